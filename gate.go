@@ -1,0 +1,160 @@
+package pawl
+
+import (
+	"context"
+	"time"
+)
+
+// Verdict is what a gate says of a candidate.
+type Verdict string
+
+// The verdicts. Only [VerdictPass] and [VerdictSkip] let a candidate through.
+const (
+	VerdictPass   Verdict = "pass"
+	VerdictRevise Verdict = "revise" // change this and submit again, within the iteration
+	VerdictRetry  Verdict = "retry"  // start the iteration's steps again
+	VerdictFail   Verdict = "fail"
+	VerdictHalt   Verdict = "halt" // stop the run: a person must look
+	VerdictSkip   Verdict = "skip" // nothing to check; only for optional gates
+)
+
+// GateKind says what a command gate checks. It decides how its output is read
+// and on which line of a report it appears.
+type GateKind string
+
+// The kinds of command gate.
+const (
+	GateTests    GateKind = "tests"
+	GateTypes    GateKind = "types"
+	GateLint     GateKind = "lint"
+	GateSecurity GateKind = "security"
+	GateFormat   GateKind = "format"
+)
+
+// ReportFormat names how a gate's result is read.
+type ReportFormat string
+
+// The report formats. The zero value means [ReportAuto].
+const (
+	ReportAuto   ReportFormat = "auto"    // recognise the output of well-known tools, else the exit code
+	ReportGoTest ReportFormat = "go-test" // go test -json on standard output
+	ReportJUnit  ReportFormat = "junit"   // JUnit XML in ReportFile or on standard output
+	ReportTAP    ReportFormat = "tap"     // Test Anything Protocol on standard output
+	ReportSARIF  ReportFormat = "sarif"   // SARIF 2.1 findings in ReportFile or on standard output
+	ReportExit   ReportFormat = "exit"    // the exit code alone
+)
+
+// GateSpec is a command gate as configured.
+type GateSpec struct {
+	Name    string        `json:"name" yaml:"name"`
+	Kind    GateKind      `json:"kind" yaml:"kind"`
+	Command string        `json:"command" yaml:"command"` // a shell line, run at the root of the checkout
+	Report  ReportFormat  `json:"report,omitempty" yaml:"report,omitempty"`
+	File    string        `json:"file,omitempty" yaml:"file,omitempty"` // where the command leaves its report, relative to the checkout
+	Timeout time.Duration `json:"timeout,omitempty" yaml:"-"`           // zero: the stage's timeout
+	// Optional lets the gate skip when its command is not installed. A
+	// configured gate that cannot run otherwise fails.
+	Optional bool `json:"optional,omitempty" yaml:"optional,omitempty"`
+	// RequireGreen makes findings that the base already had fail the gate.
+	// Without it they are listed and must not grow.
+	RequireGreen bool `json:"require_green,omitempty" yaml:"require_green,omitempty"`
+}
+
+// Gate runs one command gate. Implemented in internal/gate/command.
+type Gate interface {
+	// Judge runs the gate's command in a clean checkout and reads its result.
+	// An error means that no verdict could be reached because ctx ended or the
+	// machine failed; everything the command does is a report.
+	Judge(ctx context.Context, req GateRequest) (GateReport, error)
+}
+
+// GateRequest is one judgement to make.
+type GateRequest struct {
+	Spec GateSpec
+	// Dir is a clean checkout of the candidate; Temp is writable beside it.
+	Dir, Temp string
+	// Base is the same gate's report on the run's base commit; nil when this is
+	// the base, or when the gate did not run there.
+	Base *GateReport
+	// Env is told to the command: PAWL_TASK_ID, PAWL_CHANGED_FILES (a file with
+	// one path per line), PAWL_PROJECT_ROOT.
+	Env     []string
+	Timeout time.Duration
+	// Progress receives output while the command runs; it may be nil and may drop.
+	Progress func([]byte)
+}
+
+// GateReport is a judgement with its evidence. Its JSON form is stored as the
+// gate's evidence.
+type GateReport struct {
+	Verdict Verdict `json:"verdict"`
+	// Reason says in one sentence why, such as "2 of 14 tests fail: TestLogin, TestLogout".
+	Reason string `json:"reason"`
+	// Partial reports that the command was cut short (a timeout) and the rest is what there was.
+	Partial bool `json:"partial,omitempty"`
+	// RedAtBase reports that the gate did not pass on the base and did not get worse.
+	RedAtBase bool `json:"red_at_base,omitempty"`
+	// Format is how the result was read.
+	Format ReportFormat `json:"format,omitempty"`
+	// Tests are the single results where the format has them, sorted by name.
+	Tests []TestResult `json:"tests,omitempty"`
+	// Findings are what a linter or scanner found, where the format has them.
+	Findings []Finding `json:"findings,omitempty"`
+	// Inventory lists what the candidate lost against the base: tests removed or newly skipped.
+	Inventory []string `json:"inventory,omitempty"`
+	// Error is the normalised error: no paths, addresses, times or counters, so
+	// that two attempts that fail alike compare equal. Empty when nothing failed.
+	Error    string        `json:"error,omitempty"`
+	ExitCode int           `json:"exit_code"`
+	Output   string        `json:"output,omitempty"` // cut to the output limit
+	Duration time.Duration `json:"duration"`
+}
+
+// TestStatus is the result of one test.
+type TestStatus string
+
+// The test results.
+const (
+	TestPass TestStatus = "pass"
+	TestFail TestStatus = "fail"
+	TestSkip TestStatus = "skip"
+)
+
+// TestResult is one test's result.
+type TestResult struct {
+	Name   string     `json:"name"` // package and test, such as "pawl/internal/kernel.TestStuck"
+	Status TestStatus `json:"status"`
+	// Output is what the test printed, kept for failing tests only, at most 4 kB.
+	Output string `json:"output,omitempty"`
+}
+
+// Severity grades a finding.
+type Severity string
+
+// The severities. Critical halts, high and medium fail, low passes and is listed.
+const (
+	SeverityCritical Severity = "critical"
+	SeverityHigh     Severity = "high"
+	SeverityMedium   Severity = "medium"
+	SeverityLow      Severity = "low"
+)
+
+// Finding is one result of a scanner or linter.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Rule     string   `json:"rule,omitempty"`
+	File     string   `json:"file,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Message  string   `json:"message"`
+}
+
+// Count returns how many tests have the status.
+func (r *GateReport) Count(s TestStatus) int {
+	n := 0
+	for _, t := range r.Tests {
+		if t.Status == s {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package pawl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// RunID names a run within its project: the task's number and slug, such as
+// "001-add-login", with "-r2" and on for later runs of the same task. It is
+// also the name of the run's branch below pawl/ and of its worktree.
+type RunID string
+
+// Seq numbers the events of one run from 1 without gaps. Zero is before the first.
+type Seq uint64
+
+// Hash identifies a blob by the SHA-256 of its content. The zero Hash means no blob.
+type Hash [sha256.Size]byte
+
+// HashOf is the hash of a blob with this content.
+func HashOf(content []byte) Hash { return sha256.Sum256(content) }
+
+// IsZero reports whether there is no blob.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// String is the hash in hex; the zero Hash is the empty string.
+func (h Hash) String() string {
+	if h.IsZero() {
+		return ""
+	}
+	return hex.EncodeToString(h[:])
+}
+
+// Short is the first 12 hex digits, for people.
+func (h Hash) Short() string {
+	if h.IsZero() {
+		return "-"
+	}
+	return hex.EncodeToString(h[:6])
+}
+
+// MarshalText writes the hash as String does.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*h = Hash{}
+		return nil
+	}
+	if hex.DecodedLen(len(text)) != len(h) {
+		return fmt.Errorf("blob hash %q: want %d hex digits", text, 2*len(h))
+	}
+	if _, err := hex.Decode(h[:], text); err != nil {
+		return fmt.Errorf("blob hash %q: %w", text, err)
+	}
+	return nil
+}
+
+// Blob is a text or file the log refers to by hash: a prompt, an answer, an
+// output, an artifact. It is stored once however often it is referred to.
+type Blob struct {
+	Hash Hash
+	Data []byte
+}
+
+// NewBlob is the blob with this content. It keeps data.
+func NewBlob(data []byte) Blob { return Blob{Hash: HashOf(data), Data: data} }

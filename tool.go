@@ -1,0 +1,55 @@
+package pawl
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// ToolSpec is what a model is told about a tool.
+type ToolSpec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, an object
+}
+
+// Tool is something a model can call in its worktree. The built-in ones are in
+// internal/tool, one file each beside the .md file that describes it to the model.
+type Tool interface {
+	Spec() ToolSpec
+	// Class says what recovery does with a call that was requested and not answered.
+	Class() CrashClass
+	// Call runs the tool. What the model did wrong (a missing file, bad
+	// arguments, a failing command) is a ToolResult with IsError; an error
+	// means that the tool itself could not work, or ctx ended.
+	Call(ctx context.Context, env ToolEnv, args json.RawMessage) (ToolResult, error)
+}
+
+// ToolEnv is the world a tool call may touch.
+type ToolEnv struct {
+	// Dir is the worktree's absolute path. No tool reads or writes outside it.
+	Dir string
+	// Temp is a folder outside the worktree that commands may write to.
+	Temp string
+	// Sandbox runs commands.
+	Sandbox Sandbox
+	// Progress receives output while a command runs; it may be nil and may drop.
+	Progress func([]byte)
+}
+
+// ToolResult is what a tool answers.
+type ToolResult struct {
+	Text    string
+	IsError bool
+	// Wrote names the files the tool wrote, relative to the worktree, when it
+	// knows them. The tree hash tells what really changed.
+	Wrote []string
+}
+
+// Replayer is implemented by tools of class [CrashProbe]: after a crash it
+// tells from content alone whether the call had already happened.
+type Replayer interface {
+	// Effect returns the file a call with these arguments changes and its content
+	// afterwards, given the content before (nil when the file did not exist).
+	// ok is false when the call changes nothing (bad arguments, no match).
+	Effect(args json.RawMessage, before func(path string) []byte) (path string, after []byte, ok bool)
+}

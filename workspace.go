@@ -1,0 +1,101 @@
+package pawl
+
+import (
+	"context"
+	"time"
+)
+
+// Workspaces makes and keeps the worktrees of runs. Implemented in
+// internal/workspace/gitworktree. The user's own checkout, index, config,
+// hooks and branches are never touched; only refs/heads/pawl/* and refs/pawl/*
+// of the repository move, each with its old value named.
+//
+// Every method is idempotent: called again with the same arguments after a
+// crash at any point, it ends where one call would have ended.
+type Workspaces interface {
+	// Open makes the worktree of a loop, or finds the one there is, and its branch.
+	Open(ctx context.Context, spec WorkspaceSpec) (WorkspaceState, error)
+	// Tree records the worktree's present content as a git tree and returns its
+	// hash. What .gitignore names is not part of it, nor is .pawl/tasks.
+	Tree(ctx context.Context, name string) (TreeHash, error)
+	// FileAt returns a file's content in a recorded tree; nil when it is not there.
+	FileAt(ctx context.Context, tree TreeHash, path string) ([]byte, error)
+	// WithFile returns the tree that results from writing one file into a recorded tree.
+	WithFile(ctx context.Context, tree TreeHash, path string, content []byte) (TreeHash, error)
+	// Commit records the worktree's content as one commit on the branch and
+	// moves the branch from spec.Parent to it. Nothing changed is a commit too.
+	Commit(ctx context.Context, spec CommitSpec) (CommitInfo, error)
+	// Reset saves what the worktree holds beyond commit under a salvage ref and
+	// makes the worktree equal to commit, which becomes the branch's head.
+	Reset(ctx context.Context, name string, commit CommitHash, salvage string) (WorkspaceState, error)
+	// Checkout makes a clean, detached checkout of a commit for gates. The same
+	// commit gives the same folder while it is held; release lets it go.
+	Checkout(ctx context.Context, commit CommitHash) (dir string, release func(), err error)
+	// Close saves uncommitted work under a salvage ref, if there is any, and
+	// removes the worktree. The branch stays.
+	Close(ctx context.Context, name, salvage string) (WorkspaceClosed, error)
+	// Diff is the patch between two commits, as git prints it.
+	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
+	// Dir is where the named worktree is, or would be.
+	Dir(name string) string
+}
+
+// CommitHash and TreeHash are git object ids in hex.
+type (
+	CommitHash string
+	TreeHash   string
+)
+
+// WorkspaceSpec asks for a worktree.
+type WorkspaceSpec struct {
+	Name   string     // unique in the project; the run's id, with the loop's when it is not the first
+	Branch string     // such as "pawl/001-add-login", without refs/heads/
+	Base   CommitHash // where the branch starts when it does not exist yet
+}
+
+// WorkspaceState is a worktree as it was found.
+type WorkspaceState struct {
+	Dir     string
+	Head    CommitHash
+	Tree    TreeHash // of its present content
+	Salvage string   // the ref that keeps what was set aside; empty when nothing was
+}
+
+// CommitSpec asks for a commit.
+type CommitSpec struct {
+	Name    string // the worktree
+	Branch  string
+	Parent  CommitHash // the branch's present head: anything else is a conflict
+	Base    CommitHash // what PatchID and Files are taken against
+	Message string
+	// ID makes the commit findable: it becomes a trailer, and a second call
+	// with the same ID returns the first one's commit.
+	ID string
+	// Time dates the commit, so that a repeated call makes the same one.
+	Time time.Time
+}
+
+// CommitInfo describes a commit.
+type CommitInfo struct {
+	Commit CommitHash
+	Tree   TreeHash
+	// Files are the paths that differ from Parent, sorted; Total those that differ from Base.
+	Files []string
+	Total []string
+	// PatchID identifies the change against Base whatever its line numbers;
+	// empty when there is none.
+	PatchID string
+}
+
+// Repository is what Pawl needs to know of the user's repository before a run.
+type Repository struct {
+	Root   string     // the work tree's root; of a bare repository its folder
+	GitDir string     // the common git folder
+	Head   CommitHash // where a run starts
+	Branch string     // empty when HEAD is detached
+	Bare   bool
+	// Dirty reports uncommitted changes; a run starts from Head and does not see them.
+	Dirty bool
+	// Notes are sentences the user should read: what a run will not see or do here.
+	Notes []string
+}
