@@ -31,9 +31,10 @@ type Workspaces interface {
 	// Checkout makes a clean, detached checkout of a commit for gates. The same
 	// commit gives the same folder while it is held; release lets it go.
 	Checkout(ctx context.Context, commit CommitHash) (dir string, release func(), err error)
-	// Close saves uncommitted work under a salvage ref, if there is any, and
+	// Close saves uncommitted work under the salvage ref, if there is any (saved names
+	// it, empty when there was none), and
 	// removes the worktree. The branch stays.
-	Close(ctx context.Context, name, salvage string) (WorkspaceClosed, error)
+	Close(ctx context.Context, name, salvage string) (saved string, err error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
 	// Dir is where the named worktree is, or would be.
