@@ -1,5 +1,11 @@
 package pawl
 
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
 // CrashClass says what recovery does with an effect that was requested and not
 // answered when the process died. Every effect has one.
 type CrashClass uint8
@@ -18,14 +24,419 @@ const (
 	CrashOnce
 )
 
-var crashClasses = [...]string{CrashRepeat: "repeat", CrashProbe: "probe", CrashCharge: "charge", CrashOnce: "once"}
+var crashClasses = [...]string{"", "repeat", "probe", "charge", "once"}
 
 func (c CrashClass) String() string {
-	if int(c) < len(crashClasses) && crashClasses[c] != "" {
+	if int(c) < len(crashClasses) {
 		return crashClasses[c]
 	}
-	return "unknown"
+	return fmt.Sprintf("class %d", uint8(c))
 }
 
 // MarshalText writes the class as its word.
 func (c CrashClass) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (c *CrashClass) UnmarshalText(text []byte) error {
+	for i, w := range crashClasses {
+		if w == string(text) {
+			*c = CrashClass(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown crash class %q", text)
+}
+
+// Effect is something the world must do: a request that is made and not yet
+// answered or withdrawn. Its ID is the number of the event that requested it;
+// its parameters never change under that ID.
+type Effect struct {
+	ID      Seq        `json:"id"`
+	Loop    LoopRef    `json:"loop"`
+	Session int        `json:"session,omitempty"` // the agent session it belongs to; 0 = none
+	Class   CrashClass `json:"class"`
+	Place   Place      `json:"place"`
+	Do      Do         `json:"do"`
+	// Timeout is how long the effect may take; zero means no limit of its own.
+	// Reaching it is an answer: a failure with [FailTimeout].
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Transcript is what a model call sends, oldest first. It is part of the
+	// session in the state, not of the event, and only ever grows behind it.
+	Transcript []Item `json:"-"`
+}
+
+// Do says what an effect does. Implementations are the imperative types below.
+type Do interface {
+	Verb() Verb
+	fields(*coder)
+}
+
+// Verb numbers the kinds of effect in the log. Numbers are never used again.
+type Verb uint8
+
+// The verbs.
+const (
+	VerbOpenWorkspace Verb = iota + 1
+	VerbAssemblePrompt
+	VerbCallModel
+	VerbCallTool
+	VerbRunGate
+	VerbCommit
+	VerbInspectWorkspace
+	VerbResetWorkspace
+	VerbCloseWorkspace
+	VerbWait
+)
+
+var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
+	"inspect_workspace", "reset_workspace", "close_workspace", "wait"}
+
+func (v Verb) String() string {
+	if int(v) < len(verbs) {
+		return verbs[v]
+	}
+	return fmt.Sprintf("verb %d", uint8(v))
+}
+
+func newDo(v Verb) Do {
+	switch v {
+	case VerbOpenWorkspace:
+		return &OpenWorkspace{}
+	case VerbAssemblePrompt:
+		return &AssemblePrompt{}
+	case VerbCallModel:
+		return &CallModel{}
+	case VerbCallTool:
+		return &CallTool{}
+	case VerbRunGate:
+		return &RunGate{}
+	case VerbCommit:
+		return &Commit{}
+	case VerbInspectWorkspace:
+		return &InspectWorkspace{}
+	case VerbResetWorkspace:
+		return &ResetWorkspace{}
+	case VerbCloseWorkspace:
+		return &CloseWorkspace{}
+	case VerbWait:
+		return &Wait{}
+	}
+	return nil
+}
+
+// OpenWorkspace makes the loop's worktree and branch, or finds them.
+// Answered by [WorkspaceOpened].
+type OpenWorkspace struct {
+	Name   string     `json:"name"`
+	Branch string     `json:"branch"`
+	Base   CommitHash `json:"base"`
+}
+
+// AssemblePrompt writes what a session begins with. Answered by [PromptAssembled].
+type AssemblePrompt struct {
+	Template string `json:"template"` // the recipe's name for the prompt file
+	// Tools are the names of the tools the session may call, in order.
+	Tools []string `json:"tools,omitempty"`
+	// Output is the submit tool the session answers with; empty means none.
+	Output string `json:"output,omitempty"`
+	// Goal and Criteria are blobs; Criteria is a JSON list of {id, text}.
+	Goal     Hash `json:"goal"`
+	Criteria Hash `json:"criteria,omitzero"`
+	// Feedback is why the previous attempt failed, in the order it was found.
+	Feedback []Feedback `json:"feedback,omitempty"`
+	// Inputs are named texts the template may show: outputs of earlier steps, a
+	// council's advice, proposals to rank.
+	Inputs []Input `json:"inputs,omitempty"`
+	// Commit and Base let the template show what has changed so far.
+	Commit CommitHash `json:"commit,omitempty"`
+	Base   CommitHash `json:"base,omitempty"`
+	// Max is the limit on iterations, to be told beside the present one.
+	Max int `json:"max,omitempty"`
+}
+
+// Feedback is one gate's objection to the previous attempt, or a step's failure.
+type Feedback struct {
+	From     string  `json:"from"` // the gate's or step's name
+	Verdict  Verdict `json:"verdict"`
+	Summary  string  `json:"summary"`           // at most 200 bytes
+	Evidence Hash    `json:"evidence,omitzero"` // the whole report
+}
+
+// Input is a named text.
+type Input struct {
+	Name string `json:"name"`
+	Blob Hash   `json:"blob"`
+}
+
+// CallModel sends the session's transcript to a model. Answered by [ModelReplied].
+type CallModel struct {
+	Tier      int  `json:"tier"`
+	MaxOutput int  `json:"max_output"`
+	System    Hash `json:"system,omitzero"`
+	Tools     Hash `json:"tools,omitzero"` // a JSON list of ToolSpec
+	// Items is how much of the session's transcript is sent.
+	Items int `json:"items"`
+	// Try counts the dispatches of this turn from 1; Reserved is what this one may cost at most.
+	Try            int    `json:"try"`
+	Reserved       Micros `json:"reserved"`
+	ReservedTokens int64  `json:"reserved_tokens"`
+}
+
+// CallTool runs one tool call of a reply. Answered by [ToolReturned].
+type CallTool struct {
+	Tool string `json:"tool"`
+	Args Hash   `json:"args"`
+	// Call is the call's position in the reply, from 0.
+	Call int `json:"call"`
+	// Before is the worktree's tree before the call; recovery compares with it.
+	Before TreeHash `json:"before,omitempty"`
+}
+
+// RunGate judges a commit with a command gate. Answered by [GateJudged].
+type RunGate struct {
+	Gate   string     `json:"gate"` // the name of one of the run's configured gates
+	Commit CommitHash `json:"commit"`
+	// OnBase reports that this is the run's base commit being looked at;
+	// otherwise Base is the evidence of the same gate there.
+	OnBase bool `json:"on_base,omitempty"`
+	Base   Hash `json:"base,omitzero"`
+	// Start is the commit that the candidate is compared with for changed files.
+	Start CommitHash `json:"start,omitempty"`
+}
+
+// Commit records the worktree as a candidate. Answered by [Committed].
+type Commit struct {
+	Branch  string     `json:"branch"`
+	Parent  CommitHash `json:"parent"`
+	Base    CommitHash `json:"base"`
+	Message string     `json:"message"`
+	Time    time.Time  `json:"time"`
+}
+
+// InspectWorkspace looks what the worktree holds. Answered by [WorkspaceInspected].
+type InspectWorkspace struct{}
+
+// ResetWorkspace sets the worktree's content aside and returns it to a commit.
+// Answered by [WorkspaceReset].
+type ResetWorkspace struct {
+	Commit  CommitHash `json:"commit"`
+	Salvage string     `json:"salvage"` // the ref that keeps what was there
+}
+
+// CloseWorkspace removes the worktree, its work saved. Answered by [WorkspaceClosed].
+type CloseWorkspace struct {
+	Salvage string `json:"salvage"`
+}
+
+// Wait does nothing for a while, as a back-off does. Answered by [WaitEnded].
+type Wait struct {
+	For    time.Duration `json:"for"`
+	Reason string        `json:"reason"`
+}
+
+// Verb implements [Do].
+func (*OpenWorkspace) Verb() Verb { return VerbOpenWorkspace }
+
+// Verb implements [Do].
+func (*AssemblePrompt) Verb() Verb { return VerbAssemblePrompt }
+
+// Verb implements [Do].
+func (*CallModel) Verb() Verb { return VerbCallModel }
+
+// Verb implements [Do].
+func (*CallTool) Verb() Verb { return VerbCallTool }
+
+// Verb implements [Do].
+func (*RunGate) Verb() Verb { return VerbRunGate }
+
+// Verb implements [Do].
+func (*Commit) Verb() Verb { return VerbCommit }
+
+// Verb implements [Do].
+func (*InspectWorkspace) Verb() Verb { return VerbInspectWorkspace }
+
+// Verb implements [Do].
+func (*ResetWorkspace) Verb() Verb { return VerbResetWorkspace }
+
+// Verb implements [Do].
+func (*CloseWorkspace) Verb() Verb { return VerbCloseWorkspace }
+
+// Verb implements [Do].
+func (*Wait) Verb() Verb { return VerbWait }
+
+func (d *OpenWorkspace) fields(c *coder) {
+	str(c, 1, &d.Name)
+	str(c, 2, &d.Branch)
+	str(c, 3, &d.Base)
+}
+
+func (d *AssemblePrompt) fields(c *coder) {
+	str(c, 1, &d.Template)
+	words(c, 2, &d.Tools)
+	str(c, 3, &d.Output)
+	sum(c, 4, &d.Goal)
+	sum(c, 5, &d.Criteria)
+	list(c, 6, &d.Feedback, func(c *coder, f *Feedback) {
+		str(c, 1, &f.From)
+		str(c, 2, &f.Verdict)
+		str(c, 3, &f.Summary)
+		sum(c, 4, &f.Evidence)
+	})
+	list(c, 7, &d.Inputs, func(c *coder, in *Input) {
+		str(c, 1, &in.Name)
+		sum(c, 2, &in.Blob)
+	})
+	str(c, 8, &d.Commit)
+	str(c, 9, &d.Base)
+	num(c, 10, &d.Max)
+}
+
+func (d *CallModel) fields(c *coder) {
+	num(c, 1, &d.Tier)
+	num(c, 2, &d.MaxOutput)
+	sum(c, 3, &d.System)
+	sum(c, 4, &d.Tools)
+	num(c, 5, &d.Items)
+	num(c, 6, &d.Try)
+	num(c, 7, &d.Reserved)
+	num(c, 8, &d.ReservedTokens)
+}
+
+func (d *CallTool) fields(c *coder) {
+	str(c, 1, &d.Tool)
+	sum(c, 2, &d.Args)
+	num(c, 3, &d.Call)
+	str(c, 4, &d.Before)
+}
+
+func (d *RunGate) fields(c *coder) {
+	str(c, 1, &d.Gate)
+	str(c, 2, &d.Commit)
+	flag(c, 3, &d.OnBase)
+	sum(c, 4, &d.Base)
+	str(c, 5, &d.Start)
+}
+
+func (d *Commit) fields(c *coder) {
+	str(c, 1, &d.Branch)
+	str(c, 2, &d.Parent)
+	str(c, 3, &d.Base)
+	str(c, 4, &d.Message)
+	instant(c, 5, &d.Time)
+}
+
+func (d *InspectWorkspace) fields(*coder) {}
+
+func (d *ResetWorkspace) fields(c *coder) {
+	str(c, 1, &d.Commit)
+	str(c, 2, &d.Salvage)
+}
+
+func (d *CloseWorkspace) fields(c *coder) { str(c, 1, &d.Salvage) }
+
+func (d *Wait) fields(c *coder) {
+	num(c, 1, &d.For)
+	str(c, 2, &d.Reason)
+}
+
+func (e *Effect) fields(c *coder) {
+	num(c, 1, &e.Session)
+	num(c, 2, &e.Class)
+	sub(c, 3, e.Place.fields)
+	num(c, 4, &e.Timeout)
+	verb := Verb(0)
+	if e.Do != nil {
+		verb = e.Do.Verb()
+	}
+	num(c, 5, &verb)
+	if e.Do == nil {
+		if e.Do = newDo(verb); e.Do == nil {
+			c.fail("unknown effect %d; a newer pawl may have written it", verb)
+			return
+		}
+	}
+	sub(c, 6, e.Do.fields)
+}
+
+func (p *Place) fields(c *coder) {
+	str(c, 1, &p.Loop)
+	num(c, 2, &p.Iteration)
+	num(c, 3, &p.Attempt)
+	str(c, 4, &p.Step)
+	str(c, 5, &p.Role)
+	str(c, 6, &p.Lens)
+	num(c, 7, &p.Tier)
+	num(c, 8, &p.Turn)
+}
+
+// FailureCode classes why an effect gave no fact. Besides these it may be a
+// [ModelErrorKind].
+type FailureCode string
+
+// The failure codes that are not a model's.
+const (
+	FailTimeout  FailureCode = "effect_timeout" // the effect's own Timeout was reached
+	FailConflict FailureCode = "conflict"       // the world is not as the request says it was
+	FailMachine  FailureCode = "machine"        // a disk, a process or git failed
+	FailDefect   FailureCode = "defect"         // our own fault; never tried again
+)
+
+// Failure is why an effect gave no fact.
+type Failure struct {
+	Code    FailureCode   `json:"code"`
+	Message string        `json:"message"`        // at most 300 bytes
+	Wait    time.Duration `json:"wait,omitempty"` // how long a provider asked to wait
+}
+
+// ItemKind says what an [Item] of a transcript is.
+type ItemKind uint8
+
+// The kinds of item.
+const (
+	ItemUser      ItemKind = iota + 1 // the prompt
+	ItemAssistant                     // a reply; Blob is a JSON Message
+	ItemResult                        // a tool result for call number Call of the reply before it
+	ItemNote                          // a sentence of the harness: the reminder, or what was missing
+)
+
+// Item is one entry of a session's transcript: text by blob, or, for the few
+// sentences the harness itself speaks, by value.
+type Item struct {
+	Kind    ItemKind
+	IsError bool
+	Call    uint16
+	Blob    Hash
+	Text    string
+}
+
+type effectAlias Effect // without methods
+
+type effectJSON struct {
+	*effectAlias
+	Verb string          `json:"verb"`
+	Do   json.RawMessage `json:"do"`
+}
+
+// MarshalJSON writes the effect with its verb.
+func (e Effect) MarshalJSON() ([]byte, error) {
+	do, err := json.Marshal(e.Do)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(effectJSON{(*effectAlias)(&e), e.Do.Verb().String(), do})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *Effect) UnmarshalJSON(data []byte) error {
+	in := effectJSON{effectAlias: (*effectAlias)(e)}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	for v := VerbOpenWorkspace; v <= VerbWait; v++ {
+		if v.String() == in.Verb {
+			e.Do = newDo(v)
+			return json.Unmarshal(in.Do, e.Do)
+		}
+	}
+	return fmt.Errorf("unknown effect %q", in.Verb)
+}

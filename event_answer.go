@@ -1,0 +1,205 @@
+package pawl
+
+// The answers of effects: what the world said. A runner returns one of these,
+// and the kernel appends it as it came, with what it decides filled in.
+
+// WorkspaceOpened answers [OpenWorkspace].
+type WorkspaceOpened struct {
+	Effect Seq        `json:"effect"`
+	Head   CommitHash `json:"head"`
+	Tree   TreeHash   `json:"tree"`
+	// Salvage is the ref that keeps what an earlier worktree held.
+	Salvage string `json:"salvage,omitempty"`
+}
+
+// PromptAssembled answers [AssemblePrompt].
+type PromptAssembled struct {
+	Effect Seq  `json:"effect"`
+	System Hash `json:"system,omitzero"`
+	Prompt Hash `json:"prompt"`
+	Tools  Hash `json:"tools,omitzero"`
+	// Bytes is the size of all three together; a token is at least 3 bytes on average.
+	Bytes int64 `json:"bytes"`
+	// Cut names what was left out to fit, in the order it was cut.
+	Cut []string `json:"cut,omitempty"`
+}
+
+// ModelReplied answers [CallModel].
+type ModelReplied struct {
+	Effect  Seq        `json:"effect"`
+	Message Hash       `json:"message"`       // a JSON Message
+	Text    Hash       `json:"text,omitzero"` // what it said besides its calls; zero = nothing
+	Bytes   int64      `json:"bytes"`         // the message's size
+	Stop    StopReason `json:"stop"`
+	Model   string     `json:"model"`
+	Usage   Usage      `json:"usage"`
+	Calls   []ToolUse  `json:"calls,omitempty"`
+	// Cost is decided from Usage and the frozen prices.
+	Cost Micros `json:"cost"`
+}
+
+// ToolUse is one tool call of a reply, as far as decisions need it.
+type ToolUse struct {
+	Tool  string     `json:"tool"`
+	Args  Hash       `json:"args"`
+	Class CrashClass `json:"class,omitempty"` // of the tool; zero = unknown tool or a submit tool
+	// Problem says what is wrong with the call, for the model; empty = fine.
+	Problem string `json:"problem,omitempty"`
+	// Submit reports a call that hands in the session's result; Facts is what it says.
+	Submit bool  `json:"submit,omitempty"`
+	Facts  Facts `json:"facts,omitempty"`
+}
+
+// Facts are the few words of a structured result that decisions need, in a
+// stable order: names may repeat.
+type Facts []Fact
+
+// Fact is one named word.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Get is the first value with this name, or the empty string.
+func (f Facts) Get(name string) string {
+	for _, x := range f {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return ""
+}
+
+// All are the values with this name.
+func (f Facts) All(name string) []string {
+	var out []string
+	for _, x := range f {
+		if x.Name == name {
+			out = append(out, x.Value)
+		}
+	}
+	return out
+}
+
+// ToolReturned answers [CallTool].
+type ToolReturned struct {
+	Effect  Seq   `json:"effect"`
+	Output  Hash  `json:"output"`
+	Bytes   int64 `json:"bytes"`
+	IsError bool  `json:"is_error,omitempty"`
+	// Interrupted reports a call that a crash cut off and that is not run again.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Tree is the worktree's tree afterwards; empty when the tool cannot write.
+	Tree TreeHash `json:"tree,omitempty"`
+	// Conflict reports that recovery found the worktree neither before nor after the call.
+	Conflict bool `json:"conflict,omitempty"`
+}
+
+// GateJudged says what a gate found: a command gate (it answers [RunGate]), or
+// a review, which is a session (Effect is then 0).
+type GateJudged struct {
+	Effect    Seq      `json:"effect,omitempty"`
+	Gate      string   `json:"gate"`
+	Kind      GateKind `json:"kind,omitempty"` // empty for a review
+	Verdict   Verdict  `json:"verdict"`
+	Reason    string   `json:"reason"` // at most 300 bytes
+	Partial   bool     `json:"partial,omitempty"`
+	OnBase    bool     `json:"on_base,omitempty"`
+	RedAtBase bool     `json:"red_at_base,omitempty"`
+	Optional  bool     `json:"optional,omitempty"`
+	// Passed of Total tests, or criteria met.
+	Passed int `json:"passed"`
+	Total  int `json:"total"`
+	// Findings count by severity: critical, high, medium, low.
+	Critical int `json:"critical,omitempty"`
+	High     int `json:"high,omitempty"`
+	Medium   int `json:"medium,omitempty"`
+	Low      int `json:"low,omitempty"`
+	// Failing, Found and Error are fingerprints of the set of failing tests or
+	// unmet criteria, of the set of findings and of the normalised error; 0 = none.
+	Failing uint64 `json:"failing,omitempty"`
+	Found   uint64 `json:"found,omitempty"`
+	Error   uint64 `json:"error,omitempty"`
+	// Evidence is the whole report, a JSON GateReport or a review's verdict.
+	Evidence Hash `json:"evidence,omitzero"`
+}
+
+// Committed answers [Commit].
+type Committed struct {
+	Effect Seq        `json:"effect"`
+	Commit CommitHash `json:"commit"`
+	Tree   TreeHash   `json:"tree"`
+	// Files is how many paths differ from the parent, Total from the base.
+	Files int `json:"files"`
+	Total int `json:"total"`
+	// FileSet is the fingerprint of the set of paths that differ from the parent; 0 = none.
+	FileSet uint64 `json:"file_set,omitempty"`
+	// Paths is a blob: one path that differs from the base per line.
+	Paths   Hash   `json:"paths,omitzero"`
+	PatchID string `json:"patch_id,omitempty"`
+}
+
+// WorkspaceInspected answers [InspectWorkspace].
+type WorkspaceInspected struct {
+	Effect Seq      `json:"effect"`
+	Tree   TreeHash `json:"tree"`
+}
+
+// WorkspaceReset answers [ResetWorkspace].
+type WorkspaceReset struct {
+	Effect  Seq        `json:"effect"`
+	Head    CommitHash `json:"head"`
+	Tree    TreeHash   `json:"tree"`
+	Salvage string     `json:"salvage,omitempty"` // empty when there was nothing to save
+}
+
+// WorkspaceClosed answers [CloseWorkspace].
+type WorkspaceClosed struct {
+	Effect  Seq    `json:"effect"`
+	Salvage string `json:"salvage,omitempty"`
+}
+
+// WaitEnded answers [Wait].
+type WaitEnded struct {
+	Effect Seq `json:"effect"`
+}
+
+// Answer is an event body that answers an effect.
+type Answer interface {
+	Body
+	// Answers is the effect it answers.
+	Answers() Seq
+}
+
+// Answers implements [Answer].
+func (b *WorkspaceOpened) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *PromptAssembled) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *ModelReplied) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *ToolReturned) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *GateJudged) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *Committed) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *WorkspaceInspected) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *WorkspaceReset) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *WorkspaceClosed) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *WaitEnded) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *EffectFailed) Answers() Seq { return b.Effect }

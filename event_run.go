@@ -1,0 +1,321 @@
+package pawl
+
+import "time"
+
+// Outcome is how a run ended. The zero value means it has not.
+type Outcome string
+
+// The outcomes. All but complete, unverified and cancelled can be resumed.
+const (
+	OutcomeComplete   Outcome = "complete"   // every gate passed, at least one of them a command
+	OutcomeUnverified Outcome = "unverified" // nothing failed, but no command gate passed either
+	OutcomeIncomplete Outcome = "incomplete" // the limit on iterations was reached
+	OutcomeBlocked    Outcome = "blocked"    // the ladder is used up
+	OutcomeHalted     Outcome = "halted"     // a halt condition held: security, budget, no model, the machine
+	OutcomeCancelled  Outcome = "cancelled"  // a user ended it
+	OutcomeFailed     Outcome = "failed"     // our own fault
+)
+
+// Resumable reports whether a run that ended so can go on.
+func (o Outcome) Resumable() bool {
+	switch o {
+	case OutcomeIncomplete, OutcomeBlocked, OutcomeHalted, OutcomeFailed:
+		return true
+	}
+	return false
+}
+
+// RunStarted is a run's first event. It freezes everything later decisions
+// depend on, so that an old log means the same under a newer Pawl.
+type RunStarted struct {
+	Task     int        `json:"task"`  // the task's number in the project, NNN
+	Title    string     `json:"title"` // the goal's first line, at most 120 bytes
+	Goal     Hash       `json:"goal"`
+	Criteria Hash       `json:"criteria"` // a JSON list of Criterion
+	Count    int        `json:"criteria_count"`
+	Base     CommitHash `json:"base"`
+	Branch   string     `json:"branch"`
+	Seed     uint64     `json:"seed"` // of ids and of jitter
+	Sandbox  string     `json:"sandbox"`
+	Confined bool       `json:"confined"`
+	// Notes are sentences about the repository that the user should read.
+	Notes []string `json:"notes,omitempty"`
+	// Version is the pawl that started the run.
+	Version string `json:"version"`
+	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
+	// are the only texts that live in an event, because every decision needs them.
+	Recipe   JSON `json:"recipe"`
+	Settings JSON `json:"settings"`
+}
+
+// RunPaused says that nothing new is begun until RunResumed; what is under way ends.
+type RunPaused struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// RunResumed says that a paused or ended run goes on.
+type RunResumed struct {
+	From   Outcome `json:"from,omitempty"` // the outcome it had; empty when it was paused
+	Reason string  `json:"reason,omitempty"`
+}
+
+// Draining says what a cancelled run does with what is under way.
+type Draining string
+
+// The ways to drain.
+const (
+	DrainFinish   Draining = "finish"   // the iteration ends first
+	DrainBoundary Draining = "boundary" // the effects in flight end first
+	DrainNow      Draining = "now"      // the effects in flight are withdrawn
+)
+
+// CancelRequested says that a user wants the run to end.
+type CancelRequested struct {
+	Running Draining `json:"running"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// LimitsChanged replaces the run's limits.
+type LimitsChanged struct {
+	Limits Limits `json:"limits"`
+}
+
+// LimitName names a limit.
+type LimitName string
+
+// The limits.
+const (
+	LimitMoney      LimitName = "money"      // micro-dollars
+	LimitTokens     LimitName = "tokens"     // tokens
+	LimitTime       LimitName = "time"       // nanoseconds the driver was alive
+	LimitIterations LimitName = "iterations" // attempts of a loop
+	LimitTurns      LimitName = "turns"      // model calls of a session
+	LimitRetries    LimitName = "retries"    // dispatches of one model call
+)
+
+// LimitReached says that a limit stops something. Limits are inclusive: the
+// last allowed use is allowed.
+type LimitReached struct {
+	Scope string    `json:"scope"` // "run", or the label of a loop or session
+	Limit LimitName `json:"limit"`
+	Max   int64     `json:"max"`
+	Value int64     `json:"value"` // what there is, or what was asked for
+}
+
+// BudgetWarned says once per limit that four fifths of it are spent.
+type BudgetWarned struct {
+	Limit LimitName `json:"limit"`
+	Max   int64     `json:"max"`
+	Value int64     `json:"value"`
+}
+
+// Recovered says that a driver took the run over after the one before it died.
+// The time between the two does not count as time the run was alive.
+type Recovered struct {
+	Pid int `json:"pid,omitempty"`
+}
+
+// RunEnded says that nothing of the run is under way or wanted any more.
+type RunEnded struct {
+	Outcome Outcome    `json:"outcome"`
+	Reason  string     `json:"reason"`
+	Head    CommitHash `json:"head,omitempty"` // the last commit of the branch
+}
+
+// EffectRequested says that an effect is wanted from now on; its ID is this
+// event's number.
+type EffectRequested struct {
+	Effect Effect `json:"effect"`
+}
+
+// EffectFailed answers an effect that gave no fact.
+type EffectFailed struct {
+	Effect  Seq     `json:"effect"`
+	Failure Failure `json:"failure"`
+	// Charged is what a failed model call is taken to have cost.
+	Charged       Micros `json:"charged,omitempty"`
+	ChargedTokens int64  `json:"charged_tokens,omitempty"`
+}
+
+// EffectLost says that a crash took an effect with it that is not run again
+// under its id. A model call is paid for at its reservation.
+type EffectLost struct {
+	Effect        Seq    `json:"effect"`
+	Charged       Micros `json:"charged,omitempty"`
+	ChargedTokens int64  `json:"charged_tokens,omitempty"`
+}
+
+// EffectWithdrawn says that an effect is not wanted any more.
+type EffectWithdrawn struct {
+	Effect        Seq    `json:"effect"`
+	Reason        string `json:"reason"`
+	Charged       Micros `json:"charged,omitempty"` // of a model call: its reservation
+	ChargedTokens int64  `json:"charged_tokens,omitempty"`
+}
+
+// AnswerIgnored records an answer that matched no open request: a duplicate, or
+// one that came after the effect was withdrawn or lost. It changes nothing.
+type AnswerIgnored struct {
+	Effect Seq    `json:"effect"`
+	What   string `json:"what"` // the kind of answer
+}
+
+// LoopStarted says that a loop exists.
+type LoopStarted struct {
+	ID     string  `json:"id"`
+	Kind   string  `json:"kind"` // of the recipe
+	Parent LoopRef `json:"parent,omitempty"`
+}
+
+// ComplexityScored says how hard the task looks, from 0 to 14, and where the
+// ladder therefore starts.
+type ComplexityScored struct {
+	Score int    `json:"score"`
+	Tier  int    `json:"tier"`
+	Why   string `json:"why"` // how the score came about
+}
+
+// IterationStarted says that an attempt begins.
+type IterationStarted struct {
+	N      int        `json:"n"`
+	Max    int        `json:"max"` // 0 = no limit
+	Tier   int        `json:"tier"`
+	Reason string     `json:"reason,omitempty"` // why this tier, when it is not the one before
+	From   CommitHash `json:"from"`
+}
+
+// IterationRestarted says that the iteration's steps start again as a further
+// attempt, because a crash left the worktree different from what is recorded.
+type IterationRestarted struct {
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// SessionPurpose says what a session is for.
+type SessionPurpose string
+
+// The purposes.
+const (
+	ForStep     SessionPurpose = "step"
+	ForReview   SessionPurpose = "review"
+	ForProposal SessionPurpose = "proposal"
+	ForBallot   SessionPurpose = "ballot"
+)
+
+// SessionStarted says that an agent session begins.
+type SessionStarted struct {
+	Session int            `json:"session"` // its number in the loop, from 1
+	Purpose SessionPurpose `json:"purpose"`
+	Place   Place          `json:"place"`
+	// Index is the step or stage in the recipe, or the council member.
+	Index   int           `json:"index"`
+	Turns   int           `json:"turns"`   // the most model calls
+	Timeout time.Duration `json:"timeout"` // of the whole session; zero = none
+	Try     int           `json:"try"`     // of the step, from 1
+}
+
+// NoteAdded says that the harness itself spoke in a session.
+type NoteAdded struct {
+	Session int    `json:"session"`
+	Text    string `json:"text"` // at most 400 bytes
+	// Call is set when the note is the answer to tool call number Call-1.
+	Call    int  `json:"call,omitempty"`
+	IsError bool `json:"is_error,omitempty"`
+}
+
+// SessionResult says how a session ended.
+type SessionResult string
+
+// The ends of a session.
+const (
+	SessionDone      SessionResult = "done"
+	SessionTurns     SessionResult = "turn_cap"  // the cap on turns was reached
+	SessionTimeout   SessionResult = "timeout"   // the session's time was up
+	SessionNoResult  SessionResult = "no_result" // it ended without the structured result it owes
+	SessionFailed    SessionResult = "failed"    // the model refused, or the prompt did not fit
+	SessionAbandoned SessionResult = "abandoned" // the run stopped, or the iteration started again
+)
+
+// SessionEnded says how an agent session ended.
+type SessionEnded struct {
+	Session int           `json:"session"`
+	Result  SessionResult `json:"result"`
+	Reason  string        `json:"reason,omitempty"`
+	// Output is what it leaves: the arguments of its submit call, or its last text.
+	Output Hash `json:"output,omitzero"`
+	// Facts are what decisions need of the output.
+	Facts Facts `json:"facts,omitempty"`
+}
+
+// GatesReused says that the candidate's tree is the one judged before, so that
+// the verdicts of that iteration stand.
+type GatesReused struct {
+	From int `json:"from"` // the iteration
+}
+
+// Decision is what the loop does after an iteration.
+type Decision string
+
+// The decisions.
+const (
+	DecideComplete Decision = "complete"
+	DecideIterate  Decision = "iterate"
+	DecideEscalate Decision = "escalate"
+	DecideCouncil  Decision = "council"
+	DecideHalt     Decision = "halt"
+)
+
+// IterationEnded records an attempt and what follows from it.
+type IterationEnded struct {
+	N            int        `json:"n"`
+	Tier         int        `json:"tier"`
+	Quality      Verdict    `json:"quality,omitempty"`      // of the command gates together; empty = none ran
+	Requirements Verdict    `json:"requirements,omitempty"` // of the reviews; empty = none ran
+	Decision     Decision   `json:"decision"`
+	Reason       string     `json:"reason"`
+	Outcome      Outcome    `json:"outcome,omitempty"` // set when the loop ends with this iteration
+	Commit       CommitHash `json:"commit,omitempty"`
+	// Errors are the objections in short, at most 3 of at most 160 bytes.
+	Errors []string `json:"errors,omitempty"`
+	// Files, Tests and Error are fingerprints of the sets of modified files and
+	// failing tests and of the error message; 0 = empty.
+	Files uint64 `json:"files,omitempty"`
+	Tests uint64 `json:"tests,omitempty"`
+	Error uint64 `json:"error,omitempty"`
+	// Cost and Tokens are what the iteration was charged, all its sessions together.
+	Cost   Micros `json:"cost"`
+	Tokens int64  `json:"tokens"`
+}
+
+// Escalated says that later attempts use a stronger tier.
+type Escalated struct {
+	From      int    `json:"from"`
+	To        int    `json:"to"`
+	Reason    string `json:"reason"`
+	Iteration int    `json:"iteration"` // the first that runs on the new tier
+	// Stuck reports that stuck detection caused it, which starts its window anew.
+	Stuck bool `json:"stuck,omitempty"`
+}
+
+// CouncilCalled says that a council convenes.
+type CouncilCalled struct {
+	Members int    `json:"members"`
+	Reason  string `json:"reason"`
+	Stuck   bool   `json:"stuck,omitempty"`
+}
+
+// CouncilDecided says which proposal a council's ballots chose.
+type CouncilDecided struct {
+	Winner     string `json:"winner"` // the proposal's letter; empty = there was none
+	Lens       string `json:"lens,omitempty"`
+	Proposal   Hash   `json:"proposal,omitzero"`
+	Confidence int    `json:"confidence"` // percent
+	// Rounds tells the count: "A2 B1 C2 | A3 C2".
+	Rounds string `json:"rounds"`
+}
+
+// LoopEnded says that a loop is done.
+type LoopEnded struct {
+	Outcome Outcome `json:"outcome"`
+	Reason  string  `json:"reason"`
+}

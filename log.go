@@ -1,0 +1,73 @@
+package pawl
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Log keeps the events and blobs of many runs. Implemented in internal/store.
+// It appends and reads; everything else is built by whoever shows it.
+//
+// All methods may be called from many goroutines.
+type Log interface {
+	// Append makes a unit durable: when it returns nil, every event and blob of
+	// the unit survives a power cut; when it returns an error, none of them is
+	// there. Units of many callers may share one transaction; a unit that fails
+	// does not fail the others. A unit whose After is not the run's last number
+	// fails with [CodeConflict], one for a quarantined run with [CodeDamaged].
+	Append(ctx context.Context, u Unit) error
+	// Events reads the run's events after a number, in order. A damaged event
+	// ends the sequence with a [CodeDamaged] error and quarantines the run; an
+	// unknown run is [CodeNotFound].
+	Events(ctx context.Context, run RunID, after Seq) iter.Seq2[Event, error]
+	// Blob reads a blob that an event of the run refers to.
+	Blob(ctx context.Context, run RunID, hash Hash) ([]byte, error)
+	// Runs lists the runs, oldest first, quarantined ones included.
+	Runs(ctx context.Context) ([]RunInfo, error)
+	// Close makes everything that was appended durable and lets go.
+	Close() error
+}
+
+// Unit is what is appended at once, or not at all.
+type Unit struct {
+	Run RunID
+	// After is the number of the run's last event; 0 starts the run.
+	After  Seq
+	Events []Event
+	Blobs  []Blob
+	// Info replaces the run's line in lists, when it has changed.
+	Info *RunInfo
+}
+
+// RunStatus says whether a run is at work.
+type RunStatus string
+
+// The statuses.
+const (
+	StatusRunning     RunStatus = "running"
+	StatusPaused      RunStatus = "paused"
+	StatusStopping    RunStatus = "stopping" // ending: what is under way finishes first
+	StatusEnded       RunStatus = "ended"
+	StatusQuarantined RunStatus = "quarantined" // its stored data is damaged; nothing is run
+)
+
+// RunInfo is a run's line in a list: a projection of its events.
+type RunInfo struct {
+	ID        RunID     `json:"id"`
+	Task      int       `json:"task"`
+	Title     string    `json:"title"`
+	Recipe    string    `json:"recipe"`
+	Status    RunStatus `json:"status"`
+	Outcome   Outcome   `json:"outcome,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Branch    string    `json:"branch"`
+	Iteration int       `json:"iteration"`
+	Max       int       `json:"max_iterations"`
+	Tier      string    `json:"tier,omitempty"` // in the recipe's word
+	Cost      Micros    `json:"cost"`
+	Tokens    int64     `json:"tokens"`
+	Started   time.Time `json:"started"`
+	Updated   time.Time `json:"updated"`
+	Seq       Seq       `json:"seq"` // of the event this line was made at
+}

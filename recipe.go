@@ -1,0 +1,230 @@
+package pawl
+
+import "time"
+
+// Recipe is a loop system as data: which kinds of loop there are, what one
+// iteration of each does, what judges it and what happens after a failure.
+// Recipes are written in YAML; internal/recipe parses, checks and explains
+// them, and embeds the built-in ones. The kernel runs a recipe as it is here,
+// frozen into a run's first event.
+type Recipe struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Agent is the id under which reports name the loop.
+	Agent string `json:"agent,omitempty"`
+	// Tiers are what reports call tiers 1, 2 and 3.
+	Tiers []string `json:"tiers,omitempty"`
+	// Start is the kind of the root loop.
+	Start string     `json:"start"`
+	Kinds []LoopKind `json:"kinds"`
+}
+
+// Tier is the recipe's name for a tier, 1 to 3.
+func (r *Recipe) Tier(n int) string {
+	if n >= 1 && n <= len(r.Tiers) {
+		return r.Tiers[n-1]
+	}
+	return [...]string{"-", "fast", "medium", "large"}[max(0, min(n, 3))]
+}
+
+// LoopKind is one kind of loop. Its lifecycle is steps, gates, approval,
+// children, final gates, final steps.
+type LoopKind struct {
+	Name       string    `json:"name"`
+	Complexity *Bands    `json:"complexity,omitempty"`
+	Steps      []Step    `json:"steps,omitempty"`
+	Gates      []Stage   `json:"gates,omitempty"`
+	Approval   *Approval `json:"approval,omitempty"`
+	Children   *Children `json:"children,omitempty"`
+	FinalGates []Stage   `json:"final_gates,omitempty"`
+	FinalSteps []Step    `json:"final_steps,omitempty"`
+	Ladder     Ladder    `json:"ladder"`
+	// Iterations is the limit on attempts; zero means no limit of the kind's own.
+	Iterations int `json:"iterations,omitempty"`
+	// Retries is how often the gates' retry verdict may start the steps again.
+	Retries int `json:"retries,omitempty"`
+}
+
+// Bands chooses the first tier from a complexity score. The score comes from
+// the named step's assessment, unless the user gave one.
+type Bands struct {
+	From  string `json:"from"` // the step; it runs in the first iteration only
+	Tiers []Band `json:"tiers"`
+	// Unknown is the score taken when there is none.
+	Unknown int `json:"unknown"`
+}
+
+// Band gives a tier to scores up to and including Max.
+type Band struct {
+	Max  int    `json:"max"`
+	Tier int    `json:"tier"`
+	Name string `json:"name,omitempty"` // such as "simple"
+}
+
+// Step is one agent session of a role, or a group that repeats.
+type Step struct {
+	Name   string   `json:"name"`
+	Role   string   `json:"role,omitempty"`
+	Prompt string   `json:"prompt,omitempty"` // the template's file name
+	Tools  []string `json:"tools,omitempty"`
+	// Tier is 1 to 3; zero means the loop's, which the ladder raises.
+	Tier int `json:"tier,omitempty"`
+	// TierFrom names the artifact field the tier comes from.
+	TierFrom string `json:"tier_from,omitempty"`
+	// Output is the submit tool of the step's structured result, without "submit_".
+	Output string `json:"output,omitempty"`
+	// Required reports that the session must end with its structured result;
+	// otherwise its last text will do.
+	Required bool `json:"required,omitempty"`
+	// Turns is the cap on model calls; zero means 20.
+	Turns int `json:"turns,omitempty"`
+	// NoReminder leaves out the reminder after each batch of tool results.
+	NoReminder bool          `json:"no_reminder,omitempty"`
+	Timeout    time.Duration `json:"timeout,omitempty"` // zero: none
+	// First runs the step in the first iteration only.
+	First bool  `json:"first,omitempty"`
+	When  *When `json:"when,omitempty"`
+	// Append collects the output over rounds and retries; Keep over iterations.
+	Append bool `json:"append,omitempty"`
+	Keep   bool `json:"keep,omitempty"`
+	// ForEach runs the step once per entry of an artifact field, Parallel at a time.
+	ForEach   string  `json:"for_each,omitempty"`
+	Parallel  int     `json:"parallel,omitempty"`
+	Questions bool    `json:"questions,omitempty"` // it may ask the user
+	Memory    *Memory `json:"memory,omitempty"`
+	Repeat    *Repeat `json:"repeat,omitempty"`
+}
+
+// Repeat runs a group of steps again until one of them submits a decision.
+type Repeat struct {
+	Max   int      `json:"max"`
+	Until []string `json:"until"`
+	OnMax string   `json:"on_max"` // continue, fail or ask
+	Steps []Step   `json:"steps"`
+}
+
+// When lets something happen only after certain decisions or phases.
+type When struct {
+	Decision []string `json:"decision,omitempty"`
+	Tier     []int    `json:"tier,omitempty"`
+}
+
+// Memory says what of the run's memory a step is shown.
+type Memory struct {
+	Select    string `json:"select"` // all or relevant
+	MaxTokens int    `json:"max_tokens"`
+}
+
+// Stage is one or more gates that run side by side. Stages run in order; a
+// halt ends them, other failures do not. Exactly one of Commands, Review,
+// Builtin and Human is set.
+type Stage struct {
+	Name string `json:"name"`
+	// Commands runs the run's command gates of these kinds; "*" means all of them.
+	Commands []string      `json:"commands,omitempty"`
+	Review   *Review       `json:"review,omitempty"`
+	Builtin  string        `json:"builtin,omitempty"` // a check the harness makes itself
+	Human    bool          `json:"human,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"`
+	When     *When         `json:"when,omitempty"`
+	// On says what a verdict other than pass and fail leads to.
+	On map[Verdict]Route `json:"on,omitempty"`
+}
+
+// Review is a gate in which a model judges the candidate.
+type Review struct {
+	Role   string   `json:"role"`
+	Prompt string   `json:"prompt"`
+	Tools  []string `json:"tools,omitempty"`
+	Tier   int      `json:"tier"`
+	Output string   `json:"output"`
+	Turns  int      `json:"turns,omitempty"`
+	// Votes asks this many reviewers; unanimous decides, any split asks a human. Zero means one.
+	Votes int `json:"votes,omitempty"`
+}
+
+// Route says where a verdict leads.
+type Route struct {
+	From string `json:"from"` // a step's name, or "start"
+	Max  int    `json:"max"`
+	Then string `json:"then"` // fail, ask
+}
+
+// Ladder says what happens after failed attempts.
+type Ladder struct {
+	// Rungs give each tier's number of consecutive failures before the next rung.
+	Rungs []Rung `json:"rungs,omitempty"`
+	// Stuck is how many like failures in a row mean stuck; zero means no detection.
+	Stuck int `json:"stuck,omitempty"`
+	// Council convenes after the last rung.
+	Council *Council `json:"council,omitempty"`
+	// Then is what follows when everything is used up: blocked, fail, replan, ask.
+	Then string `json:"then,omitempty"`
+}
+
+// Rung is one tier's patience.
+type Rung struct {
+	Tier     int `json:"tier"`
+	Failures int `json:"failures"`
+}
+
+// Council is several sessions that diagnose side by side, rank each other's
+// proposals, and whose winner advises the next attempt.
+type Council struct {
+	Lenses  []Lens        `json:"lenses"`
+	Tier    int           `json:"tier"`
+	Tools   []string      `json:"tools,omitempty"`
+	Propose string        `json:"propose"` // the prompt of a proposal
+	Ballot  string        `json:"ballot"`  // the prompt of a ballot
+	Turns   int           `json:"turns,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Attempts is how many iterations follow a council before the ladder's Then.
+	Attempts int `json:"attempts"`
+}
+
+// Lens is a council member's point of view.
+type Lens struct {
+	Name  string `json:"name"`
+	Focus string `json:"focus"`
+}
+
+// Approval asks a human before children are spawned.
+type Approval struct {
+	By string `json:"by"` // human; auto, manual or confidence_threshold for Loom's modes
+}
+
+// Children are spawned from a structured artifact of the loop.
+type Children struct {
+	From          string              `json:"from"` // the step whose artifact lists them
+	Kind          string              `json:"kind"`
+	Order         string              `json:"order"` // list, priority or score
+	Parallel      int                 `json:"parallel"`
+	Limit         int                 `json:"limit,omitempty"` // on how many run; zero means all
+	Batch         string              `json:"batch,omitempty"` // barrier or rolling
+	When          *When               `json:"when,omitempty"`
+	Review        *Review             `json:"review,omitempty"` // of a whole batch
+	BeforeBatch   []Step              `json:"before_batch,omitempty"`
+	AfterBatch    []Step              `json:"after_batch,omitempty"`
+	ScaffoldFirst bool                `json:"scaffold_first,omitempty"`
+	Checkpoint    bool                `json:"checkpoint,omitempty"`
+	Monitor       map[string][]string `json:"monitor,omitempty"` // status → recoveries
+	Replan        *Replan             `json:"replan,omitempty"`
+	OnFailure     string              `json:"on_failure,omitempty"` // continue, block, stop
+}
+
+// Replan says when the list of children is made anew.
+type Replan struct {
+	On          []string `json:"on"`    // failure, discovery
+	Every       int      `json:"every"` // completed children; zero means never
+	MaxVersions int      `json:"max_versions"`
+}
+
+// Kind returns the kind of this name, or nil.
+func (r *Recipe) Kind(name string) *LoopKind {
+	for i := range r.Kinds {
+		if r.Kinds[i].Name == name {
+			return &r.Kinds[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package pawl
+
+import (
+	"context"
+	"iter"
+)
+
+// Service is Pawl as its faces see it: start, steer, watch. internal/engine
+// implements it in the process that owns a project, internal/client over that
+// process's socket. What a face shows beyond this it derives from events and
+// blobs (internal/view), so that both ways show the same.
+type Service interface {
+	// Start begins a run and returns its line. The request is complete: recipe
+	// and settings are resolved by the caller and frozen here.
+	Start(ctx context.Context, req StartRequest) (RunInfo, error)
+	// Steer gives a running or ended run a command. A command that is not
+	// possible in the present state is refused with [CodeState] and changes nothing.
+	Steer(ctx context.Context, run RunID, s Steering) error
+	// Runs lists the project's runs, oldest first.
+	Runs(ctx context.Context) ([]RunInfo, error)
+	// Events reads a run's events after a number, up to now.
+	Events(ctx context.Context, run RunID, after Seq) iter.Seq2[Event, error]
+	// Watch reads a run's events after a number and goes on with new ones as
+	// they become durable, live text between them, until the run is at rest
+	// (ended or quarantined) or ctx ends. Events are never lost, repeated or
+	// reordered; live text may be dropped.
+	Watch(ctx context.Context, run RunID, after Seq) iter.Seq2[Update, error]
+	// Blob reads a blob that an event of the run refers to.
+	Blob(ctx context.Context, run RunID, hash Hash) ([]byte, error)
+}
+
+// StartRequest asks for a run.
+type StartRequest struct {
+	Goal     string      `json:"goal"`
+	Criteria []Criterion `json:"criteria"`
+	Recipe   Recipe      `json:"recipe"`
+	// Prompts are the recipe's templates by file name; frozen as blobs.
+	Prompts  map[string]string `json:"prompts"`
+	Settings Settings          `json:"settings"`
+	// Unsandboxed allows commands to run unconfined where no sandbox works.
+	Unsandboxed bool `json:"unsandboxed,omitempty"`
+	// Script is the content of the scripted model's file, when a tier uses it.
+	Script string `json:"script,omitempty"`
+}
+
+// SteerVerb names a command to a run.
+type SteerVerb string
+
+// The commands.
+const (
+	SteerPause  SteerVerb = "pause"
+	SteerResume SteerVerb = "resume"
+	SteerCancel SteerVerb = "cancel"
+	SteerLimits SteerVerb = "limits"
+)
+
+// Steering is a command to a run.
+type Steering struct {
+	Verb    SteerVerb `json:"verb"`
+	Reason  string    `json:"reason,omitempty"`
+	Running Draining  `json:"running,omitempty"` // of cancel; empty means boundary
+	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume when they change with it
+}
+
+// Update is one thing a watcher sees: exactly one field is set.
+type Update struct {
+	Event *Event `json:"event,omitempty"`
+	Live  *Live  `json:"live,omitempty"`
+}
+
+// Live is text that is not durable: what a model or a command is saying now.
+type Live struct {
+	Effect Seq    `json:"effect"`
+	Place  Place  `json:"place"`
+	Text   string `json:"text"`
+}

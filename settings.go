@@ -1,0 +1,142 @@
+package pawl
+
+import (
+	"fmt"
+	"time"
+)
+
+// Micros is money in millionths of a US dollar.
+type Micros int64
+
+// Dollars is the number of micros in one dollar.
+const Dollars Micros = 1_000_000
+
+// String is the amount in dollars, such as "$0.0312": two digits after the
+// point, four when it is below ten cents.
+func (m Micros) String() string {
+	if m > -100_000 && m < 100_000 && m != 0 {
+		return fmt.Sprintf("$%.4f", float64(m)/float64(Dollars))
+	}
+	return fmt.Sprintf("$%.2f", float64(m)/float64(Dollars))
+}
+
+// JSON is a JSON document kept as it is.
+type JSON []byte
+
+// MarshalJSON writes the document itself.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if len(j) == 0 {
+		return []byte("null"), nil
+	}
+	return j, nil
+}
+
+// UnmarshalJSON keeps the document.
+func (j *JSON) UnmarshalJSON(data []byte) error {
+	*j = append((*j)[:0], data...)
+	return nil
+}
+
+// Limits bound a run. In frozen settings every value is explicit: zero means
+// no limit.
+type Limits struct {
+	Money      Micros        `json:"money"`
+	Tokens     int64         `json:"tokens"`
+	Time       time.Duration `json:"time"`       // the driver was alive
+	Iterations int           `json:"iterations"` // of the root loop; it wins over the recipe's
+}
+
+func (l *Limits) fields(c *coder) {
+	num(c, 1, &l.Money)
+	num(c, 2, &l.Tokens)
+	num(c, 3, &l.Time)
+	num(c, 4, &l.Iterations)
+}
+
+// DefaultLimits bound a run whose user said nothing.
+var DefaultLimits = Limits{Money: 10 * Dollars, Tokens: 5_000_000, Time: 8 * time.Hour, Iterations: 10}
+
+// Settings are what a user or a configuration decides about one run. They are
+// frozen into its first event, every default resolved.
+type Settings struct {
+	Limits Limits `json:"limits"`
+	// Models are the models of tiers 1, 2 and 3.
+	Models [3]ModelChoice `json:"models"`
+	// Gates are the run's command gates, in the order they are reported.
+	Gates []GateSpec `json:"gates,omitempty"`
+	// Prepare are commands run, with the network, in each clean checkout before its gates.
+	Prepare []string `json:"prepare,omitempty"`
+	// Retry says how often and how slowly a model call is tried again.
+	Retry RetryPolicy `json:"retry"`
+	// HaltOn are the conditions that end the run at once.
+	HaltOn []HaltCondition `json:"halt_on"`
+	// NoStuckDetection turns stuck detection off.
+	NoStuckDetection bool `json:"no_stuck_detection,omitempty"`
+	// NoCost leaves money out of reports. Limits hold all the same.
+	NoCost bool `json:"no_cost,omitempty"`
+	// Complexity is the task's score, 0 to 14, when the user gave one.
+	Complexity *int `json:"complexity,omitempty"`
+	// Council calls a council after the first failed attempt.
+	Council bool `json:"council,omitempty"`
+	// Agent is the specialist the task asks for; empty means the step's role.
+	Agent string `json:"agent,omitempty"`
+	// Scope are sentences that bound what may be changed.
+	Scope []string `json:"scope,omitempty"`
+	// OutputFloor is the least output a model call is worth making with, in tokens.
+	OutputFloor int `json:"output_floor"`
+}
+
+// HaltCondition names a reason to stop a run at once.
+type HaltCondition string
+
+// The halt conditions.
+const (
+	HaltSecurity   HaltCondition = "security_critical"
+	HaltIterations HaltCondition = "max_iterations_reached"
+	HaltBudget     HaltCondition = "budget_exceeded"
+)
+
+// ModelChoice is the model of one tier with its prices.
+type ModelChoice struct {
+	Provider  string `json:"provider"` // anthropic, openai, openai-chat, script
+	Name      string `json:"name"`     // the provider's name of the model
+	MaxOutput int    `json:"max_output"`
+	// Price is per million tokens. A price nobody knows is the dearest known one.
+	Price      Price `json:"price"`
+	PriceGuess bool  `json:"price_guess,omitempty"`
+}
+
+// Price is what a million tokens cost.
+type Price struct {
+	Input      Micros `json:"input"`
+	Output     Micros `json:"output"`
+	CacheRead  Micros `json:"cache_read"`
+	CacheWrite Micros `json:"cache_write"`
+}
+
+// Cost is what the tokens cost, rounded up to a micro.
+func (p Price) Cost(u Usage) Micros {
+	const million = 1_000_000
+	n := int64(p.Input)*u.Input + int64(p.Output)*u.Output + int64(p.CacheRead)*u.CacheRead + int64(p.CacheWrite)*u.CacheWrite
+	return Micros((n + million - 1) / million)
+}
+
+// RetryPolicy says how a failed model call is tried again. A provider's own
+// wait wins over the back-off.
+type RetryPolicy struct {
+	Tries  int           `json:"tries"`  // dispatches before a pause, the first included
+	First  time.Duration `json:"first"`  // the first back-off; each later one is twice the one before
+	Cap    time.Duration `json:"cap"`    // the longest back-off
+	Pauses int           `json:"pauses"` // how often a pause and as many tries follow
+	Pause  time.Duration `json:"pause"`
+}
+
+// DefaultRetry is three tries with one second doubling up to thirty, then
+// three pauses of five minutes.
+var DefaultRetry = RetryPolicy{Tries: 3, First: time.Second, Cap: 30 * time.Second, Pauses: 3, Pause: 5 * time.Minute}
+
+// Criterion is one acceptance criterion.
+type Criterion struct {
+	ID   string `json:"id"` // AC-001 and on
+	Text string `json:"text"`
+}
