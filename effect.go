@@ -152,14 +152,21 @@ type AssemblePrompt struct {
 	Base   CommitHash `json:"base,omitempty"`
 	// Max is the limit on iterations, to be told beside the present one.
 	Max int `json:"max,omitempty"`
+	// History tells the attempts so far, one short line each, oldest first.
+	History []string `json:"history,omitempty"`
+	// RedAtBase is the evidence of the gates that did not pass on the base.
+	RedAtBase []Input `json:"red_at_base,omitempty"`
+	// Focus is what a council member's lens looks at.
+	Focus string `json:"focus,omitempty"`
 }
 
 // Feedback is one gate's objection to the previous attempt, or a step's failure.
 type Feedback struct {
-	From     string  `json:"from"` // the gate's or step's name
-	Verdict  Verdict `json:"verdict"`
-	Summary  string  `json:"summary"`           // at most 200 bytes
-	Evidence Hash    `json:"evidence,omitzero"` // the whole report
+	From    string  `json:"from"` // the gate's or step's name
+	Verdict Verdict `json:"verdict"`
+	// Summary says it in at most 120 bytes when there is no evidence to read.
+	Summary  string `json:"summary,omitempty"`
+	Evidence Hash   `json:"evidence,omitzero"` // the whole report
 }
 
 // Input is a named text.
@@ -289,6 +296,12 @@ func (d *AssemblePrompt) fields(c *coder) {
 	str(c, 8, &d.Commit)
 	str(c, 9, &d.Base)
 	num(c, 10, &d.Max)
+	words(c, 11, &d.History)
+	list(c, 12, &d.RedAtBase, func(c *coder, in *Input) {
+		str(c, 1, &in.Name)
+		sum(c, 2, &in.Blob)
+	})
+	str(c, 13, &d.Focus)
 }
 
 func (d *CallModel) fields(c *coder) {

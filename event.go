@@ -76,6 +76,7 @@ const (
 	KindBudgetWarned    Kind = 7
 	KindRecovered       Kind = 8
 	KindRunEnded        Kind = 9
+	KindRunStopping     Kind = 10
 
 	KindEffectRequested Kind = 20
 	KindEffectFailed    Kind = 21
@@ -112,7 +113,7 @@ const (
 var kinds = map[Kind]string{
 	KindRunStarted: "run_started", KindRunPaused: "run_paused", KindRunResumed: "run_resumed",
 	KindCancelRequested: "cancel_requested", KindLimitsChanged: "limits_changed", KindLimitReached: "limit_reached",
-	KindBudgetWarned: "budget_warned", KindRecovered: "recovered", KindRunEnded: "run_ended",
+	KindBudgetWarned: "budget_warned", KindRecovered: "recovered", KindRunEnded: "run_ended", KindRunStopping: "run_stopping",
 	KindEffectRequested: "effect_requested", KindEffectFailed: "effect_failed", KindEffectLost: "effect_lost",
 	KindEffectWithdrawn: "effect_withdrawn", KindAnswerIgnored: "answer_ignored",
 	KindWorkspaceOpened: "workspace_opened", KindPromptAssembled: "prompt_assembled", KindModelReplied: "model_replied",
@@ -162,6 +163,8 @@ func newBody(k Kind) Body {
 		return &Recovered{}
 	case KindRunEnded:
 		return &RunEnded{}
+	case KindRunStopping:
+		return &RunStopping{}
 	case KindEffectRequested:
 		return &EffectRequested{}
 	case KindEffectFailed:

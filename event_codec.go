@@ -87,6 +87,14 @@ func (b *RunEnded) fields(c *coder) {
 // Kind implements [Body].
 func (*RunEnded) EventKind() Kind { return KindRunEnded }
 
+func (b *RunStopping) fields(c *coder) {
+	str(c, 1, &b.Outcome)
+	str(c, 2, &b.Reason)
+}
+
+// EventKind implements [Body].
+func (*RunStopping) EventKind() Kind { return KindRunStopping }
+
 func (b *EffectRequested) fields(c *coder) {
 	sub(c, 1, b.Effect.fields)
 }

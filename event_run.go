@@ -115,6 +115,13 @@ type Recovered struct {
 	Pid int `json:"pid,omitempty"`
 }
 
+// RunStopping says that the harness ends the run: nothing new is begun, what
+// is in flight finishes.
+type RunStopping struct {
+	Outcome Outcome `json:"outcome"`
+	Reason  string  `json:"reason"`
+}
+
 // RunEnded says that nothing of the run is under way or wanted any more.
 type RunEnded struct {
 	Outcome Outcome    `json:"outcome"`
