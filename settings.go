@@ -14,10 +14,16 @@ const Dollars Micros = 1_000_000
 // String is the amount in dollars, such as "$0.0312": two digits after the
 // point, four when it is below ten cents.
 func (m Micros) String() string {
-	if m > -100_000 && m < 100_000 && m != 0 {
-		return fmt.Sprintf("$%.4f", float64(m)/float64(Dollars))
+	sign, n := "", int64(m)
+	if n < 0 {
+		sign, n = "-", -n
 	}
-	return fmt.Sprintf("$%.2f", float64(m)/float64(Dollars))
+	if n != 0 && n < 100_000 {
+		n += 50 // round to a hundredth of a cent
+		return fmt.Sprintf("%s$%d.%04d", sign, n/1_000_000, n/100%10_000)
+	}
+	n += 5_000 // round to a cent
+	return fmt.Sprintf("%s$%d.%02d", sign, n/1_000_000, n/10_000%100)
 }
 
 // JSON is a JSON document kept as it is.

@@ -1,0 +1,257 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+
+	"pawl"
+)
+
+// maxModelCall bounds a model call of a session without a timeout of its own; a
+// silent stream is ended much earlier by the adapter.
+const maxModelCall = 30 * time.Minute
+
+// maxToolCall bounds a tool call of a session without a timeout of its own.
+const maxToolCall = 15 * time.Minute
+
+// converse emits what is next in a session: the prompt, a model call, the calls
+// of its reply, the reminder, or the end.
+func (d *draft) converse(l *Loop, x *Session) {
+	if x.open > 0 && !x.unanswered() {
+		return
+	}
+	switch {
+	case x.failed != nil:
+		d.retry(l, x)
+	case !x.prompted:
+		d.assemble(l, x)
+	case x.turn == 0:
+		d.callModel(l, x)
+	case x.unanswered():
+		d.callTools(l, x)
+	case len(x.calls) == 0 && x.spoke():
+		d.spokeLast(l, x)
+	default:
+		d.batchDone(l, x)
+	}
+}
+
+// spoke reports whether the model's reply is the last thing in the transcript.
+func (x *Session) spoke() bool { return x.items[len(x.items)-1].Kind == pawl.ItemAssistant }
+
+// over ends a session whose time is up.
+func (d *draft) over(l *Loop, x *Session) bool {
+	if x.deadline == 0 || d.s.alive(d.at) < x.deadline {
+		return false
+	}
+	d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitTime, Max: int64(x.timeout),
+		Value: int64(d.s.alive(d.at) - x.deadline + x.timeout)})
+	d.endSession(l, x, pawl.SessionTimeout, fmt.Sprintf("timed out after %s", x.timeout), pawl.Hash{}, nil)
+	return true
+}
+
+func (d *draft) effect(x *Session, class pawl.CrashClass, timeout time.Duration, do pawl.Do) pawl.Effect {
+	place := x.Place
+	place.Turn = x.turn + 1
+	switch do.(type) {
+	case *pawl.CallTool:
+		place.Turn = x.turn
+	case *pawl.AssemblePrompt:
+		place.Turn = 0
+	}
+	return pawl.Effect{Session: x.N, Class: class, Place: place, Timeout: d.remaining(x, timeout), Do: do}
+}
+
+func (d *draft) callModel(l *Loop, x *Session) {
+	if d.over(l, x) {
+		return
+	}
+	if name, limit, value, over := d.s.exhausted(d.at); over {
+		d.overBudget(name, limit, value)
+		return
+	}
+	output, want, wait, name := d.s.room(x.Place.Tier, x.bytes)
+	if output == 0 {
+		if !wait {
+			limit, value := int64(d.s.Limits.Money), int64(d.s.Spent.Money+want.Money)
+			if name == pawl.LimitTokens {
+				limit, value = d.s.Limits.Tokens, d.s.Spent.Tokens+want.Tokens
+			}
+			d.overBudget(name, limit, value)
+		}
+		return
+	}
+	d.request(l, d.effect(x, pawl.CrashCharge, maxModelCall, &pawl.CallModel{
+		Tier: x.Place.Tier, MaxOutput: output, System: x.system, Tools: x.tools, Items: len(x.items),
+		Try: x.dispatches + 1, Reserved: want.Money, ReservedTokens: want.Tokens,
+	}))
+}
+
+// retry says what follows when a prompt could not be made or a model gave no reply.
+func (d *draft) retry(l *Loop, x *Session) {
+	code := pawl.ModelErrorKind(x.failed.Code)
+	switch {
+	case x.failed.Code == pawl.FailTimeout && d.over(l, x):
+	case x.waited && x.prompted:
+		d.callModel(l, x)
+	case code == pawl.ModelRefused || code == pawl.ModelContextLong:
+		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
+	case code.Retryable() || x.failed.Code == pawl.FailTimeout:
+		d.waitAndRetry(l, x)
+	default:
+		d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: %s: %s", x.Place, x.failed.Code, x.failed.Message))
+	}
+}
+
+func (d *draft) waitAndRetry(l *Loop, x *Session) {
+	if d.over(l, x) {
+		return
+	}
+	wait, reason, more := d.s.backoff(x)
+	if !more {
+		p := d.s.Settings.Retry
+		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitRetries,
+			Max: int64(p.Tries * (p.Pauses + 1)), Value: int64(x.dispatches)})
+		d.stop(pawl.OutcomeHalted, fmt.Sprintf("no model: %d calls failed, the last one with %s: %s", x.dispatches, x.failed.Code, x.failed.Message))
+		return
+	}
+	d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: &pawl.Wait{For: wait, Reason: reason}})
+}
+
+// callTools answers what the harness answers itself and requests the rest: reads
+// that stand together side by side, everything else one at a time, in order.
+func (d *draft) callTools(l *Loop, x *Session) {
+	for i := range x.calls {
+		c := &x.calls[i]
+		if c.answered {
+			continue
+		}
+		if text, isError, ok := c.reply(x); ok {
+			d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: i + 1, Text: text, IsError: isError})
+			continue
+		}
+		reads := c.use.Class == pawl.CrashRepeat
+		if !reads && x.waitsBefore(i) {
+			return
+		}
+		if c.effect == 0 {
+			if d.over(l, x) {
+				return
+			}
+			d.request(l, d.effect(x, c.use.Class, maxToolCall, &pawl.CallTool{Tool: c.use.Tool, Args: c.use.Args, Call: i, Before: l.Tree}))
+		}
+		if !reads {
+			return
+		}
+	}
+}
+
+// waitsBefore reports whether a call before this one is still open.
+func (x *Session) waitsBefore(i int) bool {
+	for _, c := range x.calls[:i] {
+		if !c.answered {
+			return true
+		}
+	}
+	return false
+}
+
+// reply is what the harness answers to a call without running anything.
+func (c *call) reply(x *Session) (text string, isError, ok bool) {
+	switch {
+	case x.stop == pawl.StopMaxOutput:
+		return textCutCall, true, true
+	case c.use.Problem != "":
+		return cut(c.use.Problem, 400), true, true
+	case c.use.Submit:
+		return textAccepted, false, true
+	case c.use.Class == 0:
+		return fmt.Sprintf("there is no tool %q here", cut(c.use.Tool, 60)), true, true
+	}
+	return "", false, false
+}
+
+// spokeLast ends a session whose model called no tool, or asks for what is owed.
+func (d *draft) spokeLast(l *Loop, x *Session) {
+	output, required := d.owed(l, x)
+	switch {
+	case x.stop == pawl.StopMaxOutput:
+		d.goOn(l, x, textCutText)
+	case output == "" || !required:
+		d.endSession(l, x, pawl.SessionDone, "", x.text, nil)
+	case x.nags >= maxNags:
+		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("it ended %d times without calling submit_%s", x.nags+1, output), x.text, nil)
+	default:
+		d.goOn(l, x, fmt.Sprintf("You have not handed in your result. Call submit_%s now, with what you have.", output))
+	}
+}
+
+// goOn says something and lets the model speak again, if it has a turn left.
+func (d *draft) goOn(l *Loop, x *Session, text string) {
+	if x.turn >= x.Turns {
+		d.turnCap(l, x)
+		return
+	}
+	d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Text: text})
+}
+
+// batchDone goes on after all calls of a reply are answered.
+func (d *draft) batchDone(l *Loop, x *Session) {
+	output, _ := d.owed(l, x)
+	switch {
+	case x.submitted != nil:
+		d.endSession(l, x, pawl.SessionDone, "", x.submitted.Args, x.submitted.Facts)
+	case x.invalid >= maxInvalid:
+		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of submit_%s", x.invalid, output), x.text, nil)
+	case x.turn >= x.Turns:
+		d.turnCap(l, x)
+	case d.over(l, x):
+	case len(x.calls) > 0 && x.stop != pawl.StopMaxOutput && !x.reminded && d.reminds(l, x):
+		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Text: d.reminder(x, output)})
+	default:
+		d.callModel(l, x)
+	}
+}
+
+func (d *draft) turnCap(l *Loop, x *Session) {
+	d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitTurns, Max: int64(x.Turns), Value: int64(x.turn)})
+	d.endSession(l, x, pawl.SessionTurns, fmt.Sprintf("it used all %d turns", x.Turns), x.text, nil)
+}
+
+// owed is the structured result a session hands in, and whether it must.
+func (d *draft) owed(l *Loop, x *Session) (output string, required bool) {
+	switch x.Purpose {
+	case pawl.ForReview:
+		return l.Kind.Gates[x.Index].Review.Output, true
+	case pawl.ForProposal:
+		return "proposal", true
+	case pawl.ForBallot:
+		return "ballot", true
+	}
+	st := &l.Kind.Steps[x.Index]
+	return st.Output, st.Required
+}
+
+func (d *draft) reminds(l *Loop, x *Session) bool {
+	return x.Purpose != pawl.ForStep || !l.Kind.Steps[x.Index].NoReminder
+}
+
+// reminder keeps the task in view of a session with a long transcript.
+func (d *draft) reminder(x *Session, output string) string {
+	text := fmt.Sprintf("Reminder: this was turn %d of %d. The task stays: %s", x.turn, x.Turns, cut(d.s.Started.Title, 160))
+	if output != "" {
+		text += fmt.Sprintf(" When you are done, call submit_%s.", output)
+	}
+	return text
+}
+
+// endSession ends a session; what follows from its result follows at once.
+func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason string, output pawl.Hash, facts pawl.Facts) {
+	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
+	switch {
+	case x.Purpose == pawl.ForReview:
+		d.reviewed(l, x, r, reason, output, facts)
+	case l.Phase == PhasePrepare:
+		d.assessed(l, r, facts)
+	}
+}

@@ -1,0 +1,33 @@
+// Package kernel decides. It holds a run's state as a fold over its events and
+// says, for every fact that comes in, which events follow and which effects
+// should be under way. It has no clock, no I/O, no randomness and no goroutine:
+// time comes with each input, ids come from the fold, waiting is an effect.
+//
+// Whoever drives a run keeps to this order, and nothing else is needed to
+// survive a crash at any point:
+//
+//  1. decide: [Decide] turns an input into events and changes nothing;
+//  2. append: the events become durable, all or none;
+//  3. apply: [Apply] folds them into the state;
+//  4. perform: what [Pending] lists and is not under way is started, what is
+//     under way and not listed is cancelled; each answer is an input again.
+//
+// After a crash: apply all events, decide a [Recover], perform what is pending.
+//
+// A loop goes through these phases:
+//
+//	opening → prepare → ready → steps → commit → gates ─┬→ closing → done
+//	   ▲                   ▲                                │        │
+//	   │                   ├──────────── iterate, escalate ─┤        │
+//	   │                   └── council ◄────────────────────┘        │
+//	   └──────────────────── resumed ────────────────────────────────┘
+//
+// An input is decided in two parts. First the input itself becomes events (an
+// answer is recorded, a command obeyed). Then, as long as anything follows from
+// the state alone, that follows: [State] says where each loop is, and advance.go
+// says what comes next there. So pausing is simply not advancing, and resuming,
+// recovering and going on are the same thing.
+//
+// Policies are files of their own: ladder.go (what a failed attempt leads to),
+// stuck.go, council.go and vote.go, complexity.go, budget.go, retry.go.
+package kernel

@@ -1,0 +1,22 @@
+package kernel
+
+import "pawl"
+
+// Info is the run's line in lists.
+func Info(s *State) pawl.RunInfo {
+	info := pawl.RunInfo{
+		ID: s.Run, Task: s.Started.Task, Title: s.Started.Title, Recipe: s.Recipe.Name, Branch: s.Started.Branch,
+		Status: s.Status, Outcome: s.Outcome, Reason: s.Reason,
+		Cost: s.Spent.Money, Tokens: s.Spent.Tokens, Started: s.began, Updated: s.Last, Seq: s.Seq,
+	}
+	if s.Stopping != nil {
+		info.Reason = s.Stopping.Reason
+	}
+	if root := s.Loop(1); root != nil {
+		info.Iteration, info.Max = root.Iteration, s.maxIterations(root)
+		if root.Tier > 0 {
+			info.Tier = s.Recipe.Tier(root.Tier)
+		}
+	}
+	return info
+}

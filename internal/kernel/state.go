@@ -1,0 +1,239 @@
+package kernel
+
+import (
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// Phase is where a loop is in its lifecycle.
+type Phase uint8
+
+// The phases, in their order.
+const (
+	PhaseOpening Phase = iota // its worktree is being made
+	PhasePrepare              // the gates look at the base commit, and the complexity is scored
+	PhaseReady                // between iterations
+	PhaseSteps                // the sessions of an iteration
+	PhaseCommit               // their work becomes a candidate
+	PhaseGates                // the candidate is judged
+	PhaseCouncil              // a council is at work
+	PhaseClosing              // its worktree is being closed
+	PhaseDone
+)
+
+var phases = [...]string{"opening", "prepare", "ready", "steps", "commit", "gates", "council", "closing", "done"}
+
+func (p Phase) String() string { return phases[p] }
+
+// State is a run as its events made it. The zero State is the run before its
+// first event. Only [Apply] changes it; what it hands out must not be changed.
+type State struct {
+	Run     pawl.RunID
+	Seq     pawl.Seq
+	Started *pawl.RunStarted
+	// Recipe and Settings are what RunStarted froze.
+	Recipe   *pawl.Recipe
+	Settings *pawl.Settings
+
+	Status  pawl.RunStatus
+	Outcome pawl.Outcome
+	Reason  string
+	// Stopping is set while the run ends: the outcome it will have.
+	Stopping *pawl.RunStopping
+	Drain    pawl.Draining
+
+	// Limits are those in force; Spent and Reserved are money and tokens.
+	Limits   pawl.Limits
+	Spent    Purse
+	Reserved Purse
+	warned   [2]bool // of money, of tokens
+
+	// Last is the time of the last event; Alive how long a driver had the run.
+	began time.Time
+	Last  time.Time
+	Alive time.Duration
+
+	// Interruptions counts recoveries.
+	Interruptions int
+
+	loops []*Loop        // by Ref-1
+	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
+}
+
+// Purse is an amount of money and of tokens.
+type Purse struct {
+	Money  pawl.Micros
+	Tokens int64
+}
+
+func (p Purse) add(q Purse) Purse { return Purse{p.Money + q.Money, p.Tokens + q.Tokens} }
+func (p Purse) sub(q Purse) Purse { return Purse{p.Money - q.Money, p.Tokens - q.Tokens} }
+
+// Loop is one loop of the run.
+type Loop struct {
+	Ref    pawl.LoopRef
+	ID     string
+	Parent pawl.LoopRef
+	Kind   *pawl.LoopKind
+
+	Phase   Phase
+	Outcome pawl.Outcome
+	Reason  string
+	// HasWorkspace reports that the worktree is open.
+	HasWorkspace bool
+
+	Iteration int  // the present one, or the last; 0 before the first
+	Attempt   int  // of the iteration
+	inside    bool // an iteration has started and not ended
+	Tier      int
+	tierWhy   string // why the next iteration's tier is another than the last one's
+	Score     int    // complexity; -1 = not known
+
+	Base, Head pawl.CommitHash
+	From       pawl.CommitHash // where the present iteration started
+	Tree       pawl.TreeHash   // what the worktree holds as far as is recorded
+	judged     pawl.TreeHash   // the tree the last results are of
+	verify     bool            // after a crash: look at the worktree before going on
+	restore    bool            // the worktree is not as recorded: reset it
+	trouble    *pawl.Failure   // why the last effect on the worktree failed; nil = it did not
+	troubles   int             // how often in a row
+
+	step       int    // index of the present step
+	try        int    // of the present step
+	stepFailed string // why the iteration's steps failed; empty = they did not
+	outputs    []pawl.Input
+	candidate  *pawl.Committed // of the present iteration
+
+	gates   []gateRun          // command gates requested: of this iteration, or on the base
+	base    []*pawl.GateJudged // by gate of the settings; nil where none ran
+	results []*pawl.GateJudged // of the present candidate, in the order they came
+	history []attempt          // the last of them, oldest first
+
+	failures  int // consecutive, on this tier
+	stuckFrom int // attempts up to this iteration do not count as stuck
+	council   *council
+	councils  int
+	advice    pawl.Hash // the winning proposal, for the next iteration
+	afterward int       // iterations left after a council; -1 = no council was held
+
+	spent    Purse // of this loop, since it began
+	spentAt  Purse // spent when the iteration began
+	sessions []*Session
+	session  int // how many there have been
+	open     []*pawl.Effect
+}
+
+// gateRun is a command gate that was asked to judge the present candidate.
+type gateRun struct {
+	gate   int      // index in the settings
+	effect pawl.Seq // 0 = not under way
+	tries  int
+	failed string // why the last try gave no verdict
+}
+
+// attempt is what later decisions need of an ended iteration.
+type attempt struct {
+	n, tier             int
+	failed              bool
+	files, tests, error uint64
+	security            uint64 // of findings below critical
+	tree                pawl.TreeHash
+	results             []*pawl.GateJudged
+	line                string // for the history a prompt shows
+	stepFailed          string
+}
+
+// kept is how many attempts a loop's state keeps.
+const kept = 8
+
+// Loops are the run's loops, the root first.
+func (s *State) Loops() []*Loop { return s.loops }
+
+// Loop returns a loop, or nil.
+func (s *State) Loop(ref pawl.LoopRef) *Loop {
+	if ref == 0 || int(ref) > len(s.loops) {
+		return nil
+	}
+	return s.loops[ref-1]
+}
+
+// Pending lists the effects that should be under way now, by ID.
+func Pending(s *State) []*pawl.Effect { return s.open }
+
+// PendingOf lists those of one loop.
+func PendingOf(s *State, ref pawl.LoopRef) []*pawl.Effect {
+	if l := s.Loop(ref); l != nil {
+		return l.open
+	}
+	return nil
+}
+
+// Find returns the open effect with this id, or nil.
+func (s *State) Find(id pawl.Seq) *pawl.Effect {
+	if i, ok := findEffect(s.open, id); ok {
+		return s.open[i]
+	}
+	return nil
+}
+
+func findEffect(in []*pawl.Effect, id pawl.Seq) (int, bool) {
+	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int {
+		switch {
+		case e.ID < id:
+			return -1
+		case e.ID > id:
+			return 1
+		}
+		return 0
+	})
+}
+
+// clone copies what Apply may change of a loop.
+func (l *Loop) clone() *Loop {
+	c := *l
+	c.outputs = slices.Clone(l.outputs)
+	c.gates = slices.Clone(l.gates)
+	c.base = slices.Clone(l.base)
+	c.results = slices.Clone(l.results)
+	c.history = slices.Clone(l.history)
+	c.open = slices.Clone(l.open)
+	c.sessions = slices.Clone(l.sessions)
+	for i, x := range c.sessions {
+		c.sessions[i] = x.clone()
+	}
+	if l.council != nil {
+		c.council = l.council.clone()
+	}
+	return &c
+}
+
+func (l *Loop) sessionByN(n int) *Session {
+	for _, x := range l.sessions {
+		if x.N == n {
+			return x
+		}
+	}
+	return nil
+}
+
+// alive is how long a driver has had the run at the time of an input.
+func (s *State) alive(at time.Time) time.Duration { return s.Alive + max(0, at.Sub(s.Last)) }
+
+// haltsOn reports whether the condition ends the run.
+func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Settings.HaltOn, c) }
+
+// maxIterations is the limit on the loop's iterations; 0 = none.
+func (s *State) maxIterations(l *Loop) int {
+	if !s.haltsOn(pawl.HaltIterations) {
+		return 0
+	}
+	if l.Parent == 0 && s.Limits.Iterations > 0 {
+		return s.Limits.Iterations
+	}
+	return l.Kind.Iterations
+}
+
+// topTier is the strongest tier there is.
+const topTier = 3

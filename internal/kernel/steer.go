@@ -1,0 +1,108 @@
+package kernel
+
+import "pawl"
+
+// steer obeys a command of a user, or refuses it.
+func (d *draft) steer(in *pawl.Steering) error {
+	switch in.Verb {
+	case pawl.SteerPause:
+		return d.pause(in)
+	case pawl.SteerResume:
+		return d.resume(in)
+	case pawl.SteerCancel:
+		return d.cancel(in)
+	case pawl.SteerLimits:
+		return d.limits(in)
+	}
+	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel or limits", in.Verb)
+}
+
+func (d *draft) pause(in *pawl.Steering) error {
+	if d.s.Status != pawl.StatusRunning {
+		return d.refuse("only a running run can be paused")
+	}
+	d.emit(0, &pawl.RunPaused{Reason: in.Reason})
+	return nil
+}
+
+func (d *draft) resume(in *pawl.Steering) error {
+	if in.Limits != nil && (d.s.Status == pawl.StatusPaused || d.s.Status == pawl.StatusEnded) {
+		if err := d.limits(in); err != nil {
+			return err
+		}
+	}
+	switch {
+	case d.s.Status == pawl.StatusPaused:
+		d.emit(0, &pawl.RunResumed{Reason: in.Reason})
+		return nil
+	case d.s.Status != pawl.StatusEnded:
+		return d.refuse("only a paused or ended run can be resumed")
+	case !d.s.Outcome.Resumable():
+		return d.refuse("a run that ended %s is finished; start a new one", d.s.Outcome)
+	}
+	if err := d.room(); err != nil {
+		return err
+	}
+	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: in.Reason})
+	return nil
+}
+
+// room refuses to resume a run that would stop at once at a limit it has used up.
+func (d *draft) room() error {
+	for _, l := range d.s.loops {
+		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
+			return d.refuse("%d of %d iterations are used", l.Iteration, m).
+				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)
+		}
+	}
+	if name, limit, value, over := d.s.exhausted(d.at); over {
+		return d.refuse("its limit on %s is used up (%s of %s)", name, amount(name, value), amount(name, limit)).
+			WithHint("raise the limit: pawl resume %s --budget, --max-tokens or --max-time", d.s.Run)
+	}
+	return nil
+}
+
+func (d *draft) cancel(in *pawl.Steering) error {
+	if d.s.Status == pawl.StatusEnded {
+		return d.refuse("it has ended already")
+	}
+	running := in.Running
+	switch running {
+	case "":
+		running = pawl.DrainBoundary
+	case pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
+	default:
+		return pawl.Errorf(pawl.CodeInvalid, "unknown way to cancel %q: want finish, boundary or now", running)
+	}
+	d.emit(0, &pawl.CancelRequested{Running: running, Reason: in.Reason})
+	if d.s.Stopping == nil {
+		reason := in.Reason
+		if reason == "" {
+			reason = "cancelled by the user"
+		}
+		d.emit(0, &pawl.RunStopping{Outcome: pawl.OutcomeCancelled, Reason: reason})
+	}
+	return nil
+}
+
+func (d *draft) limits(in *pawl.Steering) error {
+	if in.Limits == nil {
+		return pawl.Errorf(pawl.CodeInvalid, "no limits given")
+	}
+	l := *in.Limits
+	if l.Money < 0 || l.Tokens < 0 || l.Time < 0 || l.Iterations < 0 {
+		return pawl.Errorf(pawl.CodeInvalid, "a limit below zero: want a positive number, or 0 for none")
+	}
+	d.emit(0, &pawl.LimitsChanged{Limits: l})
+	return nil
+}
+
+func (d *draft) refuse(format string, args ...any) *pawl.Error {
+	err := pawl.Errorf(pawl.CodeState, format, args...)
+	state := string(d.s.Status)
+	if d.s.Outcome != "" {
+		state = string(d.s.Outcome)
+	}
+	err.Message = "run " + string(d.s.Run) + " is " + state + ": " + err.Message
+	return err
+}
