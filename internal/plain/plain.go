@@ -55,7 +55,11 @@ func Line(s string, width int) string {
 	if width <= 0 {
 		return s
 	}
-	return ansi.Truncate(s, width, "…")
+	for cut := width; ; cut-- { // Truncate counts some emoji as narrower than StringWidth does
+		if out := ansi.Truncate(s, cut, "…"); cut == 0 || ansi.StringWidth(out) <= width {
+			return out
+		}
+	}
 }
 
 // harmless reports whether s is plain ASCII, which most text is.
@@ -94,7 +98,7 @@ func (c *cleaner) take(r, next rune) {
 			c.write(r)
 		}
 	case r == emojiStyle || r == textStyle:
-		if unicode.IsSymbol(c.last) || strings.ContainsRune("0123456789#*‼⁉", c.last) {
+		if unicode.In(c.last, unicode.So, unicode.Sm) || strings.ContainsRune("0123456789#*‼⁉", c.last) {
 			c.write(r)
 		}
 	case invisible(r):

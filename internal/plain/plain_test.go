@@ -70,6 +70,7 @@ var attacks = []struct{ name, in, want string }{
 	{"soft hyphen", "pass\u00adword", "password"},
 	{"variation selectors carry a hidden text", "a\ufe01b\U000e0100c", "abc"},
 	{"an emoji style on a letter", "a\ufe0fb", "ab"},
+	{"an emoji style on a sign of money", "$\ufe0fb", "$b"},
 	{"invisible letters", "a\u3164b\u115fc\uffa0d\u2800", "abcd"},
 	{"an unknown joiner", "a\u034fb", "ab"},
 	{"annotation", "a\ufff9b\ufffac\ufffb", "abc"},
@@ -136,6 +137,7 @@ func FuzzText(f *testing.F) {
 	for _, a := range attacks {
 		f.Add(a.in)
 	}
+	f.Add("++++++\ufe0fb") // one reader counts the last sign as two columns
 	f.Fuzz(mustBeSafe)
 }
 
