@@ -17,6 +17,11 @@ func (b *RunStarted) fields(c *coder) {
 	str(c, 12, &b.Version)
 	raw(c, 13, &b.Recipe)
 	raw(c, 14, &b.Settings)
+	list(c, 15, &b.Prompts, func(c *coder, in *Input) {
+		str(c, 1, &in.Name)
+		sum(c, 2, &in.Blob)
+	})
+	sum(c, 16, &b.Script)
 }
 
 // Kind implements [Body].

@@ -42,6 +42,10 @@ type RunStarted struct {
 	Notes []string `json:"notes,omitempty"`
 	// Version is the pawl that started the run.
 	Version string `json:"version"`
+	// Prompts are the recipe's templates by file name, Script the scripted
+	// model's file when a tier uses it.
+	Prompts []Input `json:"prompts,omitempty"`
+	Script  Hash    `json:"script,omitzero"`
 	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
 	// are the only texts that live in an event, because every decision needs them.
 	Recipe   JSON `json:"recipe"`
