@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// problem is what an error body says, wherever it says it.
+type problem struct {
+	kind    string // the provider's type, such as "overloaded_error"
+	code    string // the provider's code, such as "context_length_exceeded"
+	message string
+}
+
+// parseProblem reads the error out of a body. Known shapes: {"error": {…}},
+// {"error": "text"}, {"response": {"error": {…}}}, and the fields at the top;
+// anything else that is JSON leaves the problem empty.
+func parseProblem(body []byte) problem {
+	var outer struct {
+		Error    json.RawMessage `json:"error"`
+		Response struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"response"`
+	}
+	_ = json.Unmarshal(body, &outer) // what cannot be read stays empty
+	for _, part := range []json.RawMessage{outer.Error, outer.Response.Error, body} {
+		if p, ok := readProblem(part); ok {
+			return p
+		}
+	}
+	return problem{}
+}
+
+func readProblem(part json.RawMessage) (problem, bool) {
+	var text string
+	if json.Unmarshal(part, &text) == nil {
+		return problem{message: text}, text != ""
+	}
+	var fields struct {
+		Type, Code, Status, Message, Detail any
+	}
+	if json.Unmarshal(part, &fields) != nil {
+		return problem{}, false
+	}
+	p := problem{kind: word(fields.Type), code: word(fields.Code), message: word(fields.Message)}
+	if p.message == "" {
+		p.message = word(fields.Detail)
+	}
+	if p.kind == "" {
+		p.kind = word(fields.Status)
+	}
+	return p, p != problem{}
+}
+
+// word is a string or number of an error body as text; anything else is "".
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// says reports whether the provider's type or code is one of names.
+func (p problem) says(names ...string) bool {
+	return slices.Contains(names, p.kind) || slices.Contains(names, p.code)
+}
+
+// mentions reports whether the message holds one of the phrases, which are lower case.
+func (p problem) mentions(phrases ...string) bool {
+	text := strings.ToLower(p.message)
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// classify types an error answer. The protocols' vocabularies do not
+// contradict each other, and gateways pass one provider's words through
+// another's protocol, so there is one list for all.
+func classify(status int, header http.Header, body []byte, now time.Time) *pawl.ModelError {
+	p := parseProblem(body)
+	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
+	if e.Kind.Retryable() {
+		e.Wait = RetryAfter(header, now)
+	}
+	switch {
+	case e.Message != "":
+	case status >= 300 && status < 400:
+		e.Message = "the server redirects to " + header.Get("Location") + ": set the base URL to the final address"
+	case len(bytes.TrimSpace(body)) == 0 || looksLikeHTML(body):
+		e.Message = http.StatusText(status)
+	default:
+		e.Message = string(body)
+	}
+	return e
+}
+
+// kindOf looks first for what the status alone does not tell.
+func kindOf(status int, p problem) pawl.ModelErrorKind {
+	switch {
+	case refused(p):
+		return pawl.ModelRefused
+	case status != http.StatusTooManyRequests && contextTooLong(p):
+		return pawl.ModelContextLong
+	case status == http.StatusPaymentRequired || quotaExhausted(p):
+		return pawl.ModelQuota
+	case p.says("invalid_api_key") || p.mentions("api key not valid"):
+		return pawl.ModelAuth
+	}
+	if status == 0 {
+		status, _ = strconv.Atoi(p.code) // some gateways put the status there
+	}
+	if kind, ok := kindOfStatus(status); ok {
+		return kind
+	}
+	return kindOfType(p)
+}
+
+func refused(p problem) bool {
+	return p.says("content_filter", "content_policy_violation", "invalid_prompt", "bio_policy",
+		"misalignment_policy_violation", "image_content_policy_violation") ||
+		p.mentions("content filtering policy", "content management policy")
+}
+
+func contextTooLong(p problem) bool {
+	return p.says("context_length_exceeded", "exceed_context_size_error", "context_exceeded") ||
+		p.mentions("prompt is too long", "exceed context limit", "maximum context length",
+			"model's context length", "context window", "available context size", "exceeds context size",
+			"context length exceeded", "input is too long")
+}
+
+func quotaExhausted(p problem) bool {
+	return p.says("insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active",
+		"credit_balance_too_low", "insufficient_balance") ||
+		p.mentions("credit balance is too low", "specified api usage limits", "insufficient credits",
+			"insufficient balance")
+}
+
+func kindOfStatus(status int) (pawl.ModelErrorKind, bool) {
+	switch status {
+	case http.StatusTooManyRequests:
+		return pawl.ModelRateLimit, true
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return pawl.ModelAuth, true
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return pawl.ModelOverloaded, true
+	}
+	switch {
+	case status >= 500:
+		return pawl.ModelOverloaded, true
+	case status >= 300:
+		return pawl.ModelBadRequest, true
+	}
+	return "", false
+}
+
+// kindOfType is for errors inside a stream. What nobody has heard of is the
+// server's trouble: it had accepted the request.
+func kindOfType(p problem) pawl.ModelErrorKind {
+	switch {
+	case p.says("rate_limit_error", "rate_limit_exceeded"):
+		return pawl.ModelRateLimit
+	case p.says("authentication_error", "permission_error"):
+		return pawl.ModelAuth
+	case p.says("invalid_request_error", "not_found_error", "request_too_large", "model_not_found"):
+		return pawl.ModelBadRequest
+	}
+	return pawl.ModelOverloaded
+}
+
+func looksLikeHTML(body []byte) bool {
+	head := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 512)]))
+	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// maxWait bounds what a provider may ask for; more is a mistake of its clock.
+const maxWait = 30 * 24 * time.Hour
+
+// RetryAfter is how long the headers ask to wait: retry-after-ms, or
+// retry-after in seconds or as an HTTP date. Zero when they do not say, or
+// when the time has passed.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	if wait, ok := scaled(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wait
+	}
+	value := header.Get("Retry-After")
+	if wait, ok := scaled(value, time.Second); ok {
+		return wait
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, min(at.Sub(now), maxWait))
+	}
+	return 0
+}
+
+func scaled(value string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || n != n {
+		return 0, false
+	}
+	limit := float64(maxWait) / float64(unit)
+	return time.Duration(max(0, min(n, limit)) * float64(unit)), true
+}

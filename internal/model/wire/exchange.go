@@ -1,0 +1,214 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// Limits on what a provider may send.
+const (
+	MaxReply     = 64 << 20 // bytes of one streamed reply
+	MaxErrorBody = 64 << 10 // bytes read of an HTTP error's body
+)
+
+var (
+	errSilent   = errors.New("the provider went silent")
+	errTooLarge = fmt.Errorf("the reply is larger than %d MiB", MaxReply>>20)
+)
+
+// Exchange is one request to a provider and its reply. It ends the request
+// when nothing moves for the idle limit: no byte of the request is taken, no
+// header comes, no byte of the reply comes. Time in which nobody reads the
+// reply does not count. Use [Open]; an Exchange serves one request.
+type Exchange struct {
+	caller context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+	key    string
+	sent   bool // the request left for the network
+}
+
+// Open begins an exchange for one model call. The request must be made with
+// the returned context, which ends when the provider is silent for idle (zero
+// means [pawl.DefaultModelIdle]), when ctx ends, or at [Exchange.Close]. key
+// is kept out of every error.
+func Open(ctx context.Context, idle time.Duration, key string) (context.Context, *Exchange) {
+	if idle <= 0 {
+		idle = pawl.DefaultModelIdle
+	}
+	x := &Exchange{caller: ctx, idle: idle, key: key}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.timer = time.AfterFunc(idle, func() { x.cancel(errSilent) })
+	return x.ctx, x
+}
+
+// Close ends the exchange and frees what it holds.
+func (x *Exchange) Close() {
+	x.timer.Stop()
+	x.cancel(nil)
+}
+
+// Do sends the request with next and watches the reply. An answer that is not
+// an event stream is a *pawl.ModelError. It has the shape both SDKs want of a
+// middleware.
+func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	x.sent = true
+	if req.Body != nil {
+		req.Body = &upload{ReadCloser: req.Body, x: x}
+	}
+	x.timer.Reset(x.idle)
+	res, err := next(req)
+	x.timer.Stop()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = &download{body: res.Body, x: x, left: MaxReply}
+	if err := x.refuse(res); err != nil {
+		res.Body.Close()
+		return nil, err
+	}
+	return res, nil
+}
+
+// refuse returns the error of a reply that is no event stream; nil for one that is.
+func (x *Exchange) refuse(res *http.Response) error {
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		body, err := io.ReadAll(io.LimitReader(res.Body, MaxErrorBody))
+		if err != nil && x.ctx.Err() != nil {
+			return err
+		}
+		return x.Failure(res.StatusCode, res.Header, body)
+	}
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil || kind == "text/event-stream" {
+		return nil // servers that name no type, or a broken one, get the benefit of the doubt
+	}
+	return x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
+}
+
+// Failure is the typed error for an HTTP error answer, or for an error inside a
+// stream, which has status 0 and no header.
+func (x *Exchange) Failure(status int, header http.Header, body []byte) *pawl.ModelError {
+	e := classify(status, header, body, time.Now())
+	e.Message = Clean(e.Message, x.key)
+	return e
+}
+
+// Err is what ended a call, typed: the error of the context the exchange was
+// opened with when that has ended, a *pawl.ModelError otherwise.
+func (x *Exchange) Err(err error) error {
+	if ended := x.caller.Err(); ended != nil {
+		return ended
+	}
+	if context.Cause(x.ctx) == errSilent {
+		return x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %v", x.idle))
+	}
+	if typed, ok := errors.AsType[*pawl.ModelError](err); ok {
+		return typed
+	}
+	if !x.sent {
+		return x.Error(pawl.ModelBadRequest, "the request cannot be made: "+err.Error())
+	}
+	return x.Error(pawl.ModelNetwork, reason(err))
+}
+
+// Cut is the error of a stream that ended before the reply did.
+func (x *Exchange) Cut() error {
+	return x.Err(errors.New("the stream ended before the reply did"))
+}
+
+// Error is a typed error whose message is cleaned.
+func (x *Exchange) Error(kind pawl.ModelErrorKind, message string) *pawl.ModelError {
+	return &pawl.ModelError{Kind: kind, Message: Clean(message, x.key)}
+}
+
+// reason says what went wrong on the way without the request's address.
+func reason(err error) string {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "the stream holds malformed JSON: " + syntax.Error()
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection was cut"
+	}
+	return err.Error()
+}
+
+// upload is a request's body; each read shows that the connection moves.
+type upload struct {
+	io.ReadCloser
+	x *Exchange
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	u.x.timer.Reset(u.x.idle)
+	return u.ReadCloser.Read(p)
+}
+
+// download is a reply's body: the clock runs while somebody waits for bytes.
+type download struct {
+	body io.ReadCloser
+	x    *Exchange
+	left int64
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	if d.left <= 0 {
+		return 0, errTooLarge
+	}
+	d.x.timer.Reset(d.x.idle)
+	n, err := d.body.Read(p[:min(int64(len(p)), d.left)])
+	d.x.timer.Stop()
+	d.left -= int64(n)
+	return n, err
+}
+
+func (d *download) Close() error { return d.body.Close() }
+
+// HTTPClient is the client an adapter sends with: base, or one with a
+// connection pool of its own when base is nil. It follows no redirect, because
+// a redirect would carry the key to an address nobody configured.
+func HTTPClient(base *http.Client) *http.Client {
+	client := &http.Client{}
+	if base != nil {
+		*client = *base
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		client.Transport = t.Clone()
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
+// CheckBaseURL returns a [pawl.ModelBadRequest] when base cannot be the
+// address of a server; the empty string is fine and means the provider's own.
+func CheckBaseURL(base string) error {
+	if base == "" {
+		return nil
+	}
+	u, err := url.Parse(base)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return nil
+	}
+	shown := base
+	if err == nil {
+		shown = u.Redacted()
+	}
+	return &pawl.ModelError{
+		Kind:    pawl.ModelBadRequest,
+		Message: Clean(fmt.Sprintf("the base URL %q is not an address such as http://localhost:11434/v1", strings.TrimSpace(shown)), ""),
+	}
+}

@@ -1,0 +1,139 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"pawl"
+	"pawl/internal/model/wire"
+)
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	const month = 30 * 24 * time.Hour
+	for value, want := range map[string]time.Duration{
+		"":                              0,
+		"12":                            12 * time.Second,
+		" 0.5 ":                         500 * time.Millisecond,
+		"-3":                            0,
+		"1e300":                         month,
+		"NaN":                           0,
+		"soon":                          0,
+		"Sat, 21 Nov 2026 08:02:00 GMT": 2 * time.Minute,
+		"Sat, 21 Nov 2026 07:00:00 GMT": 0,
+		"Sat, 21 Nov 2099 08:00:00 GMT": month,
+		strconv.Itoa(math.MaxInt64):     month,
+	} {
+		if got := wire.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+			t.Errorf("Retry-After %q means %v, want %v", value, got, want)
+		}
+	}
+	both := http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"250"}}
+	if got := wire.RetryAfter(both, now); got != 250*time.Millisecond {
+		t.Errorf("with both headers the wait is %v, want the finer one", got)
+	}
+}
+
+func TestClean(t *testing.T) {
+	const key = "secret-key-42"
+	for text, want := range map[string]string{
+		"plain":                              "plain",
+		" two\n\tlines\r\n":                  "two lines",
+		"\x1b[31mred\x1b]0;title\x07\u202e!": "[31mred]0;title!",
+		"bad \xff byte":                      "bad \uFFFD byte",
+		"the key secret-key-42!":             "the key [key]!",
+		"hid\u200bden secret-\u200bkey-42":   "hidden [key]",
+		"provided: sk-proj-abc***xyz9.":      "provided: [key]",
+		"a task-force is no key":             "a task-force is no key",
+	} {
+		if got := wire.Clean(text, key); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got := wire.Clean("none of it", "none"); got != "none of it" {
+		t.Errorf("a word in place of a key was taken for a secret: %q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "before") + key + strings.Repeat(rapid.StringN(1, 9, -1).Draw(t, "after"), 80)
+		got := wire.Clean(text, key)
+		if strings.Contains(got, key) || len(got) > 300 || !utf8.ValidString(got) {
+			t.Errorf("Clean left %q", got)
+		}
+	})
+}
+
+func TestArgs(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		cut  bool
+		want string
+	}{
+		{text: "", want: "{}"},
+		{text: " \n", want: "{}"},
+		{text: "null", want: "{}"},
+		{text: ` {"a": 1} `, want: `{"a": 1}`},
+		{text: `[1]`, want: `[1]`},
+		{text: `{"a":`, want: `"{\"a\":"`},
+		{text: `{"a":`, cut: true, want: "{}"},
+		{text: `{"a":1}`, cut: true, want: `{"a":1}`},
+	} {
+		if got := string(wire.Args(tt.text, tt.cut)); got != tt.want {
+			t.Errorf("Args(%q, %v) = %s, want %s", tt.text, tt.cut, got, tt.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		args := wire.Args(rapid.String().Draw(t, "text"), rapid.Bool().Draw(t, "cut"))
+		if !json.Valid(args) {
+			t.Errorf("Args returned %q, which is not JSON", args)
+		}
+		var object map[string]any
+		if err := json.Unmarshal(wire.ObjectArgs(args), &object); err != nil {
+			t.Errorf("ObjectArgs: %v", err)
+		}
+	})
+}
+
+func TestBlocks(t *testing.T) {
+	opaque := pawl.Block{Kind: pawl.BlockOpaque, Provider: "p", Opaque: json.RawMessage(`{}`)}
+	foreign := pawl.Block{Kind: pawl.BlockOpaque, Provider: "q", Opaque: json.RawMessage(`{}`)}
+	text := pawl.Block{Kind: pawl.BlockText, Text: "hm"}
+	result := pawl.Block{Kind: pawl.BlockToolResult, CallID: "c"}
+	for _, tt := range []struct {
+		name     string
+		in, want []pawl.Block
+	}{
+		{"results first", []pawl.Block{text, result}, []pawl.Block{result, text}},
+		{"no empty text", []pawl.Block{{Kind: pawl.BlockText, Text: "\n "}, text}, []pawl.Block{text}},
+		{"no foreign block", []pawl.Block{foreign, opaque, text}, []pawl.Block{opaque, text}},
+		{"reasoning that led to nothing", []pawl.Block{text, opaque, foreign, opaque}, []pawl.Block{text}},
+	} {
+		got, err := wire.Blocks(pawl.Message{Role: pawl.RoleAssistant, Blocks: tt.in}, "p")
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
+
+func TestEstimateCountsEverything(t *testing.T) {
+	req := pawl.ModelRequest{
+		System:   strings.Repeat("s", 40),
+		Tools:    []pawl.ToolSpec{{Name: "read", Description: "Reads", Schema: json.RawMessage(`{"a":1}`)}},
+		Messages: []pawl.Message{{Blocks: []pawl.Block{{Text: strings.Repeat("m", 100)}, {Args: json.RawMessage(`{"b":22}`)}}}},
+	}
+	got := wire.Estimate(req, pawl.Message{Blocks: []pawl.Block{{Text: "12345"}}})
+	if want := (pawl.Usage{Input: (40 + 16 + 108) / 4, Output: 2}); got != want {
+		t.Errorf("Estimate = %+v, want %+v", got, want)
+	}
+}
