@@ -1,0 +1,88 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"pawl"
+)
+
+// checkConversation holds what every protocol demands of a conversation: it
+// starts with the user, and each call is answered exactly once, in the message
+// after it, before anything else is said.
+func checkConversation(messages []pawl.Message) error {
+	if len(messages) == 0 {
+		return errors.New("there are no messages")
+	}
+	if messages[0].Role != pawl.RoleUser {
+		return errors.New("the first message is not from the user")
+	}
+	open := map[string]bool{}
+	for i, m := range messages {
+		if len(m.Blocks) == 0 {
+			return fmt.Errorf("message %d is empty", i+1)
+		}
+		if i > 0 && messages[i-1].Role == m.Role {
+			return fmt.Errorf("message %d has the same role as the one before", i+1)
+		}
+		if err := checkBlocks(m, open); err != nil {
+			return fmt.Errorf("message %d: %w", i+1, err)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("%d tool calls have no result", len(open))
+	}
+	return nil
+}
+
+func checkBlocks(m pawl.Message, open map[string]bool) error {
+	for _, b := range m.Blocks {
+		switch {
+		case b.Kind == pawl.BlockToolUse:
+			if m.Role != pawl.RoleAssistant || b.CallID == "" || open[b.CallID] {
+				return fmt.Errorf("the call %q is out of place", b.CallID)
+			}
+			if err := checkObject(b.Args); err != nil {
+				return fmt.Errorf("the arguments of the call %q: %w", b.CallID, err)
+			}
+			open[b.CallID] = true
+		case b.Kind == pawl.BlockToolResult:
+			if m.Role != pawl.RoleUser || !open[b.CallID] {
+				return fmt.Errorf("the result of %q answers no call", b.CallID)
+			}
+			delete(open, b.CallID)
+		case b.Kind == pawl.BlockText && b.Text == "":
+			return errors.New("a text is empty")
+		case m.Role == pawl.RoleUser && len(open) > 0:
+			return errors.New("something is said before every call is answered")
+		}
+	}
+	return nil
+}
+
+func checkObject(raw json.RawMessage) error {
+	var object map[string]any
+	return json.Unmarshal(raw, &object)
+}
+
+func checkTools(tools []pawl.ToolSpec) error {
+	for _, t := range tools {
+		if t.Name == "" {
+			return errors.New("a tool has no name")
+		}
+		if err := checkObject(t.Schema); err != nil {
+			return fmt.Errorf("the schema of %q: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// mustJSON marshals what always can be.
+func mustJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("modeltest: " + err.Error())
+	}
+	return string(b)
+}
