@@ -1,0 +1,242 @@
+// Package local drives runs in this process, one goroutine each.
+//
+// A run's goroutine takes every input that is queued, lets the kernel decide
+// each on the state ahead of durability, appends all their events as one unit,
+// and only then answers whoever gave the inputs, tells the observer, and starts
+// or cancels effects. While an append is under way further inputs queue, so a
+// busy run's units grow instead of its latency. A unit that cannot be appended
+// because the store is short of space is tried again until it can; nothing is
+// performed or shown meanwhile. Any other failure quarantines the run: its
+// effects are cancelled and it stops until it is adopted again.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/kernel"
+)
+
+// Driver drives the runs of one log. Its fields are set before the first call.
+type Driver struct {
+	Log       pawl.Log
+	Performer driver.Performer
+	// Observe is told of events after they are durable, in order, from the run's
+	// goroutine; it must not block. It may be nil.
+	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
+	// Live is told of text that is not durable; it must not block. It may be nil.
+	Live func(run pawl.RunID, live pawl.Live)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// AppendRetry is the time between tries to append when there is no space; zero means five seconds.
+	AppendRetry time.Duration
+	Logger      *slog.Logger
+
+	mu   sync.Mutex // guards runs and closed
+	runs map[pawl.RunID]*run
+	wg   sync.WaitGroup
+	done bool
+}
+
+// Start begins a run: its first events are durable when Start returns.
+func (d *Driver) Start(ctx context.Context, id pawl.RunID, started *pawl.RunStarted, blobs []pawl.Blob) error {
+	r, err := d.add(id, &kernel.State{})
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, item{in: kernel.Input{Start: &kernel.Start{Run: id, Started: started}}, blobs: blobs})
+}
+
+// Adopt takes over a run from its log: it folds the events, says what became of
+// the effects that were under way, and goes on. A run that has ended is left
+// alone.
+func (d *Driver) Adopt(ctx context.Context, id pawl.RunID) error {
+	s, err := Fold(ctx, d.Log, id)
+	if err != nil {
+		return err
+	}
+	if s.Status == pawl.StatusEnded {
+		return nil
+	}
+	r, err := d.add(id, s)
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, item{in: kernel.Input{Recover: &kernel.Recover{Pid: os.Getpid()}}})
+}
+
+// Steer gives a run a command, and returns when what follows from it is
+// durable. A run that is not driven is taken over from its log first.
+func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) error {
+	for {
+		r, err := d.find(ctx, id)
+		if err != nil {
+			return err
+		}
+		err = r.ask(ctx, item{in: kernel.Input{Steer: &in}})
+		if !errors.Is(err, errAtRest) { // it came to rest before it took the command
+			return err
+		}
+	}
+}
+
+// find returns the run that is driven, or takes it over.
+func (d *Driver) find(ctx context.Context, id pawl.RunID) (*run, error) {
+	for {
+		d.mu.Lock()
+		r := d.runs[id]
+		d.mu.Unlock()
+		if r != nil {
+			return r, nil
+		}
+		s, err := Fold(ctx, d.Log, id)
+		if err != nil {
+			return nil, err
+		}
+		if s.Status == pawl.StatusEnded {
+			return d.add(id, s)
+		}
+		if err := d.Adopt(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Driven reports whether the run was started or adopted here and has not failed.
+func (d *Driver) Driven(id pawl.RunID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runs[id] != nil
+}
+
+// Close ends driving: effects under way are cancelled and not answered, as if
+// the process had died, and Close returns when none is left. The log stays open.
+func (d *Driver) Close() {
+	d.mu.Lock()
+	d.done = true
+	for _, r := range d.runs {
+		r.cancel(errClosed)
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+}
+
+var (
+	errClosed = errors.New("the driver is closed")
+	errAtRest = errors.New("the run is at rest")
+)
+
+// Fold reads a run's state from its log.
+func Fold(ctx context.Context, log pawl.Log, id pawl.RunID) (*kernel.State, error) {
+	s := &kernel.State{}
+	for e, err := range log.Events(ctx, id, 0) {
+		if err == nil {
+			err = kernel.Apply(s, e)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("fold run %s: %w", id, err)
+		}
+	}
+	return s, nil
+}
+
+func (d *Driver) add(id pawl.RunID, s *kernel.State) (*run, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "run %s: %w", id, errClosed)
+	}
+	if d.runs[id] != nil {
+		return nil, pawl.Errorf(pawl.CodeConflict, "run %s is driven already", id)
+	}
+	if d.runs == nil {
+		d.runs = make(map[pawl.RunID]*run)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &run{d: d, id: id, state: s, ctx: ctx, cancel: cancel, inbox: make(chan item, inboxSize),
+		running: make(map[pawl.Seq]context.CancelFunc), again: make(map[pawl.Seq]bool), blobs: newBlobCache()}
+	for _, f := range kernel.Pending(s) {
+		r.again[f.ID] = true
+	}
+	d.runs[id] = r
+	d.wg.Go(r.loop)
+	return r, nil
+}
+
+func (d *Driver) now() time.Time {
+	if d.Now != nil {
+		return d.Now().UTC()
+	}
+	return time.Now().UTC()
+}
+
+func (d *Driver) logger() *slog.Logger {
+	if d.Logger != nil {
+		return d.Logger
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// inboxSize is how many inputs of a run may queue before whoever brings one waits.
+const inboxSize = 256
+
+// item is one queued input. reply, when it is not nil, is answered once the
+// events that follow are durable, or the input was refused.
+type item struct {
+	in    kernel.Input
+	blobs []pawl.Blob
+	reply chan error
+}
+
+// perform runs one effect to its answer. A defect of the performer is an answer too.
+func (r *run) perform(ctx context.Context, f *pawl.Effect, job driver.Job) {
+	answer, blobs := func() (a pawl.Answer, b []pawl.Blob) {
+		defer func() {
+			if p := recover(); p != nil {
+				r.d.logger().Error("an effect panicked", "run", r.id, "effect", f.ID, "panic", p, "stack", string(debug.Stack()))
+				a = failed(f.ID, pawl.FailDefect, fmt.Sprint(p))
+			}
+		}()
+		if w, ok := f.Do.(*pawl.Wait); ok {
+			return wait(ctx, f.ID, w.For), nil
+		}
+		return r.d.Performer.Perform(ctx, job)
+	}()
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return // not wanted any more
+	}
+	if ctx.Err() != nil { // the effect's own time was up, whatever the performer made of it
+		if _, ok := answer.(*pawl.EffectFailed); ok || answer == nil {
+			answer, blobs = failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", f.Timeout)), nil
+		}
+	}
+	select {
+	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
+	case <-r.ctx.Done():
+	}
+}
+
+func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return &pawl.WaitEnded{Effect: id}
+}
+
+func failed(id pawl.Seq, code pawl.FailureCode, message string) pawl.Answer {
+	if len(message) > 300 {
+		message = message[:300]
+	}
+	return &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: code, Message: message}}
+}

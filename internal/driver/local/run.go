@@ -1,0 +1,239 @@
+package local
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/kernel"
+)
+
+// run is one run that is driven. Everything but inbox, ctx and blobs belongs to
+// its goroutine.
+type run struct {
+	d      *Driver
+	id     pawl.RunID
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	inbox  chan item
+	blobs  *blobCache
+
+	state   *kernel.State
+	info    pawl.RunInfo // as last stored
+	running map[pawl.Seq]context.CancelFunc
+	again   map[pawl.Seq]bool // effects that may have been under way before
+}
+
+// ask queues an input and waits until it is decided.
+func (r *run) ask(ctx context.Context, it item) error {
+	it.reply = make(chan error, 1)
+	select {
+	case r.inbox <- it:
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-it.reply:
+		return err
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *run) loop() {
+	defer r.leave()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case it := <-r.inbox:
+			if err := r.step(r.queued(it)); err != nil {
+				r.d.logger().Error("the run is quarantined", "run", r.id, "error", err)
+				r.cancel(err)
+				return
+			}
+			if r.state.Status == pawl.StatusEnded {
+				return
+			}
+		}
+	}
+}
+
+// leave cancels what is under way and forgets the run.
+func (r *run) leave() {
+	for _, cancel := range r.running {
+		cancel()
+	}
+	r.d.mu.Lock()
+	delete(r.d.runs, r.id)
+	r.d.mu.Unlock()
+	r.cancel(errAtRest)
+}
+
+// queued is the input and all that wait behind it.
+func (r *run) queued(first item) []item {
+	items := []item{first}
+	for len(items) < inboxSize {
+		select {
+		case it := <-r.inbox:
+			items = append(items, it)
+		default:
+			return items
+		}
+	}
+	return items
+}
+
+// step decides inputs, makes what follows durable, and only then lets anyone know.
+func (r *run) step(items []item) error {
+	unit := pawl.Unit{Run: r.id, After: r.state.Seq}
+	answered := items[:0]
+	for _, it := range items {
+		it.in.At = r.d.now()
+		events, err := kernel.Decide(r.state, it.in)
+		if err != nil { // a refused command
+			it.reply <- err
+			if r.state.Seq == 0 {
+				return err
+			}
+			continue
+		}
+		for _, e := range events {
+			if err := kernel.Apply(r.state, e); err != nil {
+				return err
+			}
+		}
+		unit.Events = append(unit.Events, events...)
+		unit.Blobs = append(unit.Blobs, it.blobs...)
+		answered = append(answered, it)
+	}
+	if err := r.append(unit); err != nil {
+		reply(answered, err)
+		return err
+	}
+	reply(answered, nil)
+	if r.d.Observe != nil && len(unit.Events) > 0 {
+		r.d.Observe(r.id, unit.Events, kernel.Info(r.state))
+	}
+	r.reconcile(unit.Events)
+	return nil
+}
+
+func reply(items []item, err error) {
+	for _, it := range items {
+		if it.reply != nil {
+			it.reply <- err
+		}
+	}
+}
+
+// append makes a unit durable. Without space for it, it waits for space.
+func (r *run) append(u pawl.Unit) error {
+	if len(u.Events) == 0 {
+		return nil
+	}
+	if info := kernel.Info(r.state); changed(r.info, info) {
+		r.info, u.Info = info, &info
+	}
+	pause := r.d.AppendRetry
+	if pause == 0 {
+		pause = 5 * time.Second
+	}
+	for {
+		err := r.d.Log.Append(r.ctx, u)
+		if err == nil {
+			r.blobs.add(u.Blobs)
+			return nil
+		}
+		if pawl.CodeOf(err) != pawl.CodeUnavailable || r.ctx.Err() != nil {
+			return err
+		}
+		r.d.logger().Warn("the store is not available; trying again", "run", r.id, "error", err)
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-r.ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
+}
+
+// changed reports whether a run's line in lists is worth storing anew.
+func changed(a, b pawl.RunInfo) bool {
+	return a.Status != b.Status || a.Outcome != b.Outcome || a.Iteration != b.Iteration || a.Tier != b.Tier || a.Max != b.Max
+}
+
+// reconcile makes what is under way equal to what is pending in the loops that
+// the events touched.
+func (r *run) reconcile(events []pawl.Event) {
+	var touched []pawl.LoopRef
+	for _, e := range events {
+		if !slices.Contains(touched, e.Loop) {
+			touched = append(touched, e.Loop)
+		}
+		switch b := e.Body.(type) {
+		case pawl.Answer:
+			r.stop(b.Answers())
+		case *pawl.EffectWithdrawn:
+			r.stop(b.Effect)
+		case *pawl.EffectLost:
+			r.stop(b.Effect)
+		case *pawl.Recovered:
+			for _, l := range r.state.Loops() {
+				touched = append(touched, l.Ref)
+			}
+		}
+	}
+	for _, ref := range touched {
+		for _, f := range kernel.PendingOf(r.state, ref) {
+			if r.running[f.ID] == nil {
+				r.start(f)
+			}
+		}
+	}
+}
+
+func (r *run) stop(id pawl.Seq) {
+	if cancel := r.running[id]; cancel != nil {
+		cancel()
+		delete(r.running, id)
+	}
+}
+
+func (r *run) start(f *pawl.Effect) {
+	timeout := f.Timeout
+	if timeout <= 0 {
+		timeout = math.MaxInt64
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, timeout)
+	r.running[f.ID] = cancel
+	job := driver.Job{
+		Effect: f, Run: r.id, Started: r.state.Started, Settings: r.state.Settings, Recipe: r.state.Recipe,
+		Workspace: r.state.Workspace(f.Loop), Again: r.again[f.ID],
+		Blob: r.blob,
+		Live: func(text string) {
+			if r.d.Live != nil {
+				r.d.Live(r.id, pawl.Live{Effect: f.ID, Place: f.Place, Text: text})
+			}
+		},
+	}
+	r.d.wg.Go(func() {
+		defer cancel()
+		r.perform(ctx, f, job)
+	})
+}
+
+func (r *run) blob(ctx context.Context, h pawl.Hash) ([]byte, error) {
+	if data, ok := r.blobs.get(h); ok {
+		return data, nil
+	}
+	return r.d.Log.Blob(ctx, r.id, h)
+}
