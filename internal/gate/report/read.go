@@ -1,0 +1,178 @@
+package report
+
+import (
+	"bytes"
+
+	"pawl"
+)
+
+// Source is what a command left to be read.
+type Source struct {
+	Format pawl.ReportFormat // the zero value means auto
+	Kind   pawl.GateKind
+	// Stdout is standard output alone; Output both streams, perhaps cut.
+	Stdout, Output []byte
+	// OutputCut reports that Output lacks something.
+	OutputCut bool
+	// Files are the report files the command wrote, when the gate names some;
+	// then nothing else is read.
+	Files [][]byte
+	// Roots are the absolute paths the checkout is known by, without a slash at
+	// the end. They are taken out of names.
+	Roots []string
+	// ExitOK reports that the command ended with 0.
+	ExitOK bool
+}
+
+// reader reads one format and reports whether the text is in it. It reads a
+// text again from the start, so it must not record anything when it is not.
+type reader struct {
+	format pawl.ReportFormat
+	tool   string
+	read   func(c *collector, text []byte) bool
+	// prose reads what a tool prints for people: both streams, as lines.
+	prose func(c *collector, lines []string) bool
+}
+
+var (
+	goTestReader = reader{format: pawl.ReportGoTest, tool: "go test", read: readGoTest}
+	junitReader  = reader{format: pawl.ReportJUnit, tool: "JUnit", read: readJUnit}
+	tapReader    = reader{format: pawl.ReportTAP, tool: "TAP", read: readTAP}
+	sarifReader  = reader{format: pawl.ReportSARIF, tool: "SARIF", read: readSARIF}
+)
+
+// readers lists the formats that auto tries, in this order, for a kind of gate.
+func readers(kind pawl.GateKind) []reader {
+	text := func(tool string, read func(*collector, []string) bool) reader {
+		return reader{format: pawl.ReportAuto, tool: tool, prose: read}
+	}
+	data := func(tool string, read func(*collector, []byte) bool) reader {
+		return reader{format: pawl.ReportAuto, tool: tool, read: read}
+	}
+	switch kind {
+	case pawl.GateTests:
+		return []reader{
+			goTestReader, junitReader, data("jest", readJestJSON),
+			text("go test", readGoText), text("pytest", readPytest), text("unittest", readUnittest),
+			text("cargo test", readCargo), text("jest", readJest), text("vitest", readVitest),
+			text("mocha", readMocha), text("node --test", readNodeSpec),
+			// After the runners above, whose tests may print such lines.
+			tapReader, text("a test runner", readCounts),
+		}
+	case pawl.GateSecurity:
+		return []reader{
+			sarifReader, data("npm audit", readNPMAudit), data("govulncheck", readGovulncheck),
+			text("govulncheck", readGovulncheckText),
+		}
+	default:
+		return []reader{sarifReader, text("a linter", readCompiler)}
+	}
+}
+
+// Read reads what a command left. It always returns a reading: when nothing
+// is recognised its Format is [pawl.ReportExit], and when a format was asked
+// for by name and is not there, Damage says so.
+func Read(src Source) Reading {
+	if src.Format == pawl.ReportExit {
+		return Reading{Format: pawl.ReportExit}
+	}
+	candidates := readers(src.Kind)
+	switch src.Format {
+	case pawl.ReportGoTest:
+		candidates = []reader{goTestReader}
+	case pawl.ReportJUnit:
+		candidates = []reader{junitReader}
+	case pawl.ReportTAP:
+		candidates = []reader{tapReader}
+	case pawl.ReportSARIF:
+		candidates = []reader{sarifReader}
+	}
+	var r Reading
+	if src.Files != nil {
+		r = readFiles(src, candidates)
+	} else {
+		r = readStreams(src, candidates)
+	}
+	if !r.Recognised() && src.Format != "" && src.Format != pawl.ReportAuto {
+		r.Format = src.Format
+		r.Damage = "no " + describe(src.Format) + " was found on standard output"
+		if src.Files != nil {
+			r.Damage = "the report file holds no " + describe(src.Format)
+		}
+	}
+	return r
+}
+
+func describe(f pawl.ReportFormat) string {
+	switch f {
+	case pawl.ReportGoTest:
+		return `result of "go test -json"`
+	case pawl.ReportJUnit:
+		return "JUnit XML"
+	case pawl.ReportTAP:
+		return "Test Anything Protocol"
+	case pawl.ReportSARIF:
+		return "SARIF 2.1 log"
+	}
+	return string(f) + " report"
+}
+
+// readStreams tries structured formats on standard output first, where tools
+// put them, and prose on both streams together, because some summaries are
+// printed to standard error.
+func readStreams(src Source, candidates []reader) Reading {
+	for _, cand := range candidates {
+		texts := [][]byte{src.Stdout, src.Output}
+		if cand.prose != nil && !src.OutputCut {
+			texts = [][]byte{src.Output, src.Stdout}
+		}
+		for i, text := range texts {
+			if i > 0 && bytes.Equal(text, texts[0]) {
+				break
+			}
+			c := newCollector(src.Roots, src.ExitOK)
+			if c.byLevel = src.Kind != pawl.GateSecurity; cand.try(c, text) {
+				return c.finish(cand.format, cand.toolName(c))
+			}
+		}
+	}
+	return Reading{Format: pawl.ReportExit}
+}
+
+// readFiles reads all files in the format of the first that is recognised.
+func readFiles(src Source, candidates []reader) Reading {
+	for _, cand := range candidates {
+		c := newCollector(src.Roots, src.ExitOK)
+		c.byLevel = src.Kind != pawl.GateSecurity
+		c.number = cand.format == pawl.ReportJUnit || cand.format == pawl.ReportTAP
+		found := 0
+		for _, file := range src.Files {
+			if cand.try(c, file) {
+				found++
+			}
+		}
+		if found == 0 {
+			continue
+		}
+		if found < len(src.Files) {
+			c.damage("%d of %d report files cannot be read as %s", len(src.Files)-found, len(src.Files), cand.toolName(c))
+		}
+		return c.finish(cand.format, cand.toolName(c))
+	}
+	return Reading{Format: pawl.ReportExit}
+}
+
+func (r reader) try(c *collector, text []byte) bool {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if r.prose != nil {
+		return r.prose(c, splitLines(Plain(string(text))))
+	}
+	return r.read(c, text)
+}
+
+func (r reader) toolName(c *collector) string {
+	if c.tool != "" {
+		return c.tool
+	}
+	return r.tool
+}
