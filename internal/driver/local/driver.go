@@ -34,6 +34,9 @@ type Driver struct {
 	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
 	// Live is told of text that is not durable; it must not block. It may be nil.
 	Live func(run pawl.RunID, live pawl.Live)
+	// Left is told when a run comes to rest here: it has ended (err is nil), or
+	// could not be driven on. It may be nil.
+	Left func(run pawl.RunID, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// AppendRetry is the time between tries to append when there is no space; zero means five seconds.
@@ -52,13 +55,13 @@ func (d *Driver) Start(ctx context.Context, id pawl.RunID, started *pawl.RunStar
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, item{in: kernel.Input{Start: &kernel.Start{Run: id, Started: started}}, blobs: blobs})
+	return r.ask(ctx, item{in: []kernel.Input{{Start: &kernel.Start{Run: id, Started: started}}}, blobs: blobs})
 }
 
 // Adopt takes over a run from its log: it folds the events, says what became of
-// the effects that were under way, and goes on. A run that has ended is left
-// alone.
-func (d *Driver) Adopt(ctx context.Context, id pawl.RunID) error {
+// the effects that were under way, and goes on. Commands given with it are
+// obeyed before anything is begun. A run that has ended is left alone.
+func (d *Driver) Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steering) error {
 	s, err := Fold(ctx, d.Log, id)
 	if err != nil {
 		return err
@@ -70,42 +73,39 @@ func (d *Driver) Adopt(ctx context.Context, id pawl.RunID) error {
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, item{in: kernel.Input{Recover: &kernel.Recover{Pid: os.Getpid()}}})
+	return r.ask(ctx, item{in: append(commands(first), kernel.Input{Recover: &kernel.Recover{Pid: os.Getpid()}})})
+}
+
+func commands(in []pawl.Steering) []kernel.Input {
+	var out []kernel.Input
+	for i := range in {
+		out = append(out, kernel.Input{Steer: &in[i]})
+	}
+	return out
 }
 
 // Steer gives a run a command, and returns when what follows from it is
-// durable. A run that is not driven is taken over from its log first.
+// durable. A run that is not driven is taken over from its log with the command.
 func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) error {
-	for {
-		r, err := d.find(ctx, id)
-		if err != nil {
-			return err
-		}
-		err = r.ask(ctx, item{in: kernel.Input{Steer: &in}})
-		if !errors.Is(err, errAtRest) { // it came to rest before it took the command
-			return err
-		}
-	}
-}
-
-// find returns the run that is driven, or takes it over.
-func (d *Driver) find(ctx context.Context, id pawl.RunID) (*run, error) {
 	for {
 		d.mu.Lock()
 		r := d.runs[id]
 		d.mu.Unlock()
-		if r != nil {
-			return r, nil
+		if r == nil {
+			s, err := Fold(ctx, d.Log, id)
+			if err != nil {
+				return err
+			}
+			if s.Status != pawl.StatusEnded {
+				return d.Adopt(ctx, id, in)
+			}
+			if r, err = d.add(id, s); err != nil {
+				return err
+			}
 		}
-		s, err := Fold(ctx, d.Log, id)
-		if err != nil {
-			return nil, err
-		}
-		if s.Status == pawl.StatusEnded {
-			return d.add(id, s)
-		}
-		if err := d.Adopt(ctx, id); err != nil {
-			return nil, err
+		err := r.ask(ctx, item{in: commands([]pawl.Steering{in})})
+		if !errors.Is(err, errAtRest) { // it came to rest before it took the command
+			return err
 		}
 	}
 }
@@ -188,10 +188,11 @@ func (d *Driver) logger() *slog.Logger {
 // inboxSize is how many inputs of a run may queue before whoever brings one waits.
 const inboxSize = 256
 
-// item is one queued input. reply, when it is not nil, is answered once the
+// item is what is queued at once: inputs that are decided one after the other
+// with nothing between them. reply, when it is not nil, is answered once the
 // events that follow are durable, or the input was refused.
 type item struct {
-	in    kernel.Input
+	in    []kernel.Input
 	blobs []pawl.Blob
 	reply chan error
 }
@@ -219,7 +220,7 @@ func (r *run) perform(ctx context.Context, f *pawl.Effect, job driver.Job) {
 		}
 	}
 	select {
-	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
+	case r.inbox <- item{in: []kernel.Input{{Answer: answer}}, blobs: blobs}:
 	case <-r.ctx.Done():
 	}
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -75,6 +76,13 @@ func (r *run) leave() {
 	delete(r.d.runs, r.id)
 	r.d.mu.Unlock()
 	r.cancel(errAtRest)
+	if r.d.Left != nil {
+		err := context.Cause(r.ctx)
+		if errors.Is(err, errAtRest) {
+			err = nil
+		}
+		r.d.Left(r.id, err)
+	}
 }
 
 // queued is the input and all that wait behind it.
@@ -94,36 +102,62 @@ func (r *run) queued(first item) []item {
 // step decides inputs, makes what follows durable, and only then lets anyone know.
 func (r *run) step(items []item) error {
 	unit := pawl.Unit{Run: r.id, After: r.state.Seq}
-	answered := items[:0]
+	var answered []item
+	var refused []refusal
 	for _, it := range items {
-		it.in.At = r.d.now()
-		events, err := kernel.Decide(r.state, it.in)
-		if err != nil { // a refused command
-			it.reply <- err
-			if r.state.Seq == 0 {
-				return err
-			}
-			continue
-		}
-		for _, e := range events {
-			if err := kernel.Apply(r.state, e); err != nil {
-				return err
-			}
-		}
+		events, err := r.decide(it.in)
 		unit.Events = append(unit.Events, events...)
-		unit.Blobs = append(unit.Blobs, it.blobs...)
-		answered = append(answered, it)
+		switch {
+		case err == nil:
+			unit.Blobs = append(unit.Blobs, it.blobs...)
+			answered = append(answered, it)
+		case pawl.CodeOf(err) == pawl.CodeDamaged || r.state.Seq == 0:
+			reply([]item{it}, err)
+			return err
+		default: // a refused command
+			refused = append(refused, refusal{it, err})
+		}
 	}
 	if err := r.append(unit); err != nil {
 		reply(answered, err)
 		return err
 	}
 	reply(answered, nil)
+	for _, f := range refused {
+		reply([]item{f.item}, f.err)
+	}
 	if r.d.Observe != nil && len(unit.Events) > 0 {
 		r.d.Observe(r.id, unit.Events, kernel.Info(r.state))
 	}
 	r.reconcile(unit.Events)
 	return nil
+}
+
+type refusal struct {
+	item item
+	err  error
+}
+
+// decide folds what follows from inputs into the state. A command that is
+// refused does not keep the inputs after it from being decided.
+func (r *run) decide(inputs []kernel.Input) ([]pawl.Event, error) {
+	var out []pawl.Event
+	var refused error
+	for _, in := range inputs {
+		in.At = r.d.now()
+		events, err := kernel.Decide(r.state, in)
+		if err != nil {
+			refused = err
+			continue
+		}
+		for _, e := range events {
+			if err := kernel.Apply(r.state, e); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, events...)
+	}
+	return out, refused
 }
 
 func reply(items []item, err error) {
@@ -208,10 +242,17 @@ func (r *run) stop(id pawl.Seq) {
 	}
 }
 
+// answerGrace is what a gate gets beyond its time: it ends its command itself
+// and reports what there was until then.
+const answerGrace = 30 * time.Second
+
 func (r *run) start(f *pawl.Effect) {
 	timeout := f.Timeout
-	if timeout <= 0 {
+	switch {
+	case timeout <= 0:
 		timeout = math.MaxInt64
+	case f.Do.Verb() == pawl.VerbRunGate:
+		timeout += answerGrace
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
 	r.running[f.ID] = cancel

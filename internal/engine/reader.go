@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"iter"
+
+	"pawl"
+)
+
+// Reader shows the runs of a log and changes nothing. It implements
+// [pawl.Service] for projects that nobody owns at the moment.
+type Reader struct{ Log pawl.Log }
+
+var _ pawl.Service = Reader{}
+
+// Runs implements [pawl.Service].
+func (r Reader) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return r.Log.Runs(ctx) }
+
+// Events implements [pawl.Service].
+func (r Reader) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return r.Log.Events(ctx, run, after)
+}
+
+// Watch implements [pawl.Service]: nobody drives the run, so it is at rest.
+func (r Reader) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
+	return func(yield func(pawl.Update, error) bool) {
+		for e, err := range r.Log.Events(ctx, run, after) {
+			if !yield(pawl.Update{Event: &e}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Blob implements [pawl.Service].
+func (r Reader) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
+	return r.Log.Blob(ctx, run, h)
+}
+
+// Start implements [pawl.Service].
+func (Reader) Start(context.Context, pawl.StartRequest) (pawl.RunInfo, error) {
+	return pawl.RunInfo{}, errReadOnly()
+}
+
+// Steer implements [pawl.Service].
+func (Reader) Steer(context.Context, pawl.RunID, pawl.Steering) error { return errReadOnly() }
+
+func errReadOnly() error {
+	return pawl.Errorf(pawl.CodeUnavailable, "the project is open for reading only")
+}
+
+// info is one run's line.
+func (r Reader) info(ctx context.Context, id pawl.RunID) (pawl.RunInfo, error) {
+	runs, err := r.Log.Runs(ctx)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	for _, x := range runs {
+		if x.ID == id {
+			return x, nil
+		}
+	}
+	return pawl.RunInfo{}, pawl.Errorf(pawl.CodeNotFound, "there is no run %s", id)
+}
