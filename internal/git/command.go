@@ -1,0 +1,319 @@
+// Package git runs the git command; no other package does.
+//
+// A [Repo] says in so many words which repository, worktree, index and object
+// store a call is about. Nothing is discovered (except by [Command.Discover],
+// for the user's own folder), no variable of this process is inherited, and
+// no configuration file besides the one in the named git folder is read. The
+// settings that decide whether git runs other programs (hooks, fsmonitor,
+// filters from attribute files, external diffs) or talks to the network are
+// given with every call and win over that file.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"pawl"
+)
+
+// MinVersion is the oldest git this package is used and tested with.
+const MinVersion = "2.39"
+
+// DefaultLimit bounds the output of one call in bytes.
+const DefaultLimit = 256 << 20
+
+// Command is the git program and what every call shares.
+type Command struct {
+	// Path is the program's absolute path.
+	Path string
+	// Name and Email are author and committer of commits and reflog entries.
+	// Empty means "Pawl" and "pawl@localhost".
+	Name, Email string
+	// Limit bounds what one call may print, in bytes; zero means [DefaultLimit].
+	Limit int64
+	// Exec runs a prepared command to its end; nil means (*exec.Cmd).Run. Tests
+	// put faults here.
+	Exec func(*exec.Cmd) error
+}
+
+// Find looks git up in PATH and checks its version.
+func Find(ctx context.Context) (*Command, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "git is not installed").
+			WithHint("install git %s or newer and make sure it is in PATH", MinVersion)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("find git: %w", err)
+	}
+	c := &Command{Path: path}
+	out, err := Repo{Command: c}.output(ctx, nil, "version")
+	if err != nil {
+		return nil, err
+	}
+	if version := strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "); !atLeast(version, MinVersion) {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "git %s at %s is too old", version, path).
+			WithHint("install git %s or newer", MinVersion)
+	}
+	return c, nil
+}
+
+// atLeast compares the first two numbers of dotted versions.
+func atLeast(version, least string) bool {
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i := range 2 {
+		if len(have) <= i {
+			return false
+		}
+		h, err := strconv.Atoi(have[i])
+		if err != nil {
+			return false
+		}
+		if w, _ := strconv.Atoi(want[i]); h != w {
+			return h > w
+		}
+	}
+	return true
+}
+
+// Setting is one configuration setting, such as core.bare and true.
+type Setting struct{ Key, Value string }
+
+// Repo names everything a call is about. The zero value of a field leaves it
+// out. A Repo is a value: copy it and change fields to aim elsewhere.
+type Repo struct {
+	Command *Command
+	// Dir is the git folder, absolute.
+	Dir string
+	// WorkTree is the folder whose files are read and written, absolute.
+	WorkTree string
+	// Index is the index file, absolute. One call at a time may use it.
+	Index string
+	// Store is where new objects go, absolute; its alternates are followed.
+	Store string
+	// Config are further settings that win over all files.
+	Config []Setting
+
+	personal []string // the variables that find the user's own configuration
+	folder   string   // where discovery starts when Dir is empty
+	dates    []string // the variables that date new commits
+}
+
+// Discover is the repository that git finds from a folder, with the user's own
+// configuration in force but without hooks and fsmonitor. It is for the user's
+// own checkout alone: in a folder that somebody else could write, discovery
+// runs what they left there.
+func (c *Command) Discover(folder string) Repo {
+	var personal []string
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"} {
+		if value, ok := os.LookupEnv(name); ok {
+			personal = append(personal, name+"="+value)
+		}
+	}
+	return Repo{Command: c, folder: folder, personal: personal}
+}
+
+// settings win over every configuration file.
+func (r Repo) settings() []Setting {
+	always := []Setting{
+		{"core.hooksPath", "/dev/null"},
+		{"core.fsmonitor", "false"},
+		{"core.untrackedCache", "false"},
+		{"core.splitIndex", "false"},
+		{"core.fsync", "committed,reference"}, // what is reported must be durable
+		{"core.fsyncMethod", "batch"},         // one flush for all the objects of an add
+		{"core.protectHFS", "true"},
+		{"core.protectNTFS", "true"},
+		{"submodule.recurse", "false"},
+		{"gc.auto", "0"},
+		{"maintenance.auto", "false"},
+		{"advice.addEmbeddedRepo", "false"},
+	}
+	if r.Dir != "" {
+		always = append(always, []Setting{
+			{"safe.bareRepository", "explicit"},
+			{"core.attributesFile", "/dev/null"},
+			{"core.excludesFile", "/dev/null"},
+			{"core.autocrlf", "false"},
+			{"core.safecrlf", "false"},
+			{"core.sparseCheckout", "false"},
+			{"checkout.workers", "0"}, // as many as there are cores
+		}...)
+	}
+	return append(always, r.Config...)
+}
+
+// environment is the whole environment of a call.
+func (r Repo) environment() []string {
+	name, email := r.Command.Name, r.Command.Email
+	if name == "" {
+		name = "Pawl"
+	}
+	if email == "" {
+		email = "pawl@localhost"
+	}
+	env := []string{
+		"PATH=" + filepath.Dir(r.Command.Path) + ":/usr/bin:/bin",
+		"LC_ALL=C",
+		"TZ=UTC",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none", // no such protocol: nothing is fetched, ever
+		"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + email,
+		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email,
+	}
+	if r.personal == nil {
+		env = append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=/")
+	}
+	env = append(append(env, r.personal...), r.dates...)
+	for _, v := range []struct{ name, value string }{
+		{"GIT_DIR", r.Dir},
+		{"GIT_WORK_TREE", r.WorkTree},
+		{"GIT_INDEX_FILE", r.Index},
+		{"GIT_OBJECT_DIRECTORY", r.Store},
+	} {
+		if v.value != "" {
+			env = append(env, v.name+"="+v.value)
+		}
+	}
+	settings := r.settings()
+	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
+	for i, s := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.Value))
+	}
+	return env
+}
+
+// prepare makes the command of a call. When ctx ends, git is asked to stop, so
+// that it removes its lock files, and killed if it does not.
+func (r Repo) prepare(ctx context.Context, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, r.Command.Path, args...)
+	cmd.Env = r.environment()
+	switch {
+	case r.WorkTree != "":
+		cmd.Dir = r.WorkTree
+	case r.Dir != "":
+		cmd.Dir = r.Dir
+	default:
+		cmd.Dir = r.folder
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	// Its own process group, so that Ctrl-C in a terminal does not reach it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+func (c *Command) limit() int64 {
+	if c.Limit > 0 {
+		return c.Limit
+	}
+	return DefaultLimit
+}
+
+func (c *Command) exec(cmd *exec.Cmd) error {
+	if c.Exec != nil {
+		return c.Exec(cmd)
+	}
+	return cmd.Run()
+}
+
+// run runs one call to its end.
+func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) error {
+	cmd := r.prepare(ctx, args)
+	stderr := &bounded{limit: 4096, cut: true}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	err := r.failure(ctx, args, r.Command.exec(cmd), stderr.buf.String())
+	if e, ok := errors.AsType[*Error](err); ok && e.Signaled && r.Index != "" {
+		_ = os.Remove(r.Index + ".lock") // nobody else uses the index, and its owner is dead
+	}
+	return err
+}
+
+// output runs one call and returns what it printed.
+func (r Repo) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	out := &bounded{limit: r.Command.limit()}
+	err := r.run(ctx, stdin, out, args...)
+	return out.buf.Bytes(), err
+}
+
+// line runs one call and returns what it printed without the final newline.
+func (r Repo) line(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	out, err := r.output(ctx, stdin, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// failure turns how a command ended into an error, nil when it ended well.
+func (r Repo) failure(ctx context.Context, args []string, err error, stderr string) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	}
+	if errors.Is(err, errTooMuch) {
+		return pawl.Errorf(pawl.CodeState, "git %s printed more than %d bytes", args[0], r.Command.limit())
+	}
+	e := &Error{Args: args, Exit: -1, Stderr: strings.TrimSpace(stderr), Err: err}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		e.Exit = exit.ExitCode()
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok {
+			e.Signaled = status.Signaled()
+		}
+	}
+	return e
+}
+
+// Error is a git call that failed.
+type Error struct {
+	Args []string
+	// Exit is git's exit code; -1 when a signal ended it or it did not start.
+	Exit int
+	// Signaled reports that a signal ended it: its lock files are still there.
+	Signaled bool
+	Stderr   string // in English, cut to 4 kB
+	Err      error
+}
+
+func (e *Error) Error() string {
+	reason := e.Stderr
+	if reason == "" {
+		reason = e.Err.Error()
+	}
+	return fmt.Sprintf("git %s: %s", e.Args[0], reason)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+var errTooMuch = errors.New("too much output")
+
+// bounded is a buffer that refuses, or with cut drops, what is beyond its limit.
+type bounded struct {
+	buf   bytes.Buffer
+	limit int64
+	cut   bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.limit - int64(b.buf.Len())
+	if int64(len(p)) <= room {
+		return b.buf.Write(p)
+	}
+	if !b.cut {
+		return 0, errTooMuch
+	}
+	b.buf.Write(p[:room])
+	return len(p), nil
+}

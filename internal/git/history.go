@@ -1,0 +1,127 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// WriteCommit stores a commit and returns its hash. The same arguments give the
+// same hash. A message must not hold NUL.
+func (r Repo) WriteCommit(ctx context.Context, tree string, parents []string, message string, at time.Time) (string, error) {
+	args := []string{"commit-tree"}
+	for _, parent := range parents {
+		args = append(args, "-p", parent)
+	}
+	return r.dated(at).line(ctx, strings.NewReader(message), append(args, tree)...)
+}
+
+// dated is the repository with a fixed time for new commits.
+func (r Repo) dated(at time.Time) Repo {
+	date := fmt.Sprintf("@%d +0000", at.Unix())
+	r.dates = []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
+	return r
+}
+
+// MoveRef moves a ref from one commit to another, atomically; it fails when
+// the ref is not at old. An empty old means that the ref must not exist yet.
+func (r Repo) MoveRef(ctx context.Context, ref, to, old, reason string) error {
+	if old == "" {
+		old = strings.Repeat("0", len(to))
+	}
+	return r.run(ctx, nil, nil, "update-ref", "-m", reason, "--end-of-options", ref, to, old)
+}
+
+// Refs lists the full names of the refs below a prefix, which ends in a slash.
+func (r Repo) Refs(ctx context.Context, prefix string) ([]string, error) {
+	out, err := r.output(ctx, nil, "for-each-ref", "--format=%(refname)", prefix)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// IsAncestor reports whether all of a's history is in b's.
+func (r Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	err := r.run(ctx, nil, nil, "merge-base", "--is-ancestor", a, b)
+	if e, ok := err.(*Error); ok && e.Exit == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ObjectFormat is the name of the repository's hash: sha1 or sha256.
+func (r Repo) ObjectFormat(ctx context.Context) (string, error) {
+	return r.line(ctx, nil, "rev-parse", "--show-object-format")
+}
+
+// Create makes an empty bare repository in Dir, or leaves the one there is.
+func (r Repo) Create(ctx context.Context, objectFormat string) error {
+	dir := r.Dir
+	r.Dir, r.folder = "", "/"
+	return r.run(ctx, nil, nil, "init", "-q", "--bare", "--template=", "--object-format="+objectFormat, "--end-of-options", dir)
+}
+
+// diff is the call that compares two trees; it runs no other program and
+// leaves no submodule out.
+func diff(options ...string) []string {
+	return append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}, options...)
+}
+
+// Changed lists the paths that differ between two commits or trees, sorted by bytes.
+func (r Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
+	out, err := r.output(ctx, nil, diff("--no-renames", "--name-only", "-z", from, to)...)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for path := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if len(path) > 0 {
+			paths = append(paths, string(path))
+		}
+	}
+	return paths, nil
+}
+
+// Patch is the difference between two commits or trees as git prints it.
+func (r Repo) Patch(ctx context.Context, from, to string) ([]byte, error) {
+	return r.output(ctx, nil, diff("-p", "-M", from, to)...)
+}
+
+// PatchID identifies the difference between two commits or trees whatever its
+// line numbers, without the paths below except. It is empty when there is none.
+func (r Repo) PatchID(ctx context.Context, from, to, except string) (string, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", fmt.Errorf("patch id: %w", err)
+	}
+	var id string
+	var group errgroup.Group
+	group.Go(func() error {
+		defer write.Close()
+		return r.run(ctx, nil, write, diff("--no-renames", "--full-index", "-p", from, to, "--", ".", ":(top,exclude,literal)"+except)...)
+	})
+	group.Go(func() error {
+		defer read.Close()
+		var err error
+		// Indentation is meaning in some languages: --verbatim keeps it.
+		id, err = r.line(ctx, read, "patch-id", "--verbatim")
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return "", err
+	}
+	id, _, _ = strings.Cut(id, " ")
+	return id, nil
+}
+
+// Git runs any other call, for what the user's own repository is asked once.
+func (r Repo) Git(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	return r.output(ctx, stdin, args...)
+}

@@ -1,0 +1,73 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"strings"
+)
+
+// The calls here read and write the index named by the Repo, and its worktree.
+
+// ReadTree makes the index equal to a commit's or tree's files and leaves the worktree.
+func (r Repo) ReadTree(ctx context.Context, tree string) error {
+	return r.run(ctx, nil, nil, "read-tree", "--reset", "--end-of-options", tree)
+}
+
+// CheckOut makes the index equal to a commit or tree and rewrites every file of
+// the worktree that differs; untracked files stay unless they are in the way.
+func (r Repo) CheckOut(ctx context.Context, tree string) error {
+	return r.run(ctx, nil, nil, "read-tree", "--reset", "-u", "--end-of-options", tree)
+}
+
+// Clean removes the files of the worktree that are neither in the index nor
+// ignored, nested repositories included.
+func (r Repo) Clean(ctx context.Context) error {
+	return r.run(ctx, nil, nil, "clean", "-ffdq")
+}
+
+// AddAll brings the index up to the worktree's files, those that .gitignore
+// names left out. Paths below one of except are not looked at.
+func (r Repo) AddAll(ctx context.Context, except ...string) error {
+	args := []string{"add", "-A", "--", "."}
+	for _, path := range except {
+		args = append(args, ":(top,exclude,literal)"+path)
+	}
+	return r.run(ctx, nil, nil, args...)
+}
+
+// AddPresent is AddAll without removing from the index what the worktree lacks.
+func (r Repo) AddPresent(ctx context.Context) error {
+	return r.run(ctx, nil, nil, "add", "--ignore-removal", "--", ".")
+}
+
+// Forget removes paths from the index, with everything below them, and leaves
+// the worktree. Paths that are not there are no error.
+func (r Repo) Forget(ctx context.Context, paths ...string) error {
+	stdin := strings.NewReader(strings.Join(paths, "\x00"))
+	return r.run(ctx, stdin, nil, "--literal-pathspecs", "rm", "-rfq", "--cached", "--ignore-unmatch",
+		"--pathspec-from-file=-", "--pathspec-file-nul")
+}
+
+// WriteTree stores the index as a tree and returns its hash.
+func (r Repo) WriteTree(ctx context.Context) (string, error) {
+	return r.line(ctx, nil, "write-tree")
+}
+
+// List returns the index's entries in its order.
+func (r Repo) List(ctx context.Context) ([]Entry, error) {
+	out, err := r.output(ctx, nil, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	for line := range bytes.SplitSeq(out, []byte{0}) {
+		about, path, ok := bytes.Cut(line, []byte{'\t'})
+		if !ok {
+			continue
+		}
+		if fields := strings.Fields(string(about)); len(fields) == 3 {
+			entries = append(entries, Entry{Mode: fields[0], Hash: fields[1], Name: string(path)})
+		}
+	}
+	return entries, nil
+}

@@ -1,0 +1,193 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"pawl"
+)
+
+// The modes of tree and index entries.
+const (
+	ModeFile       = "100644"
+	ModeExecutable = "100755"
+	ModeSymlink    = "120000"
+	ModeSubmodule  = "160000"
+	ModeTree       = "40000" // as it is in a tree object; the index has none
+)
+
+// ErrMissing means that the repository has no such object or ref.
+var ErrMissing = errors.New("no such object")
+
+// Object is one object of the store.
+type Object struct {
+	Hash string
+	Type string // commit, tree, blob or tag
+	Data []byte
+}
+
+// Objects reads objects, one after the other, through one git process.
+type Objects struct {
+	requests *os.File
+	pipe     *os.File
+	answers  *bufio.Reader // of pipe
+	limit    int64
+	ended    <-chan error
+	broken   error
+}
+
+// Objects starts reading. Close it when done.
+func (r Repo) Objects(ctx context.Context) (*Objects, error) {
+	args := []string{"cat-file", "--batch"}
+	childIn, requests, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("read objects: %w", err)
+	}
+	answers, childOut, err := os.Pipe()
+	if err != nil {
+		_, _ = childIn.Close(), requests.Close()
+		return nil, fmt.Errorf("read objects: %w", err)
+	}
+	cmd := r.prepare(ctx, args)
+	stderr := &bounded{limit: 4096, cut: true}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
+	ended := make(chan error, 1)
+	go func() {
+		err := r.Command.exec(cmd)
+		_, _ = childIn.Close(), childOut.Close() // ends a Get that waits
+		ended <- r.failure(ctx, args, err, stderr.buf.String())
+	}()
+	return &Objects{requests: requests, pipe: answers, answers: bufio.NewReader(answers), limit: r.Command.limit(), ended: ended}, nil
+}
+
+// Close ends the process and reports how it went.
+func (o *Objects) Close() error {
+	_ = o.requests.Close()
+	_ = o.pipe.Close() // after a broken answer git may still be writing
+	err := <-o.ended
+	if o.broken == nil {
+		return err
+	}
+	if _, ours := errors.AsType[*pawl.Error](o.broken); ours || err == nil {
+		return o.broken
+	}
+	return err
+}
+
+// Get reads an object by its hash or by the full name of a ref. It returns
+// [ErrMissing] when there is none.
+func (o *Objects) Get(name string) (Object, error) {
+	if o.broken != nil {
+		return Object{}, o.broken
+	}
+	object, err := o.get(name)
+	if err != nil && !errors.Is(err, ErrMissing) {
+		o.broken = err
+	}
+	return object, err
+}
+
+func (o *Objects) get(name string) (Object, error) {
+	if strings.ContainsAny(name, "\n\x00") {
+		return Object{}, fmt.Errorf("object %q: %w", name, ErrMissing)
+	}
+	if _, err := io.WriteString(o.requests, name+"\n"); err != nil {
+		return Object{}, fmt.Errorf("ask for object %s: %w", name, err)
+	}
+	header, err := o.answers.ReadString('\n')
+	if err != nil {
+		return Object{}, fmt.Errorf("read object %s: %w", name, err)
+	}
+	if strings.HasSuffix(header, " missing\n") || strings.HasSuffix(header, " ambiguous\n") {
+		return Object{}, fmt.Errorf("object %s: %w", name, ErrMissing)
+	}
+	fields := strings.Fields(header)
+	if len(fields) != 3 {
+		return Object{}, fmt.Errorf("read object %s: git answered %q", name, header)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return Object{}, fmt.Errorf("read object %s: git answered %q", name, header)
+	}
+	if size > o.limit {
+		return Object{}, pawl.Errorf(pawl.CodeState, "object %s has %d bytes, more than the %d that are read", name, size, o.limit)
+	}
+	data := make([]byte, size+1)
+	if _, err := io.ReadFull(o.answers, data); err != nil {
+		return Object{}, fmt.Errorf("read object %s: %w", name, err)
+	}
+	return Object{Hash: fields[0], Type: fields[1], Data: data[:size]}, nil
+}
+
+// Commit is what this program reads of a commit.
+type Commit struct {
+	Hash, Tree string
+	Parents    []string
+	Message    string
+}
+
+// Commit reads a commit by its hash or by a ref.
+func (o *Objects) Commit(name string) (Commit, error) {
+	object, err := o.Get(name)
+	if err != nil {
+		return Commit{}, err
+	}
+	if object.Type != "commit" {
+		return Commit{}, fmt.Errorf("%s is a %s, not a commit: %w", name, object.Type, ErrMissing)
+	}
+	c := Commit{Hash: object.Hash}
+	head, message, _ := strings.Cut(string(object.Data), "\n\n")
+	c.Message = message
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch key {
+		case "tree":
+			c.Tree = value
+		case "parent":
+			c.Parents = append(c.Parents, value)
+		}
+	}
+	return c, nil
+}
+
+// Entry is one entry of a tree, or of the index with its whole path as the name.
+type Entry struct {
+	Mode, Hash, Name string
+}
+
+// Tree reads the entries of a tree, or of a commit's tree, in git's order.
+func (o *Objects) Tree(name string) ([]Entry, error) {
+	object, err := o.Get(name)
+	if err == nil && object.Type == "commit" {
+		var c Commit
+		if c, err = o.Commit(object.Hash); err == nil {
+			object, err = o.Get(c.Tree)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if object.Type != "tree" {
+		return nil, fmt.Errorf("%s is a %s, not a tree: %w", name, object.Type, ErrMissing)
+	}
+	var entries []Entry
+	raw := len(object.Hash) / 2
+	for rest := object.Data; len(rest) > 0; {
+		end := bytes.IndexByte(rest, 0)
+		if end < 0 || len(rest) < end+1+raw {
+			return nil, pawl.Errorf(pawl.CodeDamaged, "tree %s is damaged", object.Hash)
+		}
+		mode, entry, _ := strings.Cut(string(rest[:end]), " ")
+		entries = append(entries, Entry{Mode: mode, Name: entry, Hash: hex.EncodeToString(rest[end+1 : end+1+raw])})
+		rest = rest[end+1+raw:]
+	}
+	return entries, nil
+}

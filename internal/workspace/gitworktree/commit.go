@@ -1,0 +1,180 @@
+package gitworktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// trailer is the last line of every commit's message, before its ID.
+const trailer = "Pawl-Effect: "
+
+// Commit records the worktree's content as one commit on the branch and moves
+// the branch from spec.Parent to it. Nothing changed is a commit too. The Tree
+// of the answer is what [Workspaces.Tree] returns: without .pawl/tasks, which
+// the commit itself and its Files have.
+func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.CommitInfo, error) {
+	if err := checkCommit(spec); err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	w, unlock, err := s.enter(ctx, spec.Name)
+	if err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	defer unlock()
+	if w.note.Branch != spec.Branch {
+		return pawl.CommitInfo{}, pawl.Errorf(pawl.CodeInvalid, "worktree %s is on branch %s, not on %s", spec.Name, w.note.Branch, spec.Branch)
+	}
+	done, err := s.find(ctx, spec)
+	if err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	if done.Hash == "" {
+		return w.commit(ctx, spec)
+	}
+	if w.note.Head == string(spec.Parent) { // the earlier call was cut off
+		if err := w.catchUp(ctx, done.Hash); err != nil {
+			return pawl.CommitInfo{}, err
+		}
+	}
+	tree, err := s.withoutTasks(ctx, done)
+	if err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	return s.describe(ctx, spec, done.Hash, tree)
+}
+
+func checkCommit(spec pawl.CommitSpec) error {
+	if err := checkHashes(spec.Parent, spec.Base); err != nil {
+		return err
+	}
+	if spec.ID == "" || strings.ContainsAny(spec.ID, "\r\n\x00") {
+		return pawl.Errorf(pawl.CodeInvalid, "%q cannot be the ID of a commit", spec.ID)
+	}
+	if spec.Time.Unix() < 0 {
+		return pawl.Errorf(pawl.CodeInvalid, "commit %s has no time", spec.ID)
+	}
+	return checkBranch(spec.Branch)
+}
+
+// find returns the commit that an earlier call with the same ID made, the zero
+// Commit when there is none and the branch is at spec.Parent, and otherwise an
+// error. Only commits above spec.Parent can be the earlier call's.
+func (s *Workspaces) find(ctx context.Context, spec pawl.CommitSpec) (git.Commit, error) {
+	var found git.Commit
+	err := s.reading(ctx, s.user, func(objects *git.Objects) error {
+		head, err := objects.Commit("refs/heads/" + spec.Branch)
+		if errors.Is(err, git.ErrMissing) {
+			return missingBranch(spec.Branch, string(spec.Parent))
+		}
+		at := head
+		for range reachBack {
+			if err != nil {
+				return err
+			}
+			if at.Hash == string(spec.Parent) {
+				break
+			}
+			if lines := strings.Split(strings.TrimRight(at.Message, "\n"), "\n"); lines[len(lines)-1] == trailer+spec.ID {
+				found = at
+				return nil
+			}
+			if len(at.Parents) == 0 {
+				break
+			}
+			at, err = objects.Commit(at.Parents[0])
+		}
+		if head.Hash != string(spec.Parent) {
+			return movedBranch(spec.Branch, spec.Parent, head.Hash)
+		}
+		if _, err := objects.Commit(string(spec.Base)); err != nil {
+			return pawl.Errorf(pawl.CodeNotFound, "base %s is not in the repository", spec.Base)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// commit makes the commit and moves the branch.
+func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.CommitInfo, error) {
+	r, full, err := w.recordAll(ctx)
+	if err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	if len(r.occupied) > 0 {
+		return pawl.CommitInfo{}, w.submoduleError(r.occupied)
+	}
+	if err := w.s.checkFree(spec.Branch); err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	doing := "commit worktree " + w.name
+	commit, err := w.s.engine.WriteCommit(ctx, full.tree, []string{string(spec.Parent)}, message(spec), spec.Time)
+	if err != nil {
+		return pawl.CommitInfo{}, explain(doing, err)
+	}
+	ref := "refs/heads/" + spec.Branch
+	if err := w.s.moveRef(ctx, ref, commit, string(spec.Parent), "commit "+spec.ID); err != nil {
+		if head, e := w.s.ref(ctx, ref); e == nil && head.Hash != string(spec.Parent) {
+			return pawl.CommitInfo{}, movedBranch(spec.Branch, spec.Parent, head.Hash)
+		}
+		return pawl.CommitInfo{}, explain(doing, err)
+	}
+	if err := w.follow(commit, full.index); err != nil {
+		return pawl.CommitInfo{}, err
+	}
+	return w.s.describe(ctx, spec, commit, r.tree)
+}
+
+// message is the commit's whole message. Whatever spec.Message holds, the last
+// line is ours.
+func message(spec pawl.CommitSpec) string {
+	text := strings.ToValidUTF8(strings.ReplaceAll(spec.Message, "\x00", ""), "\uFFFD")
+	text = strings.TrimSpace(text)
+	if text == "" {
+		text = "Work of " + spec.Name
+	}
+	return text + "\n\n" + trailer + spec.ID + "\n"
+}
+
+// follow makes the worktree's own view follow its branch to a commit that holds
+// the content of an index.
+func (w *worktree) follow(commit, index string) error {
+	if err := w.show(commit, index); err != nil {
+		return err
+	}
+	w.note.Head = commit
+	return w.write()
+}
+
+// catchUp is follow for a commit of the worktree's present content that was made
+// before a crash.
+func (w *worktree) catchUp(ctx context.Context, commit string) error {
+	_, full, err := w.recordAll(ctx)
+	if err != nil {
+		return err
+	}
+	return w.follow(commit, full.index)
+}
+
+// describe is what is to be known of a commit. The tree is that of its content
+// without .pawl/tasks.
+func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, commit, tree string) (pawl.CommitInfo, error) {
+	info := pawl.CommitInfo{Commit: pawl.CommitHash(commit), Tree: pawl.TreeHash(tree)}
+	var err error
+	info.Files, err = s.engine.Changed(ctx, string(spec.Parent), commit)
+	if info.Total = slices.Clone(info.Files); err == nil && spec.Base != spec.Parent {
+		info.Total, err = s.engine.Changed(ctx, string(spec.Base), commit)
+	}
+	if err == nil {
+		info.PatchID, err = s.engine.PatchID(ctx, string(spec.Base), commit, tasks)
+	}
+	if err != nil {
+		return pawl.CommitInfo{}, explain(fmt.Sprintf("describe commit %s", commit), err)
+	}
+	return info, nil
+}

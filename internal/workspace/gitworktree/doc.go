@@ -1,0 +1,42 @@
+// Package gitworktree implements [pawl.Workspaces] with git worktrees.
+//
+// # Whose repository is what
+//
+// Three git folders take part, and each is used for one thing only:
+//
+//	the user's      refs are read and moved, new objects are stored; nothing else
+//	<state>/git     what the worktrees' .git files point to: for the eyes of
+//	                agents and gates. It is written here and never read back.
+//	<state>/engine  where git runs for us: an own empty repository, whose
+//	                configuration no agent and no user wrote, and our indexes
+//
+// Both of ours borrow the user's objects. Every call names its git folder, its
+// worktree, its index and where objects go, so what stands in a worktree's .git,
+// in the user's configuration, hooks and filters, or in a .gitattributes file
+// never makes git run a program. The .git file of a worktree is put right before
+// every call, and reported when it was not; nested repositories are moved aside
+// to <state>/quarantine, so that their files count as files.
+//
+// The branch in the user's repository is the only truth about its head. New
+// objects and refs are flushed to disk before they are reported.
+//
+// # Crashes
+//
+// Every method can be called again after a crash at any point. What decides is
+// written in this order: what would be lost is committed and its salvage ref
+// made; <state>/engine/worktrees/NAME/worktree.json says where the worktree is
+// going; the branch moves; files change; worktree.json says that it arrived.
+// Whoever finds "restoring" in that file finishes the restoring first. Nothing
+// is deleted before it is reachable from a ref.
+//
+// Lock files that a killed git left are removed if they are older than the
+// Workspaces and no process has them open, and that is logged.
+//
+// # Limits
+//
+// What .gitignore names, and the user's own .git/info/exclude, is no work: it is
+// not recorded, not saved, and Reset keeps it unless a file of the commit is in
+// its place or the commit's own .gitignore does not name it. Recorded trees that
+// no commit holds are safe from the user's git gc for its grace period, two
+// weeks by default.
+package gitworktree

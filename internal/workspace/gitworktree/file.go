@@ -1,0 +1,144 @@
+package gitworktree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeFile replaces a file by one that has the content, or leaves it as it was.
+func writeFile(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// writeIfOther writes a file unless it is a plain file that has the content.
+func writeIfOther(path, content string) error {
+	if readPlain(path) == content {
+		return nil
+	}
+	return writeFile(path, []byte(content))
+}
+
+// readPlain is the content of a small plain file, and empty for anything else:
+// it does not follow symbolic links and does not wait for a pipe.
+func readPlain(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
+		return ""
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}
+
+// copyIfAny makes a small file equal to another: absent when that is absent.
+func copyIfAny(from, to string) error {
+	content, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.Remove(to); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return writeIfOther(to, string(content))
+}
+
+// copyIndex copies an index file. The copy keeps its time: git compares the times
+// of files with it to know which of them it must read again.
+func copyIndex(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.CreateTemp(filepath.Dir(to), ".index-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(out.Name())
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Chmod(0o644)
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	if err := os.Chtimes(out.Name(), info.ModTime(), info.ModTime()); err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), to)
+}
+
+// removeAll is [os.RemoveAll] that makes folders writable first where it must.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if errors.Is(err, fs.ErrPermission) {
+		openFolders(path)
+		err = os.RemoveAll(path)
+	}
+	return err
+}
+
+// openFolders makes every folder below path readable and writable for its owner.
+func openFolders(path string) {
+	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err != nil {
+			return fs.SkipDir // it stays closed: the caller's next try says so
+		}
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+}
+
+// moveAway moves a file or folder into a new folder below parent and returns
+// where it is now.
+func moveAway(path, parent, prefix string) (string, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp(parent, prefix+"-*")
+	if err != nil {
+		return "", err
+	}
+	moved := filepath.Join(folder, filepath.Base(path))
+	if err = os.Rename(path, moved); errors.Is(err, fs.ErrPermission) {
+		openFolders(path) // a folder must be writable to be moved
+		err = os.Rename(path, moved)
+	}
+	if err != nil {
+		_ = os.Remove(folder)
+		return "", fmt.Errorf("move %s aside: %w", path, err)
+	}
+	return moved, nil
+}

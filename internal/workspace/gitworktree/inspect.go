@@ -1,0 +1,219 @@
+package gitworktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// Inspect finds the repository of the user's checkout at or above dir and says
+// what a run needs to know about it. It refuses a repository that runs cannot
+// work in. Nothing is changed, and none of the user's hooks, filters or monitors
+// is run. A nil command means the git in PATH.
+func Inspect(ctx context.Context, command *git.Command, dir string) (pawl.Repository, error) {
+	if command == nil {
+		var err error
+		if command, err = git.Find(ctx); err != nil {
+			return pawl.Repository{}, err
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return pawl.Repository{}, fmt.Errorf("inspect the repository: %w", err)
+	}
+	i := &inspection{user: command.Discover(dir), folder: dir}
+	for _, step := range []func(context.Context) error{
+		i.locate, i.settings, i.head, i.changes, i.submodules, i.filters,
+	} {
+		if err := step(ctx); err != nil {
+			return pawl.Repository{}, explain("inspect the repository at "+dir, err)
+		}
+	}
+	return i.found, nil
+}
+
+// inspection gathers what is known of a repository.
+type inspection struct {
+	user   git.Repo
+	folder string
+	found  pawl.Repository
+}
+
+func (i *inspection) note(format string, args ...any) {
+	i.found.Notes = append(i.found.Notes, fmt.Sprintf(format, args...))
+}
+
+// ask runs a git command in the user's folder and returns its lines.
+func (i *inspection) ask(ctx context.Context, args ...string) ([]string, error) {
+	out, err := i.user.Git(ctx, nil, args...)
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), err
+}
+
+// locate finds the git folder and the root of the files.
+func (i *inspection) locate(ctx context.Context) error {
+	lines, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
+		"--is-shallow-repository", "--git-common-dir")
+	if e, ok := errors.AsType[*git.Error](err); ok {
+		if strings.Contains(e.Stderr, "not a git repository") {
+			return pawl.Errorf(pawl.CodeInvalid, "%s is not in a git repository", i.folder).
+				WithHint("run git init and make a first commit, or go to the folder of a repository")
+		}
+		if strings.Contains(e.Stderr, "dubious ownership") {
+			return pawl.Errorf(pawl.CodeInvalid, "the repository at %s belongs to somebody else", i.folder).
+				WithHint("if you trust it: git config --global --add safe.directory %s", i.folder)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(lines) != 4 {
+		return fmt.Errorf("git rev-parse answered %q", lines)
+	}
+	i.found.Bare = lines[0] == "true"
+	i.found.GitDir = lines[3]
+	i.found.Root = i.found.GitDir
+	if lines[2] == "true" {
+		i.note("The repository is shallow: history older than it has cannot be shown.")
+	}
+	if i.found.Bare {
+		i.note("The repository is bare: the run starts from what its HEAD points to.")
+		return nil
+	}
+	if lines[1] != "true" {
+		return pawl.Errorf(pawl.CodeInvalid, "%s is inside a git folder", i.folder).
+			WithHint("go to the folder of the repository's files")
+	}
+	root, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel")
+	i.found.Root = strings.Join(root, "\n")
+	return err
+}
+
+// settings reads the configuration: it refuses partial clones and takes the
+// filters' programs out of every later call.
+func (i *inspection) settings(ctx context.Context) error {
+	out, err := i.user.Git(ctx, nil, "config", "--null", "--list")
+	if err != nil {
+		return err
+	}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		key, value, _ := strings.Cut(entry, "\n")
+		section, rest, _ := strings.Cut(key, ".")
+		dot := strings.LastIndex(rest, ".")
+		switch {
+		case section == "filter" && dot > 0:
+			name := "filter." + rest[:dot]
+			i.user.Config = append(i.user.Config, git.Setting{Key: name + ".clean"}, git.Setting{Key: name + ".smudge"},
+				git.Setting{Key: name + ".process"}, git.Setting{Key: name + ".required", Value: "false"})
+		case key == "core.sparsecheckout" && value == "true":
+			i.note("Your checkout is sparse; the run's worktrees hold every file.")
+		case key == "extensions.partialclone", section == "remote" && dot > 0 && rest[dot:] == ".promisor" && value == "true":
+			return pawl.Errorf(pawl.CodeState, "the repository is a partial clone: some of its objects are not here").
+				WithHint("clone it again without --filter; runs work without the network")
+		}
+	}
+	return nil
+}
+
+// head finds the commit a run starts from.
+func (i *inspection) head(ctx context.Context) error {
+	head, err := i.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 || err == nil && checkHashes(head[0]) != nil {
+		return pawl.Errorf(pawl.CodeState, "the repository has no commit yet").
+			WithHint("make a first commit, for example git commit --allow-empty -m Start")
+	}
+	if err != nil {
+		return err
+	}
+	i.found.Head = pawl.CommitHash(head[0])
+	branch, err := i.ask(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 {
+		i.note("HEAD is detached: the run starts from commit %.12s, which may be on no branch.", i.found.Head)
+		return nil
+	}
+	i.found.Branch = branch[0]
+	return err
+}
+
+// changes counts what is not committed. Submodules are not looked into.
+func (i *inspection) changes(ctx context.Context) error {
+	if i.found.Bare {
+		return nil
+	}
+	out, err := i.user.Git(ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(string(out), "\x00"); n > 0 {
+		i.found.Dirty = true
+		i.note("Uncommitted changes in %s are not part of the run: it starts from commit %.12s.", count(n, "file"), i.found.Head)
+	}
+	return nil
+}
+
+// submodules looks for submodules in the commit.
+func (i *inspection) submodules(ctx context.Context) error {
+	out, err := i.user.Git(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", string(i.found.Head))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if about, name, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, git.ModeSubmodule) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		i.note("Submodules are not checked out in worktrees: %s.", few(names))
+	}
+	return nil
+}
+
+// filters looks for filters in the commit's .gitattributes files.
+func (i *inspection) filters(ctx context.Context) error {
+	out, err := i.user.Git(ctx, nil, "grep", "-h", "-I", "-F", "--no-line-number", "--no-column", "--no-color",
+		"-e", "filter=", string(i.found.Head), "--", ":(top).gitattributes", ":(top,glob)**/.gitattributes")
+	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 {
+		return nil // no such line
+	}
+	if err != nil {
+		return err
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if name, ok := strings.CutPrefix(word, "filter="); ok {
+				names = append(names, strconv.QuoteToASCII(name))
+			}
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 0 {
+		i.note("Files under the filter %s are seen as they are stored in git, Git LFS files as pointers.", few(names))
+	}
+	return nil
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// few names up to three of many.
+func few(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+}

@@ -1,0 +1,105 @@
+package gitworktree
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+)
+
+// Open makes the worktree of a loop, or finds the one there is, and its branch.
+func (s *Workspaces) Open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.WorkspaceState, error) {
+	if err := checkBranch(spec.Branch); err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	w, unlock, err := s.worktree(spec.Name)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	defer unlock()
+	state, err := w.open(ctx, spec)
+	return state, explain("open worktree "+spec.Name, err)
+}
+
+func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.WorkspaceState, error) {
+	known, err := w.read()
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	if known && w.note.Branch != spec.Branch {
+		return pawl.WorkspaceState{}, pawl.Errorf(pawl.CodeConflict, "worktree %s is on branch %s, not on %s", w.name, w.note.Branch, spec.Branch)
+	}
+	there, err := w.there()
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	if err := w.s.checkFree(spec.Branch); err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	head, err := w.branch(ctx, spec, known)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	if !known || !there {
+		w.note = note{Branch: spec.Branch, Head: head, Restoring: !there}
+		if err := w.add(); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	if err := w.arrive(ctx); err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	r, err := w.record(ctx)
+	if err == nil && !known && there { // its entry may be gone as well
+		err = w.show(head, r.index)
+	}
+	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree)}, err
+}
+
+// branch returns the head of the worktree's branch, which it makes at spec.Base
+// if there is none. That a known worktree has none is an error: somebody deleted it.
+func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bool) (string, error) {
+	ref := "refs/heads/" + spec.Branch
+	head, err := w.s.ref(ctx, ref)
+	if err != nil || head.Hash != "" {
+		return head.Hash, err
+	}
+	if known {
+		return "", missingBranch(spec.Branch, w.note.Head)
+	}
+	base, err := w.s.commit(ctx, spec.Base)
+	if err != nil {
+		return "", err
+	}
+	err = w.s.moveRef(ctx, ref, base.Hash, "", "start of "+w.name)
+	if err != nil && strings.Contains(err.Error(), "' exists; cannot create '") {
+		err = pawl.Errorf(pawl.CodeState, "branch %s cannot be made: %w", spec.Branch, err).
+			WithHint("a branch has the name of one of its folders: rename it, for example git branch -m pawl pawl-old")
+	}
+	return base.Hash, err
+}
+
+// add stores the note of a worktree that is new, or whose folder is. One branch
+// has one worktree.
+func (w *worktree) add() error {
+	w.s.opening.Lock()
+	defer w.s.opening.Unlock()
+	notes, err := filepath.Glob(filepath.Join(escapeGlob(w.s.desks()), "*", "worktree.json"))
+	if err != nil {
+		return err
+	}
+	for _, path := range notes {
+		var other note
+		content, err := os.ReadFile(path)
+		if err != nil || path == w.notePath() || json.Unmarshal(content, &other) != nil {
+			continue // being closed, this one, or for its own Open to complain about
+		}
+		if other.Branch == w.note.Branch {
+			return pawl.Errorf(pawl.CodeConflict, "branch %s has a worktree already: %s", other.Branch, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return w.write()
+}

@@ -1,0 +1,320 @@
+package gitworktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// nesting bounds how often a recording starts again because it found
+// repositories within what was a repository before.
+const nesting = 16
+
+// record is a worktree's content as it was found.
+type record struct {
+	tree  string // without .pawl/tasks
+	index string // the index that holds it
+	// occupied are the folders of submodules that hold files. The record has
+	// the files in the submodule's place.
+	occupied []string
+}
+
+// Tree records the worktree's present content as a git tree and returns its
+// hash. What .gitignore names is not part of it, nor is .pawl/tasks.
+func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.TreeHash, error) {
+	w, unlock, err := s.enter(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	r, err := w.record(ctx)
+	return pawl.TreeHash(r.tree), err
+}
+
+// record records what the worktree holds.
+func (w *worktree) record(ctx context.Context) (record, error) {
+	r, err := w.tryRecord(ctx)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errQuarantine) {
+		// The index may be damaged, or name objects that a git gc of the user
+		// removed. Without it every file is read again.
+		w.s.log.WarnContext(ctx, "recording a worktree anew", "worktree", w.name, "because", err)
+		if err := os.Remove(w.index()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return record{}, explain("record worktree "+w.name, err)
+		}
+		r, err = w.tryRecord(ctx)
+	}
+	if err != nil {
+		return record{}, explain("record worktree "+w.name, err)
+	}
+	return r, nil
+}
+
+func (w *worktree) tryRecord(ctx context.Context) (record, error) {
+	repo := w.repo(w.index())
+	entries, err := w.addAll(ctx, repo)
+	if err != nil {
+		return record{}, err
+	}
+	r := record{index: w.index(), occupied: w.occupied(entries)}
+	if len(r.occupied) > 0 {
+		if r.index, err = w.withOccupied(ctx, r.occupied); err != nil {
+			return record{}, err
+		}
+	}
+	r.tree, err = w.repo(r.index).WriteTree(ctx)
+	return r, err
+}
+
+// withOccupied makes an index that has the files in submodules' folders in the
+// submodules' place, and returns where it is.
+func (w *worktree) withOccupied(ctx context.Context, folders []string) (string, error) {
+	for _, folder := range folders {
+		if err := w.quarantine(ctx, w.search(folder)); err != nil {
+			return "", err
+		}
+	}
+	index := filepath.Join(w.desk, "occupied")
+	err := w.fresh(ctx, index)
+	if err == nil {
+		err = copyIndex(w.index(), index)
+	}
+	if err == nil {
+		err = w.repo(index).Forget(ctx, folders...)
+	}
+	if err == nil {
+		err = w.repo(index).AddAll(ctx, tasks)
+	}
+	return index, err
+}
+
+// addAll brings the index up to the worktree. Repositories that it finds in the
+// worktree are moved aside, so that their files are recorded as files.
+func (w *worktree) addAll(ctx context.Context, repo git.Repo) ([]git.Entry, error) {
+	for range nesting {
+		if err := w.fill(ctx, repo); err != nil {
+			return nil, err
+		}
+		adding := repo.AddAll(ctx, tasks)
+		var entries []git.Entry
+		var nested []string
+		if adding == nil {
+			var err error
+			if entries, err = repo.List(ctx); err != nil {
+				return nil, err
+			}
+			nested = w.nested(entries)
+		} else if ctx.Err() == nil {
+			nested = w.search("") // git does not add a repository without a commit, and fails
+		}
+		if len(nested) == 0 {
+			return entries, adding
+		}
+		if err := w.quarantine(ctx, nested); err != nil {
+			return nil, err
+		}
+		// The index may name a repository where there are only files now.
+		if err := os.Remove(repo.Index); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
+}
+
+// fill makes the index from the worktree's commit if there is none.
+func (w *worktree) fill(ctx context.Context, repo git.Repo) error {
+	if err := w.s.clearLock(ctx, repo.Index+".lock"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(repo.Index); err == nil {
+		return nil
+	}
+	if err := repo.ReadTree(ctx, w.note.Head); err != nil {
+		return err
+	}
+	return repo.Forget(ctx, tasks)
+}
+
+// fresh makes sure that there is no index at the path.
+func (w *worktree) fresh(ctx context.Context, index string) error {
+	if err := w.s.clearLock(ctx, index+".lock"); err != nil {
+		return err
+	}
+	if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// nested lists the .git files and folders beside recorded files, and those of
+// the repositories that git took for submodules. Folders that are ignored have
+// no recorded files and are not looked at.
+func (w *worktree) nested(entries []git.Entry) []string {
+	var found []string
+	seen := map[string]bool{".": true}
+	look := func(folder string) {
+		// Folders above one that was seen were seen with it.
+		for ; !seen[folder]; folder = path.Dir(folder) {
+			seen[folder] = true
+			if at := filepath.Join(w.dir, folder, ".git"); exists(at) {
+				found = append(found, at)
+			}
+		}
+	}
+	for _, e := range entries {
+		if e.Mode == git.ModeSubmodule {
+			look(e.Name)
+		} else {
+			look(path.Dir(e.Name))
+		}
+	}
+	return found
+}
+
+// search lists all nested .git files and folders below a folder of the worktree,
+// in ignored folders too.
+func (w *worktree) search(folder string) []string {
+	var found []string
+	_ = filepath.WalkDir(filepath.Join(w.dir, folder), func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != ".git" {
+			return nil // what cannot be read is git's to complain about
+		}
+		if at != filepath.Join(w.dir, ".git") {
+			found = append(found, at)
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return found
+}
+
+// errQuarantine means that trying again is of no use.
+var errQuarantine = errors.New("cannot be moved aside")
+
+// quarantine moves nested repositories' .git out of the worktree.
+func (w *worktree) quarantine(ctx context.Context, paths []string) error {
+	for _, at := range paths {
+		moved, err := moveAway(at, filepath.Join(w.s.state, "quarantine"), filepath.Base(w.dir))
+		if err != nil {
+			e := pawl.Errorf(pawl.CodeState, "worktree %s has a git repository in it: %s %w", w.name, at, errQuarantine)
+			return e.WithHint("its files cannot be recorded: remove %s (%v)", at, err)
+		}
+		w.s.log.WarnContext(ctx, "moved a nested git repository aside; its files are recorded as files", "path", at, "to", moved)
+	}
+	return nil
+}
+
+// occupied lists the folders of submodules that hold files.
+func (w *worktree) occupied(entries []git.Entry) []string {
+	var found []string
+	for _, e := range entries {
+		if e.Mode != git.ModeSubmodule {
+			continue
+		}
+		at := filepath.Join(w.dir, e.Name)
+		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+			continue // git records what there is instead
+		}
+		if files, _ := os.ReadDir(at); len(files) > 0 {
+			found = append(found, e.Name)
+		}
+	}
+	return found
+}
+
+// recordAll records what the worktree holds, and once more with .pawl/tasks.
+func (w *worktree) recordAll(ctx context.Context) (r, full record, err error) {
+	if r, err = w.record(ctx); err == nil {
+		full, err = w.withTasks(ctx, r)
+	}
+	return r, full, err
+}
+
+// withTasks is a record with .pawl/tasks, as it is committed.
+func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
+	if !exists(filepath.Join(w.dir, filepath.FromSlash(tasks))) {
+		return r, nil
+	}
+	full := w.repo(w.full())
+	err := w.fresh(ctx, full.Index)
+	if err == nil {
+		err = copyIndex(r.index, full.Index)
+	}
+	if err == nil {
+		err = full.AddAll(ctx)
+	}
+	r.index = full.Index
+	if err == nil {
+		r.tree, err = full.WriteTree(ctx)
+	}
+	if err != nil {
+		return record{}, explain("record worktree "+w.name, err)
+	}
+	return r, nil
+}
+
+// submoduleError refuses to commit files in a submodule's place.
+func (w *worktree) submoduleError(occupied []string) error {
+	return pawl.Errorf(pawl.CodeState, "files were written in %s, which is a submodule: they cannot be committed", strings.Join(occupied, ", ")).
+		WithHint("submodules are not checked out in worktrees; remove the files, or remove the submodule from .gitmodules and its folder from git")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// folder lists a folder of a commit or tree; nothing when it is not there.
+func (s *Workspaces) folder(ctx context.Context, tree, name string) ([]git.Entry, error) {
+	var entries []git.Entry
+	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
+		e, err := find(objects, tree, name)
+		if err != nil || e.Mode != git.ModeTree {
+			return err
+		}
+		entries, err = objects.Tree(e.Hash)
+		return err
+	})
+	return entries, err
+}
+
+// find looks a path up in a commit or tree; the zero Entry when it is not there.
+// A path below something that is no folder is not there, below a symbolic link
+// is an error.
+func find(objects *git.Objects, tree, name string) (git.Entry, error) {
+	at := git.Entry{Mode: git.ModeTree, Hash: tree}
+	done := ""
+	for part := range strings.SplitSeq(name, "/") {
+		switch at.Mode {
+		case git.ModeTree:
+		case git.ModeSymlink:
+			return git.Entry{}, pawl.Errorf(pawl.CodeInvalid, "%s is a symbolic link", done)
+		default:
+			return git.Entry{}, nil
+		}
+		entries, err := objects.Tree(at.Hash)
+		if err != nil {
+			return git.Entry{}, fmt.Errorf("look up %s: %w", name, err)
+		}
+		at = git.Entry{}
+		for _, e := range entries {
+			if e.Name == part {
+				at = e
+			}
+		}
+		if at.Name == "" {
+			return at, nil
+		}
+		done = path.Join(done, part)
+	}
+	return at, nil
+}

@@ -1,0 +1,153 @@
+package gitworktree_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/workspace/gitworktree"
+	"pawl/internal/workspace/workspacetest"
+)
+
+// repository is a user's repository in a temporary folder, with a home of its own.
+type repository struct {
+	root, home string
+	state      string // of Pawl
+	log        *bytes.Buffer
+}
+
+// newRepository makes a repository with one commit that has the files.
+func newRepository(tb testing.TB, files map[string]string, options ...string) *repository {
+	tb.Helper()
+	top := tb.TempDir()
+	r := &repository{
+		root: filepath.Join(top, "project"), home: filepath.Join(top, "home"), state: filepath.Join(top, "state"), log: &bytes.Buffer{},
+	}
+	for _, dir := range []string{r.root, r.home} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
+	r.git(tb, append([]string{"init", "-q"}, options...)...)
+	if files != nil {
+		for path, content := range files {
+			workspacetest.MustWrite(tb, r.root, path, content)
+		}
+		r.git(tb, "add", "-Af", ".")
+		r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
+	}
+	return r
+}
+
+// git runs git as the user would, in their folder.
+func (r *repository) git(tb rapid.TB, args ...string) string {
+	tb.Helper()
+	return r.gitIn(tb, r.root, args...)
+}
+
+func (r *repository) gitIn(tb rapid.TB, dir string, args ...string) string {
+	tb.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// inspect inspects the repository as the user, seen from a folder of theirs.
+func (r *repository) inspect(tb testing.TB, dir string) (pawl.Repository, error) {
+	tb.Helper()
+	tb.Setenv("HOME", r.home)
+	tb.Setenv("XDG_CONFIG_HOME", "")
+	return gitworktree.Inspect(context.Background(), nil, dir)
+}
+
+func (r *repository) mustInspect(tb testing.TB) pawl.Repository {
+	tb.Helper()
+	found, err := r.inspect(tb, r.root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+// open returns a new Workspaces over the state. A nil command means git as it is.
+func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Workspaces {
+	tb.Helper()
+	w, err := gitworktree.New(context.Background(), gitworktree.Options{
+		Repository: r.mustInspect(tb),
+		State:      r.state,
+		Git:        command,
+		Log:        slog.New(slog.NewTextHandler(r.log, nil)),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+// fixture is the repository as the suite wants it.
+func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
+	tb.Helper()
+	return workspacetest.Fixture{
+		Workspaces: r.open(tb, nil),
+		Base:       r.mustInspect(tb).Head,
+		Restart:    func(tb testing.TB) pawl.Workspaces { return r.open(tb, nil) },
+		Resolve:    r.resolve,
+	}
+}
+
+func (r *repository) resolve(tb rapid.TB, ref string) pawl.CommitHash {
+	tb.Helper()
+	return pawl.CommitHash(r.git(tb, "for-each-ref", "--format=%(objectname)", ref))
+}
+
+// users is everything of the repository that is the user's: their files, and
+// what is in the git folder but for objects, our own refs and their reflogs.
+func (r *repository) users(tb testing.TB) string {
+	tb.Helper()
+	var lines []string
+	err := filepath.WalkDir(r.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(r.root, path)
+		for _, ours := range []string{".git/objects", "objects", "refs/heads/pawl", "refs/pawl"} {
+			if rel == ours || strings.HasSuffix(rel, "/"+ours) {
+				return fs.SkipDir
+			}
+		}
+		info, err := d.Info()
+		if err != nil || d.IsDir() {
+			return err
+		}
+		var content []byte
+		if info.Mode().IsRegular() {
+			content, err = os.ReadFile(path)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %x", rel, info.Mode(), sha256.Sum256(content)))
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}

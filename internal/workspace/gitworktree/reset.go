@@ -1,0 +1,205 @@
+package gitworktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// Reset saves what the worktree holds beyond commit under a salvage ref and
+// makes the worktree equal to commit, which becomes the branch's head. The
+// branch's former head is saved too, if it is not in the history of commit.
+// salvage is the full name of the ref, below refs/pawl/, and new for every
+// Reset; if it names something else already, a number is added to it.
+func (s *Workspaces) Reset(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (pawl.WorkspaceState, error) {
+	if err := checkSalvage(salvage); err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	target, err := s.commit(ctx, commit)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	w, unlock, err := s.enter(ctx, name)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	defer unlock()
+	state, err := w.reset(ctx, target, salvage)
+	return state, explain("reset worktree "+name, err)
+}
+
+func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string) (pawl.WorkspaceState, error) {
+	ref := "refs/heads/" + w.note.Branch
+	head, err := w.s.ref(ctx, ref)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	if head.Hash == "" {
+		return pawl.WorkspaceState{}, missingBranch(w.note.Branch, w.note.Head)
+	}
+	if head.Hash != target.Hash {
+		if err := w.s.checkFree(w.note.Branch); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	saved, clean, err := w.setAside(ctx, head, target, salvage)
+	if err != nil {
+		return pawl.WorkspaceState{}, err
+	}
+	if !clean {
+		w.note.Head, w.note.Restoring = target.Hash, true
+		if err := w.write(); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	if head.Hash != target.Hash {
+		if err := w.s.moveRef(ctx, ref, target.Hash, head.Hash, "reset to "+target.Hash); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	if !clean {
+		if err := w.restore(ctx); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	r, err := w.record(ctx)
+	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
+}
+
+// setAside saves what a reset from head to target would lose and returns the ref
+// that has it. clean reports that the worktree is at target already.
+func (w *worktree) setAside(ctx context.Context, head, target git.Commit, salvage string) (saved string, clean bool, err error) {
+	r, full, err := w.recordAll(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	clean = full.tree == target.Tree && len(r.occupied) == 0 && w.note.Head == target.Hash
+	// The same call may have come this far before.
+	earlier, err := w.s.ref(ctx, salvage)
+	if err != nil {
+		return "", false, err
+	}
+	holds := earlier.Hash == head.Hash || len(earlier.Parents) > 0 && earlier.Parents[0] == head.Hash || head.Hash == target.Hash
+	if earlier.Hash != "" && holds && (full.tree == target.Tree || full.tree == earlier.Tree) {
+		return salvage, clean, nil
+	}
+	merged := head.Hash == target.Hash
+	if !merged {
+		if merged, err = w.s.user.IsAncestor(ctx, head.Hash, target.Hash); err != nil {
+			return "", false, err
+		}
+	}
+	switch full.tree {
+	case target.Tree, head.Tree:
+		if merged {
+			return "", clean, nil
+		}
+		saved, err = w.s.keep(ctx, salvage, head, head.Tree)
+	default:
+		saved, err = w.s.keep(ctx, salvage, head, full.tree)
+	}
+	return saved, clean, err
+}
+
+// keep makes a tree reachable, and head below it, by a ref whose name is free or
+// that keeps just this. The name it returns may have a number at its end.
+func (s *Workspaces) keep(ctx context.Context, ref string, head git.Commit, tree string) (string, error) {
+	commit := head.Hash
+	if tree != head.Tree {
+		var err error
+		text := "Work set aside\n\nWhat a worktree held beyond " + head.Hash + ".\n"
+		if commit, err = s.engine.WriteCommit(ctx, tree, []string{head.Hash}, text, s.now()); err != nil {
+			return "", err
+		}
+	}
+	for n := 1; ; n++ {
+		name := ref
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", ref, n)
+		}
+		have, err := s.ref(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		same := have.Hash == commit || tree != head.Tree && have.Tree == tree && len(have.Parents) == 1 && have.Parents[0] == head.Hash
+		if have.Hash != "" && same {
+			return name, nil
+		}
+		if have.Hash != "" {
+			continue
+		}
+		return name, s.moveRef(ctx, name, commit, "", "set aside")
+	}
+}
+
+// restore makes the worktree's files equal to the commit it belongs on. What is
+// ignored stays, unless it is in the way.
+func (w *worktree) restore(ctx context.Context) error {
+	doing := "restore worktree " + w.name
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		return explain(doing, err)
+	}
+	if err := w.point(ctx); err != nil {
+		return err
+	}
+	err := w.restoreFiles(ctx)
+	if e, ok := errors.AsType[*git.Error](err); ok && !e.Signaled {
+		// An agent may have made folders unwritable, or the index is damaged.
+		openFolders(w.dir)
+		if err = os.Remove(w.index()); err == nil || errors.Is(err, os.ErrNotExist) {
+			err = w.restoreFiles(ctx)
+		}
+	}
+	if err == nil {
+		err = w.show(w.note.Head, w.full())
+	}
+	if err == nil {
+		err = copyIndex(w.full(), w.index())
+	}
+	if err == nil && exists(filepath.Join(w.dir, filepath.FromSlash(tasks))) {
+		err = w.repo(w.index()).Forget(ctx, tasks)
+	}
+	if err != nil {
+		return explain(doing, err)
+	}
+	w.note.Restoring = false
+	return w.write()
+}
+
+func (w *worktree) restoreFiles(ctx context.Context) error {
+	repo := w.repo(w.full())
+	for _, index := range []string{w.full(), w.index()} {
+		if err := w.s.clearLock(ctx, index+".lock"); err != nil {
+			return err
+		}
+	}
+	if err := copyIndex(w.index(), w.full()); err != nil {
+		if err := w.fresh(ctx, w.full()); err != nil {
+			return err
+		}
+	}
+	if err := repo.CheckOut(ctx, w.note.Head); err != nil {
+		return err
+	}
+	if err := repo.Clean(ctx); err != nil {
+		return err
+	}
+	entries, err := repo.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, folder := range w.occupied(entries) {
+		if err := removeAll(filepath.Join(w.dir, folder)); err != nil {
+			return err
+		}
+		if err := os.Mkdir(filepath.Join(w.dir, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package gitworktree_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"pawl/internal/workspace/workspacetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWorkspaces(t *testing.T) {
+	for _, kind := range []struct {
+		name    string
+		options []string
+	}{
+		{"sha1", nil},
+		{"sha256", []string{"--object-format=sha256"}},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			workspacetest.Run(t, func(tb testing.TB, files map[string]string) workspacetest.Fixture {
+				r := newRepository(tb, files, kind.options...)
+				before := r.users(tb)
+				tb.Cleanup(func() {
+					if after := r.users(tb); after != before {
+						tb.Errorf("the user's checkout changed from\n%s\nto\n%s", before, after)
+					}
+					r.git(tb, "fsck", "--strict", "--no-dangling")
+				})
+				return r.fixture(tb)
+			})
+		})
+	}
+}

@@ -1,0 +1,317 @@
+package gitworktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// tasks is where the harness keeps its own notes in a worktree. No recorded
+// tree holds it; commits do.
+const tasks = ".pawl/tasks"
+
+// Options say which repository the worktrees are of.
+type Options struct {
+	// Repository is the user's, as [Inspect] found it.
+	Repository pawl.Repository
+	// State is the project's state folder, absolute; it is made when missing.
+	State string
+	// Git is the git program; nil means the one in PATH.
+	Git *git.Command
+	// Log receives what was put right: lock files removed, nested repositories
+	// moved aside. Nil drops it.
+	Log *slog.Logger
+	// Now dates salvage commits; nil means [time.Now].
+	Now func() time.Time
+}
+
+// Workspaces implements [pawl.Workspaces]. One process at a time may use a state
+// folder; within it any number of goroutines may.
+type Workspaces struct {
+	repository pawl.Repository
+	state      string
+	log        *slog.Logger
+	now        func() time.Time
+	started    time.Time // lock files older than this are of a dead process
+
+	user   git.Repo // the user's repository: refs
+	engine git.Repo // our own: everything else
+
+	opening   sync.Mutex // held while a worktree is added
+	mu        sync.Mutex // of the maps below
+	worktrees map[string]*worktree
+	checkouts map[string]*checkout
+}
+
+// New prepares the state folder. It changes nothing in the user's repository.
+func New(ctx context.Context, o Options) (*Workspaces, error) {
+	command := o.Git
+	if command == nil {
+		var err error
+		if command, err = git.Find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(o.State, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	// Names in /proc, which tell who holds a lock file, have no symbolic links.
+	state, err := filepath.EvalSymlinks(o.State)
+	if err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	if o.Repository.GitDir, err = filepath.EvalSymlinks(o.Repository.GitDir); err != nil {
+		return nil, fmt.Errorf("find the repository: %w", err)
+	}
+	s := &Workspaces{
+		repository: o.Repository,
+		state:      state,
+		log:        o.Log,
+		now:        o.Now,
+		started:    time.Now(),
+		user:       git.Repo{Command: command, Dir: o.Repository.GitDir},
+		engine: git.Repo{
+			Command: command,
+			Dir:     filepath.Join(state, "engine", "git"),
+			Store:   filepath.Join(o.Repository.GitDir, "objects"),
+		},
+		worktrees: map[string]*worktree{},
+		checkouts: map[string]*checkout{},
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if runtime.GOOS == "darwin" {
+		s.engine.Config = []git.Setting{{Key: "core.ignoreCase", Value: "true"}, {Key: "core.precomposeUnicode", Value: "true"}}
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, explain("prepare "+state, err)
+	}
+	return s, nil
+}
+
+// prepare makes our two repositories and lets them borrow the user's objects.
+func (s *Workspaces) prepare(ctx context.Context) error {
+	format, err := s.user.ObjectFormat(ctx)
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{s.engine.Dir, s.shown()} {
+		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+			if err := (git.Repo{Command: s.user.Command, Dir: dir}).Create(ctx, format); err != nil {
+				return err
+			}
+		}
+		if err := writeIfOther(filepath.Join(dir, "objects", "info", "alternates"), s.engine.Store+"\n"); err != nil {
+			return err
+		}
+		// A shallow repository ends where this file says; what the user excludes
+		// here besides .gitignore is excluded in worktrees too.
+		for _, file := range []string{"shallow", "info/exclude"} {
+			if err := copyIfAny(filepath.Join(s.user.Dir, file), filepath.Join(dir, file)); err != nil {
+				return err
+			}
+		}
+	}
+	return s.groupWritable(ctx)
+}
+
+// groupWritable makes new objects as shared as the user's repository is.
+func (s *Workspaces) groupWritable(ctx context.Context) error {
+	out, err := s.user.Git(ctx, nil, "config", "--local", "--default", "", "--get", "core.sharedRepository")
+	if err != nil {
+		return err
+	}
+	if shared := strings.TrimSpace(string(out)); shared != "" {
+		s.engine.Config = append(s.engine.Config, git.Setting{Key: "core.sharedRepository", Value: shared})
+	}
+	return nil
+}
+
+// shown is the repository that worktrees point to.
+func (s *Workspaces) shown() string { return filepath.Join(s.state, "git") }
+
+// Dir is where the named worktree is, or would be.
+func (s *Workspaces) Dir(name string) string {
+	return filepath.Join(s.state, "worktrees", key(name))
+}
+
+// Visible are the folders besides a worktree that git needs to be able to read
+// when it is run in one, by an agent or a gate: show them read-only.
+func (s *Workspaces) Visible() []string {
+	folders := []string{s.shown()}
+	for next := []string{s.engine.Store}; len(next) > 0; next = next[1:] {
+		if slices.Contains(folders, next[0]) {
+			continue
+		}
+		folders = append(folders, next[0])
+		list, err := os.ReadFile(filepath.Join(next[0], "info", "alternates"))
+		if err != nil {
+			continue // it borrows from nobody
+		}
+		for line := range strings.Lines(string(list)) {
+			line = strings.TrimSuffix(line, "\n")
+			if line == "" || line[0] == '#' || line[0] == '"' {
+				continue
+			}
+			if !filepath.IsAbs(line) {
+				line = filepath.Join(next[0], line)
+			}
+			next = append(next, line)
+		}
+	}
+	return folders
+}
+
+// Recover removes what a process that died left behind and nobody needs: clean
+// checkouts, half-deleted worktrees, temporary files. Worktrees are left alone;
+// they are put right when they are opened. It is called before everything else.
+func (s *Workspaces) Recover(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, folder := range []string{"trash", "tmp"} {
+		errs = append(errs, removeAll(filepath.Join(s.state, folder)))
+	}
+	left, err := os.ReadDir(filepath.Join(s.state, "checkouts"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	for _, entry := range left {
+		if s.checkouts[entry.Name()] == nil {
+			errs = append(errs, s.removeCheckout(entry.Name())())
+			s.log.WarnContext(ctx, "removed a checkout that a dead process left", "commit", entry.Name())
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("clean up %s: %w", s.state, err)
+	}
+	return nil
+}
+
+// Numbers returns the highest task number in use: of the branches pawl/NNN-… and
+// of the folders .pawl/tasks/NNN-… in head, a commit that may be empty. Zero
+// means that there is none.
+func (s *Workspaces) Numbers(ctx context.Context, head pawl.CommitHash) (int, error) {
+	names, err := s.user.Refs(ctx, "refs/heads/pawl/")
+	if err != nil {
+		return 0, explain("list the branches", err)
+	}
+	if head != "" {
+		entries, err := s.folder(ctx, string(head), tasks)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range entries {
+			names = append(names, e.Name)
+		}
+	}
+	highest := 0
+	number := regexp.MustCompile(`^(?:refs/heads/pawl/)?([0-9]{1,9})-`)
+	for _, name := range names {
+		if m := number.FindStringSubmatch(name); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			highest = max(highest, n)
+		}
+	}
+	return highest, nil
+}
+
+// Diff is the patch between two commits, as git prints it.
+func (s *Workspaces) Diff(ctx context.Context, from, to pawl.CommitHash) ([]byte, error) {
+	if err := checkHashes(from, to); err != nil {
+		return nil, err
+	}
+	patch, err := s.engine.Patch(ctx, string(from), string(to))
+	if err != nil {
+		return nil, explain(fmt.Sprintf("compare %s with %s", from, to), err)
+	}
+	return patch, nil
+}
+
+// key is a worktree's name as one path element.
+func key(name string) string { return strings.ReplaceAll(name, "/", "@") }
+
+// checkName refuses names that are no path elements or that git would not take
+// for a worktree.
+func checkName(name string) error {
+	if strings.ContainsRune(name, '@') || checkRef("refs/"+name) != nil {
+		return pawl.Errorf(pawl.CodeInvalid, "%q cannot be the name of a worktree", name).
+			WithHint("use letters, digits, '-', '_', '.' and '/'")
+	}
+	return nil
+}
+
+// checkRef refuses what git would not take as the full name of a ref.
+func checkRef(ref string) error {
+	bad := strings.ContainsAny(ref, " ~^:?*[\\\x7f") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+		strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' })
+	for part := range strings.SplitSeq(ref, "/") {
+		bad = bad || part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	if bad {
+		return pawl.Errorf(pawl.CodeInvalid, "%q is no name for a ref", ref)
+	}
+	return nil
+}
+
+func checkBranch(branch string) error {
+	if !strings.HasPrefix(branch, "pawl/") {
+		return pawl.Errorf(pawl.CodeInvalid, "branch %q is not below pawl/, and no other branch is ever moved", branch)
+	}
+	return checkRef("refs/heads/" + branch)
+}
+
+func checkSalvage(ref string) error {
+	if !strings.HasPrefix(ref, "refs/pawl/") {
+		return pawl.Errorf(pawl.CodeInvalid, "salvage ref %q is not below refs/pawl/", ref)
+	}
+	return checkRef(ref)
+}
+
+// checkHashes refuses everything that is not a whole object id in hex.
+func checkHashes[H ~string](hashes ...H) error {
+	for _, h := range hashes {
+		if len(h) != 40 && len(h) != 64 || strings.Trim(string(h), "0123456789abcdef") != "" {
+			return pawl.Errorf(pawl.CodeInvalid, "%q is not a git object id", h)
+		}
+	}
+	return nil
+}
+
+// explain says what we were doing, and gives the troubles of a machine their code.
+func explain(doing string, err error) error {
+	if _, ok := errors.AsType[*pawl.Error](err); ok || err == nil {
+		return err
+	}
+	text := err.Error()
+	for _, trouble := range []struct{ sign, hint string }{
+		{"No space left on device", "free some space; the work so far is safe"},
+		{"no space left on device", "free some space; the work so far is safe"},
+		{"Disk quota exceeded", "free some space; the work so far is safe"},
+		{"Read-only file system", "make it writable"},
+		{"insufficient permission", "check who owns the repository's objects and refs"},
+		{"Permission denied", "check who owns the files"},
+	} {
+		if strings.Contains(text, trouble.sign) {
+			return pawl.Errorf(pawl.CodeUnavailable, "%s: %w", doing, err).WithHint("%s", trouble.hint)
+		}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

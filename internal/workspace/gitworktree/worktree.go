@@ -1,0 +1,222 @@
+package gitworktree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// worktree is one worktree. Its lock is held during every call about it.
+type worktree struct {
+	s     *Workspaces
+	name  string
+	dir   string // the files
+	shown string // its entry in the repository that its .git file points to
+	desk  string // what we keep about it, out of everybody's reach
+
+	mu   sync.Mutex
+	note note
+}
+
+// note is what is remembered of a worktree, in worktree.json.
+type note struct {
+	Branch string `json:"branch"`
+	// Head is the commit the worktree belongs on.
+	Head string `json:"head"`
+	// Restoring reports that its files are on their way to Head, and that
+	// nothing in them needs saving.
+	Restoring bool `json:"restoring,omitempty"`
+}
+
+// worktree returns the named worktree, locked. The caller calls unlock.
+func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err error) {
+	if err := checkName(name); err != nil {
+		return nil, nil, err
+	}
+	k := key(name)
+	s.mu.Lock()
+	w = s.worktrees[k]
+	if w == nil {
+		w = &worktree{
+			s: s, name: name,
+			dir:   s.Dir(name),
+			shown: filepath.Join(s.shown(), "worktrees", k),
+			desk:  filepath.Join(s.desks(), k),
+		}
+		s.worktrees[k] = w
+	}
+	s.mu.Unlock()
+	w.mu.Lock()
+	return w, w.mu.Unlock, nil
+}
+
+// desks is the folder of what is kept about the worktrees.
+func (s *Workspaces) desks() string { return filepath.Join(s.state, "engine", "worktrees") }
+
+// enter returns the named worktree, locked and put right: its note is read, a
+// restoring that was interrupted is finished, its .git file is ours.
+func (s *Workspaces) enter(ctx context.Context, name string) (w *worktree, unlock func(), err error) {
+	w, unlock, err = s.worktree(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := w.ready(ctx); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return w, unlock, nil
+}
+
+// ready makes sure that the worktree can be worked with.
+func (w *worktree) ready(ctx context.Context) error {
+	known, err := w.read()
+	if err != nil {
+		return err
+	}
+	if !known {
+		return pawl.Errorf(pawl.CodeNotFound, "there is no worktree %s", w.name)
+	}
+	there, err := w.there()
+	if err != nil {
+		return err
+	}
+	if !there && !w.note.Restoring {
+		return pawl.Errorf(pawl.CodeState, "the folder of worktree %s is gone: %s", w.name, w.dir).
+			WithHint("what was committed is on branch %s; opening the worktree again makes it anew", w.note.Branch)
+	}
+	return w.arrive(ctx)
+}
+
+// arrive finishes a restoring that was interrupted and puts the .git file right.
+func (w *worktree) arrive(ctx context.Context) error {
+	if w.note.Restoring {
+		return w.restore(ctx)
+	}
+	return w.point(ctx)
+}
+
+// read reads the note and reports whether there is one.
+func (w *worktree) read() (bool, error) {
+	w.note = note{}
+	content, err := os.ReadFile(w.notePath())
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain("read about worktree "+w.name, err)
+	}
+	if err := json.Unmarshal(content, &w.note); err != nil || checkBranch(w.note.Branch) != nil || checkHashes(w.note.Head) != nil {
+		return false, pawl.Errorf(pawl.CodeDamaged, "%s cannot be read", w.notePath()).
+			WithHint("remove the file; opening worktree %s again then takes its files as they are", w.name)
+	}
+	return true, nil
+}
+
+// write stores the note.
+func (w *worktree) write() error {
+	content, err := json.Marshal(w.note)
+	if err != nil {
+		return fmt.Errorf("write about worktree %s: %w", w.name, err)
+	}
+	if err := writeFile(w.notePath(), append(content, '\n')); err != nil {
+		return explain("write about worktree "+w.name, err)
+	}
+	return nil
+}
+
+func (w *worktree) notePath() string { return filepath.Join(w.desk, "worktree.json") }
+
+// index is the index that records the worktree. It never holds .pawl/tasks.
+func (w *worktree) index() string { return filepath.Join(w.desk, "index") }
+
+// full is the index that holds .pawl/tasks too, made for a commit.
+func (w *worktree) full() string { return filepath.Join(w.desk, "full") }
+
+// repo aims git at the worktree with one of its indexes.
+func (w *worktree) repo(index string) git.Repo {
+	r := w.s.engine
+	r.WorkTree, r.Index = w.dir, index
+	return r
+}
+
+// there reports whether the worktree's folder exists. Anything else in its place
+// is an error: git would follow a symbolic link out of the state folder.
+func (w *worktree) there() (bool, error) {
+	info, err := os.Lstat(w.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain("look at worktree "+w.name, err)
+	}
+	if !info.IsDir() {
+		return false, pawl.Errorf(pawl.CodeState, "%s is not a folder", w.dir).
+			WithHint("something replaced it: look at it, move it away and open the worktree again")
+	}
+	return true, nil
+}
+
+// point makes the worktree's .git file and the entry it points to what they
+// should be.
+func (w *worktree) point(ctx context.Context) error {
+	err := errors.Join(
+		w.s.pointer(ctx, w.dir, w.shown),
+		writeIfOther(filepath.Join(w.shown, "gitdir"), filepath.Join(w.dir, ".git")+"\n"),
+		writeIfOther(filepath.Join(w.shown, "commondir"), "../..\n"),
+	)
+	if err != nil {
+		return explain("point worktree "+w.name+" to its repository", err)
+	}
+	return nil
+}
+
+// pointer makes .git in dir a plain file that names the entry. What an agent put
+// in its place is removed, or moved aside when it is a folder.
+func (s *Workspaces) pointer(ctx context.Context, dir, entry string) error {
+	path, want := filepath.Join(dir, ".git"), "gitdir: "+entry+"\n"
+	if readPlain(path) == want {
+		return nil
+	}
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, os.ErrNotExist): // a new worktree, or somebody removed it
+	case err != nil:
+		return err
+	case info.IsDir():
+		moved, err := moveAway(path, filepath.Join(s.state, "quarantine"), filepath.Base(dir))
+		if err != nil {
+			return err
+		}
+		s.log.WarnContext(ctx, "moved a repository aside that took the place of a worktree's .git file", "path", path, "to", moved)
+	default:
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		s.log.WarnContext(ctx, "replaced a worktree's .git file that was changed", "path", path)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(want)
+	return errors.Join(err, f.Close())
+}
+
+// show lets a git that is run in the worktree see a commit as HEAD and its
+// files, with the stat information of an index, as the index.
+func (w *worktree) show(commit, index string) error {
+	err := errors.Join(
+		writeIfOther(filepath.Join(w.shown, "HEAD"), commit+"\n"),
+		copyIndex(index, filepath.Join(w.shown, "index")),
+	)
+	if err != nil {
+		return explain("show worktree "+w.name, err)
+	}
+	return nil
+}
