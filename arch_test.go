@@ -1,0 +1,153 @@
+package pawl_test
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// rule says what a group of packages may import of this module, and why nothing else.
+type rule struct {
+	of  string // a package path below pawl; a trailing /... means what is below it too
+	may []string
+	why string
+}
+
+// rules are tried in order; the first that fits a package holds for it. Every
+// package may import the root and its own subpackages.
+var rules = []rule{
+	{".", nil, "the root is the glossary: types and validation, which everyone imports, so it can import nobody"},
+	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
+	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
+	{"internal/plain", nil, "cleaning text depends on nothing of ours"},
+	{"internal/recipe", []string{"internal/strictyaml"}, "a recipe is data: whoever reads it must not need an engine"},
+	{"internal/config", []string{"internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
+	{"internal/driver/local", []string{"internal/driver", "internal/kernel"}, "a driver drives the kernel; what performs effects is given to it"},
+	{"internal/driver/drivertest", []string{"internal/driver", "internal/kernel", "internal/store/mem"}, "the suite runs any driver on any log"},
+	{"internal/driver", []string{"internal/kernel"}, "what driving means is the kernel and the contract"},
+	{"internal/runner", []string{"internal/driver"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
+	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner"}, "prompts are a recipe's templates filled in for the runner"},
+	{"internal/engine", []string{"internal/driver/...", "internal/recipe"}, "the engine holds runs; stores, models and worktrees are given to it"},
+	{"internal/view", []string{"internal/plain"}, "views are folds over events, the same for every face"},
+	{"internal/model/...", []string{"internal/model/..."}, "adapters do not know each other"},
+	{"internal/tool/...", []string{"internal/tool/..."}, "adapters do not know each other"},
+	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},
+	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
+	{"internal/sandbox", nil, "adapters do not know each other"},
+	{"internal/git", nil, "the one package that runs git"},
+	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git"}, "workspaces are made with git and nothing else of ours"},
+	{"internal/project", nil, "the layout of the state folder"},
+	{"internal/server", nil, "the server is given a Service; it must not know which"},
+	{"internal/client", nil, "the client is a Service; what it talks to is the wire"},
+	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
+		"internal/recipe", "internal/strictyaml", "internal/gate/detect"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
+	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
+}
+
+// impure are packages that would let a clock, chance or the world into decisions.
+var impure = map[string]string{
+	"os": "the world", "net": "the world", "net/http": "the world", "io/fs": "the world", "os/exec": "the world",
+	"math/rand": "chance", "math/rand/v2": "chance", "crypto/rand": "chance", "sync": "concurrency", "context": "concurrency",
+	"database/sql": "the world", "log": "the world", "log/slog": "the world", "syscall": "the world", "runtime": "the machine", "unsafe": "the machine",
+}
+
+type goPackage struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func TestImportDirections(t *testing.T) {
+	for _, p := range listPackages(t) {
+		of := below(p.ImportPath)
+		r := ruleFor(of)
+		if r == nil {
+			t.Errorf("%s fits no rule: say in arch_test.go what it may import, and why", p.ImportPath)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if ours(imp) && !allowed(r, of, below(imp)) {
+				t.Errorf("%s imports %s, and must not: %s", p.ImportPath, imp, r.why)
+			}
+			if of == "." && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+				t.Errorf("the root imports %s: it may import the standard library only", imp)
+			}
+		}
+	}
+}
+
+func TestKernelIsPure(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if of := below(p.ImportPath); of != "internal/kernel" {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if why, bad := impure[imp]; bad {
+				t.Errorf("%s imports %s, which lets %s into decisions: they would not replay", p.ImportPath, imp, why)
+			}
+			if !ours(imp) && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+				t.Errorf("%s imports %s: the kernel has the standard library's plain parts and nothing else", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p goPackage
+		if err := dec.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func ours(path string) bool { return path == "pawl" || strings.HasPrefix(path, "pawl/") }
+
+// below is the path within the module; the root is ".".
+func below(path string) string {
+	if path == "pawl" {
+		return "."
+	}
+	return strings.TrimPrefix(path, "pawl/")
+}
+
+func ruleFor(of string) *rule {
+	for i := range rules {
+		if matches(rules[i].of, of) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// matches reports whether a pattern names a package: itself, and what is below
+// it (a test suite or a sub-part of its own).
+func matches(pattern, of string) bool {
+	base := strings.TrimSuffix(pattern, "/...")
+	return of == base || base != "." && strings.HasPrefix(of, base+"/")
+}
+
+func allowed(r *rule, of, imp string) bool {
+	if imp == "." || matches(strings.TrimSuffix(r.of, "/...")+"/...", imp) && !strings.HasSuffix(r.of, "/...") {
+		return true
+	}
+	for _, m := range r.may {
+		if imp == m || strings.HasSuffix(m, "/...") && matches(m, imp) {
+			return true
+		}
+	}
+	return false
+}
