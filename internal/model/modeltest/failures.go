@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,18 +12,19 @@ import (
 	"pawl"
 )
 
-// failures checks every kind of error answer, and that each is asked for once.
-func (s *suite) failures(t *testing.T) {
-	p := s.wire.protocol()
-	says := func(kind, message string) string { return p.problem(kind, message) }
-	tests := []struct {
-		name   string
-		status int
-		header http.Header
-		body   string
-		kind   pawl.ModelErrorKind
-		wait   time.Duration
-	}{
+// status is an HTTP error answer and what it must be taken for.
+type status struct {
+	name   string
+	status int
+	header http.Header
+	body   string
+	kind   pawl.ModelErrorKind
+	wait   time.Duration
+}
+
+func (s *suite) statuses() []status {
+	says := s.wire.protocol().problem
+	return []status{
 		{name: "rate limit in seconds", status: 429, header: http.Header{"Retry-After": {"7"}}, body: says("rate_limit_error", "slow down, "+key), kind: pawl.ModelRateLimit, wait: 7 * time.Second},
 		{name: "rate limit in milliseconds", status: 429, header: http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"2"}}, body: says("rate_limit_error", "slow down"), kind: pawl.ModelRateLimit, wait: 1500 * time.Millisecond},
 		{name: "rate limit without a time", status: 429, body: says("rate_limit_error", "slow down"), kind: pawl.ModelRateLimit},
@@ -48,7 +50,11 @@ func (s *suite) failures(t *testing.T) {
 		{name: "redirect", status: 307, header: http.Header{"Location": {"http://127.0.0.1:1/elsewhere"}}, body: " ", kind: pawl.ModelBadRequest},
 		{name: "a long and dirty message", status: 400, body: says("invalid_request_error", "\x1b[2J\u202e"+strings.Repeat("long\n", 500)+key), kind: pawl.ModelBadRequest},
 	}
-	for _, tt := range tests {
+}
+
+// failures checks every kind of error answer, and that each is asked for once.
+func (s *suite) failures(t *testing.T) {
+	for _, tt := range s.statuses() {
 		t.Run(tt.name, func(t *testing.T) {
 			f := s.says(t, Reply{Fault: Fault{Kind: FaultStatus, Status: tt.status, Header: tt.header, Body: tt.body}})
 			_, err := f.model.Call(t.Context(), ask("go"), nil)
@@ -82,6 +88,12 @@ func (s *suite) failures(t *testing.T) {
 			t.Errorf("the message %q does not say what the model said", typed.Message)
 		}
 	})
+	t.Run("of a model behind the server", s.behind)
+	t.Run("connecting", s.connecting)
+}
+
+// connecting checks what keeps a request from reaching the model at all.
+func (s *suite) connecting(t *testing.T) {
 	t.Run("no server", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -100,6 +112,31 @@ func (s *suite) failures(t *testing.T) {
 			wantError(t, err, pawl.ModelBadRequest)
 		}
 	})
+}
+
+// behind checks that the errors of a model that speaks for the server arrive as they are.
+func (s *suite) behind(t *testing.T) {
+	for _, kind := range []pawl.ModelErrorKind{
+		pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout, pawl.ModelAuth,
+		pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelRefused, pawl.ModelQuota,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			f := s.serve(t, AnswerWith(failingModel{&pawl.ModelError{Kind: kind, Wait: time.Second}}))
+			req := ask("go")
+			if kind == pawl.ModelTimeout {
+				req.Idle = quiet
+			}
+			_, err := f.model.Call(t.Context(), req, nil)
+			wantError(t, err, kind)
+		})
+	}
+}
+
+// failingModel is a model that always fails alike.
+type failingModel struct{ err error }
+
+func (m failingModel) Call(context.Context, pawl.ModelRequest, func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+	return pawl.ModelReply{}, m.err
 }
 
 // full is a reply that has every place a fault can strike at.

@@ -39,6 +39,7 @@ const (
 func Run(t *testing.T, w Wire, opaque pawl.Block, newModel func(Endpoint) pawl.Model) {
 	s := &suite{wire: w, opaque: opaque, newModel: newModel}
 	t.Run("replies", s.replies)
+	t.Run("tool calls", s.calls)
 	t.Run("requests", s.requests)
 	t.Run("errors", s.failures)
 	t.Run("broken streams", s.brokenStreams)
@@ -174,6 +175,19 @@ func (s *suite) replies(t *testing.T) {
 		reply, _ := mustCall(t, f, ask("eight by"))
 		diff(t, "usage", pawl.Usage{Input: 2, Output: 1}, reply.Usage)
 	})
+	t.Run("an empty reply", func(t *testing.T) {
+		f := s.says(t, Reply{Usage: pawl.Usage{Input: 10, Output: 1}})
+		reply, _ := mustCall(t, f, ask("anything?"))
+		diff(t, "reply", pawl.ModelReply{Message: pawl.Message{Role: pawl.RoleAssistant}, Stop: pawl.StopEnd, Model: "test-model", Usage: pawl.Usage{Input: 10, Output: 1}}, reply)
+	})
+	t.Run("a slow stream", func(t *testing.T) {
+		r := Reply{Blocks: []pawl.Block{text("Slowly."), call("call_1", "read", `{"path":"a"}`)}, Pace: time.Millisecond}
+		reply, _ := mustCall(t, s.says(t, r), ask("go"))
+		diff(t, "blocks", r.Blocks, reply.Message.Blocks)
+	})
+}
+
+func (s *suite) calls(t *testing.T) {
 	t.Run("one call in pieces", func(t *testing.T) {
 		const args = `{"path":"a/b.go","content":"package b\n\n// <&> ✓\n","mode":420}`
 		f := s.says(t, Reply{Blocks: []pawl.Block{call("call_1", "write", args)}})
@@ -208,16 +222,6 @@ func (s *suite) replies(t *testing.T) {
 		diff(t, "stop", pawl.StopMaxOutput, reply.Stop)
 		diff(t, "blocks", []pawl.Block{text("Writing."), call("call_1", "read", `{"path":"a"}`), call("call_2", "write", `{}`)}, reply.Message.Blocks)
 	})
-	t.Run("an empty reply", func(t *testing.T) {
-		f := s.says(t, Reply{Usage: pawl.Usage{Input: 10, Output: 1}})
-		reply, _ := mustCall(t, f, ask("anything?"))
-		diff(t, "reply", pawl.ModelReply{Message: pawl.Message{Role: pawl.RoleAssistant}, Stop: pawl.StopEnd, Model: "test-model", Usage: pawl.Usage{Input: 10, Output: 1}}, reply)
-	})
-	t.Run("a slow stream", func(t *testing.T) {
-		r := Reply{Blocks: []pawl.Block{text("Slowly."), call("call_1", "read", `{"path":"a"}`)}, Pace: time.Millisecond}
-		reply, _ := mustCall(t, s.says(t, r), ask("go"))
-		diff(t, "blocks", r.Blocks, reply.Message.Blocks)
-	})
 }
 
 // conversation is a transcript with everything a transcript can hold. Results
@@ -242,20 +246,22 @@ func (s *suite) conversation() pawl.ModelRequest {
 	return req
 }
 
-func (s *suite) requests(t *testing.T) {
-	sent := func(t *testing.T, req pawl.ModelRequest) pawl.ModelRequest {
-		t.Helper()
-		f := s.says(t, Text("ok"))
-		mustCall(t, f, req)
-		got := f.Received()
-		if len(got) != 1 {
-			t.Fatalf("the server received %d requests, want 1", len(got))
-		}
-		return got[0].Request
+// sent is a request as the server understood it.
+func (s *suite) sent(t *testing.T, req pawl.ModelRequest) pawl.ModelRequest {
+	t.Helper()
+	f := s.says(t, Text("ok"))
+	mustCall(t, f, req)
+	got := f.Received()
+	if len(got) != 1 {
+		t.Fatalf("the server received %d requests, want 1", len(got))
 	}
+	return got[0].Request
+}
+
+func (s *suite) requests(t *testing.T) {
 	t.Run("a conversation arrives whole", func(t *testing.T) {
 		req := s.conversation()
-		got := sent(t, req)
+		got := s.sent(t, req)
 		got.Idle = req.Idle // is not sent
 		diff(t, "request", req, got)
 	})
@@ -283,7 +289,7 @@ func (s *suite) requests(t *testing.T) {
 		req := s.conversation()
 		want := req.Messages[2].Blocks
 		req.Messages[2].Blocks = []pawl.Block{want[2], want[0], want[1]}
-		diff(t, "blocks", want, sent(t, req).Messages[2].Blocks)
+		diff(t, "blocks", want, s.sent(t, req).Messages[2].Blocks)
 	})
 	t.Run("what providers refuse is left out", func(t *testing.T) {
 		req := s.conversation()
@@ -292,15 +298,19 @@ func (s *suite) requests(t *testing.T) {
 		foreign.Provider = "another"
 		req.Messages[1].Blocks = append([]pawl.Block{foreign, text("  \n")}, want...)
 		req.Messages[3].Blocks = append(req.Messages[3].Blocks, s.opaque)
-		got := sent(t, req)
+		got := s.sent(t, req)
 		diff(t, "blocks", want, got.Messages[1].Blocks)
 		diff(t, "last assistant message", []pawl.Block{text("It is there already.")}, got.Messages[3].Blocks)
 	})
 	t.Run("arguments that were no object go back as one", func(t *testing.T) {
 		req := s.conversation()
 		req.Messages[1].Blocks[2].Args = json.RawMessage(`"{oops"`)
-		diff(t, "arguments", `{"invalid_arguments":"{oops"}`, string(sent(t, req).Messages[1].Blocks[2].Args))
+		diff(t, "arguments", `{"invalid_arguments":"{oops"}`, string(s.sent(t, req).Messages[1].Blocks[2].Args))
 	})
+	t.Run("that cannot be made", s.impossible)
+}
+
+func (s *suite) impossible(t *testing.T) {
 	t.Run("a schema that is not JSON", func(t *testing.T) {
 		f := s.says(t, Text("never"))
 		req := ask("x")
