@@ -1,0 +1,52 @@
+// Package sqlite keeps the log of many runs in one SQLite file.
+//
+// # Files
+//
+// A folder (mode 0700) with pawl.db (mode 0600), its -wal and -shm while it is
+// in use, and blobs/ab/<hash>[.zst] for blobs above 64 KiB.
+//
+// # Appending
+//
+// A unit is one row of a table that is only appended to and has no index, its
+// blobs included: two rows with the blobs in a table of their own would write
+// twice as many pages. Callers encode, hash and compress; one committer
+// goroutine takes every unit that waits, checks each against the end of its run
+// in memory, inserts them in one transaction and answers all callers after one
+// fsync (WAL, synchronous=FULL). Blobs in files are on disk, folder included,
+// before their unit's transaction begins.
+//
+// Checkpoints run on a second connection. The committer finishes each one
+// itself between two groups, because only a WAL that is copied to its last page
+// starts again at its beginning, and overwriting is much cheaper than growing.
+//
+// # Finding
+//
+// Each unit points to its run's previous one. The newest unit of every run is
+// kept in memory and, behind the commits, in the table heads; opening reads
+// heads and then only the units after the last one that heads knows. A run
+// costs what its own units cost, however many runs there are.
+//
+// # After a crash
+//
+// What was acknowledged is in the WAL or in the file: SQLite replays the WAL
+// when the file is next opened, up to the last whole transaction. A WAL that
+// lost its end (which fsync excludes unless the disk lies) loses whole units
+// from the end, never half of one, and nothing from before the last checkpoint.
+//
+// # Failing disks
+//
+// A transaction that fails is undone and each of its units is tried alone.
+// After an I/O error, a failed fsync above all, the connection is closed, a new
+// one is opened, and it must show everything acknowledged so far before it is
+// used; whatever it shows beyond that is removed, because its callers have been
+// or will be told that it failed. If the process dies before that, such a unit
+// can be there at the next start, whole. A full disk fails units until there is
+// space again and needs no restart.
+//
+// # Damage
+//
+// Every unit has a checksum, a chain and gapless numbers; every blob has its
+// hash. A unit that fails any of them quarantines its run, and only that. A
+// damaged blob is reported when it is read. Being out of files, memory or disk
+// is never taken for damage.
+package sqlite

@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"pawl"
+)
+
+// Log implements [pawl.Log] on a folder. Make one with [Open] or [OpenReadOnly].
+type Log struct {
+	files fileSystem
+	pack  *packer
+
+	read    *sql.DB // a small pool of read-only connections
+	queries queries
+
+	// queue holds the units that wait for the committer; nil when read-only.
+	queue chan *request
+	// nudge asks the committer to write heads.
+	nudge     chan struct{}
+	committed chan error // the committer's last word
+
+	mu     sync.Mutex
+	index  *index
+	closed bool
+	using  sync.WaitGroup // calls that use the log
+}
+
+var _ pawl.Log = (*Log)(nil)
+
+// maxQueued is how many units may wait for the committer before Append blocks.
+const maxQueued = 1024
+
+// Open opens the log in a folder for appending, making both when they are not
+// there and bringing the schema up to date. A log that a newer Pawl wrote is
+// refused with [pawl.CodeState] and left as it is. Only one process may have a
+// folder open so; the caller sees to that.
+func Open(dir string) (*Log, error) {
+	l, err := newLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
+}
+
+// OpenReadOnly opens the log in a folder for reading, while another process
+// appends to it or while none does. It writes nothing but what SQLite needs to
+// read a file in WAL mode (an empty -wal and a -shm). Append fails with
+// [pawl.CodeState]; a folder without a log is [pawl.CodeNotFound].
+func OpenReadOnly(dir string) (*Log, error) {
+	l, err := newLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.openReadOnly(); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
+}
+
+func newLog(dir string) (*Log, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	pack, err := newPacker()
+	if err != nil {
+		return nil, err
+	}
+	return &Log{files: fileSystem(dir), pack: pack, index: newIndex()}, nil
+}
+
+func (l *Log) open() error {
+	ctx := context.Background()
+	if err := l.files.prepare(); err != nil {
+		return explain("open log "+string(l.files), err)
+	}
+	version, err := l.schema(ctx)
+	if err != nil {
+		return err
+	}
+	if version > schemaVersion {
+		return l.tooNew(version)
+	}
+	w := &writer{log: l, copied: make(chan struct{}, 1)}
+	if err := w.open(ctx); err != nil {
+		return explain("open log "+l.files.path(fileName), err)
+	}
+	if version < schemaVersion {
+		if err := migrate(ctx, w.db); err != nil {
+			return errors.Join(explain("bring "+l.files.path(fileName)+" up to date", err), w.close())
+		}
+	}
+	if err := errors.Join(w.prepare(ctx), l.load(ctx)); err != nil {
+		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
+	}
+	w.last = l.index.last
+	l.queue = make(chan *request, maxQueued)
+	l.nudge = make(chan struct{}, 1)
+	l.committed = make(chan error, 1)
+	go func() { l.committed <- w.run() }()
+	return nil
+}
+
+func (l *Log) openReadOnly() error {
+	name := l.files.path(fileName)
+	if _, err := os.Stat(name); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s", name)
+		}
+		return explain("open log", err)
+	}
+	version, err := l.schema(context.Background())
+	if err != nil {
+		return err
+	}
+	switch {
+	case version > schemaVersion:
+		return l.tooNew(version)
+	case version < schemaVersion:
+		return pawl.Errorf(pawl.CodeState, "%s has schema %d; this pawl reads schema %d", name, version, schemaVersion).
+			WithHint("start pawl once for writing; it brings the schema up to date")
+	}
+	if err := l.load(context.Background()); err != nil {
+		return explain("open log "+name, err)
+	}
+	return nil
+}
+
+// load makes the pool of readers and finds every run.
+func (l *Log) load(ctx context.Context) error {
+	if err := l.openReaders(ctx); err != nil {
+		return err
+	}
+	l.loadHeads(ctx)
+	return l.scan(ctx)
+}
+
+// enter counts a call in, unless the log is closed.
+func (l *Log) enter() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return pawl.Errorf(pawl.CodeUnavailable, "the log is closed")
+	}
+	l.using.Add(1)
+	return nil
+}
+
+func (l *Log) leave() { l.using.Done() }
+
+// Close implements [pawl.Log]. It waits for the calls that are under way; those
+// that come later fail with [pawl.CodeUnavailable]. Closing again does nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.mu.Unlock()
+	l.using.Wait()
+	var err error
+	if l.queue != nil {
+		close(l.queue)
+		err = <-l.committed
+	}
+	if err := errors.Join(err, l.release()); err != nil {
+		return explain("close log", err)
+	}
+	return nil
+}
+
+// release lets go of everything but the writer.
+func (l *Log) release() error {
+	err := l.pack.enc.Close()
+	l.pack.dec.Close()
+	if l.read != nil {
+		err = errors.Join(err, l.read.Close())
+	}
+	return err
+}
+
+// Runs implements [pawl.Log].
+func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	if err := l.refresh(ctx); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	runs := make([]run, 0, len(l.index.order))
+	for _, r := range l.index.order {
+		runs = append(runs, run{id: r.id, num: r.num, info: r.info, line: r.line, quarantine: r.quarantine})
+	}
+	l.mu.Unlock()
+	lines := make([]pawl.RunInfo, 0, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		if r.line == nil {
+			r.line = decodeLine(r.id, r.info)
+			l.keepLine(r)
+		}
+		line := *r.line
+		if r.quarantine != "" {
+			line.Status, line.Reason = pawl.StatusQuarantined, r.quarantine
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// keepLine saves the next caller of Runs from decoding the same line.
+func (l *Log) keepLine(seen *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.index.byNum[seen.num]
+	unchanged := r.line == nil && len(r.info) == len(seen.info) && (len(r.info) == 0 || &r.info[0] == &seen.info[0])
+	if unchanged {
+		r.line = seen.line
+	}
+}
+
+// quarantine isolates a run whose data turned out to be damaged.
+func (l *Log) quarantine(id pawl.RunID, damage error) {
+	l.mu.Lock()
+	l.index.byID[id].isolate(damage.Error())
+	l.mu.Unlock()
+	if l.nudge == nil {
+		return
+	}
+	select {
+	case l.nudge <- struct{}{}:
+	default: // it is asked already
+	}
+}

@@ -1,0 +1,267 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// queries are prepared once for all readers.
+type queries struct {
+	chain, chunk, owned, tail, blob *sql.Stmt
+}
+
+// chunkSize is how many units are read at once. No transaction stays open while
+// a caller looks at them, so a slow caller never holds up a checkpoint.
+const chunkSize = 128
+
+func (l *Log) openReaders(ctx context.Context) (err error) {
+	if l.read, err = l.files.connect("ro", "cache_size(-4096)"); err != nil {
+		return err
+	}
+	l.read.SetMaxOpenConns(4)
+	l.read.SetMaxIdleConns(4)
+	l.read.SetConnMaxIdleTime(time.Minute)
+	q := &l.queries
+	for _, s := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{
+		// From a run's newest unit back to the one with the event after ?2. A
+		// damaged prev ends it early, never in a circle.
+		{&q.chain, `WITH RECURSIVE chain (id, seq, prev) AS (
+			SELECT id, seq, prev FROM units WHERE id = ?1
+			UNION ALL
+			SELECT u.id, u.seq, u.prev FROM chain AS c JOIN units AS u ON u.id = c.prev
+			WHERE c.seq > ?2 + 1 AND c.prev < c.id
+		) SELECT id, seq FROM chain`},
+		{&q.chunk, "SELECT " + unitColumns + " FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"},
+		{&q.owned, "SELECT id, seq FROM units WHERE run = ? AND id <= ? ORDER BY id"},
+		{&q.tail, "SELECT " + unitColumns + " FROM units WHERE id > ? ORDER BY id"},
+		{&q.blob, "SELECT substr(blobs, ?, ?) FROM units WHERE id = ?"},
+	} {
+		if *s.stmt, err = l.read.PrepareContext(ctx, s.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanUnit reads a row of unitColumns. A row with a value of the wrong type is
+// a unit that is not intact.
+func scanUnit(rows *sql.Rows) (unit, error) {
+	var id int64
+	var rest [9]any
+	dest := []any{&id}
+	for i := range rest {
+		dest = append(dest, &rest[i])
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return unit{}, err
+	}
+	u := unit{id: id}
+	whole := true
+	number := func(v any) int64 {
+		n, ok := v.(int64)
+		whole = whole && ok
+		return n
+	}
+	bytes := func(v any) []byte {
+		switch v := v.(type) {
+		case []byte:
+			return v
+		case string:
+			return []byte(v)
+		case nil:
+			return nil
+		}
+		whole = false
+		return nil
+	}
+	u.run, u.seq, u.count, u.prev, u.sum = number(rest[0]), pawl.Seq(number(rest[1])), int(number(rest[2])), number(rest[3]), uint32(number(rest[4]))
+	u.name, u.info, u.refs, u.data = string(bytes(rest[5])), bytes(rest[6]), bytes(rest[7]), bytes(rest[8])
+	if !whole {
+		u.count = 0
+	}
+	return u, nil
+}
+
+// Events implements [pawl.Log]. The events before damage are given, then the
+// error.
+func (l *Log) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return func(yield func(pawl.Event, error) bool) {
+		stopped := false
+		err := l.walk(ctx, id, after, func(u *unit) (bool, error) {
+			return u.events(id, after, func(e pawl.Event) bool {
+				stopped = !yield(e, nil)
+				return !stopped
+			})
+		})
+		if err != nil && !stopped {
+			yield(pawl.Event{}, err)
+		}
+	}
+}
+
+// snapshot is a run's end at the moment a reader asked for it.
+type snapshot struct {
+	end
+	quarantine string
+}
+
+func (l *Log) snapshot(ctx context.Context, id pawl.RunID) (snapshot, error) {
+	if err := l.refresh(ctx); err != nil {
+		return snapshot{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.index.byID[id]
+	if r == nil {
+		return snapshot{}, pawl.Errorf(pawl.CodeNotFound, "there is no run %s", id)
+	}
+	return snapshot{end{num: r.num, head: r.head, seq: r.seq}, r.quarantine}, nil
+}
+
+// walk visits the run's units that have events after a number, oldest first,
+// each only when it and its place in the chain are sound, until visit wants no
+// more. Damage quarantines the run and is the error after the sound units; so
+// is the quarantine of a run that was found damaged before.
+func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit func(*unit) (more bool, err error)) error {
+	s, err := l.snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	more := true
+	if after < s.seq {
+		more, err = l.walkUnits(ctx, s.end, after, visit)
+	}
+	if isDamage(err) {
+		l.quarantine(id, err)
+	}
+	if err != nil {
+		return explain(fmt.Sprintf("read run %s", id), err)
+	}
+	if more && s.quarantine != "" {
+		return pawl.Errorf(pawl.CodeDamaged, "read run %s: it is quarantined: %s", id, s.quarantine)
+	}
+	return nil
+}
+
+func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func(*unit) (bool, error)) (more bool, err error) {
+	ids, err := l.unitIDs(ctx, end, after)
+	if err != nil {
+		return true, err
+	}
+	var last unit
+	for chunk := range slices.Chunk(ids, chunkSize) {
+		units, err := l.loadUnits(ctx, chunk)
+		for i := range units {
+			u := &units[i]
+			if err := u.follows(&last, end.num, after); err != nil {
+				return true, err
+			}
+			last = *u
+			if u.last() <= after {
+				continue
+			}
+			if more, err := visit(u); !more || err != nil {
+				return more || err != nil, err
+			}
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	if last.id != end.head {
+		return true, pawl.Errorf(pawl.CodeDamaged, "event %d and those after it are missing", last.last()+1)
+	}
+	return true, nil
+}
+
+// follows checks a unit and its link to the one before it. The first unit that
+// is read has none before it, and must reach back to the event after after.
+func (u *unit) follows(last *unit, run int64, after pawl.Seq) error {
+	if !u.intact() {
+		return pawl.Errorf(pawl.CodeDamaged, "unit %d, after event %d, does not match its checksum", u.id, last.last())
+	}
+	linked := u.prev == last.id && u.seq == last.last()+1
+	if last.id == 0 {
+		linked = u.seq <= after+1 && (u.prev == 0) == (u.seq == 1)
+	}
+	if u.run != run || !linked {
+		return pawl.Errorf(pawl.CodeDamaged, "unit %d does not follow unit %d: events after %d are missing", u.id, last.id, last.last())
+	}
+	return nil
+}
+
+// unitIDs are the ids of the run's units that have events after a number,
+// oldest first. When the chain is broken they are all that a search of the
+// whole table finds, so that what is before the damage can still be read.
+func (l *Log) unitIDs(ctx context.Context, end end, after pawl.Seq) ([]int64, error) {
+	ids, oldest, err := l.listIDs(ctx, l.queries.chain, end.head, int64(after))
+	if err == nil && len(ids) > 0 && oldest <= after+1 {
+		slices.Reverse(ids)
+		return ids, nil
+	}
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	ids, _, err = l.listIDs(ctx, l.queries.owned, end.num, end.head)
+	if isDamage(err) {
+		err = nil // what was found before it is of use, and the end is missed below
+	}
+	return ids, err
+}
+
+// listIDs reads ids, and the first event of the last one.
+func (l *Log) listIDs(ctx context.Context, query *sql.Stmt, args ...any) (ids []int64, last pawl.Seq, err error) {
+	if err := l.enter(); err != nil {
+		return nil, 0, err
+	}
+	defer l.leave()
+	rows, err := query.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, seq int64
+		if err := rows.Scan(&id, &seq); err != nil {
+			return ids, 0, pawl.Errorf(pawl.CodeDamaged, "find its units: %w", err)
+		}
+		ids, last = append(ids, id), pawl.Seq(seq)
+	}
+	return ids, last, rows.Err()
+}
+
+// loadUnits reads units, in the order of their ids. After an error it also returns
+// those it could read before it.
+func (l *Log) loadUnits(ctx context.Context, ids []int64) (units []unit, err error) {
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := l.queries.chunk.QueryContext(ctx, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		u, err := scanUnit(rows)
+		if err != nil {
+			return units, err
+		}
+		units = append(units, u)
+	}
+	return units, rows.Err()
+}

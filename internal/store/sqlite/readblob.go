@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"pawl"
+)
+
+// Blob implements [pawl.Log]. A damaged blob is [pawl.CodeDamaged] and does not
+// quarantine its run; a blob that the run does not have is [pawl.CodeNotFound].
+func (l *Log) Blob(ctx context.Context, id pawl.RunID, hash pawl.Hash) ([]byte, error) {
+	p, err := l.find(ctx, id, hash)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := l.stored(ctx, p)
+	if err == nil {
+		var content []byte
+		if content, err = l.pack.unpack(p.ref, stored); err == nil {
+			return content, nil
+		}
+		err = pawl.Errorf(pawl.CodeDamaged, "%w", err)
+	}
+	return nil, explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
+}
+
+// find says where a blob is, searching the units that were not looked at yet.
+func (l *Log) find(ctx context.Context, id pawl.RunID, hash pawl.Hash) (place, error) {
+	if _, err := l.snapshot(ctx, id); err != nil {
+		return place{}, err
+	}
+	if p, ok := l.known(id, hash); ok {
+		return p, nil
+	}
+	err := l.indexBlobs(ctx, id)
+	// Damage behind the blob does not matter.
+	if p, ok := l.known(id, hash); ok {
+		return p, nil
+	}
+	if err != nil {
+		return place{}, err
+	}
+	return place{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no blob %s", id, hash)
+}
+
+func (l *Log) known(id pawl.RunID, hash pawl.Hash) (place, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := l.index.byID[id].blobs[hash]
+	return p, ok
+}
+
+// indexBlobs finds the places of all of a run's blobs. An unknown run has none.
+func (l *Log) indexBlobs(ctx context.Context, id pawl.RunID) error {
+	l.mu.Lock()
+	r := l.index.byID[id]
+	if r == nil || r.indexed >= r.seq {
+		l.mu.Unlock()
+		return nil
+	}
+	from := r.indexed
+	l.mu.Unlock()
+	to := from
+	var found []place
+	err := l.walk(ctx, id, from, func(u *unit) (bool, error) {
+		places, err := u.places()
+		if err != nil {
+			return false, pawl.Errorf(pawl.CodeDamaged, "unit %d: %w", u.id, err)
+		}
+		found, to = append(found, places...), u.last()
+		return true, nil
+	})
+	l.mu.Lock()
+	l.index.learn(r, found, from, to)
+	l.mu.Unlock()
+	return err
+}
+
+// stored reads the bytes that are stored of a blob.
+func (l *Log) stored(ctx context.Context, p place) ([]byte, error) {
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	if p.form&inFile != 0 {
+		return readBlobFile(l.files, p.ref)
+	}
+	var stored []byte
+	err := l.queries.blob.QueryRowContext(ctx, p.offset+1, p.stored, p.unit).Scan(&stored)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, pawl.Errorf(pawl.CodeDamaged, "unit %d is missing", p.unit)
+	}
+	return stored, err
+}

@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"pawl"
+)
+
+// unit is one row of units without its blobs.
+type unit struct {
+	id    int64
+	run   int64
+	seq   pawl.Seq
+	count int
+	prev  int64
+	sum   uint32
+	name  string
+	info  []byte
+	refs  []byte
+	data  []byte
+}
+
+// unitColumns are the columns of a unit in the order of [unit.fields].
+const unitColumns = "id, run, seq, count, prev, sum, name, info, refs, data"
+
+// last is the number of the unit's last event.
+func (u *unit) last() pawl.Seq { return u.seq + pawl.Seq(u.count) - 1 }
+
+// contentSum is the first half of the checksum: what the caller knows. The
+// lengths are part of it, so that bytes cannot move between columns.
+func (u *unit) contentSum() uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	var sum uint32
+	var length [8]byte
+	for _, part := range [...][]byte{[]byte(u.name), u.info, u.refs, u.data} {
+		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+		sum = crc32.Update(sum, table, length[:])
+		sum = crc32.Update(sum, table, part)
+	}
+	return sum
+}
+
+// seal is the second half: where the committer puts the unit.
+func (u *unit) seal(contentSum uint32) uint32 {
+	var place [32]byte
+	binary.LittleEndian.PutUint64(place[0:], uint64(u.run))
+	binary.LittleEndian.PutUint64(place[8:], uint64(u.seq))
+	binary.LittleEndian.PutUint64(place[16:], uint64(u.count))
+	binary.LittleEndian.PutUint64(place[24:], uint64(u.prev))
+	return crc32.Update(contentSum, crc32.MakeTable(crc32.Castagnoli), place[:])
+}
+
+// intact reports whether the unit is what was written.
+func (u *unit) intact() bool { return u.count > 0 && u.seal(u.contentSum()) == u.sum }
+
+// appendEvents appends each event's length and stored form.
+func appendEvents(data []byte, events []pawl.Event) []byte {
+	var form []byte
+	for _, e := range events {
+		form = pawl.AppendEvent(form[:0], e)
+		data = binary.AppendUvarint(data, uint64(len(form)))
+		data = append(data, form...)
+	}
+	return data
+}
+
+// events decodes the unit's events after a number, calling yield for each. It
+// reports whether yield wants more.
+func (u *unit) events(id pawl.RunID, after pawl.Seq, yield func(pawl.Event) bool) (more bool, err error) {
+	rest := u.data
+	for i := range u.count {
+		seq := u.seq + pawl.Seq(i)
+		size, n := binary.Uvarint(rest)
+		if n <= 0 || size > uint64(len(rest)-n) {
+			return false, pawl.Errorf(pawl.CodeDamaged, "event %d of run %s: cut short", seq, id)
+		}
+		form := rest[n : n+int(size)]
+		rest = rest[n+int(size):]
+		if seq <= after {
+			continue
+		}
+		e, err := pawl.DecodeEvent(id, seq, form)
+		if err != nil {
+			return false, err
+		}
+		if !yield(e) {
+			return false, nil
+		}
+	}
+	if len(rest) > 0 {
+		return false, pawl.Errorf(pawl.CodeDamaged, "run %s: %d bytes left over after event %d", id, len(rest), u.last())
+	}
+	return true, nil
+}
+
+// checkUnit refuses a unit that is not well formed, whatever the state of its run.
+func checkUnit(u pawl.Unit) error {
+	if u.Run == "" {
+		return pawl.Errorf(pawl.CodeInvalid, "append: a unit without a run")
+	}
+	if len(u.Events) == 0 {
+		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: a unit without events", u.Run)
+	}
+	for i, e := range u.Events {
+		want := u.After + 1 + pawl.Seq(i)
+		if e.Run != u.Run || e.Seq != want || e.Body == nil {
+			return pawl.Errorf(pawl.CodeInvalid, "append to run %s: event %d of run %q stands where event %d of this run belongs",
+				u.Run, e.Seq, e.Run, want)
+		}
+	}
+	if u.Info != nil && u.Info.ID != u.Run {
+		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: the line is that of run %q", u.Run, u.Info.ID)
+	}
+	return nil
+}
