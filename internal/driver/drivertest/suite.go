@@ -1,0 +1,426 @@
+// Package drivertest is the suite every driver passes: what is performed was
+// durable first, each effect is answered once, a run that was cut off anywhere
+// goes on and ends the same, a command is obeyed or refused whole, and one run's
+// trouble is not another's.
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/kernel"
+)
+
+// Driver is what the suite needs of a driver.
+type Driver interface {
+	Start(ctx context.Context, id pawl.RunID, started *pawl.RunStarted, blobs []pawl.Blob) error
+	Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steering) error
+	Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) error
+	Close()
+}
+
+// Options are what a driver under test is made with.
+type Options struct {
+	Log       pawl.Log
+	Performer driver.Performer
+	// Left must be told when a run comes to rest, and why.
+	Left func(run pawl.RunID, err error)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.TB, Options) Driver) {
+	s := &suite{newLog: newLog, newDriver: newDriver}
+	t.Run("RunsToTheEnd", s.runsToTheEnd)
+	t.Run("PerformsOnlyWhatIsDurable", s.performsOnlyWhatIsDurable)
+	t.Run("CutOffAnywhereEndsTheSame", s.cutOffAnywhere)
+	t.Run("RefusedCommandChangesNothing", s.refused)
+	t.Run("PausedRunWaits", s.paused)
+	t.Run("WithdrawnEffectIsCancelled", s.withdrawn)
+	t.Run("ResumesAnEndedRun", s.resumesEnded)
+	t.Run("DefectOfThePerformerIsAnAnswer", s.defect)
+	t.Run("StoreWithoutSpaceIsWaitedFor", s.noSpace)
+	t.Run("DamageStopsOneRunOnly", s.damage)
+	t.Run("ManyAtOnce", s.many)
+}
+
+type suite struct {
+	newLog    func(testing.TB) pawl.Log
+	newDriver func(testing.TB, Options) Driver
+}
+
+// bed is one driver with its log and the runs that came to rest.
+type bed struct {
+	tb  testing.TB
+	log pawl.Log
+	d   Driver
+
+	mu   sync.Mutex
+	cond *sync.Cond
+	left map[pawl.RunID]error
+	rest map[pawl.RunID]int
+}
+
+func (s *suite) bed(tb testing.TB, log pawl.Log, p driver.Performer) *bed {
+	b := &bed{tb: tb, log: log, left: map[pawl.RunID]error{}, rest: map[pawl.RunID]int{}}
+	b.cond = sync.NewCond(&b.mu)
+	b.d = s.newDriver(tb, Options{Log: log, Performer: p, Left: func(run pawl.RunID, err error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.left[run] = err
+		b.rest[run]++
+		b.cond.Broadcast()
+	}})
+	tb.Cleanup(b.d.Close)
+	return b
+}
+
+// atRest waits until the run has come to rest n times.
+func (b *bed) atRest(run pawl.RunID, n int) error {
+	b.tb.Helper()
+	stop := time.AfterFunc(deadline, func() { b.cond.Broadcast() })
+	defer stop.Stop()
+	end := time.Now().Add(deadline)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.rest[run] < n {
+		if time.Now().After(end) {
+			b.tb.Fatalf("run %s did not come to rest", run)
+		}
+		b.cond.Wait()
+	}
+	return b.left[run]
+}
+
+func (b *bed) state(run pawl.RunID) *kernel.State {
+	b.tb.Helper()
+	st := &kernel.State{}
+	for e, err := range b.log.Events(context.Background(), run, 0) {
+		if err == nil {
+			err = kernel.Apply(st, e)
+		}
+		if err != nil {
+			b.tb.Fatal(err)
+		}
+	}
+	return st
+}
+
+// verdicts tells what each iteration came to, and how the run ended.
+func (b *bed) verdicts(run pawl.RunID) string {
+	b.tb.Helper()
+	var out string
+	for e, err := range b.log.Events(context.Background(), run, 0) {
+		if err != nil {
+			b.tb.Fatal(err)
+		}
+		switch x := e.Body.(type) {
+		case *pawl.IterationEnded:
+			out += fmt.Sprintf("%d %s %s %s %s; ", x.N, x.Quality, x.Requirements, x.Decision, x.Commit)
+		case *pawl.RunEnded:
+			out += fmt.Sprintf("ended %s", x.Outcome)
+		}
+	}
+	return out
+}
+
+// failsTwice fails the first two iterations.
+func failsTwice(iteration int, gate string) pawl.Verdict {
+	if iteration <= 2 && gate == "tests" {
+		return pawl.VerdictFail
+	}
+	return pawl.VerdictPass
+}
+
+const failsTwiceEnds = "1 fail pass iterate commit-1; 2 fail pass escalate commit-2; 3 pass pass complete commit-3; ended complete"
+
+func (s *suite) runsToTheEnd(t *testing.T) {
+	b := s.bed(t, s.newLog(t), &World{GateVerdict: failsTwice, Calls: 2})
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if got := b.verdicts("001-small"); got != failsTwiceEnds {
+		t.Errorf("got  %s\nwant %s", got, failsTwiceEnds)
+	}
+}
+
+func (s *suite) performsOnlyWhatIsDurable(t *testing.T) {
+	log := s.newLog(t)
+	var early atomic.Int32
+	w := &World{Calls: 1}
+	w.Before = func(ctx context.Context, job driver.Job) {
+		for e, err := range log.Events(ctx, job.Run, job.Effect.ID-1) {
+			if err == nil && e.Seq == job.Effect.ID && e.Body.EventKind() == pawl.KindEffectRequested {
+				return
+			}
+		}
+		early.Add(1)
+	}
+	b := s.bed(t, log, w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if n := early.Load(); n > 0 {
+		t.Errorf("%d effects began before their request was in the log", n)
+	}
+	for id, n := range w.Performed("001-small") {
+		if n != 1 {
+			t.Errorf("effect %d was performed %d times without a crash", id, n)
+		}
+	}
+}
+
+// cutOffAnywhere closes the driver while the n-th effect is under way, for every
+// n, and lets another one take over.
+func (s *suite) cutOffAnywhere(t *testing.T) {
+	for n := int32(1); ; n++ {
+		log := s.newLog(t)
+		var begun atomic.Int32
+		reached := make(chan struct{})
+		w := &World{GateVerdict: failsTwice, Calls: 1}
+		w.Before = func(ctx context.Context, _ driver.Job) {
+			if begun.Add(1) == n {
+				close(reached)
+				<-ctx.Done() // the driver goes while this is under way
+			}
+		}
+		b := s.bed(t, log, w)
+		must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+		cut := false
+		select {
+		case <-reached:
+			cut = true
+			b.d.Close()
+		case <-rest(b, "001-small"):
+		}
+		if !cut {
+			if n < 20 {
+				t.Fatalf("the run had only %d effects", n)
+			}
+			return
+		}
+		w.Before = nil
+		after := s.bed(t, log, w)
+		must(t, after.d.Adopt(t.Context(), "001-small"))
+		must(t, after.atRest("001-small", 1))
+		if got := after.verdicts("001-small"); got != failsTwiceEnds {
+			t.Errorf("cut off in effect %d:\ngot  %s\nwant %s", n, got, failsTwiceEnds)
+		}
+	}
+}
+
+func rest(b *bed, run pawl.RunID) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for b.rest[run] == 0 {
+			b.cond.Wait()
+		}
+	}()
+	return done
+}
+
+// holding is a world that holds effects of one verb until they are let go.
+func holding(verb pawl.Verb) (w *World, held <-chan driver.Job, letGo chan<- struct{}) {
+	h, g := make(chan driver.Job, 8), make(chan struct{}, 8)
+	w = &World{Before: func(ctx context.Context, job driver.Job) {
+		if job.Effect.Do.Verb() != verb {
+			return
+		}
+		h <- job
+		select {
+		case <-g:
+		case <-ctx.Done():
+		}
+	}}
+	return w, h, g
+}
+
+func (s *suite) refused(t *testing.T) {
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bed(t, s.newLog(t), w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-held
+	before := b.state("001-small").Seq
+	err := b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume})
+	if pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("resuming a running run: %v", err)
+	}
+	if after := b.state("001-small").Seq; after != before {
+		t.Errorf("a refused command appended %d events", after-before)
+	}
+	close(letGo)
+	must(t, b.atRest("001-small", 1))
+}
+
+func (s *suite) paused(t *testing.T) {
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bed(t, s.newLog(t), w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-held
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
+	letGo <- struct{}{}
+	for len(kernel.Pending(b.state("001-small"))) > 0 { // the call that was under way ends
+		if t.Context().Err() != nil {
+			t.Fatal("the call's answer did not arrive")
+		}
+	}
+	if st := b.state("001-small"); st.Status != pawl.StatusPaused {
+		t.Errorf("status %s, want paused", st.Status)
+	}
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
+	close(letGo)
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s", got)
+	}
+}
+
+func (s *suite) withdrawn(t *testing.T) {
+	w, held, _ := holding(pawl.VerbCallModel)
+	ended := make(chan struct{}, 1)
+	hold := w.Before
+	w.Before = func(ctx context.Context, job driver.Job) {
+		hold(ctx, job)
+		if ctx.Err() != nil {
+			ended <- struct{}{}
+		}
+	}
+	b := s.bed(t, s.newLog(t), w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-held
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
+	<-ended
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeCancelled {
+		t.Errorf("outcome %s, want cancelled", got)
+	}
+}
+
+func (s *suite) resumesEnded(t *testing.T) {
+	w := &World{GateVerdict: func(n int, _ string) pawl.Verdict {
+		if n <= 4 {
+			return pawl.VerdictFail
+		}
+		return pawl.VerdictPass
+	}}
+	b := s.bed(t, s.newLog(t), w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeBlocked {
+		t.Fatalf("outcome %s, want blocked", got)
+	}
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
+	must(t, b.atRest("001-small", 2))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s after resuming, want complete", got)
+	}
+}
+
+func (s *suite) defect(t *testing.T) {
+	w := &World{Before: func(_ context.Context, job driver.Job) {
+		if job.Effect.Do.Verb() == pawl.VerbAssemblePrompt {
+			panic("a defect")
+		}
+	}}
+	b := s.bed(t, s.newLog(t), w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if st := b.state("001-small"); st.Outcome != pawl.OutcomeHalted {
+		t.Errorf("outcome %s (%s), want halted", st.Outcome, st.Reason)
+	}
+}
+
+// fullLog refuses a number of appends for want of space.
+type fullLog struct {
+	pawl.Log
+	refuse atomic.Int32
+}
+
+func (l *fullLog) Append(ctx context.Context, u pawl.Unit) error {
+	if l.refuse.Add(-1) >= 0 {
+		return pawl.Errorf(pawl.CodeUnavailable, "no space left")
+	}
+	return l.Log.Append(ctx, u)
+}
+
+func (s *suite) noSpace(t *testing.T) {
+	log := &fullLog{Log: s.newLog(t)}
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bed(t, log, w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-held
+	log.refuse.Store(3)
+	close(letGo)
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s", got)
+	}
+}
+
+// brokenLog finds one run damaged from some moment on.
+type brokenLog struct {
+	pawl.Log
+	broken atomic.Bool
+	run    pawl.RunID
+}
+
+func (l *brokenLog) Append(ctx context.Context, u pawl.Unit) error {
+	if l.broken.Load() && u.Run == l.run {
+		return pawl.Errorf(pawl.CodeDamaged, "a damaged row")
+	}
+	return l.Log.Append(ctx, u)
+}
+
+func (s *suite) damage(t *testing.T) {
+	log := &brokenLog{Log: s.newLog(t), run: "001-bad"}
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bed(t, log, w)
+	must(t, b.d.Start(t.Context(), "001-bad", Started(), nil))
+	must(t, b.d.Start(t.Context(), "002-good", Started(), nil))
+	<-held
+	<-held
+	log.broken.Store(true)
+	close(letGo)
+	if err := b.atRest("001-bad", 1); pawl.CodeOf(err) != pawl.CodeDamaged {
+		t.Errorf("the damaged run came to rest with %v", err)
+	}
+	must(t, b.atRest("002-good", 1))
+	if got := b.state("002-good").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("the other run ended %s", got)
+	}
+}
+
+func (s *suite) many(t *testing.T) {
+	const runs = 50
+	b := s.bed(t, s.newLog(t), &World{GateVerdict: failsTwice, Calls: 1})
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			if err := b.d.Start(t.Context(), runID(i), Started(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range runs {
+		must(t, b.atRest(runID(i), 1))
+		if got := b.verdicts(runID(i)); got != failsTwiceEnds {
+			t.Errorf("run %d: %s", i, got)
+		}
+	}
+}
+
+func runID(i int) pawl.RunID { return pawl.RunID(fmt.Sprintf("%03d-small", i+1)) }
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
