@@ -1,0 +1,308 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl"
+	"pawl/internal/sandbox"
+)
+
+func TestConfinedWrites(t *testing.T) {
+	box := MustConfined(t)
+	outside := t.TempDir()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	tests := []struct {
+		name, path string
+		want       string // written, refused, or private: written and gone with the command
+	}{
+		{"Dir", "$PWD/x", "written"},
+		{"DeepInDir", "$PWD/sub/x", "written"},
+		{"Temp", "$HOME/x", "written"},
+		{"BesideDir", "$PWD/../x", "private"},
+		{"SharedTemp", "/tmp/pawl-sandbox-test", "private"},
+		{"SharedMemory", "/dev/shm/pawl-sandbox-test", "private"},
+		{"Outside", outside + "/x", "refused"},
+		{"Home", home + "/x", "refused"},
+		{"Root", "/x", "refused"},
+		{"Etc", "/etc/x", "refused"},
+		{"Usr", "/usr/x", "refused"},
+		{"Passwd", "/etc/passwd", "refused"},
+		{"KernelSettings", "/proc/sys/kernel/core_pattern", "refused"},
+		{"Git", "$PWD/.git/x", "refused"},
+		{"GitConfig", "$PWD/.git/config", "refused"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := MustCommand(t, fmt.Sprintf(`mkdir sub; : >> "%s"`, test.path))
+			if err := os.Mkdir(filepath.Join(cmd.Dir, ".git"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			MustWrite(t, filepath.Join(cmd.Dir, ".git", "config"), "[core]\n")
+			result := MustRun(t, box, cmd)
+			path := os.Expand(test.path, func(name string) string { return map[string]string{"PWD": cmd.Dir, "HOME": cmd.Temp}[name] })
+			got := "refused"
+			if result.ExitCode == 0 {
+				got = "private"
+				if _, err := os.Stat(path); err == nil {
+					got = "written"
+				}
+			}
+			if got != test.want {
+				t.Errorf("writing %s: %s, want %s: %s", path, got, test.want, result.Output)
+			}
+		})
+	}
+}
+
+func TestConfinedGitFile(t *testing.T) {
+	box := MustConfined(t)
+	for name, shell := range map[string]string{
+		"Write":  "echo 'gitdir: /elsewhere' > .git",
+		"Remove": "rm -f .git && test ! -e .git",
+		"Move":   "mv .git git",
+		"Cover":  "echo x > other && mv -f other .git",
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := MustCommand(t, shell)
+			file := filepath.Join(cmd.Dir, ".git")
+			MustWrite(t, file, "gitdir: /somewhere\n")
+			if result := MustRun(t, box, cmd); result.ExitCode == 0 {
+				t.Errorf("%s succeeded", shell)
+			}
+			if text, err := os.ReadFile(file); err != nil || string(text) != "gitdir: /somewhere\n" {
+				t.Errorf(".git is now %q, %v", text, err)
+			}
+		})
+	}
+	t.Run("Link", func(t *testing.T) {
+		cmd := MustCommand(t, "true")
+		if err := os.Symlink("elsewhere", filepath.Join(cmd.Dir, ".git")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := box.Run(t.Context(), cmd); pawl.CodeOf(err) != pawl.CodeState {
+			t.Errorf("error %v, want one about the link", err)
+		}
+	})
+}
+
+func TestConfinedReadOnly(t *testing.T) {
+	box := MustConfined(t)
+	cmd := MustCommand(t, "cat file && ! touch x 2>/dev/null && touch $HOME/x")
+	cmd.ReadOnly = true
+	MustWrite(t, filepath.Join(cmd.Dir, "file"), "content")
+	if result := MustRun(t, box, cmd); result.ExitCode != 0 || string(result.Output) != "content" {
+		t.Errorf("got %+v with output %q", result, result.Output)
+	}
+}
+
+func TestConfinedSees(t *testing.T) {
+	box := MustConfined(t)
+	visible, hidden := t.TempDir(), t.TempDir()
+	MustWrite(t, filepath.Join(visible, "file"), "x")
+	MustWrite(t, filepath.Join(hidden, "file"), "x")
+	cmd := MustCommand(t, fmt.Sprintf("test -e %[1]s/file && ! touch %[1]s/new && test ! -e %[2]s", visible, hidden))
+	cmd.Visible = []string{visible}
+	if result := MustRun(t, box, cmd); result.ExitCode != 0 {
+		t.Errorf("got %+v with output %s", result, result.Output)
+	}
+}
+
+// The user's home is out of sight but for toolchains, and keys in every case.
+func TestConfinedHome(t *testing.T) {
+	home := t.TempDir()
+	for _, file := range []string{".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".netrc", ".git-credentials",
+		".cargo/credentials.toml", ".cargo/bin/tool", ".rustup/settings.toml", "project/.env", "go/pkg/mod/cache/x", "bin/tool"} {
+		path := filepath.Join(home, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		MustWrite(t, path, "#!/bin/sh\necho secret\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	MustConfined(t)
+	box, err := sandbox.New(t.Context(), sandbox.Options{
+		Environ: []string{"PATH=" + home + "/bin:" + home + "/.cargo/bin:" + home + "/.ssh:" + home + ":/usr/bin:/bin"},
+		Home:    home,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := MustRun(t, box, MustCommand(t, "find "+home+" -type f | sort; env | grep -E '^(RUSTUP_HOME|GOMODCACHE)=' | sort"))
+	want := strings.ReplaceAll(`~/.cargo/bin/tool
+~/.rustup/settings.toml
+~/bin/tool
+~/go/pkg/mod/cache/x
+GOMODCACHE=~/go/pkg/mod
+RUSTUP_HOME=~/.rustup
+`, "~", home)
+	if got := string(result.Output); got != want {
+		t.Errorf("a command sees\n%s, want\n%s", got, want)
+	}
+}
+
+func TestConfinedNetwork(t *testing.T) {
+	box := MustConfined(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	accepted := make(chan struct{}, 8)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+			accepted <- struct{}{}
+		}
+	}()
+	connect := func(network bool) int {
+		cmd := MustCommand(t, "")
+		cmd.Argv = []string{MustBash(t), "-c", "exec 3<>/dev/tcp/127.0.0.1/" + fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)}
+		cmd.Network = network
+		return MustRun(t, box, cmd).ExitCode
+	}
+	if connect(false) == 0 {
+		t.Error("a command without network reached a listener outside")
+	}
+	if len(accepted) > 0 {
+		t.Error("the listener had a visitor")
+	}
+	// The same with network shows that the test can tell.
+	if connect(true) != 0 {
+		t.Error("a command with network did not reach the listener")
+	}
+	listener.Close()
+	<-served
+}
+
+func TestConfinedLoopbackWorks(t *testing.T) {
+	box := MustConfined(t)
+	result := MustRun(t, box, MustCommand(t, "cat /proc/net/dev | grep -c :"))
+	if strings.TrimSpace(string(result.Output)) != "1" {
+		t.Errorf("there are %s interfaces, want loopback alone", result.Output)
+	}
+}
+
+func TestConfinedProcesses(t *testing.T) {
+	box := MustConfined(t)
+	result := MustRun(t, box, MustCommand(t, "echo /proc/[0-9]*; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status"))
+	if strings.Contains(string(result.Output), fmt.Sprintf("/proc/%d", os.Getpid())) && os.Getpid() > 100 {
+		t.Errorf("processes outside are seen: %s", result.Output)
+	}
+	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"} {
+		if !strings.Contains(string(result.Output), want) {
+			t.Errorf("%q is missing: %s", want, result.Output)
+		}
+	}
+}
+
+func TestConfinedGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the standard library")
+	}
+	box := MustConfined(t)
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("go is not on PATH")
+	}
+	cmd := MustCommand(t, "go version && go build -o $HOME/hello . && $HOME/hello")
+	MustWrite(t, filepath.Join(cmd.Dir, "go.mod"), "module hello\n\ngo 1.21\n")
+	MustWrite(t, filepath.Join(cmd.Dir, "main.go"), "package main\n\nfunc main() { println(\"hello\") }\n")
+	MustWrite(t, filepath.Join(cmd.Dir, ".git"), "gitdir: /not/visible\n") // go build must not stumble over it
+	if result := MustRun(t, box, cmd); result.ExitCode != 0 || !strings.HasSuffix(string(result.Output), "\nhello\n") {
+		t.Errorf("got %+v with output %s", result, result.Output)
+	}
+}
+
+func TestProbeErrors(t *testing.T) {
+	t.Run("NotInstalled", func(t *testing.T) {
+		t.Setenv("PATH", t.TempDir())
+		_, err := sandbox.Probe(t.Context())
+		checkUnavailable(t, err, "not installed", "apt install bubblewrap")
+	})
+	t.Run("NamespacesRefused", func(t *testing.T) {
+		fake := filepath.Join(t.TempDir(), "bwrap")
+		MustWrite(t, fake, "#!/bin/sh\n[ \"$1\" = --version ] && echo 'bubblewrap 9' && exit\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+		if err := os.Chmod(fake, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sandbox.New(t.Context(), sandbox.Options{Bubblewrap: fake})
+		checkUnavailable(t, err, "No permissions to create new namespace", "kernel.unprivileged_userns_clone")
+	})
+	t.Run("DoesNotConfine", func(t *testing.T) {
+		fake := filepath.Join(t.TempDir(), "bwrap")
+		MustWrite(t, fake, "#!/bin/sh\n[ \"$1\" = --version ] && echo 'bubblewrap 9' && exit\necho '{\"child-pid\": 0, \"exit-code\": 8}' >&3\n")
+		if err := os.Chmod(fake, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sandbox.New(t.Context(), sandbox.Options{Bubblewrap: fake})
+		checkUnavailable(t, err, "does not confine", "--unsandboxed")
+	})
+	t.Run("ContextEnded", func(t *testing.T) {
+		MustConfined(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := sandbox.Probe(ctx); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func checkUnavailable(t *testing.T, err error, message, hint string) {
+	t.Helper()
+	problem, ok := err.(*pawl.Error)
+	if !ok || problem.Code != pawl.CodeUnavailable {
+		t.Fatalf("error %v, want an unavailable one", err)
+	}
+	if !strings.Contains(problem.Message, message) {
+		t.Errorf("message %q does not say %q", problem.Message, message)
+	}
+	if !strings.Contains(problem.Hint, hint) || !strings.Contains(problem.Hint, "--unsandboxed") {
+		t.Errorf("hint %q does not say %q and --unsandboxed", problem.Hint, hint)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	if box := sandbox.Unconfined(); box.Confined() || !strings.HasPrefix(box.Describe(), "none: ") {
+		t.Errorf("unconfined: %v, %s", box.Confined(), box.Describe())
+	}
+	box := MustConfined(t)
+	if !box.Confined() || !strings.HasPrefix(box.Describe(), "bubblewrap ") {
+		t.Errorf("confined: %v, %s", box.Confined(), box.Describe())
+	}
+	if root := os.Geteuid() == 0; root != strings.Contains(box.Describe(), "runs as root") {
+		t.Errorf("Pawl runs as root: %v, described as %s", root, box.Describe())
+	}
+}
+
+// MustWrite writes a file.
+func MustWrite(tb testing.TB, path, content string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// MustBash is the path of bash, which can connect without a further program.
+func MustBash(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		tb.Skip("bash is not installed")
+	}
+	return path
+}

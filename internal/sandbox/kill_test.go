@@ -1,0 +1,180 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl"
+	"pawl/internal/sandbox"
+)
+
+// MustInheritable opens a descriptor that programs started from here would inherit.
+func MustInheritable(tb testing.TB) int {
+	tb.Helper()
+	fd, err := unix.Open(tb.TempDir(), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { unix.Close(fd) })
+	return fd
+}
+
+// When Pawl is killed, no process of a command goes on: not the shell, not its
+// children, not a daemon with its own session.
+func TestKillOfPawlEndsCommands(t *testing.T) {
+	for _, kind := range []string{"confined", "unconfined"} {
+		t.Run(kind, func(t *testing.T) {
+			if kind == "confined" {
+				MustConfined(t)
+			}
+			token := newToken(t)
+			shell := fmt.Sprintf("trap '' TERM HUP; %[1]s __daemon %[2]s; sleep %[2]s & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token)
+			host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t), shell)
+			host.Stderr = os.Stderr
+			output, err := host.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(output).ReadString('\n')
+			if err != nil || line != "ready\n" {
+				t.Errorf("the command said %q, %v", line, err)
+			}
+			pids := processes(token)
+			if len(pids) < 4 { // the host, its owner, the shell, a sleeper, the daemon
+				t.Errorf("only processes %v run", pids)
+			}
+			if err := host.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			host.Wait() // the error says that it was killed
+			waitGone(t, pids)
+		})
+	}
+}
+
+// The end may come while the sandbox is still being set up: then bubblewrap
+// alone would let the command start with nobody to hold it.
+func TestEndAtAnyMoment(t *testing.T) {
+	const moments, step = 30, 700 * time.Microsecond
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		t.Run("Context", func(t *testing.T) {
+			token := newToken(t)
+			for i := range moments {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*step)
+				cmd := MustCommand(t, "sleep "+token)
+				cmd.Grace = time.Millisecond
+				if _, err := box.Run(ctx, cmd); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
+				}
+				cancel()
+				if left := processes(token); len(left) > 0 {
+					t.Fatalf("ended after %d steps, left over: %v", i, left)
+				}
+			}
+		})
+		t.Run("Kill", func(t *testing.T) {
+			kind := "unconfined"
+			if box.Confined() {
+				kind = "confined"
+			}
+			token := newToken(t)
+			for i := range moments {
+				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t), "sleep "+token)
+				if err := host.Start(); err != nil {
+					t.Fatal(err)
+				}
+				// The probe takes a while too; the moments are spread over all of it.
+				moment := time.NewTimer(time.Duration(2*i) * step)
+				<-moment.C
+				pids := processes(token)
+				host.Process.Kill()
+				host.Wait()
+				waitGone(t, append(pids, processes(token)...))
+				waitGone(t, processes(token))
+			}
+		})
+	})
+}
+
+func TestKillOfTheSupervisorEndsTheGroup(t *testing.T) {
+	token := newToken(t)
+	cmd := MustCommand(t, fmt.Sprintf("sleep %[1]s & echo $PPID; sleep %[1]s", token))
+	var seen strings.Builder
+	cmd.Progress = func(p []byte) {
+		seen.Write(p)
+		line, _, whole := strings.Cut(seen.String(), "\n")
+		supervisor, err := strconv.Atoi(line)
+		if !whole || err != nil {
+			return
+		}
+		awaitReaping(t, supervisor)
+		unix.Kill(supervisor, unix.SIGKILL)
+	}
+	result, err := sandbox.Unconfined().Run(t.Context(), cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.ExitCode != -1 || result.TimedOut {
+		t.Errorf("got %+v", result)
+	}
+	waitGone(t, processes(token))
+}
+
+// awaitReaping returns when the supervisor waits for its children, which it
+// does after it has told Pawl of the command.
+func awaitReaping(t *testing.T, supervisor int) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", supervisor))
+		for _, task := range tasks {
+			if where, _ := os.ReadFile(task); strings.Contains(string(where), "wait") && !strings.Contains(string(where), "futex") &&
+				!strings.Contains(string(where), "poll") {
+				return
+			}
+		}
+	}
+	t.Error("the supervisor does not wait for its children")
+}
+
+func TestProgramWithoutSupervise(t *testing.T) {
+	box := sandbox.NewUnconfined(sandbox.Options{Program: "/bin/false"})
+	if _, err := box.Run(t.Context(), MustCommand(t, "echo hello")); pawl.CodeOf(err) != pawl.CodeUnavailable {
+		t.Errorf("error %v, want one that it could not be started", err)
+	}
+}
+
+func TestSupervisedProgramStartsNoOther(t *testing.T) {
+	t.Setenv("PAWL_SUPERVISED", "1")
+	_, err := sandbox.Unconfined().Run(t.Context(), MustCommand(t, "true"))
+	if err == nil || !strings.Contains(err.Error(), "sandbox.Supervise") {
+		t.Errorf("error %v, want one that names sandbox.Supervise", err)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	run := func(box pawl.Sandbox) func(*testing.B) {
+		return func(b *testing.B) {
+			cmd := MustCommand(b, "true")
+			cmd.Timeout = time.Minute
+			for b.Loop() {
+				MustRun(b, box, cmd)
+			}
+		}
+	}
+	b.Run("unconfined", run(sandbox.Unconfined()))
+	b.Run("confined", run(MustConfined(b)))
+}

@@ -1,0 +1,325 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/sandbox"
+)
+
+func TestRunResults(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		tests := []struct {
+			name, shell, output, stdout string
+			code                        int
+			missing                     bool
+		}{
+			{name: "Success", shell: "echo hello", output: "hello\n", stdout: "hello\n"},
+			{name: "StandardError", shell: "echo oops >&2", output: "oops\n"},
+			{name: "ExitCode", shell: "exit 3", code: 3},
+			{name: "KilledBySignal", shell: "kill -9 $$", code: -1},
+			{name: "InWorktree", shell: "echo x > made && cat made", output: "x\n", stdout: "x\n"},
+			{name: "NoInput", shell: "cat; echo done", output: "done\n", stdout: "done\n"},
+			{name: "InvalidUTF8", shell: `printf 'a\377b'`, output: "a?b", stdout: "a\xffb"},
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				result := MustRun(t, box, MustCommand(t, test.shell))
+				if got := string(result.Output); got != test.output {
+					t.Errorf("output %q, want %q", got, test.output)
+				}
+				if got := string(result.Stdout); got != test.stdout {
+					t.Errorf("standard output %q, want %q", got, test.stdout)
+				}
+				if result.ExitCode != test.code || result.Missing || result.TimedOut {
+					t.Errorf("exit code %d, want %d; %+v", result.ExitCode, test.code, result)
+				}
+			})
+		}
+	})
+}
+
+func TestRunWords(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		cmd := MustCommand(t, "")
+		cmd.Argv = []string{"printf", "%s|", "a b", "$HOME", "*", "'"}
+		if got, want := string(MustRun(t, box, cmd).Output), "a b|$HOME|*|'|"; got != want {
+			t.Errorf("output %q, want %q", got, want)
+		}
+	})
+}
+
+func TestRunMissing(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		t.Run("Shell", func(t *testing.T) {
+			if result := MustRun(t, box, MustCommand(t, "no-such-program --version")); !result.Missing || result.ExitCode != 127 {
+				t.Errorf("got %+v, want missing with 127", result)
+			}
+		})
+		t.Run("Words", func(t *testing.T) {
+			cmd := MustCommand(t, "")
+			cmd.Argv = []string{"no-such-program"}
+			if result := MustRun(t, box, cmd); !result.Missing || result.ExitCode != 127 {
+				t.Errorf("got %+v, want missing with 127", result)
+			}
+		})
+	})
+}
+
+func TestRunRefuses(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
+		if err != nil {
+			t.Skipf("no home: %v", err)
+		}
+		tests := map[string]func(*pawl.Command){
+			"NothingToRun":    func(c *pawl.Command) { c.Shell = "" },
+			"BothKinds":       func(c *pawl.Command) { c.Argv = []string{"true"} },
+			"NUL":             func(c *pawl.Command) { c.Shell = "echo \x00" },
+			"NotAVariable":    func(c *pawl.Command) { c.Env = []string{"=x"} },
+			"RelativeDir":     func(c *pawl.Command) { c.Dir = "." },
+			"NoTemp":          func(c *pawl.Command) { c.Temp = "" },
+			"HomeAsDir":       func(c *pawl.Command) { c.Dir = home },
+			"RootAsDir":       func(c *pawl.Command) { c.Dir = "/" },
+			"HomeVisible":     func(c *pawl.Command) { c.Visible = []string{home} },
+			"KeysVisible":     func(c *pawl.Command) { c.Visible = []string{filepath.Join(home, ".ssh")} },
+			"RelativeVisible": func(c *pawl.Command) { c.Visible = []string{"x"} },
+		}
+		for name, change := range tests {
+			t.Run(name, func(t *testing.T) {
+				cmd := MustCommand(t, "true")
+				change(&cmd)
+				if _, err := box.Run(t.Context(), cmd); pawl.CodeOf(err) != pawl.CodeInvalid {
+					t.Errorf("error %v, want an invalid one", err)
+				}
+			})
+		}
+	})
+}
+
+func TestRunDirMissing(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		cmd := MustCommand(t, "true")
+		cmd.Dir = filepath.Join(cmd.Dir, "nowhere")
+		if _, err := box.Run(t.Context(), cmd); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("error %v, want one that the folder does not exist", err)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		var seen strings.Builder
+		cmd := MustCommand(t, "echo one; echo two; echo three")
+		cmd.Progress = func(p []byte) { seen.Write(p) }
+		result := MustRun(t, box, cmd)
+		if diff := cmp.Diff(string(result.Output), seen.String()); diff != "" {
+			t.Errorf("progress differs from output (-output +progress):\n%s", diff)
+		}
+	})
+}
+
+// No variable of the Pawl process reaches a command but those of the allow-list.
+func TestEnvironmentHasNoCanary(t *testing.T) {
+	const canary = "canary-5f2c9"
+	planted := []string{
+		"ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "LD_PRELOAD", "GIT_SSH_COMMAND",
+		"NODE_OPTIONS", "GITHUB_TOKEN", "LC_TOKEN", "PAWL_TOKEN", "BASH_ENV", "ENV", "GODEBUG_TOKEN",
+	}
+	for _, name := range planted {
+		t.Setenv(name, canary)
+	}
+	t.Setenv("GOPROXY", "https://user:"+canary+"@proxy.example/x,direct")
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		for _, network := range []bool{false, true} {
+			cmd := MustCommand(t, "env; cat /proc/$PPID/environ | tr '\\0' '\\n'")
+			cmd.Network = network
+			cmd.Env = []string{"PAWL_TASK_ID=001"}
+			output := string(MustRun(t, box, cmd).Output)
+			if strings.Contains(output, canary) {
+				t.Errorf("network %v: a canary is in the environment:\n%s", network, output)
+			}
+			for _, want := range []string{"PAWL_TASK_ID=001", "HOME=" + cmd.Temp, "TMPDIR=" + cmd.Temp, "TERM=dumb", "USER=pawl"} {
+				if !strings.Contains(output, want+"\n") {
+					t.Errorf("network %v: %s is not in the environment:\n%s", network, want, output)
+				}
+			}
+		}
+	})
+}
+
+func TestDescriptors(t *testing.T) {
+	// What Pawl was started with must not reach commands either: a descriptor
+	// without the close-on-exec flag, as a parent's shell leaves them.
+	leaked := MustInheritable(t)
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		result := MustRun(t, box, MustCommand(t, `ls /proc/$$/fd; readlink /proc/$$/fd/0`))
+		if got, want := string(result.Output), "0\n1\n2\n/dev/null\n"; got != want {
+			t.Errorf("a command has the descriptors\n%s, want\n%s", got, want)
+		}
+	})
+	if leaked == 0 {
+		t.Fatal("no descriptor was planted")
+	}
+}
+
+func TestOutputCut(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		cmd := MustCommand(t, "echo first; yes | head -c 1000000; echo last")
+		cmd.Keep = 1000
+		result := MustRun(t, box, cmd)
+		output := string(result.Output)
+		if !strings.HasPrefix(output, "first\n") || !strings.HasSuffix(output, "\nlast\n") {
+			t.Errorf("head or tail is missing: %.60q … %q", output, output[len(output)-30:])
+		}
+		if want := int64(1000000 + len("first\nlast\n") - 1000); result.Dropped != want {
+			t.Errorf("dropped %d, want %d", result.Dropped, want)
+		}
+		if !strings.Contains(output, fmt.Sprintf("\n[… %d bytes cut …]\n", result.Dropped)) {
+			t.Errorf("no line says what was cut: %s", output)
+		}
+		if len(result.Stdout) != 1000000+len("first\nlast\n") {
+			t.Errorf("standard output has %d bytes", len(result.Stdout))
+		}
+	})
+}
+
+func TestEndlessOutputDoesNotGrowTheHeap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two gigabytes take seconds")
+	}
+	cmd := MustCommand(t, "yes | head -c 2147483648")
+	cmd.Timeout = 10 * time.Minute
+	var peak, pieces uint64
+	cmd.Progress = func([]byte) {
+		if pieces++; pieces%1000 == 0 {
+			var stats runtime.MemStats
+			runtime.ReadMemStats(&stats)
+			peak = max(peak, stats.HeapInuse)
+		}
+	}
+	result := MustRun(t, sandbox.Unconfined(), cmd)
+	if result.Dropped < 2147483648-pawl.DefaultOutputLimit {
+		t.Errorf("dropped %d", result.Dropped)
+	}
+	const limit = 96 << 20 // 16 MiB of standard output, twice while it grows, and garbage
+	if peak == 0 || peak > limit {
+		t.Errorf("heap in use peaked at %d bytes, want at most %d", peak, limit)
+	}
+}
+
+func TestTimeoutEndsTheWholeTree(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		token := newToken(t)
+		cmd := MustCommand(t, fmt.Sprintf(
+			"trap '' TERM; %[1]s __daemon %[2]s; (sleep %[2]s & sleep %[2]s) & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token))
+		cmd.Timeout = 2 * time.Second
+		cmd.Grace = time.Millisecond
+		result := MustRun(t, box, cmd)
+		if !result.TimedOut || result.ExitCode != -1 || !strings.Contains(string(result.Output), "ready") {
+			t.Errorf("got %+v with output %s", result, result.Output)
+		}
+		if left := processes(token); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+	})
+}
+
+func TestEndIsPoliteFirst(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		cmd := MustCommand(t, "trap 'echo cleared up; exit 4' TERM; echo ready; while :; do sleep 0.05; done")
+		cmd.Grace = time.Minute // never reached
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		cmd.Progress = onLine("ready", cancel)
+		result, err := box.Run(ctx, cmd)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want %v", err, context.Canceled)
+		}
+		if result.ExitCode != 4 || !strings.Contains(string(result.Output), "cleared up\n") {
+			t.Errorf("got %+v with output %q", result, result.Output)
+		}
+	})
+}
+
+func TestContextEndsTheWholeTree(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		token := newToken(t)
+		cmd := MustCommand(t, fmt.Sprintf("%[1]s __daemon %[2]s; echo ready; sleep %[2]s", MustSelf(t), token))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		cmd.Progress = onLine("ready", cancel)
+		result, err := box.Run(ctx, cmd)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want %v", err, context.Canceled)
+		}
+		if result.TimedOut || string(result.Output) != "ready\n" {
+			t.Errorf("got %+v with output %q", result, result.Output)
+		}
+		if left := processes(token); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+	})
+}
+
+func TestNothingStaysInTheBackground(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		token := newToken(t)
+		// The sleeper holds standard output, the daemon is an orphan in its own session.
+		result := MustRun(t, box, MustCommand(t, fmt.Sprintf("sleep %[2]s & %[1]s __daemon %[2]s; echo done", MustSelf(t), token)))
+		if result.ExitCode != 0 || string(result.Output) != "done\n" {
+			t.Errorf("got %+v with output %q", result, result.Output)
+		}
+		if left := processes(token); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+	})
+}
+
+func TestForkBombIsEnded(t *testing.T) {
+	// Chains of processes that fork and end at once cannot be caught one by one.
+	cmd := MustCommand(t, `f() { f 3600.77 & }; i=0; while [ $i -lt 5 ]; do f & i=$((i+1)); done; echo ready; wait`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd.Progress = onLine("ready", cancel)
+	cmd.Grace = time.Millisecond
+	if _, err := sandbox.Unconfined().Run(ctx, cmd); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	if left := processes("3600.77"); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, box pawl.Sandbox) {
+		cmd := MustCommand(t, "")
+		failures := make(chan error, 20)
+		for i := range cap(failures) {
+			go func() {
+				c := cmd
+				c.Shell = fmt.Sprintf("echo %d", i)
+				result, err := box.Run(t.Context(), c)
+				if err == nil && string(result.Output) != fmt.Sprintf("%d\n", i) {
+					err = fmt.Errorf("command %d printed %q", i, result.Output)
+				}
+				failures <- err
+			}()
+		}
+		for range cap(failures) {
+			if err := <-failures; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl"
+)
+
+// SuperviseWord is the first argument of a program that must call [Supervise]
+// with the arguments after it.
+const SuperviseWord = "__supervise"
+
+// What a supervisor starts. The shell is reported on by the supervisor, bwrap
+// reports by itself and is handed the descriptors for it.
+const (
+	superviseShell = "shell"
+	superviseBwrap = "bwrap"
+)
+
+// supervisedMark is set for the supervisor alone. A program that forgets to call
+// Supervise finds it and refuses to run commands, instead of starting itself for ever.
+const supervisedMark = "PAWL_SUPERVISED"
+
+// sweepInterval is how long the supervisor waits for its last descendants to
+// end, by themselves at first and after it has killed them, before it looks for more.
+const sweepInterval = 5 * time.Millisecond
+
+// supervised is the owner of an unconfined command.
+func (b *box) supervised(cmd pawl.Command) *owner {
+	return &owner{
+		argv: append([]string{b.program, SuperviseWord, superviseShell}, shell(cmd)...),
+		env:  append(b.host.commandEnviron(cmd), supervisedMark+"=1"),
+		dir:  cmd.Dir,
+	}
+}
+
+// Supervise runs a command as the owner described in the package comment and
+// returns the process's exit code. Nothing is left of the command when it
+// returns. It changes the whole process and must be all that the process does.
+func Supervise(args []string) int {
+	closeInherited()
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "supervise: this is for Pawl's own use")
+		return 125
+	}
+	code, err := supervise(args[0], args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "supervise: %v\n", err)
+		return 125
+	}
+	return code
+}
+
+func supervise(kind string, argv []string) (int, error) {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 0, fmt.Errorf("become the subreaper: %w", err)
+	}
+	// The command's parent-death signal follows this thread, which must
+	// therefore live as long as the process.
+	runtime.LockOSThread()
+	var status *os.File
+	files := []uintptr{0, 1, 2, 3, 4}
+	if kind == superviseShell {
+		status, files = os.NewFile(3, "status"), files[:3]
+		// A command that gains rights could not be ended. bwrap sees to this
+		// itself and may need its own rights.
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return 0, fmt.Errorf("give up gaining rights: %w", err)
+		}
+	}
+	child, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
+		Env:   slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, supervisedMark+"=") }),
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", argv[0], err)
+	}
+	tell(status, "child-pid", child)
+	ended, none := reap(child)
+	code := 128 + int(unix.SIGKILL)
+	select {
+	case <-end:
+		killDescendants()
+	case code = <-ended:
+	}
+	sweep(none)
+	tell(status, "exit-code", code)
+	return code, nil
+}
+
+// tell reports to Pawl. When Pawl is gone that fails, and a signal says so too.
+func tell(status *os.File, name string, value int) {
+	if status != nil {
+		fmt.Fprintf(status, "{%q: %d}\n", name, value)
+	}
+}
+
+// reap waits for every child, the orphaned descendants included. It sends how
+// the given one ended, as shells number it, and closes none when no child is left.
+func reap(child int) (code <-chan int, none <-chan struct{}) {
+	codes, left := make(chan int, 1), make(chan struct{})
+	go func() {
+		defer close(left)
+		for {
+			var status unix.WaitStatus
+			pid, err := unix.Wait4(-1, &status, 0, nil)
+			switch {
+			case err == unix.EINTR:
+			case err != nil: // ECHILD
+				return
+			case pid == child && status.Signaled():
+				codes <- 128 + int(status.Signal())
+			case pid == child:
+				codes <- status.ExitStatus()
+			}
+		}
+	}()
+	return codes, left
+}
+
+// sweep waits until no descendant is left, and kills them again and again.
+func sweep(none <-chan struct{}) {
+	for {
+		select {
+		case <-none:
+			return
+		case <-time.After(sweepInterval):
+			killDescendants()
+		}
+	}
+}
+
+// relation is a process and its place among others.
+type relation struct{ pid, parent, group int }
+
+// killDescendants kills the processes below this one, and their process groups:
+// the kernel kills a group at once, so a command that forks faster than it can
+// be looked at does not get away. Their groups are their own, as the command
+// began a new session.
+func killDescendants() {
+	self := os.Getpid()
+	list := relations()
+	below := map[int]bool{self: true}
+	for grown := true; grown; {
+		grown = false
+		for _, r := range list {
+			if below[r.parent] && !below[r.pid] {
+				below[r.pid], grown = true, true
+			}
+		}
+	}
+	own := unix.Getpgrp()
+	for _, r := range list {
+		if !below[r.pid] || r.pid == self {
+			continue
+		}
+		if r.group > 1 && r.group != own {
+			unix.Kill(-r.group, unix.SIGKILL) // already gone is as good
+		}
+		unix.Kill(r.pid, unix.SIGKILL)
+	}
+}
+
+// relations reads all processes there are. One that ends meanwhile is left out.
+func relations() []relation {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	var list []relation
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if r, ok := parseStat(string(text)); ok {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// parseStat reads "pid (name) state parent group …". The name may hold anything,
+// blanks and brackets too.
+func parseStat(text string) (relation, bool) {
+	name, rest := strings.Index(text, " ("), strings.LastIndex(text, ") ")
+	if name < 0 || rest < name {
+		return relation{}, false
+	}
+	fields := strings.Fields(text[rest+2:])
+	if len(fields) < 3 {
+		return relation{}, false
+	}
+	pid, err1 := strconv.Atoi(text[:name])
+	parent, err2 := strconv.Atoi(fields[1])
+	group, err3 := strconv.Atoi(fields[2])
+	return relation{pid, parent, group}, err1 == nil && err2 == nil && err3 == nil
+}
+
+// closeInherited marks every descriptor but 0, 1 and 2 to be closed in the
+// programs this process starts. Go does so with what it opens, but not with what
+// the process was started with; descriptors meant for a child are passed one by
+// one and not touched by this.
+func closeInherited() {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return // no /proc: then no command can be run here either
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
