@@ -1,0 +1,13 @@
+// Package view turns a run's events into what people and other programs read:
+// lists, reports, the state file, log lines, the live display, and the answer
+// to "why". Everything here is a projection: a pure function of the events and
+// of the blobs they refer to, the same bytes at every replay. Nothing here
+// decides anything, and the kernel's state is not used.
+//
+// [Run] is the fold that the projections share. Each of them is one file:
+// [StateYAML], [IterationReport] and [CompletionReport], [Why], [Line], [Show],
+// [Prompt]. [Progress] draws a run while it happens.
+//
+// Whatever a model, a tool, git or a file said passes through [plain] before it
+// is part of a result.
+package view

@@ -1,0 +1,359 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// ProgressOptions say where and how a [Progress] writes. The zero value of all
+// but Out works.
+type ProgressOptions struct {
+	Out io.Writer
+	// Live keeps two lines about the present moment below the log, redrawn in
+	// place. Out must be a terminal that moves its cursor.
+	Live bool
+	// Color colours what passes and what fails.
+	Color bool
+	// Width is asked for the terminal's width at every drawing; nil, or zero
+	// columns, means 80.
+	Width func() int
+	// Least leaves out the lines of events below it.
+	Least Level
+	// Clock puts the time of day, UTC, before each line.
+	Clock bool
+	// Blobs gives tool calls their arguments; nil leaves them out.
+	Blobs Blobs
+}
+
+// Terminal says what a terminal can do by its environment: nothing live on one
+// that is dumb or is none, no colour where NO_COLOR is set.
+func Terminal(isTerminal bool, getenv func(string) string) (live, color bool) {
+	term := getenv("TERM")
+	live = isTerminal && term != "" && term != "dumb"
+	return live, live && getenv("NO_COLOR") == ""
+}
+
+// Progress writes a run's log as it happens. It folds the updates it is given,
+// has no goroutine and no clock of its own, and is for one goroutine.
+type Progress struct {
+	o    ProgressOptions
+	run  *Run
+	now  time.Time
+	said pawl.Live // what the newest speaker said last
+	live []string  // the lines below the log, as they are drawn, without colour
+}
+
+// NewProgress begins at a run that was folded so far, or at [New].
+func NewProgress(r *Run, o ProgressOptions) *Progress { return &Progress{o: o, run: r, now: r.Updated} }
+
+// Run is the run as far as the progress has seen it.
+func (p *Progress) Run() *Run { return p.run }
+
+// Write shows one update: a line for an event, a redrawn live area for both.
+func (p *Progress) Write(u pawl.Update) error {
+	var out []byte
+	switch {
+	case u.Event != nil:
+		e := *u.Event
+		p.run.Apply(e)
+		if e.Time.After(p.now) {
+			p.now = e.Time
+		}
+		if LevelOf(e) >= p.o.Least {
+			out = p.logLine(e)
+		}
+	case u.Live != nil && p.o.Live:
+		p.hear(*u.Live)
+	default:
+		return nil
+	}
+	return p.draw(out)
+}
+
+// Tick lets time pass in the live area.
+func (p *Progress) Tick(now time.Time) error {
+	if now.After(p.now) {
+		p.now = now
+	}
+	return p.draw(nil)
+}
+
+// Close takes the live area away. What was written stays.
+func (p *Progress) Close() error {
+	if len(p.live) == 0 {
+		return nil
+	}
+	_, err := p.o.Out.Write(p.erase(nil))
+	p.live = nil
+	return err
+}
+
+// heard is how much of live text is kept: enough for one line of any terminal.
+const heard = 2000
+
+// hear keeps the end of what the newest speaker says.
+func (p *Progress) hear(l pawl.Live) {
+	if l.Effect != p.said.Effect {
+		p.said = pawl.Live{Effect: l.Effect, Place: l.Place}
+	}
+	p.said.Text += l.Text
+	if n := len(p.said.Text) - heard; n > 0 {
+		p.said.Text = p.said.Text[n:]
+	}
+}
+
+// logLine is an event's line with its newline.
+func (p *Progress) logLine(e pawl.Event) []byte {
+	text := Line(e, p.run, p.o.Blobs)
+	if p.o.Clock {
+		text = clock(e.Time) + "  " + text
+	}
+	return append([]byte(p.color(colorOf(e), text)), '\n')
+}
+
+// draw writes log lines and the live area below them in one go. When nothing
+// has changed it writes nothing.
+func (p *Progress) draw(log []byte) error {
+	if !p.o.Live {
+		if len(log) == 0 {
+			return nil
+		}
+		_, err := p.o.Out.Write(log)
+		return err
+	}
+	lines := p.status()
+	if len(log) == 0 && slices.Equal(plainOf(lines), p.live) {
+		return nil
+	}
+	out := append(p.erase(nil), log...)
+	for i, l := range lines {
+		if i > 0 {
+			out = append(out, '\n')
+		}
+		for _, s := range l {
+			out = append(out, p.color(s.color, s.text)...)
+		}
+	}
+	p.live = plainOf(lines)
+	_, err := p.o.Out.Write(out)
+	return err
+}
+
+// erase takes the drawn live area away: up to its first row, then clear to the
+// end. Rows are counted at the present width, since a terminal that has become
+// narrower has wrapped the lines.
+func (p *Progress) erase(out []byte) []byte {
+	if len(p.live) == 0 {
+		return out
+	}
+	rows := 0
+	for _, l := range p.live {
+		rows += max(1, (ansi.StringWidth(l)+p.width()-1)/p.width())
+	}
+	if rows > 1 {
+		out = fmt.Appendf(out, "\x1b[%dA", rows-1)
+	}
+	return append(out, "\r\x1b[J"...)
+}
+
+func (p *Progress) width() int {
+	if p.o.Width != nil {
+		if w := p.o.Width(); w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// segment is a piece of a live line; color is its SGR number, 0 = none.
+type segment struct {
+	text  string
+	color int
+}
+
+// The colours.
+const (
+	dim    = 2
+	redInk = 31
+	green  = 32
+	yellow = 33
+)
+
+func (p *Progress) color(c int, text string) string {
+	if c == 0 || !p.o.Color || text == "" {
+		return text
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c, text)
+}
+
+// colorOf is the colour of an event's line.
+func colorOf(e pawl.Event) int {
+	switch b := e.Body.(type) {
+	case *pawl.GateJudged:
+		return verdictColor(b.Verdict)
+	case *pawl.RunEnded:
+		if b.Outcome == pawl.OutcomeComplete {
+			return green
+		}
+		return redInk
+	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached:
+		return redInk
+	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted:
+		return yellow
+	}
+	if LevelOf(e) < Important {
+		return dim
+	}
+	return 0
+}
+
+func verdictColor(v pawl.Verdict) int {
+	switch v {
+	case pawl.VerdictPass:
+		return green
+	case pawl.VerdictSkip:
+		return dim
+	}
+	return redInk
+}
+
+// status is the live area: where the run is, and what it does there. Each line
+// is one column narrower than the terminal, so that none wraps.
+func (p *Progress) status() [][]segment {
+	switch p.run.Status {
+	case pawl.StatusRunning, pawl.StatusStopping, pawl.StatusPaused:
+	default:
+		return nil
+	}
+	width := p.width() - 1
+	return [][]segment{fit(p.where(), width), fit(p.doing(), width)}
+}
+
+// where is the run, its iteration, its tier, the time and the money.
+func (p *Progress) where() []segment {
+	r := p.run
+	parts := []string{plain.Line(string(r.ID), 0)}
+	if l := r.root(); l != nil {
+		if it := l.last(); it != nil {
+			parts = append(parts, "iteration "+of(it.N, it.Max))
+		}
+		if l.Tier > 0 {
+			parts = append(parts, r.tier(l.Tier))
+		}
+	}
+	if r.Status != pawl.StatusRunning {
+		parts = append(parts, string(r.Status))
+	}
+	parts = append(parts, span(r.AliveAt(p.now).Truncate(time.Second)))
+	if !r.Settings.NoCost {
+		money := r.Cost.String()
+		if r.Limits.Money > 0 {
+			money += "/" + r.Limits.Money.String()
+		}
+		parts = append(parts, money)
+	}
+	return []segment{{strings.Join(parts, " · "), 0}}
+}
+
+// doing is the gates when they judge, else the newest effect under way with
+// what is heard of it.
+func (p *Progress) doing() []segment {
+	r := p.run
+	if gates := p.gates(); gates != nil {
+		return gates
+	}
+	if len(r.open) == 0 {
+		return []segment{{"  …", dim}}
+	}
+	f := r.open[len(r.open)-1]
+	text := effectName(f.Effect)
+	if do, ok := f.Do.(*pawl.CallTool); ok {
+		text = line("%s: %s", f.Place.String(), toolCall(do.Tool, p.o.Blobs.bytes(do.Args)))
+	}
+	if do, ok := f.Do.(*pawl.Wait); ok {
+		left := f.at.Add(do.For).Sub(p.now).Truncate(time.Second)
+		text = line("waiting %s more%s", span(max(0, left)), because(do.Reason))
+	}
+	out := []segment{{"  " + text, 0}}
+	if said := plain.Line(lastLine(p.said.Text), 0); said != "" && p.said.Effect == f.ID {
+		out = append(out, segment{"  " + said, dim})
+	}
+	return out
+}
+
+// lastLine is the last line of a text that says something.
+func lastLine(s string) string {
+	s = strings.TrimRight(s, " \r\n\t")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// gates shows the command gates with ticks while one of them judges; nil when none does.
+func (p *Progress) gates() []segment {
+	r := p.run
+	running := map[string]bool{}
+	onBase := false
+	for _, f := range r.open {
+		if do, ok := f.Do.(*pawl.RunGate); ok {
+			running[do.Gate], onBase = true, do.OnBase
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	judged := r.Base
+	lead := "  gates on the base:"
+	if l := r.root(); !onBase && l != nil && l.last() != nil {
+		judged, lead = l.last().Gates, "  gates:"
+	}
+	out := []segment{{lead, 0}}
+	for _, spec := range r.Settings.Gates {
+		name := " " + plain.Line(spec.Name, 24) + " "
+		tick := segment{"·", dim}
+		if running[spec.Name] {
+			tick = segment{"…", yellow}
+		}
+		for _, g := range judged {
+			if g.Gate == spec.Name {
+				tick = segment{map[bool]string{true: "✗", false: "✓"}[g.red()], verdictColor(g.Verdict)}
+			}
+		}
+		out = append(out, segment{name, 0}, tick)
+	}
+	return out
+}
+
+// fit cuts the segments of a line to a width.
+func fit(parts []segment, width int) []segment {
+	var out []segment
+	for _, s := range parts {
+		if width <= 0 {
+			break
+		}
+		s.text = ansi.Truncate(s.text, width, "…")
+		width -= ansi.StringWidth(s.text)
+		out = append(out, s)
+	}
+	return out
+}
+
+// plainOf is the lines without colours.
+func plainOf(lines [][]segment) []string {
+	var out []string
+	for _, l := range lines {
+		var b bytes.Buffer
+		for _, s := range l {
+			b.WriteString(s.text)
+		}
+		out = append(out, b.String())
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// Sent is what a session was sent at its beginning.
+type Sent struct {
+	Session int        `json:"session"`
+	Place   pawl.Place `json:"place"`
+	Event   pawl.Seq   `json:"event"` // its PromptAssembled
+	// Parts are the system prompt, the prompt and the tools, in this order,
+	// those that there are.
+	Parts []SentPart `json:"parts"`
+	Bytes int64      `json:"bytes"`
+	Cut   []string   `json:"cut,omitempty"` // what was left out to fit
+}
+
+// SentPart is one part of what was sent.
+type SentPart struct {
+	Name string    `json:"name"` // system, prompt or tools
+	Blob pawl.Hash `json:"blob"`
+}
+
+// Prompt finds what a session was sent. The selector is empty for the newest
+// session; the end of a session's place, such as "implement", "2/implement" or
+// "task/2/council/skeptic", for the newest one there; "session-N" for the root
+// loop's session of that number; or "event-N" for the one that this event
+// started or made the prompt of.
+func Prompt(r *Run, selector string) (Sent, error) {
+	var found *Session
+	var places []string
+	for _, s := range r.prompted() {
+		place := s.Place.String()
+		if !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+		if selects(selector, s, place) {
+			found = s
+		}
+	}
+	if found == nil {
+		if len(places) == 0 {
+			return Sent{}, pawl.Errorf(pawl.CodeNotFound, "run %s has sent no prompt yet", plain.Line(string(r.ID), 0))
+		}
+		return Sent{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no session at %q", plain.Line(string(r.ID), 0), plain.Line(selector, 80)).
+			WithHint("there are: %s", plain.Line(strings.Join(places, ", "), 1000))
+	}
+	b := found.Prompt
+	sent := Sent{Session: found.Session, Place: found.Place, Event: found.PromptSeq, Bytes: b.Bytes, Cut: b.Cut}
+	for _, p := range []SentPart{{"system", b.System}, {"prompt", b.Prompt}, {"tools", b.Tools}} {
+		if !p.Blob.IsZero() {
+			sent.Parts = append(sent.Parts, p)
+		}
+	}
+	return sent, nil
+}
+
+// prompted are the sessions of all loops whose prompt was made, oldest first.
+func (r *Run) prompted() []*Session {
+	var out []*Session
+	for _, l := range r.Loops {
+		for _, s := range l.sessions {
+			if s.Prompt != nil {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *Session) int { return int(a.Seq) - int(b.Seq) })
+	return out
+}
+
+func selects(selector string, s *Session, place string) bool {
+	if n, ok := strings.CutPrefix(selector, "session-"); ok {
+		return n == strconv.Itoa(s.Session)
+	}
+	if n, ok := strings.CutPrefix(selector, "event-"); ok {
+		return n == fmt.Sprint(s.PromptSeq) || n == fmt.Sprint(s.Seq)
+	}
+	return selector == "" || place == selector || strings.HasSuffix(place, "/"+selector)
+}

@@ -1,0 +1,362 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// rule frames a report.
+var rule = strings.Repeat("═", 63)
+
+// IterationReport is the Task Loop's report on one iteration of the root loop.
+// What is not known, because it has not run or did not have to, is "-".
+func IterationReport(r *Run, n int, _ Blobs) (string, error) {
+	l := r.root()
+	if l == nil {
+		return "", errNotStarted(r)
+	}
+	it := l.iteration(n)
+	if it == nil {
+		return "", pawl.Errorf(pawl.CodeNotFound, "run %s has no iteration %d", plain.Line(string(r.ID), 0), n).
+			WithHint("its last one is %d", r.Info().Iteration)
+	}
+	var t text
+	t.title("%s - Iteration %s", loopName(l), of(it.N, it.Max))
+	t.line("[Task] %s: %s", r.taskID(), r.Start.Title)
+	t.line("[Model] %s (complexity: %s/14)", r.Recipe.Tier(it.Tier), score(l))
+	t.line("")
+	agent, state := r.implementation(l, it)
+	t.line("[Implementation]")
+	t.line("  Agent: %s", agent)
+	t.line("  Status: %s", state)
+	t.line("  Files: %d modified", it.Files)
+	t.line("")
+	t.line("[Quality Gates]")
+	tests := together(it.Gates, pawl.GateTests)
+	t.line("  Tests:     %s", tests.word(true))
+	t.line("  Types:     %s", together(it.Gates, pawl.GateTypes).word(false))
+	t.line("  Lint:      %s", together(it.Gates, pawl.GateLint, pawl.GateFormat).word(false))
+	t.line("  Security:  %s", together(it.Gates, pawl.GateSecurity).word(false))
+	t.line("")
+	t.line("[Requirements]")
+	reviews := together(it.Gates, "")
+	t.line("  Status: %s", verdict(reviews.verdict))
+	t.line("  Criteria: %s", r.criteria(reviews))
+	t.line("")
+	t.line("[Decision]")
+	decision, reason := decided(it)
+	t.line("  %s", decision)
+	t.line("  Reason: %s", reason)
+	t.line("")
+	t.line("%s", rule)
+	return t.String(), nil
+}
+
+// loopName is a loop's name in a title: "TASK LOOP".
+func loopName(l *Loop) string { return strings.ToUpper(l.Kind) + " LOOP" }
+
+// score is the loop's complexity; "-" when it is not known.
+func score(l *Loop) string {
+	if l.Score < 0 {
+		return "-"
+	}
+	return fmt.Sprint(l.Score)
+}
+
+// implementation is who did the iteration's work and how that ended.
+func (r *Run) implementation(l *Loop, it *Iteration) (agent, state string) {
+	all := r.implementations(l, it)
+	if len(all) == 0 {
+		return "-", "-"
+	}
+	last := all[len(all)-1]
+	if agent = r.Settings.Agent; agent == "" {
+		agent = last.Place.Role
+	}
+	switch {
+	case last.End == nil:
+		return agent, "in progress"
+	case last.End.Result == pawl.SessionDone:
+		return agent, "completed"
+	}
+	return agent, "failed"
+}
+
+// decided is an iteration's decision in the report's words. Calling a council
+// is the last rung of escalation.
+func decided(it *Iteration) (decision, reason string) {
+	if it.End == nil {
+		return "-", "-"
+	}
+	if it.End.Decision == pawl.DecideCouncil {
+		return "ESCALATE", "a council convenes: " + it.End.Reason
+	}
+	return strings.ToUpper(string(it.End.Decision)), it.End.Reason
+}
+
+// tally is what several gates of a kind said together.
+type tally struct {
+	verdict       pawl.Verdict // empty when none ran
+	passed, total int
+	// Findings by severity.
+	critical, high, medium, low int
+	partial, redAtBase          bool
+}
+
+// together adds up the gates of these kinds; the kind "" is that of reviews.
+func together(gates []*Gate, kinds ...pawl.GateKind) tally {
+	var t tally
+	for _, g := range gates {
+		in := false
+		for _, k := range kinds {
+			in = in || g.Kind == k
+		}
+		if !in || g.Verdict == pawl.VerdictSkip {
+			continue
+		}
+		if t.verdict == "" || (g.red() && t.verdict != pawl.VerdictHalt) {
+			t.verdict = g.Verdict
+		}
+		t.passed, t.total = t.passed+g.Passed, t.total+g.Total
+		t.critical, t.high, t.medium, t.low = t.critical+g.Critical, t.high+g.High, t.medium+g.Medium, t.low+g.Low
+		t.partial, t.redAtBase = t.partial || g.Partial, t.redAtBase || g.RedAtBase
+	}
+	return t
+}
+
+// word is the tally as a report writes it: "PASS (12/12)", with its counts when
+// there are any.
+func (t tally) word(counts bool) string {
+	s := verdict(t.verdict)
+	if counts && t.total > 0 {
+		s += fmt.Sprintf(" (%d/%d)", t.passed, t.total)
+	}
+	if t.partial {
+		s += ", partial"
+	}
+	if t.redAtBase {
+		s += ", red at base"
+	}
+	return s
+}
+
+// errors is a number of findings; low ones are warnings, which are allowed.
+func (t tally) errors() string {
+	n := t.critical + t.high + t.medium
+	switch { // a gate that is read by its exit code alone counts nothing
+	case t.verdict == "":
+		return "-"
+	case n == 0 && t.verdict != pawl.VerdictPass:
+		return "unknown (FAIL)"
+	case n == 0 && t.redAtBase:
+		return "unknown (red at base)"
+	}
+	return fmt.Sprint(n)
+}
+
+// issues is a number of security findings of any severity.
+func (t tally) issues() string {
+	if t.low == 0 || t.verdict == "" {
+		return t.errors()
+	}
+	if n := t.critical + t.high + t.medium; n > 0 {
+		return fmt.Sprintf("%d, and %d low", n, t.low)
+	}
+	return fmt.Sprintf("0, and %d low", t.low)
+}
+
+// criteria is how many are met: "4/5".
+func (r *Run) criteria(t tally) string {
+	switch {
+	case t.total > 0:
+		return fmt.Sprintf("%d/%d", t.passed, t.total)
+	case t.verdict == pawl.VerdictPass:
+		return fmt.Sprintf("%d/%d", r.Start.Count, r.Start.Count)
+	}
+	return fmt.Sprintf("-/%d", r.Start.Count)
+}
+
+// CompletionReport is the Task Loop's report on the whole run. A run that did
+// not complete has the same report with its status and reason, and what is red.
+// Below the frame stands what the user does next and what the run took.
+func CompletionReport(r *Run, blobs Blobs) (string, error) {
+	l := r.root()
+	if l == nil {
+		return "", errNotStarted(r)
+	}
+	title, state := r.ending()
+	var t text
+	t.title("%s - %s", loopName(l), title)
+	t.line("Task: %s", r.taskID())
+	t.line("Status: %s", state)
+	t.line("Iterations: %d", r.Info().Iteration)
+	t.line("Final Model: %s", r.Recipe.Tier(l.Tier))
+	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
+		t.line("Reason: %s", r.Reason)
+	}
+	t.line("")
+	gates := l.judged()
+	r.summary(&t, gates)
+	t.line("[Model Usage]")
+	r.usage(&t, l)
+	t.line("")
+	t.line("[Escalations]")
+	for _, e := range l.Escalations {
+		t.line("  %s → %s (iteration %d): %s", r.Recipe.Tier(e.From), r.Recipe.Tier(e.To), e.Iteration, e.Reason)
+	}
+	if len(l.Escalations) == 0 {
+		t.line("  none")
+	}
+	t.line("")
+	if r.Outcome != pawl.OutcomeComplete {
+		red(&t, gates, blobs)
+	}
+	t.line("%s", rule)
+	t.line("")
+	r.footer(&t)
+	return t.String(), nil
+}
+
+// ending is how the run ended: in the report's title, and as its status.
+func (r *Run) ending() (title, state string) {
+	switch r.Outcome {
+	case "":
+		return "IN PROGRESS", strings.ToUpper(string(r.Status))
+	case pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeBlocked:
+		title = strings.ToUpper(string(r.Outcome))
+		return title, title
+	}
+	return "HALT", strings.ToUpper(string(r.Outcome))
+}
+
+// judged are the gates of the newest iteration that has any.
+func (l *Loop) judged() []*Gate {
+	for i := len(l.Iterations) - 1; i >= 0; i-- {
+		if g := l.Iterations[i].Gates; len(g) > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+func (r *Run) summary(t *text, gates []*Gate) {
+	yes := func(v tally) string {
+		switch {
+		case v.verdict == "":
+			return "-"
+		case v.verdict != pawl.VerdictPass:
+			return "NO"
+		case v.redAtBase:
+			return "NO, but not worse than the base"
+		}
+		return "YES"
+	}
+	t.line("[Quality Summary]")
+	t.line("  All tests passing: %s", yes(together(gates, pawl.GateTests)))
+	t.line("  Type errors: %s", together(gates, pawl.GateTypes).errors())
+	t.line("  Lint errors: %s", together(gates, pawl.GateLint, pawl.GateFormat).errors())
+	t.line("  Security issues: %s", together(gates, pawl.GateSecurity).issues())
+	t.line("")
+	reviews := together(gates, "")
+	t.line("[Requirements]")
+	t.line("  All criteria met: %s (%s)", yes(reviews), r.criteria(reviews))
+	t.line("")
+}
+
+// usage counts, for each tier, the iterations in which it implemented. What
+// reviews and councils used is part of the cost, not of this.
+func (r *Run) usage(t *text, l *Loop) {
+	const tiers = 3
+	var calls [tiers + 1]int
+	width := 0
+	for tier := 1; tier <= tiers; tier++ {
+		width = max(width, len(capital(r.tier(tier))))
+	}
+	for _, it := range l.Iterations {
+		if len(r.implementations(l, it)) > 0 && it.Tier >= 1 && it.Tier <= tiers {
+			calls[it.Tier]++
+		}
+	}
+	for tier := 1; tier <= tiers; tier++ {
+		t.line("  %-*s %s", width+1, capital(r.tier(tier))+":", count(calls[tier], "call"))
+	}
+}
+
+// capital is a word with a capital first letter.
+func capital(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[n:]
+}
+
+// red lists the gates that do not pass, each with the first of its objections.
+func red(t *text, gates []*Gate, blobs Blobs) {
+	begun := false
+	for _, g := range gates {
+		if !g.red() {
+			continue
+		}
+		if !begun {
+			t.line("[Red]")
+			begun = true
+		}
+		t.line("  %s: %s", g.Gate, g.Reason)
+		for _, o := range objections(blobs.bytes(g.Evidence)) {
+			t.line("    %s", o)
+		}
+	}
+	if begun {
+		t.line("")
+	}
+}
+
+// footer says what the user does next and what the run took.
+func (r *Run) footer(t *text) {
+	t.line("Branch:  %s at %s", r.Start.Branch, short(r.Head))
+	switch r.Outcome {
+	case pawl.OutcomeComplete:
+		t.line("Merge:   git merge %s", r.Start.Branch)
+	case pawl.OutcomeUnverified:
+		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
+		t.line("Merge:   git merge %s", r.Start.Branch)
+	default:
+		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.Branch)
+		if r.Outcome.Resumable() {
+			t.line("Go on:   %s", r.next())
+		}
+	}
+	t.line("Sandbox: %s", r.sandbox())
+	for _, g := range r.redAtBase() {
+		t.line("Red at base: %s: %s", g.Gate, g.Reason)
+	}
+	t.line("Spent:   %s", r.spent())
+}
+
+// text is a text under way, line by line. Every line is made safe.
+type text struct{ strings.Builder }
+
+func (t *text) title(format string, args ...any) {
+	t.line("%s", rule)
+	t.line(" "+format, args...)
+	t.line("%s", rule)
+	t.line("")
+}
+
+// line adds one line. Its indentation is the format's; what is formatted in
+// cannot add lines or columns of its own.
+func (t *text) line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = plain.Line(s, 0)
+		}
+	}
+	fmt.Fprintf(t, format, args...)
+	t.WriteByte('\n')
+}

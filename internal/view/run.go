@@ -1,0 +1,322 @@
+package view
+
+import (
+	"iter"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// Blobs reads a blob that an event refers to. A nil Blobs has none.
+type Blobs func(pawl.Hash) ([]byte, error)
+
+// Run is what the faces show of one run, folded from its events by [Run.Apply].
+// Texts in it are as they came: a projection makes them safe when it prints them.
+type Run struct {
+	ID       pawl.RunID
+	Start    pawl.RunStarted
+	Recipe   pawl.Recipe
+	Settings pawl.Settings
+	Limits   pawl.Limits // those in force
+	Began    time.Time
+
+	Status  pawl.RunStatus
+	Outcome pawl.Outcome // empty until it ends
+	Reason  string       // why it ended or is ending
+	Head    pawl.CommitHash
+	Cost    pawl.Micros
+	Tokens  int64
+	// Alive is how long a driver had the run up to Updated, pauses left out.
+	Alive   time.Duration
+	Updated time.Time // of the last event
+	Seq     pawl.Seq  // of the last event
+
+	Loops []*Loop // in the order they started; the first is the root
+	Base  []*Gate // what the command gates found on the base commit
+	// Problems are the last things that went wrong besides failing gates,
+	// oldest first: effects that failed, crashes, limits.
+	Problems []Mark
+
+	open []pending // requested and not answered, by ID
+	// closed is the effect that was answered, lost or withdrawn last.
+	closed *pawl.Effect
+	stops  stops
+	since  pawl.Seq // when the run last began to go on: its start or last resumption
+	moved  Mark     // the last commit that changed something; before it, the run's start
+}
+
+// Mark is an event worth pointing at, in one line.
+type Mark struct {
+	Seq  pawl.Seq  `json:"seq"`
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// pending is an effect that is under way, or should be.
+type pending struct {
+	*pawl.Effect
+	at time.Time // when it was requested
+}
+
+// stops are the latest events of their kinds since the run last began to go
+// on; the zero Mark where there was none.
+type stops struct {
+	paused, cancel, stopping, ended Mark
+	limit                           Mark // a limit of the run, of a loop, or on retries
+	limited                         pawl.LimitName
+	wanted                          Mark // what asked for more than the limit
+	failure                         Mark // an effect that failed, or was lost
+	recovered                       Mark
+}
+
+// Loop is one loop of a run.
+type Loop struct {
+	Ref    pawl.LoopRef
+	ID     string
+	Kind   string
+	Parent pawl.LoopRef
+	Tier   int // 0 = not known yet
+	// Score is the complexity, -1 when it is not known; ScoreWhy tells how it came about.
+	Score    int
+	ScoreWhy string
+
+	Iterations  []*Iteration
+	Escalations []Escalation
+	Councils    []*Council
+	Before      []*Session // the sessions before the first iteration, such as the assessment
+	Ended       *pawl.LoopEnded
+	EndedSeq    pawl.Seq
+
+	sessions map[int]*Session
+}
+
+// Escalation is a change to a stronger tier.
+type Escalation struct {
+	pawl.Escalated
+	Seq pawl.Seq
+}
+
+// Council is one that convened.
+type Council struct {
+	pawl.CouncilCalled
+	Seq      pawl.Seq
+	After    int                  // the iteration it followed
+	Decided  *pawl.CouncilDecided // nil until it has
+	Sessions []*Session
+}
+
+// Iteration is one attempt.
+type Iteration struct {
+	pawl.IterationStarted
+	Seq      pawl.Seq
+	Began    time.Time
+	Attempt  int
+	Restart  string // why the last attempt at it began; empty for the first
+	Sessions []*Session
+	Gates    []*Gate // of the present candidate, as they judged
+	Reused   int     // the iteration whose verdicts stand; 0 = its own
+	Commit   *pawl.Committed
+	Files    int                  // the most files one commit of it changed
+	End      *pawl.IterationEnded // nil while it is under way
+	EndSeq   pawl.Seq
+	Ended    time.Time
+	Spent    Spending // so far
+}
+
+// Session is one agent session.
+type Session struct {
+	pawl.SessionStarted
+	Seq    pawl.Seq
+	Began  time.Time
+	Turn   int    // replies so far
+	Model  string // that answered last
+	Prompt *pawl.PromptAssembled
+	// PromptSeq is the event of Prompt.
+	PromptSeq pawl.Seq
+	End       *pawl.SessionEnded // nil while it is under way
+	Spent     Spending
+
+	iteration *Iteration // nil outside of one
+}
+
+// Spending is what something was charged.
+type Spending struct {
+	Calls  int // model calls that were answered
+	Failed int // model calls that were not
+	Cost   pawl.Micros
+	Tokens int64
+}
+
+func (s *Spending) add(b Spending) {
+	s.Calls += b.Calls
+	s.Failed += b.Failed
+	s.Cost += b.Cost
+	s.Tokens += b.Tokens
+}
+
+// Gate is a verdict with its event.
+type Gate struct {
+	pawl.GateJudged
+	Seq pawl.Seq
+}
+
+func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }
+
+// New is a run before its first event.
+func New() *Run { return &Run{} }
+
+// Fold applies events until they end. When they end with an error, the run is
+// what was there before it; one whose data is damaged is quarantined.
+func Fold(events iter.Seq2[pawl.Event, error]) (*Run, error) {
+	r := New()
+	for e, err := range events {
+		if err != nil {
+			if pawl.CodeOf(err) == pawl.CodeDamaged {
+				r.Quarantine(err.Error())
+			}
+			return r, err
+		}
+		r.Apply(e)
+	}
+	return r, nil
+}
+
+// Info is the line that lists show of a run with these events.
+func Info(events []pawl.Event) pawl.RunInfo {
+	r := New()
+	for _, e := range events {
+		r.Apply(e)
+	}
+	return r.Info()
+}
+
+// Info is the run's line in lists, made in constant time.
+func (r *Run) Info() pawl.RunInfo {
+	info := pawl.RunInfo{
+		ID: r.ID, Task: r.Start.Task, Title: r.Start.Title, Recipe: r.Recipe.Name, Branch: r.Start.Branch,
+		Status: r.Status, Outcome: r.Outcome, Reason: r.Reason,
+		Cost: r.Cost, Tokens: r.Tokens, Started: r.Began, Updated: r.Updated, Seq: r.Seq,
+	}
+	if l := r.root(); l != nil {
+		info.Max = r.maxIterations(l)
+		if it := l.last(); it != nil {
+			info.Iteration = it.N
+		}
+		if l.Tier > 0 {
+			info.Tier = r.Recipe.Tier(l.Tier)
+		}
+	}
+	return info
+}
+
+// Quarantine marks the run as one whose stored data is damaged. No event says
+// so: the events are what cannot be read.
+func (r *Run) Quarantine(reason string) {
+	r.Status, r.Reason = pawl.StatusQuarantined, reason
+}
+
+// root is the run's first loop, or nil.
+func (r *Run) root() *Loop {
+	if len(r.Loops) == 0 {
+		return nil
+	}
+	return r.Loops[0]
+}
+
+// loop finds a loop, or nil.
+func (r *Run) loop(ref pawl.LoopRef) *Loop {
+	for _, l := range r.Loops {
+		if l.Ref == ref {
+			return l
+		}
+	}
+	return nil
+}
+
+// maxIterations is the limit on a loop's iterations; 0 = none.
+func (r *Run) maxIterations(l *Loop) int {
+	halts := false
+	for _, c := range r.Settings.HaltOn {
+		halts = halts || c == pawl.HaltIterations
+	}
+	kind := r.Recipe.Kind(l.Kind)
+	switch {
+	case !halts:
+		return 0
+	case l.Parent == 0 && r.Limits.Iterations > 0:
+		return r.Limits.Iterations
+	case kind != nil:
+		return kind.Iterations
+	}
+	return 0
+}
+
+// last is the newest iteration, or nil.
+func (l *Loop) last() *Iteration {
+	if len(l.Iterations) == 0 {
+		return nil
+	}
+	return l.Iterations[len(l.Iterations)-1]
+}
+
+// iteration finds an iteration by its number, or nil.
+func (l *Loop) iteration(n int) *Iteration {
+	for i := len(l.Iterations) - 1; i >= 0; i-- {
+		if l.Iterations[i].N == n {
+			return l.Iterations[i]
+		}
+	}
+	return nil
+}
+
+// implementations are the sessions of an iteration that do its work: its steps
+// without the one that only rates the task.
+func (r *Run) implementations(l *Loop, it *Iteration) []*Session {
+	var out []*Session
+	kind := r.Recipe.Kind(l.Kind)
+	for _, s := range it.Sessions {
+		rates := kind != nil && kind.Complexity != nil && kind.Complexity.From == s.Place.Step
+		if s.Purpose == pawl.ForStep && !rates {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sessionOf is the newest session that has not ended, or nil.
+func (l *Loop) sessionOf() *Session {
+	var found *Session
+	in := func(all []*Session) {
+		for _, s := range all {
+			if s.End == nil && (found == nil || s.Seq > found.Seq) {
+				found = s
+			}
+		}
+	}
+	in(l.Before)
+	if it := l.last(); it != nil {
+		in(it.Sessions)
+	}
+	if n := len(l.Councils); n > 0 {
+		in(l.Councils[n-1].Sessions)
+	}
+	return found
+}
+
+// text is a blob as text made safe; empty when there is none or it cannot be read.
+func (b Blobs) text(h pawl.Hash) string {
+	return plain.Text(string(b.bytes(h)))
+}
+
+// bytes is a blob as it is; nil when there is none or it cannot be read.
+func (b Blobs) bytes(h pawl.Hash) []byte {
+	if b == nil || h.IsZero() {
+		return nil
+	}
+	data, err := b(h)
+	if err != nil {
+		return nil
+	}
+	return data
+}

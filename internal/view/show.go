@@ -1,0 +1,322 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// Summary is a run for other programs. Its texts are safe to print. Fields are
+// added, never renamed; what is not known is left out.
+type Summary struct {
+	pawl.RunInfo
+	Goal       string             `json:"goal,omitempty"`
+	Criteria   []pawl.Criterion   `json:"criteria,omitempty"`
+	Base       pawl.CommitHash    `json:"base"`
+	Head       pawl.CommitHash    `json:"head,omitempty"`
+	Sandbox    string             `json:"sandbox"`
+	Confined   bool               `json:"confined"`
+	Notes      []string           `json:"notes,omitempty"`
+	Complexity *int               `json:"complexity,omitempty"` // 0 to 14
+	Alive      time.Duration      `json:"alive"`                // nanoseconds a driver had the run
+	Limits     pawl.Limits        `json:"limits"`
+	Iterations []SummaryIteration `json:"iterations"`
+	// Gates are the newest verdicts, BaseGates those on the base commit.
+	Gates       []SummaryGate    `json:"gates"`
+	BaseGates   []SummaryGate    `json:"base_gates"`
+	Escalations []pawl.Escalated `json:"escalations"`
+	Problems    []Mark           `json:"problems"`
+	Why         []Link           `json:"why"`
+	Next        string           `json:"next"` // a command the user may want
+}
+
+// SummaryIteration is an iteration in a [Summary].
+type SummaryIteration struct {
+	N            int             `json:"n"`
+	Tier         string          `json:"tier"`
+	Attempt      int             `json:"attempt"`
+	Files        int             `json:"files"`
+	Commit       pawl.CommitHash `json:"commit,omitempty"`
+	Quality      pawl.Verdict    `json:"quality,omitempty"`
+	Requirements pawl.Verdict    `json:"requirements,omitempty"`
+	Decision     pawl.Decision   `json:"decision,omitempty"` // empty while it is under way
+	Reason       string          `json:"reason,omitempty"`
+	Errors       []string        `json:"errors,omitempty"`
+	Calls        int             `json:"calls"`
+	Cost         pawl.Micros     `json:"cost"`
+	Tokens       int64           `json:"tokens"`
+	Began        time.Time       `json:"began"`
+	Ended        time.Time       `json:"ended,omitzero"`
+}
+
+// SummaryGate is a verdict in a [Summary].
+type SummaryGate struct {
+	Gate      string        `json:"gate"`
+	Kind      pawl.GateKind `json:"kind,omitempty"` // empty for a review
+	Verdict   pawl.Verdict  `json:"verdict"`
+	Reason    string        `json:"reason"`
+	Passed    int           `json:"passed"`
+	Total     int           `json:"total"`
+	RedAtBase bool          `json:"red_at_base,omitempty"`
+	Partial   bool          `json:"partial,omitempty"`
+	Event     pawl.Seq      `json:"event"`
+	Evidence  pawl.Hash     `json:"evidence,omitzero"`
+}
+
+// Summarize makes the summary of a run.
+func Summarize(r *Run, blobs Blobs) Summary {
+	s := Summary{
+		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
+		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Notes: lines(r.Start.Notes),
+		Alive: r.Alive, Limits: r.Limits, Iterations: []SummaryIteration{},
+		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
+		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
+	}
+	for _, text := range []*string{&s.Title, &s.Recipe, &s.Reason, &s.Branch, &s.Tier} {
+		*text = plain.Line(*text, 0)
+	}
+	l := r.root()
+	if l == nil {
+		return s
+	}
+	if l.Score >= 0 {
+		s.Complexity = &l.Score
+	}
+	for _, it := range l.Iterations {
+		s.Iterations = append(s.Iterations, r.summarizeIteration(it))
+	}
+	s.Gates = summarizeGates(r.inOrder(l.judged()))
+	for _, e := range l.Escalations {
+		e.Escalated.Reason = plain.Line(e.Reason, 0)
+		s.Escalations = append(s.Escalations, e.Escalated)
+	}
+	return s
+}
+
+func (r *Run) summarizeIteration(it *Iteration) SummaryIteration {
+	s := SummaryIteration{N: it.N, Tier: r.tier(it.Tier), Attempt: it.Attempt, Files: it.Files,
+		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Began: it.Began, Ended: it.Ended}
+	if it.Commit != nil {
+		s.Commit = commit(it.Commit.Commit)
+	}
+	if b := it.End; b != nil {
+		s.Quality, s.Requirements, s.Decision = b.Quality, b.Requirements, b.Decision
+		s.Reason, s.Errors = plain.Line(b.Reason, 0), lines(b.Errors)
+	}
+	return s
+}
+
+func summarizeGates(gates []*Gate) []SummaryGate {
+	out := []SummaryGate{}
+	for _, g := range gates {
+		out = append(out, SummaryGate{Gate: plain.Line(g.Gate, 0), Kind: g.Kind, Verdict: g.Verdict, Reason: plain.Line(g.Reason, 0),
+			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, Event: g.Seq, Evidence: g.Evidence})
+	}
+	return out
+}
+
+func commit(c pawl.CommitHash) pawl.CommitHash { return pawl.CommitHash(plain.Line(string(c), 0)) }
+
+func lines(all []string) []string {
+	var out []string
+	for _, s := range all {
+		out = append(out, plain.Line(s, 0))
+	}
+	return out
+}
+
+// criterionList reads the task's acceptance criteria.
+func (r *Run) criterionList(blobs Blobs) []pawl.Criterion {
+	var out []pawl.Criterion
+	if json.Unmarshal(blobs.bytes(r.Start.Criteria), &out) != nil {
+		return nil
+	}
+	for i := range out {
+		out[i].ID, out[i].Text = plain.Line(out[i].ID, 0), plain.Line(out[i].Text, 0)
+	}
+	return out
+}
+
+// inOrder sorts verdicts as the gates are configured, reviews after them.
+func (r *Run) inOrder(gates []*Gate) []*Gate {
+	rank := func(g *Gate) int {
+		i := slices.IndexFunc(r.Settings.Gates, func(s pawl.GateSpec) bool { return s.Name == g.Gate })
+		if i < 0 {
+			return len(r.Settings.Gates)
+		}
+		return i
+	}
+	out := slices.Clone(gates)
+	slices.SortStableFunc(out, func(a, b *Gate) int { return rank(a) - rank(b) })
+	return out
+}
+
+// ShowJSON is the [Summary] as an indented JSON document.
+func ShowJSON(r *Run, blobs Blobs) ([]byte, error) {
+	out, err := json.MarshalIndent(Summarize(r, blobs), "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("show run %s: %w", r.ID, err)
+	}
+	return append(out, '\n'), nil
+}
+
+// Show is a run on one screen.
+func Show(r *Run, blobs Blobs) string {
+	var t text
+	t.line("%s  %s", string(r.ID), r.Start.Title)
+	t.line("")
+	state := string(r.Status)
+	if r.Outcome != "" {
+		state = string(r.Outcome)
+	}
+	t.line("  Status     %s%s", state, because(r.Reason))
+	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.UTC().Format("2006-01-02 15:04:05Z"))
+	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.Head), short(r.Start.Base))
+	t.line("  Sandbox    %s", r.sandbox())
+	t.line("  Models     %s", r.models())
+	if l := r.root(); l != nil && l.Score >= 0 {
+		t.line("  Complexity %d/14, %s (%s)", l.Score, r.band(l), l.ScoreWhy)
+	}
+	t.line("  Spent      %s", r.spent())
+	for _, n := range r.Start.Notes {
+		t.line("  Note       %s", n)
+	}
+	if criteria := r.criterionList(blobs); len(criteria) > 0 {
+		t.line("")
+		t.line("Criteria")
+		for _, c := range criteria {
+			t.line("  %s  %s", c.ID, c.Text)
+		}
+	}
+	if l := r.root(); l != nil {
+		r.showLoop(&t, l)
+	}
+	if len(r.Problems) > 0 {
+		t.line("")
+		t.line("Problems")
+		for _, p := range r.Problems[max(0, len(r.Problems)-5):] {
+			t.line("  %s  %s (event %d)", clock(p.Time), p.Text, p.Seq)
+		}
+	}
+	t.line("")
+	t.line("Next: %s", r.next())
+	return t.String()
+}
+
+// models are the models of the tiers.
+func (r *Run) models() string {
+	var out []string
+	for i, m := range r.Settings.Models {
+		if m.Name != "" {
+			out = append(out, r.Recipe.Tier(i+1)+" = "+m.Provider+"/"+m.Name)
+		}
+	}
+	if len(out) == 0 {
+		return "-"
+	}
+	return strings.Join(out, ", ")
+}
+
+func (r *Run) showLoop(t *text, l *Loop) {
+	if len(l.Iterations) > 0 {
+		t.line("")
+		r.showIterations(t, l)
+	}
+	if gates := r.inOrder(l.judged()); len(gates) > 0 {
+		t.line("")
+		t.line("Gates")
+		showGates(t, gates)
+	}
+	if red := r.redAtBase(); len(red) > 0 {
+		t.line("")
+		t.line("Red at base")
+		showGates(t, red)
+	}
+	for _, c := range l.Councils {
+		t.line("")
+		t.line("Council after iteration %d: %s", c.After, c.Reason)
+		if d := c.Decided; d != nil && d.Winner != "" {
+			t.line("  proposal %s by %s won, %d%% sure (%s)", d.Winner, d.Lens, d.Confidence, d.Rounds)
+		}
+	}
+	if it := l.last(); it != nil && it.End != nil {
+		decision, reason := decided(it)
+		t.line("")
+		t.line("Decision: %s: %s", decision, reason)
+	}
+}
+
+func (r *Run) showIterations(t *text, l *Loop) {
+	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "DECISION"}}
+	var other Spending
+	for _, s := range l.Before {
+		other.add(s.Spent)
+	}
+	for _, c := range l.Councils {
+		for _, s := range c.Sessions {
+			other.add(s.Spent)
+		}
+	}
+	for _, it := range l.Iterations {
+		quality, requirements, decision := "-", "-", "under way"
+		if it.End != nil {
+			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
+			decision = strings.ToLower(string(it.End.Decision))
+		}
+		rows = append(rows, []string{of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements,
+			fmt.Sprint(it.Spent.Calls), thousands(it.Spent.Tokens), r.money(it.Spent.Cost), decision})
+	}
+	if other.Calls+other.Failed > 0 {
+		rows = append(rows, []string{"other", "-", "-", "-", "-", fmt.Sprint(other.Calls), thousands(other.Tokens), r.money(other.Cost), "-"})
+	}
+	t.table(rows)
+}
+
+// money is an amount, or "-" where reports leave money out.
+func (r *Run) money(m pawl.Micros) string {
+	if r.Settings.NoCost {
+		return "-"
+	}
+	return m.String()
+}
+
+func showGates(t *text, gates []*Gate) {
+	var rows [][]string
+	for _, g := range gates {
+		counts := ""
+		if g.Total > 0 {
+			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
+		}
+		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, plain.Line(g.Reason, 0)})
+	}
+	t.table(rows)
+}
+
+// table writes rows in columns as wide as their widest cell. Cells are safe already.
+func (t *text) table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+		}
+		t.WriteString(strings.TrimRight(b.String(), " "))
+		t.WriteByte('\n')
+	}
+}

@@ -1,0 +1,212 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// line formats one safe line. What is formatted in may come from anywhere.
+func line(format string, args ...any) string { return plain.Line(fmt.Sprintf(format, args...), 0) }
+
+// because is ": reason", or nothing when there is none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// count is a number with its noun: "0 calls", "1 call", "2 calls".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "y") {
+		noun = strings.TrimSuffix(noun, "y") + "ie"
+	}
+	return thousands(int64(n)) + " " + noun + "s"
+}
+
+// thousands is a number with commas: "12,431".
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	from := 0
+	if n < 0 {
+		from = 1
+	}
+	for i := len(s) - 3; i > from; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// span is a duration for people: "4m12s", "8h", "0.3s".
+func span(d time.Duration) string {
+	if d < time.Second && d > 0 {
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	}
+	s := d.Round(time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// short is the beginning of a commit's hash.
+func short(c pawl.CommitHash) string {
+	if c == "" {
+		return "-"
+	}
+	return plain.Line(string(c[:min(len(c), 10)]), 0)
+}
+
+// amount is a limit's value in its unit.
+func amount(name pawl.LimitName, v int64) string {
+	switch name {
+	case pawl.LimitMoney:
+		return pawl.Micros(v).String()
+	case pawl.LimitTime:
+		return span(time.Duration(v))
+	}
+	return thousands(v)
+}
+
+// either is a verdict over several gates for people; "-" when none ran.
+func either(v pawl.Verdict) string {
+	if v == "" {
+		return "-"
+	}
+	return status(v)
+}
+
+// limitText says that a limit stops something.
+func limitText(b *pawl.LimitReached) string {
+	return line("limit %s %s reached (%s: %s)", b.Limit, amount(b.Limit, b.Max), b.Scope, amount(b.Limit, b.Value))
+}
+
+// of is "present/max", with "-" where there is no limit.
+func of(n, limit int) string {
+	if limit <= 0 {
+		return fmt.Sprintf("%d/-", n)
+	}
+	return fmt.Sprintf("%d/%d", n, limit)
+}
+
+// verdict is a verdict as reports write it; "-" when there is none.
+func verdict(v pawl.Verdict) string {
+	switch v {
+	case "", pawl.VerdictSkip:
+		return "-"
+	case pawl.VerdictPass:
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+// spending is a receipt: "3 calls, 12,431 tokens, $0.0312".
+func (r *Run) spending(s Spending) string {
+	out := count(s.Calls, "call")
+	if s.Failed > 0 {
+		out += fmt.Sprintf(" (and %d unanswered)", s.Failed)
+	}
+	out += ", " + count(int(s.Tokens), "token")
+	if !r.Settings.NoCost {
+		out += ", " + s.Cost.String()
+	}
+	return out
+}
+
+// spent is what the run has used, each beside its limit.
+func (r *Run) spent() string {
+	var parts []string
+	add := func(used, limit string, limited bool) {
+		if limited {
+			used += " of " + limit
+		}
+		parts = append(parts, used)
+	}
+	if !r.Settings.NoCost {
+		add(r.Cost.String(), r.Limits.Money.String(), r.Limits.Money > 0)
+	}
+	add(thousands(r.Tokens), thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
+	parts[len(parts)-1] += " tokens"
+	add(span(r.Alive), span(r.Limits.Time), r.Limits.Time > 0)
+	return strings.Join(parts, ", ")
+}
+
+// tier is the recipe's word for a tier.
+func (r *Run) tier(n int) string { return plain.Line(r.Recipe.Tier(n), 0) }
+
+// taskID is the task's name in reports: "TASK-001".
+func (r *Run) taskID() string { return fmt.Sprintf("TASK-%03d", r.Start.Task) }
+
+// branch is the run's branch, as a line.
+func (r *Run) branch() string { return plain.Line(r.Start.Branch, 0) }
+
+// sandbox says what confines the run's commands.
+func (r *Run) sandbox() string {
+	if !r.Start.Confined {
+		return "none (--unsandboxed)"
+	}
+	return plain.Line(r.Start.Sandbox, 0)
+}
+
+// redAtBase are the gates that did not pass on the base commit.
+func (r *Run) redAtBase() []*Gate {
+	var out []*Gate
+	for _, g := range r.Base {
+		if g.red() {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// effectName says what an effect does: "model call task/3/implement/turn-7".
+// A nil effect is one that nobody asked for.
+func effectName(f *pawl.Effect) string {
+	if f == nil {
+		return "an effect"
+	}
+	switch do := f.Do.(type) {
+	case *pawl.OpenWorkspace:
+		return line("opening the worktree on %s", do.Branch)
+	case *pawl.AssemblePrompt:
+		return line("prompt of %s", f.Place.String())
+	case *pawl.CallModel:
+		return line("model call %s%s", f.Place.String(), again(do.Try))
+	case *pawl.CallTool:
+		return line("tool %s in %s", do.Tool, f.Place.String())
+	case *pawl.RunGate:
+		if do.OnBase {
+			return line("gate %s on the base", do.Gate)
+		}
+		return line("gate %s", do.Gate)
+	case *pawl.Commit:
+		return "the commit"
+	case *pawl.InspectWorkspace:
+		return "looking at the worktree"
+	case *pawl.ResetWorkspace:
+		return line("resetting the worktree to %s", short(do.Commit))
+	case *pawl.CloseWorkspace:
+		return "closing the worktree"
+	case *pawl.Wait:
+		return line("wait%s", because(do.Reason))
+	}
+	return "an effect"
+}
+
+func again(try int) string {
+	if try <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (try %d)", try)
+}

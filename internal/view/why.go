@@ -1,0 +1,270 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// LinkKind says what a [Link] of a chain is.
+type LinkKind string
+
+// The kinds of link.
+const (
+	LinkState   LinkKind = "state"   // what the run is now, and the reason it gives
+	LinkBecause LinkKind = "because" // what led to the link before it
+	LinkWaits   LinkKind = "waits"   // what the run waits for
+	LinkChanged LinkKind = "changed" // the last commit that changed something
+	LinkNext    LinkKind = "next"    // what the user can do
+)
+
+// Link is one link of the chain that explains a run's present state, with the
+// events that say so.
+type Link struct {
+	Kind   LinkKind   `json:"kind"`
+	Text   string     `json:"text"`
+	Events []pawl.Seq `json:"events,omitempty"`
+}
+
+// Why explains the run's present state: first what it is, then what led to it
+// or what it waits for, nearest cause first, then the last commit that changed
+// something, and what the user can do.
+func Why(r *Run) []Link {
+	var c chain
+	switch r.Status {
+	case pawl.StatusQuarantined:
+		c.add(LinkState, fmt.Sprintf("quarantined: %s", r.Reason))
+		c.add(LinkBecause, fmt.Sprintf("its events can be read up to number %d", r.Seq), r.Seq)
+	case pawl.StatusEnded:
+		c.mark(LinkState, r.stops.ended)
+		r.whyEnded(&c)
+	case pawl.StatusStopping:
+		c.mark(LinkState, r.stops.stopping, "stopping, as ")
+		r.whyStopping(&c)
+		r.waits(&c)
+	case pawl.StatusPaused:
+		c.mark(LinkState, r.stops.paused)
+		r.waits(&c)
+	case pawl.StatusRunning:
+		r.whyRunning(&c)
+	default:
+		c.add(LinkState, "no event of it is there")
+		return c
+	}
+	c.mark(LinkChanged, r.moved)
+	c.add(LinkNext, r.next())
+	return c
+}
+
+// WhyText is the chain for people.
+func WhyText(r *Run) string {
+	var b strings.Builder
+	for _, l := range Why(r) {
+		lead := map[LinkKind]string{
+			LinkState: string(r.ID) + " is ", LinkBecause: "  ← ", LinkWaits: "  … waits ",
+			LinkChanged: "Last change: ", LinkNext: "Next: ",
+		}[l.Kind]
+		b.WriteString(plain.Text(lead) + l.Text)
+		if len(l.Events) > 0 {
+			b.WriteString(" (" + numbers(l.Events) + ")")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// numbers lists events: "event 7", "events 7, 9".
+func numbers(events []pawl.Seq) string {
+	s := make([]string, len(events))
+	for i, n := range events {
+		s[i] = fmt.Sprint(n)
+	}
+	if len(s) == 1 {
+		return "event " + s[0]
+	}
+	return "events " + strings.Join(s, ", ")
+}
+
+// chain is a chain under way.
+type chain []Link
+
+func (c *chain) add(k LinkKind, text string, events ...pawl.Seq) {
+	*c = append(*c, Link{k, plain.Line(text, 0), events})
+}
+
+// mark adds a mark, if there is one, with a lead before its text.
+func (c *chain) mark(k LinkKind, m Mark, lead ...string) {
+	if m.Seq > 0 {
+		c.add(k, strings.Join(lead, "")+m.Text, m.Seq)
+	}
+}
+
+// whyEnded says what led to the end: the harness stopped the run, or its loop
+// came to its own end.
+func (r *Run) whyEnded(c *chain) {
+	if stopping := r.stops.stopping; stopping.Seq > 0 {
+		if stopping.Text == r.stops.ended.Text { // as it does, unless closing the worktree failed
+			(*c)[0].Events = append((*c)[0].Events, stopping.Seq)
+		} else {
+			c.mark(LinkBecause, stopping, "the run was to end ")
+		}
+		r.whyStopping(c)
+		return
+	}
+	l := r.root()
+	if l == nil {
+		return
+	}
+	if n := len(l.Councils); n > 0 && l.Councils[n-1].Decided != nil && l.Councils[n-1].Decided.Winner == "" {
+		c.add(LinkBecause, "the council after iteration "+fmt.Sprint(l.Councils[n-1].After)+" made no proposal", l.Councils[n-1].Seq)
+		return
+	}
+	it := l.last()
+	if it == nil || it.End == nil {
+		return
+	}
+	text := fmt.Sprintf("iteration %d on %s ended with the decision %s", it.N, r.Recipe.Tier(it.Tier), it.End.Decision)
+	if it.End.Reason != r.Reason {
+		text += because(it.End.Reason)
+	}
+	c.add(LinkBecause, text, it.EndSeq)
+	if r.Outcome == pawl.OutcomeIncomplete {
+		c.mark(LinkBecause, r.stops.limit)
+	}
+	r.whyGates(c, it)
+	for _, council := range l.Councils {
+		if d := council.Decided; r.Outcome == pawl.OutcomeBlocked && d != nil {
+			c.add(LinkBecause, fmt.Sprintf("the council after iteration %d had advised proposal %s by %s", council.After, d.Winner, d.Lens), council.Seq)
+		}
+	}
+}
+
+// whyGates names the gates that decided an iteration, and what else failed in it.
+func (r *Run) whyGates(c *chain, it *Iteration) {
+	var passed []string
+	var events []pawl.Seq
+	failed := false
+	for _, s := range it.Sessions {
+		if s.Purpose == pawl.ForStep && s.End != nil && s.End.Result != pawl.SessionDone && s.End.Result != pawl.SessionAbandoned {
+			c.add(LinkBecause, fmt.Sprintf("%s ended with %s%s", s.Place.String(), s.End.Result, because(s.End.Reason)), s.Seq)
+			failed = true
+		}
+	}
+	gates := slices.Clone(it.Gates)
+	slices.SortStableFunc(gates, func(a, b *Gate) int { return rank(a) - rank(b) })
+	for _, g := range gates {
+		if g.red() {
+			c.add(LinkBecause, fmt.Sprintf("gate %s: %s: %s", g.Gate, status(g.Verdict), g.Reason), g.Seq)
+			failed = true
+		} else if g.Verdict == pawl.VerdictPass {
+			passed, events = append(passed, g.Gate), append(events, g.Seq)
+		}
+	}
+	if !failed && len(passed) > 0 {
+		c.add(LinkBecause, "passed: "+strings.Join(passed, ", "), events...)
+	}
+}
+
+// rank puts the gates that halt before those that fail.
+func rank(g *Gate) int {
+	if g.Verdict == pawl.VerdictHalt {
+		return 0
+	}
+	return 1
+}
+
+// whyStopping says why the run is ended from outside its loop.
+func (r *Run) whyStopping(c *chain) {
+	if r.stops.cancel.Seq > 0 {
+		c.mark(LinkBecause, r.stops.cancel)
+		return
+	}
+	c.mark(LinkBecause, r.stops.limit)
+	c.mark(LinkBecause, r.stops.wanted)
+	if r.stops.limited == "" || r.stops.limited == pawl.LimitRetries {
+		c.mark(LinkBecause, r.stops.failure)
+	}
+}
+
+// whyRunning says where the run is and what it waits for.
+func (r *Run) whyRunning(c *chain) {
+	l := r.root()
+	if l == nil || l.last() == nil {
+		c.add(LinkState, "running: before its first iteration", r.since)
+		r.waits(c)
+		return
+	}
+	it := l.last()
+	where := fmt.Sprintf("running: iteration %s on %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier))
+	seq := it.Seq
+	if n := len(l.Councils); it.End != nil && n > 0 && l.Councils[n-1].Decided == nil {
+		where, seq = fmt.Sprintf("running: a council of %d after iteration %d", l.Councils[n-1].Members, it.N), l.Councils[n-1].Seq
+	}
+	c.add(LinkState, where, seq)
+	r.waits(c)
+	for _, e := range l.Escalations {
+		if e.Iteration == it.N {
+			c.add(LinkBecause, fmt.Sprintf("tier %s after %s: %s", r.Recipe.Tier(e.To), r.Recipe.Tier(e.From), e.Reason), e.Seq)
+		}
+	}
+	if before := l.iteration(it.N - 1); it.N > 1 && before != nil && before.End != nil {
+		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s failed: %s", before.N, r.Recipe.Tier(before.Tier), strings.Join(before.End.Errors, "; ")), before.EndSeq)
+	}
+}
+
+// waits names the effects under way. A wait is explained by what failed before it.
+func (r *Run) waits(c *chain) {
+	for _, p := range r.open {
+		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), clock(p.at))
+		do, waiting := p.Do.(*pawl.Wait)
+		if waiting {
+			text = fmt.Sprintf("%s until %s%s", span(do.For), clock(p.at.Add(do.For)), because(do.Reason))
+		}
+		c.add(LinkWaits, text, p.ID)
+		if waiting {
+			c.mark(LinkBecause, r.stops.failure)
+		}
+	}
+	if len(r.open) == 0 && r.Status == pawl.StatusRunning {
+		c.add(LinkWaits, "for nothing: it goes on when a process drives it", r.Seq)
+	}
+	if r.stops.recovered.Seq > 0 {
+		c.mark(LinkBecause, r.stops.recovered)
+	}
+}
+
+// clock is a time of day, UTC.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// next is what the user can do now.
+func (r *Run) next() string {
+	id, branch := plain.Line(string(r.ID), 0), r.branch()
+	switch r.Status {
+	case pawl.StatusQuarantined:
+		return "git log " + branch + " (its commits are there; the run itself is not driven any more)"
+	case pawl.StatusPaused:
+		return "pawl resume " + id
+	case pawl.StatusEnded:
+	default:
+		return "pawl logs -f " + id
+	}
+	switch {
+	case r.Outcome == pawl.OutcomeComplete:
+		return "git merge " + branch
+	case !r.Outcome.Resumable():
+		return fmt.Sprintf("git diff %s...%s", short(r.Start.Base), branch)
+	case r.stops.limited == pawl.LimitIterations:
+		return fmt.Sprintf("pawl resume %s --max-iterations %d", id, r.Info().Iteration+5)
+	case r.stops.limited == pawl.LimitMoney:
+		return fmt.Sprintf("pawl resume %s --budget N (above %s)", id, r.Limits.Money)
+	case r.stops.limited == pawl.LimitTokens:
+		return fmt.Sprintf("pawl resume %s --max-tokens N (above %d)", id, r.Limits.Tokens)
+	case r.stops.limited == pawl.LimitTime:
+		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, span(r.Limits.Time))
+	}
+	return "pawl resume " + id
+}
