@@ -1,0 +1,248 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/gate/report"
+)
+
+// againstBase compares a report with the same gate's report on the base. What
+// fails on the base too is listed and excused, as long as nothing new fails;
+// what ran on the base and does not run any more fails.
+//
+// Two failures are the same when the names of the failing tests are; of
+// findings, when rule, file and message are, whatever the line; of anything
+// else, when the normalised error is. A base whose command was not installed,
+// timed out or was killed says nothing and excuses nothing. Nor is a candidate
+// excused whose own result cannot be read, or which ran no test at all: there
+// is nothing to hold against the base.
+func (j *judgement) againstBase(r *pawl.GateReport, own outcome) {
+	base := j.req.Base
+	if base == nil || own.verdict == pawl.VerdictSkip {
+		return
+	}
+	red := own.verdict != pawl.VerdictPass
+	if red && own.comparable && !j.req.Spec.RequireGreen && failedThere(base) {
+		j.compare(r, own)
+	}
+	if j.req.Spec.Kind == pawl.GateTests && !j.res.Missing && !j.res.TimedOut && j.reading.Damage == "" {
+		j.compareInventory(r)
+	}
+}
+
+// exitNotFound is the exit code of a shell that does not find a command.
+const exitNotFound = 127
+
+// failedThere reports whether the gate did its work on the base and failed.
+func failedThere(base *pawl.GateReport) bool {
+	return base.Verdict != pawl.VerdictPass && base.Verdict != pawl.VerdictSkip &&
+		!base.Partial && base.ExitCode >= 0 && base.ExitCode != exitNotFound
+}
+
+func (j *judgement) compare(r *pawl.GateReport, own outcome) {
+	if names := allFailing(r.Tests); len(names) > 0 || j.reading.Failed > 0 {
+		j.compareTests(r, names)
+		return
+	}
+	if failing := j.failing(); len(failing) > 0 {
+		j.compareFindings(r, failing)
+		return
+	}
+	if r.Error == j.req.Base.Error {
+		excuse(r, "not worse than the base, which fails alike: "+own.reason)
+		return
+	}
+	r.Reason += "; the base fails differently: " + cutText(j.req.Base.Reason, maxQuote)
+}
+
+func excuse(r *pawl.GateReport, reason string) {
+	r.Verdict, r.RedAtBase, r.Reason = pawl.VerdictPass, true, reason
+}
+
+func (j *judgement) compareTests(r *pawl.GateReport, names []string) {
+	there := map[string]bool{}
+	for _, name := range allFailing(j.req.Base.Tests) {
+		there[name] = true
+	}
+	var fresh, old []string
+	for _, name := range names {
+		if there[name] {
+			old = append(old, name)
+		} else {
+			fresh = append(fresh, name)
+		}
+	}
+	switch {
+	case len(fresh) > 0:
+		r.Reason = newFailures(fresh)
+		if len(old) > 0 {
+			r.Reason += fmt.Sprintf("; %d %s there too: %s", len(old), verb(len(old), "fail"), nameList(shortNames(old), len(old)))
+		}
+		r.Error = Normalise(failureText(r, leaves(fresh)))
+	case j.unnamedFailures() > 0 && !j.sameUnnamed(r):
+		r.Reason += "; on the base " + cutText(j.req.Base.Reason, maxQuote)
+	case len(old) > 0:
+		excuse(r, fmt.Sprintf("not worse than the base: %s %s there too: %s", count(len(old), "test"), verb(len(old), "fail"), nameList(shortNames(old), len(old))))
+	default:
+		excuse(r, "not worse than the base, which fails alike: "+r.Reason)
+	}
+}
+
+func newFailures(names []string) string {
+	list := nameList(shortNames(names), len(names))
+	switch {
+	case slices.ContainsFunc(names, report.IsWhole):
+		return count(len(names), "failure") + " that the base does not have: " + list
+	case len(names) == 1:
+		return "1 test fails that does not fail on the base: " + list
+	}
+	return fmt.Sprintf("%d tests fail that do not fail on the base: %s", len(names), list)
+}
+
+// unnamedFailures is how many failing tests the report counts and does not name.
+func (j *judgement) unnamedFailures() int {
+	return j.reading.Failed - len(failed(j.reading.Tests))
+}
+
+// sameUnnamed compares failures that have no names: there must not be more of
+// them, and what is printed of them must be the same.
+func (j *judgement) sameUnnamed(r *pawl.GateReport) bool {
+	there := j.baseReading()
+	return j.reading.Failed <= there.Failed && r.Error == j.req.Base.Error
+}
+
+// baseReading reads the base's output again, for the counts that its report
+// does not hold.
+func (j *judgement) baseReading() report.Reading {
+	out := []byte(j.req.Base.Output)
+	return report.Read(report.Source{Format: j.req.Spec.Report, Kind: j.req.Spec.Kind, Stdout: out, Output: out, ExitOK: j.req.Base.ExitCode == 0})
+}
+
+func findingKey(f pawl.Finding) string {
+	return f.Rule + "\x00" + f.File + "\x00" + Normalise(f.Message)
+}
+
+func (j *judgement) compareFindings(r *pawl.GateReport, failing []pawl.Finding) {
+	if j.reading.FindingsLeftOut > 0 {
+		r.Reason += "; too many findings to compare with the base"
+		return
+	}
+	there := map[string]int{}
+	for _, f := range j.req.Base.Findings {
+		there[findingKey(f)]++
+	}
+	var fresh, old []pawl.Finding
+	for _, f := range failing {
+		if key := findingKey(f); there[key] > 0 {
+			there[key]--
+			old = append(old, f)
+		} else {
+			fresh = append(fresh, f)
+		}
+	}
+	if len(fresh) == 0 {
+		reason := "not worse than the base, which has the same: " + j.findingsReason(old)
+		if j.req.Spec.Kind == pawl.GateSecurity && worst(old) == pawl.SeverityCritical {
+			reason = "CRITICAL FINDINGS REMAIN, " + reason
+		}
+		excuse(r, reason)
+		return
+	}
+	r.Verdict = j.findingsFail(fresh).verdict
+	r.Reason = j.findingsReason(fresh)
+	if len(old) > 0 {
+		r.Reason = "new: " + r.Reason + "; on the base too: " + j.findingsCount(old)
+	}
+	r.Error = findingsText(fresh)
+}
+
+// compareInventory fails a candidate that lost tests of the base.
+func (j *judgement) compareInventory(r *pawl.GateReport) {
+	if !j.reading.Recognised() {
+		j.unreadableNow(r)
+		return
+	}
+	green := r.Verdict == pawl.VerdictPass
+	lost := findLost(j.req.Base.Tests, &j.reading, !green)
+	if len(lost) == 0 {
+		if green {
+			j.compareCounts(r)
+		}
+		return
+	}
+	told := make([]string, len(lost))
+	for i, l := range lost {
+		told[i] = l.String()
+	}
+	r.Inventory = bounded(told)
+	said := make([]string, len(lost))
+	for i, name := range shortNames(names(lost)) {
+		said[i] = lostTest{name: name, skipped: lost[i].skipped}.String()
+	}
+	reason := fmt.Sprintf("%s of the base no longer %s: %s", count(len(lost), "test"), verb(len(lost), "run"), nameList(said, len(said)))
+	if green {
+		r.Error = Normalise(strings.Join(told, "\n"))
+	}
+	j.loses(r, reason)
+}
+
+// loses adds a reason about the inventory, and fails what passed without it.
+func (j *judgement) loses(r *pawl.GateReport, reason string) {
+	if r.Verdict == pawl.VerdictPass {
+		r.Verdict, r.RedAtBase = pawl.VerdictFail, false
+		if r.Error == "" {
+			r.Error = Normalise(reason)
+		}
+		if len(allFailing(r.Tests)) == 0 {
+			r.Reason = reason
+			return
+		}
+		r.Reason = reason + "; " + r.Reason
+		return
+	}
+	r.Reason += "; " + reason
+}
+
+// unreadableNow is for a command that reported tests on the base and reports
+// none that can be read now, though it succeeds: it was replaced or silenced.
+func (j *judgement) unreadableNow(r *pawl.GateReport) {
+	if r.Verdict != pawl.VerdictPass || r.RedAtBase || j.req.Spec.Report == pawl.ReportExit {
+		return
+	}
+	there := j.baseReading()
+	ran := max(there.Ran(), ranThere(j.req.Base))
+	if ran == 0 {
+		return
+	}
+	r.Verdict = pawl.VerdictFail
+	r.Reason = fmt.Sprintf("%s ran on the base, and no test result can be read now", count(ran, "test"))
+	r.Error = Normalise(r.Reason)
+}
+
+func ranThere(base *pawl.GateReport) int {
+	n := 0
+	for _, t := range base.Tests {
+		if t.Status != pawl.TestSkip && !report.IsWhole(t.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// compareCounts is for reports that do not name all tests: then fewer tests
+// are all that can be seen.
+func (j *judgement) compareCounts(r *pawl.GateReport) {
+	if j.reading.Complete() {
+		return
+	}
+	base, here := j.baseReading(), j.reading.Ran()
+	if base.Ran() <= here {
+		return
+	}
+	reason := fmt.Sprintf("%s ran on the base, %d now", count(base.Ran(), "test"), here)
+	r.Inventory = []string{reason}
+	j.loses(r, reason)
+}

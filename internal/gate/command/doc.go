@@ -1,0 +1,20 @@
+// Package command judges candidates by running a command: the tests, a type
+// checker, a linter, a scanner, a formatter.
+//
+// A judgement goes through these steps, and the first that fails decides:
+//
+//  1. The command ran: it is installed and ended in time. A command that is
+//     not installed skips an optional gate, unless it ran on the base.
+//  2. Its report can be read (package report). A format that was asked for by
+//     name and is not there fails, and so does a report that is damaged or was
+//     not written by this run of the command.
+//  3. No test fails, no finding is too severe, and tests ran at all.
+//  4. The command ended with 0. The exit code wins over a report that is all
+//     green; only findings that are let through (low ones of a scanner,
+//     warnings of a linter) may explain another code.
+//  5. Against the base, if there is one: every test that ran there still runs.
+//     See inventory.go for what counts as lost.
+//
+// A failure of steps 3 and 4 that the base has too, whole and unchanged, is a
+// pass with RedAtBase set, unless the gate requires green. See base.go.
+package command

@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/gate/report"
+)
+
+// Gate judges candidates with commands. It is made by [New].
+type Gate struct {
+	sandbox pawl.Sandbox
+}
+
+// New makes the gate that runs its commands in a sandbox.
+func New(sandbox pawl.Sandbox) pawl.Gate { return &Gate{sandbox: sandbox} }
+
+// Judge runs the gate's command and reads its result; see [pawl.Gate].
+func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
+	if strings.TrimSpace(req.Spec.Command) == "" {
+		return pawl.GateReport{Verdict: pawl.VerdictFail, Reason: "the gate has no command", Error: "the gate has no command"}, nil
+	}
+	files := watchFiles(req.Dir, req.Spec.File)
+	res, err := g.sandbox.Run(ctx, commandOf(req))
+	if ctx.Err() != nil {
+		return pawl.GateReport{}, ctx.Err()
+	}
+	if err != nil {
+		return pawl.GateReport{}, fmt.Errorf("run gate %s: %w", req.Spec.Name, err)
+	}
+	reading := read(req, res, files)
+	j := &judgement{req: req, res: res, reading: reading}
+	return j.report(), nil
+}
+
+func commandOf(req pawl.GateRequest) pawl.Command {
+	cmd := pawl.Command{
+		Shell: req.Spec.Command, Dir: req.Dir, Temp: req.Temp, Env: req.Env,
+		Timeout: timeout(req), Progress: req.Progress,
+	}
+	// The list of changed files may lie beside the checkout; the command reads it.
+	for _, v := range req.Env {
+		path, ok := strings.CutPrefix(v, "PAWL_CHANGED_FILES=")
+		if ok && filepath.IsAbs(path) && !inside(path, req.Dir) && !inside(path, req.Temp) {
+			cmd.Visible = append(cmd.Visible, path)
+		}
+	}
+	return cmd
+}
+
+func timeout(req pawl.GateRequest) time.Duration {
+	switch {
+	case req.Spec.Timeout > 0:
+		return req.Spec.Timeout
+	case req.Timeout > 0:
+		return req.Timeout
+	}
+	return pawl.DefaultCommandTimeout
+}
+
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return dir != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// read makes a reading of what the command left. A report file that cannot be
+// read is damage, for which nothing else makes up.
+func read(req pawl.GateRequest, res pawl.CommandResult, files *fileWatch) report.Reading {
+	src := report.Source{
+		Format: req.Spec.Report, Kind: req.Spec.Kind, Stdout: res.Stdout, Output: res.Output,
+		OutputCut: res.Dropped > 0, Roots: roots(req.Dir), ExitOK: res.ExitCode == 0 && !res.TimedOut,
+	}
+	if files == nil || req.Spec.Report == pawl.ReportExit {
+		return report.Read(src)
+	}
+	contents, err := files.read()
+	if err != nil {
+		return report.Reading{Format: req.Spec.Report, Damage: err.Error()}
+	}
+	src.Files = contents
+	r := report.Read(src)
+	if !r.Recognised() {
+		r.Damage = req.Spec.File + " is in no format that is known"
+	}
+	return r
+}
+
+// roots are the paths the checkout is known by: tools print either the one
+// they were given or the one it resolves to.
+func roots(dir string) []string {
+	var all []string
+	for _, d := range []string{dir, resolved(dir)} {
+		if d = filepath.Clean(d); filepath.IsAbs(d) && d != "/" && (len(all) == 0 || all[0] != d) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func resolved(dir string) string {
+	if d, err := filepath.EvalSymlinks(dir); err == nil {
+		return d
+	}
+	return dir
+}

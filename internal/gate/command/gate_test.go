@@ -1,0 +1,331 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// player is a sandbox that plays a recorded result and keeps the command.
+type player struct {
+	result  pawl.CommandResult
+	err     error
+	command pawl.Command
+	during  func(pawl.Command) // what the command does to the checkout
+}
+
+func (p *player) Run(_ context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	p.command = cmd
+	if p.during != nil {
+		p.during(cmd)
+	}
+	if p.result.Output == nil {
+		p.result.Output = p.result.Stdout
+	}
+	return p.result, p.err
+}
+
+func (p *player) Confined() bool   { return true }
+func (p *player) Describe() string { return "plays recorded results" }
+
+// play is the result of a command that printed out and ended with code.
+func play(code int, out string) pawl.CommandResult {
+	return pawl.CommandResult{Stdout: []byte(out), ExitCode: code, Duration: time.Second, Missing: code == 127}
+}
+
+func spec(kind pawl.GateKind) pawl.GateSpec {
+	return pawl.GateSpec{Name: string(kind), Kind: kind, Command: "check --all"}
+}
+
+// MustJudge judges a played result against a base, which may be nil.
+func MustJudge(tb testing.TB, s pawl.GateSpec, res pawl.CommandResult, base *pawl.GateReport) pawl.GateReport {
+	tb.Helper()
+	p := &player{result: res}
+	r, err := New(p).Judge(tb.Context(), pawl.GateRequest{Spec: s, Dir: tb.TempDir(), Base: base, Timeout: 2 * time.Minute})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// goJSON is what go test -json prints for tests of the package "shop": "+Name"
+// passes, "-Name" fails saying that it did, "~Name" is skipped.
+func goJSON(tests ...string) string {
+	var b strings.Builder
+	event := func(action, test, output string) {
+		line, err := json.Marshal(map[string]string{"Action": action, "Package": "shop", "Test": test, "Output": output})
+		if err != nil {
+			panic(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	result := "pass"
+	for _, t := range tests {
+		name := t[1:]
+		event("run", name, "")
+		switch t[0] {
+		case '-':
+			event("output", name, "    shop_test.go:9: "+name+" is broken\n")
+			event("fail", name, "")
+			result = "fail"
+		case '~':
+			event("skip", name, "")
+		default:
+			event("pass", name, "")
+		}
+	}
+	event(result, "", "")
+	return b.String()
+}
+
+func goResult(tests ...string) pawl.CommandResult {
+	code := 0
+	for _, t := range tests {
+		if t[0] == '-' {
+			code = 1
+		}
+	}
+	return play(code, goJSON(tests...))
+}
+
+// want holds a report to a verdict and a reason.
+func want(t *testing.T, r pawl.GateReport, v pawl.Verdict, reason string) {
+	t.Helper()
+	if r.Verdict != v || r.Reason != reason {
+		t.Errorf("%s: %s\nwant %s: %s", r.Verdict, r.Reason, v, reason)
+	}
+	if (r.Error == "") != (v == pawl.VerdictPass && !r.RedAtBase || v == pawl.VerdictSkip) {
+		t.Errorf("%s with the error %q", r.Verdict, r.Error)
+	}
+}
+
+// D-07, D-28
+func TestTestsGate(t *testing.T) {
+	tests := spec(pawl.GateTests)
+	t.Run("all pass", func(t *testing.T) {
+		r := MustJudge(t, tests, goResult("+TestLogin", "+TestLogout", "~TestOld"), nil)
+		want(t, r, pawl.VerdictPass, "2 tests pass (1 skipped)")
+		if r.Format != pawl.ReportGoTest || r.Count(pawl.TestPass) != 2 || r.Duration != time.Second {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("some fail", func(t *testing.T) {
+		r := MustJudge(t, tests, goResult("-TestA", "+TestB", "-TestC", "-TestD", "-TestE", "-TestF", "-TestG", "+TestH"), nil)
+		want(t, r, pawl.VerdictFail, "6 of 8 tests fail: TestA, TestC, TestD, TestE, TestF (and 1 more)")
+		if !strings.Contains(r.Error, "shop.TestA") || !strings.Contains(r.Error, "TestA is broken") {
+			t.Errorf("error %q", r.Error)
+		}
+	})
+	t.Run("one fails", func(t *testing.T) {
+		want(t, MustJudge(t, tests, goResult("-TestA", "+TestB"), nil), pawl.VerdictFail, "1 of 2 tests fails: TestA")
+	})
+	t.Run("exit code wins over a green report", func(t *testing.T) {
+		r := MustJudge(t, tests, play(3, goJSON("+TestA")+"coverage too low: error\n"), nil)
+		want(t, r, pawl.VerdictFail, "exit 3 though 1 test passes: coverage too low: error")
+	})
+	t.Run("failing test wins over exit 0", func(t *testing.T) {
+		want(t, MustJudge(t, tests, play(0, goJSON("-TestA")), nil), pawl.VerdictFail, "1 of 1 test fails: TestA")
+	})
+	t.Run("0 tests", func(t *testing.T) {
+		want(t, MustJudge(t, tests, play(0, "1..0\n"), nil), pawl.VerdictFail, "0 tests ran")
+		want(t, MustJudge(t, tests, goResult("~TestA"), nil), pawl.VerdictFail, "0 tests ran (1 skipped)")
+		want(t, MustJudge(t, tests, play(0, "?   \texample.com/m\t[no test files]\n"), nil), pawl.VerdictFail, "0 tests ran")
+		want(t, MustJudge(t, tests, play(5, "no tests ran in 0.00s\n"), nil), pawl.VerdictFail, "0 tests ran")
+	})
+	t.Run("configured report is not there", func(t *testing.T) {
+		tests.Report = pawl.ReportJUnit
+		want(t, MustJudge(t, tests, play(0, "fine\n"), nil), pawl.VerdictFail, "no JUnit XML was found on standard output")
+		want(t, MustJudge(t, tests, play(2, "fatal error: no space left\n"), nil), pawl.VerdictFail,
+			"no JUnit XML was found on standard output (exit 2: fatal error: no space left)")
+	})
+	t.Run("nothing to read but the exit code", func(t *testing.T) {
+		tests.Report = pawl.ReportAuto
+		r := MustJudge(t, tests, play(0, "done\n"), nil)
+		want(t, r, pawl.VerdictPass, "exit 0")
+		if r.Format != pawl.ReportExit {
+			t.Errorf("format %s", r.Format)
+		}
+		want(t, MustJudge(t, tests, play(2, "compiling\nerror: no such module\n"), nil), pawl.VerdictFail, "exit 2: error: no such module")
+		want(t, MustJudge(t, tests, play(9, ""), nil), pawl.VerdictFail, "exit 9: it printed nothing")
+	})
+	t.Run("exit format reads nothing", func(t *testing.T) {
+		tests.Report = pawl.ReportExit
+		want(t, MustJudge(t, tests, play(0, goJSON("-TestA")), nil), pawl.VerdictPass, "exit 0")
+	})
+	t.Run("killed", func(t *testing.T) {
+		tests.Report = pawl.ReportAuto
+		want(t, MustJudge(t, tests, play(-1, "working\n"), nil), pawl.VerdictFail, "the command was killed")
+	})
+}
+
+func TestMissingCommand(t *testing.T) {
+	lint := spec(pawl.GateLint)
+	lint.Command = "CGO_ENABLED=0 golangci-lint run"
+	dash := play(127, "/bin/sh: 1: golangci-lint: not found\n")
+	want(t, MustJudge(t, lint, dash, nil), pawl.VerdictFail, "golangci-lint is not installed (exit 127)")
+	want(t, MustJudge(t, lint, play(127, "bash: line 1: golangci-lint: command not found\n"), nil), pawl.VerdictFail, "golangci-lint is not installed (exit 127)")
+	want(t, MustJudge(t, lint, play(127, ""), nil), pawl.VerdictFail, "golangci-lint is not installed (exit 127)")
+
+	lint.Optional = true
+	skipped := MustJudge(t, lint, dash, nil)
+	want(t, skipped, pawl.VerdictSkip, "golangci-lint is not installed (exit 127)")
+	want(t, MustJudge(t, lint, dash, &skipped), pawl.VerdictSkip, "golangci-lint is not installed (exit 127)")
+
+	ran := MustJudge(t, lint, play(0, ""), nil)
+	want(t, MustJudge(t, lint, dash, &ran), pawl.VerdictFail, "golangci-lint is not installed (exit 127), though the gate ran on the base")
+}
+
+// D-60, D-B12
+func TestTimeoutReportsWhatThereWas(t *testing.T) {
+	out := goJSON("+TestA", "+TestB", "-TestC")
+	out = out[:strings.LastIndex(strings.TrimSpace(out), "\n")+1] // the package did not end
+	out += `{"Action":"run","Package":"shop","Test":"TestHang"}` + "\n"
+	res := play(-1, out)
+	res.TimedOut = true
+	r := MustJudge(t, spec(pawl.GateTests), res, nil)
+	want(t, r, pawl.VerdictFail, "timed out after 2m in TestHang; until then 1 test failed: TestC; 2 tests had passed")
+	if !r.Partial || r.Count(pawl.TestPass) != 2 || r.Count(pawl.TestFail) != 2 {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(r.Error, "timed out") || !strings.Contains(r.Error, "shop.TestHang") {
+		t.Errorf("error %q", r.Error)
+	}
+
+	base := r
+	again := MustJudge(t, spec(pawl.GateTests), res, &base)
+	if again.Verdict != pawl.VerdictFail || again.RedAtBase {
+		t.Errorf("a base that timed out excused the candidate: %+v", again)
+	}
+	plain := play(-1, "still compiling\n")
+	plain.TimedOut = true
+	want(t, MustJudge(t, spec(pawl.GateTypes), plain, nil), pawl.VerdictFail, "timed out after 2m")
+}
+
+func sarif(results ...string) string {
+	return `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"scan"}},"results":[` + strings.Join(results, ",") + `]}]}`
+}
+
+func result(rule, score string) string {
+	return fmt.Sprintf(`{"ruleId":%q,"level":"error","properties":{"security-severity":%q},"message":{"text":"%s found"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.go"},"region":{"startLine":7}}}]}`, rule, score, rule)
+}
+
+// D-37, D-62
+func TestSecurityGate(t *testing.T) {
+	security := spec(pawl.GateSecurity)
+	want(t, MustJudge(t, security, play(0, sarif()), nil), pawl.VerdictPass, "nothing found")
+	want(t, MustJudge(t, security, play(1, sarif(result("R1", "9.0"), result("R2", "5"))), nil), pawl.VerdictHalt,
+		"1 critical, 1 medium findings: a.go:7: R1: R1 found; a.go:7: R2: R2 found")
+	want(t, MustJudge(t, security, play(0, sarif(result("R1", "7.5"))), nil), pawl.VerdictFail, "1 high finding: a.go:7: R1: R1 found")
+	want(t, MustJudge(t, security, play(0, sarif(result("R1", "4.0"))), nil), pawl.VerdictFail, "1 medium finding: a.go:7: R1: R1 found")
+	low := MustJudge(t, security, play(1, sarif(result("R1", "3.9"))), nil)
+	want(t, low, pawl.VerdictPass, "1 low finding: a.go:7: R1: R1 found")
+	if len(low.Findings) != 1 {
+		t.Error("the low finding is not listed")
+	}
+	want(t, MustJudge(t, security, play(1, sarif()), nil), pawl.VerdictFail, "exit 1: "+sarif())
+	want(t, MustJudge(t, security, play(1, "cannot fetch the database\n"), nil), pawl.VerdictFail, "exit 1: cannot fetch the database")
+}
+
+func TestLintTypesAndFormatGates(t *testing.T) {
+	lint := spec(pawl.GateLint)
+	want(t, MustJudge(t, lint, play(1, "a.go:3:1: x is unused (unused)\nb.go:4:2: error: bad\n"), nil), pawl.VerdictFail,
+		"2 errors: a.go:3: unused: x is unused; b.go:4: bad")
+	want(t, MustJudge(t, lint, play(0, "a.c:3:1: warning: x is unused\n"), nil), pawl.VerdictPass, "1 warning: a.c:3: x is unused")
+	want(t, MustJudge(t, lint, play(1, "a.c:3:1: warning: x is unused\n"), nil), pawl.VerdictFail, "exit 1: a.c:3:1: warning: x is unused")
+	warning := `{"ruleId":"R","level":"warning","message":{"text":"w"}}`
+	want(t, MustJudge(t, lint, play(1, sarif(warning)), nil), pawl.VerdictPass, "1 warning: R: w")
+	want(t, MustJudge(t, lint, play(1, sarif(`{"ruleId":"R","level":"error","message":{"text":"e"}}`, warning)), nil), pawl.VerdictFail, "1 error: R: e")
+	want(t, MustJudge(t, spec(pawl.GateTypes), play(2, "src/a.ts(1,7): error TS2322: no\n"), nil), pawl.VerdictFail, "1 error: src/a.ts:1: TS2322: no")
+	want(t, MustJudge(t, spec(pawl.GateTypes), play(0, ""), nil), pawl.VerdictPass, "exit 0")
+	want(t, MustJudge(t, spec(pawl.GateFormat), play(1, "main.go\n"), nil), pawl.VerdictFail, "exit 1: main.go")
+}
+
+func TestNoCommand(t *testing.T) {
+	s := spec(pawl.GateTests)
+	s.Command = " "
+	want(t, MustJudge(t, s, play(0, ""), nil), pawl.VerdictFail, "the gate has no command")
+}
+
+// D-35
+func TestCommandIsGivenWhatItNeeds(t *testing.T) {
+	p := &player{result: play(0, "")}
+	dir, temp, list := t.TempDir(), t.TempDir(), t.TempDir()+"/changed"
+	s := spec(pawl.GateLint)
+	env := []string{"PAWL_TASK_ID=001", "PAWL_CHANGED_FILES=" + list, "PAWL_PROJECT_ROOT=" + dir}
+	heard := 0
+	req := pawl.GateRequest{Spec: s, Dir: dir, Temp: temp, Env: env, Timeout: time.Minute, Progress: func([]byte) { heard++ }}
+	if _, err := New(p).Judge(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	c := p.command
+	if c.Shell != s.Command || c.Dir != dir || c.Temp != temp || c.ReadOnly || c.Network || c.Timeout != time.Minute || !slices.Equal(c.Env, env) {
+		t.Errorf("%+v", c)
+	}
+	if !slices.Equal(c.Visible, []string{list}) {
+		t.Errorf("visible: %v", c.Visible)
+	}
+	if c.Progress([]byte("x")); heard != 1 {
+		t.Error("progress does not arrive")
+	}
+	req.Spec.Timeout, req.Env = time.Second, []string{"PAWL_CHANGED_FILES=" + temp + "/changed"}
+	if _, err := New(p).Judge(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if p.command.Timeout != time.Second || len(p.command.Visible) != 0 {
+		t.Errorf("%+v", p.command)
+	}
+}
+
+func TestNoVerdict(t *testing.T) {
+	broken := &player{err: errors.New("no namespaces")}
+	_, err := New(broken).Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: t.TempDir()})
+	if err == nil || err.Error() != "run gate tests: no namespaces" || !errors.Is(err, broken.err) {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled := &player{result: play(-1, ""), during: func(pawl.Command) { cancel() }}
+	if _, err := New(cancelled).Judge(ctx, pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestReportStaysSmall(t *testing.T) {
+	var names []string
+	for i := range 30_000 {
+		mark := "+"
+		if i%3 == 0 && i < 6000 {
+			mark = "-"
+		}
+		names = append(names, fmt.Sprintf("%sTestSomethingWithARatherLongName/row_%05d_<&>", mark, i))
+	}
+	out := strings.ReplaceAll(goJSON(names...), "is broken", "is broken "+strings.Repeat("x", 200))
+	r := MustJudge(t, spec(pawl.GateTests), play(1, out), nil)
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutOutput := len(data) - len(r.Output)*12/10
+	if withoutOutput > 1_000_000 {
+		t.Errorf("%d bytes of JSON", len(data))
+	}
+	if n := r.Count(pawl.TestFail); n != 2000 {
+		t.Errorf("%d failures are listed, want all 2000", n)
+	}
+	outputs := 0
+	for _, test := range r.Tests {
+		outputs += len(test.Output)
+	}
+	if outputs == 0 || outputs > maxTestOutputs {
+		t.Errorf("%d bytes of test output", outputs)
+	}
+	if !strings.HasPrefix(r.Reason, "2000 of 30000 tests fail: ") || !strings.HasSuffix(r.Reason, "more test results not listed") {
+		t.Errorf("reason %q", r.Reason)
+	}
+}

@@ -1,0 +1,185 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/gate/report"
+)
+
+// judgement is one command's result on its way to a report.
+type judgement struct {
+	req     pawl.GateRequest
+	res     pawl.CommandResult
+	reading report.Reading
+}
+
+// outcome is what a candidate deserves by itself, before it is compared with
+// the base.
+type outcome struct {
+	verdict pawl.Verdict
+	reason  string
+	// comparable reports that the command did its work and found something, so
+	// that the same thing on the base excuses it.
+	comparable bool
+}
+
+func fails(format string, args ...any) outcome {
+	return outcome{verdict: pawl.VerdictFail, reason: fmt.Sprintf(format, args...)}
+}
+
+func failsComparably(format string, args ...any) outcome {
+	return outcome{verdict: pawl.VerdictFail, reason: fmt.Sprintf(format, args...), comparable: true}
+}
+
+func (j *judgement) report() pawl.GateReport {
+	own := j.outcome()
+	r := pawl.GateReport{
+		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
+		Tests: j.reading.Tests, Findings: j.reading.Findings,
+		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration,
+	}
+	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
+		r.Error = j.errorText(&r, own)
+	}
+	j.againstBase(&r, own)
+	j.bound(&r)
+	return r
+}
+
+// outcome takes the first reason to fail, in the order of the package comment.
+func (j *judgement) outcome() outcome {
+	res, reading := j.res, &j.reading
+	failing := j.failing()
+	switch {
+	case res.Missing:
+		return j.missing()
+	case res.TimedOut:
+		return j.timedOut()
+	case reading.Damage != "":
+		return fails("%s%s", reading.Damage, j.exitNote())
+	case reading.Failed > 0 || len(wholes(reading.Tests)) > 0:
+		return failsComparably("%s", testFailures(reading))
+	case len(failing) > 0:
+		return j.findingsFail(failing)
+	case j.req.Spec.Kind == pawl.GateTests && reading.Recognised() && reading.Ran() == 0:
+		return fails("0 tests ran%s", skippedNote(reading.Skipped))
+	case res.ExitCode < 0:
+		return fails("the command was killed")
+	case res.ExitCode != 0 && !j.explained():
+		return j.exitFails()
+	}
+	return outcome{verdict: pawl.VerdictPass, reason: j.passReason()}
+}
+
+// missing is about a command that is not installed. An optional gate skips
+// then, but not when it ran on the base: the candidate took the command away.
+func (j *judgement) missing() outcome {
+	program := missingProgram(string(j.res.Output), j.req.Spec.Command)
+	base := j.req.Base
+	ran := base != nil && base.Verdict != pawl.VerdictSkip && base.ExitCode != exitNotFound
+	reason := fmt.Sprintf("%s is not installed (exit %d)", program, j.res.ExitCode)
+	switch {
+	case ran && j.req.Spec.Optional:
+		return fails("%s, though the gate ran on the base", reason)
+	case j.req.Spec.Optional:
+		return outcome{verdict: pawl.VerdictSkip, reason: reason}
+	}
+	return fails("%s", reason)
+}
+
+// timedOut reports what there was until then. D-60
+func (j *judgement) timedOut() outcome {
+	parts := []string{fmt.Sprintf("timed out after %s", roughly(timeout(j.req)))}
+	if running := leaves(j.reading.Unfinished); len(running) > 0 {
+		parts[0] += " in " + nameList(shortNames(running), len(running))
+	}
+	if failed := without(failed(j.reading.Tests), j.reading.Unfinished); len(failed) > 0 {
+		parts = append(parts, fmt.Sprintf("until then %s failed: %s", count(len(failed), "test"), nameList(shortNames(failed), len(failed))))
+	}
+	if j.reading.Recognised() {
+		parts = append(parts, fmt.Sprintf("%s had passed", count(j.reading.Passed, "test")))
+	}
+	return fails("%s", strings.Join(parts, "; "))
+}
+
+// failing are the findings that this kind of gate does not let through.
+func (j *judgement) failing() []pawl.Finding {
+	var all []pawl.Finding
+	for _, f := range j.reading.Findings {
+		if tooSevere(j.req.Spec.Kind, f.Severity) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// tooSevere holds the table of severities: a scanner's critical, high and
+// medium findings fail, of other tools only errors, which are graded high.
+// Warnings, graded medium, are allowed.
+func tooSevere(kind pawl.GateKind, s pawl.Severity) bool {
+	if kind == pawl.GateSecurity {
+		return report.Grade(s) >= report.Grade(pawl.SeverityMedium)
+	}
+	return report.Grade(s) >= report.Grade(pawl.SeverityHigh)
+}
+
+func (j *judgement) findingsFail(failing []pawl.Finding) outcome {
+	o := failsComparably("%s", j.findingsReason(failing))
+	if j.req.Spec.Kind == pawl.GateSecurity && worst(failing) == pawl.SeverityCritical {
+		o.verdict = pawl.VerdictHalt // D-37, D-62
+	}
+	return o
+}
+
+func worst(findings []pawl.Finding) pawl.Severity {
+	var w pawl.Severity
+	for _, f := range findings {
+		if report.Grade(f.Severity) > report.Grade(w) {
+			w = f.Severity
+		}
+	}
+	return w
+}
+
+// explained reports whether findings that are let through are why the command
+// did not end with 0. Only structured reports are believed: in prose an error
+// may stand where no reader knows it.
+func (j *judgement) explained() bool {
+	structured := j.reading.Format == pawl.ReportSARIF || j.req.Spec.Kind == pawl.GateSecurity && j.reading.Format == pawl.ReportAuto
+	return structured && len(j.reading.Findings) > 0 && j.res.ExitCode < 124
+}
+
+func (j *judgement) exitFails() outcome {
+	code := j.res.ExitCode
+	if j.reading.Ran() > 0 {
+		return failsComparably("exit %d though %s: %s", code, testsPass(&j.reading), j.lastWords())
+	}
+	o := failsComparably("exit %d: %s", code, j.lastWords())
+	// A scanner that fails without a finding did not scan: what it would have
+	// found is not known, on the base or here.
+	o.comparable = j.req.Spec.Kind != pawl.GateSecurity || j.req.Spec.Optional
+	return o
+}
+
+func (j *judgement) exitNote() string {
+	if j.res.ExitCode == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (exit %d: %s)", j.res.ExitCode, j.lastWords())
+}
+
+// roughly rounds a duration for people.
+func roughly(d time.Duration) string {
+	if d > 10*time.Second {
+		d = d.Round(time.Second)
+	}
+	s := d.String()
+	s = strings.TrimSuffix(s, "m0s")
+	if s != d.String() {
+		s += "m"
+	}
+	return s
+}
