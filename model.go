@@ -43,8 +43,9 @@ type ModelRequest struct {
 	Place Place
 }
 
-// DefaultModelIdle is how long a model's stream may be silent.
-const DefaultModelIdle = 60 * time.Second
+// DefaultModelIdle is how long a model's stream may be silent. Models that
+// reason without streaming it are silent for minutes.
+const DefaultModelIdle = 5 * time.Minute
 
 // Place is a position in a run: which session of which iteration is speaking.
 // It labels effects for people and keys the scripted model's answers.
@@ -100,11 +101,13 @@ const (
 
 // Block is one part of a message.
 type Block struct {
-	Kind    BlockKind       `json:"kind"`
-	Text    string          `json:"text,omitempty"`
-	CallID  string          `json:"call_id,omitempty"` // the provider's id that joins a use to its result
-	Tool    string          `json:"tool,omitempty"`
-	Args    json.RawMessage `json:"args,omitempty"` // always a JSON object; {} when the model sent nothing
+	Kind   BlockKind `json:"kind"`
+	Text   string    `json:"text,omitempty"`
+	CallID string    `json:"call_id,omitempty"` // the provider's id that joins a use to its result
+	Tool   string    `json:"tool,omitempty"`
+	// Args is always valid JSON: {} when the model sent nothing, a string with the
+	// raw text when it sent no JSON. Whoever runs the call refuses all but objects.
+	Args    json.RawMessage `json:"args,omitempty"`
 	IsError bool            `json:"is_error,omitempty"`
 	Opaque  json.RawMessage `json:"opaque,omitempty"`
 	// Provider names the adapter an opaque block belongs to; other adapters leave it out.

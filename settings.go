@@ -107,6 +107,8 @@ type ModelChoice struct {
 	Provider  string `json:"provider"` // anthropic, openai, openai-chat, script
 	Name      string `json:"name"`     // the provider's name of the model
 	MaxOutput int    `json:"max_output"`
+	// Idle is how long its stream may be silent; zero means [DefaultModelIdle].
+	Idle time.Duration `json:"idle,omitempty"`
 	// Price is per million tokens. A price nobody knows is the dearest known one.
 	Price      Price `json:"price"`
 	PriceGuess bool  `json:"price_guess,omitempty"`

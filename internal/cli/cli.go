@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -224,4 +225,13 @@ func exitCode(c pawl.Code) int {
 		return ExitDamaged
 	}
 	return ExitInternal
+}
+
+// UserConfig is where the user's own configuration is.
+func (a *App) UserConfig() string {
+	home := a.Getenv("XDG_CONFIG_HOME")
+	if home == "" {
+		home = filepath.Join(a.Getenv("HOME"), ".config")
+	}
+	return filepath.Join(home, "pawl", "config.yaml")
 }

@@ -36,7 +36,7 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 // modelRequest reads everything a call sends.
 func (r *Runner) modelRequest(ctx context.Context, job driver.Job, do *pawl.CallModel) (pawl.ModelRequest, error) {
 	choice := job.Settings.Models[do.Tier-1]
-	req := pawl.ModelRequest{Model: choice.Name, MaxOutput: do.MaxOutput, Place: job.Effect.Place}
+	req := pawl.ModelRequest{Model: choice.Name, MaxOutput: do.MaxOutput, Idle: choice.Idle, Place: job.Effect.Place}
 	req.Place.Run = job.Run
 	if !do.System.IsZero() {
 		system, err := job.Blob(ctx, do.System)

@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+// The measurements work and count what they say they count.
+func TestMeasurements(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ runs, loops int }{{1, 1}, {3, 1}, {1, 5}} {
+		s, err := MeasureSteps(t.Context(), dir, c.runs, c.loops, 50*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Steps == 0 {
+			t.Errorf("%d runs of %d loops made no step", c.runs, c.loops)
+		}
+	}
+	if r, err := MeasureRaw(t.Context(), dir, 20*time.Millisecond); err != nil || r.PerSecond == 0 {
+		t.Errorf("raw: %+v, %v", r, err)
+	}
+	if f, err := MeasureFold(t.Context(), 2000); err != nil || f.Events < 2000 {
+		t.Errorf("fold: %+v, %v", f, err)
+	}
+}
+
+func TestLong(t *testing.T) {
+	if testing.Short() { t.Skip() }
+	dir := t.TempDir()
+	r, _ := MeasureRaw(t.Context(), dir, 2*time.Second)
+	t.Logf("raw %+v", r)
+	for _, c := range []struct{ runs, loops int }{{1, 1}, {50, 1}, {500, 1}, {1, 500}} {
+		s, err := MeasureSteps(t.Context(), dir, c.runs, c.loops, 3*time.Second)
+		if err != nil { t.Fatal(err) }
+		t.Logf("%+v", s)
+	}
+	f, err := MeasureFold(t.Context(), 1_000_000)
+	t.Logf("%+v %v", f, err)
+}

@@ -1,0 +1,250 @@
+// Package run is pawl run: start a run and follow it to its end.
+package run
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/gate/detect"
+	"pawl/internal/plain"
+	"pawl/internal/recipe"
+	"pawl/internal/view"
+)
+
+// options are the command's flags.
+type options struct {
+	recipe, agent, maxTime      string
+	criteria, gates, models     []string
+	scope                       []string
+	iterations, complexity      int
+	budget                      string
+	tokens                      string
+	council, green, unsandboxed bool
+	detach, verbose             bool
+	interrupts                  func() (<-chan os.Signal, func())
+	leave                       func(int)
+}
+
+// New is the command. interrupts brings Ctrl-C, leave ends the process at once.
+func New(app *cli.App, interrupts func() (<-chan os.Signal, func()), leave func(int)) *cobra.Command {
+	o := options{interrupts: interrupts, leave: leave}
+	c := &cobra.Command{
+		Use:   "run GOAL",
+		Short: "Start a run on this repository and follow it to its end",
+		Long: `Run turns a goal into commits on a branch of its own. Each attempt starts with
+a fresh context; gates judge it on a clean checkout of its commit; why it failed
+is told to the next one. Your checkout is not touched: the result is the branch
+pawl/NNN-slug and a report.
+
+The run starts from the commit HEAD is on. Configuration is read from
+.pawl/config.yaml, your own config file, the environment and these flags, in
+this order of strength, and is frozen into the run.
+
+` + cli.ExitCodes,
+		Example: `  pawl run "list has a --json flag"
+  pawl run "fix the race in the cache" --criteria "go test -race ./cache passes 20 times" --budget 3
+  pawl run "port the parser" --recipe taskloop --model medium=openai/gpt-5 --gate "tests=go test -json ./..."`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return execute(cmd, app, &o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.recipe, "recipe", "", "the loop system to run (pawl recipes lists them)")
+	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion; repeat for more")
+	f.StringArrayVar(&o.gates, "gate", nil, `a command gate as KIND=COMMAND or NAME:KIND=COMMAND; kinds: tests, types, lint, security, format`)
+	f.StringArrayVar(&o.models, "model", nil, "PROVIDER/NAME or script:FILE for all tiers, or fast=…, medium=…, large=… for one")
+	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts")
+	f.StringVar(&o.budget, "budget", "", "the most money, in US dollars")
+	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens")
+	f.StringVar(&o.maxTime, "max-time", "", "the most minutes at work")
+	f.IntVar(&o.complexity, "complexity", -1, "how hard the task is, 0 to 14; otherwise it is assessed")
+	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
+	f.StringVar(&o.agent, "agent", "", "the specialist to work as")
+	f.StringArrayVar(&o.scope, "scope", nil, "a sentence that bounds what may be changed; repeat for more")
+	f.BoolVar(&o.green, "require-green", false, "gates must pass whole, also where they do not on the base")
+	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
+	return c
+}
+
+func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
+	ctx := cmd.Context()
+	s, err := app.Open(ctx, cli.Steer)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	req, notes, err := o.request(cmd, app, s, goal)
+	if err != nil {
+		return err
+	}
+	info, err := s.Start(ctx, req)
+	if err != nil {
+		return err
+	}
+	if !app.JSON {
+		o.introduce(ctx, app, s, info, req, notes)
+	}
+	signals, stop := o.interrupts()
+	defer stop()
+	least := view.Important
+	if o.verbose {
+		least = view.Detail
+	}
+	r, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least, Interrupts: signals, Leave: o.leave})
+	return app.Finish(ctx, s, r, err)
+}
+
+// request resolves everything the run will depend on.
+func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal string) (pawl.StartRequest, []string, error) {
+	repo := os.DirFS(s.Project.Repo.Root)
+	cfg, err := config.Load(config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: o.flags(cmd)})
+	if err != nil {
+		return pawl.StartRequest{}, nil, err
+	}
+	req := pawl.StartRequest{Goal: goal, Unsandboxed: cfg.Unsandboxed || o.unsandboxed}
+	if req.Settings, err = cfg.Settings(); err != nil {
+		return req, nil, err
+	}
+	notes := cfg.Notes
+	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
+		return req, nil, err
+	}
+	recipes := recipeDirs(repo)
+	if req.Recipe, err = recipe.Load(cfg.Recipe, recipes...); err != nil {
+		return req, nil, err
+	}
+	if err := cfg.Apply(&req.Recipe); err != nil {
+		return req, nil, err
+	}
+	if req.Prompts, err = recipe.Prompts(cfg.Recipe, recipes...); err != nil {
+		return req, nil, err
+	}
+	criteria := cfg.Criteria
+	if len(o.criteria) > 0 {
+		criteria = o.criteria
+	}
+	for i, text := range criteria {
+		req.Criteria = append(req.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})
+	}
+	if cfg.Script != "" {
+		script, err := os.ReadFile(cfg.Script)
+		if err != nil {
+			return req, nil, pawl.Errorf(pawl.CodeInvalid, "read the scripted model's file: %w", err)
+		}
+		req.Script = string(script)
+	}
+	return req, notes, nil
+}
+
+// recipeDirs are where a project's own recipes are.
+func recipeDirs(repo fs.FS) []fs.FS {
+	if dir, err := fs.Sub(repo, ".pawl/recipes"); err == nil {
+		return []fs.FS{dir}
+	}
+	return nil
+}
+
+// flags are the settings of the command line as the configuration knows them.
+func (o *options) flags(cmd *cobra.Command) []config.Flag {
+	var out []config.Flag
+	add := func(name, key, value string) {
+		if cmd.Flags().Changed(name) {
+			out = append(out, config.Flag{Name: "--" + name, Key: key, Value: value})
+		}
+	}
+	add("recipe", "recipe", o.recipe)
+	add("max-iterations", "limits.iterations", fmt.Sprint(o.iterations))
+	add("budget", "limits.money_usd", o.budget)
+	add("max-tokens", "limits.tokens", o.tokens)
+	add("max-time", "limits.time_minutes", o.maxTime)
+	add("complexity", "complexity", fmt.Sprint(o.complexity))
+	add("council", "council", fmt.Sprint(o.council))
+	add("agent", "agent", o.agent)
+	for _, m := range o.models {
+		out = append(out, config.Flag{Name: "--model", Key: "model", Value: m})
+	}
+	return out
+}
+
+// addGates adds the gates of the command line; where nobody configured any, the
+// ones the repository's own files suggest.
+func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]string, error) {
+	for _, text := range o.gates {
+		g, err := parseGate(text)
+		if err != nil {
+			return nil, err
+		}
+		s.Gates = append(s.Gates, g)
+	}
+	if len(s.Gates) == 0 {
+		found := detect.Detect(repo)
+		s.Gates = found.Gates
+		if len(found.Gates) > 0 {
+			notes = append(notes, "no gates are configured; these follow from the repository's files (pawl init writes them down)")
+		} else {
+			notes = append(notes, "no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate \"tests=make test\"")
+		}
+	}
+	s.Scope = append(s.Scope, o.scope...)
+	if o.green {
+		for i := range s.Gates {
+			s.Gates[i].RequireGreen = true
+		}
+	}
+	return notes, nil
+}
+
+// parseGate reads KIND=COMMAND or NAME:KIND=COMMAND.
+func parseGate(text string) (pawl.GateSpec, error) {
+	head, command, ok := strings.Cut(text, "=")
+	name, kind, named := strings.Cut(head, ":")
+	if !named {
+		kind = name
+	}
+	g := pawl.GateSpec{Name: strings.TrimSpace(name), Kind: pawl.GateKind(strings.TrimSpace(kind)), Command: strings.TrimSpace(command)}
+	switch g.Kind {
+	case pawl.GateTests, pawl.GateTypes, pawl.GateLint, pawl.GateSecurity, pawl.GateFormat:
+	default:
+		ok = false
+	}
+	if !ok || g.Name == "" || g.Command == "" {
+		return g, pawl.Errorf(pawl.CodeInvalid, "--gate %q: want KIND=COMMAND or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format", text).
+			WithHint(`for example --gate "tests=go test -json ./..."`)
+	}
+	return g, nil
+}
+
+// introduce says what has been started, before anything costs money.
+func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, info pawl.RunInfo, req pawl.StartRequest, notes []string) {
+	app.Printf("Run %s on branch %s, recipe %s\n", info.ID, info.Branch, req.Recipe.Name)
+	for _, g := range req.Settings.Gates {
+		app.Printf("  gate %-9s %s\n", g.Name, plain.Line(g.Command, 100))
+	}
+	var models []string
+	for i, m := range req.Settings.Models {
+		if name := m.Provider + "/" + m.Name; i == 0 || !strings.HasSuffix(models[len(models)-1], name) {
+			models = append(models, req.Recipe.Tier(i+1)+" "+name)
+		}
+	}
+	app.Printf("  models %s\n", plain.Line(strings.Join(models, ", "), 100))
+	l := req.Settings.Limits
+	app.Printf("  limits %s, %d tokens, %s, %d iterations\n", l.Money, l.Tokens, l.Time, l.Iterations)
+	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
+		if !r.Start.Confined {
+			app.Printf("  sandbox none: commands run with your rights (--unsandboxed)\n")
+		}
+		notes = append(notes, r.Start.Notes...)
+	}
+	for _, n := range notes {
+		app.Printf("  note: %s\n", plain.Line(n, 200))
+	}
+	app.Printf("\n")
+}
