@@ -23,7 +23,7 @@ func (r *Run) Apply(e pawl.Event) {
 		f.ID, f.Loop = e.Seq, e.Loop
 		r.open = append(r.open, pending{&f, e.Time})
 	case *pawl.LoopStarted:
-		r.Loops = append(r.Loops, &Loop{Ref: e.Loop, ID: b.ID, Kind: b.Kind, Parent: b.Parent, Score: -1, sessions: map[int]*Session{}})
+		r.Loops = append(r.Loops, &Loop{Ref: e.Loop, Kind: b.Kind, Parent: b.Parent, Score: -1, sessions: map[int]*Session{}})
 	case *pawl.EffectLost:
 		f := r.close(b.Effect)
 		r.stops.failure = r.problem(e, "%s was lost when the process died", effectName(f))
@@ -139,6 +139,10 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 
 func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 	it := l.last()
+	switch e.Body.(type) { // a recovery explains nothing once work has begun again
+	case *pawl.IterationStarted, *pawl.SessionStarted, *pawl.IterationEnded:
+		r.stops.recovered = Mark{}
+	}
 	switch b := e.Body.(type) {
 	case *pawl.ComplexityScored:
 		l.Score, l.ScoreWhy, l.Tier = b.Score, b.Why, b.Tier
@@ -157,7 +161,7 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 		}
 	case *pawl.GatesReused:
 		if from := l.iteration(b.From); it != nil && from != nil {
-			it.Gates, it.Reused = slices.Clone(from.Gates), b.From
+			it.Gates = slices.Clone(from.Gates)
 		}
 	case *pawl.IterationEnded:
 		if it := l.iteration(b.N); it != nil {
@@ -179,15 +183,13 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 		}
 	case *pawl.LimitReached:
 		r.limit(e, b)
-	case *pawl.LoopEnded:
-		l.Ended, l.EndedSeq = b, e.Seq
 	}
 }
 
 // restart begins the iteration anew: what was judged and who was at work does
 // not count any more.
 func (it *Iteration) restart(b *pawl.IterationRestarted) {
-	it.Attempt, it.Restart, it.Gates, it.Reused = b.Attempt, b.Reason, nil, 0
+	it.Attempt, it.Gates = b.Attempt, nil
 	for _, s := range it.Sessions {
 		if s.End == nil {
 			s.End = &pawl.SessionEnded{Session: s.Session, Result: pawl.SessionAbandoned, Reason: b.Reason}
@@ -229,7 +231,6 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 	case *pawl.ModelReplied:
 		if s := l.session(f); s != nil {
 			s.Turn++
-			s.Model = b.Model
 		}
 		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
 	case *pawl.GateJudged:

@@ -268,7 +268,7 @@ func (t teller) answer() string {
 	case *pawl.WorkspaceOpened:
 		return fmt.Sprintf("worktree open at %s%s", short(b.Head), saved(b.Salvage))
 	case *pawl.PromptAssembled:
-		s := fmt.Sprintf("prompt assembled: %s bytes", thousands(b.Bytes))
+		s := "prompt assembled: " + count(int(b.Bytes), "byte")
 		if len(b.Cut) > 0 {
 			s += ", left out to fit: " + strings.Join(b.Cut, ", ")
 		}
@@ -327,7 +327,7 @@ func (t teller) returned(b *pawl.ToolReturned) string {
 	case b.IsError:
 		return tool + ": error: " + plain.Line(t.blobs.text(b.Output), 160)
 	}
-	return fmt.Sprintf("%s: %s bytes", tool, thousands(b.Bytes))
+	return tool + ": " + count(int(b.Bytes), "byte")
 }
 
 // asked names the effect that this event ended.

@@ -73,7 +73,6 @@ type stops struct {
 // Loop is one loop of a run.
 type Loop struct {
 	Ref    pawl.LoopRef
-	ID     string
 	Kind   string
 	Parent pawl.LoopRef
 	Tier   int // 0 = not known yet
@@ -85,8 +84,6 @@ type Loop struct {
 	Escalations []Escalation
 	Councils    []*Council
 	Before      []*Session // the sessions before the first iteration, such as the assessment
-	Ended       *pawl.LoopEnded
-	EndedSeq    pawl.Seq
 
 	sessions map[int]*Session
 }
@@ -112,10 +109,8 @@ type Iteration struct {
 	Seq      pawl.Seq
 	Began    time.Time
 	Attempt  int
-	Restart  string // why the last attempt at it began; empty for the first
 	Sessions []*Session
-	Gates    []*Gate // of the present candidate, as they judged
-	Reused   int     // the iteration whose verdicts stand; 0 = its own
+	Gates    []*Gate // of the present candidate, or of the same tree in an earlier iteration
 	Commit   *pawl.Committed
 	Files    int                  // the most files one commit of it changed
 	End      *pawl.IterationEnded // nil while it is under way
@@ -129,8 +124,7 @@ type Session struct {
 	pawl.SessionStarted
 	Seq    pawl.Seq
 	Began  time.Time
-	Turn   int    // replies so far
-	Model  string // that answered last
+	Turn   int // replies so far
 	Prompt *pawl.PromptAssembled
 	// PromptSeq is the event of Prompt.
 	PromptSeq pawl.Seq

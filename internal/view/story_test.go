@@ -68,7 +68,7 @@ var taskloop = pawl.Recipe{
 		Complexity: &pawl.Bands{From: "assess", Unknown: 4, Tiers: []pawl.Band{
 			{Max: 4, Tier: 1, Name: "simple"}, {Max: 8, Tier: 2, Name: "moderate"}, {Max: 14, Tier: 3, Name: "complex"}}},
 		Steps: []pawl.Step{{Name: "assess", Role: "assessor", First: true}, {Name: "implement", Role: "developer"}},
-		Gates: []pawl.Stage{{Name: "quality", Commands: []string{"*"}}, {Name: "requirements", Review: &pawl.Review{Role: "validator", Tier: 2}}},
+		Gates: []pawl.Stage{{Name: "quality", Commands: []string{"*"}}, {Name: "requirements", Review: &pawl.Review{Role: "validator", Tier: 2, Output: "verdict"}}},
 		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 2}, {Tier: 2, Failures: 2}, {Tier: 3, Failures: 3}}, Stuck: 3,
 			Council: &pawl.Council{Tier: 3, Attempts: 1, Lenses: []pawl.Lens{{Name: "root-cause"}, {Name: "skeptic"}}}},
 		Iterations: 10,

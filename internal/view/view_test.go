@@ -310,6 +310,37 @@ func TestLinesAreLines(t *testing.T) {
 	}
 }
 
+// Every kind of event there is has words of its own, also when nothing of what
+// it refers to is there.
+func TestEveryKindHasALine(t *testing.T) {
+	for k := pawl.Kind(1); k > 0; k++ {
+		if strings.HasPrefix(k.String(), "kind ") {
+			continue
+		}
+		body := `{}`
+		if k == pawl.KindEffectRequested {
+			body = `{"effect":{"verb":"commit","class":"probe","do":{}}}`
+		}
+		var e pawl.Event
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"seq":1,"loop":1,"time":"2025-01-30T10:00:00Z","kind":%q,"body":%s}`, k, body), &e); err != nil {
+			t.Fatal(err)
+		}
+		for _, loop := range []pawl.LoopRef{0, 1} {
+			e.Loop = loop
+			r := New()
+			r.Apply(e)
+			if l := Line(e, r, nil); l == "" || (l == k.String() && (loop == 0) == ofRun(k)) {
+				t.Errorf("%s in loop %d: %q", k, loop, l)
+			}
+			WhyText(r)
+			Show(r, nil)
+		}
+	}
+}
+
+// ofRun reports whether events of the kind are the run's, not a loop's.
+func ofRun(k pawl.Kind) bool { return k < pawl.KindEffectRequested }
+
 // What models, tools and files say cannot reach the terminal, nor forge a line.
 func TestPoison(t *testing.T) {
 	const attack = "\r\x1b[2J\x1b]0;owned\a\u009b31m\u202e\U000e0041\nFORGED: yes\nFORGED: no"
@@ -336,7 +367,7 @@ func TestPoison(t *testing.T) {
 			mustBeSafe(t, out.String())
 			mustBeYAML(t, r, s.read)
 			for l := range strings.Lines(out.String()) {
-				if strings.HasPrefix(strings.TrimSpace(l), "FORGED") {
+				if strings.HasPrefix(l, "FORGED") {
 					t.Fatalf("a line is forged: %q", l)
 				}
 			}
@@ -349,8 +380,7 @@ func poison(v reflect.Value, attack string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			name := v.Type().Field(i).Name
-			if !slices.Contains([]string{"Kind", "Gate", "Step", "Scope", "Template"}, name) && v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.Name != "Kind" && f.IsExported() { // a loop's kind is looked up in the recipe
 				poison(v.Field(i), attack)
 			}
 		}
