@@ -87,6 +87,12 @@ func (p *Progress) Tick(now time.Time) error {
 	return p.draw(nil)
 }
 
+// Note writes a line of the caller's own among the log. Anything that goes to
+// the same terminal on another way would tear the live area.
+func (p *Progress) Note(text string) error {
+	return p.draw([]byte(plain.Line(text, 0) + "\n"))
+}
+
 // Close takes the live area away. What was written stays.
 func (p *Progress) Close() error {
 	if len(p.live) == 0 {

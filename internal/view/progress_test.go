@@ -158,9 +158,10 @@ func TestProgressAfterResizing(t *testing.T) {
 		}
 		mustProgress(t, p.Write(pawl.Update{Event: &e}))
 	}
+	mustProgress(t, p.Note("left the\nrun\x1b[2J"))
 	mustProgress(t, p.Close())
-	if got := scr.rows[len(scr.rows)-1]; got != "Paused: lunch" {
-		t.Errorf("the last row is %q of\n%s", got, strings.Join(scr.rows, "\n"))
+	if got := scr.rows[len(scr.rows)-2:]; !slices.Equal(got, []string{"Paused: lunch", "left the run"}) {
+		t.Errorf("the last rows are %q of\n%s", got, strings.Join(scr.rows, "\n"))
 	}
 	for _, r := range scr.rows {
 		if strings.Contains(r, "·") {

@@ -204,6 +204,9 @@ func (r *Run) Info() pawl.RunInfo {
 	return info
 }
 
+// UnderWay is how many effects are requested and not answered.
+func (r *Run) UnderWay() int { return len(r.open) }
+
 // Quarantine marks the run as one whose stored data is damaged. No event says
 // so: the events are what cannot be read.
 func (r *Run) Quarantine(reason string) {

@@ -447,6 +447,9 @@ func TestAlive(t *testing.T) {
 		if r.Alive != want {
 			t.Errorf("%s: alive for %s, want %s", name, r.Alive, want)
 		}
+		if want := map[string]int{"recovered": 1, "paused": 1}[name]; r.UnderWay() != want {
+			t.Errorf("%s: %d effects under way, want %d", name, r.UnderWay(), want)
+		}
 		later := r.AliveAt(s.now.Add(time.Minute)) - r.Alive
 		if want := map[bool]time.Duration{true: time.Minute}[r.Status == pawl.StatusRunning]; later != want {
 			t.Errorf("%s: a minute later it is %s more", name, later)
