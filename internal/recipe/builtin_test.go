@@ -1,0 +1,205 @@
+package recipe_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+func MustLoad(tb testing.TB, name string) pawl.Recipe {
+	tb.Helper()
+	r, err := recipe.Load(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func TestBuiltin(t *testing.T) {
+	want := []string{"coherence", "loom", "loopr", "pandora", "pawl", "taskloop"}
+	if diff := cmp.Diff(want, recipe.Builtin()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The task loop is exactly what its document asks for.
+func TestTaskLoop(t *testing.T) {
+	want := pawl.Recipe{
+		Name: "taskloop",
+		Description: "Works on one task until every gate passes. Failures raise the tier, then\n" +
+			"convene a council; a security finding stops the run.",
+		Agent: "orchestration:task-loop",           // D-01
+		Tiers: []string{"haiku", "sonnet", "opus"}, // D-13 D-14 D-15
+		Start: "task",
+		Kinds: []pawl.LoopKind{{
+			Name:       "task",
+			Iterations: 10, // D-30 D-B06
+			Complexity: &pawl.Bands{From: "assess", Unknown: 5, Tiers: []pawl.Band{ // D-12 D-B14
+				{Max: 4, Tier: 1, Name: "simple"},   // D-13
+				{Max: 8, Tier: 2, Name: "moderate"}, // D-14
+				{Max: 14, Tier: 3, Name: "complex"}, // D-15
+			}},
+			Steps: []pawl.Step{
+				{Name: "assess", Role: "assess", Prompt: "assess.md", Tier: 1, First: true, Output: "assessment", Required: true,
+					Tools: []string{"read", "list", "glob", "grep"}},
+				{Name: "implement", Role: "implementation", Prompt: "implement.md", Output: "result", Turns: 20, // D-06 D-34
+					Tools: []string{"read", "write", "edit", "list", "glob", "grep", "run"}, Timeout: 300 * time.Second}, // D-55
+			},
+			Gates: []pawl.Stage{
+				{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}, // D-07 D-35 D-56
+				{Name: "requirements", Timeout: 60 * time.Second, Review: &pawl.Review{ // D-08 D-36 D-57
+					Role: "requirements-validator", Prompt: "requirements.md", Tier: 2, Output: "verdict",
+					Tools: []string{"read", "list", "glob", "grep"}}},
+			},
+			Ladder: pawl.Ladder{
+				Rungs: []pawl.Rung{{Tier: 1, Failures: 2}, {Tier: 2, Failures: 2}, {Tier: 3, Failures: 3}}, // D-16 D-17 D-18 D-B01
+				Stuck: 3,                                                                                   // D-22 D-23
+				Then:  "blocked",                                                                           // D-B13
+				Council: &pawl.Council{Tier: 3, Attempts: 1, Propose: "propose.md", Ballot: "ballot.md", // D-40 D-B13
+					Tools: []string{"read", "list", "glob", "grep"}},
+			},
+		}},
+	}
+	got := MustLoad(t, "taskloop")
+	lenses := got.Kinds[0].Ladder.Council.Lenses
+	got.Kinds[0].Ladder.Council.Lenses = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	var names []string
+	for _, l := range lenses {
+		names = append(names, l.Name)
+	}
+	if diff := cmp.Diff([]string{"root cause analyst", "code archaeologist", "pattern matcher", "systems thinker", "adversarial tester"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The default recipe is the task loop under plain names.
+func TestDefault(t *testing.T) {
+	got, base := MustLoad(t, recipe.Default), MustLoad(t, "taskloop")
+	if got.Agent != "pawl" || !slices.Equal(got.Tiers, []string{"fast", "medium", "large"}) {
+		t.Errorf("got agent %q, tiers %q", got.Agent, got.Tiers)
+	}
+	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRunnable(t *testing.T) {
+	for name, want := range map[string]string{
+		"pawl":      "",
+		"taskloop":  "",
+		"pandora":   "recipe pandora needs children, final steps, memory and 6 more parts of the language, which this version does not run yet",
+		"loom":      "recipe loom needs children, approval, final gates and 9 more parts of the language, which this version does not run yet",
+		"coherence": "recipe coherence needs children, final gates, final steps and 6 more parts of the language, which this version does not run yet",
+		"loopr":     "recipe loopr needs children, approval, the output plan and 3 more parts of the language, which this version does not run yet",
+	} {
+		got := ""
+		if err := recipe.Runnable(MustLoad(t, name)); err != nil {
+			got = err.Error()
+			if pawl.CodeOf(err) != pawl.CodeInvalid {
+				t.Errorf("%s: code %s", name, pawl.CodeOf(err))
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What the kernel does not run is refused one by one.
+func TestRunnableParts(t *testing.T) {
+	for want, change := range map[string]func(*pawl.LoopKind){
+		"children":                    func(k *pawl.LoopKind) { k.Children = &pawl.Children{} },
+		"approval":                    func(k *pawl.LoopKind) { k.Approval = &pawl.Approval{} },
+		"final gates":                 func(k *pawl.LoopKind) { k.FinalGates = k.Gates },
+		"final steps":                 func(k *pawl.LoopKind) { k.FinalSteps = k.Steps },
+		"retries":                     func(k *pawl.LoopKind) { k.Retries = 1 },
+		"repeat":                      func(k *pawl.LoopKind) { k.Steps[1].Repeat = &pawl.Repeat{} },
+		"for_each":                    func(k *pawl.LoopKind) { k.Steps[1].ForEach = "assess.x" },
+		"questions":                   func(k *pawl.LoopKind) { k.Steps[1].Questions = true },
+		"memory":                      func(k *pawl.LoopKind) { k.Steps[1].Memory = &pawl.Memory{} },
+		"tier_from":                   func(k *pawl.LoopKind) { k.Steps[1].TierFrom = "tier" },
+		"when: decision":              func(k *pawl.LoopKind) { k.Steps[1].When = &pawl.When{Decision: []string{"x"}} },
+		"the output plan":             func(k *pawl.LoopKind) { k.Steps[1].Output = "plan" },
+		"the tool remember":           func(k *pawl.LoopKind) { k.Steps[1].Tools = []string{"remember"} },
+		"builtin checks":              func(k *pawl.LoopKind) { k.Gates[0].Builtin = "actionable" },
+		"gates that ask a person":     func(k *pawl.LoopKind) { k.Gates[0].Human = true },
+		"votes":                       func(k *pawl.LoopKind) { k.Gates[1].Review.Votes = 3 },
+		"routes of verdicts":          func(k *pawl.LoopKind) { k.Gates[1].On = map[pawl.Verdict]pawl.Route{"retry": {}} },
+		"a ladder that ends in":       func(k *pawl.LoopKind) { k.Ladder.Then = "replan" },
+		"a ladder that ends in a que": func(k *pawl.LoopKind) { k.Ladder.Then = "ask" },
+	} {
+		r := MustLoad(t, "taskloop")
+		change(&r.Kinds[0])
+		if err := recipe.Runnable(r); err == nil || !strings.HasPrefix(err.Error(), "recipe taskloop needs "+want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+	r := MustLoad(t, "taskloop")
+	r.Kinds[0].Steps[1].When = &pawl.When{Tier: []int{1}}
+	r.Kinds[0].Ladder.Then = "fail"
+	if err := recipe.Runnable(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// Every built-in recipe can be explained; what does not run says so twice.
+func TestExplain(t *testing.T) {
+	for _, name := range recipe.Builtin() {
+		r := MustLoad(t, name)
+		text := recipe.Explain(r)
+		for _, k := range r.Kinds {
+			if !strings.Contains(text, "\n"+k.Name+" (") {
+				t.Errorf("%s: kind %s is not explained", name, k.Name)
+			}
+			for _, s := range slices.Concat(k.Steps, k.FinalSteps) {
+				if !strings.Contains(text, ". "+s.Name+": ") {
+					t.Errorf("%s: step %s is not explained", name, s.Name)
+				}
+			}
+			for _, g := range slices.Concat(k.Gates, k.FinalGates) {
+				if !strings.Contains(text, ". "+g.Name+": ") {
+					t.Errorf("%s: gate %s is not explained", name, g.Name)
+				}
+			}
+		}
+		if strings.Contains(text, ", ,") || strings.Contains(text, "%!") {
+			t.Errorf("%s: badly put:\n%s", name, text)
+		}
+		if runs := recipe.Runnable(r) == nil; runs == strings.Contains(r.Description, "does not run it yet") {
+			t.Errorf("%s: its description and the kernel disagree", name)
+		}
+	}
+}
+
+func TestExplainTaskLoop(t *testing.T) {
+	want := `taskloop
+  Works on one task until every gate passes. Failures raise the tier, then
+  convene a council; a security finding stops the run.
+  agent: orchestration:task-loop
+  tiers: haiku, sonnet, opus
+  runs: yes
+
+task (the root loop, at most 10 iterations)
+  starts on: simple (0–4) → haiku, moderate (5–8) → sonnet, complex (9–14) → opus, scored by assess; unknown counts as 5
+  steps:
+    1. assess: on haiku, in the first iteration only, tools read list glob grep, must submit assessment, 20 turns
+    2. implement: implementation, on the loop's tier, tools read write edit list glob grep run, submits result, 20 turns, at most 5m0s
+  gates:
+    1. quality: all command gates, side by side, at most 2m0s
+    2. requirements: review by requirements-validator on sonnet, tools read list glob grep, at most 1m0s
+  after failures: 2 failures on haiku, then 2 failures on sonnet, then 3 failures on opus, then a council of 5 on opus (root cause analyst, code archaeologist, pattern matcher, systems thinker, adversarial tester), then 1 more iteration, then blocked
+  stuck: 3 failures in a row that are alike
+`
+	if diff := cmp.Diff(want, recipe.Explain(MustLoad(t, "taskloop"))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,257 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// Explain is the recipe as an outline for people: what happens, in order.
+func Explain(r pawl.Recipe) string {
+	e := explainer{r: &r}
+	e.line(0, "%s", r.Name)
+	if r.Description != "" {
+		for line := range strings.SplitSeq(r.Description, "\n") {
+			e.line(1, "%s", line)
+		}
+	}
+	if r.Agent != "" {
+		e.line(1, "agent: %s", r.Agent)
+	}
+	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
+	if err := Runnable(r); err != nil {
+		e.line(1, "runs: not yet, %s", strings.TrimPrefix(err.Error(), "recipe "+r.Name+" "))
+	} else {
+		e.line(1, "runs: yes")
+	}
+	for i := range r.Kinds {
+		e.kind(&r.Kinds[i])
+	}
+	return e.b.String()
+}
+
+type explainer struct {
+	r *pawl.Recipe
+	b strings.Builder
+}
+
+func (e *explainer) line(depth int, format string, args ...any) {
+	e.b.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(&e.b, format, args...)
+	e.b.WriteByte('\n')
+}
+
+// parts joins what is not empty.
+func parts(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), ", ")
+}
+
+func given(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
+}
+
+func limit(d time.Duration) string { return given(d > 0, "at most "+d.String()) }
+
+func (e *explainer) kind(k *pawl.LoopKind) {
+	e.line(0, "\n%s (%s)", k.Name, parts(
+		given(k.Name == e.r.Start, "the root loop"),
+		given(k.Iterations > 0, "at most "+count(k.Iterations, "iteration", "iterations")),
+		given(k.Iterations == 0, "no limit on iterations of its own"),
+		given(k.Retries > 0, fmt.Sprintf("%s within an iteration", count(k.Retries, "retry", "retries"))),
+	))
+	if b := k.Complexity; b != nil {
+		e.line(1, "starts on: %s", e.bands(b))
+	}
+	e.steps(1, "steps", k.Steps)
+	e.stages("gates", k.Gates)
+	if k.Approval != nil {
+		e.line(1, "approval: %s", map[string]string{"human": "by a person", "auto": "none needed", "manual": "by a person, for every child",
+			"confidence_threshold": "by a person when confidence is low"}[k.Approval.By])
+	}
+	if k.Children != nil {
+		e.children(k.Children)
+	}
+	e.stages("final gates", k.FinalGates)
+	e.steps(1, "final steps", k.FinalSteps)
+	e.ladder(&k.Ladder)
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+func (e *explainer) bands(b *pawl.Bands) string {
+	var out []string
+	least := 0
+	for _, band := range b.Tiers {
+		name := given(band.Name != "", band.Name+" ")
+		out = append(out, fmt.Sprintf("%s(%d–%d) → %s", name, least, band.Max, e.r.Tier(band.Tier)))
+		least = band.Max + 1
+	}
+	return fmt.Sprintf("%s, scored by %s; unknown counts as %d", strings.Join(out, ", "), b.From, b.Unknown)
+}
+
+func (e *explainer) steps(depth int, title string, steps []pawl.Step) {
+	if len(steps) == 0 {
+		return
+	}
+	e.line(depth, "%s:", title)
+	for i := range steps {
+		e.step(depth+1, i+1, &steps[i])
+	}
+}
+
+func (e *explainer) step(depth, n int, s *pawl.Step) {
+	if r := s.Repeat; r != nil {
+		then := map[string]string{"continue": "go on", "fail": "the iteration fails", "ask": "ask a person"}[r.OnMax]
+		e.line(depth, "%d. %s: %s", n, s.Name, parts(
+			fmt.Sprintf("at most %s until %s", count(r.Max, "round", "rounds"), strings.Join(r.Until, " or ")),
+			"then "+then, when(e.r, s.When)))
+		for i := range r.Steps {
+			e.step(depth+1, i+1, &r.Steps[i])
+		}
+		return
+	}
+	tier := "the loop's tier"
+	switch {
+	case s.Tier > 0:
+		tier = e.r.Tier(s.Tier)
+	case s.TierFrom != "":
+		tier = "the tier its entry names in " + s.TierFrom
+	}
+	e.line(depth, "%d. %s: %s", n, s.Name, parts(
+		given(s.Role != s.Name, s.Role), "on "+tier,
+		given(s.First, "in the first iteration only"), when(e.r, s.When),
+		given(s.ForEach != "", fmt.Sprintf("for each of %s, %d at a time", s.ForEach, max(1, s.Parallel))),
+		given(len(s.Tools) > 0, "tools "+strings.Join(s.Tools, " ")),
+		submits(s), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
+		given(s.Questions, "may ask the user"),
+		given(s.Memory != nil, memory(s.Memory)),
+		fmt.Sprintf("%d turns", orDefault(s.Turns)), limit(s.Timeout)))
+}
+
+func orDefault(turns int) int {
+	if turns == 0 {
+		return 20
+	}
+	return turns
+}
+
+func memory(m *pawl.Memory) string {
+	if m == nil {
+		return ""
+	}
+	return m.Select + " memory"
+}
+
+func submits(s *pawl.Step) string {
+	switch {
+	case s.Required:
+		return "must submit " + s.Output
+	case s.Output != "":
+		return "submits " + s.Output
+	}
+	return ""
+}
+
+func when(r *pawl.Recipe, w *pawl.When) string {
+	if w == nil {
+		return ""
+	}
+	var tiers []string
+	for _, n := range w.Tier {
+		tiers = append(tiers, r.Tier(n))
+	}
+	return parts(given(len(w.Decision) > 0, "only after "+strings.Join(w.Decision, " or ")),
+		given(len(tiers) > 0, "only on "+strings.Join(tiers, " or ")))
+}
+
+func (e *explainer) stages(title string, stages []pawl.Stage) {
+	if len(stages) == 0 {
+		return
+	}
+	e.line(1, "%s:", title)
+	for i, s := range stages {
+		var what string
+		switch {
+		case s.Review != nil:
+			what = e.review(s.Review)
+		case s.Builtin != "":
+			what = "checked by the harness: " + strings.ReplaceAll(s.Builtin, "_", " ")
+		case s.Human:
+			what = "a person decides"
+		case slices.Contains(s.Commands, "*"):
+			what = "all command gates, side by side"
+		default:
+			what = "command gates side by side: " + strings.Join(s.Commands, " ")
+		}
+		var routes []string
+		for _, v := range verdicts {
+			if r, ok := s.On[v]; ok {
+				routes = append(routes, fmt.Sprintf("%s goes back to %s at most %s, then %s", v, r.From, count(r.Max, "time", "times"), r.Then))
+			}
+		}
+		e.line(2, "%d. %s: %s", i+1, s.Name, parts(what, when(e.r, s.When), limit(s.Timeout), strings.Join(routes, ", ")))
+	}
+}
+
+func (e *explainer) review(r *pawl.Review) string {
+	return parts("review by "+r.Role+" on "+e.r.Tier(r.Tier), given(r.Votes > 1, fmt.Sprintf("%d votes", r.Votes)),
+		given(len(r.Tools) > 0, "tools "+strings.Join(r.Tools, " ")))
+}
+
+func (e *explainer) children(c *pawl.Children) {
+	e.line(1, "children: %s", parts(
+		c.Kind+" loops from "+c.From, "by "+c.Order, fmt.Sprintf("%d at a time", c.Parallel),
+		given(c.Limit > 0, fmt.Sprintf("at most %d", c.Limit)), given(c.Batch != "", c.Batch+" batches"),
+		given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each approved batch"),
+		when(e.r, c.When)))
+	e.steps(2, "before each batch", c.BeforeBatch)
+	if c.Review != nil {
+		e.line(2, "each batch: %s", e.review(c.Review))
+	}
+	e.steps(2, "after each batch", c.AfterBatch)
+	for _, status := range health {
+		if to := c.Monitor[status]; len(to) > 0 {
+			e.line(2, "%s: %s", status, strings.Join(to, ", then "))
+		}
+	}
+	if r := c.Replan; r != nil {
+		e.line(2, "planned anew: %s", parts(given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
+			given(r.Every > 0, fmt.Sprintf("every %d completed", r.Every)), fmt.Sprintf("version %d at most", r.MaxVersions)))
+	}
+	if c.OnFailure != "" {
+		e.line(2, "a child that failed: %s", map[string]string{"continue": "the others go on", "block": "what depends on it is blocked", "stop": "the rest is not run"}[c.OnFailure])
+	}
+}
+
+func (e *explainer) ladder(l *pawl.Ladder) {
+	var rungs []string
+	for _, r := range l.Rungs {
+		rungs = append(rungs, fmt.Sprintf("%s on %s", count(r.Failures, "failure", "failures"), e.r.Tier(r.Tier)))
+	}
+	then := orElse(l.Then, "blocked")
+	if c := l.Council; c != nil {
+		var names []string
+		for _, lens := range c.Lenses {
+			names = append(names, lens.Name)
+		}
+		rungs = append(rungs, fmt.Sprintf("a council of %d on %s (%s)", len(names), e.r.Tier(c.Tier), strings.Join(names, ", ")),
+			count(c.Attempts, "more iteration", "more iterations"))
+	}
+	if len(rungs) > 0 {
+		e.line(1, "after failures: %s, then %s", strings.Join(rungs, ", then "), then)
+	}
+	if l.Stuck > 0 {
+		e.line(1, "stuck: %d failures in a row that are alike", l.Stuck)
+	}
+}

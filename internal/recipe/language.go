@@ -1,0 +1,220 @@
+package recipe
+
+import (
+	"time"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+// file is a recipe's file: a recipe, and what it starts from.
+type file struct {
+	extends string
+	recipe  pawl.Recipe
+}
+
+const hour = 3_600_000 // milliseconds
+
+func (f *file) fields(m *strictyaml.Map) {
+	r := &f.recipe
+	m.Key("extends", "The recipe this one starts from. What is given here replaces what that one says: mappings are merged, lists are replaced.").Name(&f.extends)
+	m.Key("description", "What the recipe is for, in a sentence or two.").Text(&r.Description)
+	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
+	m.Key("tiers", "What reports call tiers 1, 2 and 3; without it: fast, medium, large.").Texts(&r.Tiers)
+	m.Key("start", "The kind of the root loop.").Name(&r.Start)
+	strictyaml.Named(m.Key("kinds", "The kinds of loop, by name."), "kind", &r.Kinds, func(k *pawl.LoopKind) *string { return &k.Name }, readKind)
+}
+
+func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
+	strictyaml.Sub(m.Key("complexity", "Chooses the first tier by how hard the task looks."), "complexity", &k.Complexity, readBands)
+	strictyaml.List(m.Key("steps", "The agent sessions of one iteration, in order."), "step", &k.Steps, readStep)
+	strictyaml.List(m.Key("gates", "What judges an iteration, in order."), "gate", &k.Gates, readStage)
+	strictyaml.Sub(m.Key("approval", "Someone's consent before children are spawned."), "approval", &k.Approval, readApproval)
+	strictyaml.Sub(m.Key("children", "The loops this one spawns when its gates have passed."), "children", &k.Children, readChildren)
+	strictyaml.List(m.Key("final_gates", "What judges the work when all children have ended."), "gate", &k.FinalGates, readStage)
+	strictyaml.List(m.Key("final_steps", "What is done last, such as a report."), "step", &k.FinalSteps, readStep)
+	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
+	m.Key("iterations", "The limit on iterations; without it there is none of the kind's own.").Int(&k.Iterations, 1, 1000)
+	m.Key("retries", "How often a gate's `retry` may start the steps again within an iteration.").Int(&k.Retries, 1, 100)
+}
+
+func readBands(m *strictyaml.Map, b *pawl.Bands) {
+	m.Key("from", "The step whose assessment gives the score, 0 to 14. It runs once, before the first iteration.").Name(&b.From)
+	m.Key("unknown", "The score taken when there is no assessment.").Int(&b.Unknown, 0, maxScore)
+	strictyaml.List(m.Key("bands", "Which scores start on which tier, rising, the last up to 14."), "band", &b.Tiers, func(m *strictyaml.Map, b *pawl.Band) {
+		m.Need("max", "The highest score of the band.").Int(&b.Max, 0, maxScore)
+		m.Need("tier", "The tier its tasks start on.").Int(&b.Tier, 1, 3)
+		m.Key("name", "What reports call it.").Name(&b.Name)
+	})
+}
+
+func readStep(m *strictyaml.Map, s *pawl.Step) {
+	m.Need("name", "The step's name, unique in its kind.").Name(&s.Name)
+	m.Key("role", "Who the agent is; without it, the step's name.").Name(&s.Role)
+	prompt(m.Key("prompt", "The prompt template's file; without it, the step's name and `.md`."), &s.Prompt)
+	m.Key("tools", "The tools the agent may call.").Words(&s.Tools, tools...)
+	m.Key("tier", "A fixed tier; without it, the loop's, which the ladder raises.").Int(&s.Tier, 1, 3)
+	m.Key("tier_from", "The field of the loop's own entry in its parent's list that the tier comes from.").Name(&s.TierFrom)
+	m.Key("output", "The structured result the agent hands in, with the tool `submit_` and this name.").Word(&s.Output, outputs...)
+	m.Key("required", "Whether the session fails without that result; otherwise its last text will do.").Bool(&s.Required)
+	m.Key("turns", "The cap on model calls; without it, 20.").Int(&s.Turns, 1, 200)
+	var reminder = !s.NoReminder
+	m.Key("reminder", "Whether the agent is reminded of its task after each batch of tool results; without it, yes.").Bool(&reminder)
+	s.NoReminder = !reminder
+	m.Key("timeout_ms", "The limit on the whole session's time.").Time(&s.Timeout, time.Millisecond, 24*hour)
+	m.Key("first", "Whether the step runs in the first iteration only.").Bool(&s.First)
+	strictyaml.Sub(m.Key("when", "When the step runs; without it, always."), "when", &s.When, readWhen)
+	m.Key("append", "Whether the output is collected over rounds and retries.").Bool(&s.Append)
+	m.Key("keep", "Whether the output outlives the iteration.").Bool(&s.Keep)
+	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
+	m.Key("parallel", "How many of these run side by side; without it, 1.").Int(&s.Parallel, 1, 64)
+	m.Key("questions", "Whether the agent may ask the user.").Bool(&s.Questions)
+	strictyaml.Sub(m.Key("memory", "What of the run's memory the agent is shown."), "memory", &s.Memory, func(m *strictyaml.Map, v *pawl.Memory) {
+		m.Need("select", "All entries, or those that concern the loop.").Word(&v.Select, "all", "relevant")
+		m.Need("max_tokens", "The most they may take up.").Int(&v.MaxTokens, 1, 100_000)
+	})
+	strictyaml.Sub(m.Key("repeat", "Makes the step a group that repeats; it then has a name, `when` and `repeat` only."), "repeat", &s.Repeat, readRepeat)
+	if s.Role == "" && s.Repeat == nil {
+		s.Role = s.Name
+	}
+	if s.Prompt == "" && s.Repeat == nil && s.Name != "" {
+		s.Prompt = s.Name + ".md"
+	}
+}
+
+func prompt(f *strictyaml.Field, v *string) {
+	f.Match(v, `^[a-z0-9][a-z0-9_-]{0,63}\.md$`, "a file name such as plan.md")
+}
+
+func readRepeat(m *strictyaml.Map, r *pawl.Repeat) {
+	m.Need("max", "How many rounds at most.").Int(&r.Max, 1, 100)
+	m.Need("until", "The decisions that end it, tested after every step of the group.").Texts(&r.Until)
+	m.Need("on_max", "What follows when the last round ends without one of them.").Word(&r.OnMax, "continue", "fail", "ask")
+	strictyaml.List(m.Need("steps", "The steps of a round, in order."), "step", &r.Steps, readStep)
+}
+
+func readWhen(m *strictyaml.Map, w *pawl.When) {
+	m.Key("decision", "Only after one of these decisions of the step before.").Texts(&w.Decision)
+	m.Key("tier", "Only while the loop is on one of these tiers.").Ints(&w.Tier, 1, 3)
+}
+
+func readStage(m *strictyaml.Map, s *pawl.Stage) {
+	m.Need("name", "The gate's name, unique in its kind.").Name(&s.Name)
+	m.Key("commands", "Runs the configured command gates of these kinds side by side; `all` means every one.").Words(&s.Commands, append([]string{"all"}, gateKinds...)...)
+	for i, c := range s.Commands {
+		if c == "all" {
+			s.Commands[i] = "*"
+		}
+	}
+	strictyaml.Sub(m.Key("review", "Lets a model judge the candidate."), "review", &s.Review, readReview)
+	if s.Review != nil && s.Review.Prompt == "" && s.Name != "" {
+		s.Review.Prompt = s.Name + ".md"
+	}
+	m.Key("builtin", "A check the harness makes itself.").Word(&s.Builtin, checks...)
+	m.Key("human", "Asks a person.").Bool(&s.Human)
+	m.Key("timeout_ms", "The limit on each gate's time.").Time(&s.Timeout, time.Millisecond, 24*hour)
+	strictyaml.Sub(m.Key("when", "When the gate judges; without it, always."), "when", &s.When, readWhen)
+	m.Key("on", "Where a review's verdict other than pass and fail leads.").Map(func(m *strictyaml.Map) {
+		for _, v := range verdicts {
+			route(m.Key(string(v), "Where "+string(v)+" leads."), v, s)
+		}
+	})
+}
+
+func route(f *strictyaml.Field, v pawl.Verdict, s *pawl.Stage) {
+	var r *pawl.Route
+	strictyaml.Sub(f, "route", &r, func(m *strictyaml.Map, r *pawl.Route) {
+		m.Need("from", "The step to go back to, or `start`.").Name(&r.From)
+		m.Need("max", "How often.").Int(&r.Max, 1, 100)
+		m.Need("then", "What follows after that.").Word(&r.Then, "fail", "ask")
+	})
+	if r != nil {
+		if s.On == nil {
+			s.On = map[pawl.Verdict]pawl.Route{}
+		}
+		s.On[v] = *r
+	}
+}
+
+func readReview(m *strictyaml.Map, r *pawl.Review) {
+	r.Output = "verdict"
+	m.Need("role", "Who the reviewer is.").Name(&r.Role)
+	prompt(m.Key("prompt", "The prompt template's file; without it, the gate's name and `.md`."), &r.Prompt)
+	m.Key("tools", "The tools the reviewer may call.").Words(&r.Tools, tools...)
+	m.Need("tier", "The reviewer's tier.").Int(&r.Tier, 1, 3)
+	m.Key("output", "What the reviewer hands in; without it, `verdict`.").Word(&r.Output, "verdict", "review")
+	m.Key("turns", "The cap on model calls; without it, 20.").Int(&r.Turns, 1, 200)
+	m.Key("votes", "How many reviewers judge, each for itself: unanimous decides, a split asks a person. Without it, 1.").Int(&r.Votes, 1, 9)
+}
+
+func readLadder(m *strictyaml.Map, l *pawl.Ladder) {
+	strictyaml.List(m.Key("rungs", "How many consecutive failures each tier is given, by rising tier."), "rung", &l.Rungs, func(m *strictyaml.Map, r *pawl.Rung) {
+		m.Need("tier", "The tier.").Int(&r.Tier, 1, 3)
+		m.Need("failures", "Its failures before the next rung.").Int(&r.Failures, 1, 100)
+	})
+	m.Key("stuck", "How many failures in a row that are alike mean stuck; without it, stuckness is not looked for.").Int(&l.Stuck, 2, 10)
+	strictyaml.Sub(m.Key("council", "Convenes after the last rung."), "council", &l.Council, readCouncil)
+	m.Key("then", "What follows when everything is used up; without it, `blocked`.").Word(&l.Then, "blocked", "fail", "replan", "ask")
+}
+
+func readCouncil(m *strictyaml.Map, c *pawl.Council) {
+	strictyaml.List(m.Need("lenses", "The members, each with a point of view."), "lens", &c.Lenses, func(m *strictyaml.Map, l *pawl.Lens) {
+		m.Need("name", "The member's name.").Text(&l.Name)
+		m.Need("focus", "What it looks at, in a sentence.").Text(&l.Focus)
+	})
+	m.Need("tier", "The members' tier.").Int(&c.Tier, 1, 3)
+	m.Key("tools", "The tools a member may call while it makes its proposal.").Words(&c.Tools, tools...)
+	c.Propose, c.Ballot = orElse(c.Propose, "propose.md"), orElse(c.Ballot, "ballot.md")
+	prompt(m.Key("propose", "The prompt template of a proposal; without it, `propose.md`."), &c.Propose)
+	prompt(m.Key("ballot", "The prompt template of a ballot; without it, `ballot.md`."), &c.Ballot)
+	m.Key("turns", "The cap on a session's model calls; without it, 20.").Int(&c.Turns, 1, 200)
+	m.Key("timeout_ms", "The limit on a session's time.").Time(&c.Timeout, time.Millisecond, 24*hour)
+	m.Need("attempts", "How many iterations follow a council before the ladder's `then`.").Int(&c.Attempts, 1, 100)
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func readApproval(m *strictyaml.Map, a *pawl.Approval) {
+	m.Need("by", "Who consents: a person; nobody; a person for every child; a person when confidence is low.").Word(&a.By, approvals...)
+}
+
+func readChildren(m *strictyaml.Map, c *pawl.Children) {
+	m.Need("from", "The step whose output lists the children.").Name(&c.From)
+	m.Need("kind", "Their kind.").Name(&c.Kind)
+	m.Need("order", "Which of those that could run goes first.").Word(&c.Order, orders...)
+	m.Need("parallel", "How many run side by side.").Int(&c.Parallel, 1, 64)
+	m.Key("limit", "How many run at most; without it, all.").Int(&c.Limit, 1, 1000)
+	m.Key("batch", "Whether a batch ends before the next begins, or free places are filled at once.").Word(&c.Batch, batches...)
+	strictyaml.Sub(m.Key("when", "When children are spawned; without it, always."), "when", &c.When, readWhen)
+	strictyaml.Sub(m.Key("review", "Judges a whole batch."), "review", &c.Review, readReview)
+	if c.Review != nil && c.Review.Prompt == "" {
+		c.Review.Prompt = "review.md"
+	}
+	strictyaml.List(m.Key("before_batch", "Steps before each batch."), "step", &c.BeforeBatch, readStep)
+	strictyaml.List(m.Key("after_batch", "Steps after each batch."), "step", &c.AfterBatch, readStep)
+	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
+	m.Key("checkpoint", "Whether each batch that was approved leaves a checkpoint.").Bool(&c.Checkpoint)
+	m.Key("monitor", "What each health of the batches leads to.").Map(func(m *strictyaml.Map) {
+		for _, status := range health {
+			var to []string
+			m.Key(status, "What "+status+" leads to, in order.").Words(&to, recoveries...)
+			if to != nil {
+				if c.Monitor == nil {
+					c.Monitor = map[string][]string{}
+				}
+				c.Monitor[status] = to
+			}
+		}
+	})
+	strictyaml.Sub(m.Key("replan", "When the list is made anew."), "replan", &c.Replan, func(m *strictyaml.Map, r *pawl.Replan) {
+		m.Key("on", "What calls for it.").Words(&r.On, "failure", "discovery")
+		m.Key("every", "After how many completed children it is made anew anyway; without it, never.").Int(&r.Every, 1, 1000)
+		m.Need("max_versions", "The highest version of the list; beyond it a person is asked.").Int(&r.MaxVersions, 1, 100)
+	})
+	m.Key("on_failure", "What a failed child means for the others; without it, those that depend on it are blocked.").Word(&c.OnFailure, "continue", "block", "stop")
+}

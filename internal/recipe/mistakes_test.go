@@ -1,0 +1,250 @@
+package recipe_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+// good is a recipe the mistakes below are made in.
+const good = `description: A test.
+start: task
+kinds:
+  task:
+    iterations: 10
+    complexity:
+      from: assess
+      unknown: 5
+      bands:
+        - {max: 4, tier: 1}
+        - {max: 14, tier: 2}
+    steps:
+      - name: assess
+        first: true
+        output: assessment
+      - name: work
+        tools: [read, write]
+        output: result
+    gates:
+      - name: quality
+        commands: [all]
+      - name: review
+        review: {role: reviewer, tier: 2}
+        on:
+          retry: {from: start, max: 1, then: fail}
+    ladder:
+      rungs:
+        - {tier: 1, failures: 2}
+        - {tier: 2, failures: 3}
+      stuck: 3
+      council:
+        tier: 2
+        attempts: 1
+        lenses:
+          - {name: one, focus: First.}
+          - {name: two, focus: Second.}
+`
+
+// parent is a recipe with children.
+const parent = `start: plan
+kinds:
+  plan:
+    steps:
+      - {name: plan, output: plan}
+      - name: talk
+        repeat:
+          max: 3
+          until: [DONE]
+          on_max: ask
+          steps:
+            - {name: ask, output: decisions}
+            - {name: note, for_each: plan.items}
+    children:
+      from: plan
+      kind: leaf
+      order: list
+      parallel: 2
+      monitor: {STALLED: [gather]}
+      replan: {on: [failure], max_versions: 3}
+  leaf:
+    steps:
+      - {name: work}
+`
+
+func TestGoodRecipes(t *testing.T) {
+	for _, text := range []string{good, parent} {
+		if _, err := recipe.Parse("x", []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Each mistake changes one place of a good recipe; the message says what is
+// wrong there.
+func TestMistakes(t *testing.T) {
+	for _, m := range []struct {
+		name, in, old, new string
+		want               string
+		semantic           bool // the published schema cannot know
+	}{
+		// Form.
+		{name: "unknown key", in: good, old: "start: task", new: "strat: task",
+			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, agent, tiers, start, kinds"},
+		{name: "unknown key in a step", in: good, old: "first: true", new: "fist: true",
+			want: "x.yaml:14:9: kinds.task.steps[0].fist: unknown key (did you mean first?); known here: name, role, prompt, tools, tier, tier_from, output, required, turns, reminder, timeout_ms, first, when, append, keep, for_each, parallel, questions, memory, repeat"},
+		{name: "key twice", in: good, old: "iterations: 10", new: "iterations: 10\n    iterations: 11",
+			want: "x.yaml:6:5: kinds.task.iterations: is here twice; it is also on line 5"},
+		{name: "no value", in: good, old: "iterations: 10", new: "iterations:",
+			want: "x.yaml:5:16: kinds.task.iterations: has no value"},
+		{name: "text for a number", in: good, old: "iterations: 10", new: "iterations: many",
+			want: `x.yaml:5:17: kinds.task.iterations: want a whole number from 1 to 1000, got "many"`},
+		{name: "quoted number", in: good, old: "iterations: 10", new: `iterations: "10"`,
+			want: `x.yaml:5:17: kinds.task.iterations: want a whole number from 1 to 1000, got "10"`},
+		{name: "no iterations", in: good, old: "iterations: 10", new: "iterations: 0",
+			want: "x.yaml:5:17: kinds.task.iterations: want a whole number from 1 to 1000, got 0"},
+		{name: "fraction", in: good, old: "iterations: 10", new: "iterations: 1.5",
+			want: "x.yaml:5:17: kinds.task.iterations: want a whole number from 1 to 1000, got 1.5"},
+		{name: "number for text", in: good, old: "name: work", new: "name: 7",
+			want: "x.yaml:16:15: kinds.task.steps[1].name: want a name of lower-case letters, digits, - and _, got 7; put it in quotes"},
+		{name: "name with a blank", in: good, old: "name: work", new: "name: do it",
+			want: `x.yaml:16:15: kinds.task.steps[1].name: want a name of lower-case letters, digits, - and _, got "do it"`},
+		{name: "step without a name", in: good, old: "name: work", new: "role: worker",
+			want: "x.yaml:16:9: kinds.task.steps[1].name: is missing"},
+		{name: "yes for true", in: good, old: "first: true", new: "first: yes",
+			want: `x.yaml:14:16: kinds.task.steps[0].first: want true or false, got "yes"`},
+		{name: "word for a list", in: good, old: "tools: [read, write]", new: "tools: read",
+			want: `x.yaml:17:16: kinds.task.steps[1].tools: want a list, got "read"`},
+		{name: "unknown tool", in: good, old: "[read, write]", new: "[read, wirte]",
+			want: `x.yaml:17:23: kinds.task.steps[1].tools[1]: want one of read, write, edit, list, glob, grep, run, remember, blackboard, got "wirte" (did you mean write?)`},
+		{name: "tool twice", in: good, old: "[read, write]", new: "[read, read]",
+			want: "x.yaml:17:23: kinds.task.steps[1].tools[1]: read is in the list twice"},
+		{name: "unknown output", in: good, old: "output: result", new: "output: results",
+			want: `x.yaml:18:17: kinds.task.steps[1].output: want one of assessment, result, verdict, decisions, plan, review, report, spec, phase, summary, tasks, got "results" (did you mean result?)`},
+		{name: "tier 4", in: good, old: "review: {role: reviewer, tier: 2}", new: "review: {role: reviewer, tier: 4}",
+			want: "x.yaml:23:40: kinds.task.gates[1].review.tier: want a whole number from 1 to 3, got 4"},
+		{name: "score over 14", in: good, old: "{max: 14, tier: 2}", new: "{max: 15, tier: 2}",
+			want: "x.yaml:11:17: kinds.task.complexity.bands[1].max: want a whole number from 0 to 14, got 15"},
+		{name: "template elsewhere", in: good, old: "output: result", new: "prompt: ../../secret.md",
+			want: `x.yaml:18:17: kinds.task.steps[1].prompt: want a file name such as plan.md, got "../../secret.md"`},
+		{name: "unknown route", in: good, old: "retry: {from", new: "fail: {from",
+			want: "x.yaml:25:11: kinds.task.gates[1].on.fail: unknown key; known here: revise, retry"},
+		{name: "alias", in: good, old: "[read, write]", new: "[*read]",
+			want: "x.yaml:17:17: aliases (*name) are not allowed; put text that begins with * in quotes"},
+		{name: "anchor", in: good, old: "iterations: 10", new: "iterations: &n 10", semantic: true,
+			want: "x.yaml:5:17: anchors (&name) are not allowed; put text that begins with & in quotes"},
+		{name: "tag", in: good, old: "iterations: 10", new: "iterations: !!int 10", semantic: true,
+			want: "x.yaml:5:17: tags (!name) are not allowed; put text that begins with ! in quotes"},
+		{name: "not YAML", in: good, old: "[read, write]", new: "[read, write",
+			want: "x.yaml:18:9: this is not YAML: ',' or ']' must be specified"},
+		{name: "unknown base", in: good, old: "description: A test.", new: "extends: taskloops", semantic: true,
+			want: "x.yaml:1:10: extends: there is no recipe taskloops"},
+
+		// Meaning.
+		{name: "unknown start", in: good, old: "start: task", new: "start: taks", semantic: true,
+			want: `x.yaml:2:8: start: there is no kind "taks" (did you mean task?); known here: task`},
+		{name: "no start", in: good, old: "start: task\n", new: "", semantic: true,
+			want: "x.yaml:1:1: start: is missing: which kind is the root loop? known here: task"},
+		{name: "two steps of one name", in: good, old: "name: work", new: "name: assess", semantic: true,
+			want: "x.yaml:16:15: kinds.task.steps[1].name: assess is already the name of kinds.task.steps[0]"},
+		{name: "gate named as a step", in: good, old: "name: quality", new: "name: work", semantic: true,
+			want: "x.yaml:20:15: kinds.task.gates[0].name: work is already the name of kinds.task.steps[1]"},
+		{name: "unknown assessing step", in: good, old: "from: assess", new: "from: asses", semantic: true,
+			want: `x.yaml:7:13: kinds.task.complexity.from: there is no step "asses" (did you mean assess?); known here: assess, work`},
+		{name: "assessing step in every iteration", in: good, old: "first: true", new: "first: false", semantic: true,
+			want: "x.yaml:7:13: kinds.task.complexity.from: step assess must have first: true and output: assessment"},
+		{name: "bands fall", in: good, old: "{max: 14, tier: 2}", new: "{max: 3, tier: 2}", semantic: true,
+			want: "x.yaml:11:17: kinds.task.complexity.bands[1].max: scores must rise: 3 comes after 4\n" +
+				"x.yaml:11:17: kinds.task.complexity.bands[1].max: the last band must reach score 14, it ends at 3"},
+		{name: "bands leave a gap", in: good, old: "max: 14", new: "max: 12", semantic: true,
+			want: "x.yaml:11:17: kinds.task.complexity.bands[1].max: the last band must reach score 14, it ends at 12"},
+		{name: "band without a rung", in: good, old: "{max: 14, tier: 2}", new: "{max: 14, tier: 3}", semantic: true,
+			want: "x.yaml:11:27: kinds.task.complexity.bands[1].tier: the ladder has no rung for tier 3"},
+		{name: "rungs fall", in: good, old: "{tier: 2, failures: 3}", new: "{tier: 1, failures: 3}", semantic: true,
+			want: "x.yaml:11:27: kinds.task.complexity.bands[1].tier: the ladder has no rung for tier 2\n" +
+				"x.yaml:29:18: kinds.task.ladder.rungs[1].tier: tiers must rise: 1 comes after 1"},
+		{name: "gate of two kinds", in: good, old: "commands: [all]", new: "commands: [all]\n        human: true", semantic: true,
+			want: "x.yaml:20:9: kinds.task.gates[0]: a gate needs exactly one of commands, review, builtin and human; it has 2"},
+		{name: "gate of no kind", in: good, old: "commands: [all]", new: "timeout_ms: 1", semantic: true,
+			want: "x.yaml:20:9: kinds.task.gates[0]: a gate needs exactly one of commands, review, builtin and human; it has 0"},
+		{name: "route to nowhere", in: good, old: "from: start", new: "from: stat", semantic: true,
+			want: `x.yaml:25:25: kinds.task.gates[1].on.retry.from: there is no earlier step "stat" (did you mean start?); known here: start, assess, work`},
+		{name: "council of one", in: good, old: "          - {name: two, focus: Second.}\n", new: "", semantic: true,
+			want: "x.yaml:34:9: kinds.task.ladder.council.lenses: a council has 2 to 9 members, not 1"},
+		{name: "two members of one name", in: good, old: "name: two", new: "name: one", semantic: true,
+			want: `x.yaml:36:20: kinds.task.ladder.council.lenses[1].name: two members are called "one"`},
+		{name: "approval of nothing", in: good, old: "iterations: 10", new: "approval: {by: human}", semantic: true,
+			want: "x.yaml:5:5: kinds.task.approval: there is nothing to approve: the kind has no children"},
+		{name: "unused kind", in: parent, old: "start: plan", new: "start: leaf", semantic: true,
+			want: "x.yaml:3:3: kinds.plan: no loop is ever of this kind: it is neither the start nor anyone's children"},
+		{name: "kinds in a circle", in: parent, old: "kind: leaf", new: "kind: plan", semantic: true,
+			want: "x.yaml:16:13: kinds.plan.children.kind: plan is among its own descendants, which would never end"},
+		{name: "unknown kind of children", in: parent, old: "kind: leaf", new: "kind: leave", semantic: true,
+			want: "x.yaml:16:13: kinds.plan.children.kind: there is no kind \"leave\" (did you mean leaf?); known here: plan, leaf\n" +
+				"x.yaml:21:3: kinds.leaf: no loop is ever of this kind: it is neither the start nor anyone's children"},
+		{name: "children of a step without a list", in: parent, old: "from: plan", new: "from: ask", semantic: true,
+			want: "x.yaml:15:13: kinds.plan.children.from: step ask does not list children: its output must be one of plan, spec, phase, tasks"},
+		{name: "entries of a later step", in: parent, old: "for_each: plan.items", new: "for_each: late.items", semantic: true,
+			want: `x.yaml:13:38: kinds.plan.steps[1].repeat.steps[1].for_each: there is no earlier step "late"; known here: plan, ask`},
+		{name: "group with a prompt", in: parent, old: "- name: talk", new: "- name: talk\n        tier: 1", semantic: true,
+			want: "x.yaml:6:9: kinds.plan.steps[1]: a group that repeats has a name, when and repeat only; the rest belongs to its steps"},
+		{name: "no rounds", in: parent, old: "max: 3", new: "max: 0",
+			want: "x.yaml:8:16: kinds.plan.steps[1].repeat.max: want a whole number from 1 to 100, got 0"},
+		{name: "unknown health", in: parent, old: "STALLED", new: "OSCILLATING",
+			want: "x.yaml:19:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING"},
+		{name: "no versions", in: parent, old: ", max_versions: 3", new: "",
+			want: "x.yaml:20:16: kinds.plan.children.replan.max_versions: is missing"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			if strings.Count(m.in, m.old) != 1 {
+				t.Fatalf("%q is not once in the recipe", m.old)
+			}
+			text := strings.Replace(m.in, m.old, m.new, 1)
+			_, err := recipe.Parse("x", []byte(text))
+			if err == nil {
+				t.Fatal("it was accepted")
+			}
+			if diff := cmp.Diff(m.want, err.Error()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if code := pawl.CodeOf(err); code != pawl.CodeInvalid {
+				t.Errorf("code %s, want invalid", code)
+			}
+			if refused := schemaError(t, text) != nil; refused == m.semantic {
+				t.Errorf("the schema refuses it: %v, want %v", refused, !m.semantic)
+			}
+		})
+	}
+}
+
+// Several mistakes are reported together, in the order of the file, ten at most.
+func TestManyMistakes(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("start: task\nkinds:\n  task:\n    steps:\n")
+	for range 12 {
+		b.WriteString("      - {name: BAD}\n")
+	}
+	_, err := recipe.Parse("x", []byte(b.String()))
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 11 || !strings.HasPrefix(lines[0], "x.yaml:5:16: ") || lines[10] != "and 2 more" {
+		t.Errorf("got %q", lines)
+	}
+}
+
+// A recipe that did not come from YAML is checked as well.
+func TestValidateWithoutYAML(t *testing.T) {
+	r, err := recipe.Load("taskloop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Kinds[0].Steps[1].Tools = []string{"telnet"}
+	r.Kinds[0].Ladder.Rungs[0].Failures = 0
+	want := `kinds.task.steps[1].tools[0]: there is no tool "telnet"; known here: read, write, edit, list, glob, grep, run, remember, blackboard` + "\n" +
+		"kinds.task.ladder.rungs[0].failures: want a whole number from 1 to 100, got 0"
+	if err := recipe.Validate(r); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,262 @@
+package recipe
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+//go:embed builtin
+var embedded embed.FS
+
+// builtin is the folder of the built-in recipes.
+func builtin() fs.FS {
+	dir, err := fs.Sub(embedded, "builtin")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return dir
+}
+
+// Default is the name of the recipe a run has when its user names none.
+const Default = "pawl"
+
+// Parse reads a recipe from its file's content and checks it. What it extends
+// is a built-in recipe.
+func Parse(name string, data []byte) (pawl.Recipe, error) {
+	r, err := newLoader(nil).parse(name, name+".yaml", data, -1, 1)
+	return r.recipe, err
+}
+
+// Load reads and checks the recipe of this name: from the first of dirs that
+// has a file NAME.yaml, or else the built-in one. dirs are recipe folders,
+// strongest first; a nil one is passed over.
+func Load(name string, dirs ...fs.FS) (pawl.Recipe, error) {
+	r, err := newLoader(dirs).load(name)
+	return r.recipe, err
+}
+
+// Prompts reads the templates the recipe of this name uses, by file name. Each
+// comes from the first folder that has it among the recipe's own, the built-in
+// one's of the same name and those of the recipes it extends. A template that
+// is nowhere, or that does not parse, is an error.
+func Prompts(name string, dirs ...fs.FS) (map[string]string, error) {
+	l := newLoader(dirs)
+	r, err := l.load(name)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, file := range templates(r.recipe) {
+		text, found, err := l.template(r.names, file)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			return nil, pawl.Errorf(pawl.CodeInvalid, "recipe %s: the prompt template %s/%s does not exist", name, name, file).
+				WithHint("write it beside %s.yaml, in the folder %s", name, name)
+		}
+		if err := checkTemplate(file, text); err != nil {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "recipe %s: %w", name, err)
+		}
+		out[file] = text
+	}
+	return out, nil
+}
+
+// Builtin are the names of the built-in recipes, sorted.
+func Builtin() []string { return Names() }
+
+// Names are the names of all recipes [Load] finds, sorted.
+func Names(dirs ...fs.FS) []string {
+	var out []string
+	for _, dir := range newLoader(dirs).dirs {
+		files, err := fs.Glob(dir, "*.yaml")
+		if err != nil {
+			panic(err) // the pattern is malformed
+		}
+		for _, file := range files {
+			if name := strings.TrimSuffix(file, ".yaml"); isName(name) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Schema is the JSON Schema of a recipe's file.
+func Schema() []byte { return strictyaml.Schema("A Pawl recipe", new(file).fields) }
+
+// Reference is the language in Markdown tables.
+func Reference() string { return strictyaml.Reference(new(file).fields) }
+
+func isName(name string) bool { return regexp.MustCompile(strictyaml.NamePattern).MatchString(name) }
+
+// loader finds recipes in folders, strongest first, the built-in one last.
+type loader struct {
+	dirs []fs.FS
+}
+
+func newLoader(dirs []fs.FS) *loader {
+	l := &loader{}
+	for _, dir := range dirs {
+		if dir != nil {
+			l.dirs = append(l.dirs, dir)
+		}
+	}
+	l.dirs = append(l.dirs, builtin())
+	return l
+}
+
+// loaded is a recipe with where each of its values was written and the names
+// under which its templates are looked for, strongest first.
+type loaded struct {
+	recipe pawl.Recipe
+	where  strictyaml.Where
+	names  []string
+}
+
+// maxExtends bounds how many recipes may stand on each other.
+const maxExtends = 8
+
+func (l *loader) load(name string) (loaded, error) { return l.find(name, 0, 1) }
+
+// find reads the recipe from the first folder, from this one on, that has it.
+func (l *loader) find(name string, from, depth int) (loaded, error) {
+	if !isName(name) {
+		return loaded{}, pawl.Errorf(pawl.CodeInvalid, "%q cannot be the name of a recipe", name).
+			WithHint("names are lower-case letters, digits, - and _")
+	}
+	for i := from; i < len(l.dirs); i++ {
+		data, err := strictyaml.ReadFile(l.dirs[i], name+".yaml")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		label := path.Join("recipes", name+".yaml")
+		if i == len(l.dirs)-1 {
+			label = "built-in " + name + ".yaml"
+		}
+		if err != nil {
+			return loaded{}, pawl.Errorf(pawl.CodeInvalid, "read %s: %w", label, err)
+		}
+		return l.parse(name, label, data, i, depth)
+	}
+	known := Names(l.dirs[:len(l.dirs)-1]...)
+	err := pawl.Errorf(pawl.CodeNotFound, "there is no recipe %s", name)
+	if near := strictyaml.Nearest(name, known); near != "" {
+		return loaded{}, err.WithHint("did you mean %s? recipes: %s", near, strings.Join(known, ", "))
+	}
+	return loaded{}, err.WithHint("recipes: %s", strings.Join(known, ", "))
+}
+
+// parse reads a recipe that was found in a folder. One that extends its own
+// name means the next weaker recipe of that name.
+func (l *loader) parse(name, label string, data []byte, dir, depth int) (loaded, error) {
+	var first file
+	where, err := strictyaml.Read(label, data, first.fields)
+	if err != nil {
+		return loaded{}, err
+	}
+	out := loaded{recipe: first.recipe, where: where, names: []string{name}}
+	if first.extends != "" {
+		if out, err = l.extend(name, label, data, first.extends, where, dir, depth); err != nil {
+			return loaded{}, err
+		}
+	}
+	out.recipe.Name = name
+	return out, validate(&out.recipe, out.where)
+}
+
+func (l *loader) extend(name, label string, data []byte, base string, where strictyaml.Where, dir, depth int) (loaded, error) {
+	var problems strictyaml.Problems
+	if depth >= maxExtends {
+		problems.Add(where.Find("extends"), "extends", "more than %d recipes extend each other; is it a circle?", maxExtends)
+		return loaded{}, problems.Err()
+	}
+	from := 0
+	if base == name {
+		from = dir + 1
+	}
+	under, err := l.find(base, from, depth+1)
+	if pawl.CodeOf(err) == pawl.CodeNotFound {
+		problems.Add(where.Find("extends"), "extends", "%s", err)
+		return loaded{}, problems.Err()
+	}
+	if err != nil {
+		return loaded{}, err
+	}
+	over := file{recipe: under.recipe}
+	if _, err := strictyaml.Read(label, data, over.fields); err != nil {
+		return loaded{}, err
+	}
+	under.where.Add(where)
+	return loaded{recipe: over.recipe, where: under.where, names: append([]string{name}, under.names...)}, nil
+}
+
+// template reads a template from the first folder that has it.
+func (l *loader) template(names []string, file string) (string, bool, error) {
+	for _, name := range slices.Compact(slices.Clone(names)) {
+		for _, dir := range l.dirs {
+			data, err := strictyaml.ReadFile(dir, path.Join(name, file))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return "", false, pawl.Errorf(pawl.CodeInvalid, "read %s/%s: %w", name, file, err)
+			}
+			return string(data), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// templates are the file names of the templates a recipe uses, sorted.
+func templates(r pawl.Recipe) []string {
+	var out []string
+	walk(&r, func(s *pawl.Step) { out = append(out, s.Prompt) }, func(v *pawl.Review) { out = append(out, v.Prompt) })
+	for _, k := range r.Kinds {
+		if c := k.Ladder.Council; c != nil {
+			out = append(out, c.Propose, c.Ballot)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(file string) bool { return file == "" })
+}
+
+// walk goes through every step and review of a recipe.
+func walk(r *pawl.Recipe, step func(*pawl.Step), review func(*pawl.Review)) {
+	var steps func([]pawl.Step)
+	steps = func(list []pawl.Step) {
+		for i := range list {
+			step(&list[i])
+			if list[i].Repeat != nil {
+				steps(list[i].Repeat.Steps)
+			}
+		}
+	}
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		steps(k.Steps)
+		steps(k.FinalSteps)
+		for _, stage := range slices.Concat(k.Gates, k.FinalGates) {
+			if stage.Review != nil {
+				review(stage.Review)
+			}
+		}
+		if c := k.Children; c != nil {
+			steps(c.BeforeBatch)
+			steps(c.AfterBatch)
+			if c.Review != nil {
+				review(c.Review)
+			}
+		}
+	}
+}

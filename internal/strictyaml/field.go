@@ -1,0 +1,459 @@
+package strictyaml
+
+import (
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// Read reads one file. fields names the keys of its outermost mapping; file is
+// what messages call it. An empty file is an empty mapping.
+func Read(file string, data []byte, fields func(*Map)) (Where, error) {
+	var problems Problems
+	root := parse(file, data, &problems)
+	if root == nil && len(problems.list) > 0 {
+		return nil, problems.Err()
+	}
+	if root == nil {
+		root = &node{kind: kindMapping, pos: Pos{Origin: file, Line: 1, Column: 1}}
+	}
+	return read(root, fields, &problems)
+}
+
+// Pair is one setting from outside a file.
+type Pair struct {
+	Path   string // the key's path, such as "limits.money_usd"
+	Value  string
+	Origin string // what to call it, such as "$PAWL_RECIPE" or "--recipe"
+}
+
+// ReadPairs reads settings from variables and flags as if they were written in
+// a file. Of two pairs with one path the later one holds.
+func ReadPairs(pairs []Pair, fields func(*Map)) (Where, error) {
+	root := &node{kind: kindMapping}
+	for _, p := range pairs {
+		at := root
+		names := strings.Split(p.Path, ".")
+		for _, name := range names[:len(names)-1] {
+			at = at.child(name, p.Origin)
+		}
+		leaf := at.child(names[len(names)-1], p.Origin)
+		*leaf = node{kind: kindLoose, text: p.Value, pos: Pos{Origin: p.Origin}}
+	}
+	var problems Problems
+	return read(root, fields, &problems)
+}
+
+// child finds or makes the mapping under a name.
+func (n *node) child(name, origin string) *node {
+	for _, e := range n.keys {
+		if e.name == name {
+			return e.value
+		}
+	}
+	in := &node{kind: kindMapping, pos: Pos{Origin: origin}}
+	n.keys = append(n.keys, &entry{name, in.pos, in})
+	return in
+}
+
+func read(root *node, fields func(*Map), problems *Problems) (Where, error) {
+	m := &Map{problems: problems, where: Where{"": root.pos}, node: root}
+	if root.kind != kindMapping {
+		m.problems.Add(root.pos, "", "want a mapping (key: value), got %s", root.what())
+	} else {
+		m.read(fields)
+	}
+	return m.where, problems.Err()
+}
+
+// Map is a mapping whose keys are being named: to read them, or to describe
+// them (then nothing has a value).
+type Map struct {
+	path     string
+	node     *node // nil when describing
+	problems *Problems
+	where    Where
+	known    []string
+	other    func(string, Pos)
+	schema   *schema // nil when reading
+	defs     *definitions
+}
+
+// read lets fields name the keys and reports those it did not name.
+func (m *Map) read(fields func(*Map)) {
+	fields(m)
+	for _, e := range m.node.keys {
+		switch {
+		case slices.Contains(m.known, e.name):
+		case m.other != nil:
+			m.other(e.name, e.pos)
+		default:
+			m.problems.Add(e.pos, join(m.path, e.name), "unknown key%s; known here: %s",
+				meant(e.name, m.known), strings.Join(m.known, ", "))
+		}
+	}
+}
+
+// Other lets the mapping have keys nobody names; each is told to seen.
+func (m *Map) Other(seen func(key string, pos Pos)) {
+	m.other = seen
+	if m.schema != nil {
+		m.schema.open = true
+	}
+}
+
+// Problem reports a problem with the value at a path below this mapping.
+func (m *Map) Problem(name, format string, args ...any) {
+	if m.problems != nil {
+		path := join(m.path, name)
+		m.problems.Add(m.where.Find(path), path, format, args...)
+	}
+}
+
+// Key names a key that may be left out. doc says in a sentence what it means.
+func (m *Map) Key(name, doc string) *Field { return m.key(name, doc, false) }
+
+// Need names a key that must be there.
+func (m *Map) Need(name, doc string) *Field { return m.key(name, doc, true) }
+
+func (m *Map) key(name, doc string, need bool) *Field {
+	f := &Field{m: m, path: join(m.path, name)}
+	if m.schema != nil {
+		f.schema = m.schema.add(name, doc, need)
+		return f
+	}
+	m.known = append(m.known, name)
+	for _, e := range m.node.keys {
+		if e.name == name {
+			f.node = e.value
+			f.mark(e)
+		}
+	}
+	if need && f.node == nil {
+		m.problems.Add(m.node.pos, f.path, "is missing")
+	}
+	return f
+}
+
+func (f *Field) mark(e *entry) {
+	f.m.where[f.path] = e.pos
+	if e.value.kind != kindMapping && e.value.kind != kindList {
+		f.m.where[f.path] = e.value.pos
+	}
+}
+
+// Field is a key's value. One of its methods says what the value is; a value
+// that is left out leaves the variable as it was.
+type Field struct {
+	m      *Map
+	path   string
+	node   *node   // nil when the key is left out or described
+	schema *schema // nil when reading
+}
+
+// Given reports whether the key is there.
+func (f *Field) Given() bool { return f.node != nil }
+
+func (f *Field) wrong(want string) {
+	f.m.problems.Add(f.node.pos, f.path, "want %s, got %s", want, f.node.what())
+}
+
+// text is the value as text; ok is false when there is none or it is none.
+func (f *Field) text(want string) (string, bool) {
+	switch {
+	case f.node == nil:
+		return "", false
+	case f.node.kind == kindText || f.node.kind == kindLoose:
+		if strings.TrimSpace(f.node.text) != "" {
+			return f.node.text, true
+		}
+		f.m.problems.Add(f.node.pos, f.path, "is empty")
+	case f.node.kind == kindList || f.node.kind == kindMapping:
+		f.wrong(want)
+	default:
+		f.m.problems.Add(f.node.pos, f.path, "want %s, got %s; put it in quotes", want, f.node.text)
+	}
+	return "", false
+}
+
+// Text is any text that is not empty.
+func (f *Field) Text(v *string) {
+	f.describe(schema{kind: "string", min: at(1)})
+	if text, ok := f.text("text"); ok {
+		*v = strings.TrimRight(text, "\n")
+	}
+}
+
+// Match is text of a form; what names the form in messages, such as "a name".
+func (f *Field) Match(v *string, pattern, what string) {
+	f.describe(schema{kind: "string", pattern: pattern, what: what})
+	if text, ok := f.text(what); ok {
+		if !regexp.MustCompile(pattern).MatchString(text) {
+			f.wrong(what)
+			return
+		}
+		*v = text
+	}
+}
+
+// Name is a lower-case name such as "fix-login".
+func (f *Field) Name(v *string) {
+	f.Match(v, NamePattern, "a name of lower-case letters, digits, - and _")
+}
+
+// NamePattern is what names look like.
+const NamePattern = `^[a-z0-9][a-z0-9_-]{0,63}$`
+
+// Word is one of a few words.
+func (f *Field) Word(v *string, allowed ...string) {
+	f.describe(schema{kind: "string", enum: allowed})
+	if text, ok := f.text("one of " + strings.Join(allowed, ", ")); ok {
+		if !slices.Contains(allowed, text) {
+			f.m.problems.Add(f.node.pos, f.path, "want one of %s, got %s%s",
+				strings.Join(allowed, ", "), quote(text), meant(text, allowed))
+			return
+		}
+		*v = text
+	}
+}
+
+// Bool is true or false.
+func (f *Field) Bool(v *bool) {
+	f.describe(schema{kind: "boolean"})
+	switch {
+	case f.node == nil:
+	case f.node.kind != kindBool && f.node.kind != kindLoose || f.node.text != "true" && f.node.text != "false":
+		f.wrong("true or false")
+	default:
+		*v = f.node.text == "true"
+	}
+}
+
+// Int is a whole number from least to most.
+func (f *Field) Int(v *int, least, most int) {
+	f.describe(schema{kind: "integer", min: at(least), max: at(most)})
+	if f.node == nil {
+		return
+	}
+	n, err := strconv.Atoi(f.node.text)
+	if f.node.kind != kindInt && f.node.kind != kindLoose || err != nil || n < least || n > most {
+		f.wrong("a whole number from " + strconv.Itoa(least) + " to " + strconv.Itoa(most))
+		return
+	}
+	*v = n
+}
+
+// Time is a duration, written as a whole number of units from 1 to most.
+func (f *Field) Time(v *time.Duration, unit time.Duration, most int) {
+	n := 0
+	f.Int(&n, 1, most)
+	if n > 0 {
+		*v = time.Duration(n) * unit
+	}
+}
+
+// Dollars is an amount of money, written in dollars, to a millionth.
+func (f *Field) Dollars(v *pawl.Micros, most int) {
+	f.describe(schema{kind: "number", min: at(0), max: at(most)})
+	if f.node == nil {
+		return
+	}
+	text := f.node.text
+	amount, ok := new(big.Rat), false
+	if f.node.kind != kindText && regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`).MatchString(text) {
+		amount, ok = amount.SetString(text)
+	}
+	amount.Mul(amount, big.NewRat(int64(pawl.Dollars), 1))
+	if !ok || !amount.IsInt() || amount.Cmp(big.NewRat(int64(most)*int64(pawl.Dollars), 1)) > 0 {
+		f.wrong("dollars from 0 to " + strconv.Itoa(most) + ", such as 2.50")
+		return
+	}
+	*v = pawl.Micros(amount.Num().Int64())
+}
+
+// items are the fields of a list's entries; ok is false when there is no list.
+// A variable or flag is cut at separator, or is the only entry.
+func (f *Field) items(separator string) (out []*Field, ok bool) {
+	switch {
+	case f.node == nil:
+		return nil, false
+	case f.node.kind == kindLoose && separator == "":
+		return []*Field{f}, true
+	case f.node.kind == kindLoose:
+		for part := range strings.SplitSeq(f.node.text, separator) {
+			in := &node{kind: kindLoose, text: strings.TrimSpace(part), pos: f.node.pos}
+			out = append(out, &Field{m: f.m, path: f.path, node: in})
+		}
+		return out, true
+	case f.node.kind != kindList:
+		f.wrong("a list")
+		return nil, false
+	}
+	for i, item := range f.node.items {
+		path := f.path + "[" + strconv.Itoa(i) + "]"
+		f.m.where[path] = item.pos
+		out = append(out, &Field{m: f.m, path: path, node: item})
+	}
+	return out, true
+}
+
+// Texts is a list of texts. A list that is given replaces the one there was. A
+// variable or flag is one text.
+func (f *Field) Texts(v *[]string) {
+	f.describe(schema{kind: "array", items: &schema{kind: "string", min: at(1)}})
+	if items, ok := f.items(""); ok {
+		*v = make([]string, len(items))
+		for i, item := range items {
+			item.Text(&(*v)[i])
+		}
+	}
+}
+
+// Words is a list of different words out of a few, in a variable or flag with
+// commas between them.
+func (f *Field) Words(v *[]string, allowed ...string) {
+	f.describe(schema{kind: "array", unique: true, items: &schema{kind: "string", enum: allowed}})
+	if items, ok := f.items(","); ok {
+		*v = make([]string, len(items))
+		for i, item := range items {
+			item.Word(&(*v)[i], allowed...)
+			if word := (*v)[i]; word != "" && slices.Contains((*v)[:i], word) {
+				item.m.problems.Add(item.node.pos, item.path, "%s is in the list twice", word)
+			}
+		}
+	}
+}
+
+// Ints is a list of whole numbers.
+func (f *Field) Ints(v *[]int, least, most int) {
+	f.describe(schema{kind: "array", items: &schema{kind: "integer", min: at(least), max: at(most)}})
+	if items, ok := f.items(","); ok {
+		*v = make([]int, len(items))
+		for i, item := range items {
+			item.Int(&(*v)[i], least, most)
+		}
+	}
+}
+
+// Map is a mapping with keys of its own.
+func (f *Field) Map(read func(*Map)) {
+	if f.schema != nil {
+		f.describe(schema{kind: "object"})
+		read(&Map{schema: f.schema.last(), defs: f.m.defs})
+		return
+	}
+	f.mapping(read)
+}
+
+func (f *Field) mapping(read func(*Map)) {
+	if f.node == nil {
+		return
+	}
+	if f.node.kind != kindMapping {
+		f.wrong("a mapping")
+		return
+	}
+	m := &Map{path: f.path, node: f.node, problems: f.m.problems, where: f.m.where}
+	m.read(read)
+}
+
+// TextOr is either text, which parse understands, or a mapping.
+func (f *Field) TextOr(parse func(string) error, read func(*Map)) {
+	f.describe(schema{kind: "string", min: at(1)})
+	if f.node == nil || f.node.kind == kindMapping {
+		f.Map(read)
+		return
+	}
+	if text, ok := f.text("text or a mapping"); ok {
+		if err := parse(text); err != nil {
+			f.m.problems.Add(f.node.pos, f.path, "%s", err)
+		}
+	}
+}
+
+// Times is a mapping of free names to durations, each a whole number of units
+// from 1 to most.
+func (f *Field) Times(v *map[string]time.Duration, unit time.Duration, most int) {
+	f.describe(schema{kind: "object", others: &schema{kind: "integer", min: at(1), max: at(most)}})
+	f.names(func(name string, value *Field) {
+		if *v == nil {
+			*v = map[string]time.Duration{}
+		}
+		d := (*v)[name]
+		value.Time(&d, unit, most)
+		(*v)[name] = d
+	})
+}
+
+// names goes through a mapping whose keys are free names, in the file's order.
+func (f *Field) names(each func(name string, value *Field)) {
+	if f.node == nil {
+		return
+	}
+	if f.node.kind != kindMapping {
+		f.wrong("a mapping")
+		return
+	}
+	name := regexp.MustCompile(NamePattern)
+	for _, e := range f.node.keys {
+		value := &Field{m: f.m, path: join(f.path, e.name), node: e.value}
+		value.mark(e)
+		if !name.MatchString(e.name) {
+			f.m.problems.Add(e.pos, value.path, "want a name of lower-case letters, digits, - and _, got %s", quote(e.name))
+			continue
+		}
+		each(e.name, value)
+	}
+}
+
+// Sub is a mapping that is read into a value of its own, made when there is
+// none yet. def names the mapping in the schema.
+func Sub[T any](f *Field, def string, v **T, read func(*Map, *T)) {
+	if f.schema != nil {
+		f.describe(schema{ref: f.m.defs.define(def, func(m *Map) { read(m, new(T)) })})
+		return
+	}
+	if f.node != nil && *v == nil {
+		*v = new(T)
+	}
+	f.mapping(func(m *Map) { read(m, *v) })
+}
+
+// List is a list of mappings. A list that is given replaces the one there was.
+func List[T any](f *Field, def string, v *[]T, read func(*Map, *T)) {
+	if f.schema != nil {
+		ref := f.m.defs.define(def, func(m *Map) { read(m, new(T)) })
+		f.describe(schema{kind: "array", items: &schema{ref: ref}})
+		return
+	}
+	if items, ok := f.items(","); ok {
+		*v = make([]T, len(items))
+		for i, item := range items {
+			item.mapping(func(m *Map) { read(m, &(*v)[i]) })
+		}
+	}
+}
+
+// Named is a mapping of free names to mappings, kept as a list. A name that is
+// in the list already is read into its entry; others are appended.
+func Named[T any](f *Field, def string, v *[]T, name func(*T) *string, read func(*Map, *T)) {
+	if f.schema != nil {
+		ref := f.m.defs.define(def, func(m *Map) { read(m, new(T)) })
+		f.describe(schema{kind: "object", others: &schema{ref: ref}})
+		return
+	}
+	f.names(func(key string, value *Field) {
+		i := slices.IndexFunc(*v, func(t T) bool { return *name(&t) == key })
+		if i < 0 {
+			i = len(*v)
+			*v = append(*v, *new(T))
+			*name(&(*v)[i]) = key
+		}
+		value.mapping(func(m *Map) { read(m, &(*v)[i]) })
+	})
+}

@@ -1,0 +1,247 @@
+package strictyaml
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// schema describes a value. An optional alternative is kept in or.
+type schema struct {
+	doc     string
+	kind    string // JSON Schema's type; empty for a reference
+	ref     string // the definition's name
+	what    string // the form, in words
+	pattern string
+	enum    []string
+	min     *int // of a number, or of a text's length
+	max     *int
+	unique  bool
+	items   *schema
+	props   []*schema
+	name    string // of a property
+	need    bool
+	open    bool    // further keys are allowed
+	others  *schema // of the values under free names
+	or      *schema
+}
+
+type definitions struct {
+	order []string
+	named map[string]*schema
+}
+
+func at(n int) *int { return &n }
+
+// define describes a definition once, however often it is used or uses itself.
+func (d *definitions) define(name string, fields func(*Map)) string {
+	if _, known := d.named[name]; !known {
+		s := &schema{kind: "object"}
+		d.named[name] = s
+		d.order = append(d.order, name)
+		fields(&Map{schema: s, defs: d})
+	}
+	return name
+}
+
+func (s *schema) add(name, doc string, need bool) *schema {
+	prop := &schema{name: name, doc: doc, need: need}
+	s.props = append(s.props, prop)
+	return prop
+}
+
+// describe says what the field's value is; said twice, it may be either.
+func (f *Field) describe(s schema) {
+	if f.schema == nil {
+		return
+	}
+	if f.schema.kind != "" || f.schema.ref != "" {
+		f.schema.or = &s
+		return
+	}
+	s.name, s.need, s.doc = f.schema.name, f.schema.need, f.schema.doc
+	*f.schema = s
+}
+
+// last is the description given last.
+func (s *schema) last() *schema {
+	if s.or != nil {
+		return s.or
+	}
+	return s
+}
+
+func describe(fields func(*Map)) (*schema, *definitions) {
+	defs := &definitions{named: map[string]*schema{}}
+	root := &schema{kind: "object"}
+	fields(&Map{schema: root, defs: defs})
+	return root, defs
+}
+
+// Schema is the JSON Schema, draft 2020-12, of what [Read] takes with these fields.
+func Schema(title string, fields func(*Map)) []byte {
+	root, defs := describe(fields)
+	out := root.json()
+	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	out["title"] = title
+	all := map[string]any{}
+	for _, name := range defs.order {
+		all[name] = defs.named[name].json()
+	}
+	if len(all) > 0 {
+		out["$defs"] = all
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		panic("schema: " + err.Error()) // maps, texts and numbers only
+	}
+	return append(text, '\n')
+}
+
+func (s *schema) json() map[string]any {
+	out := map[string]any{}
+	if s.or != nil {
+		first := *s
+		first.or, first.doc = nil, ""
+		out["anyOf"] = []any{first.json(), s.or.json()}
+		out["description"] = s.doc
+		return out
+	}
+	set := func(key string, value any, given bool) {
+		if given {
+			out[key] = value
+		}
+	}
+	set("description", s.doc, s.doc != "")
+	set("$ref", "#/$defs/"+s.ref, s.ref != "")
+	set("type", s.kind, s.kind != "")
+	set("enum", s.enum, s.enum != nil)
+	set("pattern", s.pattern, s.pattern != "")
+	set("uniqueItems", true, s.unique)
+	if s.kind == "string" {
+		set("minLength", s.min, s.min != nil)
+	} else {
+		set("minimum", s.min, s.min != nil)
+		set("maximum", s.max, s.max != nil)
+	}
+	if s.items != nil {
+		out["items"] = s.items.json()
+	}
+	if s.kind == "object" {
+		s.object(out)
+	}
+	return out
+}
+
+func (s *schema) object(out map[string]any) {
+	if s.others != nil {
+		out["additionalProperties"] = s.others.json()
+		out["propertyNames"] = map[string]any{"pattern": NamePattern}
+		return
+	}
+	props, need := map[string]any{}, []string{}
+	for _, p := range s.props {
+		props[p.name] = p.json()
+		if p.need {
+			need = append(need, p.name)
+		}
+	}
+	out["properties"] = props
+	out["additionalProperties"] = s.open
+	if len(need) > 0 {
+		out["required"] = need
+	}
+}
+
+// Paths are the paths of all single values that pairs may set, in the order
+// they are named. A "*" stands for a free name.
+func Paths(fields func(*Map)) []string {
+	root, _ := describe(fields)
+	var out []string
+	var walk func(s *schema, path string)
+	walk = func(s *schema, path string) {
+		for _, p := range s.props {
+			here := join(path, p.name)
+			switch {
+			case p.or != nil:
+				out = append(out, here)
+				walk(p.or, here)
+			case p.kind == "object" && p.others != nil:
+				out = append(out, here+".*")
+			case p.kind == "object":
+				walk(p, here)
+			case p.kind != "array" || p.items.kind != "":
+				out = append(out, here)
+			}
+		}
+	}
+	walk(root, "")
+	return slices.Clip(out)
+}
+
+// Reference is the description in Markdown: a table of the outermost keys and
+// one for each mapping that has a name.
+func Reference(fields func(*Map)) string {
+	root, defs := describe(fields)
+	var b strings.Builder
+	table := func(s *schema) {
+		b.WriteString("| key | value | meaning |\n| --- | --- | --- |\n")
+		s.rows(&b, "")
+	}
+	table(root)
+	for _, name := range defs.order {
+		fmt.Fprintf(&b, "\n### %s\n\n", name)
+		table(defs.named[name])
+	}
+	return b.String()
+}
+
+func (s *schema) rows(b *strings.Builder, path string) {
+	for _, p := range s.props {
+		here := join(path, p.name)
+		need := ""
+		if p.need {
+			need = " **Required.**"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", here, p.words(), p.doc, need)
+		for _, in := range []*schema{p, p.or} {
+			if in != nil && in.others == nil {
+				in.rows(b, here)
+			}
+		}
+	}
+}
+
+// words says what the value is.
+func (s *schema) words() string {
+	switch {
+	case s.or != nil:
+		first := *s
+		first.or = nil
+		return first.words() + ", or " + s.or.words()
+	case s.ref != "":
+		return "[" + s.ref + "](#" + s.ref + ")"
+	case s.enum != nil:
+		return "`" + strings.Join(s.enum, "`, `") + "`"
+	case s.what != "":
+		return s.what
+	}
+	switch s.kind {
+	case "string":
+		return "text"
+	case "boolean":
+		return "true or false"
+	case "number":
+		return "dollars"
+	case "integer":
+		return strconv.Itoa(*s.min) + " to " + strconv.Itoa(*s.max)
+	case "array":
+		return "list of " + s.items.words()
+	}
+	if s.others != nil {
+		return "name: " + s.others.words()
+	}
+	return "mapping"
+}
