@@ -32,62 +32,64 @@ func (s *State) reservation(tier int, bytes int64, output int) Purse {
 // chargedFor is what a failed call is taken to have cost. A provider that
 // refused before it began charges nothing; one that was lost may have charged everything.
 func (s *State) chargedFor(f *pawl.Effect, why *pawl.Failure) Purse {
-	do, ok := f.Do.(*pawl.CallModel)
-	if !ok {
-		return Purse{}
-	}
 	switch pawl.ModelErrorKind(why.Code) {
 	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:
 		return Purse{}
 	}
-	return Purse{do.Reserved, do.ReservedTokens}
+	return reserved(f)
+}
+
+// limitOn is the run's limit of a name; 0 = none.
+func (s *State) limitOn(name pawl.LimitName) int64 {
+	switch {
+	case !s.haltsOn(pawl.HaltBudget):
+		return 0
+	case name == pawl.LimitMoney:
+		return int64(s.Limits.Money)
+	case name == pawl.LimitTokens:
+		return s.Limits.Tokens
+	case name == pawl.LimitTime:
+		return int64(s.Limits.Time)
+	}
+	return 0
 }
 
 // exhausted names a limit of the run of which nothing is left.
 func (s *State) exhausted(at time.Time) (name pawl.LimitName, limit, value int64, over bool) {
-	if !s.haltsOn(pawl.HaltBudget) {
-		return "", 0, 0, false
-	}
-	switch {
-	case s.Limits.Money > 0 && s.Spent.Money >= s.Limits.Money:
-		return pawl.LimitMoney, int64(s.Limits.Money), int64(s.Spent.Money), true
-	case s.Limits.Tokens > 0 && s.Spent.Tokens >= s.Limits.Tokens:
-		return pawl.LimitTokens, s.Limits.Tokens, s.Spent.Tokens, true
-	case s.Limits.Time > 0 && s.alive(at) >= s.Limits.Time:
-		return pawl.LimitTime, int64(s.Limits.Time), int64(s.alive(at)), true
+	used := [...]struct {
+		name  pawl.LimitName
+		value int64
+	}{{pawl.LimitMoney, int64(s.Spent.Money)}, {pawl.LimitTokens, s.Spent.Tokens}, {pawl.LimitTime, int64(s.alive(at))}}
+	for _, u := range used {
+		if limit := s.limitOn(u.name); limit > 0 && u.value >= limit {
+			return u.name, limit, u.value, true
+		}
 	}
 	return "", 0, 0, false
 }
 
 // room says how many output tokens a call may ask for: as many as the model
-// gives if the budget has them, fewer down to the floor, or none. When none,
-// wait says that calls in flight may give some back; else the limit is named.
-func (s *State) room(tier int, bytes int64) (output int, want Purse, wait bool, name pawl.LimitName) {
+// gives if the budget has them, fewer down to the floor. When not even that
+// fits, short names the limit.
+func (s *State) room(tier int, bytes int64) (output int, want Purse, short pawl.LimitName) {
 	output = s.Settings.Models[tier-1].MaxOutput
-	want = s.reservation(tier, bytes, output)
-	if !s.haltsOn(pawl.HaltBudget) {
-		return output, want, false, ""
-	}
 	for {
-		name = s.over(want)
-		if name == "" {
-			return output, want, false, ""
-		}
-		if output <= s.Settings.OutputFloor {
-			return 0, want, s.Reserved != Purse{}, name
+		want = s.reservation(tier, bytes, output)
+		short = s.over(want)
+		if short == "" || output <= s.Settings.OutputFloor || output == 1 {
+			return output, want, short
 		}
 		output = max(output/2, s.Settings.OutputFloor)
-		want = s.reservation(tier, bytes, output)
 	}
 }
 
 // over names the limit that a further reservation would pass; empty = none.
 func (s *State) over(want Purse) pawl.LimitName {
 	sum := s.Spent.add(s.Reserved).add(want)
-	switch {
-	case s.Limits.Money > 0 && sum.Money > s.Limits.Money:
+	if limit := s.limitOn(pawl.LimitMoney); limit > 0 && int64(sum.Money) > limit {
 		return pawl.LimitMoney
-	case s.Limits.Tokens > 0 && sum.Tokens > s.Limits.Tokens:
+	}
+	if limit := s.limitOn(pawl.LimitTokens); limit > 0 && sum.Tokens > limit {
 		return pawl.LimitTokens
 	}
 	return ""
@@ -103,13 +105,14 @@ func warnIndex(name pawl.LimitName) int {
 
 // warn says once per limit that four fifths of it are spent.
 func (d *draft) warn() {
-	check := func(name pawl.LimitName, limit, value int64) {
+	check := func(name pawl.LimitName, value int64) {
+		limit := d.s.limitOn(name)
 		if limit > 0 && value*5 >= limit*4 && !d.s.warned[warnIndex(name)] {
 			d.emit(0, &pawl.BudgetWarned{Limit: name, Max: limit, Value: value})
 		}
 	}
-	check(pawl.LimitMoney, int64(d.s.Limits.Money), int64(d.s.Spent.Money))
-	check(pawl.LimitTokens, d.s.Limits.Tokens, d.s.Spent.Tokens)
+	check(pawl.LimitMoney, int64(d.s.Spent.Money))
+	check(pawl.LimitTokens, d.s.Spent.Tokens)
 }
 
 // amount prints a limit's value for people.
@@ -123,16 +126,19 @@ func amount(name pawl.LimitName, v int64) string {
 	return fmt.Sprint(v)
 }
 
+// lookAtIdle makes settle consider the loops that have nothing under way: they may
+// wait for the budget that a model call of another loop has given back.
+func (d *draft) lookAtIdle() {
+	for i, l := range d.s.loops {
+		if l.Phase != PhaseDone && len(l.open) == 0 {
+			d.look(pawl.LoopRef(i + 1))
+		}
+	}
+}
+
 // overBudget stops the run at a limit.
 func (d *draft) overBudget(name pawl.LimitName, limit, value int64) {
 	d.emit(0, &pawl.LimitReached{Scope: "run", Limit: name, Max: limit, Value: value})
 	d.stop(pawl.OutcomeHalted, fmt.Sprintf("budget exceeded: the limit on %s is %s, and %s were wanted",
 		name, amount(name, limit), amount(name, value)))
-}
-
-// stop begins the run's end.
-func (d *draft) stop(o pawl.Outcome, reason string) {
-	if d.s.Stopping == nil {
-		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: cut(reason, 300)})
-	}
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"pawl"
@@ -29,7 +30,7 @@ func score(f pawl.Facts) (points int, why string) {
 	byFiles := step(files, 1, 3, 6)
 	byLines := step(lines, 49, 149, 299)
 	byDeps := step(deps, 0, 2)
-	byType := map[string]int{"documentation": 0, "test": 1, "implementation": 2, "architecture": 3}[f.Get("type")]
+	byType := max(0, slices.Index([]string{"documentation", "test", "implementation", "architecture"}, f.Get("type")))
 	byRisk := len(f.All("risk"))
 	points = min(byFiles+byLines+byDeps+byType+byRisk, maxScore)
 	why = fmt.Sprintf("files %d → %d, lines %d → %d, dependencies %d → %d, type %s → %d, risks → %d",

@@ -36,9 +36,6 @@ func (d *draft) converse(l *Loop, x *Session) {
 	}
 }
 
-// spoke reports whether the model's reply is the last thing in the transcript.
-func (x *Session) spoke() bool { return x.items[len(x.items)-1].Kind == pawl.ItemAssistant }
-
 // over ends a session whose time is up.
 func (d *draft) over(l *Loop, x *Session) bool {
 	if x.deadline == 0 || d.s.alive(d.at) < x.deadline {
@@ -62,6 +59,16 @@ func (d *draft) effect(x *Session, class pawl.CrashClass, timeout time.Duration,
 	return pawl.Effect{Session: x.N, Class: class, Place: place, Timeout: d.remaining(x, timeout), Do: do}
 }
 
+// remaining is how long an effect of a session may take: what the session has
+// left, and never more than the cap.
+func (d *draft) remaining(x *Session, limit time.Duration) time.Duration {
+	if x.deadline == 0 {
+		return limit
+	}
+	return max(min(x.deadline-d.s.alive(d.at), limit), time.Millisecond)
+}
+
+// callModel lets the model speak, if time and budget have room for it.
 func (d *draft) callModel(l *Loop, x *Session) {
 	if d.over(l, x) {
 		return
@@ -70,15 +77,17 @@ func (d *draft) callModel(l *Loop, x *Session) {
 		d.overBudget(name, limit, value)
 		return
 	}
-	output, want, wait, name := d.s.room(x.Place.Tier, x.bytes)
-	if output == 0 {
-		if !wait {
-			limit, value := int64(d.s.Limits.Money), int64(d.s.Spent.Money+want.Money)
-			if name == pawl.LimitTokens {
-				limit, value = d.s.Limits.Tokens, d.s.Spent.Tokens+want.Tokens
-			}
-			d.overBudget(name, limit, value)
+	output, want, short := d.s.room(x.Place.Tier, x.bytes)
+	switch {
+	case short == "":
+	case d.s.Reserved != Purse{}: // calls in flight may give some back
+		return
+	default:
+		limit, value := d.s.limitOn(short), int64(d.s.Spent.Money+want.Money)
+		if short == pawl.LimitTokens {
+			value = d.s.Spent.Tokens + want.Tokens
 		}
+		d.overBudget(short, limit, value)
 		return
 	}
 	d.request(l, d.effect(x, pawl.CrashCharge, maxModelCall, &pawl.CallModel{
@@ -89,17 +98,22 @@ func (d *draft) callModel(l *Loop, x *Session) {
 
 // retry says what follows when a prompt could not be made or a model gave no reply.
 func (d *draft) retry(l *Loop, x *Session) {
-	code := pawl.ModelErrorKind(x.failed.Code)
+	why := x.failed
+	code := pawl.ModelErrorKind(why.Code)
 	switch {
-	case x.failed.Code == pawl.FailTimeout && d.over(l, x):
+	case why.Code == pawl.FailTimeout && d.over(l, x):
 	case x.waited && x.prompted:
 		d.callModel(l, x)
+	case x.waited:
+		d.assemble(l, x)
 	case code == pawl.ModelRefused || code == pawl.ModelContextLong:
-		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
-	case code.Retryable() || x.failed.Code == pawl.FailTimeout:
+		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+why.Message, 200), pawl.Hash{}, nil)
+	case code.Retryable() || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
 		d.waitAndRetry(l, x)
+	case why.Code == pawl.FailDefect:
+		d.stop(pawl.OutcomeFailed, fmt.Sprintf("%s: %s", x.Place, why.Message))
 	default:
-		d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: %s: %s", x.Place, x.failed.Code, x.failed.Message))
+		d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message))
 	}
 }
 
@@ -108,14 +122,18 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 		return
 	}
 	wait, reason, more := d.s.backoff(x)
-	if !more {
-		p := d.s.Settings.Retry
-		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitRetries,
-			Max: int64(p.Tries * (p.Pauses + 1)), Value: int64(x.dispatches)})
-		d.stop(pawl.OutcomeHalted, fmt.Sprintf("no model: %d calls failed, the last one with %s: %s", x.dispatches, x.failed.Code, x.failed.Message))
+	if more {
+		d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: &pawl.Wait{For: wait, Reason: reason}})
 		return
 	}
-	d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: &pawl.Wait{For: wait, Reason: reason}})
+	what := "no model"
+	if !x.prompted {
+		what = "no prompt"
+	}
+	p := d.s.Settings.Retry
+	d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitRetries,
+		Max: int64(p.Tries * (p.Pauses + 1)), Value: int64(x.dispatches)})
+	d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: it was tried %d times, and the last time it was %s: %s", what, x.dispatches, x.failed.Code, x.failed.Message))
 }
 
 // callTools answers what the harness answers itself and requests the rest: reads
@@ -138,22 +156,12 @@ func (d *draft) callTools(l *Loop, x *Session) {
 			if d.over(l, x) {
 				return
 			}
-			d.request(l, d.effect(x, c.use.Class, maxToolCall, &pawl.CallTool{Tool: c.use.Tool, Args: c.use.Args, Call: i, Before: l.Tree}))
+			d.request(l, d.effect(x, c.use.Class, maxToolCall, &pawl.CallTool{Tool: c.use.Tool, Args: c.use.Args, Call: i, Before: l.worktree.tree}))
 		}
 		if !reads {
 			return
 		}
 	}
-}
-
-// waitsBefore reports whether a call before this one is still open.
-func (x *Session) waitsBefore(i int) bool {
-	for _, c := range x.calls[:i] {
-		if !c.answered {
-			return true
-		}
-	}
-	return false
 }
 
 // reply is what the harness answers to a call without running anything.
@@ -199,8 +207,9 @@ func (d *draft) goOn(l *Loop, x *Session, text string) {
 func (d *draft) batchDone(l *Loop, x *Session) {
 	output, _ := d.owed(l, x)
 	switch {
-	case x.submitted != nil:
-		d.endSession(l, x, pawl.SessionDone, "", x.submitted.Args, x.submitted.Facts)
+	case x.submitted > 0:
+		use := &x.calls[x.submitted-1].use
+		d.endSession(l, x, pawl.SessionDone, "", use.Args, use.Facts)
 	case x.invalid >= maxInvalid:
 		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of submit_%s", x.invalid, output), x.text, nil)
 	case x.turn >= x.Turns:
@@ -224,9 +233,9 @@ func (d *draft) owed(l *Loop, x *Session) (output string, required bool) {
 	case pawl.ForReview:
 		return l.Kind.Gates[x.Index].Review.Output, true
 	case pawl.ForProposal:
-		return "proposal", true
+		return proposalOutput, true
 	case pawl.ForBallot:
-		return "ballot", true
+		return ballotOutput, true
 	}
 	st := &l.Kind.Steps[x.Index]
 	return st.Output, st.Required
@@ -236,11 +245,18 @@ func (d *draft) reminds(l *Loop, x *Session) bool {
 	return x.Purpose != pawl.ForStep || !l.Kind.Steps[x.Index].NoReminder
 }
 
-// reminder keeps the task in view of a session with a long transcript.
+// lastTurns is how many turns before the cap the reminder begins to count them.
+const lastTurns = 3
+
+// reminder keeps the task in view of a session with a long transcript. It is the
+// same sentence after every batch, until few turns are left.
 func (d *draft) reminder(x *Session, output string) string {
-	text := fmt.Sprintf("Reminder: this was turn %d of %d. The task stays: %s", x.turn, x.Turns, cut(d.s.Started.Title, 160))
+	text := "Reminder: the task is still: " + cut(d.s.Started.Title, 120) + "."
 	if output != "" {
-		text += fmt.Sprintf(" When you are done, call submit_%s.", output)
+		text += fmt.Sprintf(" When it is done, call submit_%s.", output)
+	}
+	if left := x.Turns - x.turn; left <= lastTurns {
+		text += fmt.Sprintf(" You can reply %d more times at most.", left)
 	}
 	return text
 }
@@ -251,7 +267,7 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 	switch {
 	case x.Purpose == pawl.ForReview:
 		d.reviewed(l, x, r, reason, output, facts)
-	case l.Phase == PhasePrepare:
+	case x.Purpose == pawl.ForStep && l.assesses(x.Index):
 		d.assessed(l, r, facts)
 	}
 }

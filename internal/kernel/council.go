@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -8,27 +9,38 @@ import (
 )
 
 // council is one under way: first every member proposes, then every member
-// ranks all proposals, then the count decides.
+// ranks all proposals, then the count decides. With one proposal there is no
+// vote, with none the loop is blocked.
 type council struct {
 	members []member
 }
 
 type member struct {
-	started, proposed bool // its proposing session; proposed also when it failed
-	proposal          pawl.Hash
-	confidence        int
-	voting, voted     bool
-	ballot            []int // candidates, best first
+	proposed   bool // its session is over, with a proposal or without
+	proposal   pawl.Hash
+	confidence int   // percent
+	voted      bool  // its second session is over, with a ballot or without
+	ballot     []int // candidates, best first
 }
 
 func (c *council) clone() *council { return &council{slices.Clone(c.members)} }
 
-func (l *Loop) callCouncil(b *pawl.CouncilCalled) {
+// The structured results of a council's sessions.
+const (
+	proposalOutput = "proposal"
+	ballotOutput   = "ballot"
+)
+
+func (l *Loop) callCouncil(b *pawl.CouncilCalled) error {
+	if spec := l.Kind.Ladder.Council; spec == nil || b.Members != len(spec.Lenses) {
+		return fmt.Errorf("the recipe has no council of %d", b.Members)
+	}
 	l.Phase, l.council = PhaseCouncil, &council{members: make([]member, b.Members)}
 	l.councils++
 	if b.Stuck {
 		l.stuckFrom = l.Iteration
 	}
+	return nil
 }
 
 func (c *council) proposed(i int, b *pawl.SessionEnded) {
@@ -62,52 +74,72 @@ func (c *council) candidates() []int {
 	return out
 }
 
-func (l *Loop) endCouncil(b *pawl.CouncilDecided) {
-	l.council, l.failures, l.advice = nil, 0, b.Proposal
-	if l.afterward = l.Kind.Ladder.Council.Attempts; l.afterward < 1 {
-		l.afterward = 1
+// proposals are the candidates' texts under their letters.
+func (c *council) proposals() []pawl.Input {
+	var out []pawl.Input
+	for n, i := range c.candidates() {
+		out = append(out, pawl.Input{Name: "proposal " + letter(n), Blob: c.members[i].proposal})
 	}
+	return out
+}
+
+func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
+	if l.council == nil {
+		return fmt.Errorf("there is no council")
+	}
+	l.council, l.failures, l.advice = nil, 0, b.Proposal
+	l.afterward = max(l.Kind.Ladder.Council.Attempts, 1)
 	l.Phase = PhaseReady
 	if b.Winner == "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, pawl.OutcomeBlocked, "the council made no proposal"
 	}
+	return nil
 }
 
-// confer drives a council's sessions, all members side by side.
+// confer drives a council's sessions, all members side by side. What it advises
+// is tried on the top tier.
 func (d *draft) confer(l *Loop) {
-	spec, c := l.Kind.Ladder.Council, l.council
+	c := l.council
 	for _, x := range slices.Clone(l.sessions) {
 		d.converse(l, x)
 		if d.s.Stopping != nil {
 			return
 		}
 	}
-	for i := range spec.Lenses {
-		if !c.members[i].proposed && !l.inSession(pawl.ForProposal, i) {
-			d.seat(l, pawl.ForProposal, i)
-		}
-	}
-	if slices.ContainsFunc(c.members, func(m member) bool { return !m.proposed }) {
+	if !d.seatAll(l, pawl.ForProposal, func(m *member) bool { return m.proposed }) {
 		return
 	}
-	candidates := c.candidates()
-	if len(candidates) > 1 {
-		for i := range spec.Lenses {
-			if !c.members[i].voted && !l.inSession(pawl.ForBallot, i) {
-				d.seat(l, pawl.ForBallot, i)
-			}
+	if len(c.candidates()) > 1 && !d.seatAll(l, pawl.ForBallot, func(m *member) bool { return m.voted }) {
+		return
+	}
+	decided := c.count(l.Kind.Ladder.Council)
+	d.emit(l.Ref, decided)
+	if decided.Winner != "" && l.Tier < l.top() {
+		d.escalate(l, l.top(), "the attempt after a council runs on the top tier", false)
+	}
+}
+
+// seatAll begins a session for every member that has not had one, and reports
+// whether all are done.
+func (d *draft) seatAll(l *Loop, p pawl.SessionPurpose, is func(*member) bool) bool {
+	all := true
+	for i := range l.council.members {
+		if is(&l.council.members[i]) {
+			continue
 		}
-		if slices.ContainsFunc(c.members, func(m member) bool { return !m.voted }) {
-			return
+		all = false
+		if !l.inSession(p, i) {
+			d.seat(l, p, i)
 		}
 	}
-	d.emit(l.Ref, c.count(spec, candidates))
+	return all
 }
 
 // count decides which proposal wins.
-func (c *council) count(spec *pawl.Council, candidates []int) *pawl.CouncilDecided {
+func (c *council) count(spec *pawl.Council) *pawl.CouncilDecided {
 	var ballots [][]int
 	var confidence []int
+	candidates := c.candidates()
 	for _, m := range c.members {
 		if len(m.ballot) > 0 {
 			ballots = append(ballots, m.ballot)

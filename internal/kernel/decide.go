@@ -7,14 +7,15 @@ import (
 	"pawl"
 )
 
-// Input is one fact from outside a run: exactly one field besides At is set.
+// Input is one fact from outside a run: one field besides At is set. A command
+// may come together with Recover; it is then obeyed before anything is begun.
 type Input struct {
 	// At is when the driver took the input in, UTC.
 	At      time.Time
 	Start   *Start
 	Answer  pawl.Answer
-	Steer   *pawl.Steering
 	Recover *Recover
+	Steer   *pawl.Steering
 }
 
 // Start begins a run; it is the first input.
@@ -28,30 +29,38 @@ type Start struct {
 type Recover struct{ Pid int }
 
 // Decide says which events follow from an input. It changes nothing. An error
-// refuses a command of a user, with nothing to append; an answer never fails:
-// one that matches no open request becomes AnswerIgnored.
+// refuses a command of a user, or an input to a run that has not started, with
+// nothing to append. An answer to a run never fails: one that matches no open
+// request becomes AnswerIgnored.
 func Decide(s *State, in Input) ([]pawl.Event, error) {
 	d := newDraft(s, in.At)
-	var err error
-	switch {
-	case in.Start != nil:
-		err = d.start(in.Start)
-	case in.Answer != nil:
-		d.answer(in.Answer)
-	case in.Steer != nil:
-		d.all()
-		err = d.steer(in.Steer)
-	case in.Recover != nil:
-		d.all()
-		d.recover(in.Recover)
-	default:
-		err = pawl.Errorf(pawl.CodeInternal, "an input without content")
-	}
-	if err != nil {
+	if err := d.input(in); err != nil {
 		return nil, err
 	}
 	d.settle()
 	return d.events, nil
+}
+
+func (d *draft) input(in Input) error {
+	switch {
+	case in.Start != nil:
+		return d.start(in.Start)
+	case d.s.Seq == 0:
+		return pawl.Errorf(pawl.CodeState, "the run has not been started")
+	case in.Answer != nil:
+		d.answer(in.Answer)
+		return nil
+	case in.Recover == nil && in.Steer == nil:
+		return pawl.Errorf(pawl.CodeInternal, "an input without content")
+	}
+	d.all()
+	if in.Recover != nil {
+		d.recover(in.Recover)
+	}
+	if in.Steer != nil {
+		return d.steer(in.Steer)
+	}
+	return nil
 }
 
 // draft is a state on which the events of one input are tried as they are
@@ -66,7 +75,7 @@ type draft struct {
 }
 
 func newDraft(s *State, at time.Time) *draft {
-	d := &draft{s: *s, at: at}
+	d := &draft{s: *s, at: at.UTC().Round(0)} // as it is read back from the log
 	d.s.loops = slices.Clone(s.loops)
 	d.s.open = slices.Clone(s.open)
 	return d
@@ -101,20 +110,21 @@ func (d *draft) look(ref pawl.LoopRef) {
 	}
 }
 
+// all makes settle consider every loop.
 func (d *draft) all() {
+	d.scope = d.scope[:0]
 	for i := range d.s.loops {
-		d.look(pawl.LoopRef(i + 1))
+		d.scope = append(d.scope, pawl.LoopRef(i+1))
 	}
 }
 
 // own makes the loop a copy of the draft's.
 func (d *draft) own(ref pawl.LoopRef) {
-	if int(ref) > len(d.s.loops) {
-		d.owned = append(d.owned, ref) // about to be made
+	if slices.Contains(d.owned, ref) {
 		return
 	}
-	if !slices.Contains(d.owned, ref) {
-		d.owned = append(d.owned, ref)
+	d.owned = append(d.owned, ref)
+	if int(ref) <= len(d.s.loops) { // else it is about to be made
 		d.s.loops[ref-1] = d.s.loops[ref-1].clone()
 	}
 }
@@ -127,71 +137,27 @@ func (d *draft) start(in *Start) error {
 	if d.s.Seq != 0 {
 		return pawl.Errorf(pawl.CodeConflict, "run %s exists", d.s.Run)
 	}
+	if in.Started == nil || in.Run == "" {
+		return pawl.Errorf(pawl.CodeInternal, "a start without a run")
+	}
+	recipe, settings, err := frozen(in.Started)
+	if err != nil {
+		return pawl.Errorf(pawl.CodeInvalid, "start run %s: %w", in.Run, err)
+	}
+	if err := check(recipe, settings); err != nil {
+		return pawl.Errorf(pawl.CodeInvalid, "start run %s: %w", in.Run, err)
+	}
 	d.s.Run = in.Run
 	d.emit(0, in.Started)
-	d.emit(1, &pawl.LoopStarted{ID: loopID(d.at, in.Started.Seed, 1), Kind: d.s.Recipe.Start})
+	d.emit(1, &pawl.LoopStarted{ID: loopID(d.at, in.Started.Seed, 1), Kind: recipe.Start})
 	return nil
-}
-
-// answer records what an effect gave, if it is open.
-func (d *draft) answer(a pawl.Answer) {
-	f := d.s.Find(a.Answers())
-	if f == nil || !fits(f, a) {
-		d.emit(0, &pawl.AnswerIgnored{Effect: a.Answers(), What: a.EventKind().String()})
-		return
-	}
-	switch b := a.(type) {
-	case *pawl.ModelReplied:
-		c := *b
-		c.Cost = d.s.price(f).Cost(b.Usage)
-		d.emit(f.Loop, &c)
-		d.warn()
-	case *pawl.EffectFailed:
-		c := *b
-		if p := d.s.chargedFor(f, &b.Failure); p != (Purse{}) {
-			c.Charged, c.ChargedTokens = p.Money, p.Tokens
-		}
-		d.emit(f.Loop, &c)
-	default:
-		d.emit(f.Loop, a)
-	}
-}
-
-// fits reports whether an answer is of the kind its effect has.
-func fits(f *pawl.Effect, a pawl.Answer) bool {
-	var ok bool
-	switch a.(type) {
-	case *pawl.EffectFailed:
-		return true
-	case *pawl.WorkspaceOpened:
-		_, ok = f.Do.(*pawl.OpenWorkspace)
-	case *pawl.PromptAssembled:
-		_, ok = f.Do.(*pawl.AssemblePrompt)
-	case *pawl.ModelReplied:
-		_, ok = f.Do.(*pawl.CallModel)
-	case *pawl.ToolReturned:
-		_, ok = f.Do.(*pawl.CallTool)
-	case *pawl.GateJudged:
-		_, ok = f.Do.(*pawl.RunGate)
-	case *pawl.Committed:
-		_, ok = f.Do.(*pawl.Commit)
-	case *pawl.WorkspaceInspected:
-		_, ok = f.Do.(*pawl.InspectWorkspace)
-	case *pawl.WorkspaceReset:
-		_, ok = f.Do.(*pawl.ResetWorkspace)
-	case *pawl.WorkspaceClosed:
-		_, ok = f.Do.(*pawl.CloseWorkspace)
-	case *pawl.WaitEnded:
-		_, ok = f.Do.(*pawl.Wait)
-	}
-	return ok
 }
 
 // recover says what becomes of the effects that were under way when a driver
 // died: those of class repeat and probe stay open and are performed again, a
 // model call is lost and paid for, a shell command is answered as interrupted.
 func (d *draft) recover(in *Recover) {
-	if d.s.Seq == 0 || d.s.Status == pawl.StatusEnded {
+	if d.s.Status == pawl.StatusEnded {
 		return
 	}
 	d.emit(0, &pawl.Recovered{Pid: in.Pid})
@@ -200,19 +166,20 @@ func (d *draft) recover(in *Recover) {
 		case pawl.CrashOnce:
 			d.emit(f.Loop, &pawl.ToolReturned{Effect: f.ID, IsError: true, Interrupted: true})
 		case pawl.CrashCharge:
-			lost := &pawl.EffectLost{Effect: f.ID}
-			if do, ok := f.Do.(*pawl.CallModel); ok {
-				lost.Charged, lost.ChargedTokens = do.Reserved, do.ReservedTokens
-			}
-			d.emit(f.Loop, lost)
+			p := reserved(f)
+			d.emit(f.Loop, &pawl.EffectLost{Effect: f.ID, Charged: p.Money, ChargedTokens: p.Tokens})
 		}
 	}
+	d.warn()
 }
 
 // settle lets everything follow that follows from the state alone: for the
-// loops that events touched, and for all of them after a command or a recovery.
+// loops that events touched, and for all of them after a command, a recovery or
+// the run's beginning to stop. It ends, because every event it emits either
+// moves a loop forward or opens or closes an effect, and a loop that has all
+// its effects open waits.
 func (d *draft) settle() {
-	for d.s.Status != pawl.StatusEnded && d.s.Seq > 0 {
+	for d.s.Status != pawl.StatusEnded {
 		before := len(d.events)
 		for i := 0; i < len(d.scope) && d.s.Status != pawl.StatusEnded; i++ {
 			d.advance(d.scope[i])

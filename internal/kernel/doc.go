@@ -17,10 +17,10 @@
 // A loop goes through these phases:
 //
 //	opening → prepare → ready → steps → commit → gates ─┬→ closing → done
-//	   ▲                   ▲                                │        │
-//	   │                   ├──────────── iterate, escalate ─┤        │
-//	   │                   └── council ◄────────────────────┘        │
-//	   └──────────────────── resumed ────────────────────────────────┘
+//	   ▲                  ▲ ▲                           │             │
+//	   │                  │ ├──── iterate, escalate ────┤             │
+//	   │                  │ └──────── council ◄─────────┘             │
+//	   └──────────────────┴─────────── resumed ───────────────────────┘
 //
 // An input is decided in two parts. First the input itself becomes events (an
 // answer is recorded, a command obeyed). Then, as long as anything follows from
@@ -28,6 +28,11 @@
 // says what comes next there. So pausing is simply not advancing, and resuming,
 // recovering and going on are the same thing.
 //
+// A worktree is trusted only as far as it is recorded. After a crash it is
+// looked at before anything goes on; when it is not as recorded, what it holds
+// is set aside under a salvage ref and the iteration's steps start again.
+//
 // Policies are files of their own: ladder.go (what a failed attempt leads to),
-// stuck.go, council.go and vote.go, complexity.go, budget.go, retry.go.
+// stuck.go, council.go and vote.go, complexity.go, budget.go, retry.go,
+// worktree.go. check.go refuses what no policy here knows.
 package kernel

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"pawl"
 )
@@ -38,14 +40,11 @@ func (d *draft) judge(l *Loop) {
 	}
 }
 
-// sameTree is the last attempt if its candidate had the tree this one has and
-// was judged whole.
+// sameTree is the last attempt, if its candidate had the tree this one has and
+// there are verdicts on it that stand.
 func (l *Loop) sameTree() *attempt {
-	if len(l.history) == 0 || l.stepFailed != "" {
-		return nil
-	}
-	a := &l.history[len(l.history)-1]
-	if a.tree == "" || a.tree != l.candidate.Tree || len(a.results) == 0 || a.stepFailed != "" {
+	a := l.lastAttempt()
+	if a == nil || a.tree == "" || a.tree != l.candidate.Tree || a.stepFailed != "" || l.stepFailed != "" || len(a.whole()) == 0 {
 		return nil
 	}
 	return a
@@ -57,15 +56,10 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 	done := true
 	for i := range d.s.Settings.Gates {
 		g := &d.s.Settings.Gates[i]
-		if !selects(st, g.Kind) || l.result(g.Name) != nil {
-			continue
+		if selects(st, g.Kind) && l.result(g.Name) == nil {
+			done = false
+			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.candidate.Commit, Base: l.base[i].evidence, Start: l.Base})
 		}
-		done = false
-		base := pawl.Hash{}
-		if b := l.base[i]; b != nil {
-			base = b.Evidence
-		}
-		d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.candidate.Commit, Base: base, Start: l.Base}, int64(st.Timeout))
 	}
 	return done
 }
@@ -77,31 +71,42 @@ func selects(st *pawl.Stage, k pawl.GateKind) bool {
 // gateTries is how often a gate that could not run is requested.
 const gateTries = 2
 
+// defaultGateTimeout bounds a gate whose settings and stage say nothing.
+const defaultGateTimeout = 10 * time.Minute
+
 // runGate requests one command gate unless it is under way. A gate that could
-// not run twice has not passed.
-func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate, timeout int64) {
+// not run twice, or did not end in its time, has not passed.
+func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	spec := &d.s.Settings.Gates[gate]
 	run := l.gateRun(gate)
-	if run.effect != 0 {
+	switch why := run.failed; {
+	case run.effect != 0:
 		return
-	}
-	if run.tries >= gateTries {
-		d.emit(l.Ref, &pawl.GateJudged{Gate: spec.Name, Kind: spec.Kind, Verdict: pawl.VerdictFail, OnBase: do.OnBase,
-			Reason: cut("it could not be run: "+run.failed, 300), Error: print64(run.failed)})
+	case why != nil && (run.tries >= gateTries || why.Code == pawl.FailTimeout):
+		d.emit(l.Ref, &pawl.GateJudged{
+			Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
+			Partial: true, Reason: cut("it gave no verdict: "+why.Message, 300), Error: print64(why.Message),
+		})
 		return
 	}
 	place := l.place(spec.Name)
 	if do.OnBase {
 		place.Iteration = 0
 	}
-	limit := spec.Timeout
-	if limit == 0 {
-		limit = defaultGateTimeout
-		if timeout > 0 {
-			limit = duration(timeout)
+	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: gateTimeout(l.Kind, spec), Do: &do})
+}
+
+// gateTimeout is a gate's own timeout, or that of the first stage it runs in.
+func gateTimeout(k *pawl.LoopKind, spec *pawl.GateSpec) time.Duration {
+	if spec.Timeout > 0 {
+		return spec.Timeout
+	}
+	for i := range k.Gates {
+		if st := &k.Gates[i]; st.Timeout > 0 && selects(st, spec.Kind) {
+			return st.Timeout
 		}
 	}
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: limit, Do: &do})
+	return defaultGateTimeout
 }
 
 // result is what a gate or review said of the present candidate, or nil.
@@ -133,30 +138,30 @@ func (d *draft) review(l *Loop, stage int) {
 	})
 }
 
-// reviewed turns a review's result into a verdict. A review that hands in no
-// result is inconclusive, which is a failure.
+// reviewed turns a review's result into a verdict. Only a review that says pass
+// and leaves no criterion unmet passes. One that hands in no result is
+// inconclusive, which is a failure.
 func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
-	if r == pawl.SessionAbandoned {
+	b := &pawl.GateJudged{Gate: l.Kind.Gates[x.Index].Name, Evidence: output, Verdict: pawl.VerdictFail}
+	if r != pawl.SessionDone {
+		b.Partial, b.Total = true, d.s.Started.Count
+		b.Reason, b.Error = cut("inconclusive: "+reason, 300), print64(string(r))
+		d.emit(l.Ref, b)
 		return
 	}
-	b := &pawl.GateJudged{Gate: l.Kind.Gates[x.Index].Name, Evidence: output, Verdict: pawl.VerdictFail}
-	if r == pawl.SessionDone {
-		b.Reason = cut(f.Get("reason"), 300)
-		b.Passed, _ = strconv.Atoi(f.Get("met"))
-		b.Total, _ = strconv.Atoi(f.Get("total"))
-		for _, id := range f.All("unmet") {
-			b.Failing = mix(b.Failing, print64(id))
-		}
-		switch f.Get("decision") {
-		case "pass":
-			b.Verdict = pawl.VerdictPass
-		case "halt":
-			b.Verdict = pawl.VerdictHalt
-		}
-	} else {
-		b.Reason = cut("inconclusive: "+reason, 300)
-		b.Total = d.s.Started.Count
-		b.Error = print64(string(r))
+	b.Reason = cut(f.Get("reason"), 300)
+	b.Passed, _ = strconv.Atoi(f.Get("met"))
+	b.Total, _ = strconv.Atoi(f.Get("total"))
+	unmet := f.All("unmet")
+	slices.Sort(unmet)
+	for _, id := range slices.Compact(unmet) {
+		b.Failing = mix(b.Failing, print64(id))
+	}
+	switch decision := f.Get("decision"); {
+	case decision == "pass" && len(unmet) == 0:
+		b.Verdict = pawl.VerdictPass
+	case decision == "halt":
+		b.Verdict = pawl.VerdictHalt
 	}
 	d.emit(l.Ref, b)
 }
@@ -195,7 +200,7 @@ func together(results []*pawl.GateJudged, in func(*pawl.GateJudged) bool) pawl.V
 		case !in(r):
 		case r.Verdict == pawl.VerdictHalt:
 			return pawl.VerdictHalt
-		case r.Verdict == pawl.VerdictPass || r.Verdict == pawl.VerdictSkip:
+		case lets(r.Verdict):
 			if v == "" {
 				v = pawl.VerdictPass
 			}
@@ -217,12 +222,13 @@ func testsPrint(results []*pawl.GateJudged) uint64 {
 	return p
 }
 
-// errorPrint is the fingerprint of everything that was objected; 0 = nothing was.
+// errorPrint is the fingerprint of everything that was objected, as far as it
+// can be told apart; 0 = there is no such thing.
 func errorPrint(l *Loop) uint64 {
 	p := print64(l.stepFailed)
 	for _, r := range sortedByGate(l.results) {
-		if r.Verdict != pawl.VerdictPass && r.Verdict != pawl.VerdictSkip {
-			p = mix(p, print64(r.Gate), r.Error, r.Failing, r.Found)
+		if said := mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
+			p = mix(p, print64(r.Gate), said)
 		}
 	}
 	return p
@@ -242,17 +248,7 @@ func securityPrint(results []*pawl.GateJudged) uint64 {
 
 // sortedByGate makes fingerprints independent of which gate was faster.
 func sortedByGate(results []*pawl.GateJudged) []*pawl.GateJudged {
-	out := slices.Clone(results)
-	slices.SortStableFunc(out, func(a, b *pawl.GateJudged) int {
-		switch {
-		case a.Gate < b.Gate:
-			return -1
-		case a.Gate > b.Gate:
-			return 1
-		}
-		return 0
-	})
-	return out
+	return slices.SortedStableFunc(slices.Values(results), func(a, b *pawl.GateJudged) int { return cmp.Compare(a.Gate, b.Gate) })
 }
 
 // objections are the failures in short.
@@ -262,7 +258,7 @@ func objections(l *Loop) []string {
 		out = append(out, cut(l.stepFailed, 160))
 	}
 	for _, r := range sortedByGate(l.results) {
-		if r.Verdict != pawl.VerdictPass && r.Verdict != pawl.VerdictSkip && len(out) < 3 {
+		if !lets(r.Verdict) && len(out) < 3 {
 			out = append(out, cut(fmt.Sprintf("%s: %s", r.Gate, r.Reason), 160))
 		}
 	}

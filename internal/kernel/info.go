@@ -2,8 +2,11 @@ package kernel
 
 import "pawl"
 
-// Info is the run's line in lists.
+// Info is the run's line in lists; zero before its first event.
 func Info(s *State) pawl.RunInfo {
+	if s.Seq == 0 {
+		return pawl.RunInfo{}
+	}
 	info := pawl.RunInfo{
 		ID: s.Run, Task: s.Started.Task, Title: s.Started.Title, Recipe: s.Recipe.Name, Branch: s.Started.Branch,
 		Status: s.Status, Outcome: s.Outcome, Reason: s.Reason,

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"pawl"
 )
@@ -34,15 +35,14 @@ type ruling struct {
 // rule decides what follows from the attempt that has just been judged and
 // emits it. The rules are tried in this order:
 //
-//  1. a halt ends the run, if the halt condition is in force; else the next
-//     attempt runs on the top tier;
+//  1. a halt ends the run, if the halt condition is in force;
 //  2. everything passed: complete, or unverified when no command gate did;
 //  3. the last allowed iteration has failed: incomplete;
-//  4. the attempt after a council has failed: blocked;
-//  5. stuck: the next tier, or at the top a council;
-//  6. the tier's patience is used up: the next tier, or at the top a council;
-//  7. the same security finding twice: the top tier;
-//  8. the user wants a council: now;
+//  4. the last attempt after a council has failed: the ladder is used up;
+//  5. the user wants a council: now, once;
+//  6. a halt that is not in force, or the same security finding twice: the top tier;
+//  7. stuck: the next tier, or at the top a council;
+//  8. the tier's patience is used up: the next tier, or at the top a council;
 //  9. once more on the same tier.
 func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
@@ -50,53 +50,59 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	if r.outcome == pawl.OutcomeIncomplete {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
 	}
-	tier := l.Tier
 	d.emit(l.Ref, b)
 	switch r.decision {
 	case pawl.DecideEscalate:
-		d.emit(l.Ref, &pawl.Escalated{From: tier, To: r.tier, Reason: r.reason, Iteration: b.N + 1, Stuck: r.stuck})
+		d.escalate(l, r.tier, r.reason, r.stuck)
 	case pawl.DecideCouncil:
-		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: r.reason, Stuck: r.stuck})
+		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: cut(r.reason, 300), Stuck: r.stuck})
 	}
+}
+
+// escalate makes the next iteration run on another tier.
+func (d *draft) escalate(l *Loop, tier int, reason string, stuck bool) {
+	d.emit(l.Ref, &pawl.Escalated{From: l.Tier, To: tier, Reason: cut(reason, 300), Iteration: l.Iteration + 1, Stuck: stuck})
 }
 
 func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	lad := &l.Kind.Ladder
-	if j.halt() {
-		if s.haltsOn(pawl.HaltSecurity) {
-			return ruling{decision: pawl.DecideHalt, reason: haltReason(l), outcome: pawl.OutcomeHalted}
-		}
-		if l.Tier < topTier && !s.last(l) {
-			return ruling{decision: pawl.DecideEscalate, reason: haltReason(l), tier: topTier}
-		}
-	}
-	if j.pass() {
-		if j.proven {
-			return ruling{decision: pawl.DecideComplete, reason: "every gate passed", outcome: pawl.OutcomeComplete}
-		}
+	switch {
+	case j.halt() && s.haltsOn(pawl.HaltSecurity):
+		return ruling{decision: pawl.DecideHalt, reason: haltReason(l), outcome: pawl.OutcomeHalted}
+	case j.pass() && j.proven:
+		return ruling{decision: pawl.DecideComplete, reason: "every gate passed", outcome: pawl.OutcomeComplete}
+	case j.pass():
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
-	}
-	if s.last(l) {
+	case s.last(l):
 		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete,
 			reason: fmt.Sprintf("max iterations reached: %d of %d", l.Iteration, s.maxIterations(l))}
+	case l.afterward == 0:
+		return usedUp(lad, "the attempt after the council failed too")
+	case s.Settings.Council && l.councils == 0 && lad.Council != nil:
+		return ruling{decision: pawl.DecideCouncil, reason: "the user asked for a council"}
 	}
-	if l.afterward == 0 {
-		return s.exhaustedLadder(lad, "the attempt after the council failed too")
+	if reason := l.insecure(j); reason != "" && l.Tier < l.top() {
+		return ruling{decision: pawl.DecideEscalate, reason: reason, tier: l.top()}
 	}
 	if reason := s.stuck(l, b); reason != "" {
-		return s.climb(l, reason, true)
+		return l.climb(reason, true, b)
 	}
 	failures := l.failures + 1 // with this one
 	if n := patience(lad, l.Tier); n > 0 && failures >= n {
-		return s.climb(l, fmt.Sprintf("%d consecutive failures", failures), false)
-	}
-	if p := securityPrint(l.results); p != 0 && l.Tier < topTier && len(l.history) > 0 && l.history[len(l.history)-1].security == p {
-		return ruling{decision: pawl.DecideEscalate, reason: "the same security finding twice in a row", tier: topTier}
-	}
-	if s.Settings.Council && l.councils == 0 && lad.Council != nil {
-		return ruling{decision: pawl.DecideCouncil, reason: "the user asked for a council"}
+		return l.climb(fmt.Sprintf("%d consecutive failures", failures), false, b)
 	}
 	return ruling{decision: pawl.DecideIterate, reason: firstError(b)}
+}
+
+// insecure says why security asks for the strongest model; empty = it does not.
+func (l *Loop) insecure(j judgement) string {
+	if j.halt() {
+		return haltReason(l)
+	}
+	if a := l.lastAttempt(); a != nil && a.security != 0 && a.security == securityPrint(l.results) {
+		return "the same security finding twice in a row"
+	}
+	return ""
 }
 
 // last reports whether no further iteration is allowed.
@@ -105,19 +111,22 @@ func (s *State) last(l *Loop) bool {
 	return m > 0 && l.Iteration >= m
 }
 
-// climb goes to the ladder's next rung.
-func (s *State) climb(l *Loop, reason string, stuck bool) ruling {
+// climb goes to the ladder's next rung. As long as attempts are left that a
+// council has advised, there is no other one.
+func (l *Loop) climb(reason string, stuck bool, b *pawl.IterationEnded) ruling {
 	lad := &l.Kind.Ladder
-	if next := nextRung(lad, l.Tier); next > 0 {
+	switch next := nextRung(lad, l.Tier); {
+	case next > 0:
 		return ruling{decision: pawl.DecideEscalate, reason: reason, tier: next, stuck: stuck}
-	}
-	if lad.Council != nil {
+	case l.afterward > 0:
+		return ruling{decision: pawl.DecideIterate, reason: firstError(b)}
+	case lad.Council != nil:
 		return ruling{decision: pawl.DecideCouncil, reason: reason, stuck: stuck}
 	}
-	return s.exhaustedLadder(lad, reason)
+	return usedUp(lad, reason)
 }
 
-func (s *State) exhaustedLadder(lad *pawl.Ladder, reason string) ruling {
+func usedUp(lad *pawl.Ladder, reason string) ruling {
 	r := ruling{decision: pawl.DecideHalt, reason: "the ladder is used up: " + reason, outcome: pawl.OutcomeBlocked}
 	if lad.Then == "fail" {
 		r.outcome = pawl.OutcomeFailed
@@ -156,13 +165,6 @@ func haltReason(l *Loop) string {
 
 // haltedForSecurity reports whether the last attempt ended with a halt of a gate.
 func (l *Loop) haltedForSecurity() bool {
-	if len(l.history) == 0 {
-		return false
-	}
-	for _, r := range l.history[len(l.history)-1].results {
-		if r.Verdict == pawl.VerdictHalt {
-			return true
-		}
-	}
-	return false
+	a := l.lastAttempt()
+	return a != nil && slices.ContainsFunc(a.results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
 }

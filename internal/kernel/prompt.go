@@ -1,17 +1,21 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"pawl"
 )
 
-func duration(n int64) time.Duration { return time.Duration(n) }
+// promptTimeout bounds the assembly of a prompt.
+const promptTimeout = time.Minute
 
-// defaultGateTimeout bounds a gate whose settings and stage say nothing.
-const defaultGateTimeout = 10 * time.Minute
+// Bounds of what a prompt is told, so that its request stays small.
+const (
+	maxFeedback  = 8
+	maxRedAtBase = 6
+	maxFocus     = 240 // bytes
+)
 
 // assemble requests what a session begins with. Every session is fresh: it is
 // told the task, why the last attempt failed and what is known, and nothing of
@@ -33,43 +37,43 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	case pawl.ForReview:
 		rv := l.Kind.Gates[x.Index].Review
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
-		if l.candidate != nil && !l.candidate.Paths.IsZero() {
-			do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.candidate.Paths})
-		}
-	case pawl.ForProposal, pawl.ForBallot:
+		l.addChanged(do)
+	case pawl.ForProposal:
 		spec := l.Kind.Ladder.Council
-		do.Feedback, do.Focus = l.feedback(), spec.Lenses[x.Index].Focus
-		do.Template, do.Tools, do.Output = spec.Propose, spec.Tools, "proposal"
-		if x.Purpose == pawl.ForBallot {
-			do.Template, do.Tools, do.Output = spec.Ballot, nil, "ballot"
-			for n, i := range l.council.candidates() {
-				do.Inputs = append(do.Inputs, pawl.Input{Name: "proposal " + letter(n), Blob: l.council.members[i].proposal})
-			}
-		}
+		do.Template, do.Tools, do.Output = spec.Propose, spec.Tools, proposalOutput
+		do.Feedback, do.Focus = l.feedback(), cut(spec.Lenses[x.Index].Focus, maxFocus)
+		l.addChanged(do)
+	case pawl.ForBallot:
+		do.Template, do.Output, do.Feedback = l.Kind.Ladder.Council.Ballot, ballotOutput, l.feedback()
+		do.Inputs = l.council.proposals()
 	}
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
 
-// promptTimeout bounds the assembly of a prompt.
-const promptTimeout = time.Minute
+// addChanged lets a prompt list the paths the candidate changed.
+func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
+	if l.candidate != nil && !l.candidate.Paths.IsZero() {
+		do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.candidate.Paths})
+	}
+}
 
-// feedback is what was objected to the last attempt, in the order of the gates.
+// feedback is what was objected to the last attempt, in the order of the verdicts.
 func (l *Loop) feedback() []pawl.Feedback {
-	if len(l.history) == 0 {
+	a := l.lastAttempt()
+	if a == nil {
 		return nil
 	}
-	a := &l.history[len(l.history)-1]
 	var out []pawl.Feedback
 	if a.stepFailed != "" {
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: cut(a.stepFailed, 120)})
 	}
 	for _, r := range a.results {
-		if r.Verdict == pawl.VerdictPass || r.Verdict == pawl.VerdictSkip {
+		if lets(r.Verdict) || len(out) == maxFeedback {
 			continue
 		}
 		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: r.Evidence}
 		if r.Evidence.IsZero() {
-			f.Summary = cut(r.Reason, 120)
+			f.Summary = r.Reason
 		}
 		out = append(out, f)
 	}
@@ -88,9 +92,9 @@ func (l *Loop) lines() []string {
 // redAtBase names the gates that did not pass on the base.
 func (s *State) redAtBase(l *Loop) []pawl.Input {
 	var out []pawl.Input
-	for i, b := range l.base {
-		if b != nil && b.Verdict != pawl.VerdictPass && b.Verdict != pawl.VerdictSkip && !b.Evidence.IsZero() {
-			out = append(out, pawl.Input{Name: fmt.Sprint(s.Settings.Gates[i].Name), Blob: b.Evidence})
+	for i := range l.base {
+		if b := &l.base[i]; b.red && !b.evidence.IsZero() && len(out) < maxRedAtBase {
+			out = append(out, pawl.Input{Name: s.Settings.Gates[i].Name, Blob: b.evidence})
 		}
 	}
 	return out

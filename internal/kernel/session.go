@@ -17,6 +17,7 @@ type Session struct {
 	Turns   int
 	Try     int
 	// deadline is when its time is up, on the run's clock of alive time; 0 = never.
+	// Back-offs move it: they are not the session's time.
 	deadline time.Duration
 	timeout  time.Duration
 
@@ -29,11 +30,12 @@ type Session struct {
 	base          int // index in items of the first result of calls
 	stop          pawl.StopReason
 	text          pawl.Hash // the last reply's text
-	submitted     *pawl.ToolUse
-	reminded      bool // the batch has had its reminder
+	submitted     int       // the call that handed in the result, from 1; 0 = none did
+	reminded      bool      // the batch has had its reminder
+	said          string    // the harness's last sentence; most are alike and kept once
 	invalid, nags int
-	// failed is why the present turn's last dispatch gave no reply; waited that its
-	// back-off is over; dispatches counts them.
+	// failed is why the last dispatch of the prompt, or of the present turn, gave
+	// nothing; waited that its back-off is over; dispatches counts them.
 	failed     *pawl.Failure
 	waited     bool
 	dispatches int
@@ -54,6 +56,28 @@ func (x *Session) clone() *Session {
 	return &c
 }
 
+func (x *Session) prompt(b *pawl.PromptAssembled) {
+	x.prompted = true
+	x.system, x.tools, x.bytes = b.System, b.Tools, b.Bytes
+	x.items = []pawl.Item{{Kind: pawl.ItemUser, Blob: b.Prompt}}
+	x.failed, x.waited, x.dispatches = nil, false, 0
+}
+
+// reply takes over what the model said, with an empty place for each result.
+func (x *Session) reply(b *pawl.ModelReplied) {
+	x.turn++
+	x.stop, x.text = b.Stop, b.Text
+	x.dispatches, x.reminded = 0, false
+	x.bytes += b.Bytes
+	x.items = append(x.items, pawl.Item{Kind: pawl.ItemAssistant, Blob: b.Message})
+	x.base = len(x.items)
+	x.calls = make([]call, len(b.Calls))
+	for i := range b.Calls {
+		x.calls[i].use = b.Calls[i]
+		x.items = append(x.items, pawl.Item{Kind: pawl.ItemResult, Call: uint16(i)})
+	}
+}
+
 // answer fills in the result of a call.
 func (x *Session) answer(i int, item pawl.Item, bytes int64) {
 	item.Kind, item.Call = pawl.ItemResult, uint16(i)
@@ -62,8 +86,45 @@ func (x *Session) answer(i int, item pawl.Item, bytes int64) {
 	x.bytes += bytes + 40
 }
 
+// answerItself fills in what the harness answers to a call it does not run.
+func (x *Session) answerItself(b *pawl.NoteAdded) {
+	i := b.Call - 1
+	x.answer(i, pawl.Item{Text: b.Text, IsError: b.IsError}, int64(len(b.Text)))
+	switch use := &x.calls[i].use; {
+	case !use.Submit:
+	case b.IsError:
+		x.invalid++
+	default:
+		x.submitted = b.Call
+	}
+}
+
+// say adds a sentence of the harness: the reminder after a batch of calls, or
+// what a reply without calls should have had.
+func (x *Session) say(text string) {
+	if text != x.said {
+		x.said = text
+	}
+	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Text: x.said})
+	x.bytes += int64(len(text))
+	switch {
+	case len(x.calls) > 0:
+		x.reminded = true
+	case x.stop != pawl.StopMaxOutput:
+		x.nags++
+	}
+}
+
+// spoke reports whether the model's reply is the last thing in the transcript.
+func (x *Session) spoke() bool { return x.items[len(x.items)-1].Kind == pawl.ItemAssistant }
+
 func (x *Session) unanswered() bool {
 	return slices.ContainsFunc(x.calls, func(c call) bool { return !c.answered })
+}
+
+// waitsBefore reports whether a call before this one is still open.
+func (x *Session) waitsBefore(i int) bool {
+	return slices.ContainsFunc(x.calls[:i], func(c call) bool { return !c.answered })
 }
 
 // What the harness says in a session.

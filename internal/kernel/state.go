@@ -39,7 +39,7 @@ type State struct {
 
 	Status  pawl.RunStatus
 	Outcome pawl.Outcome
-	Reason  string
+	Reason  string // why it ended, or was paused
 	// Stopping is set while the run ends: the outcome it will have.
 	Stopping *pawl.RunStopping
 	Drain    pawl.Draining
@@ -48,7 +48,8 @@ type State struct {
 	Limits   pawl.Limits
 	Spent    Purse
 	Reserved Purse
-	warned   [2]bool // of money, of tokens
+	warned   [2]bool            // of money, of tokens
+	short    *pawl.LimitReached // the limit that stopped the run; nil = none did
 
 	// Last is the time of the last event; Alive how long a driver had the run.
 	began time.Time
@@ -59,6 +60,7 @@ type State struct {
 	Interruptions int
 
 	loops []*Loop        // by Ref-1
+	live  int            // loops that are not done
 	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
 }
 
@@ -93,21 +95,17 @@ type Loop struct {
 
 	Base, Head pawl.CommitHash
 	From       pawl.CommitHash // where the present iteration started
-	Tree       pawl.TreeHash   // what the worktree holds as far as is recorded
-	judged     pawl.TreeHash   // the tree the last results are of
-	verify     bool            // after a crash: look at the worktree before going on
-	restore    bool            // the worktree is not as recorded: reset it
-	trouble    *pawl.Failure   // why the last effect on the worktree failed; nil = it did not
-	troubles   int             // how often in a row
+	worktree   worktree
 
 	step       int    // index of the present step
 	try        int    // of the present step
 	stepFailed string // why the iteration's steps failed; empty = they did not
+	restart    string // why the iteration's steps must start again; empty = they need not
 	outputs    []pawl.Input
-	candidate  *pawl.Committed // of the present iteration
+	candidate  *pawl.Committed // of the present iteration, or the last
 
 	gates   []gateRun          // command gates requested: of this iteration, or on the base
-	base    []*pawl.GateJudged // by gate of the settings; nil where none ran
+	base    []baseline         // by gate of the settings
 	results []*pawl.GateJudged // of the present candidate, in the order they came
 	history []attempt          // the last of them, oldest first
 
@@ -125,24 +123,46 @@ type Loop struct {
 	open     []*pawl.Effect
 }
 
+// worktree is what is recorded of a loop's worktree, and what is known to be
+// wrong with it.
+type worktree struct {
+	tree    pawl.TreeHash // what it holds
+	unsure  bool          // a call that could write failed: look what it holds
+	verify  bool          // after a crash: look whether it is as recorded
+	restore bool          // it is not as recorded: reset it
+
+	trouble  *pawl.Failure // why the last effect on it failed; nil = it did not
+	troubled pawl.Verb     // which effect that was
+	troubles int           // how often in a row
+	rested   bool          // the wait after the failure is over
+}
+
+// baseline is what a command gate said of the base commit.
+type baseline struct {
+	known, red bool
+	evidence   pawl.Hash
+}
+
 // gateRun is a command gate that was asked to judge the present candidate.
 type gateRun struct {
 	gate   int      // index in the settings
 	effect pawl.Seq // 0 = not under way
 	tries  int
-	failed string // why the last try gave no verdict
+	failed *pawl.Failure // why the last try gave no verdict
 }
 
-// attempt is what later decisions need of an ended iteration.
+// attempt is what later decisions need of an ended iteration. Only the last one
+// keeps what was said in detail.
 type attempt struct {
 	n, tier             int
 	failed              bool
 	files, tests, error uint64
 	security            uint64 // of findings below critical
-	tree                pawl.TreeHash
-	results             []*pawl.GateJudged
 	line                string // for the history a prompt shows
-	stepFailed          string
+
+	tree       pawl.TreeHash
+	stepFailed string
+	results    []*pawl.GateJudged
 }
 
 // kept is how many attempts a loop's state keeps.
@@ -159,7 +179,8 @@ func (s *State) Loop(ref pawl.LoopRef) *Loop {
 	return s.loops[ref-1]
 }
 
-// Pending lists the effects that should be under way now, by ID.
+// Pending lists the effects that should be under way now, by ID. The list is
+// good until the next [Apply].
 func Pending(s *State) []*pawl.Effect { return s.open }
 
 // PendingOf lists those of one loop.
@@ -218,8 +239,14 @@ func (l *Loop) sessionByN(n int) *Session {
 	return nil
 }
 
-// alive is how long a driver has had the run at the time of an input.
-func (s *State) alive(at time.Time) time.Duration { return s.Alive + max(0, at.Sub(s.Last)) }
+// alive is how long a driver has had the run at a time after its last event.
+// A run that is paused or has ended does not grow older.
+func (s *State) alive(at time.Time) time.Duration {
+	if s.Status != pawl.StatusRunning && s.Status != pawl.StatusStopping {
+		return s.Alive
+	}
+	return s.Alive + max(0, at.Sub(s.Last))
+}
 
 // haltsOn reports whether the condition ends the run.
 func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Settings.HaltOn, c) }
@@ -237,3 +264,11 @@ func (s *State) maxIterations(l *Loop) int {
 
 // topTier is the strongest tier there is.
 const topTier = 3
+
+// top is the strongest tier of the loop's ladder.
+func (l *Loop) top() int {
+	if n := len(l.Kind.Ladder.Rungs); n > 0 {
+		return l.Kind.Ladder.Rungs[n-1].Tier
+	}
+	return topTier
+}

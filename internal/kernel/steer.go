@@ -21,7 +21,7 @@ func (d *draft) pause(in *pawl.Steering) error {
 	if d.s.Status != pawl.StatusRunning {
 		return d.refuse("only a running run can be paused")
 	}
-	d.emit(0, &pawl.RunPaused{Reason: in.Reason})
+	d.emit(0, &pawl.RunPaused{Reason: cut(in.Reason, 300)})
 	return nil
 }
 
@@ -33,30 +33,40 @@ func (d *draft) resume(in *pawl.Steering) error {
 	}
 	switch {
 	case d.s.Status == pawl.StatusPaused:
-		d.emit(0, &pawl.RunResumed{Reason: in.Reason})
+		d.emit(0, &pawl.RunResumed{Reason: cut(in.Reason, 300)})
 		return nil
 	case d.s.Status != pawl.StatusEnded:
 		return d.refuse("only a paused or ended run can be resumed")
 	case !d.s.Outcome.Resumable():
 		return d.refuse("a run that ended %s is finished; start a new one", d.s.Outcome)
 	}
-	if err := d.room(); err != nil {
+	if err := d.roomToResume(); err != nil {
 		return err
 	}
-	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: in.Reason})
+	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: cut(in.Reason, 300)})
+	for _, l := range d.s.loops {
+		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
+			d.escalate(l, l.top(), "resumed after a security halt", false)
+		}
+	}
 	return nil
 }
 
-// room refuses to resume a run that would stop at once at a limit it has used up.
-func (d *draft) room() error {
+// roomToResume refuses to resume a run that would stop at once at a limit it has used up.
+func (d *draft) roomToResume() error {
 	for _, l := range d.s.loops {
 		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
 			return d.refuse("%d of %d iterations are used", l.Iteration, m).
 				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)
 		}
 	}
-	if name, limit, value, over := d.s.exhausted(d.at); over {
-		return d.refuse("its limit on %s is used up (%s of %s)", name, amount(name, value), amount(name, limit)).
+	name, limit, value, over := d.s.exhausted(d.at)
+	if b := d.s.short; !over && b != nil { // something was left, and not enough
+		name, limit, value = b.Limit, d.s.limitOn(b.Limit), b.Value
+		over = limit > 0 && limit < value
+	}
+	if over {
+		return d.refuse("its limit on %s is used up: it is %s, and %s are wanted", name, amount(name, limit), amount(name, value)).
 			WithHint("raise the limit: pawl resume %s --budget, --max-tokens or --max-time", d.s.Run)
 	}
 	return nil
@@ -74,9 +84,9 @@ func (d *draft) cancel(in *pawl.Steering) error {
 	default:
 		return pawl.Errorf(pawl.CodeInvalid, "unknown way to cancel %q: want finish, boundary or now", running)
 	}
-	d.emit(0, &pawl.CancelRequested{Running: running, Reason: in.Reason})
+	reason := cut(in.Reason, 300)
+	d.emit(0, &pawl.CancelRequested{Running: running, Reason: reason})
 	if d.s.Stopping == nil {
-		reason := in.Reason
 		if reason == "" {
 			reason = "cancelled by the user"
 		}
@@ -88,6 +98,9 @@ func (d *draft) cancel(in *pawl.Steering) error {
 func (d *draft) limits(in *pawl.Steering) error {
 	if in.Limits == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "no limits given")
+	}
+	if d.s.Status == pawl.StatusEnded && !d.s.Outcome.Resumable() {
+		return d.refuse("it is finished, and no limit matters any more")
 	}
 	l := *in.Limits
 	if l.Money < 0 || l.Tokens < 0 || l.Time < 0 || l.Iterations < 0 {

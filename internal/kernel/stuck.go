@@ -16,27 +16,26 @@ func (s *State) stuck(l *Loop, b *pawl.IterationEnded) string {
 	if window <= 0 || s.Settings.NoStuckDetection {
 		return ""
 	}
-	same := map[string]bool{"tests": b.Tests != 0, "error": b.Error != 0, "files": b.Files != 0}
+	tests, errors, files := b.Tests != 0, b.Error != 0, b.Files != 0
 	seen := 1
 	for i := len(l.history) - 1; i >= 0 && seen < window; i-- {
 		a := &l.history[i]
 		if a.n <= l.stuckFrom || !a.failed {
 			return ""
 		}
-		same["tests"] = same["tests"] && a.tests == b.Tests
-		same["error"] = same["error"] && a.error == b.Error
-		same["files"] = same["files"] && a.files == b.Files
+		tests = tests && a.tests == b.Tests
+		errors = errors && a.error == b.Error
+		files = files && a.files == b.Files
 		seen++
 	}
-	if seen < window {
-		return ""
-	}
 	switch {
-	case same["tests"]:
+	case seen < window:
+		return ""
+	case tests:
 		return fmt.Sprintf("stuck: the same tests fail in %d attempts", window)
-	case same["error"]:
+	case errors:
 		return fmt.Sprintf("stuck: the same error in %d attempts", window)
-	case same["files"]:
+	case files:
 		return fmt.Sprintf("stuck: the same files modified in %d failed attempts", window)
 	}
 	return ""

@@ -1,0 +1,96 @@
+package kernel
+
+import (
+	"slices"
+
+	"pawl"
+)
+
+// answer records what an effect gave, if it is open.
+func (d *draft) answer(a pawl.Answer) {
+	f := d.s.Find(a.Answers())
+	if f == nil || !fits(f, a) {
+		d.emit(0, &pawl.AnswerIgnored{Effect: a.Answers(), What: a.EventKind().String()})
+		return
+	}
+	d.emit(f.Loop, d.s.record(f, a))
+	d.warn()
+	if reserved(f) != (Purse{}) && d.s.live > 1 {
+		d.lookAtIdle()
+	}
+}
+
+// fits reports whether an answer is of the kind its effect has.
+func fits(f *pawl.Effect, a pawl.Answer) bool {
+	var ok bool
+	switch a.(type) {
+	case *pawl.EffectFailed:
+		return true
+	case *pawl.WorkspaceOpened:
+		_, ok = f.Do.(*pawl.OpenWorkspace)
+	case *pawl.PromptAssembled:
+		_, ok = f.Do.(*pawl.AssemblePrompt)
+	case *pawl.ModelReplied:
+		_, ok = f.Do.(*pawl.CallModel)
+	case *pawl.ToolReturned:
+		_, ok = f.Do.(*pawl.CallTool)
+	case *pawl.GateJudged:
+		_, ok = f.Do.(*pawl.RunGate)
+	case *pawl.Committed:
+		_, ok = f.Do.(*pawl.Commit)
+	case *pawl.WorkspaceInspected:
+		_, ok = f.Do.(*pawl.InspectWorkspace)
+	case *pawl.WorkspaceReset:
+		_, ok = f.Do.(*pawl.ResetWorkspace)
+	case *pawl.WorkspaceClosed:
+		_, ok = f.Do.(*pawl.CloseWorkspace)
+	case *pawl.WaitEnded:
+		_, ok = f.Do.(*pawl.Wait)
+	}
+	return ok
+}
+
+// record is the answer as it goes into the log: with what the kernel decides
+// filled in, and every text within its bounds.
+func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
+	switch b := a.(type) {
+	case *pawl.ModelReplied:
+		c := *b
+		c.Cost = s.price(f).Cost(b.Usage)
+		c.Model, c.Calls = cut(b.Model, 100), boundCalls(b.Calls)
+		return &c
+	case *pawl.EffectFailed:
+		c := *b
+		p := s.chargedFor(f, &b.Failure)
+		c.Charged, c.ChargedTokens = p.Money, p.Tokens
+		c.Failure.Message = cut(b.Failure.Message, 300)
+		return &c
+	case *pawl.GateJudged:
+		return s.verdict(f.Do.(*pawl.RunGate), b)
+	}
+	return a
+}
+
+// boundCalls cuts what is said about the calls of a reply, so that many calls
+// fit into one event.
+func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
+	out := slices.Clone(calls)
+	for i := range out {
+		out[i].Tool = cut(out[i].Tool, 60)
+		out[i].Problem = cut(out[i].Problem, min(400, max(60, 1000/len(out))))
+	}
+	return out
+}
+
+// verdict is what a command gate said. Which gate it was is known here; a
+// verdict that lets a candidate through must be one this gate can give.
+func (s *State) verdict(do *pawl.RunGate, b *pawl.GateJudged) *pawl.GateJudged {
+	spec := &s.Settings.Gates[s.gateIndex(do.Gate)]
+	c := *b
+	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
+	c.Reason = cut(b.Reason, 300)
+	if c.Verdict == pawl.VerdictSkip && !spec.Optional {
+		c.Verdict = pawl.VerdictFail
+	}
+	return &c
+}

@@ -1,0 +1,262 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// request opens an effect. What a model call sends is the session's transcript as it is now.
+func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
+	f := b.Effect
+	f.ID, f.Loop = id, l.Ref
+	x := l.sessionByN(f.Session)
+	if f.Session != 0 && x == nil {
+		return fmt.Errorf("session %d is not under way", f.Session)
+	}
+	var err error
+	switch do := f.Do.(type) {
+	case *pawl.AssemblePrompt, *pawl.CallModel, *pawl.CallTool:
+		if x == nil {
+			return fmt.Errorf("%s without a session", do.Verb())
+		}
+		err = x.request(&f)
+		s.Reserved = s.Reserved.add(reserved(&f))
+	case *pawl.RunGate:
+		i := s.gateIndex(do.Gate)
+		if i < 0 {
+			return fmt.Errorf("there is no gate %q", do.Gate)
+		}
+		l.gateRun(i).request(id)
+	}
+	if err != nil {
+		return err
+	}
+	if x != nil {
+		x.open++
+	}
+	s.open = append(s.open, &f)
+	l.open = append(l.open, &f)
+	return nil
+}
+
+func (x *Session) request(f *pawl.Effect) error {
+	switch do := f.Do.(type) {
+	case *pawl.AssemblePrompt:
+		x.dispatches++
+		x.failed, x.waited = nil, false
+	case *pawl.CallModel:
+		if do.Items > len(x.items) || !isTier(do.Tier) {
+			return fmt.Errorf("a call of tier %d with %d of %d items", do.Tier, do.Items, len(x.items))
+		}
+		f.Transcript = x.items[:do.Items:do.Items]
+		x.dispatches, x.failed, x.waited = do.Try, nil, false
+	case *pawl.CallTool:
+		if do.Call < 0 || do.Call >= len(x.calls) {
+			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))
+		}
+		x.calls[do.Call].effect = f.ID
+	}
+	return nil
+}
+
+// reserved is what an effect may cost at most.
+func reserved(f *pawl.Effect) Purse {
+	if do, ok := f.Do.(*pawl.CallModel); ok {
+		return Purse{do.Reserved, do.ReservedTokens}
+	}
+	return Purse{}
+}
+
+// close ends an effect, charges what it cost, and lets then see it with its
+// session, which is nil when the effect has none.
+func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
+	i, ok := findEffect(s.open, id)
+	if !ok || s.open[i].Loop != l.Ref {
+		return fmt.Errorf("effect %d is not open", id)
+	}
+	f := s.open[i]
+	s.open = slices.Delete(s.open, i, i+1)
+	if i, ok = findEffect(l.open, id); ok {
+		l.open = slices.Delete(l.open, i, i+1)
+	}
+	s.Reserved = s.Reserved.sub(reserved(f))
+	s.Spent, l.spent = s.Spent.add(cost), l.spent.add(cost)
+	x := l.sessionByN(f.Session)
+	if x != nil {
+		x.open--
+	}
+	if then != nil && (f.Session == 0 || x != nil) {
+		then(x, f)
+	}
+	return nil
+}
+
+func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
+	if b, ok := a.(*pawl.GateJudged); ok && b.Effect == 0 { // a review, or a gate that could not run
+		s.judged(l, b)
+		return nil
+	}
+	f := s.Find(a.Answers())
+	if f == nil || !fits(f, a) {
+		return fmt.Errorf("it answers effect %d, which is not open or of another kind", a.Answers())
+	}
+	var cost Purse
+	switch b := a.(type) {
+	case *pawl.ModelReplied:
+		cost = Purse{b.Cost, b.Usage.Total()}
+	case *pawl.EffectFailed:
+		cost = Purse{b.Charged, b.ChargedTokens}
+	}
+	return s.close(l, f.ID, cost, func(x *Session, f *pawl.Effect) { s.answered(l, x, f, a) })
+}
+
+func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) {
+	switch b := a.(type) {
+	case *pawl.EffectFailed:
+		l.effectFailed(x, f, &b.Failure)
+	case *pawl.PromptAssembled:
+		x.prompt(b)
+	case *pawl.ModelReplied:
+		x.reply(b)
+	case *pawl.ToolReturned:
+		l.toolReturned(x, f, b)
+	case *pawl.WaitEnded:
+		l.waited(x, f)
+	case *pawl.GateJudged:
+		s.judged(l, b)
+	default:
+		l.worktreeMoved(a)
+	}
+}
+
+// worktreeMoved takes over what an effect on the worktree left.
+func (l *Loop) worktreeMoved(a pawl.Answer) {
+	w := &l.worktree
+	w.trouble, w.troubles, w.rested = nil, 0, false
+	switch b := a.(type) {
+	case *pawl.WorkspaceOpened:
+		l.HasWorkspace, l.Head, w.tree, l.Phase = true, b.Head, b.Tree, PhasePrepare
+		if l.council != nil {
+			l.Phase = PhaseCouncil
+		}
+	case *pawl.WorkspaceInspected:
+		w.restore = w.verify && (w.unsure || b.Tree != w.tree)
+		w.tree, w.verify, w.unsure = b.Tree, false, false
+	case *pawl.WorkspaceReset:
+		l.Head, w.tree = b.Head, b.Tree
+		w.restore, w.verify, w.unsure = false, false, false
+		if l.working() {
+			l.restart = "the worktree was not as recorded"
+		}
+	case *pawl.WorkspaceClosed:
+		l.HasWorkspace = false
+	case *pawl.Committed:
+		l.Head, w.tree, l.candidate = b.Commit, b.Tree, b
+		l.Phase, l.gates, l.results = PhaseGates, nil, nil
+	}
+}
+
+// effectFailed keeps why an effect gave no fact; advance says what follows.
+func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
+	switch do := f.Do.(type) {
+	case *pawl.CallModel, *pawl.AssemblePrompt:
+		x.failed, x.waited = why, false
+	case *pawl.CallTool:
+		text := cut("the tool could not work: "+why.Message, 300)
+		x.answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
+		l.worktree.unsure = l.worktree.unsure || f.Class != pawl.CrashRepeat
+		l.worktree.restore = l.worktree.restore || why.Code == pawl.FailConflict
+	case *pawl.RunGate:
+		for i := range l.gates {
+			if g := &l.gates[i]; g.effect == f.ID {
+				g.effect, g.failed = 0, why
+			}
+		}
+	case *pawl.Wait: // waiting failed: it is over
+		l.waited(x, f)
+	default:
+		w := &l.worktree
+		if w.troubled != do.Verb() {
+			w.troubles = 0
+		}
+		w.trouble, w.troubled, w.rested = why, do.Verb(), false
+		w.troubles++
+	}
+}
+
+// waited ends a back-off. It was not the session's time.
+func (l *Loop) waited(x *Session, f *pawl.Effect) {
+	if x == nil {
+		l.worktree.rested = true
+		return
+	}
+	x.waited = true
+	if x.deadline > 0 {
+		x.deadline += f.Do.(*pawl.Wait).For
+	}
+}
+
+func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
+	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
+	if b.Interrupted {
+		item.Text = textInterrupted
+	}
+	x.answer(f.Do.(*pawl.CallTool).Call, item, b.Bytes)
+	if b.Tree != "" {
+		l.worktree.tree = b.Tree
+	}
+	l.worktree.restore = l.worktree.restore || b.Conflict
+}
+
+// judged records a verdict.
+func (s *State) judged(l *Loop, b *pawl.GateJudged) {
+	i := s.gateIndex(b.Gate)
+	for j := range l.gates {
+		if l.gates[j].gate == i {
+			l.gates[j].effect = 0
+		}
+	}
+	switch {
+	case !b.OnBase:
+		l.results = append(l.results, remembered(b))
+	case i >= 0:
+		l.base[i] = baseline{known: true, red: !lets(b.Verdict), evidence: b.Evidence}
+	}
+}
+
+// remembered is a verdict as the state keeps it: why a candidate passed is of no
+// further use.
+func remembered(b *pawl.GateJudged) *pawl.GateJudged {
+	c := *b
+	c.Reason = cut(b.Reason, 120)
+	if lets(b.Verdict) {
+		c.Reason = ""
+	}
+	return &c
+}
+
+// lets reports whether a verdict lets a candidate through.
+func lets(v pawl.Verdict) bool { return v == pawl.VerdictPass || v == pawl.VerdictSkip }
+
+// gateIndex finds a command gate of the run by name; -1 when there is none.
+func (s *State) gateIndex(name string) int {
+	return slices.IndexFunc(s.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == name })
+}
+
+// gateRun finds the entry of a gate, or makes one.
+func (l *Loop) gateRun(gate int) *gateRun {
+	for i := range l.gates {
+		if l.gates[i].gate == gate {
+			return &l.gates[i]
+		}
+	}
+	l.gates = append(l.gates, gateRun{gate: gate})
+	return &l.gates[len(l.gates)-1]
+}
+
+func (g *gateRun) request(id pawl.Seq) {
+	g.effect, g.failed = id, nil
+	g.tries++
+}

@@ -1,0 +1,168 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// worktreeTries is how often an effect on a worktree is requested before the run stops.
+const worktreeTries = 3
+
+// worktreeTimeout bounds an effect on a worktree.
+const worktreeTimeout = 10 * time.Minute
+
+func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.Do) {
+	d.request(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do})
+}
+
+// mend says what follows when an effect on the worktree failed: a failure of the
+// machine is tried again after a moment, anything else stops the run. It reports
+// whether the loop may go on.
+func (d *draft) mend(l *Loop) bool {
+	w := &l.worktree
+	switch {
+	case w.trouble == nil || (w.mayRetry() && w.rested):
+		return true
+	case !w.mayRetry():
+		outcome := pawl.OutcomeHalted
+		if w.trouble.Code == pawl.FailDefect {
+			outcome = pawl.OutcomeFailed
+		}
+		d.stop(outcome, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
+	case len(l.open) == 0:
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"),
+			Do: &pawl.Wait{For: time.Second << w.troubles, Reason: "the worktree: " + cut(w.trouble.Message, 120)}})
+	}
+	return false
+}
+
+// mayRetry reports whether what failed may succeed when it is tried again.
+func (w *worktree) mayRetry() bool {
+	again := w.trouble.Code == pawl.FailMachine || w.trouble.Code == pawl.FailTimeout
+	return again && w.troubles < worktreeTries
+}
+
+// sound reports whether the worktree is as recorded, and requests what is
+// needed when that is not known or not so: after a crash, or a write that failed.
+func (d *draft) sound(l *Loop) bool {
+	w := &l.worktree
+	switch {
+	case !w.unsure && !w.verify && !w.restore:
+		return true
+	case len(l.open) > 0: // what is under way ends first
+	case w.restore:
+		to := l.Head
+		if l.working() {
+			to = l.From
+		}
+		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: to, Salvage: d.salvage("reset")})
+	default:
+		d.onWorktree(l, "inspect", pawl.CrashRepeat, &pawl.InspectWorkspace{})
+	}
+	return false
+}
+
+// working reports whether the worktree holds work that is not yet a candidate.
+func (l *Loop) working() bool { return l.Phase == PhaseSteps || l.Phase == PhaseCommit }
+
+// salvage is the ref that keeps what is set aside by the next effect.
+func (d *draft) salvage(why string) string {
+	return fmt.Sprintf("refs/pawl/salvage/%s/%d-%s", d.s.Run, d.s.Seq+1, why)
+}
+
+func (d *draft) open(l *Loop) {
+	if len(l.open) == 0 {
+		d.onWorktree(l, "open", pawl.CrashProbe,
+			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.Started.Branch, Base: l.Base})
+	}
+}
+
+// workspace names a loop's worktree.
+func (s *State) workspace(l *Loop) string {
+	if l.Parent == 0 {
+		return string(s.Run)
+	}
+	return string(s.Run) + "-" + l.ID
+}
+
+// Workspace names a loop's worktree for those who perform its effects.
+func (s *State) Workspace(ref pawl.LoopRef) string {
+	if l := s.Loop(ref); l != nil {
+		return s.workspace(l)
+	}
+	return ""
+}
+
+// commit makes a candidate of what the iteration left in the worktree.
+func (d *draft) commit(l *Loop) {
+	switch {
+	case l.restart != "":
+		d.again(l, l.restart)
+	case len(l.open) == 0:
+		message := fmt.Sprintf("pawl %s: attempt %d\n\n%s", d.s.Run, l.Iteration, cut(d.s.Started.Title, 120))
+		d.onWorktree(l, "commit", pawl.CrashProbe,
+			&pawl.Commit{Branch: d.s.Started.Branch, Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
+	}
+}
+
+// drain ends a loop whose run is stopping: the effects in flight end first, or
+// are withdrawn, then the worktree is closed.
+func (d *draft) drain(l *Loop) {
+	for _, f := range slices.Clone(l.open) {
+		if d.s.mayWithdraw(f) {
+			d.withdraw(f, d.s.Stopping.Reason)
+		}
+	}
+	if l.Phase == PhaseClosing { // it has an outcome of its own
+		d.shut(l, l.Outcome, l.Reason)
+		return
+	}
+	if len(l.open) == 0 {
+		d.abandon(l, d.s.Stopping.Reason)
+		d.shut(l, d.s.Stopping.Outcome, d.s.Stopping.Reason)
+	}
+}
+
+// mayWithdraw reports whether a stopping run still wants an effect. Waiting ends
+// at once. An effect on a worktree is never cut off half way, as nobody would
+// know what it left; it is short. The rest is withdrawn if the user says now.
+func (s *State) mayWithdraw(f *pawl.Effect) bool {
+	switch f.Do.(type) {
+	case *pawl.Wait:
+		return true
+	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace:
+		return false
+	}
+	return s.Drain == pawl.DrainNow
+}
+
+func (d *draft) withdraw(f *pawl.Effect, reason string) {
+	p := reserved(f)
+	d.emit(f.Loop, &pawl.EffectWithdrawn{Effect: f.ID, Reason: reason, Charged: p.Money, ChargedTokens: p.Tokens})
+}
+
+// abandon ends the loop's sessions without a result.
+func (d *draft) abandon(l *Loop, reason string) {
+	for _, x := range slices.Clone(l.sessions) {
+		d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: pawl.SessionAbandoned, Reason: reason})
+	}
+}
+
+// shut closes the worktree and ends the loop.
+func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
+	w := &l.worktree
+	failed := w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace
+	switch {
+	case len(l.open) > 0:
+		return
+	case l.HasWorkspace && !(failed && !w.mayRetry()):
+		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("close")})
+		return
+	case l.HasWorkspace:
+		reason = cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", cut(w.trouble.Message, 80))
+	}
+	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300)})
+}
