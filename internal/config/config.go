@@ -1,0 +1,255 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+// The repository's files, weaker first.
+const (
+	TaskLoopFile = ".devteam/task-loop-config.yaml"
+	RepoFile     = ".pawl/config.yaml"
+)
+
+// Sources are where a configuration comes from. Each may be left out.
+type Sources struct {
+	// Repo is the repository at the commit the run starts from, not the user's
+	// working tree.
+	Repo fs.FS
+	// UserFile is the path of the user's file, which need not exist.
+	UserFile string
+	// Env are variables, "NAME=value". Those that do not begin with PAWL_ are
+	// passed over, and so are those that are empty.
+	Env []string
+	// Flags are the settings of the command line; of two for one key the later
+	// one holds.
+	Flags []Flag
+}
+
+// Flag is a setting of the command line.
+type Flag struct {
+	Name string // as it was typed, such as "--recipe"
+	// Key is the key's path, such as "limits.money_usd", or "model", whose value
+	// is PROVIDER/NAME or script:FILE for all tiers, or fast=…, medium=…, large=…
+	// for one of them.
+	Key   string
+	Value string
+}
+
+// Config is what all layers together decide.
+type Config struct {
+	// Recipe is the name of the recipe.
+	Recipe string
+	// Criteria are the acceptance criteria of a run that gives none.
+	Criteria []string
+	// Unsandboxed allows commands to run unconfined where no sandbox works.
+	Unsandboxed bool
+	// Script is the scripted model's file; empty when no tier uses it.
+	Script string
+	// Notes are sentences the user should read, such as keys that were ignored.
+	Notes []string
+
+	values  values
+	origins strictyaml.Where
+}
+
+// Load reads all layers. What is wrong in a file, a variable or a flag is a
+// [pawl.CodeInvalid] error that says where.
+func Load(src Sources) (Config, error) {
+	c := Config{values: defaults(), origins: strictyaml.Where{}}
+	if err := c.repository(src.Repo); err != nil {
+		return Config{}, err
+	}
+	if err := c.userFile(src.UserFile); err != nil {
+		return Config{}, err
+	}
+	env, err := variables(src.Env)
+	if err != nil {
+		return Config{}, err
+	}
+	for _, pairs := range [][]strictyaml.Pair{env, flags(src.Flags)} {
+		where, err := strictyaml.ReadPairs(pairs, c.values.fields)
+		if err != nil {
+			return Config{}, err
+		}
+		c.from(where)
+	}
+	if err := c.excessive(); err != nil {
+		return Config{}, err
+	}
+	return c, c.resolve()
+}
+
+// from remembers where a layer's values were written.
+func (c *Config) from(layer strictyaml.Where) {
+	delete(layer, "")
+	for path, canonical := range aliases() {
+		if pos, ok := layer[path]; ok {
+			layer[canonical] = pos
+		}
+	}
+	c.origins.Add(layer)
+}
+
+func (c *Config) repository(repo fs.FS) error {
+	if repo == nil {
+		return nil
+	}
+	for _, file := range []string{TaskLoopFile, RepoFile} {
+		data, err := strictyaml.ReadFile(repo, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return pawl.Errorf(pawl.CodeInvalid, "read %s: %w", file, err)
+		}
+		fields := c.values.fields
+		if file == TaskLoopFile {
+			fields = c.lenient
+		}
+		where, err := strictyaml.Read(file, data, fields)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(forbidden(where, &c.values), doubles(where)); err != nil {
+			return err
+		}
+		c.from(where)
+	}
+	return nil
+}
+
+// lenient reads the task loop's own file, which has other shapes too: what is
+// not known is noted and passed over.
+// D-B15
+func (c *Config) lenient(m *strictyaml.Map) {
+	ignored := func(key string, pos strictyaml.Pos) {
+		c.Notes = append(c.Notes, pos.String()+": "+key+" is not a setting of Pawl and was passed over")
+	}
+	m.Key("task_loop", "").Map(func(m *strictyaml.Map) {
+		c.values.taskLoopFields(m)
+		m.Other(ignored)
+	})
+	m.Other(ignored)
+}
+
+// doubles reports a setting that one file writes in both ways.
+func doubles(where strictyaml.Where) error {
+	var problems strictyaml.Problems
+	for path, canonical := range aliases() {
+		_, here := where[path]
+		if _, there := where[canonical]; here && there {
+			problems.Add(where[path], path, "the file says this in %s too; keep one of them", canonical)
+		}
+	}
+	return problems.Err()
+}
+
+func (c *Config) userFile(name string) error {
+	if name == "" {
+		return nil
+	}
+	data, err := strictyaml.ReadFile(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return pawl.Errorf(pawl.CodeInvalid, "read %s: %w", name, err)
+	}
+	where, err := strictyaml.Read(name, data, c.values.fields)
+	if err != nil {
+		return err
+	}
+	if err := doubles(where); err != nil {
+		return err
+	}
+	c.from(where)
+	return nil
+}
+
+// flags turns flags into pairs; one model for all tiers becomes three.
+func flags(list []Flag) []strictyaml.Pair {
+	var out []strictyaml.Pair
+	for _, f := range list {
+		if f.Key == "model" {
+			out = append(out, modelPairs(f.Value, f.Name)...)
+			continue
+		}
+		out = append(out, strictyaml.Pair{Path: f.Key, Value: f.Value, Origin: f.Name})
+	}
+	return out
+}
+
+func modelPairs(value, origin string) []strictyaml.Pair {
+	if tier, model, ok := strings.Cut(value, "="); ok && !strings.ContainsAny(tier, "/:") {
+		return []strictyaml.Pair{{Path: "models." + tier, Value: model, Origin: origin}}
+	}
+	var out []strictyaml.Pair
+	for _, tier := range tierNames {
+		out = append(out, strictyaml.Pair{Path: "models." + tier, Value: value, Origin: origin})
+	}
+	return out
+}
+
+// variables turns PAWL_… variables into pairs. A variable's name is PAWL_ and
+// the key's path in capitals. Variables that mean nothing here are another
+// program's business, unless they look like a slip.
+func variables(env []string) ([]strictyaml.Pair, error) {
+	var problems strictyaml.Problems
+	var out []strictyaml.Pair
+	names := Variables()
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, "PAWL_") || value == "" {
+			continue
+		}
+		origin := "$" + name
+		if name == "PAWL_MODEL" {
+			for part := range strings.SplitSeq(value, ",") {
+				out = append(out, modelPairs(strings.TrimSpace(part), origin)...)
+			}
+			continue
+		}
+		path, near := variable(name, names)
+		switch {
+		case path != "":
+			out = append(out, strictyaml.Pair{Path: path, Value: value, Origin: origin})
+		case near != "":
+			problems.Add(strictyaml.Pos{Origin: origin}, "", "there is no such setting; did you mean %s?", near)
+		}
+	}
+	return out, problems.Err()
+}
+
+// Variables are the names of the variables that are read, with the path of the
+// key each one sets. PAWL_MODEL, which sets several, is not among them; in a
+// name that ends in _* the star stands for the name of a step or gate.
+func Variables() map[string]string {
+	out := map[string]string{}
+	for _, path := range strictyaml.Paths(new(values).fields) {
+		out["PAWL_"+strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))] = path
+	}
+	return out
+}
+
+func variable(name string, names map[string]string) (path, near string) {
+	if path, ok := names[name]; ok {
+		return path, ""
+	}
+	var known []string
+	for n, path := range names {
+		if stem, ok := strings.CutSuffix(n, "*"); ok && strings.HasPrefix(name, stem) && name != stem {
+			return strings.TrimSuffix(path, "*") + strings.ToLower(strings.TrimPrefix(name, stem)), ""
+		}
+		known = append(known, n)
+	}
+	slices.Sort(known)
+	return "", strictyaml.Nearest(name, append(known, "PAWL_MODEL"))
+}

@@ -1,0 +1,345 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/config"
+	"pawl/internal/recipe"
+)
+
+// repo is a repository with these files.
+func repo(pairs ...string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return out
+}
+
+func MustLoad(tb testing.TB, src config.Sources) config.Config {
+	tb.Helper()
+	c, err := config.Load(src)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func MustSettings(tb testing.TB, src config.Sources) pawl.Settings {
+	tb.Helper()
+	c := MustLoad(tb, src)
+	s, err := c.Settings()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func MustWrite(tb testing.TB, text string) string {
+	tb.Helper()
+	name := filepath.Join(tb.TempDir(), "config.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return name
+}
+
+// With nothing said, everything is explicit.
+func TestDefaults(t *testing.T) {
+	got := MustSettings(t, config.Sources{UserFile: filepath.Join(t.TempDir(), "none.yaml"), Repo: repo()})
+	const d = pawl.Dollars
+	want := pawl.Settings{
+		Limits: pawl.Limits{Money: 10 * d, Tokens: 5_000_000, Time: 8 * time.Hour},
+		Models: [3]pawl.ModelChoice{
+			{Provider: "anthropic", Name: "claude-haiku-5-5", MaxOutput: 16000, Price: pawl.Price{Input: d / 2, Output: 5 * d / 2, CacheRead: d / 20, CacheWrite: 625_000}}, // D-13
+			{Provider: "anthropic", Name: "claude-sonnet-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 2 * d, Output: 10 * d, CacheRead: d / 10, CacheWrite: 5 * d / 2}}, // D-14
+			{Provider: "anthropic", Name: "claude-opus-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 4 * d, Output: 20 * d, CacheRead: d / 5, CacheWrite: 5 * d}},        // D-15
+		},
+		Retry:       pawl.DefaultRetry,
+		HaltOn:      []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
+		OutputFloor: 1024,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	c := MustLoad(t, config.Sources{})
+	if c.Recipe != recipe.Default || c.Unsandboxed || c.Script != "" || len(c.Notes) != 0 {
+		t.Errorf("got %+v", c)
+	}
+	for _, v := range c.Explain() {
+		if v.Origin != "default" {
+			t.Errorf("%s comes from %s", v.Key, v.Origin)
+		}
+	}
+}
+
+// Each layer is stronger than the one before, key by key, and every value knows
+// where it comes from.
+func TestLayers(t *testing.T) {
+	user := MustWrite(t, "limits:\n  tokens: 3000\n  time_minutes: 30\n  iterations: 4\nmodels:\n  medium: openai/gpt-6.1-sol\n")
+	src := config.Sources{
+		Repo: repo(
+			".devteam/task-loop-config.yaml", "task_loop:\n  max_iterations: 2\n  escalation_threshold: 3\n  timeouts:\n    requirements: 90\n",
+			".pawl/config.yaml", "recipe: taskloop\nlimits:\n  money_usd: 1.50\n  tokens: 1000\n  time_minutes: 10\n  iterations: 3\ngates:\n  - {name: unit, kind: tests, command: go test ./...}\n"),
+		UserFile: user,
+		Env: []string{"PAWL_LIMITS_TIME_MINUTES=45", "PAWL_LIMITS_ITERATIONS=5", "PAWL_STUCK_DETECTION=false", "PAWL_RECIPE=", "HOME=/root",
+			"PAWL_HALT_ON=budget_exceeded,security_critical", "PAWL_TIMEOUTS_MS_IMPLEMENT=1000", "PAWL_MODEL=large=openai/gpt-6-astra"},
+		Flags: []config.Flag{{Name: "--max-iterations", Key: "limits.iterations", Value: "6"}, {Name: "--model", Key: "model", Value: "fast=openai/gpt-6-luna"}},
+	}
+	c := MustLoad(t, src)
+	got := map[string]string{}
+	for _, v := range c.Explain() {
+		got[v.Key] = v.Value + " | " + strings.Replace(v.Origin, user, "USER", 1)
+	}
+	for key, want := range map[string]string{
+		"recipe":                   "taskloop | .pawl/config.yaml:1:9",
+		"limits.money_usd":         "1.50 | .pawl/config.yaml:3:14",
+		"limits.tokens":            "3000 | USER:2:11",
+		"limits.time_minutes":      "45 | $PAWL_LIMITS_TIME_MINUTES",
+		"limits.iterations":        "6 | --max-iterations",
+		"escalation_threshold":     "3 | .devteam/task-loop-config.yaml:3:25",
+		"timeouts_ms.requirements": "90000 | .devteam/task-loop-config.yaml:5:19",
+		"timeouts_ms.implement":    "1000 | $PAWL_TIMEOUTS_MS_IMPLEMENT",
+		"stuck_detection":          "false | $PAWL_STUCK_DETECTION",
+		"cost_tracking":            "true | default",
+		"halt_on":                  "budget_exceeded, security_critical | $PAWL_HALT_ON",
+		"gates[0]":                 "unit (tests): go test ./... | .pawl/config.yaml:8:6",
+		"models.fast":              "openai/gpt-6-luna, $0.10 in and $0.50 out per million tokens | --model",
+		"models.medium":            "openai/gpt-6.1-sol, $2.00 in and $10.00 out per million tokens | USER:6:11",
+		"models.large":             "openai/gpt-6-astra, $10.00 in and $50.00 out per million tokens | $PAWL_MODEL",
+		"retry.tries":              "3 | default",
+		"providers.anthropic":      "its own address, key in $ANTHROPIC_API_KEY | default",
+	} {
+		if got[key] != want {
+			t.Errorf("%s: got %s, want %s", key, got[key], want)
+		}
+	}
+	s, err := c.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pawl.Limits{Money: 1_500_000, Tokens: 3000, Time: 45 * time.Minute, Iterations: 6}
+	if diff := cmp.Diff(want, s.Limits); diff != "" {
+		t.Error(diff)
+	}
+	if !s.NoStuckDetection || len(s.HaltOn) != 2 || len(s.Gates) != 1 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// D-51 D-52 D-53 D-54 D-55 D-56 D-57 D-58: the task loop's own file, as its
+// document shows it.
+func TestTaskLoopFile(t *testing.T) {
+	const file = `task_loop:
+  max_iterations: 7
+  escalation_threshold: 4
+  stuck_detection: false
+  cost_tracking: false
+
+  timeouts:
+    implementation: 600  # 10 minutes
+    quality_gates: 240
+    requirements: 30
+
+  halt_conditions:
+    - security_critical
+    - budget_exceeded
+`
+	for _, name := range []string{config.TaskLoopFile, config.RepoFile} {
+		t.Run(name, func(t *testing.T) {
+			c := MustLoad(t, config.Sources{Repo: repo(name, file)})
+			s, err := c.Settings()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Limits.Iterations != 7 || !s.NoStuckDetection || !s.NoCost {
+				t.Errorf("got %+v", s)
+			}
+			if diff := cmp.Diff([]pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltBudget}, s.HaltOn); diff != "" {
+				t.Error(diff)
+			}
+			r, err := recipe.Load("taskloop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Apply(&r); err != nil {
+				t.Fatal(err)
+			}
+			k := r.Kinds[0]
+			if k.Iterations != 7 || k.Ladder.Stuck != 0 || k.Steps[1].Timeout != 10*time.Minute ||
+				k.Gates[0].Timeout != 4*time.Minute || k.Gates[1].Timeout != 30*time.Second {
+				t.Errorf("got %+v", k)
+			}
+			if diff := cmp.Diff([]pawl.Rung{{Tier: 1, Failures: 4}, {Tier: 2, Failures: 4}, {Tier: 3, Failures: 4}}, k.Ladder.Rungs); diff != "" {
+				t.Error(diff)
+			}
+			if err := recipe.Validate(r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// D-B15: the other shape of that file is passed over, with a note.
+func TestOtherShape(t *testing.T) {
+	c := MustLoad(t, config.Sources{Repo: repo(config.TaskLoopFile,
+		"loop_settings:\n  max_iterations: 25\nmodel_escalation: {enabled: true}\ntask_loop:\n  max_iterations: 8\n  eco_mode: false\n")})
+	want := []string{
+		".devteam/task-loop-config.yaml:6:3: eco_mode is not a setting of Pawl and was passed over",
+		".devteam/task-loop-config.yaml:1:1: loop_settings is not a setting of Pawl and was passed over",
+		".devteam/task-loop-config.yaml:3:1: model_escalation is not a setting of Pawl and was passed over",
+	}
+	if diff := cmp.Diff(want, c.Notes); diff != "" {
+		t.Error(diff)
+	}
+	if s, err := c.Settings(); err != nil || s.Limits.Iterations != 8 {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+func TestApply(t *testing.T) {
+	load := func(pairs ...string) (pawl.Recipe, error) {
+		r, err := recipe.Load("taskloop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var env []string
+		env = append(env, pairs...)
+		c := MustLoad(t, config.Sources{Env: env})
+		return r, c.Apply(&r)
+	}
+	t.Run("nothing said", func(t *testing.T) {
+		got, err := load()
+		want, _ := recipe.Load("taskloop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("the last rung keeps its own patience", func(t *testing.T) { // D-18 D-B01
+		got, err := load("PAWL_ESCALATION_THRESHOLD=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]pawl.Rung{{Tier: 1, Failures: 1}, {Tier: 2, Failures: 1}, {Tier: 3, Failures: 3}}, got.Kinds[0].Ladder.Rungs); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a time for nothing", func(t *testing.T) {
+		_, err := load("PAWL_TIMEOUTS_MS_IMPLEMENTS=5")
+		want := "$PAWL_TIMEOUTS_MS_IMPLEMENTS: timeouts_ms.implements: recipe taskloop has no step or gate implements (did you mean implement?); it has assess, implement, quality, requirements"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a recipe without a limit gets the default", func(t *testing.T) {
+		c := MustLoad(t, config.Sources{})
+		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a"}}}
+		if err := c.Apply(&r); err != nil || r.Kinds[0].Iterations != 10 {
+			t.Errorf("got %d, %v", r.Kinds[0].Iterations, err)
+		}
+	})
+	t.Run("a recipe's own limit stays", func(t *testing.T) {
+		c := MustLoad(t, config.Sources{})
+		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: 25}}}
+		if err := c.Apply(&r); err != nil || r.Kinds[0].Iterations != 25 {
+			t.Errorf("got %d, %v", r.Kinds[0].Iterations, err)
+		}
+	})
+}
+
+func TestModels(t *testing.T) {
+	const d = pawl.Dollars
+	dear := pawl.Price{Input: 30 * d, Output: 180 * d, CacheRead: 30 * d, CacheWrite: 30 * d}
+	flag := func(values ...string) config.Sources {
+		var src config.Sources
+		for _, v := range values {
+			src.Flags = append(src.Flags, config.Flag{Name: "--model", Key: "model", Value: v})
+		}
+		return src
+	}
+	t.Run("one for all tiers", func(t *testing.T) {
+		s := MustSettings(t, flag("anthropic/claude-opus-4-5-20251101"))
+		for _, m := range s.Models {
+			if m.Name != "claude-opus-4-5-20251101" || m.Price.Input != 5*d || m.PriceGuess || m.MaxOutput != 16000 {
+				t.Errorf("got %+v", m)
+			}
+		}
+	})
+	t.Run("unknown ones count as the dearest", func(t *testing.T) {
+		s := MustSettings(t, flag("openai-chat/meta/llama-9", "fast=openai-chat/gpt-6.1-terra"))
+		if m := s.Models[2]; m.Name != "meta/llama-9" || m.Price != dear || !m.PriceGuess || m.MaxOutput != 8192 {
+			t.Errorf("got %+v", m)
+		}
+		if m := s.Models[0]; m.Price.Input != d || m.PriceGuess {
+			t.Errorf("got %+v", m)
+		}
+	})
+	t.Run("names are not cut short", func(t *testing.T) {
+		for _, name := range []string{"gpt-5-minimal", "gpt-5-", "claude-opus-4-5-thinking", "GPT-5"} {
+			if m := MustSettings(t, flag("openai/"+name)).Models[0]; !m.PriceGuess {
+				t.Errorf("%s is taken for a known model", name)
+			}
+		}
+	})
+	t.Run("the scripted one is free", func(t *testing.T) {
+		c := MustLoad(t, flag("script:testdata/answers.yaml"))
+		s, err := c.Settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := s.Models[1]; c.Script != "testdata/answers.yaml" || m.Provider != "script" || m.Price != (pawl.Price{}) || m.PriceGuess {
+			t.Errorf("got %q, %+v", c.Script, m)
+		}
+	})
+	t.Run("with a price of one's own", func(t *testing.T) {
+		user := MustWrite(t, `models:
+  fast: {provider: openai-chat, name: local, max_output: 4096, price: {input: 0.2, output: 1}}
+  medium: {max_output: 2048}
+  large: {provider: script, price: {input: 1, output: 2, cache_read: 0, cache_write: 0}}
+providers:
+  openai-chat: {base_url: "http://localhost:11434/v1", key_env: LOCAL_KEY}
+  script: {file: a.yaml}
+`)
+		c := MustLoad(t, config.Sources{UserFile: user})
+		s, err := c.Settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := [3]pawl.ModelChoice{
+			{Provider: "openai-chat", Name: "local", MaxOutput: 4096, Price: pawl.Price{Input: d / 5, Output: d, CacheRead: d / 5, CacheWrite: d / 4}},
+			{Provider: "anthropic", Name: "claude-sonnet-5-5", MaxOutput: 2048, Price: pawl.Price{Input: 2 * d, Output: 10 * d, CacheRead: d / 10, CacheWrite: 5 * d / 2}},
+			{Provider: "script", Name: "script", MaxOutput: 16000, Price: pawl.Price{Input: d, Output: 2 * d}},
+		}
+		if diff := cmp.Diff(want, s.Models); diff != "" {
+			t.Error(diff)
+		}
+		if p := c.Provider("openai-chat"); p.BaseURL != "http://localhost:11434/v1" || p.KeyEnv != "LOCAL_KEY" {
+			t.Errorf("got %+v", p)
+		}
+		// A stronger layer that names another model does not keep the weaker one's price.
+		c = MustLoad(t, config.Sources{UserFile: user, Env: []string{"PAWL_MODELS_FAST=openai-chat/other"}})
+		if s, err = c.Settings(); err != nil || !s.Models[0].PriceGuess || s.Models[0].MaxOutput != 8192 {
+			t.Errorf("got %+v, %v", s.Models[0], err)
+		}
+	})
+}
+
+func TestComplexity(t *testing.T) { // D-12 D-B14: 0 is a score
+	for _, n := range []string{"0", "14"} {
+		s := MustSettings(t, config.Sources{Flags: []config.Flag{{Name: "--complexity", Key: "complexity", Value: n}}})
+		if s.Complexity == nil || (*s.Complexity == 0) != (n == "0") {
+			t.Errorf("%s: got %v", n, s.Complexity)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/config"
+)
+
+// What a repository, which is a stranger, may not decide.
+func TestRepositoryMayNot(t *testing.T) {
+	for _, m := range []struct{ text, want string }{
+		{"models: {fast: openai/gpt-6-luna}", ".pawl/config.yaml:1:1: models: a repository may not choose models; that belongs into your own file, a variable or a flag"},
+		{"providers:\n  anthropic: {base_url: \"https://evil.example\"}", ".pawl/config.yaml:1:1: providers: a repository may not choose providers; that belongs into your own file, a variable or a flag"},
+		{"sandbox: off", ".pawl/config.yaml:1:10: sandbox: a repository may not turn the sandbox off"},
+		{"limits: {money_usd: 10.01}", ".pawl/config.yaml:1:21: limits.money_usd: a repository may lower this limit, not raise it above $10.00; set it in your own file, a variable or a flag"},
+		{"limits: {money_usd: 0}", ".pawl/config.yaml:1:21: limits.money_usd: a repository may lower this limit, not raise it above $10.00; set it in your own file, a variable or a flag"},
+		{"limits: {tokens: 5000001}", ".pawl/config.yaml:1:18: limits.tokens: a repository may lower this limit, not raise it above 5000000; set it in your own file, a variable or a flag"},
+		{"limits: {time_minutes: 481}", ".pawl/config.yaml:1:24: limits.time_minutes: a repository may lower this limit, not raise it above 480; set it in your own file, a variable or a flag"},
+		{"halt_on: [security_critical]", ".pawl/config.yaml:1:1: halt_on: a repository may not take out budget_exceeded"},
+		{"task_loop: {halt_conditions: []}", ".pawl/config.yaml:1:13: halt_on: a repository may not take out budget_exceeded"},
+	} {
+		_, err := config.Load(config.Sources{Repo: repo(config.RepoFile, m.text)})
+		if err == nil || err.Error() != m.want || pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("%s:\n got %v\nwant %s", m.text, err, m.want)
+		}
+	}
+	// A stronger layer's own models do not hide a repository's.
+	_, err := config.Load(config.Sources{Repo: repo(config.RepoFile, "providers: {anthropic: {base_url: \"https://evil.example\"}}"),
+		Env: []string{"PAWL_PROVIDERS_OPENAI_KEY_ENV=MY_KEY"}})
+	if err == nil {
+		t.Error("a repository redirects a provider")
+	}
+	// What the user says holds, whatever the repository wanted.
+	s := MustSettings(t, config.Sources{Repo: repo(config.RepoFile, "limits: {money_usd: 500}"), Env: []string{"PAWL_LIMITS_MONEY_USD=20"}})
+	if s.Limits.Money != 20*pawl.Dollars {
+		t.Errorf("got %s", s.Limits.Money)
+	}
+	// The user may have no limit.
+	s = MustSettings(t, config.Sources{Env: []string{"PAWL_LIMITS_MONEY_USD=0", "PAWL_SANDBOX=off"}})
+	if s.Limits.Money != 0 {
+		t.Errorf("got %s", s.Limits.Money)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, m := range []struct {
+		text, want string
+		semantic   bool // the published schema cannot know
+	}{
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, task_loop"},
+		{text: "- a", want: "1:1: want a mapping (key: value), got a list"},
+		{text: "complexity: 15", want: "1:13: complexity: want a whole number from 0 to 14, got 15"},
+		{text: "complexity: -1", want: "1:13: complexity: want a whole number from 0 to 14, got -1"},
+		{text: "escalation_threshold: 0", want: "1:23: escalation_threshold: want a whole number from 1 to 100, got 0"},
+		{text: "task_loop: {escalation_threshold: 0}", want: "1:35: task_loop.escalation_threshold: want a whole number from 1 to 100, got 0"},
+		{text: "task_loop: {max_iterations: 0}", want: "1:29: task_loop.max_iterations: want a whole number from 1 to 1000, got 0"},
+		{text: "task_loop: {timeouts: {implementation: -5}}", want: "1:40: task_loop.timeouts.implementation: want a whole number from 1 to 86400, got -5"},
+		{text: "task_loop: {timeouts: {implement: 5}}", want: "1:24: task_loop.timeouts.implement: unknown key; known here: implementation, quality_gates, requirements"},
+		{text: "task_loop: {halt_conditions: [security]}", want: `1:31: task_loop.halt_conditions[0]: want one of security_critical, max_iterations_reached, budget_exceeded, got "security"`},
+		{text: "task_loop: {max_iterations: 3}\nlimits: {iterations: 4}", semantic: true, want: "1:29: task_loop.max_iterations: the file says this in limits.iterations too; keep one of them"},
+		{text: "limits: {money_usd: -1}", want: "1:21: limits.money_usd: want dollars from 0 to 1000000, such as 2.50, got -1"},
+		{text: "limits: {money_usd: $5}", want: `1:21: limits.money_usd: want dollars from 0 to 1000000, such as 2.50, got "$5"`},
+		{text: "limits: {money_usd: 0.0000001}", semantic: true, want: "1:21: limits.money_usd: want dollars from 0 to 1000000, such as 2.50, got 0.0000001"},
+		{text: "limits: {tokens: lots}", want: `1:18: limits.tokens: want a whole number from 0 to 1000000000000, got "lots"`},
+		{text: "limits: {time_minutes: 1.5}", want: "1:24: limits.time_minutes: want a whole number from 0 to 100000, got 1.5"},
+		{text: "limits: {iterations: 0}", want: "1:22: limits.iterations: want a whole number from 1 to 1000, got 0"},
+		{text: "retry: {tries: 0}", want: "1:16: retry.tries: want a whole number from 1 to 10, got 0"},
+		{text: "retry: {first_ms: 60000}", semantic: true, want: "1:1: retry.cap_ms: the longest wait is shorter than the first"},
+		{text: "stuck_detection: maybe", want: `1:18: stuck_detection: want true or false, got "maybe"`},
+		{text: "timeouts_ms: {Implement: 5}", want: `1:15: timeouts_ms.Implement: want a name of lower-case letters, digits, - and _, got "Implement"`},
+		{text: "timeouts_ms: {implement: 5s}", want: `1:26: timeouts_ms.implement: want a whole number from 1 to 86400000, got "5s"`},
+		{text: "models: {fast: claude}", semantic: true, want: `1:16: models.fast: want PROVIDER/NAME or script:FILE, got "claude"`},
+		{text: "models: {fast: antropic/claude}", semantic: true, want: `1:16: models.fast: there is no provider "antropic"; known: anthropic, openai, openai-chat, script`},
+		{text: "models: {fast: script/x}", semantic: true, want: `1:16: models.fast: want script:FILE, got "script/x"`},
+		{text: "models: {small: openai/gpt-5}", want: "1:10: models.small: unknown key; known here: fast, medium, large"},
+		{text: "models: {fast: {name: gpt-5}}", semantic: true, want: "1:23: models.fast.name: provider is missing; known: anthropic, openai, openai-chat, script"},
+		{text: "models: {fast: {provider: openai}}", semantic: true, want: "1:27: models.fast.provider: names no model: name is missing"},
+		{text: "models: {fast: {max_output: 100}}", want: "1:29: models.fast.max_output: want a whole number from 1024 to 1000000, got 100"},
+		{text: "models: {fast: {price: {input: 1}}}", want: "1:25: models.fast.price.output: is missing"},
+		{text: "models: {large: {provider: script}}", semantic: true, want: "1:10: models.large: the scripted model needs a file: script:FILE, or providers.script.file"},
+		{text: "models: {fast: \"script:a\", large: \"script:b\"}", semantic: true, want: `1:35: models.large: a run has one scripted model, and another tier uses "a"`},
+		{text: "providers: {gemini: {}}", want: "1:13: providers.gemini: unknown key; known here: anthropic, openai, openai-chat, script"},
+		{text: "providers: {openai: {api_key: sk-secret}}", want: "1:22: providers.openai.api_key: unknown key; known here: base_url, key_env"},
+		{text: "providers: {openai: {key_env: sk-secret}}", semantic: true, want: "1:31: providers.openai.key_env: want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider"},
+		{text: "providers: {openai: {base_url: api.example}}", semantic: true, want: "1:32: providers.openai.base_url: want an address such as https://proxy.example/v1 or http://localhost:11434/v1"},
+		{text: "providers: {openai: {base_url: \"http://api.example\"}}", semantic: true, want: "1:32: providers.openai.base_url: http sends the key in the clear; use https, except for this machine and private networks"},
+		{text: "providers: {openai: {base_url: \"https://u:secret@api.example\"}}", semantic: true, want: "1:32: providers.openai.base_url: an address with a password, query or fragment is not allowed; name the key's variable in key_env"},
+		{text: "gates: {name: a}", want: "1:9: gates: want a list, got a mapping"},
+		{text: "gates: [{name: a, kind: unit, command: x}]", want: `1:25: gates[0].kind: want one of tests, types, lint, security, format, got "unit"`},
+		{text: "gates: [{name: a, kind: tests}]", want: "1:10: gates[0].command: is missing"},
+		{text: "gates: [{name: a, kind: tests, command: \"\"}]", want: "1:41: gates[0].command: is empty"},
+		{text: "gates: [{name: a, kind: tests, command: x, file: ../r.xml}]", semantic: true, want: "1:50: gates[0].file: want a path inside the checkout, such as build/report.xml"},
+		{text: "gates: [{name: a, kind: tests, command: x}, {name: a, kind: lint, command: y}]", semantic: true, want: `1:52: gates[1].name: two gates are called "a"`},
+	} {
+		t.Run(m.text, func(t *testing.T) {
+			user := MustWrite(t, m.text)
+			_, err := config.Load(config.Sources{UserFile: user})
+			if err == nil {
+				t.Fatal("it was accepted")
+			}
+			got := strings.ReplaceAll(err.Error(), user+":", "")
+			if diff := cmp.Diff(m.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if pawl.CodeOf(err) != pawl.CodeInvalid || strings.Contains(got, "secret") {
+				t.Errorf("got %v", err)
+			}
+			if refused := schemaError(t, m.text) != nil; refused == m.semantic {
+				t.Errorf("the schema refuses it: %v, want %v", refused, !m.semantic)
+			}
+		})
+	}
+}
+
+func TestMistakesOutsideOfFiles(t *testing.T) {
+	for _, m := range []struct {
+		src  config.Sources
+		want string
+	}{
+		{config.Sources{Env: []string{"PAWL_LIMIT_MONEY_USD=5"}}, "$PAWL_LIMIT_MONEY_USD: there is no such setting; did you mean PAWL_LIMITS_MONEY_USD?"},
+		{config.Sources{Env: []string{"PAWL_LIMITS_MONEY_USD=five"}}, `$PAWL_LIMITS_MONEY_USD: limits.money_usd: want dollars from 0 to 1000000, such as 2.50, got "five"`},
+		{config.Sources{Env: []string{"PAWL_MODEL=small=openai/gpt-5"}}, "$PAWL_MODEL: models.small: unknown key; known here: fast, medium, large"},
+		{config.Sources{Flags: []config.Flag{{Name: "--model", Key: "model", Value: "gpt-5"}}},
+			`--model: models.fast: want PROVIDER/NAME or script:FILE, got "gpt-5"` + "\n" +
+				`--model: models.medium: want PROVIDER/NAME or script:FILE, got "gpt-5"` + "\n" +
+				`--model: models.large: want PROVIDER/NAME or script:FILE, got "gpt-5"`},
+		{config.Sources{Flags: []config.Flag{{Name: "--recipe", Key: "recipe", Value: "My Recipe"}}},
+			`--recipe: recipe: want a name of lower-case letters, digits, - and _, got "My Recipe"`},
+		{config.Sources{Repo: repo(config.RepoFile+"/x", "")}, "read .pawl/config.yaml: .pawl/config.yaml is not a regular file"},
+	} {
+		_, err := config.Load(m.src)
+		if err == nil || err.Error() != m.want {
+			t.Errorf("got %v, want %s", err, m.want)
+		}
+	}
+	// Variables that are someone else's are left alone.
+	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1"}})
+}

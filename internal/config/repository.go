@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+// forbidden reports what a repository's file may not say at all, whatever
+// stronger layers say: where code and money go, and what runs unconfined.
+func forbidden(where strictyaml.Where, v *values) error {
+	var problems strictyaml.Problems
+	for _, key := range []string{"models", "providers"} {
+		if pos, ok := where[key]; ok {
+			problems.Add(pos, key, "a repository may not choose %s; that belongs into your own file, a variable or a flag", key)
+		}
+	}
+	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
+		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")
+	}
+	return problems.Err()
+}
+
+// excessive reports limits of a repository that nobody stronger has replaced
+// and that are looser than without it.
+func (c *Config) excessive() error {
+	var problems strictyaml.Problems
+	limit := func(path string, now, most int64, words string) {
+		if pos := c.origins[path]; inRepository(pos) && (now == 0 || now > most) {
+			problems.Add(pos, path, "a repository may lower this limit, not raise it above %s; set it in your own file, a variable or a flag", words)
+		}
+	}
+	l, d := c.values.limits, pawl.DefaultLimits
+	limit("limits.money_usd", int64(l.Money), int64(d.Money), d.Money.String())
+	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
+	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
+	if pos := c.origins["halt_on"]; inRepository(pos) && !slices.Contains(c.values.haltOn, string(pawl.HaltBudget)) {
+		problems.Add(pos, "halt_on", "a repository may not take out %s", pawl.HaltBudget)
+	}
+	return problems.Err()
+}
+
+func inRepository(pos strictyaml.Pos) bool {
+	return pos.Line > 0 && (pos.Origin == RepoFile || pos.Origin == TaskLoopFile)
+}

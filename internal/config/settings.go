@@ -1,0 +1,280 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+// resolve fills in the fields of Config.
+func (c *Config) resolve() error {
+	v := &c.values
+	c.Recipe, c.Criteria, c.Unsandboxed = v.recipe, v.criteria, v.sandbox == "off"
+	for i, mo := range v.models {
+		if mo.provider != "script" {
+			continue
+		}
+		file := mo.script
+		if file == "" {
+			file = v.providers["script"].File
+		}
+		path := "models." + tierNames[i]
+		switch {
+		case file == "":
+			return problem(c.origins.Find(path), path, "the scripted model needs a file: script:FILE, or providers.script.file")
+		case c.Script != "" && c.Script != file:
+			return problem(c.origins.Find(path), path, "a run has one scripted model, and another tier uses %q", c.Script)
+		}
+		c.Script = file
+	}
+	return nil
+}
+
+func problem(pos strictyaml.Pos, path, format string, args ...any) error {
+	var problems strictyaml.Problems
+	problems.Add(pos, path, format, args...)
+	return problems.Err()
+}
+
+// Provider tells how a provider is reached.
+func (c *Config) Provider(name string) Provider { return c.values.providers[name] }
+
+// Settings are what a run freezes, every default filled in. Limits.Iterations is
+// zero when no layer says it, which leaves it to the recipe.
+func (c *Config) Settings() (pawl.Settings, error) {
+	v := &c.values
+	list := knownModels()
+	out := pawl.Settings{
+		Limits: v.limits, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), Retry: v.retry,
+		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
+		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
+	}
+	for i := range v.models {
+		if v.models[i].name == "" {
+			return pawl.Settings{}, pawl.Errorf(pawl.CodeInvalid, "no configuration was loaded")
+		}
+		out.Models[i] = v.models[i].choose(list)
+	}
+	for _, h := range v.haltOn {
+		out.HaltOn = append(out.HaltOn, pawl.HaltCondition(h))
+	}
+	if _, given := c.origins["complexity"]; given {
+		n := v.complexity
+		out.Complexity = &n
+	}
+	return out, nil
+}
+
+// Apply puts into a recipe what the configuration says about it: the limit on
+// iterations, the patience of tiers 1 and 2, and the times of steps and gates.
+// A time for a step or gate that the recipe does not have is an error.
+func (c *Config) Apply(r *pawl.Recipe) error {
+	v := &c.values
+	if root := r.Kind(r.Start); root != nil {
+		switch {
+		case v.limits.Iterations > 0:
+			root.Iterations = v.limits.Iterations
+		case root.Iterations == 0:
+			root.Iterations = pawl.DefaultLimits.Iterations
+		}
+	}
+	for i := range r.Kinds {
+		c.patience(&r.Kinds[i].Ladder)
+		if !v.stuck {
+			r.Kinds[i].Ladder.Stuck = 0
+		}
+	}
+	return c.times(r)
+}
+
+// D-16 D-17 D-52
+func (c *Config) patience(l *pawl.Ladder) {
+	n := c.values.threshold
+	if n == 0 {
+		return
+	}
+	for i := range l.Rungs {
+		if rung := &l.Rungs[i]; rung.Tier < 3 || rung.Failures < n {
+			rung.Failures = n
+		}
+	}
+}
+
+// times sets the limits on time by the names of steps and gates.
+func (c *Config) times(r *pawl.Recipe) error {
+	parts := parts(r)
+	var names []string
+	for name := range parts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var problems strictyaml.Problems
+	for _, name := range sorted(c.values.timeouts) {
+		d := c.values.timeouts[name]
+		if parts[name] == nil {
+			path := "timeouts_ms." + name
+			hint := ""
+			if near := strictyaml.Nearest(name, names); near != "" {
+				hint = " (did you mean " + near + "?)"
+			}
+			problems.Add(c.origins.Find(path), path, "recipe %s has no step or gate %s%s; it has %s", r.Name, name, hint, strings.Join(names, ", "))
+			continue
+		}
+		for _, timeout := range parts[name] {
+			*timeout = d
+		}
+	}
+	return problems.Err()
+}
+
+// parts are the limits on time of all steps and gates, by their names.
+func parts(r *pawl.Recipe) map[string][]*time.Duration {
+	out := map[string][]*time.Duration{}
+	var steps func([]pawl.Step)
+	steps = func(list []pawl.Step) {
+		for i := range list {
+			s := &list[i]
+			if s.Repeat != nil {
+				steps(s.Repeat.Steps)
+				continue
+			}
+			out[s.Name] = append(out[s.Name], &s.Timeout)
+		}
+	}
+	stages := func(list []pawl.Stage) {
+		for i := range list {
+			out[list[i].Name] = append(out[list[i].Name], &list[i].Timeout)
+		}
+	}
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		steps(k.Steps)
+		steps(k.FinalSteps)
+		stages(k.Gates)
+		stages(k.FinalGates)
+		if k.Children != nil {
+			steps(k.Children.BeforeBatch)
+			steps(k.Children.AfterBatch)
+		}
+	}
+	return out
+}
+
+// Value is one setting in force.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"` // "default", a place in a file, a variable, a flag
+}
+
+// Explain lists every setting in force, in the units of its key, with where it
+// comes from.
+func (c *Config) Explain() []Value {
+	var out []Value
+	v := &c.values
+	add := func(key, value string) {
+		origin := "default"
+		if pos, ok := c.origins[key]; ok {
+			origin = pos.String()
+		}
+		out = append(out, Value{key, value, origin})
+	}
+	add("recipe", v.recipe)
+	add("criteria", list(v.criteria))
+	add("scope", list(v.scope))
+	add("agent", none(v.agent))
+	if _, given := c.origins["complexity"]; given {
+		add("complexity", strconv.Itoa(v.complexity))
+	} else {
+		add("complexity", "assessed")
+	}
+	add("council", strconv.FormatBool(v.council))
+	add("sandbox", v.sandbox)
+	known := knownModels()
+	for i, mo := range v.models {
+		add("models."+tierNames[i], mo.describe(mo.choose(known)))
+	}
+	for _, name := range providerNames {
+		add("providers."+name, v.providers[name].describe(name))
+	}
+	for i, g := range v.gates {
+		add(fmt.Sprintf("gates[%d]", i), fmt.Sprintf("%s (%s): %s", g.Name, g.Kind, g.Command))
+	}
+	if len(v.gates) == 0 {
+		add("gates", "none")
+	}
+	add("prepare", list(v.prepare))
+	add("limits.money_usd", strings.TrimPrefix(v.limits.Money.String(), "$"))
+	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
+	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))
+	if v.limits.Iterations > 0 {
+		add("limits.iterations", strconv.Itoa(v.limits.Iterations))
+	} else {
+		add("limits.iterations", "the recipe's")
+	}
+	add("retry.tries", strconv.Itoa(v.retry.Tries))
+	add("retry.first_ms", milliseconds(v.retry.First))
+	add("retry.cap_ms", milliseconds(v.retry.Cap))
+	add("retry.pauses", strconv.Itoa(v.retry.Pauses))
+	add("retry.pause_ms", milliseconds(v.retry.Pause))
+	add("halt_on", list(v.haltOn))
+	for _, name := range sorted(v.timeouts) {
+		add("timeouts_ms."+name, milliseconds(v.timeouts[name]))
+	}
+	add("stuck_detection", strconv.FormatBool(v.stuck))
+	add("cost_tracking", strconv.FormatBool(v.cost))
+	if v.threshold > 0 {
+		add("escalation_threshold", strconv.Itoa(v.threshold))
+	} else {
+		add("escalation_threshold", "the recipe's")
+	}
+	return out
+}
+
+func (mo *model) describe(c pawl.ModelChoice) string {
+	s := mo.provider + "/" + mo.name
+	if mo.script != "" {
+		s = "script:" + mo.script
+	}
+	s += fmt.Sprintf(", %s in and %s out per million tokens", c.Price.Input, c.Price.Output)
+	if c.PriceGuess {
+		s += " (not known: the dearest known price)"
+	}
+	return s
+}
+
+func (p Provider) describe(name string) string {
+	if name == "script" {
+		return none(p.File)
+	}
+	address := p.BaseURL
+	if address == "" {
+		address = "its own address"
+	}
+	return address + ", key in $" + p.KeyEnv
+}
+
+func none(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+func list(words []string) string { return none(strings.Join(words, ", ")) }
+
+func sorted[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,306 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/recipe"
+	"pawl/internal/strictyaml"
+)
+
+// values are what the layers say, one read over the other.
+type values struct {
+	recipe      string
+	criteria    []string
+	scope       []string
+	agent       string
+	complexity  int
+	council     bool
+	sandbox     string
+	models      [3]model
+	providers   map[string]Provider
+	gates       []pawl.GateSpec
+	prepare     []string
+	limits      pawl.Limits
+	retry       pawl.RetryPolicy
+	haltOn      []string
+	timeouts    map[string]time.Duration
+	stuck, cost bool
+	threshold   int
+}
+
+// model is one tier's choice.
+type model struct {
+	provider, name string
+	script         string // the scripted model's file
+	maxOutput      int    // zero: the known model's
+	price          *price
+}
+
+type price struct{ input, output, cacheRead, cacheWrite pawl.Micros }
+
+// Provider is how a provider is reached.
+type Provider struct {
+	BaseURL string // empty: the provider's own address
+	KeyEnv  string // the variable that holds the key; empty: no key
+	File    string // of the scripted model
+}
+
+// The names of tiers 1, 2 and 3, and of providers, in a configuration.
+var (
+	tierNames     = []string{"fast", "medium", "large"}
+	providerNames = []string{"anthropic", "openai", "openai-chat", "script"}
+)
+
+var haltConditions = []string{string(pawl.HaltSecurity), string(pawl.HaltIterations), string(pawl.HaltBudget)}
+
+// defaults is the weakest layer.
+func defaults() values {
+	return values{
+		recipe:  recipe.Default,
+		sandbox: "on",
+		models: [3]model{
+			{provider: "anthropic", name: "claude-haiku-5-5"},
+			{provider: "anthropic", name: "claude-sonnet-5-5"},
+			{provider: "anthropic", name: "claude-opus-5-5"},
+		},
+		providers: map[string]Provider{
+			"anthropic":   {KeyEnv: "ANTHROPIC_API_KEY"},
+			"openai":      {KeyEnv: "OPENAI_API_KEY"},
+			"openai-chat": {KeyEnv: "OPENAI_API_KEY"},
+			"script":      {},
+		},
+		limits: pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
+		retry:  pawl.DefaultRetry,
+		haltOn: slices.Clone(haltConditions),
+		stuck:  true,
+		cost:   true,
+	}
+}
+
+const hour = 3_600_000 // milliseconds
+
+func (v *values) fields(m *strictyaml.Map) {
+	m.Key("recipe", "The recipe of runs that name none.").Name(&v.recipe)
+	m.Key("criteria", "Acceptance criteria of runs that give none.").Texts(&v.criteria)
+	m.Key("scope", "Sentences that bound what may be changed.").Texts(&v.scope)
+	m.Key("agent", "The specialist that implements; without it, the step's role.").Text(&v.agent)
+	m.Key("complexity", "How hard tasks are, when it need not be found out.").Int(&v.complexity, 0, 14)
+	m.Key("council", "Whether a council is called after the first failed iteration.").Bool(&v.council)
+	m.Key("sandbox", "Whether commands are confined. Not `off` in a repository.").Word(&v.sandbox, "on", "off")
+	m.Key("models", "The models of the three tiers. Not in a repository.").Map(v.modelFields)
+	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
+	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
+	v.gateNames(m)
+	m.Key("prepare", "Commands run, with the network, in each clean checkout before its gates.").Texts(&v.prepare)
+	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
+	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)
+	m.Key("halt_on", "What ends a run at once. A repository may not take out `budget_exceeded`.").Words(&v.haltOn, haltConditions...)
+	m.Key("timeouts_ms", "Limits on the time of the recipe's steps and gates, by name.").Times(&v.timeouts, time.Millisecond, 24*hour)
+	m.Key("stuck_detection", "Whether failures that are alike raise the tier early.").Bool(&v.stuck)
+	m.Key("cost_tracking", "Whether reports show money. Limits hold all the same.").Bool(&v.cost)
+	m.Key("escalation_threshold", "How many consecutive failures tiers 1 and 2 are given; the last tier keeps its own number unless this one is larger.").Int(&v.threshold, 1, 100)
+	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
+}
+
+// taskLoopFields are the settings of the task loop's own file.
+// D-51 to D-58
+func (v *values) taskLoopFields(m *strictyaml.Map) {
+	m.Key("max_iterations", "As `limits.iterations`.").Int(&v.limits.Iterations, 1, 1000)
+	m.Key("escalation_threshold", "As `escalation_threshold`.").Int(&v.threshold, 1, 100)
+	m.Key("stuck_detection", "As `stuck_detection`.").Bool(&v.stuck)
+	m.Key("cost_tracking", "As `cost_tracking`.").Bool(&v.cost)
+	m.Key("timeouts", "Limits on time, in seconds.").Map(func(m *strictyaml.Map) {
+		for _, t := range taskLoopTimeouts {
+			d := v.timeouts[t.part]
+			m.Key(t.key, "Of "+t.part+".").Time(&d, time.Second, 86_400)
+			if d > 0 {
+				if v.timeouts == nil {
+					v.timeouts = map[string]time.Duration{}
+				}
+				v.timeouts[t.part] = d
+			}
+		}
+	})
+	m.Key("halt_conditions", "As `halt_on`.").Words(&v.haltOn, haltConditions...)
+}
+
+// taskLoopTimeouts are the names of timeouts there and the recipe's parts they mean.
+var taskLoopTimeouts = []struct{ key, part string }{
+	{"implementation", "implement"}, {"quality_gates", "quality"}, {"requirements", "requirements"},
+}
+
+// aliases are the paths of settings that can be written in two ways, with the
+// path under which they are explained.
+func aliases() map[string]string {
+	out := map[string]string{
+		"task_loop.max_iterations":       "limits.iterations",
+		"task_loop.escalation_threshold": "escalation_threshold",
+		"task_loop.stuck_detection":      "stuck_detection",
+		"task_loop.cost_tracking":        "cost_tracking",
+		"task_loop.halt_conditions":      "halt_on",
+	}
+	for _, t := range taskLoopTimeouts {
+		out["task_loop.timeouts."+t.key] = "timeouts_ms." + t.part
+	}
+	return out
+}
+
+func (v *values) modelFields(m *strictyaml.Map) {
+	for i, name := range tierNames {
+		mo := &v.models[i]
+		doc := fmt.Sprintf("Tier %d: `PROVIDER/NAME`, `script:FILE`, or a mapping.", i+1)
+		m.Key(name, doc).TextOr(mo.parse, func(m *strictyaml.Map) { mo.fields(m) })
+	}
+}
+
+// parse reads a model as it is written in a word.
+func (mo *model) parse(text string) error {
+	if file, ok := strings.CutPrefix(text, "script:"); ok {
+		if file == "" {
+			return fmt.Errorf("script: needs a file, as in script:answers.yaml")
+		}
+		*mo = model{provider: "script", name: "script", script: file}
+		return nil
+	}
+	provider, name, ok := strings.Cut(text, "/")
+	if !ok || name == "" {
+		return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q", text)
+	}
+	if !slices.Contains(providerNames, provider) {
+		return fmt.Errorf("there is no provider %q; known: %s", provider, strings.Join(providerNames, ", "))
+	}
+	if provider == "script" {
+		return fmt.Errorf("want script:FILE, got %q", text)
+	}
+	*mo = model{provider: provider, name: name}
+	return nil
+}
+
+func (mo *model) fields(m *strictyaml.Map) {
+	chosen := model{}
+	m.Key("provider", "The provider.").Word(&chosen.provider, providerNames...)
+	m.Key("name", "The provider's name of the model.").Text(&chosen.name)
+	switch {
+	case chosen.provider == "script":
+		chosen.name = "script"
+		*mo = chosen
+	case chosen.provider != "" && chosen.name != "":
+		*mo = chosen
+	case chosen.provider != "":
+		m.Problem("provider", "names no model: name is missing")
+	case chosen.name != "":
+		m.Problem("name", "provider is missing; known: %s", strings.Join(providerNames, ", "))
+	}
+	m.Key("max_output", "The most tokens of one reply; without it, 16000 or the known model's limit.").Int(&mo.maxOutput, 1024, 1_000_000)
+	strictyaml.Sub(m.Key("price", "What a million tokens cost; without it, the known price, or the dearest known one."), "price", &mo.price, readPrice)
+}
+
+func readPrice(m *strictyaml.Map, p *price) {
+	const most = 100_000
+	m.Need("input", "Of input.").Dollars(&p.input, most)
+	m.Need("output", "Of output.").Dollars(&p.output, most)
+	p.cacheRead, p.cacheWrite = p.input, p.input+p.input/4
+	m.Key("cache_read", "Of input read from a cache; without it, as input.").Dollars(&p.cacheRead, most)
+	m.Key("cache_write", "Of input written to a cache; without it, a quarter more than input.").Dollars(&p.cacheWrite, most)
+}
+
+func (v *values) providerFields(m *strictyaml.Map) {
+	for _, name := range providerNames {
+		p := v.providers[name]
+		m.Key(name, "How "+name+" is reached.").Map(func(m *strictyaml.Map) {
+			if name == "script" {
+				m.Key("file", "The scripted model's answers.").Text(&p.File)
+				return
+			}
+			m.Key("base_url", "The server's address; without it, the provider's own.").Text(&p.BaseURL)
+			if err := checkURL(p.BaseURL); err != nil {
+				m.Problem("base_url", "%s", err)
+			}
+			m.Key("key_env", "The environment variable that holds the key. A key itself is never written here.").Text(&p.KeyEnv)
+			if p.KeyEnv != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(p.KeyEnv) {
+				m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
+			}
+		})
+		if v.providers != nil {
+			v.providers[name] = p
+		}
+	}
+}
+
+// checkURL accepts https, and http where the key does not leave the house.
+func checkURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("want an address such as https://proxy.example/v1 or http://localhost:11434/v1")
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("an address with a password, query or fragment is not allowed; name the key's variable in key_env")
+	}
+	if u.Scheme == "http" && !near(u.Hostname()) {
+		return fmt.Errorf("http sends the key in the clear; use https, except for this machine and private networks")
+	}
+	return nil
+}
+
+// near reports whether a host is this machine or in a private network.
+func near(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".localhost")
+}
+
+func readGate(m *strictyaml.Map, g *pawl.GateSpec) {
+	m.Need("name", "The gate's name.").Name(&g.Name)
+	m.Need("kind", "What it checks.").Word((*string)(&g.Kind), "tests", "types", "lint", "security", "format")
+	m.Need("command", "A shell line, run at the root of a clean checkout.").Text(&g.Command)
+	m.Key("report", "How the result is read; without it, `auto`.").Word((*string)(&g.Report), "auto", "go-test", "junit", "tap", "sarif", "exit")
+	m.Key("file", "Where the command leaves its report, relative to the checkout.").Text(&g.File)
+	if g.File != "" && (path.IsAbs(g.File) || path.Clean(g.File) != g.File || strings.HasPrefix(g.File, "..")) {
+		m.Problem("file", "want a path inside the checkout, such as build/report.xml")
+	}
+	m.Key("timeout_ms", "The limit on its time; without it, the recipe's.").Time(&g.Timeout, time.Millisecond, 24*hour)
+	m.Key("optional", "Whether it may be skipped when its command is not installed.").Bool(&g.Optional)
+	m.Key("require_green", "Whether findings the base already had fail it too.").Bool(&g.RequireGreen)
+}
+
+func (v *values) gateNames(m *strictyaml.Map) {
+	for i, g := range v.gates {
+		if slices.ContainsFunc(v.gates[:i], func(h pawl.GateSpec) bool { return h.Name == g.Name && g.Name != "" }) {
+			m.Problem(fmt.Sprintf("gates[%d].name", i), "two gates are called %q", g.Name)
+		}
+	}
+}
+
+func (v *values) limitFields(m *strictyaml.Map) {
+	m.Key("money_usd", "Dollars.").Dollars(&v.limits.Money, 1_000_000)
+	tokens := int(v.limits.Tokens)
+	m.Key("tokens", "Tokens, those read from a cache included.").Int(&tokens, 0, 1_000_000_000_000)
+	v.limits.Tokens = int64(tokens)
+	minutes := int(v.limits.Time / time.Minute)
+	m.Key("time_minutes", "Minutes the run is worked on.").Int(&minutes, 0, 100_000)
+	v.limits.Time = time.Duration(minutes) * time.Minute
+	m.Key("iterations", "Iterations of the root loop; without it, the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
+}
+
+func (v *values) retryFields(m *strictyaml.Map) {
+	m.Key("tries", "Dispatches before a pause, the first included.").Int(&v.retry.Tries, 1, 10)
+	m.Key("first_ms", "The first wait; each later one is twice as long.").Time(&v.retry.First, time.Millisecond, hour)
+	m.Key("cap_ms", "The longest wait.").Time(&v.retry.Cap, time.Millisecond, hour)
+	m.Key("pauses", "How often a pause and as many tries follow.").Int(&v.retry.Pauses, 0, 100)
+	m.Key("pause_ms", "The pause.").Time(&v.retry.Pause, time.Millisecond, 24*hour)
+	if v.retry.Cap < v.retry.First {
+		m.Problem("cap_ms", "the longest wait is shorter than the first")
+	}
+}

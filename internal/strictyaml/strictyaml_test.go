@@ -1,0 +1,182 @@
+package strictyaml_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/strictyaml"
+)
+
+// everything is a language with every kind of value.
+type everything struct {
+	Text   string
+	Name   string
+	Word   string
+	Flag   bool
+	Count  int
+	Wait   time.Duration
+	Money  pawl.Micros
+	Texts  []string
+	Words  []string
+	Ints   []int
+	Times  map[string]time.Duration
+	Inner  int
+	Either string
+	Sub    *part
+	List   []part
+	Named  []part
+}
+
+type part struct {
+	Name string
+	N    int
+}
+
+func readPart(m *strictyaml.Map, p *part) { m.Key("n", "A number.").Int(&p.N, 0, 100) }
+
+func (e *everything) fields(m *strictyaml.Map) {
+	m.Key("text", "Text.").Text(&e.Text)
+	m.Key("name", "A name.").Name(&e.Name)
+	m.Key("word", "A word.").Word(&e.Word, "yes", "no")
+	m.Key("flag", "A flag.").Bool(&e.Flag)
+	m.Key("count", "A count.").Int(&e.Count, -5, 5)
+	m.Key("wait_ms", "A wait.").Time(&e.Wait, time.Millisecond, 1000)
+	m.Key("money_usd", "Money.").Dollars(&e.Money, 100)
+	m.Key("texts", "Texts.").Texts(&e.Texts)
+	m.Key("words", "Words.").Words(&e.Words, "red", "green")
+	m.Key("ints", "Numbers.").Ints(&e.Ints, 1, 3)
+	m.Key("times_ms", "Times.").Times(&e.Times, time.Millisecond, 1000)
+	m.Key("inner", "Inner.").Map(func(m *strictyaml.Map) { m.Key("n", "A number.").Int(&e.Inner, 0, 9) })
+	m.Key("either", "Text or a mapping.").TextOr(func(text string) error { e.Either = text; return nil },
+		func(m *strictyaml.Map) { m.Key("text", "Text.").Text(&e.Either) })
+	strictyaml.Sub(m.Key("sub", "A part."), "part", &e.Sub, readPart)
+	strictyaml.List(m.Key("list", "Parts."), "part", &e.List, readPart)
+	strictyaml.Named(m.Key("named", "Parts by name."), "part", &e.Named, func(p *part) *string { return &p.Name }, readPart)
+}
+
+func TestRead(t *testing.T) {
+	var got everything
+	where, err := strictyaml.Read("x.yaml", []byte(`# A comment.
+text: |
+  two
+  lines
+name: fix-it
+word: "yes"
+flag: true
+count: -5
+wait_ms: 250
+money_usd: 2.000001
+texts: [a b, 'c']
+words:
+  - red
+  - green
+ints: [1, 3]
+times_ms: {work: 5}
+inner: {n: 3}
+either: {text: x}
+sub: {n: 1}
+list: [{n: 2}, {n: 3}]
+named:
+  b: {n: 4}
+  a: {}
+`), got.fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := everything{
+		Text: "two\nlines", Name: "fix-it", Word: "yes", Flag: true, Count: -5, Wait: 250 * time.Millisecond, Money: 2_000_001,
+		Texts: []string{"a b", "c"}, Words: []string{"red", "green"}, Ints: []int{1, 3},
+		Times: map[string]time.Duration{"work": 5 * time.Millisecond}, Inner: 3, Either: "x",
+		Sub: &part{N: 1}, List: []part{{N: 2}, {N: 3}}, Named: []part{{Name: "b", N: 4}, {Name: "a"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for path, want := range map[string]string{
+		"text": "x.yaml:2:7", "words[1]": "x.yaml:14:5", "list[1].n": "x.yaml:20:20", "named.b": "x.yaml:22:3",
+		"named.b.other.more": "x.yaml:22:3", "nothing": "x.yaml:2:1",
+	} {
+		if at := where.Find(path).String(); at != want {
+			t.Errorf("%s is at %s, want %s", path, at, want)
+		}
+	}
+
+	// A second file changes what it names and leaves the rest.
+	later, err := strictyaml.Read("y.yaml", []byte("count: 1\nlist: [{n: 9}]\nsub: {}\nnamed: {a: {n: 5}, c: {}}\n"), got.fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Count, want.List, want.Named = 1, []part{{N: 9}}, []part{{Name: "b", N: 4}, {Name: "a", N: 5}, {Name: "c"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	where.Add(later)
+	for path, want := range map[string]string{"text": "x.yaml:2:7", "count": "y.yaml:1:8", "list[1].n": "y.yaml:2:1", "words[1]": "x.yaml:14:5"} {
+		if at := where.Find(path).String(); at != want {
+			t.Errorf("%s is at %s, want %s", path, at, want)
+		}
+	}
+}
+
+func TestReadNothing(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "# only a comment\n", "---\n", "{}", "\ufeff{}\n"} {
+		if _, err := strictyaml.Read("x.yaml", []byte(text), new(everything).fields); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestReadPairs(t *testing.T) {
+	var got everything
+	where, err := strictyaml.ReadPairs([]strictyaml.Pair{
+		{Path: "count", Value: "3", Origin: "$COUNT"}, {Path: "count", Value: "4", Origin: "--count"},
+		{Path: "flag", Value: "true", Origin: "--flag"}, {Path: "words", Value: "red, green", Origin: "--words"},
+		{Path: "texts", Value: "one, not two", Origin: "--text"}, {Path: "times_ms.work", Value: "7", Origin: "--time"},
+		{Path: "either", Value: "y", Origin: "--either"}, {Path: "money_usd", Value: "1.5", Origin: "--money"},
+	}, got.fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := everything{Count: 4, Flag: true, Words: []string{"red", "green"}, Texts: []string{"one, not two"},
+		Times: map[string]time.Duration{"work": 7 * time.Millisecond}, Either: "y", Money: 1_500_000}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if at := where["count"].String(); at != "--count" {
+		t.Errorf("count is at %s", at)
+	}
+	_, err = strictyaml.ReadPairs([]strictyaml.Pair{{Path: "list", Value: "x", Origin: "$LIST"}}, got.fields)
+	if err == nil || err.Error() != `$LIST: list: want a mapping, got "x"` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"steps", "gates", "children", "iterations"}
+	for word, want := range map[string]string{"step": "steps", "Gates": "gates", "gats": "gates", "childern": "children", "itertions": "iterations",
+		"ladder": "", "x": "", "": ""} {
+		if got := strictyaml.Nearest(word, known); got != want {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
+	}
+}
+
+// A file that is no file does no harm.
+func TestOddFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: \"\\e[31m\"":                 "x.yaml:1:4: a: holds the control character U+001B",
+		"\"k\\e\": 1":                    `x.yaml:1:1: "k\x1b" cannot be a key`,
+		strings.Repeat("x", 101) + ": 1": `x.yaml:1:1: "` + strings.Repeat("x", 40) + `"… cannot be a key`,
+		"a: .nan":                        `x.yaml:1:4: a: ".nan" is not allowed here`,
+		"just text":                      `x.yaml:1:1: want a mapping (key: value), got "just text"`,
+	} {
+		_, err := strictyaml.Read("x.yaml", []byte(text), new(everything).fields)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
