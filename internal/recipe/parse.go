@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -83,7 +82,7 @@ func Names(dirs ...fs.FS) []string {
 			panic(err) // the pattern is malformed
 		}
 		for _, file := range files {
-			if name := strings.TrimSuffix(file, ".yaml"); isName(name) {
+			if name := strings.TrimSuffix(file, ".yaml"); strictyaml.IsName(name) {
 				out = append(out, name)
 			}
 		}
@@ -97,8 +96,6 @@ func Schema() []byte { return strictyaml.Schema("A Pawl recipe", new(file).field
 
 // Reference is the language in Markdown tables.
 func Reference() string { return strictyaml.Reference(new(file).fields) }
-
-func isName(name string) bool { return regexp.MustCompile(strictyaml.NamePattern).MatchString(name) }
 
 // loader finds recipes in folders, strongest first, the built-in one last.
 type loader struct {
@@ -131,7 +128,7 @@ func (l *loader) load(name string) (loaded, error) { return l.find(name, 0, 1) }
 
 // find reads the recipe from the first folder, from this one on, that has it.
 func (l *loader) find(name string, from, depth int) (loaded, error) {
-	if !isName(name) {
+	if !strictyaml.IsName(name) {
 		return loaded{}, pawl.Errorf(pawl.CodeInvalid, "%q cannot be the name of a recipe", name).
 			WithHint("names are lower-case letters, digits, - and _")
 	}

@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"pawl"
+	"pawl/internal/strictyaml"
 )
 
 // PromptData is what a prompt template is shown. The goal, the criteria and the
@@ -167,7 +168,7 @@ type line string
 func (l line) String() string {
 	const most = 300
 	text := string(l)
-	if isName(text) {
+	if strictyaml.IsName(text) {
 		return text
 	}
 	if len(text) > most {

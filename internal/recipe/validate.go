@@ -52,7 +52,7 @@ func (c *checker) between(path string, n, least, most int) {
 }
 
 func (c *checker) recipe(r *pawl.Recipe) {
-	if !isName(r.Name) {
+	if !strictyaml.IsName(r.Name) {
 		c.bad("", "%q cannot be the name of a recipe: want lower-case letters, digits, - and _", r.Name)
 	}
 	if n := len(r.Tiers); n != 0 && n != 3 {
@@ -145,7 +145,7 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string) {
 
 // name checks that a step or gate is the only one of its name.
 func (c *kindChecker) name(path, name string) {
-	if !isName(name) {
+	if !strictyaml.IsName(name) {
 		c.bad(path+".name", "want a name of lower-case letters, digits, - and _, got %q", name)
 		return
 	}

@@ -203,11 +203,30 @@ func (f *Field) Match(v *string, pattern, what string) {
 
 // Name is a lower-case name such as "fix-login".
 func (f *Field) Name(v *string) {
-	f.Match(v, NamePattern, "a name of lower-case letters, digits, - and _")
+	f.describe(schema{kind: "string", pattern: NamePattern, what: aName})
+	if text, ok := f.text(aName); ok {
+		if !IsName(text) {
+			f.wrong(aName)
+			return
+		}
+		*v = text
+	}
 }
 
 // NamePattern is what names look like.
 const NamePattern = `^[a-z0-9][a-z0-9_-]{0,63}$`
+
+const aName = "a name of lower-case letters, digits, - and _"
+
+// IsName reports whether a text is a name.
+func IsName(text string) bool {
+	for _, c := range []byte(text) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64 && text[0] != '-' && text[0] != '_'
+}
 
 // Word is one of a few words.
 func (f *Field) Word(v *string, allowed ...string) {
@@ -265,8 +284,11 @@ func (f *Field) Dollars(v *pawl.Micros, most int) {
 	}
 	text := f.node.text
 	amount, ok := new(big.Rat), false
-	if f.node.kind != kindText && regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`).MatchString(text) {
+	if f.node.kind != kindText && len(text) <= 20 && strings.Trim(text, "0123456789.") == "" {
 		amount, ok = amount.SetString(text)
+	}
+	if !ok {
+		amount = new(big.Rat)
 	}
 	amount.Mul(amount, big.NewRat(int64(pawl.Dollars), 1))
 	if !ok || !amount.IsInt() || amount.Cmp(big.NewRat(int64(most)*int64(pawl.Dollars), 1)) > 0 {
@@ -399,12 +421,11 @@ func (f *Field) names(each func(name string, value *Field)) {
 		f.wrong("a mapping")
 		return
 	}
-	name := regexp.MustCompile(NamePattern)
 	for _, e := range f.node.keys {
 		value := &Field{m: f.m, path: join(f.path, e.name), node: e.value}
 		value.mark(e)
-		if !name.MatchString(e.name) {
-			f.m.problems.Add(e.pos, value.path, "want a name of lower-case letters, digits, - and _, got %s", quote(e.name))
+		if !IsName(e.name) {
+			f.m.problems.Add(e.pos, value.path, "want %s, got %s", aName, quote(e.name))
 			continue
 		}
 		each(e.name, value)

@@ -1,6 +1,7 @@
 package strictyaml_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,15 @@ func TestOddFiles(t *testing.T) {
 		_, err := strictyaml.Read("x.yaml", []byte(text), new(everything).fields)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestIsName(t *testing.T) {
+	pattern := regexp.MustCompile(strictyaml.NamePattern)
+	for _, text := range []string{"a", "fix-login", "a_1", "9", "", "-a", "_a", "A", "a b", "a.b", "ä", strings.Repeat("x", 64), strings.Repeat("x", 65)} {
+		if got := strictyaml.IsName(text); got != pattern.MatchString(text) {
+			t.Errorf("%q: got %v", text, got)
 		}
 	}
 }
