@@ -31,7 +31,6 @@ import (
 	"pawl/internal/store/mem"
 	"pawl/internal/store/sqlite"
 	"pawl/internal/tool"
-	"pawl/internal/tool/submit"
 	"pawl/internal/workspace/gitworktree"
 )
 
@@ -168,11 +167,11 @@ func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, 
 	return &runner.Runner{
 		Model:   (&models{app: app}).forTier,
 		Tools:   tool.New(tool.Builtin()...),
-		Submits: submit.Results{},
+		Submits: results{},
 		Prompts: &prompt.Assembler{Diff: spaces.Diff},
 		Gate:    command.New(box),
 		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
-		Redact: plain.NewRedactor(app.Getenv, config.SecretNames(app.Environ)...).Redact,
+		Redact: plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
 	}
 }
 
@@ -215,17 +214,20 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 		}
 		return script.Parse("script of run "+string(job.Run), data)
 	}
-	c, err := config.ProviderFor(provider, m.app.Environ)
+	// Where providers are is the user's business: the repository's file is not asked.
+	cfg, err := config.Load(config.Sources{UserFile: m.app.UserConfig(), Env: m.app.Environ})
 	if err != nil {
 		return nil, err
 	}
+	c := cfg.Provider(provider)
+	key := m.app.Getenv(c.KeyEnv)
 	switch provider {
 	case "anthropic":
-		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: c.APIKey}), nil
+		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: key}), nil
 	case "openai":
-		return openai.NewResponses(openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey}), nil
+		return openai.NewResponses(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
 	case "openai-chat":
-		return openai.NewChat(openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey}), nil
+		return openai.NewChat(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
 	}
 	return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -113,6 +114,7 @@ func toolUses(m pawl.Message) []pawl.Block {
 // replied makes the fact of a reply: its message as a blob, and of each call
 // what decisions need.
 func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequest, reply pawl.ModelReply, a *answer) (pawl.Answer, error) {
+	reply.Message.Blocks = firstCalls(reply.Message.Blocks)
 	message, err := json.Marshal(reply.Message)
 	if err != nil {
 		return nil, fmt.Errorf("encode the reply: %w", err)
@@ -134,8 +136,57 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequ
 			out.Calls = append(out.Calls, use)
 		}
 	}
+	fitProblems(out.Calls)
 	out.Text = a.text(strings.TrimSpace(strings.Join(said, "\n\n")))
 	return out, nil
+}
+
+// Bounds of what one reply may ask for: an event has to stay small.
+const (
+	maxCalls    = 24  // tool calls of one reply
+	maxProblems = 600 // bytes for saying what is wrong with them, together
+)
+
+// firstCalls drops the calls of a reply beyond the first [maxCalls] and says so
+// in the message itself: what is not in the transcript needs no result.
+func firstCalls(blocks []pawl.Block) []pawl.Block {
+	var out []pawl.Block
+	n := 0
+	for _, b := range blocks {
+		if b.Kind == pawl.BlockToolUse {
+			if n++; n > maxCalls {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	if n > maxCalls {
+		note := pawl.Block{Kind: pawl.BlockText, Text: fmt.Sprintf("(%d calls at once: only the first %d are made.)", n, maxCalls)}
+		i := slices.IndexFunc(out, func(b pawl.Block) bool { return b.Kind == pawl.BlockToolUse })
+		out = slices.Insert(out, i, note)
+	}
+	return out
+}
+
+// fitProblems shortens what is said about the calls, and lets only one call
+// hand in the result.
+func fitProblems(calls []pawl.ToolUse) {
+	wrong, submitted := 0, false
+	for i := range calls {
+		c := &calls[i]
+		if c.Submit && c.Problem == "" {
+			if submitted {
+				c.Problem, c.Facts = "a result was handed in with this reply already", nil
+			}
+			submitted = true
+		}
+		if c.Problem != "" {
+			wrong++
+		}
+	}
+	for i := range calls {
+		calls[i].Problem = short(calls[i].Problem, max(maxProblems/max(wrong, 1), 20))
+	}
 }
 
 // use looks at one call: is there such a tool, are its arguments right, does it

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver/local"
+	"pawl/internal/kernel"
+	"pawl/internal/store/sqlite"
+)
+
+// kills is how often a run is killed in all; TRUST asks for at least 50 of them
+// inside an effect, and for each crash class to be hit.
+const (
+	kills        = 200
+	killsShort   = 20
+	killsInside  = 50
+	killsEachRun = 5
+)
+
+// killScript plays a task that fails twice, escalates and passes, with a call of
+// every crash class. A call the kill interrupted is made again.
+const killScript = `
+answers:
+  - when: {step: assess}
+    delay_ms: 4
+    calls: [{submit_assessment: {files: 1, lines: 5, new_dependencies: 0, type: implementation, risks: [], why: small}}]
+  - when: {step: implement, iteration: 1, turn: 1}
+    delay_ms: 4
+    calls:
+      - list: {path: .}
+      - write: {path: one.txt, content: "1\n"}
+      - write: {path: deep/two.txt, content: "2\n"}
+  - when: {step: implement, iteration: 1, turn: 2}
+    delay_ms: 4
+    calls: [{run: {command: "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo made > made.txt"}}]
+  - when: {step: implement, iteration: 2, turn: 1}
+    calls: [{edit: {path: one.txt, old: "1", new: "one"}}]
+  - when: {step: implement, iteration: 2, turn: 2}
+    calls: [{run: {command: "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat one.txt"}}, {grep: {pattern: one}}]
+  - when: {step: implement, iteration: 3, turn: 1}
+    calls: [{write: {path: want.txt, content: "yes\n"}}]
+  - when: {step: implement}
+    calls: [{submit_result: {summary: done}}]
+  - when: {step: requirements}
+    delay_ms: 4
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+`
+
+const killGate = `echo 1..2; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; test -f one.txt && echo "ok 1 one" || echo "not ok 1 one"; test -f want.txt && echo "ok 2 want" || { echo "not ok 2 want"; exit 1; }`
+
+// A run that is killed at any moment and resumed ends in the same tree, with the
+// same outcome and the same verdict of every iteration; nothing is lost, no
+// process is left over.
+func TestKilledAnywhereEndsTheSame(t *testing.T) {
+	bin := buildPawl(t)
+	n := kills
+	if testing.Short() {
+		n = killsShort
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PAWL_KILL_SEED"); s != "" {
+		v, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = v
+	}
+	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
+
+	undisturbed := newVictim(t, bin)
+	undisturbed.finish(t)
+	want, lasts := undisturbed.ending(t), undisturbed.took
+	t.Logf("undisturbed, in %s: %s", lasts.Round(time.Millisecond), want)
+
+	var mu sync.Mutex // guards the counts
+	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
+	t.Run("runs", func(t *testing.T) {
+		for i := range (n + killsEachRun - 1) / killsEachRun {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+				v := newVictim(t, bin)
+				for range killsEachRun {
+					if v.ended(t) {
+						break
+					}
+					v.killAfter(t, time.Duration(rnd.Int64N(int64(lasts)/2)))
+					pending := v.pending(t)
+					mu.Lock()
+					done++
+					if len(pending) > 0 {
+						inside++
+					}
+					for _, f := range pending {
+						classes[f.Class]++
+					}
+					mu.Unlock()
+				}
+				v.finish(t)
+				if got := v.ending(t); got != want {
+					t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, want, v.out.String())
+				}
+				v.nothingLost(t)
+			})
+		}
+	})
+	t.Logf("%d kills, %d inside an effect, by class %v", done, inside, classes)
+	if testing.Short() || t.Failed() {
+		return
+	}
+	if inside < killsInside {
+		t.Errorf("%d of the kills were inside an effect, want %d at least", inside, killsInside)
+	}
+	for c := pawl.CrashRepeat; c <= pawl.CrashOnce; c++ {
+		if classes[c] == 0 {
+			t.Errorf("no kill hit an effect of class %s", c)
+		}
+	}
+}
+
+// victim is a repository with one run that is killed and resumed.
+type victim struct {
+	bin, home, repo string
+	env             []string
+	started         bool
+	out             bytes.Buffer
+	took            time.Duration
+	seqs            []pawl.Seq // of the log after each kill
+}
+
+func buildPawl(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "pawl")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func newVictim(t *testing.T, bin string) *victim {
+	t.Helper()
+	home := t.TempDir()
+	v := &victim{bin: bin, home: home, repo: filepath.Join(home, "repo")}
+	v.env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),
+		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost")
+	mustWrite(t, filepath.Join(v.repo, "README"), "a repository\n")
+	mustWrite(t, filepath.Join(home, "script.yaml"), killScript)
+	v.git(t, "init", "-q", "-b", "main")
+	v.git(t, "add", ".")
+	v.git(t, "commit", "-q", "-m", "first")
+	return v
+}
+
+func mustWrite(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (v *victim) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = v.repo, v.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// command starts the run, or goes on with it.
+func (v *victim) command() *exec.Cmd {
+	args := []string{"resume", "1"}
+	if !v.started {
+		args = []string{"run", "make the files", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=" + killGate,
+			"--model", "script:" + filepath.Join(v.home, "script.yaml")}
+	}
+	cmd := exec.Command(v.bin, args...)
+	cmd.Dir, cmd.Env = v.repo, v.env
+	cmd.Stdout, cmd.Stderr = &v.out, &v.out
+	return cmd
+}
+
+// killAfter lets the run work for a while and kills it with SIGKILL.
+func (v *victim) killAfter(t *testing.T, d time.Duration) {
+	t.Helper()
+	cmd := v.command()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait()
+	timer.Stop()
+	v.started = v.started || v.hasRun(t)
+	v.nothingRuns(t)
+}
+
+// finish lets the run go on to its end.
+func (v *victim) finish(t *testing.T) {
+	t.Helper()
+	from := time.Now()
+	for range 2 { // a run that was killed after its last event has nothing to resume
+		if v.started && v.ended(t) {
+			return
+		}
+		if err := v.command().Run(); err != nil {
+			t.Fatalf("%v\n%s", err, v.out.String())
+		}
+		v.started = true
+	}
+	v.took = time.Since(from)
+	v.nothingRuns(t)
+}
+
+func (v *victim) log(t *testing.T) *sqlite.Log {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "pawl.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	l, err := sqlite.OpenReadOnly(filepath.Dir(found[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// state folds the run as the log has it; nil when there is none yet.
+func (v *victim) state(t *testing.T) *kernel.State {
+	t.Helper()
+	l := v.log(t)
+	if l == nil {
+		return nil
+	}
+	defer l.Close()
+	runs, err := l.Runs(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	s, err := local.Fold(context.Background(), l, runs[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (v *victim) hasRun(t *testing.T) bool { return v.state(t) != nil }
+
+func (v *victim) ended(t *testing.T) bool {
+	s := v.state(t)
+	return s != nil && s.Status == pawl.StatusEnded
+}
+
+func (v *victim) pending(t *testing.T) []*pawl.Effect {
+	s := v.state(t)
+	if s == nil {
+		return nil
+	}
+	if n := len(v.seqs); n > 0 && s.Seq < v.seqs[n-1] {
+		t.Errorf("the log had %d events and now has %d", v.seqs[n-1], s.Seq)
+	}
+	v.seqs = append(v.seqs, s.Seq)
+	return kernel.Pending(s)
+}
+
+// ending is what must not depend on kills: the tree, the outcome and the verdicts.
+func (v *victim) ending(t *testing.T) string {
+	t.Helper()
+	l := v.log(t)
+	defer l.Close()
+	var out strings.Builder
+	for e, err := range l.Events(context.Background(), v.state(t).Run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := e.Body.(type) {
+		case *pawl.IterationEnded:
+			fmt.Fprintf(&out, "%d tier %d quality %s requirements %s %s; ", b.N, b.Tier, b.Quality, b.Requirements, b.Decision)
+		case *pawl.RunEnded:
+			fmt.Fprintf(&out, "%s; ", b.Outcome)
+		}
+	}
+	branch := v.git(t, "for-each-ref", "--format=%(refname)", "refs/heads/pawl/")
+	fmt.Fprintf(&out, "tree %s", v.git(t, "rev-parse", branch+"^{tree}"))
+	return out.String()
+}
+
+// nothingLost checks that the user's checkout is as it was and that the
+// repository is sound.
+func (v *victim) nothingLost(t *testing.T) {
+	t.Helper()
+	if out := v.git(t, "status", "--porcelain"); out != "" {
+		t.Errorf("the user's checkout has changed:\n%s", out)
+	}
+	if head := v.git(t, "symbolic-ref", "HEAD"); head != "refs/heads/main" {
+		t.Errorf("HEAD is %s", head)
+	}
+	v.git(t, "fsck", "--connectivity-only", "--no-dangling")
+}
+
+// nothingRuns waits until no process works in the victim's folders any more.
+func (v *victim) nothingRuns(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		left := processesIn(v.home)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			t.Fatalf("processes left over: %v", left)
+		}
+		<-time.After(5 * time.Millisecond) // there is no event for a process that is not ours
+	}
+}
+
+// processesIn lists the processes whose working folder is below dir.
+func processesIn(dir string) []int {
+	var out []int
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if cwd, err := os.Readlink(filepath.Join("/proc", e.Name(), "cwd")); err == nil && strings.HasPrefix(cwd, dir) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
