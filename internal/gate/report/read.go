@@ -24,30 +24,42 @@ type Source struct {
 	ExitOK bool
 }
 
-// reader reads one format and reports whether the text is in it. It reads a
-// text again from the start, so it must not record anything when it is not.
+// reader reads one format and reports whether the text is in it. It must not
+// record anything when it is not. One of data and lines is set.
 type reader struct {
 	format pawl.ReportFormat
 	tool   string
-	read   func(c *collector, text []byte) bool
-	// prose reads what a tool prints for people: both streams, as lines.
-	prose func(c *collector, lines []string) bool
+	data   func(c *collector, text []byte) bool
+	lines  func(c *collector, lines []string) bool
+}
+
+// document is a text to be read, perhaps by many readers.
+type document struct {
+	text []byte
+	list []string // its lines, once they were needed
+}
+
+func (d *document) lines() []string {
+	if d.list == nil {
+		d.list = splitLines(Plain(string(d.text)))
+	}
+	return d.list
 }
 
 var (
-	goTestReader = reader{format: pawl.ReportGoTest, tool: "go test", read: readGoTest}
-	junitReader  = reader{format: pawl.ReportJUnit, tool: "JUnit", read: readJUnit}
-	tapReader    = reader{format: pawl.ReportTAP, tool: "TAP", read: readTAP}
-	sarifReader  = reader{format: pawl.ReportSARIF, tool: "SARIF", read: readSARIF}
+	goTestReader = reader{format: pawl.ReportGoTest, tool: "go test", data: readGoTest}
+	junitReader  = reader{format: pawl.ReportJUnit, tool: "JUnit", data: readJUnit}
+	tapReader    = reader{format: pawl.ReportTAP, tool: "TAP", lines: readTAP}
+	sarifReader  = reader{format: pawl.ReportSARIF, tool: "SARIF", data: readSARIF}
 )
 
 // readers lists the formats that auto tries, in this order, for a kind of gate.
 func readers(kind pawl.GateKind) []reader {
 	text := func(tool string, read func(*collector, []string) bool) reader {
-		return reader{format: pawl.ReportAuto, tool: tool, prose: read}
+		return reader{format: pawl.ReportAuto, tool: tool, lines: read}
 	}
 	data := func(tool string, read func(*collector, []byte) bool) reader {
-		return reader{format: pawl.ReportAuto, tool: tool, read: read}
+		return reader{format: pawl.ReportAuto, tool: tool, data: read}
 	}
 	switch kind {
 	case pawl.GateTests:
@@ -118,20 +130,22 @@ func describe(f pawl.ReportFormat) string {
 }
 
 // readStreams tries structured formats on standard output first, where tools
-// put them, and prose on both streams together, because some summaries are
-// printed to standard error.
+// put them, and the text of tools on both streams together, because some
+// summaries are printed to standard error.
 func readStreams(src Source, candidates []reader) Reading {
+	stdout, output := &document{text: src.Stdout}, &document{text: src.Output}
+	same := bytes.Equal(src.Stdout, src.Output)
 	for _, cand := range candidates {
-		texts := [][]byte{src.Stdout, src.Output}
-		if cand.prose != nil && !src.OutputCut {
-			texts = [][]byte{src.Output, src.Stdout}
+		documents := []*document{stdout, output}
+		if cand.format == pawl.ReportAuto && cand.lines != nil && !src.OutputCut {
+			documents = []*document{output, stdout}
 		}
-		for i, text := range texts {
-			if i > 0 && bytes.Equal(text, texts[0]) {
-				break
-			}
+		if same {
+			documents = documents[:1]
+		}
+		for _, d := range documents {
 			c := newCollector(src.Roots, src.ExitOK)
-			if c.byLevel = src.Kind != pawl.GateSecurity; cand.try(c, text) {
+			if c.byLevel = src.Kind != pawl.GateSecurity; cand.try(c, d) {
 				return c.finish(cand.format, cand.toolName(c))
 			}
 		}
@@ -147,7 +161,7 @@ func readFiles(src Source, candidates []reader) Reading {
 		c.number = cand.format == pawl.ReportJUnit || cand.format == pawl.ReportTAP
 		found := 0
 		for _, file := range src.Files {
-			if cand.try(c, file) {
+			if cand.try(c, &document{text: file}) {
 				found++
 			}
 		}
@@ -162,12 +176,11 @@ func readFiles(src Source, candidates []reader) Reading {
 	return Reading{Format: pawl.ReportExit}
 }
 
-func (r reader) try(c *collector, text []byte) bool {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if r.prose != nil {
-		return r.prose(c, splitLines(Plain(string(text))))
+func (r reader) try(c *collector, d *document) bool {
+	if r.lines != nil {
+		return r.lines(c, d.lines())
 	}
-	return r.read(c, text)
+	return r.data(c, bytes.TrimPrefix(d.text, []byte("\xef\xbb\xbf")))
 }
 
 func (r reader) toolName(c *collector) string {

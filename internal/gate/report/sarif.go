@@ -272,7 +272,7 @@ func sarifPath(uri string) string {
 // most 50,000. One that ends in the middle is among them, as it is.
 func jsonDocuments(text []byte) [][]byte {
 	var docs [][]byte
-	for broken := 0; len(docs) < 50_000 && broken < 50; {
+	for broken := 0; len(docs) < 50_000 && broken < 20; {
 		at := lineStart(text, '{')
 		if at < 0 {
 			break

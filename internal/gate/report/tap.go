@@ -20,8 +20,7 @@ var (
 // readTAP reads the Test Anything Protocol, versions 12 to 14, with subtests
 // as node, tap and vitest print them. A test that has subtests stands for them:
 // it is only recorded itself when it failed and none of them did.
-func readTAP(c *collector, text []byte) bool {
-	lines := splitLines(Plain(string(text)))
+func readTAP(c *collector, lines []string) bool {
 	if !looksLikeTAP(lines) {
 		return false
 	}
@@ -81,10 +80,10 @@ type tap struct {
 	bailed  bool
 }
 
-// indentation is how far a line is indented; beyond 20 levels all is the same,
+// indentation is how far a line is indented; beyond ten levels all is the same,
 // which bounds the work that nesting makes.
 func indentation(line string) int {
-	return min(len(line)-len(strings.TrimLeft(line, " ")), 80)
+	return min(len(line)-len(strings.TrimLeft(line, " ")), 40)
 }
 
 func (t *tap) line(line string) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -114,6 +115,27 @@ func (c *clip) String() string {
 	return string(c.head) + string(c.tail)
 }
 
+// maxLines is how many lines of a text are read, half from its head and half
+// from its tail. Real output of 16 MiB has fewer.
+const maxLines = 1_000_000
+
 func splitLines(text string) []string {
-	return strings.Split(strings.TrimRight(text, "\n"), "\n")
+	text = strings.TrimPrefix(text, "\ufeff")
+	text = strings.TrimRight(text, "\n")
+	if strings.Count(text, "\n") < maxLines {
+		return strings.Split(text, "\n")
+	}
+	head := strings.SplitN(text, "\n", maxLines/2+1)
+	text = head[maxLines/2]
+	var tail []string
+	for len(tail) < maxLines/2 {
+		at := strings.LastIndexByte(text, '\n')
+		tail = append(tail, text[at+1:])
+		if at < 0 {
+			break
+		}
+		text = text[:at]
+	}
+	slices.Reverse(tail)
+	return append(head[:maxLines/2], tail...)
 }
