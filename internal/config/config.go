@@ -156,9 +156,13 @@ func (c *Config) userFile(name string) error {
 	if name == "" {
 		return nil
 	}
-	data, err := strictyaml.ReadFile(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	target, err := filepath.EvalSymlinks(name) // one's own file may be a link
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = strictyaml.ReadFile(os.DirFS(filepath.Dir(target)), filepath.Base(target))
 	}
 	if err != nil {
 		return pawl.Errorf(pawl.CodeInvalid, "read %s: %w", name, err)

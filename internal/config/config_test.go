@@ -343,3 +343,23 @@ func TestComplexity(t *testing.T) { // D-12 D-B14: 0 is a score
 		}
 	}
 }
+
+// One's own file may be a link, a repository's may not.
+func TestLinks(t *testing.T) {
+	user := MustWrite(t, "recipe: taskloop")
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".pawl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, ".pawl", "config.yaml")
+	if err := os.Symlink(user, link); err != nil {
+		t.Skip("symbolic links cannot be made here: ", err)
+	}
+	if c := MustLoad(t, config.Sources{UserFile: link}); c.Recipe != "taskloop" {
+		t.Errorf("got %s", c.Recipe)
+	}
+	_, err := config.Load(config.Sources{Repo: os.DirFS(dir)})
+	if want := "read .pawl/config.yaml: .pawl/config.yaml is a symbolic link, which is not followed here"; err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,6 +1,10 @@
 package strictyaml_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -172,6 +176,7 @@ func TestOddFiles(t *testing.T) {
 		"a: \"\\e[31m\"":                 "x.yaml:1:4: a: holds the control character U+001B",
 		"\"k\\e\": 1":                    `x.yaml:1:1: "k\x1b" cannot be a key`,
 		strings.Repeat("x", 101) + ": 1": `x.yaml:1:1: "` + strings.Repeat("x", 40) + `"… cannot be a key`,
+		"\x00:":                          "x.yaml:1:1: \"\\x00\" cannot be a key",
 		"a: .nan":                        `x.yaml:1:4: a: ".nan" is not allowed here`,
 		"just text":                      `x.yaml:1:1: want a mapping (key: value), got "just text"`,
 	} {
@@ -188,5 +193,35 @@ func TestIsName(t *testing.T) {
 		if got := strictyaml.IsName(text); got != pattern.MatchString(text) {
 			t.Errorf("%q: got %v", text, got)
 		}
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "folder", "file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range []struct{ to, name string }{{outside, "out"}, {filepath.Join(outside, "secret"), "folder/link"}} {
+		if err := os.Symlink(link.to, filepath.Join(dir, link.name)); err != nil {
+			t.Skip("symbolic links cannot be made here: ", err)
+		}
+	}
+	for name, want := range map[string]string{
+		"folder/file": "", "folder": "folder is not a regular file", "folder/link": "folder/link is a symbolic link, which is not followed here",
+		"out/secret": "out is a symbolic link, which is not followed here",
+	} {
+		text, err := strictyaml.ReadFile(os.DirFS(dir), name)
+		if want == "" && (err != nil || string(text) != "text") || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: got %q, %v", name, text, err)
+		}
+	}
+	if _, err := strictyaml.ReadFile(os.DirFS(dir), "none/at/all"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }

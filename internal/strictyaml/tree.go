@@ -86,6 +86,27 @@ func parse(file string, data []byte, problems *Problems) *node {
 		problems.Add(start, "", "the file is too large: it has more than %d marks and lines", maxMarks)
 		return nil
 	}
+	bodies := g.documents(text)
+	switch len(bodies) {
+	case 0:
+		return nil
+	case 1:
+		return g.grow(bodies[0], "", 1)
+	default:
+		problems.Add(g.at(bodies[1].GetToken()), "", "the file has %d documents; only one is read", len(bodies))
+		return nil
+	}
+}
+
+// documents parses the text; none when there is no content or a problem. The
+// parser is not ours and the text is a stranger's, so a panic is a problem too.
+func (g *grower) documents(text string) (bodies []ast.Node) {
+	defer func() {
+		if r := recover(); r != nil {
+			g.problems.Add(Pos{Origin: g.file, Line: 1, Column: 1}, "", "this is not YAML: %s", clean(fmt.Sprint(r)))
+			bodies = nil
+		}
+	}()
 	tokens := lexer.Tokenize(text)
 	if !g.plain(tokens) {
 		return nil
@@ -95,15 +116,7 @@ func parse(file string, data []byte, problems *Problems) *node {
 		g.syntax(err)
 		return nil
 	}
-	switch bodies := contents(parsed); len(bodies) {
-	case 0:
-		return nil
-	case 1:
-		return g.grow(bodies[0], "", 1)
-	default:
-		problems.Add(g.at(bodies[1].GetToken()), "", "the file has %d documents; only one is read", len(bodies))
-		return nil
-	}
+	return contents(parsed)
 }
 
 func contents(file *ast.File) []ast.Node {
@@ -203,7 +216,7 @@ func (g *grower) grow(n ast.Node, path string, depth int) *node {
 		g.problems.Add(out.pos, path, "%s is not allowed here", quote(n.GetToken().Value))
 		return nil
 	}
-	if bad := odd(out.text); bad != 0 {
+	if bad, ok := odd(out.text); ok {
 		g.problems.Add(out.pos, path, "holds the control character %U", bad)
 		return nil
 	}
@@ -220,7 +233,7 @@ func (g *grower) mapping(out *node, values []*ast.MappingValueNode, path string,
 			out.pos = pos
 		}
 		name := key.Value
-		if bad := odd(name); bad != 0 || len(name) > 100 {
+		if _, bad := odd(name); bad || len(name) > 100 {
 			g.problems.Add(pos, path, "%s cannot be a key", quote(name))
 			continue
 		}
@@ -242,26 +255,34 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// odd is the first character that must not reach a terminal or a prompt:
+// odd finds the first character that must not reach a terminal or a prompt:
 // controls, and marks that change the direction of text.
-func odd(text string) rune {
+func odd(text string) (rune, bool) {
 	for _, r := range text {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return r
+			return r, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // ReadFile reads a file up to one byte more than [Read] takes, so that one that
-// is too large is told so. Only regular files are read.
+// is too large is told so. Only regular files are read, and no symbolic link is
+// followed: in a repository it could lead to the user's own files.
 func ReadFile(dir fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
+	for end := range len(name) + 1 {
+		if end < len(name) && name[end] != '/' {
+			continue
+		}
+		info, err := fs.Lstat(dir, name[:end])
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, fmt.Errorf("%s is a symbolic link, which is not followed here", name[:end])
+		case end == len(name) && !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a regular file", name)
+		}
 	}
 	f, err := dir.Open(name)
 	if err != nil {
