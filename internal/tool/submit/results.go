@@ -1,0 +1,121 @@
+package submit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl"
+)
+
+// Result is what an implementer says of its work. It is a claim: gates decide.
+type Result struct {
+	Summary string `json:"summary"`
+	Agent   string `json:"agent,omitempty"`
+}
+
+func (r Result) facts() (pawl.Facts, error) {
+	if blank(r.Summary) {
+		return nil, errors.New("summary is empty")
+	}
+	return nil, nil
+}
+
+// Risk is what can go wrong with a change.
+type Risk string
+
+// The risks.
+const (
+	RiskSecurity    Risk = "security_sensitive"
+	RiskIntegration Risk = "external_integration"
+	RiskBreaking    Risk = "breaking_change"
+)
+
+// Assessment says how large a task looks.
+type Assessment struct {
+	Files           int    `json:"files"`
+	Lines           int    `json:"lines"`
+	NewDependencies int    `json:"new_dependencies"`
+	Type            string `json:"type"` // documentation, test, implementation or architecture
+	Risks           []Risk `json:"risks"`
+	Why             string `json:"why"`
+}
+
+func (a Assessment) facts() (pawl.Facts, error) {
+	switch {
+	case a.Files < 0 || a.Lines < 0 || a.NewDependencies < 0:
+		return nil, errors.New("files, lines and new_dependencies are counts: none can be negative")
+	case !slices.Contains([]string{"documentation", "test", "implementation", "architecture"}, a.Type):
+		return nil, fmt.Errorf("type %q is none of documentation, test, implementation, architecture", a.Type)
+	case blank(a.Why):
+		return nil, errors.New("why is empty")
+	}
+	facts := pawl.Facts{
+		{Name: "files", Value: strconv.Itoa(a.Files)},
+		{Name: "lines", Value: strconv.Itoa(a.Lines)},
+		{Name: "new_dependencies", Value: strconv.Itoa(a.NewDependencies)},
+		{Name: "type", Value: a.Type},
+	}
+	for i, r := range a.Risks {
+		if !slices.Contains([]Risk{RiskSecurity, RiskIntegration, RiskBreaking}, r) {
+			return nil, fmt.Errorf("risk %q is none of %s, %s, %s", r, RiskSecurity, RiskIntegration, RiskBreaking)
+		}
+		if slices.Contains(a.Risks[:i], r) {
+			return nil, fmt.Errorf("risk %q is there twice", r)
+		}
+		facts = append(facts, pawl.Fact{Name: "risk", Value: string(r)})
+	}
+	return facts, nil
+}
+
+// Proposal is a council member's diagnosis.
+type Proposal struct {
+	Diagnosis             string   `json:"diagnosis"`
+	Confidence            int      `json:"confidence"` // percent
+	Evidence              []string `json:"evidence"`
+	FixLocation           string   `json:"fix_location"`
+	FixApproach           string   `json:"fix_approach"`
+	ArchitecturalInsights string   `json:"architectural_insights,omitempty"`
+}
+
+func (p Proposal) facts() (pawl.Facts, error) {
+	switch {
+	case p.Confidence < 0 || p.Confidence > 100:
+		return nil, fmt.Errorf("confidence is a percentage, got %d", p.Confidence)
+	case slices.IndexFunc(p.Evidence, func(e string) bool { return !blank(e) }) < 0:
+		return nil, errors.New("evidence is empty: name at least one thing you saw in the code")
+	}
+	for _, f := range []struct{ name, text string }{{"diagnosis", p.Diagnosis}, {"fix_location", p.FixLocation}, {"fix_approach", p.FixApproach}} {
+		if blank(f.text) {
+			return nil, fmt.Errorf("%s is empty", f.name)
+		}
+	}
+	return pawl.Facts{{Name: "confidence", Value: strconv.Itoa(p.Confidence)}}, nil
+}
+
+// Ballot is a council member's ranking of the proposals, best first.
+type Ballot struct {
+	Ranking []string `json:"ranking"` // letters from A
+	Why     string   `json:"why"`
+}
+
+func (b Ballot) facts() (pawl.Facts, error) {
+	if len(b.Ranking) == 0 {
+		return nil, errors.New("ranking is empty")
+	}
+	var facts pawl.Facts
+	for i, letter := range b.Ranking {
+		if len(letter) != 1 || letter[0] < 'A' || letter[0] > 'Z' {
+			return nil, fmt.Errorf("ranking holds %q, which is not the letter of a proposal", letter)
+		}
+		if slices.Contains(b.Ranking[:i], letter) {
+			return nil, fmt.Errorf("ranking holds %s twice", letter)
+		}
+		facts = append(facts, pawl.Fact{Name: "rank", Value: letter})
+	}
+	return facts, nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

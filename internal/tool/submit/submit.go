@@ -1,0 +1,101 @@
+// Package submit holds the structured results that sessions hand in: a JSON
+// Schema and a description for the model each, and the Go types they decode to.
+// A result is handed in by a call of the tool submit_NAME; the kernel answers
+// it, so there is nothing here that runs.
+package submit
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"pawl"
+)
+
+// Prefix is what the names of the tools begin with.
+const Prefix = "submit_"
+
+//go:embed *.json *.md
+var files embed.FS
+
+// Names are the results there are.
+func Names() []string { return []string{"assessment", "ballot", "proposal", "result", "verdict"} }
+
+// Spec is the tool that hands in the result of this name; false when there is no
+// such result. The name may carry the [Prefix].
+func Spec(name string) (pawl.ToolSpec, bool) {
+	name = strings.TrimPrefix(name, Prefix)
+	schema, err := files.ReadFile(name + ".json")
+	if err != nil {
+		return pawl.ToolSpec{}, false
+	}
+	text, err := files.ReadFile(name + ".md")
+	if err != nil {
+		return pawl.ToolSpec{}, false
+	}
+	return pawl.ToolSpec{Name: Prefix + name, Description: strings.TrimSpace(string(text)), Schema: schema}, true
+}
+
+// Results are all results. It has what the runner needs of them.
+type Results struct{}
+
+// Spec is [Spec].
+func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
+
+// Facts are what decisions need of a result, or what is wrong with it beyond its
+// schema, in words for the model. criteria are the task's.
+//
+//   - assessment: files, lines, new_dependencies, type, and a risk for each
+//   - ballot: a rank for each proposal, best first
+//   - proposal: confidence
+//   - result: nothing
+//   - verdict: decision (pass, fail or halt), reason, met, total, and an unmet
+//     for the id of each criterion that is not met
+func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string) {
+	switch strings.TrimPrefix(name, Prefix) {
+	case "assessment":
+		return factsOf[Assessment](args, Assessment.facts)
+	case "ballot":
+		return factsOf[Ballot](args, Ballot.facts)
+	case "proposal":
+		return factsOf[Proposal](args, Proposal.facts)
+	case "result":
+		return factsOf[Result](args, Result.facts)
+	case "verdict":
+		return factsOf(args, func(v Verdict) (pawl.Facts, error) { return v.facts(criteria) })
+	}
+	return nil, fmt.Sprintf("there is no result %q", name)
+}
+
+func factsOf[T any](args json.RawMessage, facts func(T) (pawl.Facts, error)) (pawl.Facts, string) {
+	decoded, err := Decode[T](args)
+	if err != nil {
+		return nil, err.Error()
+	}
+	found, err := facts(decoded)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return found, ""
+}
+
+// Decode reads a result; unknown fields are an error.
+func Decode[T any](args json.RawMessage) (T, error) {
+	var into T
+	decoder := json.NewDecoder(strings.NewReader(string(args)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&into); err != nil {
+		return into, fmt.Errorf("the result does not fit: %w", err)
+	}
+	return into, nil
+}
+
+// short cuts a text to at most n bytes on one line.
+func short(text string, n int) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
