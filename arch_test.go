@@ -43,6 +43,7 @@ var rules = []rule{
 	{"internal/client", nil, "the client is a Service; what it talks to is the wire"},
 	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
 		"internal/recipe", "internal/strictyaml", "internal/gate/detect"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
+	{"internal/bench", []string{"internal/..."}, "measurements join the real parts as cmd/pawl does"},
 	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
 }
 

@@ -50,7 +50,7 @@ type GateSpec struct {
 	Kind    GateKind      `json:"kind" yaml:"kind"`
 	Command string        `json:"command" yaml:"command"` // a shell line, run at the root of the checkout
 	Report  ReportFormat  `json:"report,omitempty" yaml:"report,omitempty"`
-	File    string        `json:"file,omitempty" yaml:"file,omitempty"` // where the command leaves its report, relative to the checkout
+	File    string        `json:"file,omitempty" yaml:"file,omitempty"` // where the command leaves its report, relative to the checkout; may be a glob
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"-"`           // zero: the stage's timeout
 	// Optional lets the gate skip when its command is not installed. A
 	// configured gate that cannot run otherwise fails.
@@ -96,6 +96,11 @@ type GateReport struct {
 	RedAtBase bool `json:"red_at_base,omitempty"`
 	// Format is how the result was read.
 	Format ReportFormat `json:"format,omitempty"`
+	// Passed, Failed and Skipped count tests, also those that the format gives no
+	// names of.
+	Passed  int `json:"passed,omitempty"`
+	Failed  int `json:"failed,omitempty"`
+	Skipped int `json:"skipped,omitempty"`
 	// Tests are the single results where the format has them, sorted by name.
 	Tests []TestResult `json:"tests,omitempty"`
 	// Findings are what a linter or scanner found, where the format has them.
@@ -146,15 +151,4 @@ type Finding struct {
 	File     string   `json:"file,omitempty"`
 	Line     int      `json:"line,omitempty"`
 	Message  string   `json:"message"`
-}
-
-// Count returns how many tests have the status.
-func (r *GateReport) Count(s TestStatus) int {
-	n := 0
-	for _, t := range r.Tests {
-		if t.Status == s {
-			n++
-		}
-	}
-	return n
 }

@@ -31,6 +31,7 @@ import (
 	"pawl/internal/store/mem"
 	"pawl/internal/store/sqlite"
 	"pawl/internal/tool"
+	"pawl/internal/tool/submit"
 	"pawl/internal/workspace/gitworktree"
 )
 
@@ -167,7 +168,7 @@ func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, 
 	return &runner.Runner{
 		Model:   (&models{app: app}).forTier,
 		Tools:   tool.New(tool.Builtin()...),
-		Submits: results{},
+		Submits: submit.Results{},
 		Prompts: &prompt.Assembler{Diff: spaces.Diff},
 		Gate:    command.New(box),
 		Spaces:  spaces, Sandbox: box, Temp: p.Temp,

@@ -117,7 +117,7 @@ func judged(id pawl.Seq, do *pawl.RunGate, spec pawl.GateSpec, rep pawl.GateRepo
 	out := &pawl.GateJudged{
 		Effect: id, Gate: spec.Name, Kind: spec.Kind, Verdict: rep.Verdict, Reason: short(rep.Reason, 300),
 		Partial: rep.Partial, OnBase: do.OnBase, RedAtBase: rep.RedAtBase, Optional: spec.Optional,
-		Passed: rep.Count(pawl.TestPass), Total: len(rep.Tests) - rep.Count(pawl.TestSkip), Evidence: evidence,
+		Passed: rep.Passed, Total: rep.Passed + rep.Failed, Evidence: evidence,
 	}
 	var failing, found []string
 	for _, t := range rep.Tests {

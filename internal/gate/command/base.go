@@ -110,15 +110,7 @@ func (j *judgement) unnamedFailures() int {
 // sameUnnamed compares failures that have no names: there must not be more of
 // them, and what is printed of them must be the same.
 func (j *judgement) sameUnnamed(r *pawl.GateReport) bool {
-	there := j.baseReading()
-	return j.reading.Failed <= there.Failed && r.Error == j.req.Base.Error
-}
-
-// baseReading reads the base's output again, for the counts that its report
-// does not hold.
-func (j *judgement) baseReading() report.Reading {
-	out := []byte(j.req.Base.Output)
-	return report.Read(report.Source{Format: j.req.Spec.Report, Kind: j.req.Spec.Kind, Stdout: out, Output: out, ExitOK: j.req.Base.ExitCode == 0})
+	return j.reading.Failed <= j.req.Base.Failed && r.Error == j.req.Base.Error
 }
 
 func findingKey(f pawl.Finding) string {
@@ -212,8 +204,7 @@ func (j *judgement) unreadableNow(r *pawl.GateReport) {
 	if r.Verdict != pawl.VerdictPass || r.RedAtBase || j.req.Spec.Report == pawl.ReportExit {
 		return
 	}
-	there := j.baseReading()
-	ran := max(there.Ran(), ranThere(j.req.Base))
+	ran := j.req.Base.Passed + j.req.Base.Failed
 	if ran == 0 {
 		return
 	}
@@ -222,27 +213,17 @@ func (j *judgement) unreadableNow(r *pawl.GateReport) {
 	r.Error = Normalise(r.Reason)
 }
 
-func ranThere(base *pawl.GateReport) int {
-	n := 0
-	for _, t := range base.Tests {
-		if t.Status != pawl.TestSkip && !report.IsWhole(t.Name) {
-			n++
-		}
-	}
-	return n
-}
-
 // compareCounts is for reports that do not name all tests: then fewer tests
 // are all that can be seen.
 func (j *judgement) compareCounts(r *pawl.GateReport) {
 	if j.reading.Complete() {
 		return
 	}
-	base, here := j.baseReading(), j.reading.Ran()
-	if base.Ran() <= here {
+	base, here := j.req.Base.Passed+j.req.Base.Failed, j.reading.Ran()
+	if base <= here {
 		return
 	}
-	reason := fmt.Sprintf("%s ran on the base, %d now", count(base.Ran(), "test"), here)
+	reason := fmt.Sprintf("%s ran on the base, %d now", count(base, "test"), here)
 	r.Inventory = []string{reason}
 	j.loses(r, reason)
 }

@@ -112,7 +112,7 @@ func TestTestsGate(t *testing.T) {
 	t.Run("all pass", func(t *testing.T) {
 		r := MustJudge(t, tests, goResult("+TestLogin", "+TestLogout", "~TestOld"), nil)
 		want(t, r, pawl.VerdictPass, "2 tests pass (1 skipped)")
-		if r.Format != pawl.ReportGoTest || r.Count(pawl.TestPass) != 2 || r.Duration != time.Second {
+		if r.Format != pawl.ReportGoTest || r.Passed != 2 || r.Duration != time.Second {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -191,7 +191,7 @@ func TestTimeoutReportsWhatThereWas(t *testing.T) {
 	res.TimedOut = true
 	r := MustJudge(t, spec(pawl.GateTests), res, nil)
 	want(t, r, pawl.VerdictFail, "timed out after 2m in TestHang; until then 1 test failed: TestC; 2 tests had passed")
-	if !r.Partial || r.Count(pawl.TestPass) != 2 || r.Count(pawl.TestFail) != 2 {
+	if !r.Partial || r.Passed != 2 || r.Failed != 2 {
 		t.Errorf("%+v", r)
 	}
 	if !strings.Contains(r.Error, "timed out") || !strings.Contains(r.Error, "shop.TestHang") {
@@ -315,7 +315,7 @@ func TestReportStaysSmall(t *testing.T) {
 	if withoutOutput > 1_000_000 {
 		t.Errorf("%d bytes of JSON", len(data))
 	}
-	if n := r.Count(pawl.TestFail); n != 2000 {
+	if n := r.Failed; n != 2000 {
 		t.Errorf("%d failures are listed, want all 2000", n)
 	}
 	outputs := 0

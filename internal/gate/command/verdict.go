@@ -38,6 +38,7 @@ func (j *judgement) report() pawl.GateReport {
 	own := j.outcome()
 	r := pawl.GateReport{
 		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
+		Passed: j.reading.Passed, Failed: j.reading.Failed, Skipped: j.reading.Skipped,
 		Tests: j.reading.Tests, Findings: j.reading.Findings,
 		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration,
 	}

@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/engine"
+	"pawl/internal/gate/command"
+	"pawl/internal/prompt"
+	"pawl/internal/runner"
+	"pawl/internal/sandbox"
+	"pawl/internal/store/sqlite"
+	"pawl/internal/tool"
+	"pawl/internal/tool/submit"
+	"pawl/internal/workspace/gitworktree"
+)
+
+// Iteration is what the harness itself costs in one iteration, with a model that
+// answers at once and no gates: the prompt, three model calls, a read, two
+// writes, the record of the worktree after each, the commit, all of it durable.
+type Iteration struct {
+	Files int `json:"files"` // in the repository
+	Runs  int `json:"runs"`
+	// Open is making the worktree, which happens once in a run, not in each iteration.
+	Open     time.Duration `json:"open_median"`
+	Overhead time.Duration `json:"overhead_median"`
+	Min, Max time.Duration
+}
+
+// MeasureIteration starts runs one after the other on a repository of its own.
+func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iteration, error) {
+	dir, err := os.MkdirTemp(dir, "iteration-")
+	if err != nil {
+		return Iteration{}, fmt.Errorf("make a folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	repo := filepath.Join(dir, "repo")
+	if err := layRepository(ctx, repo, files); err != nil {
+		return Iteration{}, err
+	}
+	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"))
+	if err != nil {
+		return Iteration{}, err
+	}
+	defer closeAll()
+	out := Iteration{Files: files, Runs: runs}
+	var opens, overheads []time.Duration
+	for range runs {
+		open, over, err := oneIteration(ctx, e)
+		if err != nil {
+			return out, err
+		}
+		opens, overheads = append(opens, open), append(overheads, over)
+	}
+	slices.Sort(opens)
+	slices.Sort(overheads)
+	out.Open, out.Overhead = opens[runs/2], overheads[runs/2]
+	out.Min, out.Max = overheads[0], overheads[runs-1]
+	return out, nil
+}
+
+// oneIteration runs a task whose first attempt ends it, and measures from the
+// event that starts the iteration to the one that ends it.
+func oneIteration(ctx context.Context, e *engine.Engine) (open, over time.Duration, err error) {
+	m := pawl.ModelChoice{Provider: "bench", Name: "bench", MaxOutput: 4000}
+	info, err := e.Start(ctx, pawl.StartRequest{
+		Goal: "bench", Recipe: pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
+			Name: "task", Steps: []pawl.Step{{Name: "implement", Role: "implementation", Prompt: "p.md",
+				Tools: []string{"read", "write", "edit"}, Output: "result"}}, Iterations: 1,
+		}}},
+		Prompts: map[string]string{"p.md": "Work.\n---user---\n{{.Goal}}\n"}, Unsandboxed: true,
+		Settings: pawl.Settings{Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100},
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	var requested, opened, began, ended time.Time
+	for u, err := range e.Watch(ctx, info.ID, 0) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if u.Event == nil {
+			continue
+		}
+		switch b := u.Event.Body.(type) {
+		case *pawl.LoopStarted:
+			requested = u.Event.Time
+		case *pawl.WorkspaceOpened:
+			opened = u.Event.Time
+		case *pawl.IterationStarted:
+			began = u.Event.Time
+		case *pawl.IterationEnded:
+			ended = u.Event.Time
+		case *pawl.RunEnded:
+			if b.Outcome != pawl.OutcomeUnverified {
+				return 0, 0, fmt.Errorf("the bench's run ended %s: %s", b.Outcome, b.Reason)
+			}
+		}
+	}
+	return opened.Sub(requested), ended.Sub(began), nil
+}
+
+func layRepository(ctx context.Context, dir string, files int) error {
+	for i := range files {
+		name := filepath.Join(dir, fmt.Sprintf("pkg%03d", i/50), fmt.Sprintf("file%02d.txt", i%50))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("make the repository: %w", err)
+		}
+		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d\n%s", i, noise[:900]), 0o644); err != nil {
+			return fmt.Errorf("make the repository: %w", err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."},
+		{"-c", "user.name=Bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "first"}} {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
+		}
+	}
+	return nil
+}
+
+// newEngine joins the real parts, with a model that answers at once.
+func newEngine(ctx context.Context, repo, state string) (*engine.Engine, func(), error) {
+	found, err := gitworktree.Inspect(ctx, nil, repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: found, State: state})
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := sqlite.Open(state)
+	if err != nil {
+		return nil, nil, err
+	}
+	box := sandbox.Unconfined()
+	e := engine.New(engine.Config{
+		Log: log, Sandbox: box, Version: "bench",
+		Inspect: func(context.Context) (pawl.Repository, error) { return found, nil },
+		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
+		Performer: &runner.Runner{
+			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return prompter{}, nil },
+			Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
+			Gate: command.New(box), Spaces: spaces, Sandbox: box,
+			Temp: func(pawl.RunID) (string, error) { return state, nil },
+		},
+	})
+	return e, func() { e.Close(); _ = log.Close() }, nil
+}
+
+// prompter is a model that answers at once: it reads a file, writes one, edits
+// it, and is done.
+type prompter struct{}
+
+func (prompter) Call(_ context.Context, req pawl.ModelRequest, _ func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+	use := func(name, args string) pawl.Block {
+		return pawl.Block{Kind: pawl.BlockToolUse, CallID: fmt.Sprint(name, req.Place.Turn), Tool: name, Args: []byte(args)}
+	}
+	var blocks []pawl.Block
+	switch req.Place.Turn {
+	case 1:
+		blocks = []pawl.Block{use("read", `{"path":"pkg000/file00.txt"}`), use("write", fmt.Sprintf(`{"path":"new.txt","content":"of run %s\n"}`, req.Place.Run))}
+	case 2:
+		blocks = []pawl.Block{use("edit", `{"path":"new.txt","old":"of","new":"by"}`)}
+	default:
+		blocks = []pawl.Block{use("submit_result", `{"summary":"done"}`)}
+	}
+	return pawl.ModelReply{Message: pawl.Message{Role: pawl.RoleAssistant, Blocks: blocks}, Stop: pawl.StopToolUse, Model: "bench"}, nil
+}
