@@ -57,7 +57,7 @@ func (b *box) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("probe the sandbox: %w", err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	dir, temp := filepath.Join(folder, "dir"), filepath.Join(folder, "temp")
 	outside := filepath.Join(folder, "outside")
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(temp, 0o700), os.WriteFile(outside, nil, 0o600)); err != nil {
@@ -125,10 +125,11 @@ func (b *box) bubblewrapped(cmd pawl.Command) (*owner, error) {
 		return nil, fmt.Errorf("run command: %w", err)
 	}
 	return &owner{
-		argv:  append([]string{b.program, SuperviseWord, superviseBwrap, b.bwrap, "--args", "4", "--"}, shell(cmd)...),
-		env:   []string{supervisedMark + "=1"},
-		dir:   "/",
-		files: []*os.File{file},
+		program: b.program,
+		argv:    append([]string{b.name, SuperviseWord, superviseBwrap, b.bwrap, "--args", "4", "--"}, shell(cmd)...),
+		env:     []string{supervisedMark + "=1"},
+		dir:     "/",
+		files:   []*os.File{file},
 	}, nil
 }
 

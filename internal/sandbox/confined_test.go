@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -264,7 +265,7 @@ func TestProbeErrors(t *testing.T) {
 
 func checkUnavailable(t *testing.T, err error, message, hint string) {
 	t.Helper()
-	problem, ok := err.(*pawl.Error)
+	problem, ok := errors.AsType[*pawl.Error](err)
 	if !ok || problem.Code != pawl.CodeUnavailable {
 		t.Fatalf("error %v, want an unavailable one", err)
 	}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		case "__daemon":
 			os.Exit(playDaemon(os.Args[2]))
 		case "__sleep":
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			os.Exit(0)
 		}
 	}
@@ -45,7 +45,7 @@ func playDaemon(token string) int {
 	cmd := exec.Command(os.Args[0], "__sleep", token)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
@@ -57,7 +57,7 @@ func playHost(kind, folder, shell string) int {
 	if kind == "confined" {
 		var err error
 		if box, err = sandbox.Probe(context.Background()); err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}
@@ -68,7 +68,7 @@ func playHost(kind, folder, shell string) int {
 		Visible:  []string{os.Args[0]},
 		Progress: func(p []byte) { os.Stdout.Write(p) },
 	})
-	fmt.Println("ended:", err)
+	fmt.Fprintln(os.Stderr, "the command ended:", err)
 	return 1
 }
 

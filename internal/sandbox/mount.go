@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,8 +100,11 @@ func workMounts(cmd pawl.Command) ([]mount, error) {
 	list := []mount{{cmd.Dir, option, cmd.Dir}, {cmd.Temp, "--bind", cmd.Temp}}
 	git := filepath.Join(cmd.Dir, ".git")
 	info, err := os.Lstat(git)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run command: %w", err)
 	}
 	if info.Mode()&os.ModeSymlink != 0 {
 		// Only what a link points to can be mounted read-only, never the link.

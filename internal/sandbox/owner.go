@@ -27,10 +27,11 @@ const killLimit = 10 * time.Second
 
 // owner is the supervisor of one command; see the package comment.
 type owner struct {
-	argv  []string
-	env   []string
-	dir   string
-	files []*os.File // from descriptor 4 on
+	program string // what runs as the supervisor
+	argv    []string
+	env     []string
+	dir     string
+	files   []*os.File // from descriptor 4 on
 
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when the owner has ended and waitErr is set
@@ -51,7 +52,7 @@ func (o *owner) run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, 
 	}
 	out := newCapture(cmd.Keep, cmd.Progress)
 	began := time.Now()
-	if err := o.start(out); err != nil {
+	if err := o.start(ctx, out); err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
 	timeout := time.NewTimer(cmd.Timeout)
@@ -93,13 +94,15 @@ func exitCode(code int, finished bool) int {
 }
 
 // start starts the owner from a thread that lives as long as the owner does:
-// the parent-death signal follows the thread, not the process.
-func (o *owner) start(out *capture) error {
+// the parent-death signal follows the thread, not the process. When ctx ends, it
+// is for end to end it.
+func (o *owner) start(ctx context.Context, out *capture) error {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	o.cmd = exec.Command(o.argv[0], o.argv[1:]...)
+	o.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.program)
+	o.cmd.Args = o.argv
 	o.cmd.Env = o.env
 	o.cmd.Dir = o.dir
 	o.cmd.Stdout = stream{out, true}
@@ -121,7 +124,7 @@ func (o *owner) start(out *capture) error {
 		}
 		o.waitErr = o.cmd.Wait()
 		// Nobody is left to write; a read that still waits ends with the deadline.
-		reader.SetReadDeadline(time.Now().Add(drainDelay))
+		_ = reader.SetReadDeadline(time.Now().Add(drainDelay))
 		<-o.report.done
 		close(o.exited)
 	}()
@@ -143,11 +146,11 @@ func (o *owner) end(grace time.Duration) (bool, error) {
 	if o.report.terminate(grace) && o.exits(grace) {
 		return true, nil
 	}
-	o.cmd.Process.Signal(unix.SIGTERM) // an owner that is gone already is as good
+	_ = o.cmd.Process.Signal(unix.SIGTERM) // an owner that is gone already is as good
 	if o.exits(killLimit) {
 		return true, nil
 	}
-	o.cmd.Process.Kill()
+	_ = o.cmd.Process.Kill()
 	return true, fmt.Errorf("process %d and what it started could not be ended within %s", o.cmd.Process.Pid, killLimit)
 }
 
@@ -171,7 +174,7 @@ func (o *owner) killed() bool {
 		return false
 	}
 	if pid := o.report.pid(); pid > 1 {
-		unix.Kill(-pid, unix.SIGKILL)
+		_ = unix.Kill(-pid, unix.SIGKILL)
 	}
 	return true
 }

@@ -31,6 +31,7 @@ type box struct {
 	bwrap   string // path of bwrap
 	version string // of bwrap
 	program string // path of the supervisor
+	name    string // what it is called, as this process was: a program may go by its name
 	root    bool   // Pawl runs as root
 }
 
@@ -51,9 +52,10 @@ func NewUnconfined(opts Options) pawl.Sandbox {
 }
 
 func newBox(opts Options) box {
-	b := box{host: newHost(opts), program: opts.Program, root: os.Geteuid() == 0}
+	b := box{host: newHost(opts), program: opts.Program, name: opts.Program, root: os.Geteuid() == 0}
 	if b.program == "" {
 		b.program = "/proc/self/exe" // the running program, even after an upgrade replaced its file
+		b.name = os.Args[0]
 	}
 	return b
 }

@@ -39,9 +39,10 @@ const sweepInterval = 5 * time.Millisecond
 // supervised is the owner of an unconfined command.
 func (b *box) supervised(cmd pawl.Command) *owner {
 	return &owner{
-		argv: append([]string{b.program, SuperviseWord, superviseShell}, shell(cmd)...),
-		env:  append(b.host.commandEnviron(cmd), supervisedMark+"=1"),
-		dir:  cmd.Dir,
+		program: b.program,
+		argv:    append([]string{b.name, SuperviseWord, superviseShell}, shell(cmd)...),
+		env:     append(b.host.commandEnviron(cmd), supervisedMark+"=1"),
+		dir:     cmd.Dir,
 	}
 }
 
@@ -169,9 +170,9 @@ func killDescendants() {
 			continue
 		}
 		if r.group > 1 && r.group != own {
-			unix.Kill(-r.group, unix.SIGKILL) // already gone is as good
+			_ = unix.Kill(-r.group, unix.SIGKILL) // already gone is as good
 		}
-		unix.Kill(r.pid, unix.SIGKILL)
+		_ = unix.Kill(r.pid, unix.SIGKILL)
 	}
 }
 

@@ -61,7 +61,8 @@ func machineFault(err error) bool {
 	}
 	_, told := errors.AsType[refused](err)
 	_, path := errors.AsType[*fs.PathError](err)
-	return !told && !path
+	_, ours := errors.AsType[*pawl.Error](err) // the worktree or the temporary folder is gone
+	return ours || !told && !path
 }
 
 // worktree is the folder a call may touch.
@@ -73,8 +74,7 @@ type worktree struct {
 func openWorktree(env pawl.ToolEnv) (*worktree, error) {
 	root, err := os.OpenRoot(env.Dir)
 	if err != nil {
-		// Not a PathError to the caller: that the worktree is gone is no fault of the model.
-		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the worktree: %v", err)
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the worktree: %w", err)
 	}
 	return &worktree{dir: env.Dir, root: root}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"pawl"
 )
 
 // leftover is what a file that is being written is called beside its place,
@@ -211,8 +213,7 @@ func (p *place) put(temp, content string) error {
 func (p *place) putFrom(temp, content string, mode fs.FileMode) error {
 	f, err := os.CreateTemp(temp, "write-*")
 	if err != nil {
-		// Not a PathError: that the temporary folder is gone is no fault of the model.
-		return fmt.Errorf("write in the temporary folder: %v", err)
+		return pawl.Errorf(pawl.CodeUnavailable, "write in the temporary folder: %w", err)
 	}
 	if err = fill(f, content, mode); err == nil {
 		err = p.moveIn(f.Name())
