@@ -35,7 +35,7 @@ func (d *draft) phase(l *Loop) {
 	case PhaseSteps:
 		d.steps(l)
 	case PhaseCommit:
-		d.commit(l)
+		d.candidate(l)
 	case PhaseGates:
 		d.judge(l)
 	case PhaseCouncil:

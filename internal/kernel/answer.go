@@ -90,7 +90,7 @@ func (s *State) verdict(do *pawl.RunGate, b *pawl.GateJudged) *pawl.GateJudged {
 	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
 	c.Reason = cut(b.Reason, 300)
 	if c.Verdict == pawl.VerdictSkip && !spec.Optional {
-		c.Verdict = pawl.VerdictFail
+		c.Verdict, c.Reason = pawl.VerdictFail, cut("it was skipped and is not optional: "+b.Reason, 300)
 	}
 	return &c
 }

@@ -137,7 +137,8 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	w.trouble, w.troubles, w.rested = nil, 0, false
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
-		l.HasWorkspace, l.Head, w.tree, l.Phase = true, b.Head, b.Tree, PhasePrepare
+		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
+		w.tree, w.clean = b.Tree, b.Tree
 		if l.council != nil {
 			l.Phase = PhaseCouncil
 		}
@@ -145,7 +146,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		w.restore = w.verify && (w.unsure || b.Tree != w.tree)
 		w.tree, w.verify, w.unsure = b.Tree, false, false
 	case *pawl.WorkspaceReset:
-		l.Head, w.tree = b.Head, b.Tree
+		l.Head, w.tree, w.clean = b.Head, b.Tree, b.Tree
 		w.restore, w.verify, w.unsure = false, false, false
 		if l.working() {
 			l.restart = "the worktree was not as recorded"
@@ -153,7 +154,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	case *pawl.WorkspaceClosed:
 		l.HasWorkspace = false
 	case *pawl.Committed:
-		l.Head, w.tree, l.candidate = b.Commit, b.Tree, b
+		l.Head, w.tree, w.clean, l.candidate = b.Commit, b.Tree, b.Tree, b
 		l.Phase, l.gates, l.results = PhaseGates, nil, nil
 	}
 }

@@ -118,8 +118,8 @@ func (d *draft) warn() {
 // amount prints a limit's value for people.
 func amount(name pawl.LimitName, v int64) string {
 	switch name {
-	case pawl.LimitMoney:
-		return pawl.Micros(v).String()
+	case pawl.LimitMoney: // to a hundredth of a cent, so that little too much is seen
+		return fmt.Sprintf("$%d.%04d", v/1_000_000, v/100%10_000)
 	case pawl.LimitTime:
 		return time.Duration(v).Round(time.Second).String()
 	}

@@ -255,8 +255,11 @@ func (d *draft) reminder(x *Session, output string) string {
 	if output != "" {
 		text += fmt.Sprintf(" When it is done, call submit_%s.", output)
 	}
-	if left := x.Turns - x.turn; left <= lastTurns {
-		text += fmt.Sprintf(" You can reply %d more times at most.", left)
+	switch left := x.Turns - x.turn; {
+	case left == 1:
+		text += " One turn is left."
+	case left <= lastTurns:
+		text += fmt.Sprintf(" %d turns are left.", left)
 	}
 	return text
 }

@@ -149,9 +149,9 @@ func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason strin
 		d.emit(l.Ref, b)
 		return
 	}
-	b.Reason = cut(f.Get("reason"), 300)
 	b.Passed, _ = strconv.Atoi(f.Get("met"))
 	b.Total, _ = strconv.Atoi(f.Get("total"))
+	b.Reason = cut(cmp.Or(f.Get("reason"), fmt.Sprintf("%d of %d criteria are met", b.Passed, b.Total)), 300)
 	unmet := f.All("unmet")
 	slices.Sort(unmet)
 	for _, id := range slices.Compact(unmet) {
@@ -259,7 +259,7 @@ func objections(l *Loop) []string {
 	}
 	for _, r := range sortedByGate(l.results) {
 		if !lets(r.Verdict) && len(out) < 3 {
-			out = append(out, cut(fmt.Sprintf("%s: %s", r.Gate, r.Reason), 160))
+			out = append(out, cut(fmt.Sprintf("%s: %s", r.Gate, cmp.Or(r.Reason, string(r.Verdict))), 160))
 		}
 	}
 	return out

@@ -89,9 +89,16 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	}
 	failures := l.failures + 1 // with this one
 	if n := patience(lad, l.Tier); n > 0 && failures >= n {
-		return l.climb(fmt.Sprintf("%d consecutive failures", failures), false, b)
+		return l.climb(consecutive(failures), false, b)
 	}
 	return ruling{decision: pawl.DecideIterate, reason: firstError(b)}
+}
+
+func consecutive(failures int) string {
+	if failures == 1 {
+		return "1 failure"
+	}
+	return fmt.Sprintf("%d consecutive failures", failures)
 }
 
 // insecure says why security asks for the strongest model; empty = it does not.

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"slices"
 	"time"
 
 	"pawl"
@@ -24,13 +23,17 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	do := &pawl.AssemblePrompt{
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
-		Inputs: slices.Clone(l.outputs), History: l.lines(), RedAtBase: d.s.redAtBase(l),
+		Inputs: append([]pawl.Input(nil), l.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
 	}
 	switch x.Purpose {
 	case pawl.ForStep:
 		st := &l.Kind.Steps[x.Index]
 		do.Template, do.Tools, do.Output = st.Prompt, st.Tools, st.Output
 		do.Feedback = l.feedback()
+		if x.Try > 1 {
+			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
+				Summary: "the session before this one ran out of time; what it did is in the worktree"})
+		}
 		if !l.advice.IsZero() {
 			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.advice})
 		}

@@ -127,6 +127,7 @@ type Loop struct {
 // wrong with it.
 type worktree struct {
 	tree    pawl.TreeHash // what it holds
+	clean   pawl.TreeHash // what it held when it was last at a commit
 	unsure  bool          // a call that could write failed: look what it holds
 	verify  bool          // after a crash: look whether it is as recorded
 	restore bool          // it is not as recorded: reset it

@@ -96,34 +96,49 @@ func (s *State) Workspace(ref pawl.LoopRef) string {
 	return ""
 }
 
-// commit makes a candidate of what the iteration left in the worktree.
-func (d *draft) commit(l *Loop) {
+// candidate makes a candidate of what the iteration left in the worktree.
+func (d *draft) candidate(l *Loop) {
 	switch {
 	case l.restart != "":
 		d.again(l, l.restart)
 	case len(l.open) == 0:
-		message := fmt.Sprintf("pawl %s: attempt %d\n\n%s", d.s.Run, l.Iteration, cut(d.s.Started.Title, 120))
-		d.onWorktree(l, "commit", pawl.CrashProbe,
-			&pawl.Commit{Branch: d.s.Started.Branch, Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
+		d.commit(l, "attempt")
 	}
 }
 
+func (d *draft) commit(l *Loop, what string) {
+	message := fmt.Sprintf("pawl %s: %s %d\n\n%s", d.s.Run, what, l.Iteration, cut(d.s.Started.Title, 120))
+	d.onWorktree(l, "commit", pawl.CrashProbe,
+		&pawl.Commit{Branch: d.s.Started.Branch, Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
+}
+
 // drain ends a loop whose run is stopping: the effects in flight end first, or
-// are withdrawn, then the worktree is closed.
+// are withdrawn, then the worktree is closed. What an iteration has done so far
+// is committed before, if the run can be resumed: its next attempt finds it.
 func (d *draft) drain(l *Loop) {
 	for _, f := range slices.Clone(l.open) {
 		if d.s.mayWithdraw(f) {
 			d.withdraw(f, d.s.Stopping.Reason)
 		}
 	}
-	if l.Phase == PhaseClosing { // it has an outcome of its own
+	switch {
+	case l.Phase == PhaseClosing: // it has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
-		return
-	}
-	if len(l.open) == 0 {
+	case len(l.open) > 0:
+	case d.s.Stopping.Outcome.Resumable() && l.unfinished():
+		d.abandon(l, d.s.Stopping.Reason)
+		d.commit(l, "unfinished attempt")
+	default:
 		d.abandon(l, d.s.Stopping.Reason)
 		d.shut(l, d.s.Stopping.Outcome, d.s.Stopping.Reason)
 	}
+}
+
+// unfinished reports whether the worktree holds work that can be committed as
+// it is: it is the iteration's, and nothing is wrong with it.
+func (l *Loop) unfinished() bool {
+	w := &l.worktree
+	return l.working() && l.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.tree != w.clean)
 }
 
 // mayWithdraw reports whether a stopping run still wants an effect. Waiting ends

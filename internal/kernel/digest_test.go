@@ -1,0 +1,223 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// digest is an event in one line for a reader of stories; empty when it is of
+// no interest to one who does not want to see everything.
+func (s *story) digest(e pawl.Event) string {
+	if b, ok := e.Body.(*pawl.SessionStarted); ok {
+		s.sessions[b.Session] = strings.TrimSpace(b.Place.Step + " " + b.Place.Lens)
+	}
+	if b, ok := e.Body.(*pawl.SessionEnded); ok && (b.Result != pawl.SessionDone || s.all) {
+		return fmt.Sprintf("%s ends: %s%s", s.sessions[b.Session], b.Result, because(b.Reason))
+	}
+	if text := headline(e.Body); text != "" {
+		return text
+	}
+	if s.all {
+		return "  " + s.detail(e)
+	}
+	return ""
+}
+
+// headline tells the events that make up the story.
+func headline(body pawl.Body) string {
+	switch b := body.(type) {
+	case *pawl.RunStarted:
+		return "the run starts: " + b.Title
+	case *pawl.RunPaused:
+		return "paused" + because(b.Reason)
+	case *pawl.RunResumed:
+		return strings.TrimSpace("resumed "+string(b.From)) + because(b.Reason)
+	case *pawl.CancelRequested:
+		return "the user cancels: " + string(b.Running)
+	case *pawl.LimitsChanged:
+		return fmt.Sprintf("limits are now %s, %d tokens, %s, %d iterations", b.Limits.Money, b.Limits.Tokens, b.Limits.Time, b.Limits.Iterations)
+	case *pawl.LimitReached:
+		return fmt.Sprintf("limit reached: %s of %s: %s of %s", b.Limit, b.Scope, amount(b.Limit, b.Value), amount(b.Limit, b.Max))
+	case *pawl.BudgetWarned:
+		return fmt.Sprintf("warning: %s of %s are spent", amount(b.Limit, b.Value), amount(b.Limit, b.Max))
+	case *pawl.Recovered:
+		return "another driver takes over"
+	case *pawl.RunStopping:
+		return fmt.Sprintf("the run stops: %s%s", b.Outcome, because(b.Reason))
+	case *pawl.RunEnded:
+		return fmt.Sprintf("the run has ended: %s%s", b.Outcome, because(b.Reason))
+	case *pawl.EffectFailed:
+		return fmt.Sprintf("effect %d failed: %s%s%s", b.Effect, b.Failure.Code, wait(b.Failure.Wait), charged(b.Charged))
+	case *pawl.EffectLost:
+		return fmt.Sprintf("effect %d was lost%s", b.Effect, charged(b.Charged))
+	case *pawl.EffectWithdrawn:
+		return fmt.Sprintf("effect %d is withdrawn%s%s", b.Effect, charged(b.Charged), because(b.Reason))
+	case *pawl.AnswerIgnored:
+		return fmt.Sprintf("ignored: %s of effect %d", b.What, b.Effect)
+	}
+	return loopHeadline(body)
+}
+
+func loopHeadline(body pawl.Body) string {
+	switch b := body.(type) {
+	case *pawl.ComplexityScored:
+		return fmt.Sprintf("complexity %d of 14: tier %d (%s)", b.Score, b.Tier, b.Why)
+	case *pawl.IterationStarted:
+		return fmt.Sprintf("── iteration %d/%d on tier %d from %s%s", b.N, b.Max, b.Tier, b.From, because(b.Reason))
+	case *pawl.IterationRestarted:
+		return fmt.Sprintf("the steps start again as attempt %d%s", b.Attempt, because(b.Reason))
+	case *pawl.GatesReused:
+		return fmt.Sprintf("the verdicts of iteration %d stand: it is the same tree", b.From)
+	case *pawl.GateJudged:
+		return judgedLine(b)
+	case *pawl.IterationEnded:
+		return fmt.Sprintf("quality %s, requirements %s → %s%s", orNone(b.Quality), orNone(b.Requirements), strings.ToUpper(string(b.Decision)), because(b.Reason))
+	case *pawl.Escalated:
+		return fmt.Sprintf("tier %d → %d from iteration %d%s", b.From, b.To, b.Iteration, because(b.Reason))
+	case *pawl.CouncilCalled:
+		return fmt.Sprintf("a council of %d is called%s", b.Members, because(b.Reason))
+	case *pawl.CouncilDecided:
+		return fmt.Sprintf("the council decides: %s by %s (%s)", orNone(pawl.Verdict(b.Winner)), b.Lens, b.Rounds)
+	case *pawl.ToolReturned:
+		switch {
+		case b.Interrupted:
+			return fmt.Sprintf("call %d was interrupted", b.Effect)
+		case b.Conflict:
+			return fmt.Sprintf("call %d found a worktree it does not know", b.Effect)
+		}
+	case *pawl.WorkspaceInspected:
+		return "the worktree holds " + string(b.Tree)
+	case *pawl.WorkspaceReset:
+		return fmt.Sprintf("the worktree is set back to %s; what it held is at %s", b.Head, b.Salvage)
+	}
+	return ""
+}
+
+func judgedLine(b *pawl.GateJudged) string {
+	text := b.Gate + ": " + string(b.Verdict)
+	if b.OnBase {
+		text = "on the base, " + text
+	}
+	if b.Partial {
+		text += " (partial)"
+	}
+	if b.Verdict != pawl.VerdictPass {
+		text += because(b.Reason)
+	}
+	return text
+}
+
+// detail tells the rest.
+func (s *story) detail(e pawl.Event) string {
+	switch b := e.Body.(type) {
+	case *pawl.EffectRequested:
+		return "? " + asked(&b.Effect)
+	case *pawl.SessionStarted:
+		text := fmt.Sprintf("%s begins on tier %d with at most %d turns", s.sessions[b.Session], b.Place.Tier, b.Turns)
+		if b.Timeout > 0 {
+			text += fmt.Sprintf(" and %s", b.Timeout)
+		}
+		if b.Try > 1 {
+			text += fmt.Sprintf(", try %d", b.Try)
+		}
+		return text
+	case *pawl.NoteAdded:
+		if b.Call > 0 {
+			return fmt.Sprintf("harness to call %d: %s", b.Call-1, b.Text)
+		}
+		return "harness: " + b.Text
+	case *pawl.ModelReplied:
+		return fmt.Sprintf("! effect %d: the model stops with %s and %s, for %s", b.Effect, b.Stop, calls(b.Calls), b.Cost)
+	case *pawl.LoopStarted:
+		return fmt.Sprintf("loop %d starts: %s", e.Loop, b.ID)
+	case *pawl.LoopEnded:
+		return fmt.Sprintf("loop %d has ended: %s", e.Loop, b.Outcome)
+	case pawl.Answer:
+		return fmt.Sprintf("! effect %d: %s", b.Answers(), b.EventKind())
+	}
+	return e.Body.EventKind().String()
+}
+
+func calls(in []pawl.ToolUse) string {
+	if len(in) == 0 {
+		return "no call"
+	}
+	var names []string
+	for _, c := range in {
+		names = append(names, c.Tool)
+	}
+	return "calls of " + strings.Join(names, ", ")
+}
+
+// asked is an effect in short.
+func asked(f *pawl.Effect) string {
+	text := f.Do.Verb().String()
+	switch do := f.Do.(type) {
+	case *pawl.CallModel:
+		text += fmt.Sprintf(" %s (tier %d, %d items, up to %d tokens, reserved %s, try %d)", f.Place, do.Tier, do.Items, do.MaxOutput, do.Reserved, do.Try)
+	case *pawl.CallTool:
+		text += " " + do.Tool
+	case *pawl.RunGate:
+		text += fmt.Sprintf(" %s on %s", do.Gate, do.Commit)
+	case *pawl.AssemblePrompt:
+		text += strings.TrimRight(" "+f.Place.Step+" "+f.Place.Lens, " ") + told(do)
+	case *pawl.Wait:
+		text += fmt.Sprintf(" %s: %s", do.For.Round(100*time.Millisecond), do.Reason)
+	case *pawl.ResetWorkspace:
+		text += " to " + string(do.Commit)
+	}
+	if f.Timeout > 0 {
+		text += fmt.Sprintf(" [%s]", f.Timeout)
+	}
+	return text
+}
+
+// told is what a prompt tells besides the task.
+func told(do *pawl.AssemblePrompt) string {
+	var parts []string
+	for _, f := range do.Feedback {
+		parts = append(parts, f.From+" "+string(f.Verdict))
+	}
+	for _, in := range do.Inputs {
+		parts = append(parts, in.Name)
+	}
+	for _, in := range do.RedAtBase {
+		parts = append(parts, "red at base: "+in.Name)
+	}
+	parts = append(parts, do.History...)
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(parts, "; ")
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func wait(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", wait %s", d)
+}
+
+func charged(m pawl.Micros) string {
+	if m == 0 {
+		return ""
+	}
+	return ", charged " + m.String()
+}
+
+func orNone(v pawl.Verdict) string {
+	if v == "" {
+		return "-"
+	}
+	return string(v)
+}

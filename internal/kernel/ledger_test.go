@@ -1,0 +1,184 @@
+package kernel
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"pawl"
+)
+
+// ledger keeps its own books of a run, from its events alone, and compares them
+// with what the kernel says.
+type ledger struct {
+	t        testing.TB
+	open     []*pawl.Effect
+	params   map[pawl.Seq][]byte // of every effect ever requested
+	reserved Purse
+	spent    Purse
+	ended    bool
+	turns    map[int]int // replies by session
+	caps     map[int]int
+}
+
+// before checks an event against the state it is decided on.
+func (g *ledger) before(s *State, e pawl.Event) {
+	g.t.Helper()
+	r, ok := e.Body.(*pawl.EffectRequested)
+	if !ok {
+		return
+	}
+	if g.ended {
+		g.t.Fatalf("event %d requests %s after the run's end", e.Seq, r.Effect.Do.Verb())
+	}
+	if do, ok := r.Effect.Do.(*pawl.CallModel); ok {
+		g.dispatch(s, e.Seq, do)
+	}
+	if r.Effect.Session > 0 {
+		g.order(s.Loop(e.Loop).sessionByN(r.Effect.Session), &r.Effect)
+	}
+}
+
+// dispatch checks that a model call keeps within every limit.
+func (g *ledger) dispatch(s *State, seq pawl.Seq, do *pawl.CallModel) {
+	g.t.Helper()
+	if p := s.Settings.Retry; do.Try > p.Tries*(p.Pauses+1) {
+		g.t.Fatalf("event %d is dispatch %d of one turn", seq, do.Try)
+	}
+	if !s.haltsOn(pawl.HaltBudget) {
+		return
+	}
+	if m := g.spent.Money + g.reserved.Money + do.Reserved; s.Limits.Money > 0 && m > s.Limits.Money {
+		g.t.Fatalf("event %d could cost %s with a limit of %s", seq, m, s.Limits.Money)
+	}
+	if n := g.spent.Tokens + g.reserved.Tokens + do.ReservedTokens; s.Limits.Tokens > 0 && n > s.Limits.Tokens {
+		g.t.Fatalf("event %d could use %d tokens with a limit of %d", seq, n, s.Limits.Tokens)
+	}
+	if s.Limits.Time > 0 && s.Alive > s.Limits.Time {
+		g.t.Fatalf("event %d is a model call after %s with a limit of %s", seq, s.Alive, s.Limits.Time)
+	}
+}
+
+// order checks that a session does one thing at a time, but for reads.
+func (g *ledger) order(x *Session, f *pawl.Effect) {
+	g.t.Helper()
+	for _, o := range g.open {
+		if o.Session == x.N && (o.Class != pawl.CrashRepeat || f.Class != pawl.CrashRepeat || o.Do.Verb() != f.Do.Verb()) {
+			g.t.Fatalf("session %d wants %s while %s is under way", x.N, f.Do.Verb(), o.Do.Verb())
+		}
+	}
+}
+
+// after keeps the books.
+func (g *ledger) after(s *State, e pawl.Event) {
+	g.t.Helper()
+	switch b := e.Body.(type) {
+	case *pawl.EffectRequested:
+		g.request(s, e, b)
+	case *pawl.EffectWithdrawn:
+		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+	case *pawl.EffectLost:
+		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+	case *pawl.EffectFailed:
+		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+	case *pawl.ModelReplied:
+		g.turn(b)
+		g.close(b.Effect, Purse{b.Cost, b.Usage.Total()})
+	case pawl.Answer:
+		if b.Answers() != 0 {
+			g.close(b.Answers(), Purse{})
+		}
+	case *pawl.SessionStarted:
+		g.caps[b.Session], g.turns[b.Session] = b.Turns, 0
+	case *pawl.IterationStarted:
+		if m := s.maxIterations(s.Loop(e.Loop)); m > 0 && b.N > m {
+			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
+		}
+	case *pawl.RunEnded:
+		g.ended = true
+	case *pawl.RunResumed:
+		g.ended = false
+	}
+}
+
+func (g *ledger) turn(b *pawl.ModelReplied) {
+	g.t.Helper()
+	for _, f := range g.open {
+		if f.ID == b.Effect {
+			if g.turns[f.Session]++; g.turns[f.Session] > g.caps[f.Session] {
+				g.t.Fatalf("session %d has %d turns of %d", f.Session, g.turns[f.Session], g.caps[f.Session])
+			}
+		}
+	}
+}
+
+func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
+	if g.params == nil {
+		g.params, g.turns, g.caps = map[pawl.Seq][]byte{}, map[int]int{}, map[int]int{}
+	}
+	f := s.Find(e.Seq)
+	g.open = append(g.open, f)
+	g.params[e.Seq] = params(s, f)
+	if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
+		g.reserved = g.reserved.add(Purse{do.Reserved, do.ReservedTokens})
+	}
+}
+
+// params are an effect's parameters, its transcript included.
+func params(s *State, f *pawl.Effect) []byte {
+	out := pawl.AppendEvent(nil, pawl.Event{Loop: f.Loop, Time: worldBegin, Body: &pawl.EffectRequested{Effect: *f}})
+	for _, item := range f.Transcript {
+		out = append(out, byte(item.Kind), byte(item.Call))
+		out = append(append(out, item.Blob[:]...), item.Text...)
+	}
+	return out
+}
+
+func (g *ledger) close(id pawl.Seq, cost Purse) {
+	g.t.Helper()
+	for i, f := range g.open {
+		if f.ID == id {
+			g.open = append(g.open[:i:i], g.open[i+1:]...)
+			g.spent = g.spent.add(cost)
+			if do, ok := f.Do.(*pawl.CallModel); ok {
+				g.reserved = g.reserved.sub(Purse{do.Reserved, do.ReservedTokens})
+			}
+			return
+		}
+	}
+	g.t.Fatalf("effect %d is closed and was not open", id)
+}
+
+// settled checks what holds whenever a driver looks.
+func (g *ledger) settled(s *State) {
+	g.t.Helper()
+	if len(g.open) != len(Pending(s)) || (len(g.open) > 0 && !reflect.DeepEqual(g.open, Pending(s))) {
+		g.t.Fatalf("event %d: %d effects are pending, and the log has %d open requests", s.Seq, len(Pending(s)), len(g.open))
+	}
+	n := 0
+	for _, l := range s.Loops() {
+		for _, f := range PendingOf(s, l.Ref) {
+			if n++; s.Find(f.ID) != f || f.Loop != l.Ref {
+				g.t.Fatalf("event %d: effect %d of loop %d is not pending", s.Seq, f.ID, l.Ref)
+			}
+		}
+	}
+	if n != len(g.open) {
+		g.t.Fatalf("event %d: the loops have %d of %d pending effects", s.Seq, n, len(g.open))
+	}
+	for _, f := range Pending(s) {
+		if !bytes.Equal(params(s, f), g.params[f.ID]) {
+			g.t.Fatalf("event %d: effect %d means something else than when it was requested", s.Seq, f.ID)
+		}
+	}
+	if s.Spent != g.spent || s.Reserved != g.reserved {
+		g.t.Fatalf("event %d: spent %v reserved %v, and by the log %v and %v", s.Seq, s.Spent, s.Reserved, g.spent, g.reserved)
+	}
+	busy := s.Status == pawl.StatusRunning || s.Status == pawl.StatusStopping
+	if busy && len(g.open) == 0 {
+		g.t.Fatalf("event %d: the run is %s and waits for nothing: %s", s.Seq, s.Status, describe(s))
+	}
+	if s.Status == pawl.StatusEnded && len(g.open) > 0 {
+		g.t.Fatalf("event %d: the run has ended with %d effects under way", s.Seq, len(g.open))
+	}
+}

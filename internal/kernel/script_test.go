@@ -1,0 +1,323 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// A story's world does what the story's lines say, each of the form
+//
+//	WHERE: WHAT [takes DURATION] [xCOUNT]
+//
+// and otherwise what it does when all goes well: gates pass, sessions submit
+// their result with the first reply, reviews pass, proposals are ranked A B C ….
+// The first line that fits an effect, and is not used up, wins.
+//
+// WHERE is [base | iteration N] [attempt N] SUBJECT [turn N]. A subject is a
+// gate's name, a session's step (implement, requirements, proposal analyst,
+// ballot analyst), a tool's name, prompt, wait, or what happens to a worktree
+// (open, commit, inspect, reset, close).
+//
+// WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
+// RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly, says,
+// any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
+// For a commit: files NAME…, tree NAME. For a tool: conflict, edits nothing.
+// For anything: breaks [CODE], hangs.
+type rule struct {
+	line      string
+	iteration int // -1 = any
+	attempt   int
+	subject   string
+	turn      int
+	what      []string
+	takes     time.Duration
+	left      int // -1 = no end
+}
+
+func parseRule(t testing.TB, line string) rule {
+	where, what, ok := strings.Cut(line, ":")
+	if !ok {
+		t.Fatalf("%q is not WHERE: WHAT", line)
+	}
+	r := rule{line: line, iteration: -1, left: -1}
+	words := strings.Fields(where)
+	for i := 0; i < len(words); i++ {
+		number := func() int {
+			i++
+			return atoi(t, words[i])
+		}
+		switch words[i] {
+		case "base":
+			r.iteration = 0
+		case "iteration":
+			r.iteration = number()
+		case "attempt":
+			r.attempt = number()
+		case "turn":
+			r.turn = number()
+		default:
+			r.subject = strings.TrimSpace(r.subject + " " + words[i])
+		}
+	}
+	words = strings.Fields(what)
+	for i := 0; i < len(words); i++ {
+		switch {
+		case words[i] == "takes":
+			i++
+			r.takes = duration(t, words[i])
+		case len(words[i]) > 1 && words[i][0] == 'x' && strings.Trim(words[i][1:], "0123456789") == "":
+			r.left = atoi(t, words[i][1:])
+		default:
+			r.what = append(r.what, words[i])
+		}
+	}
+	return r
+}
+
+func atoi(t testing.TB, s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func duration(t testing.TB, s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// script answers effects by rules.
+type script struct {
+	w     *world
+	rules []rule
+}
+
+// subjects are the names under which rules may speak of an effect.
+func subjects(f *pawl.Effect) []string {
+	p := f.Place
+	switch do := f.Do.(type) {
+	case *pawl.CallTool:
+		return []string{do.Tool}
+	case *pawl.AssemblePrompt:
+		return []string{"prompt", p.Step + " prompt"}
+	case *pawl.Wait:
+		return []string{"wait"}
+	case *pawl.CallModel:
+		if p.Lens != "" {
+			return []string{p.Role, p.Role + " " + p.Lens}
+		}
+	}
+	return []string{p.Step}
+}
+
+// onBase reports whether a gate looks at the base: lines that mean this say base.
+func onBase(f *pawl.Effect) bool {
+	do, ok := f.Do.(*pawl.RunGate)
+	return ok && do.OnBase
+}
+
+func (s *script) rule(f *pawl.Effect) *rule {
+	for i := range s.rules {
+		r := &s.rules[i]
+		fits := r.left != 0 && slices.Contains(subjects(f), r.subject) &&
+			(r.iteration == f.Place.Iteration || r.iteration < 0 && !onBase(f)) &&
+			(r.attempt == 0 || r.attempt == f.Place.Attempt) && (r.turn == 0 || r.turn == f.Place.Turn)
+		if fits {
+			if r.left > 0 {
+				r.left--
+			}
+			return r
+		}
+	}
+	return &rule{}
+}
+
+// happens says what performing an effect gives, and how long it takes.
+func (s *script) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
+	r := s.rule(f)
+	answer, takes := s.answer(f, r)
+	if r.takes > 0 {
+		takes = r.takes
+	}
+	if r.says("hangs") {
+		takes = 1000 * time.Hour
+	}
+	return answer, takes
+}
+
+func (r *rule) says(word string) bool { return slices.Contains(r.what, word) }
+
+// value is what follows NAME= in a rule.
+func (r *rule) value(name string) string {
+	for _, w := range r.what {
+		if v, ok := strings.CutPrefix(w, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
+	if r.says("breaks") {
+		code := pawl.FailMachine
+		if len(r.what) > 1 {
+			code = pawl.FailureCode(r.what[1])
+		}
+		return failed(f, code, "the world says no"), time.Second
+	}
+	switch do := f.Do.(type) {
+	case *pawl.OpenWorkspace:
+		return &pawl.WorkspaceOpened{Effect: f.ID}, time.Second
+	case *pawl.InspectWorkspace:
+		return &pawl.WorkspaceInspected{Effect: f.ID}, time.Second
+	case *pawl.ResetWorkspace:
+		return &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}, time.Second
+	case *pawl.CloseWorkspace:
+		return &pawl.WorkspaceClosed{Effect: f.ID}, time.Second
+	case *pawl.Commit:
+		return s.committed(f, r), time.Second
+	case *pawl.AssemblePrompt:
+		return &pawl.PromptAssembled{Effect: f.ID, System: blobOf("system"), Prompt: blobOf("prompt"), Tools: blobOf("tools"), Bytes: 3000}, time.Second
+	case *pawl.CallModel:
+		return s.replied(f, r), 5 * time.Second
+	case *pawl.CallTool:
+		return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: 600, Conflict: r.says("conflict"), IsError: r.says("nothing")}, time.Second
+	case *pawl.RunGate:
+		return s.judged(f, r), 10 * time.Second
+	case *pawl.Wait:
+		return &pawl.WaitEnded{Effect: f.ID}, do.For
+	}
+	s.w.t.Fatalf("nobody can perform %s", f.Do.Verb())
+	return nil, 0
+}
+
+func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
+	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprintf("file-%d", f.ID)), Paths: blobOf("paths")}
+	for i, word := range r.what {
+		switch word {
+		case "files":
+			b.Files, b.FileSet = len(r.what)-i-1, print64(strings.Join(r.what[i+1:], " "))
+		case "tree":
+			b.Tree = pawl.TreeHash(r.what[i+1])
+		}
+	}
+	return b
+}
+
+// judged is a gate's verdict as a rule has it.
+func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
+	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Passed: 3, Total: 3, Evidence: blobOf(fmt.Sprint("evidence-", f.ID))}
+	if len(r.what) == 0 {
+		return b
+	}
+	rest := slices.DeleteFunc(slices.Clone(r.what[1:]), func(w string) bool { return strings.Contains(w, "=") })
+	b.Verdict, b.Reason = pawl.Verdict(r.what[0]), strings.Join(rest, " ")
+	b.Error = print64(r.value("error"))
+	b.Partial, b.RedAtBase = r.says("partial"), r.says("red")
+	switch r.what[0] {
+	case "fail":
+		slices.Sort(rest)
+		b.Failing = print64(strings.Join(rest, " "))
+	case "finds":
+		b.Found, b.Verdict = print64(rest[1]), pawl.VerdictFail
+		switch rest[0] {
+		case "critical":
+			b.Critical, b.Verdict = 1, pawl.VerdictHalt
+		case "medium":
+			b.Medium = 1
+		case "low":
+			b.Low, b.Verdict = 1, pawl.VerdictPass
+		}
+	}
+	return b
+}
+
+// replied is what a model says: its session's result, if no rule has it otherwise.
+func (s *script) replied(f *pawl.Effect, r *rule) pawl.Answer {
+	if r.says("error") {
+		out := failed(f, pawl.FailureCode(r.what[1]), "the provider says no")
+		if v := r.value("wait"); v != "" {
+			out.Failure.Wait = duration(s.w.t, v)
+		}
+		return out
+	}
+	id := fmt.Sprintf("reply-%d", f.ID)
+	b := &pawl.ModelReplied{Effect: f.ID, Message: blobOf(id), Bytes: 900, Stop: pawl.StopToolUse, Model: "scripted",
+		Usage: pawl.Usage{Input: 1000, Output: 400}}
+	if r.says("cut") {
+		b.Stop = pawl.StopMaxOutput
+	}
+	if v := r.value("output"); v != "" {
+		b.Usage.Output = int64(atoi(s.w.t, v))
+	}
+	switch {
+	case r.says("says"):
+		b.Text = blobOf(id + "-text")
+		if b.Stop != pawl.StopMaxOutput {
+			b.Stop = pawl.StopEnd
+		}
+	case r.says("calls"):
+		for i, tool := range r.what[slices.Index(r.what, "calls")+1:] {
+			if tool != "cut" {
+				b.Calls = append(b.Calls, s.use(f, tool, fmt.Sprintf("%s-%d", id, i)))
+			}
+		}
+	default:
+		b.Calls = []pawl.ToolUse{s.submits(f, r, id)}
+	}
+	return b
+}
+
+// use is one tool call: submit hands in the result, nosuch is no tool, broken
+// has bad arguments.
+func (s *script) use(f *pawl.Effect, tool, id string) pawl.ToolUse {
+	use := pawl.ToolUse{Tool: tool, Args: blobOf(id)}
+	switch tool {
+	case "read", "list", "glob", "grep":
+		use.Class = pawl.CrashRepeat
+	case "write", "edit":
+		use.Class = pawl.CrashProbe
+	case "run":
+		use.Class = pawl.CrashOnce
+	case "submit":
+		return s.submits(f, &rule{}, id)
+	case "broken":
+		use.Tool, use.Class, use.Problem = "write", pawl.CrashProbe, "path: a string is wanted"
+	}
+	return use
+}
+
+func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
+	l := s.w.state.Loop(f.Loop)
+	output, _ := (&draft{}).owed(l, l.sessionByN(f.Session))
+	use := pawl.ToolUse{Tool: "submit_" + output, Submit: true, Args: blobOf(id)}
+	if r.says("badly") {
+		use.Problem = "summary: a string is wanted"
+		return use
+	}
+	facts := map[string]string{
+		"assessment": "files=2 lines=60 new_dependencies=0 type=implementation",
+		"verdict":    "decision=pass met=2 total=2",
+		"proposal":   "confidence=50",
+		"ballot":     "rank=A rank=B rank=C rank=D rank=E",
+	}[output]
+	if given := strings.Join(r.what, " "); strings.Contains(given, "=") {
+		facts = given
+	}
+	for _, word := range strings.Fields(facts) {
+		if name, value, ok := strings.Cut(word, "="); ok && name != "output" {
+			use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value})
+		}
+	}
+	return use
+}

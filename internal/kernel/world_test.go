@@ -1,0 +1,276 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// world is everything outside the kernel for one run: the clock, the worktree,
+// the models, tools and gates, and a driver that performs what is pending. Time
+// is virtual: the world moves from one finished effect to the next.
+type world struct {
+	t       testing.TB
+	now     time.Time
+	state   *State
+	log     []pawl.Event
+	flights []flight
+	// shadow is the log folded apart from the state, from events that were
+	// encoded and decoded.
+	shadow *State
+	ledger ledger
+	// happens says what performing an effect gives, and how long it takes.
+	happens func(f *pawl.Effect) (pawl.Answer, time.Duration)
+
+	tree    pawl.TreeHash
+	head    pawl.CommitHash
+	commits map[pawl.Seq]*pawl.Committed // by effect, so that a commit made again is the same
+}
+
+// flight is an effect that is being performed.
+type flight struct {
+	effect *pawl.Effect
+	lands  time.Time
+	answer pawl.Answer
+}
+
+var worldBegin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}}
+	w.ledger.t = t
+	return w
+}
+
+const worldRun pawl.RunID = "001-add-login"
+
+func (w *world) start(recipe *pawl.Recipe, settings *pawl.Settings) {
+	w.t.Helper()
+	w.mustTake(Input{Start: &Start{Run: worldRun, Started: started(w.t, recipe, settings)}})
+}
+
+func started(t testing.TB, recipe *pawl.Recipe, settings *pawl.Settings) *pawl.RunStarted {
+	return &pawl.RunStarted{
+		Task: 1, Title: "Add login", Goal: blobOf("goal"), Criteria: blobOf("criteria"), Count: 2,
+		Base: "c0", Branch: "pawl/001-add-login", Seed: 7, Sandbox: "none", Version: "test",
+		Recipe: mustJSON(t, recipe), Settings: mustJSON(t, settings),
+	}
+}
+
+func mustJSON(t testing.TB, v any) pawl.JSON {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func blobOf(name string) pawl.Hash { return pawl.HashOf([]byte(name)) }
+
+// take gives the run an input, as a driver does: decide, append, apply.
+func (w *world) take(in Input) error {
+	w.t.Helper()
+	in.At = w.now
+	events, err := Decide(w.state, in)
+	if !reflect.DeepEqual(w.state, w.shadow) {
+		w.t.Fatalf("after event %d the state is not what the log says, or deciding %s changed it:\n%s", w.state.Seq, inputName(in), w.differs())
+	}
+	if err != nil {
+		if len(events) > 0 {
+			w.t.Fatalf("%s was refused with events", inputName(in))
+		}
+		return err
+	}
+	for _, e := range events {
+		w.append(e)
+	}
+	w.settled()
+	return nil
+}
+
+func (w *world) mustTake(in Input) {
+	w.t.Helper()
+	if err := w.take(in); err != nil {
+		w.t.Fatalf("%s: %v", inputName(in), err)
+	}
+}
+
+func inputName(in Input) string {
+	switch {
+	case in.Start != nil:
+		return "start"
+	case in.Answer != nil:
+		return fmt.Sprintf("%s of effect %d", in.Answer.EventKind(), in.Answer.Answers())
+	case in.Recover != nil:
+		return "recover"
+	case in.Steer != nil:
+		return string(in.Steer.Verb)
+	}
+	return "nothing"
+}
+
+// append makes an event part of the log and of both states.
+func (w *world) append(e pawl.Event) {
+	w.t.Helper()
+	stored, err := pawl.DecodeEvent(e.Run, e.Seq, pawl.AppendEvent(nil, e))
+	if err != nil {
+		w.t.Fatalf("event %d cannot be read back: %v", e.Seq, err)
+	}
+	if !reflect.DeepEqual(stored, e) {
+		w.t.Fatalf("event %d is read back as another:\n%s\n%s", e.Seq, mustJSON(w.t, e), mustJSON(w.t, stored))
+	}
+	w.ledger.before(w.state, e)
+	if err := Apply(w.state, e); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := Apply(w.shadow, stored); err != nil {
+		w.t.Fatal(err)
+	}
+	if e.Seq == 1 { // compared once; shared from here on, so that comparing is quick
+		if !reflect.DeepEqual(w.state, w.shadow) {
+			w.t.Fatal("the first event is folded differently")
+		}
+		w.shadow.Started, w.shadow.Recipe, w.shadow.Settings = w.state.Started, w.state.Recipe, w.state.Settings
+	}
+	w.log = append(w.log, e)
+	w.ledger.after(w.state, e)
+}
+
+// settled does what a driver does once events are durable: what is pending is
+// under way, and nothing else.
+func (w *world) settled() {
+	w.t.Helper()
+	w.ledger.settled(w.state)
+	pending := Pending(w.state)
+	w.flights = slices.DeleteFunc(w.flights, func(f flight) bool {
+		_, ok := findEffect(pending, f.effect.ID)
+		return !ok
+	})
+	for _, f := range pending {
+		if !slices.ContainsFunc(w.flights, func(o flight) bool { return o.effect.ID == f.ID }) {
+			w.launch(f)
+		}
+	}
+}
+
+// launch begins to perform an effect. A wait lasts as long as it says; what
+// takes longer than its time is answered with a timeout.
+func (w *world) launch(f *pawl.Effect) {
+	answer, takes := w.happens(f)
+	if f.Timeout > 0 && takes > f.Timeout {
+		takes = f.Timeout
+		answer = failed(f, pawl.FailTimeout, "it took longer than "+f.Timeout.String())
+	}
+	w.flights = append(w.flights, flight{f, w.now.Add(takes), answer})
+}
+
+func failed(f *pawl.Effect, code pawl.FailureCode, message string) *pawl.EffectFailed {
+	return &pawl.EffectFailed{Effect: f.ID, Failure: pawl.Failure{Code: code, Message: message}}
+}
+
+// next is the flight that lands first; -1 when nothing is under way.
+func (w *world) next() int {
+	first := -1
+	for i, f := range w.flights {
+		if first < 0 || f.lands.Before(w.flights[first].lands) {
+			first = i
+		}
+	}
+	return first
+}
+
+// land finishes the flight that lands first and reports whether there was one.
+func (w *world) land() bool {
+	w.t.Helper()
+	i := w.next()
+	if i < 0 {
+		return false
+	}
+	f := w.flights[i]
+	w.flights = slices.Delete(w.flights, i, i+1)
+	if f.lands.After(w.now) {
+		w.now = f.lands
+	}
+	w.mustTake(Input{Answer: w.touch(f)})
+	return true
+}
+
+// touch lets an effect change the world at the moment it is over.
+func (w *world) touch(f flight) pawl.Answer {
+	switch b := f.answer.(type) {
+	case *pawl.ToolReturned:
+		if f.effect.Class != pawl.CrashRepeat && !b.Conflict && !b.IsError {
+			w.tree = pawl.TreeHash(fmt.Sprintf("tree-%d", f.effect.ID))
+		}
+		if f.effect.Class != pawl.CrashRepeat {
+			b.Tree = w.tree
+		}
+	case *pawl.WorkspaceOpened:
+		if w.head == "" {
+			w.head = f.effect.Do.(*pawl.OpenWorkspace).Base
+		}
+		w.tree = treeOf(w.head)
+		b.Head, b.Tree = w.head, w.tree
+	case *pawl.Committed:
+		return w.commit(f.effect, b)
+	case *pawl.WorkspaceInspected:
+		b.Tree = w.tree
+	case *pawl.WorkspaceReset:
+		w.head = f.effect.Do.(*pawl.ResetWorkspace).Commit
+		w.tree = treeOf(w.head)
+		b.Head, b.Tree = w.head, w.tree
+	}
+	return f.answer
+}
+
+func treeOf(c pawl.CommitHash) pawl.TreeHash { return pawl.TreeHash("tree-of-" + c) }
+
+// commit makes a commit whose tree is the one asked for, or else what the worktree holds.
+func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
+	if made := w.commits[f.ID]; made != nil {
+		return made
+	}
+	c := *b
+	c.Commit = pawl.CommitHash(fmt.Sprintf("c%d", f.ID))
+	if c.Tree == "" {
+		c.Tree = treeOf(c.Commit)
+	}
+	w.head, w.tree = c.Commit, c.Tree
+	w.commits[f.ID] = &c
+	return &c
+}
+
+// crash lets the driver die with everything under way, and another take over later.
+func (w *world) crash(down time.Duration) {
+	w.t.Helper()
+	w.flights = nil
+	w.now = w.now.Add(down)
+	w.mustTake(Input{Recover: &Recover{Pid: 1}})
+}
+
+func (w *world) steer(s pawl.Steering) error {
+	w.t.Helper()
+	return w.take(Input{Steer: &s})
+}
+
+// differs says where the two states differ.
+func (w *world) differs() string {
+	return fmt.Sprintf("state:  %s\nshadow: %s", describe(w.state), describe(w.shadow))
+}
+
+func describe(s *State) string {
+	out := fmt.Sprintf("%+v", *s)
+	for _, l := range s.loops {
+		out += fmt.Sprintf("\n  %+v", *l)
+		for _, x := range l.sessions {
+			out += fmt.Sprintf("\n    %+v", *x)
+		}
+	}
+	return out
+}
