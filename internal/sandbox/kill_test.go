@@ -95,6 +95,7 @@ func TestEndAtAnyMoment(t *testing.T) {
 			token := newToken(t)
 			for i := range moments {
 				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t), "sleep "+token)
+				host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed probe leaves its folder
 				if err := host.Start(); err != nil {
 					t.Fatal(err)
 				}
