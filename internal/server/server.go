@@ -67,7 +67,7 @@ func Serve(ctx context.Context, socket string, s pawl.Service, ready func()) err
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the old socket: %w", err)
 	}
-	l, err := net.Listen("unix", socket)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", socket)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

@@ -29,8 +29,6 @@ func (e *goEvent) known() bool {
 	return false
 }
 
-type goKey struct{ pkg, test string }
-
 // goTest is a test that has begun, or a package (with an empty test).
 type goTest struct {
 	out     clip

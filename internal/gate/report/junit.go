@@ -109,7 +109,7 @@ func (j *junit) document() (int, error) {
 	depth := 0
 	for {
 		tok, err := j.dec.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return 0, errors.New("it ends in the middle")
 		}
 		if err != nil {

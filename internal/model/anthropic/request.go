@@ -16,7 +16,7 @@ import (
 // comes before each mark does not change from turn to turn.
 func newParams(req pawl.ModelRequest) (sdk.MessageNewParams, error) {
 	params := sdk.MessageNewParams{
-		Model:     sdk.Model(req.Model),
+		Model:     req.Model,
 		MaxTokens: int64(req.MaxOutput),
 	}
 	if req.System != "" {

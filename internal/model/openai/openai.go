@@ -80,7 +80,7 @@ func receive(res *http.Response, exchange *wire.Exchange, take func(data []byte)
 	if decoder == nil {
 		return exchange.Cut()
 	}
-	defer decoder.Close()
+	defer func() { _ = decoder.Close() }()
 	for decoder.Next() {
 		data := bytes.TrimSpace(decoder.Event().Data)
 		if bytes.HasPrefix(data, []byte("[DONE]")) {

@@ -59,7 +59,7 @@ func (s *responseStream) reply() (pawl.ModelReply, error) {
 	}
 	out := pawl.ModelReply{
 		Message: pawl.Message{Role: pawl.RoleAssistant},
-		Model:   cmp.Or(string(s.final.Model), s.req.Model),
+		Model:   cmp.Or(s.final.Model, s.req.Model),
 	}
 	for _, item := range items {
 		blocks, refusal := itemBlocks(item, said == pawl.StopMaxOutput)

@@ -91,11 +91,11 @@ func (x *Exchange) refuse(res *http.Response) error {
 		}
 		return x.Failure(res.StatusCode, res.Header, body)
 	}
-	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if err != nil || kind == "text/event-stream" {
-		return nil // servers that name no type, or a broken one, get the benefit of the doubt
+	// Servers that name no type, or a broken one, get the benefit of the doubt.
+	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && kind != "text/event-stream" {
+		return x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
 	}
-	return x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
+	return nil
 }
 
 // Failure is the typed error for an HTTP error answer, or for an error inside a
@@ -112,7 +112,7 @@ func (x *Exchange) Err(err error) error {
 	if ended := x.caller.Err(); ended != nil {
 		return ended
 	}
-	if context.Cause(x.ctx) == errSilent {
+	if errors.Is(context.Cause(x.ctx), errSilent) {
 		return x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %v", x.idle))
 	}
 	if typed, ok := errors.AsType[*pawl.ModelError](err); ok {

@@ -75,7 +75,7 @@ func roundTrip(ctx context.Context, header, consume time.Duration, pauses ...tim
 		if err != nil {
 			return x.Err(err)
 		}
-		time.Sleep(consume)
+		time.Sleep(consume) //nolint:forbidigo // time is faked here
 	}
 }
 

@@ -55,11 +55,11 @@ func serve(ctx context.Context, args []string) error {
 		reply.Pace = *pace
 		return reply
 	}}
-	listener, err := net.Listen("tcp", *address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", *address)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("listening on http://%s for %s\n", listener.Addr(), w)
+	fmt.Fprintf(os.Stdout, "listening on http://%s for %s\n", listener.Addr(), w)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { server.Close() })
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
