@@ -147,7 +147,8 @@ func (r Repo) settings() []Setting {
 			{"core.autocrlf", "false"},
 			{"core.safecrlf", "false"},
 			{"core.sparseCheckout", "false"},
-			{"checkout.workers", "0"}, // as many as there are cores
+			{"checkout.workers", "0"},                    // as many as there are cores,
+			{"checkout.thresholdForParallelism", "1000"}, // when there is much to write
 		}...)
 	}
 	return append(always, r.Config...)

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -77,16 +76,7 @@ func diff(options ...string) []string {
 // Changed lists the paths that differ between two commits or trees, sorted by bytes.
 func (r Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
 	out, err := r.output(ctx, nil, diff("--no-renames", "--name-only", "-z", from, to)...)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for path := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		if len(path) > 0 {
-			paths = append(paths, string(path))
-		}
-	}
-	return paths, nil
+	return split(out), err
 }
 
 // Patch is the difference between two commits or trees as git prints it.

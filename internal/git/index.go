@@ -60,14 +60,29 @@ func (r Repo) List(ctx context.Context) ([]Entry, error) {
 		return nil, err
 	}
 	var entries []Entry
-	for line := range bytes.SplitSeq(out, []byte{0}) {
-		about, path, ok := bytes.Cut(line, []byte{'\t'})
-		if !ok {
-			continue
-		}
-		if fields := strings.Fields(string(about)); len(fields) == 3 {
-			entries = append(entries, Entry{Mode: fields[0], Hash: fields[1], Name: string(path)})
+	for _, line := range split(out) {
+		about, path, _ := strings.Cut(line, "\t")
+		if fields := strings.Fields(about); len(fields) == 3 {
+			entries = append(entries, Entry{Mode: fields[0], Hash: fields[1], Name: path})
 		}
 	}
 	return entries, nil
+}
+
+// Unrecorded lists what is in the worktree and neither in the index nor ignored:
+// files, and the folders of nested repositories with a slash at the end.
+func (r Repo) Unrecorded(ctx context.Context) ([]string, error) {
+	out, err := r.output(ctx, nil, "ls-files", "--others", "--exclude-standard", "-z")
+	return split(out), err
+}
+
+// split takes apart what git ended with NUL each.
+func split(out []byte) []string {
+	var parts []string
+	for part := range bytes.SplitSeq(out, []byte{0}) {
+		if len(part) > 0 {
+			parts = append(parts, string(part))
+		}
+	}
+	return parts
 }

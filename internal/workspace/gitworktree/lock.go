@@ -10,12 +10,12 @@ import (
 	"pawl"
 )
 
-// How long a lock file of a living process is waited for, and how often it is
-// looked at. A git that outlived a killed Pawl ends within this time.
-const (
-	lockPatience = 10 * time.Second
-	lockInterval = 20 * time.Millisecond
-)
+// lockPatience is how long a lock file of a living process is waited for. A git
+// that outlived a killed Pawl ends within this time.
+const lockPatience = 10 * time.Second
+
+// lockInterval is how often it is looked at.
+const lockInterval = 20 * time.Millisecond
 
 // clearLock returns when there is no lock file at the path. It removes one that
 // a dead process left: older than this Workspaces, and open in no process.
@@ -34,7 +34,7 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 			continue
 		}
 		if deadline == nil {
-			deadline = time.After(lockPatience)
+			deadline = time.After(s.patience)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -103,20 +104,19 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo) ([]git.Entry, erro
 			return nil, err
 		}
 		adding := repo.AddAll(ctx, tasks)
-		var entries []git.Entry
-		var nested []string
-		if adding == nil {
-			var err error
-			if entries, err = repo.List(ctx); err != nil {
-				return nil, err
-			}
-			nested = w.nested(entries)
-		} else if ctx.Err() == nil {
-			nested = w.search("") // git does not add a repository without a commit, and fails
+		entries, err := repo.List(ctx)
+		if err != nil {
+			return nil, errors.Join(adding, err)
+		}
+		nested := w.nested(entries)
+		if adding != nil { // git does not add a repository without a commit, and fails
+			nested = append(nested, w.empty(ctx, repo)...)
 		}
 		if len(nested) == 0 {
 			return entries, adding
 		}
+		slices.Sort(nested)
+		nested = slices.Compact(nested)
 		if err := w.quarantine(ctx, nested); err != nil {
 			return nil, err
 		}
@@ -173,6 +173,18 @@ func (w *worktree) nested(entries []git.Entry) []string {
 			look(e.Name)
 		} else {
 			look(path.Dir(e.Name))
+		}
+	}
+	return found
+}
+
+// empty lists the .git of the nested repositories that git cannot add.
+func (w *worktree) empty(ctx context.Context, repo git.Repo) []string {
+	var found []string
+	paths, _ := repo.Unrecorded(ctx) // what is wrong is git's to say when it adds
+	for _, folder := range paths {
+		if at := filepath.Join(w.dir, folder, ".git"); strings.HasSuffix(folder, "/") && exists(at) {
+			found = append(found, at)
 		}
 	}
 	return found

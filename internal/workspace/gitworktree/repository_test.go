@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -41,7 +42,7 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 			tb.Fatal(err)
 		}
 	}
-	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
+	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[gc]\nauto = 0\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
 	r.git(tb, append([]string{"init", "-q"}, options...)...)
 	if files != nil {
 		for path, content := range files {
@@ -63,7 +64,8 @@ func (r *repository) gitIn(tb rapid.TB, dir string, args ...string) string {
 	tb.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_DATE=2026-05-17T09:00:00Z", "GIT_COMMITTER_DATE=2026-05-17T09:00:00Z"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -96,6 +98,7 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 		State:      r.state,
 		Git:        command,
 		Log:        slog.New(slog.NewTextHandler(r.log, nil)),
+		Now:        func() time.Time { return time.Unix(1_790_000_000, 0) },
 	})
 	if err != nil {
 		tb.Fatal(err)

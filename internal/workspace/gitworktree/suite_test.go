@@ -1,6 +1,8 @@
 package gitworktree_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,7 +10,16 @@ import (
 	"pawl/internal/workspace/workspacetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv("PAWL_TEST_OPERATION"); name != "" {
+		if err := perform(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestWorkspaces(t *testing.T) {
 	for _, kind := range []struct {

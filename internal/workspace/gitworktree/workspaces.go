@@ -45,7 +45,8 @@ type Workspaces struct {
 	state      string
 	log        *slog.Logger
 	now        func() time.Time
-	started    time.Time // lock files older than this are of a dead process
+	started    time.Time     // lock files older than this are of a dead process
+	patience   time.Duration // with younger ones
 
 	user   git.Repo // the user's repository: refs
 	engine git.Repo // our own: everything else
@@ -82,6 +83,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		log:        o.Log,
 		now:        o.Now,
 		started:    time.Now(),
+		patience:   lockPatience,
 		user:       git.Repo{Command: command, Dir: o.Repository.GitDir},
 		engine: git.Repo{
 			Command: command,

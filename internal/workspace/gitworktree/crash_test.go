@@ -1,0 +1,366 @@
+package gitworktree_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/workspace/gitworktree"
+	"pawl/internal/workspace/workspacetest"
+)
+
+// crash is a fault that strikes one git call. Afterwards the process is as good
+// as dead: its context has ended and no further call does anything.
+type crash struct {
+	at     int // the call's number, from 1; 0 for none
+	strike func(run func(*exec.Cmd) error, cmd *exec.Cmd)
+
+	mu    sync.Mutex
+	die   context.CancelFunc
+	calls []string
+	dead  bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (c *crash) exec(cmd *exec.Cmd) error {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return errDead
+	}
+	c.calls = append(c.calls, strings.Join(cmd.Args[1:], " "))
+	struck := len(c.calls) == c.at
+	if struck {
+		c.dead = true
+	}
+	c.mu.Unlock()
+	if !struck {
+		return cmd.Run()
+	}
+	c.strike((*exec.Cmd).Run, cmd)
+	c.die()
+	return errDead
+}
+
+func before(func(*exec.Cmd) error, *exec.Cmd)        {}
+func after(run func(*exec.Cmd) error, cmd *exec.Cmd) { _ = run(cmd) }
+func killed(calls string, nth int) func(func(*exec.Cmd) error, *exec.Cmd) {
+	return func(run func(*exec.Cmd) error, cmd *exec.Cmd) {
+		strace, _ := exec.LookPath("strace")
+		cmd.Args = append([]string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls,
+			"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", calls, nth), cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = strace
+		_ = run(cmd)
+	}
+}
+
+// operation is what is struck. It is called again after the crash and must then
+// give what one call gives.
+type operation struct {
+	name    string
+	prepare func(t *testing.T, f workspacetest.Fixture)
+	call    func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error)
+}
+
+const (
+	runName    = "001-add-login"
+	runBranch  = "pawl/001-add-login"
+	runSalvage = "refs/pawl/salvage/001-add-login/9"
+)
+
+func openRun(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+	return w.Open(ctx, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
+}
+
+func commitRun(id string) func(context.Context, pawl.Workspaces, workspacetest.Fixture) (any, error) {
+	return func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+		return w.Commit(ctx, pawl.CommitSpec{
+			Name: runName, Branch: runBranch, Parent: f.Base, Base: f.Base, Message: "Work", ID: id, Time: time.Unix(1_780_000_000, 0),
+		})
+	}
+}
+
+// dirty opens the worktree and leaves work of all kinds in it.
+func dirty(t *testing.T, f workspacetest.Fixture) {
+	state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
+	workspacetest.MustWrite(t, state.Dir, "lib/a.txt", "changed\n")
+	workspacetest.MustWrite(t, state.Dir, "new/file", "new\n")
+	workspacetest.MustWrite(t, state.Dir, "build/out", "ignored\n")
+	workspacetest.MustWrite(t, state.Dir, ".pawl/tasks/001-add-login/plan.md", "plan\n")
+	workspacetest.MustRemove(t, state.Dir, "README")
+}
+
+func operations() []operation {
+	return []operation{
+		{"open", func(*testing.T, workspacetest.Fixture) {}, openRun},
+		{"open again after the worktree was deleted", func(t *testing.T, f workspacetest.Fixture) {
+			dirty(t, f)
+			workspacetest.MustRemove(t, f.Dir(runName), "")
+		}, openRun},
+		{"commit", dirty, commitRun("7")},
+		{"reset", func(t *testing.T, f workspacetest.Fixture) {
+			dirty(t, f)
+			if _, err := commitRun("7")(context.Background(), f, f); err != nil {
+				t.Fatal(err)
+			}
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "newer\n")
+			workspacetest.MustWrite(t, f.Dir(runName), "lib/deep", "a file in a folder's place\n")
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Reset(ctx, runName, f.Base, runSalvage)
+		}},
+		{"close", dirty, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Close(ctx, runName, runSalvage)
+		}},
+	}
+}
+
+// scene is a repository with an operation about to be called.
+func scene(t *testing.T, op operation) (*repository, workspacetest.Fixture) {
+	r := newRepository(t, map[string]string{
+		".gitignore": "build/\n", "README": "A project.\n", "lib/a.txt": "one\n", "deep/er/b.go": "package b\n",
+		".pawl/tasks/000-before/report.md": "Done.\n",
+	})
+	f := r.fixture(t)
+	op.prepare(t, f)
+	return r, f
+}
+
+// outcome is all that can be seen after an operation, with the places of
+// temporary folders left out.
+func outcome(t *testing.T, r *repository, f workspacetest.Fixture, answer any) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "answer: %+v\n", answer)
+	b.WriteString(r.git(t, "for-each-ref") + "\n")
+	if unreachable := r.git(t, "fsck", "--strict", "--no-reflogs", "--unreachable"); strings.Contains(unreachable, "commit") {
+		fmt.Fprintf(&b, "unreachable: %s\n", unreachable)
+	}
+	if _, err := os.Lstat(f.Dir(runName)); err == nil {
+		files := workspacetest.Files(t, f.Dir(runName))
+		for _, path := range slices.Sorted(func(yield func(string) bool) {
+			for path := range files {
+				if !yield(path) {
+					return
+				}
+			}
+		}) {
+			fmt.Fprintf(&b, "%s: %q\n", path, files[path])
+		}
+		b.WriteString(r.gitIn(t, f.Dir(runName), "status", "--short", "--branch") + "\n")
+	}
+	for _, pattern := range []string{"git/worktrees/*", "engine/worktrees/*", "engine/worktrees/*/*.lock", "worktrees/*", "trash/*", "tmp/*"} {
+		left, _ := filepath.Glob(filepath.Join(r.state, pattern))
+		fmt.Fprintf(&b, "%s: %d\n", pattern, len(left))
+	}
+	return strings.ReplaceAll(b.String(), filepath.Dir(r.root), "TOP")
+}
+
+// struck calls an operation that a crash strikes, and then again in a new
+// process, and returns how it ended.
+func struck(t *testing.T, op operation, c *crash) string {
+	t.Helper()
+	return twice(t, op, func(r *repository, f workspacetest.Fixture) (any, error, bool) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		command, err := git.Find(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.open(t, command)
+		command.Exec, c.die = c.exec, cancel
+		answer, err := op.call(ctx, w, f)
+		return answer, err, c.dead
+	})
+}
+
+// twice calls an operation and, if the process died in it, once more in another.
+func twice(t *testing.T, op operation, first func(*repository, workspacetest.Fixture) (answer any, err error, dead bool)) string {
+	t.Helper()
+	r, f := scene(t, op)
+	users := r.users(t)
+	answer, err, dead := first(r, f)
+	if dead {
+		next := r.open(t, nil)
+		if err := next.Recover(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		answer, err = op.call(context.Background(), next, f)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", op.name, err)
+	}
+	if after := r.users(t); after != users {
+		t.Errorf("the user's checkout changed:\n%s", cmp.Diff(users, after))
+	}
+	return outcome(t, r, f, answer)
+}
+
+// readsOnly reports whether a git call changes nothing.
+func readsOnly(call string) bool {
+	verb, _, _ := strings.Cut(call, " ")
+	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse"}, verb)
+}
+
+// D-60, TRUST 16: whatever call is struck, the next process ends where one call
+// would have ended, and nothing is lost.
+func TestCrashes(t *testing.T) {
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			whole := &crash{}
+			want := struck(t, op, whole)
+			for at := range whole.calls {
+				for mode, strike := range map[string]func(func(*exec.Cmd) error, *exec.Cmd){"before": before, "after": after} {
+					if mode == "after" && readsOnly(whole.calls[at]) {
+						continue // the same as before the next
+					}
+					t.Run(fmt.Sprintf("%s call %d", mode, at+1), func(t *testing.T) {
+						c := &crash{at: at + 1, strike: strike}
+						got := struck(t, op, c)
+						if !c.dead {
+							t.Fatalf("call %d was not made", at+1)
+						}
+						if diff := cmp.Diff(want, got); diff != "" {
+							t.Errorf("struck %s git %s (-one call +two):\n%s", mode, c.calls[at], diff)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestKills kills git within its calls, at the system calls that change files.
+// PAWL_KILL_ALL makes it kill at every one of them instead of a few.
+func TestKills(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed")
+	}
+	step := 5
+	if os.Getenv("PAWL_KILL_ALL") != "" {
+		step = 1
+	}
+	const changes = "rename,link,unlink,mkdir,rmdir,fsync"
+	kills := 0
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			whole := &crash{}
+			want := struck(t, op, whole)
+			for at, call := range whole.calls {
+				if readsOnly(call) {
+					continue
+				}
+				for nth := 1 + kills%step; ; nth += step {
+					c := &crash{at: at + 1, strike: killed(changes, nth)}
+					var missed bool
+					t.Run(fmt.Sprintf("call %d at change %d", at+1, nth), func(t *testing.T) {
+						counted := c.strike
+						c.strike = func(run func(*exec.Cmd) error, cmd *exec.Cmd) {
+							counted(run, cmd)
+							status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+							missed = !status.Signaled() // strace dies as what it ran did
+						}
+						got := struck(t, op, c)
+						if diff := cmp.Diff(want, got); diff != "" {
+							t.Errorf("killed git %s (-one call +two):\n%s", c.calls[at], diff)
+						}
+					})
+					if missed || t.Failed() {
+						break // git ended before its nth change
+					}
+					kills++
+				}
+			}
+		})
+	}
+	t.Logf("git was killed %d times", kills)
+	if kills == 0 {
+		t.Error("git was never killed")
+	}
+}
+
+// TestKillsOfPawl kills the whole process at the system calls by which it changes
+// files itself, between its calls of git.
+func TestKillsOfPawl(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed")
+	}
+	step := 5
+	if os.Getenv("PAWL_KILL_ALL") != "" {
+		step = 1
+	}
+	kills := 0
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			want := struck(t, op, &crash{})
+			for nth, ended := 1, false; !ended && !t.Failed(); nth += step {
+				t.Run(fmt.Sprintf("change %d", nth), func(t *testing.T) {
+					got := twice(t, op, func(r *repository, f workspacetest.Fixture) (any, error, bool) {
+						const changes = "renameat,unlinkat,mkdirat,utimensat,fchmod,fsync"
+						cmd := exec.Command(strace, "-qq", "-o", "/dev/null", "-e", "trace="+changes,
+							"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", changes, nth), os.Args[0])
+						cmd.Env = []string{
+							"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_OPERATION=" + op.name,
+							"PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state,
+						}
+						out, err := cmd.CombinedOutput()
+						status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+						if ended = !status.Signaled(); ended && err != nil {
+							t.Fatalf("%v\n%s", err, out)
+						}
+						return nil, nil, true // what it answered is not known; the second call must say it
+					})
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("-one call +two:\n%s", diff)
+					}
+				})
+				if !ended {
+					kills++
+				}
+			}
+		})
+	}
+	t.Logf("pawl was killed %d times", kills)
+	if kills == 0 {
+		t.Error("pawl was never killed")
+	}
+}
+
+// perform is what the killed process does: one operation, all by the thread that
+// is watched.
+func perform(name string) error {
+	runtime.LockOSThread()
+	ctx := context.Background()
+	found, err := gitworktree.Inspect(ctx, nil, os.Getenv("PAWL_TEST_ROOT"))
+	if err != nil {
+		return err
+	}
+	w, err := gitworktree.New(ctx, gitworktree.Options{
+		Repository: found, State: os.Getenv("PAWL_TEST_STATE"), Now: func() time.Time { return time.Unix(1_790_000_000, 0) },
+	})
+	if err != nil {
+		return err
+	}
+	for _, op := range operations() {
+		if op.name == name {
+			_, err := op.call(ctx, w, workspacetest.Fixture{Base: found.Head})
+			return err
+		}
+	}
+	return fmt.Errorf("there is no operation %q", name)
+}
