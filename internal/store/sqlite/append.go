@@ -84,7 +84,7 @@ func (l *Log) request(ctx context.Context, u pawl.Unit) (*request, error) {
 		return nil, err
 	}
 	q := &request{after: u.After, id: u.Run, done: make(chan error, 1)}
-	q.unit = unit{seq: u.After + 1, count: len(u.Events), data: appendEvents(nil, u.Events)}
+	q.unit = unit{seq: u.After + 1, count: len(u.Events), data: appendEvents(make([]byte, 0, 256*len(u.Events)), u.Events)}
 	if u.After == 0 {
 		q.unit.name = string(u.Run)
 	}
@@ -109,6 +109,13 @@ func (l *Log) requestBlobs(ctx context.Context, q *request, blobs []pawl.Blob) e
 	if err != nil {
 		return err
 	}
+	room := 0
+	for _, b := range blobs {
+		if len(b.Data) <= fileOver {
+			room += len(b.Data)
+		}
+	}
+	q.fresh, q.blobs = make([]ref, 0, len(blobs)), make([]byte, 0, room)
 	for _, b := range blobs {
 		if pawl.HashOf(b.Data) != b.Hash {
 			return pawl.Errorf(pawl.CodeInvalid, "blob %s has another hash than its content", b.Hash.Short())

@@ -86,10 +86,18 @@ func (w *writer) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
+// close closes what is open. A statement that stays open would keep SQLite's
+// connection, and with it the file.
 func (w *writer) close() error {
 	var err error
+	for _, stmt := range []**sql.Stmt{&w.begin, &w.commit, &w.rollback, &w.insert} {
+		if *stmt != nil {
+			err = errors.Join(err, (*stmt).Close())
+			*stmt = nil
+		}
+	}
 	if w.conn != nil {
-		err = w.conn.Close()
+		err = errors.Join(err, w.conn.Close())
 	}
 	for _, db := range []*sql.DB{w.db, w.copier} {
 		if db != nil {
@@ -275,8 +283,11 @@ func (w *writer) mend(ctx context.Context) error {
 		<-w.copied
 		w.copying = false
 	}
-	// What closing says about the old connection is of no use any more.
+	// What closing says about the old connection is of no use any more. Readers
+	// that are idle begin anew as well.
 	_ = w.close()
+	w.log.read.SetMaxIdleConns(0)
+	w.log.read.SetMaxIdleConns(maxReaders)
 	if err := w.reopen(ctx); err != nil {
 		w.broken = err
 		return fmt.Errorf("reopen %s: %w", fileName, err)

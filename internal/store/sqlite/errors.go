@@ -31,8 +31,11 @@ func explain(doing string, err error) error {
 		wrapped.Hint = e.Hint
 		return wrapped
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fullDisk(doing, err)
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		if errno == syscall.ENOSPC || errno == syscall.EDQUOT {
+			return fullDisk(doing, err)
+		}
+		return denied(doing, err)
 	}
 	switch resultOf(err) {
 	case sqlite3.SQLITE_FULL:
@@ -47,8 +50,7 @@ func explain(doing string, err error) error {
 		return pawl.Errorf(pawl.CodeUnavailable, "%s: %w", doing, err).
 			WithHint("another program holds %s locked; end it", fileName)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY:
-		return pawl.Errorf(pawl.CodeUnavailable, "%s: %w", doing, err).
-			WithHint("check the owner and mode of the folder and the limits on open files and memory")
+		return denied(doing, err)
 	case sqlite3.SQLITE_TOOBIG:
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", doing, err)
 	}
@@ -58,6 +60,11 @@ func explain(doing string, err error) error {
 func fullDisk(doing string, err error) error {
 	return pawl.Errorf(pawl.CodeUnavailable, "%s: %w", doing, err).
 		WithHint("free disk space; nothing that was acknowledged is lost")
+}
+
+func denied(doing string, err error) error {
+	return pawl.Errorf(pawl.CodeUnavailable, "%s: %w", doing, err).
+		WithHint("check the disk, the owner and mode of the folder, and the limits on open files and memory")
 }
 
 // spoiled reports whether a connection that returned err must not be used again.

@@ -70,7 +70,7 @@ func (x *index) scanned(u *unit) {
 		r = &run{id: pawl.RunID(u.name), num: u.run}
 		x.insert(r)
 	case r == nil:
-		r = x.nameless(u.run)
+		r = x.nameless(u)
 		r.isolate("the unit with its first events is missing")
 	case u.prev != r.head || u.seq != r.seq+1:
 		r.isolate(fmt.Sprintf("unit %d does not follow unit %d: one between them is missing or damaged", u.id, r.head))
@@ -78,23 +78,45 @@ func (x *index) scanned(u *unit) {
 	x.advance(r, u)
 }
 
-// scannedDamaged finds the run of a damaged unit. Its prev is right or its run
-// is right, as damage rarely hits both, and prev tells when it is the right one.
+// scannedDamaged takes in a damaged unit and quarantines its run.
 func (x *index) scannedDamaged(u *unit) {
-	owner := x.byNum[u.run]
-	if u.prev != 0 && (owner == nil || owner.head != u.prev) {
-		for _, r := range x.order {
-			if r.head == u.prev {
-				owner = r
-				break
-			}
-		}
-	}
+	owner := x.ownerOf(u)
 	if owner == nil {
-		owner = x.nameless(u.run)
+		owner = x.nameless(u)
 	}
 	owner.isolate(fmt.Sprintf("unit %d is damaged", u.id))
 	owner.head, owner.behind = u.id, true
+}
+
+// ownerOf is the run of a damaged unit. If only its place is damaged, the
+// checksum tells its place: the one with which it is right. If its place is not
+// damaged, that says it. The result is nil when the run's name is lost.
+func (x *index) ownerOf(u *unit) *run {
+	content := u.contentSum()
+	at := func(num, prev int64, seq pawl.Seq) bool {
+		v := unit{run: num, prev: prev, seq: seq, count: u.count}
+		return v.seal(content) == u.sum
+	}
+	for _, r := range x.order {
+		if at(r.num, r.head, r.seq+1) {
+			return r
+		}
+	}
+	for _, num := range []int64{u.run, x.next} {
+		if x.byNum[num] == nil && at(num, 0, 1) {
+			r := &run{id: pawl.RunID(u.name), num: num}
+			x.insert(r)
+			return r
+		}
+	}
+	return x.byNum[u.run]
+}
+
+// nameless adds the run of a unit whose name is lost.
+func (x *index) nameless(u *unit) *run {
+	r := &run{id: pawl.RunID(fmt.Sprintf("damaged-%d", u.id)), num: u.run}
+	x.insert(r)
+	return r
 }
 
 // pass passes over units that cannot be read, from first up to next; 0 = to the
@@ -118,13 +140,6 @@ func (x *index) settle() {
 		}
 	}
 	x.hole = 0
-}
-
-// nameless adds a run of which only damaged units are left.
-func (x *index) nameless(num int64) *run {
-	r := &run{id: pawl.RunID(fmt.Sprintf("damaged-%d", num)), num: num}
-	x.insert(r)
-	return r
 }
 
 // advance moves a run's end to u.

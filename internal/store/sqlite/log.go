@@ -169,12 +169,13 @@ func (l *Log) Close() error {
 	l.closed = true
 	l.mu.Unlock()
 	l.using.Wait()
-	var err error
+	// The writer is the last to go: it empties the WAL and removes it.
+	err := l.release()
 	if l.queue != nil {
 		close(l.queue)
-		err = <-l.committed
+		err = errors.Join(err, <-l.committed)
 	}
-	if err := errors.Join(err, l.release()); err != nil {
+	if err != nil {
 		return explain("close log", err)
 	}
 	return nil

@@ -21,25 +21,27 @@ type queries struct {
 // a caller looks at them, so a slow caller never holds up a checkpoint.
 const chunkSize = 128
 
+const maxReaders = 4
+
 func (l *Log) openReaders(ctx context.Context) (err error) {
 	if l.read, err = l.files.connect("ro", "cache_size(-4096)"); err != nil {
 		return err
 	}
-	l.read.SetMaxOpenConns(4)
-	l.read.SetMaxIdleConns(4)
+	l.read.SetMaxOpenConns(maxReaders)
+	l.read.SetMaxIdleConns(maxReaders)
 	l.read.SetConnMaxIdleTime(time.Minute)
 	q := &l.queries
 	for _, s := range []struct {
 		stmt **sql.Stmt
 		text string
 	}{
-		// From a run's newest unit back to the one with the event after ?2. A
-		// damaged prev ends it early, never in a circle.
-		{&q.chain, `WITH RECURSIVE chain (id, seq, prev) AS (
-			SELECT id, seq, prev FROM units WHERE id = ?1
+		// From a run's newest unit back to the one with the event after ?2. A unit
+		// that does not fit ends it early.
+		{&q.chain, `WITH RECURSIVE chain (id, run, seq, prev) AS (
+			SELECT id, run, seq, prev FROM units WHERE id = ?1
 			UNION ALL
-			SELECT u.id, u.seq, u.prev FROM chain AS c JOIN units AS u ON u.id = c.prev
-			WHERE c.seq > ?2 + 1 AND c.prev < c.id
+			SELECT u.id, u.run, u.seq, u.prev FROM chain AS c JOIN units AS u ON u.id = c.prev
+			WHERE c.seq > ?2 + 1 AND u.id < c.id AND u.run = c.run AND u.seq + u.count = c.seq
 		) SELECT id, seq FROM chain`},
 		{&q.chunk, "SELECT " + unitColumns + " FROM units WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"},
 		{&q.owned, "SELECT id, seq FROM units WHERE run = ? AND id <= ? ORDER BY id"},
@@ -53,23 +55,16 @@ func (l *Log) openReaders(ctx context.Context) (err error) {
 	return nil
 }
 
-// scanUnit reads a row of unitColumns. A row with a value of the wrong type is
-// a unit that is not intact.
+// scanUnit reads a row of unitColumns.
 func scanUnit(rows *sql.Rows) (unit, error) {
-	var id int64
+	var u unit
 	var rest [9]any
-	dest := []any{&id}
-	for i := range rest {
-		dest = append(dest, &rest[i])
-	}
-	if err := rows.Scan(dest...); err != nil {
+	if err := rows.Scan(&u.id, &rest[0], &rest[1], &rest[2], &rest[3], &rest[4], &rest[5], &rest[6], &rest[7], &rest[8]); err != nil {
 		return unit{}, err
 	}
-	u := unit{id: id}
-	whole := true
 	number := func(v any) int64 {
 		n, ok := v.(int64)
-		whole = whole && ok
+		u.odd = u.odd || !ok
 		return n
 	}
 	bytes := func(v any) []byte {
@@ -81,14 +76,12 @@ func scanUnit(rows *sql.Rows) (unit, error) {
 		case nil:
 			return nil
 		}
-		whole = false
+		u.odd = true
 		return nil
 	}
-	u.run, u.seq, u.count, u.prev, u.sum = number(rest[0]), pawl.Seq(number(rest[1])), int(number(rest[2])), number(rest[3]), uint32(number(rest[4]))
+	u.run, u.seq, u.count = number(rest[0]), pawl.Seq(number(rest[1])), int(number(rest[2]))
+	u.prev, u.sum = number(rest[3]), uint32(number(rest[4]))
 	u.name, u.info, u.refs, u.data = string(bytes(rest[5])), bytes(rest[6]), bytes(rest[7]), bytes(rest[8])
-	if !whole {
-		u.count = 0
-	}
 	return u, nil
 }
 

@@ -36,25 +36,18 @@ func (f fileSystem) connect(mode string, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// schema is the version of the file's schema, 0 when it is new. It writes nothing.
+// schema is the version of the file's schema, 0 when it is new. It writes
+// nothing. Each step of the migrations sets user_version beside goose's own
+// record, because it is in the file's header: an older Pawl can ask for it
+// without knowing any table, and no page but the first can lose it.
 func (l *Log) schema(ctx context.Context) (version int64, err error) {
-	doing := "read the schema of " + l.files.path(fileName)
 	db, err := l.files.connect("ro")
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
-	var tables int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", goose.DefaultTablename).Scan(&tables)
-	if err != nil {
-		return 0, explain(doing, err)
-	}
-	if tables == 0 {
-		return 0, nil
-	}
-	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+goose.DefaultTablename).Scan(&version)
-	if err != nil {
-		return 0, explain(doing, err)
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, explain("read the schema of "+l.files.path(fileName), err)
 	}
 	return version, nil
 }

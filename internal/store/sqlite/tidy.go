@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"pawl"
 )
@@ -134,15 +133,15 @@ func (w *writer) stillBehind(moved []run) {
 	}
 }
 
-// finish leaves a file whose heads are up to date and whose WAL is empty.
+// finish leaves a file whose heads are up to date and whose WAL is empty, if it
+// can: everything is durable without that.
 func (w *writer) finish() error {
 	if w.copying {
 		<-w.copied
 	}
 	w.flush()
-	if w.broken != nil {
-		return errors.Join(w.broken, w.close())
+	if w.mend(context.Background()) == nil {
+		_, _ = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-	_, err := w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, w.close())
+	return w.close()
 }

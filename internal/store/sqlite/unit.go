@@ -19,6 +19,8 @@ type unit struct {
 	info  []byte
 	refs  []byte
 	data  []byte
+	// odd is set when a column held a value of another type.
+	odd bool
 }
 
 // unitColumns are the columns of a unit in the order of [unit.fields].
@@ -52,7 +54,7 @@ func (u *unit) seal(contentSum uint32) uint32 {
 }
 
 // intact reports whether the unit is what was written.
-func (u *unit) intact() bool { return u.count > 0 && u.seal(u.contentSum()) == u.sum }
+func (u *unit) intact() bool { return !u.odd && u.count > 0 && u.seal(u.contentSum()) == u.sum }
 
 // appendEvents appends each event's length and stored form.
 func appendEvents(data []byte, events []pawl.Event) []byte {

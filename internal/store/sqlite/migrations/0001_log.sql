@@ -34,3 +34,5 @@ CREATE TABLE progress (
     unit INTEGER NOT NULL, -- the newest unit that heads knows
     runs INTEGER NOT NULL  -- how many rows heads has
 );
+
+PRAGMA user_version = 1;
