@@ -19,9 +19,9 @@ type checkout struct {
 
 // Checkout makes a clean, detached checkout of a commit for gates. The same
 // commit gives the same folder while it is held; release lets it go. It is a
-// worktree as git knows it, so that git status, git diff and git describe work
-// in it where what [Workspaces.Visible] names can be read. What gates write there
-// is seen by whoever holds it, and nobody after them.
+// repository, so that git status, git diff and git describe work in it where
+// what [Workspaces.Visible] names can be read, and nothing above it is found.
+// What gates write there is seen by whoever holds it, and by nobody after them.
 func (s *Workspaces) Checkout(ctx context.Context, commit pawl.CommitHash) (dir string, release func(), err error) {
 	if _, err := s.commit(ctx, commit); err != nil {
 		return "", nil, err
@@ -67,11 +67,13 @@ func (s *Workspaces) makeCheckout(ctx context.Context, commit string) error {
 	if err := s.removeCheckout(commit)(); err != nil {
 		return err
 	}
-	dir, entry := s.checkoutDir(commit), s.checkoutEntry(commit)
-	for _, folder := range []string{dir, entry} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
+	// The git folder is in the checkout, but for what it shares with worktrees.
+	// A .git file would do for git, but the go command takes none and looks on
+	// in the folders above.
+	dir := s.checkoutDir(commit)
+	entry := filepath.Join(dir, ".git")
+	if err := os.MkdirAll(entry, 0o755); err != nil {
+		return err
 	}
 	repo := s.engine
 	repo.WorkTree, repo.Index = dir, filepath.Join(entry, "index")
@@ -79,17 +81,9 @@ func (s *Workspaces) makeCheckout(ctx context.Context, commit string) error {
 		return err
 	}
 	return errors.Join(
-		s.pointer(ctx, dir, entry),
-		writeIfOther(filepath.Join(entry, "gitdir"), filepath.Join(dir, ".git")+"\n"),
-		writeIfOther(filepath.Join(entry, "commondir"), "../..\n"),
-		writeIfOther(filepath.Join(entry, "HEAD"), commit+"\n"),
+		os.WriteFile(filepath.Join(entry, "commondir"), []byte(s.shown()+"\n"), 0o644),
+		os.WriteFile(filepath.Join(entry, "HEAD"), []byte(commit+"\n"), 0o644),
 	)
-}
-
-// checkoutEntry is the checkout's entry in the repository that worktrees point
-// to. No worktree's name has an @ in front.
-func (s *Workspaces) checkoutEntry(commit string) string {
-	return filepath.Join(s.shown(), "worktrees", "@"+commit)
 }
 
 // letGo counts a holder out and removes the checkout after the last.
@@ -107,17 +101,16 @@ func (s *Workspaces) letGo(commit string, c *checkout) {
 	}
 }
 
-// removeCheckout takes a checkout and its entry away, if they are there, so that
-// the place is free at once. The function it returns deletes what was taken away,
-// which may be much, and reports how both went.
+// removeCheckout takes a checkout away, if it is there, so that the place is free
+// at once. The function it returns deletes what was taken away, which may be
+// much, and reports how both went.
 func (s *Workspaces) removeCheckout(commit string) (remove func() error) {
-	err := removeAll(s.checkoutEntry(commit))
-	moved := ""
-	if err == nil && exists(s.checkoutDir(commit)) {
-		moved, err = moveAway(s.checkoutDir(commit), filepath.Join(s.state, "trash"), commit)
+	if !exists(s.checkoutDir(commit)) {
+		return func() error { return nil }
 	}
+	moved, err := moveAway(s.checkoutDir(commit), filepath.Join(s.state, "trash"), commit)
 	return func() error {
-		if moved == "" {
+		if err != nil {
 			return err
 		}
 		return removeAll(filepath.Dir(moved))

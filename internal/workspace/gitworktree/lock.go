@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"pawl"
@@ -23,7 +24,7 @@ func (s *Workspaces) clearLock(ctx context.Context, path string) error {
 	var deadline <-chan time.Time
 	for {
 		info, err := os.Lstat(path)
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil
 		}
 		if err != nil {

@@ -215,7 +215,7 @@ var errQuarantine = errors.New("cannot be moved aside")
 // quarantine moves nested repositories' .git out of the worktree.
 func (w *worktree) quarantine(ctx context.Context, paths []string) error {
 	for _, at := range paths {
-		moved, err := moveAway(at, filepath.Join(w.s.state, "quarantine"), filepath.Base(w.dir))
+		moved, err := moveAway(at, w.s.quarantined(), key(w.name))
 		if err != nil {
 			e := pawl.Errorf(pawl.CodeState, "worktree %s has a git repository in it: %s %w", w.name, at, errQuarantine)
 			return e.WithHint("its files cannot be recorded: remove %s (%v)", at, err)

@@ -57,6 +57,9 @@ func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err erro
 	return w, w.mu.Unlock, nil
 }
 
+// quarantined is the folder of repositories that agents left in worktrees.
+func (s *Workspaces) quarantined() string { return filepath.Join(s.state, "quarantine") }
+
 // desks is the folder of what is kept about the worktrees.
 func (s *Workspaces) desks() string { return filepath.Join(s.state, "engine", "worktrees") }
 
@@ -167,7 +170,7 @@ func (w *worktree) there() (bool, error) {
 // should be.
 func (w *worktree) point(ctx context.Context) error {
 	err := errors.Join(
-		w.s.pointer(ctx, w.dir, w.shown),
+		w.pointer(ctx),
 		writeIfOther(filepath.Join(w.shown, "gitdir"), filepath.Join(w.dir, ".git")+"\n"),
 		writeIfOther(filepath.Join(w.shown, "commondir"), "../..\n"),
 	)
@@ -177,10 +180,10 @@ func (w *worktree) point(ctx context.Context) error {
 	return nil
 }
 
-// pointer makes .git in dir a plain file that names the entry. What an agent put
-// in its place is removed, or moved aside when it is a folder.
-func (s *Workspaces) pointer(ctx context.Context, dir, entry string) error {
-	path, want := filepath.Join(dir, ".git"), "gitdir: "+entry+"\n"
+// pointer makes .git in the worktree a plain file that names its entry. What an
+// agent put in its place is removed, or moved aside when it is a folder.
+func (w *worktree) pointer(ctx context.Context) error {
+	path, want := filepath.Join(w.dir, ".git"), "gitdir: "+w.shown+"\n"
 	if readPlain(path) == want {
 		return nil
 	}
@@ -189,16 +192,16 @@ func (s *Workspaces) pointer(ctx context.Context, dir, entry string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		moved, err := moveAway(path, filepath.Join(s.state, "quarantine"), filepath.Base(dir))
+		moved, err := moveAway(path, w.s.quarantined(), key(w.name))
 		if err != nil {
 			return err
 		}
-		s.log.WarnContext(ctx, "moved a repository aside that took the place of a worktree's .git file", "path", path, "to", moved)
+		w.s.log.WarnContext(ctx, "moved a repository aside that took the place of a worktree's .git file", "path", path, "to", moved)
 	default:
 		if err := os.Remove(path); err != nil {
 			return err
 		}
-		s.log.WarnContext(ctx, "replaced a worktree's .git file that was changed", "path", path)
+		w.s.log.WarnContext(ctx, "replaced a worktree's .git file that was changed", "path", path)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
