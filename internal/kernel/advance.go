@@ -77,8 +77,14 @@ func (d *draft) prepare(l *Loop) {
 	}
 }
 
-// ready starts the next iteration.
+// ready starts the next iteration. The limit on iterations may have been lowered
+// since the last one was judged.
 func (d *draft) ready(l *Loop) {
+	if d.s.last(l) {
+		d.maxIterations(l)
+		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
+		return
+	}
 	if name, limit, value, over := d.s.exhausted(d.at); over {
 		d.overBudget(name, limit, value)
 		return

@@ -133,6 +133,9 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		s.live++
 		l.Phase, l.Outcome, l.Reason, l.worktree, l.restart = PhaseOpening, "", "", worktree{}, ""
+		if l.base == nil {
+			l.base = make([]baseline, len(s.Settings.Gates))
+		}
 		if b.From == pawl.OutcomeBlocked {
 			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
 		}
@@ -154,6 +157,9 @@ func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
 }
 
 func (s *State) applyLoop(l *Loop, e pawl.Event) error {
+	if l.Phase == PhaseDone {
+		return fmt.Errorf("loop %d has ended", l.Ref)
+	}
 	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:
 		return s.request(l, e.Seq, b)
@@ -193,7 +199,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.CouncilDecided:
 		return l.endCouncil(b)
 	case *pawl.LoopEnded:
-		return s.endLoop(l, b)
+		s.endLoop(l, b)
 	case pawl.Answer:
 		return s.applyAnswer(l, b)
 	default:

@@ -12,6 +12,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	f := b.Effect
 	f.ID, f.Loop = id, l.Ref
 	x := l.sessionByN(f.Session)
+	if f.Do == nil {
+		return fmt.Errorf("it asks for nothing")
+	}
 	if f.Session != 0 && x == nil {
 		return fmt.Errorf("session %d is not under way", f.Session)
 	}
@@ -41,19 +44,24 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	return nil
 }
 
+// request takes over what a session wants done. It wants one thing at a time,
+// but for its calls.
 func (x *Session) request(f *pawl.Effect) error {
 	switch do := f.Do.(type) {
 	case *pawl.AssemblePrompt:
+		if x.prompted || x.open > 0 {
+			return fmt.Errorf("session %d has its prompt", x.N)
+		}
 		x.dispatches++
 		x.failed, x.waited = nil, false
 	case *pawl.CallModel:
-		if do.Items > len(x.items) || !isTier(do.Tier) {
+		if !x.prompted || x.open > 0 || x.unanswered() || do.Items < 0 || do.Items > len(x.items) || !isTier(do.Tier) {
 			return fmt.Errorf("a call of tier %d with %d of %d items", do.Tier, do.Items, len(x.items))
 		}
 		f.Transcript = x.items[:do.Items:do.Items]
 		x.dispatches, x.failed, x.waited = do.Try, nil, false
 	case *pawl.CallTool:
-		if do.Call < 0 || do.Call >= len(x.calls) {
+		if do.Call < 0 || do.Call >= len(x.calls) || x.calls[do.Call].effect != 0 || x.calls[do.Call].answered {
 			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))
 		}
 		x.calls[do.Call].effect = f.ID

@@ -68,6 +68,9 @@ func (l *Loop) skips(w *pawl.When) bool {
 }
 
 func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
+	if b.Session != l.session+1 {
+		return fmt.Errorf("session %d follows session %d", b.Session, l.session)
+	}
 	if !l.seats(b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
@@ -101,6 +104,8 @@ func (l *Loop) note(b *pawl.NoteAdded) error {
 	switch {
 	case x == nil || b.Call < 0 || b.Call > len(x.calls):
 		return fmt.Errorf("session %d or its call %d is not under way", b.Session, b.Call)
+	case b.Call > 0 && x.calls[b.Call-1].answered:
+		return fmt.Errorf("call %d is answered", b.Call)
 	case b.Call > 0:
 		x.answerItself(b)
 	default:
@@ -211,10 +216,7 @@ func firstError(b *pawl.IterationEnded) string {
 // endLoop leaves of a loop what its place in the tree needs; of one that can be
 // resumed, also what its next iteration needs. The rest is found again when the
 // worktree is opened.
-func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) error {
-	if l.Phase == PhaseDone {
-		return fmt.Errorf("the loop has ended already")
-	}
+func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	s.live--
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	l.sessions, l.gates, l.results, l.candidate = nil, nil, nil, nil
@@ -226,7 +228,6 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) error {
 		l.outputs, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, pawl.Hash{}
 		l.tierWhy = ""
 	}
-	return nil
 }
 
 // cut shortens s to at most n bytes at a rune's boundary.

@@ -77,6 +77,9 @@ func checkLadder(lad *pawl.Ladder) error {
 	if !slices.Contains([]string{"", "blocked", "fail"}, lad.Then) {
 		return fmt.Errorf("a ladder that ends in %q is not run yet", lad.Then)
 	}
+	if lad.Stuck == 1 || lad.Stuck > kept {
+		return fmt.Errorf("the ladder's stuck is %d: want 2 to %d attempts, or 0 for no detection", lad.Stuck, kept)
+	}
 	below := 0
 	for _, r := range lad.Rungs {
 		if !isTier(r.Tier) || r.Tier <= below {

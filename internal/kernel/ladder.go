@@ -48,7 +48,7 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
 	b.Decision, b.Reason, b.Outcome = r.decision, cut(r.reason, 300), r.outcome
 	if r.outcome == pawl.OutcomeIncomplete {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
+		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
 	switch r.decision {
@@ -74,8 +74,7 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	case j.pass():
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
 	case s.last(l):
-		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete,
-			reason: fmt.Sprintf("max iterations reached: %d of %d", l.Iteration, s.maxIterations(l))}
+		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.usedIterations(l)}
 	case l.afterward == 0:
 		return usedUp(lad, "the attempt after the council failed too")
 	case s.Settings.Council && l.councils == 0 && lad.Council != nil:
@@ -116,6 +115,15 @@ func (l *Loop) insecure(j judgement) string {
 func (s *State) last(l *Loop) bool {
 	m := s.maxIterations(l)
 	return m > 0 && l.Iteration >= m
+}
+
+// maxIterations says that the loop's iterations are used up.
+func (d *draft) maxIterations(l *Loop) {
+	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
+}
+
+func (s *State) usedIterations(l *Loop) string {
+	return fmt.Sprintf("max iterations reached: %d of %d", l.Iteration, s.maxIterations(l))
 }
 
 // climb goes to the ladder's next rung. As long as attempts are left that a

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pawl"
@@ -19,6 +20,9 @@ type ledger struct {
 	ended    bool
 	turns    map[int]int // replies by session
 	caps     map[int]int
+	sent     map[int][]byte // the transcript a session sent last
+	verdicts []*pawl.GateJudged
+	kept     map[int][]*pawl.GateJudged // verdicts by iteration
 }
 
 // before checks an event against the state it is decided on.
@@ -31,8 +35,13 @@ func (g *ledger) before(s *State, e pawl.Event) {
 	if g.ended {
 		g.t.Fatalf("event %d requests %s after the run's end", e.Seq, r.Effect.Do.Verb())
 	}
-	if do, ok := r.Effect.Do.(*pawl.CallModel); ok {
+	switch do := r.Effect.Do.(type) {
+	case *pawl.CallModel:
 		g.dispatch(s, e.Seq, do)
+	case *pawl.AssemblePrompt:
+		if p := r.Effect.Place; p.Iteration > 1 && p.Role == "implementer" && len(do.Feedback) == 0 {
+			g.t.Fatalf("event %d: iteration %d is not told why the last one failed", e.Seq, p.Iteration)
+		}
 	}
 	if r.Effect.Session > 0 {
 		g.order(s.Loop(e.Loop).sessionByN(r.Effect.Session), &r.Effect)
@@ -84,13 +93,29 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.ModelReplied:
 		g.turn(b)
 		g.close(b.Effect, Purse{b.Cost, b.Usage.Total()})
+	case *pawl.GateJudged:
+		if b.Effect != 0 {
+			g.close(b.Effect, Purse{})
+		}
+		if !b.OnBase {
+			g.verdicts = append(g.verdicts, b)
+		}
 	case pawl.Answer:
-		if b.Answers() != 0 {
-			g.close(b.Answers(), Purse{})
+		g.close(b.Answers(), Purse{})
+	case *pawl.IterationRestarted:
+		g.verdicts = nil
+	case *pawl.GatesReused:
+		g.verdicts = slices.DeleteFunc(slices.Clone(g.kept[b.From]), func(v *pawl.GateJudged) bool { return v.Partial })
+	case *pawl.IterationEnded:
+		g.decided(e.Seq, b)
+	case *pawl.Escalated:
+		if b.To <= b.From {
+			g.t.Fatalf("event %d escalates from %d to %d", e.Seq, b.From, b.To)
 		}
 	case *pawl.SessionStarted:
 		g.caps[b.Session], g.turns[b.Session] = b.Turns, 0
 	case *pawl.IterationStarted:
+		g.verdicts = nil
 		if m := s.maxIterations(s.Loop(e.Loop)); m > 0 && b.N > m {
 			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
 		}
@@ -98,6 +123,24 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		g.ended = true
 	case *pawl.RunResumed:
 		g.ended = false
+	}
+}
+
+// decided checks that nothing is called complete that was not proven.
+func (g *ledger) decided(seq pawl.Seq, b *pawl.IterationEnded) {
+	g.t.Helper()
+	if g.kept == nil {
+		g.kept = map[int][]*pawl.GateJudged{}
+	}
+	g.kept[b.N] = g.verdicts
+	proven, all := false, true
+	for _, v := range g.verdicts {
+		all = all && lets(v.Verdict)
+		proven = proven || v.Kind != "" && v.Verdict == pawl.VerdictPass && !v.RedAtBase
+	}
+	complete := b.Decision == pawl.DecideComplete
+	if complete && !all || b.Outcome == pawl.OutcomeComplete && !proven || complete != (b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified) {
+		g.t.Fatalf("event %d decides %s %s with verdicts %s", seq, b.Decision, b.Outcome, mustJSON(g.t, g.verdicts))
 	}
 }
 
@@ -114,19 +157,29 @@ func (g *ledger) turn(b *pawl.ModelReplied) {
 
 func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.params == nil {
-		g.params, g.turns, g.caps = map[pawl.Seq][]byte{}, map[int]int{}, map[int]int{}
+		g.params, g.turns, g.caps, g.sent = map[pawl.Seq][]byte{}, map[int]int{}, map[int]int{}, map[int][]byte{}
 	}
 	f := s.Find(e.Seq)
 	g.open = append(g.open, f)
 	g.params[e.Seq] = params(s, f)
 	if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
 		g.reserved = g.reserved.add(Purse{do.Reserved, do.ReservedTokens})
+		now := transcript(f)
+		if before := g.sent[f.Session]; !bytes.HasPrefix(now, before) {
+			g.t.Fatalf("event %d: session %d sends something else than before", e.Seq, f.Session)
+		}
+		g.sent[f.Session] = now
 	}
 }
 
 // params are an effect's parameters, its transcript included.
 func params(s *State, f *pawl.Effect) []byte {
 	out := pawl.AppendEvent(nil, pawl.Event{Loop: f.Loop, Time: worldBegin, Body: &pawl.EffectRequested{Effect: *f}})
+	return append(out, transcript(f)...)
+}
+
+func transcript(f *pawl.Effect) []byte {
+	var out []byte
 	for _, item := range f.Transcript {
 		out = append(out, byte(item.Kind), byte(item.Call))
 		out = append(append(out, item.Blob[:]...), item.Text...)

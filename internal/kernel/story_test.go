@@ -38,7 +38,8 @@ func TestStories(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			s := &story{}
 			datadriven.RunTest(t, file, s.command)
-			s.replays(t)
+			s.w.t = t
+			s.w.checkWhole()
 		})
 	}
 }
@@ -304,18 +305,4 @@ func (s *story) tell() string {
 		return "nothing\n"
 	}
 	return b.String()
-}
-
-// replays folds the whole log once more, and every part of it that a driver
-// could have found after a crash.
-func (s *story) replays(t *testing.T) {
-	var folded State
-	for _, e := range s.w.log {
-		if err := Apply(&folded, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, want := describe(&folded), describe(s.w.state); len(got) != len(want) {
-		t.Fatalf("the log folds to another state:\n%s\n%s", got, want)
-	}
 }

@@ -47,6 +47,9 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
+// maxEvent is how many bytes an event may have, the first one excepted.
+const maxEvent = 2048
+
 const worldRun pawl.RunID = "001-add-login"
 
 func (w *world) start(recipe *pawl.Recipe, settings *pawl.Settings) {
@@ -118,7 +121,11 @@ func inputName(in Input) string {
 // append makes an event part of the log and of both states.
 func (w *world) append(e pawl.Event) {
 	w.t.Helper()
-	stored, err := pawl.DecodeEvent(e.Run, e.Seq, pawl.AppendEvent(nil, e))
+	data := pawl.AppendEvent(nil, e)
+	if len(data) > maxEvent && e.Seq > 1 {
+		w.t.Fatalf("event %d has %d bytes: %s", e.Seq, len(data), mustJSON(w.t, e))
+	}
+	stored, err := pawl.DecodeEvent(e.Run, e.Seq, data)
 	if err != nil {
 		w.t.Fatalf("event %d cannot be read back: %v", e.Seq, err)
 	}
@@ -136,7 +143,7 @@ func (w *world) append(e pawl.Event) {
 		if !reflect.DeepEqual(w.state, w.shadow) {
 			w.t.Fatal("the first event is folded differently")
 		}
-		w.shadow.Started, w.shadow.Recipe, w.shadow.Settings = w.state.Started, w.state.Recipe, w.state.Settings
+		w.shadow.Started, w.shadow.Recipe, w.shadow.Settings = w.state.Started, w.state.Recipe, w.state.Settings // also by its loops
 	}
 	w.log = append(w.log, e)
 	w.ledger.after(w.state, e)
@@ -162,6 +169,9 @@ func (w *world) settled() {
 // launch begins to perform an effect. A wait lasts as long as it says; what
 // takes longer than its time is answered with a timeout.
 func (w *world) launch(f *pawl.Effect) {
+	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.tree {
+		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.tree)
+	}
 	answer, takes := w.happens(f)
 	if f.Timeout > 0 && takes > f.Timeout {
 		takes = f.Timeout
@@ -204,6 +214,10 @@ func (w *world) land() bool {
 // touch lets an effect change the world at the moment it is over.
 func (w *world) touch(f flight) pawl.Answer {
 	switch b := f.answer.(type) {
+	case *pawl.EffectFailed:
+		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
+			w.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
+		}
 	case *pawl.ToolReturned:
 		if f.effect.Class != pawl.CrashRepeat && !b.Conflict && !b.IsError {
 			w.tree = pawl.TreeHash(fmt.Sprintf("tree-%d", f.effect.ID))

@@ -1,0 +1,225 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// chance answers effects at random, from a seed: every reply and every failure
+// the world may come up with, each often enough to meet the others.
+type chance struct {
+	*rand.Rand
+	w    *world
+	calm bool // nothing fails any more
+}
+
+func newChance(w *world, seed uint64) *chance {
+	return &chance{Rand: rand.New(rand.NewPCG(seed, 1)), w: w}
+}
+
+// in reports true once in n times, and never when all is calm.
+func (c *chance) in(n int) bool { return !c.calm && c.IntN(n) == 0 }
+
+func pick[T any](c *chance, from ...T) T { return from[c.IntN(len(from))] }
+
+func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
+	takes := time.Duration(c.IntN(60)) * time.Second
+	if c.in(40) {
+		takes = 2 * time.Hour
+	}
+	switch do := f.Do.(type) {
+	case *pawl.Wait:
+		return &pawl.WaitEnded{Effect: f.ID}, do.For
+	case *pawl.AssemblePrompt:
+		if c.in(30) {
+			return failed(f, pick(c, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailDefect), "no prompt"), takes
+		}
+		return &pawl.PromptAssembled{Effect: f.ID, Prompt: blobOf("prompt"), Tools: blobOf("tools"), Bytes: int64(c.IntN(30_000))}, time.Second
+	case *pawl.CallModel:
+		return c.model(f), takes
+	case *pawl.CallTool:
+		return c.tool(f, do), takes
+	case *pawl.RunGate:
+		if c.in(15) {
+			return failed(f, pawl.FailMachine, "no sandbox"), takes
+		}
+		return c.gate(f), takes
+	}
+	if c.in(25) {
+		return failed(f, pick(c, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailConflict), "git says no"), takes
+	}
+	return c.worktree(f), takes
+}
+
+func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
+	switch do := f.Do.(type) {
+	case *pawl.OpenWorkspace:
+		return &pawl.WorkspaceOpened{Effect: f.ID}
+	case *pawl.InspectWorkspace:
+		return &pawl.WorkspaceInspected{Effect: f.ID}
+	case *pawl.ResetWorkspace:
+		return &pawl.WorkspaceReset{Effect: f.ID, Salvage: do.Salvage}
+	case *pawl.CloseWorkspace:
+		return &pawl.WorkspaceClosed{Effect: f.ID}
+	}
+	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
+	if c.in(3) {
+		b.Tree = pawl.TreeHash(fmt.Sprint("T", c.IntN(3)))
+	}
+	return b
+}
+
+func (c *chance) tool(f *pawl.Effect, do *pawl.CallTool) pawl.Answer {
+	if c.in(20) {
+		return failed(f, pick(c, pawl.FailMachine, pawl.FailDefect), "no tool")
+	}
+	return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: int64(c.IntN(5000)), IsError: c.in(4),
+		Conflict: f.Class == pawl.CrashProbe && c.in(60)}
+}
+
+func (c *chance) gate(f *pawl.Effect) pawl.Answer {
+	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Evidence: blobOf(fmt.Sprint("evidence", f.ID))}
+	if !c.in(2) {
+		return b
+	}
+	b.Verdict = pick(c, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictSkip, pawl.VerdictRevise, pawl.VerdictPass)
+	b.Failing, b.Found, b.Error = uint64(c.IntN(3)), uint64(c.IntN(3)), uint64(c.IntN(3))
+	b.Partial, b.RedAtBase, b.Reason = c.in(5), c.in(5), strings.Repeat("why ", c.IntN(100))
+	if c.in(20) {
+		b.Verdict, b.Critical = pawl.VerdictHalt, 1
+	}
+	return b
+}
+
+func (c *chance) model(f *pawl.Effect) pawl.Answer {
+	if c.in(12) {
+		out := failed(f, pawl.FailureCode(pick(c, pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout,
+			pawl.ModelOverloaded, pawl.ModelRefused, pawl.ModelContextLong, pick(c, pawl.ModelAuth, pawl.ModelQuota, pawl.ModelOverloaded))), "no")
+		out.Failure.Wait = time.Duration(c.IntN(2)*c.IntN(100)) * time.Second
+		return out
+	}
+	do := f.Do.(*pawl.CallModel)
+	b := &pawl.ModelReplied{Effect: f.ID, Message: blobOf(fmt.Sprint("m", f.ID)), Bytes: int64(c.IntN(3000)), Stop: pawl.StopToolUse, Model: "m",
+		Usage: pawl.Usage{Input: int64(c.IntN(8000)), CacheRead: int64(c.IntN(1000)), Output: int64(c.IntN(do.MaxOutput + 1))}}
+	if c.in(20) {
+		b.Stop = pawl.StopMaxOutput
+	}
+	switch n := c.IntN(10); {
+	case c.calm || n < 5:
+		b.Calls = []pawl.ToolUse{c.submit(f)}
+	case n < 9:
+		for range 1 + c.IntN(5) {
+			b.Calls = append(b.Calls, c.use(f))
+		}
+	default:
+		b.Text, b.Stop = blobOf("text"), pick(c, pawl.StopEnd, pawl.StopMaxOutput)
+	}
+	return b
+}
+
+func (c *chance) use(f *pawl.Effect) pawl.ToolUse {
+	use := pawl.ToolUse{Tool: "tool", Args: blobOf("args"), Class: pick(c, pawl.CrashRepeat, pawl.CrashRepeat, pawl.CrashProbe, pawl.CrashOnce, 0)}
+	if c.in(10) {
+		return c.submit(f)
+	}
+	if c.in(10) {
+		use.Problem = strings.Repeat("bad ", 1+c.IntN(200))
+	}
+	return use
+}
+
+func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
+	l := c.w.state.Loop(f.Loop)
+	output, _ := (&draft{}).owed(l, l.sessionByN(f.Session))
+	use := pawl.ToolUse{Tool: "submit_" + output, Submit: true, Args: blobOf(fmt.Sprint("args", f.ID))}
+	fact := func(name, value string) { use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value}) }
+	switch {
+	case c.in(8):
+		use.Problem = "does not fit"
+	case output == "assessment":
+		fact("files", fmt.Sprint(c.IntN(12)))
+		fact("lines", fmt.Sprint(c.IntN(500)))
+		fact("type", pick(c, "test", "architecture", "nonsense"))
+	case output == "verdict" && c.in(3):
+		fact("decision", pick(c, "fail", "halt", "pass", ""))
+		fact("unmet", pick(c, "AC-1", "AC-2"))
+	case output == "verdict":
+		fact("decision", "pass")
+	case output == proposalOutput:
+		fact("confidence", fmt.Sprint(c.IntN(120)-10))
+	case output == ballotOutput:
+		for range c.IntN(6) {
+			fact("rank", pick(c, "A", "B", "C", "D", "E", "Z", ""))
+		}
+	}
+	return use
+}
+
+// recipe is the tests' recipe, varied.
+func (c *chance) recipe() *pawl.Recipe {
+	r := taskLoop()
+	k := &r.Kinds[0]
+	if c.in(2) {
+		k.Complexity, k.Steps = nil, k.Steps[1:]
+	}
+	last := &k.Steps[len(k.Steps)-1]
+	last.Turns, last.Required, last.NoReminder = 1+c.IntN(6), c.in(2), c.in(4)
+	last.Timeout = time.Duration(c.IntN(3)) * 2 * time.Minute
+	if c.in(3) {
+		k.Steps = append(k.Steps, pawl.Step{Name: "polish", Output: "result", Append: true, Keep: c.in(2), Tier: c.IntN(4), When: &pawl.When{Tier: []int{1, 3}}})
+	}
+	if c.in(4) {
+		k.Gates = k.Gates[:1]
+	}
+	if c.in(4) {
+		k.Gates = append(k.Gates, pawl.Stage{Name: "again", Commands: []string{"tests"}, When: &pawl.When{Tier: []int{2, 3}}})
+	}
+	for i := range k.Ladder.Rungs {
+		k.Ladder.Rungs[i].Failures = c.IntN(4)
+	}
+	k.Ladder.Stuck, k.Ladder.Council.Attempts, k.Ladder.Then = pick(c, 0, 2, 3, 3), c.IntN(3), pick(c, "", "blocked", "fail")
+	k.Ladder.Council.Lenses = k.Ladder.Council.Lenses[:1+c.IntN(5)]
+	if c.in(4) {
+		k.Ladder.Council = nil
+	}
+	return r
+}
+
+func (c *chance) settings() *pawl.Settings {
+	s := settings()
+	for _, name := range []string{"tests", "types", "lint", "security"} {
+		if c.in(2) {
+			g := gate(name)
+			g.Optional = c.in(4)
+			s.Gates = append(s.Gates, g)
+		}
+	}
+	s.Limits = c.limits()
+	s.Retry.Tries, s.Retry.Pauses = 1+c.IntN(3), c.IntN(2)
+	s.HaltOn = slices.DeleteFunc(s.HaltOn, func(h pawl.HaltCondition) bool { return h != pawl.HaltIterations && c.in(4) })
+	s.NoStuckDetection, s.Council, s.OutputFloor = c.in(5), c.in(8), c.IntN(3000)
+	if c.in(3) {
+		n := c.IntN(15)
+		s.Complexity = &n
+	}
+	return s
+}
+
+func (c *chance) limits() pawl.Limits {
+	l := pawl.Limits{Iterations: 1 + c.IntN(8)}
+	if c.in(2) {
+		l.Money = pawl.Micros(50_000 + c.IntN(2_000_000))
+	}
+	if c.in(3) {
+		l.Tokens = int64(5_000 + c.IntN(300_000))
+	}
+	if c.in(4) {
+		l.Time = time.Duration(1+c.IntN(90)) * time.Minute
+	}
+	return l
+}

@@ -1,0 +1,283 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// seeds is how many runs are simulated. PAWL_SEED=n runs one of them alone.
+const seeds = 2000
+
+// TestSimulation drives many runs through random worlds: answers that fail, come
+// twice, late, out of order or of the wrong kind, drivers that die with effects
+// done or undone, users who pause, resume, cancel and change limits. What must
+// hold at every event is checked by the world and its ledger. Then all goes
+// well, and the run must end.
+func TestSimulation(t *testing.T) {
+	if one, err := strconv.ParseUint(os.Getenv("PAWL_SEED"), 10, 64); err == nil {
+		simulate(t, one)
+		return
+	}
+	var all census
+	t.Cleanup(func() { all.complete(t) })
+	parts := uint64(runtime.GOMAXPROCS(0))
+	for part := range parts {
+		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+			t.Parallel()
+			for seed := part; seed < seeds; seed += parts {
+				all.count(seeded(t, seed))
+			}
+		})
+	}
+}
+
+// seeded simulates one run and says which one it was when it fails.
+func seeded(t *testing.T, seed uint64) *world {
+	passed := false
+	defer func() {
+		if !passed {
+			t.Logf("this was PAWL_SEED=%d", seed)
+		}
+	}()
+	w := simulate(t, seed)
+	passed = true
+	return w
+}
+
+// census counts what happened in all simulated runs: what never happened was not tested.
+type census struct {
+	mu       sync.Mutex
+	events   int
+	kinds    map[pawl.Kind]int
+	outcomes map[pawl.Outcome]int
+	ends     map[pawl.SessionResult]int
+}
+
+func (c *census) count(w *world) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kinds == nil {
+		c.kinds, c.outcomes, c.ends = map[pawl.Kind]int{}, map[pawl.Outcome]int{}, map[pawl.SessionResult]int{}
+	}
+	c.events += len(w.log)
+	for _, e := range w.log {
+		c.kinds[e.Body.EventKind()]++
+		switch b := e.Body.(type) {
+		case *pawl.RunEnded:
+			c.outcomes[b.Outcome]++
+		case *pawl.SessionEnded:
+			c.ends[b.Result]++
+		}
+	}
+}
+
+func (c *census) complete(t *testing.T) {
+	if t.Failed() {
+		return
+	}
+	for k := pawl.Kind(1); k < 100; k++ {
+		if known := !strings.HasPrefix(k.String(), "kind "); known && c.kinds[k] < 20 {
+			t.Errorf("%s happened %d times in %d events", k, c.kinds[k], c.events)
+		}
+	}
+	for _, o := range []pawl.Outcome{pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeIncomplete, pawl.OutcomeBlocked,
+		pawl.OutcomeHalted, pawl.OutcomeCancelled, pawl.OutcomeFailed} {
+		if c.outcomes[o] < 20 {
+			t.Errorf("%d runs ended %s", c.outcomes[o], o)
+		}
+	}
+	for _, r := range []pawl.SessionResult{pawl.SessionDone, pawl.SessionTurns, pawl.SessionTimeout, pawl.SessionNoResult, pawl.SessionFailed, pawl.SessionAbandoned} {
+		if c.ends[r] < 10 {
+			t.Errorf("%d sessions ended %s", c.ends[r], r)
+		}
+	}
+	t.Logf("%d events; runs ended %v; sessions ended %v", c.events, c.outcomes, c.ends)
+}
+
+func simulate(t testing.TB, seed uint64) *world {
+	w := newWorld(t)
+	c := newChance(w, seed)
+	w.happens = c.happens
+	w.start(c.recipe(), c.settings())
+	for range 50 + c.IntN(200) {
+		if !c.step() {
+			break
+		}
+	}
+	c.calmDown()
+	return w
+}
+
+// step lets one thing happen and reports whether anything still can.
+func (c *chance) step() bool {
+	w := c.w
+	w.now = w.now.Add(time.Duration(c.IntN(3)) * time.Second)
+	switch n := c.IntN(100); {
+	case w.state.Status == pawl.StatusEnded:
+		return c.afterEnd()
+	case n < 3:
+		c.crash()
+	case n < 6:
+		c.again()
+	case n < 7:
+		c.stranger()
+	case n < 10:
+		c.steer(pawl.Steering{Verb: pawl.SteerPause})
+	case n < 16:
+		c.steer(pawl.Steering{Verb: pawl.SteerResume})
+	case n < 17:
+		limits := c.limits()
+		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits})
+	case n < 18 && c.in(4):
+		c.steer(pawl.Steering{Verb: pawl.SteerCancel, Running: pick(c, pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow)})
+	case len(w.flights) > 0:
+		c.landAny()
+	}
+	return true
+}
+
+// landAny lets any flight land, not just the first.
+func (c *chance) landAny() {
+	w := c.w
+	i := c.IntN(len(w.flights))
+	w.flights[i].lands = w.now
+	w.flights[0], w.flights[i] = w.flights[i], w.flights[0]
+	for j := 1; j < len(w.flights); j++ {
+		if w.flights[j].lands.Before(w.now) {
+			w.flights[j].lands = w.now
+		}
+	}
+	if f := w.flights[0].effect; f.Do.Verb() == pawl.VerbWait {
+		w.now = w.now.Add(time.Minute)
+	}
+	w.land()
+}
+
+// crash kills the driver. Some of what was under way has happened all the same,
+// and a command may have left anything.
+func (c *chance) crash() {
+	w := c.w
+	for _, f := range w.flights {
+		if c.in(2) {
+			w.touch(f)
+		} else if f.effect.Class == pawl.CrashOnce && c.in(2) {
+			w.tree += "+"
+		}
+	}
+	if c.in(2) {
+		w.crash(time.Duration(c.IntN(5000)) * time.Second)
+		return
+	}
+	w.flights = nil
+	w.mustTake(Input{Recover: &Recover{}})
+	w.checkAlive()
+}
+
+// again gives an answer that was given before.
+func (c *chance) again() {
+	e := c.w.log[c.IntN(len(c.w.log))]
+	if a, ok := e.Body.(pawl.Answer); ok {
+		before := len(c.w.log)
+		c.w.mustTake(Input{Answer: a})
+		if len(c.w.log) != before+1 {
+			c.w.t.Fatalf("an answer that came twice led to %d events", len(c.w.log)-before)
+		}
+	}
+}
+
+// stranger gives an answer that fits nothing.
+func (c *chance) stranger() {
+	id := c.w.state.Seq + 5
+	if len(c.w.flights) > 0 {
+		id = c.w.flights[0].effect.ID
+	}
+	if f := c.w.state.Find(id); f != nil && f.Do.Verb() == pawl.VerbCommit {
+		id = 0
+	}
+	c.w.mustTake(Input{Answer: &pawl.Committed{Effect: id, Commit: "stranger"}})
+}
+
+// steer gives a command. It may be refused, and then changes nothing.
+func (c *chance) steer(s pawl.Steering) {
+	before := len(c.w.log)
+	if err := c.w.steer(s); err != nil {
+		if code := pawl.CodeOf(err); code != pawl.CodeState {
+			c.w.t.Fatalf("%s is refused with %s: %v", s.Verb, code, err)
+		}
+		if len(c.w.log) != before {
+			c.w.t.Fatalf("%s was refused and led to events", s.Verb)
+		}
+	}
+}
+
+// afterEnd may resume the run that has ended.
+func (c *chance) afterEnd() bool {
+	w := c.w
+	switch {
+	case c.in(3):
+		c.again()
+	case c.in(3) || !w.state.Outcome.Resumable():
+		return false
+	default:
+		w.now = w.now.Add(time.Duration(c.IntN(100)) * time.Hour)
+		limits := c.limits()
+		limits.Iterations += w.state.Loop(1).Iteration
+		c.steer(pawl.Steering{Verb: pawl.SteerResume, Limits: &limits})
+	}
+	return true
+}
+
+// calmDown lets all go well until the run has ended.
+func (c *chance) calmDown() {
+	w := c.w
+	c.calm = true
+	if w.state.Status == pawl.StatusPaused {
+		w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
+	}
+	for steps := 0; w.state.Status != pawl.StatusEnded; steps++ {
+		if steps > 2000 || !w.land() {
+			w.t.Fatalf("after %d steps in which nothing failed the run has not ended: %s", steps, describe(w.state))
+		}
+	}
+	w.checkWhole()
+}
+
+// checkWhole folds the whole log once more.
+func (w *world) checkWhole() {
+	w.t.Helper()
+	s := fold(w.t, w.log)
+	s.Started, s.Recipe, s.Settings = w.state.Started, w.state.Recipe, w.state.Settings
+	for _, l := range s.loops {
+		l.Kind = w.state.loops[l.Ref-1].Kind
+	}
+	if !reflect.DeepEqual(s, w.state) {
+		w.t.Fatalf("the log folds to another state:\n%s\n%s", describe(s), describe(w.state))
+	}
+}
+
+// checkAlive checks that a recovery did not make the run older.
+func (w *world) checkAlive() {
+	if total := w.now.Sub(worldBegin); w.state.Alive > total {
+		w.t.Fatalf("the run was driven for %s in %s", w.state.Alive, total)
+	}
+}
+
+func fold(t testing.TB, log []pawl.Event) *State {
+	t.Helper()
+	s := &State{}
+	for _, e := range log {
+		if err := Apply(s, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
