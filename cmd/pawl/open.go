@@ -8,20 +8,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
-
-	"github.com/adrg/xdg"
+	"time"
 
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/client"
-	"pawl/internal/config"
 	"pawl/internal/driver"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
-	"pawl/internal/model/anthropic"
-	"pawl/internal/model/openai"
-	"pawl/internal/model/script"
 	"pawl/internal/plain"
 	"pawl/internal/project"
 	"pawl/internal/prompt"
@@ -38,24 +32,52 @@ import (
 // open reaches the project at the app's folder: over the socket of the process
 // that owns it, else as its owner, or, only to read, from its store.
 func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, error) {
-	repo, err := gitworktree.Inspect(ctx, nil, app.Dir)
+	p, err := find(ctx, app, access)
 	if err != nil {
 		return nil, err
 	}
-	p, err := project.At(xdg.StateHome, repo)
+	// Whoever owns the project may be just coming or going.
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		s, err := reach(ctx, app, p, access)
+		if code := pawl.CodeOf(err); err == nil || wait > time.Second || code != pawl.CodeConflict && !errors.Is(err, errNoAnswer) {
+			return s, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// find is the project at the app's folder. Only what may start a run has the
+// whole repository looked at.
+func find(ctx context.Context, app *cli.App, access cli.Access) (project.Project, error) {
+	if info, err := os.Stat(app.Dir); err != nil || !info.IsDir() {
+		return project.Project{}, pawl.Errorf(pawl.CodeInvalid, "there is no folder %s", app.Dir)
+	}
+	repo, err := locate(ctx, app.Dir)
+	if access != cli.Read || err != nil {
+		repo, err = gitworktree.Inspect(ctx, nil, app.Dir)
+	}
+	if err != nil {
+		return project.Project{}, err
+	}
+	return project.At(app.StateHome, repo)
+}
+
+func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Access) (*cli.Session, error) {
+	holder, held, err := p.Holder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s, err := connect(ctx, p); s != nil || err != nil {
-		return s, err
+	if held {
+		return connect(ctx, p, holder, access)
 	}
 	if access == cli.Read {
-		return openReadOnly(p)
+		return openReadOnly(p, nobody)
 	}
 	lock, err := p.Lock(app.Version)
-	if errors.Is(err, project.ErrHeld) {
-		return connect(ctx, p) // someone was faster
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +90,39 @@ func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, e
 	return s, nil
 }
 
-// connect makes a session with the project's owner; nil when it has none.
-func connect(ctx context.Context, p project.Project) (*cli.Session, error) {
-	holder, held, err := p.Holder(ctx)
-	if err != nil || !held {
-		return nil, err
-	}
+// errNoAnswer means that a process holds the project and does not serve it.
+var errNoAnswer = errors.New("it does not answer")
+
+// patience is how long the owner of a project has to answer a first question.
+const patience = 5 * time.Second
+
+// connect makes a session with the project's owner. One that is stopped, as by
+// Ctrl-Z, does not answer; what it has stored can be read all the same.
+func connect(ctx context.Context, p project.Project, holder project.Holder, access cli.Access) (*cli.Session, error) {
 	c := client.New(holder.Socket)
-	if _, err := c.Runs(ctx); err != nil {
-		c.Close()
-		return nil, fmt.Errorf("process %d has this project: %w", holder.Pid, err)
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := c.Runs(short)
+	if err == nil {
+		return &cli.Session{Service: c, Project: p, Close: func() error { c.Close(); return nil }}, nil
 	}
-	return &cli.Session{Service: c, Project: p, Close: func() error { c.Close(); return nil }}, nil
+	c.Close()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case short.Err() != nil && access == cli.Read:
+		return openReadOnly(p, everybody)
+	case short.Err() != nil:
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "process %d has this project and does not answer", holder.Pid).
+			WithHint("is it stopped? kill -CONT %d lets it go on, kill %d ends it", holder.Pid, holder.Pid)
+	case pawl.CodeOf(err) == pawl.CodeUnavailable:
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "process %d has this project: %w (%v)", holder.Pid, errNoAnswer, err).
+			WithHint("try again; if it hangs, end it with kill %d", holder.Pid)
+	}
+	return nil, fmt.Errorf("process %d has this project: %w", holder.Pid, err)
 }
 
-func openReadOnly(p project.Project) (*cli.Session, error) {
+func openReadOnly(p project.Project, driven func(pawl.RunID) bool) (*cli.Session, error) {
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) || pawl.CodeOf(err) == pawl.CodeNotFound {
 		return &cli.Session{Service: engine.Reader{Log: mem.New()}, Project: p, Close: func() error { return nil }}, nil
@@ -90,51 +130,70 @@ func openReadOnly(p project.Project) (*cli.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Session{Service: engine.Reader{Log: log}, Project: p, Close: log.Close}, nil
+	return &cli.Session{Service: service{engine.Reader{Log: log}, driven}, Project: p, Close: log.Close}, nil
 }
 
 // own makes this process the owner: it drives the project's runs and serves
 // others on the socket. The caller holds the project's lock.
-func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, error) {
+func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, err error) {
+	var closers []func() error
+	shut := func() error {
+		var all error
+		for i := len(closers) - 1; i >= 0; i-- {
+			all = errors.Join(all, closers[i]())
+		}
+		return all
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, shut())
+		}
+	}()
 	logger, logFile, err := openLog(p)
 	if err != nil {
 		return nil, err
 	}
+	closers = append(closers, logFile.Close)
 	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: p.Repo, State: p.Dir, Log: logger})
 	if err != nil {
+		return nil, err
+	}
+	if err := spaces.Recover(ctx); err != nil {
 		return nil, err
 	}
 	log, err := sqlite.Open(p.Dir)
 	if err != nil {
 		return nil, err
 	}
+	closers = append(closers, log.Close)
 	confined, err := sandbox.Probe(ctx)
 	if err != nil {
 		logger.Warn("commands cannot be confined", "error", err)
 		confined = sandbox.Unconfined()
 	}
+	models := &models{app: app}
 	e := engine.New(engine.Config{
 		Log: log, Logger: logger, Version: app.Version, Sandbox: confined,
-		Performer: performer(app, p, spaces, confined),
+		Performer: performer(app, p, spaces, confined, models),
 		Inspect:   func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
 	})
-	stopServing, err := serve(p, e)
+	owner := owned{service{e, e.Driven}, models}
+	stopServing, err := serve(p, owner)
 	if err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return &cli.Session{Service: e, Project: p, Owner: true, Confined: confined.Confined(), Sandbox: confined.Describe(), Close: func() error {
 		e.Close()
-		err := stopServing()
-		return errors.Join(err, log.Close(), logFile.Close())
-	}}, nil
+		return nil, err
+	}
+	closers = append(closers, stopServing, func() error { e.Close(); return nil })
+	return &cli.Session{Service: owner, Project: p, Owner: true, Driven: e.Driven,
+		Confined: confined.Confined(), Sandbox: confined.Describe(), Close: shut}, nil
 }
 
-// serve offers the engine on the project's socket until the function it returns is called.
-func serve(p project.Project, e *engine.Engine) (stop func() error, err error) {
+// serve offers a service on the project's socket until the function it returns is called.
+func serve(p project.Project, s pawl.Service) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Serve(ctx, p.Socket(), e, func() { close(ready) }) }()
+	go func() { done <- server.Serve(ctx, p.Socket(), s, func() { close(ready) }) }()
 	select {
 	case <-ready:
 	case err := <-done:
@@ -164,9 +223,9 @@ func openLog(p project.Project) (*slog.Logger, *os.File, error) {
 	return slog.New(slog.NewTextHandler(f, nil)), f, nil
 }
 
-func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox) driver.Performer {
+func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, models *models) driver.Performer {
 	return &runner.Runner{
-		Model:   (&models{app: app}).forTier,
+		Model:   models.forTier,
 		Tools:   tool.New(tool.Builtin()...),
 		Submits: submit.Results{},
 		Prompts: &prompt.Assembler{Diff: spaces.Diff},
@@ -174,61 +233,4 @@ func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, 
 		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
 		Redact: plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
 	}
-}
-
-// models makes the model of each provider once, and the scripted one of each
-// run from the file that was frozen with it.
-type models struct {
-	app *cli.App
-
-	mu   sync.Mutex // guards made
-	made map[string]pawl.Model
-}
-
-func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Model, error) {
-	choice := job.Settings.Models[tier-1]
-	key := choice.Provider
-	if choice.Provider == "script" {
-		key += "/" + job.Started.Script.String()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if made, ok := m.made[key]; ok {
-		return made, nil
-	}
-	made, err := m.make(ctx, job, choice.Provider)
-	if err != nil {
-		return nil, err
-	}
-	if m.made == nil {
-		m.made = make(map[string]pawl.Model)
-	}
-	m.made[key] = made
-	return made, nil
-}
-
-func (m *models) make(ctx context.Context, job driver.Job, provider string) (pawl.Model, error) {
-	if provider == "script" {
-		data, err := job.Blob(ctx, job.Started.Script)
-		if err != nil {
-			return nil, fmt.Errorf("read the run's script: %w", err)
-		}
-		return script.Parse("script of run "+string(job.Run), data)
-	}
-	// Where providers are is the user's business: the repository's file is not asked.
-	cfg, err := config.Load(config.Sources{UserFile: m.app.UserConfig(), Env: m.app.Environ})
-	if err != nil {
-		return nil, err
-	}
-	c := cfg.Provider(provider)
-	key := m.app.Getenv(c.KeyEnv)
-	switch provider {
-	case "anthropic":
-		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: key}), nil
-	case "openai":
-		return openai.NewResponses(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
-	case "openai-chat":
-		return openai.NewChat(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
-	}
-	return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
 }

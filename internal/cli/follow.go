@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"time"
@@ -15,43 +12,74 @@ import (
 
 // FollowOptions say how a run is followed.
 type FollowOptions struct {
-	After pawl.Seq
+	// From is the run as far as the user has seen it; nil shows it from its first event.
+	From *view.Run
+	// Least leaves out the lines of events below it; Clock puts the time before each line.
 	Least view.Level
 	Clock bool
-	// Interrupts brings the user's Ctrl-C; nil leaves them to the process.
-	Interrupts <-chan os.Signal
-	// Leave ends the process at once; it is called at the second Ctrl-C of an owner.
-	Leave func(code int)
+	// Rest ends following when the run is paused and nothing of it is under way.
+	Rest bool
+	// Show is called for each event, after r has had it applied, instead of
+	// showing the run's log and what is being said. With JSON the default prints
+	// the event.
+	Show func(e pawl.Event, r *view.Run) error
 }
 
 // Follow shows a run until it is at rest and returns it as it then is. While
-// this process drives the run, a first Ctrl-C pauses it, so that what is under
-// way finishes, and a second leaves at once; while another does, Ctrl-C only
-// stops following. Each says so, and how to go on.
+// this process drives the run, a first Ctrl-C pauses what it drives, so that
+// what is under way finishes, and a second leaves at once; while another does,
+// Ctrl-C only stops following. Each says so, and how to go on. When the process
+// that drives the run goes away, s is put in order to read what there is.
 func (a *App) Follow(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) (*view.Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &follower{app: a, s: s, run: run, o: o, open: make(map[pawl.Seq]bool)}
-	live, color := view.Terminal(a.Terminal && !a.JSON, a.Getenv)
-	f.progress = view.NewProgress(view.New(), view.ProgressOptions{
-		Out: a.Out, Live: live, Color: color, Width: func() int { return a.Width },
-		Least: o.Least, Clock: o.Clock, Blobs: Blobs(ctx, s, run),
-	})
-	err := f.loop(ctx, pump(ctx, s.Watch(ctx, run, o.After)))
+	f := newFollower(ctx, a, s, run, o)
+	signals, stop := a.interrupts()
+	defer stop()
+	err := f.loop(ctx, signals)
+	if pawl.CodeOf(err) == pawl.CodeUnavailable && !s.Owner {
+		err = f.rejoin(ctx, signals, err)
+	}
 	if cerr := f.progress.Close(); err == nil {
 		err = cerr
 	}
 	return f.progress.Run(), err
 }
 
+func (a *App) interrupts() (<-chan os.Signal, func()) {
+	if a.Interrupts == nil {
+		return nil, func() {}
+	}
+	return a.Interrupts()
+}
+
 type follower struct {
 	app      *App
 	s        *Session
 	run      pawl.RunID
-	o        FollowOptions
 	progress *view.Progress
-	open     map[pawl.Seq]bool // effects under way
-	stopping bool
+	live     bool // the progress redraws lines
+	showing  func(e pawl.Event, r *view.Run) error
+	rest     bool // at rest is enough, it need not end
+	stopping bool // the user has asked for it
+}
+
+func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o FollowOptions) *follower {
+	f := &follower{app: a, s: s, run: run, rest: o.Rest, showing: o.Show}
+	if f.showing == nil && a.JSON {
+		f.showing = func(e pawl.Event, _ *view.Run) error { return a.EncodeLine(e) }
+	}
+	live, color := a.Screen()
+	f.live = live && f.showing == nil
+	from := o.From
+	if from == nil {
+		from = view.New()
+	}
+	f.progress = view.NewProgress(from, view.ProgressOptions{
+		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Least: o.Least, Clock: o.Clock,
+		Blobs: func(h pawl.Hash) ([]byte, error) { return f.s.Blob(ctx, run, h) },
+	})
+	return f
 }
 
 type update struct {
@@ -78,113 +106,110 @@ func pump(ctx context.Context, in iter.Seq2[pawl.Update, error]) <-chan update {
 // errDetached ends following without ending the run.
 var errDetached = Exit(ExitInterrupted)
 
-func (f *follower) loop(ctx context.Context, updates <-chan update) error {
+// loop shows what comes after what is known, until the run is at rest.
+func (f *follower) loop(ctx context.Context, signals <-chan os.Signal) error {
+	if f.atRest() {
+		return nil
+	}
+	updates := pump(ctx, f.s.Watch(ctx, f.run, f.progress.Run().Seq))
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		var err error
 		select {
 		case u, ok := <-updates:
 			if !ok {
 				return nil
 			}
-			if u.err != nil {
-				return u.err
-			}
-			if err := f.show(u.Update); err != nil {
-				return err
-			}
-			if f.rests() {
-				return nil
+			if err = u.err; err == nil {
+				err = f.show(u.Update)
 			}
 		case now := <-tick.C:
-			if err := f.tick(now); err != nil {
-				return err
+			if f.live {
+				err = f.progress.Tick(now)
 			}
-		case <-f.o.Interrupts:
-			if err := f.interrupted(ctx); err != nil {
-				return err
-			}
-			if f.rests() {
-				return nil
-			}
+		case <-signals:
+			err = f.interrupted(ctx)
+		}
+		if err != nil || f.atRest() {
+			return err
 		}
 	}
 }
 
 func (f *follower) show(u pawl.Update) error {
-	if u.Event != nil {
-		switch b := u.Event.Body.(type) {
-		case *pawl.EffectRequested:
-			f.open[u.Event.Seq] = true
-		case pawl.Answer:
-			delete(f.open, b.Answers())
-		case *pawl.EffectWithdrawn:
-			delete(f.open, b.Effect)
-		case *pawl.EffectLost:
-			delete(f.open, b.Effect)
-		}
+	if f.showing == nil {
+		return f.progress.Write(u)
 	}
-	if f.app.JSON {
-		if u.Event == nil {
-			return nil
-		}
-		f.progress.Run().Apply(*u.Event)
-		if err := json.NewEncoder(f.app.Out).Encode(u.Event); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
+	if u.Event == nil {
 		return nil
 	}
-	return f.progress.Write(u)
+	f.progress.Run().Apply(*u.Event)
+	return f.showing(*u.Event, f.progress.Run())
 }
 
-func (f *follower) tick(now time.Time) error {
-	if f.app.JSON {
-		return nil
+// atRest reports whether nothing of the run is under way and nothing more is
+// waited for.
+func (f *follower) atRest() bool {
+	r := f.progress.Run()
+	return f.rest && r.Status == pawl.StatusPaused && r.UnderWay() == 0
+}
+
+// rejoin goes on after the process that drives the run has gone, as gone says:
+// what it wrote last is in the store, and another process may have taken its
+// place.
+func (f *follower) rejoin(ctx context.Context, signals <-chan os.Signal, gone error) error {
+	s, err := f.app.Open(ctx, Read)
+	if err != nil {
+		return gone
 	}
-	return f.progress.Tick(now)
-}
-
-// rests reports whether a run that was asked to stop has nothing under way.
-func (f *follower) rests() bool {
-	return f.stopping && f.progress.Run().Status == pawl.StatusPaused && len(f.open) == 0
+	_ = f.s.Close()
+	*f.s = *s
+	return f.loop(ctx, signals)
 }
 
 func (f *follower) interrupted(ctx context.Context) error {
 	if !f.s.Owner {
-		f.app.Notef("left run %s, which goes on in another process. Rejoin: pawl logs -f %s. Stop it: pawl cancel %s", f.run, f.run, f.run)
+		f.note("left run %s, which goes on in another process. Rejoin: pawl logs -f %s. Stop it: pawl cancel %s", f.run, f.run, f.run)
 		return errDetached
 	}
 	if f.stopping {
-		f.app.Notef("left at once. What was under way counts as interrupted. Go on: pawl resume %s", f.run)
-		f.o.Leave(ExitInterrupted)
+		f.note("left at once. What was under way counts as interrupted. Go on: pawl resume %s", f.run)
+		if f.app.Leave != nil {
+			f.app.Leave(ExitInterrupted)
+		}
 		return errDetached
 	}
-	f.stopping = true
-	f.app.Notef("stopping run %s: what is under way finishes first. Ctrl-C again leaves at once. Go on later: pawl resume %s", f.run, f.run)
-	err := f.s.Steer(ctx, f.run, pawl.Steering{Verb: pawl.SteerPause, Reason: "Ctrl-C"})
-	if pawl.CodeOf(err) == pawl.CodeState {
-		return nil // it is paused, or ending, already
-	}
-	return err
+	f.stopping, f.rest = true, true
+	f.note("stopping run %s: what is under way finishes first. Ctrl-C again leaves at once. Go on later: pawl resume %s", f.run, f.run)
+	return f.pauseAll(ctx)
 }
 
-// Finish says how a followed run ended and returns the exit code that means.
-func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) error {
-	if err != nil && !errors.Is(err, context.Canceled) {
+// pauseAll pauses every run this process drives. One that is paused or ending
+// already stays so.
+func (f *follower) pauseAll(ctx context.Context) error {
+	runs, err := f.s.Runs(ctx)
+	if err != nil {
 		return err
 	}
-	if r.Status == pawl.StatusPaused {
-		if !a.JSON {
-			a.Printf("\nRun %s is paused. Go on: pawl resume %s\n", r.ID, r.ID)
+	for _, r := range runs {
+		if !f.s.Driven(r.ID) {
+			continue
 		}
-		return Exit(ExitPaused)
-	}
-	if !a.JSON {
-		report, err := view.CompletionReport(r, Blobs(ctx, s, r.ID))
-		if err != nil {
+		err := f.s.Steer(ctx, r.ID, pawl.Steering{Verb: pawl.SteerPause, Reason: "Ctrl-C"})
+		if err != nil && pawl.CodeOf(err) != pawl.CodeState {
 			return err
 		}
-		a.Printf("\n%s", report)
 	}
-	return OutcomeExit(r.Outcome)
+	return nil
+}
+
+// note says something to the user without tearing what is drawn.
+func (f *follower) note(format string, args ...any) {
+	if f.live {
+		if f.progress.Note(noteText(format, args...)) == nil {
+			return
+		}
+	}
+	f.app.Notef(format, args...)
 }

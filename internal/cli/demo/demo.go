@@ -6,15 +6,19 @@ package demo
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/plain"
 )
 
 //go:embed repo script.yaml
@@ -27,77 +31,151 @@ var criteria = []string{
 	"a slug neither begins nor ends with a dash",
 }
 
-// New is the command. run executes pawl itself with arguments, in a folder.
-func New(app *cli.App, run func(ctx context.Context, dir string, args ...string) error) *cobra.Command {
-	var keep string
+// World is what the demo needs of pawl and of the machine.
+type World struct {
+	// Run executes pawl itself in a world of its own.
+	Run func(ctx context.Context, app cli.App, args ...string) error
+	// Commit makes a folder a git repository with one commit of what is in it.
+	Commit func(ctx context.Context, dir string) error
+	// Result shows what is on the branches a run has made in a repository.
+	Result func(ctx context.Context, dir string) (string, error)
+	// Confined is why commands cannot be confined here; nil when they can.
+	Confined func(ctx context.Context) error
+}
+
+type options struct{ keep string }
+
+// New is the command.
+func New(app *cli.App, w World) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main job offline: fail, feedback, fail, escalate, succeed",
 		Long: `Demo makes a small Go repository and lets the task loop work on it with a
 scripted model. Everything else is real: worktrees, files, go vet and go test as
-gates, commits, the log. It needs git and Go, no key and no network.`,
-		Example: "  pawl demo\n  pawl demo --keep ./demo && cd demo && git log --all --oneline",
-		Args:    cobra.NoArgs,
+gates, commits, the log. It needs git and Go, no key and no network, and leaves
+nothing behind unless told to keep the repository; its state is then where that of
+every repository is, for pawl show and the rest.
+
+` + cli.RunExitCodes,
+		Example:           "  pawl demo\n  pawl demo --keep ./slug && cd slug && pawl show",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd.Context(), app, keep, run)
+			return o.show(cmd.Context(), app, w)
 		},
 	}
-	c.Flags().StringVar(&keep, "keep", "", "make the repository in this folder and leave it there")
+	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in this folder and leave it there")
+	_ = c.MarkFlagDirname("keep")
 	return c
 }
 
-func show(ctx context.Context, app *cli.App, keep string, run func(context.Context, string, ...string) error) error {
-	dir := keep
+func (o *options) show(ctx context.Context, app *cli.App, w World) (err error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return pawl.Errorf(pawl.CodeUnavailable, "the demo works on Go code, and there is no go in PATH").WithHint("install Go from go.dev/dl")
+	}
+	tmp, err := os.MkdirTemp("", "pawl-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, removeAll(tmp)) }()
+	dir := o.keep
 	if dir == "" {
-		tmp, err := os.MkdirTemp("", "pawl-demo-")
-		if err != nil {
-			return fmt.Errorf("make a folder: %w", err)
-		}
-		defer os.RemoveAll(tmp)
 		dir = filepath.Join(tmp, "slug")
 	}
-	script, err := lay(ctx, dir)
-	if err != nil {
+	if err := lay(dir); err != nil {
 		return err
 	}
-	app.Notef("a small Go package in %s, and this to be done:", dir)
-	args := []string{"run", goal, "--recipe", "taskloop", "--model", "script:" + script, "--unsandboxed",
+	if err := w.Commit(ctx, dir); err != nil {
+		return err
+	}
+	script := filepath.Join(tmp, "script.yaml")
+	if err := copyOut("script.yaml", script); err != nil {
+		return err
+	}
+	args := []string{"run", goal, "--recipe", "taskloop", "--model", "script:" + script,
 		"--gate", "types=go vet ./...", "--gate", "tests=go test -json ./..."}
 	for _, c := range criteria {
 		args = append(args, "--criteria", c)
 	}
-	return run(ctx, dir, args...)
+	app.Notef("a small Go package is in %s; a scripted model works on it, all else is real", dir)
+	if err := w.Confined(ctx); err != nil {
+		app.Notef("without a sandbox, because %s", err)
+		args = append(args, "--unsandboxed")
+	}
+	if err := w.Run(ctx, o.world(app, dir, tmp), args...); err != nil {
+		return err
+	}
+	return o.result(ctx, app, w, dir)
 }
 
-// lay makes the repository, with one commit, and returns where the script is.
-func lay(ctx context.Context, dir string) (script string, err error) {
+// world is the app's, in another folder, with settings and, unless the
+// repository is kept, a state of its own.
+func (o *options) world(app *cli.App, dir, tmp string) cli.App {
+	in := *app
+	in.Dir = dir
+	in.Environ = slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "PAWL_") || strings.HasPrefix(kv, "XDG_CONFIG_HOME=")
+	})
+	in.Environ = append(in.Environ, "XDG_CONFIG_HOME="+filepath.Join(tmp, "config"))
+	if o.keep == "" {
+		in.StateHome = filepath.Join(tmp, "state")
+	}
+	return in
+}
+
+func (o *options) result(ctx context.Context, app *cli.App, w World, dir string) error {
+	if app.JSON {
+		return nil
+	}
+	text, err := w.Result(ctx, dir)
+	if err != nil {
+		return err
+	}
+	app.Printf("\nWhat it comes to is a branch; main and your checkout are as they were.\n\n%s", plain.Text(text))
+	if o.keep == "" {
+		app.Printf("The repository was only for show and is removed. Keep one: pawl demo --keep DIR\n")
+		return nil
+	}
+	app.Printf("Look around: cd %s && pawl show; pawl why; pawl diff; pawl logs -v\n", plain.Line(dir, 0))
+	return nil
+}
+
+// removeAll removes a folder, also what tools have made unwritable in it.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) //nolint:gosec // only this user needs to enter it
+		}
+		return nil
+	})
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove the demo: %w", err)
+	}
+	return nil
+}
+
+// lay writes the package's files into an empty folder.
+func lay(dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty", dir)
+		return pawl.Errorf(pawl.CodeConflict, "%s is not empty", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make the repository: %w", err)
+		return fmt.Errorf("make the repository: %w", err)
 	}
 	entries, err := files.ReadDir("repo")
 	if err != nil {
-		return "", fmt.Errorf("read the demo: %w", err)
+		return fmt.Errorf("read the demo: %w", err)
 	}
 	for _, e := range entries {
 		if err := copyOut("repo/"+e.Name(), filepath.Join(dir, strings.TrimSuffix(e.Name(), ".txt"))); err != nil {
-			return "", err
+			return err
 		}
 	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
-		{"-c", "user.name=Demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", "A small package"},
-	} {
-		cmd := exec.CommandContext(ctx, "git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("git %s: %w: %s", args[0], err, out)
-		}
-	}
-	script = filepath.Join(dir, ".git", "demo-script.yaml") // out of the work tree
-	return script, copyOut("script.yaml", script)
+	return nil
 }
 
 func copyOut(name, to string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,14 +29,12 @@ type options struct {
 	budget                      string
 	tokens                      string
 	council, green, unsandboxed bool
-	detach, verbose             bool
-	interrupts                  func() (<-chan os.Signal, func())
-	leave                       func(int)
+	verbose                     bool
 }
 
-// New is the command. interrupts brings Ctrl-C, leave ends the process at once.
-func New(app *cli.App, interrupts func() (<-chan os.Signal, func()), leave func(int)) *cobra.Command {
-	o := options{interrupts: interrupts, leave: leave}
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "run GOAL",
 		Short: "Start a run on this repository and follow it to its end",
@@ -48,12 +47,18 @@ The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in
 this order of strength, and is frozen into the run.
 
-` + cli.ExitCodes,
+Ctrl-C pauses the run once what is under way has finished; a second one leaves
+at once. Where another pawl of this project is at work the run is handed to it,
+and Ctrl-C only stops following. With --json, events are printed as they become
+durable, one JSON object per line.
+
+` + cli.RunExitCodes,
 		Example: `  pawl run "list has a --json flag"
   pawl run "fix the race in the cache" --criteria "go test -race ./cache passes 20 times" --budget 3
   pawl run "port the parser" --recipe taskloop --model medium=openai/gpt-5 --gate "tests=go test -json ./..."`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return execute(cmd, app, &o, args[0]) },
+		Args:              cli.Args(1, 1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return execute(cmd, app, &o, args[0]) },
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := c.Flags()
 	f.StringVar(&o.recipe, "recipe", "", "the loop system to run (pawl recipes lists them)")
@@ -80,7 +85,7 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	req, notes, err := o.request(cmd, app, s, goal)
 	if err != nil {
 		return err
@@ -92,13 +97,11 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	if !app.JSON {
 		o.introduce(ctx, app, s, info, req, notes)
 	}
-	signals, stop := o.interrupts()
-	defer stop()
 	least := view.Important
 	if o.verbose {
 		least = view.Detail
 	}
-	r, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least, Interrupts: signals, Leave: o.leave})
+	r, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least})
 	return app.Finish(ctx, s, r, err)
 }
 
@@ -182,12 +185,15 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(s.Gates, func(h pawl.GateSpec) bool { return h.Name == g.Name }) {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "--gate %q: there is a gate %s already", text, g.Name).WithHint("give it a name of its own: --gate NAME:%s=%s", g.Kind, g.Command)
+		}
 		s.Gates = append(s.Gates, g)
 	}
 	if len(s.Gates) == 0 {
 		found := detect.Detect(repo)
-		s.Gates = found.Gates
-		if len(found.Gates) > 0 {
+		s.Gates = found
+		if len(found) > 0 {
 			notes = append(notes, "no gates are configured; these follow from the repository's files (pawl init writes them down)")
 		} else {
 			notes = append(notes, "no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate \"tests=make test\"")
@@ -228,15 +234,8 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 	for _, g := range req.Settings.Gates {
 		app.Printf("  gate %-9s %s\n", g.Name, plain.Line(g.Command, 100))
 	}
-	var models []string
-	for i, m := range req.Settings.Models {
-		if name := m.Provider + "/" + m.Name; i == 0 || !strings.HasSuffix(models[len(models)-1], name) {
-			models = append(models, req.Recipe.Tier(i+1)+" "+name)
-		}
-	}
-	app.Printf("  models %s\n", plain.Line(strings.Join(models, ", "), 100))
-	l := req.Settings.Limits
-	app.Printf("  limits %s, %d tokens, %s, %d iterations\n", l.Money, l.Tokens, l.Time, l.Iterations)
+	app.Printf("  models %s\n", plain.Line(models(req), 100))
+	app.Printf("  limits %s\n", limits(req.Settings.Limits, info.Max))
 	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
 		if !r.Start.Confined {
 			app.Printf("  sandbox none: commands run with your rights (--unsandboxed)\n")
@@ -247,4 +246,39 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 		app.Printf("  note: %s\n", plain.Line(n, 200))
 	}
 	app.Printf("\n")
+}
+
+// models names the model of each tier, once where all are the same.
+func models(req pawl.StartRequest) string {
+	var out []string
+	same := true
+	for i, m := range req.Settings.Models {
+		out = append(out, req.Recipe.Tier(i+1)+" "+m.Provider+"/"+m.Name)
+		same = same && m == req.Settings.Models[0]
+	}
+	if same {
+		return req.Settings.Models[0].Provider + "/" + req.Settings.Models[0].Name
+	}
+	return strings.Join(out, ", ")
+}
+
+// limits tells what the run may use up.
+func limits(l pawl.Limits, iterations int) string {
+	var out []string
+	if l.Money > 0 {
+		out = append(out, l.Money.String())
+	}
+	if l.Tokens > 0 {
+		out = append(out, fmt.Sprintf("%d tokens", l.Tokens))
+	}
+	if l.Time > 0 {
+		out = append(out, fmt.Sprintf("%d minutes", int(l.Time.Minutes())))
+	}
+	if iterations > 0 {
+		out = append(out, fmt.Sprintf("%d iterations", iterations))
+	}
+	if len(out) == 0 {
+		return "none: nothing ends it but you"
+	}
+	return strings.Join(out, ", ")
 }

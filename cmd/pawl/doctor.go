@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/cli/doctor"
+	"pawl/internal/git"
+	"pawl/internal/project"
+	"pawl/internal/sandbox"
+	"pawl/internal/store/sqlite"
+	"pawl/internal/workspace/gitworktree"
+)
+
+// probes are how pawl doctor looks at this machine.
+func probes(app *cli.App) doctor.Probes {
+	return doctor.Probes{
+		Git:     probeGit,
+		Inspect: func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
+		Project: func(repo pawl.Repository) (project.Project, error) { return project.At(app.StateHome, repo) },
+		Sandbox: func(ctx context.Context) (string, error) {
+			box, err := sandbox.Probe(ctx)
+			if err != nil {
+				return "", err
+			}
+			return box.Describe(), nil
+		},
+		FileSystem: fileSystem,
+		Store:      checkStore,
+		Refs:       refs,
+	}
+}
+
+func probeGit(ctx context.Context) (string, error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := git.Repo{Command: command, Dir: "/"}.Git(ctx, nil, "version")
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(out)) + " at " + command.Path + ", " + git.MinVersion + " or newer is needed", nil
+}
+
+// checkStore looks the whole log over: SQLite its pages, we every event. Runs
+// whose events cannot be read are marked.
+func checkStore(ctx context.Context, p project.Project) ([]pawl.RunInfo, error) {
+	log, err := sqlite.OpenReadOnly(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, pawl.Errorf(pawl.CodeNotFound, "there is no log yet")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if err := quickCheck(ctx, filepath.Join(p.Dir, "pawl.db")); err != nil {
+		return nil, err
+	}
+	runs, err := log.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range runs {
+		for _, err := range log.Events(ctx, runs[i].ID, 0) {
+			if pawl.CodeOf(err) == pawl.CodeDamaged && err != nil {
+				runs[i].Status, runs[i].Reason = pawl.StatusQuarantined, err.Error()
+			} else if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return runs, nil
+}
+
+func quickCheck(ctx context.Context, file string) error {
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(),
+		RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}).String())
+	if err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	defer db.Close()
+	var first string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&first); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if first != "ok" {
+		return pawl.Errorf(pawl.CodeDamaged, "the database is damaged: %s", first)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/project"
+)
+
+// locate finds the repository of a folder without looking at what is in it.
+func locate(ctx context.Context, dir string) (pawl.Repository, error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return pawl.Repository{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return pawl.Repository{}, fmt.Errorf("find the repository: %w", err)
+	}
+	out, err := command.Discover(dir).Git(ctx, nil, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel")
+	if err != nil {
+		return pawl.Repository{}, err
+	}
+	folders := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(folders) != 2 {
+		return pawl.Repository{}, fmt.Errorf("git rev-parse answered %q", folders)
+	}
+	return pawl.Repository{GitDir: folders[0], Root: folders[1]}, nil
+}
+
+// compare is the difference between two commits, as a patch or, in so many
+// columns, as a list of files. No program of the repository's is run.
+func compare(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int) ([]byte, error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo := git.Repo{Command: command, Dir: p.Repo.GitDir}
+	if stat == 0 {
+		return repo.Patch(ctx, string(from), string(to))
+	}
+	return repo.Git(ctx, nil, "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+		fmt.Sprintf("--stat=%d", stat), string(from), string(to))
+}
+
+// refs are the refs below a prefix.
+func refs(ctx context.Context, p project.Project, prefix string) ([]string, error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return git.Repo{Command: command, Dir: p.Repo.GitDir}.Refs(ctx, prefix)
+}
+
+// commitAll makes a folder a repository with one commit of what is in it.
+func commitAll(ctx context.Context, dir string) error {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return err
+	}
+	repo := git.Repo{Command: command, Dir: filepath.Join(dir, ".git")}
+	if err := repo.Create(ctx, "sha1"); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"config", "core.bare", "false"}, {"symbolic-ref", "HEAD", "refs/heads/main"}} {
+		if _, err := repo.Git(ctx, nil, args...); err != nil {
+			return err
+		}
+	}
+	repo.WorkTree, repo.Index = dir, filepath.Join(dir, ".git", "index")
+	if err := repo.AddAll(ctx); err != nil {
+		return err
+	}
+	tree, err := repo.WriteTree(ctx)
+	if err != nil {
+		return err
+	}
+	commit, err := repo.WriteCommit(ctx, tree, nil, "A small package\n", time.Now())
+	if err != nil {
+		return err
+	}
+	return repo.MoveRef(ctx, "refs/heads/main", commit, "", "first commit")
+}
+
+// results shows the branches a demo has made: their commits and what these change.
+func results(ctx context.Context, dir string) (string, error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return "", err
+	}
+	repo := git.Repo{Command: command, Dir: filepath.Join(dir, ".git")}
+	branches, err := repo.Refs(ctx, "refs/heads/pawl/")
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, ref := range branches {
+		branch := strings.TrimPrefix(ref, "refs/heads/")
+		for _, args := range [][]string{{"log", "--oneline", "--no-decorate", "main.." + branch}, {"diff", "--stat", "main..." + branch}} {
+			text, err := repo.Git(ctx, nil, args...)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&out, "$ git %s\n%s\n", strings.Join(args, " "), text)
+		}
+	}
+	return out.String(), nil
+}

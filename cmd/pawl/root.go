@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/cli/bench"
+	"pawl/internal/cli/cancel"
+	"pawl/internal/cli/config"
+	"pawl/internal/cli/demo"
+	"pawl/internal/cli/diff"
+	"pawl/internal/cli/doctor"
+	"pawl/internal/cli/events"
+	"pawl/internal/cli/export"
+	"pawl/internal/cli/initialize"
+	"pawl/internal/cli/list"
+	"pawl/internal/cli/logs"
+	"pawl/internal/cli/pause"
+	"pawl/internal/cli/recipes"
+	"pawl/internal/cli/replay"
+	"pawl/internal/cli/resume"
+	runcmd "pawl/internal/cli/run"
+	"pawl/internal/cli/show"
+	versioncmd "pawl/internal/cli/version"
+	"pawl/internal/cli/why"
+	"pawl/internal/kernel"
+	"pawl/internal/sandbox"
+)
+
+// execute runs the command line.
+func execute(ctx context.Context, app *cli.App, args ...string) error {
+	app.Open = func(ctx context.Context, a cli.Access) (*cli.Session, error) { return open(ctx, app, a) }
+	app.Root = func(ctx context.Context) string {
+		repo, err := locate(ctx, app.Dir)
+		if err != nil {
+			return ""
+		}
+		return repo.Root
+	}
+	root := newRoot(app)
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+func newRoot(app *cli.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "pawl",
+		Short: "Run autonomous development loops that converge",
+		Long: `Pawl turns a goal into commits. An agent attempts it in a worktree of its own;
+gates judge each attempt on a clean checkout; what failed is told to the next
+one, on a stronger model when it must be. Nothing is lost when a process dies,
+and nothing is called done that no gate has passed.
+
+RUN is a run's id, its number, or the beginning of its id.
+
+` + cli.RunExitCodes,
+		Example: `  pawl demo                          see it work, offline
+  pawl init && pawl doctor           set up a repository
+  pawl run "list has a --json flag"`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cli.NoCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(app.In)
+	root.SetOut(app.Out)
+	root.SetErr(app.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", cmd.CommandPath(), err).WithHint("%s --help lists the flags", cmd.CommandPath())
+	})
+	f := root.PersistentFlags()
+	f.BoolVar(&app.JSON, "json", app.JSON, "print JSON for other programs; errors too")
+	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
+	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in this folder instead")
+	_ = root.MarkPersistentFlagDirname("directory")
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range commands {
+			c.GroupID = id
+			c.DisableFlagsInUseLine = false
+		}
+		root.AddCommand(commands...)
+	}
+	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app))
+	add("look", "Look:", list.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app))
+	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
+	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
+		demo.New(app, demoWorld(app)), bench.New(app, measure), versioncmd.New(app))
+	root.SetHelpCommandGroupID("setup")
+	root.SetCompletionCommandGroupID("setup")
+	completion(root)
+	return root
+}
+
+// completion finishes the command that cobra makes.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Short = "Print the completion script of a shell"
+		c.Long += "\n" + cli.ExitCodes
+		c.Example = "  source <(pawl completion bash)\n  pawl completion fish > ~/.config/fish/completions/pawl.fish"
+		c.Args = cli.NoCommand
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = cli.Args(0, 0)
+			shell.Example = "  pawl completion " + shell.Name()
+			shell.Long += "\n" + cli.ExitCodes
+		}
+	}
+}
+
+// refold is a run's line as the kernel makes it.
+func refold(events []pawl.Event) (pawl.RunInfo, error) {
+	var s kernel.State
+	for _, e := range events {
+		if err := kernel.Apply(&s, e); err != nil {
+			return pawl.RunInfo{}, pawl.Errorf(pawl.CodeDamaged, "%w", err)
+		}
+	}
+	return kernel.Info(&s), nil
+}
+
+// demoWorld is how pawl demo runs pawl and git.
+func demoWorld(app *cli.App) demo.World {
+	return demo.World{
+		Run:    func(ctx context.Context, in cli.App, args ...string) error { return execute(ctx, &in, args...) },
+		Commit: commitAll,
+		Result: results,
+		Confined: func(ctx context.Context) error {
+			_, err := sandbox.Probe(ctx)
+			return err
+		},
+	}
+}

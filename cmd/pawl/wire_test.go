@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"pawl"
+	"pawl/internal/model/modeltest"
+)
+
+// providers are the protocols with the flags and variables that lead pawl to a
+// server that speaks them.
+var providers = []struct {
+	wire      modeltest.Wire
+	model     string
+	base, key string
+}{
+	{modeltest.Anthropic, "anthropic/claude-test", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
+	{modeltest.Responses, "openai/gpt-test", "OPENAI_BASE_URL", "OPENAI_API_KEY"},
+	{modeltest.Chat, "openai-chat/local-test", "OPENAI_BASE_URL", "OPENAI_API_KEY"},
+}
+
+// A run through each vendor's SDK against a server that speaks the protocol: a
+// rate limit and a cut stream on the way, a failing attempt, feedback, success.
+func TestRunOverTheWire(t *testing.T) {
+	bin := buildPawl(t)
+	for _, p := range providers {
+		t.Run(string(p.wire), func(t *testing.T) {
+			t.Parallel()
+			server := modeltest.NewServer(p.wire, (&engineer{}).answer)
+			defer server.Close()
+			v := newVictim(t, bin)
+			v.env = append(v.env, p.base+"="+server.BaseURL, p.key+"="+server.Key)
+			cmd := exec.Command(bin, "run", "say hello in hello.txt", "--recipe", "taskloop", "--unsandboxed", "--model", p.model,
+				"--require-green", "--gate", `tests=grep -q hello hello.txt && echo "ok 1" && echo 1..1`, "--criteria", "hello.txt says hello")
+			cmd.Dir, cmd.Env = v.repo, v.env
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if got := v.git(t, "show", "pawl/001-say-hello-in-hello-txt:hello.txt"); got != "hello" {
+				t.Errorf("the branch has %q", got)
+			}
+			for _, r := range server.Received() {
+				if r.Problem != nil {
+					t.Errorf("a request the protocol does not know: %v\n%s", r.Problem, r.Body)
+				}
+			}
+			noSecretIn(t, v.home, server.Key)
+		})
+	}
+}
+
+// engineer answers as a model would: it assesses, writes what is wrong first and
+// right after feedback, and reviews.
+type engineer struct{ calls atomic.Int32 }
+
+func (e *engineer) answer(req pawl.ModelRequest) modeltest.Reply {
+	switch e.calls.Add(1) {
+	case 1:
+		return modeltest.Reply{Fault: modeltest.Fault{Kind: modeltest.FaultStatus, Status: http.StatusTooManyRequests,
+			Header: http.Header{"Retry-After": {"1"}}}}
+	case 3:
+		r := call("write", `{"path":"hello.txt","content":"lost"}`)
+		r.Fault = modeltest.Fault{Kind: modeltest.FaultCut, At: modeltest.AtArguments}
+		return r
+	}
+	tools := map[string]bool{}
+	for _, s := range req.Tools {
+		tools[s.Name] = true
+	}
+	turn := 0
+	for _, m := range req.Messages {
+		if m.Role == pawl.RoleAssistant {
+			turn++
+		}
+	}
+	switch {
+	case tools["submit_assessment"]:
+		return call("submit_assessment", `{"files":1,"lines":1,"new_dependencies":0,"type":"documentation","risks":[],"why":"one line"}`)
+	case tools["submit_verdict"]:
+		return call("submit_verdict", `{"criteria":[{"id":"AC-001","status":"pass","evidence":["hello.txt:1"]}],"summary":"it says hello"}`)
+	case turn > 0:
+		return call("submit_result", `{"summary":"written"}`)
+	case strings.Contains(req.Messages[0].Blocks[0].Text, "Why the last attempt failed"):
+		return call("write", `{"path":"hello.txt","content":"hello\n"}`)
+	}
+	return call("write", `{"path":"hello.txt","content":"goodbye\n"}`)
+}
+
+func call(tool, args string) modeltest.Reply {
+	return modeltest.Reply{
+		Blocks: []pawl.Block{{Kind: pawl.BlockText, Text: "I do it."}, {Kind: pawl.BlockToolUse, CallID: "call_" + tool, Tool: tool, Args: json.RawMessage(args)}},
+		Usage:  pawl.Usage{Input: 100, Output: 20},
+	}
+}
+
+// noSecretIn checks that a key is in no file below a folder.
+func noSecretIn(t *testing.T, dir, key string) {
+	t.Helper()
+	out, err := exec.Command("grep", "-rlF", "--", key, filepath.Join(dir, "state"), filepath.Join(dir, "repo")).Output()
+	if err == nil {
+		t.Errorf("the key is in %s", out)
+	}
+}

@@ -1,0 +1,132 @@
+// Package cli is what the commands of pawl share: the world they are given, how
+// they reach a project's runs, how errors become exit codes. Each command is a
+// package of its own below this one.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+	"pawl/internal/plain"
+	"pawl/internal/project"
+	"pawl/internal/view"
+)
+
+// App is the world of a command. Everything is set by main.
+type App struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string // "NAME=value"
+	// Dir is where the command works; flag -C changes it.
+	Dir string
+	// StateHome is where the state of projects is kept, as XDG_STATE_HOME is.
+	StateHome string
+	Version   string
+	// JSON asks for machine-readable output, NoColor for none of the terminal's colours.
+	JSON, NoColor bool
+	// Terminal reports that Out is a terminal, Interactive that In is one.
+	Terminal, Interactive bool
+	// Columns is the width of the terminal; nil, or zero columns, means 80.
+	Columns func() int
+	// Open reaches the project at Dir.
+	Open func(ctx context.Context, a Access) (*Session, error)
+	// Root is the root of the repository that Dir is in; empty when it is in none.
+	Root func(ctx context.Context) string
+	// Interrupts brings Ctrl-C and its like from now on, instead of ending the
+	// command's context, until stop is called. Nil brings none.
+	Interrupts func() (signals <-chan os.Signal, stop func())
+	// Leave ends the process at once.
+	Leave func(code int)
+}
+
+// Access is what a command wants of a project.
+type Access int
+
+// The kinds of access.
+const (
+	// Read shows what there is: over the owner's socket, or from the store.
+	Read Access = iota
+	// Steer changes runs: over the owner's socket, or as the owner.
+	Steer
+)
+
+// StatusInterrupted is what the lines of a session say of a run that is running
+// or stopping by its log, but that no process drives at the moment.
+const StatusInterrupted pawl.RunStatus = "interrupted"
+
+// Session is a project that was reached.
+type Session struct {
+	pawl.Service
+	Project project.Project
+	// Owner reports that runs are driven by this process: they stop when it does.
+	Owner bool
+	// Driven reports whether this process drives a run; nil unless Owner.
+	Driven func(pawl.RunID) bool
+	// Confined says whether commands can be confined here; Sandbox says how.
+	Confined bool
+	Sandbox  string
+	// Close lets go of the project.
+	Close func() error
+}
+
+// Getenv is a variable of the environment.
+func (a *App) Getenv(name string) string {
+	for _, kv := range a.Environ {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// Width is the number of columns of the terminal, 80 when nobody knows.
+func (a *App) Width() int {
+	if a.Columns != nil {
+		if n := a.Columns(); n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+// Screen says what the terminal can do: whether lines can be redrawn, and
+// whether colours are wanted.
+func (a *App) Screen() (live, color bool) {
+	live, color = view.Terminal(a.Terminal && !a.JSON, a.Getenv)
+	return live, color && !a.NoColor
+}
+
+// Printf writes to Out. What cannot be written is lost: the reader has gone.
+func (a *App) Printf(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format, args...) }
+
+// Print writes a text that others had a say in: made safe on a terminal, byte
+// for byte elsewhere.
+func (a *App) Print(text []byte) {
+	if a.Terminal {
+		text = []byte(plain.Text(string(text)))
+	}
+	_, _ = a.Out.Write(text)
+}
+
+// Notef writes a remark for people to Err, one line.
+func (a *App) Notef(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Err, "%s\n", noteText(format, args...))
+}
+
+func noteText(format string, args ...any) string {
+	return plain.Line("pawl: "+fmt.Sprintf(format, args...), 0)
+}
+
+// UserConfig is where the user's own configuration is.
+func (a *App) UserConfig() string {
+	home := a.Getenv("XDG_CONFIG_HOME")
+	if home == "" {
+		home = filepath.Join(a.Getenv("HOME"), ".config")
+	}
+	return filepath.Join(home, "pawl", "config.yaml")
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// RunArgs is for commands whose only argument is a run; need says that it must
+// be given.
+func RunArgs(c *cobra.Command, app *App, need bool) {
+	least := 0
+	if need {
+		least = 1
+	}
+	c.Args = Args(least, 1)
+	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return app.completeRuns(cmd.Context()), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// completeRuns are the runs, newest first, each with what it is about.
+func (a *App) completeRuns(ctx context.Context) []string {
+	s, err := a.Open(ctx, Read)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for i := len(runs) - 1; i >= 0; i-- {
+		out = append(out, string(runs[i].ID)+"\t"+string(State(runs[i]))+", "+plain.Line(runs[i].Title, 60))
+	}
+	return out
+}
+
+// Args checks the number of a command's arguments.
+func Args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := "pawl " + strings.TrimPrefix(cmd.UseLine(), "pawl ")
+		switch {
+		case len(args) < least:
+			return pawl.Errorf(pawl.CodeInvalid, "%s needs an argument", cmd.CommandPath()).WithHint("%s", hint)
+		case len(args) > most:
+			return pawl.Errorf(pawl.CodeInvalid, "%s: too many arguments, from %q", cmd.CommandPath(), plain.Line(args[most], 60)).WithHint("%s", hint)
+		}
+		return nil
+	}
+}
+
+// NoCommand is for commands that have commands below them: what is left of the
+// arguments is none of these.
+func NoCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2 // as cobra does where it finds out itself
+	}
+	err := pawl.Errorf(pawl.CodeInvalid, "there is no command %q", strings.TrimSpace(cmd.CommandPath()+" "+plain.Line(args[0], 40)))
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return err.WithHint("did you mean: %s %s", cmd.CommandPath(), strings.Join(near, ", or "+cmd.CommandPath()+" "))
+	}
+	return err.WithHint("%s --help lists the commands", cmd.CommandPath())
+}

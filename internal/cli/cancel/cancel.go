@@ -1,0 +1,71 @@
+// Package cancel is pawl cancel: end a run.
+package cancel
+
+import (
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+type options struct {
+	finish, now bool
+	reason      string
+}
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "End a run; its commits stay on its branch",
+		Long: `Cancel ends a run for good. What is under way finishes first; with --finish the
+iteration does, with --now it is broken off. Commits stay on the branch, work that
+is not committed under refs/pawl/. It returns at once when another process drives
+the run; a run that nobody drives is brought to its end here.
+
+` + cli.ExitCodes,
+		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			s, info, err := app.OpenRun(ctx, cli.Steer, args)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close() }()
+			from, err := cli.Fold(ctx, s, info.ID)
+			if err != nil {
+				return err
+			}
+			if err := s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerCancel, Running: o.draining(), Reason: o.reason}); err != nil {
+				return err
+			}
+			if !s.Owner {
+				return app.Said(ctx, s, info.ID, "Run %s is ending; what is under way finishes first. See: pawl logs -f %s", info.ID, info.ID)
+			}
+			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{From: from, Show: cli.Silent}); err != nil {
+				return err
+			}
+			if err := app.Said(ctx, s, info.ID, "Run %s is cancelled. Its commits are on %s", info.ID, info.Branch); err != nil {
+				return err
+			}
+			return app.Settle(ctx, s)
+		},
+	}
+	cli.RunArgs(c, app, true)
+	c.Flags().BoolVar(&o.finish, "finish", false, "let the iteration end first")
+	c.Flags().BoolVar(&o.now, "now", false, "break off what is under way")
+	c.Flags().StringVar(&o.reason, "reason", "", "why, for the log")
+	c.MarkFlagsMutuallyExclusive("finish", "now")
+	return c
+}
+
+func (o *options) draining() pawl.Draining {
+	switch {
+	case o.finish:
+		return pawl.DrainFinish
+	case o.now:
+		return pawl.DrainNow
+	}
+	return pawl.DrainBoundary
+}

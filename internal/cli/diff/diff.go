@@ -1,0 +1,94 @@
+// Package diff is pawl diff: what a run has changed.
+package diff
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/project"
+	"pawl/internal/view"
+)
+
+// Compare is the difference between two commits of a project as git prints it:
+// the patch, or with stat > 0 the files with how much of each has changed, in so
+// many columns.
+type Compare func(ctx context.Context, p project.Project, from, to pawl.CommitHash, stat int) ([]byte, error)
+
+type options struct {
+	stat    bool
+	attempt int
+}
+
+// New is the command.
+func New(app *cli.App, compare Compare) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "diff [RUN]",
+		Short: "Show what a run has changed",
+		Long: `Diff prints the difference between the commit a run started from and the last
+commit of its branch, as git does; off a terminal it can be given to git apply.
+With --attempt it is what one iteration changed. Without RUN it is the latest
+one.
+
+` + cli.ExitCodes,
+		Example: "  pawl diff\n  pawl diff 7 --stat\n  pawl diff 7 --attempt 2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			r, err := cli.Fold(ctx, s, info.ID)
+			if err != nil && r.Seq == 0 {
+				return err
+			}
+			from, to, err := o.commits(r)
+			if err != nil {
+				return err
+			}
+			width := 0
+			if o.stat {
+				width = app.Width()
+			}
+			patch, err := compare(ctx, s.Project, from, to, width)
+			if err != nil {
+				return err
+			}
+			if app.JSON {
+				return app.Encode(map[string]any{"run": r.ID, "from": from, "to": to, "diff": string(patch)})
+			}
+			app.Print(patch)
+			return nil
+		},
+	}
+	cli.RunArgs(c, app, false)
+	c.Flags().BoolVar(&o.stat, "stat", false, "only the files, with how much of each has changed")
+	c.Flags().IntVar(&o.attempt, "attempt", 0, "what this iteration changed")
+	return c
+}
+
+// commits are the two to compare.
+func (o *options) commits(r *view.Run) (from, to pawl.CommitHash, err error) {
+	if o.attempt == 0 {
+		if r.Head == "" {
+			return r.Start.Base, r.Start.Base, nil
+		}
+		return r.Start.Base, r.Head, nil
+	}
+	for _, l := range r.Loops {
+		for _, it := range l.Iterations {
+			switch {
+			case it.N != o.attempt:
+			case it.Commit == nil:
+				return "", "", pawl.Errorf(pawl.CodeState, "iteration %d of run %s has no commit", o.attempt, r.ID)
+			default:
+				return it.From, it.Commit.Commit, nil
+			}
+		}
+	}
+	return "", "", pawl.Errorf(pawl.CodeNotFound, "run %s has no iteration %d", r.ID, o.attempt).WithHint("pawl show %s lists them", r.ID)
+}

@@ -1,0 +1,290 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/recipe"
+)
+
+func (e *examination) git() {
+	found, err := e.probes.Git(e.ctx)
+	if err != nil {
+		e.fail("git", err, "")
+		return
+	}
+	e.ok("git", found)
+}
+
+func (e *examination) repository() {
+	repo, err := e.probes.Inspect(e.ctx)
+	if err != nil {
+		e.fail("repository", err, "")
+		return
+	}
+	e.repo = &repo
+	detail := fmt.Sprintf("%s at %.12s", repo.Root, repo.Head)
+	if len(repo.Notes) > 0 {
+		e.warn("repository", detail+". "+strings.Join(repo.Notes, " "), "")
+		return
+	}
+	e.ok("repository", detail)
+}
+
+func (e *examination) sandbox() {
+	found, err := e.probes.Sandbox(e.ctx)
+	if err != nil {
+		e.fail("sandbox", err, "without one, runs need --unsandboxed: commands then have your rights")
+		return
+	}
+	e.ok("sandbox", found)
+}
+
+// stateFolder tries to write where the log and the worktrees are.
+func (e *examination) stateFolder() {
+	const name = "state folder"
+	if e.repo == nil {
+		e.skip(name, "a repository")
+		return
+	}
+	p, err := e.probes.Project(*e.repo)
+	if err != nil {
+		e.fail(name, err, "make it writable, or set XDG_STATE_HOME to a folder that is")
+		return
+	}
+	f, err := os.CreateTemp(p.Dir, "doctor-*")
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		e.fail(name, err, "make it writable, or set XDG_STATE_HOME to a folder that is")
+		return
+	}
+	e.project = &p
+	kind, remote, err := e.probes.FileSystem(p.Dir)
+	switch {
+	case err != nil:
+		e.warn(name, fmt.Sprintf("%s is writable; its file system is not known: %v", p.Dir, err), "")
+	case remote:
+		e.fail(name, fmt.Errorf("%s is on %s, where locks and fsync cannot be relied on", p.Dir, kind), "set XDG_STATE_HOME to a folder on a local disk")
+	default:
+		e.ok(name, fmt.Sprintf("%s is writable, on %s", p.Dir, kind))
+	}
+}
+
+func (e *examination) store() {
+	if e.project == nil {
+		e.skip("store", "a state folder")
+		return
+	}
+	runs, err := e.probes.Store(e.ctx, *e.project)
+	switch {
+	case pawl.CodeOf(err) == pawl.CodeNotFound:
+		e.ok("store", "there is none yet")
+	case err != nil:
+		e.fail("store", err, "keep a copy of "+e.project.Dir+"; branches and commits are not affected")
+	default:
+		e.runs = runs
+		e.ok("store", fmt.Sprintf("sound, with %d runs", len(runs)))
+	}
+}
+
+// owner asks the process that has the project, if there is one.
+func (e *examination) owner() {
+	if e.project == nil {
+		e.skip("owner", "a state folder")
+		return
+	}
+	h, held, err := e.project.Holder(e.ctx)
+	if err != nil {
+		e.fail("owner", err, "")
+		return
+	}
+	if !held {
+		e.ok("owner", "no process has the project")
+		return
+	}
+	about := fmt.Sprintf("process %d, pawl %s, since %s", h.Pid, h.Version, h.Started.UTC().Format(time.RFC3339))
+	s, err := e.app.Open(e.ctx, cli.Read)
+	if err != nil {
+		e.fail("owner", fmt.Errorf("%s, does not answer: %w", about, err), fmt.Sprintf("if it hangs, end it (kill %d) and go on: pawl resume RUN", h.Pid))
+		return
+	}
+	defer s.Close()
+	if h.Version != e.app.Version {
+		e.warn("owner", about+", answers; it is another version than this one", "let its runs end, then start it anew")
+		return
+	}
+	e.ok("owner", about+", answers")
+}
+
+// stopped lists the runs that need their user.
+func (e *examination) stopped() {
+	const name = "runs"
+	if e.project == nil {
+		e.skip(name, "a state folder")
+		return
+	}
+	var damaged, interrupted []string
+	runs := e.runs
+	if s, err := e.app.Open(e.ctx, cli.Read); err == nil { // it knows what is driven
+		if now, err := s.Runs(e.ctx); err == nil {
+			runs = now
+		}
+		_ = s.Close()
+	}
+	for _, r := range runs {
+		switch r.Status {
+		case pawl.StatusQuarantined:
+			damaged = append(damaged, string(r.ID)+": "+r.Reason)
+		case cli.StatusInterrupted:
+			interrupted = append(interrupted, string(r.ID))
+		}
+	}
+	if len(damaged) > 0 {
+		e.fail(name, fmt.Errorf("quarantined, because what is stored of them is damaged: %s", strings.Join(damaged, "; ")), "their commits are on their branches; start anew with pawl run")
+	}
+	if len(interrupted) > 0 {
+		e.warn(name, "interrupted: "+strings.Join(interrupted, ", "), "pawl resume RUN, or pawl cancel RUN")
+	}
+	if damaged == nil && interrupted == nil {
+		e.ok(name, "none is damaged or interrupted")
+	}
+}
+
+// worktrees looks for those that no run will use any more.
+func (e *examination) worktrees() {
+	const name = "worktrees"
+	if e.project == nil {
+		e.skip(name, "a state folder")
+		return
+	}
+	dir := filepath.Join(e.project.Dir, "worktrees")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.fail(name, err, "")
+		return
+	}
+	var left []string
+	for _, entry := range entries {
+		open := slices.ContainsFunc(e.runs, func(r pawl.RunInfo) bool {
+			return r.Status != pawl.StatusEnded && (string(r.ID) == entry.Name() || strings.HasPrefix(entry.Name(), string(r.ID)+"."))
+		})
+		if !open {
+			left = append(left, entry.Name())
+		}
+	}
+	if len(left) > 0 {
+		e.warn(name, "left over: "+strings.Join(left, ", "), "look at them in "+dir+" and remove what you do not need")
+		return
+	}
+	e.ok(name, fmt.Sprintf("%d in use, none left over", len(entries)))
+}
+
+func (e *examination) salvage() {
+	const name, prefix = "salvage", "refs/pawl/salvage/"
+	if e.project == nil {
+		e.skip(name, "a repository")
+		return
+	}
+	refs, err := e.probes.Refs(e.ctx, *e.project, prefix)
+	switch {
+	case err != nil:
+		e.fail(name, err, "")
+	case len(refs) == 0:
+		e.ok(name, "nothing was set aside")
+	default:
+		e.warn(name, fmt.Sprintf("%d refs keep work that was set aside, the last one %s", len(refs), refs[len(refs)-1]),
+			"git log -p REF shows it; git update-ref -d REF lets it go")
+	}
+}
+
+// configuration reads all layers and looks for the keys the chosen models need.
+func (e *examination) configuration() {
+	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ}
+	if e.repo != nil {
+		src.Repo = os.DirFS(e.repo.Root)
+	}
+	cfg, err := config.Load(src)
+	if err != nil {
+		e.fail("configuration", err, "")
+		e.skip("models", "a configuration")
+		return
+	}
+	var own []string
+	for _, v := range cfg.Explain() {
+		if v.Origin != "default" {
+			own = append(own, fmt.Sprintf("%s (%s)", v.Key, v.Origin))
+		}
+	}
+	detail := "nothing but defaults"
+	if len(own) > 0 {
+		detail = "set: " + strings.Join(own, ", ")
+	}
+	if len(cfg.Notes) > 0 {
+		e.warn("configuration", detail+". "+strings.Join(cfg.Notes, ". "), "")
+	} else {
+		e.ok("configuration", detail)
+	}
+	e.models(&cfg)
+}
+
+func (e *examination) models(cfg *config.Config) {
+	settings, err := cfg.Settings()
+	if err != nil {
+		e.fail("models", err, "")
+		return
+	}
+	var names, missing []string
+	for _, m := range settings.Models {
+		if name := m.Provider + "/" + m.Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		key := cfg.Provider(m.Provider).KeyEnv
+		if key != "" && e.app.Getenv(key) == "" && !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	detail := strings.Join(names, ", ")
+	if len(missing) > 0 {
+		e.fail("models", fmt.Errorf("%s: no key in %s", detail, strings.Join(missing, ", ")),
+			"export "+missing[0]+"=…, or choose other models: PAWL_MODEL=PROVIDER/NAME")
+		return
+	}
+	e.ok("models", detail+"; their keys are there")
+}
+
+func (e *examination) recipes() {
+	var own fs.FS
+	if e.repo != nil {
+		if dir := filepath.Join(e.repo.Root, ".pawl", "recipes"); isFolder(dir) {
+			own = os.DirFS(dir)
+		}
+	}
+	names := recipe.Names(own)
+	for _, name := range names {
+		r, err := recipe.Load(name, own)
+		if err == nil && recipe.Runnable(r) == nil {
+			_, err = recipe.Prompts(name, own)
+		}
+		if err != nil {
+			e.fail("recipes", err, "")
+			return
+		}
+	}
+	e.ok("recipes", strings.Join(names, ", "))
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}

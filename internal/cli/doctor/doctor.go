@@ -1,0 +1,152 @@
+// Package doctor is pawl doctor: is everything there that a run needs?
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/project"
+)
+
+// Probes look at the machine for the doctor. All are needed.
+type Probes struct {
+	// Git is the git program there is, with its version.
+	Git func(ctx context.Context) (string, error)
+	// Inspect looks at the user's repository.
+	Inspect func(ctx context.Context) (pawl.Repository, error)
+	// Project is the repository's, with its state folder.
+	Project func(pawl.Repository) (project.Project, error)
+	// Sandbox says what confines commands, or why nothing can.
+	Sandbox func(ctx context.Context) (string, error)
+	// FileSystem is the kind of file system a folder is on, and whether it is on
+	// another machine.
+	FileSystem func(dir string) (kind string, remote bool, err error)
+	// Store opens the log for reading, looks it over and returns the runs in it;
+	// [pawl.CodeNotFound] when there is none yet.
+	Store func(ctx context.Context, p project.Project) ([]pawl.RunInfo, error)
+	// Refs are the refs below a prefix of the user's repository.
+	Refs func(ctx context.Context, p project.Project, prefix string) ([]string, error)
+}
+
+// State is what a check came to.
+type State string
+
+// The states.
+const (
+	OK      State = "ok"
+	Warning State = "warning" // runs work, but the user should know
+	Failed  State = "failed"  // runs will not work, or not safely
+	Skipped State = "skipped" // what it needs is not there
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitempty"` // what to do about it
+}
+
+// New is the command.
+func New(app *cli.App, probes Probes) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check that everything is there that a run needs",
+		Long: `Doctor looks at git, the repository, the sandbox, the state folder and what is
+stored in it, the process that has the project, the configuration, the recipes
+and the keys of the chosen models (only whether they are there), and says what to
+do about what is wrong. It changes nothing and calls no model. The exit code is 1
+when a check fails.
+
+` + cli.ExitCodes,
+		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e := &examination{ctx: cmd.Context(), app: app, probes: probes, show: func(Check) {}}
+			if !app.JSON {
+				e.show = func(c Check) { printCheck(app, c) }
+			}
+			e.all()
+			if app.JSON {
+				if err := app.Encode(e.checks); err != nil {
+					return err
+				}
+			}
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			for _, c := range e.checks {
+				if c.State == Failed {
+					return cli.Exit(cli.ExitInternal)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func printCheck(app *cli.App, c Check) {
+	mark := map[State]string{OK: "ok  ", Warning: "warn", Failed: "FAIL", Skipped: "skip"}[c.State]
+	color := map[State]string{OK: "\x1b[32m", Warning: "\x1b[33m", Failed: "\x1b[31m", Skipped: "\x1b[2m"}[c.State]
+	if _, colored := app.Screen(); colored {
+		mark = color + mark + "\x1b[0m"
+	}
+	app.Printf("%s  %-13s  %s\n", mark, c.Name, plain.Line(c.Detail, 0))
+	if c.Fix != "" {
+		app.Printf("      → %s\n", plain.Line(c.Fix, 0))
+	}
+}
+
+// examination is one look at everything.
+type examination struct {
+	ctx    context.Context
+	app    *cli.App
+	probes Probes
+	show   func(Check)
+	checks []Check
+
+	repo    *pawl.Repository // nil when there is none
+	project *project.Project // nil when there is none
+	runs    []pawl.RunInfo
+}
+
+func (e *examination) all() {
+	for _, check := range []func(){
+		e.git, e.repository, e.sandbox, e.stateFolder, e.store, e.owner, e.stopped, e.worktrees, e.salvage,
+		e.configuration, e.recipes,
+	} {
+		if e.ctx.Err() != nil {
+			return
+		}
+		check()
+	}
+}
+
+func (e *examination) add(c Check) {
+	e.checks = append(e.checks, c)
+	e.show(c)
+}
+
+func (e *examination) ok(name, detail string) { e.add(Check{Name: name, State: OK, Detail: detail}) }
+
+func (e *examination) warn(name, detail, fix string) {
+	e.add(Check{Name: name, State: Warning, Detail: detail, Fix: fix})
+}
+
+func (e *examination) skip(name, needs string) {
+	e.add(Check{Name: name, State: Skipped, Detail: "needs " + needs})
+}
+
+// fail takes what to do from the error, if it says so.
+func (e *examination) fail(name string, err error, fix string) {
+	if p, ok := errors.AsType[*pawl.Error](err); ok && p.Hint != "" {
+		fix = p.Hint
+	}
+	e.add(Check{Name: name, State: Failed, Detail: err.Error(), Fix: fix})
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// The exit codes of pawl. Commands that follow a run to its end answer with its
+// outcome's code.
+const (
+	ExitOK          = 0
+	ExitInternal    = 1
+	ExitInvalid     = 2
+	ExitNotFound    = 3
+	ExitState       = 4 // conflict, or not possible in the present state
+	ExitUnavailable = 5
+	ExitDamaged     = 6
+	ExitUnverified  = 10
+	ExitIncomplete  = 11
+	ExitBlocked     = 12
+	ExitHalted      = 13
+	ExitCancelled   = 14
+	ExitFailed      = 15
+	ExitPaused      = 16
+	ExitInterrupted = 130
+)
+
+// RunExitCodes explains the exit codes of commands that follow a run to its end.
+const RunExitCodes = `Exit codes:
+  0 done, the run complete    1 internal error       2 bad input
+  3 not found                 4 not possible now     5 something needed is missing
+  6 stored data is damaged   10 unverified          11 incomplete
+ 12 blocked                  13 halted              14 cancelled
+ 15 failed                   16 paused             130 left by Ctrl-C`
+
+// ExitCodes explains the exit codes of all other commands.
+const ExitCodes = `Exit codes:
+  0 done                      1 internal error       2 bad input
+  3 not found                 4 not possible now     5 something needed is missing
+  6 stored data is damaged  130 left by Ctrl-C`
+
+// Exit is an error that only carries an exit code: everything is said already.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// OutcomeExit is the exit code of a run that ended so, as an error; nil when it is complete.
+func OutcomeExit(o pawl.Outcome) error {
+	codes := map[pawl.Outcome]Exit{
+		pawl.OutcomeUnverified: ExitUnverified, pawl.OutcomeIncomplete: ExitIncomplete, pawl.OutcomeBlocked: ExitBlocked,
+		pawl.OutcomeHalted: ExitHalted, pawl.OutcomeCancelled: ExitCancelled, pawl.OutcomeFailed: ExitFailed,
+	}
+	if code, ok := codes[o]; ok {
+		return code
+	}
+	return nil
+}
+
+// Report writes an error for the user and returns the exit code it means. With
+// JSON it is an object {"error": {"code", "message", "hint"}}.
+func (a *App) Report(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	if code, ok := errors.AsType[Exit](err); ok {
+		return int(code)
+	}
+	if errors.Is(err, context.Canceled) {
+		return ExitInterrupted
+	}
+	code, hint := ExitInternal, ""
+	if e, ok := errors.AsType[*pawl.Error](err); ok {
+		code, hint = exitCode(e.Code), e.Hint
+	}
+	if a.JSON {
+		_ = encode(a.Err, map[string]any{"error": map[string]string{
+			"code": string(pawl.CodeOf(err)), "message": err.Error(), "hint": hint}}, "")
+		return code
+	}
+	_, _ = fmt.Fprintf(a.Err, "pawl: %s\n", plain.Text(err.Error()))
+	if hint != "" {
+		_, _ = fmt.Fprintf(a.Err, "  → %s\n", plain.Text(hint))
+	}
+	return code
+}
+
+func exitCode(c pawl.Code) int {
+	switch c {
+	case pawl.CodeInvalid:
+		return ExitInvalid
+	case pawl.CodeNotFound:
+		return ExitNotFound
+	case pawl.CodeConflict, pawl.CodeState:
+		return ExitState
+	case pawl.CodeUnavailable:
+		return ExitUnavailable
+	case pawl.CodeDamaged:
+		return ExitDamaged
+	}
+	return ExitInternal
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"pawl"
+	"pawl/internal/plain"
+	"pawl/internal/view"
+)
+
+// Find resolves what a user calls a run: its id, its number ("7", "007"; the
+// latest run of that task), a beginning of its id that is unique, or nothing
+// for the latest run.
+func Find(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error) {
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	if len(runs) == 0 {
+		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeNotFound, "this project has no runs yet").WithHint(`start one: pawl run "what should be there when it is done"`)
+	}
+	if name == "" {
+		return runs[len(runs)-1], nil
+	}
+	var found []pawl.RunInfo
+	number, numErr := strconv.Atoi(name)
+	for _, r := range runs {
+		switch {
+		case string(r.ID) == name:
+			return r, nil
+		case numErr == nil && r.Task == number:
+			found = []pawl.RunInfo{r} // a later run of the task wins
+		case numErr != nil && strings.HasPrefix(string(r.ID), name):
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeNotFound, "there is no run %q", plain.Line(name, 60)).WithHint("pawl list shows the runs")
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, r := range found {
+		ids = append(ids, string(r.ID))
+	}
+	return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
+}
+
+// OpenRun reaches the project and finds the run a command was given: its first
+// argument, or the latest run. Close the session.
+func (a *App) OpenRun(ctx context.Context, access Access, args []string) (*Session, pawl.RunInfo, error) {
+	s, err := a.Open(ctx, access)
+	if err != nil {
+		return nil, pawl.RunInfo{}, err
+	}
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	info, err := Find(ctx, s, name)
+	if err != nil {
+		_ = s.Close()
+		return nil, pawl.RunInfo{}, err
+	}
+	return s, info, nil
+}
+
+// Fold reads a run whole.
+func Fold(ctx context.Context, s pawl.Service, run pawl.RunID) (*view.Run, error) {
+	return view.Fold(s.Events(ctx, run, 0))
+}
+
+// Blobs reads a run's blobs for a view.
+func Blobs(ctx context.Context, s pawl.Service, run pawl.RunID) view.Blobs {
+	return func(h pawl.Hash) ([]byte, error) { return s.Blob(ctx, run, h) }
+}
+
+// WarnInterrupted says of a run that nobody drives what to do about it.
+func (a *App) WarnInterrupted(info pawl.RunInfo) {
+	if info.Status == StatusInterrupted && !a.JSON {
+		a.Notef("run %s was interrupted: no process drives it. Go on: pawl resume %s", info.ID, info.ID)
+	}
+}
+
+// WarnLost looks at a run that was followed to the end of what there is, and
+// says so when it is not the run's end.
+func (a *App) WarnLost(ctx context.Context, s *Session, run pawl.RunID) error {
+	info, err := Find(ctx, s, string(run))
+	if err == nil {
+		a.WarnInterrupted(info)
+	}
+	return err
+}
+
+// State is a run's outcome when it has ended, else its status.
+func State(r pawl.RunInfo) string {
+	if r.Status == pawl.StatusEnded {
+		return string(r.Outcome)
+	}
+	return string(r.Status)
+}

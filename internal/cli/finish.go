@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"pawl"
+	"pawl/internal/view"
+)
+
+// Finish says how a followed run ended, waits for what else this process drives,
+// and returns the exit code of the run's end.
+func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) error {
+	if err != nil {
+		return err
+	}
+	var end error
+	switch r.Status {
+	case pawl.StatusEnded:
+		end = OutcomeExit(r.Outcome)
+		if err := a.report(ctx, s, r); err != nil {
+			return err
+		}
+	case pawl.StatusPaused:
+		end = Exit(ExitPaused)
+		if !a.JSON {
+			a.Printf("\nRun %s is paused. Go on: pawl resume %s\n", r.ID, r.ID)
+		}
+	default:
+		return lost(ctx, s, r.ID)
+	}
+	if err := a.Settle(ctx, s); err != nil {
+		return err
+	}
+	return end
+}
+
+func (a *App) report(ctx context.Context, s *Session, r *view.Run) error {
+	if a.JSON {
+		return nil
+	}
+	report, err := view.CompletionReport(r, Blobs(ctx, s, r.ID))
+	if err != nil {
+		return err
+	}
+	a.Printf("\n%s", report)
+	return nil
+}
+
+// lost says why a run that has not come to rest is not driven any more.
+func lost(ctx context.Context, s *Session, run pawl.RunID) error {
+	info, err := Find(ctx, s, string(run))
+	if err != nil {
+		return err
+	}
+	if info.Status == pawl.StatusQuarantined {
+		return pawl.Errorf(pawl.CodeDamaged, "run %s is quarantined: %s", run, info.Reason).
+			WithHint("its commits are on %s; pawl doctor looks at what is stored", info.Branch)
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "run %s is not driven any more; %s says why", run, filepath.Join(s.Project.Dir, "pawl.log")).
+		WithHint("pawl resume %s goes on where it stopped", run)
+}
+
+// Settle waits until nothing is under way in the runs this process drives:
+// other processes may have started some here, and they would be cut off. Ctrl-C
+// pauses them.
+func (a *App) Settle(ctx context.Context, s *Session) error {
+	for s.Owner {
+		run, err := busy(ctx, s)
+		if run == "" || err != nil {
+			return err
+		}
+		a.Notef("waiting for run %s, which was started here from another terminal; Ctrl-C pauses it", run)
+		from, err := Fold(ctx, s, run)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Follow(ctx, s, run, FollowOptions{From: from, Rest: true, Show: Silent}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Silent shows nothing of a run that is followed.
+func Silent(pawl.Event, *view.Run) error { return nil }
+
+// Said ends a command that steered a run: with a sentence for people, or as
+// JSON with the run's line as it is now.
+func (a *App) Said(ctx context.Context, s *Session, run pawl.RunID, format string, args ...any) error {
+	if !a.JSON {
+		a.Printf(format+"\n", args...)
+		return nil
+	}
+	info, err := Find(ctx, s, string(run))
+	if err != nil {
+		return err
+	}
+	return a.Encode(info)
+}
+
+// busy is a run that this process drives and that is at work; empty when there is none.
+func busy(ctx context.Context, s *Session) (pawl.RunID, error) {
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if s.Driven(r.ID) && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping) {
+			return r.ID, nil
+		}
+	}
+	return "", nil
+}

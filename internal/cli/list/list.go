@@ -1,0 +1,141 @@
+// Package list is pawl list: the project's runs.
+package list
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+)
+
+// New is the command. now is the clock that ages are told by.
+func New(app *cli.App, now func() time.Time) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the project's runs",
+		Long: `List shows the runs of this repository, oldest first: the outcome of those that
+have ended, the status of the others. A run that was cut off and that no process
+drives is interrupted; pawl resume goes on with it.
+
+` + cli.ExitCodes,
+		Example:           "  pawl list\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := app.Open(cmd.Context(), cli.Read)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			runs, err := s.Runs(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return show(app, runs, now())
+		},
+	}
+}
+
+func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
+	if app.JSON {
+		if runs == nil {
+			runs = []pawl.RunInfo{}
+		}
+		return app.Encode(runs)
+	}
+	if len(runs) == 0 {
+		app.Notef(`this project has no runs yet. Start one: pawl run "what should be there when it is done"`)
+		return nil
+	}
+	width := 0
+	if app.Terminal {
+		width = app.Width()
+	}
+	for _, line := range table(runs, now, width) {
+		app.Printf("%s\n", line)
+	}
+	for _, r := range runs {
+		app.WarnInterrupted(r)
+	}
+	return nil
+}
+
+// table is a header and a line for each run. Where width is not zero, no line
+// is wider: the title gets what the columns before it leave, and a name may have
+// to give way too.
+func table(runs []pawl.RunInfo, now time.Time, width int) []string {
+	rows := [][]string{{"RUN", "STATUS", "ITER", "TIER", "COST", "AGE", "TITLE"}}
+	for _, r := range runs {
+		rows = append(rows, []string{plain.Line(string(r.ID), 0), cli.State(r), iterations(r), dash(plain.Line(r.Tier, 12)),
+			r.Cost.String(), age(now.Sub(r.Started)), plain.Line(r.Title, 0)})
+	}
+	widths := make([]int, len(rows[0]))
+	rest := 0 // what the columns between the name and the title take
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+		}
+		if i > 0 && i < len(widths)-1 {
+			rest += widths[i] + gap
+		}
+	}
+	if width > 0 { // a third of what is left is the title's
+		left := max(3, width-rest-gap)
+		widths[0] = min(widths[0], max(8, left-min(widths[6]+gap, left/3)))
+		widths[6] = max(0, left-widths[0]-gap)
+	}
+	var out []string
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if width > 0 {
+				cell = ansi.Truncate(cell, widths[i], "…")
+			}
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell))+gap))
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if width > 0 {
+			line = ansi.Truncate(line, width, "…")
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// gap is the space between columns.
+const gap = 2
+
+func iterations(r pawl.RunInfo) string {
+	if r.Max == 0 {
+		return fmt.Sprint(r.Iteration)
+	}
+	return fmt.Sprintf("%d/%d", r.Iteration, r.Max)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// age is how long ago something was, in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d/time.Hour))
+	}
+	return fmt.Sprintf("%dd", int(d/(24*time.Hour)))
+}

@@ -1,0 +1,71 @@
+// Package logs is pawl logs: a run's log in lines for people.
+package logs
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/view"
+)
+
+type options struct{ follow, verbose bool }
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "logs [RUN]",
+		Short: "Show what a run has done, and with -f what it does",
+		Long: `Logs prints a run's log, a line for each thing that happened: calls, tools,
+verdicts, decisions. With -v it includes the bookkeeping. With -f it goes on
+until the run ends, with live text on a terminal; Ctrl-C leaves, the run goes on.
+Without RUN it is the latest one. With --json it prints the events themselves,
+one per line, as pawl events does.
+
+` + cli.ExitCodes,
+		Example: "  pawl logs\n  pawl logs 7 -f\n  pawl logs 7 -v | grep gate",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close() }()
+			least := view.Normal
+			if o.verbose {
+				least = view.Detail
+			}
+			if !o.follow {
+				return printLog(ctx, app, s, info.ID, least)
+			}
+			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least, Clock: true}); err != nil {
+				return err
+			}
+			return app.WarnLost(ctx, s, info.ID)
+		},
+	}
+	cli.RunArgs(c, app, false)
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the run ends")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the bookkeeping too")
+	return c
+}
+
+// printLog shows what there is.
+func printLog(ctx context.Context, app *cli.App, s *cli.Session, run pawl.RunID, least view.Level) error {
+	_, color := app.Screen()
+	p := view.NewProgress(view.New(), view.ProgressOptions{Out: app.Out, Color: color, Least: least, Clock: true, Blobs: cli.Blobs(ctx, s, run)})
+	for e, err := range s.Events(ctx, run, 0) {
+		if err == nil && app.JSON {
+			err = app.EncodeLine(e)
+		} else if err == nil {
+			err = p.Write(pawl.Update{Event: &e})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

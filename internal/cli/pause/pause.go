@@ -1,0 +1,52 @@
+// Package pause is pawl pause: let a run rest.
+package pause
+
+import (
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "pause RUN",
+		Short: "Pause a run: what is under way finishes, nothing new begins",
+		Long: `Pause lets what a run has under way finish and begins nothing new until pawl
+resume. It returns at once when another process drives the run; a run that was
+interrupted is first brought to rest here.
+
+` + cli.ExitCodes,
+		Example: "  pawl pause 7\n  pawl pause 7 --reason \"waiting for the schema\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			s, info, err := app.OpenRun(ctx, cli.Steer, args)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close() }()
+			from, err := cli.Fold(ctx, s, info.ID)
+			if err != nil {
+				return err
+			}
+			if err := s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerPause, Reason: reason}); err != nil {
+				return err
+			}
+			if s.Owner {
+				o := cli.FollowOptions{From: from, Rest: true, Show: cli.Silent}
+				if _, err := app.Follow(ctx, s, info.ID, o); err != nil {
+					return err
+				}
+			}
+			if err := app.Said(ctx, s, info.ID, "Run %s is paused. Go on: pawl resume %s", info.ID, info.ID); err != nil {
+				return err
+			}
+			return app.Settle(ctx, s)
+		},
+	}
+	cli.RunArgs(c, app, true)
+	c.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	return c
+}

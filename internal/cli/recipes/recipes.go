@@ -1,0 +1,206 @@
+// Package recipes is pawl recipes: the loop systems there are.
+package recipes
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/recipe"
+)
+
+// line is a recipe in the list.
+type line struct {
+	Name        string `json:"name"`
+	Origin      string `json:"origin"` // built-in, or where its file is
+	Default     bool   `json:"default,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Missing says what this version would need to run it.
+	Missing string `json:"missing,omitempty"`
+	// Error says why it cannot be read.
+	Error string `json:"error,omitempty"`
+}
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "recipes",
+		Short: "List, explain and check recipes",
+		Long: `Recipes are loop systems written in YAML. The built-in ones come with pawl; files
+in .pawl/recipes of the repository add to them or replace them by name. Recipes
+lists both.
+
+` + cli.ExitCodes,
+		Example:           "  pawl recipes\n  pawl recipes show taskloop\n  pawl recipes check .pawl/recipes/mine.yaml",
+		Args:              cli.NoCommand,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return list(app, folder(cmd.Context(), app)) },
+	}
+	c.AddCommand(newShow(app), newSchema(app), newCheck(app))
+	return c
+}
+
+// folder is where the repository keeps its own recipes; nil when it has none.
+func folder(ctx context.Context, app *cli.App) fs.FS {
+	root := app.Root(ctx)
+	if root == "" {
+		return nil
+	}
+	dir := filepath.Join(root, ".pawl", "recipes")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	return os.DirFS(dir)
+}
+
+func list(app *cli.App, own fs.FS) error {
+	lines := []line{}
+	for _, name := range recipe.Names(own) {
+		lines = append(lines, describe(name, own))
+	}
+	if app.JSON {
+		return app.Encode(lines)
+	}
+	for _, l := range lines {
+		about := l.Description
+		switch {
+		case l.Error != "":
+			about = "cannot be read: " + l.Error
+		case l.Missing != "":
+			about = "(not run by this version) " + about
+		case l.Default:
+			about = "(default) " + about
+		}
+		width := 0
+		if app.Terminal {
+			width = max(20, app.Width()-14)
+		}
+		app.Printf("%-12s  %s\n", l.Name, plain.Line(about, width))
+	}
+	return nil
+}
+
+func describe(name string, own fs.FS) line {
+	l := line{Name: name, Origin: "built-in", Default: name == recipe.Default}
+	if own != nil {
+		if _, err := fs.Stat(own, name+".yaml"); err == nil {
+			l.Origin = ".pawl/recipes/" + name + ".yaml"
+		}
+	}
+	r, err := recipe.Load(name, own)
+	if err != nil {
+		l.Error = plain.Line(err.Error(), 0)
+		return l
+	}
+	l.Description = plain.Line(r.Description, 0)
+	if err := recipe.Runnable(r); err != nil {
+		l.Missing = plain.Line(err.Error(), 0)
+	}
+	return l
+}
+
+func newShow(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Explain a recipe: what happens, in order",
+		Long: `Show explains a recipe as an outline: its steps, gates and ladder, with every
+limit. With --json it is the recipe as a run freezes it.
+
+` + cli.ExitCodes,
+		Example: "  pawl recipes show taskloop\n  pawl recipes show taskloop --json",
+		Args:    cli.Args(1, 1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return recipe.Names(folder(cmd.Context(), app)), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := recipe.Load(args[0], folder(cmd.Context(), app))
+			if err != nil {
+				return err
+			}
+			return explain(app, r)
+		},
+	}
+}
+
+func explain(app *cli.App, r pawl.Recipe) error {
+	if app.JSON {
+		return app.Encode(r)
+	}
+	app.Printf("%s", plain.Text(recipe.Explain(r)))
+	return nil
+}
+
+func newSchema(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of recipes",
+		Long: `Schema prints the JSON Schema that recipe files are checked against, for editors.
+
+` + cli.ExitCodes,
+		Example:           "  pawl recipes schema > recipe.schema.json",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			app.Printf("%s\n", strings.TrimRight(string(recipe.Schema()), "\n"))
+			return nil
+		},
+	}
+}
+
+func newCheck(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a recipe's file",
+		Long: `Check reads a recipe's file and the prompt templates beside it and says what is
+wrong, with file and line, and whether this version runs it.
+
+` + cli.ExitCodes,
+		Example: "  pawl recipes check .pawl/recipes/mine.yaml",
+		Args:    cli.Args(1, 1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return check(cmd.Context(), app, args[0]) },
+	}
+}
+
+func check(ctx context.Context, app *cli.App, file string) error {
+	name, yaml := strings.CutSuffix(filepath.Base(file), ".yaml")
+	if !yaml {
+		return pawl.Errorf(pawl.CodeInvalid, "%s: a recipe's file is called NAME.yaml", file)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return pawl.Errorf(pawl.CodeNotFound, "read the recipe: %w", err)
+	}
+	dirs := []fs.FS{os.DirFS(filepath.Dir(file)), folder(ctx, app)}
+	r, err := recipe.Load(name, dirs...)
+	if err != nil {
+		return err
+	}
+	if _, err := recipe.Prompts(name, dirs...); err != nil {
+		return err
+	}
+	missing := ""
+	if err := recipe.Runnable(r); err != nil {
+		missing = err.Error()
+	}
+	switch {
+	case app.JSON:
+		return app.Encode(map[string]any{"name": r.Name, "runnable": missing == "", "missing": missing})
+	case missing != "":
+		app.Printf("%s is well formed, but %s\n", plain.Line(file, 0), plain.Line(missing, 0))
+	default:
+		app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(file, 0), r.Name)
+	}
+	return nil
+}

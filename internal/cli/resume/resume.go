@@ -1,0 +1,131 @@
+// Package resume is pawl resume: go on with a run.
+package resume
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/view"
+)
+
+type options struct {
+	reason  string
+	verbose bool
+}
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run that was paused, interrupted or stopped short",
+		Long: `Resume goes on with a run: one that is paused, one that was interrupted because
+its process died, or one that ended incomplete, blocked, halted or failed. Limits
+that are given replace the run's; those of a run that is at work can be changed
+too. Nothing is done twice: what was under way is looked at first.
+
+This process then drives the run and follows it to its end, as pawl run does.
+Where another one has the project, the run goes on there and is followed from
+here; Ctrl-C then only stops following.
+
+` + cli.RunExitCodes,
+		Example: "  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return execute(cmd.Context(), cmd, app, &o, args)
+		},
+	}
+	cli.RunArgs(c, app, true)
+	f := c.Flags()
+	f.String("max-iterations", "", "the most attempts, those made included")
+	f.String("budget", "", "the most money, in US dollars, what is spent included; 0 for no limit")
+	f.String("max-tokens", "", "the most tokens, those used included; 0 for no limit")
+	f.String("max-time", "", "the most minutes at work, those passed included; 0 for no limit")
+	f.StringVar(&o.reason, "reason", "", "why, for the log")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
+	return c
+}
+
+func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, args []string) error {
+	given, err := readLimits(cmd)
+	if err != nil {
+		return err
+	}
+	s, info, err := app.OpenRun(ctx, cli.Steer, args)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	r, err := cli.Fold(ctx, s, info.ID)
+	if err != nil {
+		return err
+	}
+	steering := pawl.Steering{Verb: pawl.SteerResume, Reason: o.reason}
+	if given != nil {
+		limits := given(r.Limits)
+		steering.Limits = &limits
+		if info.Status == pawl.StatusRunning || info.Status == pawl.StatusStopping {
+			steering.Verb = pawl.SteerLimits // it goes on already
+		}
+	}
+	if err := s.Steer(ctx, info.ID, steering); err != nil {
+		return err
+	}
+	if !app.JSON {
+		where := "here"
+		if !s.Owner {
+			where = "in another process; Ctrl-C only stops following"
+		}
+		app.Printf("Run %s goes on %s\n\n", info.ID, where)
+	}
+	least := view.Important
+	if o.verbose {
+		least = view.Detail
+	}
+	r, err = app.Follow(ctx, s, info.ID, cli.FollowOptions{From: r, Least: least})
+	return app.Finish(ctx, s, r, err)
+}
+
+// limits are the flags that change a limit, each with its setting and what it replaces.
+var limits = []struct {
+	flag, key string
+	replace   func(l *pawl.Limits, given pawl.Limits)
+}{
+	{"max-iterations", "limits.iterations", func(l *pawl.Limits, given pawl.Limits) { l.Iterations = given.Iterations }},
+	{"budget", "limits.money_usd", func(l *pawl.Limits, given pawl.Limits) { l.Money = given.Money }},
+	{"max-tokens", "limits.tokens", func(l *pawl.Limits, given pawl.Limits) { l.Tokens = given.Tokens }},
+	{"max-time", "limits.time_minutes", func(l *pawl.Limits, given pawl.Limits) { l.Time = given.Time }},
+}
+
+// readLimits reads the limits on the command line as a configuration does. What
+// it returns puts them in the place of the run's; nil when there are none.
+func readLimits(cmd *cobra.Command) (func(pawl.Limits) pawl.Limits, error) {
+	var flags []config.Flag
+	for _, l := range limits {
+		if f := cmd.Flags().Lookup(l.flag); f.Changed {
+			flags = append(flags, config.Flag{Name: "--" + l.flag, Key: l.key, Value: f.Value.String()})
+		}
+	}
+	if flags == nil {
+		return nil, nil
+	}
+	cfg, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	settings, err := cfg.Settings()
+	if err != nil {
+		return nil, err
+	}
+	return func(now pawl.Limits) pawl.Limits {
+		for _, l := range limits {
+			if cmd.Flags().Changed(l.flag) {
+				l.replace(&now, settings.Limits)
+			}
+		}
+		return now
+	}, nil
+}

@@ -1,0 +1,43 @@
+// Package why is pawl why: the chain of causes that led a run to where it is.
+package why
+
+import (
+	"github.com/spf13/cobra"
+
+	"pawl/internal/cli"
+	"pawl/internal/view"
+)
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "why [RUN]",
+		Short: "Explain why a run is where it is",
+		Long: `Why tells what a run is now, what led to it with nearest causes first, or what it
+waits for, the last commit that changed something, and what you can do. Each
+link names the events that say so; pawl events shows them. Without RUN it is the
+latest one.
+
+` + cli.ExitCodes,
+		Example: "  pawl why\n  pawl why 7\n  pawl why 7 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, info, err := app.OpenRun(cmd.Context(), cli.Read, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			r, err := cli.Fold(cmd.Context(), s, info.ID)
+			if err != nil && r.Seq == 0 {
+				return err
+			}
+			if app.JSON {
+				return app.Encode(view.Why(r))
+			}
+			app.Printf("%s", view.WhyText(r))
+			app.WarnInterrupted(info)
+			return nil
+		},
+	}
+	cli.RunArgs(c, app, false)
+	return c
+}
