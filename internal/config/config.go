@@ -26,7 +26,8 @@ type Sources struct {
 	// UserFile is the path of the user's file, which need not exist.
 	UserFile string
 	// Env are variables, "NAME=value". Those that do not begin with PAWL_ are
-	// passed over, and so are those that are empty.
+	// passed over, but for ANTHROPIC_BASE_URL and OPENAI_BASE_URL, and so are
+	// those that are empty.
 	Env []string
 	// Flags are the settings of the command line; of two for one key the later
 	// one holds.
@@ -209,6 +210,14 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 	var problems strictyaml.Problems
 	var out []strictyaml.Pair
 	names := Variables()
+	for _, v := range env { // the vendors' own variables, which PAWL_… wins over
+		name, value, _ := strings.Cut(v, "=")
+		for _, path := range vendorVariables[name] {
+			if value != "" {
+				out = append(out, strictyaml.Pair{Path: path, Value: value, Origin: "$" + name})
+			}
+		}
+	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, "PAWL_") || value == "" {
@@ -230,6 +239,13 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 		}
 	}
 	return out, problems.Err()
+}
+
+// vendorVariables are the variables that the vendors' own programs read, with
+// the settings they stand for here.
+var vendorVariables = map[string][]string{
+	"ANTHROPIC_BASE_URL": {"providers.anthropic.base_url"},
+	"OPENAI_BASE_URL":    {"providers.openai.base_url", "providers.openai-chat.base_url"},
 }
 
 // Variables are the names of the variables that are read, with the path of the

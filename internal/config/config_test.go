@@ -363,3 +363,19 @@ func TestLinks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestVendorVariables(t *testing.T) {
+	c, err := config.Load(config.Sources{Env: []string{
+		"OPENAI_BASE_URL=http://localhost:1/v1", "ANTHROPIC_BASE_URL=http://localhost:2", "PAWL_PROVIDERS_OPENAI_BASE_URL=http://localhost:3/v1",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for provider, want := range map[string]string{
+		"anthropic": "http://localhost:2", "openai-chat": "http://localhost:1/v1", "openai": "http://localhost:3/v1",
+	} {
+		if got := c.Provider(provider).BaseURL; got != want {
+			t.Errorf("%s is at %q, want %q", provider, got, want)
+		}
+	}
+}
