@@ -61,7 +61,11 @@ func (m *models) check(req pawl.StartRequest) error {
 			}
 			continue
 		}
-		if key := cfg.Provider(choice.Provider).KeyEnv; key != "" && m.app.Getenv(key) == "" {
+		p := cfg.Provider(choice.Provider)
+		if p.BaseURL != "" && choice.Provider != "anthropic" {
+			continue // a compatible server may need no key
+		}
+		if key := p.KeyEnv; key != "" && m.app.Getenv(key) == "" {
 			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", choice.Provider, choice.Name, key).
 				WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
 		}

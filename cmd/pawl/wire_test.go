@@ -33,6 +33,7 @@ func TestRunOverTheWire(t *testing.T) {
 		t.Run(string(p.wire), func(t *testing.T) {
 			t.Parallel()
 			server := modeltest.NewServer(p.wire, (&engineer{}).answer)
+			server.Key = "sk-test-0123456789abcdef"
 			defer server.Close()
 			v := newVictim(t, bin)
 			v.env = append(v.env, p.base+"="+server.BaseURL, p.key+"="+server.Key)
