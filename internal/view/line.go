@@ -57,7 +57,7 @@ func LevelOf(e pawl.Event) Level {
 		if b.Salvage == "" {
 			return Normal
 		}
-	case *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn:
+	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn:
 		return Normal
 	}
 	return Important
@@ -91,7 +91,8 @@ func (t teller) run() string {
 	r := t.r
 	switch b := t.e.Body.(type) {
 	case *pawl.RunStarted:
-		s := fmt.Sprintf("%s: %s (recipe %s, branch %s, sandbox: %s)", t.e.Run, b.Title, r.Recipe.Name, b.Branch, r.sandbox())
+		sandbox, _, _ := strings.Cut(r.sandbox(), ":")
+		s := fmt.Sprintf("%s: %s (recipe %s, branch %s, sandbox: %s)", t.e.Run, b.Title, r.Recipe.Name, b.Branch, sandbox)
 		return strings.Join(append([]string{s}, b.Notes...), " · ")
 	case *pawl.RunPaused:
 		return "Paused" + because(b.Reason)
