@@ -2,7 +2,22 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"os"
+
+	"pawl/internal/bench"
 )
 
-func measure(context.Context, func(string)) (any, error) { return nil, errors.New("not wired") }
+// measure is what pawl bench prints.
+func measure(ctx context.Context, progress func(string)) (any, error) {
+	dir, err := os.MkdirTemp("", "pawl-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress})
+}

@@ -23,18 +23,7 @@ func TestMeasurements(t *testing.T) {
 	if f, err := MeasureFold(t.Context(), 2000); err != nil || f.Events < 2000 {
 		t.Errorf("fold: %+v, %v", f, err)
 	}
-}
-
-func TestLong(t *testing.T) {
-	if testing.Short() { t.Skip() }
-	dir := t.TempDir()
-	r, _ := MeasureRaw(t.Context(), dir, 2*time.Second)
-	t.Logf("raw %+v", r)
-	for _, c := range []struct{ runs, loops int }{{1, 1}, {50, 1}, {500, 1}, {1, 500}} {
-		s, err := MeasureSteps(t.Context(), dir, c.runs, c.loops, 3*time.Second)
-		if err != nil { t.Fatal(err) }
-		t.Logf("%+v", s)
+	if i, err := MeasureIteration(t.Context(), dir, 20, 2); err != nil || i.Overhead == 0 {
+		t.Errorf("iteration: %+v, %v", i, err)
 	}
-	f, err := MeasureFold(t.Context(), 1_000_000)
-	t.Logf("%+v %v", f, err)
 }
