@@ -247,6 +247,9 @@ func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args .
 func (r Repo) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	out := &bounded{limit: r.Command.limit()}
 	err := r.run(ctx, stdin, out, args...)
+	if out.refused {
+		err = pawl.Errorf(pawl.CodeState, "git %s printed more than %d bytes", args[0], out.limit)
+	}
 	return out.buf.Bytes(), err
 }
 
@@ -263,9 +266,6 @@ func (r Repo) failure(ctx context.Context, args []string, err error, stderr stri
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
-	}
-	if errors.Is(err, errTooMuch) {
-		return pawl.Errorf(pawl.CodeState, "git %s printed more than %d bytes", args[0], r.Command.limit())
 	}
 	e := &Error{Args: args, Exit: -1, Stderr: strings.TrimSpace(stderr), Err: err}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -298,13 +298,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-var errTooMuch = errors.New("too much output")
-
 // bounded is a buffer that refuses, or with cut drops, what is beyond its limit.
 type bounded struct {
-	buf   bytes.Buffer
-	limit int64
-	cut   bool
+	buf     bytes.Buffer
+	limit   int64
+	cut     bool
+	refused bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -313,7 +312,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return b.buf.Write(p)
 	}
 	if !b.cut {
-		return 0, errTooMuch
+		b.refused = true
+		return 0, io.ErrShortWrite
 	}
 	b.buf.Write(p[:room])
 	return len(p), nil

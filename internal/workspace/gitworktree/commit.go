@@ -3,9 +3,10 @@ package gitworktree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"pawl"
 	"pawl/internal/git"
@@ -46,7 +47,8 @@ func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Com
 	if err != nil {
 		return pawl.CommitInfo{}, err
 	}
-	return s.describe(ctx, spec, done.Hash, tree)
+	info := pawl.CommitInfo{Commit: pawl.CommitHash(done.Hash), Tree: pawl.TreeHash(tree)}
+	return info, explain("describe commit "+done.Hash, s.describe(ctx, spec, done.Tree, &info))
 }
 
 func checkCommit(spec pawl.CommitSpec) error {
@@ -112,22 +114,37 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	if err := w.s.checkFree(spec.Branch); err != nil {
 		return pawl.CommitInfo{}, err
 	}
-	doing := "commit worktree " + w.name
-	commit, err := w.s.engine.WriteCommit(ctx, full.tree, []string{string(spec.Parent)}, message(spec), spec.Time)
+	// The description needs the tree alone; it is made while the branch moves.
+	info := pawl.CommitInfo{Tree: pawl.TreeHash(r.tree)}
+	var group errgroup.Group
+	group.Go(func() error { return w.s.describe(ctx, spec, full.tree, &info) })
+	commit, err := w.advance(ctx, spec, full.tree)
+	if err == nil {
+		err = w.follow(commit, full.index)
+	}
+	describing := group.Wait()
+	info.Commit = pawl.CommitHash(commit)
+	if err == nil {
+		err = describing
+	}
+	return info, explain("commit worktree "+w.name, err)
+}
+
+// advance makes a commit of a tree and moves the branch to it.
+func (w *worktree) advance(ctx context.Context, spec pawl.CommitSpec, tree string) (string, error) {
+	commit, err := w.s.engine.WriteCommit(ctx, tree, []string{string(spec.Parent)}, message(spec), spec.Time)
 	if err != nil {
-		return pawl.CommitInfo{}, explain(doing, err)
+		return "", err
 	}
 	ref := "refs/heads/" + spec.Branch
-	if err := w.s.moveRef(ctx, ref, commit, string(spec.Parent), "commit "+spec.ID); err != nil {
-		if head, e := w.s.ref(ctx, ref); e == nil && head.Hash != string(spec.Parent) {
-			return pawl.CommitInfo{}, movedBranch(spec.Branch, spec.Parent, head.Hash)
-		}
-		return pawl.CommitInfo{}, explain(doing, err)
+	err = w.s.moveRef(ctx, ref, commit, string(spec.Parent), "commit "+spec.ID)
+	if err == nil {
+		return commit, nil
 	}
-	if err := w.follow(commit, full.index); err != nil {
-		return pawl.CommitInfo{}, err
+	if head, e := w.s.ref(ctx, ref); e == nil && head.Hash != string(spec.Parent) {
+		err = movedBranch(spec.Branch, spec.Parent, head.Hash)
 	}
-	return w.s.describe(ctx, spec, commit, r.tree)
+	return "", err
 }
 
 // message is the commit's whole message. Whatever spec.Message holds, the last
@@ -161,20 +178,15 @@ func (w *worktree) catchUp(ctx context.Context, commit string) error {
 	return w.follow(commit, full.index)
 }
 
-// describe is what is to be known of a commit. The tree is that of its content
-// without .pawl/tasks.
-func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, commit, tree string) (pawl.CommitInfo, error) {
-	info := pawl.CommitInfo{Commit: pawl.CommitHash(commit), Tree: pawl.TreeHash(tree)}
+// describe fills in what is to be known of a commit with a tree.
+func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree string, info *pawl.CommitInfo) error {
 	var err error
-	info.Files, err = s.engine.Changed(ctx, string(spec.Parent), commit)
+	info.Files, err = s.engine.Changed(ctx, string(spec.Parent), tree)
 	if info.Total = slices.Clone(info.Files); err == nil && spec.Base != spec.Parent {
-		info.Total, err = s.engine.Changed(ctx, string(spec.Base), commit)
+		info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
 	}
 	if err == nil {
-		info.PatchID, err = s.engine.PatchID(ctx, string(spec.Base), commit, tasks)
+		info.PatchID, err = s.engine.PatchID(ctx, string(spec.Base), tree, tasks)
 	}
-	if err != nil {
-		return pawl.CommitInfo{}, explain(fmt.Sprintf("describe commit %s", commit), err)
-	}
-	return info, nil
+	return err
 }

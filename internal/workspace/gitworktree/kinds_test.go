@@ -343,6 +343,7 @@ func TestNumbers(t *testing.T) {
 // find it and no other. D-60
 func TestCheckoutIsARepository(t *testing.T) {
 	ctx := context.Background()
+	cache := mustGoCache(t) // before the repository changes HOME
 	r := newRepository(t, map[string]string{
 		"go.mod":       "module example.com/app\n\ngo 1.26\n",
 		"main.go":      "package main\n\nfunc main() { println(answer()) }\n\nfunc answer() int { return 42 }\n",
@@ -369,7 +370,7 @@ func TestCheckoutIsARepository(t *testing.T) {
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "GOCACHE=" + mustGoCache(t), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local"}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "GOCACHE=" + cache, "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
 		}

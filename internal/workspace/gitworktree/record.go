@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"pawl"
 	"pawl/internal/git"
@@ -59,18 +60,17 @@ func (w *worktree) record(ctx context.Context) (record, error) {
 }
 
 func (w *worktree) tryRecord(ctx context.Context) (record, error) {
-	repo := w.repo(w.index())
-	entries, err := w.addAll(ctx, repo)
+	r := record{index: w.index()}
+	entries, tree, err := w.addAll(ctx, w.repo(w.index()))
 	if err != nil {
 		return record{}, err
 	}
-	r := record{index: w.index(), occupied: w.occupied(entries)}
-	if len(r.occupied) > 0 {
-		if r.index, err = w.withOccupied(ctx, r.occupied); err != nil {
-			return record{}, err
-		}
+	if r.tree, r.occupied = tree, w.occupied(entries); len(r.occupied) == 0 {
+		return r, nil
 	}
-	r.tree, err = w.repo(r.index).WriteTree(ctx)
+	if r.index, err = w.withOccupied(ctx, r.occupied); err == nil {
+		r.tree, err = w.repo(r.index).WriteTree(ctx)
+	}
 	return r, err
 }
 
@@ -96,36 +96,48 @@ func (w *worktree) withOccupied(ctx context.Context, folders []string) (string, 
 	return index, err
 }
 
-// addAll brings the index up to the worktree. Repositories that it finds in the
-// worktree are moved aside, so that their files are recorded as files.
-func (w *worktree) addAll(ctx context.Context, repo git.Repo) ([]git.Entry, error) {
+// addAll brings the index up to the worktree and writes its tree. Repositories
+// that it finds in the worktree are moved aside, so that their files are recorded
+// as files.
+func (w *worktree) addAll(ctx context.Context, repo git.Repo) (entries []git.Entry, tree string, err error) {
 	for range nesting {
 		if err := w.fill(ctx, repo); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		adding := repo.AddAll(ctx, tasks)
-		entries, err := repo.List(ctx)
-		if err != nil {
-			return nil, errors.Join(adding, err)
-		}
-		nested := w.nested(entries)
-		if adding != nil { // git does not add a repository without a commit, and fails
-			nested = append(nested, w.empty(ctx, repo)...)
+		var nested []string
+		if err = repo.AddAll(ctx, tasks); err == nil {
+			if entries, tree, err = written(ctx, repo); err == nil {
+				nested = w.nested(entries)
+			}
+		} else if ctx.Err() == nil { // git does not add a repository without a commit, and fails
+			nested = w.empty(ctx, repo)
 		}
 		if len(nested) == 0 {
-			return entries, adding
+			return entries, tree, err
 		}
-		slices.Sort(nested)
-		nested = slices.Compact(nested)
 		if err := w.quarantine(ctx, nested); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		// The index may name a repository where there are only files now.
 		if err := os.Remove(repo.Index); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return nil, pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
+	return nil, "", pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
+}
+
+// written lists the index and writes its tree, both at once.
+func written(ctx context.Context, repo git.Repo) (entries []git.Entry, tree string, err error) {
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		entries, err = repo.List(ctx)
+		return err
+	})
+	group.Go(func() (err error) {
+		tree, err = repo.WriteTree(ctx)
+		return err
+	})
+	return entries, tree, group.Wait()
 }
 
 // fill makes the index from the worktree's commit if there is none.

@@ -30,6 +30,9 @@ func TestWorkspaces(t *testing.T) {
 		{"sha256", []string{"--object-format=sha256"}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			if testing.Short() && kind.options != nil {
+				t.Skip("one kind of hash is enough for a short test")
+			}
 			workspacetest.Run(t, func(tb testing.TB, files map[string]string) workspacetest.Fixture {
 				r := newRepository(tb, files, kind.options...)
 				before := r.users(tb)

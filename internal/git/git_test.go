@@ -1,0 +1,350 @@
+package git_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mustRepo makes an empty repository with a worktree and an index.
+func mustRepo(tb testing.TB, command *git.Command) git.Repo {
+	tb.Helper()
+	top := tb.TempDir()
+	r := git.Repo{
+		Command: command, Dir: filepath.Join(top, "git"), WorkTree: filepath.Join(top, "files"), Index: filepath.Join(top, "index"),
+	}
+	if err := os.Mkdir(r.WorkTree, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := (git.Repo{Command: command, Dir: r.Dir}).Create(context.Background(), "sha1"); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func mustFind(tb testing.TB) *git.Command {
+	tb.Helper()
+	command, err := git.Find(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return command
+}
+
+// mustCommit records the files, and only them, as a commit.
+func mustCommit(tb testing.TB, r git.Repo, files map[string]string, parents ...string) string {
+	tb.Helper()
+	ctx := context.Background()
+	if err := os.RemoveAll(r.WorkTree); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Mkdir(r.WorkTree, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	for path, content := range files {
+		at := filepath.Join(r.WorkTree, path)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := r.AddAll(ctx); err != nil {
+		tb.Fatal(err)
+	}
+	tree, err := r.WriteTree(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	commit, err := r.WriteCommit(ctx, tree, parents, "Test\n\nBody\n", time.Unix(1_780_000_000, 0))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return commit
+}
+
+func TestFind(t *testing.T) {
+	for version, ok := range map[string]bool{
+		"2.39.5": true, "2.40.0.windows.1": true, "3.0": true, "2.9.1": false, "2.38.9": false, "1.99": false, "nonsense": false,
+	} {
+		t.Run(version, func(t *testing.T) {
+			dir := t.TempDir()
+			script := "#!/bin/sh\necho git version " + version + "\n"
+			if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", dir)
+			_, err := git.Find(context.Background())
+			if ok && err != nil || !ok && pawl.CodeOf(err) != pawl.CodeUnavailable {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		t.Setenv("PATH", t.TempDir())
+		if _, err := git.Find(context.Background()); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Errorf("error is %v, want the code unavailable", err)
+		}
+	})
+}
+
+// No variable of this process reaches git but those that are named, and what is
+// named wins over every file.
+func TestEnvironment(t *testing.T) {
+	for _, name := range []string{"GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "SECRET_TOKEN"} {
+		t.Setenv(name, "inherited")
+	}
+	command := mustFind(t)
+	var env []string
+	command.Exec = func(cmd *exec.Cmd) error {
+		env = cmd.Env
+		return cmd.Run()
+	}
+	r := mustRepo(t, command)
+	commit := mustCommit(t, r, map[string]string{"a": "a\n"})
+	if all := strings.Join(env, "\n"); strings.Contains(all, "inherited") || strings.Contains(all, "HOME=") {
+		t.Errorf("the environment is\n%s", all)
+	}
+	for _, want := range []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR=" + r.Dir, "GIT_AUTHOR_DATE=@1780000000 +0000"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("the environment lacks %s", want)
+		}
+	}
+	command.Name, command.Email = "Somebody", "somebody@example.com"
+	if other := mustCommit(t, r, map[string]string{"a": "a\n"}); other == commit {
+		t.Error("another identity gives the same commit")
+	}
+
+	t.Setenv("HOME", "/home/of/the/user")
+	if _, err := command.Discover(t.TempDir()).Git(context.Background(), nil, "rev-parse", "--git-dir"); err == nil {
+		t.Error("a repository was found where there is none")
+	}
+	if !slices.Contains(env, "HOME=/home/of/the/user") || slices.Contains(env, "GIT_CONFIG_GLOBAL=/dev/null") || strings.Contains(strings.Join(env, "\n"), "inherited") {
+		t.Errorf("the environment of discovery is\n%s", strings.Join(env, "\n"))
+	}
+}
+
+func TestObjects(t *testing.T) {
+	ctx := context.Background()
+	command := mustFind(t)
+	r := mustRepo(t, command)
+	base := mustCommit(t, r, map[string]string{"a": "a\n", "dir/b": "b\n"})
+	commit := mustCommit(t, r, map[string]string{"a": "a\n", "dir/b": "b\n", "empty": ""}, base)
+	if err := r.MoveRef(ctx, "refs/heads/x", commit, "", "test"); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := r.Objects(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := objects.Commit("refs/heads/x")
+	if want := (git.Commit{Hash: commit, Tree: got.Tree, Parents: []string{base}, Message: "Test\n\nBody\n"}); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("commit is %+v, %v", got, err)
+	}
+	for _, missing := range []string{"refs/heads/none", strings.Repeat("1", 40), "two\nlines", got.Tree[:39] + "!"} {
+		if _, err := objects.Get(missing); !errors.Is(err, git.ErrMissing) {
+			t.Errorf("%q: error is %v, want ErrMissing", missing, err)
+		}
+	}
+	if _, err := objects.Commit(got.Tree); !errors.Is(err, git.ErrMissing) {
+		t.Errorf("a tree as a commit: error is %v, want ErrMissing", err)
+	}
+	byCommit, err := objects.Tree(commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTree, err := objects.Tree(got.Tree)
+	if err != nil || !cmp.Equal(byCommit, byTree) || len(byTree) != 3 {
+		t.Errorf("tree is %+v and %+v, %v", byCommit, byTree, err)
+	}
+	if byTree[1].Mode != git.ModeTree || byTree[1].Name != "dir" || byTree[0].Mode != git.ModeFile {
+		t.Errorf("tree is %+v", byTree)
+	}
+	if empty, err := objects.Get(byTree[2].Hash); err != nil || empty.Data == nil || len(empty.Data) > 0 {
+		t.Errorf("the empty file is %q, %v", empty.Data, err)
+	}
+	if err := objects.Close(); err != nil {
+		t.Error(err)
+	}
+
+	t.Run("that are too large end the reading", func(t *testing.T) {
+		small := *command
+		small.Limit = 1000
+		limited := r
+		limited.Command = &small
+		big := mustCommit(t, r, map[string]string{"big": strings.Repeat("x", 1<<20)})
+		objects, err := limited.Objects(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := objects.Tree(big)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := objects.Get(entries[0].Hash); pawl.CodeOf(err) != pawl.CodeState {
+			t.Errorf("error is %v, want the code state", err)
+		}
+		if err := objects.Close(); pawl.CodeOf(err) != pawl.CodeState {
+			t.Errorf("closing gives %v, want the same", err)
+		}
+		if _, err := limited.Patch(ctx, base, big); pawl.CodeOf(err) != pawl.CodeState {
+			t.Errorf("a patch that is too large gives %v, want the code state", err)
+		}
+	})
+
+	t.Run("of a git that dies are an error", func(t *testing.T) {
+		broken := *command
+		broken.Path = "/bin/false"
+		other := r
+		other.Command = &broken
+		objects, err := other.Objects(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := objects.Get(commit); err == nil || errors.Is(err, git.ErrMissing) {
+			t.Errorf("error is %v", err)
+		}
+		if e, ok := errors.AsType[*git.Error](objects.Close()); !ok || e.Exit != 1 {
+			t.Errorf("closing gives %v, want git's exit code", e)
+		}
+	})
+}
+
+func TestMoveRef(t *testing.T) {
+	ctx := context.Background()
+	r := mustRepo(t, mustFind(t))
+	first := mustCommit(t, r, map[string]string{"a": "1\n"})
+	second := mustCommit(t, r, map[string]string{"a": "2\n"}, first)
+	const ref = "refs/heads/x"
+	for _, row := range []struct {
+		about, to, old string
+		ok             bool
+	}{
+		{"from elsewhere", second, first, false},
+		{"from nothing", first, "", true},
+		{"from nothing again", second, "", false},
+		{"from where it is", second, first, true},
+		{"from where it was", second, first, false},
+	} {
+		if err := r.MoveRef(ctx, ref, row.to, row.old, "test"); (err == nil) != row.ok {
+			t.Errorf("%s: error is %v", row.about, err)
+		}
+	}
+	if refs, err := r.Refs(ctx, "refs/heads/"); err != nil || !slices.Equal(refs, []string{ref}) {
+		t.Errorf("refs are %q, %v", refs, err)
+	}
+	for _, pair := range [][2]string{{first, second}, {second, first}} {
+		is, err := r.IsAncestor(ctx, pair[0], pair[1])
+		if err != nil || is != (pair[0] == first) {
+			t.Errorf("%s is an ancestor of %s: %v, %v", pair[0], pair[1], is, err)
+		}
+	}
+	if _, err := r.IsAncestor(ctx, first, strings.Repeat("1", 40)); err == nil {
+		t.Error("a commit that is not there has an ancestor")
+	}
+}
+
+func TestDiffs(t *testing.T) {
+	ctx := context.Background()
+	r := mustRepo(t, mustFind(t))
+	base := mustCommit(t, r, map[string]string{"a": "a\n", "b": "b\n", "skip/x": "1\n"})
+	next := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "2\n"}, base)
+	changed, err := r.Changed(ctx, base, next)
+	if want := []string{"a", "n\nl", "skip/x"}; err != nil || !slices.Equal(changed, want) {
+		t.Errorf("changed is %q, %v; want %q", changed, err, want)
+	}
+	id, err := r.PatchID(ctx, base, next, "skip")
+	if err != nil || len(id) != 40 {
+		t.Errorf("patch id is %q, %v", id, err)
+	}
+	skipped := mustCommit(t, r, map[string]string{"a": "A\n", "b": "b\n", "n\nl": "new\n", "skip/x": "3\n"}, base)
+	if other, err := r.PatchID(ctx, base, skipped, "skip"); err != nil || other != id {
+		t.Errorf("patch id is %q, %v; want %q", other, err, id)
+	}
+	if none, err := r.PatchID(ctx, base, base, "skip"); err != nil || none != "" {
+		t.Errorf("the patch id of nothing is %q, %v", none, err)
+	}
+	binary := mustCommit(t, r, map[string]string{"bin": "\x00\x01"})
+	one, err := r.PatchID(ctx, base, binary, "skip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := mustCommit(t, r, map[string]string{"bin": "\x00\x02"})
+	if two, err := r.PatchID(ctx, base, other, "skip"); err != nil || one == two {
+		t.Errorf("two changes of binary files have the patch ids %q and %q, %v", one, two, err)
+	}
+}
+
+// When git is killed its index lock is removed; when it is cancelled git removes
+// it itself.
+func TestKilledCalls(t *testing.T) {
+	command := mustFind(t)
+	r := mustRepo(t, command)
+	mustCommit(t, r, map[string]string{"a": "a\n"})
+	lock := r.Index + ".lock"
+	command.Exec = func(cmd *exec.Cmd) error {
+		if err := os.WriteFile(lock, nil, 0o644); err != nil {
+			t.Error(err)
+		}
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "kill -KILL $$"}
+		return cmd.Run()
+	}
+	err := r.AddAll(context.Background())
+	if e, ok := errors.AsType[*git.Error](err); !ok || !e.Signaled {
+		t.Errorf("error is %v, want one of a killed git", err)
+	}
+	if _, err := os.Lstat(lock); err == nil {
+		t.Error("the lock is still there")
+	}
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	reason := errors.New("enough")
+	command.Exec = func(cmd *exec.Cmd) error {
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "while :; do sleep 1; done"}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		cancel(reason)
+		return cmd.Wait()
+	}
+	if err := r.AddAll(ctx); !errors.Is(err, reason) {
+		t.Errorf("error is %v, want %v", err, reason)
+	}
+}
+
+// Ctrl-C in a terminal goes to the process group: git is in one of its own.
+func TestOwnProcessGroup(t *testing.T) {
+	command := mustFind(t)
+	r := mustRepo(t, command)
+	command.Exec = func(cmd *exec.Cmd) error {
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "sed 's/.*) . [0-9]* \\([0-9]*\\) .*/\\1/' /proc/$$/stat"}
+		return cmd.Run()
+	}
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	group, err := r.WriteTree(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if group == fmt.Sprint(syscall.Getpgrp()) {
+		t.Error("git is in our process group")
+	}
+}
