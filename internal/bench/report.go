@@ -47,6 +47,9 @@ type Options struct {
 func Measure(ctx context.Context, o Options) (Report, error) {
 	r := Report{Machine: fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
 	var err error
+	if r.Rest, err = measureRest(o.Dir); err != nil { // before anything else has used memory
+		return r, err
+	}
 	o.Progress("append and fdatasync, the disk alone")
 	if r.Raw, err = MeasureRaw(ctx, o.Dir, rawFor); err != nil {
 		return r, err
@@ -75,10 +78,7 @@ func Measure(ctx context.Context, o Options) (Report, error) {
 		r.Iterations = append(r.Iterations, i)
 	}
 	o.Progress("pawl version, as a process")
-	if r.Start, err = measureStart(ctx, o.Program); err != nil {
-		return r, err
-	}
-	r.Rest, err = measureRest(o.Dir)
+	r.Start, err = measureStart(ctx, o.Program)
 	return r, err
 }
 
@@ -95,8 +95,7 @@ func measureStart(ctx context.Context, program string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// measureRest is this process's memory with a store open, after giving back what
-// the other measurements used.
+// measureRest is this process's memory with a store open and nothing to do.
 func measureRest(dir string) (int64, error) {
 	dir, err := os.MkdirTemp(dir, "rest-")
 	if err != nil {
