@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"pawl"
+	"pawl/internal/store"
 )
 
 // Log implements [pawl.Log] in memory. It stores what package sqlite would
@@ -82,26 +83,13 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 }
 
 func check(u pawl.Unit) error {
-	if u.Run == "" {
-		return pawl.Errorf(pawl.CodeInvalid, "append: a unit without a run")
-	}
-	if len(u.Events) == 0 {
-		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: a unit without events", u.Run)
-	}
-	for i, e := range u.Events {
-		want := u.After + 1 + pawl.Seq(i)
-		if e.Run != u.Run || e.Seq != want || e.Body == nil {
-			return pawl.Errorf(pawl.CodeInvalid, "append to run %s: event %d of run %q stands where event %d of this run belongs",
-				u.Run, e.Seq, e.Run, want)
-		}
+	if err := store.Check(u); err != nil {
+		return err
 	}
 	for _, b := range u.Blobs {
-		if pawl.HashOf(b.Data) != b.Hash {
-			return pawl.Errorf(pawl.CodeInvalid, "append to run %s: blob %s has another hash than its content", u.Run, b.Hash.Short())
+		if err := store.CheckBlob(b); err != nil {
+			return err
 		}
-	}
-	if u.Info != nil && u.Info.ID != u.Run {
-		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: the line is that of run %q", u.Run, u.Info.ID)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"pawl"
+	"pawl/internal/store"
 )
 
 // request is a unit on its way to the committer.
@@ -44,7 +45,7 @@ func (q *request) size() int {
 // whose context ends before the committer takes it is not stored; after that
 // the context has no effect. A unit must have an event.
 func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
-	if err := checkUnit(u); err != nil {
+	if err := store.Check(u); err != nil {
 		return err
 	}
 	if l.queue == nil {
@@ -117,8 +118,8 @@ func (l *Log) requestBlobs(ctx context.Context, q *request, blobs []pawl.Blob) e
 	}
 	q.fresh, q.blobs = make([]ref, 0, len(blobs)), make([]byte, 0, room)
 	for _, b := range blobs {
-		if pawl.HashOf(b.Data) != b.Hash {
-			return pawl.Errorf(pawl.CodeInvalid, "blob %s has another hash than its content", b.Hash.Short())
+		if err := store.CheckBlob(b); err != nil {
+			return err
 		}
 		stored, form := l.pack.pack(b.Data)
 		r := ref{hash: b.Hash, form: form, stored: len(stored), size: len(b.Data)}

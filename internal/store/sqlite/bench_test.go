@@ -3,11 +3,8 @@ package sqlite
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"pawl"
@@ -34,11 +31,13 @@ func benchUnit(run pawl.RunID, after pawl.Seq, noise []byte, n uint64) pawl.Unit
 	return pawl.Unit{Run: run, After: after, Events: []pawl.Event{seen, wanted}, Blobs: blobs}
 }
 
-// benchUnitBytes is what a benchUnit stores.
-const benchUnitBytes = 2*2048 + 300
-
 // BenchmarkAppend is read beside BenchmarkRawFdatasync of the same run.
-func BenchmarkAppend(b *testing.B) {
+func BenchmarkAppend(b *testing.B) { benchmarkAppend(b, true) }
+
+// BenchmarkAppendEvents appends the same units without their blobs.
+func BenchmarkAppendEvents(b *testing.B) { benchmarkAppend(b, false) }
+
+func benchmarkAppend(b *testing.B, blobs bool) {
 	for _, runs := range []int{1, 50, 500} {
 		b.Run(fmt.Sprintf("runs=%d", runs), func(b *testing.B) {
 			log := mustOpen(b, b.TempDir())
@@ -52,7 +51,11 @@ func BenchmarkAppend(b *testing.B) {
 				wg.Go(func() {
 					noise := storetest.Noise(uint64(i), 4096)
 					for after := pawl.Seq(0); left.Add(-1) >= 0; after += 2 {
-						if err := log.Append(b.Context(), benchUnit(id, after, noise, uint64(after))); err != nil {
+						u := benchUnit(id, after, noise, uint64(after))
+						if !blobs {
+							u.Blobs = nil
+						}
+						if err := log.Append(b.Context(), u); err != nil {
 							b.Error(err)
 							return
 						}
@@ -64,53 +67,6 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "units/s")
 		})
 	}
-}
-
-// BenchmarkRawFdatasync is the disk's limit: the bytes of as many units as
-// there are runs in one write and one fdatasync, to a file that grows and to
-// one that is there already. A WAL is the second most of the time, but what is
-// in it is then written once more, to a file that grows.
-func BenchmarkRawFdatasync(b *testing.B) {
-	for _, there := range []bool{false, true} {
-		for _, units := range []int{1, 50, 500} {
-			b.Run(fmt.Sprintf("preallocated=%t/units=%d", there, units), func(b *testing.B) {
-				rawFdatasync(b, there, storetest.Noise(1, units*benchUnitBytes))
-				b.ReportMetric(float64(b.N*units)/b.Elapsed().Seconds(), "units/s")
-			})
-		}
-	}
-}
-
-func rawFdatasync(b *testing.B, there bool, data []byte) {
-	file, err := os.Create(filepath.Join(b.TempDir(), "raw"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer file.Close()
-	const size = 32 << 20
-	if there {
-		if _, err := file.Write(make([]byte, size)); err != nil {
-			b.Fatal(err)
-		}
-		if err := file.Sync(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	offset := int64(0)
-	b.ResetTimer()
-	for range b.N {
-		if there && offset+int64(len(data)) > size {
-			offset = 0
-		}
-		if _, err := file.WriteAt(data, offset); err != nil {
-			b.Fatal(err)
-		}
-		offset += int64(len(data))
-		if err := syscall.Fdatasync(int(file.Fd())); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.StopTimer()
 }
 
 // BenchmarkRead reads a run of 100,000 events, two a unit, that stands alone in

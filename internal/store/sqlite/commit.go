@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"pawl"
 )
 
@@ -162,7 +164,7 @@ func (w *writer) commitGroup(group []*request) {
 		return
 	}
 	err := w.store(ctx, ready)
-	if err == nil || len(ready) == 1 {
+	if err == nil || len(ready) == 1 || resultOf(err) == sqlite3.SQLITE_BUSY {
 		w.answer(ready, err)
 		return
 	}
@@ -303,8 +305,8 @@ func (w *writer) reopen(ctx context.Context) error {
 	if err := w.prepare(ctx); err != nil {
 		return err
 	}
-	var last int64
-	if err := w.conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM units").Scan(&last); err != nil {
+	last, err := w.newest(ctx)
+	if err != nil {
 		return err
 	}
 	if last < w.last {
@@ -313,6 +315,12 @@ func (w *writer) reopen(ctx context.Context) error {
 	if last == w.last {
 		return nil
 	}
-	_, err := w.conn.ExecContext(ctx, "DELETE FROM units WHERE id > ?", w.last)
+	_, err = w.conn.ExecContext(ctx, "DELETE FROM units WHERE id > ?", w.last)
 	return err
+}
+
+// newest is the id of the newest unit in the file; 0 when there is none.
+func (w *writer) newest(ctx context.Context) (id int64, err error) {
+	err = w.conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM units").Scan(&id)
+	return id, err
 }

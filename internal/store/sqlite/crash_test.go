@@ -100,8 +100,8 @@ func mustKillChild(t *testing.T, dir string, acknowledgements int) (told [childR
 func TestKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 6 {
-		told := mustKillChild(t, dir, random.IntN(1500))
+	for round := range 5 {
+		told := mustKillChild(t, dir, random.IntN(1000))
 		before := mustRead(t, filepath.Join(dir, fileName))
 		walBefore := mustRead(t, filepath.Join(dir, fileName+"-wal"))
 		reader := mustOpenReadOnly(t, dir)

@@ -51,6 +51,8 @@ func explain(doing string, err error) error {
 			WithHint("another program holds %s locked; end it", fileName)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY:
 		return denied(doing, err)
+	case sqlite3.SQLITE_INTERRUPT: // only a context that ended interrupts
+		return fmt.Errorf("%s: %w", doing, context.Canceled)
 	case sqlite3.SQLITE_TOOBIG:
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", doing, err)
 	}

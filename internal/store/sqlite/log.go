@@ -104,6 +104,9 @@ func (l *Log) open() error {
 		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
 	}
 	w.last = l.index.last
+	if newest, err := w.newest(ctx); err == nil {
+		w.last = max(w.last, newest) // there may be units that cannot be read
+	}
 	l.queue = make(chan *request, maxQueued)
 	l.nudge = make(chan struct{}, 1)
 	l.committed = make(chan error, 1)

@@ -95,24 +95,3 @@ func (u *unit) events(id pawl.RunID, after pawl.Seq, yield func(pawl.Event) bool
 	}
 	return true, nil
 }
-
-// checkUnit refuses a unit that is not well formed, whatever the state of its run.
-func checkUnit(u pawl.Unit) error {
-	if u.Run == "" {
-		return pawl.Errorf(pawl.CodeInvalid, "append: a unit without a run")
-	}
-	if len(u.Events) == 0 {
-		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: a unit without events", u.Run)
-	}
-	for i, e := range u.Events {
-		want := u.After + 1 + pawl.Seq(i)
-		if e.Run != u.Run || e.Seq != want || e.Body == nil {
-			return pawl.Errorf(pawl.CodeInvalid, "append to run %s: event %d of run %q stands where event %d of this run belongs",
-				u.Run, e.Seq, e.Run, want)
-		}
-	}
-	if u.Info != nil && u.Info.ID != u.Run {
-		return pawl.Errorf(pawl.CodeInvalid, "append to run %s: the line is that of run %q", u.Run, u.Info.ID)
-	}
-	return nil
-}
