@@ -132,7 +132,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			continue
 		}
 		s.live++
-		l.Phase, l.Outcome, l.Reason, l.worktree, l.restart = PhaseOpening, "", "", worktree{}, ""
+		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
 		if l.base == nil {
 			l.base = make([]baseline, len(s.Settings.Gates))
 		}

@@ -21,7 +21,6 @@ func (l *Loop) startIteration(b *pawl.IterationStarted) {
 func (l *Loop) beginSteps() {
 	l.Phase = PhaseSteps
 	l.step, l.try, l.stepFailed, l.candidate, l.sessions = 0, 1, "", nil, nil
-	l.gates, l.results = nil, nil
 	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
 	l.skipSteps()
 }
@@ -196,7 +195,7 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	if l.history = append(l.history, a); len(l.history) > kept {
 		l.history = slices.Delete(l.history, 0, 1)
 	}
-	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
+	l.inside, l.results, l.advice = false, nil, pawl.Hash{}
 	l.Phase = PhaseReady
 	if l.failures++; b.Decision == pawl.DecideComplete {
 		l.failures = 0

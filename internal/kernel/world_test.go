@@ -30,6 +30,8 @@ type world struct {
 	tree    pawl.TreeHash
 	head    pawl.CommitHash
 	commits map[pawl.Seq]*pawl.Committed // by effect, so that a commit made again is the same
+
+	launched map[pawl.Seq]bool // effects that were performed, or begun
 }
 
 // flight is an effect that is being performed.
@@ -42,7 +44,7 @@ type flight struct {
 var worldBegin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}}
+	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}, launched: map[pawl.Seq]bool{}}
 	w.ledger.t = t
 	return w
 }
@@ -172,6 +174,10 @@ func (w *world) launch(f *pawl.Effect) {
 	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.tree {
 		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.tree)
 	}
+	if once := f.Class == pawl.CrashOnce || f.Class == pawl.CrashCharge; once && w.launched[f.ID] {
+		w.t.Fatalf("effect %d of class %s is performed twice", f.ID, f.Class)
+	}
+	w.launched[f.ID] = true
 	answer, takes := w.happens(f)
 	if f.Timeout > 0 && takes > f.Timeout {
 		takes = f.Timeout

@@ -1,0 +1,194 @@
+package kernel
+
+import (
+	"strings"
+	"testing"
+
+	"pawl"
+)
+
+// past is a loop that has been tried: one word per attempt, each the failing
+// tests, e: the error, f: the files, s: the security finding, or ok for a pass.
+func past(words string) []attempt {
+	var out []attempt
+	for i, word := range strings.Fields(words) {
+		a := attempt{n: i + 1, failed: !strings.HasPrefix(word, "ok")}
+		a.tests, a.error, a.files, a.security = prints(word)
+		out = append(out, a)
+	}
+	return out
+}
+
+// prints are the fingerprints of "Test,e:panic,f:a.go,s:G101"; a dash is nothing.
+func prints(word string) (tests, errors, files, security uint64) {
+	for _, part := range strings.Split(word, ",") {
+		kind, value, ok := strings.Cut(part, ":")
+		switch {
+		case part == "ok" || part == "-":
+		case !ok:
+			tests = print64(part)
+		case kind == "e":
+			errors = print64(value)
+		case kind == "f":
+			files = print64(value)
+		case kind == "s":
+			security = print64(value)
+		}
+	}
+	return tests, errors, files, security
+}
+
+// tried is a loop of the tests' recipe that has just ended one more attempt.
+func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
+	history := past(words)
+	last := history[len(history)-1]
+	r := taskLoop()
+	s := &State{Recipe: r, Settings: settings(), Limits: pawl.Limits{Iterations: 10}}
+	l := &Loop{Ref: 1, Kind: &r.Kinds[0], Iteration: last.n, Tier: 1, history: history[:len(history)-1], afterward: -1}
+	if last.security != 0 {
+		l.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.security}}
+		l.history = append([]attempt(nil), l.history...)
+		for i := range l.history { // as the gate's fingerprint is made of the finding
+			if l.history[i].security != 0 {
+				l.history[i].security = mix(0, l.history[i].security)
+			}
+		}
+	}
+	return s, l, &pawl.IterationEnded{N: last.n, Tests: last.tests, Error: last.error, Files: last.files}
+}
+
+func TestStuck(t *testing.T) {
+	for _, row := range []struct {
+		why      string
+		attempts string // the last one has just ended
+		from     int    // stuck detection spoke after this attempt
+		off      bool
+		want     string
+	}{
+		{"D-22 two attempts are too few", "A A", 0, false, ""},
+		{"D-25 the same tests", "A A A", 0, false, "stuck: the same tests fail in 3 attempts"},
+		{"D-26 the same error", "A,e:nil B,e:nil C,e:nil", 0, false, "stuck: the same error in 3 attempts"},
+		{"D-24 the same files", "A,f:x B,f:x C,f:x", 0, false, "stuck: the same files modified in 3 failed attempts"},
+		{"D-27 one of three differs", "A B A", 0, false, ""},
+		{"D-23 only the last three count", "B A A A", 0, false, "stuck: the same tests fail in 3 attempts"},
+		{"D-23 the last three differ", "A A A B", 0, false, ""},
+		{"D-B03 three failures with nothing to compare", "- - -", 0, false, ""},
+		{"D-B03 files alike, but one attempt passed", "A,f:x ok,f:x C,f:x", 0, false, ""},
+		{"D-B04 attempts before the last time do not count", "A A A A A", 3, false, ""},
+		{"D-B04 three new ones do", "A A A A A A", 3, false, "stuck: the same tests fail in 3 attempts"},
+		{"D-53 it is turned off", "A A A", 0, true, ""},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			s, l, ended := tried(row.attempts)
+			s.Settings.NoStuckDetection, l.stuckFrom = row.off, row.from
+			if got := s.stuck(l, ended); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestLadder(t *testing.T) {
+	const pass, fail, halt = pawl.VerdictPass, pawl.VerdictFail, pawl.VerdictHalt
+	for _, row := range []struct {
+		why          string
+		tier, failed int    // failures on this tier before this attempt
+		attempts     string // the last one has just ended
+		quality, req pawl.Verdict
+		change       func(*State, *Loop)
+		want         string
+	}{
+		{"D-38 everything passed", 1, 0, "-", pass, pass, nil, "complete complete"},
+		{"D-10 after failures too", 3, 2, "A B -", pass, pass, nil, "complete complete"},
+		{"nothing was proven", 1, 0, "-", "", pass, nil, "complete unverified"},
+		{"D-21 fewer than 2 failures: the same model", 1, 0, "A", fail, pass, nil, "iterate"},
+		{"D-39 requirements alone may fail", 1, 0, "A", pass, fail, nil, "iterate"},
+		{"D-16 2 consecutive failures on the first tier", 1, 1, "A B", fail, fail, nil, "escalate 2: 2 consecutive failures"},
+		{"D-17 2 on the second", 2, 1, "A B C D", fail, pass, nil, "escalate 3: 2 consecutive failures"},
+		{"D-B01 2 on the third are not enough", 3, 1, "A B", fail, pass, nil, "iterate"},
+		{"D-18 3 on the third", 3, 2, "A B C", fail, pass, nil, "council: 3 consecutive failures"},
+		{"D-B05 failures on another tier do not count", 2, 0, "A B C", fail, pass, nil, "iterate"},
+		{"D-37 D-62 a halt ends the run", 1, 0, "A", halt, "", nil, "halt halted"},
+		{"D-B07 a halt wins over everything", 1, 0, "A", halt, pass, nil, "halt halted"},
+		{"D-19 with the condition off: the top tier", 1, 0, "A", halt, "", goesOn, "escalate 3: "},
+		{"D-B02 at the top it is a failure", 3, 0, "A", halt, "", goesOn, "iterate"},
+		{"D-B02 the same finding twice: the top tier", 1, 0, "A,s:G1 B,s:G1", fail, pass, nil, "escalate 3: the same security finding twice in a row"},
+		{"D-B02 … before the tier's patience is asked", 1, 1, "A,s:G1 B,s:G1", fail, pass, nil, "escalate 3: the same security finding twice in a row"},
+		{"D-B02 another finding", 1, 0, "A,s:G1 B,s:G2", fail, pass, nil, "iterate"},
+		{"D-20 D-B04 stuck below the top: the next tier", 1, 1, "A A A", fail, pass, nil, "escalate 2: stuck: the same tests fail in 3 attempts (stuck)"},
+		{"D-20 D-B04 stuck at the top: the council", 3, 1, "A A A", fail, pass, nil, "council: stuck: the same tests fail in 3 attempts (stuck)"},
+		{"D-40 the user asks for a council", 1, 0, "A", fail, pass, flagged, "council: the user asked for a council"},
+		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.councils = 1 }, "iterate"},
+		{"D-B06 D-63 the tenth failure is the last", 1, 0, "A B C D E F G H I J", fail, pass, nil, "halt incomplete"},
+		{"D-B06 the ninth is not", 1, 0, "A B C D E F G H I", fail, pass, nil, "iterate"},
+		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward = 0 }, "halt blocked"},
+		{"… and the ladder ends in fail", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward, l.Kind.Ladder.Then = 0, "fail" }, "halt failed"},
+		{"more attempts after the council are left", 3, 9, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward = 1 }, "iterate"},
+		{"there is no council", 3, 2, "A B C", fail, pass, func(_ *State, l *Loop) { l.Kind.Ladder.Council = nil }, "halt blocked"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			s, l, ended := tried(row.attempts)
+			l.Tier, l.failures = row.tier, row.failed
+			if row.quality == halt {
+				l.results = append(l.results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
+			}
+			if row.change != nil {
+				row.change(s, l)
+			}
+			r := s.ruling(l, judgement{quality: row.quality, requirements: row.req, proven: row.quality == pass}, ended)
+			if got := spell(r); !strings.HasPrefix(got, row.want) || (row.want == "iterate" && got != "iterate") {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func goesOn(s *State, _ *Loop)  { s.Settings.HaltOn = []pawl.HaltCondition{pawl.HaltIterations} }
+func flagged(s *State, _ *Loop) { s.Settings.Council = true }
+
+// spell is a ruling in words.
+func spell(r ruling) string {
+	out := string(r.decision)
+	switch r.decision {
+	case pawl.DecideEscalate:
+		out += " " + string(rune('0'+r.tier)) + ": " + r.reason
+	case pawl.DecideCouncil:
+		out += ": " + r.reason
+	case pawl.DecideComplete, pawl.DecideHalt:
+		out += " " + string(r.outcome)
+	}
+	if r.stuck {
+		out += " (stuck)"
+	}
+	return out
+}
+
+// A council that stuck detection called starts its window anew.
+func TestCouncilResetsStuck(t *testing.T) { // D-B04
+	for _, stuck := range []bool{true, false} {
+		_, l, _ := tried("A A A")
+		if err := l.callCouncil(&pawl.CouncilCalled{Members: 5, Stuck: stuck}); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{true: 3, false: 0}[stuck]; l.stuckFrom != want {
+			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.stuckFrom, want)
+		}
+	}
+}
+
+func TestTogether(t *testing.T) { // D-B07
+	judged := func(words string) (out []*pawl.GateJudged) {
+		for _, w := range strings.Fields(words) {
+			out = append(out, &pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.Verdict(w)})
+		}
+		return out
+	}
+	for _, row := range []struct{ gates, want string }{
+		{"", ""}, {"pass pass", "pass"}, {"pass skip", "pass"}, {"pass fail pass", "fail"}, {"fail halt", "halt"}, {"halt pass", "halt"},
+		{"pass revise", "fail"}, {"retry", "fail"}, {"nonsense pass", "fail"},
+	} {
+		if got := quality(judged(row.gates)); string(got) != row.want {
+			t.Errorf("%q together are %q, want %q", row.gates, got, row.want)
+		}
+	}
+}
