@@ -231,8 +231,14 @@ func (c *Command) exec(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// run runs one call to its end.
-func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) error {
+// do runs one call that neither reads nor prints.
+func (r Repo) do(ctx context.Context, args ...string) error {
+	_, err := r.run(ctx, nil, nil, args...)
+	return err
+}
+
+// run runs one call to its end and returns its warnings.
+func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) (string, error) {
 	cmd := r.prepare(ctx, args)
 	stderr := &bounded{limit: 4096, cut: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
@@ -240,13 +246,13 @@ func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args .
 	if e, ok := errors.AsType[*Error](err); ok && e.Signaled && r.Index != "" {
 		_ = os.Remove(r.Index + ".lock") // nobody else uses the index, and its owner is dead
 	}
-	return err
+	return stderr.buf.String(), err
 }
 
 // output runs one call and returns what it printed.
 func (r Repo) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	out := &bounded{limit: r.Command.limit()}
-	err := r.run(ctx, stdin, out, args...)
+	_, err := r.run(ctx, stdin, out, args...)
 	if out.refused {
 		err = pawl.Errorf(pawl.CodeState, "git %s printed more than %d bytes", args[0], out.limit)
 	}
@@ -280,7 +286,8 @@ func (r Repo) failure(ctx context.Context, args []string, err error, stderr stri
 // Error is a git call that failed.
 type Error struct {
 	Args []string
-	// Exit is git's exit code; -1 when a signal ended it or it did not start.
+	// Exit is git's exit code; -1 when a signal ended it or it did not start,
+	// and 0 when only its warnings told of the failure.
 	Exit int
 	// Signaled reports that a signal ended it: its lock files are still there.
 	Signaled bool

@@ -34,7 +34,7 @@ func (r Repo) MoveRef(ctx context.Context, ref, to, old, reason string) error {
 	if old == "" {
 		old = strings.Repeat("0", len(to))
 	}
-	return r.run(ctx, nil, nil, "update-ref", "-m", reason, "--end-of-options", ref, to, old)
+	return r.do(ctx, "update-ref", "-m", reason, "--end-of-options", ref, to, old)
 }
 
 // Refs lists the full names of the refs below a prefix, which ends in a slash.
@@ -48,7 +48,7 @@ func (r Repo) Refs(ctx context.Context, prefix string) ([]string, error) {
 
 // IsAncestor reports whether all of a's history is in b's.
 func (r Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
-	err := r.run(ctx, nil, nil, "merge-base", "--is-ancestor", a, b)
+	err := r.do(ctx, "merge-base", "--is-ancestor", a, b)
 	if e, ok := err.(*Error); ok && e.Exit == 1 {
 		return false, nil
 	}
@@ -64,7 +64,7 @@ func (r Repo) ObjectFormat(ctx context.Context) (string, error) {
 func (r Repo) Create(ctx context.Context, objectFormat string) error {
 	dir := r.Dir
 	r.Dir, r.folder = "", "/"
-	return r.run(ctx, nil, nil, "init", "-q", "--bare", "--template=", "--object-format="+objectFormat, "--end-of-options", dir)
+	return r.do(ctx, "init", "-q", "--bare", "--template=", "--object-format="+objectFormat, "--end-of-options", dir)
 }
 
 // diff is the call that compares two trees; it runs no other program and
@@ -95,7 +95,8 @@ func (r Repo) PatchID(ctx context.Context, from, to, except string) (string, err
 	var group errgroup.Group
 	group.Go(func() error {
 		defer write.Close()
-		return r.run(ctx, nil, write, diff("--no-renames", "--full-index", "-p", from, to, "--", ".", ":(top,exclude,literal)"+except)...)
+		_, err := r.run(ctx, nil, write, diff("--no-renames", "--full-index", "-p", from, to, "--", ".", ":(top,exclude,literal)"+except)...)
+		return err
 	})
 	group.Go(func() error {
 		defer read.Close()

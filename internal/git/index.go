@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 )
 
@@ -10,42 +11,48 @@ import (
 
 // ReadTree makes the index equal to a commit's or tree's files and leaves the worktree.
 func (r Repo) ReadTree(ctx context.Context, tree string) error {
-	return r.run(ctx, nil, nil, "read-tree", "--reset", "--end-of-options", tree)
+	return r.do(ctx, "read-tree", "--reset", "--end-of-options", tree)
 }
 
 // CheckOut makes the index equal to a commit or tree and rewrites every file of
 // the worktree that differs; untracked files stay unless they are in the way.
 func (r Repo) CheckOut(ctx context.Context, tree string) error {
-	return r.run(ctx, nil, nil, "read-tree", "--reset", "-u", "--end-of-options", tree)
+	return r.do(ctx, "read-tree", "--reset", "-u", "--end-of-options", tree)
 }
 
 // Clean removes the files of the worktree that are neither in the index nor
 // ignored, nested repositories included.
 func (r Repo) Clean(ctx context.Context) error {
-	return r.run(ctx, nil, nil, "clean", "-ffdq")
+	return r.do(ctx, "clean", "-ffdq")
 }
 
 // AddAll brings the index up to the worktree's files, those that .gitignore
-// names left out. Paths below one of except are not looked at.
+// names left out. Paths below one of except are not looked at. A folder that
+// cannot be read is an error.
 func (r Repo) AddAll(ctx context.Context, except ...string) error {
-	args := []string{"add", "-A", "--", "."}
+	args := []string{"add", "-A", "--no-warn-embedded-repo", "--", "."}
 	for _, path := range except {
 		args = append(args, ":(top,exclude,literal)"+path)
 	}
-	return r.run(ctx, nil, nil, args...)
+	warnings, err := r.run(ctx, nil, nil, args...)
+	if err == nil && strings.Contains(warnings, "could not open directory") {
+		err = &Error{Args: args, Stderr: warnings, Err: os.ErrPermission}
+	}
+	return err
 }
 
 // AddPresent is AddAll without removing from the index what the worktree lacks.
 func (r Repo) AddPresent(ctx context.Context) error {
-	return r.run(ctx, nil, nil, "add", "--ignore-removal", "--", ".")
+	return r.do(ctx, "add", "--ignore-removal", "--", ".")
 }
 
 // Forget removes paths from the index, with everything below them, and leaves
 // the worktree. Paths that are not there are no error.
 func (r Repo) Forget(ctx context.Context, paths ...string) error {
 	stdin := strings.NewReader(strings.Join(paths, "\x00"))
-	return r.run(ctx, stdin, nil, "--literal-pathspecs", "rm", "-rfq", "--cached", "--ignore-unmatch",
+	_, err := r.run(ctx, stdin, nil, "--literal-pathspecs", "rm", "-rfq", "--cached", "--ignore-unmatch",
 		"--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // WriteTree stores the index as a tree and returns its hash.

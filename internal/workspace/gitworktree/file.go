@@ -102,20 +102,29 @@ func copyIndex(from, to string) error {
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
 	if errors.Is(err, fs.ErrPermission) {
-		openFolders(path)
+		openUp(path)
 		err = os.RemoveAll(path)
 	}
 	return err
 }
 
-// openFolders makes every folder below path readable and writable for its owner.
-func openFolders(path string) {
+// openUp makes every folder below path readable and writable for its owner, and
+// every file readable. Symbolic links are not followed.
+func openUp(path string) {
 	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && err != nil {
-			return fs.SkipDir // it stays closed: the caller's next try says so
+		if d == nil || err != nil {
+			return nil // it stays closed: the caller's next try says so
 		}
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		mode := info.Mode()
+		switch {
+		case mode.IsDir() && mode&0o700 != 0o700:
+			_ = os.Chmod(path, mode|0o700)
+		case mode.IsRegular() && mode&0o400 == 0:
+			_ = os.Chmod(path, mode|0o400)
 		}
 		return nil
 	})
@@ -133,7 +142,7 @@ func moveAway(path, parent, prefix string) (string, error) {
 	}
 	moved := filepath.Join(folder, filepath.Base(path))
 	if err = os.Rename(path, moved); errors.Is(err, fs.ErrPermission) {
-		openFolders(path) // a folder must be writable to be moved
+		openUp(path) // a folder must be writable to be moved
 		err = os.Rename(path, moved)
 	}
 	if err != nil {

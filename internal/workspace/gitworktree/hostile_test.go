@@ -368,6 +368,35 @@ func TestNestedRepositories(t *testing.T) {
 		}
 	})
 
+	t.Run("are looked for among the tasks, but not behind links", func(t *testing.T) {
+		r, f, dir := setup(t)
+		nest(t, r, dir, ".pawl/tasks/001-x", true)
+		answer, err := commitRun("7")(ctx, f, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.git(t, "show", string(answer.(pawl.CommitInfo).Commit)+":.pawl/tasks/001-x/file"); got != "in .pawl/tasks/001-x" {
+			t.Errorf("the commit has %q", got)
+		}
+		elsewhere := newRepository(t, map[string]string{"tasks/x": "x\n"})
+		nest(t, elsewhere, elsewhere.root, "tasks", true)
+		workspacetest.MustRemove(t, dir, ".pawl")
+		if err := os.Symlink(elsewhere.root, filepath.Join(dir, ".pawl")); err != nil {
+			t.Fatal(err)
+		}
+		want := workspacetest.MustTree(t, f, runName)
+		workspacetest.MustRemove(t, r.state, "engine/worktrees/"+runName+"/index")
+		if got := workspacetest.MustTree(t, f, runName); got != want {
+			t.Errorf("with a new index tree is %s, want %s", got, want)
+		}
+		workspacetest.MustReset(t, f, runName, f.Base, runSalvage)
+		for _, path := range []string{".git", "tasks/.git", "tasks/x"} {
+			if _, err := os.Lstat(filepath.Join(elsewhere.root, path)); err != nil {
+				t.Errorf("something was removed behind the link: %v", err)
+			}
+		}
+	})
+
 	t.Run("are refused when they cannot be moved aside", func(t *testing.T) {
 		r, f, dir := setup(t)
 		nest(t, r, dir, "web", true)
@@ -427,4 +456,32 @@ func TestSubmodules(t *testing.T) {
 	if files := answer.(pawl.CommitInfo).Files; len(files) > 0 {
 		t.Errorf("files are %q, want none", files)
 	}
+}
+
+// What git cannot record is an error that names it, and nothing is removed.
+func TestFilesThatAreNone(t *testing.T) {
+	ctx := context.Background()
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	f := r.fixture(t)
+	dir := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Dir
+	want := workspacetest.MustTree(t, f, runName)
+	if out, err := exec.Command("mkfifo", filepath.Join(dir, "pipe")).CombinedOutput(); err != nil {
+		t.Skipf("mkfifo: %v %s", err, out)
+	}
+	if got := workspacetest.MustTree(t, f, runName); got != want {
+		t.Error("a new pipe shows in the tree")
+	}
+	if err := os.Rename(filepath.Join(dir, "pipe"), filepath.Join(dir, "README")); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"tree":  func() error { _, err := f.Tree(ctx, runName); return err },
+		"close": func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
+	} {
+		if err := call(); pawl.CodeOf(err) != pawl.CodeState || !strings.Contains(err.Error(), "README") {
+			t.Errorf("%s: error is %v, want one that names the file", name, err)
+		}
+	}
+	workspacetest.MustRemove(t, dir, "README")
+	workspacetest.MustReset(t, f, runName, f.Base, runSalvage)
 }

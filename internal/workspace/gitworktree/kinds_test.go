@@ -289,8 +289,10 @@ func TestUnwritableFolders(t *testing.T) {
 	shut := func() {
 		workspacetest.MustWrite(t, state.Dir, "lib/a.txt", "changed\n")
 		workspacetest.MustWrite(t, state.Dir, "cache/deep/x", "x\n")
-		for _, folder := range []string{"lib", "cache/deep", "cache"} {
-			if err := os.Chmod(filepath.Join(state.Dir, folder), 0o555); err != nil {
+		workspacetest.MustWrite(t, state.Dir, "closed/x", "precious\n")
+		workspacetest.MustWrite(t, state.Dir, "secret", "precious\n")
+		for path, mode := range map[string]os.FileMode{"lib": 0o555, "cache/deep": 0o555, "cache": 0o555, "closed": 0, "secret": 0} {
+			if err := os.Chmod(filepath.Join(state.Dir, path), mode); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -301,6 +303,13 @@ func TestUnwritableFolders(t *testing.T) {
 	}
 	shut()
 	workspacetest.MustClose(t, f, runName, runSalvage+"b")
+	for _, salvage := range []string{runSalvage, runSalvage + "b"} {
+		for _, path := range []string{"closed/x", "secret"} {
+			if got := r.git(t, "show", salvage+":"+path); got != "precious" {
+				t.Errorf("%s has %q as %s", salvage, got, path)
+			}
+		}
+	}
 	if _, err := os.Lstat(state.Dir); !os.IsNotExist(err) {
 		t.Errorf("the worktree is still there: %v", err)
 	}

@@ -45,13 +45,22 @@ func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.TreeHash, erro
 func (w *worktree) record(ctx context.Context) (record, error) {
 	r, err := w.tryRecord(ctx)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errQuarantine) {
-		// The index may be damaged, or name objects that a git gc of the user
-		// removed. Without it every file is read again.
+		// An agent may have made files unreadable. The index may be damaged, or
+		// name objects that a git gc of the user removed: without it every file
+		// is read again.
 		w.s.log.WarnContext(ctx, "recording a worktree anew", "worktree", w.name, "because", err)
+		openUp(w.dir)
 		if err := os.Remove(w.index()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return record{}, explain("record worktree "+w.name, err)
 		}
 		r, err = w.tryRecord(ctx)
+	}
+	if e, ok := errors.AsType[*git.Error](err); ok && e.Args[0] == "add" {
+		err = explain("record worktree "+w.name, err)
+		if pawl.CodeOf(err) == pawl.CodeInternal {
+			err = pawl.Errorf(pawl.CodeState, "worktree %s holds what git cannot record: %w", w.name, e).
+				WithHint("remove or rename in %s what the message names", w.dir)
+		}
 	}
 	if err != nil {
 		return record{}, explain("record worktree "+w.name, err)
@@ -91,7 +100,7 @@ func (w *worktree) withOccupied(ctx context.Context, folders []string) (string, 
 		err = w.repo(index).Forget(ctx, folders...)
 	}
 	if err == nil {
-		err = w.repo(index).AddAll(ctx, tasks)
+		err = w.repo(index).AddAll(ctx, w.except()...)
 	}
 	return index, err
 }
@@ -105,7 +114,7 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo) (entries []git.Ent
 			return nil, "", err
 		}
 		var nested []string
-		if err = repo.AddAll(ctx, tasks); err == nil {
+		if err = repo.AddAll(ctx, w.except()...); err == nil {
 			if entries, tree, err = written(ctx, repo); err == nil {
 				nested = w.nested(entries)
 			}
@@ -124,6 +133,15 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo) (entries []git.Ent
 		}
 	}
 	return nil, "", pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
+}
+
+// except is what a recording does not look at. Git refuses to leave out what is
+// behind a symbolic link, where it never looks.
+func (w *worktree) except() []string {
+	if info, err := os.Lstat(filepath.Join(w.dir, path.Dir(tasks))); err != nil || !info.IsDir() {
+		return nil
+	}
+	return []string{tasks}
 }
 
 // written lists the index and writes its tree, both at once.
@@ -203,10 +221,14 @@ func (w *worktree) empty(ctx context.Context, repo git.Repo) []string {
 }
 
 // search lists all nested .git files and folders below a folder of the worktree,
-// in ignored folders too.
+// in ignored folders too; none when it is elsewhere, behind a symbolic link.
 func (w *worktree) search(folder string) []string {
+	top := filepath.Join(w.dir, folder)
+	if real, err := filepath.EvalSymlinks(top); err != nil || real != top {
+		return nil
+	}
 	var found []string
-	_ = filepath.WalkDir(filepath.Join(w.dir, folder), func(at string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != ".git" {
 			return nil // what cannot be read is git's to complain about
 		}
@@ -227,7 +249,14 @@ var errQuarantine = errors.New("cannot be moved aside")
 // quarantine moves nested repositories' .git out of the worktree.
 func (w *worktree) quarantine(ctx context.Context, paths []string) error {
 	for _, at := range paths {
-		moved, err := moveAway(at, w.s.quarantined(), key(w.name))
+		var moved string
+		folder, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err == nil && !strings.HasPrefix(folder, w.dir+"/") {
+			err = fmt.Errorf("it is in %s", folder)
+		}
+		if err == nil {
+			moved, err = moveAway(at, w.s.quarantined(), key(w.name))
+		}
 		if err != nil {
 			e := pawl.Errorf(pawl.CodeState, "worktree %s has a git repository in it: %s %w", w.name, at, errQuarantine)
 			return e.WithHint("its files cannot be recorded: remove %s (%v)", at, err)
@@ -269,7 +298,10 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 		return r, nil
 	}
 	full := w.repo(w.full())
-	err := w.fresh(ctx, full.Index)
+	err := w.quarantine(ctx, w.search(tasks))
+	if err == nil {
+		err = w.fresh(ctx, full.Index)
+	}
 	if err == nil {
 		err = copyIndex(r.index, full.Index)
 	}

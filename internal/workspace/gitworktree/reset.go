@@ -150,7 +150,7 @@ func (w *worktree) restore(ctx context.Context) error {
 	err := w.restoreFiles(ctx)
 	if e, ok := errors.AsType[*git.Error](err); ok && !e.Signaled {
 		// An agent may have made folders unwritable, or the index is damaged.
-		openFolders(w.dir)
+		openUp(w.dir)
 		if err = os.Remove(w.index()); err == nil || errors.Is(err, os.ErrNotExist) {
 			err = w.restoreFiles(ctx)
 		}
@@ -193,11 +193,21 @@ func (w *worktree) restoreFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range w.occupied(entries) {
-		if err := removeAll(filepath.Join(w.dir, folder)); err != nil {
+	return w.vacate(w.occupied(entries))
+}
+
+// vacate empties the folders of submodules.
+func (w *worktree) vacate(folders []string) error {
+	root, err := os.OpenRoot(w.dir) // it does not follow symbolic links out of the worktree
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, folder := range folders {
+		if err := root.RemoveAll(folder); err != nil {
 			return err
 		}
-		if err := os.Mkdir(filepath.Join(w.dir, folder), 0o755); err != nil {
+		if err := root.Mkdir(folder, 0o755); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,75 @@
+package gitworktree_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os/exec"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/git"
+	"pawl/internal/workspace/workspacetest"
+)
+
+// TRUST 6 and 19: when the disk takes no more, nothing is removed and nothing is
+// reported as done; when it does again, everything goes on.
+func TestWriteFailures(t *testing.T) {
+	ctx := context.Background()
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	command, err := git.Find(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := false
+	command.Exec = func(cmd *exec.Cmd) error {
+		if full && !readsOnly(cmd.Args[1]) { // no file may grow beyond 512 kB
+			cmd.Args = append([]string{"sh", "-c", `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+			cmd.Path = "/bin/sh"
+		}
+		return cmd.Run()
+	}
+	f := r.fixture(t)
+	f.Workspaces = r.open(t, command)
+	state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
+	noise := make([]byte, 2<<20)
+	random := rand.NewChaCha8([32]byte{1})
+	_, _ = random.Read(noise) // it never fails
+	workspacetest.MustWrite(t, state.Dir, "noise", string(noise))
+	before, refs := workspacetest.Files(t, state.Dir), r.git(t, "for-each-ref")
+
+	full = true
+	for name, call := range map[string]func() error{
+		"tree":   func() error { _, err := f.Tree(ctx, runName); return err },
+		"commit": func() error { _, err := commitRun("7")(ctx, f, f); return err },
+		"reset":  func() error { _, err := f.Reset(ctx, runName, f.Base, runSalvage); return err },
+		"close":  func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
+	} {
+		if err := call(); err == nil {
+			t.Errorf("%s succeeded though nothing could be written", name)
+		}
+		if diff := cmp.Diff(refs, r.git(t, "for-each-ref")); diff != "" {
+			t.Errorf("%s changed the refs:\n%s", name, diff)
+		}
+		if !cmp.Equal(before, workspacetest.Files(t, state.Dir)) {
+			t.Fatalf("%s changed the files", name)
+		}
+	}
+
+	full = false
+	workspacetest.MustReset(t, f, runName, f.Base, runSalvage)
+	saved := r.resolve(t, runSalvage)
+	full = true
+	if _, err := f.Reset(ctx, runName, saved, runSalvage+"b"); err == nil {
+		t.Error("the files were restored though they could not be written")
+	}
+	full = false
+	if got := workspacetest.MustReset(t, f, runName, saved, runSalvage+"b"); got.Salvage != "" {
+		t.Errorf("a restoring that was cut short was saved as work: %s", got.Salvage)
+	}
+	if !cmp.Equal(before, workspacetest.Files(t, state.Dir)) {
+		t.Error("the files are not as they were saved")
+	}
+	r.git(t, "fsck", "--strict", "--no-dangling")
+}
