@@ -3,6 +3,8 @@ package sqlite
 import (
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,6 +99,43 @@ func BenchmarkRead(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.N)*float64(events)/b.Elapsed().Seconds(), "events/s")
 		})
+	}
+}
+
+// BenchmarkOpenNew makes a log in a new folder, schema included.
+func BenchmarkOpenNew(b *testing.B) {
+	root := b.TempDir()
+	for i := range b.N {
+		mustClose(b, mustOpen(b, filepath.Join(root, strconv.Itoa(i))))
+	}
+}
+
+// BenchmarkOpenAfterCrash opens what a kill leaves at worst: heads as far behind
+// as they may be, and a WAL that was not copied.
+func BenchmarkOpenAfterCrash(b *testing.B) {
+	dir := b.TempDir()
+	log := mustOpen(b, dir)
+	noise := storetest.Noise(1, 4096)
+	var last *request
+	for i := range flushAtLatest - 1 {
+		last = mustQueue(b, log, benchUnit(pawl.RunID(fmt.Sprintf("%05d-bench", i/4)), pawl.Seq(i%4*2), noise, uint64(i)))
+	}
+	if err := <-last.done; err != nil {
+		b.Fatal(err)
+	}
+	file, wal := copyFiles(b, dir)
+	mustClose(b, log)
+	b.ReportMetric(float64(len(wal))/1e6, "wal-MB")
+	for b.Loop() {
+		b.StopTimer()
+		dir := b.TempDir()
+		mustWrite(b, filepath.Join(dir, fileName), file)
+		mustWrite(b, filepath.Join(dir, fileName+"-wal"), wal)
+		b.StartTimer()
+		log := mustOpen(b, dir)
+		b.StopTimer()
+		mustClose(b, log)
+		b.StartTimer()
 	}
 }
 

@@ -51,8 +51,8 @@ func appendRefs(buf []byte, refs []ref) []byte {
 	return buf
 }
 
-// places reads what appendRefs wrote. The unit's checksum covers it, so an
-// error means a unit of a newer Pawl or our own fault.
+// places reads what appendRefs wrote. An error means that a newer Pawl wrote it:
+// the unit's checksum covers it.
 func (u *unit) places() ([]place, error) {
 	var all []place
 	offset := 0
@@ -63,6 +63,9 @@ func (u *unit) places() ([]place, error) {
 		}
 		p.form = form(rest[copy(p.hash[:], rest)])
 		rest = rest[len(p.hash)+1:]
+		if p.form&^(packed|inFile) != 0 {
+			return nil, fmt.Errorf("blob %s has the unknown form %d", p.hash.Short(), p.form)
+		}
 		for _, v := range [...]*int{&p.stored, &p.size} {
 			n, width := binary.Uvarint(rest)
 			if width <= 0 {

@@ -119,6 +119,7 @@ func (w *writer) run() error {
 				return w.finish()
 			}
 			w.commitGroup(w.gather(first))
+			clear(w.group)
 			w.tidy()
 		case <-w.copied:
 			w.copying = false

@@ -161,7 +161,7 @@ func mustCopyOpen(t *testing.T) (file, wal []byte) {
 }
 
 // copyFiles runs cp, because closing a file of our own would drop SQLite's locks.
-func copyFiles(t *testing.T, dir string) (file, wal []byte) {
+func copyFiles(t testing.TB, dir string) (file, wal []byte) {
 	t.Helper()
 	to := t.TempDir()
 	names := []string{fileName, fileName + "-wal"}

@@ -176,6 +176,35 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// A unit that is sound but that this Pawl cannot read quarantines its run for as
+// long as the log is open: a newer Pawl can read it.
+func TestUnreadableUnit(t *testing.T) {
+	dir := t.TempDir()
+	mustSmall(t, dir)
+	db := mustSQL(t, dir)
+	u := unit{run: 2, seq: 3, count: 2, prev: 2}
+	if err := db.QueryRow("SELECT refs, data FROM units WHERE id = 5").Scan(&u.refs, &u.data); err != nil {
+		t.Fatal(err)
+	}
+	const kind = 2 // after the length and the version of the first event
+	was := u.data[kind]
+	u.data[kind] = 250
+	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, u.seal(u.contentSum()))
+	log := mustOpen(t, dir)
+	if n := wantDamaged(t, log, victim); n != 2 {
+		t.Errorf("%d events before the unit, want 2", n)
+	}
+	storetest.WantCode(t, log.Append(t.Context(), storetest.Unit(victim, eventsEach, 1)), pawl.CodeDamaged)
+	wantBystanders(t, log)
+	mustClose(t, log)
+	u.data[kind] = was
+	mustExec(t, db, "UPDATE units SET data = ?, sum = ? WHERE id = 5", u.data, u.seal(u.contentSum()))
+	log = mustOpen(t, dir)
+	defer mustClose(t, log)
+	wantRun(t, log, victim, eventsEach)
+	storetest.MustAppend(t, log, storetest.Unit(victim, eventsEach, 1))
+}
+
 // A damaged blob is named when it is read, and its run goes on.
 func TestDamagedBlob(t *testing.T) {
 	dir := t.TempDir()

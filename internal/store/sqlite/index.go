@@ -14,8 +14,11 @@ type run struct {
 	head int64    // the id of its newest unit
 	seq  pawl.Seq // the number of its newest event
 	info []byte   // its line as JSON; nil when it has none
-	// quarantine is why the run is quarantined; empty when it is not.
+	// quarantine is why the run is quarantined; empty when it is not. It lasts
+	// when the file is damaged; when only this Pawl cannot read the run, because
+	// a newer one wrote it, the next Open looks again.
 	quarantine string
+	lasts      bool
 	behind     bool // its row in heads is out of date
 
 	line *pawl.RunInfo // info, decoded when it is first listed; never changed
@@ -31,8 +34,10 @@ type index struct {
 	byNum map[int64]*run
 	order []*run // oldest first
 	last  int64  // the newest unit
-	next  int64  // the number of the next run
-	hole  int64  // the first unit of the last hole that the present scan met; 0 = none
+	// flushed is the newest unit that heads knew when the log was opened.
+	flushed int64
+	next    int64 // the number of the next run
+	hole    int64 // the first unit of the last hole that the present scan met; 0 = none
 	// indexed counts the blobs in all runs' maps.
 	indexed int
 }
@@ -151,10 +156,10 @@ func (x *index) advance(r *run, u *unit) {
 	}
 }
 
-// isolate quarantines the run. The first reason stands.
+// isolate quarantines a run whose data is damaged. The first reason stands.
 func (r *run) isolate(why string) {
-	if r.quarantine == "" {
-		r.quarantine, r.behind = why, true
+	if !r.lasts {
+		r.quarantine, r.lasts, r.behind = why, true, true
 	}
 }
 

@@ -103,7 +103,7 @@ func (l *Log) open() error {
 	if err := errors.Join(w.prepare(ctx), l.load(ctx)); err != nil {
 		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
 	}
-	w.last = l.index.last
+	w.last, w.behind = l.index.last, int(l.index.last-l.index.flushed)
 	if newest, err := w.newest(ctx); err == nil {
 		w.last = max(w.last, newest) // there may be units that cannot be read
 	}
@@ -236,11 +236,19 @@ func (l *Log) keepLine(seen *run) {
 	}
 }
 
-// quarantine isolates a run whose data turned out to be damaged.
-func (l *Log) quarantine(id pawl.RunID, damage error) {
+// quarantine isolates a run whose data is damaged, or cannot be read by this
+// Pawl, in which case it does not last.
+func (l *Log) quarantine(id pawl.RunID, damage error, lasts bool) {
 	l.mu.Lock()
-	l.index.byID[id].isolate(damage.Error())
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	r := l.index.byID[id]
+	if !lasts {
+		if r.quarantine == "" {
+			r.quarantine = damage.Error()
+		}
+		return
+	}
+	r.isolate(damage.Error())
 	if l.nudge == nil {
 		return
 	}

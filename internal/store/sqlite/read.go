@@ -130,12 +130,17 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 	if err != nil {
 		return err
 	}
-	more := true
+	more, readable := true, true
 	if after < s.seq {
-		more, err = l.walkUnits(ctx, s.end, after, visit)
+		err = l.walkUnits(ctx, s.end, after, func(u *unit) (bool, error) {
+			var err error
+			more, err = visit(u)
+			readable = err == nil
+			return more, err
+		})
 	}
 	if isDamage(err) {
-		l.quarantine(id, err)
+		l.quarantine(id, err, readable)
 	}
 	if err != nil {
 		return explain(fmt.Sprintf("read run %s", id), err)
@@ -146,10 +151,10 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 	return nil
 }
 
-func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func(*unit) (bool, error)) (more bool, err error) {
+func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func(*unit) (more bool, err error)) error {
 	ids, err := l.unitIDs(ctx, end, after)
 	if err != nil {
-		return true, err
+		return err
 	}
 	var last unit
 	for chunk := range slices.Chunk(ids, chunkSize) {
@@ -157,24 +162,24 @@ func (l *Log) walkUnits(ctx context.Context, end end, after pawl.Seq, visit func
 		for i := range units {
 			u := &units[i]
 			if err := u.follows(&last, end.num, after); err != nil {
-				return true, err
+				return err
 			}
 			last = *u
 			if u.last() <= after {
 				continue
 			}
 			if more, err := visit(u); !more || err != nil {
-				return more || err != nil, err
+				return err
 			}
 		}
 		if err != nil {
-			return true, err
+			return err
 		}
 	}
 	if last.id != end.head {
-		return true, pawl.Errorf(pawl.CodeDamaged, "event %d and those after it are missing", last.last()+1)
+		return pawl.Errorf(pawl.CodeDamaged, "the events after %d are missing", last.last())
 	}
-	return true, nil
+	return nil
 }
 
 // follows checks a unit and its link to the one before it. The first unit that

@@ -10,31 +10,29 @@ import (
 // loadHeads takes the runs from heads. When heads is missing, damaged or not
 // what progress says, nothing is taken and scan finds everything in units.
 func (l *Log) loadHeads(ctx context.Context) {
-	x := newIndex()
-	var unit, runs int64
-	err := l.read.QueryRowContext(ctx, "SELECT unit, runs FROM progress").Scan(&unit, &runs)
-	if err != nil {
-		return
-	}
-	rows, err := l.read.QueryContext(ctx, "SELECT run, id, head, seq, info, quarantine FROM heads ORDER BY run")
+	// One query, because the writer may be another process.
+	rows, err := l.read.QueryContext(ctx, `SELECT run, id, head, seq, info, quarantine, unit, runs
+		FROM heads CROSS JOIN progress ORDER BY run`)
 	if err != nil {
 		return
 	}
 	defer rows.Close()
+	x := newIndex()
+	var seq, runs int64
 	for rows.Next() {
 		var r run
-		var seq int64
 		var quarantine sql.NullString
-		if rows.Scan(&r.num, &r.id, &r.head, &seq, &r.info, &quarantine) != nil || r.head > unit || r.id == "" {
+		if rows.Scan(&r.num, &r.id, &r.head, &seq, &r.info, &quarantine, &x.flushed, &runs) != nil ||
+			r.head > x.flushed || r.id == "" {
 			return
 		}
-		r.seq, r.quarantine = pawl.Seq(seq), quarantine.String
+		r.seq, r.quarantine, r.lasts = pawl.Seq(seq), quarantine.String, quarantine.Valid
 		x.insert(&r)
 	}
 	if rows.Err() != nil || int64(len(x.order)) != runs {
 		return
 	}
-	x.last = unit
+	x.last = x.flushed
 	l.index = x
 }
 

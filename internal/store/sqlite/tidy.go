@@ -92,7 +92,7 @@ func (w *writer) flush() {
 			if r.info != nil {
 				info = string(r.info)
 			}
-			if r.quarantine != "" {
+			if r.lasts {
 				quarantine = r.quarantine
 			}
 			_, err := w.conn.ExecContext(ctx,
@@ -119,7 +119,8 @@ func (w *writer) moved() (moved []run, total int) {
 	for _, r := range w.log.index.order {
 		if r.behind {
 			r.behind = false
-			moved = append(moved, run{id: r.id, num: r.num, head: r.head, seq: r.seq, info: r.info, quarantine: r.quarantine})
+			moved = append(moved, run{id: r.id, num: r.num, head: r.head, seq: r.seq, info: r.info,
+				quarantine: r.quarantine, lasts: r.lasts})
 		}
 	}
 	return moved, len(w.log.index.order)

@@ -26,8 +26,13 @@ type unit struct {
 // unitColumns are the columns of a unit in the order of [unit.fields].
 const unitColumns = "id, run, seq, count, prev, sum, name, info, refs, data"
 
-// last is the number of the unit's last event.
-func (u *unit) last() pawl.Seq { return u.seq + pawl.Seq(u.count) - 1 }
+// last is the number of the unit's last event; 0 for no unit.
+func (u *unit) last() pawl.Seq {
+	if u.id == 0 {
+		return 0
+	}
+	return u.seq + pawl.Seq(u.count) - 1
+}
 
 // contentSum is the first half of the checksum: what the caller knows. The
 // lengths are part of it, so that bytes cannot move between columns.

@@ -31,6 +31,9 @@ func (s suite) model(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": func(rt *rapid.T) { want.append(t, rt, log) },
 			"reopen": func(rt *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(rt, "rarely") > 0 {
+					return
+				}
 				if err := log.Close(); err != nil {
 					rt.Fatal(err)
 				}
