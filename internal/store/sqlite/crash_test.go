@@ -53,7 +53,7 @@ func appendUntilKilled(dir string) int {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}
-				fmt.Printf("%d %d\n", i, after+3)
+				fmt.Fprintf(os.Stdout, "%d %d\n", i, after+3)
 			}
 		})
 	}

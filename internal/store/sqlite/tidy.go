@@ -62,7 +62,7 @@ func (w *writer) tidy() {
 	copier := w.copier
 	go func() {
 		// An error leaves the WAL as it is; the next checkpoint copies it again.
-		_, _ = copier.Exec("PRAGMA wal_checkpoint(PASSIVE)")
+		_, _ = copier.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
 		w.copied <- struct{}{}
 	}()
 }
