@@ -177,7 +177,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.IterationStarted:
 		l.startIteration(b)
 	case *pawl.IterationRestarted:
-		l.Attempt, l.From, l.restart = b.Attempt, l.Head, ""
+		l.Attempt, l.restart = b.Attempt, ""
 		l.beginSteps()
 	case *pawl.SessionStarted:
 		return l.startSession(s, b)

@@ -64,7 +64,7 @@ func (x *Session) request(f *pawl.Effect) error {
 		if do.Call < 0 || do.Call >= len(x.calls) || x.calls[do.Call].effect != 0 || x.calls[do.Call].answered {
 			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))
 		}
-		x.calls[do.Call].effect = f.ID
+		x.calls[do.Call].effect, x.calls[do.Call].use.Args = f.ID, pawl.Hash{} // the effect has them
 	}
 	return nil
 }
@@ -146,15 +146,16 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
-		w.tree, w.clean = b.Tree, b.Tree
+		w.tree, w.dirty = b.Tree, false
 		if l.council != nil {
 			l.Phase = PhaseCouncil
 		}
 	case *pawl.WorkspaceInspected:
 		w.restore = w.verify && (w.unsure || b.Tree != w.tree)
+		w.dirty = w.dirty || b.Tree != w.tree
 		w.tree, w.verify, w.unsure = b.Tree, false, false
 	case *pawl.WorkspaceReset:
-		l.Head, w.tree, w.clean = b.Head, b.Tree, b.Tree
+		l.Head, w.tree, w.dirty = b.Head, b.Tree, false
 		w.restore, w.verify, w.unsure = false, false, false
 		if l.working() {
 			l.restart = "the worktree was not as recorded"
@@ -162,7 +163,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	case *pawl.WorkspaceClosed:
 		l.HasWorkspace = false
 	case *pawl.Committed:
-		l.Head, w.tree, w.clean, l.candidate = b.Commit, b.Tree, b.Tree, b
+		l.Head, w.tree, w.dirty, l.candidate = b.Commit, b.Tree, false, b
 		l.Phase, l.gates, l.results = PhaseGates, nil, nil
 	}
 }
@@ -213,11 +214,14 @@ func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 		item.Text = textInterrupted
 	}
 	x.answer(f.Do.(*pawl.CallTool).Call, item, b.Bytes)
-	if b.Tree != "" {
-		l.worktree.tree = b.Tree
+	if b.Tree != "" && b.Tree != l.worktree.tree {
+		l.worktree.tree, l.worktree.dirty = b.Tree, true
 	}
 	l.worktree.restore = l.worktree.restore || b.Conflict
 }
+
+// maxReason is how much of a verdict's reason the state keeps, in bytes.
+const maxReason = 120
 
 // judged records a verdict.
 func (s *State) judged(l *Loop, b *pawl.GateJudged) {
@@ -229,21 +233,31 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	}
 	switch {
 	case !b.OnBase:
-		l.results = append(l.results, remembered(b))
+		if len(b.Reason) > maxReason {
+			c := *b
+			c.Reason, b = cut(b.Reason, maxReason), &c
+		}
+		l.results = append(l.results, b)
 	case i >= 0:
 		l.base[i] = baseline{known: true, red: !lets(b.Verdict), evidence: b.Evidence}
 	}
 }
 
-// remembered is a verdict as the state keeps it: why a candidate passed is of no
-// further use.
-func remembered(b *pawl.GateJudged) *pawl.GateJudged {
-	c := *b
-	c.Reason = cut(b.Reason, 120)
-	if lets(b.Verdict) {
-		c.Reason = ""
+// remembered are an attempt's verdicts as the state keeps them: what decisions
+// and the next attempt need. The reason is in the evidence, where there is any.
+func remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
+	var out []*pawl.GateJudged
+	for _, b := range results {
+		c := &pawl.GateJudged{
+			Gate: b.Gate, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
+			Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
+		}
+		if !lets(b.Verdict) && b.Evidence.IsZero() {
+			c.Reason = b.Reason
+		}
+		out = append(out, c)
 	}
-	return &c
+	return out
 }
 
 // lets reports whether a verdict lets a candidate through.

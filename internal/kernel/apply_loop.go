@@ -9,7 +9,7 @@ import (
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
 	l.Iteration, l.Attempt, l.inside = b.N, 1, true
-	l.Tier, l.tierWhy, l.From = b.Tier, "", b.From
+	l.Tier, l.tierWhy = b.Tier, ""
 	l.spentAt = l.spent
 	if l.afterward > 0 {
 		l.afterward--
@@ -181,13 +181,13 @@ func (a *attempt) whole() []*pawl.GateJudged {
 
 func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	if a := l.lastAttempt(); a != nil { // only the last one's details are ever used again
-		a.tree, a.stepFailed, a.results = "", "", nil
+		a.security, a.tree, a.stepFailed, a.results = 0, "", "", nil
 	}
 	a := attempt{
-		n: b.N, tier: b.Tier, failed: b.Decision != pawl.DecideComplete,
+		n: b.N, failed: b.Decision != pawl.DecideComplete,
 		files: b.Files, tests: b.Tests, error: b.Error,
-		security: securityPrint(l.results), results: l.results, stepFailed: l.stepFailed,
-		line: cut(fmt.Sprintf("attempt %d: %s", b.N, firstError(b)), 64),
+		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
+		line: cut(firstError(b), 36),
 	}
 	if l.candidate != nil {
 		a.tree = l.candidate.Tree
@@ -195,7 +195,7 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	if l.history = append(l.history, a); len(l.history) > kept {
 		l.history = slices.Delete(l.history, 0, 1)
 	}
-	l.inside, l.results, l.advice = false, nil, pawl.Hash{}
+	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
 	l.Phase = PhaseReady
 	if l.failures++; b.Decision == pawl.DecideComplete {
 		l.failures = 0
@@ -219,7 +219,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	s.live--
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	l.sessions, l.gates, l.results, l.candidate = nil, nil, nil, nil
-	l.worktree, l.restart, l.stepFailed, l.From = worktree{}, "", "", ""
+	l.worktree, l.restart, l.stepFailed = worktree{}, "", ""
 	if l.Parent != 0 {
 		l.Reason = cut(b.Reason, 120)
 	}

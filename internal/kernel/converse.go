@@ -245,21 +245,18 @@ func (d *draft) reminds(l *Loop, x *Session) bool {
 	return x.Purpose != pawl.ForStep || !l.Kind.Steps[x.Index].NoReminder
 }
 
-// lastTurns is how many turns before the cap the reminder begins to count them.
+// lastTurns is how many turns before the cap the reminder says how many are left.
 const lastTurns = 3
 
 // reminder keeps the task in view of a session with a long transcript. It is the
-// same sentence after every batch, until few turns are left.
+// same sentence after every batch but one, so that it is kept once.
 func (d *draft) reminder(x *Session, output string) string {
 	text := "Reminder: the task is still: " + cut(d.s.Started.Title, 120) + "."
 	if output != "" {
 		text += fmt.Sprintf(" When it is done, call submit_%s.", output)
 	}
-	switch left := x.Turns - x.turn; {
-	case left == 1:
-		text += " One turn is left."
-	case left <= lastTurns:
-		text += fmt.Sprintf(" %d turns are left.", left)
+	if x.Turns-x.turn == lastTurns {
+		text += fmt.Sprintf(" %d turns are left.", lastTurns)
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"time"
 
 	"pawl"
@@ -87,7 +88,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 func (l *Loop) lines() []string {
 	var out []string
 	for i := range l.history {
-		out = append(out, l.history[i].line)
+		out = append(out, fmt.Sprintf("attempt %d: %s", l.history[i].n, l.history[i].line))
 	}
 	return out
 }

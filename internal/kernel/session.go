@@ -32,7 +32,6 @@ type Session struct {
 	text          pawl.Hash // the last reply's text
 	submitted     int       // the call that handed in the result, from 1; 0 = none did
 	reminded      bool      // the batch has had its reminder
-	said          string    // the harness's last sentence; most are alike and kept once
 	invalid, nags int
 	// failed is why the last dispatch of the prompt, or of the present turn, gave
 	// nothing; waited that its back-off is over; dispatches counts them.
@@ -102,10 +101,13 @@ func (x *Session) answerItself(b *pawl.NoteAdded) {
 // say adds a sentence of the harness: the reminder after a batch of calls, or
 // what a reply without calls should have had.
 func (x *Session) say(text string) {
-	if text != x.said {
-		x.said = text
+	for i := range x.items { // most are alike, and kept once
+		if x.items[i].Text == text {
+			text = x.items[i].Text
+			break
+		}
 	}
-	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Text: x.said})
+	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Text: text})
 	x.bytes += int64(len(text))
 	switch {
 	case len(x.calls) > 0:

@@ -94,7 +94,6 @@ type Loop struct {
 	Score     int    // complexity; -1 = not known
 
 	Base, Head pawl.CommitHash
-	From       pawl.CommitHash // where the present iteration started
 	worktree   worktree
 
 	step       int    // index of the present step
@@ -127,7 +126,7 @@ type Loop struct {
 // wrong with it.
 type worktree struct {
 	tree    pawl.TreeHash // what it holds
-	clean   pawl.TreeHash // what it held when it was last at a commit
+	dirty   bool          // that is not known to be its commit's tree
 	unsure  bool          // a call that could write failed: look what it holds
 	verify  bool          // after a crash: look whether it is as recorded
 	restore bool          // it is not as recorded: reset it
@@ -155,12 +154,12 @@ type gateRun struct {
 // attempt is what later decisions need of an ended iteration. Only the last one
 // keeps what was said in detail.
 type attempt struct {
-	n, tier             int
+	n                   int
 	failed              bool
 	files, tests, error uint64
-	security            uint64 // of findings below critical
-	line                string // for the history a prompt shows
+	line                string // what was objected, in a few words
 
+	security   uint64 // the fingerprint of findings below critical
 	tree       pawl.TreeHash
 	stepFailed string
 	results    []*pawl.GateJudged

@@ -54,11 +54,7 @@ func (d *draft) sound(l *Loop) bool {
 		return true
 	case len(l.open) > 0: // what is under way ends first
 	case w.restore:
-		to := l.Head
-		if l.working() {
-			to = l.From
-		}
-		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: to, Salvage: d.salvage("reset")})
+		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
 	default:
 		d.onWorktree(l, "inspect", pawl.CrashRepeat, &pawl.InspectWorkspace{})
 	}
@@ -138,7 +134,7 @@ func (d *draft) drain(l *Loop) {
 // it is: it is the iteration's, and nothing is wrong with it.
 func (l *Loop) unfinished() bool {
 	w := &l.worktree
-	return l.working() && l.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.tree != w.clean)
+	return l.working() && l.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.dirty)
 }
 
 // mayWithdraw reports whether a stopping run still wants an effect. Waiting ends

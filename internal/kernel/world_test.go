@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type world struct {
 	head    pawl.CommitHash
 	commits map[pawl.Seq]*pawl.Committed // by effect, so that a commit made again is the same
 
+	long     bool              // hashes of git are as long as they are
 	launched map[pawl.Seq]bool // effects that were performed, or begun
 }
 
@@ -56,7 +58,11 @@ const worldRun pawl.RunID = "001-add-login"
 
 func (w *world) start(recipe *pawl.Recipe, settings *pawl.Settings) {
 	w.t.Helper()
-	w.mustTake(Input{Start: &Start{Run: worldRun, Started: started(w.t, recipe, settings)}})
+	first := started(w.t, recipe, settings)
+	if w.long {
+		first.Base = pawl.CommitHash(w.name("c", 0))
+	}
+	w.mustTake(Input{Start: &Start{Run: worldRun, Started: first}})
 }
 
 func started(t testing.TB, recipe *pawl.Recipe, settings *pawl.Settings) *pawl.RunStarted {
@@ -226,7 +232,7 @@ func (w *world) touch(f flight) pawl.Answer {
 		}
 	case *pawl.ToolReturned:
 		if f.effect.Class != pawl.CrashRepeat && !b.Conflict && !b.IsError {
-			w.tree = pawl.TreeHash(fmt.Sprintf("tree-%d", f.effect.ID))
+			w.tree = pawl.TreeHash(w.name("tree-", f.effect.ID))
 		}
 		if f.effect.Class != pawl.CrashRepeat {
 			b.Tree = w.tree
@@ -249,6 +255,15 @@ func (w *world) touch(f flight) pawl.Answer {
 	return f.answer
 }
 
+// name is a hash of git's for an effect: short, for the stories, or as long as they are.
+func (w *world) name(prefix string, id pawl.Seq) string {
+	name := fmt.Sprint(prefix, id)
+	if w.long {
+		name += strings.Repeat("0", 40-len(name))
+	}
+	return name
+}
+
 func treeOf(c pawl.CommitHash) pawl.TreeHash { return pawl.TreeHash("tree-of-" + c) }
 
 // commit makes a commit whose tree is the one asked for, or else what the worktree holds.
@@ -257,7 +272,7 @@ func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 		return made
 	}
 	c := *b
-	c.Commit = pawl.CommitHash(fmt.Sprintf("c%d", f.ID))
+	c.Commit = pawl.CommitHash(w.name("c", f.ID))
 	if c.Tree == "" {
 		c.Tree = treeOf(c.Commit)
 	}

@@ -1,0 +1,127 @@
+package kernel
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"pawl"
+)
+
+// size estimates how many bytes a value would have when it is stored as events
+// are: a byte of key for each field that is not zero, numbers as varints, and a
+// text that several fields share only once.
+func size(v reflect.Value, seen map[*byte]bool) int {
+	switch v.Kind() {
+	case reflect.Bool, reflect.Uint8:
+		return 1
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return varint(uint64(max(v.Int(), -v.Int())) << 1)
+	case reflect.Uint, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return min(varint(v.Uint()), 9)
+	case reflect.String:
+		if p := unsafe.StringData(v.String()); v.Len() > 0 && !seen[p] {
+			seen[p] = true
+			return 1 + v.Len()
+		}
+		return 1
+	case reflect.Array:
+		return 1 + v.Len() // of bytes: a hash
+	case reflect.Slice:
+		n := 1
+		for i := range v.Len() {
+			n += size(v.Index(i), seen)
+		}
+		return n
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return 1
+		}
+		return size(v.Elem(), seen)
+	case reflect.Struct:
+		n := 0
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if f.Name == "Kind" && f.Type.Kind() == reflect.Pointer || f.Name == "Transcript" || v.Field(i).IsZero() {
+				continue // the recipe is stored once, and a transcript is the session's
+			}
+			n += 1 + size(v.Field(i), seen)
+		}
+		return n
+	}
+	panic("no size of a " + v.Type().String())
+}
+
+func varint(n uint64) (bytes int) {
+	for bytes = 1; n >= 0x80; n >>= 7 {
+		bytes++
+	}
+	return bytes
+}
+
+func sizeOf(l *Loop) int { return size(reflect.ValueOf(*l), map[*byte]bool{}) }
+
+// crowded is a world in which everything that is kept is as long as it may be:
+// four gates that are red on the base and fail, each with a long reason, and
+// sessions of 20 turns with two calls each.
+func crowded(t testing.TB) (*world, *pawl.Recipe, *pawl.Settings) {
+	w := newWorld(t)
+	w.long = true
+	s := &script{w: w}
+	w.happens = func(f *pawl.Effect) (pawl.Answer, time.Duration) {
+		a, takes := s.happens(f)
+		if b, ok := a.(*pawl.GateJudged); ok {
+			*b = pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictFail, Reason: strings.Repeat("x", 1000), Passed: 12345, Total: 23456, High: 12, Medium: 34,
+				Failing: ^uint64(0) - uint64(f.ID), Found: ^uint64(0) / 2, Error: ^uint64(0) / uint64(3+f.ID), Evidence: blobOf(fmt.Sprint(f.ID))}
+		}
+		return a, min(takes, time.Second)
+	}
+	s.rules = []rule{parseRule(t, "implement turn 20: submits"), parseRule(t, "implement: calls read write"), parseRule(t, "requirements: calls read read")}
+	r, set := taskLoop(), settings()
+	k := &r.Kinds[0]
+	k.Complexity, k.Iterations, k.Ladder.Rungs, k.Ladder.Stuck = nil, 0, nil, 0
+	k.Steps = k.Steps[1:]
+	k.Steps[0].Timeout, k.Steps[0].Turns, k.Gates[1].Timeout = time.Hour, 20, time.Hour
+	set.Limits = pawl.Limits{Iterations: 12}
+	for _, name := range []string{"tests", "types", "lint", "security"} {
+		set.Gates = append(set.Gates, gate(name))
+	}
+	return w, r, set
+}
+
+// A session of 20 turns with two calls each fits into 4 kB with all that is known
+// of the loop. While a candidate is judged, the verdicts come on top of that.
+func TestSizes(t *testing.T) {
+	const maxWorking, maxJudged, maxAtRest, maxFinished = 4096, 5120, 2048, 300
+	w, r, set := crowded(t)
+	w.start(r, set)
+	working, judged := 0, 0
+	for w.land() {
+		l := w.state.Loop(1)
+		if n := sizeOf(l); l.Phase == PhaseGates {
+			judged = max(judged, n)
+		} else {
+			working = max(working, n)
+		}
+	}
+	atRest := sizeOf(w.state.Loop(1))
+	if w.state.Outcome != pawl.OutcomeIncomplete {
+		t.Fatalf("the run ended %s", w.state.Outcome)
+	}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume, Limits: &pawl.Limits{}}})
+	for range 40 {
+		w.land()
+	}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}})
+	for w.land() {
+		continue
+	}
+	finished := sizeOf(w.state.Loop(1))
+	if working > maxWorking || judged > maxJudged || atRest > maxAtRest || finished > maxFinished {
+		t.Errorf("want at most %d bytes at work, %d judged, %d at rest and %d finished", maxWorking, maxJudged, maxAtRest, maxFinished)
+	}
+	t.Logf("at work %d bytes, judged %d, at rest %d, finished %d", working, judged, atRest, finished)
+}

@@ -1,0 +1,99 @@
+package kernel
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport is what a package without a clock, randomness and I/O may need.
+var mayImport = []string{"cmp", "encoding/binary", "encoding/json", "fmt", "hash/fnv", "slices", "strconv", "strings", "time", "pawl"}
+
+// The kernel decides the same from the same log, on every machine and at every
+// time: it has no clock, no goroutine and no variable of its own, it does not go
+// over a map, whose order is random, and it does not count in floating point.
+func TestPure(t *testing.T) {
+	fset := token.NewFileSet()
+	files := sources(t, fset)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	if _, err := conf.Check("pawl/internal/kernel", fset, files, info); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		for _, imp := range f.Imports {
+			if path := strings.Trim(imp.Path.Value, `"`); !slices.Contains(mayImport, path) {
+				t.Errorf("%s: imports %s", fset.Position(imp.Pos()), path)
+			}
+		}
+		for _, d := range f.Decls {
+			if v, ok := d.(*ast.GenDecl); ok && v.Tok == token.VAR && v.Specs[0].(*ast.ValueSpec).Names[0].Name != "phases" {
+				t.Errorf("%s: a variable of the package", fset.Position(v.Pos()))
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if n != nil {
+				if what := impure(n, info); what != "" {
+					t.Errorf("%s: %s", fset.Position(n.Pos()), what)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func sources(t *testing.T, fset *token.FileSet) []*ast.File {
+	names, err := filepath.Glob("*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	var out []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func impure(n ast.Node, info *types.Info) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "starts a goroutine"
+	case *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+		return "uses a channel"
+	case *ast.RangeStmt:
+		if _, isMap := info.TypeOf(n.X).Underlying().(*types.Map); isMap {
+			return "goes over a map"
+		}
+	case *ast.Ident:
+		obj := info.Uses[n]
+		if f, ok := obj.(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "time" &&
+			slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}, f.Name()) &&
+			f.Type().(*types.Signature).Recv() == nil {
+			return "asks the clock: time." + f.Name()
+		}
+	}
+	if e, ok := n.(ast.Expr); ok {
+		if b, ok := info.TypeOf(e).(*types.Basic); ok && b.Info()&(types.IsFloat|types.IsComplex) != 0 {
+			return "counts in floating point"
+		}
+	}
+	return ""
+}
