@@ -8,7 +8,6 @@
 package prompt
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,195 +34,84 @@ type Assembler struct {
 	Diff func(ctx context.Context, from, to pawl.CommitHash) ([]byte, error)
 }
 
+var _ runner.Prompts = (*Assembler)(nil)
+
 // Assemble implements [runner.Prompts].
 func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.AssemblePrompt) (runner.Prompt, error) {
-	w := &writer{ctx: ctx, job: job}
-	data, err := a.data(w, do)
+	r := &reader{ctx: ctx, job: job}
+	template, err := r.template(do.Template)
 	if err != nil {
 		return runner.Prompt{}, err
 	}
-	template := w.template(do.Template)
-	if w.err != nil {
-		return runner.Prompt{}, w.err
+	data, err := a.data(r, do)
+	if err != nil {
+		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, err)
 	}
 	system, user, err := recipe.Render(template, data)
-	if err != nil {
-		return runner.Prompt{}, fmt.Errorf("prompt %s: %w", do.Template, err)
+	if err == nil && strings.TrimSpace(user) == "" {
+		err = pawl.Errorf(pawl.CodeInvalid, "its user part is empty")
 	}
-	return runner.Prompt{System: system, User: user, Cut: w.cut}, nil
+	if err != nil {
+		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, err)
+	}
+	// No template has to name the task. D-36
+	user = fmt.Sprintf("Task id: %s\n\n%s", job.Run, user)
+	return runner.Prompt{System: system, User: user, Cut: r.cut}, nil
 }
 
-func (a *Assembler) data(w *writer, do *pawl.AssemblePrompt) (recipe.PromptData, error) {
-	place := w.job.Effect.Place
+// data is what the template is shown.
+func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData, error) {
+	place := r.job.Effect.Place
 	data := recipe.PromptData{
-		Goal: w.text(do.Goal), Scope: w.job.Settings.Scope, Agent: w.job.Settings.Agent,
+		Goal: r.text("the goal", do.Goal), Scope: r.job.Settings.Scope, Agent: r.job.Settings.Agent,
 		Iteration: place.Iteration, Max: do.Max, Tier: place.Tier, Lens: place.Lens, Focus: do.Focus,
-		Inputs: make(map[string]string), History: do.History,
+		History: do.History,
 	}
-	if err := json.Unmarshal([]byte(w.text(do.Criteria)), &data.Criteria); err != nil && w.err == nil {
-		w.err = fmt.Errorf("read the criteria: %w", err)
+	if !do.Criteria.IsZero() {
+		text := r.text("the criteria", do.Criteria)
+		if err := json.Unmarshal([]byte(text), &data.Criteria); err != nil {
+			r.fail(pawl.Errorf(pawl.CodeDamaged, "read the criteria: %w", err))
+		}
+	}
+	base := r.reports(do.RedAtBase)
+	for _, in := range do.RedAtBase {
+		data.RedAtBase = append(data.RedAtBase, in.Name+": "+redAtBase(base[in.Name]))
 	}
 	for _, f := range do.Feedback {
-		fb := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: f.Summary}
-		if !f.Evidence.IsZero() {
-			fb.Summary, fb.Evidence = w.evidence(f)
-		}
-		data.Feedback = append(data.Feedback, fb)
+		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
-	for _, in := range do.RedAtBase {
-		summary, _ := w.evidence(pawl.Feedback{From: in.Name, Evidence: in.Blob})
-		data.RedAtBase = append(data.RedAtBase, in.Name+": "+summary)
-	}
-	var proposals []string
-	for _, in := range do.Inputs {
-		text := w.text(in.Blob)
-		switch {
-		case in.Name == "changed":
-			data.Inputs[in.Name] = w.head(in.Name, text, maxPaths)
-		case strings.HasPrefix(in.Name, "proposal "):
-			proposals = append(proposals, "Proposal "+strings.TrimPrefix(in.Name, "proposal ")+"\n"+w.fit(in.Name, readable(text), maxInput))
-		default:
-			data.Inputs[in.Name] = w.fit(in.Name, readable(text), maxInput)
-		}
-	}
-	if len(proposals) > 0 {
-		data.Inputs["proposals"] = strings.Join(proposals, "\n\n")
-	}
-	if do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil {
-		diff, err := a.Diff(w.ctx, do.Base, do.Commit)
+	data.Inputs = r.inputs(do.Inputs)
+	if do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
+		diff, err := a.Diff(r.ctx, do.Base, do.Commit)
 		if err != nil {
 			return data, fmt.Errorf("the changes so far: %w", err)
 		}
-		data.Inputs["diff"] = w.fit("diff", string(diff), maxDiff)
+		data.Inputs["diff"] = r.fit("diff", valid(diff), maxDiff)
 	}
-	return data, w.err
+	return data, r.err
 }
 
-// writer reads blobs and remembers the first error and what was cut.
-type writer struct {
-	ctx context.Context
-	job driver.Job
-	err error
-	cut []string
-}
-
-func (w *writer) text(h pawl.Hash) string {
-	if w.err != nil || h.IsZero() {
-		return ""
-	}
-	data, err := w.job.Blob(w.ctx, h)
-	if err != nil {
-		w.err = err
-	}
-	return string(data)
-}
-
-func (w *writer) template(name string) string {
-	for _, p := range w.job.Started.Prompts {
-		if p.Name == name {
-			return w.text(p.Blob)
+// inputs are the named texts. Proposals are one text, each indented below its
+// letter, so that none can pass for several.
+func (r *reader) inputs(named []pawl.Input) map[string]string {
+	out := make(map[string]string)
+	var proposals []string
+	for _, in := range named {
+		text := r.text(in.Name, in.Blob)
+		letter, isProposal := strings.CutPrefix(in.Name, "proposal ")
+		switch {
+		case in.Name == "changed":
+			out[in.Name] = r.head(in.Name, text, maxPaths)
+		case isProposal:
+			proposals = append(proposals, "Proposal "+letter+"\n"+indent(r.fit(in.Name, readable(text), maxInput)))
+		case out[in.Name] != "": // a step that appends has left several
+			out[in.Name] += "\n\n" + r.fit(in.Name, readable(text), maxInput)
+		default:
+			out[in.Name] = r.fit(in.Name, readable(text), maxInput)
 		}
 	}
-	if w.err == nil {
-		w.err = pawl.Errorf(pawl.CodeInvalid, "the run has no prompt %q", name)
+	if len(proposals) > 0 {
+		out["proposals"] = strings.Join(proposals, "\n\n")
 	}
-	return ""
-}
-
-// fit cuts the middle out of a text that is too long.
-func (w *writer) fit(name, text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	w.cut = append(w.cut, name)
-	head, tail := text[:limit/2], text[len(text)-limit/2:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[… %d bytes left out …]\n", len(text)-limit) + strings.ToValidUTF8(tail, "")
-}
-
-// head keeps the first lines of a list.
-func (w *writer) head(name, text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	w.cut = append(w.cut, name)
-	text = text[:limit]
-	if i := strings.LastIndexByte(text, '\n'); i > 0 {
-		text = text[:i]
-	}
-	return text + "\n[… and more]"
-}
-
-// evidence is a gate's report as a sentence and a text.
-func (w *writer) evidence(f pawl.Feedback) (summary, text string) {
-	data := w.text(f.Evidence)
-	var rep pawl.GateReport
-	if json.Unmarshal([]byte(data), &rep) == nil && rep.Verdict != "" {
-		return rep.Reason, w.fit(f.From, report(&rep), maxEvidence)
-	}
-	return string(f.Verdict), w.fit(f.From, readable(data), maxEvidence)
-}
-
-// report is a command gate's report for the one who is to fix what it found:
-// the failing tests with their output, the findings, and if there is neither,
-// what the command printed.
-func report(rep *pawl.GateReport) string {
-	var b strings.Builder
-	for _, t := range rep.Tests {
-		if t.Status == pawl.TestFail {
-			fmt.Fprintf(&b, "FAIL %s\n%s\n", t.Name, strings.TrimRight(t.Output, "\n"))
-		}
-	}
-	for _, f := range rep.Findings {
-		fmt.Fprintf(&b, "%s %s:%d %s %s\n", f.Severity, f.File, f.Line, f.Rule, f.Message)
-	}
-	for _, lost := range rep.Inventory {
-		fmt.Fprintf(&b, "no longer run: %s\n", lost)
-	}
-	if b.Len() == 0 {
-		return rep.Output
-	}
-	return b.String()
-}
-
-// readable turns a structured result into lines "name: value"; anything else
-// stays as it is.
-func readable(text string) string {
-	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return text
-	}
-	var b strings.Builder
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return text
-		}
-		var value any
-		if err := dec.Decode(&value); err != nil {
-			return text
-		}
-		fmt.Fprintf(&b, "%v: %s\n", name, plain(value))
-	}
-	return b.String()
-}
-
-// plain prints a JSON value for people.
-func plain(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []any:
-		var lines []string
-		for _, x := range v {
-			lines = append(lines, "\n- "+strings.ReplaceAll(plain(x), "\n", "\n  "))
-		}
-		return strings.Join(lines, "")
-	case map[string]any:
-		out, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-		return string(out)
-	}
-	return fmt.Sprint(v)
+	return out
 }

@@ -6,127 +6,135 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"slices"
+	"time"
 
 	"pawl"
 	"pawl/internal/driver"
 )
 
-// runGate judges a commit in a clean checkout of it.
+// runGate judges a commit in a clean checkout of it, after the commands that
+// prepare the checkout. All of it has to fit into the effect's time.
 func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, a *answer) (pawl.Answer, error) {
-	req, release, err := r.gateRequest(ctx, job, do)
+	began := time.Now()
+	req, err := r.gateRequest(ctx, job, do)
 	if err != nil {
 		return nil, err
+	}
+	dir, release, err := r.Spaces.Checkout(ctx, do.Commit)
+	if err != nil {
+		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
 	defer release()
-	report, problem, err := r.prepare(ctx, job, req)
+	req.Dir = dir
+	forget, err := r.tell(ctx, job, do, &req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
-	if !problem {
-		if report, err = r.Gate.Judge(ctx, req); err != nil {
+	defer forget()
+	report, leave, err := r.prepare(ctx, job, req)
+	if err != nil {
+		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
+	}
+	defer leave()
+	if report == nil {
+		takeTime(&req, time.Since(began))
+		judged, err := r.Gate.Judge(ctx, req)
+		if err != nil {
 			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 		}
+		report = &judged
 	}
-	evidence, err := json.Marshal(report)
-	if err != nil {
-		return nil, fmt.Errorf("encode the report of gate %s: %w", do.Gate, err)
-	}
-	return judged(job.Effect.ID, do, req.Spec, report, a.blob(evidence)), nil
+	return judged(job, do, req.Spec, report, a)
 }
 
-func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, release func(), err error) {
-	for _, g := range job.Settings.Gates {
-		if g.Name == do.Gate {
-			req.Spec = g
-		}
+func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
+	i := slices.IndexFunc(job.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == do.Gate })
+	if i < 0 {
+		return req, pawl.Errorf(pawl.CodeInvalid, "the run has no gate %q", do.Gate)
 	}
-	if req.Spec.Name == "" {
-		return req, nil, pawl.Errorf(pawl.CodeInvalid, "the run has no gate %q", do.Gate)
-	}
-	if !do.Base.IsZero() {
-		data, err := job.Blob(ctx, do.Base)
-		if err != nil {
-			return req, nil, fmt.Errorf("read the base's report: %w", err)
-		}
+	req = pawl.GateRequest{Spec: job.Settings.Gates[i], Timeout: job.Effect.Timeout, Progress: r.live(job).write}
+	if !do.Base.IsZero() && !do.OnBase {
 		req.Base = &pawl.GateReport{}
-		if err := json.Unmarshal(data, req.Base); err != nil {
-			return req, nil, fmt.Errorf("read the base's report: %w", err)
+		if err := decode(ctx, job, "the report on the base", do.Base, req.Base); err != nil {
+			return req, err
 		}
 	}
-	if req.Temp, err = r.Temp(job.Run); err != nil {
-		return req, nil, err
-	}
-	req.Dir, release, err = r.Spaces.Checkout(ctx, do.Commit)
-	if err != nil {
-		return req, nil, err
-	}
-	req.Timeout = job.Effect.Timeout
-	req.Progress = func(b []byte) { job.Live(string(b)) }
-	req.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + req.Dir}
-	if file := r.changedFiles(ctx, job, do, req.Temp); file != "" {
-		req.Env = append(req.Env, "PAWL_CHANGED_FILES="+file)
-	}
-	return req, release, nil
+	req.Temp, err = r.Temp(job.Run)
+	return req, err
 }
 
-// changedFiles leaves a list of the candidate's changed files for the gate.
-func (r *Runner) changedFiles(ctx context.Context, job driver.Job, do *pawl.RunGate, temp string) string {
-	if do.Start == "" || do.OnBase {
-		return ""
+// takeTime leaves a gate the time that is left.
+func takeTime(req *pawl.GateRequest, used time.Duration) {
+	if req.Timeout == 0 {
+		return
 	}
-	diff, err := r.Spaces.Diff(ctx, do.Start, do.Commit)
-	if err != nil {
-		return ""
+	req.Timeout = max(req.Timeout-used, time.Second)
+	if req.Spec.Timeout > 0 {
+		req.Spec.Timeout = min(req.Spec.Timeout, req.Timeout)
 	}
+}
+
+// tell leaves what a gate is told in its environment: the task, where the
+// checkout is, and a list of the files that differ from the start, which is
+// empty on the base. forget removes the list.
+func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req *pawl.GateRequest) (forget func(), err error) {
 	var paths []string
-	for line := range strings.Lines(string(diff)) {
-		if p, ok := strings.CutPrefix(line, "+++ b/"); ok {
-			paths = append(paths, strings.TrimSuffix(p, "\n"))
-		}
-	}
-	file := filepath.Join(temp, fmt.Sprintf("changed-%d", job.Effect.ID))
-	if os.WriteFile(file, []byte(strings.Join(paths, "\n")+"\n"), 0o600) != nil {
-		return ""
-	}
-	return file
-}
-
-// prepare runs the commands that make a clean checkout ready, with the network.
-// One that fails is the gate's failure: problem is then true.
-func (r *Runner) prepare(ctx context.Context, job driver.Job, req pawl.GateRequest) (report pawl.GateReport, problem bool, err error) {
-	for _, line := range job.Settings.Prepare {
-		res, err := r.Sandbox.Run(ctx, pawl.Command{Shell: line, Dir: req.Dir, Temp: req.Temp, Network: true, Timeout: req.Timeout, Progress: req.Progress})
+	if do.Start != "" && !do.OnBase && do.Start != do.Commit {
+		diff, err := r.Spaces.Diff(ctx, do.Start, do.Commit)
 		if err != nil {
-			return report, false, fmt.Errorf("prepare %q: %w", line, err)
+			return nil, fmt.Errorf("list the changed files: %w", err)
 		}
-		if res.ExitCode != 0 || res.TimedOut {
-			reason := fmt.Sprintf("prepare %q failed with exit code %d", line, res.ExitCode)
-			if res.TimedOut {
-				reason = fmt.Sprintf("prepare %q timed out", line)
-			}
-			return pawl.GateReport{Verdict: pawl.VerdictFail, Reason: reason, Error: reason, ExitCode: res.ExitCode,
-				Output: string(res.Output), Duration: res.Duration, Partial: res.TimedOut}, true, nil
+		if paths, err = changedPaths(diff); err != nil {
+			return nil, fmt.Errorf("list the changed files: %w", err)
 		}
 	}
-	return report, false, nil
+	file := filepath.Join(req.Temp, fmt.Sprintf("changed-%d", job.Effect.ID))
+	if err := os.WriteFile(file, []byte(pathLines(paths)), 0o600); err != nil {
+		return nil, fmt.Errorf("list the changed files: %w", err)
+	}
+	req.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + req.Dir, "PAWL_CHANGED_FILES=" + file}
+	return func() { _ = os.Remove(file) }, nil // what stays is in a folder for temporary files
 }
 
-// judged makes the fact of a report.
-func judged(id pawl.Seq, do *pawl.RunGate, spec pawl.GateSpec, rep pawl.GateReport, evidence pawl.Hash) *pawl.GateJudged {
-	out := &pawl.GateJudged{
-		Effect: id, Gate: spec.Name, Kind: spec.Kind, Verdict: rep.Verdict, Reason: short(rep.Reason, 300),
-		Partial: rep.Partial, OnBase: do.OnBase, RedAtBase: rep.RedAtBase, Optional: spec.Optional,
-		Passed: rep.Passed, Total: rep.Passed + rep.Failed, Evidence: evidence,
+// judged makes the fact of a report. What is let through has no fingerprints:
+// they tell objections apart, and what the base has too is none.
+func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep *pawl.GateReport, a *answer) (pawl.Answer, error) {
+	evidence, err := a.document(rep)
+	var kept pawl.GateReport // what is counted and quoted is what is kept
+	if err == nil {
+		err = json.Unmarshal(evidence.Data, &kept)
 	}
-	var failing, found []string
-	for _, t := range rep.Tests {
-		if t.Status == pawl.TestFail {
-			failing = append(failing, t.Name)
+	if err != nil {
+		return nil, fmt.Errorf("keep the report of gate %s: %w", do.Gate, err)
+	}
+	out := &pawl.GateJudged{
+		Effect: job.Effect.ID, Gate: spec.Name, Kind: spec.Kind, Verdict: verdictOf(kept.Verdict), Reason: short(kept.Reason, 300),
+		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
+		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
+	}
+	count(out, kept.Findings)
+	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
+		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))
+		if kept.Error != "" {
+			out.Error = fingerprint([]string{kept.Error})
 		}
 	}
-	for _, f := range rep.Findings {
-		found = append(found, string(f.Severity)+"\x00"+f.Rule+"\x00"+f.File+"\x00"+f.Message)
+	return out, nil
+}
+
+// verdictOf is a verdict a gate can give; anything else is a failure.
+func verdictOf(v pawl.Verdict) pawl.Verdict {
+	switch v {
+	case pawl.VerdictPass, pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictHalt, pawl.VerdictSkip:
+		return v
+	}
+	return pawl.VerdictFail
+}
+
+func count(out *pawl.GateJudged, findings []pawl.Finding) {
+	for _, f := range findings {
 		switch f.Severity {
 		case pawl.SeverityCritical:
 			out.Critical++
@@ -138,9 +146,27 @@ func judged(id pawl.Seq, do *pawl.RunGate, spec pawl.GateSpec, rep pawl.GateRepo
 			out.Low++
 		}
 	}
-	out.Failing, out.Found = fingerprint(failing), fingerprint(found)
-	if rep.Error != "" {
-		out.Error = fingerprint([]string{rep.Error})
+}
+
+func failing(tests []pawl.TestResult) []string {
+	var names []string
+	for _, t := range tests {
+		if t.Status == pawl.TestFail {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// numbers are lines, columns and counts in a message, which move; not those that
+// are part of a name, as in int32 or CVE-2024-3094.
+var numbers = regexp.MustCompile(`(^|[\s(:,])[0-9]+\b`)
+
+// found tells findings apart by all but where in their file they are.
+func found(findings []pawl.Finding) []string {
+	var out []string
+	for _, f := range findings {
+		out = append(out, fmt.Sprintf("%q %q %q %q", f.Severity, f.Rule, f.File, numbers.ReplaceAllString(f.Message, "${1}0")))
 	}
 	return out
 }

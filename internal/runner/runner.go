@@ -1,28 +1,30 @@
 // Package runner performs one effect: it asks a model, calls a tool, judges with
 // a gate, moves a workspace, and answers with the fact that follows. It knows
 // nothing about runs beyond what a job tells it, keeps nothing between calls
-// but caches, and may be called from many goroutines.
+// but which checkouts are prepared, and may be called from many goroutines.
 //
 // Facts are made small here, at the edge: what decisions need of a text becomes
 // a few words, a count or a fingerprint in the answer, the text itself a blob.
+// Whatever a model, a tool or a gate says, the answer's event stays below two
+// kilobytes.
+//
 // It is also the one place where text becomes durable, so known secrets are
-// taken out of it here.
+// taken out of it here: of blobs, and of the words in answers. That comes before
+// anything is cut or counted, so that no half of a secret stays and a hash is
+// always that of the text that is stored.
 package runner
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/fnv"
-	"slices"
+	"time"
 
 	"pawl"
 	"pawl/internal/driver"
 )
 
-// Runner performs effects with what it is given. All fields but Redact and
-// Logger are needed.
+// Runner performs effects with what it is given. All fields but Redact are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -40,6 +42,8 @@ type Runner struct {
 	Temp func(run pawl.RunID) (string, error)
 	// Redact takes known secrets out of a text; nil leaves it as it is.
 	Redact func([]byte) []byte
+
+	prepared preparations
 }
 
 // Tools are the tools a runner can call.
@@ -74,7 +78,7 @@ func (r *Runner) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pa
 	a := &answer{redact: r.Redact}
 	body, err := r.perform(ctx, job, a)
 	if err != nil {
-		return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: failure(ctx, err)}, nil
+		return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: a.failure(ctx, err)}, nil
 	}
 	return body, a.blobs
 }
@@ -104,8 +108,21 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	case *pawl.CloseWorkspace:
 		saved, err := r.Spaces.Close(ctx, job.Workspace, do.Salvage)
 		return &pawl.WorkspaceClosed{Effect: id, Salvage: saved}, err
+	case *pawl.Wait:
+		return &pawl.WaitEnded{Effect: id}, wait(ctx, do.For)
 	}
-	return nil, fmt.Errorf("an effect this runner does not know: %s", job.Effect.Do.Verb())
+	return nil, pawl.Errorf(pawl.CodeInvalid, "an effect this runner does not know: %T", job.Effect.Do)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (r *Runner) assemble(ctx context.Context, job driver.Job, do *pawl.AssemblePrompt, a *answer) (pawl.Answer, error) {
@@ -113,18 +130,34 @@ func (r *Runner) assemble(ctx context.Context, job driver.Job, do *pawl.Assemble
 	if err != nil {
 		return nil, err
 	}
-	tools, err := json.Marshal(specs)
-	if err != nil {
-		return nil, fmt.Errorf("encode tools: %w", err)
-	}
 	p, err := r.Prompts.Assemble(ctx, job, do)
 	if err != nil {
 		return nil, err
 	}
+	tools, err := a.document(specs)
+	if err != nil {
+		return nil, fmt.Errorf("encode the tools: %w", err)
+	}
+	system, systemBytes := a.text(p.System)
+	user, userBytes := a.text(p.User)
 	return &pawl.PromptAssembled{
-		Effect: job.Effect.ID, System: a.text(p.System), Prompt: a.text(p.User), Tools: a.blob(tools),
-		Bytes: int64(len(p.System) + len(p.User) + len(tools)), Cut: p.Cut,
+		Effect: job.Effect.ID, System: system, Prompt: user, Tools: tools.Hash,
+		Bytes: systemBytes + userBytes + int64(len(tools.Data)), Cut: a.cutNames(p.Cut),
 	}, nil
+}
+
+// maxCut is how many texts are named that were cut out of a prompt.
+const maxCut = 12
+
+func (a *answer) cutNames(names []string) []string {
+	var out []string
+	for i, name := range names {
+		if i == maxCut {
+			return append(out, fmt.Sprintf("%d more", len(names)-maxCut))
+		}
+		out = append(out, short(a.clean(name), 64))
+	}
+	return out
 }
 
 // specs are the tools of a session, the one that hands in its result last.
@@ -155,77 +188,34 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	if err != nil {
 		return nil, err
 	}
-	var paths []byte
-	for _, p := range info.Total {
-		paths = append(append(paths, p...), '\n')
-	}
+	paths, _ := a.text(pathLines(info.Total))
 	return &pawl.Committed{
 		Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Files: len(info.Files), Total: len(info.Total),
-		FileSet: fingerprint(info.Files), Paths: a.blob(paths), PatchID: info.PatchID,
+		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID,
 	}, nil
 }
 
-// answer collects the blobs of one answer.
-type answer struct {
-	redact func([]byte) []byte
-	blobs  []pawl.Blob
-}
-
-// blob keeps data and returns its hash; no data is no blob.
-func (a *answer) blob(data []byte) pawl.Hash {
-	if len(data) == 0 {
-		return pawl.Hash{}
-	}
-	if a.redact != nil {
-		data = a.redact(data)
-	}
-	b := pawl.NewBlob(data)
-	a.blobs = append(a.blobs, b)
-	return b.Hash
-}
-
-func (a *answer) text(s string) pawl.Hash { return a.blob([]byte(s)) }
-
-// fingerprint identifies a set of words whatever their order; 0 = the empty set.
-func fingerprint(words []string) uint64 {
-	if len(words) == 0 {
-		return 0
-	}
-	sorted := slices.Clone(words)
-	slices.Sort(sorted)
-	h := fnv.New64a()
-	for _, w := range slices.Compact(sorted) {
-		_, _ = h.Write([]byte(w))
-		_, _ = h.Write([]byte{0})
-	}
-	return h.Sum64() | 1
-}
-
-// failure classes an error for the kernel.
-func failure(ctx context.Context, err error) pawl.Failure {
-	f := pawl.Failure{Code: pawl.FailMachine, Message: short(err.Error(), 300)}
-	var model *pawl.ModelError
+// read reads a blob of the run. One that is not there is as bad as one that
+// cannot be read: trying again does not help.
+func read(ctx context.Context, job driver.Job, what string, h pawl.Hash) ([]byte, error) {
+	data, err := job.Blob(ctx, h)
 	switch {
-	case errors.As(err, &model):
-		f.Code, f.Wait = pawl.FailureCode(model.Kind), model.Wait
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		f.Code = pawl.FailTimeout
-	case pawl.CodeOf(err) == pawl.CodeConflict:
-		f.Code = pawl.FailConflict
-	case pawl.CodeOf(err) == pawl.CodeInvalid:
-		f.Code = pawl.FailDefect
+	case err == nil:
+		return data, nil
+	case pawl.CodeOf(err) == pawl.CodeNotFound:
+		return nil, pawl.Errorf(pawl.CodeDamaged, "read %s: %w", what, err)
 	}
-	return f
+	return nil, fmt.Errorf("read %s: %w", what, err)
 }
 
-// short cuts s to at most n bytes at a rune's boundary.
-func short(s string, n int) string {
-	if len(s) <= n {
-		return s
+// decode reads a blob that is a JSON document.
+func decode(ctx context.Context, job driver.Job, what string, h pawl.Hash, into any) error {
+	data, err := read(ctx, job, what, h)
+	if err != nil {
+		return err
 	}
-	n -= len("…")
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
+	if err := json.Unmarshal(data, into); err != nil {
+		return pawl.Errorf(pawl.CodeDamaged, "read %s: %w", what, err)
 	}
-	return s[:n] + "…"
+	return nil
 }

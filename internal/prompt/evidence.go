@@ -1,0 +1,170 @@
+package prompt
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+// feedback is an objection to the last attempt for the one who is to settle it.
+// base is what the same gate found on the base, if that was red.
+func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedback {
+	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: f.Summary}
+	if f.Evidence.IsZero() {
+		return out
+	}
+	data := r.text("the evidence of "+f.From, f.Evidence)
+	if rep, ok := gateReport(data); ok {
+		out.Summary = rep.Reason
+		out.Evidence = r.fit(f.From, objections(rep, base), maxEvidence)
+		return out
+	}
+	if rv, ok := parseReview(data); ok {
+		out.Summary = rv.short()
+		out.Evidence = r.fit(f.From, rv.objections(), maxEvidence)
+		return out
+	}
+	out.Evidence = r.fit(f.From, readable(data), maxEvidence)
+	return out
+}
+
+func gateReport(data string) (*pawl.GateReport, bool) {
+	var rep pawl.GateReport
+	if json.Unmarshal([]byte(data), &rep) != nil || rep.Verdict == "" {
+		return nil, false
+	}
+	return &rep, true
+}
+
+// reports are the gates' reports that can be read, by name.
+func (r *reader) reports(evidence []pawl.Input) map[string]*pawl.GateReport {
+	out := make(map[string]*pawl.GateReport)
+	for _, in := range evidence {
+		if rep, ok := gateReport(r.text("the report on the base of "+in.Name, in.Blob)); ok {
+			out[in.Name] = rep
+		}
+	}
+	return out
+}
+
+// redAtBase says why a gate did not pass on the base.
+func redAtBase(rep *pawl.GateReport) string {
+	if rep == nil {
+		return "did not pass"
+	}
+	return cmp.Or(rep.Reason, "did not pass")
+}
+
+// objections is a command gate's report for the one who is to fix what it found:
+// the failing tests with their output, those the base does not have first; the
+// tests that are gone; the findings; and if none of them says anything, what the
+// command printed.
+func objections(rep, base *pawl.GateReport) string {
+	var fresh, old, rest strings.Builder
+	there := make(map[string]bool)
+	if base != nil {
+		for _, t := range base.Tests {
+			there[t.Name] = t.Status == pawl.TestFail
+		}
+	}
+	outputs := false
+	for _, t := range rep.Tests {
+		switch {
+		case t.Status != pawl.TestFail:
+		case there[t.Name]:
+			fmt.Fprintf(&old, "FAIL %s (it failed before the work began too)\n", t.Name)
+		default:
+			outputs = outputs || t.Output != ""
+			fmt.Fprintf(&fresh, "FAIL %s\n%s", t.Name, indent(t.Output))
+		}
+	}
+	for _, lost := range rep.Inventory {
+		fmt.Fprintf(&rest, "no longer runs: %s\n", lost)
+	}
+	for _, f := range rep.Findings {
+		rest.WriteString(finding(f))
+	}
+	text := fresh.String() + rest.String() + old.String()
+	if rest.Len() == 0 && !outputs && rep.Output != "" {
+		text += "\n" + rep.Output
+	}
+	return strings.TrimLeft(text, "\n")
+}
+
+func finding(f pawl.Finding) string {
+	words := []string{string(f.Severity)}
+	switch {
+	case f.File != "" && f.Line > 0:
+		words = append(words, fmt.Sprintf("%s:%d", f.File, f.Line))
+	case f.File != "":
+		words = append(words, f.File)
+	}
+	if f.Rule != "" {
+		words = append(words, f.Rule)
+	}
+	return strings.Join(append(words, f.Message), " ") + "\n"
+}
+
+// review is a reviewer's verdict on criteria, as far as it is an objection.
+type review struct {
+	Criteria []struct {
+		ID             string   `json:"id"`
+		Status         string   `json:"status"`
+		Evidence       []string `json:"evidence"`
+		Gap            string   `json:"gap"`
+		RecommendedFix string   `json:"recommended_fix"`
+	} `json:"criteria"`
+	Summary string `json:"summary"`
+	Halt    string `json:"halt"`
+}
+
+func parseReview(data string) (*review, bool) {
+	var rv review
+	if json.Unmarshal([]byte(data), &rv) != nil || len(rv.Criteria) == 0 {
+		return nil, false
+	}
+	return &rv, true
+}
+
+// met is how many criteria are met.
+func (rv *review) met() int {
+	n := 0
+	for _, c := range rv.Criteria {
+		if c.Status == "pass" {
+			n++
+		}
+	}
+	return n
+}
+
+func (rv *review) short() string {
+	return fmt.Sprintf("%d of %d criteria are met", rv.met(), len(rv.Criteria))
+}
+
+// objections leaves out what is met: the next attempt has to see every gap.
+func (rv *review) objections() string {
+	var b strings.Builder
+	say := func(name, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString(named(name, strings.Split(text, "\n")))
+		}
+	}
+	say("a person must look", rv.Halt)
+	for _, c := range rv.Criteria {
+		if c.Status == "pass" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", c.ID, c.Status)
+		for _, part := range [][2]string{{"what is missing", c.Gap}, {"recommended fix", c.RecommendedFix}, {"seen", strings.Join(c.Evidence, "\n")}} {
+			if text := strings.TrimSpace(part[1]); text != "" {
+				b.WriteString(indent(named(part[0], strings.Split(text, "\n"))))
+			}
+		}
+	}
+	say("summary", rv.Summary)
+	return b.String()
+}

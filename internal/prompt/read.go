@@ -1,0 +1,77 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// reader reads blobs and remembers the first error and what was cut.
+type reader struct {
+	ctx context.Context
+	job driver.Job
+	err error
+	cut []string
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// text is a blob's; the empty text after an error, and when there is no blob.
+func (r *reader) text(what string, h pawl.Hash) string {
+	if r.err != nil || h.IsZero() {
+		return ""
+	}
+	data, err := r.job.Blob(r.ctx, h)
+	if pawl.CodeOf(err) == pawl.CodeNotFound {
+		err = pawl.Errorf(pawl.CodeDamaged, "%w", err) // it is not there, and will not be
+	}
+	if err != nil {
+		r.fail(fmt.Errorf("read %s: %w", what, err))
+	}
+	return valid(data)
+}
+
+// template is the recipe's template as it was frozen with the run.
+func (r *reader) template(name string) (string, error) {
+	recipe := r.job.Recipe.Name
+	for _, p := range r.job.Started.Prompts {
+		if p.Name == name {
+			text := r.text(fmt.Sprintf("the template %s of recipe %s", name, recipe), p.Blob)
+			return text, r.err
+		}
+	}
+	return "", pawl.Errorf(pawl.CodeInvalid, "recipe %s: the run was started without the prompt template %s", recipe, name)
+}
+
+func valid[T ~string | ~[]byte](text T) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+
+// fit cuts the middle out of a text that is too long.
+func (r *reader) fit(name, text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	r.cut = append(r.cut, name)
+	head := strings.ToValidUTF8(text[:limit/2], "")
+	tail := strings.ToValidUTF8(text[len(text)-limit/2:], "")
+	return head + fmt.Sprintf("\n[… %d bytes left out …]\n", len(text)-len(head)-len(tail)) + tail
+}
+
+// head keeps the first lines of a list.
+func (r *reader) head(name, text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	r.cut = append(r.cut, name)
+	kept := strings.ToValidUTF8(text[:limit], "")
+	if i := strings.LastIndexByte(kept, '\n'); i > 0 {
+		kept = kept[:i]
+	}
+	return fmt.Sprintf("%s\n[… and %d more]", kept, max(1, strings.Count(strings.TrimRight(text[len(kept):], "\n"), "\n")))
+}

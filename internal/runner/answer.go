@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// answer collects the blobs of one answer, without secrets.
+type answer struct {
+	redact func([]byte) []byte // nil leaves everything as it is
+	blobs  []pawl.Blob
+}
+
+// clean is a text as it may become durable: valid UTF-8, without secrets.
+func (a *answer) clean(s string) string {
+	if a.redact != nil && s != "" {
+		s = string(a.redact([]byte(s)))
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// cleanJSON is a JSON document without secrets; {} when there is none. What is no
+// JSON, and what a secret took the marks of JSON out of, becomes a JSON string.
+func (a *answer) cleanJSON(doc []byte) json.RawMessage {
+	if len(bytes.TrimSpace(doc)) == 0 {
+		return json.RawMessage("{}")
+	}
+	clean := a.clean(string(doc))
+	if json.Valid([]byte(clean)) {
+		return json.RawMessage(clean)
+	}
+	quoted, err := encode(clean)
+	if err != nil {
+		return json.RawMessage(`""`) // a string always encodes
+	}
+	return quoted
+}
+
+// text keeps a text and returns its hash and its size as it is kept; no text is
+// no blob.
+func (a *answer) text(s string) (pawl.Hash, int64) {
+	if s = a.clean(s); s == "" {
+		return pawl.Hash{}, 0
+	}
+	return a.keep([]byte(s)).Hash, int64(len(s))
+}
+
+// document keeps a value as a JSON document. It fails for one that cannot be
+// without a secret and a document.
+func (a *answer) document(v any) (pawl.Blob, error) {
+	doc, err := encode(v)
+	if err != nil {
+		return pawl.Blob{}, err
+	}
+	doc = []byte(a.clean(string(doc)))
+	if !json.Valid(doc) {
+		return pawl.Blob{}, pawl.Errorf(pawl.CodeInvalid, "a secret looks like the marks of JSON and cannot be taken out")
+	}
+	return a.keep(doc), nil
+}
+
+func (a *answer) keep(data []byte) pawl.Blob {
+	b := pawl.NewBlob(data)
+	a.blobs = append(a.blobs, b)
+	return b
+}
+
+// encode writes JSON as it is read: without escapes for HTML, so that what a
+// provider gave to be handed back stays as it was.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// maxFailure is how many bytes a failure's message may have.
+const maxFailure = 300
+
+// failure classes an error for the kernel. When the effect's time is up that is
+// the reason, whatever the error makes of it. What no second try can mend (input
+// that is wrong, stored data that is damaged) is a defect; anything that has no
+// class of its own is the machine's.
+func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
+	f := pawl.Failure{Code: pawl.FailMachine}
+	text := err.Error()
+	if e, ok := errors.AsType[*pawl.Error](err); ok && e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	model, isModel := errors.AsType[*pawl.ModelError](err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		f.Code = pawl.FailTimeout
+	case isModel && model.Kind != "":
+		f.Code, f.Wait = pawl.FailureCode(model.Kind), max(model.Wait, 0)
+	case pawl.CodeOf(err) == pawl.CodeConflict:
+		f.Code = pawl.FailConflict
+	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:
+		f.Code = pawl.FailDefect
+	}
+	f.Message = short(a.clean(text), maxFailure)
+	return f
+}
+
+// fingerprint identifies a set of words whatever their order and however often
+// one is there; 0 = the empty set.
+func fingerprint(words []string) uint64 {
+	if len(words) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(words)
+	slices.Sort(sorted)
+	h := fnv.New64a()
+	for _, w := range slices.Compact(sorted) {
+		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(w))))
+		_, _ = h.Write([]byte(w))
+	}
+	return h.Sum64() | 1
+}
+
+// short cuts s to at most n bytes at a rune's boundary.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n -= len("…")
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

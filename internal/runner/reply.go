@@ -1,0 +1,192 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// Bounds of what one reply may ask for: its event has to stay small. The kernel
+// adds a few bytes of its own to the event and keeps the facts once more in the
+// session's end.
+const (
+	maxEvent    = 1900 // bytes of the whole event
+	maxCalls    = 24   // tool calls of one reply
+	maxProblems = 600  // bytes for saying what is wrong with them, together
+	maxProblem  = 400  // bytes for one
+	maxUnknown  = 40   // bytes of the name of a tool that there is not
+	maxModel    = 100  // bytes of the name a model gives itself
+	maxUsage    = 1 << 30
+)
+
+// replied makes the fact of a reply: its message as a blob, and of each call
+// what decisions need. Calls beyond what one event holds are not made; they are
+// taken out of the message, which then says so: what is not in the transcript
+// needs no result.
+func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequest, reply pawl.ModelReply, a *answer) (pawl.Answer, error) {
+	m := a.message(reply.Message)
+	calls := toolUses(m)
+	out := &pawl.ModelReplied{
+		Effect: job.Effect.ID, Stop: stopOf(reply.Stop, calls),
+		Model: short(a.clean(reply.Model), maxModel), Usage: usageOf(reply.Usage),
+	}
+	for _, b := range calls[:min(len(calls), maxCalls)] {
+		use, err := r.use(ctx, job, req.Tools, b)
+		if err != nil {
+			return nil, err
+		}
+		out.Calls = append(out.Calls, use)
+	}
+	settleProblems(out.Calls)
+	out.Message, out.Text = pawl.Hash{1}, pawl.Hash{1} // as large as the real ones
+	for len(out.Calls) > 0 && eventSize(out) > maxEvent {
+		out.Calls = out.Calls[:len(out.Calls)-1]
+	}
+	for _, b := range calls[:len(out.Calls)] {
+		a.keep(b.Args)
+	}
+	out.Text, _ = a.text(said(m))
+	message, err := a.document(firstCalls(m, len(out.Calls), len(calls)))
+	if err != nil {
+		return nil, fmt.Errorf("keep the reply: %w", err)
+	}
+	out.Message, out.Bytes = message.Hash, int64(len(message.Data))
+	return out, nil
+}
+
+func eventSize(b pawl.Body) int {
+	return len(pawl.AppendEvent(nil, pawl.Event{Loop: 1, Time: time.Unix(1<<31, 0), Body: b}))
+}
+
+// message is a reply as it may become durable: without secrets, and without what
+// is no part of a reply or says nothing.
+func (a *answer) message(m pawl.Message) pawl.Message {
+	out := pawl.Message{Role: pawl.RoleAssistant, Blocks: []pawl.Block{}}
+	for _, b := range m.Blocks {
+		switch b.Kind {
+		case pawl.BlockText:
+			if b.Text = a.clean(b.Text); strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+		case pawl.BlockToolUse:
+			b.Tool = a.clean(b.Tool)
+			b.Args = a.cleanJSON(b.Args)
+		case pawl.BlockOpaque:
+			if len(b.Opaque) == 0 {
+				continue
+			}
+			b.Opaque = a.cleanJSON(b.Opaque)
+		default:
+			continue
+		}
+		out.Blocks = append(out.Blocks, b)
+	}
+	return out
+}
+
+// said is a reply's text.
+func said(m pawl.Message) string {
+	var texts []string
+	for _, b := range m.Blocks {
+		if b.Kind == pawl.BlockText {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n\n"))
+}
+
+// firstCalls is the message with the first n of its calls, and a sentence
+// before them when there were more.
+func firstCalls(m pawl.Message, n, all int) pawl.Message {
+	if n == all {
+		return m
+	}
+	var out []pawl.Block
+	seen := 0
+	for _, b := range m.Blocks {
+		if b.Kind == pawl.BlockToolUse {
+			if seen++; seen == 1 {
+				out = append(out, pawl.Block{Kind: pawl.BlockText, Text: fmt.Sprintf("(%d calls at once: only the first %d are made.)", all, n)})
+			}
+			if seen > n {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	m.Blocks = out
+	return m
+}
+
+func stopOf(said pawl.StopReason, calls []pawl.Block) pawl.StopReason {
+	switch {
+	case slices.Contains([]pawl.StopReason{pawl.StopEnd, pawl.StopToolUse, pawl.StopMaxOutput}, said):
+		return said
+	case len(calls) > 0:
+		return pawl.StopToolUse
+	}
+	return pawl.StopEnd
+}
+
+// usageOf keeps what a provider counts from being no count: it becomes money.
+func usageOf(u pawl.Usage) pawl.Usage {
+	count := func(n int64) int64 { return min(max(n, 0), maxUsage) }
+	return pawl.Usage{Input: count(u.Input), CacheRead: count(u.CacheRead), CacheWrite: count(u.CacheWrite), Output: count(u.Output)}
+}
+
+// use looks at one call: is there such a tool, are its arguments right, does it
+// hand in the session's result.
+func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpec, b pawl.Block) (pawl.ToolUse, error) {
+	use := pawl.ToolUse{Tool: b.Tool, Args: pawl.HashOf(b.Args)}
+	i := slices.IndexFunc(allowed, func(s pawl.ToolSpec) bool { return s.Name == b.Tool })
+	if i < 0 {
+		use.Tool = short(b.Tool, maxUnknown)
+		return use, nil // the kernel says that there is no such tool
+	}
+	var name string
+	name, use.Submit = strings.CutPrefix(b.Tool, "submit_")
+	use.Problem = r.Tools.Check(allowed[i], b.Args)
+	switch {
+	case use.Problem != "":
+	case use.Submit:
+		var criteria []pawl.Criterion
+		if err := decode(ctx, job, "the criteria", job.Started.Criteria, &criteria); err != nil {
+			return use, err
+		}
+		use.Facts, use.Problem = r.Submits.Facts(name, b.Args, criteria)
+		use.Facts = boundFacts(use.Facts)
+	default:
+		if t, ok := r.Tools.Lookup(b.Tool); ok {
+			use.Class = t.Class()
+		}
+	}
+	return use, nil
+}
+
+// settleProblems lets only one call hand in the result, and shortens what is
+// said about the calls.
+func settleProblems(calls []pawl.ToolUse) {
+	wrong, submitted := 0, false
+	for i := range calls {
+		c := &calls[i]
+		if c.Submit && c.Problem == "" {
+			if submitted {
+				c.Problem = "a result was handed in with this reply already"
+			}
+			submitted = true
+		}
+		if c.Problem != "" {
+			c.Facts = nil
+			wrong++
+		}
+	}
+	for i := range calls {
+		c := &calls[i]
+		c.Problem = short(strings.ToValidUTF8(c.Problem, "\uFFFD"), max(min(maxProblem, maxProblems/max(wrong, 1)), 20))
+	}
+}
