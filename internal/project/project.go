@@ -5,22 +5,23 @@
 //	    writer.lock     held by the one process that may write; says which one
 //	    pawl.sock       where that process serves (writer.lock names it)
 //	    pawl.db, blobs/ the log
-//	    git/, worktrees/, checkouts/   what internal/workspace keeps
-//	    tmp/<run>/      caches and temporary files of a run's commands
+//	    git/, worktrees/, checkouts/, tmp/   what internal/workspace keeps
+//	    homes/<run>/    the home of a run's commands: caches, temporary files
+//
+// Only the user can enter the folder.
 package project
 
 import (
-	"context"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
-
-	"github.com/gofrs/flock"
+	"strconv"
 
 	"pawl"
 )
@@ -36,112 +37,119 @@ type Project struct {
 func At(stateHome string, repo pawl.Repository) (Project, error) {
 	sum := sha256.Sum256([]byte(repo.GitDir))
 	p := Project{Repo: repo, Dir: filepath.Join(stateHome, "pawl", hex.EncodeToString(sum[:8]))}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+	if err := private(p.Dir); err != nil {
 		return p, fmt.Errorf("make the state folder: %w", err)
 	}
-	name := filepath.Join(p.Dir, "project.json")
-	if _, err := os.Stat(name); err == nil {
-		return p, nil
-	}
-	about, err := json.MarshalIndent(map[string]string{"git_dir": repo.GitDir, "root": repo.Root}, "", "  ")
-	if err != nil {
-		return p, fmt.Errorf("describe the project: %w", err)
-	}
-	if err := os.WriteFile(name, append(about, '\n'), 0o600); err != nil {
+	if err := p.describe(); err != nil {
 		return p, fmt.Errorf("describe the project: %w", err)
 	}
 	return p, nil
 }
 
-// Temp is the folder of a run's temporary files; it is made when it is not there.
+// private makes a folder that only the user can enter, or makes it so.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// describe writes project.json, which is for people: the folder's name does not
+// tell them whose state it is.
+func (p Project) describe() error {
+	about, err := json.MarshalIndent(map[string]string{"git_dir": p.Repo.GitDir}, "", "  ")
+	if err != nil {
+		return err
+	}
+	about = append(about, '\n')
+	name := filepath.Join(p.Dir, "project.json")
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, about) {
+		return nil
+	}
+	return replace(name, about)
+}
+
+// replace gives a file a new content at once: nobody sees half of it.
+func replace(name string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Temp is the home of a run's commands; it is made when it is not there.
 func (p Project) Temp(run pawl.RunID) (string, error) {
-	dir := filepath.Join(p.Dir, "tmp", string(run))
+	if !filepath.IsLocal(string(run)) {
+		return "", pawl.Errorf(pawl.CodeInvalid, "%q is no run's id", run)
+	}
+	dir := filepath.Join(p.homes(), string(run))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a temporary folder: %w", err)
 	}
 	return dir, nil
 }
 
-// Socket is where the project's owner serves. A unix socket's path has room for
-// about a hundred bytes: where the state folder's is longer, the socket is in
-// the folder for temporary files, in a folder only this user can enter.
-func (p Project) Socket() string {
-	path := filepath.Join(p.Dir, "pawl.sock")
-	if len(path) < maxSocketPath {
-		return path
-	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("pawl-%d", os.Getuid()), filepath.Base(p.Dir)+".sock")
-}
+func (p Project) homes() string { return filepath.Join(p.Dir, "homes") }
 
-const maxSocketPath = 100
-
-// Holder is what the lock file says of the process that holds the project.
-type Holder struct {
-	Pid     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Socket  string    `json:"socket"`
-	Version string    `json:"version"`
-}
-
-// Lock is held by the one process that may write a project's state.
-type Lock struct {
-	lock *flock.Flock
-	path string
-}
-
-// ErrHeld is returned by [Project.Lock] while another process holds the project.
-var ErrHeld = &pawl.Error{Code: pawl.CodeConflict, Message: "another pawl has this project"}
-
-// Lock takes the project for this process, or fails with [ErrHeld]. A process
-// that dies gives it back.
-func (p Project) Lock(version string) (*Lock, error) {
-	path := filepath.Join(p.Dir, "writer.lock")
-	l := flock.New(path, flock.SetPermissions(0o600))
-	ok, err := l.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock the project: %w", err)
-	}
-	if !ok {
-		return nil, ErrHeld
-	}
-	about, err := json.Marshal(Holder{Pid: os.Getpid(), Started: time.Now().UTC(), Socket: p.Socket(), Version: version})
-	if err == nil {
-		err = os.WriteFile(path, append(about, '\n'), 0o600)
+// RemoveTemp removes what [Project.Temp] made, if it did. Commands may have left
+// anything there: nothing outside is touched, wherever links lead, and folders
+// without permissions go too.
+func (p Project) RemoveTemp(run pawl.RunID) error {
+	root, err := os.OpenRoot(p.homes())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("say who holds the project: %w", err), l.Unlock())
+		return fmt.Errorf("remove temporary files: %w", err)
 	}
-	return &Lock{lock: l, path: path}, nil
-}
-
-// Release gives the project back.
-func (l *Lock) Release() error {
-	if err := l.lock.Unlock(); err != nil {
-		return fmt.Errorf("unlock the project: %w", err)
+	defer root.Close()
+	err = root.RemoveAll(string(run))
+	if errors.Is(err, fs.ErrPermission) {
+		openAll(root, string(run))
+		err = root.RemoveAll(string(run))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the temporary files of run %s: %w", run, err)
 	}
 	return nil
 }
 
-// Holder says which process holds the project; ok is false when none does.
-func (p Project) Holder(ctx context.Context) (h Holder, ok bool, err error) {
-	path := filepath.Join(p.Dir, "writer.lock")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return h, false, nil
-	}
-	if err != nil {
-		return h, false, fmt.Errorf("read who holds the project: %w", err)
-	}
-	probe := flock.New(path, flock.SetPermissions(0o600))
-	free, err := probe.TryRLock()
-	if err != nil {
-		return h, false, fmt.Errorf("ask who holds the project: %w", err)
-	}
-	if free {
-		return h, false, probe.Unlock()
-	}
-	if err := json.Unmarshal(data, &h); err != nil { // taken between our two looks
-		return h, true, pawl.Errorf(pawl.CodeConflict, "another pawl is just taking the project").WithHint("try again")
-	}
-	return h, true, ctx.Err()
+// openAll makes every folder below name one whose content can be removed, as
+// far as it can.
+func openAll(root *os.Root, name string) {
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case d == nil || !d.IsDir():
+		case err != nil: // it could not be read all the same
+			return fs.SkipDir
+		default:
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
 }
+
+// Socket is where the project's owner serves. A unix socket's path has room for
+// about a hundred bytes: where the state folder's is longer, the socket is below
+// /tmp, in a folder only this user can enter.
+func (p Project) Socket() string {
+	if path := filepath.Join(p.Dir, "pawl.sock"); len(path) < maxSocketPath {
+		return path
+	}
+	return filepath.Join("/tmp", "pawl-"+strconv.Itoa(os.Getuid()), filepath.Base(p.Dir)+".sock")
+}
+
+// maxSocketPath is what every system has room for: 104 bytes are the least.
+const maxSocketPath = 100
