@@ -75,7 +75,7 @@ func (s *State) applyRun(e pawl.Event) error {
 		s.short = b
 	case *pawl.Recovered:
 		s.Interruptions++
-		for _, l := range s.loops {
+		for l := range s.each {
 			l.worktree.verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
@@ -127,7 +127,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		return
 	}
 	s.short = nil
-	for _, l := range s.loops {
+	for l := range s.each {
 		if l.Phase != PhaseDone {
 			continue
 		}

@@ -39,7 +39,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	if x != nil {
 		x.open++
 	}
-	s.open = append(s.open, &f)
+	s.opened(&f)
 	l.open = append(l.open, &f)
 	return nil
 }
@@ -80,15 +80,12 @@ func reserved(f *pawl.Effect) Purse {
 // close ends an effect, charges what it cost, and lets then see it with its
 // session, which is nil when the effect has none.
 func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
-	i, ok := findEffect(s.open, id)
-	if !ok || s.open[i].Loop != l.Ref {
+	f := s.Find(id)
+	if f == nil || f.Loop != l.Ref {
 		return fmt.Errorf("effect %d is not open", id)
 	}
-	f := s.open[i]
-	s.open = slices.Delete(s.open, i, i+1)
-	if i, ok = findEffect(l.open, id); ok {
-		l.open = slices.Delete(l.open, i, i+1)
-	}
+	s.closed(id)
+	l.open = without(l.open, id)
 	s.Reserved = s.Reserved.sub(reserved(f))
 	s.Spent, l.spent = s.Spent.add(cost), l.spent.add(cost)
 	x := l.sessionByN(f.Session)

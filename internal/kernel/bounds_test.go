@@ -125,3 +125,72 @@ func TestSizes(t *testing.T) {
 	}
 	t.Logf("at work %d bytes, judged %d, at rest %d, finished %d", working, judged, atRest, finished)
 }
+
+// However much the world has to say, an event stays small: texts are blobs, and
+// what is left of them is cut where it enters the log. The world checks each event.
+func TestEventSizes(t *testing.T) {
+	long := strings.Repeat("äußerst lang ", 200)
+	w := newWorld(t)
+	w.long = true
+	s := &script{w: w}
+	for _, line := range []string{
+		"implement turn 1: calls read read read read read read read read read read nosuch broken", "implement turn 2: error overloaded x2",
+		"implement turn 3: calls write", "write: breaks machine x1", "prompt: breaks machine x1", "commit: breaks machine x1", "ballot tester: error refused",
+		"lint: breaks machine x2", "proposal analyst: says",
+	} {
+		s.rules = append(s.rules, parseRule(t, line))
+	}
+	w.happens = func(f *pawl.Effect) (pawl.Answer, time.Duration) {
+		a, takes := s.happens(f)
+		switch b := a.(type) {
+		case *pawl.GateJudged:
+			b.Verdict, b.Reason, b.Failing = pawl.VerdictFail, long, ^uint64(0)-uint64(f.ID)
+		case *pawl.EffectFailed:
+			b.Failure.Message = long
+		case *pawl.ModelReplied:
+			b.Model = long
+			for i := range b.Calls {
+				if use := &b.Calls[i]; !use.Submit {
+					use.Problem = strings.Repeat(use.Problem, 100)
+					use.Tool += strings.Repeat("x", len(use.Tool)/6*1000) // nosuch
+				}
+			}
+		}
+		return a, takes
+	}
+	r, set := taskLoop(), settings()
+	k := &r.Kinds[0]
+	k.Ladder.Rungs, k.Iterations = []pawl.Rung{{Tier: 1, Failures: 9}}, 12
+	k.Ladder.Stuck = 0
+	for i := range k.Ladder.Council.Lenses {
+		k.Ladder.Council.Lenses[i].Focus = long
+	}
+	set.Limits = pawl.Limits{Iterations: 12}
+	for i := range 8 {
+		set.Gates = append(set.Gates, pawl.GateSpec{Name: fmt.Sprintf("integration-tests-%d", i), Kind: pawl.GateTests})
+	}
+	set.Gates = append(set.Gates, gate("lint"))
+	w.start(r, set)
+	for range 60 {
+		w.land()
+	}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerPause, Reason: long}})
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume, Reason: long}})
+	for w.state.Status != pawl.StatusEnded && w.state.Loop(1).Iteration < 10 {
+		w.land()
+	}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainFinish, Reason: long}})
+	for w.land() {
+		continue
+	}
+	largest, kind := 0, pawl.Kind(0)
+	for _, e := range w.log[1:] {
+		if n := len(pawl.AppendEvent(nil, e)); n > largest {
+			largest, kind = n, e.Body.EventKind()
+		}
+	}
+	if w.state.Status != pawl.StatusEnded || w.state.Loop(1).councils == 0 {
+		t.Errorf("the run is %s %s", w.state.Status, w.state.Outcome)
+	}
+	t.Logf("the largest of %d events is %s with %d bytes", len(w.log), kind, largest)
+}

@@ -129,9 +129,9 @@ func amount(name pawl.LimitName, v int64) string {
 // lookAtIdle makes settle consider the loops that have nothing under way: they may
 // wait for the budget that a model call of another loop has given back.
 func (d *draft) lookAtIdle() {
-	for i, l := range d.s.loops {
+	for l := range d.s.each {
 		if l.Phase != PhaseDone && len(l.open) == 0 {
-			d.look(pawl.LoopRef(i + 1))
+			d.look(l.Ref)
 		}
 	}
 }

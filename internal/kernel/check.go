@@ -93,6 +93,9 @@ func checkLadder(lad *pawl.Ladder) error {
 	return nil
 }
 
+// maxGateName bounds a gate's name, which stands in many events.
+const maxGateName = 60
+
 func checkSettings(k *pawl.LoopKind, s *pawl.Settings) error {
 	for i, m := range s.Models {
 		if m.MaxOutput <= 0 {
@@ -105,8 +108,8 @@ func checkSettings(k *pawl.LoopKind, s *pawl.Settings) error {
 	for i, g := range s.Gates {
 		same := func(o pawl.GateSpec) bool { return o.Name == g.Name }
 		review := func(st pawl.Stage) bool { return st.Review != nil && st.Name == g.Name }
-		if g.Name == "" || slices.ContainsFunc(s.Gates[:i], same) || slices.ContainsFunc(k.Gates, review) {
-			return fmt.Errorf("gate %q: want a name that no other gate or review has", g.Name)
+		if g.Name == "" || len(g.Name) > maxGateName || slices.ContainsFunc(s.Gates[:i], same) || slices.ContainsFunc(k.Gates, review) {
+			return fmt.Errorf("gate %q: want a name of 1 to %d bytes that no other gate or review has", g.Name, maxGateName)
 		}
 	}
 	return nil

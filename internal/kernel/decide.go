@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"slices"
 	"time"
 
 	"pawl"
@@ -63,76 +62,6 @@ func (d *draft) input(in Input) error {
 	return nil
 }
 
-// draft is a state on which the events of one input are tried as they are
-// decided. It shares everything with the original but the loops that events touched.
-type draft struct {
-	s      State
-	at     time.Time
-	events []pawl.Event
-	owned  []pawl.LoopRef
-	// scope are the loops for which something may follow.
-	scope []pawl.LoopRef
-}
-
-func newDraft(s *State, at time.Time) *draft {
-	d := &draft{s: *s, at: at.UTC().Round(0)} // as it is read back from the log
-	d.s.loops = slices.Clone(s.loops)
-	d.s.open = slices.Clone(s.open)
-	return d
-}
-
-// emit decides one event. The kernel's own events always follow from the state
-// they were decided on: anything else is a defect of the kernel.
-func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
-	e := pawl.Event{Run: d.s.Run, Seq: d.s.Seq + 1, Loop: ref, Time: d.at, Body: body}
-	if b, ok := body.(*pawl.EffectRequested); ok {
-		b.Effect.ID, b.Effect.Loop = e.Seq, ref
-	}
-	switch {
-	case ref != 0:
-		d.own(ref)
-		d.look(ref)
-	case body.EventKind() == pawl.KindRecovered || body.EventKind() == pawl.KindRunResumed:
-		for i := range d.s.loops {
-			d.own(pawl.LoopRef(i + 1))
-		}
-	}
-	if err := Apply(&d.s, e); err != nil {
-		panic("kernel: decided an event that does not follow: " + err.Error())
-	}
-	d.events = append(d.events, e)
-}
-
-// look makes settle consider a loop.
-func (d *draft) look(ref pawl.LoopRef) {
-	if !slices.Contains(d.scope, ref) {
-		d.scope = append(d.scope, ref)
-	}
-}
-
-// all makes settle consider every loop.
-func (d *draft) all() {
-	d.scope = d.scope[:0]
-	for i := range d.s.loops {
-		d.scope = append(d.scope, pawl.LoopRef(i+1))
-	}
-}
-
-// own makes the loop a copy of the draft's.
-func (d *draft) own(ref pawl.LoopRef) {
-	if slices.Contains(d.owned, ref) {
-		return
-	}
-	d.owned = append(d.owned, ref)
-	if int(ref) <= len(d.s.loops) { // else it is about to be made
-		d.s.loops[ref-1] = d.s.loops[ref-1].clone()
-	}
-}
-
-func (d *draft) request(l *Loop, f pawl.Effect) {
-	d.emit(l.Ref, &pawl.EffectRequested{Effect: f})
-}
-
 func (d *draft) start(in *Start) error {
 	if d.s.Seq != 0 {
 		return pawl.Errorf(pawl.CodeConflict, "run %s exists", d.s.Run)
@@ -161,7 +90,7 @@ func (d *draft) recover(in *Recover) {
 		return
 	}
 	d.emit(0, &pawl.Recovered{Pid: in.Pid})
-	for _, f := range slices.Clone(d.s.open) {
+	for _, f := range d.s.open { // as they were: what is closed here stays in the list
 		switch f.Class {
 		case pawl.CrashOnce:
 			d.emit(f.Loop, &pawl.ToolReturned{Effect: f.ID, IsError: true, Interrupted: true})
@@ -171,21 +100,4 @@ func (d *draft) recover(in *Recover) {
 		}
 	}
 	d.warn()
-}
-
-// settle lets everything follow that follows from the state alone: for the
-// loops that events touched, and for all of them after a command, a recovery or
-// the run's beginning to stop. It ends, because every event it emits either
-// moves a loop forward or opens or closes an effect, and a loop that has all
-// its effects open waits.
-func (d *draft) settle() {
-	for d.s.Status != pawl.StatusEnded {
-		before := len(d.events)
-		for i := 0; i < len(d.scope) && d.s.Status != pawl.StatusEnded; i++ {
-			d.advance(d.scope[i])
-		}
-		if len(d.events) == before {
-			return
-		}
-	}
 }

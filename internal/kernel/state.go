@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -62,6 +63,9 @@ type State struct {
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
 	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
+	// draft is what a draft has changed of loops and open, which it shares with the
+	// state it was made of; nil = this is no draft.
+	draft *overlay
 }
 
 // Purse is an amount of money and of tokens.
@@ -176,7 +180,21 @@ func (s *State) Loop(ref pawl.LoopRef) *Loop {
 	if ref == 0 || int(ref) > len(s.loops) {
 		return nil
 	}
+	if s.draft != nil {
+		if l := s.draft.loop(ref); l != nil {
+			return l
+		}
+	}
 	return s.loops[ref-1]
+}
+
+// each goes over the loops, the root first.
+func (s *State) each(yield func(*Loop) bool) {
+	for i := range s.loops {
+		if !yield(s.Loop(pawl.LoopRef(i + 1))) {
+			return
+		}
+	}
 }
 
 // Pending lists the effects that should be under way now, by ID. The list is
@@ -193,22 +211,44 @@ func PendingOf(s *State, ref pawl.LoopRef) []*pawl.Effect {
 
 // Find returns the open effect with this id, or nil.
 func (s *State) Find(id pawl.Seq) *pawl.Effect {
+	if s.draft != nil {
+		if f, known := s.draft.find(id); known {
+			return f
+		}
+	}
 	if i, ok := findEffect(s.open, id); ok {
 		return s.open[i]
 	}
 	return nil
 }
 
+// opened makes an effect open.
+func (s *State) opened(f *pawl.Effect) {
+	if s.draft != nil {
+		s.draft.opened = append(s.draft.opened, f)
+		return
+	}
+	s.open = append(s.open, f)
+}
+
+// closed makes an open effect one that is not.
+func (s *State) closed(id pawl.Seq) {
+	if s.draft != nil {
+		s.draft.closed = append(s.draft.closed, id)
+		return
+	}
+	s.open = without(s.open, id)
+}
+
+func without(in []*pawl.Effect, id pawl.Seq) []*pawl.Effect {
+	if i, ok := findEffect(in, id); ok {
+		return slices.Delete(in, i, i+1)
+	}
+	return in
+}
+
 func findEffect(in []*pawl.Effect, id pawl.Seq) (int, bool) {
-	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int {
-		switch {
-		case e.ID < id:
-			return -1
-		case e.ID > id:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int { return cmp.Compare(e.ID, id) })
 }
 
 // clone copies what Apply may change of a loop.

@@ -44,7 +44,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 		return err
 	}
 	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: cut(in.Reason, 300)})
-	for _, l := range d.s.loops {
+	for l := range d.s.each {
 		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
 			d.escalate(l, l.top(), "resumed after a security halt", false)
 		}
@@ -54,7 +54,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 
 // roomToResume refuses to resume a run that would stop at once at a limit it has used up.
 func (d *draft) roomToResume() error {
-	for _, l := range d.s.loops {
+	for l := range d.s.each {
 		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
 			return d.refuse("%d of %d iterations are used", l.Iteration, m).
 				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)

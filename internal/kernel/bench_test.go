@@ -1,0 +1,162 @@
+package kernel
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// loops is how many loops are at work in the run of the benchmarks.
+const loops = 500
+
+// crowd is a run with many loops besides the root, as a tree of loops would have.
+// Each works on attempts of six turns that fail and go on.
+func crowd(tb testing.TB, loops int) *driver {
+	d := &driver{tb: tb, now: worldBegin}
+	s := &script{w: &world{t: tb, state: &d.state}}
+	s.rules = []rule{parseRule(tb, "implement turn 6: submits"), parseRule(tb, "implement turn 2: calls read grep"), parseRule(tb, "implement turn 4: calls run"),
+		parseRule(tb, "implement: calls write"), parseRule(tb, "tests: fail TestA")}
+	d.answer = func(f *pawl.Effect) pawl.Answer {
+		a, _ := s.answer(f, s.rule(f))
+		if b, ok := a.(*pawl.Committed); ok {
+			b.Commit, b.Tree = "c1", pawl.TreeHash(print64String(f.ID))
+		}
+		return a
+	}
+	r, set := taskLoop(), settings()
+	k := &r.Kinds[0]
+	k.Complexity, k.Iterations, k.Ladder, k.Steps = nil, 0, pawl.Ladder{}, k.Steps[1:]
+	set.Limits, set.Gates = pawl.Limits{}, []pawl.GateSpec{gate("tests"), gate("lint")}
+	d.take(Input{Start: &Start{Run: worldRun, Started: started(tb, r, set)}})
+	for i := 1; i < loops; i++ {
+		d.apply(pawl.Event{Run: worldRun, Seq: d.state.Seq + 1, Loop: pawl.LoopRef(i + 1), Time: d.now,
+			Body: &pawl.LoopStarted{ID: loopID(d.now, 7, pawl.LoopRef(i+1)), Kind: "task"}})
+	}
+	d.take(Input{Steer: &pawl.Steering{Verb: pawl.SteerPause}})
+	d.take(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
+	return d
+}
+
+func print64String(id pawl.Seq) string { return string(rune('a'+id%26)) + string(rune('a'+id/26%26)) }
+
+// driver drives a run as fast as it can, without any of the world's checks.
+type driver struct {
+	tb     testing.TB
+	state  State
+	now    time.Time
+	keep   bool
+	log    []pawl.Event
+	answer func(*pawl.Effect) pawl.Answer
+}
+
+func (d *driver) apply(e pawl.Event) {
+	if err := Apply(&d.state, e); err != nil {
+		d.tb.Fatal(err)
+	}
+	if d.keep {
+		d.log = append(d.log, e)
+	}
+}
+
+func (d *driver) take(in Input) []pawl.Event {
+	in.At = d.now
+	events, err := Decide(&d.state, in)
+	if err != nil {
+		d.tb.Fatal(err)
+	}
+	for _, e := range events {
+		d.apply(e)
+	}
+	return events
+}
+
+// step answers one pending effect, looks what is pending in its loop, and
+// returns how many events that made.
+func (d *driver) step(i int) int {
+	d.now = d.now.Add(time.Millisecond)
+	pending := Pending(&d.state)
+	f := pending[(i*7919)%len(pending)]
+	n := len(d.take(Input{Answer: d.answer(f)}))
+	for _, o := range PendingOf(&d.state, f.Loop) {
+		_ = o.ID
+	}
+	return n
+}
+
+// longLog is a log of a million events: 50 loops at work.
+var longLog = sync.OnceValue(func() []pawl.Event {
+	d := crowd(&testing.B{}, 50)
+	d.keep = true
+	whole := []pawl.Event{}
+	d.log = nil
+	for i := 0; len(d.log) < 1_000_000; i++ {
+		d.step(i)
+	}
+	return append(whole, d.log[:1_000_000]...)
+})
+
+// BenchmarkFold folds a log of a million events. The first events, which make
+// the loops, are folded beforehand.
+func BenchmarkFold(b *testing.B) {
+	log := longLog()
+	b.Run("events", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			d := crowd(b, 50)
+			for _, e := range log {
+				if err := Apply(&d.state, e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(len(log)*b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+	b.Run("stored", func(b *testing.B) {
+		var stored [][]byte
+		bytes := 0
+		for _, e := range log {
+			stored = append(stored, pawl.AppendEvent(nil, e))
+			bytes += len(stored[len(stored)-1])
+		}
+		b.ReportAllocs()
+		b.ResetTimer()
+		for b.Loop() {
+			d := crowd(b, 50)
+			for i, data := range stored {
+				e, err := pawl.DecodeEvent(worldRun, log[i].Seq, data)
+				if err == nil {
+					err = Apply(&d.state, e)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(len(log)*b.N)/b.Elapsed().Seconds(), "events/s")
+		b.ReportMetric(float64(bytes)/float64(len(log)), "bytes/event")
+	})
+}
+
+// BenchmarkDecide is one step of a run: an answer is decided, the events are
+// applied, and what is pending in the loop is looked at.
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{1, loops} {
+		b.Run(map[bool]string{true: "one loop", false: "many loops"}[n == 1], func(b *testing.B) {
+			d := crowd(b, n)
+			var took []time.Duration
+			events := 0
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				began := time.Now()
+				events += d.step(i)
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(events)/float64(len(took)), "events/step")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
+		})
+	}
+}

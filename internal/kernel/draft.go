@@ -1,0 +1,119 @@
+package kernel
+
+import (
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// draft is a state on which the events of one input are tried as they are
+// decided. It shares everything with the original but the loops that events touched.
+type draft struct {
+	s      State
+	at     time.Time
+	events []pawl.Event
+	// scope are the loops for which something may follow.
+	scope []pawl.LoopRef
+}
+
+func newDraft(s *State, at time.Time) *draft {
+	d := &draft{s: *s, at: at.UTC().Round(0)} // as it is read back from the log
+	d.s.loops = slices.Clip(s.loops)
+	d.s.draft = &overlay{}
+	return d
+}
+
+// overlay is what a draft has changed: few loops and effects, of a state that
+// may have many.
+type overlay struct {
+	loops  []*Loop // copies
+	opened []*pawl.Effect
+	closed []pawl.Seq
+}
+
+// loop is the draft's copy of a loop, or nil.
+func (o *overlay) loop(ref pawl.LoopRef) *Loop {
+	for _, l := range o.loops {
+		if l.Ref == ref {
+			return l
+		}
+	}
+	return nil
+}
+
+// find is an effect of which the draft knows whether it is open.
+func (o *overlay) find(id pawl.Seq) (f *pawl.Effect, known bool) {
+	if slices.Contains(o.closed, id) {
+		return nil, true
+	}
+	if i, ok := findEffect(o.opened, id); ok {
+		return o.opened[i], true
+	}
+	return nil, false
+}
+
+// own makes the loop a copy of the draft's.
+func (d *draft) own(ref pawl.LoopRef) {
+	if int(ref) <= len(d.s.loops) && d.s.draft.loop(ref) == nil {
+		d.s.draft.loops = append(d.s.draft.loops, d.s.loops[ref-1].clone())
+	}
+}
+
+// emit decides one event. The kernel's own events always follow from the state
+// they were decided on: anything else is a defect of the kernel.
+func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
+	e := pawl.Event{Run: d.s.Run, Seq: d.s.Seq + 1, Loop: ref, Time: d.at, Body: body}
+	if b, ok := body.(*pawl.EffectRequested); ok {
+		b.Effect.ID, b.Effect.Loop = e.Seq, ref
+	}
+	switch {
+	case ref != 0:
+		d.own(ref)
+		d.look(ref)
+	case body.EventKind() == pawl.KindRecovered || body.EventKind() == pawl.KindRunResumed:
+		for i := range d.s.loops {
+			d.own(pawl.LoopRef(i + 1))
+		}
+	}
+	if err := Apply(&d.s, e); err != nil {
+		panic("kernel: decided an event that does not follow: " + err.Error())
+	}
+	d.events = append(d.events, e)
+}
+
+func (d *draft) request(l *Loop, f pawl.Effect) {
+	d.emit(l.Ref, &pawl.EffectRequested{Effect: f})
+}
+
+// look makes settle consider a loop.
+func (d *draft) look(ref pawl.LoopRef) {
+	if !slices.Contains(d.scope, ref) {
+		d.scope = append(d.scope, ref)
+	}
+}
+
+// all makes settle consider every loop.
+func (d *draft) all() {
+	d.scope = d.scope[:0]
+	for i := range d.s.loops {
+		d.scope = append(d.scope, pawl.LoopRef(i+1))
+	}
+}
+
+// settle lets everything follow that follows from the state alone: for the
+// loops that events touched, and for all of them after a command, a recovery or
+// the run's beginning to stop. It ends, because every event it emits either
+// moves a loop forward or opens or closes an effect, and a loop that has all
+// its effects open waits.
+func (d *draft) settle() {
+	for d.s.Status != pawl.StatusEnded {
+		before := len(d.events)
+		for i := 0; i < len(d.scope) && d.s.Status != pawl.StatusEnded; i++ {
+			d.advance(d.scope[i])
+		}
+		if len(d.events) == before {
+			return
+		}
+	}
+}
