@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -148,9 +149,14 @@ func (w *worktree) advance(ctx context.Context, spec pawl.CommitSpec, tree strin
 }
 
 // message is the commit's whole message. Whatever spec.Message holds, the last
-// line is ours.
+// line is ours, and nothing in it controls a terminal.
 func message(spec pawl.CommitSpec) string {
-	text := strings.ToValidUTF8(strings.ReplaceAll(spec.Message, "\x00", ""), "\uFFFD")
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(spec.Message, "\uFFFD"))
 	text = strings.TrimSpace(text)
 	if text == "" {
 		text = "Work of " + spec.Name

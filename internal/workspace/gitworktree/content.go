@@ -32,10 +32,15 @@ func (s *Workspaces) FileAt(ctx context.Context, tree pawl.TreeHash, name string
 		content = object.Data
 		return err
 	})
+	return content, goneTree(tree, err)
+}
+
+// goneTree says it when a recorded tree is missing.
+func goneTree(tree pawl.TreeHash, err error) error {
 	if errors.Is(err, git.ErrMissing) {
-		return nil, pawl.Errorf(pawl.CodeNotFound, "tree %s is no longer in the repository", tree)
+		return pawl.Errorf(pawl.CodeNotFound, "tree %s is no longer in the repository", tree)
 	}
-	return content, err
+	return err
 }
 
 // WithFile returns the tree that results from writing one file into a recorded
@@ -55,7 +60,7 @@ func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name stri
 	}
 	defer done()
 	if err := s.lay(ctx, repo.WorkTree, string(tree), name, content); err != nil {
-		return "", err
+		return "", goneTree(tree, err)
 	}
 	err = repo.ReadTree(ctx, string(tree))
 	if err == nil {

@@ -63,11 +63,10 @@ func (c *crash) exec(cmd *exec.Cmd) error {
 
 func before(func(*exec.Cmd) error, *exec.Cmd)        {}
 func after(run func(*exec.Cmd) error, cmd *exec.Cmd) { _ = run(cmd) }
-func killed(calls string, nth int) func(func(*exec.Cmd) error, *exec.Cmd) {
+func killed(strace string, nth int) func(func(*exec.Cmd) error, *exec.Cmd) {
 	return func(run func(*exec.Cmd) error, cmd *exec.Cmd) {
-		strace, _ := exec.LookPath("strace")
-		cmd.Args = append([]string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + calls,
-			"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", calls, nth), cmd.Path}, cmd.Args[1:]...)
+		cmd.Args = append([]string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + changes,
+			"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", changes, nth), cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = strace
 		_ = run(cmd)
 	}
@@ -219,8 +218,7 @@ func readsOnly(verb string) bool {
 	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse"}, verb)
 }
 
-// D-60, TRUST 16: whatever call is struck, the next process ends where one call
-// would have ended, and nothing is lost.
+// Whatever call is struck, the next process ends where one call would have ended, and nothing is lost.
 func TestCrashes(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -244,20 +242,33 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestKills kills git within its calls, at the system calls that change files.
-// PAWL_KILL_ALL makes it kill at every one of them instead of some.
-func TestKills(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed")
-	}
+// changes are the system calls by which a program changes files, as far as the
+// machine has them.
+const changes = "?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat,?mkdir,?mkdirat,?rmdir,utimensat,fchmod,fsync"
+
+// mustStrace returns the path of strace, if it can be used, and how many changes
+// to go on between kills. PAWL_KILL_ALL makes that one.
+func mustStrace(t *testing.T) (path string, step int) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
-	step := 19
-	if os.Getenv("PAWL_KILL_ALL") != "" {
-		step = 1
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed")
 	}
-	const changes = "rename,link,unlink,mkdir,rmdir,fsync"
+	if out, err := exec.Command(path, "-qq", "-o", os.DevNull, "-e", "trace="+changes, "true").CombinedOutput(); err != nil {
+		t.Skipf("strace does not work here: %v\n%s", err, out)
+	}
+	if os.Getenv("PAWL_KILL_ALL") != "" {
+		return path, 1
+	}
+	return path, 19
+}
+
+// TestKills kills git within its calls.
+func TestKills(t *testing.T) {
+	strace, step := mustStrace(t)
 	kills := 0
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -265,7 +276,7 @@ func TestKills(t *testing.T) {
 			want := struck(t, op, whole)
 			for at := range whole.calls {
 				for nth := 1 + kills%step; ; nth += step {
-					c := &crash{at: at + 1, strike: killed(changes, nth)}
+					c := &crash{at: at + 1, strike: killed(strace, nth)}
 					var missed bool
 					t.Run(fmt.Sprintf("call %d at change %d", at+1, nth), func(t *testing.T) {
 						counted := c.strike
@@ -293,20 +304,10 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// TestKillsOfPawl kills the whole process at the system calls by which it changes
-// files itself, between its calls of git.
+// TestKillsOfPawl kills the whole process where it changes files itself, between
+// its calls of git.
 func TestKillsOfPawl(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed")
-	}
-	if testing.Short() {
-		t.Skip("it takes long")
-	}
-	step := 19
-	if os.Getenv("PAWL_KILL_ALL") != "" {
-		step = 1
-	}
+	strace, step := mustStrace(t)
 	kills := 0
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -314,7 +315,6 @@ func TestKillsOfPawl(t *testing.T) {
 			for nth, ended := 1, false; !ended && !t.Failed(); nth += step {
 				t.Run(fmt.Sprintf("change %d", nth), func(t *testing.T) {
 					got := twice(t, op, func(r *repository, f workspacetest.Fixture) (any, error, bool) {
-						const changes = "renameat,unlinkat,mkdirat,utimensat,fchmod,fsync"
 						cmd := exec.Command(strace, "-qq", "-o", "/dev/null", "-e", "trace="+changes,
 							"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", changes, nth), os.Args[0])
 						cmd.Env = []string{

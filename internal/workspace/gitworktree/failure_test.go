@@ -13,7 +13,7 @@ import (
 	"pawl/internal/workspace/workspacetest"
 )
 
-// TRUST 6 and 19: when the disk takes no more, nothing is removed and nothing is
+// When the disk takes no more, nothing is removed and nothing is
 // reported as done; when it does again, everything goes on.
 func TestWriteFailures(t *testing.T) {
 	ctx := context.Background()

@@ -162,7 +162,7 @@ func exercise(t *testing.T, f workspacetest.Fixture, trap trap, spoil func(dir s
 	step("close", func() error { _, err := f.Close(ctx, runName, runSalvage+"b"); return err })
 }
 
-// TRUST 18 and section 1.5: whatever is in the user's configuration, in a
+// Whatever is in the user's configuration, in a
 // worktree or in the repository that worktrees point to, no program of theirs is
 // run by a call of ours.
 func TestNothingForeignIsRun(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestBranchThatIsCheckedOut(t *testing.T) {
 	}
 }
 
-// TRUST 18: what people do to a repository by hand is seen before the next step.
+// What people do to a repository by hand is seen before the next step.
 func TestChangesByHand(t *testing.T) {
 	ctx := context.Background()
 	setup := func(t *testing.T) (*repository, workspacetest.Fixture, pawl.WorkspaceState) {
@@ -318,7 +319,7 @@ func TestUnwritableFolders(t *testing.T) {
 	}
 }
 
-// The next task's number is above every branch's and every task folder's.
+// V-12: the next task's number is above every branch's and every task folder's.
 func TestNumbers(t *testing.T) {
 	ctx := context.Background()
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
@@ -349,7 +350,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // Git works in a clean checkout, and tools that look for a repository above it
-// find it and no other. D-60
+// find it and no other.
 func TestCheckoutIsARepository(t *testing.T) {
 	ctx := context.Background()
 	cache := mustGoCache(t) // before the repository changes HOME
@@ -405,7 +406,7 @@ func mustGoCache(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TRUST 16: a lock file is removed if it is old and nobody has it open, and
+// A lock file is removed if it is old and nobody has it open, and
 // that is logged; otherwise it is waited for.
 func TestLocks(t *testing.T) {
 	ctx := context.Background()
@@ -508,4 +509,29 @@ func TestLocks(t *testing.T) {
 			t.Error("the tree was recorded under a lock")
 		}
 	})
+}
+
+// A commit's message says what the caller says, but never controls a terminal.
+func TestMessages(t *testing.T) {
+	ctx := context.Background()
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	f := r.fixture(t)
+	parent := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Head
+	for n, row := range []struct{ message, want string }{
+		{"Add a login\n\nWith\ttabs.\n", "Add a login\n\nWith\ttabs."},
+		{"", "Work of " + runName},
+		{"\x1b[2JCl\x00ear\u009b1m\r\n\x07ünï\xff", "[2JClear1m\nünï\uFFFD"},
+		{"-m injected", "-m injected"},
+	} {
+		info, err := f.Commit(ctx, pawl.CommitSpec{
+			Name: runName, Branch: runBranch, Parent: parent, Base: f.Base, Message: row.message, ID: strconv.Itoa(n), Time: time.Unix(1_780_000_000, 0),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent = info.Commit
+		if got := r.git(t, "show", "-s", "--format=%B", string(parent)); got != row.want+"\n\nPawl-Effect: "+strconv.Itoa(n)+"\n" {
+			t.Errorf("%q became %q", row.message, got)
+		}
+	}
 }

@@ -241,6 +241,13 @@ func (s *Workspaces) Diff(ctx context.Context, from, to pawl.CommitHash) ([]byte
 		return nil, err
 	}
 	patch, err := s.engine.Patch(ctx, string(from), string(to))
+	for _, commit := range []pawl.CommitHash{from, to} {
+		if err != nil && pawl.CodeOf(err) == pawl.CodeInternal {
+			if _, missing := s.commit(ctx, commit); missing != nil {
+				err = missing
+			}
+		}
+	}
 	if err != nil {
 		return nil, explain(fmt.Sprintf("compare %s with %s", from, to), err)
 	}

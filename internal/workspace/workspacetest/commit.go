@@ -204,6 +204,9 @@ func testCommit(t *testing.T, newFixture Make) {
 		if _, err := f.Diff(ctx, "--output=/tmp/x", info.Commit); pawl.CodeOf(err) != pawl.CodeInvalid {
 			t.Errorf("error is %v, want the code invalid", err)
 		}
+		missing := pawl.CommitHash(strings.Repeat("1", len(f.Base)))
+		_, err = f.Diff(ctx, f.Base, missing)
+		wantCode(t, err, pawl.CodeNotFound, string(missing))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -148,6 +149,16 @@ func testContent(t *testing.T, newFixture Make) {
 		if got := MustTree(t, f, name); got != predicted {
 			t.Errorf("tree is %s, predicted was %s", got, predicted)
 		}
+	})
+
+	t.Run("a tree that is not there is said not to be", func(t *testing.T) {
+		f := newFixture(t, project())
+		MustOpen(t, f, spec(f))
+		missing := pawl.TreeHash(strings.Repeat("1", len(f.Base)))
+		_, err := f.FileAt(ctx, missing, "README")
+		wantCode(t, err, pawl.CodeNotFound, string(missing))
+		_, err = f.WithFile(ctx, missing, "README", nil)
+		wantCode(t, err, pawl.CodeNotFound, string(missing))
 	})
 
 	t.Run("WithFile refuses what cannot be written", func(t *testing.T) {

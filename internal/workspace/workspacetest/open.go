@@ -41,6 +41,7 @@ func testOpen(t *testing.T, newFixture Make) {
 		wantFiles(t, third.Dir, with(project(), "lib/new.txt", "unsaved\n", "build/out", "ignored\n"))
 	})
 
+	// R-B06
 	t.Run("goes on from the branch's head, not from the base", func(t *testing.T) {
 		f := newFixture(t, project())
 		MustWrite(t, MustOpen(t, f, spec(f)).Dir, "README", "Better.\n")

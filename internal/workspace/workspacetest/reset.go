@@ -171,6 +171,7 @@ func testReset(t *testing.T, newFixture Make) {
 }
 
 func testClose(t *testing.T, newFixture Make) {
+	// R-B16
 	t.Run("saves uncommitted work and removes the worktree", func(t *testing.T) {
 		f := newFixture(t, project())
 		state := MustOpen(t, f, spec(f))
