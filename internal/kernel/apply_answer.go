@@ -236,6 +236,7 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		}
 		l.results = append(l.results, b)
 	case i >= 0:
+		l.base = slices.Clone(l.base)
 		l.base[i] = baseline{known: true, red: !lets(b.Verdict), evidence: b.Evidence}
 	}
 }

@@ -180,21 +180,15 @@ func (a *attempt) whole() []*pawl.GateJudged {
 }
 
 func (l *Loop) endIteration(b *pawl.IterationEnded) {
-	if a := l.lastAttempt(); a != nil { // only the last one's details are ever used again
-		a.security, a.tree, a.stepFailed, a.results = 0, "", "", nil
-	}
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
-		files: b.Files, tests: b.Tests, error: b.Error,
+		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
 		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
-		line: cut(firstError(b), 36),
 	}
 	if l.candidate != nil {
 		a.tree = l.candidate.Tree
 	}
-	if l.history = append(l.history, a); len(l.history) > kept {
-		l.history = slices.Delete(l.history, 0, 1)
-	}
+	l.history = remember(l.history, a)
 	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
 	l.Phase = PhaseReady
 	if l.failures++; b.Decision == pawl.DecideComplete {
@@ -203,6 +197,17 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}
+}
+
+// remember is a history with one more attempt: the last ones, and details only of
+// the very last, as those of others are never used again.
+func remember(history []attempt, a attempt) []attempt {
+	out := slices.Clone(history[max(0, len(history)-kept+1):])
+	if n := len(out); n > 0 {
+		last := &out[n-1]
+		last.security, last.tree, last.stepFailed, last.results = 0, "", "", nil
+	}
+	return append(out, a)
 }
 
 func firstError(b *pawl.IterationEnded) string {

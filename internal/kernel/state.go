@@ -251,14 +251,13 @@ func findEffect(in []*pawl.Effect, id pawl.Seq) (int, bool) {
 	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int { return cmp.Compare(e.ID, id) })
 }
 
-// clone copies what Apply may change of a loop.
+// clone copies what Apply may change of a loop. History and base are replaced
+// when they change, as that is rare.
 func (l *Loop) clone() *Loop {
 	c := *l
 	c.outputs = slices.Clone(l.outputs)
 	c.gates = slices.Clone(l.gates)
-	c.base = slices.Clone(l.base)
 	c.results = slices.Clone(l.results)
-	c.history = slices.Clone(l.history)
 	c.open = slices.Clone(l.open)
 	c.sessions = slices.Clone(l.sessions)
 	for i, x := range c.sessions {
