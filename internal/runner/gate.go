@@ -118,7 +118,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep *pawl.Gate
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
 		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))
 		if kept.Error != "" {
-			out.Error = fingerprint([]string{kept.Error})
+			out.Error = fingerprint([]string{hexes.ReplaceAllString(kept.Error, "")})
 		}
 	}
 	return out, nil
@@ -162,11 +162,17 @@ func failing(tests []pawl.TestResult) []string {
 // are part of a name, as in int32 or CVE-2024-3094.
 var numbers = regexp.MustCompile(`(^|[\s(:,])[0-9]+\b`)
 
+// hexes are hashes, and what is left of them when a # has taken the place of
+// their digits: a checkout's path ends in the hash of its commit, which no two
+// attempts share.
+var hexes = regexp.MustCompile(`[0-9a-f]{16,}|[a-f#]{10,}`)
+
 // found tells findings apart by all but where in their file they are.
 func found(findings []pawl.Finding) []string {
 	var out []string
 	for _, f := range findings {
-		out = append(out, fmt.Sprintf("%q %q %q %q", f.Severity, f.Rule, f.File, numbers.ReplaceAllString(f.Message, "${1}0")))
+		message := numbers.ReplaceAllString(hexes.ReplaceAllString(f.Message, ""), "${1}0")
+		out = append(out, fmt.Sprintf("%q %q %q %q", f.Severity, f.Rule, f.File, message))
 	}
 	return out
 }
