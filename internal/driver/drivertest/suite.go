@@ -331,8 +331,8 @@ func (s *suite) defect(t *testing.T) {
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
 	must(t, b.atRest("001-small", 1))
-	if st := b.state("001-small"); st.Outcome != pawl.OutcomeHalted {
-		t.Errorf("outcome %s (%s), want halted", st.Outcome, st.Reason)
+	if st := b.state("001-small"); st.Outcome != pawl.OutcomeFailed {
+		t.Errorf("outcome %s (%s), want failed", st.Outcome, st.Reason)
 	}
 }
 

@@ -42,9 +42,14 @@ func (r *run) ask(ctx context.Context, it item) error {
 	case err := <-it.reply:
 		return err
 	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	select { // the run may have come to rest because of this very input
+	case err := <-it.reply:
+		return err
+	default:
+		return context.Cause(r.ctx)
 	}
 }
 
