@@ -129,6 +129,8 @@ func (l *Log) openReadOnly() error {
 	switch {
 	case version > schemaVersion:
 		return l.tooNew(version)
+	case version == 0: // whoever began to make it did not get far
+		return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s yet", name)
 	case version < schemaVersion:
 		return pawl.Errorf(pawl.CodeState, "%s has schema %d; this pawl reads schema %d", name, version, schemaVersion).
 			WithHint("start pawl once for writing; it brings the schema up to date")

@@ -167,6 +167,14 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("the folder is there now: %v", err)
 		}
 	})
+	t.Run("a log whose making was cut off", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, fileName), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := OpenReadOnly(dir)
+		storetest.WantCode(t, err, pawl.CodeNotFound)
+	})
 	t.Run("while nobody writes", func(t *testing.T) {
 		dir := t.TempDir()
 		mustSmall(t, dir)
