@@ -55,26 +55,33 @@ func (l *Loop) place(step string) pawl.Place {
 	return pawl.Place{Loop: l.Kind.Name, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Tier: l.Tier}
 }
 
-// prepare lets every command gate look at the base once: what is red there must
-// not be held against a candidate, and must not grow. Then the complexity is
-// scored if that is still open.
+// prepare finds out what the iterations need to know, side by side: what the gates
+// say of the base, and how complex the task is.
 func (d *draft) prepare(l *Loop) {
-	all := true
-	for i, g := range d.s.Settings.Gates {
-		if !l.base[i].known {
-			all = false
-			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.Base, OnBase: true})
-		}
-	}
+	known := d.judgeBase(l)
+	scored := l.inside || l.Score >= 0 || l.Kind.Complexity == nil
 	switch {
-	case !all:
+	case !scored:
+		d.assess(l)
+	case !known:
 	case l.inside:
 		d.again(l, "the run was resumed")
-	case l.Score < 0 && l.Kind.Complexity != nil:
-		d.assess(l)
 	default:
 		d.ready(l)
 	}
+}
+
+// judgeBase lets every command gate look at the base once: what is red there must
+// not be held against a candidate, and must not grow. It reports whether all have.
+func (d *draft) judgeBase(l *Loop) bool {
+	known := true
+	for i, g := range d.s.Settings.Gates {
+		if !l.base[i].known {
+			known = false
+			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.Base, OnBase: true})
+		}
+	}
+	return known
 }
 
 // ready starts the next iteration. The limit on iterations may have been lowered

@@ -173,7 +173,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		})
 	case *pawl.LimitReached: // for people
 	case *pawl.ComplexityScored:
-		l.Score, l.Tier, l.Phase = b.Score, b.Tier, PhaseReady
+		l.Score, l.Tier = b.Score, b.Tier
 	case *pawl.IterationStarted:
 		l.startIteration(b)
 	case *pawl.IterationRestarted:

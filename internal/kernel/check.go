@@ -108,6 +108,9 @@ func checkSettings(k *pawl.LoopKind, s *pawl.Settings) error {
 	for i, g := range s.Gates {
 		same := func(o pawl.GateSpec) bool { return o.Name == g.Name }
 		review := func(st pawl.Stage) bool { return st.Review != nil && st.Name == g.Name }
+		if g.Kind == "" {
+			return fmt.Errorf("gate %q has no kind", g.Name)
+		}
 		if g.Name == "" || len(g.Name) > maxGateName || slices.ContainsFunc(s.Gates[:i], same) || slices.ContainsFunc(k.Gates, review) {
 			return fmt.Errorf("gate %q: want a name of 1 to %d bytes that no other gate or review has", g.Name, maxGateName)
 		}

@@ -36,6 +36,7 @@ func TestStartRefuses(t *testing.T) {
 		{"the council", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Council.Lenses = nil }},
 		{"tier 2 has no output limit", func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Models[1].MaxOutput = 0 }},
 		{"retry.tries is 0", func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Retry.Tries = 0 }},
+		{`gate "x" has no kind`, func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Gates = []pawl.GateSpec{{Name: "x"}} }},
 		{`gate "requirements"`, func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) {
 			s.Gates = []pawl.GateSpec{gate("requirements")}
 		}},
