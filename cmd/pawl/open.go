@@ -104,7 +104,7 @@ func connect(ctx context.Context, p project.Project, holder project.Holder, acce
 	defer cancel()
 	_, err := c.Runs(short)
 	if err == nil {
-		return &cli.Session{Service: c, Project: p, Close: func() error { c.Close(); return nil }}, nil
+		return &cli.Session{Service: c, Project: p, Remote: true, Close: func() error { c.Close(); return nil }}, nil
 	}
 	c.Close()
 	switch {
@@ -166,9 +166,8 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 		return nil, err
 	}
 	closers = append(closers, log.Close)
-	confined, err := sandbox.Probe(ctx)
-	if err != nil {
-		logger.Warn("commands cannot be confined", "error", err)
+	confined, unconfined := sandbox.Probe(ctx)
+	if unconfined != nil {
 		confined = sandbox.Unconfined()
 	}
 	models := &models{app: app}
@@ -178,7 +177,7 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 		Inspect:   func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
 	})
-	owner := owned{service{e, e.Driven}, models}
+	owner := owned{service{e, e.Driven}, models, unconfined}
 	stopServing, err := serve(p, owner)
 	if err != nil {
 		e.Close()

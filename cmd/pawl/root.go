@@ -65,6 +65,12 @@ RUN is a run's id, its number, or the beginning of its id.
 		SilenceUsage:  true,
 		Args:          cli.NoCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.ValidateFlagGroups(); err != nil {
+				return pawl.Errorf(pawl.CodeInvalid, "%w", err)
+			}
+			return nil
+		},
 	}
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
@@ -75,13 +81,12 @@ RUN is a run's id, its number, or the beginning of its id.
 	f := root.PersistentFlags()
 	f.BoolVar(&app.JSON, "json", app.JSON, "print JSON for other programs; errors too")
 	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
-	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in this folder instead")
+	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in the folder `DIR` instead")
 	_ = root.MarkPersistentFlagDirname("directory")
 	add := func(id, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
 		for _, c := range commands {
 			c.GroupID = id
-			c.DisableFlagsInUseLine = false
 		}
 		root.AddCommand(commands...)
 	}

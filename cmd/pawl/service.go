@@ -38,10 +38,16 @@ func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
 type owned struct {
 	service
 	models *models
+	// unconfined is why commands cannot be confined here; nil when they can.
+	unconfined error
 }
 
 // Start implements [pawl.Service].
 func (o owned) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
+	if o.unconfined != nil && !req.Unsandboxed {
+		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.unconfined).
+			WithHint("install bubblewrap, or accept that commands run with your rights: --unsandboxed")
+	}
 	if err := o.models.check(req); err != nil {
 		return pawl.RunInfo{}, err
 	}

@@ -65,6 +65,8 @@ type Session struct {
 	Project project.Project
 	// Owner reports that runs are driven by this process: they stop when it does.
 	Owner bool
+	// Remote reports that another process owns the project: it may go at any time.
+	Remote bool
 	// Driven reports whether this process drives a run; nil unless Owner.
 	Driven func(pawl.RunID) bool
 	// Confined says whether commands can be confined here; Sandbox says how.

@@ -49,25 +49,6 @@ func Find(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error
 	return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
 }
 
-// OpenRun reaches the project and finds the run a command was given: its first
-// argument, or the latest run. Close the session.
-func (a *App) OpenRun(ctx context.Context, access Access, args []string) (*Session, pawl.RunInfo, error) {
-	s, err := a.Open(ctx, access)
-	if err != nil {
-		return nil, pawl.RunInfo{}, err
-	}
-	name := ""
-	if len(args) > 0 {
-		name = args[0]
-	}
-	info, err := Find(ctx, s, name)
-	if err != nil {
-		_ = s.Close()
-		return nil, pawl.RunInfo{}, err
-	}
-	return s, info, nil
-}
-
 // Fold reads a run whole.
 func Fold(ctx context.Context, s pawl.Service, run pawl.RunID) (*view.Run, error) {
 	return view.Fold(s.Events(ctx, run, 0))
@@ -88,9 +69,15 @@ func (a *App) WarnInterrupted(info pawl.RunInfo) {
 // WarnLost looks at a run that was followed to the end of what there is, and
 // says so when it is not the run's end.
 func (a *App) WarnLost(ctx context.Context, s *Session, run pawl.RunID) error {
-	info, err := Find(ctx, s, string(run))
+	err := a.refresh(ctx, s)
 	if err == nil {
-		a.WarnInterrupted(info)
+		var info pawl.RunInfo
+		if info, err = Find(ctx, s, string(run)); err == nil {
+			a.WarnInterrupted(info)
+		}
+	}
+	if pawl.CodeOf(err) == pawl.CodeUnavailable {
+		return nil // whoever drove it is just going: there is nothing to warn of
 	}
 	return err
 }

@@ -14,6 +14,9 @@ func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) er
 	if err != nil {
 		return err
 	}
+	if err := a.refresh(ctx, s); err != nil {
+		return err
+	}
 	var end error
 	switch r.Status {
 	case pawl.StatusEnded:

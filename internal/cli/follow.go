@@ -36,10 +36,7 @@ func (a *App) Follow(ctx context.Context, s *Session, run pawl.RunID, o FollowOp
 	f := newFollower(ctx, a, s, run, o)
 	signals, stop := a.interrupts()
 	defer stop()
-	err := f.loop(ctx, signals)
-	if pawl.CodeOf(err) == pawl.CodeUnavailable && !s.Owner {
-		err = f.rejoin(ctx, signals, err)
-	}
+	err := f.through(ctx, signals)
 	if cerr := f.progress.Close(); err == nil {
 		err = cerr
 	}
@@ -155,17 +152,58 @@ func (f *follower) atRest() bool {
 	return f.rest && r.Status == pawl.StatusPaused && r.UnderWay() == 0
 }
 
-// rejoin goes on after the process that drives the run has gone, as gone says:
-// what it wrote last is in the store, and another process may have taken its
-// place.
-func (f *follower) rejoin(ctx context.Context, signals <-chan os.Signal, gone error) error {
-	s, err := f.app.Open(ctx, Read)
-	if err != nil {
-		return gone
+// through follows the run to its rest, also when the process that drives it
+// goes away on the way: what it wrote last is in the store, and another process
+// may have taken its place. While it is going it may still answer.
+func (f *follower) through(ctx context.Context, signals <-chan os.Signal) error {
+	err := f.loop(ctx, signals)
+	for wait := 10 * time.Millisecond; f.left(err) && wait < time.Second; wait *= 2 {
+		if f.app.reopen(ctx, f.s) != nil {
+			return err
+		}
+		if err = f.loop(ctx, signals); !f.left(err) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	_ = f.s.Close()
-	*f.s = *s
-	return f.loop(ctx, signals)
+	return err
+}
+
+// left reports whether following ended because the other end has gone.
+func (f *follower) left(err error) bool {
+	if !f.s.Remote {
+		return false
+	}
+	if err != nil {
+		return pawl.CodeOf(err) == pawl.CodeUnavailable
+	}
+	return f.progress.Run().Status != pawl.StatusEnded && !f.atRest()
+}
+
+// reopen puts a session in order to read what there is.
+func (a *App) reopen(ctx context.Context, s *Session) error {
+	again, err := a.Open(ctx, Read)
+	if err != nil {
+		return err
+	}
+	_ = s.Close()
+	*s = *again
+	return nil
+}
+
+// refresh reopens a session whose other end has gone.
+func (a *App) refresh(ctx context.Context, s *Session) error {
+	if !s.Remote {
+		return nil
+	}
+	if _, err := s.Runs(ctx); err == nil || pawl.CodeOf(err) != pawl.CodeUnavailable {
+		return err
+	}
+	return a.reopen(ctx, s)
 }
 
 func (f *follower) interrupted(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/view"
 )
 
 type options struct {
@@ -28,18 +29,17 @@ the run; a run that nobody drives is brought to its end here.
 		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Steer, args)
+			var from *view.Run
+			s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
+				if from, err = cli.Fold(ctx, s, info.ID); err != nil {
+					return err
+				}
+				return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerCancel, Running: o.draining(), Reason: o.reason})
+			})
 			if err != nil {
 				return err
 			}
 			defer func() { _ = s.Close() }()
-			from, err := cli.Fold(ctx, s, info.ID)
-			if err != nil {
-				return err
-			}
-			if err := s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerCancel, Running: o.draining(), Reason: o.reason}); err != nil {
-				return err
-			}
 			if !s.Owner {
 				return app.Said(ctx, s, info.ID, "Run %s is ending; what is under way finishes first. See: pawl logs -f %s", info.ID, info.ID)
 			}
@@ -55,7 +55,7 @@ the run; a run that nobody drives is brought to its end here.
 	cli.RunArgs(c, app, true)
 	c.Flags().BoolVar(&o.finish, "finish", false, "let the iteration end first")
 	c.Flags().BoolVar(&o.now, "now", false, "break off what is under way")
-	c.Flags().StringVar(&o.reason, "reason", "", "why, for the log")
+	c.Flags().StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	c.MarkFlagsMutuallyExclusive("finish", "now")
 	return c
 }

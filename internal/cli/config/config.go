@@ -71,12 +71,12 @@ func explain(app *cli.App, root string) error {
 	if app.JSON {
 		return app.Encode(map[string]any{"settings": values, "notes": append([]string{}, cfg.Notes...)})
 	}
-	key, value := 0, 0
+	key, origin := 0, 0
 	for _, v := range values {
-		key, value = max(key, len(v.Key)), max(value, min(len(v.Value), 40))
+		key, origin = max(key, len(v.Key)), max(origin, len(v.Origin))
 	}
-	for _, v := range values {
-		app.Printf("%-*s  %-*s  %s\n", key, plain.Line(v.Key, 0), value, plain.Line(v.Value, 0), plain.Line(v.Origin, 0))
+	for _, v := range values { // what may be long stands last
+		app.Printf("%-*s  %-*s  %s\n", key, plain.Line(v.Key, 0), origin, plain.Line(v.Origin, 0), plain.Line(v.Value, 0))
 	}
 	for _, n := range cfg.Notes {
 		app.Notef("%s", n)

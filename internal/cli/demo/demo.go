@@ -65,7 +65,7 @@ every repository is, for pawl show and the rest.
 			return o.show(cmd.Context(), app, w)
 		},
 	}
-	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in this folder and leave it there")
+	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in the folder `DIR` and leave it there")
 	_ = c.MarkFlagDirname("keep")
 	return c
 }

@@ -37,7 +37,7 @@ one.
 		Example: "  pawl diff\n  pawl diff 7 --stat\n  pawl diff 7 --attempt 2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ one.
 	}
 	cli.RunArgs(c, app, false)
 	c.Flags().BoolVar(&o.stat, "stat", false, "only the files, with how much of each has changed")
-	c.Flags().IntVar(&o.attempt, "attempt", 0, "what this iteration changed")
+	c.Flags().IntVar(&o.attempt, "attempt", 0, "what iteration `N` changed")
 	return c
 }
 

@@ -4,7 +4,9 @@ package doctor
 import (
 	"context"
 	"errors"
+	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"pawl"
@@ -97,10 +99,23 @@ func printCheck(app *cli.App, c Check) {
 	if _, colored := app.Screen(); colored {
 		mark = color + mark + "\x1b[0m"
 	}
-	app.Printf("%s  %-13s  %s\n", mark, c.Name, plain.Line(c.Detail, 0))
+	app.Printf("%s  %-13s  %s\n", mark, c.Name, wrap(app, c.Detail, ""))
 	if c.Fix != "" {
-		app.Printf("      → %s\n", plain.Line(c.Fix, 0))
+		app.Printf("%s→ %s\n", margin, wrap(app, c.Fix, "  "))
 	}
+}
+
+// margin is the space before what is said of a check.
+const margin = "                     "
+
+// wrap fits a text into what is right of the margin; off a terminal it stays a line.
+func wrap(app *cli.App, text, indent string) string {
+	text = plain.Line(text, 0)
+	if !app.Terminal {
+		return text
+	}
+	width := max(20, app.Width()-len(margin)-len(indent)-1)
+	return strings.ReplaceAll(ansi.Wrap(text, width, ""), "\n", "\n"+margin+indent)
 }
 
 // examination is one look at everything.

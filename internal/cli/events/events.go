@@ -32,7 +32,7 @@ the latest one.
 		Example: "  pawl events 7\n  pawl events 7 --json | jq -c 'select(.kind == \"gate_judged\") | .body'\n  pawl events 7 --json --after 120 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ the latest one.
 		},
 	}
 	cli.RunArgs(c, app, false)
-	c.Flags().Uint64Var(&o.after, "after", 0, "only the events after this number")
+	c.Flags().Uint64Var(&o.after, "after", 0, "only the events after number `N`")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the run ends")
 	return c
 }

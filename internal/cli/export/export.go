@@ -34,7 +34,7 @@ after the other, go to standard output. Without RUN it is the latest one.
 			if o.dir == "-" && o.state == o.reports {
 				return pawl.Errorf(pawl.CodeInvalid, "standard output has room for one kind of file").WithHint("add --state or --reports to --dir -")
 			}
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ after the other, go to standard output. Without RUN it is the latest one.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.StringVar(&o.dir, "dir", "", "the folder to write to; - for standard output")
+	f.StringVar(&o.dir, "dir", "", "the folder `DIR` to write to; - for standard output")
 	f.BoolVar(&o.state, "state", false, "only the state file")
 	f.BoolVar(&o.reports, "reports", false, "only the reports")
 	_ = c.MarkFlagDirname("dir")

@@ -29,15 +29,15 @@ drives is interrupted; pawl resume goes on with it.
 		Args:              cli.Args(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := app.Open(cmd.Context(), cli.Read)
+			var runs []pawl.RunInfo
+			s, err := app.With(cmd.Context(), cli.Read, func(s *cli.Session) (err error) {
+				runs, err = s.Runs(cmd.Context())
+				return err
+			})
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			runs, err := s.Runs(cmd.Context())
-			if err != nil {
-				return err
-			}
 			return show(app, runs, now())
 		},
 	}

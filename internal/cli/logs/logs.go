@@ -29,7 +29,7 @@ one per line, as pawl events does.
 		Example: "  pawl logs\n  pawl logs 7 -f\n  pawl logs 7 -v | grep gate",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}

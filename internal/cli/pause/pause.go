@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/view"
 )
 
 // New is the command.
@@ -22,18 +23,17 @@ interrupted is first brought to rest here.
 		Example: "  pawl pause 7\n  pawl pause 7 --reason \"waiting for the schema\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Steer, args)
+			var from *view.Run
+			s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
+				if from, err = cli.Fold(ctx, s, info.ID); err != nil {
+					return err
+				}
+				return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerPause, Reason: reason})
+			})
 			if err != nil {
 				return err
 			}
 			defer func() { _ = s.Close() }()
-			from, err := cli.Fold(ctx, s, info.ID)
-			if err != nil {
-				return err
-			}
-			if err := s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerPause, Reason: reason}); err != nil {
-				return err
-			}
 			if s.Owner {
 				o := cli.FollowOptions{From: from, Rest: true, Show: cli.Silent}
 				if _, err := app.Follow(ctx, s, info.ID, o); err != nil {
@@ -47,6 +47,6 @@ interrupted is first brought to rest here.
 		},
 	}
 	cli.RunArgs(c, app, true)
-	c.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` for the log")
 	return c
 }

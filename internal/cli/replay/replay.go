@@ -50,7 +50,7 @@ that a projection is wrong. Without RUN it is the latest one.
 		Example: "  pawl replay\n  pawl replay 7 --json | jq -r '.projections[].sha256'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}

@@ -40,11 +40,11 @@ here; Ctrl-C then only stops following.
 	}
 	cli.RunArgs(c, app, true)
 	f := c.Flags()
-	f.String("max-iterations", "", "the most attempts, those made included")
-	f.String("budget", "", "the most money, in US dollars, what is spent included; 0 for no limit")
-	f.String("max-tokens", "", "the most tokens, those used included; 0 for no limit")
-	f.String("max-time", "", "the most minutes at work, those passed included; 0 for no limit")
-	f.StringVar(&o.reason, "reason", "", "why, for the log")
+	f.String("max-iterations", "", "the most attempts, those made included, a number `N`")
+	f.String("budget", "", "the most money in `USD`, what is spent included; 0 for no limit")
+	f.String("max-tokens", "", "the most tokens, those used included, a number `N`; 0 for no limit")
+	f.String("max-time", "", "the most `MINUTES` at work, those passed included; 0 for no limit")
+	f.StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	return c
 }
@@ -54,26 +54,25 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	if err != nil {
 		return err
 	}
-	s, info, err := app.OpenRun(ctx, cli.Steer, args)
+	var r *view.Run
+	s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
+		if r, err = cli.Fold(ctx, s, info.ID); err != nil {
+			return err
+		}
+		steering := pawl.Steering{Verb: pawl.SteerResume, Reason: o.reason}
+		if given != nil {
+			limits := given(r.Limits)
+			steering.Limits = &limits
+			if info.Status == pawl.StatusRunning || info.Status == pawl.StatusStopping {
+				steering.Verb = pawl.SteerLimits // it goes on already
+			}
+		}
+		return s.Steer(ctx, info.ID, steering)
+	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	r, err := cli.Fold(ctx, s, info.ID)
-	if err != nil {
-		return err
-	}
-	steering := pawl.Steering{Verb: pawl.SteerResume, Reason: o.reason}
-	if given != nil {
-		limits := given(r.Limits)
-		steering.Limits = &limits
-		if info.Status == pawl.StatusRunning || info.Status == pawl.StatusStopping {
-			steering.Verb = pawl.SteerLimits // it goes on already
-		}
-	}
-	if err := s.Steer(ctx, info.ID, steering); err != nil {
-		return err
-	}
 	if !app.JSON {
 		where := "here"
 		if !s.Owner {

@@ -61,39 +61,47 @@ durable, one JSON object per line.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := c.Flags()
-	f.StringVar(&o.recipe, "recipe", "", "the loop system to run (pawl recipes lists them)")
-	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion; repeat for more")
-	f.StringArrayVar(&o.gates, "gate", nil, `a command gate as KIND=COMMAND or NAME:KIND=COMMAND; kinds: tests, types, lint, security, format`)
-	f.StringArrayVar(&o.models, "model", nil, "PROVIDER/NAME or script:FILE for all tiers, or fast=…, medium=…, large=… for one")
-	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts")
-	f.StringVar(&o.budget, "budget", "", "the most money, in US dollars")
-	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens")
-	f.StringVar(&o.maxTime, "max-time", "", "the most minutes at work")
-	f.IntVar(&o.complexity, "complexity", -1, "how hard the task is, 0 to 14; otherwise it is assessed")
+	f.StringVar(&o.recipe, "recipe", "", "the recipe `NAME` to run; pawl recipes lists them")
+	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion, a `SENTENCE`; repeat for more")
+	f.StringArrayVar(&o.gates, "gate", nil, "a command gate as `KIND=COMMAND` or NAME:KIND=COMMAND; kinds: tests, types, lint, security, format")
+	f.StringArrayVar(&o.models, "model", nil, "`PROVIDER/NAME` or script:FILE for all tiers, or fast=…, medium=…, large=… for one")
+	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts, a number `N`")
+	f.StringVar(&o.budget, "budget", "", "the most money, in `USD`")
+	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens, a number `N`")
+	f.StringVar(&o.maxTime, "max-time", "", "the most `MINUTES` at work")
+	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; otherwise it is assessed")
 	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
-	f.StringVar(&o.agent, "agent", "", "the specialist to work as")
-	f.StringArrayVar(&o.scope, "scope", nil, "a sentence that bounds what may be changed; repeat for more")
+	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
+	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that bounds what may be changed; repeat for more")
 	f.BoolVar(&o.green, "require-green", false, "gates must pass whole, also where they do not on the base")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
+	_ = c.RegisterFlagCompletionFunc("recipe", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var own []fs.FS
+		if root := app.Root(cmd.Context()); root != "" {
+			own = recipeDirs(os.DirFS(root))
+		}
+		return recipe.Names(own...), cobra.ShellCompDirectiveNoFileComp
+	})
 	return c
 }
 
 func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	ctx := cmd.Context()
-	s, err := app.Open(ctx, cli.Steer)
+	var req pawl.StartRequest
+	var notes []string
+	var info pawl.RunInfo
+	s, err := app.With(ctx, cli.Steer, func(s *cli.Session) (err error) {
+		if req, notes, err = o.request(cmd, app, s, goal); err != nil {
+			return err
+		}
+		info, err = s.Start(ctx, req)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	req, notes, err := o.request(cmd, app, s, goal)
-	if err != nil {
-		return err
-	}
-	info, err := s.Start(ctx, req)
-	if err != nil {
-		return err
-	}
 	if !app.JSON {
 		o.introduce(ctx, app, s, info, req, notes)
 	}
@@ -122,6 +130,9 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	}
 	recipes := recipeDirs(repo)
 	if req.Recipe, err = recipe.Load(cfg.Recipe, recipes...); err != nil {
+		return req, nil, err
+	}
+	if err := recipe.Runnable(req.Recipe); err != nil {
 		return req, nil, err
 	}
 	if err := cfg.Apply(&req.Recipe); err != nil {
@@ -230,20 +241,23 @@ func parseGate(text string) (pawl.GateSpec, error) {
 
 // introduce says what has been started, before anything costs money.
 func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, info pawl.RunInfo, req pawl.StartRequest, notes []string) {
-	app.Printf("Run %s on branch %s, recipe %s\n", info.ID, info.Branch, req.Recipe.Name)
+	say := func(what, text string) { app.Printf("  %-8s %s\n", what, plain.Line(text, 0)) }
+	app.Printf("Run %s\n", info.ID)
+	say("branch", info.Branch)
+	say("recipe", req.Recipe.Name)
 	for _, g := range req.Settings.Gates {
-		app.Printf("  gate %-9s %s\n", g.Name, plain.Line(g.Command, 100))
+		say("gate", g.Name+": "+plain.Line(g.Command, 100))
 	}
-	app.Printf("  models %s\n", plain.Line(models(req), 100))
-	app.Printf("  limits %s\n", limits(req.Settings.Limits, info.Max))
+	say("models", models(req))
+	say("limits", limits(req.Settings.Limits, info.Max))
 	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
 		if !r.Start.Confined {
-			app.Printf("  sandbox none: commands run with your rights (--unsandboxed)\n")
+			say("sandbox", "none: commands run with your rights (--unsandboxed)")
 		}
 		notes = append(notes, r.Start.Notes...)
 	}
 	for _, n := range notes {
-		app.Printf("  note: %s\n", plain.Line(n, 200))
+		say("note", n)
 	}
 	app.Printf("\n")
 }

@@ -44,7 +44,7 @@ prompt or tools it prints that part alone, byte for byte.
   pawl show 7 --prompt=implement --part prompt > prompt.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args)
+			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}
@@ -64,9 +64,10 @@ prompt or tools it prints that part alone, byte for byte.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.StringVar(&o.prompt, "prompt", newest, "print what a step was sent, as --prompt=STEP")
+	f.StringVar(&o.prompt, "prompt", newest, "print what the newest session was sent, or that of =`STEP`")
 	f.Lookup("prompt").NoOptDefVal = newest
-	f.StringVar(&o.part, "part", "", "of the prompt: system, prompt or tools, byte for byte")
+	f.Lookup("prompt").DefValue = ""
+	f.StringVar(&o.part, "part", "", "the `PART` system, prompt or tools of it, byte for byte")
 	f.BoolVar(&o.report, "report", false, "print the report on the whole run")
 	c.MarkFlagsMutuallyExclusive("prompt", "report")
 	c.MarkFlagsMutuallyExclusive("part", "report")

@@ -21,7 +21,7 @@ latest one.
 ` + cli.ExitCodes,
 		Example: "  pawl why\n  pawl why 7\n  pawl why 7 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, info, err := app.OpenRun(cmd.Context(), cli.Read, args)
+			s, info, err := app.OpenRun(cmd.Context(), cli.Read, args, nil)
 			if err != nil {
 				return err
 			}

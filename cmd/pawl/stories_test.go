@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"pawl/internal/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	// Commands are run by this program once more, whatever it is called then.
+	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
+		os.Exit(sandbox.Supervise(os.Args[2:]))
+	}
+	testscript.Main(m, map[string]func(){"pawl": main})
+}
+
+// tools are the programs stories may use. PATH holds nothing else: a sandbox
+// that some machines have and others do not would tell other stories.
+var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "mkdir", "touch", "true", "false", "head", "sed", "env", "chmod", "cp", "go"}
+
+// TestStories tells what users do, in testdata/script, with the real program.
+func TestStories(t *testing.T) {
+	bin := toolFolder(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       os.Getenv("PAWL_UPDATE_STORIES") != "",
+		RequireExplicitExec: true,
+		Deadline:            time.Now().Add(2 * time.Minute), // none comes near it
+		Setup:               func(env *testscript.Env) error { return settle(env, bin) },
+		Condition: func(cond string) (bool, error) {
+			if cond == "go" {
+				_, err := exec.LookPath("go")
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads,
+		},
+	})
+}
+
+// toolFolder is a folder with links to the tools there are.
+func toolFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range tools {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// settle gives a story a home, a state folder and a time zone of its own. The
+// word WORK in scripts of the model is where the story takes place.
+func settle(env *testscript.Env, tools string) error {
+	pawl, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+	for name, value := range map[string]string{
+		"PATH": pawl + string(filepath.ListSeparator) + tools,
+		"HOME": env.WorkDir + "/home", "XDG_STATE_HOME": env.WorkDir + "/state", "XDG_CONFIG_HOME": env.WorkDir + "/config",
+		"TZ": "UTC", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
+		"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@localhost", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@localhost",
+	} {
+		env.Setenv(name, value)
+	}
+	env.Values[heardKey{}] = heard{}
+	scripts, err := filepath.Glob(env.WorkDir + "/*.yaml")
+	if err != nil {
+		return err
+	}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "WORK/", env.WorkDir+"/")), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(env.WorkDir+"/home", 0o755)
+}
+
+// exits CODE COMMAND… runs a command that must end with the code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// json [stdout|stderr] checks that an output is one or more JSON documents.
+func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json stdout|stderr")
+	}
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	for n := 0; ; n++ {
+		var v any
+		err := dec.Decode(&v)
+		if errors.Is(err, io.EOF) && n > 0 {
+			return
+		}
+		if err != nil {
+			ts.Fatalf("%s is not JSON: %v", args[0], err)
+		}
+	}
+}
+
+// fifo NAME… makes pipes by which a command of a run and its story wait for each other.
+func makeFIFO(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		ts.Check(syscall.Mkfifo(ts.MkAbs(name), 0o600))
+	}
+}
+
+// heard are the pipes of a story that commands write to and the story reads.
+type heardKey struct{}
+
+type heard map[string]*bufio.Reader
+
+// listen NAME… makes pipes for what commands say while they run.
+func listen(ts *testscript.TestScript, neg bool, args []string) {
+	makeFIFO(ts, neg, args)
+	for _, name := range args {
+		f, err := os.OpenFile(ts.MkAbs(name), os.O_RDWR, 0) // as a writer too, so that nobody waits
+		ts.Check(err)
+		ts.Defer(func() { _ = f.Close() })
+		ts.Value(heardKey{}).(heard)[ts.MkAbs(name)] = bufio.NewReader(f)
+	}
+}
+
+// reads NAME PATTERN waits for a line that fits.
+func reads(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: reads NAME PATTERN")
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	in := ts.Value(heardKey{}).(heard)[ts.MkAbs(args[0])]
+	for {
+		line, err := in.ReadString('\n')
+		ts.Check(err)
+		if pattern.MatchString(line) {
+			return
+		}
+	}
+}
+
+// repo DIR makes a repository of a folder, with one commit, and goes there.
+func makeRepository(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: repo DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(ts.Chdir(dir))
+	for _, line := range []string{"init -q -b main", "add .", "commit -q --allow-empty -m First"} {
+		ts.Check(ts.Exec("git", strings.Fields(line)...))
+	}
+}
+
+// unstable is what differs between two tellings of a story: times, ids of loops,
+// commits, amounts of time.
+var unstable = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\b\d\d:\d\d:\d\d(\.\d+)?\b|` +
+	`\b\d{8}-\d{6}-[0-9a-f]{4}\b|\b[0-9a-f]{10,64}\b|\b(\d+m)?\d+(\.\d+)?s\b`)
+
+// stable NAME FILE makes the file of what the command before has printed, or of
+// another file, without what is unstable.
+func stable(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: stable stdout|stderr|FILE FILE")
+	}
+	text := unstable.ReplaceAllStringFunc(ts.ReadFile(args[0]), func(s string) string {
+		switch {
+		case strings.Contains(s, ":"), strings.Count(s, "-") == 2:
+			return "TIME"
+		case strings.HasSuffix(s, "s"):
+			return "0s"
+		}
+		return "HASH"
+	})
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"pawl"
+)
+
+// With reaches the project and does something with it that is done whole or not
+// at all. When the process that owns the project goes away before it is asked,
+// the project is reached, and the thing done, again. Close the session.
+func (a *App) With(ctx context.Context, access Access, do func(*Session) error) (*Session, error) {
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		s, err := a.Open(ctx, access)
+		if err != nil {
+			return nil, err
+		}
+		if err = do(s); err == nil {
+			return s, nil
+		}
+		again := s.Remote && unasked(err) && wait < time.Second
+		if cerr := s.Close(); cerr != nil || !again {
+			return nil, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// unasked reports whether an error means that the owner was not even reached.
+func unasked(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// OpenRun reaches the project and finds the run a command was given: its first
+// argument, or the latest run. What is to be done with it at once comes with
+// it; do may be nil. Close the session.
+func (a *App) OpenRun(ctx context.Context, access Access, args []string, do func(*Session, pawl.RunInfo) error) (*Session, pawl.RunInfo, error) {
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	var info pawl.RunInfo
+	s, err := a.With(ctx, access, func(s *Session) (err error) {
+		if info, err = Find(ctx, s, name); err != nil || do == nil {
+			return err
+		}
+		return do(s, info)
+	})
+	return s, info, err
+}
