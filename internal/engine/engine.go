@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Now and Logger are needed.
+// Config is what an engine is made of. All but Clean, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -29,6 +30,10 @@ type Config struct {
 	Numbers func(context.Context) (int, error)
 	// Sandbox says what confines commands.
 	Sandbox pawl.Sandbox
+	// Clean removes what only a run at work needs, such as its caches. It is
+	// called when a run has ended, before anything else can begin in it, and by
+	// New for every run at rest: an earlier process may have died before it could.
+	Clean   func(run pawl.RunID) error
 	Version string
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -49,21 +54,59 @@ var _ pawl.Service = (*Engine)(nil)
 // New makes an engine over a log that this process may write. No run is taken
 // over before it is steered.
 func New(c Config) *Engine {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	e := &Engine{Reader: Reader{Log: c.Log}, c: c}
 	e.driver = &local.Driver{
-		Log: c.Log, Performer: c.Performer, Now: c.Now, Logger: c.Logger,
-		Observe: func(run pawl.RunID, _ []pawl.Event, _ pawl.RunInfo) { e.hub.wake(run) },
+		Log: startingLog{c.Log}, Performer: c.Performer, Now: c.Now, Logger: c.Logger,
+		Observe: e.observe,
 		Live:    e.hub.live,
 		Left:    func(run pawl.RunID, _ error) { e.hub.wake(run) },
 	}
+	e.cleanAll()
 	return e
 }
 
 // Close ends driving as a crash would: what is under way is recorded as it is,
-// and the next process that takes a run over goes on from there.
+// and the next process that takes a run over goes on from there. Watchers read
+// what is stored to its end and are then done.
 func (e *Engine) Close() { e.driver.Close() }
 
-// Start implements [pawl.Service].
+func (e *Engine) observe(run pawl.RunID, _ []pawl.Event, info pawl.RunInfo) {
+	e.hub.wake(run)
+	if atRest(info) {
+		e.clean(run) // nobody can resume the run before this returns
+	}
+}
+
+func atRest(info pawl.RunInfo) bool {
+	return info.Status == pawl.StatusEnded || info.Status == pawl.StatusQuarantined
+}
+
+func (e *Engine) cleanAll() {
+	runs, err := e.c.Log.Runs(context.Background())
+	if err != nil {
+		e.c.Logger.Warn("runs that are at rest were not cleaned up after", "error", err)
+	}
+	for _, r := range runs {
+		if atRest(r) {
+			e.clean(r.ID)
+		}
+	}
+}
+
+func (e *Engine) clean(run pawl.RunID) {
+	if e.c.Clean == nil {
+		return
+	}
+	if err := e.c.Clean(run); err != nil {
+		e.c.Logger.Warn("cleaning up after a run; it is tried again at the next start", "run", run, "error", err)
+	}
+}
+
+// Start implements [pawl.Service]. Once a run has its number, a ctx that ends
+// does not matter any more.
 func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
 	if err := e.check(req); err != nil {
 		return pawl.RunInfo{}, err
@@ -78,20 +121,56 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
+	ctx = context.WithoutCancel(ctx) // or the next run would have the number of one on its way
 	id := pawl.RunID(fmt.Sprintf("%03d-%s", number, slug(req.Goal)))
 	started, blobs, err := e.freeze(req, repo, id, number)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
 	if err := e.driver.Start(ctx, id, started, blobs); err != nil {
+		e.awaitLeft(id)
+		if refused, ok := errors.AsType[*notStarted](err); ok {
+			err = refused.why
+		}
 		return pawl.RunInfo{}, fmt.Errorf("start run %s: %w", id, err)
 	}
 	return e.info(ctx, id)
 }
 
+// awaitLeft returns when the driver has let go of a run that failed: nobody can
+// steer what is not there.
+func (e *Engine) awaitLeft(run pawl.RunID) {
+	w := e.hub.watch(run)
+	defer e.hub.leave(run, w)
+	for e.driver.Driven(run) {
+		<-w.woken
+	}
+}
+
+// startingLog is the log as the driver has it. A driver waits for a store that
+// has no space, which is right for a run that is under way; one that cannot be
+// stored at all is not begun.
+type startingLog struct{ pawl.Log }
+
+func (l startingLog) Append(ctx context.Context, u pawl.Unit) error {
+	err := l.Log.Append(ctx, u)
+	if err != nil && u.After == 0 {
+		return &notStarted{err}
+	}
+	return err
+}
+
+// notStarted hides its cause's code from the driver.
+type notStarted struct{ why error }
+
+func (n *notStarted) Error() string { return n.why.Error() }
+
 func (e *Engine) check(req pawl.StartRequest) error {
 	if strings.TrimSpace(req.Goal) == "" {
 		return pawl.Errorf(pawl.CodeInvalid, "the goal is empty").WithHint(`say what should be there when it is done: pawl run "add a --json flag to list"`)
+	}
+	if err := checkLimits(req.Settings.Limits); err != nil {
+		return err
 	}
 	if err := recipe.Validate(req.Recipe); err != nil {
 		return err
@@ -111,7 +190,8 @@ func (e *Engine) check(req pawl.StartRequest) error {
 	return nil
 }
 
-// number is the next task number: above every run, branch and task folder there is.
+// number is the next task number: above every run, branch and task folder there
+// is. The line of a damaged run may not tell its number; its id does.
 func (e *Engine) number(ctx context.Context) (int, error) {
 	n, err := e.c.Numbers(ctx)
 	if err != nil {
@@ -122,7 +202,9 @@ func (e *Engine) number(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, r := range runs {
-		n = max(n, r.Task)
+		digits, _, _ := strings.Cut(string(r.ID), "-")
+		named, _ := strconv.Atoi(digits)
+		n = max(n, r.Task, named)
 	}
 	return n + 1, nil
 }
@@ -168,97 +250,4 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, id pawl.Run
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})
 	}
 	return started, blobs, nil
-}
-
-// Steer implements [pawl.Service]. A run that nobody drives is taken over with
-// the command; resuming one that was interrupted is taking it over.
-func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
-	if s.Verb != pawl.SteerResume || e.driver.Driven(run) {
-		return e.driver.Steer(ctx, run, s)
-	}
-	state, err := local.Fold(ctx, e.c.Log, run)
-	if err != nil {
-		return err
-	}
-	if state.Status != pawl.StatusRunning && state.Status != pawl.StatusStopping {
-		return e.driver.Steer(ctx, run, s)
-	}
-	if s.Limits != nil {
-		return e.driver.Adopt(ctx, run, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
-	}
-	return e.driver.Adopt(ctx, run)
-}
-
-// Driven reports whether a run is at work, or paused, in this process.
-func (e *Engine) Driven(run pawl.RunID) bool { return e.driver.Driven(run) }
-
-// Watch implements [pawl.Service].
-func (e *Engine) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
-	return func(yield func(pawl.Update, error) bool) {
-		w := e.hub.watch(run)
-		defer e.hub.leave(run, w)
-		for {
-			driven := e.driver.Driven(run) // asked before reading: what ends it is then read too
-			for ev, err := range e.c.Log.Events(ctx, run, after) {
-				if err != nil {
-					yield(pawl.Update{}, err)
-					return
-				}
-				after = ev.Seq
-				if !yield(pawl.Update{Event: &ev}, nil) {
-					return
-				}
-			}
-			if !driven {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				yield(pawl.Update{}, ctx.Err())
-				return
-			case <-w.woken:
-			case l := <-w.live:
-				if !yield(pawl.Update{Live: &l}, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// title is the goal's first line, short enough for lists.
-func title(goal string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(goal), "\n")
-	return shorten(strings.TrimSpace(line), 120)
-}
-
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("…")
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// slug names a task by the first words of its goal: lower-case letters and
-// digits joined by dashes, at most 40 bytes; "task" when there are none.
-func slug(goal string) string {
-	var words []string
-	size := 0
-	for _, w := range strings.FieldsFunc(strings.ToLower(title(goal)), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	}) {
-		if size+len(w) > 40 || len(words) == 6 {
-			break
-		}
-		words = append(words, w)
-		size += len(w) + 1
-	}
-	if len(words) == 0 {
-		return "task"
-	}
-	return strings.Join(words, "-")
 }

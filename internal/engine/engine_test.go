@@ -1,0 +1,273 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/driver/drivertest"
+	"pawl/internal/engine"
+	"pawl/internal/engine/servicetest"
+	"pawl/internal/store/mem"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestService(t *testing.T) {
+	servicetest.Run(t,
+		func(testing.TB) pawl.Log { return mem.New() },
+		func(_ testing.TB, c engine.Config) (pawl.Service, func()) {
+			e := engine.New(c)
+			return e, e.Close
+		})
+}
+
+type box struct{ pawl.Sandbox }
+
+func (box) Confined() bool   { return true }
+func (box) Describe() string { return "a box" }
+
+// newEngine makes an engine over a log whose effects are answered by rule.
+func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(pawl.RunID) error) *engine.Engine {
+	e := engine.New(engine.Config{
+		Log: log, Performer: world, Sandbox: box{}, Clean: clean,
+		Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+		Numbers: func(context.Context) (int, error) { return 0, nil },
+	})
+	tb.Cleanup(e.Close)
+	return e
+}
+
+func mustStart(tb testing.TB, e *engine.Engine) pawl.RunID {
+	tb.Helper()
+	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
+	info, err := e.Start(context.Background(), pawl.StartRequest{
+		Goal: "do it", Recipe: drivertest.Recipe(), Settings: pawl.Settings{
+			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
+			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return info.ID
+}
+
+// mustWatch watches a run until no process drives it, and returns how it is then.
+func mustWatch(tb testing.TB, e *engine.Engine, run pawl.RunID) pawl.RunInfo {
+	tb.Helper()
+	for _, err := range e.Watch(context.Background(), run, 0) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	runs, err := e.Runs(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	i := slices.IndexFunc(runs, func(r pawl.RunInfo) bool { return r.ID == run })
+	return runs[i]
+}
+
+// at says of each effect of a verb that it is under way, and lets it go on when
+// it is not wanted any more.
+func at(verb pawl.Verb) (world *drivertest.World, begun <-chan struct{}) {
+	jobs := make(chan struct{}, 64)
+	return &drivertest.World{Before: func(ctx context.Context, job driver.Job) {
+		if job.Effect.Do.Verb() == verb {
+			jobs <- struct{}{}
+			<-ctx.Done()
+		}
+	}}, jobs
+}
+
+func TestClose(t *testing.T) {
+	log := mem.New()
+	world, begun := at(pawl.VerbCallModel)
+	e := newEngine(t, log, world, nil)
+	run := mustStart(t, e)
+	<-begun
+
+	t.Run("EndsWatchers", func(t *testing.T) {
+		var wg sync.WaitGroup
+		watching := make(chan struct{}, 4)
+		for range cap(watching) {
+			wg.Go(func() {
+				seen := pawl.Seq(0)
+				for u, err := range e.Watch(context.Background(), run, 0) {
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if u.Event.Seq == 1 {
+						watching <- struct{}{}
+					}
+					seen = u.Event.Seq
+				}
+				if seen == 0 {
+					t.Error("it saw nothing")
+				}
+			})
+		}
+		for range cap(watching) {
+			<-watching
+		}
+		e.Close()
+		wg.Wait()
+	})
+	t.Run("LeavesTheRunAsItIs", func(t *testing.T) {
+		if got := mustWatch(t, e, run); got.Status != pawl.StatusRunning {
+			t.Errorf("the run is %s", got.Status)
+		}
+	})
+	t.Run("RefusesMore", func(t *testing.T) {
+		for _, verb := range []pawl.SteerVerb{pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel} {
+			if err := e.Steer(t.Context(), run, pawl.Steering{Verb: verb}); pawl.CodeOf(err) != pawl.CodeUnavailable {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+		e.Close()
+	})
+}
+
+func TestClean(t *testing.T) {
+	t.Run("AtStartWhatDeadProcessesLeft", func(t *testing.T) {
+		log := &quarantining{Log: mem.New()}
+		world, begun := at(pawl.VerbCallModel)
+		old := newEngine(t, log, &drivertest.World{}, func(pawl.RunID) error { return errors.New("the disk is away") })
+		ended, damaged := mustStart(t, old), mustStart(t, old)
+		for _, run := range []pawl.RunID{ended, damaged} {
+			if got := mustWatch(t, old, run); got.Outcome != pawl.OutcomeComplete {
+				t.Fatalf("run %s is %s", run, got.Status)
+			}
+		}
+		log.run = damaged
+		old.Close()
+		cut := newEngine(t, log, world, nil)
+		interrupted := mustStart(t, cut)
+		<-begun
+		cut.Close()
+
+		var cleaned []pawl.RunID
+		e := newEngine(t, log, &drivertest.World{}, func(run pawl.RunID) error {
+			cleaned = append(cleaned, run)
+			return nil
+		})
+		if !slices.Equal(cleaned, []pawl.RunID{ended, damaged}) {
+			t.Errorf("cleaned up after %v, want %s and %s, not %s", cleaned, ended, damaged, interrupted)
+		}
+		if err := e.Steer(t.Context(), interrupted, pawl.Steering{Verb: pawl.SteerResume}); err != nil {
+			t.Fatal(err)
+		}
+		mustWatch(t, e, interrupted)
+		if !slices.Equal(cleaned, []pawl.RunID{ended, damaged, interrupted}) {
+			t.Errorf("cleaned up after %v", cleaned)
+		}
+	})
+
+	// What is removed could be what the resumed run is just using.
+	t.Run("BeforeAnythingElseBegins", func(t *testing.T) {
+		var mu sync.Mutex
+		cleaning := false
+		world := &drivertest.World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }}
+		world.Before = func(context.Context, driver.Job) {
+			mu.Lock()
+			defer mu.Unlock()
+			if cleaning {
+				t.Error("an effect began while the run was cleaned up after")
+			}
+		}
+		begun, letGo := make(chan struct{}, 2), make(chan struct{}, 2)
+		e := newEngine(t, mem.New(), world, func(pawl.RunID) error {
+			mu.Lock()
+			cleaning = true
+			mu.Unlock()
+			begun <- struct{}{}
+			<-letGo
+			mu.Lock()
+			cleaning = false
+			mu.Unlock()
+			return nil
+		})
+		run := mustStart(t, e)
+		<-begun
+		resumed := make(chan error)
+		go func() { resumed <- e.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}) }()
+		letGo <- struct{}{}
+		if err := <-resumed; err != nil {
+			t.Fatal(err)
+		}
+		letGo <- struct{}{}
+		if got := mustWatch(t, e, run); got.Iteration != 6 { // the ladder allows four, and two more
+			t.Errorf("it ended after %d iterations", got.Iteration)
+		}
+	})
+}
+
+// quarantining lists one run as quarantined.
+type quarantining struct {
+	pawl.Log
+	run pawl.RunID
+}
+
+func (l *quarantining) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
+	runs, err := l.Log.Runs(ctx)
+	for i := range runs {
+		if runs[i].ID == l.run {
+			runs[i] = pawl.RunInfo{ID: l.run, Status: pawl.StatusQuarantined}
+		}
+	}
+	return runs, err
+}
+
+func TestReader(t *testing.T) {
+	log := mem.New()
+	e := newEngine(t, log, &drivertest.World{}, nil)
+	run := mustStart(t, e)
+	mustWatch(t, e, run)
+	r := engine.Reader{Log: log}
+
+	t.Run("ShowsWhatThereIs", func(t *testing.T) {
+		runs, err := r.Runs(t.Context())
+		if err != nil || len(runs) != 1 || runs[0].ID != run {
+			t.Errorf("the runs are %+v, %v", runs, err)
+		}
+		var read, watched []pawl.Seq
+		for ev, err := range r.Events(t.Context(), run, 3) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read = append(read, ev.Seq)
+		}
+		for u, err := range r.Watch(t.Context(), run, 3) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			watched = append(watched, u.Event.Seq)
+		}
+		if len(read) == 0 || !slices.Equal(read, watched) {
+			t.Errorf("read %v, watched %v", read, watched)
+		}
+	})
+	t.Run("ChangesNothing", func(t *testing.T) {
+		if _, err := r.Start(t.Context(), pawl.StartRequest{Goal: "x"}); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Error(err)
+		}
+		if err := r.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Error(err)
+		}
+	})
+	t.Run("UnknownRun", func(t *testing.T) {
+		for _, err := range r.Watch(t.Context(), "007-nobody", 0) {
+			if pawl.CodeOf(err) != pawl.CodeNotFound {
+				t.Error(err)
+			}
+		}
+	})
+}

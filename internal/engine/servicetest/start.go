@@ -1,0 +1,210 @@
+package servicetest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+)
+
+func (s *suite) start(t *testing.T) {
+	t.Run("FreezesWhatWasAskedFor", s.startFreezes)
+	t.Run("RefusesWhatCannotRun", s.startRefuses)
+	t.Run("Unconfined", s.startUnconfined)
+	t.Run("RepositoryThatCannotBeRead", s.startInspect)
+	t.Run("Numbers", s.startNumbers)
+	t.Run("ManyAtOnceHaveNumbersOfTheirOwn", s.startMany)
+	t.Run("ThatCannotBeStoredLeavesNoRun", s.startUnstored)
+	t.Run("GivenUpLeavesNoRun", s.startGivenUp)
+}
+
+func (s *suite) startFreezes(t *testing.T) {
+	b := s.bed(t)
+	req := request("Add a --json flag to list\n\nIt prints what the table shows.")
+	req.Criteria = []pawl.Criterion{{ID: "AC-001", Text: "it parses"}, {ID: "AC-002", Text: "<it> says \"all\""}}
+	req.Script = "answers: []\n"
+	info, err := b.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.ID != "001-add-a-json-flag-to" || info.Branch != "pawl/001-add-a-json-flag-to" || info.Task != 1 ||
+		info.Title != "Add a --json flag to list" || info.Recipe != "small" || info.Max != 10 || info.Started.IsZero() {
+		t.Errorf("the run's line is %+v", info)
+	}
+	b.mustRest(info.ID)
+	first, ok := b.mustEvents(info.ID, 0)[0].Body.(*pawl.RunStarted)
+	if !ok {
+		t.Fatal("the first event does not start the run")
+	}
+	if first.Base != "base" || !first.Confined || first.Sandbox != "a box without walls" || first.Version != "test" ||
+		first.Count != 2 || !slices.Equal(first.Notes, []string{"a note"}) || first.Seed == 0 {
+		t.Errorf("the first event is %+v", first)
+	}
+	for text, hash := range map[string]pawl.Hash{
+		req.Goal: first.Goal, req.Script: first.Script, req.Prompts["p"]: first.Prompts[0].Blob,
+		mustJSON(t, req.Criteria): first.Criteria,
+	} {
+		if data, err := b.Blob(t.Context(), info.ID, hash); err != nil || string(data) != text {
+			t.Errorf("blob %s is %q, %v; want %q", hash.Short(), data, err, text)
+		}
+	}
+	if diff := cmp.Diff(mustJSON(t, req.Recipe)+mustJSON(t, req.Settings), string(first.Recipe)+string(first.Settings)); diff != "" {
+		t.Errorf("recipe and settings, -asked +frozen:\n%s", diff)
+	}
+}
+
+func mustJSON(tb testing.TB, v any) string {
+	tb.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+func (s *suite) startRefuses(t *testing.T) {
+	b := s.bed(t)
+	for name, spoil := range map[string]func(*pawl.StartRequest){
+		"EmptyGoal":         func(r *pawl.StartRequest) { r.Goal = "" },
+		"BlankGoal":         func(r *pawl.StartRequest) { r.Goal = " \n\t" },
+		"RecipeNotRunnable": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Questions = true },
+		"NoModel":           func(r *pawl.StartRequest) { r.Settings.Models[1] = pawl.ModelChoice{} },
+	} {
+		req := request("do it")
+		spoil(&req)
+		_, err := b.Start(t.Context(), req)
+		t.Run(name, func(t *testing.T) { (&bed{t: t}).mustBe(err, pawl.CodeInvalid, true) })
+	}
+	for name, spoil := range map[string]func(*pawl.StartRequest){
+		"RecipeWithoutKinds": func(r *pawl.StartRequest) { r.Recipe.Kinds = nil },
+		"NegativeLimit":      func(r *pawl.StartRequest) { r.Settings.Limits.Money = -1 },
+	} {
+		req := request("do it")
+		spoil(&req)
+		_, err := b.Start(t.Context(), req)
+		t.Run(name, func(t *testing.T) { (&bed{t: t}).mustBe(err, pawl.CodeInvalid, false) })
+	}
+	if runs := b.mustRuns(); len(runs) > 0 {
+		t.Errorf("there are runs: %+v", runs)
+	}
+	if info := b.mustStart("do it"); info.Task != 1 {
+		t.Errorf("the first run has number %d", info.Task)
+	}
+}
+
+func (s *suite) startUnconfined(t *testing.T) {
+	b := s.bed(t)
+	b.confined = false
+	req := request("do it")
+	_, err := b.Start(t.Context(), req)
+	b.mustBe(err, pawl.CodeUnavailable, true)
+	if err != nil && !strings.Contains(err.Error(), "a box without walls") {
+		t.Errorf("it does not say what confines nothing: %v", err)
+	}
+	req.Unsandboxed = true
+	info, err := b.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(info.ID)
+	if first := b.mustEvents(info.ID, 0)[0].Body.(*pawl.RunStarted); first.Confined {
+		t.Error("the run says that it is confined")
+	}
+}
+
+func (s *suite) startInspect(t *testing.T) {
+	b := s.bed(t)
+	b.inspect = pawl.Errorf(pawl.CodeState, "the repository has no commit").WithHint("make one: git commit")
+	_, err := b.Start(t.Context(), request("do it"))
+	b.mustBe(err, pawl.CodeState, true)
+}
+
+// V-11, V-12
+func (s *suite) startNumbers(t *testing.T) {
+	b := s.bed(t)
+	for _, step := range []struct {
+		shown int64 // by branches and task folders
+		want  pawl.RunID
+	}{{0, "001-do-it"}, {1, "002-do-it"}, {41, "042-do-it"}, {7, "043-do-it"}, {1233, "1234-do-it"}} {
+		b.numbers.Store(step.shown)
+		info := b.mustStart("Do it!")
+		if info.ID != step.want || info.Branch != "pawl/"+string(step.want) {
+			t.Errorf("with number %d in use the run is %s on %s, want %s", step.shown, info.ID, info.Branch, step.want)
+		}
+		b.mustRest(info.ID)
+	}
+}
+
+func (s *suite) startMany(t *testing.T) {
+	const many = 20
+	b := s.bed(t)
+	begun, letGo := b.holding(pawl.VerbCallModel)
+	infos := make([]pawl.RunInfo, many)
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			var err error
+			if infos[i], err = b.Start(t.Context(), request("the same")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[int]bool{}
+	for _, info := range infos {
+		if info.Task < 1 || info.Task > many || seen[info.Task] {
+			t.Errorf("run %s has the number %d", info.ID, info.Task)
+		}
+		seen[info.Task] = true
+	}
+	for range many {
+		<-begun // they are at work at the same time
+	}
+	letGo()
+	for _, info := range infos {
+		if got := b.mustRest(info.ID); got.Outcome != pawl.OutcomeComplete {
+			t.Errorf("run %s ended %s: %s", info.ID, got.Outcome, got.Reason)
+		}
+	}
+}
+
+func (s *suite) startUnstored(t *testing.T) {
+	for _, code := range []pawl.Code{pawl.CodeUnavailable, pawl.CodeInternal} {
+		t.Run(string(code), func(t *testing.T) {
+			b := s.bed(t)
+			b.log.fail(pawl.Errorf(code, "no space left").WithHint("free disk space"))
+			_, err := b.Start(t.Context(), request("do it"))
+			b.mustBe(err, code, true)
+			if runs := b.mustRuns(); len(runs) > 0 {
+				t.Errorf("there are runs: %+v", runs)
+			}
+			b.mustBe(b.Steer(t.Context(), "001-do-it", pawl.Steering{Verb: pawl.SteerCancel}), pawl.CodeNotFound, false)
+			b.log.fail(nil)
+			info := b.mustStart("do it")
+			if info.ID != "001-do-it" {
+				t.Errorf("the next run is %s", info.ID)
+			}
+			if got := b.mustRest(info.ID); got.Outcome != pawl.OutcomeComplete {
+				t.Errorf("it ended %s", got.Outcome)
+			}
+		})
+	}
+}
+
+func (s *suite) startGivenUp(t *testing.T) {
+	b := s.bed(t)
+	ctx, cancel := contextThatEnded(t)
+	defer cancel()
+	b.inspect = ctx.Err()
+	if _, err := b.Start(ctx, request("do it")); err == nil {
+		t.Error("a request that was given up started a run")
+	}
+	if runs := b.mustRuns(); len(runs) > 0 {
+		t.Errorf("there are runs: %+v", runs)
+	}
+}

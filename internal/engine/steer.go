@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+
+	"pawl"
+	"pawl/internal/driver/local"
+)
+
+// Steer implements [pawl.Service]. A run that nobody drives is taken over with
+// the command, which is obeyed before anything is begun; resuming one that was
+// interrupted is taking it over.
+func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
+	if err := checkSteering(s); err != nil {
+		return err
+	}
+	for {
+		err := e.steer(ctx, run, s)
+		if pawl.CodeOf(err) != pawl.CodeConflict || !e.driver.Driven(run) {
+			return err
+		}
+		// Another command has just taken it over: it is asked as any that is driven.
+	}
+}
+
+// checkSteering refuses what no run could obey. A run that nobody drives must
+// not be taken over for it.
+func checkSteering(s pawl.Steering) error {
+	switch s.Verb {
+	case pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel, pawl.SteerLimits:
+	default:
+		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel or limits", s.Verb)
+	}
+	switch s.Running {
+	case "", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
+	default:
+		return pawl.Errorf(pawl.CodeInvalid, "unknown way to cancel %q: want finish, boundary or now", s.Running)
+	}
+	if s.Limits != nil {
+		return checkLimits(*s.Limits)
+	}
+	if s.Verb == pawl.SteerLimits {
+		return pawl.Errorf(pawl.CodeInvalid, "no limits given")
+	}
+	return nil
+}
+
+func checkLimits(l pawl.Limits) error {
+	if l.Money < 0 || l.Tokens < 0 || l.Time < 0 || l.Iterations < 0 {
+		return pawl.Errorf(pawl.CodeInvalid, "a limit below zero: want a positive number, or 0 for none")
+	}
+	return nil
+}
+
+func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
+	if e.driver.Driven(run) || s.Verb == pawl.SteerCancel || s.Verb == pawl.SteerLimits {
+		return e.driver.Steer(ctx, run, s)
+	}
+	state, err := local.Fold(ctx, e.c.Log, run)
+	if err != nil {
+		return err
+	}
+	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
+	switch {
+	case s.Verb == pawl.SteerResume && interrupted && s.Limits != nil:
+		return e.driver.Adopt(ctx, run, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
+	case s.Verb == pawl.SteerResume && interrupted:
+		return e.driver.Adopt(ctx, run)
+	case s.Verb == pawl.SteerPause && (state.Status == pawl.StatusPaused || state.Status == pawl.StatusStopping):
+		return pawl.Errorf(pawl.CodeState, "run %s is %s: only a running run can be paused", run, state.Status)
+	}
+	return e.driver.Steer(ctx, run, s)
+}
+
+// Driven reports whether a run is at work, or paused, in this process.
+func (e *Engine) Driven(run pawl.RunID) bool { return e.driver.Driven(run) }
