@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,7 @@ func (r Repo) Refs(ctx context.Context, prefix string) ([]string, error) {
 // IsAncestor reports whether all of a's history is in b's.
 func (r Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	err := r.do(ctx, "merge-base", "--is-ancestor", a, b)
-	if e, ok := err.(*Error); ok && e.Exit == 1 {
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 		return false, nil
 	}
 	return err == nil, err

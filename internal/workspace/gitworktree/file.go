@@ -113,11 +113,11 @@ func removeAll(path string) error {
 func openUp(path string) {
 	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		if d == nil || err != nil {
-			return nil // it stays closed: the caller's next try says so
+			return nil //nolint:nilerr // it stays closed: the caller's next try says so
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // the same
 		}
 		mode := info.Mode()
 		switch {

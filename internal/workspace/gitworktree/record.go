@@ -230,7 +230,7 @@ func (w *worktree) search(folder string) []string {
 	var found []string
 	_ = filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != ".git" {
-			return nil // what cannot be read is git's to complain about
+			return nil //nolint:nilerr // what cannot be read is git's to complain about
 		}
 		if at != filepath.Join(w.dir, ".git") {
 			found = append(found, at)
