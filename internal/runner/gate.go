@@ -65,12 +65,12 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	return req, err
 }
 
-// takeTime leaves a gate the time that is left.
+// takeTime leaves a gate the time that is left, and a second to say something.
 func takeTime(req *pawl.GateRequest, used time.Duration) {
 	if req.Timeout == 0 {
 		return
 	}
-	req.Timeout = max(req.Timeout-used, time.Second)
+	req.Timeout = max(req.Timeout-used, min(req.Timeout, time.Second))
 	if req.Spec.Timeout > 0 {
 		req.Spec.Timeout = min(req.Spec.Timeout, req.Timeout)
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -75,8 +76,7 @@ func (p *preparations) once(ctx context.Context, dir string, run func() (*pawl.G
 		x, mine := p.hold(dir)
 		leave := sync.OnceFunc(func() { p.leave(dir, x) })
 		if mine {
-			x.report, x.err = run()
-			close(x.done)
+			x.end(run)
 		}
 		select {
 		case <-x.done:
@@ -93,6 +93,13 @@ func (p *preparations) once(ctx context.Context, dir string, run func() (*pawl.G
 			return nil, nil, x.err
 		}
 	}
+}
+
+// end runs the preparation; also when that panics, nobody waits for it any more.
+func (x *preparation) end(run func() (*pawl.GateReport, error)) {
+	defer close(x.done)
+	x.err = errors.New("the preparation broke off")
+	x.report, x.err = run()
 }
 
 func (p *preparations) hold(dir string) (x *preparation, mine bool) {
