@@ -71,13 +71,7 @@ func (d *draft) assess(l *Loop) {
 		d.converse(l, l.sessions[0])
 		return
 	}
-	for i := range l.Kind.Steps {
-		if l.Kind.Steps[i].Name == bands.From {
-			d.startStep(l, i, 1)
-			return
-		}
-	}
-	d.emit(l.Ref, &pawl.ComplexityScored{Score: bands.Unknown, Tier: tierFor(bands, bands.Unknown), Why: "not assessed"})
+	d.startStep(l, slices.IndexFunc(l.Kind.Steps, func(st pawl.Step) bool { return st.Name == bands.From }), 1)
 }
 
 // assessed scores what the assessing session handed in; without a result the

@@ -7,7 +7,8 @@ import (
 )
 
 // Input is one fact from outside a run: one field besides At is set. A command
-// may come together with Recover; it is then obeyed before anything is begun.
+// may come together with Recover: it is then obeyed before anything is begun
+// anew. When it is refused, the recovery is not decided either.
 type Input struct {
 	// At is when the driver took the input in, UTC.
 	At      time.Time
