@@ -1,16 +1,18 @@
 // Package client implements pawl.Service over the socket of the process that
 // owns a project (internal/server speaks the other side).
+//
+// A stream that is cut off is asked for again from where it stopped, as long as
+// it gets on; so neither Events nor Watch loses or repeats an event, however
+// slowly it is read. A stream whose owner has gone is [pawl.CodeUnavailable].
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -53,105 +55,6 @@ func (c *Client) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 	return runs, err
 }
 
-// Events implements [pawl.Service].
-func (c *Client) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
-	return func(yield func(pawl.Event, error) bool) {
-		body, err := c.get(ctx, path(run, "events")+fmt.Sprintf("?after=%d", after))
-		if err != nil {
-			yield(pawl.Event{}, err)
-			return
-		}
-		defer body.Close()
-		dec := json.NewDecoder(body)
-		for dec.More() {
-			var line json.RawMessage
-			var e pawl.Event
-			var end struct{ Error *pawl.Error }
-			if err = dec.Decode(&line); err == nil {
-				if json.Unmarshal(line, &end) == nil && end.Error != nil {
-					err = end.Error
-				} else {
-					err = json.Unmarshal(line, &e)
-				}
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// Watch implements [pawl.Service]. A stream that breaks before its end is
-// [pawl.CodeUnavailable]: the owner has gone.
-func (c *Client) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
-	return func(yield func(pawl.Update, error) bool) {
-		body, err := c.get(ctx, path(run, "watch")+fmt.Sprintf("?after=%d", after))
-		if err != nil {
-			yield(pawl.Update{}, err)
-			return
-		}
-		defer body.Close()
-		in := bufio.NewReaderSize(body, 64<<10)
-		for {
-			kind, data, err := next(in)
-			if err != nil {
-				if ctx.Err() != nil {
-					err = ctx.Err()
-				} else {
-					err = pawl.Errorf(pawl.CodeUnavailable, "the process that ran it has gone").
-						WithHint("pawl resume %s goes on where it stopped", run)
-				}
-				yield(pawl.Update{}, err)
-				return
-			}
-			u, end, err := update(kind, data)
-			if end || (!yield(u, err) || err != nil) {
-				return
-			}
-		}
-	}
-}
-
-// next reads one server-sent event, passing over comments.
-func next(in *bufio.Reader) (kind, data string, err error) {
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return "", "", err
-		}
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch name {
-		case "event":
-			kind = value
-		case "data":
-			data = value
-		case "":
-			if kind != "" {
-				return kind, data, nil
-			}
-		}
-	}
-}
-
-func update(kind, data string) (u pawl.Update, end bool, err error) {
-	switch kind {
-	case "event":
-		u.Event = &pawl.Event{}
-		err = json.Unmarshal([]byte(data), u.Event)
-	case "live":
-		u.Live = &pawl.Live{}
-		err = json.Unmarshal([]byte(data), u.Live)
-	case "error":
-		var e pawl.Error
-		if err = json.Unmarshal([]byte(data), &e); err == nil {
-			err = &e
-		}
-	case "end":
-		end = true
-	}
-	return u, end, err
-}
-
 // Blob implements [pawl.Service].
 func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
 	body, err := c.get(ctx, path(run, "blobs", h.String()))
@@ -161,7 +64,7 @@ func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte,
 	defer body.Close()
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return nil, fmt.Errorf("read blob %s: %w", h.Short(), err)
+		return nil, broken(ctx, err)
 	}
 	if pawl.HashOf(data) != h {
 		return nil, pawl.Errorf(pawl.CodeDamaged, "blob %s arrived damaged", h.Short())
@@ -187,8 +90,12 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return err
 	}
 	defer rc.Close()
-	if err := json.NewDecoder(rc).Decode(out); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+	data, err := io.ReadAll(rc)
+	if err != nil {
+		return broken(ctx, err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return foreign(err)
 	}
 	return nil
 }
@@ -197,6 +104,7 @@ func (c *Client) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.do(ctx, http.MethodGet, path, nil)
 }
 
+// do sends a request and returns the body of the answer when it is no error.
 func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://pawl"+path, body)
 	if err != nil {
@@ -204,10 +112,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, pawl.Errorf(pawl.CodeUnavailable, "the process that owns the project does not answer: %w", errors.Unwrap(err))
+		return nil, broken(ctx, errors.Unwrap(err)) // the URL says nothing to anybody
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp.Body, nil
@@ -215,7 +120,22 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 	defer resp.Body.Close()
 	var e pawl.Error
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&e); err != nil || e.Code == "" {
-		return nil, pawl.Errorf(pawl.CodeInternal, "the owner of the project answered %s", resp.Status)
+		return nil, foreign(fmt.Errorf("it answered %s", resp.Status))
 	}
 	return nil, &e
+}
+
+// broken is the error of a connection that could not be made or did not last.
+func broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "the process that has the project does not answer: %w", err).
+		WithHint("try again: it may have been just ending")
+}
+
+// foreign is the error of an answer that cannot be understood.
+func foreign(err error) error {
+	return pawl.Errorf(pawl.CodeUnavailable, "the process that has the project answers what this pawl does not understand: %w", err).
+		WithHint("it may be another version of pawl (pawl doctor tells): let its runs end, or use that version")
 }

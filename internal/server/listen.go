@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"pawl"
+)
+
+// Serve listens on a unix socket only this user can open, until ctx ends. Then
+// streams stop, what is being answered is given [shutdownGrace], and nothing of
+// the server is left when Serve returns, the socket included. A socket that an
+// earlier process left behind is replaced: whoever calls this holds the project's
+// lock. ready is called when clients can connect.
+func Serve(ctx context.Context, socket string, s pawl.Service, ready func()) error {
+	l, err := listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	ready()
+	return serve(ctx, l, s)
+}
+
+func listen(ctx context.Context, socket string) (net.Listener, error) {
+	if err := checkFolder(filepath.Dir(socket)); err != nil {
+		return nil, err
+	}
+	if err := removeOld(socket); err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("protect the socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// checkFolder makes the socket's folder, or checks that nobody but the user can
+// have put anything there: it may be below a folder that everybody can write to.
+func checkFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the socket's folder: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the socket's folder: %w", err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return unsafe(dir, "is no folder").WithHint("remove it")
+	case !ok || int(owner.Uid) != os.Geteuid():
+		return unsafe(dir, "belongs to another user").WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
+	case info.Mode().Perm()&0o077 != 0:
+		return unsafe(dir, "can be entered by others").WithHint("chmod 700 %s", dir)
+	}
+	return nil
+}
+
+func unsafe(dir, why string) *pawl.Error {
+	return pawl.Errorf(pawl.CodeUnavailable, "%s, where the socket would be, %s", dir, why)
+}
+
+// removeOld removes the socket of a process that died; nothing else is removed.
+func removeOld(socket string) error {
+	info, err := os.Lstat(socket)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		return pawl.Errorf(pawl.CodeUnavailable, "%s, where the socket would be, is something else", socket).WithHint("move it away")
+	}
+	if err == nil {
+		err = os.Remove(socket)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the old socket: %w", err)
+	}
+	return nil
+}
+
+// shutdownGrace is how long requests under way get to end when the server closes.
+const shutdownGrace = 500 * time.Millisecond
+
+func serve(ctx context.Context, l net.Listener, s pawl.Service) error {
+	var conns sync.WaitGroup
+	srv := &http.Server{
+		Handler: Handler(s), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				conns.Add(1)
+			case http.StateClosed:
+				conns.Done()
+			}
+		},
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	var failed error
+	select {
+	case failed = <-served:
+		failed = fmt.Errorf("serve: %w", failed)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		_ = srv.Close() // those that did not end in time are cut off
+	}
+	if failed == nil {
+		<-served
+	}
+	conns.Wait()
+	return failed
+}
