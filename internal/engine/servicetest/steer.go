@@ -182,6 +182,7 @@ func (s *suite) interrupted(t *testing.T) {
 	t.Run("RefusedTakesNothingOver", s.interruptedRefused)
 	t.Run("ManyCommandsAtOnce", s.interruptedMany)
 	t.Run("NotTakenOverIsLeftAlone", s.interruptedLeft)
+	t.Run("NotTakenOutOfItsSandbox", s.interruptedUnconfined)
 }
 
 // cut is a run that was cut off in its first model call, and a new service over
@@ -221,6 +222,18 @@ func (s *suite) interruptedLimits(t *testing.T) {
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerResume, Limits: &pawl.Limits{Iterations: 4}})
 	if got := b.mustRest(run); got.Outcome != pawl.OutcomeComplete || got.Max != 4 {
 		t.Errorf("it ended %s, with at most %d iterations", got.Outcome, got.Max)
+	}
+}
+
+// A run that was started in a sandbox does not go on without one.
+func (s *suite) interruptedUnconfined(t *testing.T) {
+	b, run := s.cut(t)
+	b.confined = false
+	b.mustBe(b.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}), pawl.CodeUnavailable, true)
+	b.mustBe(b.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerLimits, Limits: &pawl.Limits{Iterations: 4}}), pawl.CodeUnavailable, true)
+	b.end()
+	if done := b.world.Performed(run); len(done) > 0 {
+		t.Errorf("performed %v", done)
 	}
 }
 
