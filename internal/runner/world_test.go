@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,10 +30,11 @@ import (
 	"pawl/internal/workspace/gitworktree"
 )
 
-// The test program also plays the supervisor of the commands it runs.
+// The test program also plays the supervisor of the commands it runs. It ends at
+// once: under -cover, os.Exit would write a warning among a command's output.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
-		os.Exit(sandbox.Supervise(os.Args[2:]))
+		syscall.Exit(sandbox.Supervise(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }
