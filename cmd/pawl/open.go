@@ -170,9 +170,10 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 	if unconfined != nil {
 		confined = sandbox.Unconfined()
 	}
+	confined = shown{confined, spaces.Visible()}
 	models := &models{app: app}
 	e := engine.New(engine.Config{
-		Log: log, Logger: logger, Version: app.Version, Sandbox: confined,
+		Log: log, Logger: logger, Version: app.Version, Sandbox: confined, Clean: p.RemoveTemp,
 		Performer: performer(app, p, spaces, confined, models),
 		Inspect:   func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
