@@ -17,8 +17,11 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(v)
 	if err == nil {
-		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+		switch _, more := dec.Token(); {
+		case more == nil:
 			err = errors.New("something follows the JSON object")
+		case !errors.Is(more, io.EOF):
+			err = more
 		}
 	}
 	if err != nil {

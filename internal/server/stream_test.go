@@ -1,0 +1,402 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pawl"
+)
+
+// pipes is a listener whose connections are in this process, so that time can be
+// made to pass. They have no buffer: what is written waits to be read.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// mustServe serves s on pipes; stop ends it and waits.
+func mustServe(t *testing.T, s pawl.Service) (p *pipes, stop func()) {
+	t.Helper()
+	p = newPipes()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, p, s) }()
+	return p, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// reader reads a stream as it comes.
+type reader struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+// mustWatch asks for a watch stream and reads its head.
+func mustWatch(t *testing.T, p *pipes, target string, headers ...string) *reader {
+	t.Helper()
+	conn, err := p.dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "GET " + target + " HTTP/1.1\r\nHost: pawl\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("status %d, %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	r := &reader{t: t, conn: conn, in: bufio.NewReader(resp.Body)}
+	if got := r.next(); got != ": pawl" {
+		t.Fatalf("the stream begins with %q", got)
+	}
+	return r
+}
+
+// next is the next event or comment, its lines joined by bars; after the last
+// one it is the error.
+func (r *reader) next() string {
+	var lines []string
+	for {
+		line, err := r.in.ReadString('\n')
+		if err != nil {
+			return err.Error()
+		}
+		if line == "\n" {
+			return strings.Join(lines, "|")
+		}
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+func (r *reader) mustNext(want string) {
+	r.t.Helper()
+	if got := r.next(); got != want {
+		r.t.Errorf("the stream has %q, want %q", got, want)
+	}
+}
+
+func (r *reader) close() { _ = r.conn.Close() }
+
+// until watches until its context ends, and says when that was.
+func until(ended chan<- time.Time) func(context.Context, pawl.RunID, pawl.Seq, func(pawl.Update, error) bool) {
+	return func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+		<-ctx.Done()
+		ended <- time.Now()
+		yield(pawl.Update{}, ctx.Err())
+	}
+}
+
+func told(seq pawl.Seq) string {
+	return fmt.Sprintf(`event: event|id: %d|data: {"run":"001-a","seq":%d,"time":"%s","kind":"run_paused","body":{}}`,
+		seq, seq, time.Unix(int64(seq), 0).UTC().Format(time.RFC3339))
+}
+
+func TestWatch(t *testing.T) {
+	all := pauses(4)
+	live := pawl.Live{Effect: 2, Text: "two\nlines"}
+	f := &fake{events: all, watch: func(_ context.Context, _ pawl.RunID, after pawl.Seq, yield func(pawl.Update, error) bool) {
+		for _, e := range all[min(int(after), len(all)):] {
+			if !yield(pawl.Update{Event: &e}, nil) {
+				return
+			}
+			if e.Seq == 2 && !yield(pawl.Update{Live: &live}, nil) {
+				return
+			}
+		}
+	}}
+	text := `event: live|data: {"effect":2,"place":{},"text":"two\nlines"}`
+	t.Run("EventsHaveTheirNumbersAsIDs", func(t *testing.T) {
+		p, stop := mustServe(t, f)
+		defer stop()
+		r := mustWatch(t, p, "/v1/runs/001-a/watch?after=1")
+		defer r.close()
+		for _, want := range []string{told(2), text, told(3), told(4), "event: end|data: {}", io.EOF.Error()} {
+			r.mustNext(want)
+		}
+	})
+	t.Run("LastEventIDGoesOn", func(t *testing.T) { // TRUST row 23
+		p, stop := mustServe(t, f)
+		defer stop()
+		r := mustWatch(t, p, "/v1/runs/001-a/watch?after=1", "Last-Event-ID: 3")
+		defer r.close()
+		for _, want := range []string{told(4), "event: end|data: {}"} {
+			r.mustNext(want)
+		}
+	})
+	t.Run("TheConnectionIsOfUseAfterwards", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p, stop := mustServe(t, f)
+			defer stop()
+			c := &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+			defer c.CloseIdleConnections()
+			for range 3 {
+				resp, err := c.Get("http://pawl/v1/runs/001-a/watch")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Error(err)
+				}
+				_ = resp.Body.Close()
+				time.Sleep(2 * WriteTimeout) //nolint:forbidigo // fake time: a deadline of the last answer would hit the next
+			}
+		})
+	})
+	t.Run("AnErrorEndsIt", func(t *testing.T) {
+		broken := &fake{watch: func(_ context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+			yield(pawl.Update{}, pawl.Errorf(pawl.CodeDamaged, "event 3 is damaged").WithHint("keep a copy"))
+		}}
+		p, stop := mustServe(t, broken)
+		defer stop()
+		r := mustWatch(t, p, "/v1/runs/001-a/watch")
+		defer r.close()
+		r.mustNext(`event: error|data: {"code":"damaged","message":"event 3 is damaged","hint":"keep a copy"}`)
+		r.mustNext(io.EOF.Error())
+	})
+}
+
+func TestSilentWatchKeepsAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan time.Time, 1)
+		p, stop := mustServe(t, &fake{watch: until(ended)})
+		defer stop()
+		begin := time.Now()
+		r := mustWatch(t, p, "/v1/runs/001-a/watch")
+		for n := range time.Duration(3) {
+			r.mustNext(": alive")
+			if got := time.Since(begin); got != (n+1)*KeepAlive {
+				t.Errorf("it said so after %s", got)
+			}
+		}
+		r.close() // a reader that goes away is noticed at once
+		if got := (<-ended).Sub(begin); got != 3*KeepAlive {
+			t.Errorf("it was watched for %s", got)
+		}
+	})
+}
+
+// A reader that stops reading is cut off, whether there is anything to tell or
+// not, and no other waits for it. TRUST row 23
+func TestStalledWatch(t *testing.T) {
+	t.Run("WhileThereIsSomethingToTell", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			const many = 100
+			var mu sync.Mutex
+			ended := map[pawl.RunID]time.Duration{}
+			lasted := func(run pawl.RunID) (time.Duration, bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				d, ok := ended[run]
+				return d, ok
+			}
+			begin := time.Now()
+			f := &fake{watch: func(ctx context.Context, run pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+				defer func() {
+					mu.Lock()
+					defer mu.Unlock()
+					ended[run] = time.Since(begin)
+				}()
+				for i := range many {
+					e := pause(pawl.Seq(i+1), "")
+					if !yield(pawl.Update{Event: &e}, nil) {
+						return
+					}
+				}
+			}}
+			p, stop := mustServe(t, f)
+			defer stop()
+			stalled := mustWatch(t, p, "/v1/runs/stalled/watch")
+			defer stalled.close()
+			for range 3 {
+				r := mustWatch(t, p, "/v1/runs/reading/watch")
+				for i := range pawl.Seq(many) {
+					r.mustNext(told(i + 1))
+				}
+				r.mustNext("event: end|data: {}")
+				r.close()
+				synctest.Wait()
+				if got, ok := lasted("reading"); !ok || got != 0 {
+					t.Errorf("a reader waited %s for another: %v", got, ok)
+				}
+			}
+			time.Sleep(WriteTimeout) //nolint:forbidigo // fake time
+			synctest.Wait()
+			if got, ok := lasted("stalled"); !ok || got != WriteTimeout {
+				t.Errorf("the stalled reader was watched for %s: %v", got, ok)
+			}
+		})
+	})
+	t.Run("WhileThereIsNothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan time.Time, 1)
+			p, stop := mustServe(t, &fake{watch: until(ended)})
+			defer stop()
+			begin := time.Now()
+			stalled := mustWatch(t, p, "/v1/runs/001-a/watch")
+			defer stalled.close()
+			if got := (<-ended).Sub(begin); got != KeepAlive+WriteTimeout {
+				t.Errorf("it was watched for %s", got)
+			}
+		})
+	})
+	t.Run("OfEventsAndBlobsToo", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{events: pauses(1000), blob: make([]byte, 1<<20)}
+			p, stop := mustServe(t, f)
+			for _, target := range []string{"events", "blobs/" + pawl.HashOf(f.blob).String()} {
+				conn, err := p.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.WriteString(conn, "GET /v1/runs/001-a/"+target+" HTTP/1.1\r\nHost: pawl\r\n\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(WriteTimeout + time.Second) //nolint:forbidigo // fake time
+				if n, err := io.Copy(io.Discard, conn); err != nil || n > 0 {
+					t.Errorf("%s: %d bytes arrived after the reader was cut off, %v", target, n, err)
+				}
+			}
+			stop()
+		})
+	})
+	t.Run("OneThatIsOnlySlowGetsAll", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{blob: make([]byte, 1<<20)}
+			p, stop := mustServe(t, f)
+			defer stop()
+			c := &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+			defer c.CloseIdleConnections()
+			begin := time.Now()
+			resp, err := c.Get("http://pawl/v1/runs/001-a/blobs/" + pawl.HashOf(f.blob).String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if data, err := io.ReadAll(slow{resp.Body}); err != nil || len(data) != len(f.blob) || time.Since(begin) < 2*WriteTimeout {
+				t.Errorf("%d bytes in %s: %v", len(data), time.Since(begin), err)
+			}
+		})
+	})
+}
+
+// slow reads at most 4 KiB every tenth of a second.
+type slow struct{ io.Reader }
+
+func (s slow) Read(data []byte) (int, error) {
+	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
+	return s.Reader.Read(data[:min(len(data), 4<<10)])
+}
+
+// A server that closes ends what is under way, and then nothing of it is left.
+func TestClosingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan time.Time, 8)
+		f := &fake{watch: until(ended)}
+		p, stop := mustServe(t, f)
+		var readers []*reader
+		for range 3 {
+			readers = append(readers, mustWatch(t, p, "/v1/runs/001-a/watch"))
+		}
+		idle := &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+		defer idle.CloseIdleConnections()
+		resp, err := idle.Get("http://pawl/v1/runs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		half, err := p.dial(t.Context(), "", "") // it says nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer half.Close()
+		synctest.Wait()
+
+		begin := time.Now()
+		go func() {
+			for _, r := range readers {
+				if got := r.next(); got == "event: end|data: {}" || strings.HasPrefix(got, "event: error") {
+					t.Errorf("a stream that was cut off says %q", got)
+				}
+				r.close()
+			}
+		}()
+		stop()
+		if got := time.Since(begin); got > shutdownGrace {
+			t.Errorf("closing took %s", got)
+		}
+		if len(ended) != len(readers) {
+			t.Errorf("%d of %d watches ended", len(ended), len(readers))
+		}
+		if _, err := p.dial(t.Context(), "", ""); err == nil {
+			t.Error("it can still be connected to")
+		}
+	})
+	t.Run("AlsoWithReadersThatDoNotRead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{watch: func(_ context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+				for e := pause(1, ""); yield(pawl.Update{Event: &e}, nil); e.Seq++ {
+				}
+			}}
+			p, stop := mustServe(t, f)
+			stalled := mustWatch(t, p, "/v1/runs/001-a/watch")
+			defer stalled.close()
+			synctest.Wait()
+			begin := time.Now()
+			stop()
+			if got := time.Since(begin); got > shutdownGrace {
+				t.Errorf("closing took %s", got)
+			}
+		})
+	})
+}
