@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"time"
@@ -173,13 +174,15 @@ func (f *follower) through(ctx context.Context, signals <-chan os.Signal) error 
 	return err
 }
 
-// left reports whether following ended because the other end has gone.
+// left reports whether following ended because the other end has gone, or is
+// just going: it then fails in its own ways.
 func (f *follower) left(err error) bool {
 	if !f.s.Remote {
 		return false
 	}
 	if err != nil {
-		return pawl.CodeOf(err) == pawl.CodeUnavailable
+		e, theirs := errors.AsType[*pawl.Error](err)
+		return theirs && (e.Code == pawl.CodeUnavailable || e.Code == pawl.CodeInternal)
 	}
 	return f.progress.Run().Status != pawl.StatusEnded && !f.atRest()
 }
