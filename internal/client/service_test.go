@@ -2,8 +2,6 @@ package client_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -35,12 +33,7 @@ func TestService(t *testing.T) {
 // mustServe serves s on a socket and gives a client of it. end ends both.
 func mustServe(tb testing.TB, s pawl.Service) (c *client.Client, end func()) {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "pawl") // a socket's path has to be short
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "pawl.sock")
+	socket := mustSocket(tb)
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- server.Serve(ctx, socket, s, func() { close(ready) }) }()
