@@ -399,6 +399,8 @@ type Failure struct {
 	Code    FailureCode   `json:"code"`
 	Message string        `json:"message"`        // at most 300 bytes
 	Wait    time.Duration `json:"wait,omitempty"` // how long a provider asked to wait
+	// Unsent reports a model call that cannot have reached the provider.
+	Unsent bool `json:"unsent,omitempty"`
 }
 
 // ItemKind says what an [Item] of a transcript is.

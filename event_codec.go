@@ -423,6 +423,7 @@ func (f *Failure) fields(c *coder) {
 	str(c, 1, &f.Code)
 	str(c, 2, &f.Message)
 	num(c, 3, &f.Wait)
+	flag(c, 4, &f.Unsent)
 }
 
 func (u *Usage) fields(c *coder) {

@@ -185,6 +185,9 @@ type ModelError struct {
 	Wait time.Duration
 	// Status is the HTTP status; zero when there was none.
 	Status int
+	// Unsent reports that the request cannot have reached the provider, so that
+	// it has cost nothing.
+	Unsent bool
 	// Message is what the provider said, without secrets, at most a few hundred bytes.
 	Message string
 }

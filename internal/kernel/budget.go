@@ -32,6 +32,9 @@ func (s *State) reservation(tier int, bytes int64, output int) Purse {
 // chargedFor is what a failed call is taken to have cost. A provider that
 // refused before it began charges nothing; one that was lost may have charged everything.
 func (s *State) chargedFor(f *pawl.Effect, why *pawl.Failure) Purse {
+	if why.Unsent {
+		return Purse{}
+	}
 	switch pawl.ModelErrorKind(why.Code) {
 	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:
 		return Purse{}

@@ -103,7 +103,7 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		f.Code = pawl.FailTimeout
 	case isModel && model.Kind != "":
-		f.Code, f.Wait = pawl.FailureCode(model.Kind), max(model.Wait, 0)
+		f.Code, f.Wait, f.Unsent = pawl.FailureCode(model.Kind), max(model.Wait, 0), model.Unsent
 	case pawl.CodeOf(err) == pawl.CodeConflict:
 		f.Code = pawl.FailConflict
 	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:

@@ -55,12 +55,13 @@ func (d *Driver) Start(ctx context.Context, id pawl.RunID, started *pawl.RunStar
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, item{in: []kernel.Input{{Start: &kernel.Start{Run: id, Started: started}}}, blobs: blobs})
+	return r.ask(ctx, item{in: kernel.Input{Start: &kernel.Start{Run: id, Started: started}}, blobs: blobs})
 }
 
 // Adopt takes over a run from its log: it folds the events, says what became of
-// the effects that were under way, and goes on. Commands given with it are
-// obeyed before anything is begun. A run that has ended is left alone.
+// the effects that were under way, and goes on. A command given with it is
+// obeyed before anything is begun; one that is refused does not keep the run
+// from going on. A run that has ended is left alone.
 func (d *Driver) Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steering) error {
 	s, err := Fold(ctx, d.Log, id)
 	if err != nil {
@@ -73,15 +74,11 @@ func (d *Driver) Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steerin
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, item{in: append(commands(first), kernel.Input{Recover: &kernel.Recover{Pid: os.Getpid()}})})
-}
-
-func commands(in []pawl.Steering) []kernel.Input {
-	var out []kernel.Input
-	for i := range in {
-		out = append(out, kernel.Input{Steer: &in[i]})
+	in := kernel.Input{Recover: &kernel.Recover{Pid: os.Getpid()}}
+	if len(first) > 0 {
+		in.Steer = &first[0]
 	}
-	return out
+	return r.ask(ctx, item{in: in})
 }
 
 // Steer gives a run a command, and returns when what follows from it is
@@ -103,7 +100,7 @@ func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) err
 				return err
 			}
 		}
-		err := r.ask(ctx, item{in: commands([]pawl.Steering{in})})
+		err := r.ask(ctx, item{in: kernel.Input{Steer: &in}})
 		if !errors.Is(err, errAtRest) { // it came to rest before it took the command
 			return err
 		}
@@ -188,11 +185,10 @@ func (d *Driver) logger() *slog.Logger {
 // inboxSize is how many inputs of a run may queue before whoever brings one waits.
 const inboxSize = 256
 
-// item is what is queued at once: inputs that are decided one after the other
-// with nothing between them. reply, when it is not nil, is answered once the
+// item is one queued input. reply, when it is not nil, is answered once the
 // events that follow are durable, or the input was refused.
 type item struct {
-	in    []kernel.Input
+	in    kernel.Input
 	blobs []pawl.Blob
 	reply chan error
 }
@@ -220,7 +216,7 @@ func (r *run) perform(ctx context.Context, f *pawl.Effect, job driver.Job) {
 		}
 	}
 	select {
-	case r.inbox <- item{in: []kernel.Input{{Answer: answer}}, blobs: blobs}:
+	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
 	case <-r.ctx.Done():
 	}
 }

@@ -143,26 +143,24 @@ type refusal struct {
 	err  error
 }
 
-// decide folds what follows from inputs into the state. A command that is
-// refused does not keep the inputs after it from being decided.
-func (r *run) decide(inputs []kernel.Input) ([]pawl.Event, error) {
-	var out []pawl.Event
-	var refused error
-	for _, in := range inputs {
-		in.At = r.d.now()
-		events, err := kernel.Decide(r.state, in)
-		if err != nil {
-			refused = err
-			continue
+// decide folds what follows from an input into the state. A run is taken over
+// also when the command that came with it is refused.
+func (r *run) decide(in kernel.Input) ([]pawl.Event, error) {
+	in.At = r.d.now()
+	events, refused := kernel.Decide(r.state, in)
+	if refused != nil && in.Recover != nil && in.Steer != nil {
+		in.Steer = nil
+		var err error
+		if events, err = kernel.Decide(r.state, in); err != nil {
+			return nil, err
 		}
-		for _, e := range events {
-			if err := kernel.Apply(r.state, e); err != nil {
-				return out, err
-			}
-		}
-		out = append(out, events...)
 	}
-	return out, refused
+	for _, e := range events {
+		if err := kernel.Apply(r.state, e); err != nil {
+			return nil, err
+		}
+	}
+	return events, refused
 }
 
 func reply(items []item, err error) {

@@ -103,7 +103,9 @@ func (s *suite) connecting(t *testing.T) {
 		listener.Close()
 		model := s.newModel(Endpoint{BaseURL: fmt.Sprintf("http://%s/v1", address), Key: key, Client: &http.Client{Transport: &http.Transport{}}})
 		_, err = model.Call(t.Context(), ask("go"), nil)
-		wantError(t, err, pawl.ModelNetwork)
+		if !wantError(t, err, pawl.ModelNetwork).Unsent {
+			t.Error("a request that nobody took counts as sent")
+		}
 	})
 	t.Run("a base URL that is none", func(t *testing.T) {
 		for _, base := range []string{"localhost:11434/v1", "http://", "::"} {

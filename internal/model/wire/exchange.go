@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -121,7 +122,11 @@ func (x *Exchange) Err(err error) error {
 	if !x.sent {
 		return x.Error(pawl.ModelBadRequest, "the request cannot be made: "+err.Error())
 	}
-	return x.Error(pawl.ModelNetwork, reason(err))
+	e := x.Error(pawl.ModelNetwork, reason(err))
+	if dial, ok := errors.AsType[*net.OpError](err); ok {
+		e.Unsent = dial.Op == "dial"
+	}
+	return e
 }
 
 // Cut is the error of a stream that ended before the reply did.
