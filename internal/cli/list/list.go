@@ -86,10 +86,10 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 			rest += widths[i] + gap
 		}
 	}
-	if width > 0 { // a third of what is left is the title's
-		left := max(3, width-rest-gap)
-		widths[0] = min(widths[0], max(8, left-min(widths[6]+gap, left/3)))
-		widths[6] = max(0, left-widths[0]-gap)
+	if width > 0 { // name and title share what is left
+		left := max(2, width-rest-gap)
+		widths[0] = min(widths[0], max(left/2, left-widths[6]))
+		widths[6] = left - widths[0]
 	}
 	var out []string
 	for _, row := range rows {

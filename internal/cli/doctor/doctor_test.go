@@ -1,0 +1,192 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/project"
+)
+
+const key = "sk-very-secret-12345678"
+
+// patient is a machine on which all is well, and how a test makes it ill.
+type patient struct {
+	app    *cli.App
+	probes Probes
+	out    bytes.Buffer
+	state  string
+	runs   []pawl.RunInfo
+}
+
+type listed struct {
+	pawl.Service
+	runs []pawl.RunInfo
+}
+
+func (l listed) Runs(context.Context) ([]pawl.RunInfo, error) { return l.runs, nil }
+
+func healthy(t *testing.T) *patient {
+	p := &patient{state: t.TempDir()}
+	root := t.TempDir()
+	p.app = &cli.App{Out: &p.out, Err: &p.out, Environ: []string{"ANTHROPIC_API_KEY=" + key}, Dir: root, Version: "1",
+		Open: func(context.Context, cli.Access) (*cli.Session, error) {
+			return &cli.Session{Service: listed{runs: p.runs}, Close: func() error { return nil }}, nil
+		}}
+	p.probes = Probes{
+		Git: func(context.Context) (string, error) { return "git version 2.39.5", nil },
+		Inspect: func(context.Context) (pawl.Repository, error) {
+			return pawl.Repository{Root: root, GitDir: root + "/.git", Head: "cafe"}, nil
+		},
+		Project: func(r pawl.Repository) (project.Project, error) {
+			return project.Project{Repo: r, Dir: p.state}, nil
+		},
+		Sandbox:    func(context.Context) (string, error) { return "bubblewrap", nil },
+		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
+		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
+		Refs:       func(context.Context, project.Project, string) ([]string, error) { return nil, nil },
+	}
+	return p
+}
+
+// examine returns the checks by their names, and the exit code.
+func (p *patient) examine(t *testing.T) (map[string]Check, int) {
+	t.Helper()
+	p.app.JSON = true
+	p.out.Reset()
+	c := New(p.app, p.probes)
+	c.SetArgs(nil)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	code := p.app.Report(c.ExecuteContext(t.Context()))
+	if strings.Contains(p.out.String(), key) {
+		t.Errorf("the key is shown:\n%s", p.out.String())
+	}
+	var list []Check
+	if err := json.Unmarshal(p.out.Bytes(), &list); err != nil {
+		t.Fatalf("%v\n%s", err, p.out.String())
+	}
+	out := map[string]Check{}
+	for _, c := range list {
+		out[c.Name] = c
+	}
+	return out, code
+}
+
+func TestDoctor(t *testing.T) {
+	t.Run("AllIsWell", func(t *testing.T) {
+		checks, code := healthy(t).examine(t)
+		if code != 0 || len(checks) != 12 {
+			t.Errorf("exit code %d, %d checks", code, len(checks))
+		}
+		for name, c := range checks {
+			if c.State != OK || c.Detail == "" || c.Fix != "" {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	})
+	broken := pawl.Errorf(pawl.CodeUnavailable, "broken").WithHint("mend it")
+	for _, c := range []struct {
+		name  string
+		make  func(p *patient)
+		check string
+		state State
+		fix   string
+	}{
+		{"NoGit", func(p *patient) {
+			p.probes.Git = func(context.Context) (string, error) { return "", broken }
+		}, "git", Failed, "mend it"},
+		{"NoRepository", func(p *patient) {
+			p.probes.Inspect = func(context.Context) (pawl.Repository, error) { return pawl.Repository{}, broken }
+		}, "repository", Failed, "mend it"},
+		{"RepositoryWithNotes", func(p *patient) {
+			p.probes.Inspect = func(context.Context) (pawl.Repository, error) {
+				return pawl.Repository{Root: t.TempDir(), Notes: []string{"It is shallow."}}, nil
+			}
+		}, "repository", Warning, ""},
+		{"NoSandbox", func(p *patient) {
+			p.probes.Sandbox = func(context.Context) (string, error) { return "", errors.New("none") }
+		}, "sandbox", Failed, "--unsandboxed"},
+		{"StateIsNotWritable", func(p *patient) { p.state = filepath.Join(p.state, "gone") }, "state folder", Failed, "XDG_STATE_HOME"},
+		{"StateIsRemote", func(p *patient) {
+			p.probes.FileSystem = func(string) (string, bool, error) { return "NFS", true, nil }
+		}, "state folder", Failed, "local disk"},
+		{"NoStoreYet", func(p *patient) {
+			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
+				return nil, pawl.Errorf(pawl.CodeNotFound, "none")
+			}
+		}, "store", OK, ""},
+		{"DamagedStore", func(p *patient) {
+			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) { return nil, errors.New("malformed") }
+		}, "store", Failed, "keep a copy"},
+		{"QuarantinedRun", func(p *patient) {
+			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusQuarantined, Reason: "event 7"}}
+		}, "runs", Failed, "commits"},
+		{"InterruptedRun", func(p *patient) { p.runs = []pawl.RunInfo{{ID: "001-x", Status: cli.StatusInterrupted}} }, "runs", Warning, "pawl resume"},
+		{"WorktreeLeftOver", func(p *patient) {
+			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}, {ID: "002-y", Status: pawl.StatusRunning}}
+			mkdir(p.state, "worktrees", "001-x")
+			mkdir(p.state, "worktrees", "002-y")
+		}, "worktrees", Warning, "look at them"},
+		{"Salvage", func(p *patient) {
+			p.probes.Refs = func(context.Context, project.Project, string) ([]string, error) {
+				return []string{"refs/pawl/salvage/x"}, nil
+			}
+		}, "salvage", Warning, "git log -p"},
+		{"BadSetting", func(p *patient) { p.app.Environ = append(p.app.Environ, "PAWL_LIMITS_TOKENS=many") }, "configuration", Failed, ""},
+		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
+		{"BadRecipe", func(p *patient) {
+			root := p.app.Dir
+			mkdir(root, ".pawl", "recipes")
+			if err := os.WriteFile(filepath.Join(root, ".pawl", "recipes", "mine.yaml"), []byte("kindz: {}"), 0o644); err != nil {
+				panic(err)
+			}
+		}, "recipes", Failed, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := healthy(t)
+			c.make(p)
+			checks, code := p.examine(t)
+			got := checks[c.check]
+			if got.State != c.state || !strings.Contains(got.Fix, c.fix) {
+				t.Errorf("%+v", got)
+			}
+			if want := map[State]int{Failed: 1}[c.state]; code != want {
+				t.Errorf("exit code %d, want %d", code, want)
+			}
+			if c.check == "repository" && c.state == Failed && checks["store"].State != Skipped {
+				t.Errorf("the store: %+v", checks["store"])
+			}
+		})
+	}
+}
+
+func mkdir(parts ...string) {
+	if err := os.MkdirAll(filepath.Join(parts...), 0o755); err != nil {
+		panic(err)
+	}
+}
+
+// On a terminal long details are wrapped beside the names.
+func TestOnATerminal(t *testing.T) {
+	p := healthy(t)
+	p.app.Terminal, p.app.Columns = true, func() int { return 60 }
+	p.probes.Sandbox = func(context.Context) (string, error) { return "", errors.New(strings.Repeat("many words ", 20)) }
+	c := New(p.app, p.probes)
+	c.SetArgs(nil)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	if code := p.app.Report(c.ExecuteContext(t.Context())); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	for line := range strings.Lines(p.out.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 60 && !strings.Contains(line, "/") {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package initialize
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/gate/detect"
+)
+
+// What is proposed for a project is a configuration with just these gates.
+func TestPropose(t *testing.T) {
+	odd := []pawl.GateSpec{{Name: "odd", Kind: pawl.GateTests, Command: "printf '%s: \"#\\n' \"$X\" | tee \\\n  out.txt # done", Report: pawl.ReportJUnit, File: "out/*.xml", Optional: true},
+		{Name: "yes", Kind: pawl.GateLint, Command: "true"}, {Name: "number", Kind: pawl.GateTypes, Command: "- [x]"}}
+	for name, gates := range map[string][]pawl.GateSpec{
+		"nothing": nil,
+		"odd":     odd,
+		"go":      detect.Detect(files("go.mod", "module x\n", "a.go", "package x\n")),
+		"node":    detect.Detect(files("package.json", `{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1", "typescript": "5"}}`, "tsconfig.json", "{}")),
+		"rust":    detect.Detect(files("Cargo.toml", "[package]\nname = \"x\"\n")),
+		"python":  detect.Detect(files("pyproject.toml", "[project]\nname = \"x\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")),
+		"java":    detect.Detect(files("pom.xml", "<project/>")),
+		"ruby":    detect.Detect(files("Gemfile", "gem 'rspec'\n", ".rspec", "", "spec/a_spec.rb", "", "Rakefile", "")),
+		"make":    detect.Detect(files("Makefile", "test:\n\ttrue\nlint:\n\ttrue\n")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, err := config.Load(config.Sources{Repo: files(config.RepoFile, Propose(gates))})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, Propose(gates))
+			}
+			got, err := cfg.Settings()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "nothing" && len(gates) == 0 {
+				t.Error("nothing was found")
+			}
+			if d := cmp.Diff(gates, got.Gates); d != "" {
+				t.Errorf("%s\n%s", d, Propose(gates))
+			}
+		})
+	}
+}
+
+func files(pairs ...string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return out
+}
+
+func TestInit(t *testing.T) {
+	start := func(t *testing.T, answer string) (app *cli.App, out *bytes.Buffer, file string) {
+		root := t.TempDir()
+		if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out = &bytes.Buffer{}
+		return &cli.App{Out: out, Err: out, In: strings.NewReader(answer), Interactive: answer != "", Dir: root,
+			Root: func(context.Context) string { return root }}, out, filepath.Join(root, config.RepoFile)
+	}
+	execute := func(app *cli.App, args ...string) error {
+		c := New(app)
+		c.SetArgs(args)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		return c.Execute()
+	}
+	for answer, writes := range map[string]bool{"": false, "\n": true, "y\n": true, "Yes\n": true, "n\n": false, "what\n": false, "y": false} {
+		t.Run("Answer"+answer, func(t *testing.T) {
+			app, out, file := start(t, answer)
+			if err := execute(app); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(file); (err == nil) != writes {
+				t.Errorf("written: %v\n%s", err == nil, out)
+			}
+		})
+	}
+	t.Run("NeverReplacesUnlessTold", func(t *testing.T) {
+		app, _, file := start(t, "")
+		if err := execute(app, "--yes"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := execute(app, "--yes"); pawl.CodeOf(err) != pawl.CodeConflict {
+			t.Errorf("%v", err)
+		}
+		if data, err := os.ReadFile(file); err != nil || string(data) != "mine" {
+			t.Errorf("%q, %v", data, err)
+		}
+		if err := execute(app, "--yes", "--force"); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "go vet") {
+			t.Errorf("%q, %v", data, err)
+		}
+	})
+	t.Run("StaysInTheRepository", func(t *testing.T) {
+		app, _, file := start(t, "")
+		outside := t.TempDir()
+		if err := os.Symlink(outside, filepath.Dir(file)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"--yes"}, {"--yes", "--force"}} {
+			if err := execute(app, args...); err == nil {
+				t.Errorf("%v went through a link", args)
+			}
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+			t.Errorf("%v, %v", entries, err)
+		}
+	})
+	t.Run("NoRepository", func(t *testing.T) {
+		app, _, _ := start(t, "")
+		app.Root = func(context.Context) string { return "" }
+		if err := execute(app, "--yes"); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("%v", err)
+		}
+	})
+}

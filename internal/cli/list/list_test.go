@@ -1,0 +1,80 @@
+package list
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+var now = time.Date(2025, 1, 30, 12, 0, 0, 0, time.UTC)
+
+var runs = []pawl.RunInfo{
+	{ID: "001-add-login", Title: "Add a login form with a password and a way to reset it by mail", Status: pawl.StatusEnded, Outcome: pawl.OutcomeComplete,
+		Iteration: 3, Max: 10, Tier: "sonnet", Cost: 1_230_000, Started: now.Add(-50 * time.Hour)},
+	{ID: "002-a-very-long-name-that-somebody-has-thought-of", Title: "数据库 migration", Status: pawl.StatusPaused,
+		Iteration: 1, Tier: "haiku", Cost: 31_200, Started: now.Add(-3 * time.Hour)},
+	{ID: "003-fix-\x1b[31mred", Title: "Fix\x07 it\nnow", Status: cli.StatusInterrupted, Max: 10, Started: now.Add(-90 * time.Second)},
+}
+
+func TestTable(t *testing.T) {
+	t.Run("FitsTheTerminal", func(t *testing.T) {
+		for width := 1; width <= 200; width++ {
+			for _, line := range table(runs, now, width) {
+				if got := ansi.StringWidth(line); got > width {
+					t.Errorf("%d columns in a terminal of %d: %q", got, width, line)
+				}
+			}
+		}
+	})
+	t.Run("80Columns", func(t *testing.T) {
+		want := []string{
+			"RUN                 STATUS       ITER  TIER    COST     AGE  TITLE",
+			"001-add-login       complete     3/10  sonnet  $1.23    2d   Add a login form w…",
+			"002-a-very-long-n…  paused       1     haiku   $0.0312  3h   数据库 migration",
+			"003-fix-red         interrupted  0/10  -       $0.00    1m   Fix it now",
+		}
+		if d := cmp.Diff(want, table(runs, now, 80)); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("WholeOffTheTerminal", func(t *testing.T) {
+		all := strings.Join(table(runs, now, 0), "\n")
+		for _, want := range []string{"002-a-very-long-name-that-somebody-has-thought-of", "a way to reset it by mail"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("no %q in\n%s", want, all)
+			}
+		}
+	})
+}
+
+func TestShow(t *testing.T) {
+	var out, err bytes.Buffer
+	app := &cli.App{Out: &out, Err: &err, Terminal: true, Columns: func() int { return 60 }}
+	if e := show(app, runs, now); e != nil {
+		t.Fatal(e)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\x07") || ansi.StringWidth(strings.SplitN(out.String(), "\n", 3)[1]) > 60 {
+		t.Errorf("%q", out.String())
+	}
+	if want := "pawl: run 003-fix-red was interrupted: no process drives it. Go on: pawl resume 003-fix-red\n"; err.String() != want {
+		t.Errorf("it said %q", err.String())
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",
+		time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 1000 * time.Hour: "41d",
+	} {
+		if got := age(d); got != want {
+			t.Errorf("age(%s) = %s, want %s", d, got, want)
+		}
+	}
+}
