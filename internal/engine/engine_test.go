@@ -15,17 +15,33 @@ import (
 	"pawl/internal/engine"
 	"pawl/internal/engine/servicetest"
 	"pawl/internal/store/mem"
+	"pawl/internal/store/sqlite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestService(t *testing.T) {
-	servicetest.Run(t,
-		func(testing.TB) pawl.Log { return mem.New() },
-		func(_ testing.TB, c engine.Config) (pawl.Service, func()) {
-			e := engine.New(c)
-			return e, e.Close
-		})
+	newService := func(_ testing.TB, c engine.Config) (pawl.Service, func()) {
+		e := engine.New(c)
+		return e, e.Close
+	}
+	t.Run("Mem", func(t *testing.T) {
+		servicetest.Run(t, func(testing.TB) pawl.Log { return mem.New() }, newService)
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		servicetest.Run(t, func(tb testing.TB) pawl.Log {
+			log, err := sqlite.Open(tb.TempDir())
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() {
+				if err := log.Close(); err != nil {
+					tb.Error(err)
+				}
+			})
+			return log
+		}, newService)
+	})
 }
 
 type box struct{ pawl.Sandbox }

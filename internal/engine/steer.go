@@ -53,26 +53,26 @@ func checkLimits(l pawl.Limits) error {
 }
 
 func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
-	if e.driver.Driven(run) || s.Verb == pawl.SteerCancel {
+	if e.driver.Driven(run) {
 		return e.driver.Steer(ctx, run, s)
 	}
 	state, err := local.Fold(ctx, e.c.Log, run)
 	if err != nil {
 		return err
 	}
-	if s.Verb != pawl.SteerPause && state.Started.Confined && !e.c.Sandbox.Confined() {
+	ended := state.Status == pawl.StatusEnded
+	begins := s.Verb == pawl.SteerResume || !ended && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
+	if begins && state.Started.Confined && !e.c.Sandbox.Confined() {
 		return pawl.Errorf(pawl.CodeUnavailable, "run %s was started in a sandbox, and commands cannot be confined here: %s", run, e.c.Sandbox.Describe()).
-			WithHint("install bubblewrap, or start a new run with --unsandboxed")
+			WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
 	}
 	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
 	switch {
-	case s.Verb == pawl.SteerLimits:
-		return e.driver.Steer(ctx, run, s)
 	case s.Verb == pawl.SteerResume && interrupted && s.Limits != nil:
 		return e.driver.Adopt(ctx, run, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
 	case s.Verb == pawl.SteerResume && interrupted:
 		return e.driver.Adopt(ctx, run)
-	case s.Verb == pawl.SteerPause && (state.Status == pawl.StatusPaused || state.Status == pawl.StatusStopping):
+	case s.Verb == pawl.SteerPause && !ended && state.Status != pawl.StatusRunning:
 		return pawl.Errorf(pawl.CodeState, "run %s is %s: only a running run can be paused", run, state.Status)
 	}
 	return e.driver.Steer(ctx, run, s)

@@ -189,8 +189,13 @@ func (s *suite) interrupted(t *testing.T) {
 // its log.
 func (s *suite) cut(t *testing.T, first ...pawl.Steering) (*bed, pawl.RunID) {
 	t.Helper()
+	return s.cutAt(t, pawl.VerbCallModel, first...)
+}
+
+func (s *suite) cutAt(t *testing.T, verb pawl.Verb, first ...pawl.Steering) (*bed, pawl.RunID) {
+	t.Helper()
 	old := s.bed(t)
-	begun, _ := old.holding(pawl.VerbCallModel)
+	begun, _ := old.holding(verb)
 	run := old.mustStart("do it").ID
 	<-begun
 	for _, x := range first {
@@ -225,15 +230,48 @@ func (s *suite) interruptedLimits(t *testing.T) {
 	}
 }
 
-// A run that was started in a sandbox does not go on without one.
+// A run that was started in a sandbox does not go on without one, and neither
+// does what it had under way: a gate would be run again for any command that
+// lets it finish.
 func (s *suite) interruptedUnconfined(t *testing.T) {
-	b, run := s.cut(t)
+	b, run := s.cutAt(t, pawl.VerbRunGate)
 	b.confined = false
-	b.mustBe(b.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}), pawl.CodeUnavailable, true)
-	b.mustBe(b.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerLimits, Limits: &pawl.Limits{Iterations: 4}}), pawl.CodeUnavailable, true)
+	before := len(b.mustEvents(run, 0))
+	for _, x := range []pawl.Steering{
+		{Verb: pawl.SteerResume}, {Verb: pawl.SteerPause}, {Verb: pawl.SteerLimits, Limits: &pawl.Limits{Iterations: 4}},
+		{Verb: pawl.SteerCancel}, {Verb: pawl.SteerCancel, Running: pawl.DrainBoundary}, {Verb: pawl.SteerCancel, Running: pawl.DrainFinish},
+	} {
+		b.mustBe(b.Steer(t.Context(), run, x), pawl.CodeUnavailable, true)
+	}
+	if n := len(b.mustEvents(run, 0)); n != before {
+		t.Errorf("%d events were appended", n-before)
+	}
+	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow})
+	if got := b.mustRest(run); got.Outcome != pawl.OutcomeCancelled {
+		t.Errorf("it ended %s: %s", got.Outcome, got.Reason)
+	}
 	b.end()
-	if done := b.world.Performed(run); len(done) > 0 {
-		t.Errorf("performed %v", done)
+	b.mustHaveOnlyClosed(run, pawl.Seq(before))
+}
+
+// mustHaveOnlyClosed checks that nothing was performed but the closing of a
+// worktree, requested after an event.
+func (b *bed) mustHaveOnlyClosed(run pawl.RunID, after pawl.Seq) {
+	b.t.Helper()
+	events, err := collect(b.log.Events(b.t.Context(), run, after))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	verbs := map[pawl.Seq]pawl.Verb{}
+	for _, e := range events {
+		if r, ok := e.Body.(*pawl.EffectRequested); ok {
+			verbs[e.Seq] = r.Effect.Do.Verb()
+		}
+	}
+	for id := range b.world.Performed(run) {
+		if verb, ok := verbs[id]; !ok || verb != pawl.VerbCloseWorkspace {
+			b.t.Errorf("performed effect %d (%s)", id, verb)
+		}
 	}
 }
 
@@ -251,25 +289,12 @@ func (s *suite) interruptedPause(t *testing.T) {
 
 func (s *suite) interruptedCancel(t *testing.T) {
 	b, run := s.cut(t)
-	last := b.info(run).Seq
-	for _, e := range b.mustEvents(run, 0) {
-		last = e.Seq
-	}
+	before := len(b.mustEvents(run, 0))
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow})
 	if got := b.mustRest(run); got.Outcome != pawl.OutcomeCancelled {
 		t.Errorf("it ended %s: %s", got.Outcome, got.Reason)
 	}
-	verbs := map[pawl.Seq]pawl.Verb{}
-	for _, e := range b.mustEvents(run, last) {
-		if r, ok := e.Body.(*pawl.EffectRequested); ok {
-			verbs[e.Seq] = r.Effect.Do.Verb()
-		}
-	}
-	for id := range b.world.Performed(run) {
-		if verb, ok := verbs[id]; !ok || verb != pawl.VerbCloseWorkspace {
-			t.Errorf("performed effect %d (%s)", id, verb)
-		}
-	}
+	b.mustHaveOnlyClosed(run, pawl.Seq(before))
 }
 
 func (s *suite) interruptedPaused(t *testing.T) {
