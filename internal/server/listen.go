@@ -60,16 +60,16 @@ func checkFolder(dir string) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
-		return unsafe(dir, "is no folder").WithHint("remove it")
+		return insecure(dir, "is no folder").WithHint("remove it")
 	case !ok || int(owner.Uid) != os.Geteuid():
-		return unsafe(dir, "belongs to another user").WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
+		return insecure(dir, "belongs to another user").WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
 	case info.Mode().Perm()&0o077 != 0:
-		return unsafe(dir, "can be entered by others").WithHint("chmod 700 %s", dir)
+		return insecure(dir, "can be entered by others").WithHint("chmod 700 %s", dir)
 	}
 	return nil
 }
 
-func unsafe(dir, why string) *pawl.Error {
+func insecure(dir, why string) *pawl.Error {
 	return pawl.Errorf(pawl.CodeUnavailable, "%s, where the socket would be, %s", dir, why)
 }
 
@@ -108,22 +108,26 @@ func serve(ctx context.Context, l net.Listener, s pawl.Service) error {
 			}
 		},
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
 	var failed error
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		failed = srv.Serve(l)
+	}()
 	select {
-	case failed = <-served:
-		failed = fmt.Errorf("serve: %w", failed)
+	case <-served:
 	case <-ctx.Done():
 	}
+	asked := ctx.Err() != nil
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
 		_ = srv.Close() // those that did not end in time are cut off
 	}
-	if failed == nil {
-		<-served
-	}
+	<-served
 	conns.Wait()
-	return failed
+	if asked {
+		return nil
+	}
+	return fmt.Errorf("serve: %w", failed)
 }

@@ -94,7 +94,7 @@ func TestServe(t *testing.T) {
 			return socket
 		},
 		"FolderThatOthersEnter": func(t *testing.T, dir string) string {
-			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // that is the test
+			if err := os.Chmod(dir, 0o711); err != nil {
 				t.Fatal(err)
 			}
 			return filepath.Join(dir, "pawl.sock")
