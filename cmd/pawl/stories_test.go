@@ -34,15 +34,22 @@ var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "
 
 // TestStories tells what users do, in testdata/script, with the real program.
 func TestStories(t *testing.T) {
-	bin := toolFolder(t)
+	bin, confining := toolFolder(t, tools...), toolFolder(t, "bwrap")
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       os.Getenv("PAWL_UPDATE_STORIES") != "",
 		RequireExplicitExec: true,
-		Setup:               func(env *testscript.Env) error { return settle(env, bin) },
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("BWRAP", confining) // for stories that are told in a sandbox
+			return settle(env, bin)
+		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "go" {
+			switch cond {
+			case "go":
 				_, err := exec.LookPath("go")
+				return err == nil, nil
+			case "sandbox":
+				_, err := sandbox.Probe(t.Context())
 				return err == nil, nil
 			}
 			return false, fmt.Errorf("there is no condition %q", cond)
@@ -54,10 +61,10 @@ func TestStories(t *testing.T) {
 }
 
 // toolFolder is a folder with links to the tools there are.
-func toolFolder(t *testing.T) string {
+func toolFolder(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range tools {
+	for _, name := range names {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue
