@@ -133,6 +133,9 @@ func (h host) showable(path string) bool {
 
 // exposes reports whether showing a path would show what must stay hidden.
 func (h host) exposes(path string) bool {
+	if state := filepath.Join(h.home, ".local", "state", "pawl"); path != state && contains(state, path) {
+		return false // a project's own state: its git folder, which Pawl itself asks to show
+	}
 	if contains(path, h.home) || path == filepath.Join(h.home, ".local") || path == filepath.Join(h.home, ".cargo") {
 		return true
 	}
