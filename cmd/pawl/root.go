@@ -94,7 +94,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	add("look", "Look:", list.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
 	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
-		demo.New(app, demoWorld(app)), bench.New(app, measure), versioncmd.New(app))
+		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
 	completion(root)
@@ -133,7 +133,7 @@ func refold(events []pawl.Event) (pawl.RunInfo, error) {
 }
 
 // demoWorld is how pawl demo runs pawl and git.
-func demoWorld(app *cli.App) demo.World {
+func demoWorld() demo.World {
 	return demo.World{
 		Run:    func(ctx context.Context, in cli.App, args ...string) error { return execute(ctx, &in, args...) },
 		Commit: commitAll,

@@ -39,7 +39,7 @@ func (a *App) completeRuns(ctx context.Context) []string {
 	}
 	var out []string
 	for i := len(runs) - 1; i >= 0; i-- {
-		out = append(out, string(runs[i].ID)+"\t"+string(State(runs[i]))+", "+plain.Line(runs[i].Title, 60))
+		out = append(out, string(runs[i].ID)+"\t"+State(runs[i])+", "+plain.Line(runs[i].Title, 60))
 	}
 	return out
 }
