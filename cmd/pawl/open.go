@@ -37,13 +37,15 @@ func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, e
 		return nil, err
 	}
 	// Whoever owns the project may be just coming or going.
+	until := time.Now().Add(patience)
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		s, err := reach(ctx, app, p, access)
-		if code := pawl.CodeOf(err); err == nil || wait > time.Second || code != pawl.CodeConflict && !errors.Is(err, errNoAnswer) {
+		passing := err != nil && (pawl.CodeOf(err) == pawl.CodeConflict || errors.Is(err, errNoAnswer))
+		if !passing || time.Now().After(until) {
 			return s, err
 		}
 		select {
-		case <-time.After(wait):
+		case <-time.After(min(wait, 200*time.Millisecond)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -93,7 +95,8 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 // errNoAnswer means that a process holds the project and does not serve it.
 var errNoAnswer = errors.New("it does not answer")
 
-// patience is how long the owner of a project has to answer a first question.
+// patience is how long the owner of a project has to answer a first question,
+// and to come or to go.
 const patience = 5 * time.Second
 
 // connect makes a session with the project's owner. One that is stopped, as by
@@ -185,8 +188,7 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 		return nil, err
 	}
 	closers = append(closers, stopServing, func() error { e.Close(); return nil })
-	return &cli.Session{Service: owner, Project: p, Owner: true, Driven: e.Driven,
-		Confined: confined.Confined(), Sandbox: confined.Describe(), Close: shut}, nil
+	return &cli.Session{Service: owner, Project: p, Owner: true, Driven: e.Driven, Close: shut}, nil
 }
 
 // serve offers a service on the project's socket until the function it returns is called.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -40,11 +41,17 @@ func compare(ctx context.Context, p project.Project, from, to pawl.CommitHash, s
 		return nil, err
 	}
 	repo := git.Repo{Command: command, Dir: p.Repo.GitDir}
+	var out []byte
 	if stat == 0 {
-		return repo.Patch(ctx, string(from), string(to))
+		out, err = repo.Patch(ctx, string(from), string(to))
+	} else {
+		out, err = repo.Git(ctx, nil, "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+			fmt.Sprintf("--stat=%d", stat), string(from), string(to))
 	}
-	return repo.Git(ctx, nil, "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
-		fmt.Sprintf("--stat=%d", stat), string(from), string(to))
+	if e, ok := errors.AsType[*git.Error](err); ok && strings.Contains(e.Stderr, "bad object") {
+		return nil, pawl.Errorf(pawl.CodeNotFound, "the repository does not have both commits any more, %.12s and %.12s", from, to)
+	}
+	return out, err
 }
 
 // refs are the refs below a prefix.

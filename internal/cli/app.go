@@ -69,9 +69,6 @@ type Session struct {
 	Remote bool
 	// Driven reports whether this process drives a run; nil unless Owner.
 	Driven func(pawl.RunID) bool
-	// Confined says whether commands can be confined here; Sandbox says how.
-	Confined bool
-	Sandbox  string
 	// Close lets go of the project.
 	Close func() error
 }

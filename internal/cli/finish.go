@@ -8,6 +8,46 @@ import (
 	"pawl/internal/view"
 )
 
+// Attend follows a run that the user has started or resumed, and finishes it. If
+// another process drives the run and goes away in the middle, this one takes the
+// run over.
+func (a *App) Attend(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) error {
+	for {
+		r, err := a.Follow(ctx, s, run, o)
+		abandoned := err == nil && !s.Owner && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)
+		if !abandoned {
+			return a.Finish(ctx, s, r, err)
+		}
+		if err := a.takeOver(ctx, s, run); err != nil {
+			return err
+		}
+		o.From = r
+	}
+}
+
+// takeOver makes s a session in which the run goes on: here, or where somebody
+// else has taken it over already.
+func (a *App) takeOver(ctx context.Context, s *Session, run pawl.RunID) error {
+	again, err := a.With(ctx, Steer, func(s *Session) error {
+		err := s.Steer(ctx, run, pawl.Steering{Verb: pawl.SteerResume, Reason: "the process that drove it has gone"})
+		if pawl.CodeOf(err) == pawl.CodeState && s.Remote {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	where := "here"
+	if again.Remote {
+		where = "in another one"
+	}
+	a.Notef("the process that drove run %s has gone; it goes on %s", run, where)
+	err = s.Close()
+	*s = *again
+	return err
+}
+
 // Finish says how a followed run ended, waits for what else this process drives,
 // and returns the exit code of the run's end.
 func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) error {

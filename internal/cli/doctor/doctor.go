@@ -62,8 +62,8 @@ func New(app *cli.App, probes Probes) *cobra.Command {
 		Long: `Doctor looks at git, the repository, the sandbox, the state folder and what is
 stored in it, the process that has the project, the configuration, the recipes
 and the keys of the chosen models (only whether they are there), and says what to
-do about what is wrong. It changes nothing and calls no model. The exit code is 1
-when a check fails.
+do about what is wrong. It calls no model and changes nothing that is there. The
+exit code is 1 when a check fails.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",

@@ -43,7 +43,7 @@ here; Ctrl-C then only stops following.
 	f.String("max-iterations", "", "the most attempts, those made included, a number `N`")
 	f.String("budget", "", "the most money in `USD`, what is spent included; 0 for no limit")
 	f.String("max-tokens", "", "the most tokens, those used included, a number `N`; 0 for no limit")
-	f.String("max-time", "", "the most `MINUTES` at work, those passed included; 0 for no limit")
+	f.String("max-time", "", "the most `TIME` at work, minutes or as 90m and 8h, what has passed included; 0 for no limit")
 	f.StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	return c
@@ -84,8 +84,7 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	if o.verbose {
 		least = view.Detail
 	}
-	r, err = app.Follow(ctx, s, info.ID, cli.FollowOptions{From: r, Least: least})
-	return app.Finish(ctx, s, r, err)
+	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: r, Least: least})
 }
 
 // limits are the flags that change a limit, each with its setting and what it replaces.
@@ -105,7 +104,11 @@ func readLimits(cmd *cobra.Command) (func(pawl.Limits) pawl.Limits, error) {
 	var flags []config.Flag
 	for _, l := range limits {
 		if f := cmd.Flags().Lookup(l.flag); f.Changed {
-			flags = append(flags, config.Flag{Name: "--" + l.flag, Key: l.key, Value: f.Value.String()})
+			value := f.Value.String()
+			if l.flag == "max-time" {
+				value = cli.Minutes(value)
+			}
+			flags = append(flags, config.Flag{Name: "--" + l.flag, Key: l.key, Value: value})
 		}
 	}
 	if flags == nil {

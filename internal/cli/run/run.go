@@ -68,7 +68,7 @@ durable, one JSON object per line.
 	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts, a number `N`")
 	f.StringVar(&o.budget, "budget", "", "the most money, in `USD`")
 	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens, a number `N`")
-	f.StringVar(&o.maxTime, "max-time", "", "the most `MINUTES` at work")
+	f.StringVar(&o.maxTime, "max-time", "", "the most `TIME` at work: minutes, or as 90m and 8h")
 	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; otherwise it is assessed")
 	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
 	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
@@ -109,8 +109,7 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	if o.verbose {
 		least = view.Detail
 	}
-	r, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least})
-	return app.Finish(ctx, s, r, err)
+	return app.Attend(ctx, s, info.ID, cli.FollowOptions{Least: least})
 }
 
 // request resolves everything the run will depend on.
@@ -178,7 +177,7 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	add("max-iterations", "limits.iterations", fmt.Sprint(o.iterations))
 	add("budget", "limits.money_usd", o.budget)
 	add("max-tokens", "limits.tokens", o.tokens)
-	add("max-time", "limits.time_minutes", o.maxTime)
+	add("max-time", "limits.time_minutes", cli.Minutes(o.maxTime))
 	add("complexity", "complexity", fmt.Sprint(o.complexity))
 	add("council", "council", fmt.Sprint(o.council))
 	add("agent", "agent", o.agent)
