@@ -80,6 +80,8 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
+// D-03, D-05: what iterates, escalates and decides cannot write code, run tests or
+// mend anything itself: nothing that could is within its reach.
 func TestKernelIsPure(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if of := below(p.ImportPath); of != "internal/kernel" {
