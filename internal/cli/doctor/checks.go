@@ -94,7 +94,7 @@ func (e *examination) store() {
 		e.fail("store", err, "keep a copy of "+e.project.Dir+"; branches and commits are not affected")
 	default:
 		e.runs = runs
-		e.ok("store", fmt.Sprintf("sound, with %d runs", len(runs)))
+		e.ok("store", fmt.Sprintf("sound; runs: %d", len(runs)))
 	}
 }
 
@@ -203,7 +203,7 @@ func (e *examination) salvage() {
 	case len(refs) == 0:
 		e.ok(name, "nothing was set aside")
 	default:
-		e.warn(name, fmt.Sprintf("%d refs keep work that was set aside, the last one %s", len(refs), refs[len(refs)-1]),
+		e.warn(name, fmt.Sprintf("refs that keep work set aside: %d, the last one %s", len(refs), refs[len(refs)-1]),
 			"git log -p REF shows it; git update-ref -d REF lets it go")
 	}
 }
@@ -260,7 +260,7 @@ func (e *examination) models(cfg *config.Config) {
 			"export "+missing[0]+"=…, or choose other models: PAWL_MODEL=PROVIDER/NAME")
 		return
 	}
-	e.ok("models", detail+"; their keys are there")
+	e.ok("models", detail+"; the keys they need are there")
 }
 
 func (e *examination) recipes() {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -199,8 +200,11 @@ func quote(s string) string {
 	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ./_=-"
 	plainWord := s != "" && strings.Trim(s, harmless) == "" && strings.TrimSpace(s) == s && strings.ContainsAny(s[:1], harmless[:52]) &&
 		!strings.Contains(" true false yes no on off null ", " "+strings.ToLower(s)+" ")
-	if plainWord {
+	switch {
+	case plainWord:
 		return s
+	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return strconv.Quote(s)
 	}
-	return strconv.Quote(s)
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }

@@ -63,7 +63,7 @@ durable, one JSON object per line.
 	f := c.Flags()
 	f.StringVar(&o.recipe, "recipe", "", "the recipe `NAME` to run; pawl recipes lists them")
 	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion, a `SENTENCE`; repeat for more")
-	f.StringArrayVar(&o.gates, "gate", nil, "a command gate as `KIND=COMMAND` or NAME:KIND=COMMAND; kinds: tests, types, lint, security, format")
+	f.StringArrayVar(&o.gates, "gate", nil, "a gate as `KIND=COMMAND` or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format; it replaces the configured one of its name")
 	f.StringArrayVar(&o.models, "model", nil, "`PROVIDER/NAME` or script:FILE for all tiers, or fast=…, medium=…, large=… for one")
 	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts, a number `N`")
 	f.StringVar(&o.budget, "budget", "", "the most money, in `USD`")
@@ -187,18 +187,25 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	return out
 }
 
-// addGates adds the gates of the command line; where nobody configured any, the
-// ones the repository's own files suggest.
+// addGates adds the gates of the command line, each in the place of the
+// configured one of its name; where there are none at all, the ones the
+// repository's own files suggest.
 func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]string, error) {
+	var given []string
 	for _, text := range o.gates {
 		g, err := parseGate(text)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(s.Gates, func(h pawl.GateSpec) bool { return h.Name == g.Name }) {
+		if slices.Contains(given, g.Name) {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "--gate %q: there is a gate %s already", text, g.Name).WithHint("give it a name of its own: --gate NAME:%s=%s", g.Kind, g.Command)
 		}
-		s.Gates = append(s.Gates, g)
+		given = append(given, g.Name)
+		if i := slices.IndexFunc(s.Gates, func(h pawl.GateSpec) bool { return h.Name == g.Name }); i >= 0 {
+			s.Gates[i] = g
+		} else {
+			s.Gates = append(s.Gates, g)
+		}
 	}
 	if len(s.Gates) == 0 {
 		found := detect.Detect(repo)

@@ -2,6 +2,9 @@ package run
 
 import (
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pawl"
 )
@@ -40,4 +43,40 @@ func TestIntroduction(t *testing.T) {
 	if got := limits(pawl.Limits{}, 0); got != "none: nothing ends it but you" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func TestAddGates(t *testing.T) {
+	none := fstest.MapFS{}
+	configured := func() *pawl.Settings {
+		return &pawl.Settings{Gates: []pawl.GateSpec{{Name: "lint", Kind: pawl.GateLint, Command: "make lint"}, {Name: "tests", Kind: pawl.GateTests, Command: "make test"}}}
+	}
+	t.Run("ReplacesByName", func(t *testing.T) {
+		s := configured()
+		o := options{gates: []string{"lint=true", "fast:tests=make fast"}, green: true, scope: []string{"only here"}}
+		if _, err := o.addGates(s, none, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := []pawl.GateSpec{{Name: "lint", Kind: pawl.GateLint, Command: "true", RequireGreen: true},
+			{Name: "tests", Kind: pawl.GateTests, Command: "make test", RequireGreen: true}, {Name: "fast", Kind: pawl.GateTests, Command: "make fast", RequireGreen: true}}
+		if d := cmp.Diff(want, s.Gates); d != "" || len(s.Scope) != 1 {
+			t.Error(d, s.Scope)
+		}
+	})
+	t.Run("TwiceIsASlip", func(t *testing.T) {
+		o := options{gates: []string{"tests=a", "tests=b"}}
+		if _, err := o.addGates(configured(), none, nil); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Error(err)
+		}
+	})
+	t.Run("FoundWhereNoneAreNamed", func(t *testing.T) {
+		s := &pawl.Settings{}
+		notes, err := (&options{}).addGates(s, fstest.MapFS{"go.mod": {Data: []byte("module x\n")}}, []string{"first"})
+		if err != nil || len(s.Gates) == 0 || len(notes) != 2 {
+			t.Errorf("%d gates, notes %q, %v", len(s.Gates), notes, err)
+		}
+		notes, err = (&options{}).addGates(&pawl.Settings{}, none, nil)
+		if err != nil || len(notes) != 1 {
+			t.Errorf("notes %q, %v", notes, err)
+		}
+	})
 }
