@@ -76,6 +76,9 @@ func (a *App) Report(err error) int {
 	if e, ok := errors.AsType[*pawl.Error](err); ok {
 		code, hint = exitCode(e.Code), e.Hint
 	}
+	if code == ExitDamaged && hint == "" {
+		hint = "pawl doctor looks at all that is stored; commits are not affected"
+	}
 	if a.JSON {
 		_ = encode(a.Err, map[string]any{"error": map[string]string{
 			"code": string(pawl.CodeOf(err)), "message": err.Error(), "hint": hint}}, "")

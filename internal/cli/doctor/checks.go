@@ -135,20 +135,24 @@ func (e *examination) stopped() {
 		return
 	}
 	var damaged, interrupted []string
-	runs := e.runs
-	if s, err := e.app.Open(e.ctx, cli.Read); err == nil { // it knows what is driven
-		if now, err := s.Runs(e.ctx); err == nil {
-			runs = now
-		}
-		_ = s.Close()
-	}
-	for _, r := range runs {
-		switch r.Status {
-		case pawl.StatusQuarantined:
+	for _, r := range e.runs {
+		if r.Status == pawl.StatusQuarantined {
 			damaged = append(damaged, string(r.ID)+": "+r.Reason)
-		case cli.StatusInterrupted:
-			interrupted = append(interrupted, string(r.ID))
 		}
+	}
+	s, err := e.app.Open(e.ctx, cli.Read) // it knows what is driven
+	if err == nil {
+		runs, rerr := s.Runs(e.ctx)
+		for _, r := range runs {
+			if r.Status == cli.StatusInterrupted {
+				interrupted = append(interrupted, string(r.ID))
+			}
+		}
+		err = errors.Join(rerr, s.Close())
+	}
+	if err != nil {
+		e.fail(name, err, "")
+		return
 	}
 	if len(damaged) > 0 {
 		e.fail(name, fmt.Errorf("quarantined, because what is stored of them is damaged: %s", strings.Join(damaged, "; ")), "their commits are on their branches; start anew with pawl run")
