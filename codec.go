@@ -220,6 +220,31 @@ func list[T any](c *coder, tag uint64, v *[]T, item func(*coder, *T)) {
 	}
 }
 
+// ints reads or writes a list of small numbers as one field.
+func ints[T integer](c *coder, tag uint64, v *[]T) {
+	if c.reading {
+		if c.at(tag, wireBytes) {
+			in := coder{buf: c.chunk(), reading: true}
+			for len(in.buf) > 0 && in.err == nil {
+				*v = append(*v, T(unzigzag(in.uvarint())))
+			}
+			if in.err != nil {
+				c.fail("field %d: %w", tag, in.err)
+			}
+		}
+		return
+	}
+	if len(*v) > 0 {
+		var out coder
+		for _, n := range *v {
+			out.buf = binary.AppendUvarint(out.buf, zigzag(int64(n)))
+		}
+		c.writeKey(tag, wireBytes)
+		c.buf = binary.AppendUvarint(c.buf, uint64(len(out.buf)))
+		c.buf = append(c.buf, out.buf...)
+	}
+}
+
 func words[T ~string](c *coder, tag uint64, v *[]T) {
 	list(c, tag, v, func(c *coder, s *T) { str(c, 1, s) })
 }

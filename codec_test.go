@@ -25,7 +25,7 @@ func fill(t *rapid.T, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Interface: // Do
-		v.Set(reflect.ValueOf(newDo(Verb(rapid.IntRange(1, int(VerbWait)).Draw(t, "verb")))))
+		v.Set(reflect.ValueOf(newDo(Verb(rapid.IntRange(1, len(verbs)-1).Draw(t, "verb")))))
 		fill(t, v.Elem().Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -35,6 +35,9 @@ func fill(t *rapid.T, v reflect.Value) {
 			}
 			if v.Type() == reflect.TypeFor[Place]() && name == "Run" {
 				continue
+			}
+			if v.Type() == reflect.TypeFor[TasksRead]() && name == "Entries" {
+				continue // they are in events of their own
 			}
 			fill(t, v.Field(i))
 		}
@@ -50,6 +53,9 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Uint8:
 		v.SetUint(uint64(rapid.IntRange(1, 4).Draw(t, "byte")))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64Range(1, 1<<40).Draw(t, "int"))
 	case reflect.Uint32, reflect.Uint64:

@@ -86,10 +86,16 @@ const (
 	VerbResetWorkspace
 	VerbCloseWorkspace
 	VerbWait
+	VerbReadTasks
+	VerbMerge
+	VerbAdvanceBranch
+	VerbProbeConflicts
+	VerbNotify
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
-	"inspect_workspace", "reset_workspace", "close_workspace", "wait"}
+	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
+	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -120,6 +126,16 @@ func newDo(v Verb) Do {
 		return &CloseWorkspace{}
 	case VerbWait:
 		return &Wait{}
+	case VerbReadTasks:
+		return &ReadTasks{}
+	case VerbMerge:
+		return &Merge{}
+	case VerbAdvanceBranch:
+		return &AdvanceBranch{}
+	case VerbProbeConflicts:
+		return &ProbeConflicts{}
+	case VerbNotify:
+		return &Notify{}
 	}
 	return nil
 }
@@ -158,6 +174,21 @@ type AssemblePrompt struct {
 	RedAtBase []Input `json:"red_at_base,omitempty"`
 	// Focus is what a council member's lens looks at.
 	Focus string `json:"focus,omitempty"`
+	// Task is the loop's own entry in its parent's list, a JSON TaskSpec; Number
+	// of Count is its place in the order tasks were begun.
+	Task   Hash `json:"task,omitzero"`
+	Number int  `json:"number,omitempty"`
+	Count  int  `json:"count,omitempty"`
+	// Plan is the loop's list of tasks as it was handed in, States where each of
+	// them stands: one letter a task, the first of its status ("sk" is s).
+	Plan   Hash   `json:"plan,omitzero"`
+	States string `json:"states,omitempty"`
+	// Memory says what of the memory is shown; nil = nothing.
+	Memory *Memory `json:"memory,omitempty"`
+	// Signs are what the harness sees in the goal: see the recipe's check.
+	Signs []string `json:"signs,omitempty"`
+	// Cause is why a plan is made anew.
+	Cause string `json:"cause,omitempty"`
 }
 
 // Feedback is one gate's objection to the previous attempt, or a step's failure.
@@ -302,6 +333,24 @@ func (d *AssemblePrompt) fields(c *coder) {
 		sum(c, 2, &in.Blob)
 	})
 	str(c, 13, &d.Focus)
+	sum(c, 14, &d.Task)
+	num(c, 15, &d.Number)
+	num(c, 16, &d.Count)
+	sum(c, 17, &d.Plan)
+	str(c, 18, &d.States)
+	memory := Memory{}
+	if d.Memory != nil {
+		memory = *d.Memory
+	}
+	sub(c, 19, func(c *coder) {
+		str(c, 1, &memory.Select)
+		num(c, 2, &memory.MaxTokens)
+	})
+	if c.reading && memory != (Memory{}) {
+		d.Memory = &memory
+	}
+	words(c, 20, &d.Signs)
+	str(c, 21, &d.Cause)
 }
 
 func (d *CallModel) fields(c *coder) {
@@ -447,7 +496,7 @@ func (e *Effect) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	for v := VerbOpenWorkspace; v <= VerbWait; v++ {
+	for v := VerbOpenWorkspace; int(v) < len(verbs); v++ {
 		if v.String() == in.Verb {
 			e.Do = newDo(v)
 			return json.Unmarshal(in.Do, e.Do)

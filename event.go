@@ -94,6 +94,11 @@ const (
 	KindWorkspaceReset     Kind = 37
 	KindWorkspaceClosed    Kind = 38
 	KindWaitEnded          Kind = 39
+	KindTasksRead          Kind = 40
+	KindMerged             Kind = 41
+	KindBranchAdvanced     Kind = 42
+	KindConflictsProbed    Kind = 43
+	KindNotified           Kind = 44
 
 	KindLoopStarted        Kind = 50
 	KindComplexityScored   Kind = 51
@@ -108,6 +113,22 @@ const (
 	KindCouncilCalled      Kind = 60
 	KindCouncilDecided     Kind = 61
 	KindLoopEnded          Kind = 62
+
+	KindTasksListed       Kind = 70
+	KindPlanAccepted      Kind = 71
+	KindPlanRefused       Kind = 72
+	KindReplanCalled      Kind = 73
+	KindTasksBlocked      Kind = 74
+	KindTasksSkipped      Kind = 75
+	KindRerouted          Kind = 76
+	KindRoundsEnded       Kind = 77
+	KindQuestionAsked     Kind = 78
+	KindQuestionAnswered  Kind = 79
+	KindQuestionWithdrawn Kind = 80
+	KindMergeQueued       Kind = 81
+	KindNotePosted        Kind = 82
+	KindMemoryAdded       Kind = 83
+	KindMemoryForgotten   Kind = 84
 )
 
 var kinds = map[Kind]string{
@@ -125,6 +146,14 @@ var kinds = map[Kind]string{
 	KindSessionEnded: "session_ended", KindGatesReused: "gates_reused", KindIterationEnded: "iteration_ended",
 	KindEscalated: "escalated", KindCouncilCalled: "council_called", KindCouncilDecided: "council_decided",
 	KindLoopEnded: "loop_ended",
+	KindTasksRead: "tasks_read", KindMerged: "merged", KindBranchAdvanced: "branch_advanced",
+	KindConflictsProbed: "conflicts_probed", KindNotified: "notified",
+	KindTasksListed: "tasks_listed", KindPlanAccepted: "plan_accepted", KindPlanRefused: "plan_refused",
+	KindReplanCalled: "replan_called", KindTasksBlocked: "tasks_blocked", KindTasksSkipped: "tasks_skipped",
+	KindRerouted: "rerouted", KindRoundsEnded: "rounds_ended", KindQuestionAsked: "question_asked",
+	KindQuestionAnswered: "question_answered", KindQuestionWithdrawn: "question_withdrawn",
+	KindMergeQueued: "merge_queued", KindNotePosted: "note_posted", KindMemoryAdded: "memory_added",
+	KindMemoryForgotten: "memory_forgotten",
 }
 
 func (k Kind) String() string {
@@ -221,6 +250,46 @@ func newBody(k Kind) Body {
 		return &CouncilDecided{}
 	case KindLoopEnded:
 		return &LoopEnded{}
+	case KindTasksRead:
+		return &TasksRead{}
+	case KindMerged:
+		return &Merged{}
+	case KindBranchAdvanced:
+		return &BranchAdvanced{}
+	case KindConflictsProbed:
+		return &ConflictsProbed{}
+	case KindNotified:
+		return &Notified{}
+	case KindTasksListed:
+		return &TasksListed{}
+	case KindPlanAccepted:
+		return &PlanAccepted{}
+	case KindPlanRefused:
+		return &PlanRefused{}
+	case KindReplanCalled:
+		return &ReplanCalled{}
+	case KindTasksBlocked:
+		return &TasksBlocked{}
+	case KindTasksSkipped:
+		return &TasksSkipped{}
+	case KindRerouted:
+		return &Rerouted{}
+	case KindRoundsEnded:
+		return &RoundsEnded{}
+	case KindQuestionAsked:
+		return &QuestionAsked{}
+	case KindQuestionAnswered:
+		return &QuestionAnswered{}
+	case KindQuestionWithdrawn:
+		return &QuestionWithdrawn{}
+	case KindMergeQueued:
+		return &MergeQueued{}
+	case KindNotePosted:
+		return &NotePosted{}
+	case KindMemoryAdded:
+		return &MemoryAdded{}
+	case KindMemoryForgotten:
+		return &MemoryForgotten{}
 	}
 	return nil
 }

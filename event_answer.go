@@ -48,6 +48,9 @@ type ToolUse struct {
 	// Submit reports a call that hands in the session's result; Facts is what it says.
 	Submit bool  `json:"submit,omitempty"`
 	Facts  Facts `json:"facts,omitempty"`
+	// Harness reports a call that the harness answers itself from the run's
+	// state: the blackboard, the memory. Facts is what it asks for.
+	Harness bool `json:"harness,omitempty"`
 }
 
 // Facts are the few words of a structured result that decisions need, in a

@@ -22,6 +22,8 @@ func (b *RunStarted) fields(c *coder) {
 		sum(c, 2, &in.Blob)
 	})
 	sum(c, 16, &b.Script)
+	sum(c, 17, &b.Tasks)
+	words(c, 18, &b.Signs)
 }
 
 // Kind implements [Body].
@@ -148,6 +150,11 @@ func (b *LoopStarted) fields(c *coder) {
 	str(c, 1, &b.ID)
 	str(c, 2, &b.Kind)
 	num(c, 3, &b.Parent)
+	str(c, 4, &b.Task)
+	num(c, 5, &b.Entry)
+	num(c, 6, &b.Version)
+	str(c, 7, &b.Branch)
+	str(c, 8, &b.Base)
 }
 
 // Kind implements [Body].
@@ -189,6 +196,8 @@ func (b *SessionStarted) fields(c *coder) {
 	num(c, 5, &b.Turns)
 	num(c, 6, &b.Timeout)
 	num(c, 7, &b.Try)
+	num(c, 8, &b.Round)
+	num(c, 9, &b.Vote)
 }
 
 // Kind implements [Body].
@@ -276,6 +285,7 @@ func (*CouncilDecided) EventKind() Kind { return KindCouncilDecided }
 func (b *LoopEnded) fields(c *coder) {
 	str(c, 1, &b.Outcome)
 	str(c, 2, &b.Reason)
+	flag(c, 3, &b.Stopped)
 }
 
 // Kind implements [Body].
@@ -325,6 +335,7 @@ func (c *coder) toolUse(b *ToolUse) {
 	str(c, 4, &b.Problem)
 	flag(c, 5, &b.Submit)
 	facts(c, 6, &b.Facts)
+	flag(c, 7, &b.Harness)
 }
 
 func (b *ToolReturned) fields(c *coder) {

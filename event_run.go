@@ -13,7 +13,7 @@ const (
 	OutcomeBlocked    Outcome = "blocked"    // the ladder is used up
 	OutcomeHalted     Outcome = "halted"     // a halt condition held: security, budget, no model, the machine
 	OutcomeCancelled  Outcome = "cancelled"  // a user ended it
-	OutcomeFailed     Outcome = "failed"     // our own fault
+	OutcomeFailed     Outcome = "failed"     // our own fault, or where the recipe's ladder says so
 )
 
 // Resumable reports whether a run that ended so can go on.
@@ -46,6 +46,10 @@ type RunStarted struct {
 	// model's file when a tier uses it.
 	Prompts []Input `json:"prompts,omitempty"`
 	Script  Hash    `json:"script,omitzero"`
+	// Tasks is the list of tasks the user gave; the step that would make one does
+	// not run. Signs are what the harness sees in the goal, for a recipe's check.
+	Tasks Hash     `json:"tasks,omitzero"`
+	Signs []string `json:"signs,omitempty"`
 	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
 	// are the only texts that live in an event, because every decision needs them.
 	Recipe   JSON `json:"recipe"`
@@ -95,6 +99,12 @@ const (
 	LimitIterations LimitName = "iterations" // attempts of a loop
 	LimitTurns      LimitName = "turns"      // model calls of a session
 	LimitRetries    LimitName = "retries"    // dispatches of one model call
+	LimitTasks      LimitName = "tasks"      // children a loop has started
+	LimitPlans      LimitName = "plans"      // versions of a loop's plan
+	LimitRounds     LimitName = "rounds"     // of a group of steps
+	LimitRoutes     LimitName = "routes"     // returns to a step by one verdict of a gate
+	LimitCalls      LimitName = "calls"      // of one tool in a session
+	LimitConflicts  LimitName = "conflicts"  // merges in a row that conflicted
 )
 
 // LimitReached says that a limit stops something. Limits are inclusive: the
@@ -176,6 +186,14 @@ type LoopStarted struct {
 	ID     string  `json:"id"`
 	Kind   string  `json:"kind"` // of the recipe
 	Parent LoopRef `json:"parent,omitempty"`
+	// Task is its entry in the parent's plan of this version: the id, and the
+	// position plus one. Empty for the root.
+	Task    string `json:"task,omitempty"`
+	Entry   int    `json:"entry,omitempty"`
+	Version int    `json:"version,omitempty"`
+	// Branch and Base are where its work goes and starts; empty = the run's.
+	Branch string     `json:"branch,omitempty"`
+	Base   CommitHash `json:"base,omitempty"`
 }
 
 // ComplexityScored says how hard the task looks, from 0 to 14, and where the
@@ -211,6 +229,8 @@ const (
 	ForReview   SessionPurpose = "review"
 	ForProposal SessionPurpose = "proposal"
 	ForBallot   SessionPurpose = "ballot"
+	ForReplan   SessionPurpose = "replan"  // makes the plan anew
+	ForExtract  SessionPurpose = "extract" // takes from an attempt what is worth remembering
 )
 
 // SessionStarted says that an agent session begins.
@@ -220,9 +240,11 @@ type SessionStarted struct {
 	Place   Place          `json:"place"`
 	// Index is the step or stage in the recipe, or the council member.
 	Index   int           `json:"index"`
-	Turns   int           `json:"turns"`   // the most model calls
-	Timeout time.Duration `json:"timeout"` // of the whole session; zero = none
-	Try     int           `json:"try"`     // of the step, from 1
+	Turns   int           `json:"turns"`           // the most model calls
+	Timeout time.Duration `json:"timeout"`         // of the whole session; zero = none
+	Try     int           `json:"try"`             // of the step, from 1
+	Round   int           `json:"round,omitempty"` // of the step's group, from 1; 0 = it is in none
+	Vote    int           `json:"vote,omitempty"`  // of a review with several, from 1
 }
 
 // NoteAdded says that the harness itself spoke in a session.
@@ -329,4 +351,6 @@ type CouncilDecided struct {
 type LoopEnded struct {
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason"`
+	// Stopped reports that it ended because the run did, before it had an end of its own.
+	Stopped bool `json:"stopped,omitempty"`
 }

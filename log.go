@@ -65,6 +65,11 @@ type RunInfo struct {
 	Iteration int       `json:"iteration"`
 	Max       int       `json:"max_iterations"`
 	Tier      string    `json:"tier,omitempty"` // in the recipe's word
+	// Tasks counts the tasks of the root loop's plan, Passed those that have passed.
+	Tasks  int `json:"tasks,omitempty"`
+	Passed int `json:"passed,omitempty"`
+	// Questions counts the open ones.
+	Questions int       `json:"questions,omitempty"`
 	Cost      Micros    `json:"cost"`
 	Tokens    int64     `json:"tokens"`
 	Started   time.Time `json:"started"`

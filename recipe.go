@@ -41,8 +41,9 @@ type LoopKind struct {
 	Ladder     Ladder    `json:"ladder"`
 	// Iterations is the limit on attempts; zero means no limit of the kind's own.
 	Iterations int `json:"iterations,omitempty"`
-	// Retries is how often the gates' retry verdict may start the steps again.
-	Retries int `json:"retries,omitempty"`
+	// Extract takes from an attempt that has been judged what is worth
+	// remembering. That it fails never fails the work.
+	Extract *Step `json:"extract,omitempty"`
 }
 
 // Bands chooses the first tier from a complexity score. The score comes from
@@ -93,6 +94,10 @@ type Step struct {
 	Questions bool    `json:"questions,omitempty"` // it may ask the user
 	Memory    *Memory `json:"memory,omitempty"`
 	Repeat    *Repeat `json:"repeat,omitempty"`
+	// Limits bound how often single tools may be called in the session.
+	Limits []ToolLimit `json:"limits,omitempty"`
+	// Check is something the harness looks at itself, and the decision it demands.
+	Check *Check `json:"check,omitempty"`
 }
 
 // Repeat runs a group of steps again until one of them submits a decision.
@@ -103,10 +108,28 @@ type Repeat struct {
 	Steps []Step   `json:"steps"`
 }
 
-// When lets something happen only after certain decisions or phases.
+// ToolLimit bounds the calls of one tool in a session.
+type ToolLimit struct {
+	Tool string `json:"tool"`
+	Max  int    `json:"max"`
+}
+
+// Check demands a decision of a step when the harness sees signs for it. If the
+// agent decides otherwise it is asked once more, with the signs; then the check
+// wins. It never works the other way round.
+type Check struct {
+	Name    string `json:"name"` // many_steps: see kernel.Signs
+	Demands string `json:"demands"`
+}
+
+// When lets something happen only under certain conditions; all that are given must hold.
 type When struct {
-	Decision []string `json:"decision,omitempty"`
-	Tier     []int    `json:"tier,omitempty"`
+	Decision []string `json:"decision,omitempty"` // of the last step that submitted one
+	Tier     []int    `json:"tier,omitempty"`     // of the loop
+	// Verification is the verification tier of the loop's own task.
+	Verification []int `json:"verification,omitempty"`
+	// Verdict is that of the attempt, for what comes after the gates: pass or fail.
+	Verdict []Verdict `json:"verdict,omitempty"`
 }
 
 // Memory says what of the run's memory a step is shown.
@@ -190,7 +213,12 @@ type Lens struct {
 
 // Approval asks a human before children are spawned.
 type Approval struct {
-	By string `json:"by"` // human; auto, manual or confidence_threshold for Loom's modes
+	// By is human (for the plan), auto (nobody), manual (for every task) or
+	// confidence_threshold (for work that the checks are not sure of). Settings
+	// may choose another than the recipe's.
+	By string `json:"by"`
+	// Threshold is the least confidence, in percent, that needs no person; 0 = 80.
+	Threshold int `json:"threshold,omitempty"`
 }
 
 // Children are spawned from a structured artifact of the loop.
@@ -217,6 +245,7 @@ type Replan struct {
 	On          []string `json:"on"`    // failure, discovery
 	Every       int      `json:"every"` // completed children; zero means never
 	MaxVersions int      `json:"max_versions"`
+	Prompt      string   `json:"prompt"` // the template's file name
 }
 
 // Kind returns the kind of this name, or nil.

@@ -25,6 +25,8 @@ type Service interface {
 	// (ended or quarantined) or ctx ends. Events are never lost, repeated or
 	// reordered; live text may be dropped.
 	Watch(ctx context.Context, run RunID, after Seq) iter.Seq2[Update, error]
+	// Recall finds what is remembered.
+	Recall(ctx context.Context, q MemoryQuery) ([]MemoryEntry, error)
 	// Blob reads a blob that an event of the run refers to.
 	Blob(ctx context.Context, run RunID, hash Hash) ([]byte, error)
 }
@@ -39,6 +41,8 @@ type StartRequest struct {
 	Settings Settings          `json:"settings"`
 	// Unsandboxed allows commands to run unconfined where no sandbox works.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
+	// Tasks is a JSON list of TaskSpec, when the user gave one.
+	Tasks JSON `json:"tasks,omitempty"`
 	// Script is the content of the scripted model's file, when a tier uses it.
 	Script string `json:"script,omitempty"`
 }
@@ -52,6 +56,13 @@ const (
 	SteerResume SteerVerb = "resume"
 	SteerCancel SteerVerb = "cancel"
 	SteerLimits SteerVerb = "limits"
+	// SteerReplan makes the plan of the run's root loop anew.
+	SteerReplan SteerVerb = "replan"
+	// SteerAnswer answers a question.
+	SteerAnswer SteerVerb = "answer"
+	// SteerForget lets no prompt be shown an entry of the memory any more; it is
+	// obeyed by ended runs too.
+	SteerForget SteerVerb = "forget"
 )
 
 // Steering is a command to a run.
@@ -60,6 +71,19 @@ type Steering struct {
 	Reason  string    `json:"reason,omitempty"`
 	Running Draining  `json:"running,omitempty"` // of cancel; empty means boundary
 	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume when they change with it
+	Answer  *Reply    `json:"answer,omitempty"`  // of answer
+	Memory  int       `json:"memory,omitempty"`  // of forget: the entry's number
+}
+
+// Reply is an answer to a question. The first one counts; a later one is
+// refused with [CodeConflict] and told what was answered.
+type Reply struct {
+	Question int    `json:"question"` // its number in the run
+	Choice   string `json:"choice"`
+	Text     string `json:"text,omitempty"` // at most 1000 bytes
+	By       string `json:"by,omitempty"`
+	// About is the hash of what the answer is about, as it was shown.
+	About Hash `json:"about,omitzero"`
 }
 
 // Update is one thing a watcher sees: exactly one field is set.

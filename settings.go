@@ -88,8 +88,28 @@ type Settings struct {
 	Agent string `json:"agent,omitempty"`
 	// Scope are sentences that bound what may be changed.
 	Scope []string `json:"scope,omitempty"`
+	// Approval is the mode of approval when the user chose another than the
+	// recipe's: auto, manual or confidence_threshold; ApprovalThreshold is in
+	// percent, 0 = the recipe's.
+	Approval          string `json:"approval,omitempty"`
+	ApprovalThreshold int    `json:"approval_threshold,omitempty"`
+	// Parallel is how many children run side by side; 0 = as the recipe says.
+	Parallel int `json:"parallel,omitempty"`
+	// ReplanEvery is after how many passed tasks a plan is made anew: nil = as the
+	// recipe says, 0 = never.
+	ReplanEvery *int `json:"replan_every,omitempty"`
+	// Callback is told how the run ends.
+	Callback *Callback `json:"callback,omitempty"`
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
+}
+
+// Callback is an HTTP address that is told how a run ends. What is sent is
+// signed with the secret of the process that sends it; the secret is no setting.
+type Callback struct {
+	URL string `json:"url"`
+	// AllowPrivate lets the address be one of this machine or of a private network.
+	AllowPrivate bool `json:"allow_private,omitempty"`
 }
 
 // HaltCondition names a reason to stop a run at once.

@@ -35,6 +35,14 @@ type Workspaces interface {
 	// it, empty when there was none), and
 	// removes the worktree. The branch stays.
 	Close(ctx context.Context, name, salvage string) (saved string, err error)
+	// Merge makes a commit with both commits as parents, outside any worktree and
+	// on no branch. The same arguments give the same commit.
+	Merge(ctx context.Context, spec MergeSpec) (MergeInfo, error)
+	// Advance moves a branch that no worktree needs to follow from one commit to
+	// a descendant of it. Anything but From there is a conflict; To is done already.
+	Advance(ctx context.Context, branch string, from, to CommitHash) error
+	// Marked are those of the paths whose files in a commit hold conflict markers.
+	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
 	// Dir is where the named worktree is, or would be.
@@ -86,6 +94,26 @@ type CommitInfo struct {
 	// PatchID identifies the change against Base whatever its line numbers;
 	// empty when there is none.
 	PatchID string
+}
+
+// MergeSpec asks for a merge commit.
+type MergeSpec struct {
+	Ours, Theirs CommitHash // its parents, in this order
+	// Labels name the two sides in conflict markers.
+	OursLabel, TheirsLabel string
+	Message                string
+	Time                   time.Time
+}
+
+// MergeInfo is a merge commit. Where the sides conflict, the files in its tree
+// hold conflict markers.
+type MergeInfo struct {
+	Commit CommitHash
+	Tree   TreeHash
+	// Conflicts are the paths in conflict, sorted; Hunks is what conflicts in
+	// them, as far as it is text, cut to 24 kB.
+	Conflicts []string
+	Hunks     string
 }
 
 // Repository is what Pawl needs to know of the user's repository before a run.

@@ -28,6 +28,8 @@ type Job struct {
 	Recipe   *pawl.Recipe
 	// Workspace names the loop's worktree.
 	Workspace string
+	// Task is the loop's own task, a JSON TaskSpec; zero = the run's goal is.
+	Task pawl.Hash
 	// Again reports that the effect may have been under way when a driver died:
 	// one of class probe looks first whether it has happened.
 	Again bool

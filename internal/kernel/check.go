@@ -26,7 +26,7 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 func isTier(n int) bool { return n >= 1 && n <= topTier }
 
 func checkKind(k *pawl.LoopKind) error {
-	if k.Approval != nil || k.Children != nil || len(k.FinalGates)+len(k.FinalSteps)+k.Retries > 0 {
+	if k.Approval != nil || k.Children != nil || len(k.FinalGates)+len(k.FinalSteps) > 0 {
 		return fmt.Errorf("kind %s has approval, children, final gates, final steps or retries, which are not run yet", k.Name)
 	}
 	if b := k.Complexity; b != nil {

@@ -63,7 +63,6 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 		given(k.Name == e.r.Start, "the root loop"),
 		given(k.Iterations > 0, "at most "+count(k.Iterations, "iteration", "iterations")),
 		given(k.Iterations == 0, "no limit on iterations of its own"),
-		given(k.Retries > 0, fmt.Sprintf("%s within an iteration", count(k.Retries, "retry", "retries"))),
 	))
 	if b := k.Complexity; b != nil {
 		e.line(1, "starts on: %s", e.bands(b))

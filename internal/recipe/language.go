@@ -35,7 +35,6 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_steps", "What is done last, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
 	m.Key("iterations", "The limit on iterations; without it there is none of the kind's own.").Int(&k.Iterations, 1, 1000)
-	m.Key("retries", "How often a gate's `retry` may start the steps again within an iteration.").Int(&k.Retries, 1, 100)
 }
 
 func readBands(m *strictyaml.Map, b *pawl.Bands) {

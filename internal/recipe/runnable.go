@@ -51,7 +51,6 @@ func needs(r *pawl.Recipe) (out []string) {
 		add(k.Approval != nil, "approval")
 		add(len(k.FinalGates) > 0, "final gates")
 		add(len(k.FinalSteps) > 0, "final steps")
-		add(k.Retries > 0, "retries within an iteration")
 		for j := range k.Steps {
 			out = append(out, stepNeeds(&k.Steps[j])...)
 		}

@@ -140,7 +140,6 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string) {
 	kc.stepList(kc.path+".final_steps", k.FinalSteps, false)
 	kc.ladder(kc.path+".ladder", &k.Ladder)
 	kc.between(kc.path+".iterations", k.Iterations, 0, 1000)
-	kc.between(kc.path+".retries", k.Retries, 0, 100)
 }
 
 // name checks that a step or gate is the only one of its name.

@@ -108,6 +108,16 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	case *pawl.CloseWorkspace:
 		saved, err := r.Spaces.Close(ctx, job.Workspace, do.Salvage)
 		return &pawl.WorkspaceClosed{Effect: id, Salvage: saved}, err
+	case *pawl.ReadTasks:
+		return r.readTasks(ctx, job, do, a)
+	case *pawl.Merge:
+		return r.merge(ctx, job, do, a)
+	case *pawl.AdvanceBranch:
+		return &pawl.BranchAdvanced{Effect: id, Commit: do.To}, r.Spaces.Advance(ctx, do.Branch, do.From, do.To)
+	case *pawl.ProbeConflicts:
+		return r.probeConflicts(ctx, job, do, a)
+	case *pawl.Notify:
+		return r.notify(ctx, job, do)
 	case *pawl.Wait:
 		return &pawl.WaitEnded{Effect: id}, wait(ctx, do.For)
 	}
