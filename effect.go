@@ -429,6 +429,8 @@ func (p *Place) fields(c *coder) {
 	str(c, 6, &p.Lens)
 	num(c, 7, &p.Tier)
 	num(c, 8, &p.Turn)
+	str(c, 9, &p.Task)
+	num(c, 10, &p.Round)
 }
 
 // FailureCode classes why an effect gave no fact. Besides these it may be a

@@ -196,8 +196,7 @@ func (b *SessionStarted) fields(c *coder) {
 	num(c, 5, &b.Turns)
 	num(c, 6, &b.Timeout)
 	num(c, 7, &b.Try)
-	num(c, 8, &b.Round)
-	num(c, 9, &b.Vote)
+	num(c, 8, &b.Vote)
 }
 
 // Kind implements [Body].
@@ -246,6 +245,7 @@ func (b *IterationEnded) fields(c *coder) {
 	num(c, 12, &b.Error)
 	num(c, 13, &b.Cost)
 	num(c, 14, &b.Tokens)
+	flag(c, 15, &b.Conflict)
 }
 
 // Kind implements [Body].

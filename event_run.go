@@ -240,11 +240,10 @@ type SessionStarted struct {
 	Place   Place          `json:"place"`
 	// Index is the step or stage in the recipe, or the council member.
 	Index   int           `json:"index"`
-	Turns   int           `json:"turns"`           // the most model calls
-	Timeout time.Duration `json:"timeout"`         // of the whole session; zero = none
-	Try     int           `json:"try"`             // of the step, from 1
-	Round   int           `json:"round,omitempty"` // of the step's group, from 1; 0 = it is in none
-	Vote    int           `json:"vote,omitempty"`  // of a review with several, from 1
+	Turns   int           `json:"turns"`          // the most model calls
+	Timeout time.Duration `json:"timeout"`        // of the whole session; zero = none
+	Try     int           `json:"try"`            // of the step, from 1
+	Vote    int           `json:"vote,omitempty"` // of a review with several, from 1
 }
 
 // NoteAdded says that the harness itself spoke in a session.
@@ -315,6 +314,9 @@ type IterationEnded struct {
 	Files uint64 `json:"files,omitempty"`
 	Tests uint64 `json:"tests,omitempty"`
 	Error uint64 `json:"error,omitempty"`
+	// Conflict reports that the attempt failed because it conflicts with what was
+	// merged in the meantime.
+	Conflict bool `json:"conflict,omitempty"`
 	// Cost and Tokens are what the iteration was charged, all its sessions together.
 	Cost   Micros `json:"cost"`
 	Tokens int64  `json:"tokens"`

@@ -52,18 +52,29 @@ const DefaultModelIdle = 5 * time.Minute
 type Place struct {
 	Run       RunID  `json:"run,omitempty"`
 	Loop      string `json:"loop,omitempty"`      // the loop's kind, such as "task"
+	Task      string `json:"task,omitempty"`      // the id of the loop's task; empty = the run's goal
 	Iteration int    `json:"iteration,omitempty"` // from 1
 	Attempt   int    `json:"attempt,omitempty"`   // of the iteration, from 1
 	Step      string `json:"step,omitempty"`      // the step's or gate's name
+	Round     int    `json:"round,omitempty"`     // of the step's group, from 1; 0 = it is in none
 	Role      string `json:"role,omitempty"`
 	Lens      string `json:"lens,omitempty"` // a council member's point of view; else empty
 	Tier      int    `json:"tier,omitempty"`
 	Turn      int    `json:"turn,omitempty"` // from 1
 }
 
-// String is the place as a path, such as "task/2/implement/turn-3".
+// String is the place as a path, such as "task/2/implement/turn-3", or
+// "subtask:parser/1/executor/turn-3" for a loop with a task of its own, or
+// "task/1/decide.2" for a step in its group's second round.
 func (p Place) String() string {
-	s := fmt.Sprintf("%s/%d/%s", p.Loop, p.Iteration, p.Step)
+	loop := p.Loop
+	if p.Task != "" {
+		loop += ":" + p.Task
+	}
+	s := fmt.Sprintf("%s/%d/%s", loop, p.Iteration, p.Step)
+	if p.Round > 1 {
+		s += fmt.Sprintf(".%d", p.Round)
+	}
 	if p.Lens != "" {
 		s += "/" + p.Lens
 	}
