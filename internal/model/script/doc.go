@@ -36,6 +36,8 @@
 // And `when` has these, each a value or a list of values of which one must hold:
 //
 //	role, step, loop, lens   where in the recipe the session stands
+//	task                     the id of the loop's task, in a list of tasks
+//	round                    of the step's group, from 1
 //	iteration, attempt       of the loop, from 1
 //	tier                     1, 2 or 3
 //	turn                     the model call of the session, from 1

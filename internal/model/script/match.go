@@ -26,6 +26,8 @@ type when struct {
 	Lens      oneOf[string] `yaml:"lens"`
 	Iteration oneOf[int]    `yaml:"iteration"`
 	Attempt   oneOf[int]    `yaml:"attempt"`
+	Task      oneOf[string] `yaml:"task"`
+	Round     oneOf[int]    `yaml:"round"`
 	Tier      oneOf[int]    `yaml:"tier"`
 	Turn      oneOf[int]    `yaml:"turn"`
 	Last      oneOf[string] `yaml:"last"`
@@ -118,6 +120,8 @@ func (w when) differs(s scene) []string {
 	note("lens", w.Lens.holds(s.place.Lens))
 	note("iteration", w.Iteration.holds(s.place.Iteration))
 	note("attempt", w.Attempt.holds(s.place.Attempt))
+	note("task", w.Task.holds(s.place.Task))
+	note("round", w.Round.holds(s.place.Round))
 	note("tier", w.Tier.holds(s.place.Tier))
 	note("turn", w.Turn.holds(s.turn))
 	note("last", w.Last.holds(s.last))
@@ -128,12 +132,15 @@ func (w when) differs(s scene) []string {
 func (s scene) String() string {
 	p := s.place
 	var parts []string
-	for _, word := range [][2]string{{"role", p.Role}, {"loop", p.Loop}, {"step", p.Step}, {"lens", p.Lens}} {
+	for _, word := range [][2]string{{"role", p.Role}, {"loop", p.Loop}, {"task", p.Task}, {"step", p.Step}, {"lens", p.Lens}} {
 		if word[1] != "" {
 			parts = append(parts, word[0]+" "+word[1])
 		}
 	}
 	parts = append(parts, fmt.Sprintf("iteration %d, attempt %d, tier %d, turn %d", p.Iteration, p.Attempt, p.Tier, s.turn))
+	if p.Round > 0 {
+		parts = append(parts, fmt.Sprintf("round %d", p.Round))
+	}
 	if s.last != "" {
 		parts = append(parts, "last "+s.last)
 	}

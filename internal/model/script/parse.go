@@ -29,7 +29,7 @@ const (
 )
 
 const keysHint = "An answer has when, say, calls, stop, usage, delay_ms and error; " +
-	"when has role, step, loop, lens, iteration, attempt, tier, turn and last."
+	"when has role, step, loop, task, lens, iteration, attempt, round, tier, turn and last."
 
 // Load reads a script from a file.
 func Load(path string) (*Script, error) {
