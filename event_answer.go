@@ -125,6 +125,10 @@ type GateJudged struct {
 	Error   uint64 `json:"error,omitempty"`
 	// Evidence is the whole report, a JSON GateReport or a review's verdict.
 	Evidence Hash `json:"evidence,omitzero"`
+	// Confidence is how sure a reviewer is, in percent; 0 = it did not say.
+	Confidence int `json:"confidence,omitempty"`
+	// By is the person who decided; empty = no person did.
+	By string `json:"by,omitempty"`
 }
 
 // Committed answers [Commit].

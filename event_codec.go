@@ -371,6 +371,8 @@ func (b *GateJudged) fields(c *coder) {
 	num(c, 17, &b.Found)
 	num(c, 18, &b.Error)
 	sum(c, 19, &b.Evidence)
+	num(c, 20, &b.Confidence)
+	str(c, 21, &b.By)
 }
 
 // Kind implements [Body].
