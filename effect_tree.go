@@ -53,6 +53,11 @@ type Notify struct {
 	Reason  string     `json:"reason"`
 	Head    CommitHash `json:"head,omitempty"`
 	Try     int        `json:"try"`
+	// Cost and Tokens are what the run has used; Time is when it came to its end.
+	// They are the same at every try.
+	Cost   Micros    `json:"cost"`
+	Tokens int64     `json:"tokens"`
+	Time   time.Time `json:"time"`
 }
 
 // Verb implements [Do].
@@ -105,4 +110,7 @@ func (d *Notify) fields(c *coder) {
 	str(c, 2, &d.Reason)
 	str(c, 3, &d.Head)
 	num(c, 4, &d.Try)
+	num(c, 5, &d.Cost)
+	num(c, 6, &d.Tokens)
+	instant(c, 7, &d.Time)
 }
