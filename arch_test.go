@@ -28,6 +28,7 @@ var rules = []rule{
 	{"internal/driver/drivertest", []string{"internal/driver", "internal/kernel", "internal/store/mem"}, "the suite runs any driver on any log"},
 	{"internal/driver", []string{"internal/kernel"}, "what driving means is the kernel and the contract"},
 	{"internal/runner", []string{"internal/driver"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
+	{"internal/callback", nil, "what is told and to whom is given to it; it knows the network and nothing else of ours"},
 	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner"}, "prompts are a recipe's templates filled in for the runner"},
 	{"internal/engine", []string{"internal/driver/...", "internal/recipe"}, "the engine holds runs; stores, models and worktrees are given to it"},
 	{"internal/view", []string{"internal/plain"}, "views are folds over events, the same for every face"},

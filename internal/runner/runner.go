@@ -24,7 +24,7 @@ import (
 	"pawl/internal/driver"
 )
 
-// Runner performs effects with what it is given. All fields but Redact are needed.
+// Runner performs effects with what it is given. All fields but Redact and Callback are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -42,6 +42,9 @@ type Runner struct {
 	Temp func(run pawl.RunID) (string, error)
 	// Redact takes known secrets out of a text; nil leaves it as it is.
 	Redact func([]byte) []byte
+	// Callback posts a JSON body to an address, once, and returns the HTTP status; a
+	// receiver knows a delivery that it is told again by its name. nil = nobody can be told.
+	Callback func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (status int, err error)
 
 	prepared preparations
 }
