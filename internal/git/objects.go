@@ -84,18 +84,23 @@ func (o *Objects) Close() error {
 
 // Get reads an object by its hash or by the full name of a ref. It returns
 // [ErrMissing] when there is none.
-func (o *Objects) Get(name string) (Object, error) {
+func (o *Objects) Get(name string) (Object, error) { return o.read(name, o.limit, false) }
+
+// GetSmall is Get of what may be large: Data is nil when it has more than most bytes.
+func (o *Objects) GetSmall(name string, most int64) (Object, error) { return o.read(name, most, true) }
+
+func (o *Objects) read(name string, most int64, skip bool) (Object, error) {
 	if o.broken != nil {
 		return Object{}, o.broken
 	}
-	object, err := o.get(name)
+	object, err := o.get(name, most, skip)
 	if err != nil && !errors.Is(err, ErrMissing) {
 		o.broken = err
 	}
 	return object, err
 }
 
-func (o *Objects) get(name string) (Object, error) {
+func (o *Objects) get(name string, most int64, skip bool) (Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
 		return Object{}, fmt.Errorf("object %q: %w", name, ErrMissing)
 	}
@@ -117,14 +122,22 @@ func (o *Objects) get(name string) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("read object %s: git answered %q", name, header)
 	}
-	if size > o.limit {
-		return Object{}, pawl.Errorf(pawl.CodeState, "object %s has %d bytes, more than the %d that are read", name, size, o.limit)
+	object := Object{Hash: fields[0], Type: fields[1]}
+	if size > most && skip {
+		if _, err := io.CopyN(io.Discard, o.answers, size+1); err != nil {
+			return Object{}, fmt.Errorf("read object %s: %w", name, err)
+		}
+		return object, nil
+	}
+	if size > most {
+		return Object{}, pawl.Errorf(pawl.CodeState, "object %s has %d bytes, more than the %d that are read", name, size, most)
 	}
 	data := make([]byte, size+1)
 	if _, err := io.ReadFull(o.answers, data); err != nil {
 		return Object{}, fmt.Errorf("read object %s: %w", name, err)
 	}
-	return Object{Hash: fields[0], Type: fields[1], Data: data[:size]}, nil
+	object.Data = data[:size]
+	return object, nil
 }
 
 // Commit is what this program reads of a commit.

@@ -22,6 +22,22 @@ func pathLines(paths []string) string {
 	return b.String()
 }
 
+// linePaths are the paths of a list that pathLines wrote. A line that cannot be
+// one is left out: a secret may have been taken out of it.
+func linePaths(lines string) []string {
+	var paths []string
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, `"`) {
+			line, _ = strconv.Unquote(line) //nolint:errcheck // it gives the empty string, which is no path
+		}
+		if line != "" {
+			paths = append(paths, line)
+		}
+	}
+	return paths
+}
+
 // changedPaths are the paths that a patch as git prints it changes, sorted; of a
 // file that was renamed both names. Every line of a file's content has a sign
 // before it, so no content can pass for a line that names a path.

@@ -81,10 +81,14 @@ func (w *worktree) saveWork(ctx context.Context, salvage string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if full.tree == head.Tree && !gone {
+	under, err := w.under(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	if !gone && (full.tree == head.Tree || full.tree == under.Tree) {
 		return "", nil
 	}
-	return w.s.keep(ctx, salvage, head, full.tree)
+	return w.s.keep(ctx, salvage, under, full.tree)
 }
 
 // forget removes what is kept about the worktree, its note last.

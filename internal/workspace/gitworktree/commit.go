@@ -37,6 +37,10 @@ func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Com
 		return pawl.CommitInfo{}, err
 	}
 	if done.Hash == "" {
+		if w.note.Head != string(spec.Parent) { // its files would undo what the branch has gained
+			return pawl.CommitInfo{}, pawl.Errorf(pawl.CodeConflict, "worktree %s is at %s, its branch at %s", spec.Name, w.note.Head, spec.Parent).
+				WithHint("a reset to the branch's head brings it up to date")
+		}
 		return w.commit(ctx, spec)
 	}
 	if w.note.Head == string(spec.Parent) { // the earlier call was cut off
@@ -151,17 +155,22 @@ func (w *worktree) advance(ctx context.Context, spec pawl.CommitSpec, tree strin
 // message is the commit's whole message. Whatever spec.Message holds, the last
 // line is ours, and nothing in it controls a terminal.
 func message(spec pawl.CommitSpec) string {
-	text := strings.Map(func(r rune) rune {
+	return plain(spec.Message, "Work of "+spec.Name) + "\n\n" + trailer + spec.ID + "\n"
+}
+
+// plain is a text without what controls a terminal, or the other one when
+// nothing is left.
+func plain(text, otherwise string) string {
+	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(spec.Message, "\uFFFD"))
-	text = strings.TrimSpace(text)
-	if text == "" {
-		text = "Work of " + spec.Name
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if text = strings.TrimSpace(text); text == "" {
+		return otherwise
 	}
-	return text + "\n\n" + trailer + spec.ID + "\n"
+	return text
 }
 
 // follow makes the worktree's own view follow its branch to a commit that holds

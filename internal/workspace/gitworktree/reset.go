@@ -79,31 +79,54 @@ func (w *worktree) setAside(ctx context.Context, head, target git.Commit, salvag
 		return "", false, err
 	}
 	clean = full.tree == target.Tree && len(r.occupied) == 0 && w.note.Head == target.Hash
-	// The same call may have come this far before.
-	earlier, err := w.s.ref(ctx, salvage)
-	if err != nil {
-		return "", false, err
-	}
-	holds := earlier.Hash == head.Hash || len(earlier.Parents) > 0 && earlier.Parents[0] == head.Hash || head.Hash == target.Hash
-	if earlier.Hash != "" && holds && (full.tree == target.Tree || full.tree == earlier.Tree) {
-		return salvage, clean, nil
-	}
 	merged := head.Hash == target.Hash
 	if !merged {
 		if merged, err = w.s.user.IsAncestor(ctx, head.Hash, target.Hash); err != nil {
 			return "", false, err
 		}
 	}
-	switch full.tree {
-	case target.Tree, head.Tree:
-		if merged {
-			return "", clean, nil
-		}
-		saved, err = w.s.keep(ctx, salvage, head, head.Tree)
-	default:
+	// The same call may have come this far before.
+	earlier, err := w.s.ref(ctx, salvage)
+	if err != nil {
+		return "", false, err
+	}
+	holds := merged || earlier.Hash == head.Hash || len(earlier.Parents) > 0 && earlier.Parents[0] == head.Hash
+	if earlier.Hash != "" && holds && (full.tree == target.Tree || full.tree == earlier.Tree) {
+		return salvage, clean, nil
+	}
+	under, err := w.under(ctx, head)
+	if err != nil {
+		return "", false, err
+	}
+	switch {
+	case full.tree != target.Tree && full.tree != head.Tree && full.tree != under.Tree && merged:
+		saved, err = w.s.keep(ctx, salvage, under, full.tree)
+	case full.tree != target.Tree && full.tree != head.Tree && full.tree != under.Tree:
 		saved, err = w.s.keep(ctx, salvage, head, full.tree)
+	case !merged:
+		saved, err = w.s.keep(ctx, salvage, head, head.Tree)
 	}
 	return saved, clean, err
+}
+
+// under is the commit that the worktree's files lie on. That is behind the
+// branch's head where [Workspaces.Advance] moved the branch.
+func (w *worktree) under(ctx context.Context, head git.Commit) (git.Commit, error) {
+	if w.note.Head == head.Hash {
+		return head, nil
+	}
+	at, err := w.s.commit(ctx, pawl.CommitHash(w.note.Head))
+	if pawl.CodeOf(err) == pawl.CodeNotFound {
+		return head, nil
+	}
+	if err != nil {
+		return git.Commit{}, err
+	}
+	behind, err := w.s.user.IsAncestor(ctx, at.Hash, head.Hash)
+	if err != nil || !behind {
+		return head, err
+	}
+	return at, nil
 }
 
 // keep makes a tree reachable, and head below it, by a ref whose name is free or

@@ -46,6 +46,7 @@ func Run(t *testing.T, newFixture Make) {
 		{"Checkout", testCheckout},
 		{"Close", testClose},
 		{"Paths", testPaths},
+		{"Merge", testMerge},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, newFixture) })
 	}
