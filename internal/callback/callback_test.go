@@ -198,6 +198,13 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A proxy would dial in our place, and dial what it likes.
+func TestNoProxy(t *testing.T) {
+	if tr, ok := new(Sender).client(pawl.Callback{}).Transport.(*http.Transport); !ok || tr.Proxy != nil {
+		t.Error("a proxy may be used")
+	}
+}
+
 func TestPublic(t *testing.T) {
 	for _, a := range []string{"8.8.8.8", "1.1.1.1", "192.88.98.255", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1",
 		"2606:4700:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"} {

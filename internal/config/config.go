@@ -18,6 +18,10 @@ const (
 	RepoFile     = ".pawl/config.yaml"
 )
 
+// CallbackSecret is the variable with the secret under which callbacks are signed.
+// It is no setting: no configuration, log or event holds it.
+const CallbackSecret = "PAWL_CALLBACK_SECRET"
+
 // Sources are where a configuration comes from. Each may be left out.
 type Sources struct {
 	// Repo is the repository at the commit the run starts from, not the user's
@@ -220,7 +224,7 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "PAWL_") || value == "" {
+		if !strings.HasPrefix(name, "PAWL_") || value == "" || name == CallbackSecret {
 			continue
 		}
 		origin := "$" + name

@@ -135,6 +135,52 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// What concerns loops with children, and who is told of a run's end.
+func TestTreeSettings(t *testing.T) {
+	user := MustWrite(t, "approval: {threshold: 60}\nparallel: 5\ncallback:\n  url: http://hooks:8080/pawl\n  allow_private: true\n")
+	c := MustLoad(t, config.Sources{
+		Repo:     repo(config.RepoFile, "approval: {mode: auto, threshold: 10}\nparallel: 2\nreplan_every: 5\n"), // stronger layers replace what it may not say
+		UserFile: user,
+		Env:      []string{"PAWL_APPROVAL_MODE=confidence_threshold", "PAWL_REPLAN_EVERY=0", "PAWL_CALLBACK_SECRET=hush"},
+		Flags: []config.Flag{{Name: "--approval", Key: "approval.mode", Value: "manual"}, {Name: "--approval-threshold", Key: "approval.threshold", Value: "70"},
+			{Name: "--parallel", Key: "parallel", Value: "3"}},
+	})
+	s, err := c.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Approval != "manual" || s.ApprovalThreshold != 70 || s.Parallel != 3 || s.ReplanEvery == nil || *s.ReplanEvery != 0 {
+		t.Errorf("got %+v", s)
+	}
+	if diff := cmp.Diff(&pawl.Callback{URL: "http://hooks:8080/pawl", AllowPrivate: true}, s.Callback); diff != "" {
+		t.Error(diff)
+	}
+	got := map[string]string{}
+	for _, v := range c.Explain() {
+		got[v.Key] = v.Value + " | " + strings.Replace(v.Origin, user, "USER", 1)
+		if strings.Contains(v.Value, "hush") {
+			t.Errorf("%s tells the secret", v.Key)
+		}
+	}
+	for key, want := range map[string]string{
+		"approval.mode":          "manual | --approval",
+		"approval.threshold":     "70 | --approval-threshold",
+		"parallel":               "3 | --parallel",
+		"replan_every":           "never | $PAWL_REPLAN_EVERY",
+		"callback.url":           "http://hooks:8080/pawl | USER:4:8",
+		"callback.allow_private": "true | USER:5:18",
+	} {
+		if got[key] != want {
+			t.Errorf("%s: got %s, want %s", key, got[key], want)
+		}
+	}
+	s = MustSettings(t, config.Sources{Flags: []config.Flag{{Name: "--callback", Key: "callback.url", Value: "http://10.1.2.3/x"},
+		{Name: "--callback-private", Key: "callback.allow_private", Value: "true"}}})
+	if diff := cmp.Diff(&pawl.Callback{URL: "http://10.1.2.3/x", AllowPrivate: true}, s.Callback); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // D-51 D-52 D-53 D-54 D-55 D-56 D-57 D-58: the task loop's own file, as its
 // document shows it.
 func TestTaskLoopFile(t *testing.T) {
@@ -247,6 +293,28 @@ func TestApply(t *testing.T) {
 		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a"}}}
 		if err := c.Apply(&r); err != nil || r.Kinds[0].Iterations != 10 {
 			t.Errorf("got %d, %v", r.Kinds[0].Iterations, err)
+		}
+	})
+	t.Run("where the root loop has children the limit is on them", func(t *testing.T) {
+		for _, test := range []struct {
+			env                 []string
+			limit, iterations   int // of the recipe
+			wantLimit, wantIter int
+		}{
+			{nil, 50, 1, 50, 1},
+			{[]string{"PAWL_LIMITS_ITERATIONS=7"}, 50, 1, 7, 1},
+			{[]string{"PAWL_LIMITS_ITERATIONS=700"}, 50, 1, 700, 1},
+			{[]string{"PAWL_TASK_LOOP_MAX_ITERATIONS=7"}, 0, 3, 7, 3},
+			{nil, 0, 0, 0, 10},
+		} {
+			c := MustLoad(t, config.Sources{Env: test.env})
+			r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: test.iterations, Children: &pawl.Children{Kind: "b", Limit: test.limit}}, {Name: "b", Iterations: 4}}}
+			if err := c.Apply(&r); err != nil {
+				t.Fatal(err)
+			}
+			if k := r.Kinds[0]; k.Children.Limit != test.wantLimit || k.Iterations != test.wantIter || r.Kinds[1].Iterations != 4 {
+				t.Errorf("%v: limit %d, iterations %d", test.env, k.Children.Limit, k.Iterations)
+			}
 		}
 	})
 	t.Run("a recipe's own limit stays", func(t *testing.T) {

@@ -21,6 +21,10 @@ func TestRepositoryMayNot(t *testing.T) {
 		{"limits: {tokens: 5000001}", ".pawl/config.yaml:1:18: limits.tokens: a repository may lower this limit, not raise it above 5000000; set it in your own file, a variable or a flag"},
 		{"limits: {time_minutes: 481}", ".pawl/config.yaml:1:24: limits.time_minutes: a repository may lower this limit, not raise it above 480; set it in your own file, a variable or a flag"},
 		{"halt_on: [security_critical]", ".pawl/config.yaml:1:1: halt_on: a repository may not take out budget_exceeded"},
+		{"callback: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
+		{"callback: {allow_private: true}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
+		{"approval: {mode: auto}", ".pawl/config.yaml:1:18: approval.mode: a repository may not turn approval off; set it in your own file, a variable or a flag"},
+		{"approval: {threshold: 79}", ".pawl/config.yaml:1:23: approval.threshold: a repository may raise this threshold, not lower it below 80; set it in your own file, a variable or a flag"},
 		{"task_loop: {halt_conditions: []}", ".pawl/config.yaml:1:13: halt_on: a repository may not take out budget_exceeded"},
 	} {
 		_, err := config.Load(config.Sources{Repo: repo(config.RepoFile, m.text)})
@@ -33,6 +37,12 @@ func TestRepositoryMayNot(t *testing.T) {
 		Env: []string{"PAWL_PROVIDERS_OPENAI_KEY_ENV=MY_KEY"}})
 	if err == nil {
 		t.Error("a repository redirects a provider")
+	}
+	// Nor does a stronger layer's own callback.
+	_, err = config.Load(config.Sources{Repo: repo(config.RepoFile, "callback: {url: \"https://evil.example/\"}"),
+		Flags: []config.Flag{{Name: "--callback", Key: "callback.url", Value: "https://mine.example/"}}})
+	if err == nil {
+		t.Error("a repository names a callback")
 	}
 	// What the user says holds, whatever the repository wanted.
 	s := MustSettings(t, config.Sources{Repo: repo(config.RepoFile, "limits: {money_usd: 500}"), Env: []string{"PAWL_LIMITS_MONEY_USD=20"}})
@@ -51,7 +61,7 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, task_loop"},
 		{text: "- a", want: "1:1: want a mapping (key: value), got a list"},
 		{text: "complexity: 15", want: "1:13: complexity: want a whole number from 0 to 14, got 15"},
 		{text: "complexity: -1", want: "1:13: complexity: want a whole number from 0 to 14, got -1"},
@@ -89,6 +99,17 @@ func TestMistakes(t *testing.T) {
 		{text: "providers: {openai: {base_url: api.example}}", semantic: true, want: "1:32: providers.openai.base_url: want an address such as https://proxy.example/v1 or http://localhost:11434/v1"},
 		{text: "providers: {openai: {base_url: \"http://api.example\"}}", semantic: true, want: "1:32: providers.openai.base_url: http sends the key in the clear; use https, except for this machine and private networks"},
 		{text: "providers: {openai: {base_url: \"https://u:secret@api.example\"}}", semantic: true, want: "1:32: providers.openai.base_url: an address with a password, query or fragment is not allowed; name the key's variable in key_env"},
+		{text: "approval: auto", want: "1:11: approval: want a mapping, got \"auto\""},
+		{text: "approval: {mode: human}", want: `1:18: approval.mode: want one of auto, manual, confidence_threshold, got "human"`},
+		{text: "approval: {threshold: 101}", want: "1:23: approval.threshold: want a whole number from 0 to 100, got 101"},
+		{text: "parallel: 0", want: "1:11: parallel: want a whole number from 1 to 64, got 0"},
+		{text: "replan_every: -1", want: "1:15: replan_every: want a whole number from 0 to 1000, got -1"},
+		{text: "callback: {key: sk-secret}", want: "1:12: callback.key: unknown key; known here: url, allow_private"},
+		{text: "callback: {url: hooks.example}", semantic: true, want: "1:17: callback.url: want an address of at most 1000 bytes such as https://hooks.example/pawl"},
+		{text: "callback: {url: \"https://u:secret@hooks.example/\"}", semantic: true, want: "1:17: callback.url: an address with a password or fragment is not allowed; requests are signed with the key in $PAWL_CALLBACK_SECRET"},
+		{text: "callback: {url: \"http://hooks.example/\"}", semantic: true, want: "1:17: callback.url: http sends in the clear how runs end; use https, or for a private network set callback.allow_private to true"},
+		{text: "callback: {url: \"https://10.0.0.1/\"}", semantic: true, want: "1:17: callback.url: this is an address of this machine or a private network; if that is meant, set callback.allow_private to true"},
+		{text: "callback: {url: \"http://localhost:8080/\", allow_private: false}", semantic: true, want: "1:17: callback.url: this is an address of this machine or a private network; if that is meant, set callback.allow_private to true"},
 		{text: "gates: {name: a}", want: "1:9: gates: want a list, got a mapping"},
 		{text: "gates: [{name: a, kind: unit, command: x}]", want: `1:25: gates[0].kind: want one of tests, types, lint, security, format, got "unit"`},
 		{text: "gates: [{name: a, kind: tests}]", want: "1:10: gates[0].command: is missing"},
@@ -138,5 +159,6 @@ func TestMistakesOutsideOfFiles(t *testing.T) {
 		}
 	}
 	// Variables that are someone else's are left alone.
-	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1"}})
+	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1",
+		"PAWL_CALLBACK_SECRET=s"}})
 }

@@ -10,13 +10,16 @@ import (
 )
 
 // forbidden reports what a repository's file may not say at all, whatever
-// stronger layers say: where code and money go, and what runs unconfined.
+// stronger layers say: where code, money and news of runs go, and what runs unconfined.
 func forbidden(where strictyaml.Where, v *values) error {
 	var problems strictyaml.Problems
 	for _, key := range []string{"models", "providers"} {
 		if pos, ok := where[key]; ok {
 			problems.Add(pos, key, "a repository may not choose %s; that belongs into your own file, a variable or a flag", key)
 		}
+	}
+	if pos, ok := where["callback"]; ok {
+		problems.Add(pos, "callback", "a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag")
 	}
 	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
 		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")
@@ -25,7 +28,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 }
 
 // excessive reports limits of a repository that nobody stronger has replaced
-// and that are looser than without it.
+// and that are looser than without it, and consent it gives in your place.
 func (c *Config) excessive() error {
 	var problems strictyaml.Problems
 	limit := func(path string, now, most int64, words string) {
@@ -37,6 +40,12 @@ func (c *Config) excessive() error {
 	limit("limits.money_usd", int64(l.Money), int64(d.Money), d.Money.String())
 	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
 	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
+	if pos := c.origins["approval.mode"]; inRepository(pos) && c.values.approval.mode == "auto" {
+		problems.Add(pos, "approval.mode", "a repository may not turn approval off; set it in your own file, a variable or a flag")
+	}
+	if pos, n := c.origins["approval.threshold"], c.values.approval.threshold; inRepository(pos) && n > 0 && n < approvalThreshold {
+		problems.Add(pos, "approval.threshold", "a repository may raise this threshold, not lower it below %d; set it in your own file, a variable or a flag", approvalThreshold)
+	}
 	if pos := c.origins["halt_on"]; inRepository(pos) && !slices.Contains(c.values.haltOn, string(pawl.HaltBudget)) {
 		problems.Add(pos, "halt_on", "a repository may not take out %s", pawl.HaltBudget)
 	}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,24 @@ func (c *Config) resolve() error {
 		}
 		c.Script = file
 	}
+	return c.reachable()
+}
+
+// reachable reports a callback that would be refused when it is told, whichever
+// layers say so together.
+func (c *Config) reachable() error {
+	to := c.values.callback
+	if to.URL == "" || to.AllowPrivate {
+		return nil
+	}
+	const path = "callback.url"
+	u, err := url.Parse(to.URL)
+	switch {
+	case err != nil || near(u.Hostname()):
+		return problem(c.origins.Find(path), path, "this is an address of this machine or a private network; if that is meant, set callback.allow_private to true")
+	case u.Scheme != "https":
+		return problem(c.origins.Find(path), path, "http sends in the clear how runs end; use https, or for a private network set callback.allow_private to true")
+	}
 	return nil
 }
 
@@ -53,6 +73,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		Limits: v.limits, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), Retry: v.retry,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
+		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
 	}
 	for i := range v.models {
 		if v.models[i].name == "" {
@@ -67,19 +88,31 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		n := v.complexity
 		out.Complexity = &n
 	}
+	if _, given := c.origins["replan_every"]; given {
+		n := v.replanEvery
+		out.ReplanEvery = &n
+	}
+	if v.callback.URL != "" {
+		to := v.callback
+		out.Callback = &to
+	}
 	return out, nil
 }
 
 // Apply puts into a recipe what the configuration says about it: the limit on
-// iterations, the patience of tiers 1 and 2, and the times of steps and gates.
-// A time for a step or gate that the recipe does not have is an error.
+// iterations, which is one on children where the root loop has them, the patience
+// of tiers 1 and 2, and the times of steps and gates. A time for a step or gate
+// that the recipe does not have is an error.
 func (c *Config) Apply(r *pawl.Recipe) error {
 	v := &c.values
 	if root := r.Kind(r.Start); root != nil {
 		switch {
+		case v.limits.Iterations > 0 && root.Children != nil:
+			root.Children.Limit = v.limits.Iterations
 		case v.limits.Iterations > 0:
 			root.Iterations = v.limits.Iterations
-		case root.Iterations == 0:
+		}
+		if root.Iterations == 0 {
 			root.Iterations = pawl.DefaultLimits.Iterations
 		}
 	}
@@ -175,6 +208,7 @@ type Value struct {
 // Explain lists every setting in force, in the units of its key, with where it
 // comes from.
 func (c *Config) Explain() []Value {
+	const recipes = "the recipe's"
 	var out []Value
 	v := &c.values
 	add := func(key, value string) {
@@ -212,11 +246,7 @@ func (c *Config) Explain() []Value {
 	add("limits.money_usd", strings.TrimPrefix(v.limits.Money.String(), "$"))
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))
-	if v.limits.Iterations > 0 {
-		add("limits.iterations", strconv.Itoa(v.limits.Iterations))
-	} else {
-		add("limits.iterations", "the recipe's")
-	}
+	add("limits.iterations", number(v.limits.Iterations, recipes))
 	add("retry.tries", strconv.Itoa(v.retry.Tries))
 	add("retry.first_ms", milliseconds(v.retry.First))
 	add("retry.cap_ms", milliseconds(v.retry.Cap))
@@ -228,11 +258,17 @@ func (c *Config) Explain() []Value {
 	}
 	add("stuck_detection", strconv.FormatBool(v.stuck))
 	add("cost_tracking", strconv.FormatBool(v.cost))
-	if v.threshold > 0 {
-		add("escalation_threshold", strconv.Itoa(v.threshold))
+	add("escalation_threshold", number(v.threshold, recipes))
+	add("approval.mode", cmp.Or(v.approval.mode, recipes))
+	add("approval.threshold", number(v.approval.threshold, recipes))
+	add("parallel", number(v.parallel, recipes))
+	if _, given := c.origins["replan_every"]; given {
+		add("replan_every", number(v.replanEvery, "never"))
 	} else {
-		add("escalation_threshold", "the recipe's")
+		add("replan_every", recipes)
 	}
+	add("callback.url", none(v.callback.URL))
+	add("callback.allow_private", strconv.FormatBool(v.callback.AllowPrivate))
 	return out
 }
 
@@ -264,6 +300,14 @@ func none(text string) string {
 		return "none"
 	}
 	return text
+}
+
+// number is n in digits; other when it is zero.
+func number(n int, other string) string {
+	if n == 0 {
+		return other
+	}
+	return strconv.Itoa(n)
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

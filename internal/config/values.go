@@ -34,6 +34,16 @@ type values struct {
 	timeouts    map[string]time.Duration
 	stuck, cost bool
 	threshold   int
+	approval    approval
+	parallel    int // zero: as the recipe says
+	replanEvery int // after how many passed tasks; only if it is given
+	callback    pawl.Callback
+}
+
+// approval is who consents to a run's work; empty and zero: as the recipe says.
+type approval struct {
+	mode      string
+	threshold int // in percent
 }
 
 // model is one tier's choice.
@@ -58,6 +68,11 @@ var (
 	tierNames     = []string{"fast", "medium", "large"}
 	providerNames = []string{"anthropic", "openai", "openai-chat", "script"}
 )
+
+// The modes of approval a user can choose, and the threshold of a recipe that names none.
+var approvalModes = []string{"auto", "manual", "confidence_threshold"}
+
+const approvalThreshold = 80
 
 var haltConditions = []string{string(pawl.HaltSecurity), string(pawl.HaltIterations), string(pawl.HaltBudget)}
 
@@ -107,6 +122,10 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("stuck_detection", "Whether failures that are alike raise the tier early.").Bool(&v.stuck)
 	m.Key("cost_tracking", "Whether reports show money. Limits hold all the same.").Bool(&v.cost)
 	m.Key("escalation_threshold", "How many consecutive failures tiers 1 and 2 are given; the last tier keeps its own number unless this one is larger.").Int(&v.threshold, 1, 100)
+	m.Key("approval", "Who consents to what a run does.").Map(v.approvalFields)
+	m.Key("parallel", "How many tasks are worked on side by side; without it, as the recipe says.").Int(&v.parallel, 1, 64)
+	m.Key("replan_every", "After how many passed tasks a plan is made anew, 0 for never; without it, as the recipe says.").Int(&v.replanEvery, 0, 1000)
+	m.Key("callback", "An HTTP address that is told how a run ends. Not in a repository.").Map(v.callbackFields)
 	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
 }
 
@@ -291,8 +310,39 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	minutes := int(v.limits.Time / time.Minute)
 	m.Key("time_minutes", "Minutes the run is worked on.").Int(&minutes, 0, 100_000)
 	v.limits.Time = time.Duration(minutes) * time.Minute
-	m.Key("iterations", "Iterations of the root loop; without it, the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
+	m.Key("iterations", "Iterations of the root loop, or, where it splits the work, how many tasks may be started; without it, the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
 }
+
+func (v *values) approvalFields(m *strictyaml.Map) {
+	m.Key("mode", "Nobody, a person for every task, or a person for work that the checks are not sure of; without it, as the recipe says. Not `auto` in a repository.").
+		Word(&v.approval.mode, approvalModes...)
+	m.Key("threshold", "The least confidence, in percent, that needs no person; 0 is the recipe's. Not below 80 in a repository.").Int(&v.approval.threshold, 0, 100)
+}
+
+func (v *values) callbackFields(m *strictyaml.Map) {
+	m.Key("url", "The address: https, or http with `allow_private`. It is kept in the run's log.").Text(&v.callback.URL)
+	if err := checkCallback(v.callback.URL); err != nil {
+		m.Problem("url", "%s", err)
+	}
+	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.callback.AllowPrivate)
+}
+
+// checkCallback accepts what can be told anything at all.
+func checkCallback(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || len(text) > maxCallback:
+		return fmt.Errorf("want an address of at most %d bytes such as https://hooks.example/pawl", maxCallback)
+	case u.User != nil || u.Fragment != "":
+		return fmt.Errorf("an address with a password or fragment is not allowed; requests are signed with the key in $%s", CallbackSecret)
+	}
+	return nil
+}
+
+const maxCallback = 1000 // bytes
 
 func (v *values) retryFields(m *strictyaml.Map) {
 	m.Key("tries", "Dispatches before a pause, the first included.").Int(&v.retry.Tries, 1, 10)
