@@ -96,10 +96,10 @@ func TestRunnable(t *testing.T) {
 	for name, want := range map[string]string{
 		"pawl":      "",
 		"taskloop":  "",
-		"pandora":   "recipe pandora needs children, final steps, memory and 6 more parts of the language, which this version does not run yet",
-		"loom":      "recipe loom needs children, approval, final gates and 9 more parts of the language, which this version does not run yet",
-		"coherence": "recipe coherence needs children, final gates, final steps and 6 more parts of the language, which this version does not run yet",
-		"loopr":     "recipe loopr needs children, approval, the output plan and 3 more parts of the language, which this version does not run yet",
+		"pandora":   "",
+		"loom":      "",
+		"coherence": "recipe coherence needs steps around batches, reviews of batches, a monitor and 7 more parts of the language, which this version does not run yet",
+		"loopr":     "recipe loopr needs the check well_formed, the check validation_command, the output spec and the output phase, which this version does not run yet",
 	} {
 		got := ""
 		if err := recipe.Runnable(MustLoad(t, name)); err != nil {
@@ -117,35 +117,40 @@ func TestRunnable(t *testing.T) {
 // What the kernel does not run is refused one by one.
 func TestRunnableParts(t *testing.T) {
 	for want, change := range map[string]func(*pawl.LoopKind){
-		"children":                    func(k *pawl.LoopKind) { k.Children = &pawl.Children{} },
-		"approval":                    func(k *pawl.LoopKind) { k.Approval = &pawl.Approval{} },
-		"final gates":                 func(k *pawl.LoopKind) { k.FinalGates = k.Gates },
-		"final steps":                 func(k *pawl.LoopKind) { k.FinalSteps = k.Steps },
-		"retries":                     func(k *pawl.LoopKind) { k.Retries = 1 },
-		"repeat":                      func(k *pawl.LoopKind) { k.Steps[1].Repeat = &pawl.Repeat{} },
-		"for_each":                    func(k *pawl.LoopKind) { k.Steps[1].ForEach = "assess.x" },
-		"questions":                   func(k *pawl.LoopKind) { k.Steps[1].Questions = true },
-		"memory":                      func(k *pawl.LoopKind) { k.Steps[1].Memory = &pawl.Memory{} },
-		"tier_from":                   func(k *pawl.LoopKind) { k.Steps[1].TierFrom = "tier" },
-		"when: decision":              func(k *pawl.LoopKind) { k.Steps[1].When = &pawl.When{Decision: []string{"x"}} },
-		"the output plan":             func(k *pawl.LoopKind) { k.Steps[1].Output = "plan" },
-		"the tool remember":           func(k *pawl.LoopKind) { k.Steps[1].Tools = []string{"remember"} },
-		"builtin checks":              func(k *pawl.LoopKind) { k.Gates[0].Builtin = "actionable" },
-		"gates that ask a person":     func(k *pawl.LoopKind) { k.Gates[0].Human = true },
-		"votes":                       func(k *pawl.LoopKind) { k.Gates[1].Review.Votes = 3 },
-		"routes of verdicts":          func(k *pawl.LoopKind) { k.Gates[1].On = map[pawl.Verdict]pawl.Route{"retry": {}} },
-		"a ladder that ends in":       func(k *pawl.LoopKind) { k.Ladder.Then = "replan" },
-		"a ladder that ends in a que": func(k *pawl.LoopKind) { k.Ladder.Then = "ask" },
+		"for_each":                     func(k *pawl.LoopKind) { k.Steps[0].ForEach = "assess.x" },
+		"questions":                    func(k *pawl.LoopKind) { k.Steps[0].Questions = true },
+		"steps around batches":         func(k *pawl.LoopKind) { k.Children.BeforeBatch = k.Steps },
+		"reviews of batches":           func(k *pawl.LoopKind) { k.Children.Review = &pawl.Review{} },
+		"a monitor":                    func(k *pawl.LoopKind) { k.Children.Monitor = map[string][]string{"STALLED": {"ask"}} },
+		"checkpoints":                  func(k *pawl.LoopKind) { k.Children.Checkpoint = true },
+		"scaffold_first":               func(k *pawl.LoopKind) { k.Children.ScaffoldFirst = true },
+		"the check well_formed":        func(k *pawl.LoopKind) { k.Gates[0].Builtin = "well_formed" },
+		"the check validation_command": func(k *pawl.LoopKind) { k.FinalGates[0].Builtin = "validation_command" },
+		"the output decisions":         func(k *pawl.LoopKind) { k.Steps[0].Output = "decisions" },
+		"the output report":            func(k *pawl.LoopKind) { k.FinalSteps[0].Output = "report" },
+		"the output spec":              func(k *pawl.LoopKind) { k.Steps[0].Output = "spec" },
+		"the output phase":             func(k *pawl.LoopKind) { k.Steps[0].Output = "phase" },
+		"the output review":            func(k *pawl.LoopKind) { k.FinalGates[1].Review.Output = "review" },
 	} {
-		r := MustLoad(t, "taskloop")
+		r := MustLoad(t, "loom")
 		change(&r.Kinds[0])
-		if err := recipe.Runnable(r); err == nil || !strings.HasPrefix(err.Error(), "recipe taskloop needs "+want) {
+		if err := recipe.Runnable(r); err == nil || !strings.HasPrefix(err.Error(), "recipe loom needs "+want+", which") {
 			t.Errorf("%s: got %v", want, err)
 		}
 	}
-	r := MustLoad(t, "taskloop")
-	r.Kinds[0].Steps[1].When = &pawl.When{Tier: []int{1}}
-	r.Kinds[0].Ladder.Then = "fail"
+}
+
+// What the kernel runs is not refused.
+func TestRunnableWhole(t *testing.T) {
+	r := MustLoad(t, "loom")
+	parent, child := &r.Kinds[0], &r.Kinds[1]
+	parent.Approval = &pawl.Approval{By: "confidence_threshold", Threshold: 90}
+	parent.Children.Order, parent.Children.Batch, parent.Children.OnFailure = "score", "barrier", "stop"
+	parent.Ladder.Then = "ask"
+	parent.Gates = append(parent.Gates, pawl.Stage{Name: "person", Human: true, On: map[pawl.Verdict]pawl.Route{"retry": {From: "start", Max: 1, Then: "ask"}}})
+	child.Ladder.Council = MustLoad(t, "pawl").Kinds[0].Ladder.Council
+	child.Steps[0].Limits = []pawl.ToolLimit{{Tool: "run", Max: 3}}
+	child.Steps[0].When = &pawl.When{Tier: []int{1}, Verification: []int{1}, Decision: []string{"X"}}
 	if err := recipe.Runnable(r); err != nil {
 		t.Error(err)
 	}

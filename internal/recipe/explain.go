@@ -1,8 +1,10 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,13 +73,16 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 	e.stages("gates", k.Gates)
 	if k.Approval != nil {
 		e.line(1, "approval: %s", map[string]string{"human": "by a person", "auto": "none needed", "manual": "by a person, for every child",
-			"confidence_threshold": "by a person when confidence is low"}[k.Approval.By])
+			"confidence_threshold": fmt.Sprintf("by a person when confidence is below %d %%", cmp.Or(k.Approval.Threshold, 80))}[k.Approval.By])
 	}
 	if k.Children != nil {
 		e.children(k.Children)
 	}
 	e.stages("final gates", k.FinalGates)
 	e.steps(1, "final steps", k.FinalSteps)
+	if k.Extract != nil {
+		e.line(1, "after each verdict: %s", e.session(k.Extract))
+	}
 	e.ladder(&k.Ladder)
 }
 
@@ -120,22 +125,42 @@ func (e *explainer) step(depth, n int, s *pawl.Step) {
 		}
 		return
 	}
+	e.line(depth, "%d. %s", n, e.session(s))
+}
+
+// session is a step on one line.
+func (e *explainer) session(s *pawl.Step) string {
 	tier := "the loop's tier"
 	switch {
 	case s.Tier > 0:
 		tier = e.r.Tier(s.Tier)
 	case s.TierFrom != "":
-		tier = "the tier its entry names in " + s.TierFrom
+		tier = "the loop's tier, which begins at the entry's " + s.TierFrom
 	}
-	e.line(depth, "%d. %s: %s", n, s.Name, parts(
+	return s.Name + ": " + parts(
 		given(s.Role != s.Name, s.Role), "on "+tier,
 		given(s.First, "in the first iteration only"), when(e.r, s.When),
 		given(s.ForEach != "", fmt.Sprintf("for each of %s, %d at a time", s.ForEach, max(1, s.Parallel))),
-		given(len(s.Tools) > 0, "tools "+strings.Join(s.Tools, " ")),
-		submits(s), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
+		given(len(s.Tools) > 0, "tools "+strings.Join(s.Tools, " ")), limits(s.Limits),
+		submits(s), check(s.Check), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
 		given(s.Questions, "may ask the user"),
 		given(s.Memory != nil, memory(s.Memory)),
-		fmt.Sprintf("%d turns", orDefault(s.Turns)), limit(s.Timeout)))
+		fmt.Sprintf("%d turns", orDefault(s.Turns)), limit(s.Timeout))
+}
+
+func limits(list []pawl.ToolLimit) string {
+	var out []string
+	for _, l := range list {
+		out = append(out, fmt.Sprintf("%s at most %s", l.Tool, count(l.Max, "time", "times")))
+	}
+	return strings.Join(out, ", ")
+}
+
+func check(c *pawl.Check) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("which must decide %s if the harness sees %s", c.Demands, strings.ReplaceAll(c.Name, "_", " "))
 }
 
 func orDefault(turns int) int {
@@ -170,8 +195,17 @@ func when(r *pawl.Recipe, w *pawl.When) string {
 	for _, n := range w.Tier {
 		tiers = append(tiers, r.Tier(n))
 	}
+	var verification, verdicts []string
+	for _, n := range w.Verification {
+		verification = append(verification, strconv.Itoa(n))
+	}
+	for _, v := range w.Verdict {
+		verdicts = append(verdicts, string(v))
+	}
 	return parts(given(len(w.Decision) > 0, "only after "+strings.Join(w.Decision, " or ")),
-		given(len(tiers) > 0, "only on "+strings.Join(tiers, " or ")))
+		given(len(tiers) > 0, "only on "+strings.Join(tiers, " or ")),
+		given(len(verification) > 0, "only if the task's verification tier is "+strings.Join(verification, " or ")),
+		given(len(verdicts) > 0, "only on "+strings.Join(verdicts, " or ")))
 }
 
 func (e *explainer) stages(title string, stages []pawl.Stage) {

@@ -35,6 +35,7 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_steps", "What is done last, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
 	m.Key("iterations", "The limit on iterations; without it there is none of the kind's own.").Int(&k.Iterations, 1, 1000)
+	strictyaml.Sub(m.Key("extract", "A session after each iteration has been judged that hands in what is worth remembering of it. That it fails never fails the work."), "step", &k.Extract, readStep)
 }
 
 func readBands(m *strictyaml.Map, b *pawl.Bands) {
@@ -52,10 +53,18 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	m.Key("role", "Who the agent is; without it, the step's name.").Name(&s.Role)
 	prompt(m.Key("prompt", "The prompt template's file; without it, the step's name and `.md`."), &s.Prompt)
 	m.Key("tools", "The tools the agent may call.").Words(&s.Tools, tools...)
+	strictyaml.List(m.Key("limits", "How often single tools may be called in the session; what is over the limit is answered with an error."), "limit", &s.Limits, func(m *strictyaml.Map, l *pawl.ToolLimit) {
+		m.Need("tool", "One of the step's tools.").Word(&l.Tool, tools...)
+		m.Need("max", "How many calls.").Int(&l.Max, 1, maxCalls)
+	})
 	m.Key("tier", "A fixed tier; without it, the loop's, which the ladder raises.").Int(&s.Tier, 1, 3)
-	m.Key("tier_from", "The field of the loop's own entry in its parent's list that the tier comes from.").Name(&s.TierFrom)
+	m.Key("tier_from", "The field of the loop's own entry in its parent's list that the loop's first tier comes from.").Word(&s.TierFrom, tierFields...)
 	m.Key("output", "The structured result the agent hands in, with the tool `submit_` and this name.").Word(&s.Output, outputs...)
 	m.Key("required", "Whether the session fails without that result; otherwise its last text will do.").Bool(&s.Required)
+	strictyaml.Sub(m.Key("check", "What the harness looks at itself, and the decision it then demands."), "check", &s.Check, func(m *strictyaml.Map, c *pawl.Check) {
+		m.Need("name", "many_steps: does the goal look like more than one task?").Word(&c.Name, signs...)
+		m.Need("demands", "The decision. An agent that decides otherwise is asked once more, with the signs; then the check decides.").Match(&c.Demands, decisionPattern, aDecision)
+	})
 	m.Key("turns", "The cap on model calls; without it, 20.").Int(&s.Turns, 1, 200)
 	var reminder = !s.NoReminder
 	m.Key("reminder", "Whether the agent is reminded of its task after each batch of tool results; without it, yes.").Bool(&reminder)
@@ -95,6 +104,15 @@ func readRepeat(m *strictyaml.Map, r *pawl.Repeat) {
 func readWhen(m *strictyaml.Map, w *pawl.When) {
 	m.Key("decision", "Only after one of these decisions of the step before.").Texts(&w.Decision)
 	m.Key("tier", "Only while the loop is on one of these tiers.").Ints(&w.Tier, 1, 3)
+	m.Key("verification", "Only when the loop's own entry in its parent's list asks for one of these verification tiers: 1 by checks of the harness, 2 by a second model too, 3 by several.").Ints(&w.Verification, 1, 3)
+	var verdict []string
+	m.Key("verdict", "Of `extract` only: only when the iteration passed, or failed.").Words(&verdict, "pass", "fail")
+	if verdict != nil {
+		w.Verdict = nil
+	}
+	for _, v := range verdict {
+		w.Verdict = append(w.Verdict, pawl.Verdict(v))
+	}
 }
 
 func readStage(m *strictyaml.Map, s *pawl.Stage) {
@@ -180,6 +198,7 @@ func orElse(text, otherwise string) string {
 
 func readApproval(m *strictyaml.Map, a *pawl.Approval) {
 	m.Need("by", "Who consents: a person; nobody; a person for every child; a person when confidence is low.").Word(&a.By, approvals...)
+	m.Key("threshold", "The least confidence, in percent, that needs no person; without it, 80.").Int(&a.Threshold, 1, 100)
 }
 
 func readChildren(m *strictyaml.Map, c *pawl.Children) {
@@ -214,6 +233,8 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 		m.Key("on", "What calls for it.").Words(&r.On, "failure", "discovery")
 		m.Key("every", "After how many completed children it is made anew anyway; without it, never.").Int(&r.Every, 1, 1000)
 		m.Need("max_versions", "The highest version of the list; beyond it a person is asked.").Int(&r.MaxVersions, 1, 100)
+		r.Prompt = orElse(r.Prompt, "replan.md")
+		prompt(m.Key("prompt", "The prompt template's file; without it, `replan.md`."), &r.Prompt)
 	})
 	m.Key("on_failure", "What a failed child means for the others; without it, those that depend on it are blocked.").Word(&c.OnFailure, "continue", "block", "stop")
 }

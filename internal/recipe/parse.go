@@ -223,6 +223,9 @@ func templates(r pawl.Recipe) []string {
 		if c := k.Ladder.Council; c != nil {
 			out = append(out, c.Propose, c.Ballot)
 		}
+		if c := k.Children; c != nil && c.Replan != nil {
+			out = append(out, c.Replan.Prompt)
+		}
 	}
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(file string) bool { return file == "" })
@@ -243,6 +246,9 @@ func walk(r *pawl.Recipe, step func(*pawl.Step), review func(*pawl.Review)) {
 		k := &r.Kinds[i]
 		steps(k.Steps)
 		steps(k.FinalSteps)
+		if k.Extract != nil {
+			step(k.Extract)
+		}
 		for _, stage := range slices.Concat(k.Gates, k.FinalGates) {
 			if stage.Review != nil {
 				review(stage.Review)

@@ -3,22 +3,21 @@ package recipe
 import (
 	"errors"
 	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 
 	"pawl"
-	"pawl/internal/strictyaml"
 )
 
 // PromptData is what a prompt template is shown. The goal, the criteria and the
-// scope are the user's own words and stand in the prompt as they are. Feedback,
-// inputs, history and what is red at the base come from models, tools and the
-// repository: a template shows each as a fenced block ({{.Evidence}}) or as a
-// quoted line ({{.Summary}}), whatever it holds, so that it cannot pass for
-// instructions.
+// scope are the user's own words and stand in the prompt as they are. All the
+// rest comes from models, tools and the repository: a template shows each as a
+// fenced block ({{.Evidence}}), as a quoted line ({{.Summary}}) or as plain
+// words that stay on their line ({{.Task.Title}}), whatever it holds, so that it
+// cannot pass for instructions.
 type PromptData struct {
-	Goal     string
+	Goal string // the run's, whatever loop the prompt is for
+	// Criteria are the goal's, or with a Task the task's, which are not the user's words.
 	Criteria []pawl.Criterion
 	Scope    []string // sentences that bound what may be changed
 	Agent    string   // the specialist the task asks for; empty when it asks for none
@@ -36,6 +35,28 @@ type PromptData struct {
 	RedAtBase []string
 	// Lens and Focus are a council member's point of view.
 	Lens, Focus string
+	// Task is the loop's own entry in its parent's list; nil for the root loop.
+	// Number of Count is its place in the order in which tasks were begun.
+	Task          *pawl.TaskSpec
+	Number, Count int
+	// Plan is the loop's list of tasks as it was handed in, State where its tasks
+	// stand, in YAML.
+	Plan, State string
+	// Memory is what is remembered, in the order it was asked for.
+	Memory []Memory
+	// Signs are what the harness sees in the goal, such as "7 steps".
+	Signs []string
+	// Cause is why a plan is made anew, in a sentence.
+	Cause string
+}
+
+// Memory is one thing remembered.
+type Memory struct {
+	Kind pawl.MemoryKind
+	Task string // the id of the task it was learned at; empty = the run's own loop
+	Text string
+	// Failed reports that the attempt it comes from failed.
+	Failed bool
 }
 
 // Feedback is one objection to the previous attempt.
@@ -107,7 +128,12 @@ func checkTemplate(name, text string) error {
 	}
 	full := PromptData{Goal: "x", Criteria: []pawl.Criterion{{ID: "x", Text: "x"}}, Scope: []string{"x"}, Agent: "x",
 		Iteration: 2, Max: 2, Tier: 1, Feedback: []Feedback{{"x", "x", "x", "x"}}, Inputs: map[string]string{"x": "x"},
-		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x"}
+		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
+		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x"},
+		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x"}
+	for _, kind := range pawl.MemoryKinds {
+		full.Memory = append(full.Memory, Memory{Kind: kind, Task: "x", Text: "x", Failed: true}, Memory{Kind: kind, Task: "x", Text: "x"})
+	}
 	for _, part := range []*template.Template{system, user} {
 		for _, data := range []PromptData{{}, full} {
 			if _, err := execute(part.Option("missingkey=zero"), viewOf(data)); err != nil {
@@ -116,71 +142,4 @@ func checkTemplate(name, text string) error {
 		}
 	}
 	return nil
-}
-
-// promptView is PromptData with what is not to be trusted in types that show it
-// as data.
-type promptView struct {
-	PromptData
-	Feedback  []feedbackView
-	Inputs    map[string]block
-	History   []line
-	RedAtBase []line
-}
-
-type feedbackView struct {
-	From     line
-	Verdict  line
-	Summary  line
-	Evidence block
-}
-
-func viewOf(d PromptData) promptView {
-	v := promptView{PromptData: d, Inputs: map[string]block{}, History: lines(d.History), RedAtBase: lines(d.RedAtBase)}
-	for name, text := range d.Inputs {
-		v.Inputs[name] = block(text)
-	}
-	for _, f := range d.Feedback {
-		v.Feedback = append(v.Feedback, feedbackView{line(f.From), line(f.Verdict), line(f.Summary), block(f.Evidence)})
-	}
-	return v
-}
-
-// block is text that is shown between fences.
-type block string
-
-func (b block) String() string {
-	run, longest := 0, 2
-	for i := range len(b) {
-		if run++; b[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + "\n" + strings.TrimRight(string(b), "\n") + "\n" + fence
-}
-
-// line is text that is shown on one line: as it is when it is a plain word,
-// else in quotes.
-type line string
-
-func (l line) String() string {
-	const most = 300
-	text := string(l)
-	if strictyaml.IsName(text) {
-		return text
-	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return strconv.Quote(text)
-}
-
-func lines(list []string) []line {
-	var out []line
-	for _, text := range list {
-		out = append(out, line(text))
-	}
-	return out
 }

@@ -40,65 +40,47 @@ func and(words []string) string {
 // needs are the parts of the language a recipe uses that the kernel does not
 // run, in the order they are met.
 func needs(r *pawl.Recipe) (out []string) {
-	add := func(used bool, what string) {
-		if used {
-			out = append(out, what)
-		}
-	}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
-		add(k.Children != nil, "children")
-		add(k.Approval != nil, "approval")
-		add(len(k.FinalGates) > 0, "final gates")
-		add(len(k.FinalSteps) > 0, "final steps")
-		for j := range k.Steps {
-			out = append(out, stepNeeds(&k.Steps[j])...)
+		if c := k.Children; c != nil {
+			out = append(out, used(
+				need{len(c.BeforeBatch)+len(c.AfterBatch) > 0, "steps around batches"},
+				need{c.Review != nil, "reviews of batches"},
+				need{len(c.Monitor) > 0, "a monitor"},
+				need{c.Checkpoint, "checkpoints"},
+				need{c.ScaffoldFirst, "scaffold_first"},
+			)...)
 		}
-		for j := range k.Gates {
-			out = append(out, gateNeeds(&k.Gates[j])...)
+		for _, stage := range slices.Concat(k.Gates, k.FinalGates) {
+			out = append(out, used(need{stage.Builtin != "" && !slices.Contains(runChecks, stage.Builtin), "the check " + stage.Builtin})...)
 		}
-		add(k.Ladder.Then == "replan", "a ladder that ends in replan")
-		add(k.Ladder.Then == "ask", "a ladder that ends in a question")
 	}
+	walk(r, func(s *pawl.Step) {
+		out = append(out, used(
+			need{s.ForEach != "", "for_each"},
+			need{s.Questions, "questions"},
+			needsOutput(s.Output),
+		)...)
+	}, func(v *pawl.Review) {
+		out = append(out, used(needsOutput(v.Output))...)
+	})
 	return out
 }
 
-func stepNeeds(s *pawl.Step) (out []string) {
-	add := func(used bool, what string) {
-		if used {
-			out = append(out, what)
-		}
-	}
-	if s.Repeat != nil {
-		return []string{"repeat"}
-	}
-	add(s.ForEach != "", "for_each")
-	add(s.Questions, "questions")
-	add(s.Memory != nil, "memory")
-	add(s.TierFrom != "", "tier_from")
-	add(s.When != nil && len(s.When.Decision) > 0, "when: decision")
-	add(s.Output != "" && !slices.Contains(runOutputs, s.Output), "the output "+s.Output)
-	for _, tool := range s.Tools {
-		add(!slices.Contains(runTools, tool), "the tool "+tool)
-	}
-	return out
+func needsOutput(output string) need {
+	return need{output != "" && !slices.Contains(runOutputs, output), "the output " + output}
 }
 
-func gateNeeds(s *pawl.Stage) (out []string) {
-	add := func(used bool, what string) {
-		if used {
-			out = append(out, what)
-		}
-	}
-	add(s.Builtin != "", "builtin checks")
-	add(s.Human, "gates that ask a person")
-	add(len(s.On) > 0, "routes of verdicts (on)")
-	add(s.When != nil && len(s.When.Decision) > 0, "when: decision")
-	if r := s.Review; r != nil {
-		add(r.Votes > 1, "votes")
-		add(!slices.Contains(runOutputs, r.Output), "the output "+r.Output)
-		for _, tool := range r.Tools {
-			add(!slices.Contains(runTools, tool), "the tool "+tool)
+// need is a part of the language, and whether a recipe uses it.
+type need struct {
+	used bool
+	what string
+}
+
+func used(needs ...need) (out []string) {
+	for _, n := range needs {
+		if n.used {
+			out = append(out, n.what)
 		}
 	}
 	return out

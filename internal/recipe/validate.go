@@ -77,7 +77,8 @@ func (c *checker) recipe(r *pawl.Recipe) {
 		c.known("start", "kind", r.Start, kinds)
 	}
 	for i := range r.Kinds {
-		c.kind(&r.Kinds[i], kinds)
+		child := slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children != nil && k.Children.Kind == kinds[i] })
+		c.kind(&r.Kinds[i], kinds, child)
 	}
 	c.tree(r)
 }
@@ -114,10 +115,13 @@ type kindChecker struct {
 	path  string
 	names map[string]string // of steps and gates, with the path of each
 	steps []*pawl.Step      // that come before what is being looked at
+	child bool              // some kind's children are of this kind
+	// judged reports that what is being looked at comes after a verdict.
+	judged bool
 }
 
-func (c *checker) kind(k *pawl.LoopKind, kinds []string) {
-	kc := &kindChecker{checker: c, kind: k, path: "kinds." + k.Name, names: map[string]string{}}
+func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
+	kc := &kindChecker{checker: c, kind: k, path: "kinds." + k.Name, names: map[string]string{}, child: child}
 	if len(k.Steps) == 0 {
 		kc.bad(kc.path+".steps", "a kind needs at least one step")
 	}
@@ -126,6 +130,7 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string) {
 	kc.stages(kc.path+".gates", k.Gates)
 	if k.Approval != nil {
 		kc.known(kc.path+".approval.by", "way to approve", k.Approval.By, approvals)
+		kc.between(kc.path+".approval.threshold", k.Approval.Threshold, 0, 100)
 		if k.Children == nil {
 			kc.bad(kc.path+".approval", "there is nothing to approve: the kind has no children")
 		}
@@ -140,6 +145,7 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string) {
 	kc.stepList(kc.path+".final_steps", k.FinalSteps, false)
 	kc.ladder(kc.path+".ladder", &k.Ladder)
 	kc.between(kc.path+".iterations", k.Iterations, 0, 1000)
+	kc.extract(kc.path+".extract", k.Extract)
 }
 
 // name checks that a step or gate is the only one of its name.
@@ -208,6 +214,12 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 	if s.Required && s.Output == "" {
 		c.bad(path+".required", "the step has no output that could be required")
 	}
+	if s.TierFrom != "" {
+		c.known(path+".tier_from", "field with a tier", s.TierFrom, tierFields)
+		c.ownTask(path + ".tier_from")
+	}
+	c.limits(path+".limits", s)
+	c.check(path+".check", s)
 	if s.Parallel != 0 && s.ForEach == "" {
 		c.bad(path+".parallel", "only a step with for_each runs several times")
 	}
@@ -217,6 +229,59 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 	if m := s.Memory; m != nil {
 		c.known(path+".memory.select", "selection", m.Select, []string{"all", "relevant"})
 		c.between(path+".memory.max_tokens", m.MaxTokens, 1, 100_000)
+	}
+}
+
+// ownTask reports what only a loop that is someone's child has.
+func (c *kindChecker) ownTask(path string) {
+	if !c.child {
+		c.bad(path, "the kind is nobody's children: it has no entry in a parent's list")
+	}
+}
+
+func (c *kindChecker) limits(path string, s *pawl.Step) {
+	for i, l := range s.Limits {
+		c.between(at(path, i)+".max", l.Max, 1, maxCalls)
+		switch first := slices.IndexFunc(s.Limits, func(o pawl.ToolLimit) bool { return o.Tool == l.Tool }); {
+		case !slices.Contains(s.Tools, l.Tool):
+			c.known(at(path, i)+".tool", "tool of this step", l.Tool, s.Tools)
+		case first < i:
+			c.bad(at(path, i)+".tool", "%s has a limit already", l.Tool)
+		}
+	}
+}
+
+func (c *kindChecker) check(path string, s *pawl.Step) {
+	if s.Check == nil {
+		return
+	}
+	c.known(path+".name", "check of a decision", s.Check.Name, signs)
+	if s.Check.Demands == "" {
+		c.bad(path+".demands", "is missing: which decision?")
+	}
+	if !s.Required {
+		c.bad(path, "without required: true there need not be a decision to look at")
+	}
+}
+
+// extract is a session that looks back at an iteration and changes nothing.
+func (c *kindChecker) extract(path string, s *pawl.Step) {
+	if s == nil {
+		return
+	}
+	if s.Repeat != nil || s.ForEach != "" || s.Questions || s.First || s.Check != nil {
+		c.bad(path, "extract is one session: no repeat, for_each, questions, first or check")
+		return
+	}
+	c.judged = true
+	c.oneStep(path, s, false)
+	if s.Output != "learnings" {
+		c.bad(path+".output", "what is worth remembering is handed in as learnings")
+	}
+	for i, tool := range s.Tools {
+		if slices.Contains(changing, tool) {
+			c.bad(at(path+".tools", i), "the iteration has been judged: nothing may change any more")
+		}
 	}
 }
 
@@ -260,8 +325,20 @@ func (c *kindChecker) when(path string, w *pawl.When) {
 	if w == nil {
 		return
 	}
-	if len(w.Decision) == 0 && len(w.Tier) == 0 {
-		c.bad(path, "says nothing: give decision or tier")
+	if reflect.DeepEqual(*w, pawl.When{}) {
+		c.bad(path, "says nothing: give decision, tier or verification")
+	}
+	if len(w.Verification) > 0 {
+		c.ownTask(path + ".verification")
+	}
+	for i, tier := range w.Verification {
+		c.between(at(path+".verification", i), tier, 1, 3)
+	}
+	if len(w.Verdict) > 0 && !c.judged {
+		c.bad(path+".verdict", "there is no verdict yet: only extract comes after it")
+	}
+	for i, v := range w.Verdict {
+		c.known(at(path+".verdict", i), "verdict of an iteration", string(v), []string{"pass", "fail"})
 	}
 	for i, tier := range w.Tier {
 		c.between(at(path+".tier", i), tier, 1, 3)
@@ -393,6 +470,9 @@ func (c *kindChecker) ladder(path string, l *pawl.Ladder) {
 	if l.Then != "" {
 		c.known(path+".then", "way to go on", l.Then, []string{"blocked", "fail", "replan", "ask"})
 	}
+	if l.Then == "replan" && !c.child {
+		c.bad(path+".then", "the kind is nobody's children: there is no parent that could plan anew")
+	}
 }
 
 func (c *kindChecker) council(path string, v *pawl.Council) {
@@ -450,6 +530,9 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 		}
 		c.between(path+".replan.every", r.Every, 0, 1000)
 		c.between(path+".replan.max_versions", r.MaxVersions, 1, 100)
+		if r.Prompt == "" {
+			c.bad(path+".replan.prompt", "is missing")
+		}
 	}
 }
 

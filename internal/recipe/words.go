@@ -8,17 +8,17 @@ import "pawl"
 // harness itself.
 var tools = []string{"read", "write", "edit", "list", "glob", "grep", "run", "remember", "blackboard"}
 
-// runTools are those a session of this version can call.
-var runTools = tools[:7]
+// changing are the tools that can change a worktree.
+var changing = []string{"write", "edit", "run"}
 
 // outputs are the structured results a step may end with: each is handed in
 // with the tool submit_NAME.
 var outputs = []string{
-	"assessment", "result", "verdict", // what this version knows
-	"decisions", "plan", "review", "report", "spec", "phase", "summary", "tasks",
+	"assessment", "result", "verdict", "tasks", "plan", "next", "summary", "learnings", // what this version knows
+	"decisions", "review", "report", "spec", "phase",
 }
 
-var runOutputs = outputs[:3]
+var runOutputs = outputs[:8]
 
 // lists are the outputs that children can be spawned from.
 var lists = []string{"plan", "spec", "phase", "tasks"}
@@ -26,10 +26,27 @@ var lists = []string{"plan", "spec", "phase", "tasks"}
 // checks are what the harness can judge itself, without a command or a model.
 var checks = []string{
 	"actionable",         // every entry of the submitted list can be worked on and checked
-	"well_formed",        // the submitted artifact has the sections and the counts it must have
 	"tool_results",       // every tool call succeeded, files it should have left are there and parse
+	"well_formed",        // the submitted artifact has the sections and the counts it must have
 	"validation_command", // the command the artifact names succeeds
 }
+
+// runChecks are those of this version.
+var runChecks = checks[:2]
+
+// signs are the checks of a step that the harness makes before it believes a decision.
+var signs = []string{"many_steps"}
+
+// tierFields are the fields of a task that say a tier.
+var tierFields = []string{"model_tier"}
+
+const (
+	decisionPattern = `^[A-Z][A-Z_]{0,31}$`
+	aDecision       = "a decision in capitals such as EXECUTE"
+)
+
+// maxCalls is the most a limit on a tool's calls may be.
+const maxCalls = 1000
 
 var (
 	verdicts   = []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry}
