@@ -55,6 +55,13 @@ func (c *Client) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 	return runs, err
 }
 
+// Recall implements [pawl.Service]. The question goes in a body, because a text
+// to look for may be too long for an address.
+func (c *Client) Recall(ctx context.Context, q pawl.MemoryQuery) (found []pawl.MemoryEntry, err error) {
+	err = c.call(ctx, http.MethodPost, "/v1/recall", q, &found)
+	return found, err
+}
+
 // Blob implements [pawl.Service].
 func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
 	body, err := c.get(ctx, path(run, "blobs", h.String()))

@@ -37,6 +37,15 @@ func (r Reader) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte, 
 	return r.Log.Blob(ctx, run, h)
 }
 
+// Recall implements [pawl.Service], over a log that has a memory.
+func (r Reader) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntry, error) {
+	m, ok := r.Log.(pawl.Memories)
+	if !ok {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "this log has no memory")
+	}
+	return m.Recall(ctx, q)
+}
+
 // Start implements [pawl.Service].
 func (Reader) Start(context.Context, pawl.StartRequest) (pawl.RunInfo, error) {
 	return pawl.RunInfo{}, errReadOnly()

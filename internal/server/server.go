@@ -6,6 +6,7 @@
 //	GET  /v1/runs/{run}/events?after=N     its events so far, one JSON object per line
 //	GET  /v1/runs/{run}/watch?after=N      events and live text as server-sent events
 //	GET  /v1/runs/{run}/blobs/{hash}       a text by its hash
+//	POST /v1/recall                        what is remembered, by a pawl.MemoryQuery
 //
 // An event's id in the watch stream is its number, so a reader that was cut off
 // asks for what comes after the last one it saw; live text has no id. A stream
@@ -58,6 +59,7 @@ func Handler(s pawl.Service) http.Handler {
 		"/v1/runs/{run}/events":       {http.MethodGet: h.events},
 		"/v1/runs/{run}/watch":        {http.MethodGet: h.watch},
 		"/v1/runs/{run}/blobs/{hash}": {http.MethodGet: h.blob},
+		"/v1/recall":                  {http.MethodPost: h.recall},
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if do := methods[r.Method]; do != nil {
@@ -125,6 +127,19 @@ func (h *handler) steer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, struct{}{}, h.s.Steer(r.Context(), run(r), s))
+}
+
+func (h *handler) recall(w http.ResponseWriter, r *http.Request) {
+	var q pawl.MemoryQuery
+	if err := read(w, r, &q); err != nil {
+		answer(w, nil, err)
+		return
+	}
+	found, err := h.s.Recall(r.Context(), q)
+	if found == nil {
+		found = []pawl.MemoryEntry{}
+	}
+	answer(w, found, err)
 }
 
 func run(r *http.Request) pawl.RunID { return pawl.RunID(r.PathValue("run")) }

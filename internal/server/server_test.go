@@ -27,6 +27,8 @@ type fake struct {
 	broken error // after the events
 	watch  func(ctx context.Context, run pawl.RunID, after pawl.Seq, yield func(pawl.Update, error) bool)
 	blob   []byte
+	query  pawl.MemoryQuery
+	found  []pawl.MemoryEntry
 	asked  string // what was asked last
 }
 
@@ -61,6 +63,11 @@ func (f *fake) Events(_ context.Context, _ pawl.RunID, after pawl.Seq) iter.Seq2
 
 func (f *fake) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
 	return func(yield func(pawl.Update, error) bool) { f.watch(ctx, run, after, yield) }
+}
+
+func (f *fake) Recall(_ context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntry, error) {
+	f.query = q
+	return f.found, f.err
 }
 
 func (f *fake) Blob(context.Context, pawl.RunID, pawl.Hash) ([]byte, error) { return f.blob, f.err }
