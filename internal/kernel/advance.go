@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"fmt"
+	"strings"
+
 	"pawl"
 )
 
@@ -12,8 +15,8 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	l := d.s.Loop(ref)
 	switch {
 	case l.Phase == PhaseDone:
-		d.end()
-	case d.s.Stopping != nil && !(d.s.Drain == pawl.DrainFinish && l.inside):
+		d.finish()
+	case d.s.Stopping != nil && !(d.s.Drain == pawl.DrainFinish && l.inside && (l.plan == nil || len(l.plan.kids) > 0)):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
 	case l.Phase == PhaseClosing:
@@ -43,8 +46,8 @@ func (d *draft) phase(l *Loop) {
 	}
 }
 
-// end ends the run when no loop is left.
-func (d *draft) end() {
+// finish ends the run when no loop is left.
+func (d *draft) finish() {
 	if d.s.live == 0 {
 		root := d.s.Loop(1)
 		d.emit(0, &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head})
@@ -52,7 +55,7 @@ func (d *draft) end() {
 }
 
 func (l *Loop) place(step string) pawl.Place {
-	return pawl.Place{Loop: l.Kind.Name, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Tier: l.Tier}
+	return pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.round, Tier: l.Tier}
 }
 
 // prepare finds out what the iterations need to know, side by side: what the gates
@@ -87,9 +90,15 @@ func (d *draft) judgeBase(l *Loop) bool {
 // ready starts the next iteration. The limit on iterations may have been lowered
 // since the last one was judged.
 func (d *draft) ready(l *Loop) {
-	if d.s.last(l) {
+	switch {
+	case d.s.last(l) && l.Parent != 0:
+		d.shut(l, pawl.OutcomeIncomplete, d.s.usedIterations(l))
+		return
+	case d.s.last(l):
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
+		return
+	case l.question != nil || !d.mayStart(l) || !d.onHead(l):
 		return
 	}
 	if name, limit, value, over := d.s.exhausted(d.at); over {
@@ -106,6 +115,23 @@ func (d *draft) ready(l *Loop) {
 	d.emit(l.Ref, &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head})
 }
 
+// mayStart asks a person whether a child may start, if every one needs consent,
+// and reports whether it may.
+func (d *draft) mayStart(l *Loop) bool {
+	if l.Parent == 0 || l.Iteration > 0 || l.approved {
+		return true
+	}
+	if by, _ := d.s.consenting(d.s.Loop(l.Parent)); by != "manual" {
+		return true
+	}
+	if r := l.said(pawl.AskStart); r != nil {
+		d.shut(l, pawl.OutcomeBlocked, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
+		return false
+	}
+	d.ask(l, pawl.AskStart, fmt.Sprintf("May the task %s start? %s", l.task.ID, l.task.Title), l.task.Spec, choiceApprove, choiceReject)
+	return false
+}
+
 // again starts the iteration's steps again as a further attempt.
 func (d *draft) again(l *Loop, reason string) {
 	d.abandon(l, reason)
@@ -117,6 +143,9 @@ func (d *draft) steps(l *Loop) {
 	switch {
 	case l.restart != "":
 		d.again(l, l.restart)
+	case l.question != nil:
+	case l.exhausted:
+		d.endRounds(l)
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
 	default:
@@ -124,8 +153,25 @@ func (d *draft) steps(l *Loop) {
 	}
 }
 
+// endRounds says what follows when a group's rounds are used up.
+func (d *draft) endRounds(l *Loop) {
+	g := l.flow.group(l.step - 1)
+	then := g.Repeat.OnMax
+	d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.round)})
+	if then == "ask" {
+		r := l.said(pawl.AskStuck)
+		if r == nil {
+			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.round, strings.Join(g.Repeat.Until, " or ")),
+				pawl.Hash{}, "continue", "fail")
+			return
+		}
+		then = r.choice
+	}
+	d.emit(l.Ref, &pawl.RoundsEnded{Group: g.Name, Max: g.Repeat.Max, Then: then})
+}
+
 func (d *draft) startStep(l *Loop, index, try int) {
-	st := &l.Kind.Steps[index]
+	st := l.flow.steps[index]
 	tier := st.Tier
 	if tier == 0 {
 		tier = max(l.Tier, 1)

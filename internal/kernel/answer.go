@@ -13,6 +13,9 @@ func (d *draft) answer(a pawl.Answer) {
 		d.emit(0, &pawl.AnswerIgnored{Effect: a.Answers(), What: a.EventKind().String()})
 		return
 	}
+	if b, ok := a.(*pawl.TasksRead); ok {
+		d.list(f.Loop, b.Entries)
+	}
 	d.emit(f.Loop, d.s.record(f, a))
 	d.warn()
 	if reserved(f) != (Purse{}) && d.s.live > 1 {
@@ -46,6 +49,16 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.CloseWorkspace)
 	case *pawl.WaitEnded:
 		_, ok = f.Do.(*pawl.Wait)
+	case *pawl.TasksRead:
+		_, ok = f.Do.(*pawl.ReadTasks)
+	case *pawl.Merged:
+		_, ok = f.Do.(*pawl.Merge)
+	case *pawl.BranchAdvanced:
+		_, ok = f.Do.(*pawl.AdvanceBranch)
+	case *pawl.ConflictsProbed:
+		_, ok = f.Do.(*pawl.ProbeConflicts)
+	case *pawl.Notified:
+		_, ok = f.Do.(*pawl.Notify)
 	}
 	return ok
 }
@@ -67,8 +80,42 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		return &c
 	case *pawl.GateJudged:
 		return s.verdict(f.Do.(*pawl.RunGate), b)
+	case *pawl.TasksRead:
+		c := *b
+		c.Entries, c.Count, c.Problem = nil, len(b.Entries), cut(b.Problem, 300)
+		return &c
 	}
 	return a
+}
+
+// list puts the tasks that were read into events, so many at a time that each
+// stays small. What is too large for that is left out: the count then shows it.
+func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
+	const most = 1500 // bytes, more or less
+	var part []pawl.TaskEntry
+	size := 0
+	flush := func() {
+		if len(part) > 0 {
+			d.emit(ref, &pawl.TasksListed{Entries: part})
+		}
+		part, size = nil, 0
+	}
+	for _, e := range entries[:min(len(entries), maxTasks+1)] {
+		e.ID, e.Title, e.Incomplete = cut(e.ID, maxID+4), cut(e.Title, 80), cut(e.Incomplete, 80)
+		n := len(e.ID) + len(e.Title) + len(e.Incomplete) + 60
+		for _, id := range e.DependsOn {
+			n += len(id) + 4
+		}
+		if n > most {
+			e.Incomplete, e.DependsOn = "it depends on more than an entry can hold", nil
+		}
+		if size += n; size > most {
+			flush()
+			size = n
+		}
+		part = append(part, e)
+	}
+	flush()
 }
 
 // boundCalls cuts what is said about the calls of a reply, so that many calls

@@ -73,6 +73,9 @@ func (s *State) applyRun(e pawl.Event) error {
 		s.warned[warnIndex(b.Limit)] = true
 	case *pawl.LimitReached:
 		s.short = b
+	case *pawl.MemoryForgotten: // of the memory, which is a projection
+	case *pawl.ReplanCalled:
+		return fmt.Errorf("it belongs to a loop")
 	case *pawl.Recovered:
 		s.Interruptions++
 		for l := range s.each {
@@ -84,6 +87,25 @@ func (s *State) applyRun(e pawl.Event) error {
 	case *pawl.AnswerIgnored: // for people
 	default:
 		return fmt.Errorf("it belongs to a loop")
+	}
+	return nil
+}
+
+// applyPlan folds what happens to a loop's plan.
+func (l *Loop) applyPlan(body pawl.Body) error {
+	if l.plan == nil {
+		return fmt.Errorf("loop %d has no plan", l.Ref)
+	}
+	switch b := body.(type) {
+	case *pawl.ReplanCalled:
+		l.plan.calling, l.plan.asked = b.Cause, false
+		if b.Cause == pawl.ReplanUser && b.Reason != "" {
+			l.plan.why = b.Reason
+		}
+	case *pawl.TasksBlocked:
+		return l.plan.blockAll(b)
+	case *pawl.TasksSkipped:
+		return l.plan.skipAll(b)
 	}
 	return nil
 }
@@ -114,6 +136,9 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	if s.Recipe, s.Settings, err = frozen(b); err != nil {
 		return err
 	}
+	for i := range s.Recipe.Kinds {
+		s.flows = append(s.flows, flowOf(&s.Recipe.Kinds[i]))
+	}
 	s.Run, s.Started, s.Limits, s.Status, s.began = e.Run, b, s.Settings.Limits, pawl.StatusRunning, e.Time
 	return nil
 }
@@ -126,20 +151,40 @@ func (s *State) resume(b *pawl.RunResumed) {
 	if b.From == "" {
 		return
 	}
-	s.short = nil
+	s.short, s.notified = nil, false
 	for l := range s.each {
-		if l.Phase != PhaseDone {
+		if l.Phase != PhaseDone || !s.reopens(l) {
 			continue
 		}
 		s.live++
 		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
+		l.unheard, l.told, l.final = nil, nil, 0
 		if l.base == nil {
 			l.base = make([]baseline, len(s.Settings.Gates))
 		}
 		if b.From == pawl.OutcomeBlocked {
 			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
 		}
+		if l.plan != nil {
+			l.plan.retry()
+			l.planned = l.inside
+		}
 	}
+}
+
+// reopens reports whether a loop that has ended goes on when its run does: the
+// root, and the children that the run's end stopped.
+func (s *State) reopens(l *Loop) bool {
+	p := s.Loop(l.Parent)
+	if p == nil {
+		return true
+	}
+	if !l.stopped || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
+		return false
+	}
+	p.plan.kids = append(slices.Clone(p.plan.kids), l.Ref)
+	l.stopped = false
+	return true
 }
 
 func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
@@ -150,9 +195,20 @@ func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
 	if kind == nil {
 		return fmt.Errorf("its recipe has no kind %q", b.Kind)
 	}
+	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, flow: s.flow(kind), task: noTask,
+		Base: s.Started.Base, Score: -1, afterward: -1, base: make([]baseline, len(s.Settings.Gates))}
+	switch p := s.Loop(b.Parent); {
+	case p != nil:
+		if err := s.startChild(p, l, b); err != nil {
+			return err
+		}
+	case b.Parent != 0:
+		return fmt.Errorf("its parent is loop %d, which there is not", b.Parent)
+	case kind.Children != nil && !s.Started.Tasks.IsZero():
+		l.given, l.givenList = true, s.Started.Tasks
+	}
 	s.live++
-	s.loops = append(s.loops, &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind,
-		Base: s.Started.Base, Score: -1, afterward: -1, base: make([]baseline, len(s.Settings.Gates))})
+	s.loops = append(s.loops, l)
 	return nil
 }
 
@@ -171,7 +227,10 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 				x.dispatches-- // it does not count as a failure of the model
 			}
 		})
-	case *pawl.LimitReached: // for people
+	case *pawl.LimitReached:
+		if b.Limit == pawl.LimitTasks && l.plan != nil {
+			l.plan.capped = true
+		}
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier
 	case *pawl.IterationStarted:
@@ -200,6 +259,30 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return l.endCouncil(b)
 	case *pawl.LoopEnded:
 		s.endLoop(l, b)
+	case *pawl.Rerouted:
+		return l.rerouted(b)
+	case *pawl.RoundsEnded:
+		l.endRounds(b)
+	case *pawl.QuestionAsked:
+		return l.asked(s, b)
+	case *pawl.QuestionAnswered:
+		return l.replied(s, b)
+	case *pawl.QuestionWithdrawn:
+		return l.withdrawn(s, b)
+	case *pawl.MergeQueued:
+		l.merge = &merge{queued: e.Seq}
+	case *pawl.NotePosted:
+		s.post(l, b)
+	case *pawl.MemoryAdded:
+		return s.remembers(l, b)
+	case *pawl.TasksListed:
+		l.listed = append(slices.Clone(l.listed), b.Entries...)
+	case *pawl.PlanAccepted:
+		return s.acceptPlan(l, b)
+	case *pawl.PlanRefused:
+		l.refusePlan(b)
+	case *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped:
+		return l.applyPlan(b)
 	case pawl.Answer:
 		return s.applyAnswer(l, b)
 	default:

@@ -24,8 +24,13 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if x == nil {
 			return fmt.Errorf("%s without a session", do.Verb())
 		}
+		if do, ok := f.Do.(*pawl.CallTool); ok {
+			x.count(do.Tool)
+		}
 		err = x.request(&f)
 		s.Reserved = s.Reserved.add(reserved(&f))
+	case *pawl.Notify:
+		l.told, l.worktree.rested = do, false
 	case *pawl.RunGate:
 		i := s.gateIndex(do.Gate)
 		if i < 0 {
@@ -99,9 +104,17 @@ func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *paw
 }
 
 func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
-	if b, ok := a.(*pawl.GateJudged); ok && b.Effect == 0 { // a review, or a gate that could not run
-		s.judged(l, b)
-		return nil
+	switch b := a.(type) {
+	case *pawl.GateJudged:
+		if b.Effect == 0 { // a review, or a gate that could not run
+			s.judged(l, b)
+			return nil
+		}
+	case *pawl.Committed:
+		if b.Effect == 0 { // there was nothing to commit
+			l.worktreeMoved(b)
+			return nil
+		}
 	}
 	f := s.Find(a.Answers())
 	if f == nil || !fits(f, a) {
@@ -114,11 +127,30 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 	case *pawl.EffectFailed:
 		cost = Purse{b.Charged, b.ChargedTokens}
 	}
-	return s.close(l, f.ID, cost, func(x *Session, f *pawl.Effect) { s.answered(l, x, f, a) })
+	var err error
+	closed := s.close(l, f.ID, cost, func(x *Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
+	if closed != nil {
+		return closed
+	}
+	return err
 }
 
-func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) {
+func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) error {
 	switch b := a.(type) {
+	case *pawl.TasksRead:
+		l.tasksRead(f.Do.(*pawl.ReadTasks), b)
+	case *pawl.Merged:
+		l.worktree.calm()
+		l.merged(f.Do.(*pawl.Merge), b)
+	case *pawl.BranchAdvanced:
+		l.worktree.calm()
+		return s.advanced(l, b)
+	case *pawl.ConflictsProbed:
+		l.worktree.calm()
+		l.probed = true
+		s.probedWith(l, b)
+	case *pawl.Notified:
+		s.notified = true
 	case *pawl.EffectFailed:
 		l.effectFailed(x, f, &b.Failure)
 	case *pawl.PromptAssembled:
@@ -134,16 +166,39 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) {
 	default:
 		l.worktreeMoved(a)
 	}
+	return nil
 }
+
+// tasksRead takes over a list of tasks, which came in events of its own.
+func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
+	l.read = &reading{list: do.List, entries: l.listed, problem: b.Problem}
+	if l.listed = nil; b.Problem == "" && b.Count != len(l.read.entries) {
+		l.read.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)
+	}
+}
+
+// probedWith lets both sides of a conflict between siblings hear of it.
+func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
+	l.probe = b.Hunks
+	for _, ref := range b.With {
+		if o := s.Loop(ref); o != nil && o.Phase != PhaseDone {
+			o.probe = b.Hunks
+		}
+	}
+}
+
+// calm says that the last effect on the worktree succeeded.
+func (w *worktree) calm() { w.trouble, w.troubles, w.rested = nil, 0, false }
 
 // worktreeMoved takes over what an effect on the worktree left.
 func (l *Loop) worktreeMoved(a pawl.Answer) {
 	w := &l.worktree
-	w.trouble, w.troubles, w.rested = nil, 0, false
+	w.calm()
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
 		w.tree, w.dirty = b.Tree, false
+		l.ahead = false
 		if l.council != nil {
 			l.Phase = PhaseCouncil
 		}
@@ -154,6 +209,10 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	case *pawl.WorkspaceReset:
 		l.Head, w.tree, w.dirty = b.Head, b.Tree, false
 		w.restore, w.verify, w.unsure = false, false, false
+		l.ahead = false
+		if m := l.rebase; m != nil && m.made != nil && m.made.Commit == b.Head {
+			l.rebased()
+		}
 		if l.working() {
 			l.restart = "the worktree was not as recorded"
 		}
@@ -161,7 +220,8 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		l.HasWorkspace = false
 	case *pawl.Committed:
 		l.Head, w.tree, w.dirty, l.candidate = b.Commit, b.Tree, false, b
-		l.Phase, l.gates, l.results = PhaseGates, nil, nil
+		l.Phase = PhaseGates
+		l.resetJudgement()
 	}
 }
 
@@ -183,6 +243,10 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 		}
 	case *pawl.Wait: // waiting failed: it is over
 		l.waited(x, f)
+	case *pawl.ProbeConflicts: // the work can do without it
+		l.probed = true
+	case *pawl.Notify:
+		l.unheard = why
 	default:
 		w := &l.worktree
 		if w.troubled != do.Verb() {
@@ -207,6 +271,9 @@ func (l *Loop) waited(x *Session, f *pawl.Effect) {
 
 func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
+	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
+		l.lastRun = lastRun{failed: b.IsError}
+	}
 	if b.Interrupted {
 		item.Text = textInterrupted
 	}
@@ -216,6 +283,12 @@ func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	}
 	l.worktree.restore = l.worktree.restore || b.Conflict
 }
+
+// runTool is the tool that runs commands.
+const runTool = "run"
+
+// lastRun is how the last command of a loop's sessions ended.
+type lastRun struct{ failed bool }
 
 // maxReason is how much of a verdict's reason the state keeps, in bytes.
 const maxReason = 120
@@ -230,6 +303,7 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	}
 	switch {
 	case !b.OnBase:
+		l.results = slices.DeleteFunc(l.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
 		if len(b.Reason) > maxReason {
 			c := *b
 			c.Reason, b = cut(b.Reason, maxReason), &c

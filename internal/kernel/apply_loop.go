@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -20,15 +21,17 @@ func (l *Loop) startIteration(b *pawl.IterationStarted) {
 // beginSteps sets the iteration to its first step with nothing left of an earlier try.
 func (l *Loop) beginSteps() {
 	l.Phase = PhaseSteps
-	l.step, l.try, l.stepFailed, l.candidate, l.sessions = 0, 1, "", nil, nil
+	l.stepFailed, l.candidate, l.sessions = "", nil, nil
 	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
-	l.skipSteps()
+	l.routes, l.objections, l.decision, l.lastRun = nil, nil, "", lastRun{}
+	l.resetJudgement()
+	l.atStep(0)
 }
 
 // keeps reports whether a step's output outlives the iteration.
 func (l *Loop) keeps(name string) bool {
-	for i := range l.Kind.Steps {
-		if st := &l.Kind.Steps[i]; outputName(st) == name {
+	for i, st := range l.flow.steps {
+		if outputName(st) == name {
 			return st.Keep || l.assesses(i)
 		}
 	}
@@ -45,25 +48,7 @@ func outputName(st *pawl.Step) string {
 
 // assesses reports whether a step is the one that sizes up the task.
 func (l *Loop) assesses(step int) bool {
-	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.Kind.Steps[step].Name
-}
-
-// skipSteps moves to the next step that runs in this iteration; past the last
-// one the work is committed.
-func (l *Loop) skipSteps() {
-	for l.step < len(l.Kind.Steps) {
-		st := &l.Kind.Steps[l.step]
-		if !l.assesses(l.step) && !(st.First && l.Iteration > 1) && !l.skips(st.When) {
-			return
-		}
-		l.step++
-	}
-	l.Phase = PhaseCommit
-}
-
-// skips reports whether a condition keeps something from happening now.
-func (l *Loop) skips(w *pawl.When) bool {
-	return w != nil && len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier)
+	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.steps[step].Name
 }
 
 func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
@@ -73,7 +58,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	if !l.seats(b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
-	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, timeout: b.Timeout}
+	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, timeout: b.Timeout, vote: b.Vote}
 	if b.Timeout > 0 {
 		x.deadline = s.Alive + b.Timeout
 	}
@@ -87,15 +72,19 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	n := 0
 	switch b.Purpose {
 	case pawl.ForStep:
-		n = len(l.Kind.Steps)
+		n = len(l.flow.steps)
+	case pawl.ForReplan:
+		n = l.flow.main
+	case pawl.ForExtract:
+		n = 1
 	case pawl.ForReview:
-		n = len(l.Kind.Gates)
+		n = l.stages()
 	case pawl.ForProposal, pawl.ForBallot:
 		if l.council != nil {
 			n = len(l.council.members)
 		}
 	}
-	return b.Index >= 0 && b.Index < n && (b.Purpose != pawl.ForReview || l.Kind.Gates[b.Index].Review != nil)
+	return b.Index >= 0 && b.Index < n && (b.Purpose != pawl.ForReview || l.stage(b.Index).Review != nil && b.Vote <= max(l.stage(b.Index).Review.Votes, 1))
 }
 
 func (l *Loop) note(b *pawl.NoteAdded) error {
@@ -121,7 +110,14 @@ func (l *Loop) endSession(b *pawl.SessionEnded) error {
 	}
 	l.sessions = slices.DeleteFunc(l.sessions, func(o *Session) bool { return o == x })
 	switch {
-	case b.Result == pawl.SessionAbandoned || x.Purpose == pawl.ForReview: // of a review a verdict follows
+	case b.Result == pawl.SessionAbandoned:
+	case x.Purpose == pawl.ForReview && x.vote > 0:
+		l.voted(x, b)
+	case x.Purpose == pawl.ForReview: // a verdict follows
+	case x.Purpose == pawl.ForExtract:
+		l.extracted = true
+	case x.Purpose == pawl.ForReplan:
+		l.endReplan(b)
 	case x.Purpose == pawl.ForStep:
 		l.endStep(x, b)
 	case l.council == nil:
@@ -137,7 +133,10 @@ func (l *Loop) endSession(b *pawl.SessionEnded) error {
 const maxOutputs = 8
 
 func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
-	st := &l.Kind.Steps[x.Index]
+	st := l.flow.steps[x.Index]
+	if decision := b.Facts.Get("decision"); decision != "" {
+		l.decision = cut(decision, 60)
+	}
 	if !b.Output.IsZero() {
 		name := outputName(st)
 		if !st.Append {
@@ -149,9 +148,10 @@ func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
 	}
 	switch {
 	case l.assesses(x.Index): // ComplexityScored follows
+	case x.Index >= l.flow.main: // the work can do without it
+		l.final = x.Index - l.flow.main + 1
 	case b.Result == pawl.SessionDone:
-		l.step, l.try = l.step+1, 1
-		l.skipSteps()
+		l.passStep()
 	case b.Result == pawl.SessionTimeout && x.Try == 1:
 		l.try = 2
 	default:
@@ -185,15 +185,29 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
 		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
 	}
+	if b.Conflict && len(b.Errors) > 0 {
+		a.stepFailed = b.Errors[0]
+	}
 	if l.candidate != nil {
 		a.tree = l.candidate.Tree
 	}
 	l.history = remember(l.history, a)
 	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
 	l.Phase = PhaseReady
-	if l.failures++; b.Decision == pawl.DecideComplete {
-		l.failures = 0
+	switch {
+	case b.Decision == pawl.DecideComplete:
+		l.failures, l.conflicts = 0, 0
+	case b.Conflict && l.conflicts+1 < conflictTries:
+		l.conflicts++
+		l.freed++
+	default:
+		l.failures++
+		l.conflicts = 0
 	}
+	if !b.Conflict {
+		l.hunks = pawl.Hash{}
+	}
+	l.merge, l.unresolved = nil, 0
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}
@@ -228,7 +242,12 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	if l.Parent != 0 {
 		l.Reason = cut(b.Reason, 120)
 	}
-	if !b.Outcome.Resumable() {
+	l.stopped, l.merge, l.rebase, l.votes, l.question, l.reply = b.Stopped, nil, nil, nil, nil, nil
+	l.listed, l.read = nil, nil
+	if l.Parent != 0 {
+		s.endChild(l, b)
+	}
+	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
 		l.outputs, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, pawl.Hash{}
 		l.tierWhy = ""
 	}
@@ -244,4 +263,18 @@ func cut(s string, n int) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// endRounds takes over that a group is not repeated any more.
+func (l *Loop) endRounds(b *pawl.RoundsEnded) {
+	g := l.flow.group(l.step - 1)
+	if g == nil {
+		return
+	}
+	if b.Then == "continue" {
+		l.reply = nil
+		l.atStep(g.to)
+		return
+	}
+	l.stepFailed, l.Phase, l.exhausted = cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
 }

@@ -11,13 +11,18 @@ import (
 // recipe asks for something this kernel would pass over, or a decision would
 // lack what it needs. What passes here can be decided to its end.
 func check(r *pawl.Recipe, s *pawl.Settings) error {
-	k := r.Kind(r.Start)
-	if k == nil {
+	if r.Kind(r.Start) == nil {
 		return fmt.Errorf("recipe %s starts with the kind %q, which it does not have", r.Name, r.Start)
 	}
-	for _, err := range []error{checkKind(k), checkSteps(k), checkGates(k), checkLadder(&k.Ladder), checkSettings(k, s)} {
-		if err != nil {
-			return err
+	if err := checkSettings(r, s); err != nil {
+		return err
+	}
+	for i := range r.Kinds {
+		k := &r.Kinds[i]
+		for _, err := range []error{checkKind(k), checkSteps(k), checkGates(k), checkLadder(&k.Ladder), checkChildren(r, k)} {
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -26,8 +31,8 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 func isTier(n int) bool { return n >= 1 && n <= topTier }
 
 func checkKind(k *pawl.LoopKind) error {
-	if k.Approval != nil || k.Children != nil || len(k.FinalGates)+len(k.FinalSteps) > 0 {
-		return fmt.Errorf("kind %s has approval, children, final gates, final steps or retries, which are not run yet", k.Name)
+	if a := k.Approval; a != nil && (k.Children == nil || !slices.Contains([]string{"human", "auto", "manual", "confidence_threshold"}, a.By)) {
+		return fmt.Errorf("kind %s has an approval by %q of children: want human, auto, manual or confidence_threshold, and children", k.Name, a.By)
 	}
 	if b := k.Complexity; b != nil {
 		if !slices.ContainsFunc(k.Steps, func(st pawl.Step) bool { return st.Name == b.From }) {
@@ -44,37 +49,123 @@ func checkKind(k *pawl.LoopKind) error {
 
 func checkSteps(k *pawl.LoopKind) error {
 	for i := range k.Steps {
-		st := &k.Steps[i]
+		g := k.Steps[i].Repeat
 		switch {
-		case st.Repeat != nil || st.ForEach != "" || st.Questions || st.Memory != nil || st.TierFrom != "" || decides(st.When):
-			return fmt.Errorf("step %s has repeat, for_each, questions, memory, tier_from or a decision, which are not run yet", st.Name)
-		case st.Tier != 0 && !isTier(st.Tier):
-			return fmt.Errorf("step %s has tier %d: want 1 to %d, or 0 for the loop's", st.Name, st.Tier, topTier)
+		case g == nil:
+			if err := checkStep(&k.Steps[i]); err != nil {
+				return err
+			}
+			continue
+		case len(g.Steps) == 0 || g.Max < 1 || len(g.Until) == 0:
+			return fmt.Errorf("group %s: want steps, a number of rounds and the decisions that end it", k.Steps[i].Name)
+		case !slices.Contains([]string{"continue", "fail", "ask"}, g.OnMax):
+			return fmt.Errorf("group %s: want continue, fail or ask when its rounds are used up, not %q", k.Steps[i].Name, g.OnMax)
+		}
+		for j := range g.Steps {
+			if g.Steps[j].Repeat != nil {
+				return fmt.Errorf("group %s holds another one, which is not run", k.Steps[i].Name)
+			}
+			if err := checkStep(&g.Steps[j]); err != nil {
+				return err
+			}
+		}
+	}
+	others := k.FinalSteps
+	if k.Extract != nil {
+		others = append(slices.Clone(others), *k.Extract)
+	}
+	for i := range others {
+		if others[i].Repeat != nil {
+			return fmt.Errorf("step %s is a group, which cannot come last", others[i].Name)
+		}
+		if err := checkStep(&others[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func decides(w *pawl.When) bool { return w != nil && len(w.Decision) > 0 }
+func checkStep(st *pawl.Step) error {
+	switch {
+	case st.ForEach != "" || st.Questions:
+		return fmt.Errorf("step %s has for_each or questions, which are not run yet", st.Name)
+	case st.TierFrom != "" && st.TierFrom != "model_tier":
+		return fmt.Errorf("step %s takes its tier from %q: want model_tier", st.Name, st.TierFrom)
+	case st.Check != nil && st.Check.Name != "many_steps":
+		return fmt.Errorf("step %s has the check %q: want many_steps", st.Name, st.Check.Name)
+	case st.Tier != 0 && !isTier(st.Tier):
+		return fmt.Errorf("step %s has tier %d: want 1 to %d, or 0 for the loop's", st.Name, st.Tier, topTier)
+	}
+	return nil
+}
 
 func checkGates(k *pawl.LoopKind) error {
-	for i := range k.Gates {
-		st := &k.Gates[i]
-		rv := st.Review
-		switch {
-		case st.Builtin != "" || st.Human || len(st.On) > 0 || decides(st.When):
-			return fmt.Errorf("gate %s is a builtin check, asks a person, or has routes or a decision, which are not run yet", st.Name)
-		case (rv != nil) == (len(st.Commands) > 0):
-			return fmt.Errorf("gate %s: want either commands or a review", st.Name)
-		case rv != nil && (!isTier(rv.Tier) || rv.Output == "" || rv.Votes > 1):
-			return fmt.Errorf("review %s: want a tier of 1 to %d, an output, and no votes", st.Name, topTier)
+	for i := range len(k.Gates) + len(k.FinalGates) {
+		st := stageAt(k, i)
+		if err := checkStage(st); err != nil {
+			return err
 		}
+		for _, v := range []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictFail} {
+			if way, ok := st.On[v]; ok && (way.Max < 1 || way.From != "start" && flowOf(k).find(way.From) < 0) {
+				return fmt.Errorf("gate %s: %s leads to %q at most %d times: want a step of the kind, and a number", st.Name, v, way.From, way.Max)
+			}
+		}
+	}
+	return nil
+}
+
+func stageAt(k *pawl.LoopKind, i int) *pawl.Stage {
+	if n := len(k.Gates); i >= n {
+		return &k.FinalGates[i-n]
+	}
+	return &k.Gates[i]
+}
+
+func checkStage(st *pawl.Stage) error {
+	rv := st.Review
+	given := 0
+	for _, is := range []bool{rv != nil, len(st.Commands) > 0, st.Builtin != "", st.Human} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return fmt.Errorf("gate %s: want one of commands, a review, a check of the harness and a person", st.Name)
+	case st.Builtin != "" && st.Builtin != "actionable" && st.Builtin != "tool_results":
+		return fmt.Errorf("gate %s is the check %q, which is not run yet", st.Name, st.Builtin)
+	case rv != nil && (!isTier(rv.Tier) || rv.Output == "" || rv.Votes > maxVotes):
+		return fmt.Errorf("review %s: want a tier of 1 to %d, an output, and at most %d votes", st.Name, topTier, maxVotes)
+	}
+	return nil
+}
+
+// maxVotes is how many reviewers may judge one candidate.
+const maxVotes = 9
+
+func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
+	c := k.Children
+	if c == nil {
+		return nil
+	}
+	child := r.Kind(c.Kind)
+	switch {
+	case child == nil || child == k:
+		return fmt.Errorf("the children of kind %s are of kind %q, which must be another one of the recipe", k.Name, c.Kind)
+	case child.Complexity != nil:
+		return fmt.Errorf("kind %s has a complexity: a child's tier comes from its task", child.Name)
+	case flowOf(k).find(c.From) < 0:
+		return fmt.Errorf("the children of kind %s come from the step %q, which it does not have", k.Name, c.From)
+	case c.Review != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.ScaffoldFirst || c.Checkpoint:
+		return fmt.Errorf("the children of kind %s have a batch review, steps around batches, a monitor, scaffolds or checkpoints, which are not run yet", k.Name)
+	case c.Replan != nil && c.Replan.MaxVersions < 1:
+		return fmt.Errorf("the plan of kind %s may have %d versions: want at least 1", k.Name, c.Replan.MaxVersions)
 	}
 	return nil
 }
 
 func checkLadder(lad *pawl.Ladder) error {
-	if !slices.Contains([]string{"", "blocked", "fail"}, lad.Then) {
+	if !slices.Contains([]string{"", "blocked", "fail", "replan", "ask"}, lad.Then) {
 		return fmt.Errorf("a ladder that ends in %q is not run yet", lad.Then)
 	}
 	if lad.Stuck == 1 || lad.Stuck > kept {
@@ -96,7 +187,7 @@ func checkLadder(lad *pawl.Ladder) error {
 // maxGateName bounds a gate's name, which stands in many events.
 const maxGateName = 60
 
-func checkSettings(k *pawl.LoopKind, s *pawl.Settings) error {
+func checkSettings(r *pawl.Recipe, s *pawl.Settings) error {
 	for i, m := range s.Models {
 		if m.MaxOutput <= 0 {
 			return fmt.Errorf("the model of tier %d has no output limit", i+1)
@@ -107,11 +198,13 @@ func checkSettings(k *pawl.LoopKind, s *pawl.Settings) error {
 	}
 	for i, g := range s.Gates {
 		same := func(o pawl.GateSpec) bool { return o.Name == g.Name }
-		review := func(st pawl.Stage) bool { return st.Review != nil && st.Name == g.Name }
+		stage := func(k pawl.LoopKind) bool {
+			return slices.ContainsFunc(slices.Concat(k.Gates, k.FinalGates), func(st pawl.Stage) bool { return len(st.Commands) == 0 && st.Name == g.Name })
+		}
 		if g.Kind == "" {
 			return fmt.Errorf("gate %q has no kind", g.Name)
 		}
-		if g.Name == "" || len(g.Name) > maxGateName || slices.ContainsFunc(s.Gates[:i], same) || slices.ContainsFunc(k.Gates, review) {
+		if g.Name == "" || len(g.Name) > maxGateName || slices.ContainsFunc(s.Gates[:i], same) || slices.ContainsFunc(r.Kinds, stage) {
 			return fmt.Errorf("gate %q: want a name of 1 to %d bytes that no other gate or review has", g.Name, maxGateName)
 		}
 	}

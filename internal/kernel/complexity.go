@@ -71,7 +71,7 @@ func (d *draft) assess(l *Loop) {
 		d.converse(l, l.sessions[0])
 		return
 	}
-	d.startStep(l, slices.IndexFunc(l.Kind.Steps, func(st pawl.Step) bool { return st.Name == bands.From }), 1)
+	d.startStep(l, l.flow.find(bands.From), 1)
 }
 
 // assessed scores what the assessing session handed in; without a result the

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"pawl"
@@ -74,7 +75,7 @@ func (d *draft) callModel(l *Loop, x *Session) {
 		return
 	}
 	if name, limit, value, over := d.s.exhausted(d.at); over {
-		d.overBudget(name, limit, value)
+		d.shortOf(l, x, name, limit, value)
 		return
 	}
 	output, want, short := d.s.room(x.Place.Tier, x.bytes)
@@ -87,13 +88,29 @@ func (d *draft) callModel(l *Loop, x *Session) {
 		if short == pawl.LimitTokens {
 			value = d.s.Spent.Tokens + want.Tokens
 		}
-		d.overBudget(short, limit, value)
+		d.shortOf(l, x, short, limit, value)
 		return
 	}
 	d.request(l, d.effect(x, pawl.CrashCharge, maxModelCall, &pawl.CallModel{
 		Tier: x.Place.Tier, MaxOutput: output, System: x.system, Tools: x.tools, Items: len(x.items),
 		Try: x.dispatches + 1, Reserved: want.Money, ReservedTokens: want.Tokens,
 	}))
+}
+
+// shortOf says what follows when a limit has no room for a model call. The run
+// stops, unless the session is one the work can do without.
+func (d *draft) shortOf(l *Loop, x *Session, name pawl.LimitName, limit, value int64) {
+	if l.optional(x) {
+		d.endSession(l, x, pawl.SessionFailed, fmt.Sprintf("the limit on %s leaves no room for it", name), pawl.Hash{}, nil)
+		return
+	}
+	d.overBudget(name, limit, value)
+}
+
+// optional reports whether the work can do without a session: one that only
+// writes down what was learned, or tells how it went.
+func (l *Loop) optional(x *Session) bool {
+	return x.Purpose == pawl.ForExtract || x.Purpose == pawl.ForStep && x.Index >= l.flow.main
 }
 
 // retry says what follows when a prompt could not be made or a model gave no reply.
@@ -110,6 +127,8 @@ func (d *draft) retry(l *Loop, x *Session) {
 		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+why.Message, 200), pawl.Hash{}, nil)
 	case code.Retryable() || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
 		d.waitAndRetry(l, x)
+	case l.optional(x):
+		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+why.Message, 200), pawl.Hash{}, nil)
 	case why.Code == pawl.FailDefect:
 		d.stop(pawl.OutcomeFailed, fmt.Sprintf("%s: %s", x.Place, why.Message))
 	default:
@@ -122,6 +141,10 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 		return
 	}
 	wait, reason, more := d.s.backoff(x)
+	if !more && l.optional(x) {
+		d.endSession(l, x, pawl.SessionFailed, cut(string(x.failed.Code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
+		return
+	}
 	if more {
 		d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: &pawl.Wait{For: wait, Reason: reason}})
 		return
@@ -144,7 +167,18 @@ func (d *draft) callTools(l *Loop, x *Session) {
 		if c.answered {
 			continue
 		}
-		if text, isError, ok := c.reply(x); ok {
+		text, isError, ok := c.reply(x)
+		if !ok {
+			text, isError, ok = d.permits(l, x, c)
+		}
+		if !ok && c.use.Harness {
+			if x.waitsBefore(i) {
+				return
+			}
+			text, isError = d.harness(l, x, i)
+			ok = true
+		}
+		if ok {
 			d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: i + 1, Text: text, IsError: isError})
 			continue
 		}
@@ -171,12 +205,56 @@ func (c *call) reply(x *Session) (text string, isError, ok bool) {
 		return textCutCall, true, true
 	case c.use.Problem != "":
 		return cut(c.use.Problem, 400), true, true
-	case c.use.Submit:
-		return textAccepted, false, true
+	case c.use.Submit || c.use.Harness:
+		return "", false, false
 	case c.use.Class == 0:
 		return fmt.Sprintf("there is no tool %q here", cut(c.use.Tool, 60)), true, true
 	}
 	return "", false, false
+}
+
+// permits says what the harness answers to a call instead of running it: a result
+// that is accepted, or a decision that the recipe's check objects to; a tool that
+// was called as often as it may be. It is false when the call is to be run.
+func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok bool) {
+	st := l.stepOf(x)
+	if c.use.Submit {
+		if st != nil && !x.objected && d.s.overrules(st, c.use.Facts) != "" {
+			return cut(fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
+				c.use.Facts.Get("decision"), st.Check.Demands, strings.Join(d.s.Started.Signs, "; ")), 400), true, true
+		}
+		return textAccepted, false, true
+	}
+	if st == nil {
+		return "", false, false
+	}
+	for _, lim := range st.Limits {
+		if n := x.calledSoFar(lim.Tool); lim.Tool == c.use.Tool && n >= lim.Max {
+			d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String() + "/" + lim.Tool, Limit: pawl.LimitCalls, Max: int64(lim.Max), Value: int64(n + 1)})
+			return fmt.Sprintf("not run: %s may be called %d times in a session, and was", lim.Tool, lim.Max), true, true
+		}
+	}
+	return "", false, false
+}
+
+// overrules is the decision that a step's check puts in the place of another one;
+// empty = there are no signs for it, or it was made.
+func (s *State) overrules(st *pawl.Step, f pawl.Facts) string {
+	if st.Check == nil || len(s.Started.Signs) == 0 || f.Get("decision") == st.Check.Demands {
+		return ""
+	}
+	return st.Check.Demands
+}
+
+// stepOf is the step of the recipe that a session is for, or nil.
+func (l *Loop) stepOf(x *Session) *pawl.Step {
+	switch x.Purpose {
+	case pawl.ForStep, pawl.ForReplan:
+		return l.flow.steps[x.Index]
+	case pawl.ForExtract:
+		return l.Kind.Extract
+	}
+	return nil
 }
 
 // spokeLast ends a session whose model called no tool, or asks for what is owed.
@@ -216,7 +294,7 @@ func (d *draft) batchDone(l *Loop, x *Session) {
 		d.turnCap(l, x)
 	case d.over(l, x):
 	case len(x.calls) > 0 && x.stop != pawl.StopMaxOutput && !x.reminded && d.reminds(l, x):
-		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Text: d.reminder(x, output)})
+		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Text: d.reminder(l, x, output)})
 	default:
 		d.callModel(l, x)
 	}
@@ -231,43 +309,61 @@ func (d *draft) turnCap(l *Loop, x *Session) {
 func (d *draft) owed(l *Loop, x *Session) (output string, required bool) {
 	switch x.Purpose {
 	case pawl.ForReview:
-		return l.Kind.Gates[x.Index].Review.Output, true
+		return l.stage(x.Index).Review.Output, true
 	case pawl.ForProposal:
 		return proposalOutput, true
 	case pawl.ForBallot:
 		return ballotOutput, true
 	}
-	st := &l.Kind.Steps[x.Index]
-	return st.Output, st.Required
+	st := l.stepOf(x)
+	return st.Output, st.Required || x.Purpose == pawl.ForReplan
 }
 
 func (d *draft) reminds(l *Loop, x *Session) bool {
-	return x.Purpose != pawl.ForStep || !l.Kind.Steps[x.Index].NoReminder
+	st := l.stepOf(x)
+	return st == nil || !st.NoReminder
 }
 
 // lastTurns is how many turns before the cap the reminder says how many are left.
 const lastTurns = 3
 
 // reminder keeps the task in view of a session with a long transcript. It is the
-// same sentence after every batch but one, so that it is kept once.
-func (d *draft) reminder(x *Session, output string) string {
+// same after every batch but one, so that it is kept once. A loop with a task of
+// its own is told where that ends: models like to begin the next one.
+func (d *draft) reminder(l *Loop, x *Session, output string) string {
 	text := "Reminder: the task is still: " + cut(d.s.Started.Title, 120) + "."
+	if l.task.ID != "" {
+		what := l.task.ID + " — " + cut(l.task.Title, 60)
+		text = "CURRENT TASK STATE:\nGoal: " + cut(d.s.Started.Title, 60) + "\nCurrent subtask: " + what + "\nStatus: running\n\n" +
+			"REMAINING WORK FOR THIS SUBTASK:\nContinue working on: " + cut(l.task.Title, 60) +
+			"\nDo NOT move to the next subtask; complete ONLY this one.\nWhen finished, summarize what you did."
+	}
 	if output != "" {
 		text += fmt.Sprintf(" When it is done, call submit_%s.", output)
 	}
 	if x.Turns-x.turn == lastTurns {
 		text += fmt.Sprintf(" %d turns are left.", lastTurns)
 	}
-	return text
+	return cut(text, 400)
 }
 
-// endSession ends a session; what follows from its result follows at once.
+// endSession ends a session; what follows from its result follows at once. Where
+// the recipe's check has the last word, the decision is its.
 func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason string, output pawl.Hash, facts pawl.Facts) {
+	if st := l.stepOf(x); x.Purpose == pawl.ForStep && r == pawl.SessionDone {
+		if to := d.s.overrules(st, facts); to != "" && facts.Get("decision") != "" {
+			facts = append(pawl.Facts{{Name: "decision", Value: to}, {Name: "overruled", Value: facts.Get("decision")}}, facts...)
+		}
+	}
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
 	switch {
-	case x.Purpose == pawl.ForReview:
+	case x.Purpose == pawl.ForReview && x.vote == 0:
 		d.reviewed(l, x, r, reason, output, facts)
-	case x.Purpose == pawl.ForStep && l.assesses(x.Index):
+	case x.Purpose == pawl.ForExtract && r == pawl.SessionDone:
+		d.extracted(l, x, facts)
+	case x.Purpose == pawl.ForReplan && r != pawl.SessionDone:
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut("there is no new plan: "+reason, 300)})
+	case x.Purpose == pawl.ForStep && x.Index < len(l.flow.steps) && l.assesses(x.Index):
 		d.assessed(l, r, facts)
 	}
 }

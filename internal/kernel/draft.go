@@ -55,7 +55,7 @@ func (o *overlay) find(id pawl.Seq) (f *pawl.Effect, known bool) {
 
 // own makes the loop a copy of the draft's.
 func (d *draft) own(ref pawl.LoopRef) {
-	if int(ref) <= len(d.s.loops) && d.s.draft.loop(ref) == nil {
+	if ref != 0 && int(ref) <= len(d.s.loops) && d.s.draft.loop(ref) == nil {
 		d.s.draft.loops = append(d.s.draft.loops, d.s.loops[ref-1].clone())
 	}
 }
@@ -71,6 +71,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 	case ref != 0:
 		d.own(ref)
 		d.look(ref)
+		d.ownTouched(ref, body)
 	case body.EventKind() == pawl.KindRecovered || body.EventKind() == pawl.KindRunResumed:
 		for i := range d.s.loops {
 			d.own(pawl.LoopRef(i + 1))
@@ -80,6 +81,42 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		panic("kernel: decided an event that does not follow: " + err.Error())
 	}
 	d.events = append(d.events, e)
+}
+
+// ownTouched owns the other loops that an event of one changes: the parent of a
+// child that begins, ends, merges, posts or discovers something, and the siblings
+// it conflicts with. For these something may follow too.
+func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
+	l := d.s.Loop(ref)
+	switch b := body.(type) {
+	case *pawl.LoopStarted:
+		if b.Parent != 0 {
+			d.own(b.Parent)
+		}
+	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
+		if l != nil && l.Parent != 0 {
+			d.own(l.Parent)
+			d.look(l.Parent)
+			d.lookAtSiblings(l)
+		}
+	case *pawl.ConflictsProbed:
+		for _, o := range b.With {
+			d.own(o)
+		}
+	}
+}
+
+// lookAtSiblings considers those that wait in the merge queue.
+func (d *draft) lookAtSiblings(l *Loop) {
+	p := d.s.Loop(l.Parent)
+	if p.plan == nil {
+		return
+	}
+	for _, ref := range p.plan.kids {
+		if o := d.s.Loop(ref); o.merge != nil {
+			d.look(ref)
+		}
+	}
 }
 
 func (d *draft) request(l *Loop, f pawl.Effect) {

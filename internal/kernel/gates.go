@@ -5,39 +5,109 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"pawl"
 )
 
-// judge lets the gates look at the candidate, stage by stage. The gates of one
-// stage run side by side and one's failure does not stop the others; a halt
-// ends the stages.
+// judge takes a candidate through what the kind has for it: the gates, stage by
+// stage; what the attempt taught; the children; the final gates; and for a loop
+// that is a child, the way into its parent's branch.
 func (d *draft) judge(l *Loop) {
-	if len(l.results) == 0 && len(l.gates) == 0 && len(l.sessions) == 0 {
-		if a := l.sameTree(); a != nil {
-			d.emit(l.Ref, &pawl.GatesReused{From: a.n})
+	switch {
+	case l.question != nil:
+		return
+	case l.restart != "":
+		d.again(l, l.restart)
+		return
+	case l.unresolved > 0:
+		d.conflicted(l, l.unresolved)
+		return
+	case !d.unmarked(l):
+		return
+	case l.merge != nil:
+		if d.mergeOn(l) {
+			d.conclude(l)
 		}
+		return
+	case l.refused: // there is no plan to judge
+		d.conclude(l)
+		return
 	}
-	for i := range l.Kind.Gates {
-		st := &l.Kind.Gates[i]
-		if l.halted() || l.skips(st.When) {
-			continue
-		}
-		if st.Review != nil {
-			if l.result(st.Name) != nil || l.stepFailed != "" {
-				continue
-			}
-			d.review(l, i)
-			return
-		}
-		if !d.judgeCommands(l, st) {
+	d.reuse(l)
+	d.probeSiblings(l)
+	if !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 || d.extract(l) {
+		return
+	}
+	if l.judgement().pass() && !d.children(l) {
+		return
+	}
+	if l.Kind.FinalGates != nil && l.judgement().pass() {
+		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
 	}
 	if len(l.open) == 0 {
 		d.conclude(l)
 	}
+}
+
+// reuse lets the verdicts of the last attempt stand when the tree is the same.
+func (d *draft) reuse(l *Loop) {
+	if len(l.results) == 0 && len(l.gates) == 0 && len(l.sessions) == 0 && l.Kind.Children == nil {
+		if a := l.sameTree(); a != nil {
+			d.emit(l.Ref, &pawl.GatesReused{From: a.n})
+		}
+	}
+}
+
+// judgeStages lets stages from one position to another judge, in order. The gates
+// of one stage run side by side and one's failure does not stop the others; a
+// halt ends the stages. It reports whether all have judged.
+func (d *draft) judgeStages(l *Loop, from, to int) bool {
+	for i := from; i < to; i++ {
+		st := l.stage(i)
+		if l.halted() || l.skips(st.When) {
+			continue
+		}
+		switch {
+		case len(st.Commands) > 0:
+			if !d.judgeCommands(l, st) {
+				return false
+			}
+		case l.result(st.Name) == nil && l.stepFailed == "":
+			d.judgeStage(l, i, st)
+			return false
+		}
+		if d.reroute(l, st) {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeStage lets one judge that is no command: a model, a person, or the harness.
+func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
+	switch {
+	case st.Review != nil && st.Review.Votes > 1:
+		d.vote(l, i)
+	case st.Review != nil:
+		d.review(l, i)
+	case st.Human:
+		d.askVerdict(l, st.Name, fmt.Sprintf("Does the work of %s pass?", cmp.Or(l.task.ID, "the run")))
+	default:
+		d.check(l, st)
+	}
+}
+
+// onFinalHead brings a parent's worktree to its branch's head, which its
+// children have moved, and reports whether it is there.
+func (d *draft) onFinalHead(l *Loop) bool {
+	if l.ahead && len(l.open) == 0 {
+		d.onWorktree(l, "sync", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("sync")})
+	}
+	return !l.ahead
 }
 
 // sameTree is the last attempt, if its candidate had the tree this one has and
@@ -58,10 +128,19 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 		g := &d.s.Settings.Gates[i]
 		if selects(st, g.Kind) && l.result(g.Name) == nil {
 			done = false
-			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.candidate.Commit, Base: l.base[i].evidence, Start: l.Base})
+			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.judged(), Base: l.base[i].evidence, Start: l.Base})
 		}
 	}
 	return done
+}
+
+// judged is the commit that commands judge: the candidate, or the merge commit
+// that it would become.
+func (l *Loop) judged() pawl.CommitHash {
+	if l.merge != nil && l.merge.made != nil {
+		return l.merge.made.Commit
+	}
+	return l.candidate.Commit
 }
 
 func selects(st *pawl.Stage, k pawl.GateKind) bool {
@@ -129,7 +208,7 @@ func (d *draft) review(l *Loop, stage int) {
 		d.converse(l, l.sessions[0])
 		return
 	}
-	st := &l.Kind.Gates[stage]
+	st := l.stage(stage)
 	place := l.place(st.Name)
 	place.Role, place.Tier = st.Review.Role, st.Review.Tier
 	d.emit(l.Ref, &pawl.SessionStarted{
@@ -142,7 +221,7 @@ func (d *draft) review(l *Loop, stage int) {
 // and leaves no criterion unmet passes. One that hands in no result is
 // inconclusive, which is a failure.
 func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
-	b := &pawl.GateJudged{Gate: l.Kind.Gates[x.Index].Name, Evidence: output, Verdict: pawl.VerdictFail}
+	b := &pawl.GateJudged{Gate: l.stage(x.Index).Name, Evidence: output, Verdict: pawl.VerdictFail}
 	if r != pawl.SessionDone {
 		b.Partial, b.Total = true, d.s.Started.Count
 		b.Reason, b.Error = cut("inconclusive: "+reason, 300), print64(string(r))
@@ -157,27 +236,64 @@ func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason strin
 	for _, id := range slices.Compact(unmet) {
 		b.Failing = mix(b.Failing, print64(id))
 	}
-	switch decision := f.Get("decision"); {
-	case decision == "pass" && len(unmet) == 0:
-		b.Verdict = pawl.VerdictPass
-	case decision == "halt":
-		b.Verdict = pawl.VerdictHalt
-	}
+	b.Verdict = reviewVerdict(f.Get("decision"), len(unmet))
+	b.Confidence = percent(f.Get("confidence"))
 	d.emit(l.Ref, b)
 }
 
-// conclude ends the iteration with what the gates said.
-func (d *draft) conclude(l *Loop) {
+// reviewVerdict reads a reviewer's decision. What is no decision is a failure.
+func reviewVerdict(decision string, unmet int) pawl.Verdict {
+	switch v := pawl.Verdict(decision); {
+	case v == pawl.VerdictPass && unmet == 0:
+		return v
+	case v == pawl.VerdictHalt, v == pawl.VerdictRetry, v == pawl.VerdictRevise:
+		return v
+	}
+	return pawl.VerdictFail
+}
+
+func percent(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return min(max(n, 0), 100)
+}
+
+// judgement is what is known of the attempt.
+func (l *Loop) judgement() judgement {
 	j := judgement{quality: quality(l.results), requirements: requirements(l.results), stepFailed: l.stepFailed}
 	for _, r := range l.results {
 		if r.Kind != "" && r.Verdict == pawl.VerdictPass && !r.RedAtBase {
 			j.proven = true
 		}
 	}
+	if r := l.reply; r != nil && j.stepFailed == "" && (r.kind == pawl.AskPlan || r.kind == pawl.AskMerge) && r.choice == choiceReject {
+		j.stepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
+	}
+	if p := l.plan; p != nil && l.planned {
+		j.children, j.childrenOutcome = p.unmet(), p.outcome(l.Kind.Ladder.Then)
+		j.proven = j.proven || p.unproven == 0
+	}
+	return j
+}
+
+// conclude ends the iteration with what is known of it: a loop that is a child
+// and has passed is merged first, one that ends does its final steps.
+func (d *draft) conclude(l *Loop) {
+	j := l.judgement()
+	if j.pass() && j.children == "" && l.merge == nil && d.enqueue(l) {
+		return
+	}
+	d.end(l, l.judgement())
+}
+
+// end ends the iteration with a judgement.
+func (d *draft) end(l *Loop, j judgement) {
 	b := &pawl.IterationEnded{
-		N: l.Iteration, Tier: l.Tier, Quality: j.quality, Requirements: j.requirements, Commit: l.candidate.Commit,
-		Files: l.candidate.FileSet, Tests: testsPrint(l.results), Error: errorPrint(l),
-		Errors: objections(l), Cost: l.spent.Money - l.spentAt.Money, Tokens: l.spent.Tokens - l.spentAt.Tokens,
+		N: l.Iteration, Tier: l.Tier, Quality: j.quality, Requirements: j.requirements, Commit: l.judged(), Conflict: j.conflict,
+		Files: l.candidate.FileSet, Tests: testsPrint(l.results), Error: errorPrint(l, j),
+		Errors: objections(l, j), Cost: l.spent.Money - l.spentAt.Money, Tokens: l.spent.Tokens - l.spentAt.Tokens,
 	}
 	d.rule(l, j, b)
 }
@@ -224,8 +340,8 @@ func testsPrint(results []*pawl.GateJudged) uint64 {
 
 // errorPrint is the fingerprint of everything that was objected, as far as it
 // can be told apart; 0 = there is no such thing.
-func errorPrint(l *Loop) uint64 {
-	p := print64(l.stepFailed)
+func errorPrint(l *Loop, j judgement) uint64 {
+	p := print64(j.stepFailed)
 	for _, r := range sortedByGate(l.results) {
 		if said := mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
 			p = mix(p, print64(r.Gate), said)
@@ -252,10 +368,12 @@ func sortedByGate(results []*pawl.GateJudged) []*pawl.GateJudged {
 }
 
 // objections are the failures in short.
-func objections(l *Loop) []string {
+func objections(l *Loop, j judgement) []string {
 	var out []string
-	if l.stepFailed != "" {
-		out = append(out, cut(l.stepFailed, 160))
+	for _, text := range []string{j.stepFailed, j.children} {
+		if text != "" {
+			out = append(out, cut(text, 160))
+		}
 	}
 	for _, r := range sortedByGate(l.results) {
 		if !lets(r.Verdict) && len(out) < 3 {

@@ -12,11 +12,15 @@ func Info(s *State) pawl.RunInfo {
 		Status: s.Status, Outcome: s.Outcome, Reason: s.Reason,
 		Cost: s.Spent.Money, Tokens: s.Spent.Tokens, Started: s.began, Updated: s.Last, Seq: s.Seq,
 	}
+	info.Questions = s.waiting
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason
 	}
 	if root := s.Loop(1); root != nil {
 		info.Iteration, info.Max = root.Iteration, s.maxIterations(root)
+		if p := root.plan; p != nil {
+			info.Tasks, info.Passed = len(p.entries), p.count[pawl.TaskPassed]
+		}
 		if root.Tier > 0 {
 			info.Tier = s.Recipe.Tier(root.Tier)
 		}

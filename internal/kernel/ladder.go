@@ -12,6 +12,9 @@ type judgement struct {
 	quality, requirements pawl.Verdict // empty = nothing judged
 	stepFailed            string       // why the steps failed; empty = they did not
 	proven                bool         // a command gate passed
+	conflict              bool         // it conflicts with what was merged in the meantime
+	children              string       // why not every child passed; empty = they did, or there are none
+	childrenOutcome       pawl.Outcome // what that makes of the loop
 }
 
 func (j judgement) halt() bool {
@@ -36,7 +39,9 @@ type ruling struct {
 // emits it. The rules are tried in this order:
 //
 //  1. a halt ends the run, if the halt condition is in force;
-//  2. everything passed: complete, or unverified when no command gate did;
+//  2. everything passed: complete, or unverified when no command gate did; with
+//     children that have not all passed, what they make of it;
+//     a conflict with what was merged in the meantime: again, twice in a row;
 //  3. the last allowed iteration has failed: incomplete;
 //  4. the last attempt after a council has failed: the ladder is used up;
 //  5. the user wants a council: now, once;
@@ -47,7 +52,13 @@ type ruling struct {
 func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
 	b.Decision, b.Reason, b.Outcome = r.decision, cut(r.reason, 300), r.outcome
-	if r.outcome == pawl.OutcomeIncomplete {
+	if r.outcome != "" && d.finalStep(l) {
+		return
+	}
+	if r.decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
+		return
+	}
+	if r.outcome == pawl.OutcomeIncomplete && j.children == "" {
 		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
@@ -69,10 +80,14 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	switch {
 	case j.halt() && s.haltsOn(pawl.HaltSecurity):
 		return ruling{decision: pawl.DecideHalt, reason: haltReason(l), outcome: pawl.OutcomeHalted}
+	case j.pass() && j.children != "":
+		return ruling{decision: pawl.DecideHalt, reason: j.children, outcome: j.childrenOutcome}
 	case j.pass() && j.proven:
 		return ruling{decision: pawl.DecideComplete, reason: "every gate passed", outcome: pawl.OutcomeComplete}
 	case j.pass():
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
+	case j.conflict && l.conflicts+1 < conflictTries:
+		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
 	case s.last(l):
 		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.usedIterations(l)}
 	case l.afterward == 0:
@@ -114,7 +129,7 @@ func (l *Loop) insecure(j judgement) string {
 // last reports whether no further iteration is allowed.
 func (s *State) last(l *Loop) bool {
 	m := s.maxIterations(l)
-	return m > 0 && l.Iteration >= m
+	return m > 0 && l.Iteration-l.freed >= m
 }
 
 // maxIterations says that the loop's iterations are used up.
@@ -183,3 +198,41 @@ func (l *Loop) haltedForSecurity() bool {
 	a := l.lastAttempt()
 	return a != nil && slices.ContainsFunc(a.results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
 }
+
+// finalStep lets a loop that ends do its final steps, and reports whether one is
+// at work. The work can do without them.
+func (d *draft) finalStep(l *Loop) bool {
+	for i := l.flow.main + l.final; i < len(l.flow.steps) && d.s.Stopping == nil; i++ {
+		switch {
+		case len(l.sessions) > 0:
+			d.converse(l, l.sessions[0])
+		case l.skips(l.flow.steps[i].When):
+			continue
+		case !d.onFinalHead(l):
+		default:
+			d.startStep(l, i, 1)
+		}
+		return true
+	}
+	return false
+}
+
+// askWhenStuck asks a person whether to go on when the recipe's ladder ends in a
+// question, and reports whether the loop waits or goes on.
+func (d *draft) askWhenStuck(l *Loop, r ruling) bool {
+	if l.Kind.Ladder.Then != "ask" || r.outcome != pawl.OutcomeBlocked {
+		return false
+	}
+	if said := l.said(pawl.AskStuck); said != nil {
+		if said.choice != choiceAgain {
+			return false
+		}
+		d.emit(l.Ref, &pawl.Rerouted{Gate: "ladder", Verdict: pawl.VerdictRetry, N: 1})
+		return true
+	}
+	d.ask(l, pawl.AskStuck, r.reason+". Try once more?", pawl.Hash{}, choiceAgain, "stop")
+	return true
+}
+
+// choiceAgain answers a question with one more attempt.
+const choiceAgain = "again"

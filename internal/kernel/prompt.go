@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"pawl"
@@ -25,11 +26,26 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
 		Inputs: append([]pawl.Input(nil), l.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
+		Task: l.task.Spec,
+	}
+	d.s.addPlan(l, do)
+	if st := l.stepOf(x); st != nil {
+		do.Template, do.Tools, do.Output, do.Memory = st.Prompt, st.Tools, st.Output, st.Memory
+		if st.Check != nil {
+			do.Signs = d.s.Started.Signs
+		}
 	}
 	switch x.Purpose {
+	case pawl.ForReplan:
+		p := l.plan
+		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
+		do.Inputs, do.RedAtBase = nil, nil
+		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
+	case pawl.ForExtract:
+		l.addChanged(do)
+		do.Feedback = objectionsTo(l.results)
 	case pawl.ForStep:
-		st := &l.Kind.Steps[x.Index]
-		do.Template, do.Tools, do.Output = st.Prompt, st.Tools, st.Output
+		st := l.flow.steps[x.Index]
 		do.Feedback = l.feedback()
 		if x.Try > 1 {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
@@ -39,7 +55,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.advice})
 		}
 	case pawl.ForReview:
-		rv := l.Kind.Gates[x.Index].Review
+		rv := l.stage(x.Index).Review
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		l.addChanged(do)
 	case pawl.ForProposal:
@@ -54,6 +70,22 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
 
+// replanMemory is how many tokens of the memory a session that makes a plan anew is shown.
+const replanMemory = 4000
+
+// addPlan tells a prompt where the tasks of the loop's plan stand, or those of
+// the plan it is part of.
+func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
+	p := l.plan
+	if parent := s.Loop(l.Parent); parent != nil {
+		p = parent.plan
+		do.Number, do.Count = l.number, len(p.entries)
+	}
+	if p != nil {
+		do.Plan, do.States = p.list, p.states()
+	}
+}
+
 // addChanged lets a prompt list the paths the candidate changed.
 func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 	if l.candidate != nil && !l.candidate.Paths.IsZero() {
@@ -63,21 +95,36 @@ func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 
 // feedback is what was objected to the last attempt, in the order of the verdicts.
 func (l *Loop) feedback() []pawl.Feedback {
+	var out []pawl.Feedback
+	if !l.hunks.IsZero() {
+		out = append(out, pawl.Feedback{From: "merge", Verdict: pawl.VerdictFail, Evidence: l.hunks})
+	}
+	if !l.probe.IsZero() {
+		out = append(out, pawl.Feedback{From: "siblings", Verdict: pawl.VerdictRevise, Evidence: l.probe})
+	}
+	if len(l.objections) > 0 {
+		return append(out, objectionsTo(l.objections)...)
+	}
 	a := l.lastAttempt()
 	if a == nil {
-		return nil
+		return out
 	}
-	var out []pawl.Feedback
 	if a.stepFailed != "" {
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: cut(a.stepFailed, 120)})
 	}
-	for _, r := range a.results {
+	return append(out, objectionsTo(a.results)...)
+}
+
+// objectionsTo are the verdicts that let a candidate not pass.
+func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
+	var out []pawl.Feedback
+	for _, r := range results {
 		if lets(r.Verdict) || len(out) == maxFeedback {
 			continue
 		}
 		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: r.Evidence}
 		if r.Evidence.IsZero() {
-			f.Summary = r.Reason
+			f.Summary = cut(r.Reason, 120)
 		}
 		out = append(out, f)
 	}

@@ -39,6 +39,9 @@ type Session struct {
 	waited     bool
 	dispatches int
 	open       int // effects of this session
+	vote       int // of a review with several, from 1; 0 = it is the only one
+	used       []toolCount
+	objected   bool // the harness has objected to its decision once
 }
 
 // call is one tool call of the last reply.
@@ -48,8 +51,36 @@ type call struct {
 	answered bool
 }
 
+// toolCount is how often a tool was called.
+type toolCount struct {
+	tool string
+	n    int
+}
+
+// count notes that a tool was called.
+func (x *Session) count(tool string) {
+	for i := range x.used {
+		if x.used[i].tool == tool {
+			x.used[i].n++
+			return
+		}
+	}
+	x.used = append(x.used, toolCount{tool, 1})
+}
+
+// calledSoFar is how often a tool was called.
+func (x *Session) calledSoFar(tool string) int {
+	for _, u := range x.used {
+		if u.tool == tool {
+			return u.n
+		}
+	}
+	return 0
+}
+
 func (x *Session) clone() *Session {
 	c := *x
+	c.used = slices.Clone(x.used)
 	c.items = slices.Clone(x.items)
 	c.calls = slices.Clone(x.calls)
 	return &c
@@ -90,8 +121,11 @@ func (x *Session) answerItself(b *pawl.NoteAdded) {
 	i := b.Call - 1
 	x.answer(i, pawl.Item{Text: b.Text, IsError: b.IsError}, int64(len(b.Text)))
 	switch use := &x.calls[i].use; {
+	case use.Harness:
+		x.count(use.Tool)
 	case !use.Submit:
 	case b.IsError:
+		x.objected = x.objected || use.Problem == ""
 		x.invalid++
 	default:
 		x.submitted = b.Call

@@ -18,7 +18,7 @@ const (
 	PhaseReady                // between iterations
 	PhaseSteps                // the sessions of an iteration
 	PhaseCommit               // their work becomes a candidate
-	PhaseGates                // the candidate is judged
+	PhaseGates                // the candidate is judged, its children work, it is merged
 	PhaseCouncil              // a council is at work
 	PhaseClosing              // its worktree is being closed
 	PhaseDone
@@ -60,6 +60,13 @@ type State struct {
 	// Interruptions counts recoveries.
 	Interruptions int
 
+	flows     []*flow                 // by kind of the recipe
+	questions int                     // how many have been asked
+	waiting   int                     // how many of them wait for an answer
+	memories  int                     // how many entries have been made
+	notified  bool                    // the callback has heard of the run's end
+	said      []pawl.QuestionAnswered // the last of them
+
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
 	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
@@ -100,17 +107,62 @@ type Loop struct {
 	Base, Head pawl.CommitHash
 	worktree   worktree
 
-	step       int    // index of the present step
+	flow       *flow
+	step       int    // position of the present step in the flow
 	try        int    // of the present step
+	round      int    // of the present step's group; 0 = it is in none
+	exhausted  bool   // the group's rounds are used up
+	decision   string // of the last step that submitted one
+	given      bool   // the user gave the list of tasks
 	stepFailed string // why the iteration's steps failed; empty = they did not
 	restart    string // why the iteration's steps must start again; empty = they need not
 	outputs    []pawl.Input
 	candidate  *pawl.Committed // of the present iteration, or the last
 
-	gates   []gateRun          // command gates requested: of this iteration, or on the base
-	base    []baseline         // by gate of the settings
-	results []*pawl.GateJudged // of the present candidate, in the order they came
-	history []attempt          // the last of them, oldest first
+	gates      []gateRun          // command gates requested: of this iteration, or on the base
+	base       []baseline         // by gate of the settings
+	results    []*pawl.GateJudged // of the present candidate, in the order they came
+	history    []attempt          // the last of them, oldest first
+	routes     []route            // taken in this iteration
+	objections []*pawl.GateJudged // that led to the last of them
+	votes      []vote             // of the review under way
+	extracted  bool               // what the attempt taught was taken, or could not be
+	lastRun    lastRun            // how the last command of the iteration's sessions ended
+
+	// Of a loop with a task of its own: its entry in the parent's plan.
+	task           *pawl.TaskEntry
+	entry          int // its position
+	version        int // of the plan it was started under
+	number         int // how many children the parent had started with it
+	branch         string
+	freed          int       // attempts that a conflict cost and that do not count
+	conflicts      int       // in a row
+	hunks, suspect pawl.Hash // what conflicted last, and in which paths
+	checked        bool      // the candidate was looked at for conflict markers
+	unresolved     int       // in how many paths it has them
+	probed         bool      // the candidate was compared with those of siblings
+	probe          pawl.Hash // what a sibling changes too
+	merge          *merge    // on its way into the parent's branch
+	rebase         *merge    // on its way onto the parent's head
+
+	// Of a loop with children.
+	plan      *plan
+	listed    []pawl.TaskEntry // read so far
+	read      *reading         // a list that is to be judged
+	planned   bool             // the iteration has its plan
+	refused   bool             // the list of tasks cannot be one
+	ahead     bool             // the branch has moved, the worktree has not
+	givenList pawl.Hash        // the list the user gave
+	relist    pawl.Hash        // the list that a session handed in to replace the plan
+	board     []pawl.NotePosted
+
+	stopped  bool          // the run's end stopped it
+	unheard  *pawl.Failure // why the callback did not hear; nil = it was not tried, or did
+	told     *pawl.Notify  // what it was last told
+	question *question     // it waits for a person
+	reply    *reply        // what the last one said, until it is obeyed
+	final    int           // final steps that are over
+	approved bool          // a person, or nobody, had to agree, and has
 
 	failures  int // consecutive, on this tier
 	stuckFrom int // attempts up to this iteration do not count as stuck
@@ -125,6 +177,9 @@ type Loop struct {
 	session  int // how many there have been
 	open     []*pawl.Effect
 }
+
+// noTask is the task of a loop that works on the run's goal.
+var noTask = &pawl.TaskEntry{}
 
 // worktree is what is recorded of a loop's worktree, and what is known to be
 // wrong with it.
@@ -257,6 +312,13 @@ func (l *Loop) clone() *Loop {
 	c := *l
 	c.outputs = slices.Clone(l.outputs)
 	c.gates = slices.Clone(l.gates)
+	c.routes = slices.Clone(l.routes)
+	c.votes = slices.Clone(l.votes)
+	c.board = slices.Clone(l.board)
+	c.merge, c.rebase = l.merge.clone(), l.rebase.clone()
+	if l.plan != nil {
+		c.plan = l.plan.clone()
+	}
 	c.results = slices.Clone(l.results)
 	c.open = slices.Clone(l.open)
 	c.sessions = slices.Clone(l.sessions)
@@ -295,11 +357,17 @@ func (s *State) maxIterations(l *Loop) int {
 	if !s.haltsOn(pawl.HaltIterations) {
 		return 0
 	}
-	if l.Parent == 0 && s.Limits.Iterations > 0 {
+	switch {
+	case l.Parent == 0 && s.Limits.Iterations > 0 && l.Kind.Children == nil:
 		return s.Limits.Iterations
+	case l.task.Retries > 0:
+		return min(l.task.Retries, maxAttempts)
 	}
 	return l.Kind.Iterations
 }
+
+// maxAttempts is the most a task may ask for in a list that a model made.
+const maxAttempts = 10
 
 // topTier is the strongest tier there is.
 const topTier = 3

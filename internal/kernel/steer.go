@@ -1,6 +1,10 @@
 package kernel
 
-import "pawl"
+import (
+	"cmp"
+
+	"pawl"
+)
 
 // steer obeys a command of a user, or refuses it.
 func (d *draft) steer(in *pawl.Steering) error {
@@ -13,8 +17,33 @@ func (d *draft) steer(in *pawl.Steering) error {
 		return d.cancel(in)
 	case pawl.SteerLimits:
 		return d.limits(in)
+	case pawl.SteerReplan:
+		return d.steerReplan(in)
+	case pawl.SteerAnswer:
+		return d.answerQuestion(in.Answer)
+	case pawl.SteerForget:
+		return d.forget(in)
 	}
-	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel or limits", in.Verb)
+	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer or forget", in.Verb)
+}
+
+// steerReplan lets the root's plan be made anew because the user wants it.
+func (d *draft) steerReplan(in *pawl.Steering) error {
+	root := d.s.Loop(1)
+	switch {
+	case d.s.Status == pawl.StatusEnded || d.s.Stopping != nil:
+		return d.refuse("only a run that goes on can have its plan made anew")
+	case root.Kind.Children == nil || root.Kind.Children.Replan == nil:
+		return d.refuse("the recipe %s does not make plans anew", d.s.Recipe.Name)
+	case root.plan == nil || !root.planned:
+		return d.refuse("it has no plan yet")
+	case root.plan.calling != "":
+		return d.refuse("its plan is being made anew already")
+	case root.plan.version >= root.Kind.Children.Replan.MaxVersions:
+		return d.refuse("its plan has had %d versions, as many as it may", root.plan.version)
+	}
+	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
+	return nil
 }
 
 func (d *draft) pause(in *pawl.Steering) error {
@@ -55,6 +84,9 @@ func (d *draft) resume(in *pawl.Steering) error {
 // roomToResume refuses to resume a run that would stop at once at a limit it has used up.
 func (d *draft) roomToResume() error {
 	for l := range d.s.each {
+		if l.Parent != 0 {
+			continue
+		}
 		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
 			return d.refuse("%d of %d iterations are used", l.Iteration, m).
 				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)

@@ -72,7 +72,7 @@ func (d *draft) salvage(why string) string {
 func (d *draft) open(l *Loop) {
 	if len(l.open) == 0 {
 		d.onWorktree(l, "open", pawl.CrashProbe,
-			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.Started.Branch, Base: l.Base})
+			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.branch(l), Base: l.Base})
 	}
 }
 
@@ -92,26 +92,49 @@ func (s *State) Workspace(ref pawl.LoopRef) string {
 	return ""
 }
 
+// Task is the loop's own task, for those who perform its effects; zero = the
+// run's goal is.
+func (s *State) Task(ref pawl.LoopRef) pawl.Hash {
+	if l := s.Loop(ref); l != nil {
+		return l.task.Spec
+	}
+	return pawl.Hash{}
+}
+
 // candidate makes a candidate of what the iteration left in the worktree.
 func (d *draft) candidate(l *Loop) {
 	switch {
 	case l.restart != "":
 		d.again(l, l.restart)
-	case len(l.open) == 0:
+	case len(l.open) > 0:
+	case l.Kind.Children != nil && !l.worktree.dirty && !l.worktree.unsure:
+		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.tree}
+		if l.Head != l.Base {
+			b.Total = 1
+		}
+		d.emit(l.Ref, b)
+	default:
 		d.commit(l, "attempt")
 	}
 }
 
 func (d *draft) commit(l *Loop, what string) {
-	message := fmt.Sprintf("pawl %s: %s %d\n\n%s", d.s.Run, what, l.Iteration, cut(d.s.Started.Title, 120))
+	title := d.s.Started.Title
+	if l.task.ID != "" {
+		what, title = l.task.ID+", "+what, l.task.Title
+	}
+	message := fmt.Sprintf("pawl %s: %s %d\n\n%s", d.s.Run, what, l.Iteration, cut(title, 120))
 	d.onWorktree(l, "commit", pawl.CrashProbe,
-		&pawl.Commit{Branch: d.s.Started.Branch, Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
+		&pawl.Commit{Branch: d.s.branch(l), Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
 }
 
 // drain ends a loop whose run is stopping: the effects in flight end first, or
 // are withdrawn, then the worktree is closed. What an iteration has done so far
 // is committed before, if the run can be resumed: its next attempt finds it.
 func (d *draft) drain(l *Loop) {
+	if q := l.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(d.s.Stopping.Reason, 200)})
+	}
 	for _, f := range slices.Clone(l.open) {
 		if d.s.mayWithdraw(f) {
 			d.withdraw(f, d.s.Stopping.Reason)
@@ -121,6 +144,9 @@ func (d *draft) drain(l *Loop) {
 	case l.Phase == PhaseClosing: // it has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
 	case len(l.open) > 0:
+	case l.plan != nil && len(l.plan.kids) > 0: // they end first
+	case l.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.plan.count[pawl.TaskPending] > 0:
+		d.skip(l, d.s.Stopping.Reason)
 	case d.s.Stopping.Outcome.Resumable() && l.unfinished():
 		d.abandon(l, d.s.Stopping.Reason)
 		d.commit(l, "unfinished attempt")
@@ -144,7 +170,7 @@ func (s *State) mayWithdraw(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.Wait:
 		return true
-	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace:
+	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch:
 		return false
 	}
 	return s.Drain == pawl.DrainNow
@@ -175,5 +201,41 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	case l.HasWorkspace:
 		reason = cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", cut(w.trouble.Message, 80))
 	}
-	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300)})
+	if l.Parent == 0 && d.notify(l, o, reason) {
+		return
+	}
+	stopped := d.s.Stopping != nil && l.Phase != PhaseClosing
+	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300), Stopped: stopped})
+}
+
+// notifyTries is how often the callback is tried to be told of the run's end.
+const notifyTries = 3
+
+// notifyTimeout bounds one try.
+const notifyTimeout = 10 * time.Second
+
+// notify tells the run's callback how the run ends, and reports whether that is
+// under way. All work is done by then; a callback that does not hear changes nothing.
+func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
+	switch why := l.unheard; {
+	case d.s.Settings.Callback == nil || d.s.notified:
+		return false
+	case len(l.open) > 0:
+		return true
+	case why != nil && (l.told.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout):
+		if l.told.Try >= notifyTries {
+			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.told.Try)})
+		}
+		return false
+	case why != nil && !l.worktree.rested:
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("callback"), Do: &pawl.Wait{For: time.Second << (l.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
+		return true
+	}
+	do := pawl.Notify{Outcome: o, Reason: cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
+	if l.told != nil { // the same again, so that it is one delivery
+		do = *l.told
+	}
+	do.Try++
+	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("callback"), Timeout: notifyTimeout, Do: &do})
+	return true
 }

@@ -261,7 +261,7 @@ func (r *run) start(f *pawl.Effect) {
 	r.running[f.ID] = cancel
 	job := driver.Job{
 		Effect: f, Run: r.id, Started: r.state.Started, Settings: r.state.Settings, Recipe: r.state.Recipe,
-		Workspace: r.state.Workspace(f.Loop), Again: r.again[f.ID],
+		Workspace: r.state.Workspace(f.Loop), Task: r.state.Task(f.Loop), Again: r.again[f.ID],
 		Blob: r.blob,
 		Live: func(text string) {
 			if r.d.Live != nil {

@@ -1,0 +1,269 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// reading is a list of tasks that was read and is to be judged.
+type reading struct {
+	list    pawl.Hash
+	entries []pawl.TaskEntry
+	problem string
+}
+
+// children works on a loop's list of tasks and reports whether it has come to an
+// end: every task has, or nothing that is left can run.
+func (d *draft) children(l *Loop) bool {
+	c := l.Kind.Children
+	if !l.spawns() {
+		return true
+	}
+	switch {
+	case l.read != nil:
+		d.judgePlan(l)
+		return false
+	case !l.planned:
+		return !d.readPlan(l)
+	case l.question != nil:
+		return false
+	case d.s.Stopping != nil: // what runs may finish, and nothing begins
+		return len(l.plan.kids) == 0
+	case !d.consent(l):
+		return false
+	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
+		return true
+	case l.said(pawl.AskReplan) != nil && l.reply.choice == "stop" && l.plan.count[pawl.TaskPending] > 0:
+		d.skip(l, "a person stopped the plan")
+	}
+	if d.replan(l) {
+		return false
+	}
+	d.block(l)
+	d.admit(l, c)
+	return len(l.plan.kids) == 0
+}
+
+// spawns reports whether the loop has children in this iteration.
+func (l *Loop) spawns() bool {
+	c := l.Kind.Children
+	return c != nil && (l.given || l.planned || !l.skips(c.When))
+}
+
+// childLimit is how many children the loop may start; 0 = no limit.
+func (s *State) childLimit(l *Loop) int {
+	if l.Parent == 0 && s.Limits.Iterations > 0 && s.haltsOn(pawl.HaltIterations) {
+		return s.Limits.Iterations
+	}
+	return l.Kind.Children.Limit
+}
+
+// parallel is how many children run side by side.
+func (s *State) parallel(l *Loop) int {
+	return cmp.Or(s.Settings.Parallel, l.Kind.Children.Parallel, 1)
+}
+
+// admit starts tasks that are ready, in their order, as many as there are places.
+// With barriers, places are filled when all are free only.
+func (d *draft) admit(l *Loop, c *pawl.Children) {
+	if c.Batch != "rolling" && len(l.plan.kids) > 0 {
+		return
+	}
+	for len(l.plan.kids) < d.s.parallel(l) {
+		i := l.plan.next()
+		if i < 0 {
+			return
+		}
+		if limit := d.s.childLimit(l); limit > 0 && l.plan.started >= limit {
+			if !l.plan.capped {
+				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.plan.started)})
+			}
+			return
+		}
+		d.spawn(l, i)
+		l = d.s.Loop(l.Ref)
+	}
+}
+
+// spawn starts the loop of a task.
+func (d *draft) spawn(l *Loop, i int) {
+	e := &l.plan.entries[i]
+	ref := pawl.LoopRef(len(d.s.loops) + 1)
+	d.emit(ref, &pawl.LoopStarted{
+		ID: loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
+		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(l, ref, e.ID), Base: l.Head,
+	})
+}
+
+// childBranch names the branch of a child's work.
+func (s *State) childBranch(l *Loop, ref pawl.LoopRef, id string) string {
+	const most = 40
+	slug := []byte(strings.ToLower(id))
+	for i, b := range slug {
+		if (b < 'a' || b > 'z') && (b < '0' || b > '9') {
+			slug[i] = '-'
+		}
+	}
+	name := strings.Trim(string(slug[:min(len(slug), most)]), "-")
+	return fmt.Sprintf("%s--%d-%s", s.Started.Branch, ref, cmp.Or(name, "task"))
+}
+
+// block says which tasks can no longer run because of those that failed. After a
+// critical one, nothing that is left is worth doing.
+func (d *draft) block(l *Loop) {
+	pending := func(i int) bool {
+		st := l.plan.at(i).status
+		return st == pawl.TaskPending
+	}
+	for _, i := range slices.Clone(l.plan.dead) {
+		e := &l.plan.entries[i]
+		d.each(l.plan.reached(i, pending), func(part []int) {
+			d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
+		})
+		l = d.s.Loop(l.Ref)
+		switch {
+		case e.Critical:
+			d.skip(l, "the critical task "+e.ID+" failed")
+		case l.Kind.Children.OnFailure == "stop":
+			d.skip(l, "the task "+e.ID+" failed")
+		}
+		l = d.s.Loop(l.Ref)
+	}
+	if len(l.plan.dead) > 0 {
+		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.plan.entries[l.plan.dead[0]].ID})
+	}
+}
+
+// skip leaves out every task that has not begun.
+func (d *draft) skip(l *Loop, reason string) {
+	d.each(l.plan.where(pawl.TaskPending), func(part []int) {
+		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: cut(reason, 200)})
+	})
+}
+
+// maxPart is how many tasks one event names.
+const maxPart = 500
+
+func (d *draft) each(tasks []int, emit func([]int)) {
+	for part := range slices.Chunk(tasks, maxPart) {
+		emit(part)
+	}
+}
+
+// unmet says why not every task has passed; empty = they all have.
+func (p *plan) unmet() string {
+	if p.succeeded() {
+		return ""
+	}
+	var parts []string
+	add := func(status pawl.TaskStatus, what string) {
+		n := p.count[status]
+		if n == 0 {
+			return
+		}
+		var ids []string
+		for _, i := range p.where(status)[:min(n, 4)] {
+			ids = append(ids, p.entries[i].ID)
+		}
+		if n > len(ids) {
+			ids = append(ids, "…")
+		}
+		parts = append(parts, fmt.Sprintf("%d %s: %s", n, what, strings.Join(ids, ", ")))
+	}
+	add(pawl.TaskFailed, "failed")
+	add(pawl.TaskBlocked, "blocked")
+	add(pawl.TaskSkipped, "skipped")
+	add(pawl.TaskPending, "not begun")
+	add(pawl.TaskRunning, "not finished")
+	return fmt.Sprintf("%d of %d tasks passed; %s", p.count[pawl.TaskPassed], len(p.entries), strings.Join(parts, "; "))
+}
+
+// outcome is that of a loop whose children have not all passed: what the ladder
+// says, or blocked when nothing could run any more and something is blocked.
+func (p *plan) outcome(then string) pawl.Outcome {
+	switch {
+	case then == "fail":
+		return pawl.OutcomeFailed
+	case p.next() < 0 && p.count[pawl.TaskBlocked] > 0:
+		return pawl.OutcomeBlocked
+	}
+	return pawl.OutcomeIncomplete
+}
+
+// startChild lets a task run.
+func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
+	i := b.Entry - 1
+	if p.plan == nil || i < 0 || i >= len(p.plan.entries) || p.plan.entries[i].ID != b.Task || p.plan.at(i).status != pawl.TaskPending {
+		return fmt.Errorf("loop %d has no pending task %q", p.Ref, b.Task)
+	}
+	p.plan.set(i, pawl.TaskRunning).loop = l.Ref
+	p.plan.started++
+	p.plan.kids = append(p.plan.kids, l.Ref)
+	l.task, l.entry, l.version, l.number = &p.plan.entries[i], i, b.Version, p.plan.started
+	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
+	for j := range l.Kind.Steps {
+		if l.Kind.Steps[j].TierFrom != "" {
+			l.Tier = min(l.task.Tier, topTier)
+		}
+	}
+	return nil
+}
+
+// endChild takes over how a task's loop ended. One that the run's end stopped
+// goes on when the run does.
+func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
+	p := s.Loop(l.Parent)
+	if p == nil || p.plan == nil {
+		return
+	}
+	p.plan.kids = slices.DeleteFunc(slices.Clone(p.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
+	t := p.plan.at(l.entry)
+	if l.version != p.plan.version || t.loop != l.Ref || b.Stopped {
+		return
+	}
+	status := pawl.TaskFailed
+	switch b.Outcome {
+	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
+		status = pawl.TaskPassed
+		p.plan.since++
+		if b.Outcome == pawl.OutcomeUnverified {
+			p.plan.unproven++
+		}
+	default:
+		p.plan.dead = append(p.plan.dead, l.entry)
+	}
+	p.plan.set(l.entry, status).tries += uint16(min(l.Iteration, 1000))
+}
+
+// block takes over which tasks cannot run. Without tasks it says that the
+// failures so far have been dealt with.
+func (p *plan) blockAll(b *pawl.TasksBlocked) error {
+	cause := p.find(b.Cause)
+	if cause < 0 {
+		return fmt.Errorf("there is no task %q", b.Cause)
+	}
+	if len(b.Tasks) == 0 {
+		p.dead = nil
+	}
+	for _, i := range b.Tasks {
+		if i < 0 || i >= len(p.entries) {
+			return fmt.Errorf("there is no task %d", i)
+		}
+		p.set(i, pawl.TaskBlocked).cause = int32(cause)
+	}
+	return nil
+}
+
+func (p *plan) skipAll(b *pawl.TasksSkipped) error {
+	for _, i := range b.Tasks {
+		if i < 0 || i >= len(p.entries) {
+			return fmt.Errorf("there is no task %d", i)
+		}
+		p.set(i, pawl.TaskSkipped)
+	}
+	return nil
+}

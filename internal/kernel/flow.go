@@ -1,0 +1,149 @@
+package kernel
+
+import (
+	"slices"
+
+	"pawl"
+)
+
+// flow is a kind's steps in one list: those of its groups among the others, then
+// the final ones. Sessions name their step by its position here.
+type flow struct {
+	steps  []*pawl.Step
+	main   int // how many come before the final ones
+	groups []group
+}
+
+// group is a run of steps that repeats.
+type group struct {
+	*pawl.Step
+	from, to int
+}
+
+func flowOf(k *pawl.LoopKind) *flow {
+	f := &flow{}
+	for i := range k.Steps {
+		st := &k.Steps[i]
+		if st.Repeat == nil {
+			f.steps = append(f.steps, st)
+			continue
+		}
+		from := len(f.steps)
+		for j := range st.Repeat.Steps {
+			f.steps = append(f.steps, &st.Repeat.Steps[j])
+		}
+		f.groups = append(f.groups, group{st, from, len(f.steps)})
+	}
+	f.main = len(f.steps)
+	for i := range k.FinalSteps {
+		f.steps = append(f.steps, &k.FinalSteps[i])
+	}
+	return f
+}
+
+// group is the one a step belongs to, or nil.
+func (f *flow) group(step int) *group {
+	for i := range f.groups {
+		if g := &f.groups[i]; step >= g.from && step < g.to {
+			return g
+		}
+	}
+	return nil
+}
+
+// find is the position of the step, or of the group's first, of this name; -1 = there is none.
+func (f *flow) find(name string) int {
+	for _, g := range f.groups {
+		if g.Name == name {
+			return g.from
+		}
+	}
+	return slices.IndexFunc(f.steps[:f.main], func(st *pawl.Step) bool { return st.Name == name })
+}
+
+// flow is that of a loop's kind.
+func (s *State) flow(k *pawl.LoopKind) *flow {
+	for i := range s.Recipe.Kinds {
+		if &s.Recipe.Kinds[i] == k {
+			return s.flows[i]
+		}
+	}
+	return nil
+}
+
+// atStep moves the loop to a step, into its group's first round.
+func (l *Loop) atStep(i int) {
+	l.step, l.try, l.round = i, 1, 0
+	l.exhausted = false
+	l.skipSteps()
+}
+
+// skipSteps moves to the next step that runs in this iteration; past the last
+// one the work is committed. A group is entered again until its rounds are used
+// up: what follows then is decided.
+func (l *Loop) skipSteps() {
+	for {
+		if g := l.flow.group(l.step - 1); g != nil && l.round > 0 && l.step == g.to {
+			if l.round >= g.Repeat.Max {
+				l.exhausted = true
+				return
+			}
+			l.round, l.step = l.round+1, g.from
+			continue
+		}
+		if l.step >= l.flow.main {
+			l.round, l.Phase = 0, PhaseCommit
+			return
+		}
+		if g := l.flow.group(l.step); g != nil && l.round == 0 {
+			if l.skips(g.When) {
+				l.step = g.to
+				continue
+			}
+			l.round = 1
+		}
+		if l.runs(l.step) {
+			return
+		}
+		l.step++
+	}
+}
+
+// runs reports whether a step runs in this iteration.
+func (l *Loop) runs(i int) bool {
+	st := l.flow.steps[i]
+	switch {
+	case l.assesses(i), st.First && l.Iteration > 1, l.skips(st.When):
+		return false
+	}
+	return !(l.given && l.Kind.Children != nil && l.Kind.Children.From == st.Name)
+}
+
+// passStep moves on from a step that is done. A group ends with the first of its
+// steps that makes one of its decisions.
+func (l *Loop) passStep() {
+	g := l.flow.group(l.step)
+	if g != nil && slices.Contains(g.Repeat.Until, l.decision) {
+		l.atStep(g.to)
+		return
+	}
+	l.step, l.try = l.step+1, 1
+	l.skipSteps()
+}
+
+// skips reports whether a condition keeps something from happening now.
+func (l *Loop) skips(w *pawl.When) bool {
+	return w != nil && (len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier) ||
+		len(w.Verification) > 0 && !slices.Contains(w.Verification, max(l.task.Verify, 1)) ||
+		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.decision))
+}
+
+// stage is a gate of the kind: its gates first, then the final ones.
+func (l *Loop) stage(i int) *pawl.Stage {
+	if n := len(l.Kind.Gates); i >= n {
+		return &l.Kind.FinalGates[i-n]
+	}
+	return &l.Kind.Gates[i]
+}
+
+func (l *Loop) stages() int { return len(l.Kind.Gates) + len(l.Kind.FinalGates) }

@@ -1,0 +1,156 @@
+package kernel
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// extract lets a session take from an attempt that has been judged what is worth
+// remembering, and reports whether it is at work. That it fails never fails the work.
+func (d *draft) extract(l *Loop) bool {
+	st := l.Kind.Extract
+	if st == nil || l.extracted || l.stepFailed != "" && l.candidate == nil {
+		return false
+	}
+	verdict := pawl.VerdictFail
+	if l.judgement().pass() {
+		verdict = pawl.VerdictPass
+	}
+	switch {
+	case l.skips(st.When) || st.When != nil && len(st.When.Verdict) > 0 && !slices.Contains(st.When.Verdict, verdict):
+		return false
+	case len(l.sessions) > 0:
+		d.converse(l, l.sessions[0])
+		return true
+	}
+	place := l.place(st.Name)
+	place.Role = st.Role
+	if st.Tier > 0 {
+		place.Tier = st.Tier
+	}
+	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForExtract, Place: place,
+		Turns: orDefault(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+	return true
+}
+
+// extracted remembers what a session took from an attempt: a fact an entry, its
+// name the kind, its value the hash of the text.
+func (d *draft) extracted(l *Loop, x *Session, f pawl.Facts) {
+	failed := !l.judgement().pass()
+	for _, fact := range f {
+		if kind := pawl.MemoryKind(fact.Name); slices.Contains(pawl.MemoryKinds, kind) {
+			d.remember(l, x, kind, "", fact.Value, failed)
+		}
+	}
+}
+
+// remember makes an entry of the memory; false when the text is not known.
+func (d *draft) remember(l *Loop, x *Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
+	var h pawl.Hash
+	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) {
+		return false
+	}
+	if scope != pawl.ScopeProject && scope != pawl.ScopeRun {
+		scope = pawl.ScopeRun
+		switch kind {
+		case pawl.MemoryLearning, pawl.MemoryAntiPattern, pawl.MemoryInstruction:
+			scope = pawl.ScopeProject
+		}
+	}
+	place := x.Place
+	place.Turn = x.turn
+	d.emit(l.Ref, &pawl.MemoryAdded{N: d.s.memories + 1, Kind: kind, Scope: scope, Task: l.task.ID, Place: place, Text: h, Failed: failed})
+	return true
+}
+
+// remembers takes over an entry of the memory. A discovery may change the plan
+// that the loop is part of.
+func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
+	if b.N != s.memories+1 {
+		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)
+	}
+	s.memories = b.N
+	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.plan != nil {
+		p.plan.found++
+	}
+	return nil
+}
+
+// forget lets no prompt be shown an entry any more.
+func (d *draft) forget(in *pawl.Steering) error {
+	if in.Memory < 1 || in.Memory > d.s.memories {
+		return pawl.Errorf(pawl.CodeNotFound, "run %s has no memory entry %d: it has %d", d.s.Run, in.Memory, d.s.memories)
+	}
+	d.emit(0, &pawl.MemoryForgotten{N: in.Memory, Reason: cut(in.Reason, 300)})
+	return nil
+}
+
+// harness answers a call that needs nothing but the run's state.
+func (d *draft) harness(l *Loop, x *Session, i int) (text string, isError bool) {
+	use := &x.calls[i].use
+	switch use.Tool {
+	case "remember":
+		if !d.remember(l, x, pawl.MemoryKind(use.Facts.Get("kind")), pawl.MemoryScope(use.Facts.Get("scope")), use.Facts.Get("text"), false) {
+			return "there is nothing to remember", true
+		}
+		return fmt.Sprintf("Remembered as entry %d.", d.s.memories), false
+	case "blackboard":
+		return d.blackboard(l, use.Facts)
+	}
+	return fmt.Sprintf("the harness has no tool %q", cut(use.Tool, 60)), true
+}
+
+// maxBoard is how many entries a blackboard holds.
+const maxBoard = 64
+
+// blackboard is what the children of one loop share while they work: short texts by key.
+func (d *draft) blackboard(l *Loop, f pawl.Facts) (text string, isError bool) {
+	key := f.Get("key")
+	board := d.s.board(l)
+	i := slices.IndexFunc(board, func(n pawl.NotePosted) bool { return n.Key == key })
+	switch op := f.Get("op"); {
+	case op == "list" && len(board) == 0:
+		return "The blackboard is empty.", false
+	case op == "list":
+		var keys []string
+		for _, n := range board {
+			keys = append(keys, n.Key)
+		}
+		return cut("Keys: "+strings.Join(keys, ", "), 400), false
+	case op == "get" && i < 0:
+		return "There is nothing at " + key + ".", false
+	case op == "get":
+		return cut(board[i].Value, 400), false
+	case op != "set" || key == "":
+		return "want op get, set or list, and a key", true
+	case i < 0 && len(board) >= maxBoard:
+		return fmt.Sprintf("the blackboard is full: it holds %d entries", maxBoard), true
+	}
+	d.emit(l.Ref, &pawl.NotePosted{Key: cut(key, 60), Value: cut(f.Get("value"), 300)})
+	return "Noted.", false
+}
+
+// board is the blackboard a loop writes to: that of its parent's children.
+func (s *State) board(l *Loop) []pawl.NotePosted {
+	if p := s.Loop(l.Parent); p != nil {
+		return p.board
+	}
+	return l.board
+}
+
+func (s *State) post(l *Loop, b *pawl.NotePosted) {
+	if p := s.Loop(l.Parent); p != nil {
+		l = p
+	}
+	board := slices.Clone(l.board)
+	if i := slices.IndexFunc(board, func(n pawl.NotePosted) bool { return n.Key == b.Key }); i >= 0 {
+		board[i] = *b
+	} else {
+		board = append(board, *b)
+	}
+	l.board = board
+}

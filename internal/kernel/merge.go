@@ -1,0 +1,231 @@
+package kernel
+
+import (
+	"fmt"
+
+	"pawl"
+)
+
+// merge is a merge commit on its way: into the parent's branch, or of the
+// parent's head into the loop's own.
+type merge struct {
+	queued pawl.Seq        // when the loop entered the queue
+	onto   pawl.CommitHash // the parent's head it is made with
+	made   *pawl.Merged    // nil = not yet
+	regate bool            // its tree is no candidate's: the commands judge it again
+	done   bool            // the branch has moved
+}
+
+func (m *merge) clone() *merge {
+	if m == nil {
+		return nil
+	}
+	c := *m
+	return &c
+}
+
+// conflictTries is how many conflicts in a row an attempt is made again for
+// before the ladder decides.
+const conflictTries = 3
+
+// enqueue lets a loop whose work has passed wait for its turn, if it has
+// anything to merge. It reports whether it waits.
+func (d *draft) enqueue(l *Loop) bool {
+	if l.Parent == 0 || l.candidate.Total == 0 {
+		return false
+	}
+	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
+	sure := l.confidence()
+	switch r := l.reply; {
+	case by != "confidence_threshold" || sure >= threshold || l.approved:
+	case r != nil && r.kind == pawl.AskMerge: // rejected: see judgement
+		return false
+	default:
+		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
+			l.candidate.Paths, choiceApprove, choiceReject)
+		return true
+	}
+	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.candidate.Commit, Confidence: sure})
+	return true
+}
+
+// turn reports whether the loop is the first in its parent's queue.
+func (s *State) turn(l *Loop) bool {
+	for _, ref := range s.Loop(l.Parent).plan.kids {
+		if o := s.Loop(ref); o.merge != nil && !o.merge.done && o.merge.queued < l.merge.queued {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeOn takes a loop in the queue one step further: one merge at a time is
+// made outside any worktree, judged again if the parent's branch has moved, and
+// becomes that branch's head. It reports whether the branch has moved.
+func (d *draft) mergeOn(l *Loop) bool {
+	m, p := l.merge, d.s.Loop(l.Parent)
+	switch {
+	case m.done:
+		return true
+	case len(l.open) > 0 || !d.s.turn(l):
+	case m.made == nil || m.onto != p.Head:
+		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.candidate.Commit,
+			Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, l.task.ID, cut(l.task.Title, 120)), Time: d.at})
+	case m.made.Conflicts > 0:
+		d.conflicted(l, m.made.Conflicts)
+	case m.regate && !d.regate(l):
+	case m.regate && l.objected():
+		d.conclude(l)
+	default:
+		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: m.made.Commit})
+	}
+	return false
+}
+
+// regate lets the commands judge the merge commit, and reports whether they have.
+func (d *draft) regate(l *Loop) bool {
+	all := true
+	for i := range l.Kind.Gates {
+		st := &l.Kind.Gates[i]
+		if len(st.Commands) > 0 && !l.skips(st.When) && !d.judgeCommands(l, st) {
+			all = false
+		}
+	}
+	return all
+}
+
+// objected reports whether a gate lets the candidate not pass.
+func (l *Loop) objected() bool {
+	for _, r := range l.results {
+		if !lets(r.Verdict) {
+			return true
+		}
+	}
+	return false
+}
+
+// conflicted ends an attempt that conflicts with what was merged in the meantime.
+func (d *draft) conflicted(l *Loop, paths int) {
+	what := "one path conflicts"
+	if paths > 1 {
+		what = fmt.Sprintf("%d paths conflict", paths)
+	}
+	j := l.judgement()
+	j.stepFailed, j.conflict = "merge: "+what+" with what was merged in the meantime", true
+	d.end(l, j)
+}
+
+// branch is the branch of a loop's work.
+func (s *State) branch(l *Loop) string {
+	if l.branch != "" {
+		return l.branch
+	}
+	return s.Started.Branch
+}
+
+// onHead brings a loop that is between two attempts onto its parent's head, and
+// reports whether it is there. Where the two conflict, the files hold conflict
+// markers: to resolve them is the next attempt's work.
+func (d *draft) onHead(l *Loop) bool {
+	if l.Parent == 0 || l.Iteration == 0 {
+		return true
+	}
+	p, m := d.s.Loop(l.Parent), l.rebase
+	switch {
+	case l.Base == p.Head && m == nil:
+		return true
+	case len(l.open) > 0:
+	case m == nil || m.made == nil:
+		d.onWorktree(l, "rebase", pawl.CrashRepeat, &pawl.Merge{Ours: l.Head, Theirs: p.Head,
+			Message: fmt.Sprintf("pawl %s: %s on the work of others", d.s.Run, l.task.ID), Time: d.at})
+	default:
+		d.onWorktree(l, "rebase", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.made.Commit, Salvage: d.salvage("rebase")})
+	}
+	return false
+}
+
+// unmarked looks whether a candidate still holds the conflict markers that a
+// rebase left, and reports whether it was seen to be free of them.
+func (d *draft) unmarked(l *Loop) bool {
+	switch {
+	case l.suspect.IsZero() || l.checked:
+		return true
+	case len(l.open) == 0:
+		d.onWorktree(l, "conflict", pawl.CrashRepeat, &pawl.Merge{Ours: d.s.Loop(l.Parent).Head, Theirs: l.candidate.Commit,
+			Message: "pawl: probe", Time: d.at, Suspect: l.suspect})
+	}
+	return false
+}
+
+// maxProbed is with how many siblings a candidate is compared.
+const maxProbed = 8
+
+// probeSiblings compares a new candidate with those of siblings at work, so that
+// both hear of a conflict before both are done.
+func (d *draft) probeSiblings(l *Loop) {
+	if l.Parent == 0 || l.probed || l.candidate == nil || l.candidate.Effect == 0 {
+		return
+	}
+	do := &pawl.ProbeConflicts{Commit: l.candidate.Commit}
+	for _, ref := range d.s.Loop(l.Parent).plan.kids {
+		o := d.s.Loop(ref)
+		if ref != l.Ref && o.candidate != nil && o.candidate.Total > 0 && len(do.Others) < maxProbed {
+			do.Others = append(do.Others, pawl.Sibling{Loop: ref, Task: o.task.ID, Commit: o.candidate.Commit})
+		}
+	}
+	if len(do.Others) > 0 {
+		d.onWorktree(l, "probe", pawl.CrashRepeat, do)
+	}
+}
+
+// merged takes over a merge commit.
+func (l *Loop) merged(do *pawl.Merge, b *pawl.Merged) {
+	switch m := l.merge; {
+	case !do.Suspect.IsZero():
+		l.checked = true
+		if l.unresolved = b.Unresolved; b.Unresolved == 0 {
+			l.suspect = pawl.Hash{}
+		}
+	case m != nil:
+		m.made, m.onto = b, do.Ours
+		m.regate = b.Conflicts == 0 && b.Tree != l.candidate.Tree
+		if m.regate { // reviews judged the task's own change, which is the same
+			l.gates, l.results = nil, reviewsOf(l.results)
+		}
+		if b.Conflicts > 0 {
+			l.hunks = b.Hunks
+		}
+	default:
+		l.rebase = &merge{onto: do.Theirs, made: b}
+	}
+}
+
+func reviewsOf(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
+	for _, r := range results {
+		if r.Kind == "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// rebased takes over that the worktree is on the parent's head.
+func (l *Loop) rebased() {
+	m := l.rebase
+	l.Base, l.rebase = m.onto, nil
+	if m.made.Conflicts > 0 {
+		l.hunks, l.suspect = m.made.Hunks, m.made.Paths
+	}
+}
+
+// advanced takes over that the parent's branch has the loop's work.
+func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
+	p := s.Loop(l.Parent)
+	if p == nil || l.merge == nil || l.merge.made == nil {
+		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
+	}
+	l.merge.done = true
+	p.Head, p.ahead = b.Commit, true
+	p.candidate = &pawl.Committed{Commit: b.Commit, Tree: l.merge.made.Tree, Total: 1}
+	return nil
+}

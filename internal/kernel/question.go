@@ -1,0 +1,186 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// question is one a loop waits for a person with.
+type question struct {
+	n       int
+	kind    pawl.QuestionKind
+	choices []string
+	about   pawl.Hash
+}
+
+// maxSaid is how many answers are kept, to tell whoever comes too late.
+const maxSaid = 32
+
+// reply is what a person answered.
+type reply struct {
+	kind         pawl.QuestionKind
+	choice, text string
+	by           string
+}
+
+// ask lets a loop wait for a person.
+func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
+	d.emit(l.Ref, &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: cut(text, 400), About: about, Choices: choices})
+}
+
+func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
+	if l.question != nil || b.N != s.questions+1 {
+		return fmt.Errorf("question %d follows question %d, and one is open", b.N, s.questions)
+	}
+	s.questions = b.N
+	s.waiting++
+	l.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
+	l.reply = nil
+	return nil
+}
+
+// answered takes over what a person said, and what follows from it at once.
+func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
+	q := l.question
+	if q == nil || q.n != b.N || !slices.Contains(q.choices, b.Choice) {
+		return fmt.Errorf("question %d is not open, or has no answer %q", b.N, b.Choice)
+	}
+	l.question = nil
+	s.waiting--
+	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, By: b.By})
+	l.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
+	switch q.kind {
+	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
+		l.approved = b.Choice == choiceApprove
+	case pawl.AskReplan:
+		p := l.plan
+		p.settled, p.asked, p.found, p.since = true, false, 0, 0
+	}
+	return nil
+}
+
+func (l *Loop) withdrawn(s *State, b *pawl.QuestionWithdrawn) error {
+	if l.question == nil || l.question.n != b.N {
+		return fmt.Errorf("question %d is not open", b.N)
+	}
+	l.question = nil
+	s.waiting--
+	return nil
+}
+
+// The choices of questions of consent.
+const (
+	choiceApprove = "approve"
+	choiceRevise  = "revise"
+	choiceReject  = "reject"
+)
+
+// consenting is the mode of approval in force for the children of a loop.
+func (s *State) consenting(l *Loop) (by string, threshold int) {
+	a := l.Kind.Approval
+	if a == nil {
+		return "auto", 0
+	}
+	by, threshold = a.By, a.Threshold
+	if s.Settings.Approval != "" {
+		by = s.Settings.Approval
+	}
+	if s.Settings.ApprovalThreshold > 0 {
+		threshold = s.Settings.ApprovalThreshold
+	}
+	if threshold == 0 {
+		threshold = defaultThreshold
+	}
+	return by, threshold
+}
+
+// defaultThreshold is the confidence, in percent, above which no person is asked.
+const defaultThreshold = 80
+
+// consent asks a person about the plan, if the recipe wants it, and reports
+// whether its tasks may start.
+func (d *draft) consent(l *Loop) bool {
+	by, _ := d.s.consenting(l)
+	if by != "human" || l.approved {
+		return true
+	}
+	switch r := l.reply; {
+	case r == nil || r.kind != pawl.AskPlan:
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.plan.entries)), l.plan.list, choiceApprove, choiceRevise, choiceReject)
+	case r.choice == choiceRevise:
+		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.find(l.Kind.Children.From), N: 1})
+	default:
+		return true // rejected: see ruling
+	}
+	return false
+}
+
+// confidence is how sure the checks are of a candidate, in percent: three parts
+// for the commands, three for the reviews where there were any, two for having
+// needed no second attempt, one each for a last command that succeeded and for
+// an attempt that was not cut short. The weights are those of Loom's gates.
+func (l *Loop) confidence() int {
+	sum, of := 0, 0
+	add := func(part, percent int) { sum, of = sum+part*percent, of+part }
+	proven, reviewed, sure := 0, false, 100
+	for _, r := range l.results {
+		switch {
+		case r.Kind != "" && r.Verdict == pawl.VerdictPass && !r.RedAtBase:
+			proven = 100
+		case r.Kind == "" && r.Total > 0:
+			reviewed, sure = true, min(sure, r.Passed*100/r.Total)
+		}
+		if r.Confidence > 0 {
+			sure = min(sure, r.Confidence)
+		}
+	}
+	add(3, proven)
+	if reviewed {
+		add(3, sure)
+	}
+	add(2, percentIf(l.Iteration == 1 && len(l.routes) == 0))
+	add(1, percentIf(!l.lastRun.failed))
+	add(1, percentIf(l.Attempt == 1))
+	return sum / of
+}
+
+func percentIf(ok bool) int {
+	if ok {
+		return 100
+	}
+	return 0
+}
+
+// answer obeys a person's answer to a question, or refuses it.
+func (d *draft) answerQuestion(in *pawl.Reply) error {
+	if in == nil {
+		return pawl.Errorf(pawl.CodeInvalid, "no answer given")
+	}
+	for l := range d.s.each {
+		q := l.question
+		if q == nil || q.n != in.Question {
+			continue
+		}
+		switch {
+		case !slices.Contains(q.choices, in.Choice):
+			return pawl.Errorf(pawl.CodeInvalid, "question %d has no answer %q: want one of %q", q.n, in.Choice, q.choices)
+		case !q.about.IsZero() && in.About != q.about:
+			return pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short()).
+				WithHint("pawl answer %s %d", d.s.Run, q.n)
+		}
+		d.emit(l.Ref, &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: cut(in.Text, 1000), By: cut(in.By, 60)})
+		return nil
+	}
+	for _, b := range d.s.said {
+		if b.N == in.Question {
+			return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was answered already: %s, by %s", b.N, d.s.Run, b.Choice, cmp.Or(b.By, "someone"))
+		}
+	}
+	if in.Question >= 1 && in.Question <= d.s.questions {
+		return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was withdrawn, or answered long ago", in.Question, d.s.Run)
+	}
+	return pawl.Errorf(pawl.CodeNotFound, "run %s has no question %d", d.s.Run, in.Question)
+}

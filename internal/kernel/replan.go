@@ -1,0 +1,216 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// readPlan has the list of tasks read that the iteration's planner handed in, or
+// the user gave. It reports whether something is under way.
+func (d *draft) readPlan(l *Loop) bool {
+	if len(l.open) > 0 {
+		return true
+	}
+	list := l.list()
+	if list.IsZero() {
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the step %s left no list of tasks", l.Kind.Children.From)})
+		return true
+	}
+	d.readTasks(l, list)
+	return true
+}
+
+func (d *draft) readTasks(l *Loop, list pawl.Hash) {
+	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("tasks"), Timeout: promptTimeout,
+		Do: &pawl.ReadTasks{List: list, Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria, Given: l.given}})
+}
+
+// list is the list of tasks of this iteration.
+func (l *Loop) list() pawl.Hash {
+	if l.given {
+		return l.givenList
+	}
+	from := l.flow.find(l.Kind.Children.From)
+	if from < 0 {
+		return pawl.Hash{}
+	}
+	name := outputName(l.flow.steps[from])
+	for _, in := range slices.Backward(l.outputs) {
+		if in.Name == name {
+			return in.Blob
+		}
+	}
+	return pawl.Hash{}
+}
+
+// judgePlan accepts a list that was read as the loop's plan, or refuses it.
+func (d *draft) judgePlan(l *Loop) {
+	g, why := l.judgeList()
+	if why != "" {
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.read.list})
+		return
+	}
+	b := &pawl.PlanAccepted{Version: 1, Count: len(g.entries), List: l.read.list}
+	if l.plan != nil {
+		b.Version, b.Changed = l.plan.version+1, l.plan.changes(g)
+	}
+	d.emit(l.Ref, b)
+}
+
+// judgeList says why a list that was read cannot be the loop's plan: it cannot be
+// read, its graph is broken, or it drops or renames what has passed.
+func (l *Loop) judgeList() (g *graph, why string) {
+	if l.read.problem != "" {
+		return nil, l.read.problem
+	}
+	g, err := newGraph(l.read.entries, l.Kind.Children.Order)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if l.plan != nil {
+		if id := l.plan.drops(g); id != "" {
+			return nil, fmt.Sprintf("it drops or renames the task %s, which has passed", id)
+		}
+	}
+	return g, ""
+}
+
+// changes tells in short what is different in a new list.
+func (p *plan) changes(g *graph) string {
+	old := make(map[string]bool, len(p.entries)) // looked up, never ranged over
+	for i := range p.entries {
+		old[p.entries[i].ID] = true
+	}
+	kept := 0
+	for i := range g.entries {
+		if old[g.entries[i].ID] {
+			kept++
+		}
+	}
+	return fmt.Sprintf("%d kept, %d new, %d dropped", kept, len(g.entries)-kept, len(p.entries)-kept)
+}
+
+// replan makes the plan anew when something calls for it, and reports whether
+// that is under way: no task starts before it is done.
+func (d *draft) replan(l *Loop) bool {
+	p := l.plan
+	if p.calling == "" && !d.callReplan(l) {
+		return l.question != nil
+	}
+	if l = d.s.Loop(l.Ref); l.question != nil {
+		return true
+	}
+	switch {
+	case len(l.plan.kids) > 0: // what runs comes to its end first
+	case len(l.open) > 0 && len(l.sessions) == 0:
+	case len(l.sessions) > 0:
+		d.converse(l, l.sessions[0])
+	case !l.relist.IsZero():
+		d.readTasks(l, l.relist)
+	default:
+		d.startReplan(l)
+	}
+	return true
+}
+
+// callReplan says that the plan is to be made anew, if something calls for it.
+// A version above the limit is not made: a person is asked.
+func (d *draft) callReplan(l *Loop) bool {
+	cause, reason := d.s.replanCause(l)
+	if cause == "" {
+		return false
+	}
+	if limit := l.Kind.Children.Replan.MaxVersions; l.plan.version >= limit {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.plan.version + 1)})
+		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
+			l.plan.list, "continue", "stop")
+		return false
+	}
+	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: cut(reason, 300)})
+	return true
+}
+
+// replanCause says what calls for a new plan: the user; a task that failed for
+// good and is not critical; or, as long as tasks are waiting to run, a discovery
+// or so many tasks passed since the plan was made.
+func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
+	p, r := l.plan, l.Kind.Children.Replan
+	if r == nil {
+		return "", ""
+	}
+	every := r.Every
+	if s.Settings.ReplanEvery != nil {
+		every = *s.Settings.ReplanEvery
+	}
+	waiting := p.count[pawl.TaskPending] > 0
+	critical := slices.ContainsFunc(p.dead, func(i int) bool { return p.entries[i].Critical })
+	switch {
+	case p.asked:
+		return pawl.ReplanUser, "the user asked for it"
+	case p.settled || critical:
+		return "", ""
+	case len(p.dead) > 0 && slices.Contains(r.On, string(pawl.ReplanFailure)):
+		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed", p.entries[p.dead[0]].ID)
+	case p.found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
+		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.found)
+	case every > 0 && p.since >= every && waiting:
+		return pawl.ReplanSchedule, fmt.Sprintf("%d tasks passed since the plan was made", p.since)
+	}
+	return "", ""
+}
+
+// startReplan begins the session that makes the plan anew. It is told the goal,
+// where things stand and what was found, and nothing of an earlier conversation.
+func (d *draft) startReplan(l *Loop) {
+	i := l.flow.find(l.Kind.Children.From)
+	st := l.flow.steps[i]
+	place := l.place("replan")
+	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, topTier)
+	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReplan, Place: place, Index: i,
+		Turns: orDefault(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+}
+
+// endReplan takes over what the session handed in. One that failed leaves the
+// plan as it is: see replanned.
+func (l *Loop) endReplan(b *pawl.SessionEnded) {
+	if b.Result == pawl.SessionDone {
+		l.relist = b.Output
+	}
+}
+
+// acceptPlan makes the list that was read the loop's plan.
+func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
+	if l.read == nil || l.Kind.Children == nil {
+		return fmt.Errorf("no list was read")
+	}
+	g, err := newGraph(l.read.entries, l.Kind.Children.Order)
+	if err != nil {
+		return err
+	}
+	if l.plan == nil {
+		l.plan = newPlan(g, b.Version, b.List)
+	} else {
+		l.plan = l.plan.successor(g, b.List)
+	}
+	for i := range g.entries {
+		if g.entries[i].Done && l.plan.at(i).status == pawl.TaskPending {
+			l.plan.set(i, pawl.TaskPassed)
+		}
+	}
+	l.read, l.listed, l.relist, l.planned = nil, nil, pawl.Hash{}, true
+	return nil
+}
+
+// refusePlan leaves the plan as it is; without one, the iteration's steps have failed.
+func (l *Loop) refusePlan(b *pawl.PlanRefused) {
+	l.read, l.listed, l.relist = nil, nil, pawl.Hash{}
+	if p := l.plan; p != nil && (l.planned || p.calling != "") {
+		p.calling, p.asked, p.found, p.since = "", false, 0, 0
+		return
+	}
+	l.stepFailed = cut("the plan was refused: "+b.Reason, 300)
+	l.refused = true
+}

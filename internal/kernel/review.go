@@ -1,0 +1,263 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// vote is one reviewer's verdict where several judge.
+type vote struct {
+	over    bool
+	verdict pawl.Verdict
+	sure    int // percent
+	output  pawl.Hash
+}
+
+// vote lets several models judge, each for itself, and counts when all have. A
+// missing vote is a failure. Unanimous decides; any split asks a person.
+func (d *draft) vote(l *Loop, stage int) {
+	st := l.stage(stage)
+	for _, x := range slices.Clone(l.sessions) {
+		d.converse(l, x)
+		if d.s.Stopping != nil {
+			return
+		}
+	}
+	all := true
+	for i := range st.Review.Votes {
+		if i < len(l.votes) && l.votes[i].over {
+			continue
+		}
+		all = false
+		if !slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.vote == i+1 }) {
+			d.seatVoter(l, stage, i+1)
+		}
+	}
+	if all {
+		d.countVotes(l, st)
+	}
+}
+
+func (d *draft) seatVoter(l *Loop, stage, vote int) {
+	st := l.stage(stage)
+	place := l.place(st.Name)
+	place.Role, place.Tier, place.Lens = st.Review.Role, st.Review.Tier, fmt.Sprintf("vote %d", vote)
+	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReview, Place: place, Index: stage,
+		Turns: orDefault(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1, Vote: vote})
+}
+
+func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
+	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictFail, Total: len(l.votes), Confidence: 100}
+	for _, v := range l.votes {
+		b.Confidence = min(b.Confidence, v.sure)
+		switch {
+		case v.verdict == pawl.VerdictPass:
+			b.Passed++
+		case b.Evidence.IsZero():
+			b.Evidence = v.output
+		}
+		if v.verdict == pawl.VerdictHalt {
+			b.Verdict = pawl.VerdictHalt
+		}
+	}
+	b.Reason = fmt.Sprintf("%d of %d votes are for it", b.Passed, b.Total)
+	switch {
+	case b.Verdict == pawl.VerdictHalt || b.Passed == 0:
+	case b.Passed == b.Total:
+		b.Verdict = pawl.VerdictPass
+	case l.said(pawl.AskVotes) != nil:
+		r := l.reply
+		b.By, b.Verdict = cmp.Or(r.by, "a person"), personal(r.choice)
+		b.Reason += "; decided by a person: " + cmp.Or(r.text, r.choice)
+	default:
+		d.ask(l, pawl.AskVotes, fmt.Sprintf("The reviewers of %s do not agree: %s. Does it pass?", cmp.Or(l.task.ID, "the run"), b.Reason),
+			b.Evidence, choicePass, choiceFail)
+		return
+	}
+	d.emit(l.Ref, b)
+}
+
+// The choices of questions about a verdict.
+const (
+	choicePass = "pass"
+	choiceFail = "fail"
+)
+
+func personal(choice string) pawl.Verdict {
+	if choice == choicePass {
+		return pawl.VerdictPass
+	}
+	return pawl.VerdictFail
+}
+
+// said is what a person answered to a question of this kind, or nil.
+func (l *Loop) said(kind pawl.QuestionKind) *reply {
+	if l.reply != nil && l.reply.kind == kind {
+		return l.reply
+	}
+	return nil
+}
+
+// askVerdict lets a person judge.
+func (d *draft) askVerdict(l *Loop, gate, text string) {
+	r := l.said(pawl.AskVerdict)
+	if r == nil {
+		d.ask(l, pawl.AskVerdict, text, l.candidate.Paths, choicePass, choiceFail)
+		return
+	}
+	d.emit(l.Ref, &pawl.GateJudged{Gate: gate, Verdict: personal(r.choice), By: cmp.Or(r.by, "a person"),
+		Reason: cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
+}
+
+// voted takes over a reviewer's vote.
+func (l *Loop) voted(x *Session, b *pawl.SessionEnded) {
+	for len(l.votes) < l.stage(x.Index).Review.Votes {
+		l.votes = append(l.votes, vote{})
+	}
+	v := &l.votes[x.vote-1]
+	v.over, v.verdict = true, pawl.VerdictFail
+	if b.Result == pawl.SessionDone {
+		v.verdict, v.output = reviewVerdict(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
+		v.sure = percent(b.Facts.Get("confidence"))
+	}
+}
+
+// route is how often verdicts have sent an iteration back to a step.
+type route struct {
+	step int
+	n    int
+}
+
+func (l *Loop) routed(step int) int {
+	for _, r := range l.routes {
+		if r.step == step {
+			return r.n
+		}
+	}
+	return 0
+}
+
+// reroute sends the iteration back to a step, when a gate of the stage says so
+// and the recipe has a way for it that is not used up. Ways that lead to the same
+// step share their number of times.
+func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
+	r := l.objection(st)
+	if r == nil || l.merge != nil {
+		return false
+	}
+	way, ok := st.On[r.Verdict]
+	if !ok {
+		return false
+	}
+	step := 0
+	if way.From != "start" {
+		step = l.flow.find(way.From)
+	}
+	n := l.routed(step)
+	if n < way.Max {
+		if len(l.open) == 0 {
+			d.emit(l.Ref, &pawl.Rerouted{Gate: r.Gate, Verdict: r.Verdict, Step: step, N: n + 1, Max: way.Max})
+		}
+		return true
+	}
+	if way.Then != "ask" || r.By != "" {
+		return false
+	}
+	d.askVerdict(l, r.Gate, fmt.Sprintf("%s still says %s after %d tries. Does the work pass?", r.Gate, r.Verdict, n))
+	return true
+}
+
+// objection is the first verdict of a stage's gates for which it has a way back.
+func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
+	for _, r := range l.results {
+		if of := r.Gate == st.Name || r.Kind != "" && selects(st, r.Kind); of && !lets(r.Verdict) {
+			return r
+		}
+	}
+	return nil
+}
+
+// reroute takes over that the iteration goes back to a step.
+func (l *Loop) rerouted(b *pawl.Rerouted) error {
+	if b.Step < 0 || b.Step >= l.flow.main {
+		return fmt.Errorf("there is no step %d", b.Step)
+	}
+	l.objections = nil
+	for _, r := range l.results {
+		if !lets(r.Verdict) {
+			l.objections = append(l.objections, r)
+		}
+	}
+	if b.Gate == "approval" && l.reply != nil {
+		l.objections = append(l.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.reply.text})
+	}
+	found := false
+	for i := range l.routes {
+		if l.routes[i].step == b.Step {
+			l.routes[i].n, found = b.N, true
+		}
+	}
+	if !found {
+		l.routes = append(l.routes, route{b.Step, b.N})
+	}
+	l.Attempt++
+	l.resetJudgement()
+	l.Phase, l.candidate, l.sessions = PhaseSteps, nil, nil
+	l.decision = ""
+	l.atStep(b.Step)
+	return nil
+}
+
+// resetJudgement forgets what was said of a candidate that is no more.
+func (l *Loop) resetJudgement() {
+	l.gates, l.results, l.votes, l.reply = nil, nil, nil, nil
+	l.read, l.listed, l.relist, l.planned, l.refused = nil, nil, pawl.Hash{}, false, false
+	l.checked, l.unresolved, l.probed, l.extracted = false, 0, false, false
+	l.merge, l.approved = nil, false
+}
+
+// check lets the harness judge something itself.
+func (d *draft) check(l *Loop, st *pawl.Stage) {
+	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictPass, Reason: st.Builtin}
+	switch st.Builtin {
+	case "actionable":
+		switch {
+		case !l.spawns():
+			b.Reason = "there is no list of tasks"
+		case l.read == nil:
+			d.readPlan(l)
+			return
+		default:
+			l.actionable(b)
+		}
+	case "tool_results":
+		if l.lastRun.failed {
+			b.Verdict, b.Reason = pawl.VerdictFail, cut("the last command the agent ran failed, and it left it at that", 300)
+		}
+	}
+	d.emit(l.Ref, b)
+}
+
+// actionable judges a list of tasks: every one can be worked on and checked.
+func (l *Loop) actionable(b *pawl.GateJudged) {
+	if _, why := l.judgeList(); why != "" {
+		b.Verdict, b.Reason = pawl.VerdictRevise, cut(why, 300)
+		b.Error = print64(why)
+		return
+	}
+	b.Total = len(l.read.entries)
+	for i := range l.read.entries {
+		e := &l.read.entries[i]
+		if e.Incomplete == "" {
+			b.Passed++
+			continue
+		}
+		if b.Verdict == pawl.VerdictPass {
+			b.Verdict, b.Reason = pawl.VerdictRevise, cut(fmt.Sprintf("task %s: %s", e.ID, e.Incomplete), 300)
+		}
+		b.Failing = mix(b.Failing, print64(e.ID))
+	}
+}

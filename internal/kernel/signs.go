@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Signs are what in a request speaks for working it as a list of tasks, one
+// sentence each; none when nothing does. It is the check many_steps of the
+// recipe language and looks at words only: sequencing words, scope keywords, and
+// more than three steps that are listed.
+func Signs(goal string) []string {
+	var out []string
+	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	text := " " + strings.Join(words, " ") + " "
+	has := func(phrase string) bool { return strings.Contains(text, " "+phrase+" ") }
+	if has("first") && (has("then") || has("finally") || has("next") || has("afterwards")) || has("then") && has("finally") {
+		out = append(out, "it names an order: first, then, finally")
+	}
+	for _, phrase := range []string{"implement", "build complete", "build a complete", "add full"} {
+		if has(phrase) {
+			out = append(out, fmt.Sprintf("it has the words %q", phrase))
+			break
+		}
+	}
+	if n := listedSteps(goal); n > maxPlainSteps {
+		out = append(out, fmt.Sprintf("it lists %d steps", n))
+	}
+	return out
+}
+
+// maxPlainSteps is how many steps a request may list and still be one task.
+const maxPlainSteps = 3
+
+// listedSteps counts the lines that are entries of a list.
+func listedSteps(goal string) int {
+	n := 0
+	for line := range strings.Lines(goal) {
+		line = strings.TrimSpace(line)
+		mark := strings.TrimLeftFunc(line, unicode.IsDigit)
+		switch {
+		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "), strings.HasPrefix(line, "• "):
+			n++
+		case mark != line && (strings.HasPrefix(mark, ". ") || strings.HasPrefix(mark, ") ")):
+			n++
+		}
+	}
+	return n
+}
