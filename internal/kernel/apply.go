@@ -195,7 +195,7 @@ func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
 	if kind == nil {
 		return fmt.Errorf("its recipe has no kind %q", b.Kind)
 	}
-	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, flow: s.flow(kind), task: noTask,
+	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, flow: s.flow(kind), task: &pawl.TaskEntry{},
 		Base: s.Started.Base, Score: -1, afterward: -1, base: make([]baseline, len(s.Settings.Gates))}
 	switch p := s.Loop(b.Parent); {
 	case p != nil:

@@ -14,7 +14,7 @@ import (
 )
 
 // mayImport is what a package without a clock, randomness and I/O may need.
-var mayImport = []string{"cmp", "encoding/binary", "encoding/json", "fmt", "hash/fnv", "slices", "strconv", "strings", "time", "pawl"}
+var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/json", "fmt", "hash/fnv", "math/bits", "slices", "strconv", "strings", "time", "unicode", "pawl"}
 
 // The kernel decides the same from the same log, on every machine and at every
 // time: it has no clock, no goroutine and no variable of its own, it does not go

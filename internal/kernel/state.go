@@ -178,9 +178,6 @@ type Loop struct {
 	open     []*pawl.Effect
 }
 
-// noTask is the task of a loop that works on the run's goal.
-var noTask = &pawl.TaskEntry{}
-
 // worktree is what is recorded of a loop's worktree, and what is known to be
 // wrong with it.
 type worktree struct {
