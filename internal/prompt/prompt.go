@@ -1,15 +1,20 @@
 // Package prompt writes what a session begins with: it reads the texts a request
 // names, cuts them to their limits and fills in the recipe's template. Stable
-// parts stand first in the templates (role, rules, tools, task), what changes
-// from attempt to attempt last, so that providers' prompt caches hit.
+// parts stand first in the templates (role, rules, goal, criteria, task), what
+// changes from attempt to attempt last, so that providers' prompt caches hit.
+//
+// Each text has a limit of its own. When all together are still too much for one
+// prompt, they give way in this order: memory, the plan's state, outputs of
+// earlier steps, the diff, evidence. The goal, the criteria and the task are
+// never cut. [runner.Prompt] says what was.
 //
 // The same request gives the same bytes: everything comes from the request, the
-// run's blobs and the commits it names.
+// run's blobs, the commits it names and what the run remembered before it. Only
+// what other runs remembered may have changed when a request is repeated.
 package prompt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -26,12 +31,22 @@ const (
 	maxInput    = 12_000 // of one named input
 	maxDiff     = 24_000
 	maxPaths    = 4_000
+
+	// maxPrompt is the limit on all of them together, about 25,000 tokens.
+	maxPrompt = 100_000
+	// leastText is what is left of a text that gives way to others.
+	leastText = 1_000
+	markSize  = 48 // of the mark where a text was cut, at most
+
+	bytesPerToken = 4
 )
 
 // Assembler implements [runner.Prompts].
 type Assembler struct {
 	// Diff is the patch between two commits.
 	Diff func(ctx context.Context, from, to pawl.CommitHash) ([]byte, error)
+	// Recall finds what is remembered; nil means that nothing is.
+	Recall func(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
 }
 
 var _ runner.Prompts = (*Assembler)(nil)
@@ -55,8 +70,12 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, err)
 	}
 	// No template has to name the task. D-36
-	user = fmt.Sprintf("Task id: %s\n\n%s", job.Run, user)
-	return runner.Prompt{System: system, User: user, Cut: r.cut}, nil
+	name := "Task id"
+	if data.Task != nil { // which has an id of its own
+		name = "Run"
+	}
+	user = fmt.Sprintf("%s: %s\n\n%s", name, job.Run, user)
+	return runner.Prompt{System: system, User: user, Cut: r.cuts()}, nil
 }
 
 // data is what the template is shown.
@@ -65,14 +84,15 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData,
 	data := recipe.PromptData{
 		Goal: r.text("the goal", do.Goal), Scope: r.job.Settings.Scope, Agent: r.job.Settings.Agent,
 		Iteration: place.Iteration, Max: do.Max, Tier: place.Tier, Lens: place.Lens, Focus: do.Focus,
-		History: do.History,
+		History: do.History, Number: do.Number, Count: do.Count, Signs: do.Signs, Cause: do.Cause,
 	}
-	if !do.Criteria.IsZero() {
-		text := r.text("the criteria", do.Criteria)
-		if err := json.Unmarshal([]byte(text), &data.Criteria); err != nil {
-			r.fail(pawl.Errorf(pawl.CodeDamaged, "read the criteria: %w", err))
-		}
+	r.json("the criteria", do.Criteria, &data.Criteria)
+	if !do.Task.IsZero() {
+		data.Task = &pawl.TaskSpec{}
+		r.json("the task", do.Task, data.Task)
+		data.Criteria = data.Task.CriteriaList()
 	}
+	r.plan(do, &data)
 	base := r.reports(do.RedAtBase)
 	for _, in := range do.RedAtBase {
 		data.RedAtBase = append(data.RedAtBase, in.Name+": "+redAtBase(base[in.Name]))
@@ -88,7 +108,26 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData,
 		}
 		data.Inputs["diff"] = r.fit("diff", valid(diff), maxDiff)
 	}
+	var err error
+	if data.Memory, err = a.memory(r, do, &data); err != nil {
+		return data, err
+	}
+	r.squeeze(&data, do.Memory != nil && do.Memory.Select == "all")
 	return data, r.err
+}
+
+// plan reads the list of tasks the loop works on, and where they stand.
+func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData) {
+	text := r.text("the plan", do.Plan)
+	if text == "" {
+		return
+	}
+	tasks, err := planned(text)
+	if err != nil {
+		r.fail(pawl.Errorf(pawl.CodeDamaged, "read the plan: %w", err))
+	}
+	data.Plan = r.fit("plan", readable(text), maxInput)
+	data.State = r.fit("state", stateYAML(tasks, do.States), maxState)
 }
 
 // inputs are the named texts. Proposals are one text, each indented below its

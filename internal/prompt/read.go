@@ -2,7 +2,9 @@ package prompt
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -15,6 +17,22 @@ type reader struct {
 	job driver.Job
 	err error
 	cut []string
+	// left is how many entries of the memory are left out.
+	left int
+}
+
+// cuts are the names of what was cut, each once.
+func (r *reader) cuts() []string {
+	if r.left > 0 {
+		r.was(fmt.Sprintf("memory: %d entries", r.left))
+	}
+	return r.cut
+}
+
+func (r *reader) was(cut string) {
+	if !slices.Contains(r.cut, cut) {
+		r.cut = append(r.cut, cut)
+	}
 }
 
 func (r *reader) fail(err error) {
@@ -38,6 +56,15 @@ func (r *reader) text(what string, h pawl.Hash) string {
 	return valid(data)
 }
 
+// json reads a blob that we wrote into v; no blob changes nothing.
+func (r *reader) json(what string, h pawl.Hash, v any) {
+	if text := r.text(what, h); r.err == nil && !h.IsZero() {
+		if err := json.Unmarshal([]byte(text), v); err != nil {
+			r.fail(pawl.Errorf(pawl.CodeDamaged, "read %s: %w", what, err))
+		}
+	}
+}
+
 // template is the recipe's template as it was frozen with the run.
 func (r *reader) template(name string) (string, error) {
 	recipe := r.job.Recipe.Name
@@ -57,7 +84,7 @@ func (r *reader) fit(name, text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	r.cut = append(r.cut, name)
+	r.was(name)
 	head := strings.ToValidUTF8(text[:limit/2], "")
 	tail := strings.ToValidUTF8(text[len(text)-limit/2:], "")
 	return head + fmt.Sprintf("\n[… %d bytes left out …]\n", len(text)-len(head)-len(tail)) + tail
@@ -68,7 +95,7 @@ func (r *reader) head(name, text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	r.cut = append(r.cut, name)
+	r.was(name)
 	kept := strings.ToValidUTF8(text[:limit], "")
 	if i := strings.LastIndexByte(kept, '\n'); i > 0 {
 		kept = kept[:i]

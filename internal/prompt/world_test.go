@@ -28,9 +28,12 @@ type world struct {
 const runID = "007-reject-empty-passwords"
 
 // MustWorld starts a run with the Task Loop's own templates.
-func MustWorld(tb testing.TB) *world {
+func MustWorld(tb testing.TB) *world { return MustWorldOf(tb, "taskloop") }
+
+// MustWorldOf starts a run with the built-in recipe's own templates.
+func MustWorldOf(tb testing.TB, name string) *world {
 	tb.Helper()
-	templates, err := recipe.Prompts("taskloop")
+	templates, err := recipe.Prompts(name)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +43,7 @@ func MustWorld(tb testing.TB) *world {
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: w.MustKeep(tb, templates[name])})
 	}
 	w.job = driver.Job{
-		Run: runID, Started: started, Recipe: &pawl.Recipe{Name: "taskloop"},
+		Run: runID, Started: started, Recipe: &pawl.Recipe{Name: name},
 		Settings: &pawl.Settings{Agent: "backend-developer", Scope: []string{"Change nothing outside the folder auth."}},
 		Blob: func(ctx context.Context, h pawl.Hash) ([]byte, error) {
 			return w.log.Blob(ctx, runID, h)

@@ -1,0 +1,104 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"pawl"
+)
+
+// The limits on a plan's state.
+const (
+	maxState = 6_000 // bytes, about 1500 tokens
+	// A plan of more tasks than maxTasks is told by counts, what runs and what
+	// failed, and the next few that wait.
+	maxTasks  = 15
+	nextTasks = 3
+	maxTitle  = 80 // bytes
+)
+
+// planned reads the tasks of a list as it was handed in.
+func planned(text string) ([]pawl.TaskSpec, error) {
+	var list struct {
+		Tasks    []pawl.TaskSpec `json:"tasks"`
+		Subtasks []pawl.TaskSpec `json:"subtasks"`
+		Stories  []pawl.TaskSpec `json:"userStories"`
+	}
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return list.Tasks, json.Unmarshal([]byte(text), &list.Tasks)
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, err
+	}
+	return append(append(list.Tasks, list.Subtasks...), list.Stories...), nil
+}
+
+// letters are those of the statuses in a request, in their order.
+const letters = "prafbs"
+
+// status is the word for a task's letter; a task without one is pending.
+func status(states string, i int) string {
+	if i >= len(states) {
+		return pawl.TaskPending.String()
+	}
+	return pawl.TaskStatus(max(0, strings.IndexByte(letters, states[i]))).String() //nolint:gosec // at most 5
+}
+
+// stateYAML tells where the tasks of a plan stand.
+func stateYAML(tasks []pawl.TaskSpec, states string) string {
+	if len(tasks) == 0 {
+		return ""
+	}
+	counts := make(map[string]int)
+	for i := range tasks {
+		counts[status(states, i)]++
+	}
+	var b strings.Builder
+	if len(tasks) > maxTasks {
+		for s := pawl.TaskPending; s <= pawl.TaskSkipped; s++ {
+			if n := counts[s.String()]; n > 0 {
+				fmt.Fprintf(&b, "%s: %d\n", s, n)
+			}
+		}
+	}
+	b.WriteString("tasks:\n")
+	waiting := 0
+	for i := range tasks {
+		word := status(states, i)
+		if len(tasks) > maxTasks {
+			if word == "pending" {
+				waiting++
+			}
+			if word == "passed" || word == "skipped" || word == "blocked" || word == "pending" && waiting > nextTasks {
+				continue
+			}
+		}
+		writeTask(&b, &tasks[i], word)
+	}
+	return b.String()
+}
+
+// writeTask writes texts as JSON does, which YAML reads.
+func writeTask(b *strings.Builder, t *pawl.TaskSpec, status string) {
+	fmt.Fprintf(b, "  - id: %s\n    title: %s\n    status: %s\n", quoted(t.ID), quoted(short(t.Title)), status)
+	if len(t.DependsOn) > 0 {
+		var ids []string
+		for _, id := range t.DependsOn {
+			ids = append(ids, quoted(id))
+		}
+		fmt.Fprintf(b, "    depends_on: [%s]\n", strings.Join(ids, ", "))
+	}
+}
+
+func quoted(text string) string {
+	data, _ := json.Marshal(text) // a string can be written
+	return string(data)
+}
+
+func short(title string) string {
+	if len(title) <= maxTitle {
+		return title
+	}
+	return strings.ToValidUTF8(title[:maxTitle], "") + "…"
+}
