@@ -66,7 +66,7 @@ func readMerging(out []byte) (Merging, bool) {
 	}
 	slices.Sort(m.Paths)
 	m.Paths = slices.Compact(m.Paths)
-	for len(rest) > 1 {
+	for len(rest) > 2 { // a single part behind the messages is advice about submodules
 		n, err := strconv.Atoi(rest[1])
 		if err != nil || n < 0 || len(rest) < n+4 {
 			return m, false

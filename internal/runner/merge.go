@@ -62,7 +62,7 @@ func (r *Runner) probeConflicts(ctx context.Context, job driver.Job, do *pawl.Pr
 		}
 		if len(info.Conflicts) > 0 {
 			out.With = append(out.With, other.Loop)
-			told = append(told, fmt.Sprintf("%s, in %d files:\n\n%s", name, len(info.Conflicts), info.Hunks))
+			told = append(told, fmt.Sprintf("%s, files in conflict: %d\n\n%s", name, len(info.Conflicts), info.Hunks))
 		}
 	}
 	out.Hunks, _ = a.text(share(told, maxProbed))

@@ -81,3 +81,23 @@ func TestFingerprint(t *testing.T) {
 		}
 	})
 }
+
+// What pathLines writes, linePaths reads.
+func TestLinePaths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		paths := rapid.SliceOf(rapid.StringOf(rapid.SampledFrom([]rune{'a', '/', '"', '\\', '\n', '\r', 'ü', 0x7f, ' '}))).Draw(t, "paths")
+		paths = append(paths, "\xff", `"`)
+		var want []string
+		for _, p := range paths {
+			if p != "" {
+				want = append(want, p)
+			}
+		}
+		if diff := cmp.Diff(want, linePaths(pathLines(paths))); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+	})
+	if got := linePaths("a\n\n\"broken\nb"); cmp.Diff([]string{"a", "b"}, got) != "" {
+		t.Errorf("paths are %q", got)
+	}
+}

@@ -108,6 +108,36 @@ func dirty(t *testing.T, f workspacetest.Fixture) {
 	workspacetest.MustRemove(t, state.Dir, "README")
 }
 
+func childName(n int) string { return fmt.Sprintf("%s--%d-task-%03d", runName, n, n) }
+
+// childHead is the commit that [children] noted for a child.
+func childHead(w pawl.Workspaces, n int) pawl.CommitHash {
+	content, err := os.ReadFile(filepath.Join(w.Dir(runName), "..", "..", childName(n)))
+	if err != nil {
+		panic(err)
+	}
+	return pawl.CommitHash(content)
+}
+
+// children opens the worktree and commits the work of two children. Both change
+// the same line of a file.
+func children(t *testing.T, f workspacetest.Fixture) {
+	workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
+	for n := 1; n <= 2; n++ {
+		info := workspacetest.MustWork(t, f, "pawl/"+childName(n), f.Base,
+			"lib/a.txt", fmt.Sprintf("work %d\n", n), "deep/er/b.go", "-", fmt.Sprintf("new/%d", n), "new\n")
+		workspacetest.MustWrite(t, filepath.Join(f.Dir(runName), "..", ".."), childName(n), string(info.Commit))
+	}
+}
+
+// merging is the merge of a child's work.
+func merging(ours, theirs pawl.CommitHash) pawl.MergeSpec {
+	return pawl.MergeSpec{
+		Ours: ours, Theirs: theirs, OursLabel: "the parent's branch", TheirsLabel: "this task",
+		Message: "Merge", Time: time.Unix(1_780_000_100, 0),
+	}
+}
+
 func operations() []operation {
 	return []operation{
 		{"open", func(*testing.T, workspacetest.Fixture) {}, openRun},
@@ -125,6 +155,34 @@ func operations() []operation {
 			workspacetest.MustWrite(t, f.Dir(runName), "lib/deep", "a file in a folder's place\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, f.Base, runSalvage)
+		}},
+		{"merge and advance", children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			info, err := w.Merge(ctx, merging(f.Base, childHead(w, 2)))
+			if err == nil {
+				err = w.Advance(ctx, runBranch, f.Base, info.Commit)
+			}
+			return info, err
+		}},
+		{"merge with a conflict and reset", children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			info, err := w.Merge(ctx, merging(childHead(w, 1), childHead(w, 2)))
+			if err != nil {
+				return info, err
+			}
+			state, err := w.Reset(ctx, childName(2), info.Commit, runSalvage)
+			return []any{info, state}, err
+		}},
+		{"reset after advancing", func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Reset(ctx, runName, childHead(w, 1), runSalvage)
+		}},
+		{"reset with work after advancing", func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "new\n")
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Reset(ctx, runName, childHead(w, 1), runSalvage)
 		}},
 		{"close", dirty, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Close(ctx, runName, runSalvage)

@@ -156,20 +156,20 @@ func (l labels) regions(data []byte) []string {
 	return out
 }
 
-// regionEnd is the line behind the conflict that begins at a line, those around
-// it, and every further conflict that these reach.
+// regionEnd is the line behind the conflict that begins at a line, the lines
+// around it, and further conflicts whose lines around would touch these.
 func (l labels) regionEnd(all [][]byte, i int) int {
-	end := i
-	for last := i; i < len(all) && i <= last+around; i++ {
-		if bytes.HasPrefix(all[i], []byte(l.begin())) {
-			for i < len(all)-1 && !bytes.HasPrefix(all[i], []byte(l.end())) {
-				i++
-			}
-			last = i
+	last := i
+	for ; i < len(all) && i <= last+2*around; i++ {
+		if !bytes.HasPrefix(all[i], []byte(l.begin())) {
+			continue
 		}
-		end = i + 1
+		for i < len(all)-1 && !bytes.HasPrefix(all[i], []byte(l.end())) {
+			i++
+		}
+		last = i
 	}
-	return end
+	return min(len(all), last+1+around)
 }
 
 // shorten is a line that may be shown.

@@ -337,6 +337,7 @@ func TestNumbers(t *testing.T) {
 	r.git(t, "branch", "feature/900-x")
 	r.git(t, "branch", "pawl/009-b")
 	r.git(t, "branch", "pawl/009-b-r2")
+	r.git(t, "branch", "pawl/009-b--2-task-001") // of a child
 	numbers(9)
 	workspacetest.MustWrite(t, r.root, ".pawl/tasks/0012-x/report.md", "Done.\n")
 	workspacetest.MustWrite(t, r.root, ".pawl/tasks/README", "About tasks.\n")

@@ -47,6 +47,7 @@ func Run(t *testing.T, newFixture Make) {
 		{"Close", testClose},
 		{"Paths", testPaths},
 		{"Merge", testMerge},
+		{"Advance", testAdvance},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, newFixture) })
 	}
