@@ -30,7 +30,7 @@ var rules = []rule{
 	{"internal/runner", []string{"internal/driver"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
 	{"internal/callback", nil, "what is told and to whom is given to it; it knows the network and nothing else of ours"},
 	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner"}, "prompts are a recipe's templates filled in for the runner"},
-	{"internal/engine", []string{"internal/driver/...", "internal/recipe"}, "the engine holds runs; stores, models and worktrees are given to it"},
+	{"internal/engine", []string{"internal/driver/...", "internal/kernel", "internal/recipe"}, "the engine holds runs and asks the kernel what it sees in a goal; stores, models and worktrees are given to it"},
 	{"internal/view", []string{"internal/plain"}, "views are folds over events, the same for every face"},
 	{"internal/model/...", []string{"internal/model/..."}, "adapters do not know each other"},
 	{"internal/tool/...", []string{"internal/tool/..."}, "adapters do not know each other"},

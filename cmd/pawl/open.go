@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/callback"
 	"pawl/internal/cli"
 	"pawl/internal/client"
+	"pawl/internal/config"
 	"pawl/internal/driver"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
@@ -177,7 +179,7 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 	models := &models{app: app}
 	e := engine.New(engine.Config{
 		Log: log, Logger: logger, Version: app.Version, Sandbox: confined, Clean: p.RemoveTemp,
-		Performer: performer(app, p, spaces, confined, models),
+		Performer: performer(app, p, spaces, confined, models, engine.Reader{Log: log}.Recall),
 		Inspect:   func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
 	})
@@ -225,14 +227,17 @@ func openLog(p project.Project) (*slog.Logger, *os.File, error) {
 	return slog.New(slog.NewTextHandler(f, nil)), f, nil
 }
 
-func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, models *models) driver.Performer {
+type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
+
+func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, models *models, recall recall) driver.Performer {
 	return &runner.Runner{
 		Model:   models.forTier,
 		Tools:   tool.New(tool.Builtin()...),
 		Submits: submit.Results{},
-		Prompts: &prompt.Assembler{Diff: spaces.Diff},
+		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},
 		Gate:    command.New(box),
 		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
-		Redact: plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
+		Callback: (&callback.Sender{Secret: app.Getenv(config.CallbackSecret)}).Send,
+		Redact:   plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"pawl"
 	"pawl/internal/driver"
 	"pawl/internal/driver/local"
+	"pawl/internal/kernel"
 	"pawl/internal/recipe"
 )
 
@@ -178,6 +179,9 @@ func (e *Engine) check(req pawl.StartRequest) error {
 	if err := recipe.Runnable(req.Recipe); err != nil {
 		return err
 	}
+	if root := req.Recipe.Kind(req.Recipe.Start); len(req.Tasks) > 0 && root.Children == nil {
+		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s works on no list of tasks", req.Recipe.Name).WithHint("one that does: --recipe pandora")
+	}
 	for i, m := range req.Settings.Models {
 		if m.Provider == "" || m.Name == "" && m.Provider != "script" || m.MaxOutput <= 0 {
 			return pawl.Errorf(pawl.CodeInvalid, "no model for tier %d (%s)", i+1, req.Recipe.Tier(i+1)).WithHint("name one: --model anthropic/claude-sonnet-4-5")
@@ -245,6 +249,7 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, id pawl.Run
 		Base: repo.Head, Branch: "pawl/" + string(id), Seed: binary.LittleEndian.Uint64(seed[:]) >> 1,
 		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: repo.Notes, Version: e.c.Version,
 		Script: keep([]byte(req.Script)), Recipe: recipeJSON, Settings: settingsJSON,
+		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Prompts)) {
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})
