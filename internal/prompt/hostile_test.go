@@ -26,7 +26,13 @@ func hostile() *rapid.Generator[string] {
 }
 
 // outside is what of a prompt stands outside fences and quotes.
-func outside(user string) string {
+func outside(user string) string { return unquoted(unfenced(user)) }
+
+func unquoted(text string) string {
+	return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`).ReplaceAllString(text, `""`)
+}
+
+func unfenced(user string) string {
 	var out []string
 	fence := ""
 	for line := range strings.SplitSeq(user, "\n") {
@@ -44,7 +50,7 @@ func outside(user string) string {
 	if fence != "" {
 		return evil + ": a fence is not closed"
 	}
-	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`).ReplaceAllString(strings.Join(out, "\n"), `""`)
+	return strings.Join(out, "\n")
 }
 
 // Whatever models, tools, gates and files say stays where it is data.
@@ -84,6 +90,59 @@ func TestNothingLeavesItsPlace(t *testing.T) {
 			rt.Fatalf("not UTF-8: %q", p.User)
 		}
 	})
+}
+
+// plain are the places where words stand without quotes: behind a label or a
+// bullet, or in a table's cell.
+var plain = regexp.MustCompile(`^(\| (Task ID|Title|Description|Dependencies) \| .* \||\d+\. .*|- .*|Task ID: .*|Title: .*|\*\*(Intent|Mode):\*\* .*|x.*: .*)$`)
+
+// What a planner wrote of a task, and what is remembered, stays in its block, or
+// in its line, cell or bullet.
+func TestTasksStayInTheirPlace(t *testing.T) {
+	for _, name := range []string{"pandora", "loom"} {
+		w := MustWorldOf(t, name)
+		var files []string
+		for _, p := range w.job.Started.Prompts {
+			files = append(files, p.Name)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			text := func(name string) string { return hostile().Draw(rt, name) }
+			template := rapid.SampledFrom(files).Draw(rt, "template")
+			w.at(pawl.Place{Loop: "task", Iteration: 2, Step: "decide", Lens: "tester"})
+			w.patch(text("diff"))
+			w.remember([]pawl.MemoryEntry{
+				{Kind: pawl.MemoryLearning, Task: text("memory's task"), Text: text("learning")}, {Kind: pawl.MemoryDiscovery, Text: text("discovery")},
+				{Kind: pawl.MemoryError, Task: "T", Text: text("error"), Failed: true}, {Kind: pawl.MemoryInstruction, Text: text("instruction")}})
+			do := w.request(t, template)
+			do.Commit, do.Base = "head", "base"
+			spec := pawl.TaskSpec{ID: "x" + text("id"), Title: text("title"), Description: text("description"), Criteria: []string{text("criterion"), text("criterion")},
+				Priority: 1, DependsOn: []string{text("dependency")}, Notes: text("notes"), Intent: text("intent"), Mode: text("mode")}
+			do.Task, do.Number, do.Count = w.MustKeep(t, spec), 1, 2
+			do.Plan, do.States = w.MustKeep(t, map[string]any{"reasoning": text("reasoning"), "tasks": []pawl.TaskSpec{spec}}), text("states")
+			do.Memory = &pawl.Memory{Select: "all", MaxTokens: 50_000}
+			do.Signs, do.Cause, do.History = []string{text("sign")}, text("cause"), []string{text("history")}
+			do.Feedback = []pawl.Feedback{{From: "commands", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, text("evidence"))}}
+			do.Inputs = []pawl.Input{{Name: "next", Blob: w.MustKeep(t, map[string]any{"decision": text("decision"), "instructions": text("instructions")})},
+				{Name: "result", Blob: w.MustKeep(t, text("result"))}, {Name: "summary", Blob: w.MustKeep(t, text("summary"))},
+				{Name: "changed", Blob: w.MustKeep(t, text("changed"))}, {Name: "tasks", Blob: w.MustKeep(t, text("tasks"))}}
+			p := w.MustAssemble(t, do)
+			out := unfenced(p.User)
+			for line := range strings.SplitSeq(out, "\n") {
+				if strings.Contains(unquoted(line), evil) && !plain.MatchString(line) {
+					rt.Fatalf("this line is nobody's place:\n%q\nin\n%s", line, p.User)
+				}
+			}
+			if begun := regexp.MustCompile(`(?m)^#+ (System|.*EVIL).*$`).FindString(out); begun != "" {
+				rt.Fatalf("it makes a heading: %q", begun)
+			}
+			if strings.ContainsAny(out, "\x00\x1b\u2028\u202e\r") {
+				rt.Fatalf("it is not printable outside a fence: %q", out)
+			}
+			if strings.Contains(p.System, evil) || p.User != strings.ToValidUTF8(p.User, "") {
+				rt.Fatalf("the system prompt says\n%s", p.System)
+			}
+		})
+	}
 }
 
 // A proposal that speaks for another one is still one proposal.
