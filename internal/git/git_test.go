@@ -209,6 +209,27 @@ func TestObjects(t *testing.T) {
 		}
 	})
 
+	t.Run("that may be large are skipped", func(t *testing.T) {
+		commit := mustCommit(t, r, map[string]string{"big": strings.Repeat("x", 1<<20), "small": "x"})
+		objects, err := r.Objects(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := objects.Tree(commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"", "x"} {
+			got, err := objects.GetSmall(entries[i].Hash, 1000)
+			if err != nil || string(got.Data) != want || (got.Data == nil) != (want == "") || got.Hash != entries[i].Hash {
+				t.Errorf("%s is %q, %v; want %q", entries[i].Name, got.Data, err, want)
+			}
+		}
+		if err := objects.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+
 	t.Run("of a git that dies are an error", func(t *testing.T) {
 		broken := *command
 		broken.Path = "/bin/false"
@@ -225,6 +246,35 @@ func TestObjects(t *testing.T) {
 			t.Errorf("closing gives %v, want git's exit code", e)
 		}
 	})
+}
+
+func TestMergeTree(t *testing.T) {
+	ctx := context.Background()
+	command := mustFind(t)
+	r := mustRepo(t, command)
+	base := mustCommit(t, r, map[string]string{"a": "1\n", "b": "1\n"})
+	one := mustCommit(t, r, map[string]string{"a": "2\n", "b": "1\n"}, base)
+	two := mustCommit(t, r, map[string]string{"a": "3\n", "b": "2\n"}, base)
+	got, err := r.MergeTree(ctx, one, two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a"}, got.Paths); diff != "" || got.Clean {
+		t.Errorf("clean is %v, paths (-want +got):\n%s", got.Clean, diff)
+	}
+	wanted := git.Message{Paths: []string{"a"}, Kind: "CONFLICT (contents)", Text: "CONFLICT (content): Merge conflict in a\n"}
+	if !slices.ContainsFunc(got.Messages, func(m git.Message) bool { return cmp.Equal(m, wanted) }) {
+		t.Errorf("messages are %+v", got.Messages)
+	}
+	if got, err := r.MergeTree(ctx, base, two); err != nil || !got.Clean || got.Tree == "" || len(got.Paths)+len(got.Messages) > 0 {
+		t.Errorf("a merge without conflicts is %+v, %v", got, err)
+	}
+	if _, err := r.MergeTree(ctx, one, mustCommit(t, r, map[string]string{"a": "4\n"})); !errors.Is(err, git.ErrUnrelated) {
+		t.Errorf("error is %v, want ErrUnrelated", err)
+	}
+	if _, err := r.MergeTree(ctx, one, strings.Repeat("1", 40)); err == nil || errors.Is(err, git.ErrUnrelated) {
+		t.Errorf("error is %v", err)
+	}
 }
 
 func TestMoveRef(t *testing.T) {

@@ -30,9 +30,10 @@ type Message struct {
 	Text  string // with the two commits' hashes and plain paths
 }
 
-// MergeTree merges two commits without an index and a worktree. Only what git
-// itself does decides: attributes are not read.
+// MergeTree merges two commits without an index and a worktree, so that no
+// attributes are read and no file's own way to be merged is known.
 func (r Repo) MergeTree(ctx context.Context, ours, theirs string) (Merging, error) {
+	r.WorkTree, r.Index = "", ""
 	args := []string{"merge-tree", "--write-tree", "-z", ours, theirs}
 	out, err := r.output(ctx, nil, args...)
 	e, failed := errors.AsType[*Error](err)

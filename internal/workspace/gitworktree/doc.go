@@ -32,6 +32,14 @@
 // Lock files that a killed git left are removed if they are older than the
 // Workspaces and no process has them open, and that is logged.
 //
+// # Merges
+//
+// A merge is made of objects alone, in our own repository: no worktree, index or
+// ref takes part until its result is worth a branch. A branch that advances to
+// it leaves its worktree behind. worktree.json tells what the files lie on, so
+// Reset and Close save only what goes beyond that, and Commit refuses until a
+// Reset has brought the files up to the branch.
+//
 // # Limits
 //
 // What .gitignore names, and the user's own .git/info/exclude, is no work: it is

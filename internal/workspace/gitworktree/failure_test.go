@@ -2,8 +2,11 @@ package gitworktree_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +26,9 @@ func TestWriteFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := false
+	random := rand.NewChaCha8([32]byte{1})
+	noise := make([]byte, 2<<20)
+	_, _ = random.Read(noise) // it never fails
 	command.Exec = func(cmd *exec.Cmd) error {
 		if full && !readsOnly(cmd.Args[1]) { // no file may grow beyond 512 kB
 			cmd.Args = append([]string{"sh", "-c", `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
@@ -33,9 +39,12 @@ func TestWriteFailures(t *testing.T) {
 	f := r.fixture(t)
 	f.Workspaces = r.open(t, command)
 	state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
-	noise := make([]byte, 2<<20)
-	random := rand.NewChaCha8([32]byte{1})
-	_, _ = random.Read(noise) // it never fails
+	var text strings.Builder
+	for line := range slices.Chunk(noise, 40) {
+		fmt.Fprintf(&text, "%x\n", line)
+	}
+	one := workspacetest.MustWork(t, f, "pawl/one", f.Base, "text", "one\n"+text.String())
+	two := workspacetest.MustWork(t, f, "pawl/two", f.Base, "text", "two\n"+text.String())
 	workspacetest.MustWrite(t, state.Dir, "noise", string(noise))
 	before, refs := workspacetest.Files(t, state.Dir), r.git(t, "for-each-ref")
 
@@ -44,6 +53,7 @@ func TestWriteFailures(t *testing.T) {
 		"tree":   func() error { _, err := f.Tree(ctx, runName); return err },
 		"commit": func() error { _, err := commitRun("7")(ctx, f, f); return err },
 		"reset":  func() error { _, err := f.Reset(ctx, runName, f.Base, runSalvage); return err },
+		"merge":  func() error { _, err := f.Merge(ctx, merging(one.Commit, two.Commit)); return err },
 		"close":  func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
 	} {
 		if err := call(); err == nil {

@@ -176,8 +176,8 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("called again (-first +second):\n%s", diff)
 			}
 			// Whoever resolves it finds the merge commit's files, and can commit.
-			state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: theirs})
-			state = workspacetest.MustReset(t, f, runName, info.Commit, runSalvage)
+			workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: theirs})
+			state := workspacetest.MustReset(t, f, runName, info.Commit, runSalvage)
 			if state.Tree != info.Tree || state.Salvage != "" {
 				t.Errorf("state is %+v, want the tree %s and nothing saved", state, info.Tree)
 			}
