@@ -23,7 +23,7 @@ func (r *Run) Apply(e pawl.Event) {
 		f.ID, f.Loop = e.Seq, e.Loop
 		r.open = append(r.open, pending{&f, e.Time})
 	case *pawl.LoopStarted:
-		r.Loops = append(r.Loops, &Loop{Ref: e.Loop, Kind: b.Kind, Parent: b.Parent, Score: -1, sessions: map[int]*Session{}})
+		r.startLoop(e, b)
 	case *pawl.EffectLost:
 		f := r.close(b.Effect)
 		r.stops.failure = r.problem(e, "%s was lost when the process died", effectName(f))
@@ -37,9 +37,12 @@ func (r *Run) Apply(e pawl.Event) {
 	case pawl.Answer:
 		r.answer(l, e, r.close(b.Answers()))
 	default:
-		if l == nil {
+		switch {
+		case r.applyAnywhere(e):
+		case l == nil:
 			r.applyRun(e)
-		} else {
+		case r.applyTree(l, e):
+		default:
 			r.applyLoop(l, e)
 		}
 	}
@@ -81,6 +84,11 @@ func (r *Run) applyRun(e pawl.Event) {
 	case *pawl.RunResumed:
 		r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
 		r.stops, r.since = stops{}, e.Seq
+		for _, l := range r.Loops {
+			if l.Parent == 0 || l.End != nil && l.End.Stopped {
+				r.reopen(l, e)
+			}
+		}
 	case *pawl.CancelRequested:
 		r.stops.cancel = mark(e, "a user asked to cancel%s", because(b.Reason))
 	case *pawl.RunStopping:
@@ -147,6 +155,7 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 	case *pawl.ComplexityScored:
 		l.Score, l.ScoreWhy, l.Tier = b.Score, b.Why, b.Tier
 	case *pawl.IterationStarted:
+		r.reopen(l, e)
 		l.Tier = b.Tier
 		l.Iterations = append(l.Iterations, &Iteration{IterationStarted: *b, Seq: e.Seq, Began: e.Time, Attempt: 1})
 	case *pawl.IterationRestarted:
@@ -198,7 +207,7 @@ func (it *Iteration) restart(b *pawl.IterationRestarted) {
 }
 
 func (l *Loop) startSession(e pawl.Event, b *pawl.SessionStarted) {
-	s := &Session{SessionStarted: *b, Seq: e.Seq, Began: e.Time}
+	s := &Session{SessionStarted: *b, Seq: e.Seq, Began: e.Time, loop: l.Ref}
 	l.sessions[b.Session] = s
 	it := l.last()
 	switch council := b.Purpose == pawl.ForProposal || b.Purpose == pawl.ForBallot; {
@@ -221,7 +230,7 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 	it := l.last()
 	switch b := e.Body.(type) {
 	case *pawl.WorkspaceOpened:
-		if r.Head == "" {
+		if r.Head == "" && l.Branch == "" {
 			r.Head = b.Head
 		}
 	case *pawl.PromptAssembled:
@@ -231,8 +240,16 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 	case *pawl.ModelReplied:
 		if s := l.session(f); s != nil {
 			s.Turn++
+			s.Model = b.Model
 		}
 		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
+	case *pawl.ToolReturned:
+		if do, ok := doOf[*pawl.CallTool](f); ok && l.session(f) != nil {
+			s := l.session(f)
+			s.Calls = append(s.Calls, Call{do.Tool, do.Args, b.Output, b.IsError, e.Time})
+		}
+	case *pawl.Merged, *pawl.BranchAdvanced, *pawl.ConflictsProbed:
+		r.merged(l, e, f)
 	case *pawl.GateJudged:
 		g := &Gate{*b, e.Seq}
 		switch {
@@ -242,12 +259,14 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 			it.Gates = record(it.Gates, g)
 		}
 	case *pawl.Committed:
-		r.Head = b.Commit
+		if l.Branch == "" || l.Branch == r.Start.Branch {
+			r.Head = b.Commit
+		}
 		if it != nil {
 			it.Commit, it.Files = b, max(it.Files, b.Files)
 		}
 		if b.Files > 0 {
-			r.moved = mark(e, "commit %s changed %s", short(b.Commit), count(b.Files, "file"))
+			r.moved = mark(e, "%scommit %s changed %s", r.lead(l), short(b.Commit), count(b.Files, "file"))
 		}
 	}
 }
@@ -287,6 +306,9 @@ func (r *Run) charge(l *Loop, f *pawl.Effect, s Spending) {
 	r.Tokens += s.Tokens
 	if f == nil || l == nil || f.Do.Verb() != pawl.VerbCallModel {
 		return
+	}
+	for p := l; p != nil; p = r.loop(p.Parent) {
+		p.Spent.add(s)
 	}
 	x := l.session(f)
 	if x == nil {

@@ -24,9 +24,30 @@ const (
 // LevelOf is the level of an event's line.
 func LevelOf(e pawl.Event) Level {
 	switch b := e.Body.(type) {
-	case *pawl.LoopStarted, *pawl.WorkspaceInspected, *pawl.WorkspaceClosed, *pawl.WaitEnded, *pawl.PromptAssembled,
-		*pawl.AnswerIgnored, *pawl.LoopEnded:
+	case *pawl.LoopStarted:
+		if b.Task != "" {
+			return Important
+		}
 		return Detail
+	case *pawl.WorkspaceInspected, *pawl.WorkspaceClosed, *pawl.WaitEnded, *pawl.PromptAssembled,
+		*pawl.AnswerIgnored, *pawl.TasksListed, *pawl.TasksRead:
+		return Detail
+	case *pawl.LoopEnded:
+		if e.Loop == 1 { // the run's end says it
+			return Detail
+		}
+	case *pawl.Merged:
+		if b.Conflicts == 0 && b.Unresolved == 0 {
+			return Detail
+		}
+	case *pawl.ConflictsProbed:
+		if len(b.With) == 0 {
+			return Detail
+		}
+	case *pawl.Notified:
+		if b.Status >= 200 && b.Status < 300 {
+			return Normal
+		}
 	case *pawl.EffectRequested:
 		switch b.Effect.Do.(type) {
 		case *pawl.Wait:
@@ -57,26 +78,39 @@ func LevelOf(e pawl.Event) Level {
 		if b.Salvage == "" {
 			return Normal
 		}
-	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn:
+	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn,
+		*pawl.MergeQueued, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.MemoryForgotten:
 		return Normal
 	}
 	return Important
 }
 
-// Line is an event as one line of a log, without its time. The run has had the
+// Line is an event as one line of a log, without its time. What happens in a
+// loop with a task of its own is told behind the task's id. The run has had the
 // event applied.
 func Line(e pawl.Event, r *Run, blobs Blobs) string {
 	t := teller{e, r, r.loop(e.Loop), blobs}
-	switch e.Body.(type) {
+	return plain.Line(r.lead(t.l)+t.tell(), 0)
+}
+
+func (t teller) tell() string {
+	switch t.e.Body.(type) {
 	case *pawl.EffectRequested, *pawl.EffectFailed, *pawl.EffectLost, *pawl.EffectWithdrawn, *pawl.AnswerIgnored:
-		return plain.Line(t.effect(), 0)
+		return t.effect()
+	case *pawl.TasksRead, *pawl.Merged, *pawl.BranchAdvanced, *pawl.ConflictsProbed, *pawl.Notified:
+		return t.merging()
 	case pawl.Answer:
-		return plain.Line(t.answer(), 0)
+		return t.answer()
+	case *pawl.QuestionAsked, *pawl.QuestionAnswered, *pawl.QuestionWithdrawn, *pawl.MemoryAdded, *pawl.MemoryForgotten, *pawl.NotePosted:
+		return t.shared()
+	case *pawl.TasksListed, *pawl.PlanAccepted, *pawl.PlanRefused, *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped,
+		*pawl.Rerouted, *pawl.RoundsEnded, *pawl.MergeQueued:
+		return t.tree()
 	}
-	if e.Loop == 0 {
-		return plain.Line(t.run(), 0)
+	if t.e.Loop == 0 {
+		return t.run()
 	}
-	return plain.Line(t.loop(), 0)
+	return t.loop()
 }
 
 // teller puts one event into words.
@@ -143,7 +177,7 @@ func (t teller) loop() string {
 	r := t.r
 	switch b := t.e.Body.(type) {
 	case *pawl.LoopStarted:
-		return fmt.Sprintf("loop %s (%s) started", b.ID, b.Kind)
+		return t.loopStarted(b)
 	case *pawl.ComplexityScored:
 		return fmt.Sprintf("Complexity %d/14: starts on %s (%s)", b.Score, r.Recipe.Tier(b.Tier), b.Why)
 	case *pawl.IterationStarted: // D-29
@@ -175,7 +209,7 @@ func (t teller) loop() string {
 	case *pawl.LimitReached:
 		return capital(limitText(b))
 	case *pawl.LoopEnded:
-		return fmt.Sprintf("loop ended %s%s", b.Outcome, because(b.Reason))
+		return t.loopEnded(b)
 	}
 	return t.e.Body.EventKind().String()
 }

@@ -123,7 +123,26 @@ func (p *Progress) logLine(e pawl.Event) []byte {
 	if p.o.Clock {
 		text = clock(e.Time) + "  " + text
 	}
-	return append([]byte(p.color(colorOf(e), text)), '\n')
+	out := append([]byte(p.color(colorOf(e), text)), '\n')
+	if _, ok := e.Body.(*pawl.PlanAccepted); ok && e.Loop == 1 {
+		for _, row := range p.tasks() {
+			out = append(append(out, row...), '\n')
+		}
+	}
+	return out
+}
+
+// tableRows is how many tasks a table among the log shows.
+const tableRows = 30
+
+// tasks is the table of the plan that has just been accepted.
+func (p *Progress) tasks() []string {
+	list := Tasks(p.run, p.now)
+	width := 0
+	if p.o.Live {
+		width = p.width() - 1
+	}
+	return p.run.taskTable(&list, width, tableRows)
 }
 
 // draw writes log lines and the live area below them in one go. When nothing
@@ -211,15 +230,35 @@ func colorOf(e pawl.Event) int {
 			return green
 		}
 		return redInk
+	case *pawl.LoopEnded:
+		return endColor(e, b)
+	case *pawl.Merged:
+		if b.Conflicts+b.Unresolved > 0 {
+			return yellow
+		}
 	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached:
 		return redInk
-	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted:
+	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted,
+		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded:
 		return yellow
 	}
 	if LevelOf(e) < Important {
 		return dim
 	}
 	return 0
+}
+
+// endColor is the colour of a loop's end; the root's is the run's to show.
+func endColor(e pawl.Event, b *pawl.LoopEnded) int {
+	switch {
+	case e.Loop == 1:
+		return dim
+	case b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified:
+		return green
+	case b.Stopped:
+		return 0
+	}
+	return redInk
 }
 
 func verdictColor(v pawl.Verdict) int {
@@ -241,7 +280,50 @@ func (p *Progress) status() [][]segment {
 		return nil
 	}
 	width := p.width() - 1
-	return [][]segment{fit(p.where(), width), fit(p.doing(), width)}
+	out := [][]segment{fit(p.where(), width)}
+	if open := p.run.OpenQuestions(); len(open) > 0 {
+		out = append(out, fit([]segment{{"  " + line("waits for you: %s", p.run.howToAnswer(&open[0].QuestionAsked)), yellow}}, width))
+	}
+	for _, doing := range p.doings() {
+		out = append(out, fit(doing, width))
+	}
+	return out
+}
+
+// maxDoings is for how many loops side by side the live area has a line.
+const maxDoings = 6
+
+// doings is a line for each loop that works on a task; else one for the run.
+func (p *Progress) doings() [][]segment {
+	r := p.run
+	newest := map[pawl.LoopRef]pending{}
+	var order []pawl.LoopRef
+	for _, f := range r.open {
+		if l := r.loop(f.Loop); l == nil || l.Task == "" {
+			continue
+		}
+		if _, known := newest[f.Loop]; !known {
+			order = append(order, f.Loop)
+		}
+		newest[f.Loop] = f
+	}
+	slices.Sort(order)
+	if len(order) == 0 {
+		return [][]segment{p.doing()}
+	}
+	var out [][]segment
+	for i, ref := range order {
+		if i == maxDoings {
+			return append(out, []segment{{fmt.Sprintf("  and %s at work", count(len(order)-i, "other")), dim}})
+		}
+		l := r.loop(ref)
+		head := line("%s", r.lead(l)) + " "
+		if it := l.last(); it != nil {
+			head += fmt.Sprintf("%s %s · ", of(it.N, it.Max), r.tier(it.Tier))
+		}
+		out = append(out, append([]segment{{"  " + head, dim}}, p.effect(newest[ref])...))
+	}
+	return out
 }
 
 // where is the run, its iteration, its tier, the time and the money.
@@ -254,6 +336,9 @@ func (p *Progress) where() []segment {
 		}
 		if l.Tier > 0 {
 			parts = append(parts, r.tier(l.Tier))
+		}
+		if plan := l.Plan(); plan != nil {
+			parts = append(parts, fmt.Sprintf("tasks %d/%d", plan.Count(pawl.TaskPassed), len(plan.Tasks)))
 		}
 	}
 	if r.Status != pawl.StatusRunning {
@@ -280,7 +365,13 @@ func (p *Progress) doing() []segment {
 	if len(r.open) == 0 {
 		return []segment{{"  …", dim}}
 	}
-	f := r.open[len(r.open)-1]
+	out := p.effect(r.open[len(r.open)-1])
+	out[0].text = "  " + out[0].text
+	return out
+}
+
+// effect is what is under way with what is heard of it.
+func (p *Progress) effect(f pending) []segment {
 	text := effectName(f.Effect)
 	if do, ok := f.Do.(*pawl.CallTool); ok {
 		text = line("%s: %s", f.Place.String(), toolCall(do.Tool, p.o.Blobs.bytes(do.Args)))
@@ -289,7 +380,7 @@ func (p *Progress) doing() []segment {
 		left := f.at.Add(do.For).Sub(p.now).Truncate(time.Second)
 		text = line("waiting %s more%s", span(max(0, left)), because(do.Reason))
 	}
-	out := []segment{{"  " + text, 0}}
+	out := []segment{{text, 0}}
 	if said := plain.Line(lastLine(p.said.Text), 0); said != "" && p.said.Effect == f.ID {
 		out = append(out, segment{"  " + said, dim})
 	}

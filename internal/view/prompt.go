@@ -12,9 +12,10 @@ import (
 
 // Sent is what a session was sent at its beginning.
 type Sent struct {
-	Session int        `json:"session"`
-	Place   pawl.Place `json:"place"`
-	Event   pawl.Seq   `json:"event"` // its PromptAssembled
+	Session int          `json:"session"`
+	Loop    pawl.LoopRef `json:"loop"`
+	Place   pawl.Place   `json:"place"`
+	Event   pawl.Seq     `json:"event"` // its PromptAssembled
 	// Parts are the system prompt, the prompt and the tools, in this order,
 	// those that there are.
 	Parts []SentPart `json:"parts"`
@@ -30,9 +31,10 @@ type SentPart struct {
 
 // Prompt finds what a session was sent. The selector is empty for the newest
 // session; the end of a session's place, such as "implement", "2/implement" or
-// "task/2/council/skeptic", for the newest one there; "session-N" for the root
-// loop's session of that number; or "event-N" for the one that this event
-// started or made the prompt of.
+// "parser/1/execute", for the newest one there; a task's id for the newest one
+// of that task; "session-N" for the root loop's session of that number; or
+// "event-N" for the one that this event started or made the prompt of. Behind
+// "loop-N/" all but the last of them are looked for in that loop alone.
 func Prompt(r *Run, selector string) (Sent, error) {
 	var found *Session
 	var places []string
@@ -53,7 +55,7 @@ func Prompt(r *Run, selector string) (Sent, error) {
 			WithHint("there are: %s", plain.Line(strings.Join(places, ", "), 1000))
 	}
 	b := found.Prompt
-	sent := Sent{Session: found.Session, Place: found.Place, Event: found.PromptSeq, Bytes: b.Bytes, Cut: b.Cut}
+	sent := Sent{Session: found.Session, Loop: found.loop, Place: found.Place, Event: found.PromptSeq, Bytes: b.Bytes, Cut: b.Cut}
 	for _, p := range []SentPart{{"system", b.System}, {"prompt", b.Prompt}, {"tools", b.Tools}} {
 		if !p.Blob.IsZero() {
 			sent.Parts = append(sent.Parts, p)
@@ -77,11 +79,19 @@ func (r *Run) prompted() []*Session {
 }
 
 func selects(selector string, s *Session, place string) bool {
-	if n, ok := strings.CutPrefix(selector, "session-"); ok {
-		return n == strconv.Itoa(s.Session)
-	}
 	if n, ok := strings.CutPrefix(selector, "event-"); ok {
 		return n == fmt.Sprint(s.PromptSeq) || n == fmt.Sprint(s.Seq)
 	}
-	return selector == "" || place == selector || strings.HasSuffix(place, "/"+selector)
+	loop := pawl.LoopRef(1) // of a session's number
+	if rest, ok := strings.CutPrefix(selector, "loop-"); ok {
+		n, inner, _ := strings.Cut(rest, "/")
+		if n != fmt.Sprint(s.loop) {
+			return false
+		}
+		loop, selector = s.loop, inner
+	}
+	if n, ok := strings.CutPrefix(selector, "session-"); ok {
+		return s.loop == loop && n == strconv.Itoa(s.Session)
+	}
+	return selector == "" || place == selector || selector == s.Place.Task || strings.HasSuffix(place, "/"+selector) || strings.HasSuffix(place, ":"+selector)
 }

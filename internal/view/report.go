@@ -189,6 +189,9 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	if l == nil {
 		return "", errNotStarted(r)
 	}
+	if l.Plan() != nil {
+		return r.treeReport(l, blobs), nil
+	}
 	title, state := r.ending()
 	var t text
 	t.title("%s - %s", loopName(l), title)

@@ -38,6 +38,11 @@ type Run struct {
 	// oldest first: effects that failed, crashes, limits.
 	Problems []Mark
 
+	Questions []*Question // in the order they were asked
+	Memory    []*Memory   // in the order it was added
+	// Callback is how the run's end was told to its callback; nil when it was not.
+	Callback *pawl.Notified
+
 	open []pending // requested and not answered, by ID
 	// closed is the effect that was answered, lost or withdrawn last.
 	closed *pawl.Effect
@@ -72,10 +77,13 @@ type stops struct {
 
 // Loop is one loop of a run.
 type Loop struct {
-	Ref    pawl.LoopRef
-	Kind   string
-	Parent pawl.LoopRef
-	Tier   int // 0 = not known yet
+	Ref pawl.LoopRef
+	pawl.LoopStarted
+	Seq   pawl.Seq
+	Began time.Time
+	End   *pawl.LoopEnded // nil while it is under way
+	Ended time.Time
+	Tier  int // 0 = not known yet
 	// Score is the complexity, -1 when it is not known; ScoreWhy tells how it came about.
 	Score    int
 	ScoreWhy string
@@ -84,7 +92,20 @@ type Loop struct {
 	Escalations []Escalation
 	Councils    []*Council
 	Before      []*Session // the sessions before the first iteration, such as the assessment
+	Spent       Spending   // its own and that of the loops below it
 
+	Plans []*Plan // the versions of its list of tasks, oldest first
+	Board []Note  // what its children share, oldest key first
+
+	// Queued is its entry of its parent's merge queue, Merge what came of the last
+	// try; nil before the first. Conflicts counts the tries that conflicted.
+	Queued    *pawl.MergeQueued
+	Merge     *pawl.Merged
+	Conflicts int
+	With      []pawl.LoopRef // siblings whose unfinished work conflicts with its own
+
+	listed   []pawl.TaskEntry   // a list that has not become a plan yet
+	calling  *pawl.ReplanCalled // the plan is being made anew
 	sessions map[int]*Session
 }
 
@@ -117,6 +138,10 @@ type Iteration struct {
 	EndSeq   pawl.Seq
 	Ended    time.Time
 	Spent    Spending // so far
+	// Routes are the verdicts that sent it back to a step, Exhausted the groups
+	// of steps that ended without their decision.
+	Routes    []pawl.Rerouted
+	Exhausted []pawl.RoundsEnded
 }
 
 // Session is one agent session.
@@ -130,8 +155,19 @@ type Session struct {
 	PromptSeq pawl.Seq
 	End       *pawl.SessionEnded // nil while it is under way
 	Spent     Spending
+	Model     string // the one that replied last
+	Calls     []Call // the tool calls that were answered
 
+	loop      pawl.LoopRef
 	iteration *Iteration // nil outside of one
+}
+
+// Call is a tool call with its result.
+type Call struct {
+	Tool         string
+	Args, Output pawl.Hash
+	IsError      bool
+	Time         time.Time // of the result
 }
 
 // Spending is what something was charged.
@@ -201,6 +237,10 @@ func (r *Run) Info() pawl.RunInfo {
 			info.Tier = r.Recipe.Tier(l.Tier)
 		}
 	}
+	if p := r.Plan(); p != nil {
+		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
+	}
+	info.Questions = len(r.OpenQuestions())
 	return info
 }
 
@@ -223,6 +263,9 @@ func (r *Run) root() *Loop {
 
 // loop finds a loop, or nil.
 func (r *Run) loop(ref pawl.LoopRef) *Loop {
+	if i := int(ref) - 1; i >= 0 && i < len(r.Loops) && r.Loops[i].Ref == ref {
+		return r.Loops[i] // as they are numbered
+	}
 	for _, l := range r.Loops {
 		if l.Ref == ref {
 			return l

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"pawl"
 	"pawl/internal/plain"
 )
@@ -33,8 +31,10 @@ type Summary struct {
 	BaseGates   []SummaryGate    `json:"base_gates"`
 	Escalations []pawl.Escalated `json:"escalations"`
 	Problems    []Mark           `json:"problems"`
-	Why         []Link           `json:"why"`
-	Next        string           `json:"next"` // a command the user may want
+	// Tasks is the list of tasks, of a run that has one.
+	Tasks *TaskList `json:"task_list,omitempty"`
+	Why   []Link    `json:"why"`
+	Next  string    `json:"next"` // a command the user may want
 }
 
 // SummaryIteration is an iteration in a [Summary].
@@ -78,6 +78,10 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Alive: r.Alive, Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
+	}
+	if r.Plan() != nil {
+		list := Tasks(r, r.Updated)
+		s.Tasks = &list
 	}
 	for _, text := range []*string{&s.Title, &s.Recipe, &s.Reason, &s.Branch, &s.Tier} {
 		*text = plain.Line(*text, 0)
@@ -197,6 +201,7 @@ func Show(r *Run, blobs Blobs) string {
 	}
 	if l := r.root(); l != nil {
 		r.showLoop(&t, l)
+		r.showTree(&t, l)
 	}
 	if len(r.Problems) > 0 {
 		t.line("")
@@ -301,22 +306,7 @@ func showGates(t *text, gates []*Gate) {
 
 // table writes rows in columns as wide as their widest cell. Cells are safe already.
 func (t *text) table(rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell)
-			b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
-		}
-		t.WriteString(strings.TrimRight(b.String(), " "))
-		t.WriteByte('\n')
+	for _, row := range columns(rows, 0) {
+		t.WriteString(row + "\n")
 	}
 }

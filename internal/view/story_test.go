@@ -12,17 +12,28 @@ import (
 // story builds the events of a run by hand, in the order in which a kernel
 // decides them.
 type story struct {
-	tb      testing.TB
-	events  []pawl.Event
-	blobs   map[pawl.Hash][]byte
-	now     time.Time
-	n       int // the present iteration
-	tier    int
-	session int
-	head    pawl.CommitHash
-	cost    pawl.Micros // of the present iteration
-	tokens  int64
+	tb     testing.TB
+	events []pawl.Event
+	blobs  map[pawl.Hash][]byte
+	now    time.Time
+	*thread
+	threads map[pawl.LoopRef]*thread
 }
+
+// thread is where one loop of a story is.
+type thread struct {
+	ref        pawl.LoopRef
+	kind, task string
+	n          int // the present iteration
+	tier       int
+	session    int
+	head       pawl.CommitHash
+	cost       pawl.Micros // of the present iteration
+	tokens     int64
+}
+
+// in goes on with the story of another loop.
+func (s *story) in(ref pawl.LoopRef) { s.thread = s.threads[ref] }
 
 func (s *story) read(h pawl.Hash) ([]byte, error) {
 	if b, ok := s.blobs[h]; ok {
@@ -58,7 +69,7 @@ func (s *story) add(loop pawl.LoopRef, body pawl.Body) pawl.Seq {
 }
 
 func (s *story) ask(session int, place pawl.Place, do pawl.Do) pawl.Seq {
-	return s.add(1, &pawl.EffectRequested{Effect: pawl.Effect{Session: session, Class: pawl.CrashRepeat, Place: place, Do: do}})
+	return s.add(s.ref, &pawl.EffectRequested{Effect: pawl.Effect{Session: session, Class: pawl.CrashRepeat, Place: place, Do: do}})
 }
 
 var taskloop = pawl.Recipe{
@@ -88,7 +99,8 @@ func settings() pawl.Settings {
 
 // begin starts the run: worktree, gates on the base, complexity.
 func begin(tb testing.TB, score, tier int, change func(*pawl.Settings, *pawl.RunStarted)) *story {
-	s := &story{tb: tb, blobs: map[pawl.Hash][]byte{}, now: time.Date(2025, 1, 30, 10, 0, 0, 0, time.UTC), head: "base5e1fbeefcafe"}
+	root := &thread{ref: 1, kind: "task", head: "base5e1fbeefcafe"}
+	s := &story{tb: tb, blobs: map[pawl.Hash][]byte{}, now: time.Date(2025, 1, 30, 10, 0, 0, 0, time.UTC), thread: root, threads: map[pawl.LoopRef]*thread{1: root}}
 	set := settings()
 	started := &pawl.RunStarted{Task: 1, Title: "Add login", Goal: s.blob("Add login\n\nWith a password."), Base: s.head, Branch: "pawl/001-add-login",
 		Criteria: s.blob(`[{"id":"AC-001","text":"A user can log in"},{"id":"AC-002","text":"A wrong password is refused"}]`), Count: 5,
@@ -98,30 +110,30 @@ func begin(tb testing.TB, score, tier int, change func(*pawl.Settings, *pawl.Run
 	}
 	started.Recipe, started.Settings = pawl.JSON(s.json(taskloop)), pawl.JSON(s.json(set))
 	s.add(0, started)
-	s.add(1, &pawl.LoopStarted{ID: "20250130-100000-1a2b", Kind: "task"})
+	s.add(s.ref, &pawl.LoopStarted{ID: "20250130-100000-1a2b", Kind: "task"})
 	open := s.ask(0, pawl.Place{Loop: "task", Step: "open"}, &pawl.OpenWorkspace{Name: "001-add-login", Branch: started.Branch, Base: s.head})
-	s.add(1, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree0"})
+	s.add(s.ref, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree0"})
 	s.base("lint", pawl.VerdictFail, "3 findings")
 	x := s.start(pawl.ForStep, pawl.Place{Loop: "task", Step: "assess", Role: "assessor", Tier: 1}, 0, 1)
 	s.turn(x, "It touches three files.", 800, 1_200)
 	s.done(x, pawl.SessionDone, "")
-	s.add(1, &pawl.ComplexityScored{Score: score, Tier: tier, Why: "files 3 → 1"})
+	s.add(s.ref, &pawl.ComplexityScored{Score: score, Tier: tier, Why: "files 3 → 1"})
 	s.tier = tier
 	return s
 }
 
 func (s *story) base(gate string, v pawl.Verdict, reason string) {
 	id := s.ask(0, pawl.Place{Loop: "task", Step: gate}, &pawl.RunGate{Gate: gate, Commit: "base", OnBase: true})
-	s.add(1, &pawl.GateJudged{Effect: id, Gate: gate, Kind: pawl.GateKind(gate), Verdict: v, Reason: reason, OnBase: true, Medium: 3})
+	s.add(s.ref, &pawl.GateJudged{Effect: id, Gate: gate, Kind: pawl.GateKind(gate), Verdict: v, Reason: reason, OnBase: true, Medium: 3})
 }
 
 // start begins a session and assembles its prompt.
 func (s *story) start(purpose pawl.SessionPurpose, place pawl.Place, index, try int) *pawl.SessionStarted {
 	s.session++
 	b := &pawl.SessionStarted{Session: s.session, Purpose: purpose, Place: place, Index: index, Turns: 20, Try: try}
-	s.add(1, b)
+	s.add(s.ref, b)
 	id := s.ask(s.session, place, &pawl.AssemblePrompt{Template: place.Step + ".md"})
-	s.add(1, &pawl.PromptAssembled{Effect: id, System: s.blob("You are careful."), Prompt: s.blob("Do " + place.String()), Bytes: 4_096})
+	s.add(s.ref, &pawl.PromptAssembled{Effect: id, System: s.blob("You are careful."), Prompt: s.blob("Do " + place.String()), Bytes: 4_096})
 	return b
 }
 
@@ -145,26 +157,26 @@ func (s *story) turn(x *pawl.SessionStarted, text string, cost pawl.Micros, toke
 		args = append(args, h)
 		reply.Calls = append(reply.Calls, pawl.ToolUse{Tool: "edit", Args: h, Class: pawl.CrashProbe})
 	}
-	s.add(1, reply)
+	s.add(s.ref, reply)
 	s.cost, s.tokens = s.cost+cost, s.tokens+tokens
 	for i, h := range args {
 		id := s.ask(x.Session, place, &pawl.CallTool{Tool: "edit", Args: h, Call: i})
-		s.add(1, &pawl.ToolReturned{Effect: id, Output: s.blob("ok"), Bytes: 2, Tree: "tree1"})
+		s.add(s.ref, &pawl.ToolReturned{Effect: id, Output: s.blob("ok"), Bytes: 2, Tree: "tree1"})
 	}
 }
 
 func (s *story) done(x *pawl.SessionStarted, r pawl.SessionResult, reason string) {
-	s.add(1, &pawl.SessionEnded{Session: x.Session, Result: r, Reason: reason})
+	s.add(s.ref, &pawl.SessionEnded{Session: x.Session, Result: r, Reason: reason})
 }
 
 func (s *story) iterate(tier int, reason string) {
 	s.n++
 	s.tier, s.cost, s.tokens = tier, 0, 0
-	s.add(1, &pawl.IterationStarted{N: s.n, Max: 10, Tier: tier, Reason: reason, From: s.head})
+	s.add(s.ref, &pawl.IterationStarted{N: s.n, Max: 10, Tier: tier, Reason: reason, From: s.head})
 }
 
 func (s *story) place(step, role string, tier int) pawl.Place {
-	return pawl.Place{Loop: "task", Iteration: s.n, Attempt: 1, Step: step, Role: role, Tier: tier}
+	return pawl.Place{Loop: s.kind, Task: s.task, Iteration: s.n, Attempt: 1, Step: step, Role: role, Tier: tier}
 }
 
 func (s *story) implementing() *pawl.SessionStarted {
@@ -183,7 +195,7 @@ func (s *story) implement(files int) {
 func (s *story) commit(files int) {
 	id := s.ask(0, s.place("commit", "", s.tier), &pawl.Commit{Branch: "pawl/001-add-login", Parent: s.head})
 	s.head = pawl.CommitHash(fmt.Sprintf("c0ffee%02d00112233", s.n))
-	s.add(1, &pawl.Committed{Effect: id, Commit: s.head, Tree: "tree2", Files: files, Total: files, FileSet: 7})
+	s.add(s.ref, &pawl.Committed{Effect: id, Commit: s.head, Tree: "tree2", Files: files, Total: files, FileSet: 7})
 }
 
 // gate lets a command gate judge.
@@ -194,7 +206,7 @@ func (s *story) gate(b pawl.GateJudged) {
 	if b.Kind == "" {
 		b.Kind = pawl.GateKind(b.Gate)
 	}
-	s.add(1, &b)
+	s.add(s.ref, &b)
 }
 
 // tests judges with the test gate, whose report is the evidence.
@@ -224,19 +236,19 @@ func (s *story) review(v pawl.Verdict, met int, reason string) {
 	x := s.start(pawl.ForReview, s.place("requirements", "validator", 2), 1, 1)
 	s.turn(x, "I looked at everything.", 6_000, 1_200)
 	s.done(x, pawl.SessionDone, "")
-	s.add(1, &pawl.GateJudged{Gate: "requirements", Verdict: v, Reason: reason, Passed: met, Total: 5, Evidence: s.blob(`{"criteria":[]}`)})
+	s.add(s.ref, &pawl.GateJudged{Gate: "requirements", Verdict: v, Reason: reason, Passed: met, Total: 5, Evidence: s.blob(`{"criteria":[]}`)})
 }
 
 func (s *story) end(b pawl.IterationEnded) {
 	b.N, b.Tier, b.Cost, b.Tokens, b.Commit = s.n, s.tier, s.cost, s.tokens, s.head
-	s.add(1, &b)
+	s.add(s.ref, &b)
 }
 
 // close closes the worktree and ends loop and run.
 func (s *story) close(o pawl.Outcome, reason string) {
 	id := s.ask(0, s.place("close", "", s.tier), &pawl.CloseWorkspace{Salvage: "refs/pawl/salvage/001-add-login/9-close"})
-	s.add(1, &pawl.WorkspaceClosed{Effect: id})
-	s.add(1, &pawl.LoopEnded{Outcome: o, Reason: reason})
+	s.add(s.ref, &pawl.WorkspaceClosed{Effect: id})
+	s.add(s.ref, &pawl.LoopEnded{Outcome: o, Reason: reason})
 	s.add(0, &pawl.RunEnded{Outcome: o, Reason: reason, Head: s.head})
 }
 
@@ -263,6 +275,8 @@ var stories = map[string]func(testing.TB) *story{
 	"escalated": escalated, "from-haiku": fromHaiku, "halted": halted, "council": councilled, "cancelled": cancelled,
 	"paused": paused, "recovered": recovered, "budget": budget, "no-model": noModel, "incomplete": incomplete,
 	"unverified": unverified, "waiting": waiting, "resumed": resumed, "restarted": restarted,
+	"pandora-done": pandoraDone, "pandora-blocked": pandoraBlocked, "loom-parallel": loomParallel, "loom-replanned": loomReplanned,
+	"loom-cancelled": loomCancelled,
 }
 
 // escalated is the example of the Task Loop's document: sonnet fails twice,
@@ -275,7 +289,7 @@ func escalated(tb testing.TB) *story {
 	s.iterate(2, "")
 	s.implement(1)
 	s.fail(pawl.DecideEscalate, "2 consecutive failures", "Same test still failing")
-	s.add(1, &pawl.Escalated{From: 2, To: 3, Reason: "2 consecutive failures", Iteration: 3})
+	s.add(s.ref, &pawl.Escalated{From: 2, To: 3, Reason: "2 consecutive failures", Iteration: 3})
 	s.iterate(3, "2 consecutive failures")
 	s.implement(2)
 	s.pass()
@@ -289,10 +303,10 @@ func fromHaiku(tb testing.TB) *story {
 	s.fail(pawl.DecideIterate, "tests: 2 of 12 tests fail", "tests: 2 of 12 tests fail")
 	s.iterate(1, "")
 	s.implement(0)
-	s.add(1, &pawl.GatesReused{From: 1})
+	s.add(s.ref, &pawl.GatesReused{From: 1})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Requirements: pawl.VerdictFail, Decision: pawl.DecideEscalate,
 		Reason: "2 consecutive failures", Errors: []string{"tests: 2 of 12 tests fail"}})
-	s.add(1, &pawl.Escalated{From: 1, To: 2, Reason: "2 consecutive failures", Iteration: 3})
+	s.add(s.ref, &pawl.Escalated{From: 1, To: 2, Reason: "2 consecutive failures", Iteration: 3})
 	s.iterate(2, "2 consecutive failures")
 	s.implementing()
 	return s
@@ -320,7 +334,7 @@ func councilled(tb testing.TB) *story {
 	s.iterate(3, "")
 	s.implement(1)
 	s.fail(pawl.DecideCouncil, "stuck: the same tests fail in 3 attempts", "tests: 2 of 12 tests fail")
-	s.add(1, &pawl.CouncilCalled{Members: 2, Reason: "stuck: the same tests fail in 3 attempts", Stuck: true})
+	s.add(s.ref, &pawl.CouncilCalled{Members: 2, Reason: "stuck: the same tests fail in 3 attempts", Stuck: true})
 	for _, purpose := range []pawl.SessionPurpose{pawl.ForProposal, pawl.ForBallot} {
 		for i, lens := range []string{"root-cause", "skeptic"} {
 			place := s.place("council", string(purpose), 3)
@@ -330,7 +344,7 @@ func councilled(tb testing.TB) *story {
 			s.done(x, pawl.SessionDone, "")
 		}
 	}
-	s.add(1, &pawl.CouncilDecided{Winner: "B", Lens: "skeptic", Proposal: s.blob("mock the clock"), Confidence: 80, Rounds: "A1 B1"})
+	s.add(s.ref, &pawl.CouncilDecided{Winner: "B", Lens: "skeptic", Proposal: s.blob("mock the clock"), Confidence: 80, Rounds: "A1 B1"})
 	s.iterate(3, "")
 	s.implement(1)
 	s.fail(pawl.DecideHalt, "the ladder is used up: the attempt after the council failed too", "tests: 2 of 12 tests fail")
@@ -348,7 +362,7 @@ func cancelled(tb testing.TB) *story {
 	s.wait(3 * time.Second)
 	s.add(0, &pawl.CancelRequested{Running: pawl.DrainNow, Reason: "wrong branch"})
 	s.add(0, &pawl.RunStopping{Outcome: pawl.OutcomeCancelled, Reason: "wrong branch"})
-	s.add(1, &pawl.EffectWithdrawn{Effect: call, Reason: "the run is cancelled", Charged: 90_000, ChargedTokens: 30_000})
+	s.add(s.ref, &pawl.EffectWithdrawn{Effect: call, Reason: "the run is cancelled", Charged: 90_000, ChargedTokens: 30_000})
 	s.done(x, pawl.SessionAbandoned, "wrong branch")
 	s.close(pawl.OutcomeCancelled, "wrong branch")
 	s.add(0, &pawl.AnswerIgnored{Effect: call, What: "model_replied"})
@@ -374,7 +388,7 @@ func recovered(tb testing.TB) *story {
 	call := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 1, Reserved: 90_000, ReservedTokens: 30_000})
 	s.wait(5 * time.Hour)
 	s.add(0, &pawl.Recovered{Pid: 77})
-	s.add(1, &pawl.EffectLost{Effect: call, Charged: 90_000, ChargedTokens: 30_000})
+	s.add(s.ref, &pawl.EffectLost{Effect: call, Charged: 90_000, ChargedTokens: 30_000})
 	s.ask(0, s.place("inspect", "", 2), &pawl.InspectWorkspace{})
 	return s
 }
@@ -396,11 +410,11 @@ func budget(tb testing.TB) *story {
 
 func noModel(tb testing.TB) *story {
 	s := waiting(tb)
-	s.add(1, &pawl.WaitEnded{Effect: s.events[len(s.events)-1].Seq})
+	s.add(s.ref, &pawl.WaitEnded{Effect: s.events[len(s.events)-1].Seq})
 	x := &pawl.SessionStarted{Session: s.session, Place: s.place("implement", "developer", 2)}
 	id := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 2})
-	s.add(1, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "overloaded", Message: "HTTP 529"}})
-	s.add(1, &pawl.LimitReached{Scope: "task/1/implement", Limit: pawl.LimitRetries, Max: 2, Value: 2})
+	s.add(s.ref, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "overloaded", Message: "HTTP 529"}})
+	s.add(s.ref, &pawl.LimitReached{Scope: "task/1/implement", Limit: pawl.LimitRetries, Max: 2, Value: 2})
 	const why = "no model: 2 calls failed, the last one with overloaded: HTTP 529"
 	s.add(0, &pawl.RunStopping{Outcome: pawl.OutcomeHalted, Reason: why})
 	s.done(x, pawl.SessionAbandoned, why)
@@ -414,12 +428,12 @@ func incomplete(tb testing.TB) *story {
 	s.iterate(2, "")
 	x := s.implementing()
 	s.turn(x, "I look around.", 21_000, 9_000, "a.go")
-	s.add(1, &pawl.LimitReached{Scope: "task/1/implement", Limit: pawl.LimitTurns, Max: 1, Value: 1})
+	s.add(s.ref, &pawl.LimitReached{Scope: "task/1/implement", Limit: pawl.LimitTurns, Max: 1, Value: 1})
 	s.done(x, pawl.SessionTurns, "it used all 1 turns")
 	s.commit(1)
 	s.tests(10, 12, "a", "b", "c", "d", "e", "f", "g")
 	const why = "max iterations reached: 1 of 1"
-	s.add(1, &pawl.LimitReached{Scope: "task", Limit: pawl.LimitIterations, Max: 1, Value: 1})
+	s.add(s.ref, &pawl.LimitReached{Scope: "task", Limit: pawl.LimitIterations, Max: 1, Value: 1})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Decision: pawl.DecideHalt, Reason: why, Outcome: pawl.OutcomeIncomplete,
 		Errors: []string{"implement: it used all 1 turns", "tests: 7 of 12 tests fail"}})
 	s.close(pawl.OutcomeIncomplete, why)
@@ -449,7 +463,7 @@ func waiting(tb testing.TB) *story {
 	x := s.implementing()
 	id := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 1})
 	s.wait(2 * time.Second)
-	s.add(1, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "rate_limit", Message: "HTTP 429: slow down", Wait: 30 * time.Second}})
+	s.add(s.ref, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "rate_limit", Message: "HTTP 429: slow down", Wait: 30 * time.Second}})
 	s.ask(x.Session, x.Place, &pawl.Wait{For: 30 * time.Second, Reason: "the provider asked for it: rate_limit"})
 	return s
 }
@@ -462,8 +476,8 @@ func resumed(tb testing.TB) *story {
 	s.add(0, &pawl.LimitsChanged{Limits: more})
 	s.add(0, &pawl.RunResumed{From: pawl.OutcomeHalted})
 	open := s.ask(0, s.place("open", "", 2), &pawl.OpenWorkspace{Name: "001-add-login", Branch: "pawl/001-add-login", Base: "base5e1fbeefcafe"})
-	s.add(1, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree0"})
-	s.add(1, &pawl.IterationRestarted{Attempt: 2, Reason: "the run was resumed"})
+	s.add(s.ref, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree0"})
+	s.add(s.ref, &pawl.IterationRestarted{Attempt: 2, Reason: "the run was resumed"})
 	s.implement(2)
 	s.pass()
 	return s
@@ -477,14 +491,14 @@ func restarted(tb testing.TB) *story {
 	s.turn(x, "I run the tests.", 21_000, 9_000)
 	tool := s.ask(x.Session, at(x, 1), &pawl.CallTool{Tool: "shell", Args: s.blob(`{"command":"go test ./...\nrm -rf x"}`)})
 	s.add(0, &pawl.Recovered{Pid: 78})
-	s.add(1, &pawl.ToolReturned{Effect: tool, IsError: true, Interrupted: true})
+	s.add(s.ref, &pawl.ToolReturned{Effect: tool, IsError: true, Interrupted: true})
 	look := s.ask(0, s.place("inspect", "", 2), &pawl.InspectWorkspace{})
-	s.add(1, &pawl.WorkspaceInspected{Effect: look, Tree: "other"})
+	s.add(s.ref, &pawl.WorkspaceInspected{Effect: look, Tree: "other"})
 	reset := s.ask(0, s.place("reset", "", 2), &pawl.ResetWorkspace{Commit: s.head, Salvage: "refs/pawl/salvage/001-add-login/40-reset"})
-	s.add(1, &pawl.WorkspaceReset{Effect: reset, Head: s.head, Tree: "tree0", Salvage: "refs/pawl/salvage/001-add-login/40-reset"})
-	s.add(1, &pawl.IterationRestarted{Attempt: 2, Reason: "the worktree was not as recorded"})
-	s.add(1, &pawl.SessionStarted{Session: s.session + 1, Purpose: pawl.ForStep, Place: x.Place, Index: 1, Turns: 20, Try: 2, Timeout: 10 * time.Minute})
-	s.add(1, &pawl.NoteAdded{Session: s.session + 1, Text: "You have not handed in your result."})
-	s.add(1, &pawl.NoteAdded{Session: s.session + 1, Call: 1, Text: "there is no tool \"x\" here", IsError: true})
+	s.add(s.ref, &pawl.WorkspaceReset{Effect: reset, Head: s.head, Tree: "tree0", Salvage: "refs/pawl/salvage/001-add-login/40-reset"})
+	s.add(s.ref, &pawl.IterationRestarted{Attempt: 2, Reason: "the worktree was not as recorded"})
+	s.add(s.ref, &pawl.SessionStarted{Session: s.session + 1, Purpose: pawl.ForStep, Place: x.Place, Index: 1, Turns: 20, Try: 2, Timeout: 10 * time.Minute})
+	s.add(s.ref, &pawl.NoteAdded{Session: s.session + 1, Text: "You have not handed in your result."})
+	s.add(s.ref, &pawl.NoteAdded{Session: s.session + 1, Call: 1, Text: "there is no tool \"x\" here", IsError: true})
 	return s
 }

@@ -200,6 +200,16 @@ func effectName(f *pawl.Effect) string {
 		return "closing the worktree"
 	case *pawl.Wait:
 		return line("wait%s", because(do.Reason))
+	case *pawl.ReadTasks:
+		return "reading the list of tasks"
+	case *pawl.Merge:
+		return line("merging %s into %s", short(do.Theirs), short(do.Ours))
+	case *pawl.AdvanceBranch:
+		return line("moving %s to %s", do.Branch, short(do.To))
+	case *pawl.ProbeConflicts:
+		return line("looking for conflicts with %s", count(len(do.Others), "sibling"))
+	case *pawl.Notify:
+		return line("telling the callback%s", again(do.Try))
 	}
 	return "an effect"
 }

@@ -51,7 +51,38 @@ func projections(tb testing.TB, r *Run, blobs Blobs) *txtar.Archive {
 	add("completion.txt", report, err)
 	add("why.txt", WhyText(r), nil)
 	add("show.txt", Show(r, blobs), nil)
+	if r.Plan() != nil {
+		tree(tb, r, blobs, add)
+	}
 	return a
+}
+
+// tree adds the projections of a run that has a list of tasks.
+func tree(tb testing.TB, r *Run, blobs Blobs, add func(name, content string, err error)) {
+	tb.Helper()
+	add("tasks.txt", TasksText(r, r.Updated, 0), nil)
+	for _, d := range []struct {
+		name string
+		make func(*Run, Blobs) (string, error)
+	}{{"plan.md", PlanDocument}, {"validation.md", ValidationDocument}, {"completion.md", CompletionMessage}, {"trace.txt", Trace}} {
+		content, err := d.make(r, blobs)
+		add(d.name, content, err)
+	}
+	task, err := LoomJSON(r, blobs)
+	add("task.json", string(task), err)
+	file, err := TasksFile(r, blobs)
+	add("tasks.json", indented(tb, file), err)
+	add("learnings.json", indented(tb, Learnings(r, blobs)), nil)
+	add("list.json", indented(tb, Tasks(r, r.Updated)), nil)
+}
+
+func indented(tb testing.TB, v any) string {
+	tb.Helper()
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(out) + "\n"
 }
 
 // log is the run's log with each line's level: "!" important, "·" normal, " " detail.

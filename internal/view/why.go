@@ -113,6 +113,7 @@ func (r *Run) whyEnded(c *chain) {
 			c.mark(LinkBecause, stopping, "the run was to end ")
 		}
 		r.whyStopping(c)
+		r.whyTasks(c, r.root())
 		return
 	}
 	l := r.root()
@@ -123,6 +124,7 @@ func (r *Run) whyEnded(c *chain) {
 		c.add(LinkBecause, "the council after iteration "+fmt.Sprint(l.Councils[n-1].After)+" made no proposal", l.Councils[n-1].Seq)
 		return
 	}
+	r.whyTasks(c, l)
 	it := l.last()
 	if it == nil || it.End == nil {
 		return
@@ -204,8 +206,13 @@ func (r *Run) whyRunning(c *chain) {
 	if n := len(l.Councils); it.End != nil && n > 0 && l.Councils[n-1].Decided == nil {
 		where, seq = fmt.Sprintf("running: a council of %d after iteration %d", l.Councils[n-1].Members, it.N), l.Councils[n-1].Seq
 	}
+	if p := l.Plan(); p != nil {
+		list := Tasks(r, r.Updated)
+		where += ", " + list.summary()
+	}
 	c.add(LinkState, where, seq)
 	r.waits(c)
+	r.whyTasks(c, l)
 	for _, e := range l.Escalations {
 		if e.Iteration == it.N {
 			c.add(LinkBecause, fmt.Sprintf("tier %s after %s: %s", r.Recipe.Tier(e.To), r.Recipe.Tier(e.From), e.Reason), e.Seq)
@@ -214,6 +221,59 @@ func (r *Run) whyRunning(c *chain) {
 	if before := l.iteration(it.N - 1); it.N > 1 && before != nil && before.End != nil {
 		c.add(LinkBecause, fmt.Sprintf("iteration %d on %s failed: %s", before.N, r.Recipe.Tier(before.Tier), strings.Join(before.End.Errors, "; ")), before.EndSeq)
 	}
+}
+
+// whyTasks says which tasks failed and why, what they block, and why the plan
+// was made anew.
+func (r *Run) whyTasks(c *chain, l *Loop) {
+	p := l.Plan()
+	if p == nil {
+		return
+	}
+	for _, t := range p.Tasks {
+		if t.Status != pawl.TaskFailed {
+			continue
+		}
+		c.add(LinkBecause, fmt.Sprintf("task %s failed after %s%s", t.ID, count(t.Attempts(), "attempt"), because(t.Reason)), t.Seq)
+		if child := t.Loop(); child != nil && child.last() != nil {
+			r.whyGates(c, child.last())
+		}
+	}
+	for _, cause := range p.causes() {
+		c.add(LinkBecause, fmt.Sprintf("blocked by %s, which cannot pass: %s", cause.id, some(cause.tasks)), cause.seq)
+	}
+	for _, t := range p.Tasks {
+		if t.Status == pawl.TaskSkipped {
+			c.add(LinkBecause, fmt.Sprintf("%s and others of its kind were skipped%s", t.ID, because(t.Reason)), t.Seq)
+			break
+		}
+	}
+	if p.Cause != nil {
+		c.add(LinkBecause, fmt.Sprintf("plan %d was made because of %s%s", p.Version, p.Cause.Cause, because(p.Cause.Reason)), p.Seq)
+	}
+}
+
+// cause is a task that cannot pass, with those it blocks.
+type cause struct {
+	id    string
+	tasks []string
+	seq   pawl.Seq
+}
+
+func (p *Plan) causes() []cause {
+	var out []cause
+	for _, t := range p.Tasks {
+		if t.Status != pawl.TaskBlocked {
+			continue
+		}
+		i := slices.IndexFunc(out, func(c cause) bool { return c.id == t.Cause })
+		if i < 0 {
+			i = len(out)
+			out = append(out, cause{id: t.Cause, seq: t.Seq})
+		}
+		out[i].tasks = append(out[i].tasks, t.ID)
+	}
+	return out
 }
 
 // waits names the effects under way. A wait is explained by what failed before it.
@@ -229,7 +289,11 @@ func (r *Run) waits(c *chain) {
 			c.mark(LinkBecause, r.stops.failure)
 		}
 	}
-	if len(r.open) == 0 && r.Status == pawl.StatusRunning {
+	questions := r.OpenQuestions()
+	for _, q := range questions {
+		c.add(LinkWaits, fmt.Sprintf("for you, since %s: %s%s", clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
+	}
+	if len(r.open)+len(questions) == 0 && r.Status == pawl.StatusRunning {
 		c.add(LinkWaits, "for nothing: it goes on when a process drives it", r.Seq)
 	}
 	if r.stops.recovered.Seq > 0 {
@@ -247,9 +311,15 @@ func (r *Run) next() string {
 	case pawl.StatusQuarantined:
 		return "git log " + branch + " (its commits are there; the run itself is not driven any more)"
 	case pawl.StatusPaused:
+		if open := r.OpenQuestions(); len(open) > 0 {
+			return line("pawl resume %s, then %s", id, r.howToAnswer(&open[0].QuestionAsked))
+		}
 		return "pawl resume " + id
 	case pawl.StatusEnded:
 	default:
+		if open := r.OpenQuestions(); len(open) > 0 {
+			return line("%s", r.howToAnswer(&open[0].QuestionAsked))
+		}
 		return "pawl logs -f " + id
 	}
 	switch {

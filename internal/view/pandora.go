@@ -1,0 +1,564 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// The documents of the Pandora loop, made of any run with a list of tasks. Their
+// headings name the run's recipe, so that they are Pandora's for recipe pandora.
+
+// spec is a task as it was written, its texts made safe.
+func (t *Task) spec(blobs Blobs) pawl.TaskSpec {
+	var s pawl.TaskSpec
+	if json.Unmarshal(blobs.bytes(t.Spec), &s) != nil || s.ID != t.ID {
+		s = pawl.TaskSpec{ID: t.ID, Title: t.Title, Priority: t.Priority, DependsOn: t.DependsOn, ModelTier: t.TaskEntry.Tier,
+			VerificationTier: t.Verify, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done}
+	}
+	for _, text := range []*string{&s.ID, &s.Title, &s.Notes, &s.Intent, &s.Mode} {
+		*text = plain.Line(*text, 0)
+	}
+	s.Description, s.Criteria, s.DependsOn = plain.Text(s.Description), lines(s.Criteria), lines(s.DependsOn)
+	return s
+}
+
+// title is the task's whole title, where its entry has only the beginning.
+func (t *Task) title(blobs Blobs) string {
+	if s := t.spec(blobs); s.Title != "" {
+		return s.Title
+	}
+	return t.Title
+}
+
+// cell is a text within a cell of a markdown table.
+func cell(s string) string { return strings.ReplaceAll(plain.Line(s, 0), "|", `\|`) }
+
+// PlanDocument is what the planner decided, version by version: the task list
+// with what each must meet.
+func PlanDocument(r *Run, blobs Blobs) (string, error) {
+	l := r.root()
+	if l.Plan() == nil {
+		return "", errNoPlan(r)
+	}
+	var t text
+	for i, p := range l.Plans {
+		if i > 0 {
+			t.line("")
+			t.line("---")
+			t.line("")
+		}
+		r.planDocument(&t, p, blobs)
+	}
+	return t.String(), nil
+}
+
+func errNoPlan(r *Run) error {
+	return pawl.Errorf(pawl.CodeNotFound, "run %s has no list of tasks", plain.Line(string(r.ID), 0))
+}
+
+func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
+	decision, reasoning := r.decidedPlan(p, blobs)
+	t.line("## 3. Task Plan")
+	t.line("")
+	t.line("**Decision:** %s", decision)
+	t.line("**Reasoning:** %s", reasoning)
+	if p.Version > 1 {
+		t.line("**Plan Version:** %d%s", p.Version, changed(p.Changed))
+	}
+	t.line("")
+	t.line("### Task Breakdown")
+	t.line("")
+	t.line("| ID | Title | Priority | Depends On |")
+	t.line("|----|-------|----------|------------|")
+	for _, x := range p.Tasks {
+		priority := "-"
+		if x.Priority > 0 {
+			priority = fmt.Sprint(x.Priority)
+		}
+		t.line("| %s | %s | %s | %s |", cell(x.ID), cell(x.title(blobs)), priority, dashed(cell(strings.Join(x.DependsOn, ", "))))
+	}
+	t.line("")
+	t.line("### Acceptance Criteria")
+	t.line("")
+	for _, x := range p.Tasks {
+		spec := x.spec(blobs)
+		t.line("**%s:**", x.ID)
+		for _, c := range spec.CriteriaList() {
+			t.line("- %s", c.Text)
+		}
+		t.line("")
+	}
+	t.line("**Route To:** %s_loop", strings.ToLower(r.Recipe.Name))
+}
+
+// decidedPlan is the decision that made a plan, and why, in the planner's words
+// where it gave any.
+func (r *Run) decidedPlan(p *Plan, blobs Blobs) (decision, reasoning string) {
+	decision, reasoning = strings.ToUpper(r.Recipe.Name)+"_LOOP", "-"
+	if p.Cause != nil {
+		reasoning = fmt.Sprintf("%s%s", p.Cause.Cause, because(p.Cause.Reason))
+	}
+	if p.Made == nil || p.Made.End == nil {
+		if p.Cause == nil {
+			reasoning = "the user gave the list"
+		}
+		return decision, reasoning
+	}
+	if d := p.Made.End.Facts.Get("decision"); d != "" {
+		decision = d
+	}
+	var said struct{ Reasoning, Reason, Why, Summary string }
+	if json.Unmarshal(blobs.bytes(p.Made.End.Output), &said) == nil {
+		for _, s := range []string{said.Reasoning, said.Reason, said.Why, said.Summary} {
+			if s = plain.Line(s, 0); s != "" {
+				return decision, s
+			}
+		}
+	}
+	return decision, reasoning
+}
+
+// judgement is what a reviewer found of each criterion.
+type judgement struct {
+	Criteria []struct {
+		ID       string          `json:"id"`
+		Status   string          `json:"status"`
+		Evidence json.RawMessage `json:"evidence"` // a text, or a list of them
+		Gap      string          `json:"gap"`
+	} `json:"criteria"`
+	Summary string `json:"summary"`
+}
+
+// evidence is what a criterion's verdict rests on, in one line.
+func evidence(raw json.RawMessage, gap string) string {
+	var all []string
+	var one string
+	if json.Unmarshal(raw, &all) != nil && json.Unmarshal(raw, &one) == nil && one != "" {
+		all = []string{one}
+	}
+	if gap != "" {
+		all = append(all, gap)
+	}
+	return dashed(plain.Line(strings.Join(all, "; "), 0))
+}
+
+// ValidationReport is the review of a task by its acceptance criteria: of its
+// newest attempt that was reviewed.
+func ValidationReport(r *Run, task string, blobs Blobs) (string, error) {
+	x := r.Plan().Task(task)
+	if x == nil {
+		return "", pawl.Errorf(pawl.CodeNotFound, "run %s has no task %q", plain.Line(string(r.ID), 0), plain.Line(task, 80))
+	}
+	var t text
+	t.line("## 6. Validation")
+	t.line("")
+	validation(&t, x, blobs)
+	return t.String(), nil
+}
+
+func validation(t *text, x *Task, blobs Blobs) {
+	spec := x.spec(blobs)
+	t.line("### Task: %s (%s)", x.ID, x.title(blobs))
+	t.line("")
+	t.line("**Acceptance Criteria Check:**")
+	t.line("| Criteria | Status | Evidence |")
+	t.line("|----------|--------|----------|")
+	g := x.reviewed()
+	var found judgement
+	if g != nil && json.Unmarshal(blobs.bytes(g.Evidence), &found) != nil {
+		found = judgement{}
+	}
+	for _, c := range spec.CriteriaList() {
+		mark, why := "-", "-"
+		for _, f := range found.Criteria {
+			if f.ID != c.ID && !(len(spec.Criteria) == 0 && len(found.Criteria) == 1) {
+				continue
+			}
+			mark, why = "✗", evidence(f.Evidence, f.Gap)
+			if f.Status == "pass" {
+				mark = "✓"
+			}
+		}
+		t.line("| %s | %s | %s |", cell(c.Text), mark, cell(why))
+	}
+	t.line("")
+	result := "-"
+	if g != nil {
+		result = approval(g.Verdict)
+	}
+	t.line("**Result:** %s", result)
+}
+
+// reviewed is the newest verdict of a reviewer on the task, or nil.
+func (t *Task) reviewed() *Gate {
+	for _, l := range slices.Backward(t.Loops) {
+		for _, it := range slices.Backward(l.Iterations) {
+			for _, g := range slices.Backward(it.Gates) {
+				if g.Kind == "" {
+					return g
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// approval is a reviewer's verdict in Pandora's words.
+func approval(v pawl.Verdict) string {
+	if v == pawl.VerdictPass {
+		return "APPROVE"
+	}
+	return strings.ToUpper(plain.Line(string(v), 0))
+}
+
+// ValidationDocument is the [ValidationReport] of every task that was reviewed.
+func ValidationDocument(r *Run, blobs Blobs) (string, error) {
+	p := r.Plan()
+	if p == nil {
+		return "", errNoPlan(r)
+	}
+	var t text
+	t.line("## 6. Validation")
+	for _, x := range p.Tasks {
+		if x.reviewed() != nil {
+			t.line("")
+			validation(&t, x, blobs)
+		}
+	}
+	return t.String(), nil
+}
+
+// learnings are what attempts at a task that passed taught, and that is shown
+// to later ones.
+func (r *Run) learnings(x *Task) []*Memory {
+	var out []*Memory
+	for _, m := range r.Memory {
+		if m.Kind == pawl.MemoryLearning && !m.Failed && m.Task == x.ID && x.Status == pawl.TaskPassed {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// CompletionMessage is the run's end in Pandora's words: complete, or incomplete,
+// blocked or failed with what is missing and why.
+func CompletionMessage(r *Run, blobs Blobs) (string, error) {
+	p := r.Plan()
+	if p == nil {
+		return "", errNoPlan(r)
+	}
+	title, state := "In Progress", "IN PROGRESS"
+	if r.Outcome != "" {
+		title, state = capital(string(r.Outcome)), strings.ToUpper(string(r.Outcome))
+	}
+	if r.Outcome == pawl.OutcomeComplete {
+		state = "SUCCESS"
+	}
+	saved := 0
+	var t text
+	t.line("## %s Loop %s", capital(r.Recipe.Name), title)
+	t.line("")
+	t.line("**Status:** %s", state)
+	t.line("**Tasks:** %d/%d passed", p.Count(pawl.TaskPassed), len(p.Tasks))
+	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
+		t.line("**Reason:** %s", r.Reason)
+	}
+	t.line("")
+	t.line("| Task | Title | Status |")
+	t.line("|------|-------|--------|")
+	for _, x := range p.Tasks {
+		t.line("| %s | %s | %s |", cell(x.ID), cell(x.title(blobs)), statusMark(x.Status))
+		saved += len(r.learnings(x))
+	}
+	notes(&t, "Failures", p, func(x *Task) string {
+		if x.Status != pawl.TaskFailed {
+			return ""
+		}
+		return dashed(x.Reason)
+	})
+	notes(&t, "Blocked", p, func(x *Task) string {
+		if x.Status != pawl.TaskBlocked {
+			return ""
+		}
+		return x.Cause + " cannot pass"
+	})
+	notes(&t, "Not Done", p, func(x *Task) string {
+		switch x.Status {
+		case pawl.TaskPending, pawl.TaskRunning, pawl.TaskSkipped:
+			return dashed(x.Reason)
+		}
+		return ""
+	})
+	t.line("")
+	t.line("**Learnings Saved:** %d patterns to obsidian_memory", saved)
+	return t.String(), nil
+}
+
+// notes lists the tasks that there is something to say about.
+func notes(t *text, heading string, p *Plan, of func(*Task) string) {
+	begun := false
+	for _, x := range p.Tasks {
+		note := of(x)
+		if note == "" {
+			continue
+		}
+		if !begun {
+			t.line("")
+			t.line("**%s:**", heading)
+			begun = true
+		}
+		t.line("- %s: %s", x.ID, note)
+	}
+}
+
+func statusMark(s pawl.TaskStatus) string {
+	mark := map[pawl.TaskStatus]string{pawl.TaskPassed: "✓", pawl.TaskFailed: "✗", pawl.TaskRunning: "…"}[s]
+	if mark == "" {
+		mark = "-"
+	}
+	return mark + " " + s.String()
+}
+
+// Trace is the run as it went, task by task in the order they were begun.
+func Trace(r *Run, blobs Blobs) (string, error) {
+	p := r.Plan()
+	if p == nil {
+		return "", errNoPlan(r)
+	}
+	var t text
+	t.line("User: %s", r.Start.Title)
+	t.line("")
+	decision, _ := r.decidedPlan(p, blobs)
+	t.line("Decision: %s", decision)
+	t.line("Tasks: %d identified", len(p.Tasks))
+	t.line("")
+	name := capital(r.Recipe.Name) + " Loop"
+	t.line("[%s Starts]", name)
+	n := 0
+	for _, l := range r.Loops {
+		if l.Parent == 1 && l.Task != "" {
+			n++
+			t.line("")
+			r.traceLoop(&t, n, l, blobs)
+		}
+	}
+	t.line("")
+	if r.Outcome == "" {
+		t.line("[%s In Progress]", name)
+	} else {
+		t.line("[%s %s]", name, capital(string(r.Outcome)))
+	}
+	state := strings.ToUpper(string(r.Outcome))
+	if r.Outcome == pawl.OutcomeComplete {
+		state = "SUCCESS"
+	}
+	t.line("Status: %s (%d/%d tasks passed)", dashed(state), p.Count(pawl.TaskPassed), len(p.Tasks))
+	return t.String(), nil
+}
+
+func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
+	title := l.Task
+	x := r.Plan().Task(l.Task)
+	if x != nil {
+		title = x.title(blobs)
+	}
+	t.line("=== Iteration %d: %s (%s) ===", n, l.Task, title)
+	for _, it := range l.Iterations {
+		if it.N > 1 {
+			t.line("  [Attempt %d on %s]", it.N, r.Recipe.Tier(it.Tier))
+		}
+		r.traceIteration(t, l, it, blobs)
+	}
+	switch {
+	case l.End == nil:
+		t.line("  Status: %s UNDER WAY", l.Task)
+	case l.End.Stopped:
+		t.line("  Status: %s STOPPED", l.Task)
+	case l.End.Outcome == pawl.OutcomeComplete || l.End.Outcome == pawl.OutcomeUnverified:
+		t.line("  Status: %s PASSED", l.Task)
+	default:
+		t.line("  Status: %s FAILED%s", l.Task, because(l.End.Reason))
+	}
+	for _, m := range r.Memory {
+		if m.Loop == l && m.Kind == pawl.MemoryLearning && !m.Failed {
+			t.line("  Learnings saved: %q", plain.Line(blobs.text(m.Text), 200))
+		}
+	}
+}
+
+// traceIteration tells the rounds of a group with what each step left, then the
+// steps and gates after it.
+func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
+	rounds := 0
+	var roles, said, after []string
+	first := ""
+	for _, s := range it.Sessions {
+		switch {
+		case s.Place.Round > 0:
+			if first == "" {
+				first = s.Place.Step
+			}
+			if s.Place.Step == first && s.Try <= 1 {
+				rounds++
+			}
+			if role := capital(s.Place.Role); !slices.Contains(roles, role) {
+				roles = append(roles, role)
+			}
+			if text := s.left(blobs, 120); text != "" {
+				said = append(said, text)
+			}
+		case s.Purpose == pawl.ForStep:
+			after = append(after, fmt.Sprintf("[%s]", capital(s.Place.Step)))
+		}
+	}
+	if rounds > 0 {
+		t.line("  [%s Loop - %s]", strings.Join(roles, "-"), count(rounds, "iteration"))
+		for _, text := range said {
+			t.line("    - %s", text)
+		}
+	}
+	for _, g := range it.Gates {
+		word := approval(g.Verdict)
+		if g.Kind != "" {
+			word = strings.ToUpper(string(g.Verdict))
+		}
+		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
+	}
+	if len(after) > 0 {
+		t.line("  %s", strings.Join(after, " → "))
+	}
+}
+
+// left is what a session left, in one line; empty when it only decided.
+func (s *Session) left(blobs Blobs, width int) string {
+	if s.End == nil {
+		return ""
+	}
+	data := blobs.bytes(s.End.Output)
+	var said struct{ Summary, Result string }
+	if json.Unmarshal(data, &said) == nil {
+		if said.Summary == "" {
+			said.Summary = said.Result
+		}
+		return plain.Line(said.Summary, width)
+	}
+	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(first, "{") {
+		return plain.Line(first, width)
+	}
+	return ""
+}
+
+// Learning is what one task taught, as the Pandora loop writes it to its memory.
+type Learning struct {
+	Type    string `json:"artifact_type"`
+	Topic   string `json:"topic"`
+	Content struct {
+		Summary  string   `json:"summary"`
+		Findings []string `json:"findings"`
+	} `json:"content"`
+	Tags       []string `json:"tags"`
+	Source     string   `json:"source"`
+	Confidence float64  `json:"confidence"`
+}
+
+// Learnings are those of every task that passed and taught something.
+func Learnings(r *Run, blobs Blobs) []Learning {
+	out := []Learning{}
+	p := r.Plan()
+	if p == nil {
+		return out
+	}
+	name := strings.ToLower(plain.Line(r.Recipe.Name, 0))
+	for _, x := range p.Tasks {
+		all := r.learnings(x)
+		if len(all) == 0 {
+			continue
+		}
+		id := plain.Line(x.ID, 0)
+		l := Learning{Type: "research", Topic: name + "-loop-learnings-" + id, Tags: []string{name + "-loop", "code-patterns", id},
+			Source: name + "_loop", Confidence: 0.9}
+		l.Content.Summary = "Patterns learned from: " + plain.Line(x.title(blobs), 0)
+		for _, m := range all {
+			l.Content.Findings = append(l.Content.Findings, plain.Line(blobs.text(m.Text), 0))
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// TaskFile is what a file of the run's tasks says, in Pandora's words.
+type TaskFile struct {
+	Created time.Time
+	Query   string
+	Limit   int // on how many tasks are begun
+	Tasks   []TaskFileEntry
+	// Completed counts the tasks that passed, Begun those that were begun.
+	Completed, Begun int
+}
+
+// TaskFileEntry is a task of a [TaskFile].
+type TaskFileEntry struct {
+	pawl.TaskSpec
+	Status string // pending, in_progress, passed, failed or blocked
+	Notes  string // why, or what it waits for
+}
+
+// defaultLimit is on how many tasks a recipe without a limit of its own begins.
+const defaultLimit = 10
+
+// TasksFile is the run's list of tasks for a file; of a run folded up to an
+// event, as it was then. A task that waits is blocked in such a file, which has
+// no word for waiting.
+func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
+	p := r.Plan()
+	if p == nil {
+		return TaskFile{}, errNoPlan(r)
+	}
+	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit, Completed: p.Count(pawl.TaskPassed)}
+	if f.Query == "" {
+		f.Query = plain.Line(r.Start.Title, 0)
+	}
+	if k := r.Recipe.Kind(r.root().Kind); k != nil && k.Children != nil && k.Children.Limit > 0 {
+		f.Limit = k.Children.Limit
+	}
+	for _, l := range r.Loops {
+		if l.Parent == 1 && l.Task != "" {
+			f.Begun++
+		}
+	}
+	for _, x := range p.Tasks {
+		e := TaskFileEntry{TaskSpec: x.spec(blobs), Status: fileStatus(x.Status)}
+		waits := p.Waiting(x)
+		switch {
+		case x.Status == pawl.TaskBlocked:
+			e.Notes = "blocked by " + x.Cause + ", which cannot pass"
+		case x.Status == pawl.TaskFailed:
+			e.Notes = x.Reason
+		case x.Status == pawl.TaskSkipped:
+			e.Notes = "skipped" + because(x.Reason)
+		case len(waits) > 0:
+			e.Status, e.Notes = "blocked", "waiting for "+strings.Join(waits, ", ")
+		default:
+			e.Notes = e.TaskSpec.Notes
+		}
+		e.Notes = plain.Line(e.Notes, 0)
+		f.Tasks = append(f.Tasks, e)
+	}
+	return f, nil
+}
+
+func fileStatus(s pawl.TaskStatus) string {
+	switch s {
+	case pawl.TaskRunning:
+		return "in_progress"
+	case pawl.TaskSkipped:
+		return pawl.TaskPending.String()
+	}
+	return s.String()
+}

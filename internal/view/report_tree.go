@@ -1,0 +1,186 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl"
+)
+
+// treeReport is the report on a run whose root loop has a plan.
+func (r *Run) treeReport(l *Loop, blobs Blobs) string {
+	title, state := r.ending()
+	list := Tasks(r, r.Updated)
+	var t text
+	t.title("%s - %s", loopName(l), title)
+	t.line("Task: %s", r.taskID())
+	t.line("Status: %s", state)
+	t.line("Tasks: %s", list.summary())
+	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
+		t.line("Reason: %s", r.Reason)
+	}
+	t.line("")
+	t.line("[Tasks]")
+	for _, row := range r.taskTable(&list, 0, len(list.Tasks)) {
+		t.WriteString(row + "\n")
+	}
+	list.notes(&t)
+	t.line("")
+	if len(list.Versions) > 1 {
+		t.line("[Plans]")
+		for _, p := range list.Versions {
+			t.line("  %s", p.text())
+		}
+		t.line("")
+	}
+	if open := r.OpenQuestions(); len(open) > 0 {
+		t.line("[Questions]")
+		for _, q := range open {
+			t.line("  %d: %s", q.N, q.Text)
+			t.line("    %s", r.howToAnswer(&q.QuestionAsked))
+		}
+		t.line("")
+	}
+	if gates := l.judged(); len(gates) > 0 {
+		r.summary(&t, gates)
+		if r.Outcome != pawl.OutcomeComplete {
+			red(&t, gates, blobs)
+		}
+	}
+	if r.Outcome != pawl.OutcomeComplete {
+		r.redTasks(&t, l.Plan(), blobs)
+	}
+	t.line("%s", rule)
+	t.line("")
+	r.footer(&t)
+	return t.String()
+}
+
+func (p PlanRow) text() string {
+	s := fmt.Sprintf("plan %d: %s", p.Version, count(p.Tasks, "task"))
+	if p.Cause != "" {
+		s += fmt.Sprintf(", because of %s%s", p.Cause, because(p.Reason))
+	}
+	return s + changed(p.Changed)
+}
+
+// redTasks lists what does not pass in the tasks that failed.
+func (r *Run) redTasks(t *text, p *Plan, blobs Blobs) {
+	for _, x := range p.Tasks {
+		child := x.Loop()
+		if x.Status != pawl.TaskFailed || child == nil {
+			continue
+		}
+		var gates []*Gate
+		for _, g := range child.judged() {
+			if g.red() {
+				gates = append(gates, g)
+			}
+		}
+		if len(gates) == 0 {
+			continue
+		}
+		t.line("[Red in %s]", x.ID)
+		for _, g := range gates {
+			t.line("  %s: %s", g.Gate, g.Reason)
+			for _, o := range objections(blobs.bytes(g.Evidence)) {
+				t.line("    %s", o)
+			}
+		}
+		t.line("")
+	}
+}
+
+// showTree is the list of tasks, the plans and what is shared, of a run that has
+// a plan.
+func (r *Run) showTree(t *text, l *Loop) {
+	p := l.Plan()
+	if p == nil {
+		return
+	}
+	list := Tasks(r, r.Updated)
+	t.line("")
+	t.line("Tasks: %s", list.summary())
+	for _, row := range r.taskTable(&list, 0, len(list.Tasks)) {
+		t.WriteString(row + "\n")
+	}
+	list.notes(t)
+	for _, x := range p.Tasks {
+		r.showTask(t, x)
+	}
+	if len(list.Versions) > 1 {
+		t.line("")
+		t.line("Plans")
+		for _, v := range list.Versions {
+			t.line("  %s (event %d)", v.text(), v.Event)
+		}
+	}
+	if len(list.Board) > 0 {
+		t.line("")
+		t.line("Blackboard")
+		for _, n := range list.Board {
+			t.line("  %s", n.text())
+		}
+	}
+	if list.Memory > 0 {
+		t.line("")
+		t.line("Memory: %s", r.remembered())
+	}
+	for _, q := range r.Questions {
+		t.line("")
+		t.line("Question %d (%s): %s", q.N, string(q.Kind), q.Text)
+		switch {
+		case q.Answered != nil:
+			t.line("  answered: %s", q.Answered.Choice+by(q.Answered.By)+because(q.Answered.Text))
+		case q.Withdrawn != nil:
+			t.line("  not asked any more%s", because(q.Withdrawn.Reason))
+		default:
+			t.line("  waits for you: %s", r.howToAnswer(&q.QuestionAsked))
+		}
+	}
+}
+
+// showTask is what came of a task, attempt by attempt.
+func (r *Run) showTask(t *text, x *Task) {
+	if x.Attempts() == 0 {
+		return
+	}
+	t.line("")
+	t.line("Task %s  %s", x.ID, x.Title)
+	for _, l := range x.Loops {
+		for _, it := range l.Iterations {
+			state := "under way"
+			if it.End != nil {
+				_, reason := decided(it)
+				state = strings.ToLower(string(it.End.Decision)) + because(reason)
+			}
+			t.line("  attempt %s on %s: %s, %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier), state, r.spending(it.Spent))
+			for _, g := range r.inOrder(it.Gates) {
+				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Reason))
+			}
+		}
+		if l.Conflicts > 0 {
+			t.line("  it conflicted with what was merged %s", count(l.Conflicts, "time"))
+		}
+		for _, e := range l.Escalations {
+			t.line("  %s → %s (attempt %d): %s", r.Recipe.Tier(e.From), r.Recipe.Tier(e.To), e.Iteration, e.Reason)
+		}
+	}
+}
+
+// remembered counts the memory by its kinds.
+func (r *Run) remembered() string {
+	n := map[pawl.MemoryKind]int{}
+	for _, m := range r.Memory {
+		if !m.Forgotten {
+			n[m.Kind]++
+		}
+	}
+	var parts []string
+	for _, k := range pawl.MemoryKinds {
+		if n[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
