@@ -14,13 +14,30 @@ import (
 type Result struct {
 	Summary string `json:"summary"`
 	Agent   string `json:"agent,omitempty"`
+	// Artifacts are the files it leaves for others, relative to the worktree.
+	Artifacts []string `json:"artifacts,omitempty"`
+	Status    string   `json:"status,omitempty"` // done or blocked; empty means done
+	Reason    string   `json:"reason,omitempty"` // why it is blocked
 }
 
 func (r Result) facts() (pawl.Facts, error) {
-	if blank(r.Summary) {
-		return nil, errors.New("summary is empty")
+	var facts pawl.Facts
+	switch r.Status {
+	case "":
+	case "done", "blocked":
+		facts = append(facts, pawl.Fact{Name: "status", Value: r.Status})
+	default:
+		return nil, fmt.Errorf("status %q is none of done, blocked", r.Status)
 	}
-	return nil, nil
+	switch {
+	case blank(r.Summary):
+		return nil, errors.New("summary is empty")
+	case r.Status == "blocked" && blank(r.Reason):
+		return nil, errors.New("reason is empty: say why it is blocked, and what would have to change")
+	case !blank(r.Reason):
+		facts = append(facts, pawl.Fact{Name: "reason", Value: short(r.Reason, 300)})
+	}
+	return facts, nil
 }
 
 // Risk is what can go wrong with a change.

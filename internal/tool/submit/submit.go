@@ -20,7 +20,9 @@ const Prefix = "submit_"
 var files embed.FS
 
 // Names are the results there are.
-func Names() []string { return []string{"assessment", "ballot", "proposal", "result", "verdict"} }
+func Names() []string {
+	return []string{"assessment", "ballot", "learnings", "next", "plan", "proposal", "result", "summary", "tasks", "verdict"}
+}
 
 // Spec is the tool that hands in the result of this name; false when there is no
 // such result. The name may carry the [Prefix].
@@ -48,20 +50,36 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //
 //   - assessment: files, lines, new_dependencies, type, and a risk for each
 //   - ballot: a rank for each proposal, best first
+//   - learnings: for each entry its text, by the name of its kind
+//   - next: decision (EXECUTE or COMPLETE)
+//   - plan: count
 //   - proposal: confidence
-//   - result: nothing
-//   - verdict: decision (pass, fail or halt), reason, met, total, and an unmet
-//     for the id of each criterion that is not met
+//   - result: status (done or blocked) and reason, as far as they are given
+//   - summary: nothing
+//   - tasks: decision (PANDORA_LOOP, EXECUTE or COMPLETE), count, reason
+//   - verdict: decision (pass, fail, halt, retry or revise), reason, met, total,
+//     confidence if it is given, and an unmet for the id of each criterion that is
+//     not met
 func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string) {
 	switch strings.TrimPrefix(name, Prefix) {
 	case "assessment":
 		return factsOf[Assessment](args, Assessment.facts)
 	case "ballot":
 		return factsOf[Ballot](args, Ballot.facts)
+	case "learnings":
+		return factsOf[Learnings](args, Learnings.facts)
+	case "next":
+		return factsOf[Next](args, Next.facts)
+	case "plan":
+		return factsOf[Plan](args, Plan.facts)
 	case "proposal":
 		return factsOf[Proposal](args, Proposal.facts)
 	case "result":
 		return factsOf[Result](args, Result.facts)
+	case "summary":
+		return factsOf[Summary](args, Summary.facts)
+	case "tasks":
+		return factsOf[Tasks](args, Tasks.facts)
 	case "verdict":
 		return factsOf(args, func(v Verdict) (pawl.Facts, error) { return v.facts(criteria) })
 	}

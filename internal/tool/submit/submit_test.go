@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 	for _, test := range []struct{ name, result, args, says string }{
 		{"NoSummary", "result", `{}`, `"summary" is missing`},
 		{"BlankSummary", "result", `{"summary": " "}`, "summary is empty"},
-		{"UnknownField", "result", `{"summary": "x", "status": "done"}`, `"status" is unknown`},
+		{"UnknownField", "result", `{"summary": "x", "state": "done"}`, `"state" is unknown`},
 		{"NegativeFiles", "assessment", `{"files": -1, "lines": 1, "new_dependencies": 0, "type": "test", "risks": [], "why": "x"}`, `"files" must be an integer`},
 		{"UnknownType", "assessment", `{"files": 1, "lines": 1, "new_dependencies": 0, "type": "magic", "risks": [], "why": "x"}`, `"type" must be one of`},
 		{"UnknownRisk", "assessment", `{"files": 1, "lines": 1, "new_dependencies": 0, "type": "test", "risks": ["boring"], "why": "x"}`, `"risks[0]" must be one of`},
@@ -143,6 +143,8 @@ func TestReasonIsShort(t *testing.T) {
 func TestSchemasFitTypes(t *testing.T) {
 	types := map[string]reflect.Type{
 		"assessment": reflect.TypeFor[submit.Assessment](), "ballot": reflect.TypeFor[submit.Ballot](),
+		"learnings": reflect.TypeFor[submit.Learnings](), "next": reflect.TypeFor[submit.Next](), "plan": reflect.TypeFor[submit.Plan](),
+		"summary": reflect.TypeFor[submit.Summary](), "tasks": reflect.TypeFor[submit.Tasks](),
 		"proposal": reflect.TypeFor[submit.Proposal](), "result": reflect.TypeFor[submit.Result](), "verdict": reflect.TypeFor[submit.Verdict](),
 	}
 	for _, name := range submit.Names() {

@@ -29,7 +29,20 @@ type Verdict struct {
 	Summary  string      `json:"summary"`
 	// Halt says why a person must look; empty as a rule.
 	Halt string `json:"halt,omitempty"`
+	// Decision is what becomes of the work: one of [Approve] and the rest, or
+	// empty, when it follows from the criteria.
+	Decision   string `json:"decision,omitempty"`
+	Confidence *int   `json:"confidence,omitempty"` // percent; nil = it does not say
+	Feedback   string `json:"feedback,omitempty"`   // for whoever works on it next
 }
+
+// The decisions there are besides [Fail].
+const (
+	Approve = "approve"
+	Retry   = "retry"  // it is worked on again
+	Revise  = "revise" // its account is written again
+	Halt    = "halt"   // a person must look
+)
 
 // Criterion is the judgement of one criterion.
 type Criterion struct {
@@ -40,12 +53,18 @@ type Criterion struct {
 	RecommendedFix string   `json:"recommended_fix,omitempty"`
 }
 
-// facts decides: halt when the reviewer says so, pass when every criterion is
-// met, else fail. A verdict that leaves a criterion out, or passes one without
-// evidence, is none.
+// facts decides: as the reviewer does, but never pass when a criterion is not
+// met; without a decision of its own pass when every criterion is met, else
+// fail. A verdict that leaves a criterion out, or passes one without evidence,
+// is none, unless it halts.
 func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
-	if blank(v.Summary) {
+	switch {
+	case blank(v.Summary):
 		return nil, errors.New("summary is empty")
+	case v.Confidence != nil && (*v.Confidence < 0 || *v.Confidence > 100):
+		return nil, fmt.Errorf("confidence is a percentage, got %d", *v.Confidence)
+	case !slices.Contains([]string{"", Approve, Retry, Revise, string(Fail), Halt}, v.Decision):
+		return nil, fmt.Errorf("decision %q is none of %s, %s, %s, %s, %s", v.Decision, Approve, Retry, Revise, string(Fail), Halt)
 	}
 	for _, c := range v.Criteria {
 		if err := c.check(); err != nil {
@@ -53,7 +72,8 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 		}
 	}
 	wanted := wantedIDs(criteria)
-	if err := v.covers(wanted); err != nil && blank(v.Halt) {
+	halts := !blank(v.Halt) || v.Decision == Halt
+	if err := v.covers(wanted); err != nil && !halts {
 		return nil, err
 	}
 	var unmet pawl.Facts
@@ -69,20 +89,39 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 		}
 	}
 	met := len(wanted) - len(unmet)
-	decision, reason := "pass", v.Summary
-	switch {
-	case !blank(v.Halt):
-		decision, reason = "halt", v.Halt
-	case len(unmet) > 0:
-		decision = "fail"
-		reason = fmt.Sprintf("%d of %d criteria met; %s", met, len(wanted), strings.Join(gaps, "; "))
-	}
-	return append(pawl.Facts{
+	decision, reason := v.decide(met, len(wanted), gaps)
+	facts := pawl.Facts{
 		{Name: "decision", Value: decision},
 		{Name: "reason", Value: short(reason, 300)},
 		{Name: "met", Value: strconv.Itoa(met)},
 		{Name: "total", Value: strconv.Itoa(len(wanted))},
-	}, unmet...), nil
+	}
+	if v.Confidence != nil {
+		facts = append(facts, pawl.Fact{Name: "confidence", Value: strconv.Itoa(*v.Confidence)})
+	}
+	return append(facts, unmet...), nil
+}
+
+// decide is the verdict and the reason for it.
+func (v Verdict) decide(met, total int, gaps []string) (decision, reason string) {
+	why := v.Summary
+	if met < total {
+		why = fmt.Sprintf("%d of %d criteria met; %s", met, total, strings.Join(gaps, "; "))
+	}
+	if !blank(v.Feedback) && met == total {
+		why = v.Feedback
+	}
+	switch {
+	case !blank(v.Halt):
+		return "halt", v.Halt
+	case v.Decision == Halt:
+		return "halt", v.Summary
+	case v.Decision == Retry, v.Decision == Revise:
+		return v.Decision, why
+	case met < total || v.Decision == string(Fail):
+		return "fail", why
+	}
+	return "pass", v.Summary
 }
 
 func (c Criterion) check() error {
