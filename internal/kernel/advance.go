@@ -16,7 +16,7 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	switch {
 	case l.Phase == PhaseDone:
 		d.finish()
-	case d.s.Stopping != nil && !(d.s.Drain == pawl.DrainFinish && l.inside && (l.plan == nil || len(l.plan.kids) > 0)):
+	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
 	case l.Phase == PhaseClosing:
@@ -24,6 +24,15 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	case d.mend(l) && d.sound(l):
 		d.phase(l)
 	}
+}
+
+// mayFinish reports whether a loop of a run that is stopping goes on for a while:
+// the user said that iterations may finish, or its work is merged already.
+func (d *draft) mayFinish(l *Loop) bool {
+	if l.merge != nil && l.merge.done && l.Phase == PhaseGates {
+		return true
+	}
+	return d.s.Drain == pawl.DrainFinish && l.inside && (l.plan == nil || len(l.plan.kids) > 0)
 }
 
 // phase does what comes next where the loop is.

@@ -167,7 +167,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		if l.plan != nil {
 			l.plan.retry()
-			l.planned = l.inside
+			l.planned, l.inside, l.refused, l.stepFailed = true, true, false, ""
 		}
 	}
 }

@@ -199,6 +199,9 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
 		w.tree, w.dirty = b.Tree, false
 		l.ahead = false
+		if l.planned { // resumed: its children go on
+			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree, Total: 1}
+		}
 		if l.council != nil {
 			l.Phase = PhaseCouncil
 		}
@@ -309,6 +312,12 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 			c.Reason, b = cut(b.Reason, maxReason), &c
 		}
 		l.results = append(l.results, b)
+		if b.Kind == "" {
+			l.votes = nil
+		}
+		if b.By != "" {
+			l.reply = nil
+		}
 	case i >= 0:
 		l.base = slices.Clone(l.base)
 		l.base[i] = baseline{known: true, red: !lets(b.Verdict), evidence: b.Evidence}

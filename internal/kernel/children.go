@@ -222,12 +222,14 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	}
 	p.plan.kids = slices.DeleteFunc(slices.Clone(p.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
 	t := p.plan.at(l.entry)
-	if l.version != p.plan.version || t.loop != l.Ref || b.Stopped {
+	if l.version != p.plan.version || t.loop != l.Ref || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	status := pawl.TaskFailed
-	switch b.Outcome {
-	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
+	switch {
+	case b.Stopped:
+		status = pawl.TaskSkipped
+	case b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified:
 		status = pawl.TaskPassed
 		p.plan.since++
 		if b.Outcome == pawl.OutcomeUnverified {

@@ -43,7 +43,7 @@ func (d *draft) judge(l *Loop) {
 	if l.judgement().pass() && !d.children(l) {
 		return
 	}
-	if l.Kind.FinalGates != nil && l.judgement().pass() {
+	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.planned || l.plan.succeeded()) {
 		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
@@ -271,6 +271,11 @@ func (l *Loop) judgement() judgement {
 	if r := l.reply; r != nil && j.stepFailed == "" && (r.kind == pawl.AskPlan || r.kind == pawl.AskMerge) && r.choice == choiceReject {
 		j.stepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}
+	return j
+}
+
+// withChildren adds to a judgement what the loop's children make of it.
+func (l *Loop) withChildren(j judgement) judgement {
 	if p := l.plan; p != nil && l.planned {
 		j.children, j.childrenOutcome = p.unmet(), p.outcome(l.Kind.Ladder.Then)
 		j.proven = j.proven || p.unproven == 0
@@ -281,11 +286,11 @@ func (l *Loop) judgement() judgement {
 // conclude ends the iteration with what is known of it: a loop that is a child
 // and has passed is merged first, one that ends does its final steps.
 func (d *draft) conclude(l *Loop) {
-	j := l.judgement()
+	j := l.withChildren(l.judgement())
 	if j.pass() && j.children == "" && l.merge == nil && d.enqueue(l) {
 		return
 	}
-	d.end(l, l.judgement())
+	d.end(l, l.withChildren(l.judgement()))
 }
 
 // end ends the iteration with a judgement.

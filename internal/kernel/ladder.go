@@ -62,6 +62,9 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
+	if l.Parent != 0 && r.outcome == pawl.OutcomeHalted {
+		d.stop(r.outcome, l.task.ID+": "+r.reason)
+	}
 	switch r.decision {
 	case pawl.DecideEscalate:
 		d.escalate(l, r.tier, r.reason, r.stuck)

@@ -212,7 +212,7 @@ func reviewsOf(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
 // rebased takes over that the worktree is on the parent's head.
 func (l *Loop) rebased() {
 	m := l.rebase
-	l.Base, l.rebase = m.onto, nil
+	l.Base, l.rebase, l.probe = m.onto, nil, pawl.Hash{}
 	if m.made.Conflicts > 0 {
 		l.hunks, l.suspect = m.made.Hunks, m.made.Paths
 	}

@@ -201,6 +201,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 		}
 	}
 	l.read, l.listed, l.relist, l.planned = nil, nil, pawl.Hash{}, true
+	l.approved, l.reply = false, nil
 	return nil
 }
 

@@ -225,7 +225,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 	switch st.Builtin {
 	case "actionable":
 		switch {
-		case !l.spawns():
+		case !l.spawns() || l.planned:
 			b.Reason = "there is no list of tasks"
 		case l.read == nil:
 			d.readPlan(l)

@@ -351,7 +351,7 @@ func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Se
 
 // maxIterations is the limit on the loop's iterations; 0 = none.
 func (s *State) maxIterations(l *Loop) int {
-	if !s.haltsOn(pawl.HaltIterations) {
+	if l.Parent == 0 && !s.haltsOn(pawl.HaltIterations) {
 		return 0
 	}
 	switch {

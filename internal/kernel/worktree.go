@@ -204,7 +204,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	if l.Parent == 0 && d.notify(l, o, reason) {
 		return
 	}
-	stopped := d.s.Stopping != nil && l.Phase != PhaseClosing
+	stopped := d.s.Stopping != nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
 	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300), Stopped: stopped})
 }
 
