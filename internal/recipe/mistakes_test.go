@@ -75,8 +75,48 @@ kinds:
       - {name: work}
 `
 
+// tree says all that only recipes with children can say.
+const tree = `start: plan
+kinds:
+  plan:
+    steps:
+      - {name: plan, output: plan, required: true, check: {name: many_steps, demands: SPLIT}}
+      - name: talk
+        repeat:
+          max: 4
+          until: [DONE]
+          on_max: ask
+          steps:
+            - {name: ask, output: decisions}
+            - {name: note, for_each: plan.items}
+    children:
+      from: plan
+      kind: leaf
+      order: list
+      parallel: 2
+      monitor: {STALLED: [gather]}
+      replan: {on: [failure], max_versions: 3}
+  leaf:
+    steps:
+      - name: work
+        tools: [read, run]
+        tier_from: model_tier
+        limits:
+          - {tool: run, max: 3}
+    gates:
+      - name: look
+        human: true
+        when: {verification: [2, 3]}
+    extract:
+      name: learn
+      output: learnings
+      tools: [read]
+      when: {verdict: [pass], tier: [1]}
+    ladder: {then: replan}
+`
+
 func TestGoodRecipes(t *testing.T) {
-	for _, text := range []string{good, parent} {
+	for _, text := range []string{good, parent, tree} {
 		if _, err := recipe.Parse("x", []byte(text)); err != nil {
 			t.Error(err)
 		}
@@ -195,6 +235,50 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:8:16: kinds.plan.steps[1].repeat.max: want a whole number from 1 to 100, got 0"},
 		{name: "unknown health", in: parent, old: "STALLED", new: "OSCILLATING",
 			want: "x.yaml:19:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING"},
+		{name: "limit on a tool it has not", in: tree, old: "{tool: run", new: "{tool: write", semantic: true,
+			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: there is no tool of this step "write"; known here: read, run`},
+		{name: "limit on an unknown tool", in: tree, old: "{tool: run", new: "{tool: browse",
+			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: want one of read, write, edit, list, glob, grep, run, remember, blackboard, got "browse"`},
+		{name: "limit twice", in: tree, old: "          - {tool: run, max: 3}", new: "          - {tool: run, max: 3}\n          - {tool: run, max: 4}", semantic: true,
+			want: "x.yaml:28:20: kinds.leaf.steps[0].limits[1].tool: run has a limit already"},
+		{name: "limit of none", in: tree, old: "{tool: run, max: 3}", new: "{tool: run, max: 0}",
+			want: "x.yaml:27:30: kinds.leaf.steps[0].limits[0].max: want a whole number from 1 to 1000, got 0"},
+		{name: "unknown check of a decision", in: tree, old: "many_steps", new: "many_words",
+			want: `x.yaml:5:66: kinds.plan.steps[0].check.name: want one of many_steps, got "many_words"`},
+		{name: "check that demands nothing", in: tree, old: ", demands: SPLIT", new: "",
+			want: "x.yaml:5:60: kinds.plan.steps[0].check.demands: is missing"},
+		{name: "check that demands a sentence", in: tree, old: "demands: SPLIT", new: "demands: split it",
+			want: `x.yaml:5:87: kinds.plan.steps[0].check.demands: want a decision in capitals such as EXECUTE, got "split it"`},
+		{name: "check of what need not be decided", in: tree, old: "required: true, ", new: "", semantic: true,
+			want: "x.yaml:5:36: kinds.plan.steps[0].check: without required: true there need not be a decision to look at"},
+		{name: "tier from nowhere", in: tree, old: "tier_from: model_tier", new: "tier_from: tier",
+			want: `x.yaml:25:20: kinds.leaf.steps[0].tier_from: want one of model_tier, got "tier"`},
+		{name: "tier from a list of nobody", in: tree, old: "{name: ask, output", new: "{name: ask, tier_from: model_tier, output", semantic: true,
+			want: "x.yaml:12:38: kinds.plan.steps[1].repeat.steps[0].tier_from: the kind is nobody's children: it has no entry in a parent's list"},
+		{name: "verification of nobody's children", in: tree, old: "{name: ask, output", new: "{name: ask, when: {verification: [1]}, output", semantic: true,
+			want: "x.yaml:12:34: kinds.plan.steps[1].repeat.steps[0].when.verification: the kind is nobody's children: it has no entry in a parent's list"},
+		{name: "unknown verification", in: tree, old: "[2, 3]", new: "[2, 4]",
+			want: "x.yaml:31:34: kinds.leaf.gates[0].when.verification[1]: want a whole number from 1 to 3, got 4"},
+		{name: "verdict before there is one", in: tree, old: "{verification: [2, 3]}", new: "{verdict: [pass]}", semantic: true,
+			want: "x.yaml:31:16: kinds.leaf.gates[0].when.verdict: there is no verdict yet: only extract comes after it"},
+		{name: "verdict of nobody", in: tree, old: "verdict: [pass]", new: "verdict: [halt]",
+			want: `x.yaml:36:24: kinds.leaf.extract.when.verdict[0]: want one of pass, fail, got "halt"`},
+		{name: "extract that hands in something else", in: tree, old: "output: learnings", new: "output: summary", semantic: true,
+			want: "x.yaml:34:15: kinds.leaf.extract.output: what is worth remembering is handed in as learnings"},
+		{name: "extract that changes something", in: tree, old: "tools: [read]", new: "tools: [read, edit]", semantic: true,
+			want: "x.yaml:35:21: kinds.leaf.extract.tools[1]: the iteration has been judged: nothing may change any more"},
+		{name: "extract that repeats", in: tree, old: "output: learnings", new: "for_each: work.x", semantic: true,
+			want: "x.yaml:32:5: kinds.leaf.extract: extract is one session: no repeat, for_each, questions, first or check"},
+		{name: "extract of a step's name", in: tree, old: "name: learn", new: "name: work", semantic: true,
+			want: "x.yaml:33:13: kinds.leaf.extract.name: work is already the name of kinds.leaf.steps[0]"},
+		{name: "no parent to plan anew", in: good, old: "stuck: 3", new: "then: replan", semantic: true,
+			want: "x.yaml:30:13: kinds.task.ladder.then: the kind is nobody's children: there is no parent that could plan anew"},
+		{name: "threshold over everything", in: tree, old: "    children:", new: "    approval: {by: auto, threshold: 101}\n    children:",
+			want: "x.yaml:14:37: kinds.plan.approval.threshold: want a whole number from 1 to 100, got 101"},
+		{name: "prompt that is no file", in: tree, old: "max_versions: 3", new: "max_versions: 3, prompt: again",
+			want: `x.yaml:20:56: kinds.plan.children.replan.prompt: want a file name such as plan.md, got "again"`},
+		{name: "name of a final step", in: tree, old: "    children:", new: "    final_steps:\n      - {name: ask}\n    children:", semantic: true,
+			want: "x.yaml:15:16: kinds.plan.final_steps[0].name: ask is already the name of kinds.plan.steps[1].repeat.steps[0]"},
 		{name: "no versions", in: parent, old: ", max_versions: 3", new: "",
 			want: "x.yaml:20:16: kinds.plan.children.replan.max_versions: is missing"},
 	} {

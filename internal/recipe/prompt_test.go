@@ -112,7 +112,7 @@ func TestTaskLoopPrompts(t *testing.T) {
 	}
 	// The volatile parts stand last.
 	_, user := MustRender(t, prompts["implement.md"], full())
-	for i, order := 0, []string{"# Task", "files: 2", "+return 400", "1 (haiku)", "the wrong handler", "FAIL TestLogin", "iteration 3"}; i < len(order); i++ {
+	for i, order := 0, []string{"# Task", "files: 2", "1 (haiku)", "the wrong handler", "+return 400", "FAIL TestLogin", "iteration 3"}; i < len(order); i++ {
 		at := strings.Index(user, order[i])
 		if at < 0 {
 			t.Fatalf("%q is missing", order[i])
