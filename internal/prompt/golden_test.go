@@ -140,7 +140,7 @@ func TestImplementationAfterFailure(t *testing.T) {
 		pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: "implement: it used all 20 turns"})
 	p := w.MustAssemble(t, do)
 	golden(t, "implement_after_failure", p)
-	wants(t, p, "The change so far", "http.StatusForbidden", "attempt 2: requirements", "status 403, want 400",
+	wants(t, p, "attempt 2: requirements", "The change so far", "http.StatusForbidden", "status 403, want 400",
 		"(it failed before the work began too)", "AC-002: partial", "and not which field.", "Name the field in auth/login.go:12.",
 		"high auth/login.go:12 errcheck the error is dropped", "medium the folder has no package comment", "it used all 20 turns")
 	if strings.Contains(p.User, "AC-001: pass") {
