@@ -27,9 +27,13 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 // not be taken over for it.
 func checkSteering(s pawl.Steering) error {
 	switch s.Verb {
-	case pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel, pawl.SteerLimits:
+	case pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel, pawl.SteerLimits, pawl.SteerReplan, pawl.SteerForget:
+	case pawl.SteerAnswer:
+		if s.Answer == nil {
+			return pawl.Errorf(pawl.CodeInvalid, "no answer given")
+		}
 	default:
-		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel or limits", s.Verb)
+		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer or forget", s.Verb)
 	}
 	switch s.Running {
 	case "", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
@@ -61,10 +65,14 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		return err
 	}
 	ended := state.Status == pawl.StatusEnded
-	begins := s.Verb == pawl.SteerResume || !ended && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
+	begins := s.Verb == pawl.SteerResume || !ended && s.Verb != pawl.SteerForget && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins && state.Started.Confined && !e.c.Sandbox.Confined() {
 		return pawl.Errorf(pawl.CodeUnavailable, "run %s was started in a sandbox, and commands cannot be confined here: %s", run, e.c.Sandbox.Describe()).
 			WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
+	}
+	if s.Verb == pawl.SteerForget && !ended {
+		return pawl.Errorf(pawl.CodeState, "run %s is %s, and no process drives it", run, state.Status).
+			WithHint("let it go on first: pawl resume %s", run)
 	}
 	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
 	switch {
