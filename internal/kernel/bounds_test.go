@@ -45,8 +45,8 @@ func size(v reflect.Value, seen map[*byte]bool) int {
 		n := 0
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			if f.Name == "Kind" && f.Type.Kind() == reflect.Pointer || f.Name == "Transcript" || v.Field(i).IsZero() {
-				continue // the recipe is stored once, and a transcript is the session's
+			if f.Type == reflect.TypeFor[*pawl.LoopKind]() || f.Type == reflect.TypeFor[*flow]() || f.Name == "Transcript" || v.Field(i).IsZero() {
+				continue // the recipe is stored once, its steps too, and a transcript is the session's
 			}
 			n += 1 + size(v.Field(i), seen)
 		}

@@ -19,8 +19,9 @@ func worldAt(t testing.TB, log []pawl.Event) *world {
 		}
 	}
 	w.now = w.state.Last
-	if l := w.state.Loop(1); l != nil {
-		w.head, w.tree = l.Head, l.worktree.tree
+	for _, l := range w.state.loops {
+		*w.folderOf(l.Ref) = folder{l.worktree.tree, l.Head}
+		w.branches[w.state.branch(l)] = l.Head
 	}
 	return w
 }

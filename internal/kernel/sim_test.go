@@ -173,7 +173,7 @@ func (c *chance) crash() {
 		if c.in(2) {
 			w.touch(f)
 		} else if f.effect.Class == pawl.CrashOnce && c.in(2) {
-			w.tree += "+"
+			w.folderOf(f.effect.Loop).tree += "+"
 		}
 	}
 	if c.in(2) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	"pawl"
 )
 
-// world is everything outside the kernel for one run: the clock, the worktree,
-// the models, tools and gates, and a driver that performs what is pending. Time
-// is virtual: the world moves from one finished effect to the next.
+// world is everything outside the kernel for one run: the clock, the worktrees
+// and branches, the models, tools and gates, and a driver that performs what is
+// pending. Time is virtual: the world moves from one finished effect to the next.
 type world struct {
 	t       testing.TB
 	now     time.Time
@@ -28,12 +29,41 @@ type world struct {
 	// happens says what performing an effect gives, and how long it takes.
 	happens func(f *pawl.Effect) (pawl.Answer, time.Duration)
 
-	tree    pawl.TreeHash
-	head    pawl.CommitHash
-	commits map[pawl.Seq]*pawl.Committed // by effect, so that a commit made again is the same
+	folder                                   // the root's worktree
+	folders  map[pawl.LoopRef]*folder        // those of its children
+	branches map[string]pawl.CommitHash      // where each is
+	trees    map[pawl.CommitHash]commitModel // of every commit that was made
+	commits  map[pawl.Seq]*pawl.Committed    // by effect, so that a commit made again is the same
+	lists    map[pawl.Hash][]pawl.TaskEntry  // what a list of tasks reads as
+	compares int                             // the state is compared with the log's at every so many inputs; 0 = at each
+	inputs   int
 
 	long     bool              // hashes of git are as long as they are
 	launched map[pawl.Seq]bool // effects that were performed, or begun
+}
+
+// folder is a loop's worktree.
+type folder struct {
+	tree pawl.TreeHash
+	head pawl.CommitHash
+}
+
+// commitModel is a commit: its tree, and the work that is in it. The work of two
+// commits together is that of their merge.
+type commitModel struct {
+	tree pawl.TreeHash
+	work map[string]bool
+}
+
+// folderOf is a loop's worktree.
+func (w *world) folderOf(ref pawl.LoopRef) *folder {
+	if ref <= 1 {
+		return &w.folder
+	}
+	if w.folders[ref] == nil {
+		w.folders[ref] = &folder{}
+	}
+	return w.folders[ref]
 }
 
 // flight is an effect that is being performed.
@@ -46,7 +76,9 @@ type flight struct {
 var worldBegin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}, launched: map[pawl.Seq]bool{}}
+	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}, launched: map[pawl.Seq]bool{},
+		folders: map[pawl.LoopRef]*folder{}, branches: map[string]pawl.CommitHash{}, trees: map[pawl.CommitHash]commitModel{},
+		lists: map[pawl.Hash][]pawl.TaskEntry{}}
 	w.ledger.t = t
 	return w
 }
@@ -89,7 +121,7 @@ func (w *world) take(in Input) error {
 	w.t.Helper()
 	in.At = w.now
 	events, err := Decide(w.state, in)
-	if !reflect.DeepEqual(w.state, w.shadow) {
+	if w.inputs++; w.inputs%max(w.compares, 1) == 0 && !reflect.DeepEqual(w.state, w.shadow) {
 		w.t.Fatalf("after event %d the state is not what the log says, or deciding %s changed it:\n%s", w.state.Seq, inputName(in), w.differs())
 	}
 	if err != nil {
@@ -177,8 +209,8 @@ func (w *world) settled() {
 // launch begins to perform an effect. A wait lasts as long as it says; what
 // takes longer than its time is answered with a timeout.
 func (w *world) launch(f *pawl.Effect) {
-	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.tree {
-		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.tree)
+	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.folderOf(f.Loop).tree {
+		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.folderOf(f.Loop).tree)
 	}
 	if once := f.Class == pawl.CrashOnce || f.Class == pawl.CrashCharge; once && w.launched[f.ID] {
 		w.t.Fatalf("effect %d of class %s is performed twice", f.ID, f.Class)
@@ -225,34 +257,73 @@ func (w *world) land() bool {
 
 // touch lets an effect change the world at the moment it is over.
 func (w *world) touch(f flight) pawl.Answer {
+	at := w.folderOf(f.effect.Loop)
 	switch b := f.answer.(type) {
 	case *pawl.EffectFailed:
 		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
-			w.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
+			at.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
 		}
 	case *pawl.ToolReturned:
 		if f.effect.Class != pawl.CrashRepeat && !b.Conflict && !b.IsError {
-			w.tree = pawl.TreeHash(w.name("tree-", f.effect.ID))
+			at.tree = pawl.TreeHash(w.name("tree-", f.effect.ID))
 		}
 		if f.effect.Class != pawl.CrashRepeat {
-			b.Tree = w.tree
+			b.Tree = at.tree
 		}
 	case *pawl.WorkspaceOpened:
-		if w.head == "" {
-			w.head = f.effect.Do.(*pawl.OpenWorkspace).Base
+		do := f.effect.Do.(*pawl.OpenWorkspace)
+		if w.branches[do.Branch] == "" {
+			w.branches[do.Branch] = do.Base
 		}
-		w.tree = treeOf(w.head)
-		b.Head, b.Tree = w.head, w.tree
+		*at = folder{w.treeAt(w.branches[do.Branch]), w.branches[do.Branch]}
+		b.Head, b.Tree = at.head, at.tree
 	case *pawl.Committed:
 		return w.commit(f.effect, b)
 	case *pawl.WorkspaceInspected:
-		b.Tree = w.tree
+		b.Tree = at.tree
 	case *pawl.WorkspaceReset:
-		w.head = f.effect.Do.(*pawl.ResetWorkspace).Commit
-		w.tree = treeOf(w.head)
-		b.Head, b.Tree = w.head, w.tree
+		c := f.effect.Do.(*pawl.ResetWorkspace).Commit
+		*at = folder{w.treeAt(c), c}
+		w.branches[w.state.branch(w.state.Loop(f.effect.Loop))] = c
+		b.Head, b.Tree = at.head, at.tree
+	case *pawl.Merged:
+		w.merge(f.effect, b)
+	case *pawl.BranchAdvanced:
+		do := f.effect.Do.(*pawl.AdvanceBranch)
+		if now := w.branches[do.Branch]; now != do.From && now != do.To {
+			w.t.Fatalf("effect %d moves %s from %s to %s, and it is at %s", f.effect.ID, do.Branch, do.From, do.To, now)
+		}
+		w.branches[do.Branch], b.Commit = do.To, do.To
 	}
 	return f.answer
+}
+
+// merge makes a commit of two: made again it is the same. Its tree is that of the
+// one side where the other has nothing of its own.
+func (w *world) merge(f *pawl.Effect, b *pawl.Merged) {
+	do := f.Do.(*pawl.Merge)
+	ours, theirs := w.trees[do.Ours].work, w.trees[do.Theirs].work
+	work := maps.Clone(theirs)
+	if work == nil {
+		work = map[string]bool{}
+	}
+	maps.Copy(work, ours)
+	b.Commit = pawl.CommitHash(w.name("m", f.ID))
+	switch b.Tree = treeOf(b.Commit); {
+	case b.Conflicts > 0:
+	case len(work) == len(theirs):
+		b.Tree = w.treeAt(do.Theirs)
+	case len(work) == len(ours):
+		b.Tree = w.treeAt(do.Ours)
+	}
+	w.trees[b.Commit] = commitModel{b.Tree, work}
+}
+
+func (w *world) treeAt(c pawl.CommitHash) pawl.TreeHash {
+	if m, ok := w.trees[c]; ok {
+		return m.tree
+	}
+	return treeOf(c)
 }
 
 // name is a hash of git's for an effect: short, for the stories, or as long as they are.
@@ -271,12 +342,24 @@ func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 	if made := w.commits[f.ID]; made != nil {
 		return made
 	}
-	c := *b
+	c, at, do := *b, w.folderOf(f.Loop), f.Do.(*pawl.Commit)
+	if now := w.branches[do.Branch]; now != do.Parent && now != "" {
+		w.t.Fatalf("effect %d commits on %s, and %s is at %s", f.ID, do.Parent, do.Branch, now)
+	}
 	c.Commit = pawl.CommitHash(w.name("c", f.ID))
 	if c.Tree == "" {
 		c.Tree = treeOf(c.Commit)
 	}
-	w.head, w.tree = c.Commit, c.Tree
+	*at = folder{c.Tree, c.Commit}
+	w.branches[do.Branch] = c.Commit
+	work := maps.Clone(w.trees[do.Parent].work)
+	if work == nil {
+		work = map[string]bool{}
+	}
+	if c.Total > 0 {
+		work[string(c.Commit)] = true
+	}
+	w.trees[c.Commit] = commitModel{c.Tree, work}
 	w.commits[f.ID] = &c
 	return &c
 }
