@@ -198,8 +198,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
 		w.tree, w.dirty = b.Tree, false
-		l.ahead = false
-		if l.planned { // resumed: its children go on
+		if l.ahead = l.planned; l.planned { // resumed: its children go on
 			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree, Total: 1}
 		}
 		if l.council != nil {

@@ -16,21 +16,40 @@ func TestStartRefuses(t *testing.T) {
 		change func(*pawl.Recipe, *pawl.LoopKind, *pawl.Settings)
 	}{
 		{`starts with the kind "nobody"`, func(r *pawl.Recipe, _ *pawl.LoopKind, _ *pawl.Settings) { r.Start = "nobody" }},
-		{"children", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Children = &pawl.Children{} }},
-		{"approval", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Approval = &pawl.Approval{} }},
-		{"final gates", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.FinalGates = k.Gates }},
+		{"which must be another one of the recipe", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.Children = &pawl.Children{Kind: "task", From: "implement"}
+		}},
+		{"approval", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Approval = &pawl.Approval{By: "human"} }},
 		{`from the step "gone"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Complexity.From = "gone" }},
 		{"band of tier 4", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Complexity.Tiers[0].Tier = 4 }},
-		{"step implement has repeat", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Repeat = &pawl.Repeat{} }},
+		{"group implement: want steps", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Repeat = &pawl.Repeat{} }},
+		{`not "shrug"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.Steps[1].Repeat = &pawl.Repeat{Max: 2, Until: []string{"DONE"}, OnMax: "shrug", Steps: []pawl.Step{{Name: "a"}}}
+		}},
+		{"holds another one", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.Steps[1].Repeat = &pawl.Repeat{Max: 2, Until: []string{"DONE"}, OnMax: "fail", Steps: []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}}
+		}},
+		{"cannot come last", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.FinalSteps = []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}
+		}},
 		{"step implement has tier 7", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Tier = 7 }},
-		{"asks a person", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Human = true }},
-		{"routes", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+		{"step implement has for_each", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].ForEach = "files" }},
+		{`tier from "mood"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].TierFrom = "mood" }},
+		{`check "weather"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Check = &pawl.Check{Name: "weather"} }},
+		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Human = true }},
+		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Commands = nil }},
+		{"gate quality: retry leads to", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
 			k.Gates[0].On = map[pawl.Verdict]pawl.Route{"retry": {}}
 		}},
-		{"either commands or a review", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Commands = nil }},
+		{`gate quality: retry leads to "nowhere"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.Gates[0].On = map[pawl.Verdict]pawl.Route{"retry": {From: "nowhere", Max: 1}}
+		}},
+		{`gate guess is the check "luck"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.FinalGates = []pawl.Stage{{Name: "guess", Builtin: "luck"}}
+		}},
 		{"review requirements: want a tier", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[1].Review.Tier = 0 }},
-		{"no votes", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[1].Review.Votes = 3 }},
-		{`ends in "replan"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Then = "replan" }},
+		{"at most 9 votes", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[1].Review.Votes = 10 }},
+		{`ends in "prayer"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Then = "prayer" }},
 		{"rising tiers", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Rungs[2].Tier = 1 }},
 		{"stuck is 9", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Stuck = 9 }},
 		{"the council", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Council.Lenses = nil }},
@@ -48,6 +67,26 @@ func TestStartRefuses(t *testing.T) {
 			r, set := taskLoop(), settings()
 			row.change(r, &r.Kinds[0], set)
 			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, set)}})
+			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
+	for _, row := range []struct {
+		want   string
+		change func(*pawl.Recipe, *pawl.Children)
+	}{
+		{`of kind "nobody"`, func(_ *pawl.Recipe, c *pawl.Children) { c.Kind = "nobody" }},
+		{`from the step "gone"`, func(_ *pawl.Recipe, c *pawl.Children) { c.From = "gone" }},
+		{"a child's tier comes from its task", func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[1].Complexity = &pawl.Bands{From: "implement"} }},
+		{"which are not run yet", func(_ *pawl.Recipe, c *pawl.Children) { c.ScaffoldFirst = true }},
+		{"may have 0 versions", func(_ *pawl.Recipe, c *pawl.Children) { c.Replan = &pawl.Replan{} }},
+		{`approval by "nobody"`, func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[0].Approval = &pawl.Approval{By: "nobody"} }},
+	} {
+		t.Run(row.want, func(t *testing.T) {
+			r := treeLoop()
+			row.change(r, r.Kinds[0].Children)
+			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, settings())}})
 			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}

@@ -39,6 +39,22 @@ func taskLoop() *pawl.Recipe {
 	}
 }
 
+// treeLoop is a recipe with children: a plan whose tasks are worked side by side
+// and merged, each as the task loop works, without its complexity and its review.
+func treeLoop() *pawl.Recipe {
+	r := taskLoop()
+	task := r.Kinds[0]
+	task.Complexity, task.Steps, task.Gates = nil, task.Steps[1:], task.Gates[:1]
+	r.Name, r.Start = "tree", "request"
+	r.Kinds = []pawl.LoopKind{{
+		Name: "request", Iterations: 1,
+		Steps: []pawl.Step{{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Output: "plan", Required: true, Tools: []string{"read"}}},
+		Children: &pawl.Children{From: "plan", Kind: "task", Order: "list", Parallel: 1, Batch: "rolling"},
+		Ladder:   pawl.Ladder{Then: "blocked"},
+	}, task}
+	return r
+}
+
 // settings are those of the tests: three models that cost $1, $3 and $5 for a
 // million tokens in and five times that out, the default limits, and no gates.
 func settings() *pawl.Settings {
