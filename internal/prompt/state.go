@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -81,7 +82,7 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 
 // writeTask writes texts as JSON does, which YAML reads.
 func writeTask(b *strings.Builder, t *pawl.TaskSpec, status string) {
-	fmt.Fprintf(b, "  - id: %s\n    title: %s\n    status: %s\n", quoted(t.ID), quoted(short(t.Title)), status)
+	fmt.Fprintf(b, "  - id: %s\n    title: %s\n    status: %s\n", quoted(t.ID), quoted(short(title(t))), status)
 	if len(t.DependsOn) > 0 {
 		var ids []string
 		for _, id := range t.DependsOn {
@@ -89,6 +90,12 @@ func writeTask(b *strings.Builder, t *pawl.TaskSpec, status string) {
 		}
 		fmt.Fprintf(b, "    depends_on: [%s]\n", strings.Join(ids, ", "))
 	}
+}
+
+// title is a task's, or the first line of its description when it has none.
+func title(t *pawl.TaskSpec) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	return cmp.Or(t.Title, first)
 }
 
 func quoted(text string) string {

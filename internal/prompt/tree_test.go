@@ -28,6 +28,7 @@ var remembered = []pawl.MemoryEntry{
 	{N: 3, Kind: pawl.MemoryLearning, Task: "TASK-001", Text: "Auth routes in apps/auth/routes.py"},
 	{N: 4, Kind: pawl.MemoryError, Task: "TASK-001", Text: "npm test needs a running database", Failed: true},
 	{N: 5, Kind: pawl.MemoryLearning, Task: "TASK-004", Text: "It cannot be done with cookies", Failed: true},
+	{N: 7, Kind: pawl.MemoryInstruction, Text: "Keep the old sessions working."},
 	{N: 6, Kind: pawl.MemoryDiscovery, Task: "TASK-001", Text: "There are two user tables."},
 }
 
@@ -91,6 +92,7 @@ func TestPandoraContext(t *testing.T) {
 **Intent:** edit
 **Mode:** code
 `
+	wants(t, p, "## What a person said", "- Keep the old sessions working.")
 	_, got, _ := strings.Cut(p.User, "\n\n")
 	got, _, _ = strings.Cut(got, "\n## Scope")
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -114,7 +114,7 @@ func TestTreeTemplates(t *testing.T) {
 			data.Inputs["next"], data.Inputs["summary"], data.Inputs["tasks"] = "decision: EXECUTE", "It works.", "decision: COMPLETE"
 			data.Task = &pawl.TaskSpec{ID: "TASK-001", Title: "Do it", Description: "All of it.", Priority: 1, DependsOn: []string{"TASK-000"}, Intent: "edit", Mode: "code"}
 			data.Number, data.Count, data.Plan, data.State, data.Cause, data.Signs = 1, 2, "plan", "tasks:", "it failed", []string{"4 steps"}
-			data.Memory = []recipe.Memory{{Kind: "learning", Task: "TASK-000", Text: "Use make."}, {Kind: "discovery", Text: "Two tables."}, {Kind: "error", Text: "No database.", Failed: true}}
+			data.Memory = []recipe.Memory{{Kind: "learning", Task: "TASK-000", Text: "Use make."}, {Kind: "discovery", Text: "Two tables."}, {Kind: "error", Text: "No database.", Failed: true}, {Kind: "instruction", Text: "Keep it small."}}
 			system, user := MustRender(t, prompts[file], data)
 			bare := recipe.PromptData{Goal: "Another.", Iteration: 1, Tier: 1, Inputs: map[string]string{"next": "x"}}
 			other, _ := MustRender(t, prompts[file], bare)

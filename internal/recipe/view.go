@@ -22,11 +22,12 @@ type promptView struct {
 	Plan      block
 	State     block
 	Memory    []memoryView
-	// Learnings, Discoveries and Errors are parts of the memory. Learnings are
-	// those of tasks, from attempts that did not fail.
-	Learnings, Discoveries, Errors []memoryView
-	Signs                          []line
-	Cause                          line
+	// Instructions are what of the memory a person said; Memory is all the rest.
+	// Learnings, Discoveries and Errors are parts of that. Learnings are those of
+	// tasks, from attempts that did not fail.
+	Instructions, Learnings, Discoveries, Errors []memoryView
+	Signs                                        []line
+	Cause                                        line
 }
 
 // criterionView has plain texts when they are the user's.
@@ -86,6 +87,10 @@ func details(t *pawl.TaskSpec) block {
 func (v *promptView) remember(entries []Memory) {
 	for _, m := range entries {
 		view := memoryView{words(m.Kind), words(m.Task), words(m.Text), m.Failed}
+		if m.Kind == pawl.MemoryInstruction {
+			v.Instructions = append(v.Instructions, view)
+			continue
+		}
 		v.Memory = append(v.Memory, view)
 		switch {
 		case m.Kind == pawl.MemoryLearning && m.Task != "" && !m.Failed:
