@@ -1,10 +1,30 @@
 package runner
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
+	"pawl/internal/tasks"
+)
+
+// Tools that the harness answers from the run's state, and results that are
+// more to the runner than their facts.
+const (
+	toolRemember    = "remember"
+	toolBlackboard  = "blackboard"
+	resultLearnings = "learnings"
+	resultResult    = "result"
+)
+
+// Bounds of what is remembered and shared.
+const (
+	maxMemory     = 600 // bytes of an entry of the memory; the rest is cut
+	maxMemories   = 12  // entries of one result
+	maxBoardKey   = 60  // bytes
+	maxBoardValue = 300 // bytes; one that is cut could say something else
 )
 
 // Bounds of the facts of a result.
@@ -51,4 +71,85 @@ func folded(facts pawl.Facts) pawl.Facts {
 		}
 	}
 	return out
+}
+
+// keepTexts keeps the values of facts as blobs and puts their hashes in their place.
+func (a *answer) keepTexts(facts pawl.Facts) pawl.Facts {
+	var out pawl.Facts
+	for _, f := range facts[:min(len(facts), maxMemories)] {
+		if h := a.memory(f.Value); !h.IsZero() {
+			out = append(out, pawl.Fact{Name: f.Name, Value: h.String()})
+		}
+	}
+	return out
+}
+
+// memory keeps a text that is to be remembered; the zero Hash when it says nothing.
+func (a *answer) memory(text string) pawl.Hash {
+	h, _ := a.text(short(strings.TrimSpace(tasks.Clean(a.clean(text))), maxMemory))
+	return h
+}
+
+// asked are the facts of a call that the harness answers, or what is wrong with it.
+func (a *answer) asked(tool string, args []byte) (pawl.Facts, string) {
+	if tool == toolRemember {
+		return a.remember(args)
+	}
+	return a.blackboard(args)
+}
+
+func (a *answer) remember(raw []byte) (pawl.Facts, string) {
+	var args struct {
+		Kind  pawl.MemoryKind
+		Text  string
+		Scope pawl.MemoryScope
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return nil, fmt.Sprintf("the arguments do not fit: %v", err)
+	}
+	// What a person said, a person says.
+	if !slices.Contains(pawl.MemoryKinds, args.Kind) || args.Kind == pawl.MemoryInstruction {
+		return nil, "kind: want decision, learning, discovery, error, artifact or anti-pattern"
+	}
+	h := a.memory(args.Text)
+	if h.IsZero() {
+		return nil, "text is empty: there is nothing to remember"
+	}
+	facts := pawl.Facts{{Name: "kind", Value: string(args.Kind)}}
+	switch args.Scope {
+	case "":
+	case pawl.ScopeRun, pawl.ScopeProject:
+		facts = append(facts, pawl.Fact{Name: "scope", Value: string(args.Scope)})
+	default:
+		return nil, "scope: want run or project"
+	}
+	return append(facts, pawl.Fact{Name: "text", Value: h.String()}), ""
+}
+
+func (a *answer) blackboard(raw []byte) (pawl.Facts, string) {
+	var args struct{ Op, Key, Value string }
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return nil, fmt.Sprintf("the arguments do not fit: %v", err)
+	}
+	facts := pawl.Facts{{Name: "op", Value: args.Op}}
+	if args.Op == "list" {
+		return facts, ""
+	}
+	key := strings.Join(strings.Fields(tasks.Clean(a.clean(args.Key))), " ")
+	value := strings.TrimSpace(tasks.Clean(a.clean(args.Value)))
+	switch {
+	case args.Op != "get" && args.Op != "set":
+		return nil, "op: want get, set or list"
+	case key == "":
+		return nil, "key is empty: say which entry"
+	case len(key) > maxBoardKey:
+		return nil, fmt.Sprintf("key has %d bytes: want at most %d", len(key), maxBoardKey)
+	case args.Op == "get":
+		return append(facts, pawl.Fact{Name: "key", Value: key}), ""
+	case value == "":
+		return nil, "value is empty: say what is to be noted"
+	case len(value) > maxBoardValue:
+		return nil, fmt.Sprintf("value has %d bytes: want at most %d; write more into a file and note where it is", len(value), maxBoardValue)
+	}
+	return append(facts, pawl.Fact{Name: "key", Value: key}, pawl.Fact{Name: "value", Value: value}), ""
 }

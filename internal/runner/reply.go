@@ -36,7 +36,7 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequ
 		Model: short(a.clean(reply.Model), maxModel), Usage: usageOf(reply.Usage),
 	}
 	for _, b := range calls[:min(len(calls), maxCalls)] {
-		use, err := r.use(ctx, job, req.Tools, b)
+		use, err := r.use(ctx, job, req.Tools, b, a)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +140,8 @@ func usageOf(u pawl.Usage) pawl.Usage {
 }
 
 // use looks at one call: is there such a tool, are its arguments right, does it
-// hand in the session's result.
-func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpec, b pawl.Block) (pawl.ToolUse, error) {
+// hand in the session's result or ask for what the harness answers.
+func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpec, b pawl.Block, a *answer) (pawl.ToolUse, error) {
 	use := pawl.ToolUse{Tool: b.Tool, Args: pawl.HashOf(b.Args)}
 	i := slices.IndexFunc(allowed, func(s pawl.ToolSpec) bool { return s.Name == b.Tool })
 	if i < 0 {
@@ -150,22 +150,55 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	}
 	var name string
 	name, use.Submit = strings.CutPrefix(b.Tool, "submit_")
+	use.Harness = b.Tool == toolRemember || b.Tool == toolBlackboard
 	use.Problem = r.Tools.Check(allowed[i], b.Args)
 	switch {
 	case use.Problem != "":
 	case use.Submit:
-		var criteria []pawl.Criterion
-		if err := decode(ctx, job, "the criteria", job.Started.Criteria, &criteria); err != nil {
+		criteria, err := criteria(ctx, job)
+		if err != nil {
 			return use, err
 		}
-		use.Facts, use.Problem = r.Submits.Facts(name, b.Args, criteria)
-		use.Facts = boundFacts(use.Facts)
+		use.Facts, use.Problem = r.submitted(job, name, b.Args, criteria, a)
+	case use.Harness:
+		use.Facts, use.Problem = a.asked(b.Tool, b.Args)
 	default:
 		if t, ok := r.Tools.Lookup(b.Tool); ok {
 			use.Class = t.Class()
 		}
 	}
+	use.Problem = a.clean(use.Problem)
 	return use, nil
+}
+
+// criteria are the loop's: those of its task, or the run's.
+func criteria(ctx context.Context, job driver.Job) (criteria []pawl.Criterion, err error) {
+	if job.Task.IsZero() {
+		err = decode(ctx, job, "the criteria", job.Started.Criteria, &criteria)
+		return criteria, err
+	}
+	var task pawl.TaskSpec
+	err = decode(ctx, job, "the task", job.Task, &task)
+	return task.CriteriaList(), err
+}
+
+// submitted are the facts of a result that is handed in, or what is wrong with it.
+func (r *Runner) submitted(job driver.Job, name string, args []byte, criteria []pawl.Criterion, a *answer) (pawl.Facts, string) {
+	facts, problem := r.Submits.Facts(name, args, criteria)
+	switch {
+	case problem != "":
+		return nil, problem
+	case name == resultLearnings:
+		return a.keepTexts(facts), ""
+	case name == resultResult:
+		if problem := checkArtifacts(r.Spaces.Dir(job.Workspace), args); problem != "" {
+			return nil, problem
+		}
+	}
+	for i := range facts {
+		facts[i].Value = a.clean(facts[i].Value)
+	}
+	return boundFacts(facts), ""
 }
 
 // settleProblems lets only one call hand in the result, and shortens what is

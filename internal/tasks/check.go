@@ -22,10 +22,9 @@ const (
 	maxProblems     = 10 // that are told at once
 )
 
-// IsID reports whether a text can be a task's id: see [pawl.TaskSpec]. Ids become
-// parts of branch names, so what git does not allow there is none either.
+// IsID reports whether a text can be a task's id: see [pawl.TaskSpec].
 func IsID(id string) bool {
-	if id == "" || len(id) > maxIDBytes || strings.Contains(id, "..") || strings.HasSuffix(id, ".") || strings.HasSuffix(id, ".lock") {
+	if id == "" || len(id) > maxIDBytes {
 		return false
 	}
 	for i := range len(id) {
@@ -90,10 +89,10 @@ func checkDepends(t *pawl.TaskSpec, at map[string]int, p *problems) {
 		case slices.Contains(t.DependsOn[:i], id):
 			p.add("task %s depends on %s twice", t.ID, id)
 		}
-		size += len(id)
+		size += len(id) + 4
 	}
 	if size > maxDependsBytes {
-		p.add("the ids task %s depends on have %d bytes together: want at most %d", t.ID, size, maxDependsBytes)
+		p.add("the ids task %s depends on are too long: they take %d bytes, want at most %d", t.ID, size, maxDependsBytes)
 	}
 }
 
@@ -174,13 +173,17 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", string(r))
 }
 
-// odd finds the first character that must not reach a terminal or a prompt:
-// controls, and marks that change the direction of text.
-func odd(text string) (rune, bool) {
-	for _, r := range text {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Bidi_Control, r) {
-			return r, true
+// Clean takes out of a text what must not reach a terminal or a prompt: controls,
+// and marks that change the direction of text.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isOdd(r) {
+			return -1
 		}
-	}
-	return 0, false
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+func isOdd(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Bidi_Control, r)
 }
