@@ -18,11 +18,17 @@ type ledger struct {
 	reserved Purse
 	spent    Purse
 	ended    bool
-	turns    map[int]int // replies by session
-	caps     map[int]int
-	sent     map[int][]byte // the transcript a session sent last
-	verdicts []*pawl.GateJudged
-	kept     map[int][]*pawl.GateJudged // verdicts by iteration
+	turns    map[seat]int // replies by session
+	caps     map[seat]int
+	sent     map[seat][]byte // the transcript a session sent last
+	verdicts map[pawl.LoopRef][]*pawl.GateJudged
+	kept     map[seat][]*pawl.GateJudged // verdicts by iteration
+}
+
+// seat is a number within a loop: of a session, or of an iteration.
+type seat struct {
+	loop pawl.LoopRef
+	n    int
 }
 
 // before checks an event against the state it is decided on.
@@ -72,7 +78,7 @@ func (g *ledger) dispatch(s *State, seq pawl.Seq, do *pawl.CallModel) {
 func (g *ledger) order(x *Session, f *pawl.Effect) {
 	g.t.Helper()
 	for _, o := range g.open {
-		if o.Session == x.N && (o.Class != pawl.CrashRepeat || f.Class != pawl.CrashRepeat || o.Do.Verb() != f.Do.Verb()) {
+		if o.Loop == f.Loop && o.Session == x.N && (o.Class != pawl.CrashRepeat || f.Class != pawl.CrashRepeat || o.Do.Verb() != f.Do.Verb()) {
 			g.t.Fatalf("session %d wants %s while %s is under way", x.N, f.Do.Verb(), o.Do.Verb())
 		}
 	}
@@ -98,25 +104,30 @@ func (g *ledger) after(s *State, e pawl.Event) {
 			g.close(b.Effect, Purse{})
 		}
 		if !b.OnBase {
-			g.verdicts = append(g.verdicts, b)
+			g.judged(e.Loop, b)
+		}
+	case *pawl.Committed:
+		if b.Effect != 0 {
+			g.close(b.Effect, Purse{})
 		}
 	case pawl.Answer:
 		g.close(b.Answers(), Purse{})
-	case *pawl.IterationRestarted:
-		g.verdicts = nil
+	case *pawl.IterationRestarted, *pawl.Rerouted:
+		delete(g.verdicts, e.Loop)
 	case *pawl.GatesReused:
-		g.verdicts = slices.DeleteFunc(slices.Clone(g.kept[b.From]), func(v *pawl.GateJudged) bool { return v.Partial })
+		g.verdicts[e.Loop] = slices.DeleteFunc(slices.Clone(g.kept[seat{e.Loop, b.From}]), func(v *pawl.GateJudged) bool { return v.Partial })
 	case *pawl.IterationEnded:
-		g.decided(e.Seq, b)
+		g.decided(s.Loop(e.Loop), e, b)
 	case *pawl.Escalated:
 		if b.To <= b.From {
 			g.t.Fatalf("event %d escalates from %d to %d", e.Seq, b.From, b.To)
 		}
 	case *pawl.SessionStarted:
-		g.caps[b.Session], g.turns[b.Session] = b.Turns, 0
+		g.caps[seat{e.Loop, b.Session}], g.turns[seat{e.Loop, b.Session}] = b.Turns, 0
 	case *pawl.IterationStarted:
-		g.verdicts = nil
-		if m := s.maxIterations(s.Loop(e.Loop)); m > 0 && b.N > m {
+		delete(g.verdicts, e.Loop)
+		l := s.Loop(e.Loop)
+		if m := s.maxIterations(l); m > 0 && b.N-l.freed > m {
 			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
 		}
 	case *pawl.RunEnded:
@@ -126,21 +137,26 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	}
 }
 
-// decided checks that nothing is called complete that was not proven.
-func (g *ledger) decided(seq pawl.Seq, b *pawl.IterationEnded) {
+// judged keeps what a gate said last.
+func (g *ledger) judged(ref pawl.LoopRef, b *pawl.GateJudged) {
+	of := slices.DeleteFunc(slices.Clone(g.verdicts[ref]), func(v *pawl.GateJudged) bool { return v.Gate == b.Gate })
+	g.verdicts[ref] = append(of, b)
+}
+
+// decided checks that nothing is called complete that was not proven: by a
+// command, or by the children that made it.
+func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	g.t.Helper()
-	if g.kept == nil {
-		g.kept = map[int][]*pawl.GateJudged{}
-	}
-	g.kept[b.N] = g.verdicts
-	proven, all := false, true
-	for _, v := range g.verdicts {
+	verdicts := g.verdicts[e.Loop]
+	g.kept[seat{e.Loop, b.N}] = verdicts
+	proven, all := l.plan != nil && l.plan.succeeded() && l.plan.unproven == 0, true
+	for _, v := range verdicts {
 		all = all && lets(v.Verdict)
 		proven = proven || v.Kind != "" && v.Verdict == pawl.VerdictPass && !v.RedAtBase
 	}
 	complete := b.Decision == pawl.DecideComplete
 	if complete && !all || b.Outcome == pawl.OutcomeComplete && !proven || complete != (b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified) {
-		g.t.Fatalf("event %d decides %s %s with verdicts %s", seq, b.Decision, b.Outcome, mustJSON(g.t, g.verdicts))
+		g.t.Fatalf("event %d decides %s %s with verdicts %s", e.Seq, b.Decision, b.Outcome, mustJSON(g.t, verdicts))
 	}
 }
 
@@ -148,8 +164,9 @@ func (g *ledger) turn(b *pawl.ModelReplied) {
 	g.t.Helper()
 	for _, f := range g.open {
 		if f.ID == b.Effect {
-			if g.turns[f.Session]++; g.turns[f.Session] > g.caps[f.Session] {
-				g.t.Fatalf("session %d has %d turns of %d", f.Session, g.turns[f.Session], g.caps[f.Session])
+			at := seat{f.Loop, f.Session}
+			if g.turns[at]++; g.turns[at] > g.caps[at] {
+				g.t.Fatalf("session %d has %d turns of %d", f.Session, g.turns[at], g.caps[at])
 			}
 		}
 	}
@@ -157,7 +174,8 @@ func (g *ledger) turn(b *pawl.ModelReplied) {
 
 func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.params == nil {
-		g.params, g.turns, g.caps, g.sent = map[pawl.Seq][]byte{}, map[int]int{}, map[int]int{}, map[int][]byte{}
+		g.params, g.turns, g.caps, g.sent = map[pawl.Seq][]byte{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}
+		g.verdicts, g.kept = map[pawl.LoopRef][]*pawl.GateJudged{}, map[seat][]*pawl.GateJudged{}
 	}
 	f := s.Find(e.Seq)
 	g.open = append(g.open, f)
@@ -165,10 +183,11 @@ func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
 		g.reserved = g.reserved.add(Purse{do.Reserved, do.ReservedTokens})
 		now := transcript(f)
-		if before := g.sent[f.Session]; !bytes.HasPrefix(now, before) {
+		at := seat{f.Loop, f.Session}
+		if before := g.sent[at]; !bytes.HasPrefix(now, before) {
 			g.t.Fatalf("event %d: session %d sends something else than before", e.Seq, f.Session)
 		}
-		g.sent[f.Session] = now
+		g.sent[at] = now
 	}
 }
 
@@ -228,7 +247,7 @@ func (g *ledger) settled(s *State) {
 		g.t.Fatalf("event %d: spent %v reserved %v, and by the log %v and %v", s.Seq, s.Spent, s.Reserved, g.spent, g.reserved)
 	}
 	busy := s.Status == pawl.StatusRunning || s.Status == pawl.StatusStopping
-	if busy && len(g.open) == 0 {
+	if busy && len(g.open) == 0 && s.waiting == 0 {
 		g.t.Fatalf("event %d: the run is %s and waits for nothing: %s", s.Seq, s.Status, describe(s))
 	}
 	if s.Status == pawl.StatusEnded && len(g.open) > 0 {
