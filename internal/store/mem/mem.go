@@ -26,6 +26,8 @@ type content struct {
 	mu    sync.Mutex
 	runs  map[pawl.RunID]*run
 	order []*run // oldest first
+	// memory holds what is remembered, oldest first.
+	memory []memory
 }
 
 type run struct {
@@ -76,6 +78,7 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 			r.blobs[b.Hash] = slices.Clone(b.Data)
 		}
 	}
+	c.remember(r, u)
 	if u.Info != nil {
 		r.line = *u.Info
 	}

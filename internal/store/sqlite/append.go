@@ -20,6 +20,8 @@ type request struct {
 	blobs []byte // the blobs in the row, end to end
 	fresh []ref  // the blobs this unit brings
 	line  *pawl.RunInfo
+	// memory is what the unit does to the memory.
+	memory []change
 
 	state atomic.Int32
 	done  chan error // takes one answer without blocking
@@ -98,6 +100,10 @@ func (l *Log) request(ctx context.Context, u pawl.Unit) (*request, error) {
 		q.unit.info, q.line = info, &line
 	}
 	if err := l.requestBlobs(ctx, q, u.Blobs); err != nil {
+		return nil, err
+	}
+	var err error
+	if q.memory, err = l.changes(ctx, u); err != nil {
 		return nil, err
 	}
 	q.unit.refs = appendRefs(nil, q.fresh)

@@ -46,6 +46,9 @@ type writer struct {
 	copied  chan struct{} // the copier is done
 	grown   int           // bytes appended since the last checkpoint
 	behind  int           // units that heads does not know
+	// memory is the table of the memory; empty when it is not up to date, until
+	// whoever reads it, or the next Open, has it made anew.
+	memory string
 }
 
 // open connects. WAL and FULL make a commit one fsync; fullfsync makes that
@@ -126,6 +129,8 @@ func (w *writer) run() error {
 			w.finishCopy()
 		case <-w.log.nudge:
 			w.flush()
+		case r := <-w.log.anew:
+			r.done <- w.renew(context.Background(), r.seen)
 		}
 	}
 }
@@ -227,24 +232,13 @@ func (w *writer) store(ctx context.Context, group []*request) error {
 	if err := w.mend(ctx); err != nil {
 		return err
 	}
-	err := w.transact(ctx, func() error {
-		for _, q := range group {
-			u := &q.unit
-			var name, info any // NULL where there is none
-			if u.name != "" {
-				name = u.name
-			}
-			if u.info != nil {
-				info = string(u.info)
-			}
-			_, err := w.insert.ExecContext(ctx, u.id, u.run, int64(u.seq), u.count, u.prev, int64(u.sum),
-				name, info, u.refs, u.data, q.blobs)
-			if err != nil {
-				return err
-			}
+	err := w.transact(ctx, func() error { return w.write(ctx, group) })
+	if errors.Is(err, errMemory) { // it is not the truth: it does not stop a run
+		_ = w.remake(ctx)
+		if err = w.mend(ctx); err == nil {
+			err = w.transact(ctx, func() error { return w.write(ctx, group) })
 		}
-		return nil
-	})
+	}
 	if err != nil {
 		return err
 	}
@@ -253,6 +247,31 @@ func (w *writer) store(ctx context.Context, group []*request) error {
 	}
 	w.behind += len(group)
 	w.last += int64(len(group))
+	return nil
+}
+
+// write inserts the units, and what they say into the memory.
+func (w *writer) write(ctx context.Context, group []*request) error {
+	remembers := false
+	for _, q := range group {
+		u := &q.unit
+		var name, info any // NULL where there is none
+		if u.name != "" {
+			name = u.name
+		}
+		if u.info != nil {
+			info = string(u.info)
+		}
+		_, err := w.insert.ExecContext(ctx, u.id, u.run, int64(u.seq), u.count, u.prev, int64(u.sum),
+			name, info, u.refs, u.data, q.blobs)
+		if err != nil {
+			return err
+		}
+		remembers = remembers || len(q.memory) > 0
+	}
+	if remembers {
+		return w.project(ctx, group)
+	}
 	return nil
 }
 
@@ -316,8 +335,14 @@ func (w *writer) reopen(ctx context.Context) error {
 	if last == w.last {
 		return nil
 	}
-	_, err = w.conn.ExecContext(ctx, "DELETE FROM units WHERE id > ?", w.last)
-	return err
+	// What those units said may be in the memory too.
+	w.memory = ""
+	return w.transact(ctx, func() error {
+		if _, err := w.conn.ExecContext(ctx, "DELETE FROM units WHERE id > ?", w.last); err != nil {
+			return err
+		}
+		return w.outdate(ctx)
+	})
 }
 
 // newest is the id of the newest unit in the file; 0 when there is none.

@@ -188,7 +188,9 @@ func (x *index) learn(r *run, places []place, from, to pawl.Seq) {
 	}
 	before := len(r.blobs)
 	for _, p := range places {
-		r.blobs[p.hash] = p
+		if _, ok := r.blobs[p.hash]; !ok { // units that were queued together may both bring it
+			r.blobs[p.hash] = p
+		}
 	}
 	x.indexed += len(r.blobs) - before
 	if from <= r.indexed {

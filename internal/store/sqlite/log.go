@@ -23,8 +23,13 @@ type Log struct {
 	// queue holds the units that wait for the committer; nil when read-only.
 	queue chan *request
 	// nudge asks the committer to write heads.
-	nudge     chan struct{}
+	nudge chan struct{}
+	// anew asks the committer to make the memory anew.
+	anew      chan renewal
 	committed chan error // the committer's last word
+
+	// forgetful reports a file from before there was a memory.
+	forgetful bool
 
 	mu     sync.Mutex
 	index  *index
@@ -107,7 +112,9 @@ func (l *Log) open() error {
 	if newest, err := w.newest(ctx); err == nil {
 		w.last = max(w.last, newest) // there may be units that cannot be read
 	}
+	w.openMemory(ctx)
 	l.queue = make(chan *request, maxQueued)
+	l.anew = make(chan renewal)
 	l.nudge = make(chan struct{}, 1)
 	l.committed = make(chan error, 1)
 	go func() { l.committed <- w.run() }()
@@ -131,10 +138,11 @@ func (l *Log) openReadOnly() error {
 		return l.tooNew(version)
 	case version == 0: // whoever began to make it did not get far
 		return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s yet", name)
-	case version < schemaVersion:
+	case version < oldestReadable:
 		return pawl.Errorf(pawl.CodeState, "%s has schema %d; this pawl reads schema %d", name, version, schemaVersion).
 			WithHint("start pawl once for writing; it brings the schema up to date")
 	}
+	l.forgetful = version < schemaVersion
 	if err := l.load(context.Background()); err != nil {
 		return explain("open log "+name, err)
 	}

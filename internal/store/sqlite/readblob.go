@@ -16,15 +16,28 @@ func (l *Log) Blob(ctx context.Context, id pawl.RunID, hash pawl.Hash) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	stored, err := l.stored(ctx, p)
-	if err == nil {
-		var content []byte
-		if content, err = l.pack.unpack(p.ref, stored); err == nil {
-			return content, nil
-		}
-		err = pawl.Errorf(pawl.CodeDamaged, "%w", err)
+	if err := l.enter(); err != nil {
+		return nil, err
 	}
-	return nil, explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
+	defer l.leave()
+	content, err := l.content(ctx, p)
+	if err != nil {
+		return nil, explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
+	}
+	return content, nil
+}
+
+// content reads a blob whose place is known.
+func (l *Log) content(ctx context.Context, p place) ([]byte, error) {
+	stored, err := l.stored(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	content, err := l.pack.unpack(p.ref, stored)
+	if err != nil {
+		return nil, pawl.Errorf(pawl.CodeDamaged, "%w", err)
+	}
+	return content, nil
 }
 
 // find says where a blob is, searching the units that were not looked at yet.
@@ -81,10 +94,6 @@ func (l *Log) indexBlobs(ctx context.Context, id pawl.RunID) error {
 
 // stored reads the bytes that are stored of a blob.
 func (l *Log) stored(ctx context.Context, p place) ([]byte, error) {
-	if err := l.enter(); err != nil {
-		return nil, err
-	}
-	defer l.leave()
 	if p.form&inFile != 0 {
 		return readBlobFile(l.files, p.ref)
 	}

@@ -17,7 +17,10 @@ import (
 )
 
 // schemaVersion is that of the newest file in migrations.
-const schemaVersion = 1
+const schemaVersion = 2
+
+// oldestReadable is the oldest schema whose units can be read without a migration.
+const oldestReadable = 1
 
 //go:embed migrations/*.sql
 var migrations embed.FS

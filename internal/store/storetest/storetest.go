@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("a cancelled reader stops", s.cancelledReader)
 	t.Run("everything survives reopening", s.reopen)
 	t.Run("a closed log says so", s.closed)
+	t.Run("memory", s.memory)
 	t.Run("any sequence of calls does what a plain list does", s.model)
 }
 
