@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/cli/answer"
 	"pawl/internal/cli/bench"
 	"pawl/internal/cli/cancel"
 	"pawl/internal/cli/config"
@@ -21,10 +22,12 @@ import (
 	"pawl/internal/cli/logs"
 	"pawl/internal/cli/pause"
 	"pawl/internal/cli/recipes"
+	"pawl/internal/cli/replan"
 	"pawl/internal/cli/replay"
 	"pawl/internal/cli/resume"
 	runcmd "pawl/internal/cli/run"
 	"pawl/internal/cli/show"
+	"pawl/internal/cli/tasks"
 	versioncmd "pawl/internal/cli/version"
 	"pawl/internal/cli/why"
 	"pawl/internal/kernel"
@@ -90,8 +93,9 @@ RUN is a run's id, its number, or the beginning of its id.
 		}
 		root.AddCommand(commands...)
 	}
-	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app))
-	add("look", "Look:", list.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app))
+	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
+		replan.New(app), answer.New(app))
+	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
 	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))

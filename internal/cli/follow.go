@@ -65,7 +65,7 @@ type follower struct {
 func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o FollowOptions) *follower {
 	f := &follower{app: a, s: s, run: run, rest: o.Rest, showing: o.Show}
 	if f.showing == nil && a.JSON {
-		f.showing = func(e pawl.Event, _ *view.Run) error { return a.EncodeLine(e) }
+		f.showing = a.EncodeEvent
 	}
 	live, color := a.Screen()
 	f.live = live && f.showing == nil

@@ -7,6 +7,9 @@ import (
 	"io"
 	"unicode"
 	"unicode/utf8"
+
+	"pawl"
+	"pawl/internal/view"
 )
 
 // Encode writes v to Out as an indented JSON document.
@@ -14,6 +17,16 @@ func (a *App) Encode(v any) error { return encode(a.Out, v, "  ") }
 
 // EncodeLine writes v to Out as JSON on one line.
 func (a *App) EncodeLine(v any) error { return encode(a.Out, v, "") }
+
+// EncodeEvent writes an event with its name as JSON on one line. The run has had
+// it applied.
+func (a *App) EncodeEvent(e pawl.Event, r *view.Run) error {
+	d, err := view.Document(e, r)
+	if err != nil {
+		return err
+	}
+	return a.EncodeLine(d)
+}
 
 func encode(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer

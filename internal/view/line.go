@@ -36,6 +36,10 @@ func LevelOf(e pawl.Event) Level {
 		if e.Loop == 1 { // the run's end says it
 			return Detail
 		}
+	case *pawl.TasksBlocked:
+		if len(b.Tasks) == 0 {
+			return Detail
+		}
 	case *pawl.Merged:
 		if b.Conflicts == 0 && b.Unresolved == 0 {
 			return Detail

@@ -61,6 +61,9 @@ func (t teller) tree() string {
 	case *pawl.ReplanCalled:
 		return fmt.Sprintf("The plan is made anew (%s)%s · tasks that run come to their end first", b.Cause, because(b.Reason))
 	case *pawl.TasksBlocked:
+		if len(b.Tasks) == 0 {
+			return "what depends on " + b.Cause + " is settled"
+		}
 		return fmt.Sprintf("Blocked by %s, which cannot pass: %s", b.Cause, plan.ids(b.Tasks))
 	case *pawl.TasksSkipped:
 		return fmt.Sprintf("Skipped: %s%s", plan.ids(b.Tasks), because(b.Reason))

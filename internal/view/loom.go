@@ -163,8 +163,9 @@ func (r *Run) loomSubtask(root *Loop, x *Task, blobs Blobs) LoomSubtask {
 
 // maxRetries is how often a failed attempt at a task may be made again.
 func (r *Run) maxRetries(root *Loop, x *Task) int {
+	const most = 10 // attempts that a list may ask for
 	if x.Retries > 0 {
-		return x.Retries - 1
+		return min(x.Retries, most) - 1
 	}
 	k := r.Recipe.Kind(root.Kind)
 	if k == nil || k.Children == nil {

@@ -50,10 +50,9 @@ func Name(e pawl.Event, r *Run) string {
 	return r.loopName(l, e)
 }
 
-// denied reports an answer that is the safe choice, which is the last one.
+// denied reports an answer other than the first choice, which lets it be.
 func (q *Question) denied() bool {
-	n := len(q.Choices)
-	return q.Answered != nil && n > 0 && q.Choices[n-1] == q.Answered.Choice
+	return q.Answered != nil && len(q.Choices) > 0 && q.Choices[0] != q.Answered.Choice
 }
 
 func requestedName(f *pawl.Effect) string {
@@ -117,7 +116,9 @@ func (r *Run) loopName(l *Loop, e pawl.Event) string {
 	case *pawl.ReplanCalled:
 		return kind + "_replanning"
 	case *pawl.TasksBlocked:
-		return children + "_blocked"
+		if len(b.Tasks) > 0 {
+			return children + "_blocked"
+		}
 	case *pawl.TasksSkipped:
 		return children + "_skipped"
 	case *pawl.IterationStarted:

@@ -158,18 +158,18 @@ func ValidationReport(r *Run, task string, blobs Blobs) (string, error) {
 	var t text
 	t.line("## 6. Validation")
 	t.line("")
-	validation(&t, x, blobs)
+	r.validation(&t, x, blobs)
 	return t.String(), nil
 }
 
-func validation(t *text, x *Task, blobs Blobs) {
+func (r *Run) validation(t *text, x *Task, blobs Blobs) {
 	spec := x.spec(blobs)
 	t.line("### Task: %s (%s)", x.ID, x.title(blobs))
 	t.line("")
 	t.line("**Acceptance Criteria Check:**")
 	t.line("| Criteria | Status | Evidence |")
 	t.line("|----------|--------|----------|")
-	g := x.reviewed()
+	g := r.reviewed(x)
 	var found judgement
 	if g != nil && json.Unmarshal(blobs.bytes(g.Evidence), &found) != nil {
 		found = judgement{}
@@ -196,17 +196,30 @@ func validation(t *text, x *Task, blobs Blobs) {
 }
 
 // reviewed is the newest verdict of a reviewer on the task, or nil.
-func (t *Task) reviewed() *Gate {
+func (r *Run) reviewed(t *Task) *Gate {
 	for _, l := range slices.Backward(t.Loops) {
 		for _, it := range slices.Backward(l.Iterations) {
 			for _, g := range slices.Backward(it.Gates) {
-				if g.Kind == "" {
+				if r.byReviewer(l, g) {
 					return g
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// byReviewer reports a verdict that is neither a command's nor a check's that
+// the harness makes itself.
+func (r *Run) byReviewer(l *Loop, g *Gate) bool {
+	if k := r.Recipe.Kind(l.Kind); k != nil {
+		for _, s := range slices.Concat(k.Gates, k.FinalGates) {
+			if s.Name == g.Gate && s.Builtin != "" {
+				return false
+			}
+		}
+	}
+	return g.Kind == "" && g.Verdict != pawl.VerdictSkip
 }
 
 // approval is a reviewer's verdict in Pandora's words.
@@ -226,9 +239,9 @@ func ValidationDocument(r *Run, blobs Blobs) (string, error) {
 	var t text
 	t.line("## 6. Validation")
 	for _, x := range p.Tasks {
-		if x.reviewed() != nil {
+		if r.reviewed(x) != nil {
 			t.line("")
-			validation(&t, x, blobs)
+			r.validation(&t, x, blobs)
 		}
 	}
 	return t.String(), nil
@@ -425,7 +438,7 @@ func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
 	}
 	for _, g := range it.Gates {
 		word := approval(g.Verdict)
-		if g.Kind != "" {
+		if !r.byReviewer(l, g) {
 			word = strings.ToUpper(string(g.Verdict))
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
@@ -526,6 +539,9 @@ func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 	}
 	if k := r.Recipe.Kind(r.root().Kind); k != nil && k.Children != nil && k.Children.Limit > 0 {
 		f.Limit = k.Children.Limit
+	}
+	if r.Limits.Iterations > 0 && slices.Contains(r.Settings.HaltOn, pawl.HaltIterations) {
+		f.Limit = r.Limits.Iterations
 	}
 	for _, l := range r.Loops {
 		if l.Parent == 1 && l.Task != "" {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"pawl"
@@ -276,15 +277,11 @@ func (r *Run) loop(ref pawl.LoopRef) *Loop {
 
 // maxIterations is the limit on a loop's iterations; 0 = none.
 func (r *Run) maxIterations(l *Loop) int {
-	halts := false
-	for _, c := range r.Settings.HaltOn {
-		halts = halts || c == pawl.HaltIterations
-	}
 	kind := r.Recipe.Kind(l.Kind)
 	switch {
-	case !halts:
+	case l.Parent == 0 && !slices.Contains(r.Settings.HaltOn, pawl.HaltIterations):
 		return 0
-	case l.Parent == 0 && r.Limits.Iterations > 0:
+	case l.Parent == 0 && r.Limits.Iterations > 0 && (kind == nil || kind.Children == nil):
 		return r.Limits.Iterations
 	case kind != nil:
 		return kind.Iterations

@@ -404,7 +404,7 @@ func TestNamesOfLoom(t *testing.T) { // L-B22 L-B02 L-AC10 L-09 L-21 L-24 L-28 L
 	if blocked := names(pandoraBlocked(t)); !slices.Contains(blocked, "verification_failed") || !slices.Contains(blocked, "task_blocked") || !slices.Contains(blocked, "request_failed") {
 		t.Error(blocked)
 	}
-	s = loomReplanned(t) // denied is the last choice
+	s = loomReplanned(t) // granted is the first choice, denied any other
 	s.add(0, &pawl.QuestionAnswered{N: 1, Choice: "reject"})
 	if got := names(s); got[len(got)-1] != "approval_denied" {
 		t.Error(got)

@@ -25,8 +25,11 @@ func New(app *cli.App) *cobra.Command {
 		Long: `Events prints every event of a run: its number, its time, its kind and what it
 says. With --json it prints the events whole, one JSON object per line; texts
 stand in them as hashes, and a program that keeps the number of the last event it
-saw goes on with --after. With -f it goes on until the run ends. Without RUN it is
-the latest one.
+saw goes on with --after. Beside its kind an event has a name where something
+becomes of a loop: the loop's kind in the recipe and what happened, such as
+task_plan_ready or subtask_retrying; and task_id, subtask_id and correlation_id
+(the loop, its iteration, the attempt). With -f it goes on until the run ends.
+Without RUN it is the latest one.
 
 ` + cli.ExitCodes,
 		Example: "  pawl events 7\n  pawl events 7 --json | jq -c 'select(.kind == \"gate_judged\") | .body'\n  pawl events 7 --json --after 120 -f",
@@ -76,7 +79,7 @@ func (o *options) printer(ctx context.Context, app *cli.App, s *cli.Session, run
 		case uint64(e.Seq) <= o.after:
 			return nil
 		case app.JSON:
-			return app.EncodeLine(e)
+			return app.EncodeEvent(e, r)
 		}
 		app.Printf("%5d  %s  %-20s  %s\n", e.Seq, e.Time.UTC().Format("15:04:05.000"), e.Body.EventKind(), view.Line(e, r, blobs))
 		return nil

@@ -2,17 +2,23 @@
 package export
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
 type options struct {
 	dir            string
 	state, reports bool
+	only           string
+	at             uint64
 }
 
 // New is the command.
@@ -23,23 +29,30 @@ func New(app *cli.App) *cobra.Command {
 		Short: "Write a run's state file and reports",
 		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt and on)
 and report.txt on the whole run, all made from its events, into a folder named
-after the run or the one given. Each file is there whole or not at all; those of
-an earlier export are replaced. With --dir - the state file, or the reports one
-after the other, go to standard output. Without RUN it is the latest one.
+after the run or the one given. A run with a list of tasks has also tasks.json (as
+the Pandora loop keeps it, and pawl run --tasks reads), task.json (the task, its
+plan, the subtasks with their results and tool calls), plan.md, validation.md,
+completion.md, trace.txt and learnings.json. Each file is there whole or not at
+all; those of an earlier export are replaced.
+
+With --only it is one of these files, with --state those for programs, with
+--reports those for people. With --dir - one file, or the reports one after the
+other, go to standard output. With --at they say what was true after the event
+of that number. Without RUN it is the latest one.
 
 ` + cli.ExitCodes,
-		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --state --dir - | yq .tasks",
+		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --only state.yaml --dir - | yq .tasks\n  pawl export 7 --only tasks.json --at 120 --dir -",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if o.dir == "-" && o.state == o.reports {
-				return pawl.Errorf(pawl.CodeInvalid, "standard output has room for one kind of file").WithHint("add --state or --reports to --dir -")
+			if o.dir == "-" && o.state == o.reports && o.only == "" {
+				return pawl.Errorf(pawl.CodeInvalid, "standard output has room for one kind of file").WithHint("add --only FILE, --state or --reports to --dir -")
 			}
 			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := cli.Fold(ctx, s, info.ID)
+			r, err := o.fold(ctx, s, info.ID)
 			if err != nil {
 				return err
 			}
@@ -58,18 +71,54 @@ after the other, go to standard output. Without RUN it is the latest one.
 	f.StringVar(&o.dir, "dir", "", "the folder `DIR` to write to; - for standard output")
 	f.BoolVar(&o.state, "state", false, "only the state file")
 	f.BoolVar(&o.reports, "reports", false, "only the reports")
+	f.StringVar(&o.only, "only", "", "only the file `NAME`, such as tasks.json")
+	f.Uint64Var(&o.at, "at", 0, "as it was after event number `SEQ`")
+	c.MarkFlagsMutuallyExclusive("only", "state")
+	c.MarkFlagsMutuallyExclusive("only", "reports")
 	_ = c.MarkFlagDirname("dir")
 	return c
+}
+
+// fold reads the run, up to the event that was asked for.
+func (o *options) fold(ctx context.Context, s *cli.Session, run pawl.RunID) (*view.Run, error) {
+	if o.at == 0 {
+		return cli.Fold(ctx, s, run)
+	}
+	r := view.New()
+	for e, err := range s.Events(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		r.Apply(e)
+		if uint64(e.Seq) == o.at {
+			return r, nil
+		}
+	}
+	return nil, pawl.Errorf(pawl.CodeNotFound, "run %s has no event %d: its last one is %d", run, o.at, r.Seq)
+}
+
+// wants reports whether a document is to be written.
+func (o *options) wants(name string) bool {
+	switch {
+	case o.only != "":
+		return name == o.only
+	case o.state == o.reports:
+		return true
+	case o.dir == "-" && o.state:
+		return name == cli.StateDocument
+	}
+	return cli.IsState(name) == o.state
 }
 
 func (o *options) write(app *cli.App, run pawl.RunID, all []cli.Document) error {
 	written := []string{}
 	for _, d := range all {
-		if state := d.Name == cli.StateDocument; o.state != o.reports && state != o.state {
+		if !o.wants(d.Name) {
 			continue
 		}
 		if o.dir == "-" {
 			app.Printf("%s", d.Data)
+			written = append(written, d.Name)
 			continue
 		}
 		name := filepath.Join(o.dir, d.Name)
@@ -79,6 +128,12 @@ func (o *options) write(app *cli.App, run pawl.RunID, all []cli.Document) error 
 		written = append(written, name)
 	}
 	switch {
+	case len(written) == 0:
+		var names []string
+		for _, d := range all {
+			names = append(names, d.Name)
+		}
+		return pawl.Errorf(pawl.CodeNotFound, "run %s has no file %q", run, plain.Line(o.only, 60)).WithHint("there are: %s", strings.Join(names, ", "))
 	case o.dir == "-":
 		return nil
 	case app.JSON:

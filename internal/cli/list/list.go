@@ -22,7 +22,9 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 		Short:   "List the project's runs",
 		Long: `List shows the runs of this repository, oldest first: the outcome of those that
 have ended, the status of the others. A run that was cut off and that no process
-drives is interrupted; pawl resume goes on with it.
+drives is interrupted; pawl resume goes on with it. One that waits for a person
+asks; pawl answer shows what. A run with a list of tasks shows how many of them
+have passed instead of its iterations.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl list\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
@@ -63,6 +65,9 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	}
 	for _, r := range runs {
 		app.WarnInterrupted(r)
+		if r.Questions > 0 && r.Status != pawl.StatusEnded {
+			app.Notef("run %s waits for you: pawl answer %s", r.ID, r.ID)
+		}
 	}
 	return nil
 }
@@ -73,7 +78,7 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 	rows := [][]string{{"RUN", "STATUS", "ITER", "TIER", "COST", "AGE", "TITLE"}}
 	for _, r := range runs {
-		rows = append(rows, []string{plain.Line(string(r.ID), 0), cli.State(r), iterations(r), dash(plain.Line(r.Tier, 12)),
+		rows = append(rows, []string{plain.Line(string(r.ID), 0), state(r), iterations(r), dash(plain.Line(r.Tier, 12)),
 			r.Cost.String(), age(now.Sub(r.Started)), plain.Line(r.Title, 0)})
 	}
 	widths := make([]int, len(rows[0]))
@@ -113,7 +118,19 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 // gap is the space between columns.
 const gap = 2
 
+// state is a run's status, with a word for one that waits for a person.
+func state(r pawl.RunInfo) string {
+	if r.Questions > 0 && r.Status != pawl.StatusEnded {
+		return cli.State(r) + ", asks"
+	}
+	return cli.State(r)
+}
+
+// iterations counts a run's attempts, or its tasks where it has a list of them.
 func iterations(r pawl.RunInfo) string {
+	if r.Tasks > 0 {
+		return fmt.Sprintf("%d/%d tasks", r.Passed, r.Tasks)
+	}
 	if r.Max == 0 {
 		return fmt.Sprint(r.Iteration)
 	}

@@ -44,6 +44,12 @@ func TestTable(t *testing.T) {
 			t.Error(d)
 		}
 	})
+	t.Run("TasksAndQuestions", func(t *testing.T) {
+		got := table([]pawl.RunInfo{{ID: "004-parser", Title: "A parser", Status: pawl.StatusRunning, Iteration: 1, Max: 1, Tasks: 7, Passed: 2, Questions: 1, Started: now}}, now, 0)
+		if want := "004-parser  running, asks  2/7 tasks  -     $0.00  0s   A parser"; got[1] != want {
+			t.Errorf("got %q, want %q", got[1], want)
+		}
+	})
 	t.Run("WholeOffTheTerminal", func(t *testing.T) {
 		all := strings.Join(table(runs, now, 0), "\n")
 		for _, want := range []string{"002-a-very-long-name-that-somebody-has-thought-of", "a way to reset it by mail"} {

@@ -59,7 +59,8 @@ func printLog(ctx context.Context, app *cli.App, s *cli.Session, run pawl.RunID,
 	p := view.NewProgress(view.New(), view.ProgressOptions{Out: app.Out, Color: color, Least: least, Clock: true, Blobs: cli.Blobs(ctx, s, run)})
 	for e, err := range s.Events(ctx, run, 0) {
 		if err == nil && app.JSON {
-			err = app.EncodeLine(e)
+			p.Run().Apply(e)
+			err = app.EncodeEvent(e, p.Run())
 		} else if err == nil {
 			err = p.Write(pawl.Update{Event: &e})
 		}

@@ -30,18 +30,28 @@ type options struct {
 	tokens                      string
 	council, green, unsandboxed bool
 	verbose                     bool
+
+	tasks, approval, callback, replan string
+	threshold, parallel               int
+	private                           bool
 }
 
 // New is the command.
 func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "run GOAL",
+		Use:   "run [GOAL]",
 		Short: "Start a run on this repository and follow it to its end",
 		Long: `Run turns a goal into commits on a branch of its own. Each attempt starts with
 a fresh context; gates judge it on a clean checkout of its commit; why it failed
 is told to the next one. Your checkout is not touched: the result is the branch
 pawl/NNN-slug and a report.
+
+A recipe with a list of tasks, such as pandora or loom, plans the goal into tasks
+that depend on each other and works them in loops of their own. With --tasks the
+list is read from a file instead: Pandora's tasks.json, a prd.json of Ralph, or a
+plain list of tasks; - is standard input. GOAL is then what the file says it is
+about, unless it is given. What waits for you is answered with pawl answer.
 
 The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in
@@ -54,10 +64,21 @@ durable, one JSON object per line.
 
 ` + cli.RunExitCodes,
 		Example: `  pawl run "list has a --json flag"
+  pawl run "add accounts, orders and a checkout" --recipe pandora --parallel 3
+  pawl run --tasks tasks.json --approval manual
   pawl run "fix the race in the cache" --criteria "go test -race ./cache passes 20 times" --budget 3
   pawl run "port the parser" --recipe taskloop --model medium=openai/gpt-5 --gate "tests=go test -json ./..."`,
-		Args:              cli.Args(1, 1),
-		RunE:              func(cmd *cobra.Command, args []string) error { return execute(cmd, app, &o, args[0]) },
+		Args: cli.Args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && o.tasks == "" {
+				return cli.Args(1, 1)(cmd, args)
+			}
+			goal := ""
+			if len(args) > 0 {
+				goal = args[0]
+			}
+			return execute(cmd, app, &o, goal)
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := c.Flags()
@@ -74,8 +95,16 @@ durable, one JSON object per line.
 	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
 	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that bounds what may be changed; repeat for more")
 	f.BoolVar(&o.green, "require-green", false, "gates must pass whole, also where they do not on the base")
+	f.StringVar(&o.tasks, "tasks", "", "a `FILE` with the list of tasks, - for standard input")
+	f.StringVar(&o.approval, "approval", "", "who approves tasks and merges, a `MODE`: auto, manual or confidence_threshold")
+	f.IntVar(&o.threshold, "approval-threshold", 0, "the least confidence that needs no person, in `PERCENT`")
+	f.IntVar(&o.parallel, "parallel", 0, "how many tasks are worked on side by side, a number `N`")
+	f.StringVar(&o.replan, "replan-every", "", "make the plan anew after `N` passed tasks; 0 for never")
+	f.StringVar(&o.callback, "callback", "", "a `URL` that is told how the run ends")
+	f.BoolVar(&o.private, "callback-private", false, "the callback may be on this machine or a private network")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
+	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("recipe", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var own []fs.FS
 		if root := app.Root(cmd.Context()); root != "" {
@@ -181,6 +210,12 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	add("complexity", "complexity", fmt.Sprint(o.complexity))
 	add("council", "council", fmt.Sprint(o.council))
 	add("agent", "agent", o.agent)
+	add("approval", "approval.mode", o.approval)
+	add("approval-threshold", "approval.threshold", fmt.Sprint(o.threshold))
+	add("parallel", "parallel", fmt.Sprint(o.parallel))
+	add("replan-every", "replan_every", o.replan)
+	add("callback", "callback.url", o.callback)
+	add("callback-private", "callback.allow_private", fmt.Sprint(o.private))
 	for _, m := range o.models {
 		out = append(out, config.Flag{Name: "--model", Key: "model", Value: m})
 	}

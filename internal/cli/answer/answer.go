@@ -1,0 +1,281 @@
+// Package answer is pawl answer: the questions runs wait with, and the answers.
+package answer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/view"
+)
+
+type options struct{ text, about string }
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "answer [RUN [N [CHOICE]]]",
+		Short: "Show the questions runs wait with, or answer one",
+		Long: `Answer without CHOICE shows open questions with what they are about: of all runs,
+of one RUN, or the one of number N. With CHOICE it answers question N of RUN. The
+first answer counts; a later one is told what was answered.
+
+An answer is for what the question was about when it was shown: it carries that
+thing's hash, and is refused when it has become another one. --about names the
+hash that was shown, or its beginning, where a program answers later.
+
+It returns at once when another process drives the run; a run that was interrupted
+goes on here.
+
+` + cli.RunExitCodes,
+		Example: "  pawl answer\n  pawl answer 7 2\n  pawl answer 7 2 approve\n  pawl answer 7 2 revise --text \"keep the old API for a release\"",
+		Args:    cli.Args(0, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 3 {
+				return o.give(cmd.Context(), app, args)
+			}
+			if o.text != "" || o.about != "" {
+				return pawl.Errorf(pawl.CodeInvalid, "--text and --about belong to an answer, and there is no CHOICE").WithHint("pawl answer RUN N CHOICE")
+			}
+			return list(cmd.Context(), app, args)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		},
+	}
+	c.Flags().StringVar(&o.text, "text", "", "what else you want to say, a `TEXT` of at most 1000 bytes")
+	c.Flags().StringVar(&o.about, "about", "", "the `HASH` of what the answer is about, as it was shown")
+	return c
+}
+
+// number reads a question's number.
+func number(arg string) (int, error) {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 {
+		return 0, pawl.Errorf(pawl.CodeInvalid, "%q is no question's number: want 1 or more", plain.Line(arg, 40)).WithHint("pawl answer shows the open questions")
+	}
+	return n, nil
+}
+
+// give answers a question.
+func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
+	n, err := number(args[1])
+	if err != nil {
+		return err
+	}
+	const most = 1000
+	if len(o.text) > most {
+		return pawl.Errorf(pawl.CodeInvalid, "--text has %d bytes: want at most %d", len(o.text), most)
+	}
+	var from *view.Run
+	s, info, err := app.OpenRun(ctx, cli.Steer, args[:1], func(s *cli.Session, info pawl.RunInfo) (err error) {
+		if from, err = cli.Fold(ctx, s, info.ID); err != nil {
+			return err
+		}
+		about, err := o.hash(from.Question(n))
+		if err != nil {
+			return err
+		}
+		return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerAnswer,
+			Answer: &pawl.Reply{Question: n, Choice: args[2], Text: o.text, By: plain.Line(app.Getenv("USER"), 60), About: about}})
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	return app.Steered(ctx, s, from, "Question %d of run %s is answered: %s", n, info.ID, plain.Line(args[2], 60))
+}
+
+// hash is what the answer is about: what the question is about now, or what the
+// user was shown.
+func (o *options) hash(q *view.Question) (pawl.Hash, error) {
+	var now pawl.Hash
+	if q != nil {
+		now = q.About
+	}
+	const least = 8
+	if o.about == "" || len(o.about) >= least && strings.HasPrefix(now.String(), strings.ToLower(o.about)) {
+		return now, nil
+	}
+	var given pawl.Hash
+	if err := given.UnmarshalText([]byte(o.about)); err != nil {
+		if len(o.about) < least {
+			return given, pawl.Errorf(pawl.CodeInvalid, "--about %q: want at least %d digits of the hash", plain.Line(o.about, 80), least)
+		}
+		return given, pawl.Errorf(pawl.CodeConflict, "the question is about %s, not about %s", now.Short(), plain.Line(o.about, 80)).
+			WithHint("look at it again: pawl answer RUN N")
+	}
+	return given, nil
+}
+
+// asked is an open question for other programs.
+type asked struct {
+	Run pawl.RunID `json:"run"`
+	view.QuestionRow
+	// Shown is what it is about, as text.
+	Shown string `json:"shown,omitempty"`
+}
+
+// list shows the open questions: of all runs, of one, or one of them.
+func list(ctx context.Context, app *cli.App, args []string) error {
+	var all []asked
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		all, err = collect(ctx, s, args)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if app.JSON {
+		return app.Encode(all)
+	}
+	if len(all) == 0 {
+		app.Notef("nothing waits for an answer")
+		return nil
+	}
+	for i, q := range all {
+		if i > 0 {
+			app.Printf("\n")
+		}
+		show(app, q)
+	}
+	return nil
+}
+
+func collect(ctx context.Context, s *cli.Session, args []string) ([]asked, error) {
+	var runs []pawl.RunInfo
+	n := 0
+	switch {
+	case len(args) == 0:
+		all, err := s.Runs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		runs = slices.DeleteFunc(all, func(r pawl.RunInfo) bool { return r.Questions == 0 })
+	default:
+		info, err := cli.Find(ctx, s, args[0])
+		if err != nil {
+			return nil, err
+		}
+		runs = []pawl.RunInfo{info}
+	}
+	if len(args) > 1 {
+		var err error
+		if n, err = number(args[1]); err != nil {
+			return nil, err
+		}
+	}
+	out := []asked{}
+	for _, info := range runs {
+		r, err := cli.Fold(ctx, s, info.ID)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			if err := open(r, n); err != nil {
+				return nil, err
+			}
+		}
+		for _, q := range r.OpenQuestions() {
+			if n > 0 && q.N != n {
+				continue
+			}
+			shown, err := about(ctx, s, r.ID, q.About)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Shown: shown})
+		}
+	}
+	return out, nil
+}
+
+// open says what became of a question that does not wait for an answer.
+func open(r *view.Run, n int) error {
+	switch q := r.Question(n); {
+	case q == nil:
+		return pawl.Errorf(pawl.CodeNotFound, "run %s has no question %d", r.ID, n).WithHint("pawl answer %s shows those that are open", r.ID)
+	case q.Answered != nil:
+		by := ""
+		if q.Answered.By != "" {
+			by = ", by " + q.Answered.By
+		}
+		return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was answered already: %s", n, r.ID, plain.Line(q.Answered.Choice+by, 120))
+	case q.Withdrawn != nil:
+		return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was withdrawn: %s", n, r.ID, plain.Line(q.Withdrawn.Reason, 200))
+	}
+	return nil
+}
+
+// about is what a question is about as text: JSON is indented.
+func about(ctx context.Context, s *cli.Session, run pawl.RunID, h pawl.Hash) (string, error) {
+	if h.IsZero() {
+		return "", nil
+	}
+	data, err := s.Blob(ctx, run, h)
+	if err != nil {
+		return "", fmt.Errorf("read what a question of run %s is about: %w", run, err)
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") == nil {
+		data = b.Bytes()
+	}
+	return plain.Text(string(data)), nil
+}
+
+func show(app *cli.App, q asked) {
+	task := ""
+	if q.Task != "" {
+		task = " about task " + q.Task
+	}
+	app.Printf("Run %s, question %d (%s)%s: %s\n", q.Run, q.N, q.Kind, task, q.Text)
+	if q.Shown != "" {
+		app.Printf("\n")
+		for line := range strings.Lines(q.Shown) {
+			app.Printf("    %s\n", strings.TrimRight(line, "\n"))
+		}
+		app.Printf("\n  about   %s\n", q.About.Short())
+	}
+	app.Printf("  choices %s\n", strings.Join(q.Choices, ", "))
+	app.Printf("  answer  %s\n", q.Answer)
+}
+
+// complete offers runs that ask, their open questions, and the choices.
+func complete(ctx context.Context, app *cli.App, args []string) []string {
+	s, err := app.Open(ctx, cli.Read)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	var first []string
+	if len(args) > 0 {
+		first = args[:1]
+	}
+	all, err := collect(ctx, s, first)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, q := range all {
+		switch {
+		case len(args) == 0 && !slices.ContainsFunc(out, func(o string) bool { return strings.HasPrefix(o, string(q.Run)+"\t") }):
+			out = append(out, string(q.Run)+"\t"+plain.Line(q.Text, 60))
+		case len(args) == 1:
+			out = append(out, fmt.Sprintf("%d\t%s", q.N, plain.Line(q.Text, 60)))
+		case len(args) == 2 && strconv.Itoa(q.N) == args[1]:
+			out = append(out, q.Choices...)
+		}
+	}
+	return out
+}
