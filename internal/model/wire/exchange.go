@@ -67,6 +67,9 @@ func (x *Exchange) Close() {
 func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	x.sent = true
 	if req.Body != nil {
+		if err := stableFirst(req); err != nil {
+			return nil, err
+		}
 		req.Body = &upload{ReadCloser: req.Body, x: x}
 	}
 	x.timer.Reset(x.idle)
