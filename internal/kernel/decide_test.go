@@ -35,7 +35,9 @@ func TestStartRefuses(t *testing.T) {
 		{"step implement has tier 7", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Tier = 7 }},
 		{"step implement has for_each", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].ForEach = "files" }},
 		{`tier from "mood"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].TierFrom = "mood" }},
-		{`check "weather"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Check = &pawl.Check{Name: "weather"} }},
+		{`check "weather"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+			k.Steps[1].Check = &pawl.Check{Name: "weather"}
+		}},
 		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Human = true }},
 		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Commands = nil }},
 		{"gate quality: retry leads to", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {

@@ -48,7 +48,7 @@ func treeLoop() *pawl.Recipe {
 	r.Name, r.Start = "tree", "request"
 	r.Kinds = []pawl.LoopKind{{
 		Name: "request", Iterations: 1,
-		Steps: []pawl.Step{{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Output: "plan", Required: true, Tools: []string{"read"}}},
+		Steps:    []pawl.Step{{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Output: "plan", Required: true, Tools: []string{"read"}}},
 		Children: &pawl.Children{From: "plan", Kind: "task", Order: "list", Parallel: 1, Batch: "rolling"},
 		Ladder:   pawl.Ladder{Then: "blocked"},
 	}, task}
