@@ -12,10 +12,14 @@ import (
 // no interest to one who does not want to see everything.
 func (s *story) digest(e pawl.Event) string {
 	if b, ok := e.Body.(*pawl.SessionStarted); ok {
-		s.sessions[b.Session] = strings.TrimSpace(b.Place.Step + " " + b.Place.Lens)
+		at := seat{e.Loop, b.Session}
+		s.sessions[at], s.isStep[at] = strings.TrimSpace(b.Place.Step+" "+b.Place.Lens), b.Purpose == pawl.ForStep
+	}
+	if text := s.treeHeadline(e); text != "" {
+		return text
 	}
 	if b, ok := e.Body.(*pawl.SessionEnded); ok && (b.Result != pawl.SessionDone || s.all) {
-		return fmt.Sprintf("%s ends: %s%s", s.sessions[b.Session], b.Result, because(b.Reason))
+		return fmt.Sprintf("%s ends: %s%s", s.sessions[seat{e.Loop, b.Session}], b.Result, because(b.Reason))
 	}
 	if text := headline(e.Body); text != "" {
 		return text
@@ -116,7 +120,7 @@ func (s *story) detail(e pawl.Event) string {
 	case *pawl.EffectRequested:
 		return "? " + asked(&b.Effect)
 	case *pawl.SessionStarted:
-		text := fmt.Sprintf("%s begins on tier %d with at most %d turns", s.sessions[b.Session], b.Place.Tier, b.Turns)
+		text := fmt.Sprintf("%s begins on tier %d with at most %d turns", s.sessions[seat{e.Loop, b.Session}], b.Place.Tier, b.Turns)
 		if b.Timeout > 0 {
 			text += fmt.Sprintf(" and %s", b.Timeout)
 		}
@@ -188,6 +192,7 @@ func told(do *pawl.AssemblePrompt) string {
 		parts = append(parts, "red at base: "+in.Name)
 	}
 	parts = append(parts, do.History...)
+	parts = append(parts, toldOfPlan(do)...)
 	if len(parts) == 0 {
 		return ""
 	}

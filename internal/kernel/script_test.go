@@ -33,6 +33,8 @@ type rule struct {
 	line      string
 	iteration int // -1 = any
 	attempt   int
+	task      string // empty = any; - = the root
+	round     int
 	subject   string
 	turn      int
 	what      []string
@@ -61,6 +63,13 @@ func parseRule(t testing.TB, line string) rule {
 			r.attempt = number()
 		case "turn":
 			r.turn = number()
+		case "round":
+			r.round = number()
+		case "root":
+			r.task = "-"
+		case "task":
+			i++
+			r.task = words[i]
 		default:
 			r.subject = strings.TrimSpace(r.subject + " " + words[i])
 		}
@@ -100,6 +109,10 @@ func duration(t testing.TB, s string) time.Duration {
 type script struct {
 	w     *world
 	rules []rule
+
+	lists      map[pawl.Hash][]pawl.TaskEntry
+	unreadable map[pawl.Hash]string // lists that cannot be read, and why
+	texts      map[pawl.Hash]string // what is remembered
 }
 
 // subjects are the names under which rules may speak of an effect.
@@ -112,9 +125,11 @@ func subjects(f *pawl.Effect) []string {
 		return []string{"prompt", p.Step + " prompt"}
 	case *pawl.Wait:
 		return []string{"wait"}
+	case *pawl.AdvanceBranch:
+		return []string{"advance"}
 	case *pawl.CallModel:
 		if p.Lens != "" {
-			return []string{p.Role, p.Role + " " + p.Lens}
+			return []string{p.Role, p.Role + " " + p.Lens, p.Step, p.Step + " " + p.Lens}
 		}
 	}
 	return []string{p.Step}
@@ -131,7 +146,8 @@ func (s *script) rule(f *pawl.Effect) *rule {
 		r := &s.rules[i]
 		fits := r.left != 0 && slices.Contains(subjects(f), r.subject) &&
 			(r.iteration == f.Place.Iteration || r.iteration < 0 && !onBase(f)) &&
-			(r.attempt == 0 || r.attempt == f.Place.Attempt) && (r.turn == 0 || r.turn == f.Place.Turn)
+			(r.attempt == 0 || r.attempt == f.Place.Attempt) && (r.turn == 0 || r.turn == f.Place.Turn) &&
+			(r.round == 0 || r.round == f.Place.Round) && (r.task == "" || r.task == f.Place.Task || r.task == "-" && f.Place.Task == "")
 		if fits {
 			if r.left > 0 {
 				r.left--
@@ -191,11 +207,21 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 	case *pawl.CallModel:
 		return s.replied(f, r), 5 * time.Second
 	case *pawl.CallTool:
-		return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: 600, Conflict: r.says("conflict"), IsError: r.says("nothing")}, time.Second
+		return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: 600, Conflict: r.says("conflict"), IsError: r.says("nothing") || r.says("fails")}, time.Second
 	case *pawl.RunGate:
 		return s.judged(f, r), 10 * time.Second
 	case *pawl.Wait:
 		return &pawl.WaitEnded{Effect: f.ID}, do.For
+	case *pawl.ReadTasks:
+		return s.tasksRead(f, do), time.Second
+	case *pawl.Merge:
+		return s.merged(f, r), time.Second
+	case *pawl.AdvanceBranch:
+		return &pawl.BranchAdvanced{Effect: f.ID}, time.Second
+	case *pawl.ProbeConflicts:
+		return s.probedWith(f, do, r), time.Second
+	case *pawl.Notify:
+		return &pawl.Notified{Effect: f.ID, Status: 200}, time.Second
 	}
 	s.w.t.Fatalf("nobody can perform %s", f.Do.Verb())
 	return nil, 0
@@ -209,6 +235,8 @@ func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 			b.Files, b.FileSet = len(r.what)-i-1, print64(strings.Join(r.what[i+1:], " "))
 		case "tree":
 			b.Tree = pawl.TreeHash(r.what[i+1])
+		case "nothing":
+			b.Files, b.Total, b.FileSet, b.Paths = 0, 0, 0, pawl.Hash{}
 		}
 	}
 	return b
@@ -273,7 +301,12 @@ func (s *script) replied(f *pawl.Effect, r *rule) pawl.Answer {
 			}
 		}
 	default:
-		b.Calls = []pawl.ToolUse{s.submits(f, r, id)}
+		use := s.submits(f, r, id)
+		if use.Tool == "submit_" { // the session owes nothing
+			b.Text, b.Stop = blobOf(id+"-text"), pawl.StopEnd
+			break
+		}
+		b.Calls = []pawl.ToolUse{use}
 	}
 	return b
 }
@@ -281,6 +314,9 @@ func (s *script) replied(f *pawl.Effect, r *rule) pawl.Answer {
 // use is one tool call: submit hands in the result, nosuch is no tool, broken
 // has bad arguments.
 func (s *script) use(f *pawl.Effect, tool, id string) pawl.ToolUse {
+	if use, is := s.harness(tool, id); is {
+		return use
+	}
 	use := pawl.ToolUse{Tool: tool, Args: blobOf(id)}
 	switch tool {
 	case "read", "list", "glob", "grep":
@@ -305,19 +341,29 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 		use.Problem = "summary: a string is wanted"
 		return use
 	}
+	if output == "tasks" || output == "plan" {
+		use.Args = blobOf(s.handsIn(l.sessionByN(f.Session), r))
+	}
 	facts := map[string]string{
 		"assessment": "files=2 lines=60 new_dependencies=0 type=implementation",
 		"verdict":    "decision=pass met=2 total=2",
 		"proposal":   "confidence=50",
 		"ballot":     "rank=A rank=B rank=C rank=D rank=E",
+		"tasks":      "decision=PANDORA_LOOP",
+		"next":       map[bool]string{true: "decision=EXECUTE", false: "decision=COMPLETE"}[f.Place.Round == 1],
 	}[output]
-	if given := strings.Join(r.what, " "); strings.Contains(given, "=") {
-		facts = given
+	given := slices.DeleteFunc(slices.Clone(r.what), func(w string) bool {
+		return !strings.Contains(w, "=") || strings.HasPrefix(w, "list=") || strings.HasPrefix(w, "output=")
+	})
+	if len(given) > 0 {
+		facts = strings.Join(given, " ")
 	}
 	for _, word := range strings.Fields(facts) {
-		if name, value, ok := strings.Cut(word, "="); ok && name != "output" {
-			use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value})
+		name, value, _ := strings.Cut(word, "=")
+		if output == "learnings" && isMemory(name) {
+			value = s.text(value)
 		}
+		use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value})
 	}
 	return use
 }

@@ -20,14 +20,14 @@ import (
 //
 //	run [gates=a,b] [complexity=N] [max=N] [budget=$N] [tokens=N] [time=D] [until=N] [show=all] …
 //	    starts a run in a world of which the lines speak (see script_test.go)
-//	go [until=N] [for=D] [show=all]
-//	    goes on, up to event N or for some time; from the word show on, every event is told
+//	go [until=N] [upto=TEXT] [for=D] [show=all]
+//	    goes on, up to event N, until something is told, or for some time; from the word show on, every event is told
 //	pause, resume [max=N] [budget=$N] [tokens=N] [time=D], cancel [finish|boundary|now], limits …
 //	    what a user does; the run goes on afterwards, unless until=N or hold
 //	crash [down=D] [meddle]  the driver dies and another one takes over; meddle changes the worktree meanwhile
 //	answer N [as=KIND]       gives the answer of effect N once more, or one of another kind
 //	state                    what the kernel knows now
-//	told iteration=N step=S  what the last prompt of a step told besides the task
+//	told iteration=N step=S [task=ID]  what the last prompt of a step told besides the task
 //	event N                  one event in full
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -47,9 +47,11 @@ func TestStories(t *testing.T) {
 type story struct {
 	script   *script
 	w        *world
-	all      bool           // show every event
-	sessions map[int]string // their names
-	told     int            // how many events have been told
+	all      bool            // show every event
+	sessions map[seat]string // their names
+	isStep   map[seat]bool
+	told     int          // how many events have been told
+	own      *pawl.Recipe // see the command recipe
 }
 
 func (s *story) command(t *testing.T, td *datadriven.TestData) string {
@@ -76,6 +78,13 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 			down = duration(t, v)
 		}
 		s.w.crash(down)
+	case "replan", "reply", "forget":
+		s.world(t, td.Input)
+		err = s.w.steer(*s.says(t, td))
+	case "recipe":
+		return s.ownRecipe(t, td)
+	case "plan":
+		return s.plans()
 	case "answer":
 		s.again(t, td)
 	case "state":
@@ -108,7 +117,9 @@ func arg(td *datadriven.TestData, key string) (string, bool) {
 func (s *story) world(t *testing.T, lines string) {
 	var rules []rule
 	for line := range strings.Lines(lines) {
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "list ") || strings.HasPrefix(line, "list:") {
+			s.script.list(t, line)
+		} else if line != "" {
 			rules = append(rules, parseRule(t, line))
 		}
 	}
@@ -116,15 +127,20 @@ func (s *story) world(t *testing.T, lines string) {
 }
 
 func (s *story) begin(t *testing.T, td *datadriven.TestData) {
-	s.w, s.told, s.all, s.sessions = newWorld(t), 0, false, map[int]string{}
+	s.w, s.told, s.all, s.sessions, s.isStep = newWorld(t), 0, false, map[seat]string{}, map[seat]bool{}
 	s.script = &script{w: s.w}
 	s.w.happens = s.script.happens
 	s.world(t, td.Input)
-	r, set := taskLoop(), settings()
+	r, set, first := s.recipe(t, td), settings(), &pawl.RunStarted{}
 	for _, a := range td.CmdArgs {
-		s.option(t, r, set, a)
+		if !s.treeOption(t, first, set, a.Key, strings.Join(a.Vals, ",")) {
+			s.option(t, r, set, a)
+		}
 	}
-	s.w.start(r, set)
+	given, signs := first.Tasks, first.Signs
+	first = started(t, r, set)
+	first.Tasks, first.Signs = given, signs
+	s.w.mustTake(Input{Start: &Start{Run: worldRun, Started: first}})
 }
 
 // option changes the recipe or the settings of a story's run.
@@ -178,7 +194,7 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		k.Steps[1].Required = false
 	case "no-reminder":
 		k.Steps[1].NoReminder = true
-	case "until", "for", "show":
+	case "until", "upto", "for", "show":
 	default:
 		t.Fatalf("there is no option %q", a.Key)
 	}
@@ -234,10 +250,18 @@ func (s *story) goOn(t *testing.T, td *datadriven.TestData) {
 			break
 		}
 		s.w.land()
+		if upto, ok := argText(td, "upto"); ok && s.happened(upto) {
+			break
+		}
 	}
 	if _, ok := arg(td, "for"); ok {
 		s.w.now = end
 	}
+}
+
+// happened reports whether something was said since the last time events were told.
+func (s *story) happened(what string) bool {
+	return slices.ContainsFunc(s.w.log[s.told:], func(e pawl.Event) bool { return strings.Contains(s.who(e)+s.digest(e), what) })
 }
 
 // again answers an effect once more, or as another kind.
@@ -279,10 +303,11 @@ func (s *story) state() string {
 func (s *story) prompt(t *testing.T, td *datadriven.TestData) string {
 	n, _ := arg(td, "iteration")
 	step, _ := arg(td, "step")
+	task, _ := arg(td, "task")
 	text := "nothing\n"
 	for _, e := range s.w.log {
 		r, ok := e.Body.(*pawl.EffectRequested)
-		if !ok || r.Effect.Place.Step != step || r.Effect.Place.Iteration != atoi(t, n) {
+		if !ok || r.Effect.Place.Step != step || r.Effect.Place.Iteration != atoi(t, n) || r.Effect.Place.Task != task {
 			continue
 		}
 		if do, ok := r.Effect.Do.(*pawl.AssemblePrompt); ok {
@@ -298,7 +323,7 @@ func (s *story) tell() string {
 	for ; s.told < len(s.w.log); s.told++ {
 		e := s.w.log[s.told]
 		if text := s.digest(e); text != "" {
-			fmt.Fprintf(&b, "%4d %s\n", e.Seq, text)
+			fmt.Fprintf(&b, "%4d %s%s\n", e.Seq, s.who(e), text)
 		}
 	}
 	if b.Len() == 0 {
