@@ -17,7 +17,7 @@ import (
 const (
 	MaxTasks        = 20_000 // in a list
 	MaxDepends      = 60     // dependencies of one task
-	maxDependsBytes = 1200   // of their ids together: a task has to fit into an event
+	maxDependsBytes = 1200   // of their ids together, 4 more each: a task has to fit into an event
 	maxIDBytes      = 60
 	maxProblems     = 10 // that are told at once
 )
@@ -144,8 +144,11 @@ type problems struct {
 	more int
 }
 
+// full reports whether further problems are only counted.
+func (p *problems) full() bool { return len(p.told) == maxProblems }
+
 func (p *problems) add(format string, args ...any) {
-	if len(p.told) == maxProblems {
+	if p.full() {
 		p.more++
 		return
 	}
