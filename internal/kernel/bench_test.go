@@ -12,31 +12,27 @@ import (
 // loops is how many loops are at work in the run of the benchmarks.
 const loops = 500
 
-// crowd is a run with many loops besides the root, as a tree of loops would have.
+// crowd is a run with many loops besides the root, the children of its plan.
 // Each works on attempts of six turns that fail and go on.
 func crowd(tb testing.TB, loops int) *driver {
 	d := &driver{tb: tb, now: worldBegin}
 	s := &script{w: &world{t: tb, state: &d.state}}
 	s.rules = []rule{parseRule(tb, "implement turn 6: submits"), parseRule(tb, "implement turn 2: calls read grep"), parseRule(tb, "implement turn 4: calls run"),
-		parseRule(tb, "implement: calls write"), parseRule(tb, "tests: fail TestA")}
+		parseRule(tb, "implement: calls write"), parseRule(tb, "base tests: pass"), parseRule(tb, "tests: fail TestA")}
+	well := d.well(s, many(loops))
 	d.answer = func(f *pawl.Effect) pawl.Answer {
-		a, _ := s.answer(f, s.rule(f))
+		a := well(f)
 		if b, ok := a.(*pawl.Committed); ok {
 			b.Commit, b.Tree = "c1", pawl.TreeHash(print64String(f.ID))
 		}
 		return a
 	}
-	r, set := taskLoop(), settings()
-	k := &r.Kinds[0]
-	k.Complexity, k.Iterations, k.Ladder, k.Steps = nil, 0, pawl.Ladder{}, k.Steps[1:]
+	r, set := treeLoop(), settings()
+	k := &r.Kinds[1]
+	k.Gates = taskLoop().Kinds[0].Gates
+	k.Iterations, k.Ladder, r.Kinds[0].Children.Parallel = 0, pawl.Ladder{}, loops
 	set.Limits, set.Gates = pawl.Limits{}, []pawl.GateSpec{gate("tests"), gate("lint")}
-	d.take(Input{Start: &Start{Run: worldRun, Started: started(tb, r, set)}})
-	for i := 1; i < loops; i++ {
-		d.apply(pawl.Event{Run: worldRun, Seq: d.state.Seq + 1, Loop: pawl.LoopRef(i + 1), Time: d.now,
-			Body: &pawl.LoopStarted{ID: loopID(d.now, 7, pawl.LoopRef(i+1)), Kind: "task"}})
-	}
-	d.take(Input{Steer: &pawl.Steering{Verb: pawl.SteerPause}})
-	d.take(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
+	d.plan(r, set, loops+1)
 	return d
 }
 
@@ -86,7 +82,7 @@ func (d *driver) step(i int) int {
 	return n
 }
 
-// longLog is a log of a million events: 50 loops at work.
+// longLog is a log of a million events: 50 loops at work besides the root.
 var longLog = sync.OnceValue(func() []pawl.Event {
 	d := crowd(&testing.B{}, 50)
 	d.keep = true

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -60,6 +61,10 @@ func (d *draft) own(ref pawl.LoopRef) {
 	}
 }
 
+// maxDecided is more events than ever follow from one input: a decision that does
+// not end must not take the machine with it.
+const maxDecided = 200_000
+
 // emit decides one event. The kernel's own events always follow from the state
 // they were decided on: anything else is a defect of the kernel.
 func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
@@ -76,6 +81,9 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		for i := range d.s.loops {
 			d.own(pawl.LoopRef(i + 1))
 		}
+	}
+	if len(d.events) == maxDecided {
+		panic(fmt.Sprintf("kernel: an input at event %d led to no end of events, such as %s", d.s.Seq-maxDecided, body.EventKind()))
 	}
 	if err := Apply(&d.s, e); err != nil {
 		panic("kernel: decided an event that does not follow: " + err.Error())

@@ -1,37 +1,75 @@
 package kernel
 
 import (
+	"fmt"
 	"testing"
 
 	"pawl"
 )
 
-// several is a run of a root and more loops under it, in a world where all goes
-// well but for what the lines say.
+// several is a run of a root and tasks under it that are worked side by side, in a
+// world where all goes well but for what the lines say. The root waits for them.
 func several(t *testing.T, loops int, change func(*pawl.Settings), lines ...string) *driver {
 	d := &driver{tb: t, now: worldBegin, keep: true}
 	s := &script{w: &world{t: t, state: &d.state}}
 	for _, line := range lines {
 		s.rules = append(s.rules, parseRule(t, line))
 	}
-	d.answer = func(f *pawl.Effect) pawl.Answer {
+	d.answer = d.well(s, many(loops-1))
+	r, set := treeLoop(), settings()
+	set.Gates, set.Parallel = []pawl.GateSpec{gate("tests")}, loops-1
+	change(set)
+	d.plan(r, set, loops)
+	return d
+}
+
+// many are tasks that wait for nobody.
+func many(n int) []pawl.TaskEntry {
+	var out []pawl.TaskEntry
+	for i := range n {
+		id := fmt.Sprintf("T%d", i+1)
+		out = append(out, pawl.TaskEntry{ID: id, Title: "Task " + id, Spec: blobOf(id)})
+	}
+	return out
+}
+
+// plan starts a run with a list of tasks, and goes on until so many loops are there.
+func (d *driver) plan(r *pawl.Recipe, set *pawl.Settings, loops int) {
+	first := started(d.tb, r, set)
+	first.Tasks = blobOf("tasks")
+	d.take(Input{Start: &Start{Run: worldRun, Started: first}})
+	for i := 0; len(d.state.Loops()) < loops; i++ {
+		if len(Pending(&d.state)) == 0 {
+			d.tb.Fatalf("there are %d loops: %s", len(d.state.Loops()), describe(&d.state))
+		}
+		d.step(i)
+	}
+}
+
+// well answers what the lines of a script do not speak of: lists of tasks,
+// commits, merges and where worktrees are.
+func (d *driver) well(s *script, entries []pawl.TaskEntry) func(*pawl.Effect) pawl.Answer {
+	return func(f *pawl.Effect) pawl.Answer {
+		switch do := f.Do.(type) {
+		case *pawl.ReadTasks:
+			return &pawl.TasksRead{Effect: f.ID, Entries: entries}
+		case *pawl.Merge:
+			return &pawl.Merged{Effect: f.ID, Commit: pawl.CommitHash(s.w.name("m", f.ID)), Tree: d.state.Loop(f.Loop).candidate.Tree}
+		case *pawl.AdvanceBranch:
+			return &pawl.BranchAdvanced{Effect: f.ID, Commit: do.To}
+		case *pawl.ProbeConflicts:
+			return &pawl.ConflictsProbed{Effect: f.ID}
+		case *pawl.OpenWorkspace:
+			return &pawl.WorkspaceOpened{Effect: f.ID, Head: do.Base}
+		case *pawl.ResetWorkspace:
+			return &pawl.WorkspaceReset{Effect: f.ID, Head: do.Commit}
+		}
 		a, _ := s.answer(f, s.rule(f))
 		if b, ok := a.(*pawl.Committed); ok {
 			b.Commit, b.Tree = pawl.CommitHash(s.w.name("c", f.ID)), pawl.TreeHash(s.w.name("t", f.ID))
 		}
 		return a
 	}
-	r, set := taskLoop(), settings()
-	r.Kinds[0].Complexity, r.Kinds[0].Steps = nil, r.Kinds[0].Steps[1:]
-	set.Gates = []pawl.GateSpec{gate("tests")}
-	change(set)
-	d.take(Input{Start: &Start{Run: worldRun, Started: started(t, r, set)}})
-	for i := 2; i <= loops; i++ {
-		ref := pawl.LoopRef(i)
-		d.apply(pawl.Event{Run: worldRun, Seq: d.state.Seq + 1, Loop: ref, Time: d.now, Body: &pawl.LoopStarted{ID: loopID(d.now, 7, ref), Kind: "task", Parent: 1}})
-	}
-	d.take(Input{Steer: &pawl.Steering{Verb: pawl.SteerLimits, Limits: &d.state.Limits}})
-	return d
 }
 
 // finish answers what is pending until nothing is.

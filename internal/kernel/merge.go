@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"pawl"
 )
@@ -163,7 +164,7 @@ const maxProbed = 8
 // probeSiblings compares a new candidate with those of siblings at work, so that
 // both hear of a conflict before both are done.
 func (d *draft) probeSiblings(l *Loop) {
-	if l.Parent == 0 || l.probed || l.candidate == nil || l.candidate.Effect == 0 {
+	if l.Parent == 0 || l.probed || l.candidate == nil || l.candidate.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
 		return
 	}
 	do := &pawl.ProbeConflicts{Commit: l.candidate.Commit}
@@ -176,6 +177,11 @@ func (d *draft) probeSiblings(l *Loop) {
 	if len(do.Others) > 0 {
 		d.onWorktree(l, "probe", pawl.CrashRepeat, do)
 	}
+}
+
+// wants reports whether an effect of this kind is under way.
+func (l *Loop) wants(v pawl.Verb) bool {
+	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() == v })
 }
 
 // merged takes over a merge commit.
