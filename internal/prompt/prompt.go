@@ -58,7 +58,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 	if err != nil {
 		return runner.Prompt{}, err
 	}
-	data, err := a.data(r, do)
+	data, err := a.data(r, do, template)
 	if err != nil {
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, err)
 	}
@@ -78,8 +78,9 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 	return runner.Prompt{System: system, User: user, Cut: r.cuts()}, nil
 }
 
-// data is what the template is shown.
-func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData, error) {
+// data is what the template is shown. What is large and not in the template is
+// left out: it must not make others give way.
+func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (recipe.PromptData, error) {
 	place := r.job.Effect.Place
 	data := recipe.PromptData{
 		Goal: r.text("the goal", do.Goal), Scope: r.job.Settings.Scope, Agent: r.job.Settings.Agent,
@@ -92,7 +93,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData,
 		r.json("the task", do.Task, data.Task)
 		data.Criteria = data.Task.CriteriaList()
 	}
-	r.plan(do, &data)
+	r.plan(do, &data, template)
 	base := r.reports(do.RedAtBase)
 	for _, in := range do.RedAtBase {
 		data.RedAtBase = append(data.RedAtBase, in.Name+": "+redAtBase(base[in.Name]))
@@ -101,7 +102,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData,
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
 	data.Inputs = r.inputs(do.Inputs)
-	if do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
+	if strings.Contains(template, "diff") && do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
 		diff, err := a.Diff(r.ctx, do.Base, do.Commit)
 		if err != nil {
 			return data, fmt.Errorf("the changes so far: %w", err)
@@ -117,7 +118,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt) (recipe.PromptData,
 }
 
 // plan reads the list of tasks the loop works on, and where they stand.
-func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData) {
+func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData, template string) {
 	text := r.text("the plan", do.Plan)
 	if text == "" {
 		return
@@ -126,8 +127,12 @@ func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData) {
 	if err != nil {
 		r.fail(pawl.Errorf(pawl.CodeDamaged, "read the plan: %w", err))
 	}
-	data.Plan = r.fit("plan", readable(text), maxInput)
-	data.State = r.fit("state", stateYAML(tasks, do.States), maxState)
+	if strings.Contains(template, ".Plan") {
+		data.Plan = r.fit("plan", readable(text), maxInput)
+	}
+	if strings.Contains(template, ".State") {
+		data.State = r.fit("state", stateYAML(tasks, do.States), maxState)
+	}
 }
 
 // inputs are the named texts. Proposals are one text, each indented below its

@@ -24,7 +24,6 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 	var list struct {
 		Tasks    []pawl.TaskSpec `json:"tasks"`
 		Subtasks []pawl.TaskSpec `json:"subtasks"`
-		Stories  []pawl.TaskSpec `json:"userStories"`
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return list.Tasks, json.Unmarshal([]byte(text), &list.Tasks)
@@ -32,22 +31,22 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, err
 	}
-	return append(append(list.Tasks, list.Subtasks...), list.Stories...), nil
+	return append(list.Tasks, list.Subtasks...), nil
 }
 
 // letters are those of the statuses in a request, in their order.
 const letters = "prafbs"
 
-// status is the word for a task's letter; a task without one is pending.
+// status is the word for a task's letter.
 func status(states string, i int) string {
-	if i >= len(states) {
-		return pawl.TaskPending.String()
-	}
 	return pawl.TaskStatus(max(0, strings.IndexByte(letters, states[i]))).String() //nolint:gosec // at most 5
 }
 
-// stateYAML tells where the tasks of a plan stand.
+// stateYAML tells where the tasks of a plan stand. Of a very long one only the
+// first are known.
 func stateYAML(tasks []pawl.TaskSpec, states string) string {
+	others := max(0, len(tasks)-len(states))
+	tasks = tasks[:len(tasks)-others]
 	if len(tasks) == 0 {
 		return ""
 	}
@@ -62,6 +61,9 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 				fmt.Fprintf(&b, "%s: %d\n", s, n)
 			}
 		}
+	}
+	if others > 0 {
+		fmt.Fprintf(&b, "others: %d\n", others)
 	}
 	b.WriteString("tasks:\n")
 	waiting := 0

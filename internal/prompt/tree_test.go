@@ -202,7 +202,9 @@ func TestTreePrompts(t *testing.T) {
 func TestReplanIsFresh(t *testing.T) {
 	w := MustWorldOf(t, "loom")
 	w.remember(remembered)
-	w.patch(patch)
+	w.assembler.Diff = func(context.Context, pawl.CommitHash, pawl.CommitHash) ([]byte, error) {
+		return nil, fmt.Errorf("nobody asked for the change")
+	}
 	do := w.child(t, "replan.md")
 	do.Task, do.Commit, do.Base, do.History = pawl.Hash{}, "head", "base", history
 	do.Memory = &pawl.Memory{Select: "all", MaxTokens: 1500}
@@ -280,9 +282,9 @@ func TestLongPlan(t *testing.T) {
 		list = append(list, pawl.TaskSpec{ID: fmt.Sprintf("t%02d", i), Title: fmt.Sprintf("Task %d %s", i, strings.Repeat("é", 100))})
 	}
 	do := w.child(t, "executor.md")
-	do.Plan, do.States = w.MustKeep(t, list), strings.Repeat("a", 20)+"fbrr"+strings.Repeat("p", 15)+"s"
+	do.Plan, do.States = w.MustKeep(t, list), strings.Repeat("a", 20)+"fbrr"+strings.Repeat("p", 14)+"s"
 	p := w.MustAssemble(t, do)
-	wants(t, p, "pending: 15\nrunning: 2\npassed: 20\nfailed: 1\nblocked: 1\nskipped: 1\ntasks:\n", `"t20"`, "status: failed", `"t22"`, "running", `"t23"`, `"t24"`, "pending", `"t25"`, `"t26"`)
+	wants(t, p, "pending: 14\nrunning: 2\npassed: 20\nfailed: 1\nblocked: 1\nskipped: 1\nothers: 1\ntasks:\n", `"t20"`, "status: failed", `"t22"`, "running", `"t23"`, `"t24"`, "pending", `"t25"`, `"t26"`)
 	for _, id := range []string{`"t00"`, `"t21"`, `"t27"`, `"t39"`} {
 		if strings.Contains(p.User, id) {
 			t.Errorf("it names %s", id)
@@ -301,11 +303,11 @@ func TestOrderOfCuts(t *testing.T) {
 		goal int
 		want []string
 	}{
-		"memory":   {31_000, []string{"memory: 1 entries"}},
-		"state":    {40_000, []string{"state", "plan", "memory: 2 entries"}},
-		"outputs":  {50_000, []string{"state", "plan", "result", "memory: 2 entries"}},
-		"diff":     {60_000, []string{"state", "plan", "result", "diff", "memory: 2 entries"}},
-		"evidence": {120_000, []string{"state", "plan", "result", "diff", "tests", "memory: 2 entries"}},
+		"memory":   {41000, []string{"memory: 1 entries"}},
+		"state":    {46500, []string{"state", "memory: 2 entries"}},
+		"outputs":  {51000, []string{"state", "result", "memory: 2 entries"}},
+		"diff":     {65000, []string{"state", "result", "diff", "memory: 2 entries"}},
+		"evidence": {120000, []string{"state", "result", "diff", "tests", "memory: 2 entries"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := MustWorldOf(t, "loom")
@@ -320,6 +322,7 @@ func TestOrderOfCuts(t *testing.T) {
 				list = append(list, pawl.TaskSpec{ID: fmt.Sprintf("t%02d", i), Title: strings.Repeat("t", 80), Description: long(500)})
 			}
 			do.Goal, do.Task, do.Plan = w.MustKeep(t, long(test.goal)), w.MustKeep(t, spec), w.MustKeep(t, list)
+			do.States = strings.Repeat("p", 15)
 			do.Memory = &pawl.Memory{Select: "all", MaxTokens: 2000}
 			do.Inputs = []pawl.Input{{Name: "result", Blob: w.MustKeep(t, long(11_000))}}
 			do.Feedback = []pawl.Feedback{{From: "tests", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, long(11_000))}}
