@@ -40,6 +40,45 @@ func check(tb testing.TB, name, args string, criteria []pawl.Criterion) (pawl.Fa
 	return submit.Results{}.Facts(name, json.RawMessage(args), criteria)
 }
 
+func verdict(status, gap, more string) string {
+	return fmt.Sprintf(`{"criteria": [{"id": "AC-001", "status": %q, "evidence": ["a.go:1"], "gap": %q}], "summary": "s", %s}`, status, gap, more)
+}
+
+func subtask(id, depends string) string {
+	return fmt.Sprintf(`{"id": %q, "description": "d", "depends_on": [%s], "model_tier": 1, "verification_tier": 2, "is_critical_path": false}`, id, depends)
+}
+
+func task(id, depends string) string {
+	return fmt.Sprintf(`{"id": %q, "title": "t", "description": "d", "acceptance_criteria": ["c"], "depends_on": [%s]}`, id, depends)
+}
+
+// many are so many tasks, and ids what names them.
+func many(n int, tail ...string) []string {
+	var out []string
+	for i := range n {
+		out = append(out, task(fmt.Sprint("t", i, strings.Join(tail, "")), ""))
+	}
+	return out
+}
+
+func ids(n int, tail ...string) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("%q", fmt.Sprint("t", i, strings.Join(tail, ""))))
+	}
+	return strings.Join(out, ", ")
+}
+
+// planned is the plan of these subtasks.
+func planned(subtasks ...string) string {
+	return `{"subtasks": [` + strings.Join(subtasks, ", ") + `]}`
+}
+
+// listed is the list of these tasks.
+func listed(list ...string) string {
+	return `{"decision": "PANDORA_LOOP", "reasoning": "r", "tasks": [` + strings.Join(list, ", ") + `]}`
+}
+
 func TestAccepted(t *testing.T) {
 	for _, test := range []struct {
 		name, result, args, want string
@@ -51,6 +90,51 @@ func TestAccepted(t *testing.T) {
 			args: `{"files": 2, "lines": 40, "new_dependencies": 0, "type": "implementation", "risks": ["breaking_change", "security_sensitive"], "why": "x"}`,
 			want: "files=2 lines=40 new_dependencies=0 type=implementation risk=breaking_change risk=security_sensitive",
 		},
+		{name: "Blocked", result: "result", args: `{"summary": "s", "status": "blocked", "reason": "no\nkey", "artifacts": ["a.go"]}`, want: "status=blocked reason=no key"},
+		{name: "Done", result: "result", args: `{"summary": "s", "status": "done"}`, want: "status=done"},
+		{ // P-33 P-67 P-91
+			name: "Tasks", result: "tasks",
+			args: `{"decision": "PANDORA_LOOP", "reasoning": "three\nsteps", "intent": "edit", "mode": "code", "tasks": [
+				{"id": "TASK-001", "title": "t", "description": "d", "acceptance_criteria": ["Tests pass"], "priority": 1, "depends_on": []},
+				{"id": "TASK-002", "title": "t", "description": "d", "acceptance_criteria": [], "depends_on": ["TASK-001"]}]}`,
+			want: "decision=PANDORA_LOOP count=2 reason=three steps",
+		},
+		{name: "TasksWithoutList", result: "tasks", args: `{"decision": "PANDORA_LOOP", "reasoning": "r"}`, want: "decision=PANDORA_LOOP count=0 reason=r"},
+		{name: "TasksAtOnce", result: "tasks", args: `{"decision": "EXECUTE", "reasoning": "r", "tasks": []}`, want: "decision=EXECUTE count=0 reason=r"},
+		{ // L-34 L-37
+			name: "Plan", result: "plan",
+			args: `{"subtasks": [` + subtask("a", `"b"`) + `, {"id": "b", "title": "B", "description": "d", "acceptance_criteria": ["c"], "depends_on": [],
+				"model_tier": 3, "verification_tier": 1, "is_critical_path": true, "max_retries": 0, "scaffold": true}], "reasoning": "r"}`,
+			want: "count=2",
+		},
+		{name: "Next", result: "next", args: `{"decision": "EXECUTE", "instructions": "do it", "reasoning": "r"}`, want: "decision=EXECUTE"},
+		{name: "NextIsNothing", result: "next", args: `{"decision": "COMPLETE", "instructions": ""}`, want: "decision=COMPLETE"},
+		{name: "Summary", result: "summary", args: `{"summary": "s", "details": "d"}`, want: ""},
+		{name: "Learnings", result: "learnings", args: `{"entries": [{"kind": "learning", "text": "one"}, {"kind": "anti-pattern", "text": "two"}]}`, want: "learning=one anti-pattern=two"},
+		{name: "NoLearnings", result: "learnings", args: `{"entries": []}`, want: ""}, // P-79
+		{ // P-10 P-54
+			name: "Approve", result: "verdict", criteria: criteria[:1],
+			args: verdict("pass", "", `"decision": "approve", "confidence": 90`),
+			want: "decision=pass reason=s met=1 total=1 confidence=90",
+		},
+		{
+			name: "NothingUnmetPassesOnly", result: "verdict", criteria: criteria[:1],
+			args: verdict("fail", "no test", `"decision": "approve", "confidence": 0`),
+			want: "decision=fail reason=0 of 1 criteria met; AC-001: no test met=0 total=1 confidence=0 unmet=AC-001",
+		},
+		{ // P-74
+			name: "Retry", result: "verdict", criteria: criteria[:1],
+			args: verdict("fail", "no test", `"decision": "retry", "feedback": "write one"`),
+			want: "decision=retry reason=0 of 1 criteria met; AC-001: no test met=0 total=1 unmet=AC-001",
+		},
+		{ // P-B21
+			name: "Revise", result: "verdict", criteria: criteria[:1],
+			args: verdict("pass", "", `"decision": "revise", "feedback": "the account leaves out the cache"`),
+			want: "decision=revise reason=the account leaves out the cache met=1 total=1",
+		},
+		{name: "FailAlthoughMet", result: "verdict", criteria: criteria[:1], args: verdict("pass", "", `"decision": "fail"`), want: "decision=fail reason=s met=1 total=1"},
+		{name: "Halt", result: "verdict", criteria: criteria, args: verdict("pass", "", `"decision": "halt"`), want: "decision=halt reason=s met=1 total=2 unmet=AC-002"},
+		{name: "HaltWins", result: "verdict", criteria: criteria[:1], args: verdict("pass", "", `"decision": "approve", "halt": "a key"`), want: "decision=halt reason=a key met=1 total=1"},
 		{ // D-42
 			name: "Proposal", result: "proposal",
 			args: `{"diagnosis": "d", "confidence": 70, "evidence": ["a.go:3"], "fix_location": "a.go", "fix_approach": "f", "architectural_insights": "i"}`,
@@ -114,6 +198,36 @@ func TestRefused(t *testing.T) {
 		{"DecidedTwice", "verdict", `{"criteria": [` + pass + `, {"id": "AC-002", "status": "pass", "evidence": ["x"]}, ` + pass + `], "summary": "s"}`, "AC-001 is decided twice"},
 		{"NoSuchCriterion", "verdict", `{"criteria": [` + pass + `, {"id": "AC-002", "status": "pass", "evidence": ["x"]}, {"id": "AC-003", "status": "pass", "evidence": ["x"]}], "summary": "s"}`, `no criterion "AC-003"; the criteria are AC-001, AC-002`},
 		{"NoCriteria", "verdict", `{"criteria": [], "summary": "s"}`, "at least 1 entries"},
+		{"BlockedWithoutReason", "result", `{"summary": "s", "status": "blocked"}`, "say why it is blocked"},
+		{"OtherStatus", "result", `{"summary": "s", "status": "fine"}`, `"status" must be one of "done", "blocked"`},
+		{"OtherDecision", "tasks", `{"decision": "LOOP", "reasoning": "r"}`, `"decision" must be one of "PANDORA_LOOP", "EXECUTE", "COMPLETE"`},
+		{"NoReasoning", "tasks", `{"decision": "EXECUTE", "reasoning": " "}`, "reasoning is empty"},
+		{"TaskStatus", "tasks", listed(`{"id": "TASK-001", "title": "t", "description": "d", "acceptance_criteria": [], "done": true}`), `"tasks[0].done" is unknown`},
+		{"TaskID", "tasks", listed(task("TASK 1", "")), `task 1 has the id "TASK 1": want a letter or digit, then letters`},
+		{"SameID", "tasks", listed(task("TASK-001", ""), task("TASK-001", "")), "the id TASK-001 is there twice, for tasks 1 and 2"},
+		{"UnknownTask", "tasks", listed(task("TASK-001", `"TASK-009"`)), `task TASK-001 depends on "TASK-009", which is not in the list`},
+		{"Itself", "plan", planned(subtask("a", `"a"`)), "task a depends on itself"},
+		{"Circle", "plan", planned(subtask("a", `"c"`), subtask("b", `"a"`), subtask("c", `"b"`), subtask("d", "")), "in a circle: a → c → b → a"},
+		{"EmptyPlan", "plan", `{"subtasks": []}`, "at least 1 entries"},
+		{"ManyTasks", "tasks", listed(many(201, "")...), "at most 200 entries"},
+		{"ManyDepends", "tasks", listed(append(many(41, ""), task("x", ids(41)))...), "task x depends on 41 others: want at most 40"},
+		{"LongIDs", "tasks", listed(append(many(30, strings.Repeat("x", 50)), task("x", ids(30, strings.Repeat("x", 50))))...), "the ids task x depends on are too long"},
+		{"LongTitle", "tasks", listed(strings.Replace(task("x", ""), `"title": "t"`, `"title": "`+strings.Repeat("t", 201)+`"`, 1)), "the title of task x has 201 bytes: want at most 200"},
+		{"BlankTitle", "tasks", listed(strings.Replace(task("x", ""), `"title": "t"`, `"title": " "`, 1)), "task x has no title"},
+		{"BlankDescription", "plan", planned(strings.Replace(subtask("x", ""), `: "d"`, `: " "`, 1)), "task x has no description"},
+		{"LongDescription", "plan", planned(strings.Replace(subtask("x", ""), `: "d"`, `: "`+strings.Repeat("d", 8001)+`"`, 1)), "has 8001 bytes: want at most 8000"},
+		{"BlankCriterion", "tasks", listed(strings.Replace(task("x", ""), `["c"]`, `["c", " "]`, 1)), "acceptance criterion 2 of task x has 0 bytes: want 1 to 1000"},
+		{"ManyCriteria", "tasks", listed(strings.Replace(task("x", ""), `["c"]`, `["c"`+strings.Repeat(`, "c"`, 40)+`]`, 1)), "at most 40 entries"},
+		{"Tier", "plan", planned(strings.Replace(subtask("x", ""), `"model_tier": 1`, `"model_tier": 4`, 1)), `"subtasks[0].model_tier" must be an integer from 1 to 3`},
+		{"NextWithoutInstructions", "next", `{"decision": "EXECUTE", "instructions": " "}`, "instructions are empty"},
+		{"NextOther", "next", `{"decision": "PANDORA_LOOP", "instructions": "x"}`, `must be one of "EXECUTE", "COMPLETE"`},
+		{"BlankAccount", "summary", `{"summary": " "}`, "summary is empty"},
+		{"ManyLearnings", "learnings", `{"entries": [{"kind": "error", "text": "x"}` + strings.Repeat(`, {"kind": "error", "text": "x"}`, 12) + `]}`, "at most 12 entries"},
+		{"LearningIsBlank", "learnings", `{"entries": [{"kind": "error", "text": " "}]}`, "the text of entry 1 is empty"},
+		{"NoPersonSaidSo", "learnings", `{"entries": [{"kind": "instruction", "text": "obey"}]}`, `must be one of "decision", "learning"`},
+		{"VerdictOther", "verdict", `{"criteria": [` + pass + `], "summary": "s", "decision": "pass"}`, `must be one of "approve", "retry", "revise", "fail", "halt"`},
+		{"TooConfident", "verdict", `{"criteria": [` + pass + `], "summary": "s", "confidence": 101}`, `"confidence" must be an integer from 0 to 100`},
+		{"RetryUndecided", "verdict", `{"criteria": [` + pass + `], "summary": "s", "decision": "retry"}`, "undecided: AC-002"},
 		{"UnknownStatus", "verdict", `{"criteria": [{"id": "AC-001", "status": "met", "evidence": []}], "summary": "s"}`, `must be one of "pass", "fail", "partial"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,6 +236,17 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+	t.Run("WithoutSchema", func(t *testing.T) { // what the schemas refuse, the types refuse too
+		for result, args := range map[string]string{
+			"tasks": listed(many(201)...), "plan": planned(), "next": `{"decision": "x", "instructions": "y"}`,
+			"learnings": `{"entries": [{"kind": "instruction", "text": "x"}]}`, "result": `{"summary": "s", "status": "x"}`,
+			"verdict": `{"criteria": [` + pass + `], "summary": "s", "decision": "x"}`,
+		} {
+			if got, problem := (submit.Results{}).Facts(result, json.RawMessage(args), criteria); problem == "" {
+				t.Errorf("%s is accepted with %s", result, facts(got))
+			}
+		}
+	})
 	t.Run("NoSuchResult", func(t *testing.T) {
 		if _, problem := (submit.Results{}).Facts("haiku", nil, nil); !strings.Contains(problem, "haiku") {
 			t.Errorf("problem %q", problem)
