@@ -15,7 +15,7 @@ const maxRecalled = 5000
 // oldest first, or what fits the task best.
 func (a *Assembler) memory(r *reader, do *pawl.AssemblePrompt, data *recipe.PromptData) ([]recipe.Memory, error) {
 	if do.Memory == nil || a.Recall == nil || r.err != nil {
-		return nil, nil
+		return nil, r.err
 	}
 	q := pawl.MemoryQuery{Run: r.job.Run, Before: r.job.Effect.ID, Limit: maxRecalled}
 	relevant := do.Memory.Select == "relevant"

@@ -16,6 +16,7 @@ package prompt
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"pawl"
@@ -102,7 +103,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
 	data.Inputs = r.inputs(do.Inputs)
-	if strings.Contains(template, "diff") && do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
+	if regexp.MustCompile(`\bdiff\b`).MatchString(template) && do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
 		diff, err := a.Diff(r.ctx, do.Base, do.Commit)
 		if err != nil {
 			return data, fmt.Errorf("the changes so far: %w", err)
