@@ -208,7 +208,7 @@ const generationPrefix, stateSuffix = "memory_", "_state"
 // generations are the memories in the file, the one in use last. Damaged tables
 // cannot always be removed, so a new memory is made beside the old one.
 func generations(ctx context.Context, db querier) ([]int, error) {
-	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE name GLOB ?", generationPrefix+"[0-9]*"+stateSuffix)
+	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE name GLOB ?", generationPrefix+"[0-9]*")
 	if err != nil {
 		return nil, err
 	}
@@ -219,13 +219,13 @@ func generations(ctx context.Context, db querier) ([]int, error) {
 		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, generationPrefix), stateSuffix))
-		if err == nil {
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, generationPrefix), "_")
+		if n, err := strconv.Atoi(number); err == nil {
 			all = append(all, n)
 		}
 	}
 	slices.Sort(all)
-	return all, rows.Err()
+	return slices.Compact(all), rows.Err()
 }
 
 func tableOf(generation int) string { return generationPrefix + strconv.Itoa(generation) }
@@ -274,7 +274,7 @@ type renewal struct {
 
 // renew makes the memory anew, unless somebody else has asked for it before.
 func (w *writer) renew(ctx context.Context, seen string) error {
-	if w.memory != "" && w.memory != seen {
+	if table, _, err := memoryTable(ctx, w.conn); err == nil && table == w.memory && table != seen {
 		return nil
 	}
 	return w.remake(ctx)
