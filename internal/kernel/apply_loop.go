@@ -200,6 +200,9 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	case b.Conflict && l.conflicts+1 < conflictTries:
 		l.conflicts++
 		l.freed++
+	case b.Conflict:
+		l.failures++
+		l.conflicts++
 	default:
 		l.failures++
 		l.conflicts = 0
