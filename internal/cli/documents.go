@@ -3,7 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"pawl/internal/tasks"
 	"pawl/internal/view"
 )
 
@@ -24,10 +26,23 @@ const (
 // IsState reports a document that says where a run stands, for programs; the
 // others are reports, for people.
 func IsState(name string) bool {
-	return name == StateDocument || name == TasksDocument || name == TaskDocument || name == learningsDocument
+	return name == StateDocument || strings.HasSuffix(name, ".json")
 }
 
-const learningsDocument = "learnings.json"
+const (
+	prdDocument       = "prd.json"    // the list of tasks, as Ralph keeps it
+	resultDocument    = "result.json" // how it ended, as Pandora says it
+	learningsDocument = "learnings.json"
+)
+
+// taskState is a list of tasks as files are made of it.
+func taskState(f view.TaskFile) tasks.State {
+	s := tasks.State{Created: f.Created, Query: f.Query, MaxIterations: f.Limit, Iteration: f.Begun}
+	for _, t := range f.Tasks {
+		s.Tasks = append(s.Tasks, tasks.Task{Spec: t.TaskSpec, Status: t.Status, Cause: t.Cause, Reason: t.Reason})
+	}
+	return s
+}
 
 // Documents are the files of a run: the Task Loop's state file, a report on each
 // iteration, and the report on the whole run; of a run with a list of tasks also
@@ -75,9 +90,11 @@ func treeDocuments(out []Document, r *view.Run, blobs view.Blobs) ([]Document, e
 	if err != nil {
 		return nil, err
 	}
-	list, err := tasksJSON(file)
-	if err != nil {
-		return nil, err
+	state := taskState(file)
+	out = append(out, Document{TasksDocument, tasks.TasksJSON(state)},
+		Document{prdDocument, tasks.PRDJSON(tasks.PRD{Project: string(r.ID), Branch: r.Start.Branch, Description: file.Query, Tasks: state.Tasks})})
+	if r.Outcome != "" {
+		out = append(out, Document{resultDocument, tasks.ResultJSON(r.Outcome, state.Tasks)})
 	}
 	loom, err := view.LoomJSON(r, blobs)
 	if err != nil {
@@ -87,5 +104,5 @@ func treeDocuments(out []Document, r *view.Run, blobs view.Blobs) ([]Document, e
 	if err != nil {
 		return nil, fmt.Errorf("write what run %s learned: %w", r.ID, err)
 	}
-	return append(out, Document{TasksDocument, list}, Document{TaskDocument, loom}, Document{learningsDocument, append(learnings, '\n')}), nil
+	return append(out, Document{TaskDocument, loom}, Document{learningsDocument, append(learnings, '\n')}), nil
 }

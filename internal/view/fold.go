@@ -175,6 +175,9 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 	case *pawl.IterationEnded:
 		if it := l.iteration(b.N); it != nil {
 			it.End, it.EndSeq, it.Ended = b, e.Seq, e.Time
+			if b.Conflict {
+				l.Conflicts++
+			}
 			it.Spent.Cost, it.Spent.Tokens = b.Cost, b.Tokens
 		}
 	case *pawl.Escalated:

@@ -119,6 +119,8 @@ func (t teller) merging() string {
 		return "list read: " + count(b.Count, "task")
 	case *pawl.Merged:
 		switch {
+		case b.Conflicts > 0 && !t.l.trying():
+			return fmt.Sprintf("the next attempt begins with what conflicts, in %s%s", count(b.Conflicts, "path"), t.paths(b.Paths))
 		case b.Conflicts > 0:
 			return fmt.Sprintf("CONFLICT with what was merged in the meantime, in %s%s · the next attempt is told what conflicts",
 				count(b.Conflicts, "path"), t.paths(b.Paths))

@@ -180,7 +180,11 @@ func Document(e pawl.Event, r *Run) (EventDocument, error) {
 	if root := r.root(); root != nil {
 		d.Task = root.ID
 	}
-	if l := r.loop(e.Loop); l != nil {
+	l := r.loop(e.Loop)
+	if l == nil {
+		l = r.root() // whose run it is
+	}
+	if l != nil {
 		d.Subtask, d.Correlation = l.Task, l.ID
 		if it := l.last(); it != nil {
 			d.Correlation = fmt.Sprintf("%s/%d/%d", l.ID, it.N, it.Attempt)

@@ -443,6 +443,9 @@ func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
 	}
+	if it.End != nil && it.End.Conflict {
+		after = append(after, "[Merge: CONFLICT]")
+	}
 	if len(after) > 0 {
 		t.line("  %s", strings.Join(after, " → "))
 	}
@@ -505,35 +508,34 @@ func Learnings(r *Run, blobs Blobs) []Learning {
 	return out
 }
 
-// TaskFile is what a file of the run's tasks says, in Pandora's words.
+// TaskFile is what a file of the run's tasks says.
 type TaskFile struct {
-	Created time.Time
-	Query   string
-	Limit   int // on how many tasks are begun
+	Created time.Time // of the first plan
+	Query   string    // the user's request
+	Limit   int       // on how many tasks are begun
+	Begun   int       // how many were, each try counted
 	Tasks   []TaskFileEntry
-	// Completed counts the tasks that passed, Begun those that were begun.
-	Completed, Begun int
 }
 
 // TaskFileEntry is a task of a [TaskFile].
 type TaskFileEntry struct {
 	pawl.TaskSpec
-	Status string // pending, in_progress, passed, failed or blocked
-	Notes  string // why, or what it waits for
+	Status pawl.TaskStatus
+	Cause  string // the task that cannot pass, of one that is blocked
+	Reason string // why it failed or is skipped
 }
 
 // defaultLimit is on how many tasks a recipe without a limit of its own begins.
 const defaultLimit = 10
 
 // TasksFile is the run's list of tasks for a file; of a run folded up to an
-// event, as it was then. A task that waits is blocked in such a file, which has
-// no word for waiting.
+// event, as it was then.
 func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 	p := r.Plan()
 	if p == nil {
 		return TaskFile{}, errNoPlan(r)
 	}
-	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit, Completed: p.Count(pawl.TaskPassed)}
+	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit}
 	if f.Query == "" {
 		f.Query = plain.Line(r.Start.Title, 0)
 	}
@@ -549,32 +551,7 @@ func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 		}
 	}
 	for _, x := range p.Tasks {
-		e := TaskFileEntry{TaskSpec: x.spec(blobs), Status: fileStatus(x.Status)}
-		waits := p.Waiting(x)
-		switch {
-		case x.Status == pawl.TaskBlocked:
-			e.Notes = "blocked by " + x.Cause + ", which cannot pass"
-		case x.Status == pawl.TaskFailed:
-			e.Notes = x.Reason
-		case x.Status == pawl.TaskSkipped:
-			e.Notes = "skipped" + because(x.Reason)
-		case len(waits) > 0:
-			e.Status, e.Notes = "blocked", "waiting for "+strings.Join(waits, ", ")
-		default:
-			e.Notes = e.TaskSpec.Notes
-		}
-		e.Notes = plain.Line(e.Notes, 0)
-		f.Tasks = append(f.Tasks, e)
+		f.Tasks = append(f.Tasks, TaskFileEntry{x.spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)})
 	}
 	return f, nil
-}
-
-func fileStatus(s pawl.TaskStatus) string {
-	switch s {
-	case pawl.TaskRunning:
-		return "in_progress"
-	case pawl.TaskSkipped:
-		return pawl.TaskPending.String()
-	}
-	return s.String()
 }

@@ -99,7 +99,7 @@ type Loop struct {
 	Board []Note  // what its children share, oldest key first
 
 	// Queued is its entry of its parent's merge queue, Merge what came of the last
-	// try; nil before the first. Conflicts counts the tries that conflicted.
+	// try; nil before the first. Conflicts counts the attempts that conflicted.
 	Queued    *pawl.MergeQueued
 	Merge     *pawl.Merged
 	Conflicts int

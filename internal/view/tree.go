@@ -408,8 +408,7 @@ func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 	switch b := e.Body.(type) {
 	case *pawl.Merged:
 		l.Merge = b
-		if b.Conflicts > 0 {
-			l.Conflicts++
+		if b.Conflicts > 0 && l.trying() {
 			r.problem(e, "%sits work conflicts with what was merged in the meantime, in %s", r.lead(l), count(b.Conflicts, "path"))
 		}
 	case *pawl.BranchAdvanced:
@@ -421,6 +420,9 @@ func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 		l.With = b.With
 	}
 }
+
+// trying reports whether an attempt of the loop is under way.
+func (l *Loop) trying() bool { return l != nil && l.last() != nil && l.last().End == nil }
 
 // mergedWhat says what a branch was moved for.
 func (r *Run) mergedWhat(l *Loop) string {

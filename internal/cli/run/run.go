@@ -2,10 +2,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +21,7 @@ import (
 	"pawl/internal/gate/detect"
 	"pawl/internal/plain"
 	"pawl/internal/recipe"
+	"pawl/internal/tasks"
 	"pawl/internal/view"
 )
 
@@ -34,6 +39,8 @@ type options struct {
 	tasks, approval, callback, replan string
 	threshold, parallel               int
 	private                           bool
+
+	list *tasks.List // what the file of --tasks says, once it was read
 }
 
 // New is the command.
@@ -149,6 +156,9 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 		return pawl.StartRequest{}, nil, err
 	}
 	req := pawl.StartRequest{Goal: goal, Unsandboxed: cfg.Unsandboxed || o.unsandboxed}
+	if err := o.addTasks(app, &req); err != nil {
+		return req, nil, err
+	}
 	if req.Settings, err = cfg.Settings(); err != nil {
 		return req, nil, err
 	}
@@ -184,6 +194,56 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 		req.Script = string(script)
 	}
 	return req, notes, nil
+}
+
+// addTasks takes the list of tasks that the user gives, and what it says it is about.
+func (o *options) addTasks(app *cli.App, req *pawl.StartRequest) error {
+	if o.tasks == "" {
+		return nil
+	}
+	if o.list == nil { // a request that is made again has read its input already
+		data, err := readTasks(app, o.tasks)
+		if err != nil {
+			return err
+		}
+		list, err := tasks.Parse(data)
+		if err != nil {
+			return fmt.Errorf("--tasks %s: %w", o.tasks, err)
+		}
+		o.list = &list
+	}
+	if req.Goal == "" {
+		req.Goal = cmp.Or(o.list.Goal, o.list.Project)
+	}
+	if req.Goal == "" {
+		return pawl.Errorf(pawl.CodeInvalid, "--tasks %s: the file does not say what it is about", o.tasks).WithHint("pawl run GOAL --tasks %s", o.tasks)
+	}
+	var err error
+	if req.Tasks, err = json.Marshal(o.list.Tasks); err != nil {
+		return fmt.Errorf("encode the list of tasks: %w", err)
+	}
+	return nil
+}
+
+// readTasks reads a task file, or standard input.
+func readTasks(app *cli.App, name string) ([]byte, error) {
+	in := app.In
+	if name != "-" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(app.Dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "read the list of tasks: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, tasks.MaxBytes+1))
+	if err != nil {
+		return nil, pawl.Errorf(pawl.CodeInvalid, "read the list of tasks: %w", err)
+	}
+	return data, nil
 }
 
 // recipeDirs are where a project's own recipes are.
