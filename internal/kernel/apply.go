@@ -165,9 +165,12 @@ func (s *State) resume(b *pawl.RunResumed) {
 		if b.From == pawl.OutcomeBlocked {
 			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
 		}
-		if l.plan != nil {
+		switch {
+		case l.plan != nil:
 			l.plan.retry()
 			l.planned, l.inside, l.refused, l.stepFailed = true, true, false, ""
+		case l.Kind.Children != nil && !l.inside: // it is planned anew
+			l.freed = l.Iteration
 		}
 	}
 }
@@ -228,8 +231,11 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			}
 		})
 	case *pawl.LimitReached:
-		if b.Limit == pawl.LimitTasks && l.plan != nil {
+		switch {
+		case b.Limit == pawl.LimitTasks && l.plan != nil:
 			l.plan.capped = true
+		case b.Limit == pawl.LimitRoutes:
+			l.astray = true
 		}
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier

@@ -58,6 +58,9 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	if r.decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
 		return
 	}
+	if j.conflict && r.decision != pawl.DecideIterate {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: conflictTries, Value: int64(l.conflicts + 1)})
+	}
 	if r.outcome == pawl.OutcomeIncomplete && j.children == "" {
 		d.maxIterations(l)
 	}
@@ -92,7 +95,7 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	case j.conflict && l.conflicts+1 < conflictTries:
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
 	case s.last(l):
-		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.usedIterations(l)}
+		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
 	case l.afterward == 0:
 		return usedUp(lad, "the attempt after the council failed too")
 	case s.Settings.Council && l.councils == 0 && lad.Council != nil:
@@ -132,12 +135,25 @@ func (l *Loop) insecure(j judgement) string {
 // last reports whether no further iteration is allowed.
 func (s *State) last(l *Loop) bool {
 	m := s.maxIterations(l)
-	return m > 0 && l.Iteration-l.freed >= m
+	return m > 0 && l.Iteration >= m
 }
 
 // maxIterations says that the loop's iterations are used up.
 func (d *draft) maxIterations(l *Loop) {
 	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
+}
+
+// lastFailed says why the last allowed iteration does not pass. Where there is
+// only one anyway, it is what was objected to it.
+func (s *State) lastFailed(l *Loop, b *pawl.IterationEnded) string {
+	used, why := s.usedIterations(l), firstError(b)
+	switch {
+	case l.Parent == 0 && l.Kind.Children == nil || why == "":
+		return used
+	case l.Kind.Iterations == 1:
+		return why
+	}
+	return used + ": " + why
 }
 
 func (s *State) usedIterations(l *Loop) string {

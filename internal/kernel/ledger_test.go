@@ -127,7 +127,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.IterationStarted:
 		delete(g.verdicts, e.Loop)
 		l := s.Loop(e.Loop)
-		if m := s.maxIterations(l); m > 0 && b.N-l.freed > m {
+		if m := s.maxIterations(l); m > 0 && b.N > m {
 			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
 		}
 	case *pawl.RunEnded:

@@ -163,6 +163,9 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 		}
 		return true
 	}
+	if !l.astray {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(r.Gate).String() + "/" + string(r.Verdict), Limit: pawl.LimitRoutes, Max: int64(way.Max), Value: int64(n)})
+	}
 	if way.Then != "ask" || r.By != "" {
 		return false
 	}
@@ -216,7 +219,7 @@ func (l *Loop) resetJudgement() {
 	l.gates, l.results, l.votes, l.reply = nil, nil, nil, nil
 	l.read, l.listed, l.relist, l.planned, l.refused = nil, nil, pawl.Hash{}, false, false
 	l.checked, l.unresolved, l.probed, l.extracted = false, 0, false, false
-	l.merge, l.approved = nil, false
+	l.merge, l.approved, l.astray = nil, false, false
 }
 
 // check lets the harness judge something itself.

@@ -124,6 +124,7 @@ type Loop struct {
 	results    []*pawl.GateJudged // of the present candidate, in the order they came
 	history    []attempt          // the last of them, oldest first
 	routes     []route            // taken in this iteration
+	astray     bool               // the present candidate has used up its routes
 	objections []*pawl.GateJudged // that led to the last of them
 	votes      []vote             // of the review under way
 	extracted  bool               // what the attempt taught was taken, or could not be
@@ -135,7 +136,7 @@ type Loop struct {
 	version        int // of the plan it was started under
 	number         int // how many children the parent had started with it
 	branch         string
-	freed          int       // attempts that a conflict cost and that do not count
+	freed          int       // attempts that do not count: a conflict cost them, or the run has been resumed since
 	conflicts      int       // in a row
 	hunks, suspect pawl.Hash // what conflicted last, and in which paths
 	checked        bool      // the candidate was looked at for conflict markers
@@ -349,18 +350,22 @@ func (s *State) alive(at time.Time) time.Duration {
 // haltsOn reports whether the condition ends the run.
 func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Settings.HaltOn, c) }
 
-// maxIterations is the limit on the loop's iterations; 0 = none.
+// maxIterations is the limit on the loop's iterations, those included that do
+// not count; 0 = none.
 func (s *State) maxIterations(l *Loop) int {
-	if l.Parent == 0 && !s.haltsOn(pawl.HaltIterations) {
-		return 0
-	}
+	m := l.Kind.Iterations
 	switch {
+	case l.Parent == 0 && !s.haltsOn(pawl.HaltIterations):
+		return 0
 	case l.Parent == 0 && s.Limits.Iterations > 0 && l.Kind.Children == nil:
-		return s.Limits.Iterations
+		m = s.Limits.Iterations
 	case l.task.Retries > 0:
-		return min(l.task.Retries, maxAttempts)
+		m = min(l.task.Retries, maxAttempts)
 	}
-	return l.Kind.Iterations
+	if m > 0 {
+		m += l.freed
+	}
+	return m
 }
 
 // maxAttempts is the most a task may ask for in a list that a model made.

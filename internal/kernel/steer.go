@@ -91,7 +91,7 @@ func (d *draft) roomToResume() error {
 			}
 			continue
 		}
-		if l.Parent != 0 {
+		if l.Parent != 0 || l.Kind.Children != nil {
 			continue
 		}
 		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
