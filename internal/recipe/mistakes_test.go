@@ -277,6 +277,11 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:14:37: kinds.plan.approval.threshold: want a whole number from 1 to 100, got 101"},
 		{name: "prompt that is no file", in: tree, old: "max_versions: 3", new: "max_versions: 3, prompt: again",
 			want: `x.yaml:20:56: kinds.plan.children.replan.prompt: want a file name such as plan.md, got "again"`},
+		{name: "complexity of a child", in: tree, old: "    ladder: {then: replan}", new: "    complexity: {from: work, bands: [{max: 14, tier: 1}]}", semantic: true,
+			want: "x.yaml:37:5: kinds.leaf.complexity: a child's first tier comes from its task: give a step tier_from: model_tier instead\n" +
+				"x.yaml:37:24: kinds.leaf.complexity.from: step work must have first: true and output: assessment"},
+		{name: "group that comes last", in: tree, old: "    children:", new: "    final_steps:\n      - {name: end, repeat: {max: 2, until: [DONE], on_max: fail, steps: [{name: last}]}}\n    children:", semantic: true,
+			want: "x.yaml:15:21: kinds.plan.final_steps[0].repeat: a group that repeats cannot come last; put it into steps"},
 		{name: "name of a final step", in: tree, old: "    children:", new: "    final_steps:\n      - {name: ask}\n    children:", semantic: true,
 			want: "x.yaml:15:16: kinds.plan.final_steps[0].name: ask is already the name of kinds.plan.steps[1].repeat.steps[0]"},
 		{name: "no versions", in: parent, old: ", max_versions: 3", new: "",

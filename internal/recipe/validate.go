@@ -142,6 +142,11 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
 		kc.bad(kc.path+".final_gates", "final gates judge what children did, and the kind has none; use gates")
 	}
 	kc.stages(kc.path+".final_gates", k.FinalGates)
+	for i := range k.FinalSteps {
+		if k.FinalSteps[i].Repeat != nil {
+			kc.bad(at(kc.path+".final_steps", i)+".repeat", "a group that repeats cannot come last; put it into steps")
+		}
+	}
 	kc.stepList(kc.path+".final_steps", k.FinalSteps, false)
 	kc.ladder(kc.path+".ladder", &k.Ladder)
 	kc.between(kc.path+".iterations", k.Iterations, 0, 1000)
@@ -349,6 +354,9 @@ func (c *kindChecker) complexity() {
 	b, path := c.kind.Complexity, c.path+".complexity"
 	if b == nil {
 		return
+	}
+	if c.child {
+		c.bad(path, "a child's first tier comes from its task: give a step tier_from: model_tier instead")
 	}
 	switch s := c.step(b.From); {
 	case s == nil:
