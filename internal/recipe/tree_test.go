@@ -202,6 +202,7 @@ func TestTemplatesOfPlansAndExtracts(t *testing.T) {
 	}
 }
 
+// P-13 P-14 P-15: a recipe can bound the calls of single tools.
 func TestExplainLoom(t *testing.T) {
 	r := MustLoad(t, "loom")
 	r.Kinds[0].Approval = &pawl.Approval{By: "confidence_threshold"}
