@@ -37,18 +37,28 @@ func nasty() *rapid.Generator[string] {
 // hostileCall draws a tool call, of known tools and of none, with arguments of all kinds.
 func hostileCall(criteria []pawl.Criterion) *rapid.Generator[pawl.Block] {
 	return rapid.Custom(func(t *rapid.T) pawl.Block {
-		name := rapid.SampledFrom([]string{"read", "run", longName, "submit_verdict", "submit_assessment", "submit_ballot", "fly", ""}).Draw(t, "tool")
+		name := rapid.SampledFrom([]string{"read", "run", longName, "submit_verdict", "submit_assessment", "submit_ballot", "submit_learnings", "submit_result", "remember", "blackboard", "fly", ""}).Draw(t, "tool")
 		if rapid.Bool().Draw(t, "odd name") {
 			name = nasty().Draw(t, "name")
 		}
 		args := rapid.SampledFrom([]string{`{"path": "x"}`, `{}`, ``, `null`, `[1]`, `"text"`, `{"path": `, `{"path": 5}`, `{"command": "true"}`,
 			`{"ranking": ["A","B","C","D","E","F","G","H","I","J","K","L","M","N","O","P","Q","R","S","T","U","V","W","X","Y","Z"], "why": "w"}`,
 			`{"files": 9223372036854775807, "lines": 1, "new_dependencies": 0, "type": "test", "risks": ["breaking_change","security_sensitive","external_integration"], "why": "w"}`,
-			"nasty", "verdict", "unknown"}).Draw(t, "args")
+			"nasty", "verdict", "unknown", "learnings", "note", "artifacts"}).Draw(t, "args")
 		text := nasty().Draw(t, "text")
 		switch args {
 		case "nasty":
 			args = text
+		case "learnings":
+			entries := make([]map[string]string, rapid.IntRange(0, 12).Draw(t, "entries"))
+			for i := range entries {
+				entries[i] = map[string]string{"kind": "anti-pattern", "text": "t" + text}
+			}
+			args = quoted(map[string]any{"entries": entries})
+		case "note":
+			args = quoted(map[string]any{"op": "set", "key": "k", "value": "v" + text})
+		case "artifacts":
+			args = quoted(map[string]any{"summary": "s", "status": "blocked", "reason": "r" + text, "artifacts": []string{text}})
 		case "unknown":
 			args = quoted(map[string]any{text: text, "path": []string{text}})
 		case "verdict":
@@ -95,7 +105,8 @@ func TestHostileReplies(t *testing.T) {
 			return pawl.ModelReply{Message: pawl.Message{Blocks: blocks}, Stop: pawl.StopReason(nasty().Draw(rt, "stop")), Model: nasty().Draw(rt, "model"),
 				Usage: pawl.Usage{Input: rapid.Int64().Draw(rt, "in"), Output: rapid.Int64().Draw(rt, "out"), CacheRead: rapid.Int64().Draw(rt, "read"), CacheWrite: rapid.Int64().Draw(rt, "write")}}, nil
 		}
-		got := must[*pawl.ModelReplied](rt, w, w.asks(rt, model, "read", "run", longName, "submit_verdict", "submit_assessment", "submit_ballot"))
+		got := must[*pawl.ModelReplied](rt, w, w.asks(rt, model, "read", "run", longName, "submit_verdict", "submit_assessment", "submit_ballot",
+			"submit_learnings", "submit_result", "remember", "blackboard"))
 		var m pawl.Message
 		if err := json.Unmarshal([]byte(w.MustBlob(rt, got.Message)), &m); err != nil {
 			rt.Fatal(err)

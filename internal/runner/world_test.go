@@ -368,3 +368,19 @@ func (f sandboxFunc) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandRes
 }
 func (sandboxFunc) Confined() bool   { return false }
 func (sandboxFunc) Describe() string { return "a test" }
+
+// MustLink makes a symbolic link.
+func MustLink(tb testing.TB, target, path string) {
+	tb.Helper()
+	if err := os.Symlink(target, path); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// MustPipe makes a FIFO.
+func MustPipe(tb testing.TB, path string) {
+	tb.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
