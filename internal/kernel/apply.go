@@ -98,10 +98,7 @@ func (l *Loop) applyPlan(body pawl.Body) error {
 	}
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
-		l.plan.calling, l.plan.asked = b.Cause, false
-		if b.Cause == pawl.ReplanUser && b.Reason != "" {
-			l.plan.why = b.Reason
-		}
+		l.plan.calling, l.plan.why, l.plan.asked = b.Cause, b.Reason, false
 	case *pawl.TasksBlocked:
 		return l.plan.blockAll(b)
 	case *pawl.TasksSkipped:

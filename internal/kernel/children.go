@@ -249,7 +249,7 @@ func (p *plan) blockAll(b *pawl.TasksBlocked) error {
 		return fmt.Errorf("there is no task %q", b.Cause)
 	}
 	if len(b.Tasks) == 0 {
-		p.dead = nil
+		p.dead, p.excused = nil, 0
 	}
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(p.entries) {

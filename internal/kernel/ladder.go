@@ -95,7 +95,11 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	case j.conflict && l.conflicts+1 < conflictTries:
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
 	case s.last(l):
-		return ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
+		r := ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
+		if l.Kind.Children != nil && lad.Then == "fail" { // as when a child does not pass
+			r.outcome = pawl.OutcomeFailed
+		}
+		return r
 	case l.afterward == 0:
 		return usedUp(lad, "the attempt after the council failed too")
 	case s.Settings.Council && l.councils == 0 && lad.Council != nil:
@@ -150,7 +154,7 @@ func (s *State) lastFailed(l *Loop, b *pawl.IterationEnded) string {
 	switch {
 	case l.Parent == 0 && l.Kind.Children == nil || why == "":
 		return used
-	case l.Kind.Iterations == 1:
+	case s.maxIterations(l)-l.freed == 1:
 		return why
 	}
 	return used + ": " + why

@@ -42,16 +42,14 @@ func (d *draft) extract(l *Loop) bool {
 func (d *draft) extracted(l *Loop, x *Session, f pawl.Facts) {
 	failed := !l.judgement().pass()
 	for _, fact := range f {
-		if kind := pawl.MemoryKind(fact.Name); slices.Contains(pawl.MemoryKinds, kind) {
-			d.remember(l, x, kind, "", fact.Value, failed)
-		}
+		d.remember(l, x, pawl.MemoryKind(fact.Name), "", fact.Value, failed)
 	}
 }
 
-// remember makes an entry of the memory; false when the text is not known.
+// remember makes an entry of the memory; false when there is no such kind, or the text is not known.
 func (d *draft) remember(l *Loop, x *Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
 	var h pawl.Hash
-	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) {
+	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || !slices.Contains(pawl.MemoryKinds, kind) {
 		return false
 	}
 	if scope != pawl.ScopeProject && scope != pawl.ScopeRun {

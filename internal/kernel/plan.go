@@ -22,10 +22,11 @@ type plan struct {
 	started int            // children, over all versions
 	kids    []pawl.LoopRef // those that are live
 	dead    []int          // tasks that failed and whose dependents have not been told
+	excused int            // how many of them no new plan was made for
 	since   int            // tasks passed since the plan was made
 
 	calling  pawl.ReplanCause // the plan is being made anew; empty = it is not
-	why      string           // what the user said when asking for it
+	why      string           // what calls for it, in words
 	asked    bool             // the user wants it made anew
 	found    int              // discoveries since the plan was made
 	settled  bool             // it is not made anew any more
@@ -191,7 +192,7 @@ func (p *plan) drops(g *graph) string {
 
 // retry lets what failed run again when its run is resumed, and what waited for it.
 func (p *plan) retry() {
-	p.dead, p.capped = nil, false
+	p.dead, p.excused, p.capped = nil, 0, false
 	for i := range p.entries {
 		switch p.at(i).status {
 		case pawl.TaskFailed, pawl.TaskBlocked:

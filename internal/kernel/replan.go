@@ -152,8 +152,8 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 		return pawl.ReplanUser, "the user asked for it"
 	case p.settled || critical:
 		return "", ""
-	case len(p.dead) > 0 && slices.Contains(r.On, string(pawl.ReplanFailure)):
-		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed", p.entries[p.dead[0]].ID)
+	case len(p.dead) > p.excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
+		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed", p.entries[p.dead[p.excused]].ID)
 	case p.found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
 		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.found)
 	case every > 0 && p.since >= every && waiting:
@@ -209,7 +209,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 func (l *Loop) refusePlan(b *pawl.PlanRefused) {
 	l.read, l.listed, l.relist = nil, nil, pawl.Hash{}
 	if p := l.plan; p != nil && (l.planned || p.calling != "") {
-		p.calling, p.asked, p.found, p.since = "", false, 0, 0
+		p.calling, p.asked, p.found, p.since, p.excused = "", false, 0, 0, len(p.dead)
 		return
 	}
 	l.stepFailed = cut("the plan was refused: "+b.Reason, 300)

@@ -105,7 +105,8 @@ func (s *script) tasksRead(f *pawl.Effect, do *pawl.ReadTasks) pawl.Answer {
 func (s *script) handsIn(x *Session, r *rule) string {
 	name := listName(r.value("list"))
 	if r.value("list") == "" && x.Purpose == pawl.ForReplan {
-		if _, there := s.lists[blobOf(listName("again"))]; there {
+		again := blobOf(listName("again"))
+		if _, there := s.lists[again]; there || s.unreadable[again] != "" {
 			name = listName("again")
 		}
 	}
