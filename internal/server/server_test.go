@@ -137,6 +137,8 @@ func TestRefuses(t *testing.T) {
 		{"NullOrigin", "POST", steer, `{"verb":"cancel"}`, []string{"Origin: null"}, 403},
 		{"CrossSite", "POST", steer, `{"verb":"cancel"}`, []string{"Sec-Fetch-Site: cross-site"}, 403},
 		{"SameSite", "POST", runs, `{"goal":"x"}`, []string{"Sec-Fetch-Site: same-site"}, 403},
+		{"GetOfAQuestion", "GET", "/v1/recall", "", nil, 405},
+		{"UnknownFieldOfAQuestion", "POST", "/v1/recall", `{"sql":"x"}`, nil, 400},
 		{"NoJSON", "POST", steer, `verb=cancel`, nil, 400},
 		{"NoBody", "POST", steer, ``, nil, 400},
 		{"UnknownField", "POST", steer, `{"verb":"cancel","force":true}`, nil, 400},
@@ -191,6 +193,13 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 	})
+	t.Run("Recall", func(t *testing.T) {
+		f := &fake{}
+		w := request(f, "POST", "/v1/recall", `{"text":"\"*\" NEAR","run":"001-a","limit":3}`)
+		if w.Code != 200 || strings.TrimSpace(w.Body.String()) != "[]" || f.query.Text != `"*" NEAR` || f.query.Run != "001-a" || f.query.Limit != 3 {
+			t.Errorf("status %d, %s, asked %+v", w.Code, w.Body, f.query)
+		}
+	})
 	t.Run("Blob", func(t *testing.T) {
 		data := bytes.Repeat([]byte("0123456789\x00\xff"), 100_000)
 		w := request(&fake{blob: data}, "GET", "/v1/runs/001-a/blobs/"+pawl.HashOf(data).String(), "")
@@ -206,7 +215,7 @@ func TestErrorsKeepTheirCodesAndHints(t *testing.T) {
 		pawl.CodeUnavailable: 503, pawl.CodeDamaged: 500, pawl.CodeInternal: 500,
 	} {
 		f := &fake{err: fmt.Errorf("start run 001-a: %w", pawl.Errorf(code, "it <cannot> be").WithHint("do %q", "this"))}
-		for _, target := range []string{"GET /v1/runs", "POST /v1/runs", "POST /v1/runs/001-a/steer", "GET /v1/runs/001-a/events",
+		for _, target := range []string{"GET /v1/runs", "POST /v1/runs", "POST /v1/runs/001-a/steer", "POST /v1/recall", "GET /v1/runs/001-a/events",
 			"GET /v1/runs/001-a/watch", "GET /v1/runs/001-a/blobs/" + strings.Repeat("0", 64)} {
 			method, path, _ := strings.Cut(target, " ")
 			w := request(f, method, path, "{}")

@@ -30,6 +30,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newService Service) {
 	t.Run("Interrupted", s.interrupted)
 	t.Run("Read", s.read)
 	t.Run("Watch", s.watch)
+	t.Run("Recall", s.recall)
 }
 
 type suite struct {
