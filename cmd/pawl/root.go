@@ -20,6 +20,7 @@ import (
 	"pawl/internal/cli/initialize"
 	"pawl/internal/cli/list"
 	"pawl/internal/cli/logs"
+	"pawl/internal/cli/memory"
 	"pawl/internal/cli/pause"
 	"pawl/internal/cli/recipes"
 	"pawl/internal/cli/replan"
@@ -95,7 +96,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	}
 	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
 		replan.New(app), answer.New(app))
-	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app))
+	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
 	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))
