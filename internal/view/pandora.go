@@ -24,7 +24,7 @@ func (t *Task) spec(blobs Blobs) pawl.TaskSpec {
 	for _, text := range []*string{&s.ID, &s.Title, &s.Notes, &s.Intent, &s.Mode} {
 		*text = plain.Line(*text, 0)
 	}
-	s.Description, s.Criteria, s.DependsOn = plain.Text(s.Description), lines(s.Criteria), lines(s.DependsOn)
+	s.Description, s.Criteria, s.DependsOn = plain.Text(s.Description), lines(s.Criteria), lines(t.DependsOn) // decisions rest on the entry
 	return s
 }
 

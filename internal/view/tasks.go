@@ -91,7 +91,7 @@ type QuestionRow struct {
 	About  pawl.Hash `json:"about,omitzero"`
 	Asked  time.Time `json:"asked"`
 	Event  pawl.Seq  `json:"event"`
-	Answer string    `json:"answer_with"` // a command
+	Answer string    `json:"answer_with"` // a command, with the word CHOICE
 }
 
 // BoardRow is an entry of the blackboard in a [TaskList].
@@ -165,7 +165,7 @@ func planRow(p *Plan) PlanRow {
 // QuestionRow is a question for other programs.
 func (r *Run) QuestionRow(q *Question) QuestionRow {
 	row := QuestionRow{N: q.N, Kind: pawl.QuestionKind(plain.Line(string(q.Kind), 0)), Text: plain.Line(q.Text, 0), Choices: lines(q.Choices), About: q.About,
-		Asked: q.Asked, Event: q.Seq, Answer: line("%s", r.howToAnswer(&q.QuestionAsked))}
+		Asked: q.Asked, Event: q.Seq, Answer: line("pawl answer %s %d CHOICE", r.ID, q.N)}
 	if q.Loop != nil {
 		row.Task = plain.Line(q.Loop.Task, 0)
 	}

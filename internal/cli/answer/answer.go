@@ -162,7 +162,9 @@ func collect(ctx context.Context, s *cli.Session, args []string) ([]asked, error
 		if err != nil {
 			return nil, err
 		}
-		runs = slices.DeleteFunc(all, func(r pawl.RunInfo) bool { return r.Questions == 0 })
+		runs = slices.DeleteFunc(all, func(r pawl.RunInfo) bool {
+			return r.Status == pawl.StatusEnded || r.Status == pawl.StatusQuarantined
+		})
 	default:
 		info, err := cli.Find(ctx, s, args[0])
 		if err != nil {

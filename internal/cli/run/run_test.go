@@ -1,12 +1,17 @@
 package run
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/cli"
 )
 
 func TestParseGate(t *testing.T) {
@@ -79,4 +84,41 @@ func TestAddGates(t *testing.T) {
 			t.Errorf("notes %q, %v", notes, err)
 		}
 	})
+}
+
+func TestTasks(t *testing.T) { // P-26 P-30
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tasks.json")
+	const list = `{"_type":"PANDORA_LOOP","version":"1.0","created":"2026-01-23T10:00:00Z","original_query":"Log in","max_iterations":10,
+		"tasks":[{"id":"TASK-001","title":"OAuth","description":"d","acceptance_criteria":["Tests pass"],"priority":1,"status":"pending","depends_on":[],"notes":""}],
+		"progress":{"completed":0,"total":1,"current_iteration":0}}`
+	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, goal := range map[string]string{"tasks.json": "Log in", file: "Log in", "-": "Another goal"} {
+		app := &cli.App{Dir: dir, In: strings.NewReader(list)}
+		o, req := options{tasks: name}, pawl.StartRequest{}
+		if goal != "Log in" {
+			req.Goal = goal
+		}
+		for range 2 { // a start that is tried again
+			if err := o.addTasks(app, &req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []pawl.TaskSpec
+		if err := json.Unmarshal(req.Tasks, &got); err != nil || req.Goal != goal || len(got) != 1 || got[0].ID != "TASK-001" {
+			t.Errorf("%s: goal %q, tasks %+v, %v", name, req.Goal, got, err)
+		}
+	}
+	for name, in := range map[string]string{"-": `[{"id":"a","title":"A"}]`, "missing.json": ""} { // no goal; no file
+		o := options{tasks: name}
+		if err := o.addTasks(&cli.App{Dir: dir, In: strings.NewReader(in)}, &pawl.StartRequest{}); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o := options{tasks: "-"}
+	if err := o.addTasks(&cli.App{In: strings.NewReader(`[{"id":"a","title":"A","depends_on":["b"]}]`)}, &pawl.StartRequest{}); pawl.CodeOf(err) != pawl.CodeInvalid {
+		t.Errorf("a list that cannot be worked on: %v", err)
+	}
 }

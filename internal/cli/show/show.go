@@ -29,13 +29,16 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "show [RUN]",
 		Short: "Show a run, its report, or what a step was sent",
 		Long: `Show prints one run: its state, its criteria, every iteration with what it cost,
-the verdicts, the problems, and what you can do next. Without RUN it is the
-latest one.
+the verdicts, the problems, and what you can do next; of a run with a list of
+tasks also each task, attempt by attempt, and the versions of the plan. Without
+RUN it is the latest one.
 
 With --prompt it prints what a session was sent at its beginning: of the newest
-session, or of the one whose place ends in STEP, such as implement, 2/implement
-or council/skeptic, or that is named session-N or event-N. With --part system,
-prompt or tools it prints that part alone, byte for byte.
+session, or of the one whose place ends in STEP, such as implement, 2/implement,
+council/skeptic or parser/1/executor for a task, or the newest of a task by its
+id, or the one that is named session-N or event-N. loop-N/ before one of them
+looks in that loop alone. With --part system, prompt or tools it prints that part
+alone, byte for byte.
 
 ` + cli.ExitCodes,
 		Example: `  pawl show
