@@ -12,6 +12,9 @@ type Recipe struct {
 	Description string `json:"description,omitempty"`
 	// Agent is the id under which reports name the loop.
 	Agent string `json:"agent,omitempty"`
+	// Cancel is what happens to what runs when a user cancels without saying;
+	// empty means [DrainBoundary].
+	Cancel Draining `json:"cancel,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
 	Tiers []string `json:"tiers,omitempty"`
 	// Start is the kind of the root loop.

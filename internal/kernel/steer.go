@@ -118,7 +118,7 @@ func (d *draft) cancel(in *pawl.Steering) error {
 	running := in.Running
 	switch running {
 	case "":
-		running = pawl.DrainBoundary
+		running = cmp.Or(d.s.Recipe.Cancel, pawl.DrainBoundary)
 	case pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
 	default:
 		return pawl.Errorf(pawl.CodeInvalid, "unknown way to cancel %q: want finish, boundary or now", running)

@@ -23,6 +23,9 @@ func Explain(r pawl.Recipe) string {
 	if r.Agent != "" {
 		e.line(1, "agent: %s", r.Agent)
 	}
+	if r.Cancel != "" {
+		e.line(1, "when cancelled: %s", r.Cancel)
+	}
 	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
 	if err := Runnable(r); err != nil {
 		e.line(1, "runs: not yet, %s", strings.TrimPrefix(err.Error(), "recipe "+r.Name+" "))

@@ -19,6 +19,9 @@ func (f *file) fields(m *strictyaml.Map) {
 	r := &f.recipe
 	m.Key("extends", "The recipe this one starts from. What is given here replaces what that one says: mappings are merged, lists are replaced.").Name(&f.extends)
 	m.Key("description", "What the recipe is for, in a sentence or two.").Text(&r.Description)
+	var cancel = string(r.Cancel)
+	m.Key("cancel", "What a cancelled run still does: finish its iterations, go on to a boundary, or stop now; without it, boundary.").Word(&cancel, drains...)
+	r.Cancel = pawl.Draining(cancel)
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
 	m.Key("tiers", "What reports call tiers 1, 2 and 3; without it: fast, medium, large.").Texts(&r.Tiers)
 	m.Key("start", "The kind of the root loop.").Name(&r.Start)

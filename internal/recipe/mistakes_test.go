@@ -133,7 +133,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		// Form.
 		{name: "unknown key", in: good, old: "start: task", new: "strat: task",
-			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, agent, tiers, start, kinds"},
+			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, agent, tiers, start, kinds"},
 		{name: "unknown key in a step", in: good, old: "first: true", new: "fist: true",
 			want: "x.yaml:14:9: kinds.task.steps[0].fist: unknown key (did you mean first?); known here: name, role, prompt, tools, limits, tier, tier_from, output, required, check, turns, reminder, timeout_ms, first, when, append, keep, for_each, parallel, questions, memory, repeat"},
 		{name: "key twice", in: good, old: "iterations: 10", new: "iterations: 10\n    iterations: 11",
@@ -170,8 +170,8 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:11:17: kinds.task.complexity.bands[1].max: want a whole number from 0 to 14, got 15"},
 		{name: "template elsewhere", in: good, old: "output: result", new: "prompt: ../../secret.md",
 			want: `x.yaml:18:17: kinds.task.steps[1].prompt: want a file name such as plan.md, got "../../secret.md"`},
-		{name: "unknown route", in: good, old: "retry: {from", new: "fail: {from",
-			want: "x.yaml:25:11: kinds.task.gates[1].on.fail: unknown key; known here: revise, retry"},
+		{name: "unknown route", in: good, old: "retry: {from", new: "halt: {from",
+			want: "x.yaml:25:11: kinds.task.gates[1].on.halt: unknown key; known here: revise, retry, fail"},
 		{name: "alias", in: good, old: "[read, write]", new: "[*read]",
 			want: "x.yaml:17:17: aliases (*name) are not allowed; put text that begins with * in quotes"},
 		{name: "anchor", in: good, old: "iterations: 10", new: "iterations: &n 10", semantic: true,

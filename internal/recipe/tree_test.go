@@ -28,6 +28,8 @@ func TestPandora(t *testing.T) {
 	rounds := func(steps ...pawl.Step) *pawl.Repeat { // P-04 P-51
 		return &pawl.Repeat{Max: 5, Until: []string{"COMPLETE"}, OnMax: "continue", Steps: steps}
 	}
+	once := commands // what fails is tried once more, as what the validator says: P-74
+	once.On = map[pawl.Verdict]pawl.Route{"fail": {From: "start", Max: 1, Then: "fail"}}
 	want := []pawl.LoopKind{{
 		Name: "request", Iterations: 1,
 		Steps: []pawl.Step{
@@ -52,7 +54,7 @@ func TestPandora(t *testing.T) {
 				execute("execute"))},
 			{Name: "synthesis", Role: "synthesis", Prompt: "synthesis.md", Tools: reading, Output: "summary", Required: true}, // P-08 P-52
 		},
-		Gates: []pawl.Stage{commands, {Name: "validation", // P-08 P-53
+		Gates: []pawl.Stage{once, {Name: "validation", // P-08 P-53
 			Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict"},
 			On: map[pawl.Verdict]pawl.Route{
 				"revise": {From: "synthesis", Max: 2, Then: "fail"}, // P-B21
@@ -74,8 +76,8 @@ func TestLoom(t *testing.T) {
 		Name: "task", Iterations: 1,
 		Steps: []pawl.Step{{Name: "planner", Role: "planner", Prompt: "planner.md", Tier: 3, Tools: reading, Output: "plan", Required: true, // L-05
 			Memory: &pawl.Memory{Select: "all", MaxTokens: 1500}}},
-		Gates:    []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable"}}, // L-07
-		Approval: &pawl.Approval{By: "auto"},                                     // L-32
+		Gates:    []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{"revise": {From: "planner", Max: 2, Then: "fail"}}}}, // L-07
+		Approval: &pawl.Approval{By: "auto"},                                                                                                                         // L-32
 		Children: &pawl.Children{From: "planner", Kind: "subtask", Order: "list", Parallel: 1, Limit: 50, Batch: "rolling", // L-73 L-75 L-81
 			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md"}, // L-62 L-63 L-64 L-84 L-B10
 			OnFailure: "block"},                                                                                          // L-38 L-B15
@@ -98,6 +100,9 @@ func TestLoom(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, MustLoad(t, "loom").Kinds); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := MustLoad(t, "loom").Cancel; got != pawl.DrainFinish { // L-78
+		t.Errorf("a cancelled Loom lets what runs %q", got)
 	}
 }
 

@@ -423,8 +423,10 @@ func (c *kindChecker) stage(path string, s *pawl.Stage) {
 	if s.Timeout < 0 {
 		c.bad(path+".timeout_ms", "is negative")
 	}
-	if len(s.On) > 0 && s.Review == nil && !s.Human {
-		c.bad(path+".on", "only a review or a person can say revise or retry")
+	for _, v := range []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry} {
+		if _, ok := s.On[v]; ok && len(s.Commands) > 0 {
+			c.bad(path+".on."+string(v), "commands say fail; a review, a person or a check can say %s", v)
+		}
 	}
 	for _, v := range []pawl.Verdict{pawl.VerdictFail, pawl.VerdictHalt, pawl.VerdictPass, pawl.VerdictRetry, pawl.VerdictRevise, pawl.VerdictSkip} {
 		if r, ok := s.On[v]; ok {
@@ -435,7 +437,7 @@ func (c *kindChecker) stage(path string, s *pawl.Stage) {
 
 func (c *kindChecker) route(path string, v pawl.Verdict, r pawl.Route) {
 	if !slices.Contains(verdicts, v) {
-		c.bad(path, "only revise and retry lead somewhere")
+		c.bad(path, "only revise, retry and fail lead somewhere")
 	}
 	if r.From != "start" && c.step(r.From) == nil {
 		c.known(path+".from", "earlier step", r.From, append([]string{"start"}, c.stepNames()...))

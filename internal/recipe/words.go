@@ -49,11 +49,12 @@ const (
 const maxCalls = 1000
 
 var (
-	verdicts   = []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry}
+	verdicts   = []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictFail}
 	orders     = []string{"list", "priority", "score"}
 	batches    = []string{"barrier", "rolling"}
 	health     = []string{"STALLED", "BLOCKED", "REGRESSING", "FLIP-FLOPPING"}
 	recoveries = []string{"gather", "revise", "rollback", "ask"}
+	drains     = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
 	approvals  = []string{"human", "auto", "manual", "confidence_threshold"}
 	gateKinds  = []string{"tests", "types", "lint", "security", "format"}
 )
