@@ -22,6 +22,17 @@
 //	   │                  │ └──────── council ◄─────────┘             │
 //	   └──────────────────┴─────────── resumed ───────────────────────┘
 //
+// What a candidate goes through in the phase gates follows from the state too:
+// the gates, what the attempt taught, the children, the final gates, the way into
+// the parent's branch, the final steps. Verdicts may send it back to a step.
+//
+// A loop with children has a plan: a graph of tasks (graph.go), where each stands
+// (plan.go), which start and what failure does to the rest (children.go), how the
+// plan is made anew (replan.go). A child works from its parent's head and comes
+// back through the merge queue (merge.go). flow.go has the order of steps and
+// groups, review.go votes and ways back, question.go waits for people, memory.go
+// what is remembered and shared, signs.go what a goal looks like.
+//
 // An input is decided in two parts. First the input itself becomes events (an
 // answer is recorded, a command obeyed). Then, as long as anything follows from
 // the state alone, that follows: [State] says where each loop is, and advance.go
