@@ -165,11 +165,14 @@ func (l *Loop) unfinished() bool {
 
 // mayWithdraw reports whether a stopping run still wants an effect. Waiting ends
 // at once. An effect on a worktree is never cut off half way, as nobody would
-// know what it left; it is short. The rest is withdrawn if the user says now.
+// know what it left; it is short. The callback is to hear of the end that the run
+// is coming to; it has little time, too. The rest is withdrawn if the user says now.
 func (s *State) mayWithdraw(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.Wait:
-		return true
+		return f.Place.Step != callbackStep
+	case *pawl.Notify:
+		return false
 	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch:
 		return false
 	}
@@ -211,6 +214,9 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 // notifyTries is how often the callback is tried to be told of the run's end.
 const notifyTries = 3
 
+// callbackStep is the place of everything that is done to tell the callback.
+const callbackStep = "callback"
+
 // notifyTimeout bounds one try.
 const notifyTimeout = 10 * time.Second
 
@@ -228,7 +234,7 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		}
 		return false
 	case why != nil && !l.worktree.rested:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("callback"), Do: &pawl.Wait{For: time.Second << (l.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
 		return true
 	}
 	do := pawl.Notify{Outcome: o, Reason: cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
@@ -236,6 +242,6 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		do = *l.told
 	}
 	do.Try++
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("callback"), Timeout: notifyTimeout, Do: &do})
+	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Timeout: notifyTimeout, Do: &do})
 	return true
 }
