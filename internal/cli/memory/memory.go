@@ -25,10 +25,10 @@ func New(app *cli.App) *cobra.Command {
 	c := list(app)
 	c.Use = "memory"
 	c.Short = "Show, search and forget what runs have learned"
-	c.Long = `Memory lists what the runs of this project have written down: decisions, learnings,
-discoveries, errors, artifacts, anti-patterns and instructions. Later prompts are
-shown what fits their task, until it is forgotten. An entry is named RUN/N, such
-as 7/3: RUN as everywhere, N its number in the run.
+	c.Long = `Memory lists what the runs of this project have written down: decisions,
+learnings, discoveries, errors, artifacts, anti-patterns and instructions. Later
+prompts are shown what fits their task, until it is forgotten. An entry is named
+RUN/N, such as 7/3: RUN as everywhere, N its number in the run.
 
 ` + cli.ExitCodes
 	c.Example = "  pawl memory\n  pawl memory search parser tabs --kind learning\n  pawl memory forget 7/3 --reason \"the API has changed\""

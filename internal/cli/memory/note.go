@@ -93,9 +93,9 @@ func export(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Print what a run's tasks have learned, a note a task, as JSON",
-		Long: `Export prints a JSON list with a note for each task that passed and left learnings:
-artifact_type, topic, content (summary and findings), tags, source and
-confidence. What was forgotten is not in it.
+		Long: `Export prints a JSON list with a note for each task that passed and left
+learnings: artifact_type, topic, content (summary and findings), tags, source
+and confidence. What was forgotten is not in it.
 
 ` + cli.ExitCodes,
 		Example: "  pawl memory export 7 > learnings.json\n  pawl memory export 7 | jq -r '.[].content.findings[]'",
