@@ -185,7 +185,7 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
 		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
 	}
-	if b.Conflict && len(b.Errors) > 0 {
+	if len(b.Errors) > 0 && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
 		a.stepFailed = b.Errors[0]
 	}
 	if l.candidate != nil {

@@ -16,6 +16,10 @@ type chance struct {
 	*rand.Rand
 	w    *world
 	calm bool // nothing fails any more
+	rare int  // how much rarer than usual things go wrong; 0 = as usual
+
+	grove *grove // of a run with children
+	tasks int    // how many its first plan has
 }
 
 func newChance(w *world, seed uint64) *chance {
@@ -23,7 +27,7 @@ func newChance(w *world, seed uint64) *chance {
 }
 
 // in reports true once in n times, and never when all is calm.
-func (c *chance) in(n int) bool { return !c.calm && c.IntN(n) == 0 }
+func (c *chance) in(n int) bool { return !c.calm && c.IntN(n*max(c.rare, 1)) == 0 }
 
 func pick[T any](c *chance, from ...T) T { return from[c.IntN(len(from))] }
 
@@ -53,6 +57,9 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 	if c.in(25) {
 		return failed(f, pick(c, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailConflict), "git says no"), takes
 	}
+	if a := c.tree(f); a != nil {
+		return a, takes
+	}
 	return c.worktree(f), takes
 }
 
@@ -68,8 +75,11 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 		return &pawl.WorkspaceClosed{Effect: f.ID}
 	}
 	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
-	if c.in(3) {
+	if c.grove == nil && c.in(3) {
 		b.Tree = pawl.TreeHash(fmt.Sprint("T", c.IntN(3)))
+	}
+	if do := f.Do.(*pawl.Commit); c.grove != nil && do.Parent == do.Base && c.in(8) { // there was nothing to do
+		b.Files, b.Total, b.FileSet, b.Paths, b.Tree = 0, 0, 0, pawl.Hash{}, c.w.treeAt(do.Parent)
 	}
 	return b
 }
@@ -123,6 +133,9 @@ func (c *chance) model(f *pawl.Effect) pawl.Answer {
 }
 
 func (c *chance) use(f *pawl.Effect) pawl.ToolUse {
+	if c.grove != nil && c.IntN(4) == 0 {
+		return c.harnessUse(f)
+	}
 	use := pawl.ToolUse{Tool: "tool", Args: blobOf("args"), Class: pick(c, pawl.CrashRepeat, pawl.CrashRepeat, pawl.CrashProbe, pawl.CrashOnce, 0)}
 	if c.in(10) {
 		return c.submit(f)
@@ -141,6 +154,15 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 	switch {
 	case c.in(8):
 		use.Problem = "does not fit"
+	case output == "plan":
+		use.Args = c.planFor(f)
+	case output == "next":
+		fact("decision", pick(c, "EXECUTE", "EXECUTE", "COMPLETE"))
+	case output == "learnings":
+		fact(string(pick(c, pawl.MemoryKinds...)), blobOf("learned").String())
+	case output == "verdict" && c.grove != nil && c.in(4):
+		fact("decision", pick(c, "revise", "retry", "fail", "halt"))
+		fact("confidence", fmt.Sprint(c.IntN(100)))
 	case output == "assessment":
 		fact("files", fmt.Sprint(c.IntN(12)))
 		fact("lines", fmt.Sprint(c.IntN(500)))

@@ -42,6 +42,7 @@ type ruling struct {
 //  2. everything passed: complete, or unverified when no command gate did; with
 //     children that have not all passed, what they make of it;
 //     a conflict with what was merged in the meantime: again, twice in a row;
+//     a person rejected the plan: blocked;
 //  3. the last allowed iteration has failed: incomplete;
 //  4. the last attempt after a council has failed: the ladder is used up;
 //  5. the user wants a council: now, once;
@@ -58,7 +59,7 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	if r.decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
 		return
 	}
-	if j.conflict && r.decision != pawl.DecideIterate {
+	if j.conflict && l.conflicts+1 == conflictTries {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: conflictTries, Value: int64(l.conflicts + 1)})
 	}
 	if r.outcome == pawl.OutcomeIncomplete && j.children == "" {
@@ -94,6 +95,8 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
 	case j.conflict && l.conflicts+1 < conflictTries:
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
+	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
+		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeBlocked}
 	case s.last(l):
 		r := ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
 		if l.Kind.Children != nil && lad.Then == "fail" { // as when a child does not pass

@@ -88,7 +88,7 @@ func (c *census) complete(t *testing.T) {
 		return
 	}
 	for k := pawl.Kind(1); k < 100; k++ {
-		if known := !strings.HasPrefix(k.String(), "kind "); known && c.kinds[k] < 10 {
+		if known := !strings.HasPrefix(k.String(), "kind "); known && !treeKind(k) && c.kinds[k] < 10 {
 			t.Errorf("%s happened %d times in %d events", k, c.kinds[k], c.events)
 		}
 	}
@@ -140,7 +140,9 @@ func (c *chance) step() bool {
 	case n < 17:
 		limits := c.limits()
 		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits})
-	case n < 18 && c.in(4):
+	case c.grove != nil && n < 24:
+		c.person()
+	case n < 18 && c.in(4) || c.grove != nil && n < 25 && c.in(10):
 		c.steer(pawl.Steering{Verb: pawl.SteerCancel, Running: pick(c, pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow)})
 	case len(w.flights) > 0:
 		c.landAny()
@@ -247,7 +249,7 @@ func (c *chance) calmDown() {
 		w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
 	}
 	for steps := 0; w.state.Status != pawl.StatusEnded; steps++ {
-		if steps > 2000 || !w.land() {
+		if steps > maxCalm || !w.land() && !c.consent() {
 			w.t.Fatalf("after %d steps in which nothing failed the run has not ended: %s", steps, describe(w.state))
 		}
 	}
@@ -260,7 +262,7 @@ func (w *world) checkWhole() {
 	s := fold(w.t, w.log)
 	s.Started, s.Recipe, s.Settings = w.state.Started, w.state.Recipe, w.state.Settings
 	for _, l := range s.loops {
-		l.Kind = w.state.loops[l.Ref-1].Kind
+		l.Kind, l.flow = w.state.loops[l.Ref-1].Kind, w.state.loops[l.Ref-1].flow
 	}
 	if !reflect.DeepEqual(s, w.state) {
 		w.t.Fatalf("the log folds to another state:\n%s\n%s", describe(s), describe(w.state))

@@ -37,6 +37,8 @@ type world struct {
 	lists    map[pawl.Hash][]pawl.TaskEntry  // what a list of tasks reads as
 	compares int                             // the state is compared with the log's at every so many inputs; 0 = at each
 	inputs   int
+	watch    func(pawl.Event) // sees every event once it is applied; nil = nobody does
+	look     func()           // sees the state after every input; nil = nobody does
 
 	long     bool              // hashes of git are as long as they are
 	launched map[pawl.Seq]bool // effects that were performed, or begun
@@ -90,7 +92,14 @@ const worldRun pawl.RunID = "001-add-login"
 
 func (w *world) start(recipe *pawl.Recipe, settings *pawl.Settings) {
 	w.t.Helper()
+	w.startWith(recipe, settings, pawl.Hash{})
+}
+
+// startWith starts a run with a list of tasks.
+func (w *world) startWith(recipe *pawl.Recipe, settings *pawl.Settings, tasks pawl.Hash) {
+	w.t.Helper()
 	first := started(w.t, recipe, settings)
+	first.Tasks = tasks
 	if w.long {
 		first.Base = pawl.CommitHash(w.name("c", 0))
 	}
@@ -184,9 +193,13 @@ func (w *world) append(e pawl.Event) {
 			w.t.Fatal("the first event is folded differently")
 		}
 		w.shadow.Started, w.shadow.Recipe, w.shadow.Settings = w.state.Started, w.state.Recipe, w.state.Settings // also by its loops
+		w.shadow.flows = w.state.flows
 	}
 	w.log = append(w.log, e)
 	w.ledger.after(w.state, e)
+	if w.watch != nil {
+		w.watch(e)
+	}
 }
 
 // settled does what a driver does once events are durable: what is pending is
@@ -194,6 +207,9 @@ func (w *world) append(e pawl.Event) {
 func (w *world) settled() {
 	w.t.Helper()
 	w.ledger.settled(w.state)
+	if w.look != nil {
+		w.look()
+	}
 	pending := Pending(w.state)
 	w.flights = slices.DeleteFunc(w.flights, func(f flight) bool {
 		_, ok := findEffect(pending, f.effect.ID)
