@@ -132,6 +132,9 @@ func (s *story) begin(t *testing.T, td *datadriven.TestData) {
 	s.w.happens = s.script.happens
 	s.world(t, td.Input)
 	r, set, first := s.recipe(t, td), settings(), &pawl.RunStarted{}
+	if td.HasArg("recipe") { // its limit holds, as long as the user gives no other
+		set.Limits.Iterations = 0
+	}
 	for _, a := range td.CmdArgs {
 		if !s.treeOption(t, first, set, a.Key, strings.Join(a.Vals, ",")) {
 			s.option(t, r, set, a)
