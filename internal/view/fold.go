@@ -123,10 +123,12 @@ func (r *Run) start(e pawl.Event, b *pawl.RunStarted) {
 }
 
 // limit keeps a limit and, for one on the run's money or tokens, what wanted
-// more. The limits of one session stop the session, not the run.
+// more. The limits of one session stop the session, those of a child the child,
+// not the run.
 func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 	m := r.problem(e, "%s", limitText(b))
-	if b.Limit == pawl.LimitTurns || (b.Limit == pawl.LimitTime && b.Scope != "run") {
+	ofSession := b.Limit == pawl.LimitTurns || b.Limit == pawl.LimitCalls || (b.Limit == pawl.LimitTime && b.Scope != "run")
+	if l := r.loop(e.Loop); ofSession || l != nil && l.Parent > 0 && b.Scope != "run" && b.Limit != pawl.LimitRetries {
 		return
 	}
 	r.stops.limit, r.stops.limited, r.stops.wanted = m, b.Limit, Mark{}

@@ -535,7 +535,7 @@ func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 	if p == nil {
 		return TaskFile{}, errNoPlan(r)
 	}
-	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit}
+	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit, Begun: r.begun()}
 	if f.Query == "" {
 		f.Query = plain.Line(r.Start.Title, 0)
 	}
@@ -544,11 +544,6 @@ func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 	}
 	if r.Limits.Iterations > 0 && slices.Contains(r.Settings.HaltOn, pawl.HaltIterations) {
 		f.Limit = r.Limits.Iterations
-	}
-	for _, l := range r.Loops {
-		if l.Parent == 1 && l.Task != "" {
-			f.Begun++
-		}
 	}
 	for _, x := range p.Tasks {
 		f.Tasks = append(f.Tasks, TaskFileEntry{x.spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)})

@@ -162,6 +162,9 @@ func (r *Run) showTask(t *text, x *Task) {
 		if l.Conflicts > 0 {
 			t.line("  it conflicted with what was merged %s", count(l.Conflicts, "time"))
 		}
+		if l.End != nil && x.Status == pawl.TaskFailed && l.Branch != "" {
+			t.line("  its work is on %s", l.Branch)
+		}
 		for _, e := range l.Escalations {
 			t.line("  %s → %s (attempt %d): %s", r.Recipe.Tier(e.From), r.Recipe.Tier(e.To), e.Iteration, e.Reason)
 		}

@@ -528,3 +528,23 @@ func TestLiveAreaSideBySide(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A child's limit is not what the run ended for; the limit on tasks is.
+func TestNextOfATree(t *testing.T) { // P-84 P-B06
+	ended := func(loop pawl.LoopRef, name pawl.LimitName) string {
+		s := loomReplanned(t)
+		s.add(1, &pawl.QuestionAnswered{N: 1, Choice: "approve"})
+		s.add(loop, &pawl.LimitReached{Scope: "task", Limit: name, Max: 3, Value: 3})
+		s.add(0, &pawl.RunEnded{Outcome: pawl.OutcomeIncomplete, Reason: "2 of 5 tasks passed"})
+		text := WhyText(fold(s.events))
+		return text[strings.LastIndex(text, "Next: "):]
+	}
+	for want, got := range map[string]string{
+		"Next: pawl resume 001-add-login\n":                    ended(3, pawl.LimitIterations),
+		"Next: pawl resume 001-add-login --max-iterations 8\n": ended(1, pawl.LimitTasks),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

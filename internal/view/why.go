@@ -301,6 +301,17 @@ func (r *Run) waits(c *chain) {
 	}
 }
 
+// begun counts the tasks that were begun, each try counted.
+func (r *Run) begun() int {
+	n := 0
+	for _, l := range r.Loops {
+		if l.Parent == 1 && l.Task != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // clock is a time of day, UTC.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
@@ -327,7 +338,9 @@ func (r *Run) next() string {
 		return "git merge " + branch
 	case !r.Outcome.Resumable():
 		return fmt.Sprintf("git diff %s...%s", short(r.Start.Base), branch)
-	case r.stops.limited == pawl.LimitIterations:
+	case r.stops.limited == pawl.LimitTasks:
+		return fmt.Sprintf("pawl resume %s --max-iterations %d", id, r.begun()+5)
+	case r.stops.limited == pawl.LimitIterations && r.Plan() == nil:
 		return fmt.Sprintf("pawl resume %s --max-iterations %d", id, r.Info().Iteration+5)
 	case r.stops.limited == pawl.LimitMoney:
 		return fmt.Sprintf("pawl resume %s --budget N (above %s)", id, r.Limits.Money)

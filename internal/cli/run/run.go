@@ -350,7 +350,7 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 		say("gate", g.Name+": "+plain.Line(g.Command, 100))
 	}
 	say("models", models(req))
-	say("limits", limits(req.Settings.Limits, info.Max))
+	say("limits", limits(req, info.Max))
 	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
 		if !r.Start.Confined {
 			say("sandbox", "none: commands run with your rights (--unsandboxed)")
@@ -377,9 +377,11 @@ func models(req pawl.StartRequest) string {
 	return strings.Join(out, ", ")
 }
 
-// limits tells what the run may use up.
-func limits(l pawl.Limits, iterations int) string {
+// limits tells what the run may use up: a recipe with tasks bounds how many are
+// begun, another one the attempts.
+func limits(req pawl.StartRequest, iterations int) string {
 	var out []string
+	l := req.Settings.Limits
 	if l.Money > 0 {
 		out = append(out, l.Money.String())
 	}
@@ -389,7 +391,11 @@ func limits(l pawl.Limits, iterations int) string {
 	if l.Time > 0 {
 		out = append(out, fmt.Sprintf("%d minutes", int(l.Time.Minutes())))
 	}
-	if iterations > 0 {
+	if root := req.Recipe.Kind(req.Recipe.Start); root != nil && root.Children != nil {
+		if n := cmp.Or(l.Iterations, root.Children.Limit); n > 0 {
+			out = append(out, fmt.Sprintf("%d tasks", n))
+		}
+	} else if iterations > 0 {
 		out = append(out, fmt.Sprintf("%d iterations", iterations))
 	}
 	if len(out) == 0 {

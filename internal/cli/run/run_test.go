@@ -42,10 +42,10 @@ func TestIntroduction(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := limits(pawl.DefaultLimits, 10); got != "$10.00, 5000000 tokens, 480 minutes, 10 iterations" {
+	if got := limits(pawl.StartRequest{Settings: pawl.Settings{Limits: pawl.DefaultLimits}}, 10); got != "$10.00, 5000000 tokens, 480 minutes, 10 iterations" {
 		t.Errorf("got %q", got)
 	}
-	if got := limits(pawl.Limits{}, 0); got != "none: nothing ends it but you" {
+	if got := limits(pawl.StartRequest{}, 0); got != "none: nothing ends it but you" {
 		t.Errorf("got %q", got)
 	}
 }
