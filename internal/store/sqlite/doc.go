@@ -26,6 +26,14 @@
 // heads and then only the units after the last one that heads knows. A run
 // costs what its own units cost, however many runs there are.
 //
+// # What is remembered
+//
+// The memory is a table with a full-text index, written in the transaction of
+// the units it follows from. It is no part of the schema: when it is missing,
+// damaged, of another version or behind, the owner makes another one from the
+// units beside it (memory_2 after memory_1), when it opens the file or is asked.
+// A memory that cannot be written stops no run.
+//
 // # After a crash
 //
 // What was acknowledged is in the WAL or in the file: SQLite replays the WAL
