@@ -253,7 +253,7 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 			s := l.session(f)
 			s.Calls = append(s.Calls, Call{do.Tool, do.Args, b.Output, b.IsError, e.Time})
 		}
-	case *pawl.Merged, *pawl.BranchAdvanced, *pawl.ConflictsProbed:
+	case *pawl.Merged, *pawl.BranchAdvanced:
 		r.merged(l, e, f)
 	case *pawl.GateJudged:
 		g := &Gate{*b, e.Seq}

@@ -36,6 +36,10 @@ func LevelOf(e pawl.Event) Level {
 		if e.Loop == 1 { // the run's end says it
 			return Detail
 		}
+	case *pawl.IterationStarted:
+		if b.N == 1 && e.Loop > 1 { // its loop has just started
+			return Normal
+		}
 	case *pawl.TasksBlocked:
 		if len(b.Tasks) == 0 {
 			return Detail

@@ -199,6 +199,26 @@ func TestProgressGolden(t *testing.T) {
 	}
 }
 
+// The same of a run with tasks side by side.
+func TestProgressOfTasksGolden(t *testing.T) {
+	for name, o := range map[string]ProgressOptions{
+		"progress-tasks-80":    {Live: true, Color: true, Width: func() int { return 80 }, Least: Important},
+		"progress-tasks-plain": {Least: Important, Clock: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := loomReplanned(t)
+			var out bytes.Buffer
+			o.Out, o.Blobs = &out, s.read
+			p := NewProgress(New(), o)
+			for _, e := range s.events {
+				mustProgress(t, p.Write(pawl.Update{Event: &e}))
+			}
+			mustProgress(t, p.Close())
+			golden(t, name+".txt", []byte(strings.NewReplacer("\x1b", "␛", "\r", "␍").Replace(out.String())))
+		})
+	}
+}
+
 func TestLiveArea(t *testing.T) {
 	show := func(s *story, events int, live string, after time.Duration) string {
 		p := NewProgress(fold(s.events[:events]), ProgressOptions{Out: &bytes.Buffer{}, Live: true, Blobs: s.read})

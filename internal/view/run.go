@@ -98,12 +98,8 @@ type Loop struct {
 	Plans []*Plan // the versions of its list of tasks, oldest first
 	Board []Note  // what its children share, oldest key first
 
-	// Queued is its entry of its parent's merge queue, Merge what came of the last
-	// try; nil before the first. Conflicts counts the attempts that conflicted.
-	Queued    *pawl.MergeQueued
-	Merge     *pawl.Merged
+	// Conflicts counts the attempts that conflicted with what was merged.
 	Conflicts int
-	With      []pawl.LoopRef // siblings whose unfinished work conflicts with its own
 
 	listed   []pawl.TaskEntry   // a list that has not become a plan yet
 	calling  *pawl.ReplanCalled // the plan is being made anew

@@ -319,12 +319,23 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Cost), took,
 			dashed(some(t.DependsOn)), t.Title})
 	}
+	if width > 0 && width < roomy { // what one waits for is in its status
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], dependsColumn, dependsColumn+1)
+		}
+	}
 	out := columns(rows, width)
 	if left > 0 {
 		out = append(out, fmt.Sprintf("  and %s: pawl tasks %s", count(left, "other"), plain.Line(string(r.ID), 0)))
 	}
 	return out
 }
+
+// roomy is from which width on a table says what every task depends on.
+const (
+	roomy         = 110
+	dependsColumn = 7
+)
 
 // dull ranks tasks by how little there is to see of them.
 func dull(t TaskRow) int {

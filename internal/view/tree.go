@@ -253,8 +253,6 @@ func (r *Run) applyTree(l *Loop, e pawl.Event) bool {
 		l.each(b.Tasks, func(t *Task) { t.move(e, pawl.TaskSkipped, "", b.Reason) })
 	case *pawl.QuestionAsked:
 		r.Questions = append(r.Questions, &Question{QuestionAsked: *b, Loop: l, Seq: e.Seq, Asked: e.Time})
-	case *pawl.MergeQueued:
-		l.Queued = b
 	case *pawl.NotePosted:
 		r.post(l, e, b)
 	case *pawl.RoundsEnded:
@@ -407,7 +405,6 @@ func (r *Run) post(l *Loop, e pawl.Event, b *pawl.NotePosted) {
 func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 	switch b := e.Body.(type) {
 	case *pawl.Merged:
-		l.Merge = b
 		if b.Conflicts > 0 && l.trying() {
 			r.problem(e, "%sits work conflicts with what was merged in the meantime, in %s", r.lead(l), count(b.Conflicts, "path"))
 		}
@@ -416,8 +413,6 @@ func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 			r.Head = b.Commit
 			r.moved = mark(e, "commit %s %s", short(b.Commit), r.mergedWhat(l))
 		}
-	case *pawl.ConflictsProbed:
-		l.With = b.With
 	}
 }
 

@@ -411,6 +411,29 @@ func TestNamesOfLoom(t *testing.T) { // L-B22 L-B02 L-AC10 L-09 L-21 L-24 L-28 L
 	}
 }
 
+// How a run and its subtasks end is in their last events' names.
+func TestNamesOfEnds(t *testing.T) { // L-B22 L-B02 L-28
+	for outcome, want := range map[pawl.Outcome]string{
+		pawl.OutcomeComplete: "completed", pawl.OutcomeUnverified: "completed", pawl.OutcomeCancelled: "cancelled",
+		pawl.OutcomeFailed: "failed", pawl.OutcomeIncomplete: "failed", pawl.OutcomeBlocked: "failed", pawl.OutcomeHalted: "failed",
+	} {
+		s := loomParallel(t)
+		s.add(3, &pawl.LoopEnded{Outcome: outcome})
+		s.add(1, &pawl.LoopEnded{Outcome: outcome})
+		s.add(0, &pawl.RunEnded{Outcome: outcome})
+		r := fold(s.events)
+		n := len(s.events)
+		if sub, root, run := Name(s.events[n-3], r), Name(s.events[n-2], r), Name(s.events[n-1], r); sub != "subtask_"+want || root != "" || run != "task_"+want {
+			t.Errorf("%s: %q, %q, %q", outcome, sub, root, run)
+		}
+	}
+	s := loomParallel(t)
+	s.add(3, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
+	if got := Name(s.events[len(s.events)-1], fold(s.events)); got != "subtask_stopped" {
+		t.Errorf("one that goes on with the run: %q", got)
+	}
+}
+
 func TestEventDocument(t *testing.T) { // L-B22
 	s := loomParallel(t)
 	r := New()

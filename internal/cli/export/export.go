@@ -32,8 +32,8 @@ and report.txt on the whole run, all made from its events, into a folder named
 after the run or the one given. A run with a list of tasks has also tasks.json (as
 the Pandora loop keeps it) and prd.json (as Ralph does), which pawl run --tasks
 reads; result.json; task.json (the task, its plan, the subtasks with their results
-and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json. Each file is there whole or not at
-all; those of an earlier export are replaced.
+and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json.
+Each file is there whole or not at all; those of an earlier export are replaced.
 
 With --only it is one of these files, with --state those for programs, with
 --reports those for people. With --dir - one file, or the reports one after the
