@@ -165,10 +165,11 @@ func (d *draft) steps(l *Loop) {
 // endRounds says what follows when a group's rounds are used up.
 func (d *draft) endRounds(l *Loop) {
 	g := l.flow.group(l.step - 1)
-	then := g.Repeat.OnMax
-	d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.round)})
+	then, r := g.Repeat.OnMax, l.said(pawl.AskStuck)
+	if r == nil {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.round)})
+	}
 	if then == "ask" {
-		r := l.said(pawl.AskStuck)
 		if r == nil {
 			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.round, strings.Join(g.Repeat.Until, " or ")),
 				pawl.Hash{}, "continue", "fail")

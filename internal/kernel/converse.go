@@ -168,7 +168,7 @@ func (d *draft) callTools(l *Loop, x *Session) {
 			continue
 		}
 		text, isError, ok := c.reply(x)
-		if !ok {
+		if !ok && c.effect == 0 {
 			text, isError, ok = d.permits(l, x, c)
 		}
 		if !ok && c.use.Harness {

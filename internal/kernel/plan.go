@@ -176,6 +176,16 @@ func (p *plan) successor(g *graph, list pawl.Hash) *plan {
 	return n
 }
 
+// critical names a critical task that has failed; empty = none has.
+func (p *plan) critical() string {
+	for _, i := range p.dead {
+		if p.entries[i].Critical {
+			return p.entries[i].ID
+		}
+	}
+	return ""
+}
+
 // drops names a task that has passed and that a new list leaves out; empty = there is none.
 func (p *plan) drops(g *graph) string {
 	there := make(map[string]bool, len(g.entries)) // looked up, never ranged over

@@ -97,6 +97,9 @@ func (p *plan) changes(g *graph) string {
 // that is under way: no task starts before it is done.
 func (d *draft) replan(l *Loop) bool {
 	p := l.plan
+	if id := p.critical(); id != "" && p.calling != "" && p.calling != pawl.ReplanUser {
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: nothing is planned anew", id)})
+	}
 	if p.calling == "" && !d.callReplan(l) {
 		return l.question != nil
 	}
@@ -146,11 +149,10 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 		every = *s.Settings.ReplanEvery
 	}
 	waiting := p.count[pawl.TaskPending] > 0
-	critical := slices.ContainsFunc(p.dead, func(i int) bool { return p.entries[i].Critical })
 	switch {
 	case p.asked:
 		return pawl.ReplanUser, "the user asked for it"
-	case p.settled || critical:
+	case p.settled || p.critical() != "":
 		return "", ""
 	case len(p.dead) > p.excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
 		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed", p.entries[p.dead[p.excused]].ID)

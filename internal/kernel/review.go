@@ -152,6 +152,9 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	if !ok {
 		return false
 	}
+	if l.given && l.spawns() && way.From == l.Kind.Children.From { // it does not run
+		return false
+	}
 	step := 0
 	if way.From != "start" {
 		step = l.flow.find(way.From)

@@ -208,6 +208,9 @@ func (s *story) recipe(t *testing.T, td *datadriven.TestData) *pawl.Recipe {
 	case "":
 		return taskLoop()
 	case "own":
+		if s.own == nil {
+			t.Fatalf("%s: the story has no recipe that can be read", td.Pos)
+		}
 		return s.own
 	}
 	r, err := recipe.Load(name)
@@ -220,7 +223,7 @@ func (s *story) recipe(t *testing.T, td *datadriven.TestData) *pawl.Recipe {
 func (s *story) ownRecipe(t *testing.T, td *datadriven.TestData) string {
 	r, err := recipe.Parse("own", []byte(td.Input))
 	if err != nil {
-		return err.Error() + "\n"
+		t.Fatalf("%s: %v", td.Pos, err)
 	}
 	s.own = &r
 	return ""
