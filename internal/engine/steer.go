@@ -15,8 +15,9 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		return err
 	}
 	for {
+		driven := e.driver.Driven(run)
 		err := e.steer(ctx, run, s)
-		if pawl.CodeOf(err) != pawl.CodeConflict || !e.driver.Driven(run) {
+		if driven || pawl.CodeOf(err) != pawl.CodeConflict || !e.driver.Driven(run) {
 			return err
 		}
 		// Another command has just taken it over: it is asked as any that is driven.
