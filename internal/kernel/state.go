@@ -344,6 +344,9 @@ func (s *State) alive(at time.Time) time.Duration {
 	if s.Status != pawl.StatusRunning && s.Status != pawl.StatusStopping {
 		return s.Alive
 	}
+	if s.waiting > 0 && len(s.open) == 0 { // nothing but people is waited for
+		return s.Alive
+	}
 	return s.Alive + max(0, at.Sub(s.Last))
 }
 

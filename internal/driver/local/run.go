@@ -205,7 +205,8 @@ func (r *run) append(u pawl.Unit) error {
 
 // changed reports whether a run's line in lists is worth storing anew.
 func changed(a, b pawl.RunInfo) bool {
-	return a.Status != b.Status || a.Outcome != b.Outcome || a.Iteration != b.Iteration || a.Tier != b.Tier || a.Max != b.Max
+	return a.Status != b.Status || a.Outcome != b.Outcome || a.Iteration != b.Iteration || a.Tier != b.Tier || a.Max != b.Max ||
+		a.Tasks != b.Tasks || a.Passed != b.Passed || a.Questions != b.Questions
 }
 
 // reconcile makes what is under way equal to what is pending in the loops that
