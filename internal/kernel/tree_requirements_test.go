@@ -1,0 +1,232 @@
+package kernel
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+// The requirements of Pandora and Loom that hold in every run, besides those that
+// the stories in testdata tell.
+
+// playList runs a built-in recipe in a world of which the lines speak, until
+// nothing is under way.
+func playList(t *testing.T, name string, change func(*pawl.Settings), lines ...string) *world {
+	t.Helper()
+	r, err := recipe.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	s := &script{w: w}
+	w.happens = s.happens
+	for _, line := range lines {
+		if strings.HasPrefix(line, "list") {
+			s.list(t, line)
+		} else {
+			s.rules = append(s.rules, parseRule(t, line))
+		}
+	}
+	set := settings()
+	set.Limits.Iterations, set.Gates = 0, []pawl.GateSpec{gate("tests")}
+	if change != nil {
+		change(set)
+	}
+	w.start(&r, set)
+	for w.land() {
+		continue
+	}
+	return w
+}
+
+// lists are runs with much in them, for what holds in all.
+func lists(t *testing.T) map[string]*world {
+	parallel := func(set *pawl.Settings) { set.Parallel = 3 }
+	out := map[string]*world{
+		"pandora": playList(t, "pandora", nil, "list: one, two after one, three, four after three, five after four",
+			"task three validation: submits decision=fail", "learn: submits learning=tabs", "task one validation: submits decision=revise x1"),
+		"pandora, side by side": playList(t, "pandora", parallel, "list: one, two, three after one+two", "task two execute: calls write x2"),
+		"loom": playList(t, "loom", nil, "list: one, two retries=1, three after two, four verify=3, five verify=2", "list again: one, two, three, four verify=3, five verify=2",
+			"task two tests: fail TestA x2", "task one executor turn 1: calls read write", "task four extract: submits discovery=news"),
+		"loom, side by side": playList(t, "loom", parallel, "list: one, two, three, four critical retries=0 after one, five after four, six after three, seven after six",
+			"task four tests: fail TestA", "task two merge: conflict 1 x1", "task two rebase: conflict 1 x1"),
+		"loom, halted": playList(t, "loom", func(set *pawl.Settings) { set.Limits.Tokens = 9000 }, "list: one, two, three"),
+	}
+	for name, w := range out {
+		if w.state.Status != pawl.StatusEnded {
+			t.Errorf("%s: the run is %s", name, w.state.Status)
+		}
+	}
+	return out
+}
+
+// P-25 P-50 L-48 L-50: every session begins with one prompt and nothing of any
+// conversation before it.
+func TestFreshContexts(t *testing.T) {
+	for name, w := range lists(t) {
+		sessions := 0
+		for _, f := range requests[*pawl.CallModel](w) {
+			if do := f.Do.(*pawl.CallModel); f.Place.Turn == 1 && do.Try == 1 {
+				if sessions++; do.Items != 1 {
+					t.Errorf("%s: %s begins with %d items", name, f.Place, do.Items)
+				}
+			}
+		}
+		if begun := len(all[*pawl.SessionStarted](w)); sessions != begun && w.state.Outcome != pawl.OutcomeHalted {
+			t.Errorf("%s: %d sessions, %d first calls", name, begun, sessions)
+		}
+	}
+}
+
+// P-38 P-39 P-40 P-41 P-42 P-43 P-44 P-B02 L-20 L-35 L-47 L-61 L-AC10: a task's
+// status changes by an event that says so, and never otherwise.
+func TestTaskStatusesChangeByEvents(t *testing.T) {
+	allowed := map[string][]pawl.Kind{
+		"pending running": {pawl.KindLoopStarted},
+		"running passed":  {pawl.KindLoopEnded},
+		"running failed":  {pawl.KindLoopEnded},
+		"running skipped": {pawl.KindLoopEnded},
+		"pending blocked": {pawl.KindTasksBlocked},
+		"pending skipped": {pawl.KindTasksSkipped},
+		"failed pending":  {pawl.KindPlanAccepted, pawl.KindRunResumed},
+		"blocked pending": {pawl.KindPlanAccepted, pawl.KindRunResumed},
+	}
+	seen := map[string]bool{}
+	for name, w := range lists(t) {
+		s, before := &State{}, map[string]pawl.TaskStatus{}
+		for _, e := range w.log {
+			if err := Apply(s, e); err != nil {
+				t.Fatal(err)
+			}
+			p := s.Loop(1)
+			if p == nil || p.plan == nil {
+				continue
+			}
+			for i := range p.plan.entries {
+				id, now := p.plan.entries[i].ID, p.plan.at(i).status
+				was, known := before[id]
+				change := was.String() + " " + now.String()
+				if known && was != now && !slices.Contains(allowed[change], e.Body.EventKind()) {
+					t.Errorf("%s: %s: %s by %s", name, id, change, e.Body.EventKind())
+				}
+				before[id], seen[change] = now, seen[change] || known
+			}
+		}
+	}
+	for change := range allowed {
+		if !seen[change] && change != "blocked pending" && change != "running skipped" {
+			t.Errorf("it never happened: %s", change)
+		}
+	}
+}
+
+// P-65 P-66 P-67 P-68 P-69 L-10 L-72 L-73 L-AC2: a task begins when everything it
+// depends on has passed, and only then; with a place free, none that may begin waits.
+func TestTasksBeginWhenTheyMay(t *testing.T) {
+	for name, w := range lists(t) {
+		s := &State{}
+		for _, e := range w.log {
+			if b, ok := e.Body.(*pawl.LoopStarted); ok && b.Parent != 0 {
+				p := s.Loop(b.Parent).plan
+				for _, j := range p.deps[b.Entry-1] {
+					if p.at(int(j)).status != pawl.TaskPassed {
+						t.Errorf("%s: %s begins, and %s is %s", name, b.Task, p.entries[j].ID, p.at(int(j)).status)
+					}
+				}
+			}
+			if err := Apply(s, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p := s.Loop(1).plan; s.Outcome != pawl.OutcomeHalted && (p.next() >= 0 || p.count[pawl.TaskRunning] > 0) {
+			t.Errorf("%s: the run ended %s with tasks that could run: %s", name, s.Outcome, p.states())
+		}
+	}
+}
+
+// L-AC11: a run is replayed from its log, at every event: the world of these
+// tests compares. Here the replayed runs have children and end as they did.
+func TestListsAreReplayed(t *testing.T) {
+	for name, w := range lists(t) {
+		s := &State{}
+		for _, e := range w.log {
+			if err := Apply(s, e); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if s.Outcome != w.state.Outcome || s.Reason != w.state.Reason || s.Spent != w.state.Spent || s.Loop(1).plan.states() != w.state.Loop(1).plan.states() {
+			t.Errorf("%s: replayed, it ends %s: %s", name, s.Outcome, s.Reason)
+		}
+	}
+}
+
+// P-77 L-56: who judges a task is told the task itself, and the candidate's changes.
+func TestWhoJudgesATaskIsToldIt(t *testing.T) {
+	for name, steps := range map[string][]string{"pandora": {"validation"}, "loom": {"assessment", "voting"}} {
+		w := lists(t)[name]
+		judged := 0
+		for _, f := range requests[*pawl.AssemblePrompt](w) {
+			if !slices.Contains(steps, f.Place.Step) {
+				continue
+			}
+			judged++
+			do := f.Do.(*pawl.AssemblePrompt)
+			if do.Task != blobOf("task "+f.Place.Task) || do.Commit == do.Base || !slices.ContainsFunc(do.Inputs, func(in pawl.Input) bool { return in.Name == "changed" }) {
+				t.Errorf("%s is told %+v", f.Place, do)
+			}
+		}
+		if judged == 0 {
+			t.Errorf("%s: nobody judged", name)
+		}
+	}
+}
+
+// P-B06 P-31 L-81: the limits that the recipes have of their own accord. Exactly
+// as many tasks as may be started may pass.
+func TestDefaultLimitsOfLists(t *testing.T) {
+	for name, limit := range map[string]int{"pandora": 10, "loom": 50} {
+		for _, n := range []int{limit, limit + 1} {
+			var ids []string
+			for i := range n {
+				ids = append(ids, "t"+string(rune('a'+i/26))+string(rune('a'+i%26)))
+			}
+			never := 0
+			w := playList(t, name, func(set *pawl.Settings) { set.ReplanEvery, set.Limits.Money = &never, 0 }, "list: "+strings.Join(ids, ","))
+			reached := all[*pawl.LimitReached](w)
+			switch {
+			case n == limit && (w.state.Outcome != pawl.OutcomeComplete || len(reached) > 0):
+				t.Errorf("%s with %d tasks ended %s: %s", name, n, w.state.Outcome, w.state.Reason)
+			case n > limit && (w.state.Outcome == pawl.OutcomeComplete || len(reached) != 1 || reached[0].Limit != pawl.LimitTasks || reached[0].Max != int64(limit)):
+				t.Errorf("%s with %d tasks ended %s after %+v", name, n, w.state.Outcome, reached)
+			}
+		}
+	}
+}
+
+// P-18 P-20 P-21 P-22 P-23 P-B11: any one of the criteria is a sign of many steps;
+// a small request has none.
+func TestSigns(t *testing.T) {
+	for _, row := range []struct {
+		goal, want string
+	}{
+		{"Find a laptop and a keyboard", ""}, // P-17
+		{"Fix the typo in the README", ""},
+		{"Implement the complete checkout flow", `"implement"`},
+		{"Please build complete user accounts", `"build complete"`},
+		{"add full text search", `"add full"`},
+		{"First the database, then the API, finally the frontend", "an order"}, // P-19
+		{"Do this:\n- one\n- two\n- three", ""},
+		{"Do this:\n- one\n- two\n- three\n- four", "lists 4 steps"},
+		{"1. one\n2. two\n3. three\n4. four\n5. five", "lists 5 steps"},
+		{"Rename the implementation of then()", ""},
+		{"then there were none", ""},
+	} {
+		got := strings.Join(Signs(row.goal), "; ")
+		if (row.want == "") != (got == "") || !strings.Contains(got, row.want) {
+			t.Errorf("%q: %q, want %q", row.goal, got, row.want)
+		}
+	}
+}
