@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -42,7 +43,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("")
 	}
 	if gates := l.judged(); len(gates) > 0 {
-		r.summary(&t, gates)
+		r.summary(&t, slices.DeleteFunc(slices.Clone(gates), func(g *Gate) bool { return g.Kind == "" && !r.byReviewer(l, g) }))
 		if r.Outcome != pawl.OutcomeComplete {
 			red(&t, gates, blobs)
 		}
