@@ -246,13 +246,14 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 		l.Reason = cut(b.Reason, 120)
 	}
 	l.stopped, l.merge, l.rebase, l.votes, l.question, l.reply = b.Stopped, nil, nil, nil, nil, nil
-	l.listed, l.read = nil, nil
+	l.listed, l.read, l.routes, l.objections = nil, nil, nil, nil
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
 		l.outputs, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, pawl.Hash{}
-		l.tierWhy = ""
+		l.tierWhy, l.decision = "", ""
+		l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
 	}
 }
 

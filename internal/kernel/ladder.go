@@ -42,7 +42,7 @@ type ruling struct {
 //  2. everything passed: complete, or unverified when no command gate did; with
 //     children that have not all passed, what they make of it;
 //     a conflict with what was merged in the meantime: again, twice in a row;
-//     a person rejected the plan: blocked;
+//     a person rejected the plan: blocked; the list the user gave is refused: the ladder is used up;
 //  3. the last allowed iteration has failed: incomplete;
 //  4. the last attempt after a council has failed: the ladder is used up;
 //  5. the user wants a council: now, once;
@@ -97,6 +97,8 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
 	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
 		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeBlocked}
+	case l.given && l.cannotPlan(): // it will be the same list the next time
+		return ruling{decision: pawl.DecideHalt, reason: firstError(b), outcome: usedUp(lad, "").outcome}
 	case s.last(l):
 		r := ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
 		if l.Kind.Children != nil && lad.Then == "fail" { // as when a child does not pass
@@ -119,6 +121,15 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 		return l.climb(consecutive(failures), false, b)
 	}
 	return ruling{decision: pawl.DecideIterate, reason: firstError(b)}
+}
+
+// cannotPlan reports whether the iteration failed because its list of tasks cannot
+// be its plan.
+func (l *Loop) cannotPlan() bool {
+	return l.refused || slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool {
+		r := l.result(st.Name)
+		return st.Builtin == "actionable" && r != nil && !lets(r.Verdict)
+	})
 }
 
 func consecutive(failures int) string {
