@@ -209,7 +209,7 @@ by the lexer
 		t.Fatalf("%v: %s", err, b.out.String())
 	}
 	want := map[string]any{
-		"artifact_type": "research", "topic": "pandora-loop-learnings-parser", "source": "pandora_loop", "confidence": 0.9,
+		"artifact_type": "research", "topic": "pandora-loop-learnings-parser", "source": "pandora_loop", "confidence": 0.9, // P-80 P-B18
 		"tags":    []any{"pandora-loop", "code-patterns", "parser"},
 		"content": map[string]any{"summary": "Patterns learned from: Write the parser", "findings": []any{"Tests live beside the code.", "Use table tests."}},
 	}
