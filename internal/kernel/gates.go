@@ -180,8 +180,8 @@ func gateTimeout(k *pawl.LoopKind, spec *pawl.GateSpec) time.Duration {
 	if spec.Timeout > 0 {
 		return spec.Timeout
 	}
-	for i := range k.Gates {
-		if st := &k.Gates[i]; st.Timeout > 0 && selects(st, spec.Kind) {
+	for i := range len(k.Gates) + len(k.FinalGates) {
+		if st := stageAt(k, i); st.Timeout > 0 && selects(st, spec.Kind) {
 			return st.Timeout
 		}
 	}

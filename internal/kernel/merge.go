@@ -86,8 +86,8 @@ func (d *draft) mergeOn(l *Loop) bool {
 // regate lets the commands judge the merge commit, and reports whether they have.
 func (d *draft) regate(l *Loop) bool {
 	all := true
-	for i := range l.Kind.Gates {
-		st := &l.Kind.Gates[i]
+	for i := range l.stages() {
+		st := l.stage(i)
 		if len(st.Commands) > 0 && !l.skips(st.When) && !d.judgeCommands(l, st) {
 			all = false
 		}

@@ -49,6 +49,7 @@ func (s *script) list(t testing.TB, line string) {
 		s.unreadable[h] = why
 		return
 	}
+	delete(s.unreadable, h)
 	var out []pawl.TaskEntry
 	for part := range strings.SplitSeq(what, ",") {
 		words := strings.Fields(part)
