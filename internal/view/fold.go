@@ -56,7 +56,7 @@ func (r *Run) pass(e pawl.Event) {
 	switch e.Body.(type) {
 	case *pawl.RunStarted, *pawl.Recovered, *pawl.RunResumed: // nobody had the run before
 	default:
-		if d := e.Time.Sub(r.Updated); d > 0 && r.Status != pawl.StatusPaused && r.Status != pawl.StatusEnded {
+		if d := e.Time.Sub(r.Updated); d > 0 && r.Status != pawl.StatusPaused && r.Status != pawl.StatusEnded && !r.waitsForPeople() {
 			r.Alive += d
 		}
 	}
@@ -66,9 +66,13 @@ func (r *Run) pass(e pawl.Event) {
 	}
 }
 
+// waitsForPeople reports whether nothing but answers is waited for: such time
+// does not count.
+func (r *Run) waitsForPeople() bool { return len(r.open) == 0 && len(r.OpenQuestions()) > 0 }
+
 // AliveAt is how long a driver has had the run at a time after its last event.
 func (r *Run) AliveAt(now time.Time) time.Duration {
-	if r.Status != pawl.StatusRunning && r.Status != pawl.StatusStopping {
+	if r.Status != pawl.StatusRunning && r.Status != pawl.StatusStopping || r.waitsForPeople() {
 		return r.Alive
 	}
 	return r.Alive + max(0, now.Sub(r.Updated))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -549,6 +550,18 @@ func TestLiveAreaSideBySide(t *testing.T) {
 	r := fold(loomReplanned(t).events)
 	if got := strings.Join(plainOf(NewProgress(r, ProgressOptions{Live: true}).status()), "\n"); !strings.Contains(got, "\n  waits for you: pawl answer 001-add-login 1 approve (or reject)\n") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Time in which a run only waits for people does not count.
+func TestTimeOfPeople(t *testing.T) {
+	before := fold(loomReplanned(t).events)
+	after := fold(loomCancelled(t).events) // an hour later somebody answers
+	if d := after.Alive - before.Alive; d <= 0 || d >= time.Hour {
+		t.Errorf("it was alive for %s more", d)
+	}
+	if got := before.AliveAt(before.Updated.Add(time.Hour)); got != before.Alive {
+		t.Errorf("while it waits it is alive for %s", got)
 	}
 }
 

@@ -78,7 +78,8 @@ durable, one JSON object per line.
 		Args: cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && o.tasks == "" {
-				return cli.Args(1, 1)(cmd, args)
+				return pawl.Errorf(pawl.CodeInvalid, "pawl run needs an argument: what should be there when it is done").
+					WithHint("pawl run GOAL, or pawl run --tasks FILE")
 			}
 			goal := ""
 			if len(args) > 0 {
