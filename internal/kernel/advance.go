@@ -16,6 +16,8 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	switch {
 	case l.Phase == PhaseDone:
 		d.finish()
+	case d.s.Stopping != nil && l.isMerged(): // whatever its worktree is like
+		d.phase(l)
 	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
@@ -26,12 +28,13 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	}
 }
 
-// mayFinish reports whether a loop of a run that is stopping goes on for a while:
-// the user said that iterations may finish, or its work is merged already.
+// isMerged reports whether the loop's work is in its parent's branch, and the
+// iteration only has to be ended.
+func (l *Loop) isMerged() bool { return l.merge != nil && l.merge.done && l.Phase == PhaseGates }
+
+// mayFinish reports whether a loop of a run that is stopping goes on for a while,
+// as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	if l.merge != nil && l.merge.done && l.Phase == PhaseGates {
-		return true
-	}
 	return d.s.Drain == pawl.DrainFinish && l.inside && (l.plan == nil || len(l.plan.kids) > 0)
 }
 
