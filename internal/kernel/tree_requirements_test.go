@@ -230,3 +230,31 @@ func TestSigns(t *testing.T) {
 		}
 	}
 }
+
+// L-76: what one subtask notes on the blackboard the others can read while they
+// work; it holds so much and no more.
+func TestBlackboard(t *testing.T) {
+	lines := []string{"list: one, two", "task one executor turn 1: calls board=list board=get/port board=set/port/8080 board=get/port board=move/x",
+		"task two executor turn 1: calls board=list takes 20s", "task two executor turn 2: calls board=get/port board=set/port/9090 board=get/port"}
+	full := "task two executor turn 3: calls"
+	for i := range maxBoard {
+		full += " board=set/key" + strings.Repeat("i", i)
+	}
+	w := playList(t, "loom", func(set *pawl.Settings) { set.Parallel = 2 }, append(lines, full)...)
+	said := map[pawl.LoopRef][]string{}
+	for _, e := range w.log {
+		if b, ok := e.Body.(*pawl.NoteAdded); ok && b.Call > 0 {
+			said[e.Loop] = append(said[e.Loop], b.Text)
+		}
+	}
+	one := []string{"The blackboard is empty.", "There is nothing at port.", "Noted.", "8080", "want op get, set or list, and a key"}
+	if !slices.Equal(said[2][:5], one) {
+		t.Errorf("the first is told %q", said[2])
+	}
+	if two := []string{"Keys: port", "8080", "Noted.", "9090"}; !slices.Equal(said[3][:4], two) {
+		t.Errorf("the second is told %q", said[3])
+	}
+	if last := said[3][3+maxBoard]; last != "the blackboard is full: it holds 64 entries" {
+		t.Errorf("the last note: %q", last)
+	}
+}
