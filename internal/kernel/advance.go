@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -197,15 +198,8 @@ func (d *draft) startStep(l *Loop, index, try int) {
 	}
 	d.emit(l.Ref, &pawl.SessionStarted{
 		Session: l.session + 1, Purpose: pawl.ForStep, Place: place, Index: index,
-		Turns: orDefault(st.Turns, defaultTurns), Timeout: timeout, Try: try,
+		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: timeout, Try: try,
 	})
-}
-
-func orDefault(n, def int) int {
-	if n > 0 {
-		return n
-	}
-	return def
 }
 
 // stop begins the run's end. A user's cancellation that lets the iteration

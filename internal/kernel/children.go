@@ -28,7 +28,8 @@ func (d *draft) children(l *Loop) bool {
 		d.judgePlan(l)
 		return false
 	case !l.planned:
-		return !d.readPlan(l)
+		d.readPlan(l)
+		return false
 	case l.question != nil:
 		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
@@ -95,12 +96,12 @@ func (d *draft) spawn(l *Loop, i int) {
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
 	d.emit(ref, &pawl.LoopStarted{
 		ID: loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
-		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(l, ref, e.ID), Base: l.Head,
+		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
 	})
 }
 
 // childBranch names the branch of a child's work.
-func (s *State) childBranch(l *Loop, ref pawl.LoopRef, id string) string {
+func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 	const most = 40
 	slug := []byte(strings.ToLower(id))
 	for i, b := range slug {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -167,6 +168,6 @@ func (d *draft) seat(l *Loop, p pawl.SessionPurpose, i int) {
 	place.Role, place.Lens, place.Tier = string(p), spec.Lenses[i].Name, spec.Tier
 	d.emit(l.Ref, &pawl.SessionStarted{
 		Session: l.session + 1, Purpose: p, Place: place, Index: i,
-		Turns: orDefault(spec.Turns, defaultTurns), Timeout: spec.Timeout, Try: 1,
+		Turns: cmp.Or(spec.Turns, defaultTurns), Timeout: spec.Timeout, Try: 1,
 	})
 }

@@ -213,7 +213,7 @@ func (d *draft) review(l *Loop, stage int) {
 	place.Role, place.Tier = st.Review.Role, st.Review.Tier
 	d.emit(l.Ref, &pawl.SessionStarted{
 		Session: l.session + 1, Purpose: pawl.ForReview, Place: place, Index: stage,
-		Turns: orDefault(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1,
+		Turns: cmp.Or(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1,
 	})
 }
 

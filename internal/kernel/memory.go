@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func (d *draft) extract(l *Loop) bool {
 		place.Tier = st.Tier
 	}
 	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForExtract, Place: place,
-		Turns: orDefault(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
 	return true
 }
 

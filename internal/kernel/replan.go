@@ -10,17 +10,15 @@ import (
 
 // readPlan has the list of tasks read that the iteration's planner handed in, or
 // the user gave. It reports whether something is under way.
-func (d *draft) readPlan(l *Loop) bool {
-	if len(l.open) > 0 {
-		return true
-	}
+func (d *draft) readPlan(l *Loop) {
 	list := l.list()
-	if list.IsZero() {
+	switch {
+	case len(l.open) > 0:
+	case list.IsZero():
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the step %s left no list of tasks", l.Kind.Children.From)})
-		return true
+	default:
+		d.readTasks(l, list)
 	}
-	d.readTasks(l, list)
-	return true
 }
 
 func (d *draft) readTasks(l *Loop, list pawl.Hash) {
@@ -172,7 +170,7 @@ func (d *draft) startReplan(l *Loop) {
 	place := l.place("replan")
 	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, topTier)
 	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReplan, Place: place, Index: i,
-		Turns: orDefault(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
 }
 
 // endReplan takes over what the session handed in. One that failed leaves the

@@ -46,7 +46,7 @@ func (d *draft) seatVoter(l *Loop, stage, vote int) {
 	place := l.place(st.Name)
 	place.Role, place.Tier, place.Lens = st.Review.Role, st.Review.Tier, fmt.Sprintf("vote %d", vote)
 	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReview, Place: place, Index: stage,
-		Turns: orDefault(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1, Vote: vote})
+		Turns: cmp.Or(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1, Vote: vote})
 }
 
 func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
