@@ -9,7 +9,7 @@ import (
 )
 
 // readPlan has the list of tasks read that the iteration's planner handed in, or
-// the user gave. It reports whether something is under way.
+// the user gave.
 func (d *draft) readPlan(l *Loop) {
 	list := l.list()
 	switch {
