@@ -87,7 +87,7 @@ func simulateTree(t testing.TB, seed uint64) *world {
 	}
 	c.tasks = n
 	r, set := c.treeRecipe(), c.treeSettings()
-	c.grove = &grove{w: w, c: r.Kinds[0].Children}
+	c.grove = &grove{w: w}
 	w.watch, w.look = c.grove.saw, c.grove.settled
 	w.startWith(r, set, c.given())
 	for range 50 + c.IntN(100+20*n) {
@@ -391,7 +391,7 @@ type grove struct {
 	status        []pawl.TaskStatus
 	results       map[string]pawl.CommitHash // what of a passed task must be in the head; empty = it changed nothing
 	version       int
-	revised       int // versions a person asked for by sending the plan back
+	revised       int // versions that are made by the steps: in a further iteration, or sent back to them
 	started       int
 	kids          map[pawl.LoopRef]int // live, and which task each works on
 	closed        bool                 // the batch is not added to
@@ -412,6 +412,7 @@ func (g *grove) saw(e pawl.Event) {
 	g.w.t.Helper()
 	switch b := e.Body.(type) {
 	case *pawl.RunStarted:
+		g.c = g.w.state.Recipe.Kinds[0].Children
 		g.kids, g.merged, g.queued, g.results, g.changes = map[pawl.LoopRef]int{}, map[pawl.LoopRef]pawl.CommitHash{}, map[pawl.LoopRef]pawl.CommitHash{}, map[string]pawl.CommitHash{}, map[pawl.LoopRef]bool{}
 	case *pawl.TasksListed:
 		g.listing = append(g.listing, b.Entries...)
@@ -462,7 +463,11 @@ func (g *grove) sawMerge(e pawl.Event) {
 		}
 	case *pawl.Rerouted:
 		g.leave(e.Loop)
-		if b.Gate == "approval" {
+		if e.Loop == 1 {
+			g.revised++
+		}
+	case *pawl.IterationStarted:
+		if e.Loop == 1 && g.version > 0 {
 			g.revised++
 		}
 	case *pawl.LimitReached:
@@ -490,7 +495,9 @@ func (g *grove) accepted(e pawl.Event, b *pawl.PlanAccepted) {
 		g.fail(e, "it is no plan: %s", mustJSON(g.w.t, g.read))
 	}
 	status := make([]pawl.TaskStatus, len(g.read))
-	at := func(id string) int { return slices.IndexFunc(g.read, func(t pawl.TaskEntry) bool { return t.ID == id }) }
+	at := func(id string) int {
+		return slices.IndexFunc(g.read, func(t pawl.TaskEntry) bool { return t.ID == id })
+	}
 	for i, t := range g.tasks {
 		if g.status[i] == pawl.TaskPassed {
 			if at(t.ID) < 0 {
