@@ -31,7 +31,7 @@ import (
 //	event N                  one event in full
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) < 24 {
+	if err != nil || len(files) < 100 {
 		t.Fatalf("%d stories: %v", len(files), err)
 	}
 	for _, file := range files {
