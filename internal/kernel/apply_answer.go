@@ -169,8 +169,10 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 	return nil
 }
 
-// tasksRead takes over a list of tasks, which came in events of its own.
+// tasksRead takes over a list of tasks, which came in events of its own: the last
+// ones, as a fork from among them may have it read again.
 func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
+	l.listed = l.listed[max(0, len(l.listed)-b.Count):]
 	l.read = &reading{list: do.List, entries: l.listed, problem: b.Problem}
 	if l.listed = nil; b.Problem == "" && b.Count != len(l.read.entries) {
 		l.read.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)

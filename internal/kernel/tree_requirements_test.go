@@ -164,6 +164,36 @@ func TestListsAreReplayed(t *testing.T) {
 	}
 }
 
+// P-B16: whatever is in the log when a driver dies, the next one brings the list
+// to its end; none is refused because it was half read.
+func TestListsSurviveACrash(t *testing.T) {
+	for name, run := range lists(t) {
+		for n := 2; n < len(run.log); n++ {
+			if n%4 > 0 && run.log[n-1].Body.EventKind() != pawl.KindTasksListed {
+				continue // enough, and quick
+			}
+			w := worldAt(t, run.log[:n])
+			w.compares = 1000
+			s := &script{w: w}
+			s.list(t, "list: one, two, three, four, five, six, seven")
+			s.lists[blobOf(listName("again"))] = s.lists[blobOf(listName(""))]
+			w.happens = s.happens
+			w.crash(0)
+			for w.land() {
+				continue
+			}
+			if w.state.Status != pawl.StatusEnded {
+				t.Errorf("%s, after event %d (%s): the run is %s", name, n, run.log[n-1].Body.EventKind(), w.state.Status)
+			}
+			for _, b := range all[*pawl.PlanRefused](w) {
+				if !strings.Contains(b.Reason, "critical") && !strings.Contains(b.Reason, "drops") {
+					t.Errorf("%s, after event %d (%s): %s", name, n, run.log[n-1].Body.EventKind(), b.Reason)
+				}
+			}
+		}
+	}
+}
+
 // P-77 L-56: who judges a task is told the task itself, and the candidate's changes.
 func TestWhoJudgesATaskIsToldIt(t *testing.T) {
 	for name, steps := range map[string][]string{"pandora": {"validation"}, "loom": {"assessment", "voting"}} {
