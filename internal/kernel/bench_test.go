@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -155,4 +156,68 @@ func BenchmarkDecide(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
 		})
 	}
+}
+
+// forest is a run whose plan has so many tasks, each waiting for a few before it.
+func forest(tb testing.TB, n int) *driver {
+	d := &driver{tb: tb, now: worldBegin}
+	s := &script{w: &world{t: tb, state: &d.state}}
+	list := many(n)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range list {
+		for range min(i/8, 3) {
+			list[i].DependsOn = append(list[i].DependsOn, list[rng.IntN(i)].ID)
+		}
+		list[i].Priority = rng.IntN(5)
+	}
+	d.answer = d.well(s, list)
+	r, set := treeLoop(), settings()
+	r.Kinds[0].Children.Parallel, r.Kinds[0].Children.Order = 8, "score"
+	set.Limits, set.Gates = pawl.Limits{}, []pawl.GateSpec{gate("tests")}
+	d.plan(r, set, 9)
+	return d
+}
+
+// BenchmarkPlan is what a plan of 10,000 tasks costs: to check it and put it in
+// order, once for each version; to take over that a task is done and start the
+// next, at each; and a step of any other kind.
+func BenchmarkPlan(b *testing.B) {
+	const tasks = 10_000
+	b.Run("graph", func(b *testing.B) {
+		list := forest(b, tasks).state.Loop(1).plan.entries
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := newGraph(list, "score"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("steps", func(b *testing.B) {
+		d := forest(b, tasks)
+		var done, other []time.Duration
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if len(Pending(&d.state)) == 0 {
+				d = forest(b, tasks)
+			}
+			f := Pending(&d.state)[0]
+			ends := f.Loop != 1 && f.Do.Verb() == pawl.VerbCloseWorkspace
+			began := time.Now()
+			d.step(0)
+			if took := time.Since(began); ends {
+				done = append(done, took)
+			} else {
+				other = append(other, took)
+			}
+		}
+		for _, of := range []struct {
+			name string
+			took []time.Duration
+		}{{"done", done}, {"other", other}} {
+			if slices.Sort(of.took); len(of.took) > 0 {
+				b.ReportMetric(float64(of.took[len(of.took)/2].Nanoseconds()), of.name+"-p50-ns")
+				b.ReportMetric(float64(of.took[len(of.took)*99/100].Nanoseconds()), of.name+"-p99-ns")
+			}
+		}
+	})
 }
