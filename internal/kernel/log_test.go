@@ -11,7 +11,12 @@ import (
 
 // worldAt is the world after a part of a log: the driver has died with the last event.
 func worldAt(t testing.TB, log []pawl.Event) *world {
-	w := newWorld(t)
+	return worldOf(newWorld(t), log)
+}
+
+// worldOf lets a part of a log have happened in a new world.
+func worldOf(w *world, log []pawl.Event) *world {
+	w.t.Helper()
 	for _, e := range log {
 		w.append(e)
 		if b, ok := e.Body.(*pawl.Committed); ok {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -417,7 +418,7 @@ func (g *grove) saw(e pawl.Event) {
 	case *pawl.TasksListed:
 		g.listing = append(g.listing, b.Entries...)
 	case *pawl.TasksRead:
-		g.read, g.listing = g.listing, nil
+		g.read, g.listing = g.listing[max(0, len(g.listing)-b.Count):], nil // a fork may begin in the middle of a list
 	case *pawl.PlanAccepted:
 		g.accepted(e, b)
 	case *pawl.LoopStarted:
@@ -775,3 +776,21 @@ func (g *grove) settled() {
 
 // maxCalm is after how many steps in which nothing fails a run must have ended.
 const maxCalm = 40_000
+
+// Whatever is in the log of a run with children when a driver dies, the next one
+// brings the run to its end.
+func TestTreeCrashAfterAnyEvent(t *testing.T) {
+	for seed := uint64(1); seed < 12; seed++ {
+		full := seededTree(t, seed)
+		for n := 3; n <= len(full.log); n += 5 {
+			w := newWorld(t)
+			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
+			c := newChance(w, seed)
+			c.grove, c.calm, c.tasks, w.happens = &grove{w: w}, true, 4, c.happens
+			w.watch, w.look = c.grove.saw, c.grove.settled
+			worldOf(w, full.log[:n])
+			w.crash(0)
+			c.calmDown()
+		}
+	}
+}
