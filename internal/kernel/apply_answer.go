@@ -211,6 +211,9 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		w.dirty = w.dirty || b.Tree != w.tree
 		w.tree, w.verify, w.unsure = b.Tree, false, false
 	case *pawl.WorkspaceReset:
+		if l.ahead { // what its children made has not been judged
+			l.gates, l.results = nil, slices.DeleteFunc(slices.Clone(l.results), l.judgesWhole)
+		}
 		l.Head, w.tree, w.dirty = b.Head, b.Tree, false
 		w.restore, w.verify, w.unsure = false, false, false
 		l.ahead = false
@@ -227,6 +230,11 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		l.Phase = PhaseGates
 		l.resetJudgement()
 	}
+}
+
+// judgesWhole reports whether a verdict is on a commit, or of a final gate.
+func (l *Loop) judgesWhole(r *pawl.GateJudged) bool {
+	return r.Kind != "" || !slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool { return st.Name == r.Gate })
 }
 
 // effectFailed keeps why an effect gave no fact; advance says what follows.

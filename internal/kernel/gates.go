@@ -37,7 +37,8 @@ func (d *draft) judge(l *Loop) {
 	}
 	d.reuse(l)
 	d.probeSiblings(l)
-	if !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 || d.extract(l) {
+	before := !l.planned // a loop whose children are at work has been judged
+	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 || before && d.extract(l) {
 		return
 	}
 	if l.judgement().pass() && !d.children(l) {
