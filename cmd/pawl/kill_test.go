@@ -80,7 +80,11 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	}
 	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
 
-	undisturbed := newVictim(t, bin)
+	victims := func(t *testing.T) *victim {
+		return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",
+			"--unsandboxed", "--require-green", "--gate", "tests="+killGate)
+	}
+	undisturbed := victims(t)
 	undisturbed.finish(t)
 	want, lasts := undisturbed.ending(t), undisturbed.took
 	t.Logf("undisturbed, in %s: %s", lasts.Round(time.Millisecond), want)
@@ -92,7 +96,7 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-				v := newVictim(t, bin)
+				v := victims(t)
 				for range killsEachRun {
 					if v.ended(t) {
 						break
@@ -138,6 +142,7 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 type victim struct {
 	bin, home, repo string
 	env             []string
+	begin           []string // the arguments that start the run
 	started         bool
 	out             bytes.Buffer
 	took            time.Duration
@@ -153,15 +158,19 @@ func buildPawl(t *testing.T) string {
 	return bin
 }
 
-func newVictim(t *testing.T, bin string) *victim {
+// newVictim makes a repository of files, for a run that the script speaks in.
+func newVictim(t *testing.T, bin, script string, files map[string]string, run ...string) *victim {
 	t.Helper()
 	home := t.TempDir()
 	v := &victim{bin: bin, home: home, repo: filepath.Join(home, "repo")}
 	v.env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost")
-	mustWrite(t, filepath.Join(v.repo, "README"), "a repository\n")
-	mustWrite(t, filepath.Join(home, "script.yaml"), killScript)
+	for name, content := range files {
+		mustWrite(t, filepath.Join(v.repo, name), content)
+	}
+	mustWrite(t, filepath.Join(home, "script.yaml"), script)
+	v.begin = append(append([]string{"run"}, run...), "--model", "script:"+filepath.Join(home, "script.yaml"))
 	v.git(t, "init", "-q", "-b", "main")
 	v.git(t, "add", ".")
 	v.git(t, "commit", "-q", "-m", "first")
@@ -193,8 +202,7 @@ func (v *victim) git(t *testing.T, args ...string) string {
 func (v *victim) command() *exec.Cmd {
 	args := []string{"resume", "1"}
 	if !v.started {
-		args = []string{"run", "make the files", "--recipe", "taskloop", "--unsandboxed", "--require-green", "--gate", "tests=" + killGate,
-			"--model", "script:" + filepath.Join(v.home, "script.yaml")}
+		args = v.begin
 	}
 	cmd := exec.Command(v.bin, args...)
 	cmd.Dir, cmd.Env = v.repo, v.env

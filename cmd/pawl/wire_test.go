@@ -35,7 +35,7 @@ func TestRunOverTheWire(t *testing.T) {
 			server := modeltest.NewServer(p.wire, (&engineer{}).answer)
 			server.Key = "sk-test-0123456789abcdef"
 			defer server.Close()
-			v := newVictim(t, bin)
+			v := newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"})
 			v.env = append(v.env, p.base+"="+server.BaseURL, p.key+"="+server.Key)
 			cmd := exec.Command(bin, "run", "say hello in hello.txt", "--recipe", "taskloop", "--unsandboxed", "--model", p.model,
 				"--require-green", "--gate", `tests=grep -q hello hello.txt && echo "ok 1" && echo 1..1`, "--criteria", "hello.txt says hello")
