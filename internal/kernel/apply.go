@@ -230,7 +230,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.LimitReached:
 		switch {
 		case b.Limit == pawl.LimitTasks && l.plan != nil:
-			l.plan.capped = true
+			l.plan.capped = int(b.Max)
 		case b.Limit == pawl.LimitRoutes:
 			l.astray = true
 		}

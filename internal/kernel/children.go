@@ -80,7 +80,7 @@ func (d *draft) admit(l *Loop, c *pawl.Children) {
 			return
 		}
 		if limit := d.s.childLimit(l); limit > 0 && l.plan.started >= limit {
-			if !l.plan.capped {
+			if l.plan.capped != limit {
 				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.plan.started)})
 			}
 			return

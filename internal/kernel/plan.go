@@ -31,7 +31,7 @@ type plan struct {
 	found    int              // discoveries since the plan was made
 	settled  bool             // it is not made anew any more
 	unproven int              // tasks that passed without a command gate
-	capped   bool             // as many children as may have been started
+	capped   int              // the limit on children that was reached; 0 = none
 }
 
 // task is where one stands.
@@ -200,12 +200,13 @@ func (p *plan) drops(g *graph) string {
 	return ""
 }
 
-// retry lets what failed run again when its run is resumed, and what waited for it.
+// retry lets what failed run again when its run is resumed, what waited for it, and
+// what was left out because of it.
 func (p *plan) retry() {
-	p.dead, p.excused, p.capped = nil, 0, false
+	p.dead, p.excused, p.capped = nil, 0, 0
 	for i := range p.entries {
 		switch p.at(i).status {
-		case pawl.TaskFailed, pawl.TaskBlocked:
+		case pawl.TaskFailed, pawl.TaskBlocked, pawl.TaskSkipped:
 			p.set(i, pawl.TaskPending)
 		}
 	}

@@ -84,14 +84,16 @@ func TestPlanClone(t *testing.T) {
 	}
 }
 
-// What failed runs again when its run is resumed, and what waited for it. P-B01
+// What failed runs again when its run is resumed, what waited for it, and what was
+// left out because of it. P-B01
 func TestRetry(t *testing.T) {
-	p := planOf(t, "list", entries("a", "b after a", "c"))
+	p := planOf(t, "list", entries("a", "b after a", "c", "d"))
 	p.set(0, pawl.TaskFailed)
 	p.set(1, pawl.TaskBlocked)
 	p.set(2, pawl.TaskPassed)
-	p.dead, p.capped = []int{0}, true
-	if p.retry(); p.next() != 0 || p.count[pawl.TaskPending] != 2 || p.dead != nil || p.capped {
+	p.set(3, pawl.TaskSkipped)
+	p.dead, p.capped = []int{0}, 1
+	if p.retry(); p.next() != 0 || p.count[pawl.TaskPending] != 3 || p.dead != nil || p.capped != 0 {
 		t.Errorf("got %s, %d goes next", p.states(), p.next())
 	}
 }

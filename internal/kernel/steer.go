@@ -85,7 +85,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 func (d *draft) roomToResume() error {
 	for l := range d.s.each {
 		if p := l.plan; p != nil {
-			if limit := d.s.childLimit(l); p.capped && limit > 0 && p.started >= limit {
+			if limit := d.s.childLimit(l); p.capped > 0 && limit > 0 && p.started >= limit {
 				return d.refuse("%d of %d tasks were started", p.started, limit).
 					WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, limit+5)
 			}

@@ -228,6 +228,11 @@ func (w *world) launch(f *pawl.Effect) {
 	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.folderOf(f.Loop).tree {
 		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.folderOf(f.Loop).tree)
 	}
+	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && !l.working() && l.sessionByN(f.Session).Purpose == pawl.ForStep {
+		if at := w.branches[w.state.branch(l)]; w.folderOf(f.Loop).head != at && l.Phase == PhaseGates {
+			w.t.Fatalf("effect %d tells of %s, and the branch is at %s", f.ID, w.folderOf(f.Loop).head, at)
+		}
+	}
 	if once := f.Class == pawl.CrashOnce || f.Class == pawl.CrashCharge; once && w.launched[f.ID] {
 		w.t.Fatalf("effect %d of class %s is performed twice", f.ID, f.Class)
 	}
