@@ -198,7 +198,7 @@ func TestConflictIsIgnored(t *testing.T) {
 
 // treeKills is how often runs with children are killed in all.
 const (
-	treeKills      = 60
+	treeKills      = 200
 	treeKillsShort = 10
 )
 
