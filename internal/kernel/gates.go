@@ -31,7 +31,7 @@ func (d *draft) judge(l *Loop) {
 			d.conclude(l)
 		}
 		return
-	case l.refused: // there is no plan to judge
+	case l.refused || l.finishing(): // there is no plan to judge, or all has been
 		d.conclude(l)
 		return
 	}

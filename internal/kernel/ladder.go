@@ -236,6 +236,11 @@ func (l *Loop) haltedForSecurity() bool {
 	return a != nil && slices.ContainsFunc(a.results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
 }
 
+// finishing reports whether the loop does its final steps: nothing else begins.
+func (l *Loop) finishing() bool {
+	return l.final > 0 || slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.main })
+}
+
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
 func (d *draft) finalStep(l *Loop) bool {

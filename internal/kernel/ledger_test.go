@@ -130,6 +130,8 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		if m := s.maxIterations(l); m > 0 && b.N > m {
 			g.t.Fatalf("event %d begins iteration %d of %d", e.Seq, b.N, m)
 		}
+	case *pawl.LoopEnded:
+		delete(g.verdicts, e.Loop)
 	case *pawl.RunEnded:
 		g.ended = true
 	case *pawl.RunResumed:

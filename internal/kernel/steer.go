@@ -37,6 +37,8 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 		return d.refuse("the recipe %s does not make plans anew", d.s.Recipe.Name)
 	case root.plan == nil || !root.planned:
 		return d.refuse("it has no plan yet")
+	case root.finishing() || root.Phase == PhaseClosing:
+		return d.refuse("its tasks have come to their end")
 	case root.plan.calling != "":
 		return d.refuse("its plan is being made anew already")
 	case root.plan.version >= root.Kind.Children.Replan.MaxVersions:
