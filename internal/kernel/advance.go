@@ -36,7 +36,7 @@ func (l *Loop) isMerged() bool { return l.merge != nil && l.merge.done && l.Phas
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	return d.s.Drain == pawl.DrainFinish && l.inside && (l.plan == nil || len(l.plan.kids) > 0)
+	return d.s.Drain == pawl.DrainFinish && l.inside && l.question == nil && (l.plan == nil || len(l.plan.kids) > 0)
 }
 
 // phase does what comes next where the loop is.
@@ -138,7 +138,7 @@ func (d *draft) mayStart(l *Loop) bool {
 		return true
 	}
 	if r := l.said(pawl.AskStart); r != nil {
-		d.shut(l, pawl.OutcomeBlocked, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
+		d.shut(l, pawl.OutcomeCancelled, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
 		return false
 	}
 	d.ask(l, pawl.AskStart, fmt.Sprintf("May the task %s start? %s", l.task.ID, l.task.Title), l.task.Spec, choiceApprove, choiceReject)

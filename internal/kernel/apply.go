@@ -164,12 +164,23 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		switch {
 		case l.plan != nil:
+			l.askAnew()
 			l.plan.retry()
 			l.planned, l.inside, l.refused, l.stepFailed = true, true, false, ""
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
 			l.freed = l.Iteration
 		}
 	}
+}
+
+// askAnew calls for a new plan when every task has passed and the loop has failed
+// all the same: to judge the same commit again would not help.
+func (l *Loop) askAnew() {
+	a := l.lastAttempt()
+	if l.inside || a == nil || !a.failed || !l.plan.succeeded() || l.Kind.Children.Replan == nil {
+		return
+	}
+	l.plan.asked, l.plan.why = true, cut("every task has passed, and the whole has not: "+a.line, 200)
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the

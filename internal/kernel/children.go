@@ -237,7 +237,11 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 			p.plan.unproven++
 		}
 	default:
-		p.plan.dead = append(p.plan.dead, l.entry)
+		p.plan.dead = append(slices.Clone(p.plan.dead), l.entry)
+		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
+			p.plan.dead = slices.Insert(p.plan.dead[:len(p.plan.dead)-1], p.plan.excused, l.entry)
+			p.plan.excused++
+		}
 	}
 	p.plan.set(l.entry, status).tries += uint16(min(l.Iteration, 1000))
 }

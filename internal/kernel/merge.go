@@ -126,18 +126,19 @@ func (s *State) branch(l *Loop) string {
 
 // onHead brings a loop that is between two attempts onto its parent's head, and
 // reports whether it is there. Where the two conflict, the files hold conflict
-// markers: to resolve them is the next attempt's work.
+// markers: to resolve them is the next attempt's work. What cannot hold markers is as
+// the parent has it, so that nothing that was merged is lost.
 func (d *draft) onHead(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration == 0 {
 		return true
 	}
 	p, m := d.s.Loop(l.Parent), l.rebase
 	switch {
-	case l.Base == p.Head && m == nil:
+	case l.Base == p.Head && m == nil, !l.suspect.IsZero() && m == nil: // one conflict is resolved before the next is looked for
 		return true
 	case len(l.open) > 0:
 	case m == nil || m.made == nil:
-		d.onWorktree(l, "rebase", pawl.CrashRepeat, &pawl.Merge{Ours: l.Head, Theirs: p.Head,
+		d.onWorktree(l, "rebase", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.Head,
 			Message: fmt.Sprintf("pawl %s: %s on the work of others", d.s.Run, l.task.ID), Time: d.at})
 	default:
 		d.onWorktree(l, "rebase", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.made.Commit, Salvage: d.salvage("rebase")})
@@ -202,7 +203,7 @@ func (l *Loop) merged(do *pawl.Merge, b *pawl.Merged) {
 			l.hunks = b.Hunks
 		}
 	default:
-		l.rebase = &merge{onto: do.Theirs, made: b}
+		l.rebase = &merge{onto: do.Ours, made: b}
 	}
 }
 

@@ -68,6 +68,9 @@ func (l *Loop) withdrawn(s *State, b *pawl.QuestionWithdrawn) error {
 	}
 	l.question = nil
 	s.waiting--
+	if s.Drain == pawl.DrainFinish { // nobody is waited for: its iteration does not finish
+		l.inside = false
+	}
 	return nil
 }
 
@@ -80,11 +83,10 @@ const (
 
 // consenting is the mode of approval in force for the children of a loop.
 func (s *State) consenting(l *Loop) (by string, threshold int) {
-	a := l.Kind.Approval
-	if a == nil {
-		return "auto", 0
+	by = "auto"
+	if a := l.Kind.Approval; a != nil {
+		by, threshold = a.By, a.Threshold
 	}
-	by, threshold = a.By, a.Threshold
 	if s.Settings.Approval != "" {
 		by = s.Settings.Approval
 	}

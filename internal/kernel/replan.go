@@ -111,14 +111,15 @@ func (d *draft) replan(l *Loop) bool {
 		d.converse(l, l.sessions[0])
 	case !l.relist.IsZero():
 		d.readTasks(l, l.relist)
-	default:
+	case d.onFinalHead(l): // the planner reads what the tasks so far have made
 		d.startReplan(l)
 	}
 	return true
 }
 
 // callReplan says that the plan is to be made anew, if something calls for it.
-// A version above the limit is not made: a person is asked.
+// A version above the limit is not made: after a failure a person is asked, else
+// the plan stays as it is.
 func (d *draft) callReplan(l *Loop) bool {
 	cause, reason := d.s.replanCause(l)
 	if cause == "" {
@@ -126,6 +127,10 @@ func (d *draft) callReplan(l *Loop) bool {
 	}
 	if limit := l.Kind.Children.Replan.MaxVersions; l.plan.version >= limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.plan.version + 1)})
+		if cause != pawl.ReplanFailure { // nothing is wrong that a person must decide
+			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
+			return false
+		}
 		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
 			l.plan.list, "continue", "stop")
 		return false
@@ -146,10 +151,11 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	if s.Settings.ReplanEvery != nil {
 		every = *s.Settings.ReplanEvery
 	}
-	waiting := p.count[pawl.TaskPending] > 0
+	asks := slices.ContainsFunc(p.kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).question != nil })
+	waiting := p.count[pawl.TaskPending] > 0 && !asks // a person may take long, and the others go on meanwhile
 	switch {
 	case p.asked:
-		return pawl.ReplanUser, "the user asked for it"
+		return pawl.ReplanUser, cmp.Or(p.why, "the user asked for it")
 	case p.settled || p.critical() != "":
 		return "", ""
 	case len(p.dead) > p.excused && slices.Contains(r.On, string(pawl.ReplanFailure)):

@@ -27,8 +27,9 @@ const maxMarked = 32 << 20
 // Theirs, that is Ours itself. The Tree of the answer is without .pawl/tasks.
 //
 // No program of a repository takes part, nor do its attributes. Not every
-// conflict leaves markers: a binary file is as in Ours, one that the other side
-// deleted is as it was changed, and Hunks says so.
+// conflict leaves markers: a binary file is as in Ours, one that Ours deleted is
+// gone, one that Theirs deleted is as Ours changed it, and Hunks says so. So what
+// Ours has is never lost.
 func (s *Workspaces) Merge(ctx context.Context, spec pawl.MergeSpec) (pawl.MergeInfo, error) {
 	if err := checkHashes(spec.Ours, spec.Theirs); err != nil {
 		return pawl.MergeInfo{}, err
@@ -84,11 +85,47 @@ func (s *Workspaces) mergeTrees(ctx context.Context, spec pawl.MergeSpec) (tree 
 	}
 	l := newLabels(spec)
 	files, err := s.conflicted(ctx, m)
+	var gone []string
 	if err == nil {
+		gone, err = s.deletedIn(ctx, string(spec.Ours), m)
+	}
+	if err == nil {
+		tellGone(m.Messages, gone)
 		info.Hunks = l.hunks(m, info.Conflicts, files)
-		tree, err = s.relabel(ctx, m.Tree, l, files)
+		tree, err = s.relabel(ctx, m.Tree, l, files, gone)
 	}
 	return tree, info, err
+}
+
+// deletedIn are the paths in conflict that one side has deleted, this one, and
+// the other has changed: git keeps these, and so would bring back what is gone.
+func (s *Workspaces) deletedIn(ctx context.Context, commit string, m git.Merging) (gone []string, err error) {
+	var suspects []string
+	for _, message := range m.Messages {
+		if message.Kind == "CONFLICT (modify/delete)" {
+			suspects = append(suspects, message.Paths...)
+		}
+	}
+	if len(suspects) == 0 {
+		return nil, nil
+	}
+	ours, err := s.commit(ctx, pawl.CommitHash(commit))
+	if err != nil {
+		return nil, err
+	}
+	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
+		for _, path := range suspects {
+			e, err := find(objects, ours.Tree, path)
+			if err != nil && pawl.CodeOf(err) != pawl.CodeInvalid {
+				return err
+			}
+			if e.Hash == "" && slices.Contains(m.Paths, path) {
+				gone = append(gone, path)
+			}
+		}
+		return nil
+	})
+	return gone, err
 }
 
 // about are the paths that messages about conflicts name; there is at least one.
@@ -144,8 +181,19 @@ func lookUp(objects *git.Objects, tree, path string) (f file, found bool, err er
 	return file{entry: e, data: object.Data}, err == nil, err
 }
 
+// tellGone corrects what git says about the paths: that it has kept the other side's version.
+func tellGone(messages []git.Message, gone []string) {
+	for i := range messages {
+		m := &messages[i]
+		kept := strings.Index(m.Text, " Version ")
+		if kept >= 0 && m.Kind == "CONFLICT (modify/delete)" && slices.ContainsFunc(m.Paths, func(p string) bool { return slices.Contains(gone, p) }) {
+			m.Text = m.Text[:kept] + " It is gone; the changed version is in the task's own commits."
+		}
+	}
+}
+
 // relabel is the tree with the two sides' labels in its conflict markers.
-func (s *Workspaces) relabel(ctx context.Context, tree string, l labels, files map[string]file) (string, error) {
+func (s *Workspaces) relabel(ctx context.Context, tree string, l labels, files map[string]file, gone []string) (string, error) {
 	repo, done, err := s.temporary()
 	if err != nil {
 		return "", err
@@ -165,12 +213,18 @@ func (s *Workspaces) relabel(ctx context.Context, tree string, l labels, files m
 		names = append(names, name)
 		entries = append(entries, git.Entry{Mode: f.entry.Mode, Name: path})
 	}
-	if len(names) == 0 {
+	if len(names)+len(gone) == 0 {
 		return tree, nil
 	}
-	hashes, err := repo.WriteFiles(ctx, names)
+	var hashes []string
+	if len(names) > 0 {
+		hashes, err = repo.WriteFiles(ctx, names)
+	}
 	for i, hash := range hashes {
 		entries[i].Hash = hash
+	}
+	for _, path := range gone { // mode 0 takes a path out
+		entries = append(entries, git.Entry{Mode: "0", Hash: strings.Repeat("0", len(tree)), Name: path})
 	}
 	if err == nil {
 		err = repo.ReadTree(ctx, tree)

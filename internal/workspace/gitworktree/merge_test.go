@@ -102,7 +102,7 @@ func TestConflicts(t *testing.T) {
 			"deleted here, modified there", map[string]string{"d": "a\n"}, writes(t, "d", "-"), writes(t, "d", "b\n"),
 			[]string{"d"},
 			nil,
-			[]string{"d deleted in the parent's branch and modified in this task"},
+			[]string{"d deleted in the parent's branch and modified in this task", "It is gone; the changed version is in the task's own commits."},
 		},
 		{
 			"a file in a folder's place", map[string]string{"x/f": "a\n"}, writes(t, "x", "file\n"), writes(t, "x/f", "b\n"),
@@ -163,6 +163,9 @@ func TestConflicts(t *testing.T) {
 			marked, err := f.Marked(ctx, info.Commit, info.Conflicts)
 			if diff := cmp.Diff(test.marked, marked); diff != "" || err != nil {
 				t.Errorf("marked (-want +got): %v\n%s", err, diff)
+			}
+			if kept, err := f.FileAt(ctx, info.Tree, "d"); kept != nil || err != nil { // what Ours deleted does not come back
+				t.Errorf("the file d is %q, %v", kept, err)
 			}
 			for _, says := range test.says {
 				if !strings.Contains(info.Hunks, says) {
