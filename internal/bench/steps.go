@@ -44,16 +44,16 @@ func MeasureSteps(ctx context.Context, dir string, runs, loops int, lasting time
 		return Steps{}, err
 	}
 	defer log.Close()
-	w := &chatter{}
+	w := &chatter{tasks: loops}
 	d := &local.Driver{Log: log, Performer: w}
 	defer d.Close()
-	started, err := endless()
+	started, err := endless(loops)
 	if err != nil {
 		return Steps{}, err
 	}
 	for i := range runs {
 		id := pawl.RunID(fmt.Sprintf("%03d-bench", i+1))
-		if err := begin(ctx, log, d, id, started, loops); err != nil {
+		if err := d.Start(ctx, id, started, nil); err != nil {
 			return Steps{}, err
 		}
 	}
@@ -69,30 +69,20 @@ func MeasureSteps(ctx context.Context, dir string, runs, loops int, lasting time
 		MiBs: float64(n) * 2 * blobSize / took / (1 << 20)}, nil
 }
 
-// begin starts a run, with further loops beside the first when asked.
-func begin(ctx context.Context, log pawl.Log, d *local.Driver, id pawl.RunID, started *pawl.RunStarted, loops int) error {
-	if loops <= 1 {
-		return d.Start(ctx, id, started, nil)
-	}
-	now := time.Now().UTC()
-	unit := pawl.Unit{Run: id, Events: []pawl.Event{{Run: id, Seq: 1, Time: now, Body: started}}}
-	for i := range loops {
-		unit.Events = append(unit.Events, pawl.Event{Run: id, Seq: pawl.Seq(i + 2), Loop: pawl.LoopRef(i + 1), Time: now,
-			Body: &pawl.LoopStarted{ID: fmt.Sprint(i), Kind: "task", Parent: pawl.LoopRef(min(i, 1))}})
-	}
-	if err := log.Append(ctx, unit); err != nil {
-		return err
-	}
-	return d.Adopt(ctx, id)
-}
-
-// endless is a run whose attempts all fail, so that the next one begins.
-func endless() (*pawl.RunStarted, error) {
-	recipe, err := json.Marshal(pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
+// endless is a run whose attempts all fail, so that the next one begins: of one
+// loop, or of a list of tasks with so many loops side by side.
+func endless(loops int) (*pawl.RunStarted, error) {
+	r := pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
 		Name: "task", Steps: []pawl.Step{{Name: "chat", Prompt: "p", Turns: 8, NoReminder: true}},
 		Gates:  []pawl.Stage{{Name: "quality", Commands: []string{"*"}}},
 		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 1 << 30}}},
-	}}})
+	}}}
+	if loops > 1 {
+		r.Start = "list"
+		r.Kinds = append(r.Kinds, pawl.LoopKind{Name: "list", Steps: []pawl.Step{{Name: "plan", Prompt: "p", Output: "plan"}},
+			Children: &pawl.Children{From: "plan", Kind: "task", Order: "list", Parallel: loops}})
+	}
+	recipe, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("encode the recipe: %w", err)
 	}
@@ -102,11 +92,18 @@ func endless() (*pawl.RunStarted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the settings: %w", err)
 	}
-	return &pawl.RunStarted{Task: 1, Title: "bench", Base: "base", Branch: "pawl/001-bench", Seed: 1, Recipe: recipe, Settings: settings}, nil
+	started := &pawl.RunStarted{Task: 1, Title: "bench", Base: "base", Branch: "pawl/001-bench", Seed: 1, Recipe: recipe, Settings: settings}
+	if loops > 1 {
+		started.Tasks = pawl.HashOf([]byte("tasks"))
+	}
+	return started, nil
 }
 
 // chatter is a world that answers at once, with two new blobs each time.
-type chatter struct{ count, serial atomic.Int64 }
+type chatter struct {
+	count, serial atomic.Int64
+	tasks         int // in a list
+}
 
 func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
 	c.count.Add(1)
@@ -130,6 +127,14 @@ func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []paw
 		return &pawl.ToolReturned{Effect: id, Output: a, Bytes: blobSize, Tree: "t"}, blobs
 	case *pawl.RunGate:
 		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, OnBase: do.OnBase, Error: uint64(id), Evidence: a}, blobs
+	case *pawl.ReadTasks:
+		read := &pawl.TasksRead{Effect: id}
+		for i := range c.tasks {
+			read.Entries = append(read.Entries, pawl.TaskEntry{ID: fmt.Sprintf("task-%d", i+1), Title: "bench", Spec: a})
+		}
+		return read, blobs
+	case *pawl.ProbeConflicts:
+		return &pawl.ConflictsProbed{Effect: id}, blobs
 	case *pawl.Commit:
 		return &pawl.Committed{Effect: id, Commit: pawl.CommitHash(fmt.Sprint(id)), Tree: pawl.TreeHash(fmt.Sprint(id)), Paths: a}, blobs
 	}
@@ -187,7 +192,7 @@ type Fold struct {
 
 // MeasureFold makes a run of about n events in memory and folds it.
 func MeasureFold(ctx context.Context, n int) (Fold, error) {
-	started, err := endless()
+	started, err := endless(1)
 	if err != nil {
 		return Fold{}, err
 	}
