@@ -15,6 +15,9 @@ type Recipe struct {
 	// Cancel is what happens to what runs when a user cancels without saying;
 	// empty means [DrainBoundary].
 	Cancel Draining `json:"cancel,omitempty"`
+	// OnError is how a run ends when a model or the machine fails for good: halted,
+	// which is what empty means, or failed.
+	OnError Outcome `json:"on_error,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
 	Tiers []string `json:"tiers,omitempty"`
 	// Start is the kind of the root loop.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -132,9 +133,12 @@ func (d *draft) retry(l *Loop, x *Session) {
 	case why.Code == pawl.FailDefect:
 		d.stop(pawl.OutcomeFailed, fmt.Sprintf("%s: %s", x.Place, why.Message))
 	default:
-		d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message))
+		d.stop(d.s.onError(), fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message))
 	}
 }
+
+// onError is how the run ends when a model or the machine fails for good.
+func (s *State) onError() pawl.Outcome { return cmp.Or(s.Recipe.OnError, pawl.OutcomeHalted) }
 
 func (d *draft) waitAndRetry(l *Loop, x *Session) {
 	if d.over(l, x) {
@@ -156,7 +160,7 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 	p := d.s.Settings.Retry
 	d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitRetries,
 		Max: int64(p.Tries * (p.Pauses + 1)), Value: int64(x.dispatches)})
-	d.stop(pawl.OutcomeHalted, fmt.Sprintf("%s: it was tried %d times, and the last time it was %s: %s", what, x.dispatches, x.failed.Code, x.failed.Message))
+	d.stop(d.s.onError(), fmt.Sprintf("%s: it was tried %d times, and the last time it was %s: %s", what, x.dispatches, x.failed.Code, x.failed.Message))
 }
 
 // callTools answers what the harness answers itself and requests the rest: reads

@@ -27,7 +27,7 @@ func (d *draft) mend(l *Loop) bool {
 	case w.trouble == nil || (w.mayRetry() && w.rested):
 		return true
 	case !w.mayRetry():
-		outcome := pawl.OutcomeHalted
+		outcome := d.s.onError()
 		if w.trouble.Code == pawl.FailDefect {
 			outcome = pawl.OutcomeFailed
 		}

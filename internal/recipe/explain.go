@@ -23,6 +23,9 @@ func Explain(r pawl.Recipe) string {
 	if r.Agent != "" {
 		e.line(1, "agent: %s", r.Agent)
 	}
+	if r.OnError != "" {
+		e.line(1, "when a model or the machine fails for good: %s", r.OnError)
+	}
 	if r.Cancel != "" {
 		e.line(1, "when cancelled: %s", r.Cancel)
 	}
