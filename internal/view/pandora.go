@@ -546,7 +546,11 @@ func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
 		f.Limit = r.Limits.Iterations
 	}
 	for _, x := range p.Tasks {
-		f.Tasks = append(f.Tasks, TaskFileEntry{x.spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)})
+		e := TaskFileEntry{x.spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
+		if e.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed { // what it was at failed for good
+			e.Status, e.Reason = pawl.TaskFailed, plain.Line(r.Reason, 0)
+		}
+		f.Tasks = append(f.Tasks, e)
 	}
 	return f, nil
 }

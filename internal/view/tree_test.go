@@ -252,6 +252,31 @@ func TestCompletionMessageOfOtherEnds(t *testing.T) { // P-83 P-84 P-85 P-B04 P-
 	}
 }
 
+// A task that was at work when the run failed for good has failed, with the error.
+func TestTaskAtWorkWhenTheRunFails(t *testing.T) { // P-B15 P-85
+	s := pandoraBlocked(t)
+	for i, e := range s.events {
+		if b, ok := e.Body.(*pawl.LoopEnded); ok && e.Loop > 1 {
+			s.events[i].Body = &pawl.LoopEnded{Outcome: pawl.OutcomeFailed, Reason: b.Reason, Stopped: true}
+			break
+		}
+	}
+	s.events[len(s.events)-1].Body = &pawl.RunEnded{Outcome: pawl.OutcomeFailed, Reason: "no model: auth"}
+	f, err := TasksFile(fold(s.events), s.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range f.Tasks {
+		if x.Status == pawl.TaskRunning {
+			t.Errorf("%s is still running", x.ID)
+		}
+		if x.Status == pawl.TaskFailed && x.Reason == "no model: auth" {
+			return
+		}
+	}
+	t.Errorf("no task has the run's reason: %+v", f.Tasks)
+}
+
 func TestTraceOfPandora(t *testing.T) { // P-93
 	s := pandoraDone(t)
 	got, err := Trace(fold(s.events), s.read)
