@@ -89,14 +89,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		panic("kernel: decided an event that does not follow: " + err.Error())
 	}
 	d.events = append(d.events, e)
-	if len(d.events) > maxDecision {
-		panic(fmt.Sprintf("kernel: a decision that does not end: %d events, the last %s", len(d.events), body.EventKind()))
-	}
 }
-
-// maxDecision is how many events may follow from one input: many more than any
-// does, and few enough that a defect ends the run and not the machine.
-const maxDecision = 50_000
 
 // ownTouched owns the other loops that an event of one changes: the parent of a
 // child that begins, ends, merges, posts or discovers something, and the siblings

@@ -14,7 +14,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	list := Tasks(r, r.Updated)
 	var t text
 	t.title("%s - %s", loopName(l), title)
-	t.line("Task: %s", r.taskID())
+	t.line("Run: %s", r.ID)
 	t.line("Status: %s", state)
 	t.line("Tasks: %s", list.summary())
 	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
