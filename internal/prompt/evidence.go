@@ -118,8 +118,9 @@ type review struct {
 		Gap            string   `json:"gap"`
 		RecommendedFix string   `json:"recommended_fix"`
 	} `json:"criteria"`
-	Summary string `json:"summary"`
-	Halt    string `json:"halt"`
+	Summary  string `json:"summary"`
+	Halt     string `json:"halt"`
+	Feedback string `json:"feedback"`
 }
 
 func parseReview(data string) (*review, bool) {
@@ -165,6 +166,7 @@ func (rv *review) objections() string {
 			}
 		}
 	}
+	say("feedback", rv.Feedback)
 	say("summary", rv.Summary)
 	return b.String()
 }

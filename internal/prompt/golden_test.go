@@ -77,11 +77,12 @@ var redTests = pawl.GateReport{
 	Tests: []pawl.TestResult{{Name: "shop/auth.TestOld", Status: pawl.TestFail, Output: "    old_test.go:3: never worked\n"}},
 }
 
+// P-B07: what the reviewer says to whoever works on it next is told.
 const failedReview = `{"criteria": [
   {"id": "AC-001", "status": "pass", "evidence": ["auth/login.go:11"]},
   {"id": "AC-002", "status": "partial", "evidence": ["auth/login.go:12", "auth/login_test.go:9"],
    "gap": "The error says \"empty\"\nand not which field.", "recommended_fix": "Name the field in auth/login.go:12."}
-], "summary": "The status is right, the text is not."}`
+], "summary": "The status is right, the text is not.", "feedback": "A form may have several fields: name each."}`
 
 const result = `{"summary": "I reject empty passwords in login.\nThe tests pass.", "agent": "backend-developer"}`
 
