@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -159,7 +160,8 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	case p.settled || p.critical() != "":
 		return "", ""
 	case len(p.dead) > p.excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
-		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed", p.entries[p.dead[p.excused]].ID)
+		i := p.dead[p.excused]
+		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed%s", p.entries[i].ID, strings.TrimSuffix(": "+s.Loop(p.at(i).loop).Reason, ": "))
 	case p.found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
 		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.found)
 	case every > 0 && p.since >= every && waiting:
