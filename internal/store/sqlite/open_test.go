@@ -175,6 +175,18 @@ func TestReadOnly(t *testing.T) {
 		_, err := OpenReadOnly(dir)
 		storetest.WantCode(t, err, pawl.CodeNotFound)
 	})
+	t.Run("a log whose switch to WAL mode was cut off", func(t *testing.T) {
+		dir := t.TempDir()
+		mustHotJournal(t, dir)
+		_, err := OpenReadOnly(dir)
+		storetest.WantCode(t, err, pawl.CodeNotFound)
+		log := mustOpen(t, dir)
+		storetest.MustAppend(t, log, storetest.Unit("001-a", 0, 1))
+		mustClose(t, log)
+		if runs := storetest.MustRuns(t, mustOpenForTest(t, dir)); len(runs) != 1 {
+			t.Errorf("%d runs, want 1", len(runs))
+		}
+	})
 	t.Run("while nobody writes", func(t *testing.T) {
 		dir := t.TempDir()
 		mustSmall(t, dir)
@@ -203,4 +215,24 @@ func TestReadOnly(t *testing.T) {
 			storetest.MustBlob(t, reader, "001-a", storetest.Noise(uint64(i), 70_000))
 		}
 	})
+}
+
+// mustHotJournal leaves a database in dir as a process does that dies in its
+// first transaction: with a rollback journal that must be played back.
+func mustHotJournal(t *testing.T, dir string) {
+	t.Helper()
+	made := t.TempDir()
+	mustWrite(t, filepath.Join(made, fileName), nil)
+	db := mustSQL(t, made)
+	mustExec(t, db, "PRAGMA journal_mode = delete")
+	mustExec(t, db, "PRAGMA cache_size = 1") // pages are written, and the journal synced, before the commit
+	mustExec(t, db, "CREATE TABLE t (x)")
+	mustExec(t, db, "BEGIN")
+	for range 100 {
+		mustExec(t, db, "INSERT INTO t VALUES (randomblob(5000))")
+	}
+	for _, name := range []string{fileName, fileName + "-journal"} {
+		mustWrite(t, filepath.Join(dir, name), mustRead(t, filepath.Join(made, name)))
+	}
+	mustExec(t, db, "ROLLBACK")
 }

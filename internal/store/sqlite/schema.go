@@ -4,14 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
-	// SQLite itself; it registers the driver "sqlite".
-	_ "modernc.org/sqlite"
+	"modernc.org/sqlite" // registers the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"pawl"
 )
@@ -43,13 +44,20 @@ func (f fileSystem) connect(mode string, pragmas ...string) (*sql.DB, error) {
 // nothing. Each step of the migrations sets user_version beside goose's own
 // record, because it is in the file's header: an older Pawl can ask for it
 // without knowing any table, and no page but the first can lose it.
+//
+// A file that waits for a rollback is new as well: it has a rollback journal
+// only until it is switched to WAL mode, before the first migration.
 func (l *Log) schema(ctx context.Context) (version int64, err error) {
 	db, err := l.files.connect("ro")
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
+		return 0, nil
+	}
+	if err != nil {
 		return 0, explain("read the schema of "+l.files.path(fileName), err)
 	}
 	return version, nil
