@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -196,10 +195,7 @@ func (d *draft) startStep(l *Loop, index, try int) {
 	if try > 1 {
 		timeout *= 2
 	}
-	d.emit(l.Ref, &pawl.SessionStarted{
-		Session: l.session + 1, Purpose: pawl.ForStep, Place: place, Index: index,
-		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: timeout, Try: try,
-	})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try})
 }
 
 // stop begins the run's end. A user's cancellation that lets the iteration

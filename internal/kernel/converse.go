@@ -49,6 +49,13 @@ func (d *draft) over(l *Loop, x *Session) bool {
 	return true
 }
 
+// startSession begins a session of the loop: its first try, and with the default
+// cap on turns, unless b says otherwise.
+func (d *draft) startSession(l *Loop, b pawl.SessionStarted) {
+	b.Session, b.Turns, b.Try = l.session+1, cmp.Or(b.Turns, defaultTurns), max(b.Try, 1)
+	d.emit(l.Ref, &b)
+}
+
 func (d *draft) effect(x *Session, class pawl.CrashClass, timeout time.Duration, do pawl.Do) pawl.Effect {
 	place := x.Place
 	place.Turn = x.turn + 1

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -166,8 +165,5 @@ func (d *draft) seat(l *Loop, p pawl.SessionPurpose, i int) {
 	spec := l.Kind.Ladder.Council
 	place := l.place("council")
 	place.Role, place.Lens, place.Tier = string(p), spec.Lenses[i].Name, spec.Tier
-	d.emit(l.Ref, &pawl.SessionStarted{
-		Session: l.session + 1, Purpose: p, Place: place, Index: i,
-		Turns: cmp.Or(spec.Turns, defaultTurns), Timeout: spec.Timeout, Try: 1,
-	})
+	d.startSession(l, pawl.SessionStarted{Purpose: p, Place: place, Index: i, Turns: spec.Turns, Timeout: spec.Timeout})
 }

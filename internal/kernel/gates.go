@@ -209,13 +209,7 @@ func (d *draft) review(l *Loop, stage int) {
 		d.converse(l, l.sessions[0])
 		return
 	}
-	st := l.stage(stage)
-	place := l.place(st.Name)
-	place.Role, place.Tier = st.Review.Role, st.Review.Tier
-	d.emit(l.Ref, &pawl.SessionStarted{
-		Session: l.session + 1, Purpose: pawl.ForReview, Place: place, Index: stage,
-		Turns: cmp.Or(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1,
-	})
+	d.seatReviewer(l, stage, 0)
 }
 
 // reviewed turns a review's result into a verdict. Only a review that says pass

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -33,8 +32,7 @@ func (d *draft) extract(l *Loop) bool {
 	if st.Tier > 0 {
 		place.Tier = st.Tier
 	}
-	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForExtract, Place: place,
-		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForExtract, Place: place, Turns: st.Turns, Timeout: st.Timeout})
 	return true
 }
 

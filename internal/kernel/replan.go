@@ -177,8 +177,7 @@ func (d *draft) startReplan(l *Loop) {
 	st := l.flow.steps[i]
 	place := l.place("replan")
 	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, topTier)
-	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReplan, Place: place, Index: i,
-		Turns: cmp.Or(st.Turns, defaultTurns), Timeout: st.Timeout, Try: 1})
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Timeout: st.Timeout})
 }
 
 // endReplan takes over what the session handed in. One that failed leaves the

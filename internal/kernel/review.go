@@ -33,7 +33,7 @@ func (d *draft) vote(l *Loop, stage int) {
 		}
 		all = false
 		if !slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.vote == i+1 }) {
-			d.seatVoter(l, stage, i+1)
+			d.seatReviewer(l, stage, i+1)
 		}
 	}
 	if all {
@@ -41,12 +41,16 @@ func (d *draft) vote(l *Loop, stage int) {
 	}
 }
 
-func (d *draft) seatVoter(l *Loop, stage, vote int) {
+// seatReviewer lets a model judge in a session of its own; vote is its number
+// where several do, from 1, and 0 where it is the only one.
+func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 	st := l.stage(stage)
 	place := l.place(st.Name)
-	place.Role, place.Tier, place.Lens = st.Review.Role, st.Review.Tier, fmt.Sprintf("vote %d", vote)
-	d.emit(l.Ref, &pawl.SessionStarted{Session: l.session + 1, Purpose: pawl.ForReview, Place: place, Index: stage,
-		Turns: cmp.Or(st.Review.Turns, defaultTurns), Timeout: st.Timeout, Try: 1, Vote: vote})
+	place.Role, place.Tier = st.Review.Role, st.Review.Tier
+	if vote > 0 {
+		place.Lens = fmt.Sprintf("vote %d", vote)
+	}
+	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReview, Place: place, Index: stage, Turns: st.Review.Turns, Timeout: st.Timeout, Vote: vote})
 }
 
 func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
