@@ -74,8 +74,6 @@ func (s *State) applyRun(e pawl.Event) error {
 	case *pawl.LimitReached:
 		s.short = b
 	case *pawl.MemoryForgotten: // of the memory, which is a projection
-	case *pawl.ReplanCalled:
-		return fmt.Errorf("it belongs to a loop")
 	case *pawl.Recovered:
 		s.Interruptions++
 		for l := range s.each {

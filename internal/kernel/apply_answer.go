@@ -284,7 +284,7 @@ func (l *Loop) waited(x *Session, f *pawl.Effect) {
 func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
 	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
-		l.lastRun = lastRun{failed: b.IsError}
+		l.runFailed = b.IsError
 	}
 	if b.Interrupted {
 		item.Text = textInterrupted
@@ -298,9 +298,6 @@ func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 
 // runTool is the tool that runs commands.
 const runTool = "run"
-
-// lastRun is how the last command of a loop's sessions ended.
-type lastRun struct{ failed bool }
 
 // maxReason is how much of a verdict's reason the state keeps, in bytes.
 const maxReason = 120

@@ -23,7 +23,7 @@ func (l *Loop) beginSteps() {
 	l.Phase = PhaseSteps
 	l.stepFailed, l.candidate, l.sessions = "", nil, nil
 	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
-	l.routes, l.objections, l.decision, l.lastRun = nil, nil, "", lastRun{}
+	l.routes, l.objections, l.decision, l.runFailed = nil, nil, "", false
 	l.resetJudgement()
 	l.atStep(0)
 }
@@ -148,7 +148,7 @@ func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
 	}
 	switch {
 	case l.assesses(x.Index): // ComplexityScored follows
-	case x.Index >= l.flow.main: // the work can do without it
+	case l.isFinal(x): // the work can do without it
 		l.final = x.Index - l.flow.main + 1
 	case b.Result == pawl.SessionDone:
 		l.passStep()

@@ -118,7 +118,7 @@ func (d *draft) shortOf(l *Loop, x *Session, name pawl.LimitName, limit, value i
 // optional reports whether the work can do without a session: one that only
 // writes down what was learned, or tells how it went.
 func (l *Loop) optional(x *Session) bool {
-	return x.Purpose == pawl.ForExtract || x.Purpose == pawl.ForStep && x.Index >= l.flow.main
+	return x.Purpose == pawl.ForExtract || l.isFinal(x)
 }
 
 // retry says what follows when a prompt could not be made or a model gave no reply.
@@ -374,7 +374,7 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 		d.extracted(l, x, facts)
 	case x.Purpose == pawl.ForReplan && r != pawl.SessionDone:
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut("there is no new plan: "+reason, 300)})
-	case x.Purpose == pawl.ForStep && x.Index < len(l.flow.steps) && l.assesses(x.Index):
+	case x.Purpose == pawl.ForStep && l.assesses(x.Index):
 		d.assessed(l, r, facts)
 	}
 }

@@ -285,7 +285,7 @@ func (d *draft) conclude(l *Loop) {
 	if j.pass() && j.children == "" && l.merge == nil && d.enqueue(l) {
 		return
 	}
-	d.end(l, l.withChildren(l.judgement()))
+	d.end(l, j)
 }
 
 // end ends the iteration with a judgement.

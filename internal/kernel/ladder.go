@@ -238,8 +238,11 @@ func (l *Loop) haltedForSecurity() bool {
 
 // finishing reports whether the loop does its final steps: nothing else begins.
 func (l *Loop) finishing() bool {
-	return l.final > 0 || slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.main })
+	return l.final > 0 || slices.ContainsFunc(l.sessions, l.isFinal)
 }
+
+// isFinal reports whether a session is for a final step.
+func (l *Loop) isFinal(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.main }
 
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.

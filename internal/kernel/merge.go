@@ -37,11 +37,7 @@ func (d *draft) enqueue(l *Loop) bool {
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
 	sure := l.confidence()
-	switch r := l.reply; {
-	case by != "confidence_threshold" || sure >= threshold || l.approved:
-	case r != nil && r.kind == pawl.AskMerge: // rejected: see judgement
-		return false
-	default:
+	if by == "confidence_threshold" && sure < threshold && !l.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
 			l.candidate.Paths, choiceApprove, choiceReject)
 		return true

@@ -144,7 +144,7 @@ func (l *Loop) confidence() int {
 		add(3, sure)
 	}
 	add(2, percentIf(l.Iteration == 1 && len(l.routes) == 0))
-	add(1, percentIf(!l.lastRun.failed))
+	add(1, percentIf(!l.runFailed))
 	add(1, percentIf(l.Attempt == 1))
 	return sum / of
 }

@@ -244,7 +244,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 			l.actionable(b)
 		}
 	case "tool_results":
-		if l.lastRun.failed {
+		if l.runFailed {
 			b.Verdict, b.Reason = pawl.VerdictFail, cut("the last command the agent ran failed, and it left it at that", 300)
 		}
 	}

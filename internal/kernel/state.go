@@ -128,7 +128,7 @@ type Loop struct {
 	objections []*pawl.GateJudged // that led to the last of them
 	votes      []vote             // of the review under way
 	extracted  bool               // what the attempt taught was taken, or could not be
-	lastRun    lastRun            // how the last command of the iteration's sessions ended
+	runFailed  bool               // the last command of the iteration's sessions did
 
 	// Of a loop with a task of its own: its entry in the parent's plan.
 	task           *pawl.TaskEntry
