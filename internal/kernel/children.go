@@ -116,15 +116,12 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 // block says which tasks can no longer run because of those that failed. After a
 // critical one, nothing that is left is worth doing.
 func (d *draft) block(l *Loop) {
-	pending := func(i int) bool {
-		st := l.plan.at(i).status
-		return st == pawl.TaskPending
-	}
+	pending := func(i int) bool { return l.plan.at(i).status == pawl.TaskPending }
 	for _, i := range slices.Clone(l.plan.dead) {
 		e := &l.plan.entries[i]
-		d.each(l.plan.reached(i, pending), func(part []int) {
+		for part := range slices.Chunk(l.plan.reached(i, pending), maxPart) {
 			d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
-		})
+		}
 		l = d.s.Loop(l.Ref)
 		switch {
 		case e.Critical:
@@ -141,19 +138,13 @@ func (d *draft) block(l *Loop) {
 
 // skip leaves out every task that has not begun.
 func (d *draft) skip(l *Loop, reason string) {
-	d.each(l.plan.where(pawl.TaskPending), func(part []int) {
+	for part := range slices.Chunk(l.plan.where(pawl.TaskPending), maxPart) {
 		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: cut(reason, 200)})
-	})
+	}
 }
 
 // maxPart is how many tasks one event names.
 const maxPart = 500
-
-func (d *draft) each(tasks []int, emit func([]int)) {
-	for part := range slices.Chunk(tasks, maxPart) {
-		emit(part)
-	}
-}
 
 // unmet says why not every task has passed; empty = they all have.
 func (p *plan) unmet() string {
@@ -237,16 +228,17 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 			p.plan.unproven++
 		}
 	default:
-		p.plan.dead = append(slices.Clone(p.plan.dead), l.entry)
+		at := len(p.plan.dead)
 		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
-			p.plan.dead = slices.Insert(p.plan.dead[:len(p.plan.dead)-1], p.plan.excused, l.entry)
+			at = p.plan.excused
 			p.plan.excused++
 		}
+		p.plan.dead = slices.Insert(slices.Clone(p.plan.dead), at, l.entry)
 	}
 	p.plan.set(l.entry, status).tries += uint16(min(l.Iteration, 1000))
 }
 
-// block takes over which tasks cannot run. Without tasks it says that the
+// blockAll takes over which tasks cannot run. Without tasks it says that the
 // failures so far have been dealt with.
 func (p *plan) blockAll(b *pawl.TasksBlocked) error {
 	cause := p.find(b.Cause)

@@ -132,16 +132,21 @@ func (d *draft) retry(l *Loop, x *Session) {
 	case x.waited:
 		d.assemble(l, x)
 	case code == pawl.ModelRefused || code == pawl.ModelContextLong:
-		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+why.Message, 200), pawl.Hash{}, nil)
+		d.failSession(l, x)
 	case code.Retryable() || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
 		d.waitAndRetry(l, x)
 	case l.optional(x):
-		d.endSession(l, x, pawl.SessionFailed, cut(string(code)+": "+why.Message, 200), pawl.Hash{}, nil)
+		d.failSession(l, x)
 	case why.Code == pawl.FailDefect:
 		d.stop(pawl.OutcomeFailed, fmt.Sprintf("%s: %s", x.Place, why.Message))
 	default:
 		d.stop(d.s.onError(), fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message))
 	}
+}
+
+// failSession ends a session with what its last effect failed with.
+func (d *draft) failSession(l *Loop, x *Session) {
+	d.endSession(l, x, pawl.SessionFailed, cut(string(x.failed.Code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
 }
 
 // onError is how the run ends when a model or the machine fails for good.
@@ -153,7 +158,7 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 	}
 	wait, reason, more := d.s.backoff(x)
 	if !more && l.optional(x) {
-		d.endSession(l, x, pawl.SessionFailed, cut(string(x.failed.Code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
+		d.failSession(l, x)
 		return
 	}
 	if more {

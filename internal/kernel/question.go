@@ -42,7 +42,7 @@ func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
 	return nil
 }
 
-// answered takes over what a person said, and what follows from it at once.
+// replied takes over what a person said, and what follows from it at once.
 func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	q := l.question
 	if q == nil || q.n != b.N || !slices.Contains(q.choices, b.Choice) {
@@ -156,7 +156,7 @@ func percentIf(ok bool) int {
 	return 0
 }
 
-// answer obeys a person's answer to a question, or refuses it.
+// answerQuestion obeys a person's answer to a question, or refuses it.
 func (d *draft) answerQuestion(in *pawl.Reply) error {
 	if in == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "no answer given")

@@ -190,7 +190,7 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 	return nil
 }
 
-// reroute takes over that the iteration goes back to a step.
+// rerouted takes over that the iteration goes back to a step.
 func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if b.Step < 0 || b.Step >= l.flow.main {
 		return fmt.Errorf("there is no step %d", b.Step)
