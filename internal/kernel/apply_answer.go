@@ -29,6 +29,10 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 		err = x.request(&f)
 		s.Reserved = s.Reserved.add(reserved(&f))
+	case *pawl.ReadTasks:
+		if l.Kind.Children == nil {
+			return fmt.Errorf("a list of tasks for a loop without children")
+		}
 	case *pawl.Notify:
 		l.told, l.worktree.rested = do, false
 	case *pawl.RunGate:
@@ -172,10 +176,17 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 // tasksRead takes over a list of tasks, which came in events of its own: the last
 // ones, as a fork from among them may have it read again.
 func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
-	l.listed = l.listed[max(0, len(l.listed)-b.Count):]
-	l.read = &reading{list: do.List, entries: l.listed, problem: b.Problem}
-	if l.listed = nil; b.Problem == "" && b.Count != len(l.read.entries) {
-		l.read.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)
+	r := &reading{list: do.List, entries: l.listed[max(0, len(l.listed)-b.Count):], problem: b.Problem}
+	l.read, l.listed = r, nil
+	switch {
+	case r.problem != "":
+	case b.Count != len(r.entries):
+		r.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)
+	default:
+		var err error
+		if r.graph, err = newGraph(r.entries, l.Kind.Children.Order); err != nil {
+			r.problem = err.Error()
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type reading struct {
 	list    pawl.Hash
 	entries []pawl.TaskEntry
+	graph   *graph // nil = there is a problem
 	problem string
 }
 

@@ -47,34 +47,27 @@ func (l *Loop) list() pawl.Hash {
 
 // judgePlan accepts a list that was read as the loop's plan, or refuses it.
 func (d *draft) judgePlan(l *Loop) {
-	g, why := l.judgeList()
-	if why != "" {
+	if why := l.judgeList(); why != "" {
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.read.list})
 		return
 	}
-	b := &pawl.PlanAccepted{Version: 1, Count: len(g.entries), List: l.read.list}
+	b := &pawl.PlanAccepted{Version: 1, Count: len(l.read.entries), List: l.read.list}
 	if l.plan != nil {
-		b.Version, b.Changed = l.plan.version+1, l.plan.changes(g)
+		b.Version, b.Changed = l.plan.version+1, l.plan.changes(l.read.graph)
 	}
 	d.emit(l.Ref, b)
 }
 
 // judgeList says why a list that was read cannot be the loop's plan: it cannot be
 // read, its graph is broken, or it drops or renames what has passed.
-func (l *Loop) judgeList() (g *graph, why string) {
-	if l.read.problem != "" {
-		return nil, l.read.problem
+func (l *Loop) judgeList() (why string) {
+	if l.read.problem != "" || l.plan == nil {
+		return l.read.problem
 	}
-	g, err := newGraph(l.read.entries, l.Kind.Children.Order)
-	if err != nil {
-		return nil, err.Error()
+	if id := l.plan.drops(l.read.graph); id != "" {
+		return fmt.Sprintf("it drops or renames the task %s, which has passed", id)
 	}
-	if l.plan != nil {
-		if id := l.plan.drops(g); id != "" {
-			return nil, fmt.Sprintf("it drops or renames the task %s, which has passed", id)
-		}
-	}
-	return g, ""
+	return ""
 }
 
 // changes tells in short what is different in a new list.
@@ -190,13 +183,10 @@ func (l *Loop) endReplan(b *pawl.SessionEnded) {
 
 // acceptPlan makes the list that was read the loop's plan.
 func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
-	if l.read == nil || l.Kind.Children == nil {
-		return fmt.Errorf("no list was read")
+	if l.read == nil || l.read.graph == nil {
+		return fmt.Errorf("no list was read that can be a plan")
 	}
-	g, err := newGraph(l.read.entries, l.Kind.Children.Order)
-	if err != nil {
-		return err
-	}
+	g := l.read.graph
 	if l.plan == nil {
 		l.plan = newPlan(g, b.Version, b.List)
 	} else {

@@ -253,7 +253,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 
 // actionable judges a list of tasks: every one can be worked on and checked.
 func (l *Loop) actionable(b *pawl.GateJudged) {
-	if _, why := l.judgeList(); why != "" {
+	if why := l.judgeList(); why != "" {
 		b.Verdict, b.Reason = pawl.VerdictRevise, cut(why, 300)
 		b.Error = print64(why)
 		return
