@@ -77,17 +77,10 @@ func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
 	if len(o.text) > most {
 		return pawl.Errorf(pawl.CodeInvalid, "--text has %d bytes: want at most %d", len(o.text), most)
 	}
-	var from *view.Run
-	s, info, err := app.OpenRun(ctx, cli.Steer, args[:1], func(s *cli.Session, info pawl.RunInfo) (err error) {
-		if from, err = cli.Fold(ctx, s, info.ID); err != nil {
-			return err
-		}
-		about, err := o.hash(from.Question(n))
-		if err != nil {
-			return err
-		}
-		return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerAnswer,
-			Answer: &pawl.Reply{Question: n, Choice: args[2], Text: o.text, By: plain.Line(app.Getenv("USER"), 60), About: about}})
+	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
+		about, err := o.hash(r.Question(n))
+		return pawl.Steering{Verb: pawl.SteerAnswer,
+			Answer: &pawl.Reply{Question: n, Choice: args[2], Text: o.text, By: plain.Line(app.Getenv("USER"), 60), About: about}}, err
 	})
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/view"
 )
 
 type options struct {
@@ -29,13 +28,7 @@ the run; a run that nobody drives is brought to its end here.
 		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			var from *view.Run
-			s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
-				if from, err = cli.Fold(ctx, s, info.ID); err != nil {
-					return err
-				}
-				return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerCancel, Running: o.draining(), Reason: o.reason})
-			})
+			s, info, from, err := app.SteerRun(ctx, args, pawl.Steering{Verb: pawl.SteerCancel, Running: o.draining(), Reason: o.reason})
 			if err != nil {
 				return err
 			}

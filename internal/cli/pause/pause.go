@@ -6,7 +6,6 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/view"
 )
 
 // New is the command.
@@ -23,13 +22,7 @@ interrupted is first brought to rest here.
 		Example: "  pawl pause 7\n  pawl pause 7 --reason \"waiting for the schema\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			var from *view.Run
-			s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
-				if from, err = cli.Fold(ctx, s, info.ID); err != nil {
-					return err
-				}
-				return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerPause, Reason: reason})
-			})
+			s, info, from, err := app.SteerRun(ctx, args, pawl.Steering{Verb: pawl.SteerPause, Reason: reason})
 			if err != nil {
 				return err
 			}

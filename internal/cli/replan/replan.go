@@ -6,7 +6,6 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/view"
 )
 
 // New is the command.
@@ -27,13 +26,7 @@ goes on here.
 		Example: "  pawl replan 7\n  pawl replan 7 --reason \"the API has changed: see docs/api.md\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			var from *view.Run
-			s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
-				if from, err = cli.Fold(ctx, s, info.ID); err != nil {
-					return err
-				}
-				return s.Steer(ctx, info.ID, pawl.Steering{Verb: pawl.SteerReplan, Reason: reason})
-			})
+			s, info, from, err := app.SteerRun(ctx, args, pawl.Steering{Verb: pawl.SteerReplan, Reason: reason})
 			if err != nil {
 				return err
 			}

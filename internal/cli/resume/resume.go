@@ -54,11 +54,7 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	if err != nil {
 		return err
 	}
-	var r *view.Run
-	s, info, err := app.OpenRun(ctx, cli.Steer, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
-		if r, err = cli.Fold(ctx, s, info.ID); err != nil {
-			return err
-		}
+	s, info, from, err := app.SteerFrom(ctx, args, func(info pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
 		steering := pawl.Steering{Verb: pawl.SteerResume, Reason: o.reason}
 		if given != nil {
 			limits := given(r.Limits)
@@ -67,7 +63,7 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 				steering.Verb = pawl.SteerLimits // it goes on already
 			}
 		}
-		return s.Steer(ctx, info.ID, steering)
+		return steering, nil
 	})
 	if err != nil {
 		return err
@@ -84,7 +80,7 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	if o.verbose {
 		least = view.Detail
 	}
-	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: r, Least: least})
+	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: least})
 }
 
 // limits are the flags that change a limit, each with its setting and what it replaces.
