@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/view"
 )
 
 // With reaches the project and does something with it that is done whole or not
@@ -55,4 +56,19 @@ func (a *App) OpenRun(ctx context.Context, access Access, args []string, do func
 		return do(s, info)
 	})
 	return s, info, err
+}
+
+// ReadRun reaches the project and reads the run a command was given, as OpenRun
+// finds it: one that is damaged as far as its events can be read. Close the session.
+func (a *App) ReadRun(ctx context.Context, args []string) (*Session, pawl.RunInfo, *view.Run, error) {
+	s, info, err := a.OpenRun(ctx, Read, args, nil)
+	if err != nil {
+		return nil, info, nil, err
+	}
+	r, err := Fold(ctx, s, info.ID)
+	if err != nil && r.Seq == 0 {
+		_ = s.Close()
+		return nil, info, nil, err
+	}
+	return s, info, r, nil
 }

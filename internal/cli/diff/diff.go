@@ -37,15 +37,11 @@ one.
 		Example: "  pawl diff\n  pawl diff 7 --stat\n  pawl diff 7 --attempt 2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
+			s, _, r, err := app.ReadRun(ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := cli.Fold(ctx, s, info.ID)
-			if err != nil && r.Seq == 0 {
-				return err
-			}
 			from, to, err := o.commits(r)
 			if err != nil {
 				return err

@@ -47,15 +47,11 @@ alone, byte for byte.
   pawl show 7 --prompt=implement --part prompt > prompt.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
+			s, info, r, err := app.ReadRun(ctx, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := cli.Fold(ctx, s, info.ID)
-			if err != nil && r.Seq == 0 {
-				return err
-			}
 			switch {
 			case cmd.Flags().Changed("prompt") || o.part != "":
 				return o.showPrompt(ctx, app, s, r)

@@ -31,15 +31,11 @@ plan_versions, questions, blackboard and memory.
 ` + cli.ExitCodes,
 		Example: "  pawl tasks\n  pawl tasks 7 --json | jq .progress.percent_complete\n  pawl tasks 7 --json | jq -r '.tasks[] | select(.status == \"failed\") | .reason'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, info, err := app.OpenRun(cmd.Context(), cli.Read, args, nil)
+			s, info, r, err := app.ReadRun(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := cli.Fold(cmd.Context(), s, info.ID)
-			if err != nil && r.Seq == 0 {
-				return err
-			}
 			at := now()
 			if r.Outcome != "" || info.Status == cli.StatusInterrupted {
 				at = r.Updated // nobody works on it

@@ -21,15 +21,11 @@ latest one.
 ` + cli.ExitCodes,
 		Example: "  pawl why\n  pawl why 7\n  pawl why 7 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, info, err := app.OpenRun(cmd.Context(), cli.Read, args, nil)
+			s, info, r, err := app.ReadRun(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			r, err := cli.Fold(cmd.Context(), s, info.ID)
-			if err != nil && r.Seq == 0 {
-				return err
-			}
 			if app.JSON {
 				return app.Encode(view.Why(r))
 			}
