@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,26 +25,27 @@ func RunArgs(c *cobra.Command, app *App, need bool) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return app.completeRuns(cmd.Context()), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return app.CompleteRuns(cmd.Context(), func(r pawl.RunInfo) string { return State(r) + ", " + plain.Line(r.Title, 60) })
 	}
 }
 
-// completeRuns are the runs, newest first, each with what it is about.
-func (a *App) completeRuns(ctx context.Context) []string {
+// CompleteRuns offers the runs, newest first, each with what about says of it.
+func (a *App) CompleteRuns(ctx context.Context, about func(pawl.RunInfo) string) ([]string, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	s, err := a.Open(ctx, Read)
 	if err != nil {
-		return nil
+		return nil, how
 	}
 	defer s.Close()
 	runs, err := s.Runs(ctx)
 	if err != nil {
-		return nil
+		return nil, how
 	}
 	var out []string
-	for i := len(runs) - 1; i >= 0; i-- {
-		out = append(out, string(runs[i].ID)+"\t"+State(runs[i])+", "+plain.Line(runs[i].Title, 60))
+	for _, r := range slices.Backward(runs) {
+		out = append(out, string(r.ID)+"\t"+about(r))
 	}
-	return out
+	return out, how
 }
 
 // Args checks the number of a command's arguments.

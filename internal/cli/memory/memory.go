@@ -87,7 +87,7 @@ func (o *options) flags(c *cobra.Command, app *cli.App) {
 	f.IntVar(&o.limit, "limit", 200, "at most `N` entries: the newest, or the best matches")
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return completeRuns(cmd.Context(), app), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return app.CompleteRuns(cmd.Context(), func(r pawl.RunInfo) string { return plain.Line(r.Title, 60) })
 	})
 }
 
@@ -165,21 +165,4 @@ func nothing(q pawl.MemoryQuery) string {
 		return "nothing is remembered. What was forgotten, or comes from attempts that failed, shows with --all"
 	}
 	return "nothing is remembered: runs of recipes that take learnings from their work write them down"
-}
-
-func completeRuns(ctx context.Context, app *cli.App) []string {
-	s, err := app.Open(ctx, cli.Read)
-	if err != nil {
-		return nil
-	}
-	defer s.Close()
-	runs, err := s.Runs(ctx)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, r := range slices.Backward(runs) {
-		out = append(out, string(r.ID)+"\t"+plain.Line(r.Title, 60))
-	}
-	return out
 }
