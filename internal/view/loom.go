@@ -150,7 +150,7 @@ func (r *Run) loomSubtask(root *Loop, x *Task, blobs Blobs) LoomSubtask {
 		ModelTier: max(1, x.Tier()), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: max(0, x.Attempts()-1),
 		MaxRetries: r.maxRetries(root, x), Cause: plain.Line(x.Cause, 0)}
 	if s.Description == "" {
-		s.Description = plain.Line(x.title(blobs), 0)
+		s.Description = x.titled(spec)
 	}
 	if x.Status == pawl.TaskPassed {
 		s.Status = "completed"

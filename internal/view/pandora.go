@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,12 +30,10 @@ func (t *Task) spec(blobs Blobs) pawl.TaskSpec {
 }
 
 // title is the task's whole title, where its entry has only the beginning.
-func (t *Task) title(blobs Blobs) string {
-	if s := t.spec(blobs); s.Title != "" {
-		return s.Title
-	}
-	return t.Title
-}
+func (t *Task) title(blobs Blobs) string { return t.titled(t.spec(blobs)) }
+
+// titled is the title of the task whose spec this is.
+func (t *Task) titled(spec pawl.TaskSpec) string { return cmp.Or(spec.Title, plain.Line(t.Title, 0)) }
 
 // cell is a text within a cell of a markdown table.
 func cell(s string) string { return strings.ReplaceAll(plain.Line(s, 0), "|", `\|`) }
@@ -64,6 +63,10 @@ func errNoPlan(r *Run) error {
 
 func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
 	decision, reasoning := r.decidedPlan(p, blobs)
+	var specs []pawl.TaskSpec
+	for _, x := range p.Tasks {
+		specs = append(specs, x.spec(blobs))
+	}
 	t.line("## 3. Task Plan")
 	t.line("")
 	t.line("**Decision:** %s", decision)
@@ -76,20 +79,19 @@ func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
 	t.line("")
 	t.line("| ID | Title | Priority | Depends On |")
 	t.line("|----|-------|----------|------------|")
-	for _, x := range p.Tasks {
+	for i, x := range p.Tasks {
 		priority := "-"
 		if x.Priority > 0 {
 			priority = fmt.Sprint(x.Priority)
 		}
-		t.line("| %s | %s | %s | %s |", cell(x.ID), cell(x.title(blobs)), priority, dashed(cell(strings.Join(x.DependsOn, ", "))))
+		t.line("| %s | %s | %s | %s |", cell(x.ID), cell(x.titled(specs[i])), priority, dashed(cell(strings.Join(x.DependsOn, ", "))))
 	}
 	t.line("")
 	t.line("### Acceptance Criteria")
 	t.line("")
-	for _, x := range p.Tasks {
-		spec := x.spec(blobs)
+	for i, x := range p.Tasks {
 		t.line("**%s:**", x.ID)
-		for _, c := range spec.CriteriaList() {
+		for _, c := range specs[i].CriteriaList() {
 			t.line("- %s", c.Text)
 		}
 		t.line("")
@@ -158,18 +160,19 @@ func ValidationReport(r *Run, task string, blobs Blobs) (string, error) {
 	var t text
 	t.line("## 6. Validation")
 	t.line("")
-	r.validation(&t, x, blobs)
+	validation(&t, x, r.reviewed(x), blobs)
 	return t.String(), nil
 }
 
-func (r *Run) validation(t *text, x *Task, blobs Blobs) {
+// validation tells what a reviewer's verdict, nil for none, says of each of a
+// task's criteria.
+func validation(t *text, x *Task, g *Gate, blobs Blobs) {
 	spec := x.spec(blobs)
-	t.line("### Task: %s (%s)", x.ID, x.title(blobs))
+	t.line("### Task: %s (%s)", x.ID, x.titled(spec))
 	t.line("")
 	t.line("**Acceptance Criteria Check:**")
 	t.line("| Criteria | Status | Evidence |")
 	t.line("|----------|--------|----------|")
-	g := r.reviewed(x)
 	var found judgement
 	if g != nil && json.Unmarshal(blobs.bytes(g.Evidence), &found) != nil {
 		found = judgement{}
@@ -239,9 +242,9 @@ func ValidationDocument(r *Run, blobs Blobs) (string, error) {
 	var t text
 	t.line("## 6. Validation")
 	for _, x := range p.Tasks {
-		if r.reviewed(x) != nil {
+		if g := r.reviewed(x); g != nil {
 			t.line("")
-			r.validation(&t, x, blobs)
+			validation(&t, x, g, blobs)
 		}
 	}
 	return t.String(), nil
@@ -499,7 +502,7 @@ func Learnings(r *Run, blobs Blobs) []Learning {
 		id := plain.Line(x.ID, 0)
 		l := Learning{Type: "research", Topic: name + "-loop-learnings-" + id, Tags: []string{name + "-loop", "code-patterns", id},
 			Source: name + "_loop", Confidence: 0.9}
-		l.Content.Summary = "Patterns learned from: " + plain.Line(x.title(blobs), 0)
+		l.Content.Summary = "Patterns learned from: " + x.title(blobs)
 		for _, m := range all {
 			l.Content.Findings = append(l.Content.Findings, plain.Line(blobs.text(m.Text), 0))
 		}
