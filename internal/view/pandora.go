@@ -29,8 +29,8 @@ func (t *Task) spec(blobs Blobs) pawl.TaskSpec {
 	return s
 }
 
-// title is the task's whole title, where its entry has only the beginning.
-func (t *Task) title(blobs Blobs) string { return t.titled(t.spec(blobs)) }
+// FullTitle is the task's whole title, where its entry has only the beginning.
+func (t *Task) FullTitle(blobs Blobs) string { return t.titled(t.spec(blobs)) }
 
 // titled is the title of the task whose spec this is.
 func (t *Task) titled(spec pawl.TaskSpec) string { return cmp.Or(spec.Title, plain.Line(t.Title, 0)) }
@@ -289,7 +289,7 @@ func CompletionMessage(r *Run, blobs Blobs) (string, error) {
 	t.line("| Task | Title | Status |")
 	t.line("|------|-------|--------|")
 	for _, x := range p.Tasks {
-		t.line("| %s | %s | %s |", cell(x.ID), cell(x.title(blobs)), statusMark(x.Status))
+		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x.Status))
 		saved += len(r.learnings(x))
 	}
 	notes(&t, "Failures", p, func(x *Task) string {
@@ -382,7 +382,7 @@ func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
 	title := l.Task
 	x := r.Plan().Task(l.Task)
 	if x != nil {
-		title = x.title(blobs)
+		title = x.FullTitle(blobs)
 	}
 	t.line("=== Iteration %d: %s (%s) ===", n, l.Task, title)
 	for _, it := range l.Iterations {
@@ -486,6 +486,14 @@ type Learning struct {
 	Confidence float64  `json:"confidence"`
 }
 
+// NewLearning is what a task of a recipe's list taught.
+func NewLearning(recipe, task, title string, findings []string) Learning {
+	l := Learning{Type: "research", Topic: recipe + "-loop-learnings-" + task, Tags: []string{recipe + "-loop", "code-patterns", task},
+		Source: recipe + "_loop", Confidence: 0.9}
+	l.Content.Summary, l.Content.Findings = "Patterns learned from: "+title, findings
+	return l
+}
+
 // Learnings are those of every task that passed and taught something.
 func Learnings(r *Run, blobs Blobs) []Learning {
 	out := []Learning{}
@@ -499,14 +507,11 @@ func Learnings(r *Run, blobs Blobs) []Learning {
 		if len(all) == 0 {
 			continue
 		}
-		id := plain.Line(x.ID, 0)
-		l := Learning{Type: "research", Topic: name + "-loop-learnings-" + id, Tags: []string{name + "-loop", "code-patterns", id},
-			Source: name + "_loop", Confidence: 0.9}
-		l.Content.Summary = "Patterns learned from: " + x.title(blobs)
+		var findings []string
 		for _, m := range all {
-			l.Content.Findings = append(l.Content.Findings, plain.Line(blobs.text(m.Text), 0))
+			findings = append(findings, plain.Line(blobs.text(m.Text), 0))
 		}
-		out = append(out, l)
+		out = append(out, NewLearning(name, plain.Line(x.ID, 0), x.FullTitle(blobs), findings))
 	}
 	return out
 }

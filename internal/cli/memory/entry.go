@@ -21,7 +21,7 @@ type document struct {
 	ID string `json:"id"` // RUN/N
 	pawl.MemoryEntry
 	// Note is what Pandora writes of a task's learnings.
-	Note *note `json:"note,omitempty"`
+	Note *view.Learning `json:"note,omitempty"`
 }
 
 func documents(entries []pawl.MemoryEntry) []document {
