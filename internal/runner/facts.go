@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pawl"
-	"pawl/internal/tasks"
 )
 
 // Tools that the harness answers from the run's state, and results that are
@@ -86,7 +84,7 @@ func (a *answer) keepTexts(facts pawl.Facts) pawl.Facts {
 
 // memory keeps a text that is to be remembered; the zero Hash when it says nothing.
 func (a *answer) memory(text string) pawl.Hash {
-	h, _ := a.text(short(strings.TrimSpace(tasks.Clean(a.clean(text))), maxMemory))
+	h, _ := a.text(short(a.plain(text), maxMemory))
 	return h
 }
 
@@ -135,8 +133,7 @@ func (a *answer) blackboard(raw []byte) (pawl.Facts, string) {
 	if args.Op == "list" {
 		return facts, ""
 	}
-	key := strings.Join(strings.Fields(tasks.Clean(a.clean(args.Key))), " ")
-	value := strings.TrimSpace(tasks.Clean(a.clean(args.Value)))
+	key, value := oneLine(a.plain(args.Key)), a.plain(args.Value)
 	switch {
 	case args.Op != "get" && args.Op != "set":
 		return nil, "op: want get, set or list"

@@ -157,7 +157,7 @@ func (a *answer) settle(t *pawl.TaskSpec, given bool) {
 	t.Done = t.Done && given
 }
 
-// plain is a text of a task as it is kept.
+// plain is a text of a task, or one that is remembered or shared, as it is kept.
 func (a *answer) plain(s string) string { return strings.TrimSpace(tasks.Clean(a.clean(s))) }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
