@@ -40,48 +40,31 @@ func and(words []string) string {
 // needs are the parts of the language a recipe uses that the kernel does not
 // run, in the order they are met.
 func needs(r *pawl.Recipe) (out []string) {
+	add := func(used bool, what string) {
+		if used {
+			out = append(out, what)
+		}
+	}
+	output := func(name string) {
+		add(name != "" && !slices.Contains(runOutputs, name), "the output "+name)
+	}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		if c := k.Children; c != nil {
-			out = append(out, used(
-				need{len(c.BeforeBatch)+len(c.AfterBatch) > 0, "steps around batches"},
-				need{c.Review != nil, "reviews of batches"},
-				need{len(c.Monitor) > 0, "a monitor"},
-				need{c.Checkpoint, "checkpoints"},
-				need{c.ScaffoldFirst, "scaffold_first"},
-			)...)
+			add(len(c.BeforeBatch)+len(c.AfterBatch) > 0, "steps around batches")
+			add(c.Review != nil, "reviews of batches")
+			add(len(c.Monitor) > 0, "a monitor")
+			add(c.Checkpoint, "checkpoints")
+			add(c.ScaffoldFirst, "scaffold_first")
 		}
 		for _, stage := range slices.Concat(k.Gates, k.FinalGates) {
-			out = append(out, used(need{stage.Builtin != "" && !slices.Contains(runChecks, stage.Builtin), "the check " + stage.Builtin})...)
+			add(stage.Builtin != "" && !slices.Contains(runChecks, stage.Builtin), "the check "+stage.Builtin)
 		}
 	}
 	walk(r, func(s *pawl.Step) {
-		out = append(out, used(
-			need{s.ForEach != "", "for_each"},
-			need{s.Questions, "questions"},
-			needsOutput(s.Output),
-		)...)
-	}, func(v *pawl.Review) {
-		out = append(out, used(needsOutput(v.Output))...)
-	})
-	return out
-}
-
-func needsOutput(output string) need {
-	return need{output != "" && !slices.Contains(runOutputs, output), "the output " + output}
-}
-
-// need is a part of the language, and whether a recipe uses it.
-type need struct {
-	used bool
-	what string
-}
-
-func used(needs ...need) (out []string) {
-	for _, n := range needs {
-		if n.used {
-			out = append(out, n.what)
-		}
-	}
+		add(s.ForEach != "", "for_each")
+		add(s.Questions, "questions")
+		output(s.Output)
+	}, func(v *pawl.Review) { output(v.Output) })
 	return out
 }
