@@ -25,10 +25,11 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 		Tasks    []pawl.TaskSpec `json:"tasks"`
 		Subtasks []pawl.TaskSpec `json:"subtasks"`
 	}
+	into := any(&list)
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		return list.Tasks, json.Unmarshal([]byte(text), &list.Tasks)
+		into = &list.Tasks
 	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return nil, err
 	}
 	return append(list.Tasks, list.Subtasks...), nil
@@ -37,9 +38,9 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 // letters are those of the statuses in a request, in their order.
 const letters = "prafbs"
 
-// status is the word for a task's letter.
-func status(states string, i int) string {
-	return pawl.TaskStatus(max(0, strings.IndexByte(letters, states[i]))).String() //nolint:gosec // at most 5
+// status is what a task's letter stands for.
+func status(states string, i int) pawl.TaskStatus {
+	return pawl.TaskStatus(max(0, strings.IndexByte(letters, states[i]))) //nolint:gosec // at most 5
 }
 
 // stateYAML tells where the tasks of a plan stand. Of a very long one only the
@@ -50,14 +51,14 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 	if len(tasks) == 0 {
 		return ""
 	}
-	counts := make(map[string]int)
+	var counts [len(letters)]int
 	for i := range tasks {
 		counts[status(states, i)]++
 	}
 	var b strings.Builder
 	if len(tasks) > maxTasks {
 		for s := pawl.TaskPending; s <= pawl.TaskSkipped; s++ {
-			if n := counts[s.String()]; n > 0 {
+			if n := counts[s]; n > 0 {
 				fmt.Fprintf(&b, "%s: %d\n", s, n)
 			}
 		}
@@ -68,22 +69,20 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 	b.WriteString("tasks:\n")
 	waiting := 0
 	for i := range tasks {
-		word := status(states, i)
-		if len(tasks) > maxTasks {
-			if word == "pending" {
-				waiting++
-			}
-			if word == "passed" || word == "skipped" || word == "blocked" || word == "pending" && waiting > nextTasks {
-				continue
-			}
+		s := status(states, i)
+		if s == pawl.TaskPending {
+			waiting++
 		}
-		writeTask(&b, &tasks[i], word)
+		shown := s == pawl.TaskRunning || s == pawl.TaskFailed || s == pawl.TaskPending && waiting <= nextTasks
+		if shown || len(tasks) <= maxTasks {
+			writeTask(&b, &tasks[i], s)
+		}
 	}
 	return b.String()
 }
 
 // writeTask writes texts as JSON does, which YAML reads.
-func writeTask(b *strings.Builder, t *pawl.TaskSpec, status string) {
+func writeTask(b *strings.Builder, t *pawl.TaskSpec, status pawl.TaskStatus) {
 	fmt.Fprintf(b, "  - id: %s\n    title: %s\n    status: %s\n", quoted(t.ID), quoted(short(title(t))), status)
 	if len(t.DependsOn) > 0 {
 		var ids []string
