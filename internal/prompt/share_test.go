@@ -70,15 +70,14 @@ func begin(tb testing.TB, p runner.Prompt, step *pawl.Step) pawl.ModelRequest {
 		{Role: pawl.RoleUser, Blocks: []pawl.Block{{Kind: pawl.BlockText, Text: p.User}}}}}
 	known := tool.New(tool.Builtin()...)
 	for _, name := range step.Tools {
-		if t, ok := known.Lookup(name); ok {
-			req.Tools = append(req.Tools, t.Spec())
+		t, ok := known.Lookup(name)
+		if !ok {
+			tb.Fatalf("there is no tool %s", name)
 		}
+		req.Tools = append(req.Tools, t.Spec())
 	}
 	if spec, ok := (submit.Results{}).Spec(step.Output); ok {
 		req.Tools = append(req.Tools, spec)
-	}
-	if len(req.Tools) < len(step.Tools)-2 { // remember and blackboard are the harness's own
-		tb.Fatalf("%d of %d tools are there", len(req.Tools), len(step.Tools))
 	}
 	return req
 }
