@@ -298,12 +298,8 @@ func (o *object) texts(key string) []string {
 	return out
 }
 
-// each reads the tasks of a list.
+// each reads the tasks of an array.
 func (r *reader) each(n *node, path string, read func(*object) pawl.TaskSpec) []pawl.TaskSpec {
-	if n.kind != '[' {
-		r.wrong(n.at, path, "want an array of tasks, got %s", n.what())
-		return nil
-	}
 	if len(n.items) > MaxTasks {
 		r.wrong(n.at, path, "has %d tasks: want at most %d", len(n.items), MaxTasks)
 		return nil
@@ -319,16 +315,14 @@ func (r *reader) each(n *node, path string, read func(*object) pawl.TaskSpec) []
 
 // list reads the tasks under a key, which has to be there.
 func (o *object) list(key string, read func(*object) pawl.TaskSpec) []pawl.TaskSpec {
-	if !o.has(key) {
-		o.asked = append(o.asked, key)
-		o.wrong(o.n, key, "is missing: want an array of tasks")
-		return nil
-	}
 	n := o.field(key, '[', "an array of tasks")
-	if n == nil {
-		return nil
+	switch {
+	case !o.has(key):
+		o.wrong(o.n, key, "is missing: want an array of tasks")
+	case n != nil:
+		return o.r.each(n, join(o.path, key), read)
 	}
-	return o.r.each(n, join(o.path, key), read)
+	return nil
 }
 
 // done refuses the keys nobody asked for.

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -74,11 +75,8 @@ type (
 func TasksJSON(s State) []byte {
 	f := pandoraFile{
 		Type: "PANDORA_LOOP", Version: version, Created: s.Created.UTC().Format(time.RFC3339), Query: Clean(s.Query),
-		MaxIterations: s.MaxIterations, Tasks: entries(s.Tasks),
+		MaxIterations: cmp.Or(s.MaxIterations, defaultIterations), Tasks: entries(s.Tasks),
 		Progress: pandoraProgress{Completed: count(s.Tasks, pawl.TaskPassed), Total: len(s.Tasks), CurrentIteration: s.Iteration},
-	}
-	if f.MaxIterations == 0 {
-		f.MaxIterations = defaultIterations
 	}
 	return write(f)
 }
@@ -106,10 +104,7 @@ func entries(list []Task) []pandoraEntry {
 	for i := range list {
 		t := &list[i].Spec
 		e := pandoraEntry{ID: t.ID, Title: title(t), Description: Clean(t.Description), Criteria: texts(t.Criteria),
-			Priority: t.Priority, DependsOn: texts(t.DependsOn)}
-		if e.Priority == 0 {
-			e.Priority = lastPriority
-		}
+			Priority: cmp.Or(t.Priority, lastPriority), DependsOn: texts(t.DependsOn)}
 		e.Status, e.Notes = list[i].shown(passed)
 		e.Notes = Clean(e.Notes)
 		out[i] = e
@@ -175,10 +170,7 @@ func PRDJSON(p PRD) []byte {
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
 		s := story{ID: t.Spec.ID, Title: title(&t.Spec), Description: Clean(t.Spec.Description), Criteria: texts(t.Spec.Criteria),
-			Priority: t.Spec.Priority, Passes: t.Status == pawl.TaskPassed, Notes: Clean(t.Spec.Notes)}
-		if s.Priority == 0 {
-			s.Priority = lastPriority
-		}
+			Priority: cmp.Or(t.Spec.Priority, lastPriority), Passes: t.Status == pawl.TaskPassed, Notes: Clean(t.Spec.Notes)}
 		if t.Status == pawl.TaskFailed && t.Reason != "" {
 			s.Notes = Clean(t.Reason)
 		}
