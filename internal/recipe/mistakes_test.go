@@ -49,34 +49,8 @@ kinds:
           - {name: two, focus: Second.}
 `
 
-// parent is a recipe with children.
-const parent = `start: plan
-kinds:
-  plan:
-    steps:
-      - {name: plan, output: plan}
-      - name: talk
-        repeat:
-          max: 3
-          until: [DONE]
-          on_max: ask
-          steps:
-            - {name: ask, output: decisions}
-            - {name: note, for_each: plan.items}
-    children:
-      from: plan
-      kind: leaf
-      order: list
-      parallel: 2
-      monitor: {STALLED: [gather]}
-      replan: {on: [failure], max_versions: 3}
-  leaf:
-    steps:
-      - {name: work}
-`
-
-// tree says all that only recipes with children can say.
-const tree = `start: plan
+// planning is what the next two recipes begin with: a kind with children.
+const planning = `start: plan
 kinds:
   plan:
     steps:
@@ -96,7 +70,16 @@ kinds:
       parallel: 2
       monitor: {STALLED: [gather]}
       replan: {on: [failure], max_versions: 3}
-  leaf:
+`
+
+// parent is a recipe with children that say nothing only they can say.
+const parent = planning + `  leaf:
+    steps:
+      - {name: work}
+`
+
+// tree says all that only recipes with children can say.
+const tree = planning + `  leaf:
     steps:
       - name: work
         tools: [read, run]
@@ -231,7 +214,7 @@ func TestMistakes(t *testing.T) {
 			want: `x.yaml:13:38: kinds.plan.steps[1].repeat.steps[1].for_each: there is no earlier step "late"; known here: plan, ask`},
 		{name: "group with a prompt", in: parent, old: "- name: talk", new: "- name: talk\n        tier: 1", semantic: true,
 			want: "x.yaml:6:9: kinds.plan.steps[1]: a group that repeats has a name, when and repeat only; the rest belongs to its steps"},
-		{name: "no rounds", in: parent, old: "max: 3", new: "max: 0",
+		{name: "no rounds", in: parent, old: "max: 4", new: "max: 0",
 			want: "x.yaml:8:16: kinds.plan.steps[1].repeat.max: want a whole number from 1 to 100, got 0"},
 		{name: "unknown health", in: parent, old: "STALLED", new: "OSCILLATING",
 			want: "x.yaml:19:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING"},
