@@ -41,8 +41,6 @@ type Run struct {
 
 	Questions []*Question // in the order they were asked
 	Memory    []*Memory   // in the order it was added
-	// Callback is how the run's end was told to its callback; nil when it was not.
-	Callback *pawl.Notified
 
 	open []pending // requested and not answered, by ID
 	// closed is the effect that was answered, lost or withdrawn last.
@@ -80,7 +78,6 @@ type stops struct {
 type Loop struct {
 	Ref pawl.LoopRef
 	pawl.LoopStarted
-	Seq   pawl.Seq
 	Began time.Time
 	End   *pawl.LoopEnded // nil while it is under way
 	Ended time.Time
@@ -135,10 +132,6 @@ type Iteration struct {
 	EndSeq   pawl.Seq
 	Ended    time.Time
 	Spent    Spending // so far
-	// Routes are the verdicts that sent it back to a step, Exhausted the groups
-	// of steps that ended without their decision.
-	Routes    []pawl.Rerouted
-	Exhausted []pawl.RoundsEnded
 }
 
 // Session is one agent session.
@@ -218,7 +211,7 @@ func Info(events []pawl.Event) pawl.RunInfo {
 	return r.Info()
 }
 
-// Info is the run's line in lists, made in constant time.
+// Info is the run's line in lists.
 func (r *Run) Info() pawl.RunInfo {
 	info := pawl.RunInfo{
 		ID: r.ID, Task: r.Start.Task, Title: r.Start.Title, Recipe: r.Recipe.Name, Branch: r.Start.Branch,

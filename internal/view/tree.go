@@ -32,9 +32,8 @@ type Task struct {
 	Cause string
 	// Reason says why it failed or is skipped.
 	Reason string
-	Loops  []*Loop   // those that have worked on it, oldest first, over all versions
-	Seq    pawl.Seq  // the event that says so
-	Since  time.Time // the time of that event
+	Loops  []*Loop  // those that have worked on it, oldest first, over all versions
+	Seq    pawl.Seq // the event that says so
 }
 
 // Loop is the loop that works on the task, or worked on it last; nil before the first.
@@ -210,8 +209,6 @@ type Note struct {
 type Memory struct {
 	pawl.MemoryAdded
 	Loop      *Loop
-	Seq       pawl.Seq
-	Time      time.Time
 	Forgotten bool
 }
 
@@ -255,14 +252,6 @@ func (r *Run) applyTree(l *Loop, e pawl.Event) bool {
 		r.Questions = append(r.Questions, &Question{QuestionAsked: *b, Loop: l, Seq: e.Seq, Asked: e.Time})
 	case *pawl.NotePosted:
 		r.post(l, e, b)
-	case *pawl.RoundsEnded:
-		if it := l.last(); it != nil {
-			it.Exhausted = append(it.Exhausted, *b)
-		}
-	case *pawl.Rerouted:
-		if it := l.last(); it != nil {
-			it.Routes = append(it.Routes, *b)
-		}
 	case *pawl.LoopEnded:
 		r.endLoop(l, e, b)
 	default:
@@ -284,14 +273,11 @@ func (r *Run) applyAnywhere(e pawl.Event) bool {
 			q.Withdrawn = b
 		}
 	case *pawl.MemoryAdded:
-		r.Memory = append(r.Memory, &Memory{MemoryAdded: *b, Loop: r.loop(e.Loop), Seq: e.Seq, Time: e.Time})
+		r.Memory = append(r.Memory, &Memory{MemoryAdded: *b, Loop: r.loop(e.Loop)})
 	case *pawl.MemoryForgotten:
 		for _, m := range r.Memory {
 			m.Forgotten = m.Forgotten || m.N == b.N
 		}
-	case *pawl.Notified:
-		r.close(b.Effect)
-		r.Callback = b
 	default:
 		return false
 	}
@@ -304,14 +290,14 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 	before := l.Plan()
 	p := &Plan{PlanAccepted: *b, Seq: e.Seq, Began: e.Time, Cause: l.calling, byID: map[string]*Task{}}
 	for i, entry := range l.listed {
-		t := &Task{TaskEntry: entry, N: i + 1, Seq: e.Seq, Since: e.Time}
+		t := &Task{TaskEntry: entry, N: i + 1, Seq: e.Seq}
 		if entry.Done {
 			t.Status = pawl.TaskPassed
 		}
 		if old := before.Task(entry.ID); old != nil {
 			t.Loops = old.Loops
 			if old.Status == pawl.TaskPassed || old.Status == pawl.TaskRunning {
-				t.Status, t.Seq, t.Since = old.Status, old.Seq, old.Since
+				t.Status, t.Seq = old.Status, old.Seq
 			}
 		}
 		p.Tasks = append(p.Tasks, t)
@@ -346,12 +332,12 @@ func (l *Loop) each(places []int, do func(*Task)) {
 }
 
 func (t *Task) move(e pawl.Event, to pawl.TaskStatus, cause, reason string) {
-	t.Status, t.Cause, t.Reason, t.Seq, t.Since = to, cause, reason, e.Seq, e.Time
+	t.Status, t.Cause, t.Reason, t.Seq = to, cause, reason, e.Seq
 }
 
 // startLoop adds a loop; the task it works on is running from now on.
 func (r *Run) startLoop(e pawl.Event, b *pawl.LoopStarted) {
-	l := &Loop{Ref: e.Loop, LoopStarted: *b, Seq: e.Seq, Began: e.Time, Score: -1, sessions: map[int]*Session{}}
+	l := &Loop{Ref: e.Loop, LoopStarted: *b, Began: e.Time, Score: -1, sessions: map[int]*Session{}}
 	if l.Parent >= l.Ref { // it would be above itself
 		l.Parent = 0
 	}
