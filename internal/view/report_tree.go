@@ -16,16 +16,13 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	t.title("%s - %s", loopName(l), title)
 	t.line("Run: %s", r.ID)
 	t.line("Status: %s", state)
-	t.line("Tasks: %s", list.summary())
+	t.line("Tasks: %s", l.Plan().summary())
 	if r.Outcome != pawl.OutcomeComplete && r.Reason != "" {
 		t.line("Reason: %s", r.Reason)
 	}
 	t.line("")
 	t.line("[Tasks]")
-	for _, row := range r.taskTable(&list, 0, len(list.Tasks)) {
-		t.WriteString(row + "\n")
-	}
-	list.notes(&t)
+	r.wholeTable(&t, &list, 0)
 	t.line("")
 	if len(list.Versions) > 1 {
 		t.line("[Plans]")
@@ -101,11 +98,8 @@ func (r *Run) showTree(t *text, l *Loop) {
 	}
 	list := Tasks(r, r.Updated)
 	t.line("")
-	t.line("Tasks: %s", list.summary())
-	for _, row := range r.taskTable(&list, 0, len(list.Tasks)) {
-		t.WriteString(row + "\n")
-	}
-	list.notes(t)
+	t.line("Tasks: %s", p.summary())
+	r.wholeTable(t, &list, 0)
 	for _, x := range p.Tasks {
 		r.showTask(t, x)
 	}
@@ -116,13 +110,7 @@ func (r *Run) showTree(t *text, l *Loop) {
 			t.line("  %s (event %d)", v.text(), v.Event)
 		}
 	}
-	if len(list.Board) > 0 {
-		t.line("")
-		t.line("Blackboard")
-		for _, n := range list.Board {
-			t.line("  %s", n.text())
-		}
-	}
+	list.blackboard(t)
 	if list.Memory > 0 {
 		t.line("")
 		t.line("Memory: %s", r.remembered())

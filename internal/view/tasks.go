@@ -207,9 +207,9 @@ func some(words []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 }
 
-// summary is the list's progress in one line.
-func (l *TaskList) summary() string {
-	n := l.Progress
+// summary is the plan's progress in one line.
+func (p *Plan) summary() string {
+	n := p.Progress()
 	s := fmt.Sprintf("%d of %s passed (%d%%)", n.Completed, count(n.Total, "task"), n.Percent)
 	for _, x := range []struct {
 		n    int
@@ -219,8 +219,8 @@ func (l *TaskList) summary() string {
 			s += fmt.Sprintf(", %d %s", x.n, x.what)
 		}
 	}
-	if l.Version > 1 {
-		s += fmt.Sprintf(" · plan %d", l.Version)
+	if p.Version > 1 {
+		s += fmt.Sprintf(" · plan %d", p.Version)
 	}
 	return s
 }
@@ -234,26 +234,29 @@ func TasksText(r *Run, now time.Time, width int) string {
 	if list.Version == 0 {
 		t.line("  no plan yet")
 	} else {
-		t.line("  %s", list.summary())
+		t.line("  %s", r.Plan().summary())
 		t.line("")
-		for _, row := range r.taskTable(&list, width, len(list.Tasks)) {
-			t.WriteString(row + "\n")
-		}
-		list.notes(&t)
+		r.wholeTable(&t, &list, width)
 	}
 	for _, q := range r.OpenQuestions() {
 		t.line("")
 		t.line("Question %d (%s): %s", q.N, string(q.Kind), q.Text)
 		t.line("  waits for you: %s", r.howToAnswer(&q.QuestionAsked))
 	}
-	if len(list.Board) > 0 {
-		t.line("")
-		t.line("Blackboard")
-		for _, n := range list.Board {
-			t.line("  %s", n.text())
-		}
-	}
+	list.blackboard(&t)
 	return t.String()
+}
+
+// blackboard is what the tasks have told each other, if they have.
+func (l *TaskList) blackboard(t *text) {
+	if len(l.Board) == 0 {
+		return
+	}
+	t.line("")
+	t.line("Blackboard")
+	for _, n := range l.Board {
+		t.line("  %s", n.text())
+	}
 }
 
 func (n BoardRow) text() string { return n.Key + " = " + n.Value + by(n.Task) }
@@ -291,6 +294,14 @@ func (l *TaskList) notes(t *text) {
 	for _, w := range why {
 		t.line("  %s: %s", w[0], w[1])
 	}
+}
+
+// wholeTable is the table of all the list's tasks, with its notes.
+func (r *Run) wholeTable(t *text, list *TaskList, width int) {
+	for _, row := range r.taskTable(list, width, len(list.Tasks)) {
+		t.WriteString(row + "\n")
+	}
+	list.notes(t)
 }
 
 // taskTable is a header and a line for each of the list's tasks, at most so many:

@@ -207,8 +207,7 @@ func (r *Run) whyRunning(c *chain) {
 		where, seq = fmt.Sprintf("running: a council of %d after iteration %d", l.Councils[n-1].Members, it.N), l.Councils[n-1].Seq
 	}
 	if p := l.Plan(); p != nil {
-		list := Tasks(r, r.Updated)
-		where += ", " + list.summary()
+		where += ", " + p.summary()
 	}
 	c.add(LinkState, where, seq)
 	r.waits(c)
