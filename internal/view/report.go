@@ -217,7 +217,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	}
 	t.line("")
 	if r.Outcome != pawl.OutcomeComplete {
-		red(&t, gates, blobs)
+		red(&t, "[Red]", gates, blobs)
 	}
 	t.line("%s", rule)
 	t.line("")
@@ -299,15 +299,16 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[n:]
 }
 
-// red lists the gates that do not pass, each with the first of its objections.
-func red(t *text, gates []*Gate, blobs Blobs) {
+// red lists the gates that do not pass, each with the first of its objections,
+// below a heading; nothing where all pass.
+func red(t *text, heading string, gates []*Gate, blobs Blobs) {
 	begun := false
 	for _, g := range gates {
 		if !g.red() {
 			continue
 		}
 		if !begun {
-			t.line("[Red]")
+			t.line("%s", heading)
 			begun = true
 		}
 		t.line("  %s: %s", g.Gate, g.Reason)

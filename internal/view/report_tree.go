@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/plain"
 )
 
 // treeReport is the report on a run whose root loop has a plan.
@@ -42,11 +43,11 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	if gates := l.judged(); len(gates) > 0 {
 		r.summary(&t, slices.DeleteFunc(slices.Clone(gates), func(g *Gate) bool { return g.Kind == "" && !r.byReviewer(l, g) }))
 		if r.Outcome != pawl.OutcomeComplete {
-			red(&t, gates, blobs)
+			red(&t, "[Red]", gates, blobs)
 		}
 	}
 	if r.Outcome != pawl.OutcomeComplete {
-		r.redTasks(&t, l.Plan(), blobs)
+		redTasks(&t, l.Plan(), blobs)
 	}
 	t.line("%s", rule)
 	t.line("")
@@ -63,29 +64,11 @@ func (p PlanRow) text() string {
 }
 
 // redTasks lists what does not pass in the tasks that failed.
-func (r *Run) redTasks(t *text, p *Plan, blobs Blobs) {
+func redTasks(t *text, p *Plan, blobs Blobs) {
 	for _, x := range p.Tasks {
-		child := x.Loop()
-		if x.Status != pawl.TaskFailed || child == nil {
-			continue
+		if child := x.Loop(); x.Status == pawl.TaskFailed && child != nil {
+			red(t, "[Red in "+plain.Line(x.ID, 0)+"]", child.judged(), blobs)
 		}
-		var gates []*Gate
-		for _, g := range child.judged() {
-			if g.red() {
-				gates = append(gates, g)
-			}
-		}
-		if len(gates) == 0 {
-			continue
-		}
-		t.line("[Red in %s]", x.ID)
-		for _, g := range gates {
-			t.line("  %s: %s", g.Gate, g.Reason)
-			for _, o := range objections(blobs.bytes(g.Evidence)) {
-				t.line("    %s", o)
-			}
-		}
-		t.line("")
 	}
 }
 
