@@ -253,7 +253,7 @@ func endColor(e pawl.Event, b *pawl.LoopEnded) int {
 	switch {
 	case e.Loop == 1:
 		return dim
-	case b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified:
+	case succeeded(b.Outcome):
 		return green
 	case b.Stopped:
 		return 0
