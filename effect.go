@@ -180,7 +180,7 @@ type AssemblePrompt struct {
 	Number int  `json:"number,omitempty"`
 	Count  int  `json:"count,omitempty"`
 	// Plan is the loop's list of tasks as it was handed in, States where each of
-	// them stands: one letter a task, the first of its status ("sk" is s).
+	// them stands: a letter of [TaskLetters] a task.
 	Plan   Hash   `json:"plan,omitzero"`
 	States string `json:"states,omitempty"`
 	// Memory says what of the memory is shown; nil = nothing.

@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,10 @@ const (
 
 // MemoryKinds are all kinds, in the order they are listed.
 var MemoryKinds = []MemoryKind{MemoryDecision, MemoryLearning, MemoryDiscovery, MemoryError, MemoryArtifact, MemoryAntiPattern, MemoryInstruction}
+
+// Learned reports whether an agent may remember something of this kind: what a
+// person said, a person says.
+func (k MemoryKind) Learned() bool { return k != MemoryInstruction && slices.Contains(MemoryKinds, k) }
 
 // MemoryScope says for whom an entry is.
 type MemoryScope string

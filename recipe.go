@@ -223,9 +223,12 @@ type Approval struct {
 	// confidence_threshold (for work that the checks are not sure of). Settings
 	// may choose another than the recipe's.
 	By string `json:"by"`
-	// Threshold is the least confidence, in percent, that needs no person; 0 = 80.
+	// Threshold is the least confidence, in percent, that needs no person; 0 = [DefaultThreshold].
 	Threshold int `json:"threshold,omitempty"`
 }
+
+// DefaultThreshold is the confidence that needs no person where nothing else is said.
+const DefaultThreshold = 80
 
 // Children are spawned from a structured artifact of the loop.
 type Children struct {

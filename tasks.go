@@ -80,6 +80,10 @@ const (
 	TaskSkipped // the run ended, or the plan was made anew, without it
 )
 
+// TaskLetters are the letters of the statuses, in their order, as [AssemblePrompt]
+// tells where tasks stand.
+const TaskLetters = "prafbs"
+
 var taskStatuses = [...]string{"pending", "running", "passed", "failed", "blocked", "skipped"}
 
 func (s TaskStatus) String() string {

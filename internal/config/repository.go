@@ -43,8 +43,8 @@ func (c *Config) excessive() error {
 	if pos := c.origins["approval.mode"]; inRepository(pos) && c.values.approval.mode == "auto" {
 		problems.Add(pos, "approval.mode", "a repository may not turn approval off; set it in your own file, a variable or a flag")
 	}
-	if pos, n := c.origins["approval.threshold"], c.values.approval.threshold; inRepository(pos) && n > 0 && n < approvalThreshold {
-		problems.Add(pos, "approval.threshold", "a repository may raise this threshold, not lower it below %d; set it in your own file, a variable or a flag", approvalThreshold)
+	if pos, n := c.origins["approval.threshold"], c.values.approval.threshold; inRepository(pos) && n > 0 && n < pawl.DefaultThreshold {
+		problems.Add(pos, "approval.threshold", "a repository may raise this threshold, not lower it below %d; set it in your own file, a variable or a flag", pawl.DefaultThreshold)
 	}
 	if pos := c.origins["halt_on"]; inRepository(pos) && !slices.Contains(c.values.haltOn, string(pawl.HaltBudget)) {
 		problems.Add(pos, "halt_on", "a repository may not take out %s", pawl.HaltBudget)

@@ -69,10 +69,8 @@ var (
 	providerNames = []string{"anthropic", "openai", "openai-chat", "script"}
 )
 
-// The modes of approval a user can choose, and the threshold of a recipe that names none.
+// approvalModes are the modes of approval a user can choose.
 var approvalModes = []string{"auto", "manual", "confidence_threshold"}
-
-const approvalThreshold = 80
 
 var haltConditions = []string{string(pawl.HaltSecurity), string(pawl.HaltIterations), string(pawl.HaltBudget)}
 

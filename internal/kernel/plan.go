@@ -17,7 +17,7 @@ type plan struct {
 	// draft of a plan of many tasks costs little.
 	tasks []*taskPage
 	ready []uint64 // a bit for each rank: pending, and nothing it depends on is open
-	count [len(taskLetters)]int
+	count [len(pawl.TaskLetters)]int
 
 	started int            // children, over all versions
 	kids    []pawl.LoopRef // those that are live
@@ -46,9 +46,6 @@ type task struct {
 const pageSize = 64
 
 type taskPage [pageSize]task
-
-// taskLetters are the statuses' letters, in their order.
-const taskLetters = "prafbs"
 
 func newPlan(g *graph, version int, list pawl.Hash) *plan {
 	n := len(g.entries)
@@ -147,7 +144,7 @@ const maxStates = 1000
 func (p *plan) states() string {
 	out := make([]byte, min(len(p.entries), maxStates))
 	for i := range out {
-		out[i] = taskLetters[p.at(i).status]
+		out[i] = pawl.TaskLetters[p.at(i).status]
 	}
 	return string(out)
 }

@@ -94,13 +94,10 @@ func (s *State) consenting(l *Loop) (by string, threshold int) {
 		threshold = s.Settings.ApprovalThreshold
 	}
 	if threshold == 0 {
-		threshold = defaultThreshold
+		threshold = pawl.DefaultThreshold
 	}
 	return by, threshold
 }
-
-// defaultThreshold is the confidence, in percent, above which no person is asked.
-const defaultThreshold = 80
 
 // consent asks a person about the plan, if the recipe wants it, and reports
 // whether its tasks may start.

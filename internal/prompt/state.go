@@ -35,12 +35,9 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 	return append(list.Tasks, list.Subtasks...), nil
 }
 
-// letters are those of the statuses in a request, in their order.
-const letters = "prafbs"
-
 // status is what a task's letter stands for.
 func status(states string, i int) pawl.TaskStatus {
-	return pawl.TaskStatus(max(0, strings.IndexByte(letters, states[i]))) //nolint:gosec // at most 5
+	return pawl.TaskStatus(max(0, strings.IndexByte(pawl.TaskLetters, states[i]))) //nolint:gosec // at most 5
 }
 
 // stateYAML tells where the tasks of a plan stand. Of a very long one only the
@@ -51,7 +48,7 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 	if len(tasks) == 0 {
 		return ""
 	}
-	var counts [len(letters)]int
+	var counts [len(pawl.TaskLetters)]int
 	for i := range tasks {
 		counts[status(states, i)]++
 	}

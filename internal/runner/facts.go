@@ -105,8 +105,7 @@ func (a *answer) remember(raw []byte) (pawl.Facts, string) {
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return nil, fmt.Sprintf("the arguments do not fit: %v", err)
 	}
-	// What a person said, a person says.
-	if !slices.Contains(pawl.MemoryKinds, args.Kind) || args.Kind == pawl.MemoryInstruction {
+	if !args.Kind.Learned() {
 		return nil, "kind: want decision, learning, discovery, error, artifact or anti-pattern"
 	}
 	h := a.memory(args.Text)

@@ -195,8 +195,7 @@ func (l Learnings) facts() (pawl.Facts, error) {
 	}
 	var facts pawl.Facts
 	for i, e := range l.Entries {
-		// What a person said, a person says.
-		if !slices.Contains(pawl.MemoryKinds, e.Kind) || e.Kind == pawl.MemoryInstruction {
+		if !e.Kind.Learned() {
 			return nil, fmt.Errorf("entry %d has the kind %q: want decision, learning, discovery, error, artifact or anti-pattern", i+1, short(string(e.Kind), 40))
 		}
 		if blank(e.Text) {
