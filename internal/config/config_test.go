@@ -288,6 +288,19 @@ func TestApply(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("a time for what takes learnings from an attempt", func(t *testing.T) {
+		r, err := recipe.Load("loom")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := MustLoad(t, config.Sources{Env: []string{"PAWL_TIMEOUTS_MS_EXTRACT=5000"}})
+		if err := c.Apply(&r); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Kind("subtask").Extract.Timeout; got != 5*time.Second {
+			t.Errorf("got %s", got)
+		}
+	})
 	t.Run("a recipe without a limit gets the default", func(t *testing.T) {
 		c := MustLoad(t, config.Sources{})
 		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a"}}}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/recipe"
 	"pawl/internal/strictyaml"
 )
 
@@ -168,32 +169,19 @@ func (c *Config) times(r *pawl.Recipe) error {
 // parts are the limits on time of all steps and gates, by their names.
 func parts(r *pawl.Recipe) map[string][]*time.Duration {
 	out := map[string][]*time.Duration{}
-	var steps func([]pawl.Step)
-	steps = func(list []pawl.Step) {
-		for i := range list {
-			s := &list[i]
-			if s.Repeat != nil {
-				steps(s.Repeat.Steps)
-				continue
-			}
+	recipe.Walk(r, func(s *pawl.Step) {
+		if s.Repeat == nil { // a group has no time of its own
 			out[s.Name] = append(out[s.Name], &s.Timeout)
 		}
-	}
+	}, func(*pawl.Review) {})
 	stages := func(list []pawl.Stage) {
 		for i := range list {
 			out[list[i].Name] = append(out[list[i].Name], &list[i].Timeout)
 		}
 	}
 	for i := range r.Kinds {
-		k := &r.Kinds[i]
-		steps(k.Steps)
-		steps(k.FinalSteps)
-		stages(k.Gates)
-		stages(k.FinalGates)
-		if k.Children != nil {
-			steps(k.Children.BeforeBatch)
-			steps(k.Children.AfterBatch)
-		}
+		stages(r.Kinds[i].Gates)
+		stages(r.Kinds[i].FinalGates)
 	}
 	return out
 }

@@ -218,7 +218,7 @@ func (l *loader) template(names []string, file string) (string, bool, error) {
 // templates are the file names of the templates a recipe uses, sorted.
 func templates(r pawl.Recipe) []string {
 	var out []string
-	walk(&r, func(s *pawl.Step) { out = append(out, s.Prompt) }, func(v *pawl.Review) { out = append(out, v.Prompt) })
+	Walk(&r, func(s *pawl.Step) { out = append(out, s.Prompt) }, func(v *pawl.Review) { out = append(out, v.Prompt) })
 	for _, k := range r.Kinds {
 		if c := k.Ladder.Council; c != nil {
 			out = append(out, c.Propose, c.Ballot)
@@ -231,8 +231,8 @@ func templates(r pawl.Recipe) []string {
 	return slices.DeleteFunc(slices.Compact(out), func(file string) bool { return file == "" })
 }
 
-// walk goes through every step and review of a recipe.
-func walk(r *pawl.Recipe, step func(*pawl.Step), review func(*pawl.Review)) {
+// Walk goes through every step and review of a recipe, those of groups included.
+func Walk(r *pawl.Recipe, step func(*pawl.Step), review func(*pawl.Review)) {
 	var steps func([]pawl.Step)
 	steps = func(list []pawl.Step) {
 		for i := range list {

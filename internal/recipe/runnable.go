@@ -61,7 +61,7 @@ func needs(r *pawl.Recipe) (out []string) {
 			add(stage.Builtin != "" && !slices.Contains(runChecks, stage.Builtin), "the check "+stage.Builtin)
 		}
 	}
-	walk(r, func(s *pawl.Step) {
+	Walk(r, func(s *pawl.Step) {
 		add(s.ForEach != "", "for_each")
 		add(s.Questions, "questions")
 		output(s.Output)
