@@ -70,56 +70,30 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
 		n = killsShort
 	}
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("PAWL_KILL_SEED"); s != "" {
-		v, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = v
-	}
-	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
-
-	victims := func(t *testing.T) *victim {
-		return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",
-			"--unsandboxed", "--require-green", "--gate", "tests="+killGate)
-	}
-	undisturbed := victims(t)
-	undisturbed.finish(t)
-	want, lasts := undisturbed.ending(t), undisturbed.took
-	t.Logf("undisturbed, in %s: %s", lasts.Round(time.Millisecond), want)
-
 	var mu sync.Mutex // guards the counts
 	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
 	t.Run("runs", func(t *testing.T) {
-		for i := range n * 5 / 4 / killsEachRun { // some runs end before they are killed as often
-			t.Run(fmt.Sprint(i), func(t *testing.T) {
-				t.Parallel()
-				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-				v := victims(t)
-				for range killsEachRun {
-					if v.ended(t) {
-						break
-					}
-					v.killAfter(t, time.Duration(rnd.Int64N(int64(lasts)/2)))
-					pending := v.pending(t)
-					mu.Lock()
-					done++
-					if len(pending) > 0 {
-						inside++
-					}
-					for _, f := range pending {
-						classes[f.Class]++
-					}
-					mu.Unlock()
+		runs := n * 5 / 4 / killsEachRun // some end before they are killed as often
+		killAnywhere(t, runs, killing{
+			victim: func(t *testing.T) *victim {
+				return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",
+					"--unsandboxed", "--require-green", "--gate", "tests="+killGate)
+			},
+			ending: (*victim).ending,
+			killed: func(t *testing.T, v *victim) {
+				pending := v.pending(t)
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				if len(pending) > 0 {
+					inside++
 				}
-				v.finish(t)
-				if got := v.ending(t); got != want {
-					t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, want, v.out.String())
+				for _, f := range pending {
+					classes[f.Class]++
 				}
-				v.nothingLost(t)
-			})
-		}
+			},
+			sound: (*victim).nothingLost,
+		})
 	})
 	t.Logf("%d kills, %d inside an effect, by class %v", done, inside, classes)
 	if testing.Short() || t.Failed() {
@@ -135,6 +109,56 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 		if classes[c] == 0 {
 			t.Errorf("no kill hit an effect of class %s", c)
 		}
+	}
+}
+
+// killing is a kind of run that is killed at any moment.
+type killing struct {
+	victim func(*testing.T) *victim
+	// ending is what must not depend on kills.
+	ending func(*victim, *testing.T) string
+	killed func(*testing.T, *victim) // after each kill; nil looks at nothing
+	sound  func(*victim, *testing.T) // checks a run that has ended
+}
+
+// killAnywhere lets one run come to its end undisturbed, then others side by
+// side that are killed at random moments and resumed: they must end the same.
+func killAnywhere(t *testing.T, runs int, k killing) {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PAWL_KILL_SEED"); s != "" {
+		v, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = v
+	}
+	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
+	undisturbed := k.victim(t)
+	undisturbed.finish(t)
+	want, lasts := k.ending(undisturbed, t), undisturbed.took
+	t.Logf("undisturbed, in %s: %s", lasts.Round(time.Millisecond), want)
+	k.sound(undisturbed, t)
+	for i := range runs {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+			v := k.victim(t)
+			for range killsEachRun {
+				if v.ended(t) {
+					break
+				}
+				v.killAfter(t, time.Duration(rnd.Int64N(int64(lasts)/2)))
+				if k.killed != nil {
+					k.killed(t, v)
+				}
+			}
+			v.finish(t)
+			if got := k.ending(v, t); got != want {
+				t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, want, v.out.String())
+			}
+			k.sound(v, t)
+		})
 	}
 }
 
@@ -301,13 +325,8 @@ func (v *victim) pending(t *testing.T) []*pawl.Effect {
 // ending is what must not depend on kills: the tree, the outcome and the verdicts.
 func (v *victim) ending(t *testing.T) string {
 	t.Helper()
-	l := v.log(t)
-	defer l.Close()
 	var out strings.Builder
-	for e, err := range l.Events(context.Background(), v.state(t).Run, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range v.events(t) {
 		switch b := e.Body.(type) {
 		case *pawl.IterationEnded:
 			fmt.Fprintf(&out, "%d tier %d quality %s requirements %s %s; ", b.N, b.Tier, b.Quality, b.Requirements, b.Decision)

@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"pawl"
 	"pawl/internal/kernel"
@@ -209,43 +205,18 @@ func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
 		n = treeKillsShort
 	}
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("PAWL_KILL_SEED"); s != "" {
-		v, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = v
-	}
-	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
-	victims := func(t *testing.T) *victim {
-		return newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
-	}
-	undisturbed := victims(t)
-	undisturbed.finish(t)
-	want, lasts := undisturbed.treeEnding(t), undisturbed.took
-	undisturbed.sound(t)
-	for i := range n / killsEachRun {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-			v := victims(t)
-			for range killsEachRun {
-				if v.ended(t) {
-					break
-				}
-				v.killAfter(t, time.Duration(rnd.Int64N(int64(lasts)/2)))
-			}
-			v.finish(t)
-			if got := v.treeEnding(t); got != want {
-				t.Errorf("after being killed:\n got %s\nwant %s\nlog:\n%s", got, want, v.out.String())
-			}
+	killAnywhere(t, n/killsEachRun, killing{
+		victim: func(t *testing.T) *victim {
+			return newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
+		},
+		ending: (*victim).treeEnding,
+		sound: func(v *victim, t *testing.T) {
 			v.sound(t)
 			if left, _ := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "worktrees", "*")); len(left) > 0 {
 				t.Errorf("worktrees are left: %s", left)
 			}
-		})
-	}
+		},
+	})
 }
 
 // treeEnding is what must not depend on kills, nor on which child was faster.
