@@ -230,8 +230,11 @@ too. It stays in the log and shows with pawl memory list --all.
 // completeEntries are the entries that are not forgotten, newest first.
 func completeEntries(app *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		s, err := app.Open(cmd.Context(), cli.Read)
-		if len(args) > 0 || err != nil {
+		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer s.Close()
