@@ -25,6 +25,10 @@ func (o Outcome) Resumable() bool {
 	return false
 }
 
+// Succeeded reports an end that is no failure: all that was asked for is done, and
+// nothing objected, even if no command gate could prove it.
+func (o Outcome) Succeeded() bool { return o == OutcomeComplete || o == OutcomeUnverified }
+
 // RunStarted is a run's first event. It freezes everything later decisions
 // depend on, so that an old log means the same under a newer Pawl.
 type RunStarted struct {

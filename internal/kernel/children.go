@@ -222,7 +222,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	switch {
 	case b.Stopped:
 		status = pawl.TaskSkipped
-	case b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified:
+	case b.Outcome.Succeeded():
 		status = pawl.TaskPassed
 		p.plan.since++
 		if b.Outcome == pawl.OutcomeUnverified {

@@ -56,10 +56,10 @@ func (r *Runner) notify(ctx context.Context, job driver.Job, do *pawl.Notify) (p
 
 // ending is the name of the event that a run ended so.
 func ending(o pawl.Outcome) string {
-	switch o {
-	case pawl.OutcomeComplete, pawl.OutcomeUnverified:
+	switch {
+	case o.Succeeded():
 		return "task_completed"
-	case pawl.OutcomeCancelled:
+	case o == pawl.OutcomeCancelled:
 		return "task_cancelled"
 	}
 	return "task_failed"

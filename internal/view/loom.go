@@ -116,7 +116,7 @@ func Loom(r *Run, blobs Blobs) (LoomTask, error) {
 // loomStatus is where the run is: it verifies once nothing is to be worked on.
 func (r *Run) loomStatus(l *Loop) string {
 	switch {
-	case succeeded(r.Outcome):
+	case r.Outcome.Succeeded():
 		return "completed"
 	case r.Outcome == pawl.OutcomeCancelled:
 		return "cancelled"

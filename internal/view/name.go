@@ -141,7 +141,7 @@ func (r *Run) loopName(l *Loop, e pawl.Event) string {
 
 func endedName(o pawl.Outcome, stopped bool) string {
 	switch {
-	case succeeded(o):
+	case o.Succeeded():
 		return "_completed"
 	case o == pawl.OutcomeCancelled:
 		return "_cancelled"

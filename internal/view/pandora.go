@@ -396,7 +396,7 @@ func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
 		t.line("  Status: %s UNDER WAY", l.Task)
 	case l.End.Stopped:
 		t.line("  Status: %s STOPPED", l.Task)
-	case succeeded(l.End.Outcome):
+	case l.End.Outcome.Succeeded():
 		t.line("  Status: %s PASSED", l.Task)
 	default:
 		t.line("  Status: %s FAILED%s", l.Task, because(l.End.Reason))

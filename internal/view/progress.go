@@ -253,7 +253,7 @@ func endColor(e pawl.Event, b *pawl.LoopEnded) int {
 	switch {
 	case e.Loop == 1:
 		return dim
-	case succeeded(b.Outcome):
+	case b.Outcome.Succeeded():
 		return green
 	case b.Stopped:
 		return 0

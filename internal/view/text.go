@@ -100,12 +100,6 @@ func of(n, limit int) string {
 	return fmt.Sprintf("%d/%d", n, limit)
 }
 
-// succeeded reports an end that is not a failure: what was to be done is done,
-// whether gates vouch for it or there are none.
-func succeeded(o pawl.Outcome) bool {
-	return o == pawl.OutcomeComplete || o == pawl.OutcomeUnverified
-}
-
 // verdict is a verdict as reports write it; "-" when there is none.
 func verdict(v pawl.Verdict) string {
 	switch v {

@@ -355,7 +355,7 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	t := r.task(l)
 	switch {
 	case t == nil || b.Stopped:
-	case succeeded(b.Outcome):
+	case b.Outcome.Succeeded():
 		t.move(e, pawl.TaskPassed, "", "")
 	default:
 		t.move(e, pawl.TaskFailed, "", b.Reason)
