@@ -456,24 +456,6 @@ func (l *Log) eachUnit(ctx context.Context, last int64, visit func(*unit)) error
 	}
 }
 
-func (l *Log) unitsAfter(ctx context.Context, id int64, visit func(*unit) (more bool)) error {
-	rows, err := l.queries.tail.QueryContext(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		u, err := scanUnit(rows)
-		if err != nil {
-			return err
-		}
-		if !visit(&u) {
-			return nil
-		}
-	}
-	return rows.Err()
-}
-
 // scanRow reads a row of memoryColumns; intact is false when it is damaged.
 func scanRow(scan func(...any) error) (r row, intact bool, err error) {
 	var cells [15]any

@@ -122,24 +122,31 @@ func (l *Log) readableFrom(ctx context.Context, id int64) (int64, error) {
 }
 
 // firstFrom is the first unit from an id on, read whole; 0 when there is none.
-func (l *Log) firstFrom(ctx context.Context, id int64) (int64, error) {
-	rows, err := l.queries.tail.QueryContext(ctx, id-1)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return 0, rows.Err()
-	}
-	u, err := scanUnit(rows)
-	return u.id, err
+func (l *Log) firstFrom(ctx context.Context, id int64) (first int64, err error) {
+	err = l.unitsAfter(ctx, id-1, func(u *unit) bool {
+		first = u.id
+		return false
+	})
+	return first, err
 }
 
 func (l *Log) scanTail(ctx context.Context) error {
 	l.mu.Lock()
 	last := l.index.last
 	l.mu.Unlock()
-	rows, err := l.queries.tail.QueryContext(ctx, last)
+	return l.unitsAfter(ctx, last, func(u *unit) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if u.id > l.index.last { // another reader may have been faster
+			l.index.scanned(u)
+		}
+		return true
+	})
+}
+
+// unitsAfter visits the units behind one, oldest first, until visit wants no more.
+func (l *Log) unitsAfter(ctx context.Context, id int64, visit func(*unit) (more bool)) error {
+	rows, err := l.queries.tail.QueryContext(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -149,11 +156,9 @@ func (l *Log) scanTail(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.mu.Lock()
-		if u.id > l.index.last { // another reader may have been faster
-			l.index.scanned(&u)
+		if !visit(&u) {
+			return nil
 		}
-		l.mu.Unlock()
 	}
 	return rows.Err()
 }
