@@ -43,6 +43,19 @@ func (q *request) size() int {
 	return len(q.unit.data) + len(q.unit.info) + len(q.unit.refs) + len(q.blobs) + 64
 }
 
+// places are those of the blobs that the unit brings.
+func (q *request) places() []place {
+	places := make([]place, 0, len(q.fresh))
+	offset := 0
+	for _, r := range q.fresh {
+		places = append(places, place{unit: q.unit.id, offset: offset, ref: r})
+		if r.form&inFile == 0 {
+			offset += r.stored
+		}
+	}
+	return places
+}
+
 // Append implements [pawl.Log]. It blocks while too many units wait. A unit
 // whose context ends before the committer takes it is not stored; after that
 // the context has no effect. A unit must have an event.

@@ -77,30 +77,15 @@ func (l *Log) textOf(ctx context.Context, u pawl.Unit, hash pawl.Hash, c *change
 // is stored now or in this group.
 func (w *writer) lateText(ctx context.Context, group []*request, q *request, hash pawl.Hash) (text []byte, known bool) {
 	for _, other := range group {
-		offset := 0
-		for _, r := range other.fresh {
-			from := offset
-			if r.form&inFile == 0 {
-				offset += r.stored
-			}
-			if other.id != q.id || r.hash != hash || other.unit.id > q.unit.id {
-				continue
-			}
-			stored, err := other.blobs[from:offset], error(nil)
-			if r.form&inFile != 0 {
-				stored, err = readBlobFile(w.log.files, r)
-			}
-			if err == nil {
-				text, err = w.log.pack.unpack(r, stored)
-			}
-			return text, err == nil
+		if other.id != q.id || other.unit.id > q.unit.id {
+			continue
 		}
-	}
-	w.log.mu.Lock()
-	r := w.log.index.byID[q.id]
-	w.log.mu.Unlock()
-	if r == nil {
-		return nil, false
+		for _, p := range other.places() {
+			if p.hash == hash {
+				text, err := w.queued(other, p)
+				return text, err == nil
+			}
+		}
 	}
 	p, ok := w.log.known(q.id, hash)
 	if !ok {
@@ -108,6 +93,18 @@ func (w *writer) lateText(ctx context.Context, group []*request, q *request, has
 	}
 	text, err := w.log.content(ctx, p)
 	return text, err == nil
+}
+
+// queued reads a blob of a unit whose row is not written yet.
+func (w *writer) queued(q *request, p place) ([]byte, error) {
+	if p.form&inFile == 0 {
+		return w.log.pack.unpack(p.ref, q.blobs[p.offset:p.offset+p.stored])
+	}
+	stored, err := readBlobFile(w.log.files, p.ref)
+	if err != nil {
+		return nil, err
+	}
+	return w.log.pack.unpack(p.ref, stored)
 }
 
 // project brings the memory up to what a group of units says, in their transaction.

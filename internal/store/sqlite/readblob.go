@@ -59,10 +59,15 @@ func (l *Log) find(ctx context.Context, id pawl.RunID, hash pawl.Hash) (place, e
 	return place{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no blob %s", id, hash)
 }
 
+// known says where a blob is as far as units were looked at. An unknown run has none.
 func (l *Log) known(id pawl.RunID, hash pawl.Hash) (place, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, ok := l.index.byID[id].blobs[hash]
+	r := l.index.byID[id]
+	if r == nil {
+		return place{}, false
+	}
+	p, ok := r.blobs[hash]
 	return p, ok
 }
 

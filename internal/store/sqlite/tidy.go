@@ -1,10 +1,6 @@
 package sqlite
 
-import (
-	"context"
-
-	"pawl"
-)
+import "context"
 
 // answer makes stored units known and tells their callers.
 func (w *writer) answer(group []*request, err error) {
@@ -32,21 +28,8 @@ func (w *writer) publish(group []*request) {
 		if q.line != nil {
 			r.line = q.line
 		}
-		w.learn(r, q, before)
+		x.learn(r, q.places(), before, r.seq)
 	}
-}
-
-// learn adds the unit's blobs to what is known of the run's.
-func (w *writer) learn(r *run, q *request, before pawl.Seq) {
-	places := make([]place, 0, len(q.fresh))
-	offset := 0
-	for _, f := range q.fresh {
-		places = append(places, place{unit: q.unit.id, offset: offset, ref: f})
-		if f.form&inFile == 0 {
-			offset += f.stored
-		}
-	}
-	w.log.index.learn(r, places, before, r.seq)
 }
 
 // tidy does what is due between two groups.
