@@ -27,13 +27,10 @@ func Remembers(b pawl.Body) bool {
 	case *pawl.MemoryAdded, *pawl.MemoryForgotten:
 		return true
 	case *pawl.IterationEnded:
-		return Failed(b)
+		return b.Decision != pawl.DecideComplete // its entries come from an attempt that failed
 	}
 	return false
 }
-
-// Failed reports an iteration whose entries come from an attempt that failed.
-func Failed(b *pawl.IterationEnded) bool { return b.Decision != pawl.DecideComplete }
 
 // Entry is what an event adds to the memory. text is the content of its blob.
 func Entry(e pawl.Event, b *pawl.MemoryAdded, text []byte) pawl.MemoryEntry {

@@ -23,6 +23,9 @@ type memory struct {
 // remember takes in what a unit says about the memory. The content is locked.
 func (c *content) remember(r *run, u pawl.Unit) {
 	for _, e := range u.Events {
+		if !store.Remembers(e.Body) {
+			continue
+		}
 		switch b := e.Body.(type) {
 		case *pawl.MemoryAdded:
 			if text, ok := r.blobs[b.Text]; ok {
@@ -32,9 +35,7 @@ func (c *content) remember(r *run, u pawl.Unit) {
 		case *pawl.MemoryForgotten:
 			c.mark(e, func(m *memory) bool { return m.N == b.N }, func(m *memory) { m.Forgotten = true })
 		case *pawl.IterationEnded:
-			if store.Failed(b) {
-				c.mark(e, func(m *memory) bool { return m.loop == e.Loop && m.iteration == b.N }, func(m *memory) { m.Failed = true })
-			}
+			c.mark(e, func(m *memory) bool { return m.loop == e.Loop && m.iteration == b.N }, func(m *memory) { m.Failed = true })
 		}
 	}
 }
