@@ -50,8 +50,7 @@ func (l *Log) changes(ctx context.Context, u pawl.Unit) ([]change, error) {
 		}
 		c := change{event: e, index: int64(i)}
 		if b, ok := e.Body.(*pawl.MemoryAdded); ok {
-			err := l.textOf(ctx, u, b.Text, &c)
-			if code := pawl.CodeOf(err); err != nil && code != pawl.CodeNotFound && code != pawl.CodeDamaged {
+			if err := l.textOf(ctx, u, b.Text, &c); err != nil && !lost(err) {
 				return nil, fmt.Errorf("read the text of memory entry %d: %w", b.N, err)
 			}
 		}
@@ -409,10 +408,16 @@ func (l *Log) textIn(ctx context.Context, last int64, hash pawl.Hash, c *change)
 		c.text, err = l.content(ctx, p)
 		c.known = err == nil
 	}
-	if code := pawl.CodeOf(err); err != nil && code != pawl.CodeNotFound && code != pawl.CodeDamaged {
+	if err != nil && !lost(err) {
 		return err
 	}
 	return nil
+}
+
+// lost reports that an error means a text that is missing or damaged.
+func lost(err error) bool {
+	code := pawl.CodeOf(err)
+	return code == pawl.CodeNotFound || code == pawl.CodeDamaged
 }
 
 // mayRemember looks at the kinds of a unit's events without decoding them. A
