@@ -222,27 +222,17 @@ func list[T any](c *coder, tag uint64, v *[]T, item func(*coder, *T)) {
 
 // ints reads or writes a list of small numbers as one field.
 func ints[T integer](c *coder, tag uint64, v *[]T) {
-	if c.reading {
-		if c.at(tag, wireBytes) {
-			in := coder{buf: c.chunk(), reading: true}
-			for len(in.buf) > 0 && in.err == nil {
-				*v = append(*v, T(unzigzag(in.uvarint())))
+	sub(c, tag, func(c *coder) {
+		if !c.reading {
+			for _, n := range *v {
+				c.buf = binary.AppendUvarint(c.buf, zigzag(int64(n)))
 			}
-			if in.err != nil {
-				c.fail("field %d: %w", tag, in.err)
-			}
+			return
 		}
-		return
-	}
-	if len(*v) > 0 {
-		var out coder
-		for _, n := range *v {
-			out.buf = binary.AppendUvarint(out.buf, zigzag(int64(n)))
+		for len(c.buf) > 0 { // nothing is left after an error
+			*v = append(*v, T(unzigzag(c.uvarint())))
 		}
-		c.writeKey(tag, wireBytes)
-		c.buf = binary.AppendUvarint(c.buf, uint64(len(out.buf)))
-		c.buf = append(c.buf, out.buf...)
-	}
+	})
 }
 
 func words[T ~string](c *coder, tag uint64, v *[]T) {
