@@ -56,7 +56,7 @@ func (s *Workspaces) merge(ctx context.Context, ours git.Commit, spec pawl.Merge
 	var info pawl.MergeInfo
 	merged := ours
 	if !there {
-		if merged.Tree, info, err = s.mergeTrees(ctx, spec); err != nil {
+		if merged.Tree, info, err = s.mergeTrees(ctx, ours, spec); err != nil {
 			return pawl.MergeInfo{}, err
 		}
 		text := plain(spec.Message, "Merge "+string(spec.Theirs)) + "\n\n" + mergeTrailer + string(spec.Theirs) + "\n"
@@ -71,7 +71,7 @@ func (s *Workspaces) merge(ctx context.Context, ours git.Commit, spec pawl.Merge
 }
 
 // mergeTrees merges the two sides' files, and tells of the conflicts.
-func (s *Workspaces) mergeTrees(ctx context.Context, spec pawl.MergeSpec) (tree string, info pawl.MergeInfo, err error) {
+func (s *Workspaces) mergeTrees(ctx context.Context, ours git.Commit, spec pawl.MergeSpec) (tree string, info pawl.MergeInfo, err error) {
 	m, err := s.engine.MergeTree(ctx, string(spec.Ours), string(spec.Theirs))
 	if errors.Is(err, git.ErrUnrelated) {
 		err = pawl.Errorf(pawl.CodeInvalid, "%w: they cannot be merged", err)
@@ -87,7 +87,7 @@ func (s *Workspaces) mergeTrees(ctx context.Context, spec pawl.MergeSpec) (tree 
 	files, err := s.conflicted(ctx, m)
 	var gone []string
 	if err == nil {
-		gone, err = s.deletedIn(ctx, string(spec.Ours), m)
+		gone, err = s.deletedIn(ctx, ours.Tree, m)
 	}
 	if err == nil {
 		tellGone(m.Messages, gone)
@@ -97,9 +97,9 @@ func (s *Workspaces) mergeTrees(ctx context.Context, spec pawl.MergeSpec) (tree 
 	return tree, info, err
 }
 
-// deletedIn are the paths in conflict that one side has deleted, this one, and
-// the other has changed: git keeps these, and so would bring back what is gone.
-func (s *Workspaces) deletedIn(ctx context.Context, commit string, m git.Merging) (gone []string, err error) {
+// deletedIn are the paths in conflict that one side has deleted, whose tree this
+// is, and the other has changed: git keeps these, and so would bring back what is gone.
+func (s *Workspaces) deletedIn(ctx context.Context, tree string, m git.Merging) (gone []string, err error) {
 	var suspects []string
 	for _, message := range m.Messages {
 		if message.Kind == "CONFLICT (modify/delete)" {
@@ -109,13 +109,9 @@ func (s *Workspaces) deletedIn(ctx context.Context, commit string, m git.Merging
 	if len(suspects) == 0 {
 		return nil, nil
 	}
-	ours, err := s.commit(ctx, pawl.CommitHash(commit))
-	if err != nil {
-		return nil, err
-	}
 	err = s.reading(ctx, s.engine, func(objects *git.Objects) error {
 		for _, path := range suspects {
-			e, err := find(objects, ours.Tree, path)
+			e, err := find(objects, tree, path)
 			if err != nil && pawl.CodeOf(err) != pawl.CodeInvalid {
 				return err
 			}
