@@ -62,14 +62,7 @@ func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name stri
 	if err := s.lay(ctx, repo.WorkTree, string(tree), name, content); err != nil {
 		return "", goneTree(tree, err)
 	}
-	err = repo.ReadTree(ctx, string(tree))
-	if err == nil {
-		err = repo.AddPresent(ctx)
-	}
-	var result string
-	if err == nil {
-		result, err = repo.WriteTree(ctx)
-	}
+	result, err := rewritten(ctx, repo, string(tree), func() error { return repo.AddPresent(ctx) })
 	if err != nil {
 		return "", explain(fmt.Sprintf("write %s into tree %s", name, tree), err)
 	}
@@ -150,14 +143,7 @@ func (s *Workspaces) withoutTasks(ctx context.Context, commit git.Commit) (strin
 		return "", err
 	}
 	defer done()
-	err = repo.ReadTree(ctx, commit.Tree)
-	if err == nil {
-		err = repo.Forget(ctx, tasks)
-	}
-	var tree string
-	if err == nil {
-		tree, err = repo.WriteTree(ctx)
-	}
+	tree, err := rewritten(ctx, repo, commit.Tree, func() error { return repo.Forget(ctx, tasks) })
 	return tree, explain("read commit "+commit.Hash, err)
 }
 
@@ -178,6 +164,17 @@ func (s *Workspaces) temporary() (repo git.Repo, done func(), err error) {
 		return git.Repo{}, nil, explain("make a temporary folder", err)
 	}
 	return repo, func() { _ = removeAll(folder) }, nil // what stays is swept by Recover
+}
+
+// rewritten is a tree after a change to the index that is made of it.
+func rewritten(ctx context.Context, repo git.Repo, tree string, change func() error) (string, error) {
+	if err := repo.ReadTree(ctx, tree); err != nil {
+		return "", err
+	}
+	if err := change(); err != nil {
+		return "", err
+	}
+	return repo.WriteTree(ctx)
 }
 
 // checkPath refuses what is no path of a file within a repository.

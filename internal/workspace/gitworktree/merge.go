@@ -212,26 +212,19 @@ func (s *Workspaces) relabel(ctx context.Context, tree string, l labels, files m
 	if len(names)+len(gone) == 0 {
 		return tree, nil
 	}
-	var hashes []string
 	if len(names) > 0 {
-		hashes, err = repo.WriteFiles(ctx, names)
-	}
-	for i, hash := range hashes {
-		entries[i].Hash = hash
+		hashes, err := repo.WriteFiles(ctx, names)
+		if err != nil {
+			return "", err
+		}
+		for i, hash := range hashes {
+			entries[i].Hash = hash
+		}
 	}
 	for _, path := range gone { // mode 0 takes a path out
 		entries = append(entries, git.Entry{Mode: "0", Hash: strings.Repeat("0", len(tree)), Name: path})
 	}
-	if err == nil {
-		err = repo.ReadTree(ctx, tree)
-	}
-	if err == nil {
-		err = repo.Enter(ctx, entries)
-	}
-	if err == nil {
-		tree, err = repo.WriteTree(ctx)
-	}
-	return tree, err
+	return rewritten(ctx, repo, tree, func() error { return repo.Enter(ctx, entries) })
 }
 
 // Advance moves a branch that no worktree needs to follow from one commit to
