@@ -26,12 +26,14 @@ const (
 type labels struct {
 	ours, theirs           string // hashes
 	oursLabel, theirsLabel string
+	begin, end             []byte // what the markers of the two sides begin with
 }
 
 func newLabels(spec pawl.MergeSpec) labels {
 	return labels{
 		ours: string(spec.Ours), theirs: string(spec.Theirs),
 		oursLabel: label(spec.OursLabel, "ours"), theirsLabel: label(spec.TheirsLabel, "theirs"),
+		begin: []byte("<<<<<<< " + spec.Ours), end: []byte(">>>>>>> " + spec.Theirs),
 	}
 }
 
@@ -47,7 +49,7 @@ func label(text, otherwise string) string {
 
 // apply puts the labels into the conflict markers of a file.
 func (l labels) apply(data []byte) []byte {
-	if !bytes.Contains(data, []byte(l.begin())) {
+	if !bytes.Contains(data, l.begin) {
 		return data
 	}
 	out := make([]byte, 0, len(data))
@@ -59,17 +61,14 @@ func (l labels) apply(data []byte) []byte {
 
 // line is a line with the label instead of the hash, if it is a marker.
 func (l labels) line(line []byte) []byte {
-	if rest, found := bytes.CutPrefix(line, []byte(l.begin())); found {
+	if rest, found := bytes.CutPrefix(line, l.begin); found {
 		return append([]byte("<<<<<<< "+l.oursLabel), rest...)
 	}
-	if rest, found := bytes.CutPrefix(line, []byte(l.end())); found {
+	if rest, found := bytes.CutPrefix(line, l.end); found {
 		return append([]byte(">>>>>>> "+l.theirsLabel), rest...)
 	}
 	return line
 }
-
-func (l labels) begin() string { return "<<<<<<< " + l.ours }
-func (l labels) end() string   { return ">>>>>>> " + l.theirs }
 
 // words is what git says, with the labels and on one line. A hash that is part
 // of a path stays.
@@ -140,7 +139,7 @@ func (l labels) regions(data []byte) []string {
 	var out []string
 	size, done := 0, 0 // lines up to done are shown
 	for i := 0; i < len(all) && size < maxHunks; {
-		if !bytes.HasPrefix(all[i], []byte(l.begin())) {
+		if !bytes.HasPrefix(all[i], l.begin) {
 			i++
 			continue
 		}
@@ -161,10 +160,10 @@ func (l labels) regions(data []byte) []string {
 func (l labels) regionEnd(all [][]byte, i int) int {
 	last := i
 	for ; i < len(all) && i <= last+2*around; i++ {
-		if !bytes.HasPrefix(all[i], []byte(l.begin())) {
+		if !bytes.HasPrefix(all[i], l.begin) {
 			continue
 		}
-		for i < len(all)-1 && !bytes.HasPrefix(all[i], []byte(l.end())) {
+		for i < len(all)-1 && !bytes.HasPrefix(all[i], l.end) {
 			i++
 		}
 		last = i
