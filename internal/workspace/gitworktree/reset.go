@@ -98,10 +98,11 @@ func (w *worktree) setAside(ctx context.Context, head, target git.Commit, salvag
 	if err != nil {
 		return "", false, err
 	}
+	work := full.tree != target.Tree && full.tree != head.Tree && full.tree != under.Tree
 	switch {
-	case full.tree != target.Tree && full.tree != head.Tree && full.tree != under.Tree && merged:
+	case work && merged:
 		saved, err = w.s.keep(ctx, salvage, under, full.tree)
-	case full.tree != target.Tree && full.tree != head.Tree && full.tree != under.Tree:
+	case work:
 		saved, err = w.s.keep(ctx, salvage, head, full.tree)
 	case !merged:
 		saved, err = w.s.keep(ctx, salvage, head, head.Tree)
