@@ -76,12 +76,8 @@ func TestMemoryIsRemade(t *testing.T) {
 		dir := t.TempDir()
 		log := mustOpen(t, dir)
 		var m storetest.Memories
-		last := map[pawl.RunID]pawl.Seq{}
 		for range rapid.IntRange(1, 12).Draw(rt, "units") {
-			run := rapid.SampledFrom([]pawl.RunID{"001-run", "002-run", "003-run"}).Draw(rt, "run")
-			u := m.Draw(rt, run, last[run])
-			storetest.MustAppend(t, log, u)
-			last[run] += pawl.Seq(len(u.Events))
+			m.Append(t, rt, log)
 			if rapid.IntRange(0, 5).Draw(rt, "restart") == 0 {
 				mustClose(t, log)
 				log = mustOpen(t, dir)
@@ -186,16 +182,23 @@ func TestMemoryDoesNotStopRuns(t *testing.T) {
 	wantRemade(t, dir)
 }
 
+// mustDamage makes a log that remembers, damages its file and opens it again; its
+// memory is made anew.
+func mustDamage(tb testing.TB, text string) *Log {
+	tb.Helper()
+	dir := tb.TempDir()
+	log := mustOpen(tb, dir)
+	mustRemember(tb, log)
+	mustClose(tb, log)
+	db := mustSQL(tb, dir)
+	mustExec(tb, db, text)
+	mustExec(tb, db, "DELETE FROM memory_1_state")
+	return mustOpen(tb, dir)
+}
+
 // A damaged text costs the entry it belongs to, when the memory is made anew.
 func TestMemoryOfADamagedText(t *testing.T) {
-	dir := t.TempDir()
-	log := mustOpen(t, dir)
-	mustRemember(t, log)
-	mustClose(t, log)
-	db := mustSQL(t, dir)
-	mustExec(t, db, "UPDATE units SET blobs = x'00' WHERE id = 2")
-	mustExec(t, db, "DELETE FROM memory_1_state")
-	log = mustOpen(t, dir)
+	log := mustDamage(t, "UPDATE units SET blobs = x'00' WHERE id = 2")
 	defer mustClose(t, log)
 	wantLessons(t, log, 3)
 	wantEntries(t, log, "001-a/3 002-b/2 002-b/3")
@@ -203,26 +206,15 @@ func TestMemoryOfADamagedText(t *testing.T) {
 
 // Behind damage a run has no events, and so nothing to remember.
 func TestMemoryOfADamagedRun(t *testing.T) {
-	dir := t.TempDir()
-	log := mustOpen(t, dir)
-	mustRemember(t, log)
-	mustClose(t, log)
-	db := mustSQL(t, dir)
-	mustExec(t, db, "UPDATE units SET data = data || x'00' WHERE id = 2")
-	mustExec(t, db, "DELETE FROM memory_1_state")
-	log = mustOpen(t, dir)
+	log := mustDamage(t, "UPDATE units SET data = data || x'00' WHERE id = 2")
 	defer mustClose(t, log)
 	wantEntries(t, log, "001-a/1 002-b/2 002-b/3") // that 1 was forgotten is behind the damage
 }
 
 func wantEntries(tb testing.TB, log *Log, want string) {
 	tb.Helper()
-	var got []string
-	for _, e := range storetest.MustRecall(tb, log, pawl.MemoryQuery{}) {
-		got = append(got, fmt.Sprintf("%s/%d", e.Run, e.N))
-	}
-	if all := strings.Join(got, " "); all != want {
-		tb.Errorf("remembered are %s, want %s", all, want)
+	if got := storetest.Names(storetest.MustRecall(tb, log, pawl.MemoryQuery{})); got != want {
+		tb.Errorf("remembered are %s, want %s", got, want)
 	}
 }
 

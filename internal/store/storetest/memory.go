@@ -44,8 +44,8 @@ func MustRecall(t testing.TB, log pawl.Log, q pawl.MemoryQuery) []pawl.MemoryEnt
 	return found
 }
 
-// names are the entries as "run/n".
-func names(entries []pawl.MemoryEntry) string {
+// Names are the entries as "run/n".
+func Names(entries []pawl.MemoryEntry) string {
 	var out []string
 	for _, e := range entries {
 		out = append(out, fmt.Sprintf("%s/%d", e.Run, e.N))
@@ -127,7 +127,7 @@ func (s suite) memoryQueries(t *testing.T) {
 		{pawl.MemoryQuery{Text: "alpha beta delta", Run: "002-b", Project: true}, "002-b/1"},
 		{pawl.MemoryQuery{Text: "gamma", Passed: true}, ""},
 	} {
-		if got := names(MustRecall(t, log, test.q)); got != test.want {
+		if got := Names(MustRecall(t, log, test.q)); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.q, got, test.want)
 		}
 	}
@@ -165,11 +165,11 @@ func (s suite) memoryWords(t *testing.T) {
 		"?!":                        "",
 		" ":                         "",
 	} {
-		if got := names(MustRecall(t, log, pawl.MemoryQuery{Text: text})); got != want {
+		if got := Names(MustRecall(t, log, pawl.MemoryQuery{Text: text})); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if got := names(MustRecall(t, log, pawl.MemoryQuery{Text: "parser grammar", Limit: 1})); got != "001-a/3" {
+	if got := Names(MustRecall(t, log, pawl.MemoryQuery{Text: "parser grammar", Limit: 1})); got != "001-a/3" {
 		t.Errorf("the best match is %s", got)
 	}
 }
@@ -223,7 +223,7 @@ func (s suite) memoryFailed(t *testing.T) {
 	MustAppend(t, log, Told("001-a", 5, nil, &pawl.IterationEnded{N: 1, Decision: pawl.DecideIterate}))
 	MustAppend(t, log, Told("001-a", 6, nil, &pawl.IterationEnded{N: 2, Decision: pawl.DecideComplete}))
 	MustAppend(t, log, Told("001-a", 7, nil, &pawl.IterationEnded{N: 3, Decision: pawl.DecideHalt}, learn(6, 3)))
-	if got, want := names(MustRecall(t, log, pawl.MemoryQuery{Passed: true})), "001-a/2 001-a/5 002-b/1 001-a/6"; got != want {
+	if got, want := Names(MustRecall(t, log, pawl.MemoryQuery{Passed: true})), "001-a/2 001-a/5 002-b/1 001-a/6"; got != want {
 		t.Errorf("passed are %s, want %s", got, want)
 	}
 	failed := 0
@@ -250,7 +250,7 @@ func (s suite) memoryTexts(t *testing.T) {
 		Learn(2, pawl.MemoryLearning, pawl.ScopeRun, "never"), Learn(3, pawl.MemoryLearning, pawl.ScopeRun, "same"),
 		Learn(4, pawl.MemoryLearning, pawl.ScopeRun, large)))
 	MustAppend(t, log, Told("001-a", 5, []string{"never"}, &pawl.RunPaused{}))
-	if got := names(MustRecall(t, log, pawl.MemoryQuery{})); got != "001-a/1 001-a/3 001-a/4" {
+	if got := Names(MustRecall(t, log, pawl.MemoryQuery{})); got != "001-a/1 001-a/3 001-a/4" {
 		t.Errorf("found %s", got)
 	}
 }
@@ -283,14 +283,22 @@ type Memories struct {
 	loops   []pawl.LoopRef
 	places  []int
 	blobs   map[pawl.RunID]map[string]bool
+	last    map[pawl.RunID]pawl.Seq
 }
 
 var memoryTexts = []string{"red fox", "lazy dog", "red dog", "quick brown fox", "日本", ""}
 
-// Draw makes the next unit of a run at random, most of it about the memory.
-func (m *Memories) Draw(rt *rapid.T, run pawl.RunID, after pawl.Seq) pawl.Unit {
+// Append appends the next unit of a run at random, most of it about the memory.
+func (m *Memories) Append(t testing.TB, rt *rapid.T, log pawl.Log) {
+	run := rapid.SampledFrom([]pawl.RunID{"001-run", "002-run", "003-run"}).Draw(rt, "run")
+	u := m.draw(rt, run)
+	MustAppend(t, log, u)
+	m.last[run] += pawl.Seq(len(u.Events))
+}
+
+func (m *Memories) draw(rt *rapid.T, run pawl.RunID) pawl.Unit {
 	if m.blobs == nil {
-		m.blobs = map[pawl.RunID]map[string]bool{}
+		m.blobs, m.last = map[pawl.RunID]map[string]bool{}, map[pawl.RunID]pawl.Seq{}
 	}
 	if m.blobs[run] == nil {
 		m.blobs[run] = map[string]bool{}
@@ -314,7 +322,7 @@ func (m *Memories) Draw(rt *rapid.T, run pawl.RunID, after pawl.Seq) pawl.Unit {
 		}
 		bodies = append(bodies, b)
 	}
-	u := Told(run, after, texts, bodies...)
+	u := Told(run, m.last[run], texts, bodies...)
 	for i := range u.Events {
 		u.Events[i].Loop = pawl.LoopRef(rapid.IntRange(1, 2).Draw(rt, "loop"))
 	}
@@ -405,12 +413,8 @@ func (s suite) memoryModel(t *testing.T) {
 		log := s.open(t, t.TempDir())
 		defer func() { _ = log.Close() }()
 		var m Memories
-		last := map[pawl.RunID]pawl.Seq{}
 		for range rapid.IntRange(1, 8).Draw(rt, "units") {
-			run := rapid.SampledFrom([]pawl.RunID{"001-run", "002-run", "003-run"}).Draw(rt, "run")
-			u := m.Draw(rt, run, last[run])
-			MustAppend(t, log, u)
-			last[run] += pawl.Seq(len(u.Events))
+			m.Append(t, rt, log)
 		}
 		for range 3 {
 			m.Check(t, rt, log)
