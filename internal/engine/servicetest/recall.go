@@ -10,15 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/engine"
 )
 
 // Recall lets the log be asked as the one it stands on.
 func (l *log) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntry, error) {
-	m, ok := l.Log.(pawl.Memories)
-	if !ok {
-		return nil, errors.New("the log of the suite has no memory")
-	}
-	return m.Recall(ctx, q)
+	return engine.Reader{Log: l.Log}.Recall(ctx, q)
 }
 
 // recall: whoever asks is told what the log remembers, and no text is too odd to
