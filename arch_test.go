@@ -20,6 +20,7 @@ type rule struct {
 var rules = []rule{
 	{".", nil, "the root is the glossary: types and validation, which everyone imports, so it can import nobody"},
 	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
+	{"internal/kernel/monitor", nil, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},
 	{"internal/tasks", nil, "what a list of tasks must be like is the same for models, files and people"},

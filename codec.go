@@ -235,6 +235,11 @@ func ints[T integer](c *coder, tag uint64, v *[]T) {
 	})
 }
 
+// sums reads or writes a list of hashes.
+func sums(c *coder, tag uint64, v *[]Hash) {
+	list(c, tag, v, func(c *coder, h *Hash) { sum(c, 1, h) })
+}
+
 func words[T ~string](c *coder, tag uint64, v *[]T) {
 	list(c, tag, v, func(c *coder, s *T) { str(c, 1, s) })
 }

@@ -91,11 +91,16 @@ const (
 	VerbAdvanceBranch
 	VerbProbeConflicts
 	VerbNotify
+	VerbMarkCheckpoint
+	VerbRestore
+	VerbWriteRecords
+	VerbAnnounce
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
 	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
-	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify"}
+	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify",
+	"mark_checkpoint", "restore", "write_records", "announce"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -136,6 +141,14 @@ func newDo(v Verb) Do {
 		return &ProbeConflicts{}
 	case VerbNotify:
 		return &Notify{}
+	case VerbMarkCheckpoint:
+		return &MarkCheckpoint{}
+	case VerbRestore:
+		return &Restore{}
+	case VerbWriteRecords:
+		return &WriteRecords{}
+	case VerbAnnounce:
+		return &Announce{}
 	}
 	return nil
 }
@@ -189,6 +202,22 @@ type AssemblePrompt struct {
 	Signs []string `json:"signs,omitempty"`
 	// Cause is why a plan is made anew.
 	Cause string `json:"cause,omitempty"`
+	// Item is the entry of a list that the session is about, from 1: of the field
+	// ItemField of the result ItemOf.
+	Item      int    `json:"item,omitempty"`
+	ItemOf    Hash   `json:"item_of,omitzero"`
+	ItemField string `json:"item_field,omitempty"`
+	// Answers are what persons answered to the loop's questions, oldest first.
+	Answers []Hash `json:"answers,omitempty"`
+	// Batch are the tasks that a review of a batch judges.
+	Batch []Member `json:"batch,omitempty"`
+}
+
+// Member is a task of a batch that is to be judged.
+type Member struct {
+	Task   Hash `json:"task"`            // a JSON TaskSpec
+	Result Hash `json:"result,omitzero"` // what its session handed in
+	Paths  Hash `json:"paths,omitzero"`  // what it changed, a path a line
 }
 
 // Feedback is one gate's objection to the previous attempt, or a step's failure.
@@ -240,6 +269,12 @@ type RunGate struct {
 	Base   Hash `json:"base,omitzero"`
 	// Start is the commit that the candidate is compared with for changed files.
 	Start CommitHash `json:"start,omitempty"`
+	// Before is an earlier report of the same gate, on what the candidate builds on:
+	// what broke and what was mended is told against it.
+	Before Hash `json:"before,omitzero"`
+	// Doubt is a report of the same gate on this very commit: tests that fail in one
+	// of the two and pass in the other are flaky, and do not fail the gate.
+	Doubt Hash `json:"doubt,omitzero"`
 }
 
 // Commit records the worktree as a candidate. Answered by [Committed].
@@ -259,6 +294,8 @@ type InspectWorkspace struct{}
 type ResetWorkspace struct {
 	Commit  CommitHash `json:"commit"`
 	Salvage string     `json:"salvage"` // the ref that keeps what was there
+	// Detached leaves the branch where it is: the worktree only shows the commit.
+	Detached bool `json:"detached,omitempty"`
 }
 
 // CloseWorkspace removes the worktree, its work saved. Answered by [WorkspaceClosed].
@@ -351,6 +388,15 @@ func (d *AssemblePrompt) fields(c *coder) {
 	}
 	words(c, 20, &d.Signs)
 	str(c, 21, &d.Cause)
+	num(c, 22, &d.Item)
+	sum(c, 23, &d.ItemOf)
+	str(c, 24, &d.ItemField)
+	sums(c, 25, &d.Answers)
+	list(c, 26, &d.Batch, func(c *coder, m *Member) {
+		sum(c, 1, &m.Task)
+		sum(c, 2, &m.Result)
+		sum(c, 3, &m.Paths)
+	})
 }
 
 func (d *CallModel) fields(c *coder) {
@@ -377,6 +423,8 @@ func (d *RunGate) fields(c *coder) {
 	flag(c, 3, &d.OnBase)
 	sum(c, 4, &d.Base)
 	str(c, 5, &d.Start)
+	sum(c, 6, &d.Before)
+	sum(c, 7, &d.Doubt)
 }
 
 func (d *Commit) fields(c *coder) {
@@ -392,6 +440,7 @@ func (d *InspectWorkspace) fields(*coder) {}
 func (d *ResetWorkspace) fields(c *coder) {
 	str(c, 1, &d.Commit)
 	str(c, 2, &d.Salvage)
+	flag(c, 3, &d.Detached)
 }
 
 func (d *CloseWorkspace) fields(c *coder) { str(c, 1, &d.Salvage) }

@@ -99,6 +99,9 @@ const (
 	KindBranchAdvanced     Kind = 42
 	KindConflictsProbed    Kind = 43
 	KindNotified           Kind = 44
+	KindCheckpointMarked   Kind = 45
+	KindRestored           Kind = 46
+	KindRecorded           Kind = 47
 
 	KindLoopStarted        Kind = 50
 	KindComplexityScored   Kind = 51
@@ -129,6 +132,16 @@ const (
 	KindNotePosted        Kind = 82
 	KindMemoryAdded       Kind = 83
 	KindMemoryForgotten   Kind = 84
+
+	KindBatchStarted     Kind = 85
+	KindTaskJudged       Kind = 86
+	KindBatchEnded       Kind = 87
+	KindHealthJudged     Kind = 88
+	KindHealthOverridden Kind = 89
+	KindRollbackCalled   Kind = 90
+	KindRolledBack       Kind = 91
+	KindTaskHeld         Kind = 92
+	KindForked           Kind = 93
 )
 
 var kinds = map[Kind]string{
@@ -154,6 +167,10 @@ var kinds = map[Kind]string{
 	KindQuestionAnswered: "question_answered", KindQuestionWithdrawn: "question_withdrawn",
 	KindMergeQueued: "merge_queued", KindNotePosted: "note_posted", KindMemoryAdded: "memory_added",
 	KindMemoryForgotten: "memory_forgotten",
+	KindBatchStarted:    "batch_started", KindTaskJudged: "task_judged", KindBatchEnded: "batch_ended",
+	KindHealthJudged: "health_judged", KindHealthOverridden: "health_overridden",
+	KindRollbackCalled: "rollback_called", KindRolledBack: "rolled_back", KindTaskHeld: "task_held", KindForked: "forked",
+	KindCheckpointMarked: "checkpoint_marked", KindRestored: "restored", KindRecorded: "recorded",
 }
 
 func (k Kind) String() string {
@@ -290,6 +307,30 @@ func newBody(k Kind) Body {
 		return &MemoryAdded{}
 	case KindMemoryForgotten:
 		return &MemoryForgotten{}
+	case KindBatchStarted:
+		return &BatchStarted{}
+	case KindTaskJudged:
+		return &TaskJudged{}
+	case KindBatchEnded:
+		return &BatchEnded{}
+	case KindHealthJudged:
+		return &HealthJudged{}
+	case KindHealthOverridden:
+		return &HealthOverridden{}
+	case KindRollbackCalled:
+		return &RollbackCalled{}
+	case KindRolledBack:
+		return &RolledBack{}
+	case KindTaskHeld:
+		return &TaskHeld{}
+	case KindForked:
+		return &Forked{}
+	case KindCheckpointMarked:
+		return &CheckpointMarked{}
+	case KindRestored:
+		return &Restored{}
+	case KindRecorded:
+		return &Recorded{}
 	}
 	return nil
 }

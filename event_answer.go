@@ -51,6 +51,9 @@ type ToolUse struct {
 	// Harness reports a call that the harness answers itself from the run's
 	// state: the blackboard, the memory. Facts is what it asks for.
 	Harness bool `json:"harness,omitempty"`
+	// Trimmed is the result as the harness would cut it, when its problem is only
+	// that it is too long: after two refusals it is taken instead.
+	Trimmed Hash `json:"trimmed,omitzero"`
 }
 
 // Facts are the few words of a structured result that decisions need, in a
@@ -129,6 +132,12 @@ type GateJudged struct {
 	Confidence int `json:"confidence,omitempty"`
 	// By is the person who decided; empty = no person did.
 	By string `json:"by,omitempty"`
+	// Broke and Mended name tests that passed, or failed, before and now do not:
+	// against the report the request names. Flaky are those that came out
+	// differently on the same commit. At most 8 each, of at most 80 bytes.
+	Broke  []string `json:"broke,omitempty"`
+	Mended []string `json:"mended,omitempty"`
+	Flaky  []string `json:"flaky,omitempty"`
 }
 
 // Committed answers [Commit].
@@ -144,6 +153,13 @@ type Committed struct {
 	// Paths is a blob: one path that differs from the base per line.
 	Paths   Hash   `json:"paths,omitzero"`
 	PatchID string `json:"patch_id,omitempty"`
+	// Hunks are what differs from the parent, as pairs of fingerprints: of the lines
+	// that went and of those that came, each with its path. The pair the other way
+	// round undoes it. At most 8 pairs, the same ones for a change and its undoing.
+	Hunks []uint64 `json:"hunks,omitempty"`
+	// Kept counts the paths below .pawl/ that differ from the base: the harness
+	// keeps these, and no candidate may touch them.
+	Kept int `json:"kept,omitempty"`
 }
 
 // WorkspaceInspected answers [InspectWorkspace].

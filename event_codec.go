@@ -24,6 +24,10 @@ func (b *RunStarted) fields(c *coder) {
 	sum(c, 16, &b.Script)
 	sum(c, 17, &b.Tasks)
 	words(c, 18, &b.Signs)
+	num(c, 19, &b.Learnings)
+	str(c, 20, &b.ForkOf)
+	num(c, 21, &b.ForkAt)
+	sum(c, 22, &b.ForkEvents)
 }
 
 // Kind implements [Body].
@@ -197,6 +201,7 @@ func (b *SessionStarted) fields(c *coder) {
 	num(c, 6, &b.Timeout)
 	num(c, 7, &b.Try)
 	num(c, 8, &b.Vote)
+	num(c, 9, &b.Item)
 }
 
 // Kind implements [Body].
@@ -336,6 +341,7 @@ func (c *coder) toolUse(b *ToolUse) {
 	flag(c, 5, &b.Submit)
 	facts(c, 6, &b.Facts)
 	flag(c, 7, &b.Harness)
+	sum(c, 8, &b.Trimmed)
 }
 
 func (b *ToolReturned) fields(c *coder) {
@@ -373,6 +379,9 @@ func (b *GateJudged) fields(c *coder) {
 	sum(c, 19, &b.Evidence)
 	num(c, 20, &b.Confidence)
 	str(c, 21, &b.By)
+	words(c, 22, &b.Broke)
+	words(c, 23, &b.Mended)
+	words(c, 24, &b.Flaky)
 }
 
 // Kind implements [Body].
@@ -387,6 +396,8 @@ func (b *Committed) fields(c *coder) {
 	num(c, 6, &b.FileSet)
 	sum(c, 7, &b.Paths)
 	str(c, 8, &b.PatchID)
+	ints(c, 9, &b.Hunks)
+	num(c, 10, &b.Kept)
 }
 
 // Kind implements [Body].

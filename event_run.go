@@ -54,6 +54,14 @@ type RunStarted struct {
 	// not run. Signs are what the harness sees in the goal, for a recipe's check.
 	Tasks Hash     `json:"tasks,omitzero"`
 	Signs []string `json:"signs,omitempty"`
+	// Learnings is how many learnings earlier runs of the task have numbered.
+	Learnings int `json:"learnings,omitempty"`
+	// ForkOf is the run this one was forked from, ForkAt the last event they have in
+	// common, ForkEvents the hash of these events as they are encoded there. Empty =
+	// it was not forked.
+	ForkOf     RunID `json:"fork_of,omitempty"`
+	ForkAt     Seq   `json:"fork_at,omitempty"`
+	ForkEvents Hash  `json:"fork_events,omitzero"`
 	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
 	// are the only texts that live in an event, because every decision needs them.
 	Recipe   JSON `json:"recipe"`
@@ -109,6 +117,9 @@ const (
 	LimitRoutes     LimitName = "routes"     // returns to a step by one verdict of a gate
 	LimitCalls      LimitName = "calls"      // of one tool in a session
 	LimitConflicts  LimitName = "conflicts"  // merges in a row that conflicted
+	LimitQuestions  LimitName = "questions"  // rounds of questions of one step
+	LimitRecoveries LimitName = "recoveries" // from one health since the last good checkpoint
+	LimitSize       LimitName = "size"       // tokens of a structured result that must be short
 )
 
 // LimitReached says that a limit stops something. Limits are inclusive: the
@@ -235,6 +246,7 @@ const (
 	ForBallot   SessionPurpose = "ballot"
 	ForReplan   SessionPurpose = "replan"  // makes the plan anew
 	ForExtract  SessionPurpose = "extract" // takes from an attempt what is worth remembering
+	ForBatch    SessionPurpose = "batch"   // judges a whole batch
 )
 
 // SessionStarted says that an agent session begins.
@@ -248,6 +260,7 @@ type SessionStarted struct {
 	Timeout time.Duration `json:"timeout"`        // of the whole session; zero = none
 	Try     int           `json:"try"`            // of the step, from 1
 	Vote    int           `json:"vote,omitempty"` // of a review with several, from 1
+	Item    int           `json:"item,omitempty"` // of a step that runs for each entry of a list, from 1
 }
 
 // NoteAdded says that the harness itself spoke in a session.

@@ -86,6 +86,9 @@ const (
 	AskReplan  QuestionKind = "plan_limit" // the plan was made anew as often as it may be
 	AskStuck   QuestionKind = "stuck"      // everything was tried
 	AskVerdict QuestionKind = "verdict"    // a gate asks a person
+	AskClarify QuestionKind = "clarify"    // an agent asks what only a person knows
+	AskBlocked QuestionKind = "blocked"    // a task needs what only a person can give
+	AskHealth  QuestionKind = "health"     // the batches do not get anywhere
 )
 
 // QuestionAsked says that a loop waits for a person.
@@ -106,6 +109,8 @@ type QuestionAnswered struct {
 	Choice string `json:"choice"`
 	Text   string `json:"text,omitempty"` // at most 1000 bytes
 	By     string `json:"by,omitempty"`
+	// Said is Text as a blob, for prompts; zero = nothing was said.
+	Said Hash `json:"said,omitzero"`
 }
 
 // QuestionWithdrawn says that an answer is not wanted any more.
@@ -138,6 +143,9 @@ type MemoryAdded struct {
 	Text  Hash        `json:"text"`
 	// Failed reports that the attempt had failed already when it was written down.
 	Failed bool `json:"failed,omitempty"`
+	// Learning is its number among the task's learnings, over all runs of the task
+	// and without gaps; zero = it has no file there.
+	Learning int `json:"learning,omitempty"`
 }
 
 // MemoryForgotten says that no prompt is shown an entry any more.
@@ -170,6 +178,8 @@ type Merged struct {
 	Paths     Hash `json:"paths,omitzero"`
 	// Unresolved counts the suspect paths that still hold conflict markers.
 	Unresolved int `json:"unresolved,omitempty"`
+	// Changes are what differs from Ours, as [Committed] has its hunks.
+	Changes []uint64 `json:"changes,omitempty"`
 }
 
 // BranchAdvanced answers [AdvanceBranch].
@@ -292,6 +302,7 @@ func (b *QuestionAnswered) fields(c *coder) {
 	str(c, 2, &b.Choice)
 	str(c, 3, &b.Text)
 	str(c, 4, &b.By)
+	sum(c, 5, &b.Said)
 }
 
 // EventKind implements [Body].
@@ -329,6 +340,7 @@ func (b *MemoryAdded) fields(c *coder) {
 	sub(c, 5, b.Place.fields)
 	sum(c, 6, &b.Text)
 	flag(c, 7, &b.Failed)
+	num(c, 8, &b.Learning)
 }
 
 // EventKind implements [Body].
@@ -359,6 +371,7 @@ func (b *Merged) fields(c *coder) {
 	sum(c, 5, &b.Hunks)
 	sum(c, 6, &b.Paths)
 	num(c, 7, &b.Unresolved)
+	ints(c, 8, &b.Changes)
 }
 
 // EventKind implements [Body].

@@ -68,6 +68,8 @@ type RunInfo struct {
 	// Tasks counts the tasks of the root loop's plan, Passed those that have passed.
 	Tasks  int `json:"tasks,omitempty"`
 	Passed int `json:"passed,omitempty"`
+	// Health is what the monitor said last; empty = nothing yet.
+	Health Health `json:"health,omitempty"`
 	// Questions counts the open ones.
 	Questions int       `json:"questions,omitempty"`
 	Cost      Micros    `json:"cost"`

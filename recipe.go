@@ -18,6 +18,9 @@ type Recipe struct {
 	// OnError is how a run ends when a model or the machine fails for good: halted,
 	// which is what empty means, or failed.
 	OnError Outcome `json:"on_error,omitempty"`
+	// Records commits the task's folder, .pawl/tasks/NNN-slug, to the run's branch at
+	// every checkpoint and at the end.
+	Records bool `json:"records,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
 	Tiers []string `json:"tiers,omitempty"`
 	// Start is the kind of the root loop.
@@ -134,6 +137,8 @@ type When struct {
 	Tier     []int    `json:"tier,omitempty"`     // of the loop
 	// Verification is the verification tier of the loop's own task.
 	Verification []int `json:"verification,omitempty"`
+	// Scaffold is whether the loop's own task lays the ground for others; nil = either.
+	Scaffold *bool `json:"scaffold,omitempty"`
 	// Verdict is that of the attempt, for what comes after the gates: pass or fail.
 	Verdict []Verdict `json:"verdict,omitempty"`
 }
@@ -232,21 +237,25 @@ const DefaultThreshold = 80
 
 // Children are spawned from a structured artifact of the loop.
 type Children struct {
-	From          string              `json:"from"` // the step whose artifact lists them
-	Kind          string              `json:"kind"`
-	Order         string              `json:"order"` // list, priority or score
-	Parallel      int                 `json:"parallel"`
-	Limit         int                 `json:"limit,omitempty"` // on how many run; zero means all
-	Batch         string              `json:"batch,omitempty"` // barrier or rolling
-	When          *When               `json:"when,omitempty"`
-	Review        *Review             `json:"review,omitempty"` // of a whole batch
-	BeforeBatch   []Step              `json:"before_batch,omitempty"`
-	AfterBatch    []Step              `json:"after_batch,omitempty"`
-	ScaffoldFirst bool                `json:"scaffold_first,omitempty"`
-	Checkpoint    bool                `json:"checkpoint,omitempty"`
-	Monitor       map[string][]string `json:"monitor,omitempty"` // status → recoveries
-	Replan        *Replan             `json:"replan,omitempty"`
-	OnFailure     string              `json:"on_failure,omitempty"` // continue, block, stop
+	From          string  `json:"from"` // the step whose artifact lists them
+	Kind          string  `json:"kind"`
+	Order         string  `json:"order"` // list, priority or score
+	Parallel      int     `json:"parallel"`
+	Limit         int     `json:"limit,omitempty"` // on how many run; zero means all
+	Batch         string  `json:"batch,omitempty"` // barrier or rolling
+	When          *When   `json:"when,omitempty"`
+	Review        *Review `json:"review,omitempty"` // of a whole batch
+	BeforeBatch   []Step  `json:"before_batch,omitempty"`
+	AfterBatch    []Step  `json:"after_batch,omitempty"`
+	ScaffoldFirst bool    `json:"scaffold_first,omitempty"`
+	Checkpoint    bool    `json:"checkpoint,omitempty"`
+	// Monitor says which recoveries each health but PROGRESSING leads to, in order.
+	Monitor map[string][]string `json:"monitor,omitempty"`
+	// Recoveries is how often one health may lead to them before a person is asked,
+	// counted since the last good checkpoint; zero means 2.
+	Recoveries int     `json:"recoveries,omitempty"`
+	Replan     *Replan `json:"replan,omitempty"`
+	OnFailure  string  `json:"on_failure,omitempty"` // continue, block, stop
 }
 
 // Replan says when the list of children is made anew.

@@ -25,6 +25,9 @@ type Service interface {
 	// (ended or quarantined) or ctx ends. Events are never lost, repeated or
 	// reordered; live text may be dropped.
 	Watch(ctx context.Context, run RunID, after Seq) iter.Seq2[Update, error]
+	// Fork starts a run that has its first events, up to and including one, in
+	// common with another, and goes on from there on a branch of its own.
+	Fork(ctx context.Context, run RunID, at Seq) (RunInfo, error)
 	// Recall finds what is remembered.
 	Recall(ctx context.Context, q MemoryQuery) ([]MemoryEntry, error)
 	// Blob reads a blob that an event of the run refers to.
@@ -41,6 +44,9 @@ type StartRequest struct {
 	Settings Settings          `json:"settings"`
 	// Unsandboxed allows commands to run unconfined where no sandbox works.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
+	// Task continues a task that was worked on before, here or in another clone:
+	// its full id, NNN-slug. Empty = a new one.
+	Task string `json:"task,omitempty"`
 	// Tasks is a JSON list of TaskSpec, when the user gave one.
 	Tasks JSON `json:"tasks,omitempty"`
 	// Script is the content of the scripted model's file, when a tier uses it.
@@ -63,6 +69,10 @@ const (
 	// SteerForget lets no prompt be shown an entry of the memory any more; it is
 	// obeyed by ended runs too.
 	SteerForget SteerVerb = "forget"
+	// SteerRollback takes the run's branch and its tasks back to a checkpoint.
+	SteerRollback SteerVerb = "rollback"
+	// SteerContinue lets the run go on in spite of what the monitor says of its health.
+	SteerContinue SteerVerb = "continue"
 )
 
 // Steering is a command to a run.
@@ -73,6 +83,9 @@ type Steering struct {
 	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume when they change with it
 	Answer  *Reply    `json:"answer,omitempty"`  // of answer
 	Memory  int       `json:"memory,omitempty"`  // of forget: the entry's number
+	// Checkpoint is the number of the one to go back to, of rollback; 0 = the last good one.
+	Checkpoint int    `json:"checkpoint,omitempty"`
+	By         string `json:"by,omitempty"` // who wants it, of rollback and continue
 }
 
 // Reply is an answer to a question. The first one counts; a later one is

@@ -100,6 +100,8 @@ type Settings struct {
 	ReplanEvery *int `json:"replan_every,omitempty"`
 	// Callback is told how the run ends.
 	Callback *Callback `json:"callback,omitempty"`
+	// Announce is told of every question that is asked; nil = nobody is.
+	Announce *Announcing `json:"announce,omitempty"`
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
 }
@@ -110,6 +112,16 @@ type Callback struct {
 	URL string `json:"url"`
 	// AllowPrivate lets the address be one of this machine or of a private network.
 	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// Announcing says who hears of a question: a command, an address, or both. What
+// is sent is the same JSON object: to the command on its standard input, to the
+// address as a POST that is signed as a callback is.
+type Announcing struct {
+	// Command is run by the user's shell, outside of any sandbox, so only the user's
+	// own settings may name it, never a repository's.
+	Command  string    `json:"command,omitempty"`
+	Callback *Callback `json:"callback,omitempty"`
 }
 
 // HaltCondition names a reason to stop a run at once.

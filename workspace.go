@@ -28,6 +28,9 @@ type Workspaces interface {
 	// Reset saves what the worktree holds beyond commit under a salvage ref and
 	// makes the worktree equal to commit, which becomes the branch's head.
 	Reset(ctx context.Context, name string, commit CommitHash, salvage string) (WorkspaceState, error)
+	// Show makes the worktree equal to a commit as Reset does, but leaves the branch
+	// where it is: the worktree is detached until the next Reset, Open or Commit.
+	Show(ctx context.Context, name string, commit CommitHash, salvage string) (WorkspaceState, error)
 	// Checkout makes a clean, detached checkout of a commit for gates. The same
 	// commit gives the same folder while it is held; release lets it go.
 	Checkout(ctx context.Context, commit CommitHash) (dir string, release func(), err error)
@@ -41,6 +44,18 @@ type Workspaces interface {
 	// Advance moves a branch that no worktree needs to follow from one commit to
 	// a descendant of it. Anything but From there is a conflict; To is done already.
 	Advance(ctx context.Context, branch string, from, to CommitHash) error
+	// Mark keeps a commit by a ref below refs/pawl/. A ref that names another commit
+	// is a conflict.
+	Mark(ctx context.Context, ref string, commit CommitHash) error
+	// Restore makes a commit on spec.From whose tree is that of spec.To, but for
+	// .pawl/tasks, which stays as it is in From, and moves the branch from From to it.
+	Restore(ctx context.Context, spec RestoreSpec) (CommitInfo, error)
+	// WriteFiles makes a commit on spec.From in which a folder holds exactly the given
+	// files, and moves the branch to it. When nothing changes, From is returned.
+	WriteFiles(ctx context.Context, spec FilesSpec) (CommitHash, error)
+	// Files reads the files below a folder of a commit, by their paths: at most 2000
+	// of at most 1 MiB each. A folder that is not there has none.
+	Files(ctx context.Context, commit CommitHash, folder string) (map[string][]byte, error)
 	// Marked are those of the paths whose files in a commit hold conflict markers.
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
@@ -84,6 +99,26 @@ type CommitSpec struct {
 	Time time.Time
 }
 
+// RestoreSpec asks for the way back to an earlier tree.
+type RestoreSpec struct {
+	Branch   string
+	From, To CommitHash // the branch's head, and the commit whose tree is wanted
+	Message  string
+	ID       string // makes the commit findable, as in [CommitSpec]
+	Time     time.Time
+}
+
+// FilesSpec asks for a commit of files that the harness writes.
+type FilesSpec struct {
+	Branch  string
+	From    CommitHash // the branch's head
+	Folder  string     // below .pawl/tasks/
+	Files   map[string][]byte
+	Message string
+	ID      string
+	Time    time.Time
+}
+
 // CommitInfo describes a commit.
 type CommitInfo struct {
 	Commit CommitHash
@@ -94,6 +129,10 @@ type CommitInfo struct {
 	// PatchID identifies the change against Base whatever its line numbers;
 	// empty when there is none.
 	PatchID string
+	// Hunks are what differs from Parent, as [Committed] has them; Kept counts the
+	// paths below .pawl/ among Total.
+	Hunks []uint64
+	Kept  int
 }
 
 // MergeSpec asks for a merge commit.
@@ -114,6 +153,8 @@ type MergeInfo struct {
 	// them, as far as it is text, cut to 24 kB.
 	Conflicts []string
 	Hunks     string
+	// Changes are what differs from Ours, as [Committed] has its hunks.
+	Changes []uint64
 }
 
 // Repository is what Pawl needs to know of the user's repository before a run.
