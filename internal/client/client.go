@@ -49,6 +49,12 @@ func (c *Client) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	return c.call(ctx, http.MethodPost, path(run, "steer"), s, &struct{}{})
 }
 
+// Fork implements [pawl.Service].
+func (c *Client) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pawl.RunInfo, err error) {
+	err = c.call(ctx, http.MethodPost, path(run, "fork"), map[string]pawl.Seq{"at": at}, &info)
+	return info, err
+}
+
 // Runs implements [pawl.Service].
 func (c *Client) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 	err = c.call(ctx, http.MethodGet, "/v1/runs", nil, &runs)

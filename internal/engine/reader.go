@@ -54,6 +54,11 @@ func (Reader) Start(context.Context, pawl.StartRequest) (pawl.RunInfo, error) {
 // Steer implements [pawl.Service].
 func (Reader) Steer(context.Context, pawl.RunID, pawl.Steering) error { return errReadOnly() }
 
+// Fork implements [pawl.Service].
+func (Reader) Fork(context.Context, pawl.RunID, pawl.Seq) (pawl.RunInfo, error) {
+	return pawl.RunInfo{}, errReadOnly()
+}
+
 func errReadOnly() error {
 	return pawl.Errorf(pawl.CodeUnavailable, "the project is open for reading only")
 }

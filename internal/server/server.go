@@ -3,6 +3,7 @@
 //	GET  /v1/runs                          the runs
 //	POST /v1/runs                          start one
 //	POST /v1/runs/{run}/steer              give it a command
+//	POST /v1/runs/{run}/fork               start a run that has its first events in common with it
 //	GET  /v1/runs/{run}/events?after=N     its events so far, one JSON object per line
 //	GET  /v1/runs/{run}/watch?after=N      events and live text as server-sent events
 //	GET  /v1/runs/{run}/blobs/{hash}       a text by its hash
@@ -56,6 +57,7 @@ func Handler(s pawl.Service) http.Handler {
 	for path, methods := range map[string]map[string]http.HandlerFunc{
 		"/v1/runs":                    {http.MethodGet: h.runs, http.MethodPost: h.start},
 		"/v1/runs/{run}/steer":        {http.MethodPost: h.steer},
+		"/v1/runs/{run}/fork":         {http.MethodPost: h.fork},
 		"/v1/runs/{run}/events":       {http.MethodGet: h.events},
 		"/v1/runs/{run}/watch":        {http.MethodGet: h.watch},
 		"/v1/runs/{run}/blobs/{hash}": {http.MethodGet: h.blob},
@@ -127,6 +129,18 @@ func (h *handler) steer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, struct{}{}, h.s.Steer(r.Context(), run(r), s))
+}
+
+func (h *handler) fork(w http.ResponseWriter, r *http.Request) {
+	var at struct {
+		At pawl.Seq `json:"at"` // the last event they have in common
+	}
+	if err := read(w, r, &at); err != nil {
+		answer(w, nil, err)
+		return
+	}
+	info, err := h.s.Fork(r.Context(), run(r), at.At)
+	answer(w, info, err)
 }
 
 func (h *handler) recall(w http.ResponseWriter, r *http.Request) {

@@ -42,6 +42,11 @@ func (f *fake) Steer(_ context.Context, run pawl.RunID, s pawl.Steering) error {
 	return f.err
 }
 
+func (f *fake) Fork(_ context.Context, run pawl.RunID, at pawl.Seq) (pawl.RunInfo, error) {
+	f.asked = fmt.Sprintf("fork %q at %d", run, at)
+	return pawl.RunInfo{ID: "001-a-r2"}, f.err
+}
+
 func (f *fake) Runs(context.Context) ([]pawl.RunInfo, error) { return nil, f.err }
 
 func (f *fake) Events(_ context.Context, _ pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
