@@ -6,6 +6,7 @@ package driver
 
 import (
 	"context"
+	"iter"
 
 	"pawl"
 )
@@ -35,6 +36,8 @@ type Job struct {
 	Again bool
 	// Blob reads a blob of the run.
 	Blob func(ctx context.Context, h pawl.Hash) ([]byte, error)
+	// Events reads the run's events up to the request of the effect, which is the last.
+	Events func(ctx context.Context) iter.Seq2[pawl.Event, error]
 	// Live shows text to whoever watches; it never blocks and may drop.
 	Live func(text string)
 }

@@ -64,6 +64,13 @@ type Submits interface {
 	Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string)
 }
 
+// Trimmer is a [Submits] that can cut a result to the size it may have.
+type Trimmer interface {
+	// Trim is a result that Facts finds wrong as it would be taken: ok is false when
+	// it is not only too long. Facts finds nothing wrong with what is returned.
+	Trim(name string, args json.RawMessage) (trimmed json.RawMessage, ok bool)
+}
+
 // Prompts writes what a session begins with, byte for byte the same for the
 // same request.
 type Prompts interface {

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -114,7 +115,7 @@ func (r *run) step(items []item) error {
 		unit.Events = append(unit.Events, events...)
 		switch {
 		case err == nil:
-			unit.Blobs = append(unit.Blobs, it.blobs...)
+			unit.Blobs = append(append(unit.Blobs, it.blobs...), said(events)...)
 			answered = append(answered, it)
 		case pawl.CodeOf(err) == pawl.CodeDamaged || r.state.Seq == 0:
 			reply([]item{it}, err)
@@ -136,6 +137,17 @@ func (r *run) step(items []item) error {
 	}
 	r.reconcile(unit.Events)
 	return nil
+}
+
+// said are the texts of answers to questions, which prompts read as blobs.
+func said(events []pawl.Event) []pawl.Blob {
+	var out []pawl.Blob
+	for _, e := range events {
+		if b, ok := e.Body.(*pawl.QuestionAnswered); ok && !b.Said.IsZero() {
+			out = append(out, pawl.NewBlob([]byte(b.Text)))
+		}
+	}
+	return out
 }
 
 type refusal struct {
@@ -206,7 +218,7 @@ func (r *run) append(u pawl.Unit) error {
 // changed reports whether a run's line in lists is worth storing anew.
 func changed(a, b pawl.RunInfo) bool {
 	return a.Status != b.Status || a.Outcome != b.Outcome || a.Iteration != b.Iteration || a.Tier != b.Tier || a.Max != b.Max ||
-		a.Tasks != b.Tasks || a.Passed != b.Passed || a.Questions != b.Questions
+		a.Tasks != b.Tasks || a.Passed != b.Passed || a.Questions != b.Questions || a.Health != b.Health
 }
 
 // reconcile makes what is under way equal to what is pending in the loops that
@@ -263,7 +275,7 @@ func (r *run) start(f *pawl.Effect) {
 	job := driver.Job{
 		Effect: f, Run: r.id, Started: r.state.Started, Settings: r.state.Settings, Recipe: r.state.Recipe,
 		Workspace: r.state.Workspace(f.Loop), Task: r.state.Task(f.Loop), Again: r.again[f.ID],
-		Blob: r.blob,
+		Blob: r.blob, Events: func(ctx context.Context) iter.Seq2[pawl.Event, error] { return r.until(ctx, f.ID) },
 		Live: func(text string) {
 			if r.d.Live != nil {
 				r.d.Live(r.id, pawl.Live{Effect: f.ID, Place: f.Place, Text: text})
@@ -281,4 +293,15 @@ func (r *run) blob(ctx context.Context, h pawl.Hash) ([]byte, error) {
 		return data, nil
 	}
 	return r.d.Log.Blob(ctx, r.id, h)
+}
+
+// until reads the run's events up to one of them.
+func (r *run) until(ctx context.Context, last pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return func(yield func(pawl.Event, error) bool) {
+		for e, err := range r.d.Log.Events(ctx, r.id, 0) {
+			if !yield(e, err) || e.Seq == last {
+				return
+			}
+		}
+	}
 }
