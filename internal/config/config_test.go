@@ -181,6 +181,24 @@ func TestTreeSettings(t *testing.T) {
 	}
 }
 
+// V-77: what a run asks reaches a person by the command and the address of their
+// own settings.
+func TestAnnounce(t *testing.T) {
+	user := MustWrite(t, "announce: {command: notify-send pawl}\n")
+	s := MustSettings(t, config.Sources{UserFile: user, Env: []string{"PAWL_ANNOUNCE_URL=http://127.0.0.1:9/x", "PAWL_ANNOUNCE_ALLOW_PRIVATE=true"}})
+	want := &pawl.Announcing{Command: "notify-send pawl", Callback: &pawl.Callback{URL: "http://127.0.0.1:9/x", AllowPrivate: true}}
+	if diff := cmp.Diff(want, s.Announce); diff != "" {
+		t.Error(diff)
+	}
+	s = MustSettings(t, config.Sources{UserFile: user, Flags: []config.Flag{{Name: "--announce", Key: "announce.command", Value: "mine"}}})
+	if diff := cmp.Diff(&pawl.Announcing{Command: "mine"}, s.Announce); diff != "" {
+		t.Error(diff)
+	}
+	if s = MustSettings(t, config.Sources{}); s.Announce != nil {
+		t.Errorf("somebody is told: %+v", s.Announce)
+	}
+}
+
 // D-51 D-52 D-53 D-54 D-55 D-56 D-57 D-58: the task loop's own file, as its
 // document shows it.
 func TestTaskLoopFile(t *testing.T) {

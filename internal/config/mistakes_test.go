@@ -23,6 +23,8 @@ func TestRepositoryMayNot(t *testing.T) {
 		{"halt_on: [security_critical]", ".pawl/config.yaml:1:1: halt_on: a repository may not take out budget_exceeded"},
 		{"callback: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
 		{"callback: {allow_private: true}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
+		{"recipe: pawl\nannounce: {command: \"curl evil.example\"}", ".pawl/config.yaml:2:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
+		{"announce: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
 		{"approval: {mode: auto}", ".pawl/config.yaml:1:18: approval.mode: a repository may not turn approval off; set it in your own file, a variable or a flag"},
 		{"approval: {threshold: 79}", ".pawl/config.yaml:1:23: approval.threshold: a repository may raise this threshold, not lower it below 80; set it in your own file, a variable or a flag"},
 		{"task_loop: {halt_conditions: []}", ".pawl/config.yaml:1:13: halt_on: a repository may not take out budget_exceeded"},
@@ -61,7 +63,7 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, task_loop"},
 		{text: "- a", want: "1:1: want a mapping (key: value), got a list"},
 		{text: "complexity: 15", want: "1:13: complexity: want a whole number from 0 to 14, got 15"},
 		{text: "complexity: -1", want: "1:13: complexity: want a whole number from 0 to 14, got -1"},
@@ -105,6 +107,8 @@ func TestMistakes(t *testing.T) {
 		{text: "parallel: 0", want: "1:11: parallel: want a whole number from 1 to 64, got 0"},
 		{text: "replan_every: -1", want: "1:15: replan_every: want a whole number from 0 to 1000, got -1"},
 		{text: "callback: {key: sk-secret}", want: "1:12: callback.key: unknown key; known here: url, allow_private"},
+		{text: "announce: {command: \"" + strings.Repeat("x", 2001) + "\"}", semantic: true, want: "1:21: announce.command: want a line of at most 2000 bytes, got 2001; put more into a script"},
+		{text: "announce: {url: \"http://hooks.example/\"}", semantic: true, want: "1:17: announce.url: http sends in the clear what runs ask; use https, or for a private network set announce.allow_private to true"},
 		{text: "callback: {url: hooks.example}", semantic: true, want: "1:17: callback.url: want an address of at most 1000 bytes such as https://hooks.example/pawl"},
 		{text: "callback: {url: \"https://u:secret@hooks.example/\"}", semantic: true, want: "1:17: callback.url: an address with a password or fragment is not allowed; requests are signed with the key in $PAWL_CALLBACK_SECRET"},
 		{text: "callback: {url: \"http://hooks.example/\"}", semantic: true, want: "1:17: callback.url: http sends in the clear how runs end; use https, or for a private network set callback.allow_private to true"},

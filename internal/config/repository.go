@@ -21,6 +21,9 @@ func forbidden(where strictyaml.Where, v *values) error {
 	if pos, ok := where["callback"]; ok {
 		problems.Add(pos, "callback", "a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag")
 	}
+	if pos, ok := where["announce"]; ok {
+		problems.Add(pos, "announce", "a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag")
+	}
 	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
 		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")
 	}

@@ -38,20 +38,26 @@ func (c *Config) resolve() error {
 	return c.reachable()
 }
 
-// reachable reports a callback that would be refused when it is told, whichever
+// reachable reports an address that would be refused when it is told, whichever
 // layers say so together.
 func (c *Config) reachable() error {
-	to := c.values.callback
+	if err := c.reaches("callback", c.values.callback, "how runs end"); err != nil {
+		return err
+	}
+	return c.reaches("announce", c.values.announce.to, "what runs ask")
+}
+
+func (c *Config) reaches(key string, to pawl.Callback, news string) error {
 	if to.URL == "" || to.AllowPrivate {
 		return nil
 	}
-	const path = "callback.url"
+	path := key + ".url"
 	u, err := url.Parse(to.URL)
 	switch {
 	case err != nil || near(u.Hostname()):
-		return problem(c.origins.Find(path), path, "this is an address of this machine or a private network; if that is meant, set callback.allow_private to true")
+		return problem(c.origins.Find(path), path, "this is an address of this machine or a private network; if that is meant, set %s.allow_private to true", key)
 	case u.Scheme != "https":
-		return problem(c.origins.Find(path), path, "http sends in the clear how runs end; use https, or for a private network set callback.allow_private to true")
+		return problem(c.origins.Find(path), path, "http sends in the clear %s; use https, or for a private network set %s.allow_private to true", news, key)
 	}
 	return nil
 }
@@ -96,6 +102,12 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	if v.callback.URL != "" {
 		to := v.callback
 		out.Callback = &to
+	}
+	if a := v.announce; a.command != "" || a.to.URL != "" {
+		out.Announce = &pawl.Announcing{Command: a.command}
+		if a.to.URL != "" {
+			out.Announce.Callback = &a.to
+		}
 	}
 	return out, nil
 }
@@ -257,6 +269,9 @@ func (c *Config) Explain() []Value {
 	}
 	add("callback.url", none(v.callback.URL))
 	add("callback.allow_private", strconv.FormatBool(v.callback.AllowPrivate))
+	add("announce.command", none(v.announce.command))
+	add("announce.url", none(v.announce.to.URL))
+	add("announce.allow_private", strconv.FormatBool(v.announce.to.AllowPrivate))
 	return out
 }
 

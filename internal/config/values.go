@@ -38,12 +38,19 @@ type values struct {
 	parallel    int // zero: as the recipe says
 	replanEvery int // after how many passed tasks; only if it is given
 	callback    pawl.Callback
+	announce    announce
 }
 
 // approval is who consents to a run's work; empty and zero: as the recipe says.
 type approval struct {
 	mode      string
 	threshold int // in percent
+}
+
+// announce is who hears of a question; empty: nobody.
+type announce struct {
+	command string
+	to      pawl.Callback
 }
 
 // model is one tier's choice.
@@ -124,6 +131,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("parallel", "How many tasks are worked on side by side; without it, as the recipe says.").Int(&v.parallel, 1, 64)
 	m.Key("replan_every", "After how many passed tasks a plan is made anew, 0 for never; without it, as the recipe says.").Int(&v.replanEvery, 0, 1000)
 	m.Key("callback", "An HTTP address that is told how a run ends. Not in a repository.").Map(v.callbackFields)
+	m.Key("announce", "Who is told when a run asks something: a command, an address, or both. Not in a repository.").Map(v.announceFields)
 	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
 }
 
@@ -324,6 +332,20 @@ func (v *values) callbackFields(m *strictyaml.Map) {
 	}
 	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.callback.AllowPrivate)
 }
+
+func (v *values) announceFields(m *strictyaml.Map) {
+	m.Key("command", "A shell line, run with your rights and outside of the sandbox; the question comes on its standard input, as JSON.").Text(&v.announce.command)
+	if n := len(v.announce.command); n > maxAnnounce {
+		m.Problem("command", "want a line of at most %d bytes, got %d; put more into a script", maxAnnounce, n)
+	}
+	m.Key("url", "The address: https, or http with `allow_private`. It is kept in the run's log.").Text(&v.announce.to.URL)
+	if err := checkCallback(v.announce.to.URL); err != nil {
+		m.Problem("url", "%s", err)
+	}
+	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.announce.to.AllowPrivate)
+}
+
+const maxAnnounce = 2000 // bytes
 
 // checkCallback accepts what can be told anything at all.
 func checkCallback(text string) error {

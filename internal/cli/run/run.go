@@ -39,6 +39,8 @@ type options struct {
 	tasks, approval, callback, replan string
 	threshold, parallel               int
 	private                           bool
+	announce, announceURL             string
+	announcePrivate                   bool
 
 	list *tasks.List // what the file of --tasks says, once it was read
 }
@@ -110,6 +112,9 @@ durable, one JSON object per line.
 	f.StringVar(&o.replan, "replan-every", "", "make the plan anew after `N` passed tasks; 0 for never")
 	f.StringVar(&o.callback, "callback", "", "a `URL` that is told how the run ends")
 	f.BoolVar(&o.private, "callback-private", false, "the callback may be on this machine or a private network")
+	f.StringVar(&o.announce, "announce", "", "a shell `COMMAND` that is given every question the run asks, as JSON")
+	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
+	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
@@ -277,6 +282,9 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	add("replan-every", "replan_every", o.replan)
 	add("callback", "callback.url", o.callback)
 	add("callback-private", "callback.allow_private", fmt.Sprint(o.private))
+	add("announce", "announce.command", o.announce)
+	add("announce-url", "announce.url", o.announceURL)
+	add("announce-private", "announce.allow_private", fmt.Sprint(o.announcePrivate))
 	for _, m := range o.models {
 		out = append(out, config.Flag{Name: "--model", Key: "model", Value: m})
 	}
