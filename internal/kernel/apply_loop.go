@@ -149,7 +149,9 @@ func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
 	switch {
 	case l.assesses(x.Index): // ComplexityScored follows
 	case l.isFinal(x): // the work can do without it
-		l.final = x.Index - l.flow.main + 1
+		l.final = x.Index - l.flow.after + 1
+	case l.flow.aroundBatch(x.Index):
+		l.endAround(x, b)
 	case b.Result == pawl.SessionDone:
 		l.passStep()
 	case b.Result == pawl.SessionTimeout && x.Try == 1:

@@ -70,13 +70,16 @@ func checkSteps(k *pawl.LoopKind) error {
 			}
 		}
 	}
-	others := k.FinalSteps
+	others := slices.Clone(k.FinalSteps)
+	if c := k.Children; c != nil {
+		others = slices.Concat(c.BeforeBatch, c.AfterBatch, others)
+	}
 	if k.Extract != nil {
-		others = append(slices.Clone(others), *k.Extract)
+		others = append(others, *k.Extract)
 	}
 	for i := range others {
 		if others[i].Repeat != nil {
-			return fmt.Errorf("step %s is a group, which cannot come last", others[i].Name)
+			return fmt.Errorf("step %s is a group, which can only be among the steps of an iteration", others[i].Name)
 		}
 		if err := checkStep(&others[i]); err != nil {
 			return err

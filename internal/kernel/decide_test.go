@@ -29,7 +29,7 @@ func TestStartRefuses(t *testing.T) {
 		{"holds another one", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
 			k.Steps[1].Repeat = &pawl.Repeat{Max: 2, Until: []string{"DONE"}, OnMax: "fail", Steps: []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}}
 		}},
-		{"cannot come last", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
+		{"can only be among the steps", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
 			k.FinalSteps = []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}
 		}},
 		{"step implement has tier 7", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Tier = 7 }},

@@ -1,17 +1,21 @@
 package kernel
 
 import (
+	"fmt"
 	"slices"
 
 	"pawl"
 )
 
-// flow is a kind's steps in one list: those of its groups among the others, then
-// the final ones. Sessions name their step by its position here.
+// flow is a kind's steps in one list: the iteration's, those of its groups among
+// the others; those before a batch of its children; those after one; the final
+// ones. Sessions name their step by its position here.
 type flow struct {
-	steps  []*pawl.Step
-	main   int // how many come before the final ones
-	groups []group
+	steps []*pawl.Step
+	// main, before and after are where the steps of each sort end and those of the
+	// next begin; the final ones end with the list.
+	main, before, after int
+	groups              []group
 }
 
 // group is a run of steps that repeats.
@@ -35,11 +39,25 @@ func flowOf(k *pawl.LoopKind) *flow {
 		f.groups = append(f.groups, group{st, from, len(f.steps)})
 	}
 	f.main = len(f.steps)
-	for i := range k.FinalSteps {
-		f.steps = append(f.steps, &k.FinalSteps[i])
+	if c := k.Children; c != nil {
+		f.add(c.BeforeBatch)
+		f.before = len(f.steps)
+		f.add(c.AfterBatch)
 	}
+	f.before, f.after = max(f.before, f.main), len(f.steps)
+	f.add(k.FinalSteps)
 	return f
 }
+
+// add puts steps at the end of the flow.
+func (f *flow) add(steps []pawl.Step) {
+	for i := range steps {
+		f.steps = append(f.steps, &steps[i])
+	}
+}
+
+// aroundBatch reports whether a step is one of those before or after a batch.
+func (f *flow) aroundBatch(step int) bool { return step >= f.main && step < f.after }
 
 // group is the one a step belongs to, or nil.
 func (f *flow) group(step int) *group {
@@ -59,6 +77,18 @@ func (f *flow) find(name string) int {
 		}
 	}
 	return slices.IndexFunc(f.steps[:f.main], func(st *pawl.Step) bool { return st.Name == name })
+}
+
+// endAround takes over the end of a step before or after a batch. Without the
+// result it must leave, the loop's steps have failed.
+func (l *Loop) endAround(x *Session, b *pawl.SessionEnded) {
+	if st := l.flow.steps[x.Index]; b.Result != pawl.SessionDone && st.Required {
+		l.stepFailed = cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160)
+	}
+	l.around = x.Index + 1 - l.flow.main
+	if x.Index >= l.flow.before {
+		l.around = x.Index + 1 - l.flow.before
+	}
 }
 
 // flow is that of a loop's kind.

@@ -242,12 +242,19 @@ func (l *Loop) finishing() bool {
 }
 
 // isFinal reports whether a session is for a final step.
-func (l *Loop) isFinal(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.main }
+func (l *Loop) isFinal(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.after }
 
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
 func (d *draft) finalStep(l *Loop) bool {
-	for i := l.flow.main + l.final; i < len(l.flow.steps) && d.s.Stopping == nil; i++ {
+	return d.s.Stopping == nil && d.runSteps(l, l.flow.after, len(l.flow.steps), l.final)
+}
+
+// runSteps runs those of the flow's steps from one position to another that have
+// their turn outside an iteration's own, one after the other, the first done of them
+// being over. It reports whether one is at work: its session, or what it needs first.
+func (d *draft) runSteps(l *Loop, from, to, done int) bool {
+	for i := from + done; i < to; i++ {
 		switch {
 		case len(l.sessions) > 0:
 			d.converse(l, l.sessions[0])

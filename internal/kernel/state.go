@@ -163,6 +163,7 @@ type Loop struct {
 	question *question     // it waits for a person
 	reply    *reply        // what the last one said, until it is obeyed
 	final    int           // final steps that are over
+	around   int           // steps before, or after, the batch that are over
 	approved bool          // a person, or nobody, had to agree, and has
 
 	failures  int // consecutive, on this tier

@@ -84,6 +84,12 @@ func treeKind(k pawl.Kind) bool {
 	return k >= pawl.KindTasksRead && k <= pawl.KindNotified || k >= pawl.KindTasksListed && k <= pawl.KindMemoryForgotten
 }
 
+// batchKind reports whether only runs whose batches are judged as a whole, or that
+// were forked, have events of this kind.
+func batchKind(k pawl.Kind) bool {
+	return k >= pawl.KindCheckpointMarked && k <= pawl.KindRecorded || k >= pawl.KindBatchStarted && k <= pawl.KindForked
+}
+
 func simulateTree(t testing.TB, seed uint64) *world {
 	w := newWorld(t)
 	c := newChance(w, seed)
