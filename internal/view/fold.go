@@ -259,6 +259,8 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 		}
 	case *pawl.Merged, *pawl.BranchAdvanced:
 		r.merged(l, e, f)
+	case *pawl.CheckpointMarked, *pawl.Restored, *pawl.Recorded:
+		r.kept(l, e, f)
 	case *pawl.GateJudged:
 		g := &Gate{*b, e.Seq}
 		switch {

@@ -30,7 +30,7 @@ func LevelOf(e pawl.Event) Level {
 		}
 		return Detail
 	case *pawl.WorkspaceInspected, *pawl.WorkspaceClosed, *pawl.WaitEnded, *pawl.PromptAssembled,
-		*pawl.AnswerIgnored, *pawl.TasksListed, *pawl.TasksRead:
+		*pawl.AnswerIgnored, *pawl.TasksListed, *pawl.TasksRead, *pawl.Restored:
 		return Detail
 	case *pawl.LoopEnded:
 		if e.Loop == 1 { // the run's end says it
@@ -53,7 +53,7 @@ func LevelOf(e pawl.Event) Level {
 			return Detail
 		}
 	case *pawl.Notified:
-		if b.Status >= 200 && b.Status < 300 {
+		if b.Status == 0 || b.Status >= 200 && b.Status < 300 {
 			return Normal
 		}
 	case *pawl.EffectRequested:
@@ -87,7 +87,8 @@ func LevelOf(e pawl.Event) Level {
 			return Normal
 		}
 	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn,
-		*pawl.MergeQueued, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.MemoryForgotten:
+		*pawl.MergeQueued, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.MemoryForgotten,
+		*pawl.Recorded:
 		return Normal
 	}
 	return Important
@@ -107,8 +108,13 @@ func (t teller) tell() string {
 		return t.effect()
 	case *pawl.TasksRead, *pawl.Merged, *pawl.BranchAdvanced, *pawl.ConflictsProbed, *pawl.Notified:
 		return t.merging()
+	case *pawl.CheckpointMarked, *pawl.Restored, *pawl.Recorded:
+		return t.branches()
 	case pawl.Answer:
 		return t.answer()
+	case *pawl.BatchStarted, *pawl.TaskJudged, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.HealthOverridden, *pawl.RollbackCalled,
+		*pawl.RolledBack, *pawl.TaskHeld, *pawl.Forked:
+		return t.batch()
 	case *pawl.QuestionAsked, *pawl.QuestionAnswered, *pawl.QuestionWithdrawn, *pawl.MemoryAdded, *pawl.MemoryForgotten, *pawl.NotePosted:
 		return t.shared()
 	case *pawl.TasksListed, *pawl.PlanAccepted, *pawl.PlanRefused, *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped,
@@ -237,6 +243,9 @@ func (t teller) sessionStarted(b *pawl.SessionStarted) string {
 	s := fmt.Sprintf("%s (%s): up to %s", b.Place.String(), t.r.Recipe.Tier(b.Place.Tier), count(b.Turns, "turn"))
 	if b.Timeout > 0 {
 		s += ", " + span(b.Timeout)
+	}
+	if b.Item > 0 {
+		s += fmt.Sprintf(", entry %d", b.Item)
 	}
 	if b.Try > 1 {
 		s += fmt.Sprintf(", try %d", b.Try)

@@ -33,6 +33,8 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 	plan := t.r.loop(t.l.Parent).Plan()
 	done := fmt.Sprintf("%d of %d passed", plan.Count(pawl.TaskPassed), len(plan.Tasks))
 	switch {
+	case b.Stopped && t.r.loop(t.l.Parent).goingBack() != nil:
+		return fmt.Sprintf("%s stopped, its branch is going back%s", capital(t.l.Kind), because(b.Reason))
 	case b.Stopped:
 		return fmt.Sprintf("%s stopped with the run%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPassed:
@@ -142,6 +144,12 @@ func (t teller) merging() string {
 		}
 		return "its work conflicts with that of " + strings.Join(with, ", ") + ", which is not merged yet; both are told"
 	case *pawl.Notified:
+		if do, ok := doOf[*pawl.Announce](t.r.closed); ok && t.r.closed.ID == b.Effect {
+			if b.Status == 0 {
+				return fmt.Sprintf("question %d was announced", do.Question)
+			}
+			return fmt.Sprintf("question %d was announced, the address answered %d", do.Question, b.Status)
+		}
 		return fmt.Sprintf("the callback answered %d", b.Status)
 	}
 	return t.e.Body.EventKind().String()
@@ -199,6 +207,9 @@ func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
 		return s
 	}
 	s += " " + q.Choices[0]
+	if q.Kind == pawl.AskClarify || q.Kind == pawl.AskBlocked {
+		s += ` --text "…"` // what only a person knows
+	}
 	if more := q.Choices[1:]; len(more) > 0 {
 		s += " (or " + strings.Join(more, ", ") + ")"
 	}

@@ -236,10 +236,18 @@ func colorOf(e pawl.Event) int {
 		if b.Conflicts+b.Unresolved > 0 {
 			return yellow
 		}
+	case *pawl.TaskJudged:
+		return verdictColor(b.Verdict)
+	case *pawl.HealthJudged:
+		if b.Health == pawl.HealthProgressing {
+			return green
+		}
+		return redInk
 	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached:
 		return redInk
 	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted,
-		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded:
+		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded,
+		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld:
 		return yellow
 	}
 	if LevelOf(e) < Important {

@@ -41,6 +41,7 @@ type Run struct {
 
 	Questions []*Question // in the order they were asked
 	Memory    []*Memory   // in the order it was added
+	Fork      *Fork       // where it was forked from; nil when it was not
 
 	open []pending // requested and not answered, by ID
 	// closed is the effect that was answered, lost or withdrawn last.
@@ -95,11 +96,18 @@ type Loop struct {
 	Plans []*Plan // the versions of its list of tasks, oldest first
 	Board []Note  // what its children share, oldest key first
 
+	// What becomes of its children where they are judged in batches, oldest first.
+	Batches     []*Batch
+	Healths     []*HealthVerdict
+	Checkpoints []*Checkpoint
+	Rollbacks   []*Rollback
+
 	// Conflicts counts the attempts that conflicted with what was merged.
 	Conflicts int
 
 	listed   []pawl.TaskEntry   // a list that has not become a plan yet
 	calling  *pawl.ReplanCalled // the plan is being made anew
+	at       *Checkpoint        // the one the branch was at last; nil before the first
 	sessions map[int]*Session
 }
 
@@ -229,6 +237,9 @@ func (r *Run) Info() pawl.RunInfo {
 	}
 	if p := r.Plan(); p != nil {
 		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
+	}
+	if h := r.root().health(); h != nil {
+		info.Health = h.Health
 	}
 	info.Questions = len(r.OpenQuestions())
 	return info

@@ -208,6 +208,14 @@ func effectName(f *pawl.Effect) string {
 		return line("moving %s to %s", do.Branch, short(do.To))
 	case *pawl.ProbeConflicts:
 		return line("looking for conflicts with %s", count(len(do.Others), "sibling"))
+	case *pawl.MarkCheckpoint:
+		return line("keeping checkpoint %d", do.N)
+	case *pawl.Restore:
+		return line("going back to the tree of %s", short(do.To))
+	case *pawl.WriteRecords:
+		return "committing the task's records"
+	case *pawl.Announce:
+		return line("announcing question %d%s", do.Question, again(do.Try))
 	case *pawl.Notify:
 		return line("telling the callback%s", again(do.Try))
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,16 @@ type Task struct {
 	Reason string
 	Loops  []*Loop  // those that have worked on it, oldest first, over all versions
 	Seq    pawl.Seq // the event that says so
+
+	// Batch is the newest batch it was in, 0 = none yet; Judged what a batch made of
+	// it last, nil before that and after a rollback that opened it again.
+	Batch  int
+	Judged *Judged
+	// Held says that it waits for a task it did not name, HeldBehind; nil = it does not.
+	Held       *pawl.TaskHeld
+	HeldBehind string
+
+	begun bool // its batch has started, and nothing since has opened it again
 }
 
 // Loop is the loop that works on the task, or worked on it last; nil before the first.
@@ -255,7 +266,7 @@ func (r *Run) applyTree(l *Loop, e pawl.Event) bool {
 	case *pawl.LoopEnded:
 		r.endLoop(l, e, b)
 	default:
-		return false
+		return r.applyBatch(l, e)
 	}
 	return true
 }
@@ -274,6 +285,8 @@ func (r *Run) applyAnywhere(e pawl.Event) bool {
 		}
 	case *pawl.MemoryAdded:
 		r.Memory = append(r.Memory, &Memory{MemoryAdded: *b, Loop: r.loop(e.Loop)})
+	case *pawl.Forked:
+		r.forked(e, b)
 	case *pawl.MemoryForgotten:
 		for _, m := range r.Memory {
 			m.Forgotten = m.Forgotten || m.N == b.N
@@ -297,8 +310,9 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 		if old := before.Task(entry.ID); old != nil {
 			t.Loops = old.Loops
 			if old.Status == pawl.TaskPassed || old.Status == pawl.TaskRunning {
-				t.Status, t.Seq = old.Status, old.Seq
+				t.Status, t.Seq, t.begun = old.Status, old.Seq, old.begun
 			}
+			t.Batch, t.Judged = old.Batch, old.Judged
 		}
 		p.Tasks = append(p.Tasks, t)
 		p.byID[entry.ID] = t
@@ -395,6 +409,7 @@ func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 			r.problem(e, "%sits work conflicts with what was merged in the meantime, in %s", r.lead(l), count(b.Conflicts, "path"))
 		}
 	case *pawl.BranchAdvanced:
+		l.land()
 		if do, ok := doOf[*pawl.AdvanceBranch](f); ok && do.Branch == r.Start.Branch {
 			r.Head = b.Commit
 			r.moved = mark(e, "commit %s %s", short(b.Commit), r.mergedWhat(l))
@@ -407,6 +422,9 @@ func (l *Loop) trying() bool { return l != nil && l.last() != nil && l.last().En
 
 // mergedWhat says what a branch was moved for.
 func (r *Run) mergedWhat(l *Loop) string {
+	if x := l.underWay(); x != nil {
+		return fmt.Sprintf("has what batch %d approved", x.N)
+	}
 	if l.Task == "" {
 		return "is the branch's new head"
 	}

@@ -1,0 +1,105 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// OpenQuestion is a question that waits for a person, with what they need to
+// decide it. Its texts are safe to print. Fields are added, never renamed.
+type OpenQuestion struct {
+	Run   pawl.RunID `json:"run"`
+	Title string     `json:"title"` // of the run
+	QuestionRow
+	Seconds float64 `json:"seconds"` // it has waited
+	// Context is what led to it, one line each, most telling first.
+	Context []string `json:"context"`
+	// How is the command that answers it with its first choice, and the others.
+	How string `json:"how"`
+}
+
+// Questions are the run's open questions at a time, oldest first.
+func Questions(r *Run, now time.Time) []OpenQuestion { // V-77
+	out := []OpenQuestion{}
+	for _, q := range r.OpenQuestions() {
+		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q),
+			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
+	}
+	return out
+}
+
+// context is what led to a question.
+func (r *Run) context(q *Question) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, line(format, args...)) }
+	if t := r.task(q.Loop); t != nil {
+		add("task %s: %s, %s so far", t.ID, t.Title, count(t.Attempts(), "attempt"))
+		if j := t.Judged; j != nil && !j.Approved() {
+			add("batch %d wanted changes (%s)%s", j.Batch, j.By, because(j.Reason))
+		}
+		if it := q.Loop.last(); it != nil && it.End != nil {
+			add("its last attempt%s", because(it.End.Reason))
+		}
+	}
+	l := q.Loop
+	if l != nil && l.Parent > 0 {
+		l = r.loop(l.Parent)
+	}
+	if l == nil {
+		return out
+	}
+	if h := l.health(); h != nil && h.Overridden == nil {
+		add("%s", h.text())
+	}
+	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended != nil {
+		add("%s", l.Batches[n-1].text())
+	}
+	if p := l.Plan(); p != nil && (q.Kind == pawl.AskHealth || q.Kind == pawl.AskBlocked) {
+		for _, t := range p.Tasks {
+			if t.Held != nil {
+				add("%s waits for %s%s", t.ID, t.HeldBehind, because(t.Held.Reason))
+			}
+		}
+	}
+	if k := l.lastGood(); k != nil {
+		add("last good: %s at %s", l.checkpointName(k.N), short(k.Commit))
+	}
+	return out
+}
+
+// QuestionsText is an inbox for people: open questions of any runs, the one that
+// has waited longest first.
+func QuestionsText(all []OpenQuestion) string {
+	var t text
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b OpenQuestion) int { return a.Asked.Compare(b.Asked) })
+	for i, q := range all {
+		if i > 0 {
+			t.line("")
+		}
+		task := ""
+		if q.Task != "" {
+			task = " about task " + q.Task
+		}
+		t.line("Run %s, question %d (%s)%s, open for %s", string(q.Run), q.N, string(q.Kind), task, span(time.Duration(q.Seconds)*time.Second))
+		t.line("  %s", q.Text)
+		for _, c := range q.Context {
+			t.line("  · %s", c)
+		}
+		if !q.About.IsZero() {
+			t.line("  about   %s", q.About.Short())
+		}
+		t.line("  answer  %s", q.How)
+	}
+	return t.String()
+}
+
+// text is the monitor's verdict with its evidence and what follows.
+func (h *HealthVerdict) text() string {
+	s := fmt.Sprintf("health after batch %d: %s%s", h.Batch, h.Health, because(h.Reason))
+	return s + follows(&h.HealthJudged)
+}
