@@ -18,7 +18,24 @@ type Result struct {
 	Artifacts []string `json:"artifacts,omitempty"`
 	Status    string   `json:"status,omitempty"` // done or blocked; empty means done
 	Reason    string   `json:"reason,omitempty"` // why it is blocked
+	// Decision is Complete, which is what empty means, or Blocked: then the blocker
+	// says what stands in the way, and whether waiting for another task helps.
+	Decision    string     `json:"decision,omitempty"`
+	BlockerType string     `json:"blocker_type,omitempty"` // dependency, external or fundamental
+	Blocker     string     `json:"blocker,omitempty"`
+	BlockedBy   string     `json:"blocked_by,omitempty"` // the id of the task it waits for
+	Decisions   []Decision `json:"decisions,omitempty"`  // the choices that were not obvious
 }
+
+// Blocked is the decision of a result that cannot be completed here.
+const Blocked = "BLOCKED"
+
+// Blockers: what a blocked task needs.
+const (
+	BlockerDependency  = "dependency"  // the work of another task
+	BlockerExternal    = "external"    // something outside of the repository
+	BlockerFundamental = "fundamental" // another task than this one
+)
 
 func (r Result) facts() (pawl.Facts, error) {
 	var facts pawl.Facts
@@ -37,7 +54,42 @@ func (r Result) facts() (pawl.Facts, error) {
 	case !blank(r.Reason):
 		facts = append(facts, pawl.Fact{Name: "reason", Value: short(r.Reason, 300)})
 	}
-	return facts, nil
+	if err := r.checkBlocker(); err != nil {
+		return nil, err
+	}
+	if err := checkDecisions(r.Decisions); err != nil {
+		return nil, err
+	}
+	if r.Decision == Blocked {
+		facts = append(facts, pawl.Fact{Name: "decision", Value: Blocked}, pawl.Fact{Name: "blocker_type", Value: r.BlockerType},
+			pawl.Fact{Name: "blocker", Value: short(r.Blocker, 300)})
+		if r.BlockedBy != "" {
+			facts = append(facts, pawl.Fact{Name: "blocked_by", Value: r.BlockedBy})
+		}
+	}
+	return append(facts, counts("decisions", len(r.Decisions))...), nil
+}
+
+func (r *Result) checkBlocker() error {
+	switch {
+	case !slices.Contains([]string{"", Complete, Blocked}, r.Decision):
+		return fmt.Errorf("decision %q is none of %s, %s", short(r.Decision, 40), Complete, Blocked)
+	case r.Decision != Blocked:
+		if r.BlockerType != "" || r.Blocker != "" || r.BlockedBy != "" {
+			return fmt.Errorf("there is a blocker, but the decision is not %s", Blocked)
+		}
+	case r.Status == "done":
+		return fmt.Errorf("the status is done and the decision %s: want one of them", Blocked)
+	case !slices.Contains([]string{BlockerDependency, BlockerExternal, BlockerFundamental}, r.BlockerType):
+		return fmt.Errorf("blocker_type %q is none of %s, %s, %s", short(r.BlockerType, 40), BlockerDependency, BlockerExternal, BlockerFundamental)
+	case blank(r.Blocker):
+		return errors.New("blocker is empty: say what is missing, and who could give it")
+	case r.BlockedBy != "" && r.BlockerType != BlockerDependency:
+		return fmt.Errorf("blocked_by names a task, but the blocker is %s: want %s, or no blocked_by", r.BlockerType, BlockerDependency)
+	case len(r.BlockedBy) > 60:
+		return fmt.Errorf("blocked_by has %d bytes: want the id of a task", len(r.BlockedBy))
+	}
+	return nil
 }
 
 // Risk is what can go wrong with a change.

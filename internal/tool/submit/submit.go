@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -21,7 +22,8 @@ var files embed.FS
 
 // Names are the results there are.
 func Names() []string {
-	return []string{"assessment", "ballot", "learnings", "next", "plan", "proposal", "result", "summary", "tasks", "verdict"}
+	return []string{"assessment", "ballot", "batch", "context", "decision", "learnings", "next", "plan", "proposal", "report", "result",
+		"review", "summary", "tasks", "verdict"}
 }
 
 // Spec is the tool that hands in the result of this name; false when there is no
@@ -50,11 +52,20 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //
 //   - assessment: files, lines, new_dependencies, type, and a risk for each
 //   - ballot: a rank for each proposal, best first
+//   - batch: for each task approved or changes, its id; after the latter because,
+//     a text; then a text for each anti-pattern
+//   - context: nothing
+//   - decision: decision-text, the text
 //   - learnings: for each entry its text, by the name of its kind
 //   - next: decision (EXECUTE or COMPLETE)
-//   - plan: count
+//   - plan: count, how many questions and decisions there are, if any, and with
+//     questions decision (NEEDS_CLARIFICATION)
 //   - proposal: confidence
-//   - result: status (done or blocked) and reason, as far as they are given
+//   - report: nothing
+//   - result: status (done or blocked) and reason, as far as they are given; if it
+//     is blocked by its decision (BLOCKED), blocker_type, blocker and blocked_by;
+//     how many decisions there are, if any
+//   - review: decision (APPROVED or NEEDS_REVISION), how many questions, if any
 //   - summary: nothing
 //   - tasks: decision (PANDORA_LOOP, EXECUTE or COMPLETE), count, reason
 //   - verdict: decision (pass, fail, halt, retry or revise), reason, met, total,
@@ -66,6 +77,12 @@ func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterio
 		return factsOf[Assessment](args, Assessment.facts)
 	case "ballot":
 		return factsOf[Ballot](args, Ballot.facts)
+	case "batch":
+		return factsOf[Batch](args, Batch.facts)
+	case "context":
+		return factsOf[Context](args, Context.facts)
+	case "decision":
+		return factsOf[Decision](args, Decision.facts)
 	case "learnings":
 		return factsOf[Learnings](args, Learnings.facts)
 	case "next":
@@ -74,8 +91,12 @@ func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterio
 		return factsOf[Plan](args, Plan.facts)
 	case "proposal":
 		return factsOf[Proposal](args, Proposal.facts)
+	case "report":
+		return factsOf[Report](args, Report.facts)
 	case "result":
 		return factsOf[Result](args, Result.facts)
+	case "review":
+		return factsOf[Review](args, Review.facts)
 	case "summary":
 		return factsOf[Summary](args, Summary.facts)
 	case "tasks":
@@ -109,9 +130,21 @@ func Decode[T any](args json.RawMessage) (T, error) {
 	return into, nil
 }
 
+// counts is a fact that says how many there are; none when there are none.
+func counts(name string, n int) pawl.Facts {
+	if n == 0 {
+		return nil
+	}
+	return pawl.Facts{{Name: name, Value: strconv.Itoa(n)}}
+}
+
+func oneLine(text string) string {
+	return strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
+}
+
 // short cuts a text to at most n bytes on one line.
 func short(text string, n int) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
+	text = oneLine(text)
 	if len(text) <= n {
 		return text
 	}

@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 		{"UnknownTask", "tasks", listed(task("TASK-001", `"TASK-009"`)), `task TASK-001 depends on "TASK-009", which is not in the list`},
 		{"Itself", "plan", planned(subtask("a", `"a"`)), "task a depends on itself"},
 		{"Circle", "plan", planned(subtask("a", `"c"`), subtask("b", `"a"`), subtask("c", `"b"`), subtask("d", "")), "in a circle: a → c → b → a"},
-		{"EmptyPlan", "plan", `{"subtasks": []}`, "at least 1 entries"},
+		{"EmptyPlan", "plan", `{"subtasks": []}`, "the plan has no subtasks"},
 		{"ManyTasks", "tasks", listed(many(201, "")...), "at most 200 entries"},
 		{"ManyDepends", "tasks", listed(append(many(41, ""), task("x", ids(41)))...), "task x depends on 41 others: want at most 40"},
 		{"LongIDs", "tasks", listed(append(many(30, strings.Repeat("x", 50)), task("x", ids(30, strings.Repeat("x", 50))))...), "the ids task x depends on are too long"},
@@ -268,6 +268,8 @@ func TestReasonIsShort(t *testing.T) {
 func TestSchemasFitTypes(t *testing.T) {
 	types := map[string]reflect.Type{
 		"assessment": reflect.TypeFor[submit.Assessment](), "ballot": reflect.TypeFor[submit.Ballot](),
+		"batch": reflect.TypeFor[submit.Batch](), "context": reflect.TypeFor[submit.Context](), "decision": reflect.TypeFor[submit.Decision](),
+		"report": reflect.TypeFor[submit.Report](), "review": reflect.TypeFor[submit.Review](),
 		"learnings": reflect.TypeFor[submit.Learnings](), "next": reflect.TypeFor[submit.Next](), "plan": reflect.TypeFor[submit.Plan](),
 		"summary": reflect.TypeFor[submit.Summary](), "tasks": reflect.TypeFor[submit.Tasks](),
 		"proposal": reflect.TypeFor[submit.Proposal](), "result": reflect.TypeFor[submit.Result](), "verdict": reflect.TypeFor[submit.Verdict](),

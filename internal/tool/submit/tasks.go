@@ -72,10 +72,23 @@ func (t Tasks) facts() (pawl.Facts, error) {
 	}, nil
 }
 
+// Statuses of a plan as it is handed in.
+const (
+	Draft         = "DRAFT"
+	Clarification = "NEEDS_CLARIFICATION" // a person has to answer questions first
+)
+
 // Plan is a goal divided into subtasks.
 type Plan struct {
 	Reasoning string    `json:"reasoning,omitempty"`
-	Subtasks  []Subtask `json:"subtasks"`
+	Subtasks  []Subtask `json:"subtasks"` // may be empty while there are questions
+	// Status is Draft, which is what empty means, or Clarification.
+	Status    string     `json:"status,omitempty"`
+	Questions []string   `json:"questions,omitempty"` // for a person
+	Decisions []Decision `json:"decisions,omitempty"` // the choices that are not obvious
+	Goal      string     `json:"goal,omitempty"`
+	Context   string     `json:"context,omitempty"`
+	Risks     []string   `json:"risks,omitempty"`
 }
 
 // Subtask is an entry of a [Plan].
@@ -93,8 +106,8 @@ type Subtask struct {
 }
 
 func (p Plan) facts() (pawl.Facts, error) {
-	if len(p.Subtasks) == 0 {
-		return nil, errors.New("the plan has no subtasks: want at least one")
+	if err := p.check(); err != nil {
+		return nil, err
 	}
 	var list []pawl.TaskSpec
 	for _, e := range p.Subtasks {
@@ -109,7 +122,29 @@ func (p Plan) facts() (pawl.Facts, error) {
 	if err := checkList(list); err != nil {
 		return nil, err
 	}
-	return pawl.Facts{{Name: "count", Value: strconv.Itoa(len(list))}}, nil
+	facts := pawl.Facts{{Name: "count", Value: strconv.Itoa(len(list))}}
+	facts = append(facts, counts("questions", len(p.Questions))...)
+	facts = append(facts, counts("decisions", len(p.Decisions))...)
+	if len(p.Questions) > 0 {
+		facts = append(facts, pawl.Fact{Name: "decision", Value: Clarification})
+	}
+	return facts, nil
+}
+
+// check looks at what a plan holds besides its subtasks.
+func (p *Plan) check() error {
+	switch {
+	case !slices.Contains([]string{"", Draft, Clarification}, p.Status):
+		return fmt.Errorf("status %q is none of %s, %s", short(p.Status, 40), Draft, Clarification)
+	case p.Status == Clarification && len(p.Questions) == 0:
+		return fmt.Errorf("%s without questions: ask, or plan", Clarification)
+	case len(p.Subtasks) == 0 && len(p.Questions) == 0:
+		return errors.New("the plan has no subtasks: want at least one")
+	}
+	if err := checkQuestions(p.Questions); err != nil {
+		return err
+	}
+	return checkDecisions(p.Decisions)
 }
 
 // checkList says what keeps a model's list from being worked on, so that it can
@@ -169,6 +204,25 @@ type Summary struct {
 func (s Summary) facts() (pawl.Facts, error) {
 	if blank(s.Summary) {
 		return nil, errors.New("summary is empty")
+	}
+	return nil, nil
+}
+
+// Report is the last account of a task.
+type Report struct {
+	Goal              string   `json:"goal"`
+	Completed         []string `json:"completed"`
+	Verification      string   `json:"verification"`
+	DecisionAdherence string   `json:"decision_adherence"`
+	Summary           string   `json:"summary"`
+}
+
+func (r Report) facts() (pawl.Facts, error) {
+	for _, f := range []struct{ name, text string }{{"goal", r.Goal}, {"verification", r.Verification},
+		{"decision_adherence", r.DecisionAdherence}, {"summary", r.Summary}} {
+		if blank(f.text) {
+			return nil, fmt.Errorf("%s is empty", f.name)
+		}
 	}
 	return nil, nil
 }
