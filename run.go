@@ -4,12 +4,28 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // RunID names a run within its project: the task's number and slug, such as
 // "001-add-login", with "-r2" and on for later runs of the same task. It is
 // also the name of the run's branch below pawl/ and of its worktree.
 type RunID string
+
+// Task is the full id of the task that the run works on, NNN-slug, and which of
+// the task's runs it is, from 1.
+func (r RunID) Task() (id string, n int) {
+	at := strings.LastIndex(string(r), "-r")
+	if at < 0 || !strings.Contains(string(r[:at]), "-") {
+		return string(r), 1
+	}
+	n, err := strconv.Atoi(string(r[at+2:]))
+	if err != nil || n < 2 || r[at+2] < '1' || r[at+2] > '9' {
+		return string(r), 1
+	}
+	return string(r[:at]), n
+}
 
 // Seq numbers the events of one run from 1 without gaps. Zero is before the first.
 type Seq uint64

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -22,13 +23,18 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Clean, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Clean, Now
+// and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
 	// Inspect looks at the user's repository; Numbers is the highest task number it shows.
 	Inspect func(context.Context) (pawl.Repository, error)
 	Numbers func(context.Context) (int, error)
+	// Known says what the repository has of a task. Pin keeps a commit by a ref below
+	// refs/pawl/. Both may be nil: then it has nothing, and nothing is kept.
+	Known func(ctx context.Context, task string) (Known, error)
+	Pin   func(ctx context.Context, ref string, commit pawl.CommitHash) error
 	// Sandbox says what confines commands.
 	Sandbox pawl.Sandbox
 	// Clean removes what only a run at work needs, such as its caches. It is
@@ -118,13 +124,13 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	}
 	e.starting.Lock()
 	defer e.starting.Unlock()
-	number, err := e.number(ctx)
+	at, err := e.place(ctx, req)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // or the next run would have the number of one on its way
-	id := pawl.RunID(fmt.Sprintf("%03d-%s", number, slug(req.Goal)))
-	started, blobs, err := e.freeze(req, repo, id, number)
+	id := at.id
+	started, blobs, err := e.freeze(req, repo, at)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -136,6 +142,14 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 		return pawl.RunInfo{}, fmt.Errorf("start run %s: %w", id, err)
 	}
 	return e.info(ctx, id)
+}
+
+// place is where a new run has its place.
+func (e *Engine) place(ctx context.Context, req pawl.StartRequest) (place, error) {
+	if req.Task != "" {
+		return e.nextRun(ctx, req.Task)
+	}
+	return e.newTask(ctx, req.Goal)
 }
 
 // awaitLeft returns when the driver has let go of a run that failed: nobody can
@@ -214,7 +228,7 @@ func (e *Engine) number(ctx context.Context) (int, error) {
 }
 
 // freeze makes the first event: everything later decisions depend on, by value or by blob.
-func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, id pawl.RunID, number int) (*pawl.RunStarted, []pawl.Blob, error) {
+func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place) (*pawl.RunStarted, []pawl.Blob, error) {
 	var blobs []pawl.Blob
 	keep := func(text []byte) pawl.Hash {
 		if len(text) == 0 {
@@ -240,13 +254,13 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, id pawl.Run
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode settings: %w", err)
 	}
-	var seed [8]byte
-	if _, err := rand.Read(seed[:]); err != nil {
-		return nil, nil, fmt.Errorf("draw a seed: %w", err)
+	seed, err := draw()
+	if err != nil {
+		return nil, nil, err
 	}
 	started := &pawl.RunStarted{
-		Task: number, Title: title(req.Goal), Goal: keep([]byte(req.Goal)), Criteria: keep(criteriaJSON), Count: len(criteria),
-		Base: repo.Head, Branch: "pawl/" + string(id), Seed: binary.LittleEndian.Uint64(seed[:]) >> 1,
+		Task: at.number, Title: title(req.Goal), Goal: keep([]byte(req.Goal)), Criteria: keep(criteriaJSON), Count: len(criteria),
+		Base: cmp.Or(at.known.Base, repo.Head), Branch: branch(at.id), Seed: seed, Learnings: at.known.Learnings,
 		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: repo.Notes, Version: e.c.Version,
 		Script: keep([]byte(req.Script)), Recipe: recipeJSON, Settings: settingsJSON,
 		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),
@@ -255,4 +269,16 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, id pawl.Run
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})
 	}
 	return started, blobs, nil
+}
+
+// branch is where a run's commits are.
+func branch(id pawl.RunID) string { return "pawl/" + string(id) }
+
+// draw is a run's seed, a number that is not negative where numbers have signs.
+func draw() (uint64, error) {
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(seed[:]) >> 1, nil
 }

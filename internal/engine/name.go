@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
+
+	"pawl"
 )
 
 // titleSize is how long a title may be, in bytes.
@@ -51,7 +54,7 @@ func slug(goal string) string {
 		case out == "":
 			out = cut(w, slugSize)
 		case len(out)+1+len(w) > slugSize:
-			return out
+			return ownName(out)
 		default:
 			out += "-" + w
 		}
@@ -59,10 +62,20 @@ func slug(goal string) string {
 			break
 		}
 	}
-	if out == "" {
-		return "task"
+	return ownName(out)
+}
+
+// ownName is a slug that does not look like that of a later run: -r2 and the like
+// at its end goes. One without anything left is "task".
+func ownName(slug string) string {
+	for {
+		of, n := pawl.RunID("0-" + slug).Task()
+		if n == 1 {
+			break
+		}
+		slug = strings.TrimPrefix(of, "0-")
 	}
-	return out
+	return cmp.Or(slug, "task")
 }
 
 // latin writes letters of Latin scripts as they are typed without them.

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"pawl"
 )
 
 // V-11, V-13
@@ -28,6 +31,10 @@ func TestNames(t *testing.T) {
 		{"-rf /", "-rf /", "rf"},
 		{"!!! ???", "!!! ???", "task"},
 		{"release v1.2.0", "release v1.2.0", "release-v1-2-0"},
+		{"port to r2", "port to r2", "port-to"}, // it would look like a later run of the task
+		{"r2", "r2", "r2"},
+		{"r2 r3", "r2 r3", "r2"},
+		{"switch r0 and r1", "switch r0 and r1", "switch-r0-and-r1"},
 		{"bad \xff bytes", "bad \uFFFD bytes", "bad-bytes"},
 		{long, long[:116] + "…", "aeaeaeaeaeaeaeaeaeaeaeaeaeaeaeae"},
 		{strings.Repeat("x", 120), strings.Repeat("x", 120), strings.Repeat("x", 32)},
@@ -49,11 +56,27 @@ func TestNamesOfAnything(t *testing.T) {
 		goal := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zäß'/ .\-\x00-\x20]{0,200}`)).Draw(t, "goal")
 		s := slug(goal)
 		if len(s) == 0 || len(s) > slugSize || strings.Count(s, "-") >= slugWords || s[0] == '-' || s[len(s)-1] == '-' ||
-			strings.Contains(s, "--") || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			strings.Contains(s, "--") || later(s) || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			t.Errorf("slug %q", s)
 		}
 		if got := title(goal); len(got) > titleSize || !utf8.ValidString(got) || strings.Contains(got, "\n") {
 			t.Errorf("title %q", got)
 		}
 	})
+}
+
+func later(slug string) bool {
+	_, n := pawl.RunID("001-" + slug).Task()
+	return n > 1
+}
+
+func TestTaskOfARun(t *testing.T) {
+	for run, want := range map[pawl.RunID]string{
+		"001-a": "001-a 1", "001-a-r2": "001-a 2", "001-a-r10": "001-a 10", "001-a-r1": "001-a-r1 1", "001-a-r02": "001-a-r02 1",
+		"001-a-r": "001-a-r 1", "001-a-rx": "001-a-rx 1", "001-a-r+2": "001-a-r+2 1", "001-r2": "001-r2 1", "001-a-r2-r3": "001-a-r2 3", "": " 1",
+	} {
+		if id, n := run.Task(); fmt.Sprint(id, " ", n) != want {
+			t.Errorf("%q is run %d of task %q, want %s", run, n, id, want)
+		}
+	}
 }
