@@ -55,6 +55,11 @@ func (r Repo) Forget(ctx context.Context, paths ...string) error {
 	return err
 }
 
+// Graft puts a tree's files into the index as a folder, which must not be there yet.
+func (r Repo) Graft(ctx context.Context, folder, tree string) error {
+	return r.do(ctx, "read-tree", "--prefix="+folder+"/", "--end-of-options", tree)
+}
+
 // WriteTree stores the index as a tree and returns its hash.
 func (r Repo) WriteTree(ctx context.Context) (string, error) {
 	return r.line(ctx, nil, "write-tree")

@@ -85,6 +85,9 @@ func (w *worktree) saveWork(ctx context.Context, salvage string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	if gone { // nothing but this keeps it
+		under = head
+	}
 	if !gone && (full.tree == head.Tree || full.tree == under.Tree) {
 		return "", nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/sync/errgroup"
@@ -37,13 +38,13 @@ func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Com
 		return pawl.CommitInfo{}, err
 	}
 	if done.Hash == "" {
-		if w.note.Head != string(spec.Parent) { // its files would undo what the branch has gained
-			return pawl.CommitInfo{}, pawl.Errorf(pawl.CodeConflict, "worktree %s is at %s, its branch at %s", spec.Name, w.note.Head, spec.Parent).
+		if w.at() != string(spec.Parent) { // its files would undo what the branch has gained
+			return pawl.CommitInfo{}, pawl.Errorf(pawl.CodeConflict, "worktree %s is at %s, its branch at %s", spec.Name, w.at(), spec.Parent).
 				WithHint("a reset to the branch's head brings it up to date")
 		}
 		return w.commit(ctx, spec)
 	}
-	if w.note.Head == string(spec.Parent) { // the earlier call was cut off
+	if w.note.Shown == "" && w.note.Head == string(spec.Parent) { // the earlier call was cut off
 		if err := w.catchUp(ctx, done.Hash); err != nil {
 			return pawl.CommitInfo{}, err
 		}
@@ -57,16 +58,42 @@ func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Com
 }
 
 func checkCommit(spec pawl.CommitSpec) error {
-	if err := checkHashes(spec.Parent, spec.Base); err != nil {
+	if err := checkHashes(spec.Base); err != nil {
 		return err
 	}
-	if spec.ID == "" || strings.ContainsAny(spec.ID, "\r\n\x00") {
-		return pawl.Errorf(pawl.CodeInvalid, "%q cannot be the ID of a commit", spec.ID)
+	return stepOf(spec).check()
+}
+
+// step is a commit that a branch is to go on to.
+type step struct {
+	branch  string
+	parent  pawl.CommitHash // its head
+	message string
+	id      string
+	time    time.Time
+}
+
+func stepOf(spec pawl.CommitSpec) step {
+	return step{branch: spec.Branch, parent: spec.Parent, message: plain(spec.Message, "Work of "+spec.Name), id: spec.ID, time: spec.Time}
+}
+
+func (t step) check() error {
+	if err := checkHashes(t.parent); err != nil {
+		return err
 	}
-	if spec.Time.Unix() < 0 {
-		return pawl.Errorf(pawl.CodeInvalid, "commit %s has no time", spec.ID)
+	if t.id == "" || strings.ContainsAny(t.id, "\r\n\x00") {
+		return pawl.Errorf(pawl.CodeInvalid, "%q cannot be the ID of a commit", t.id)
 	}
-	return checkBranch(spec.Branch)
+	if t.time.Unix() < 0 {
+		return pawl.Errorf(pawl.CodeInvalid, "commit %s has no time", t.id)
+	}
+	return checkBranch(t.branch)
+}
+
+// made reports whether a commit is of this step, by the last line of its message.
+func (t step) made(c git.Commit) bool {
+	lines := strings.Split(strings.TrimRight(c.Message, "\n"), "\n")
+	return lines[len(lines)-1] == trailer+t.id
 }
 
 // find returns the commit that an earlier call with the same ID made, the zero
@@ -87,7 +114,7 @@ func (s *Workspaces) find(ctx context.Context, spec pawl.CommitSpec) (git.Commit
 			if at.Hash == string(spec.Parent) {
 				break
 			}
-			if lines := strings.Split(strings.TrimRight(at.Message, "\n"), "\n"); lines[len(lines)-1] == trailer+spec.ID {
+			if stepOf(spec).made(at) {
 				found = at
 				return nil
 			}
@@ -119,11 +146,17 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	if err := w.s.checkFree(spec.Branch); err != nil {
 		return pawl.CommitInfo{}, err
 	}
+	if w.note.Shown != "" { // on its branch again: its files lie on the branch's head
+		w.note.Head, w.note.Shown = w.note.Shown, ""
+		if err := w.write(); err != nil {
+			return pawl.CommitInfo{}, err
+		}
+	}
 	// The description needs the tree alone; it is made while the branch moves.
 	info := pawl.CommitInfo{Tree: pawl.TreeHash(r.tree)}
 	var group errgroup.Group
 	group.Go(func() error { return w.s.describe(ctx, spec, full.tree, &info) })
-	commit, err := w.advance(ctx, spec, full.tree)
+	commit, err := w.s.grow(ctx, stepOf(spec), full.tree)
 	if err == nil {
 		err = w.follow(commit, full.index)
 	}
@@ -135,27 +168,23 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	return info, explain("commit worktree "+w.name, err)
 }
 
-// advance makes a commit of a tree and moves the branch to it.
-func (w *worktree) advance(ctx context.Context, spec pawl.CommitSpec, tree string) (string, error) {
-	commit, err := w.s.engine.WriteCommit(ctx, tree, []string{string(spec.Parent)}, message(spec), spec.Time)
+// grow makes a commit of a tree and moves the branch to it. Whatever the step's
+// message holds, the commit's last line is ours.
+func (s *Workspaces) grow(ctx context.Context, t step, tree string) (string, error) {
+	text := t.message + "\n\n" + trailer + t.id + "\n"
+	commit, err := s.engine.WriteCommit(ctx, tree, []string{string(t.parent)}, text, t.time)
 	if err != nil {
 		return "", err
 	}
-	ref := "refs/heads/" + spec.Branch
-	err = w.s.moveRef(ctx, ref, commit, string(spec.Parent), "commit "+spec.ID)
+	ref := "refs/heads/" + t.branch
+	err = s.moveRef(ctx, ref, commit, string(t.parent), "commit "+t.id)
 	if err == nil {
 		return commit, nil
 	}
-	if head, e := w.s.ref(ctx, ref); e == nil && head.Hash != string(spec.Parent) {
-		err = movedBranch(spec.Branch, spec.Parent, head.Hash)
+	if head, e := s.ref(ctx, ref); e == nil && head.Hash != string(t.parent) {
+		err = movedBranch(t.branch, t.parent, head.Hash)
 	}
 	return "", err
-}
-
-// message is the commit's whole message. Whatever spec.Message holds, the last
-// line is ours, and nothing in it controls a terminal.
-func message(spec pawl.CommitSpec) string {
-	return plain(spec.Message, "Work of "+spec.Name) + "\n\n" + trailer + spec.ID + "\n"
 }
 
 // plain is a text without what controls a terminal, or the other one when
@@ -195,13 +224,29 @@ func (w *worktree) catchUp(ctx context.Context, commit string) error {
 
 // describe fills in what is to be known of a commit with a tree.
 func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree string, info *pawl.CommitInfo) error {
-	var err error
-	info.Files, err = s.engine.Changed(ctx, string(spec.Parent), tree)
-	if info.Total = slices.Clone(info.Files); err == nil && spec.Base != spec.Parent {
-		info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
-	}
-	if err == nil {
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		info.Files, err = s.engine.Changed(ctx, string(spec.Parent), tree)
+		if info.Total = slices.Clone(info.Files); err == nil && spec.Base != spec.Parent {
+			info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
+		}
+		for _, path := range info.Total {
+			if strings.HasPrefix(path, keptFolder+"/") {
+				info.Kept++
+			}
+		}
+		return err
+	})
+	group.Go(func() (err error) {
 		info.PatchID, err = s.engine.PatchID(ctx, string(spec.Base), tree, tasks)
-	}
-	return err
+		return err
+	})
+	group.Go(func() error {
+		parent, err := s.commit(ctx, spec.Parent)
+		if err == nil {
+			info.Hunks, err = s.fingerprints(ctx, parent.Tree, tree)
+		}
+		return err
+	})
+	return group.Wait()
 }

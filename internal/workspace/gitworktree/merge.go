@@ -67,6 +67,9 @@ func (s *Workspaces) merge(ctx context.Context, ours git.Commit, spec pawl.Merge
 	}
 	tree, err := s.withoutTasks(ctx, merged)
 	info.Commit, info.Tree = pawl.CommitHash(merged.Hash), pawl.TreeHash(tree)
+	if err == nil {
+		info.Changes, err = s.fingerprints(ctx, ours.Tree, merged.Tree)
+	}
 	return info, err
 }
 

@@ -52,6 +52,9 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if err := w.arrive(ctx); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
+	if w.note.Shown != "" {
+		return w.comeBack(ctx, head)
+	}
 	r, err := w.record(ctx)
 	if err == nil && !known && there { // its entry may be gone as well
 		err = w.show(head, r.index)

@@ -166,7 +166,7 @@ func (w *worktree) fill(ctx context.Context, repo git.Repo) error {
 	if _, err := os.Stat(repo.Index); err == nil {
 		return nil
 	}
-	if err := repo.ReadTree(ctx, w.note.Head); err != nil {
+	if err := repo.ReadTree(ctx, w.at()); err != nil {
 		return err
 	}
 	return repo.Forget(ctx, tasks)

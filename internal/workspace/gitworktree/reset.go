@@ -47,15 +47,18 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 			return pawl.WorkspaceState{}, err
 		}
 	}
-	saved, clean, err := w.setAside(ctx, head, target, salvage)
+	merged := head.Hash == target.Hash
+	if !merged {
+		if merged, err = w.s.user.IsAncestor(ctx, head.Hash, target.Hash); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	saved, clean, err := w.setAside(ctx, head, target, merged, salvage)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
-	if !clean {
-		w.note.Head, w.note.Restoring = target.Hash, true
-		if err := w.write(); err != nil {
-			return pawl.WorkspaceState{}, err
-		}
+	if err := w.head(note{Branch: w.note.Branch, Head: target.Hash, Restoring: !clean}); err != nil {
+		return pawl.WorkspaceState{}, err
 	}
 	if head.Hash != target.Hash {
 		if err := w.s.moveRef(ctx, ref, target.Hash, head.Hash, "reset to "+target.Hash); err != nil {
@@ -71,20 +74,24 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
 }
 
-// setAside saves what a reset from head to target would lose and returns the ref
-// that has it. clean reports that the worktree is at target already.
-func (w *worktree) setAside(ctx context.Context, head, target git.Commit, salvage string) (saved string, clean bool, err error) {
+// head makes a note of where the worktree goes.
+func (w *worktree) head(to note) error {
+	if w.note == to {
+		return nil
+	}
+	w.note = to
+	return w.write()
+}
+
+// setAside saves what would be lost when the worktree goes from head, its branch's,
+// to target, and returns the ref that has it. merged reports that head itself is not
+// lost. clean reports that the worktree is at target already.
+func (w *worktree) setAside(ctx context.Context, head, target git.Commit, merged bool, salvage string) (saved string, clean bool, err error) {
 	r, full, err := w.recordAll(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	clean = full.tree == target.Tree && len(r.occupied) == 0 && w.note.Head == target.Hash
-	merged := head.Hash == target.Hash
-	if !merged {
-		if merged, err = w.s.user.IsAncestor(ctx, head.Hash, target.Hash); err != nil {
-			return "", false, err
-		}
-	}
+	clean = full.tree == target.Tree && len(r.occupied) == 0 && w.at() == target.Hash
 	// The same call may have come this far before.
 	earlier, err := w.s.ref(ctx, salvage)
 	if err != nil {
@@ -111,17 +118,18 @@ func (w *worktree) setAside(ctx context.Context, head, target git.Commit, salvag
 }
 
 // under is the commit that the worktree's files lie on. That is behind the
-// branch's head where [Workspaces.Advance] moved the branch.
+// branch's head where [Workspaces.Advance] moved the branch, and beside it where
+// [Workspaces.Show] left it.
 func (w *worktree) under(ctx context.Context, head git.Commit) (git.Commit, error) {
-	if w.note.Head == head.Hash {
+	if w.at() == head.Hash {
 		return head, nil
 	}
-	at, err := w.s.commit(ctx, pawl.CommitHash(w.note.Head))
+	at, err := w.s.commit(ctx, pawl.CommitHash(w.at()))
 	if pawl.CodeOf(err) == pawl.CodeNotFound {
 		return head, nil
 	}
-	if err != nil {
-		return git.Commit{}, err
+	if err != nil || w.note.Shown != "" {
+		return at, err
 	}
 	behind, err := w.s.user.IsAncestor(ctx, at.Hash, head.Hash)
 	if err != nil || !behind {
@@ -180,7 +188,7 @@ func (w *worktree) restore(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = w.show(w.note.Head, w.full())
+		err = w.show(w.at(), w.full())
 	}
 	if err == nil {
 		err = copyIndex(w.full(), w.index())
@@ -207,7 +215,7 @@ func (w *worktree) restoreFiles(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := repo.CheckOut(ctx, w.note.Head); err != nil {
+	if err := repo.CheckOut(ctx, w.at()); err != nil {
 		return err
 	}
 	if err := repo.Clean(ctx); err != nil {

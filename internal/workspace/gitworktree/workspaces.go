@@ -21,7 +21,10 @@ import (
 
 // tasks is where the harness keeps its own notes in a worktree. No recorded
 // tree holds it; commits do.
-const tasks = ".pawl/tasks"
+const tasks = keptFolder + "/tasks"
+
+// keptFolder is what the harness keeps in the repository.
+const keptFolder = ".pawl"
 
 // Options say which repository the worktrees are of.
 type Options struct {

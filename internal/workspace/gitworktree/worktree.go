@@ -30,9 +30,19 @@ type note struct {
 	Branch string `json:"branch"`
 	// Head is the commit the worktree belongs on.
 	Head string `json:"head"`
-	// Restoring reports that its files are on their way to Head, and that
+	// Shown is the commit it shows instead, detached from its branch; empty = none.
+	Shown string `json:"shown,omitempty"`
+	// Restoring reports that its files are on their way to that commit, and that
 	// nothing in them needs saving.
 	Restoring bool `json:"restoring,omitempty"`
+}
+
+// at is the commit that the worktree's files lie on.
+func (w *worktree) at() string {
+	if w.note.Shown != "" {
+		return w.note.Shown
+	}
+	return w.note.Head
 }
 
 // worktree returns the named worktree, locked. The caller calls unlock.
@@ -115,7 +125,7 @@ func (w *worktree) read() (bool, error) {
 	if err != nil {
 		return false, explain("read about worktree "+w.name, err)
 	}
-	if err := json.Unmarshal(content, &w.note); err != nil || checkBranch(w.note.Branch) != nil || checkHashes(w.note.Head) != nil {
+	if err := json.Unmarshal(content, &w.note); err != nil || checkBranch(w.note.Branch) != nil || checkHashes(w.note.Head, w.at()) != nil {
 		return false, pawl.Errorf(pawl.CodeDamaged, "%s cannot be read", w.notePath()).
 			WithHint("remove the file; opening worktree %s again then takes its files as they are", w.name)
 	}
