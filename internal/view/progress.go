@@ -18,7 +18,7 @@ import (
 // but Out works.
 type ProgressOptions struct {
 	Out io.Writer
-	// Live keeps two lines about the present moment below the log, redrawn in
+	// Live keeps a few lines about the present moment below the log, redrawn in
 	// place. Out must be a terminal that moves its cursor.
 	Live bool
 	// Color colours what passes and what fails.
@@ -26,6 +26,9 @@ type ProgressOptions struct {
 	// Width is asked for the terminal's width at every drawing; nil, or zero
 	// columns, means 80.
 	Width func() int
+	// Height is the same for its rows; nil, or zero rows, means 24. The live area is
+	// always less than that.
+	Height func() int
 	// Least leaves out the lines of events below it.
 	Least Level
 	// Clock puts the time of day, UTC, before each line.
@@ -48,12 +51,18 @@ type Progress struct {
 	o    ProgressOptions
 	run  *Run
 	now  time.Time
-	said pawl.Live // what the newest speaker said last
-	live []string  // the lines below the log, as they are drawn, without colour
+	said pawl.Live   // what the newest speaker said last
+	live []string    // the lines below the log, as they are drawn, without colour
+	todo []TodoState // of the tasks of plan, as they were shown last
+	plan *Plan
 }
 
 // NewProgress begins at a run that was folded so far, or at [New].
-func NewProgress(r *Run, o ProgressOptions) *Progress { return &Progress{o: o, run: r, now: r.Updated} }
+func NewProgress(r *Run, o ProgressOptions) *Progress {
+	p := &Progress{o: o, run: r, now: r.Updated}
+	p.changedTodos()
+	return p
+}
 
 // Run is the run as far as the progress has seen it.
 func (p *Progress) Run() *Run { return p.run }
@@ -70,6 +79,11 @@ func (p *Progress) Write(u pawl.Update) error {
 		}
 		if LevelOf(e) >= p.o.Least {
 			out = p.logLine(e)
+		}
+		for _, t := range p.changedTodos() {
+			if !p.o.Live { // which shows the list itself
+				out = append(out, p.row(e, todoColor(t), t.String())...)
+			}
 		}
 	case u.Live != nil && p.o.Live:
 		p.hear(*u.Live)
@@ -119,11 +133,7 @@ func (p *Progress) hear(l pawl.Live) {
 
 // logLine is an event's line with its newline.
 func (p *Progress) logLine(e pawl.Event) []byte {
-	text := Line(e, p.run, p.o.Blobs)
-	if p.o.Clock {
-		text = clock(e.Time) + "  " + text
-	}
-	out := append([]byte(p.color(colorOf(e), text)), '\n')
+	out := p.row(e, colorOf(e), Line(e, p.run, p.o.Blobs))
 	if _, ok := e.Body.(*pawl.PlanAccepted); ok && e.Loop == 1 {
 		for _, row := range p.tasks() {
 			out = append(append(out, row...), '\n')
@@ -132,17 +142,79 @@ func (p *Progress) logLine(e pawl.Event) []byte {
 	return out
 }
 
+// row is a line of the log about an event, with its newline.
+func (p *Progress) row(e pawl.Event, color int, text string) []byte {
+	if p.o.Clock {
+		text = clock(e.Time) + "  " + text
+	}
+	return append([]byte(p.color(color, text)), '\n')
+}
+
+// changedTodos are those whose state is another one than when it was asked last.
+// A list that is new as a whole has none: it is shown as a whole.
+func (p *Progress) changedTodos() []Todo { // V-60
+	l := p.run.root()
+	plan := l.Plan()
+	if plan == nil || !p.run.inBatches(l) {
+		return nil
+	}
+	var changed []int
+	now := make([]TodoState, len(plan.Tasks))
+	for i, t := range plan.Tasks {
+		if now[i] = l.todoState(t); i < len(p.todo) && p.todo[i] != now[i] {
+			changed = append(changed, i)
+		}
+	}
+	known := p.plan == plan
+	p.todo, p.plan = now, plan
+	if !known || len(changed) == 0 {
+		return nil
+	}
+	var out []Todo
+	all := Todos(p.run).Todos
+	for _, i := range changed {
+		out = append(out, all[i])
+	}
+	return out
+}
+
 // tableRows is how many tasks a table among the log shows.
 const tableRows = 30
 
-// tasks is the table of the plan that has just been accepted.
+// tasks is the list of what is to do, or the table, of the plan that has just
+// been accepted.
 func (p *Progress) tasks() []string {
-	list := Tasks(p.run, p.now)
 	width := 0
 	if p.o.Live {
 		width = p.width() - 1
 	}
+	if p.run.inBatches(p.run.root()) {
+		return p.todos(width)
+	}
+	list := Tasks(p.run, p.now)
 	return p.run.taskTable(&list, width, tableRows)
+}
+
+// todoRows is how many todos are shown when a plan is accepted.
+const todoRows = 200
+
+// todos is the whole list of what is to do, no wider than width where that is not zero.
+func (p *Progress) todos(width int) []string {
+	list := Todos(p.run)
+	var out []string
+	for i, t := range list.Todos {
+		if i == todoRows {
+			out = append(out, fmt.Sprintf("and %s: pawl tasks %s", count(len(list.Todos)-i, "other"), list.Run))
+			break
+		}
+		out = append(out, t.String())
+	}
+	if width > 0 {
+		for i := range out {
+			out[i] = ansi.Truncate(out[i], width, "…")
+		}
+	}
+	return out
 }
 
 // draw writes log lines and the live area below them in one go. When nothing
@@ -197,6 +269,15 @@ func (p *Progress) width() int {
 		}
 	}
 	return 80
+}
+
+func (p *Progress) height() int {
+	if p.o.Height != nil {
+		if h := p.o.Height(); h > 0 {
+			return h
+		}
+	}
+	return 24
 }
 
 // segment is a piece of a live line; color is its SGR number, 0 = none.
@@ -295,7 +376,46 @@ func (p *Progress) status() [][]segment {
 	for _, doing := range p.doings() {
 		out = append(out, fit(doing, width))
 	}
+	for _, t := range p.todoLines(p.height() - 1 - len(out)) {
+		out = append(out, fit(t, width))
+	}
 	return out
+}
+
+// maxTodos is how many rows of the live area show what is to do.
+const maxTodos = 9
+
+// todoLines shows what is to do in at most so many rows, of a run whose plan is
+// worked on in batches.
+func (p *Progress) todoLines(rows int) [][]segment { // V-60
+	if !p.run.inBatches(p.run.root()) {
+		return nil
+	}
+	list := Todos(p.run)
+	shown, left := list.window(min(rows, maxTodos))
+	var out [][]segment
+	for _, t := range shown {
+		row := []segment{{"  " + t.String(), todoColor(t)}}
+		if t.Note != "" {
+			row = append(row, segment{" · " + t.Note, yellow})
+		}
+		out = append(out, row)
+	}
+	if len(shown) > 0 && len(left) > 0 {
+		out = append(out, []segment{{fmt.Sprintf("  and %s: %s", count(len(left), "other"), countStates(left)), dim}})
+	}
+	return out
+}
+
+// todoColor is the colour of a todo.
+func todoColor(t Todo) int {
+	switch t.State {
+	case TodoCompleted:
+		return green
+	case TodoInProgress:
+		return yellow
+	}
+	return dim
 }
 
 // maxDoings is for how many loops side by side the live area has a line.
@@ -347,6 +467,15 @@ func (p *Progress) where() []segment {
 		}
 		if plan := l.Plan(); plan != nil {
 			parts = append(parts, fmt.Sprintf("tasks %d/%d", plan.Count(pawl.TaskPassed), len(plan.Tasks)))
+		}
+		if n := len(l.Batches); n > 0 {
+			parts = append(parts, fmt.Sprintf("batch %d", l.Batches[n-1].N))
+		}
+		if h := l.health(); h != nil {
+			parts = append(parts, plain.Line(string(h.Health), 20))
+		}
+		if back := l.goingBack(); back != nil {
+			parts = append(parts, fmt.Sprintf("going back to checkpoint %d", back.To))
 		}
 	}
 	if r.Status != pawl.StatusRunning {
