@@ -76,6 +76,9 @@ type GateRequest struct {
 	// Base is the same gate's report on the run's base commit; nil when this is
 	// the base, or when the gate did not run there.
 	Base *GateReport
+	// Doubt is a report of the same gate on this very commit: what comes out
+	// differently now is flaky. nil when the commit was not judged before.
+	Doubt *GateReport
 	// Env is told to the command: PAWL_TASK_ID, PAWL_CHANGED_FILES (a file with
 	// one path per line), PAWL_PROJECT_ROOT.
 	Env     []string
@@ -107,6 +110,9 @@ type GateReport struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Inventory lists what the candidate lost against the base: tests removed or newly skipped.
 	Inventory []string `json:"inventory,omitempty"`
+	// Flaky names the tests that came out differently on the same commit; among Tests
+	// they are passed.
+	Flaky []string `json:"flaky,omitempty"`
 	// Error is the normalised error: no paths, addresses, times or counters, so
 	// that two attempts that fail alike compare equal. Empty when nothing failed.
 	Error    string        `json:"error,omitempty"`

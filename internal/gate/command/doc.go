@@ -15,6 +15,10 @@
 //  5. Against the base, if there is one: every test that ran there still runs.
 //     See inventory.go for what counts as lost.
 //
+// Where there is an earlier report on the same commit, tests that came out
+// differently in it count as passed before these steps, and are named as flaky.
+// See doubt.go.
+//
 // A failure of steps 3 and 4 that the base has too, whole and unchanged, is a
 // pass with RedAtBase set, unless the gate requires green. See base.go.
 package command

@@ -14,6 +14,8 @@ type judgement struct {
 	req     pawl.GateRequest
 	res     pawl.CommandResult
 	reading report.Reading
+	flaky   []string // tests that came out differently in an earlier run on the same commit
+	excused bool     // some of them failed now
 }
 
 // outcome is what a candidate deserves by itself, before it is compared with
@@ -35,17 +37,19 @@ func failsComparably(format string, args ...any) outcome {
 }
 
 func (j *judgement) report() pawl.GateReport {
+	j.settle()
 	own := j.outcome()
 	r := pawl.GateReport{
 		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
 		Passed: j.reading.Passed, Failed: j.reading.Failed, Skipped: j.reading.Skipped,
-		Tests: j.reading.Tests, Findings: j.reading.Findings,
+		Tests: j.reading.Tests, Findings: j.reading.Findings, Flaky: bounded(j.flaky),
 		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration,
 	}
 	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
 		r.Error = j.errorText(&r, own)
 	}
 	j.againstBase(&r, own)
+	r.Reason += j.flakyNote()
 	j.bound(&r)
 	return r
 }
@@ -145,10 +149,13 @@ func worst(findings []pawl.Finding) pawl.Severity {
 	return w
 }
 
-// explained reports whether findings that are let through are why the command
-// did not end with 0. Only structured reports are believed: in prose an error
+// explained reports whether flaky tests, or findings that are let through, are why
+// the command did not end with 0. Of findings, only structured reports are believed: in prose an error
 // may stand where no reader knows it.
 func (j *judgement) explained() bool {
+	if j.excused && j.res.ExitCode < 124 {
+		return true
+	}
 	structured := j.reading.Format == pawl.ReportSARIF || j.req.Spec.Kind == pawl.GateSecurity && j.reading.Format == pawl.ReportAuto
 	return structured && len(j.reading.Findings) > 0 && j.res.ExitCode < 124
 }

@@ -1,0 +1,96 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// MustDoubt judges a played result of a commit that has a report already.
+func MustDoubt(tb testing.TB, now pawl.CommandResult, doubt, base *pawl.GateReport) pawl.GateReport {
+	tb.Helper()
+	r, err := New(&player{result: now}).Judge(tb.Context(), pawl.GateRequest{
+		Spec: spec(pawl.GateTests), Dir: tb.TempDir(), Base: base, Doubt: doubt, Timeout: time.Minute,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// Only what fails in every run of a commit fails the gate. V-45, V-47: a flaky
+// test is no regression.
+func TestFlaky(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second []string
+		verdict       pawl.Verdict
+		flaky         string
+		passed        int
+	}{
+		"FailedThen":           {[]string{"-TestA", "+TestB"}, []string{"+TestA", "+TestB"}, pawl.VerdictPass, "shop.TestA", 2},
+		"FailsNow":             {[]string{"+TestA", "+TestB"}, []string{"-TestA", "+TestB"}, pawl.VerdictPass, "shop.TestA", 2},
+		"AnotherEachTime":      {[]string{"-TestA", "+TestB"}, []string{"+TestA", "-TestB"}, pawl.VerdictPass, "shop.TestA shop.TestB", 2},
+		"FailsTwice":           {[]string{"-TestA", "+TestB"}, []string{"-TestA", "+TestB"}, pawl.VerdictFail, "", 1},
+		"OneOfTwo":             {[]string{"-TestA", "-TestB"}, []string{"-TestA", "+TestB"}, pawl.VerdictFail, "shop.TestB", 1},
+		"NotThere":             {[]string{"-TestA", "+TestB"}, []string{"+TestB"}, pawl.VerdictFail, "", 1},
+		"Skipped":              {[]string{"-TestA", "+TestB"}, []string{"~TestA", "+TestB"}, pawl.VerdictFail, "", 1},
+		"SubtestOfAnotherName": {[]string{"-TestA/1", "-TestA"}, []string{"+TestA/2", "+TestA"}, pawl.VerdictPass, "shop.TestA shop.TestA/1", 2},
+		"AnotherSubtest":       {[]string{"-TestA/1", "+TestA/2", "-TestA"}, []string{"+TestA/1", "-TestA/2", "-TestA"}, pawl.VerdictPass, "shop.TestA shop.TestA/1 shop.TestA/2", 3},
+		"SubtestFailsTwice":    {[]string{"-TestA/1", "+TestA/2", "-TestA"}, []string{"-TestA/1", "-TestA/2", "-TestA"}, pawl.VerdictFail, "shop.TestA/2", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := MustDoubt(t, goResult(test.first...), nil, nil)
+			r := MustDoubt(t, goResult(test.second...), &first, nil)
+			if r.Verdict != test.verdict || strings.Join(r.Flaky, " ") != test.flaky || r.Passed != test.passed {
+				t.Errorf("%s: %s (%d passed), flaky %q", r.Verdict, r.Reason, r.Passed, r.Flaky)
+			}
+			if (r.Error == "") != (r.Verdict == pawl.VerdictPass) {
+				t.Errorf("the error is %q", r.Error)
+			}
+			if test.flaky != "" && !strings.Contains(r.Reason, "; flaky, it came out differently before: Test") {
+				t.Errorf("the reason is %q", r.Reason)
+			}
+			if !slices.IsSortedFunc(r.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) }) {
+				t.Errorf("the tests are not sorted: %v", r.Tests)
+			}
+		})
+	}
+}
+
+// What is no test is not excused by a second look, and a report that cannot be
+// read stays one.
+func TestFlakyIsATest(t *testing.T) {
+	good := MustDoubt(t, goResult("+TestA"), nil, nil)
+	broken := play(1, `{"Action":"fail","Package":"shop","FailedBuild":"shop"}`)
+	if r := MustDoubt(t, broken, &good, nil); r.Verdict != pawl.VerdictFail || len(r.Flaky) > 0 {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+	bad := MustDoubt(t, broken, nil, nil)
+	if r := MustDoubt(t, goResult("+TestA"), &bad, nil); r.Verdict != pawl.VerdictPass || len(r.Flaky) != 1 {
+		t.Errorf("%s: %s, %q", r.Verdict, r.Reason, r.Flaky)
+	}
+	late := goResult("-TestA")
+	late.TimedOut = true
+	if r := MustDoubt(t, late, &good, nil); r.Verdict != pawl.VerdictFail || !r.Partial {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+	if r := MustDoubt(t, play(1, "no tests here\n"), &good, nil); r.Verdict != pawl.VerdictFail {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+}
+
+// What the base has too is excused beside what is flaky.
+func TestFlakyOnARedBase(t *testing.T) {
+	base := MustDoubt(t, goResult("-TestA", "+TestB", "+TestC"), nil, nil)
+	first := MustDoubt(t, goResult("-TestA", "-TestB", "+TestC"), nil, &base)
+	if first.Verdict != pawl.VerdictFail {
+		t.Fatalf("%s: %s", first.Verdict, first.Reason)
+	}
+	want(t, MustDoubt(t, goResult("-TestA", "+TestB", "+TestC"), &first, &base), pawl.VerdictPass,
+		"not worse than the base: 1 test fails there too: TestA; flaky, it came out differently before: TestB")
+	r := MustDoubt(t, goResult("-TestA", "-TestB", "+TestC"), &first, &base)
+	want(t, r, pawl.VerdictFail, "1 test fails that does not fail on the base: TestB; 1 fails there too: TestA")
+}
