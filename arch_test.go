@@ -24,6 +24,7 @@ var rules = []rule{
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},
 	{"internal/tasks", nil, "what a list of tasks must be like is the same for models, files and people"},
+	{"internal/resolve", nil, "which task a message means follows from its words and from what is known, and from nothing else"},
 	{"internal/recipe", []string{"internal/strictyaml"}, "a recipe is data: whoever reads it must not need an engine"},
 	{"internal/config", []string{"internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
 	{"internal/driver/local", []string{"internal/driver", "internal/kernel"}, "a driver drives the kernel; what performs effects is given to it"},
@@ -45,7 +46,7 @@ var rules = []rule{
 	{"internal/server", nil, "the server is given a Service; it must not know which"},
 	{"internal/client", nil, "the client is a Service; what it talks to is the wire"},
 	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
-		"internal/recipe", "internal/strictyaml", "internal/gate/detect", "internal/tasks"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
+		"internal/recipe", "internal/strictyaml", "internal/gate/detect", "internal/tasks", "internal/resolve"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
 	{"internal/bench", []string{"internal/..."}, "measurements join the real parts as cmd/pawl does"},
 	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
 }

@@ -1,0 +1,266 @@
+// Package resolve finds out which known task a message means, from words alone: no
+// model, no clock, no memory of what was said before.
+//
+// A message is looked at only when it hints at going on with something: it begins
+// with continue, resume, keep working on and the like, or has the full id of a
+// known task in it. Everything else is new work. What it means is then asked of,
+// in this order: full ids, numbers, the words of slugs, the words of goals. The
+// first that gives an answer gives it.
+//
+// Words give an answer when one task has all the hits or at least twice as many as
+// the next one, and when they are at least half of what the message says: a goal
+// that happens to begin with one of these verbs has much more to say.
+package resolve
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"pawl"
+)
+
+// Task is a task that is known.
+type Task struct {
+	ID     string `json:"id"` // NNN-slug
+	Goal   string `json:"goal"`
+	Status string `json:"status"`
+}
+
+// Outcome is what a message was found to mean.
+type Outcome string
+
+// The outcomes.
+const (
+	New       Outcome = "new"       // new work
+	Found     Outcome = "found"     // one known task
+	Ambiguous Outcome = "ambiguous" // one of several
+	None      Outcome = "none"      // a task, but none that is known
+)
+
+// Answer says what a message means.
+type Answer struct {
+	Outcome Outcome
+	Task    Task // when it was found
+	// By says what decided: id, number, slug or goal.
+	By string
+	// Candidates are those it may be, the likeliest first; of none all tasks.
+	Candidates []Task
+}
+
+// Resolve says which of the tasks a message means. Their ids are different.
+// V-18 V-19 V-20 V-21 V-22 V-23
+func Resolve(message string, tasks []Task) Answer {
+	rest, hints := hint(message)
+	if len(tasks) == 0 {
+		return Answer{Outcome: New}
+	}
+	if ids := named(message, tasks); len(ids) > 0 {
+		return among(ids, "id")
+	}
+	if !hints {
+		return Answer{Outcome: New}
+	}
+	if n, sure := number(message, rest); n > 0 {
+		same := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool { return numberOf(t.ID) != n })
+		if len(same) > 0 {
+			return among(same, "number")
+		}
+		if sure {
+			return Answer{Outcome: None, Candidates: tasks}
+		}
+	}
+	said := content(rest)
+	var likely []Task
+	for _, by := range []struct {
+		name  string
+		words func(Task) []string
+	}{
+		{"slug", func(t Task) []string { return content(words(slugOf(t.ID))) }},
+		{"goal", func(t Task) []string { return content(words(slugOf(t.ID) + " " + t.Goal)) }},
+	} {
+		best, hits := rank(said, tasks, by.words)
+		if clear(hits) && 2*hits[0] >= len(said) {
+			return Answer{Outcome: Found, Task: best[0], By: by.name}
+		}
+		if n := slices.Index(append(hits, 0), 0); n > 0 {
+			likely = best[:n]
+		}
+	}
+	if len(likely) == 0 {
+		return Answer{Outcome: None, Candidates: tasks}
+	}
+	return Answer{Outcome: Ambiguous, Candidates: likely}
+}
+
+// among is the answer where each of these is meant as much as the others.
+func among(tasks []Task, by string) Answer {
+	if len(tasks) == 1 {
+		return Answer{Outcome: Found, Task: tasks[0], By: by}
+	}
+	return Answer{Outcome: Ambiguous, Candidates: tasks}
+}
+
+// clear reports whether the first of hits, which are sorted, is the one that is
+// meant: the others have none, or at most half as many.
+func clear(hits []int) bool {
+	return hits[0] > 0 && (len(hits) == 1 || hits[0] >= 2*hits[1])
+}
+
+// rank sorts the tasks by how many of the words that were said each of them has.
+func rank(said []string, tasks []Task, of func(Task) []string) (sorted []Task, hits []int) {
+	type ranked struct {
+		task Task
+		hits int
+	}
+	all := make([]ranked, len(tasks))
+	for i, t := range tasks {
+		has := of(t)
+		n := 0
+		for _, w := range said {
+			if slices.ContainsFunc(has, func(h string) bool { return alike(w, h) }) {
+				n++
+			}
+		}
+		all[i] = ranked{t, n}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return b.hits - a.hits })
+	for _, r := range all {
+		sorted, hits = append(sorted, r.task), append(hits, r.hits)
+	}
+	return sorted, hits
+}
+
+// hints are the ways to say that something goes on, as the words they begin with.
+var hints = [][]string{
+	{"continue"}, {"resume"}, {"finish"}, {"pick", "up"}, {"pick", "back", "up"}, {"keep", "working"}, {"keep", "going"}, {"keep", "on"},
+	{"go", "on", "with"}, {"carry", "on"}, {"get", "on", "with"}, {"proceed", "with"}, {"get", "back", "to"}, {"go", "back", "to"},
+	{"back", "to"}, {"return", "to"}, {"continuing"}, {"resuming"}, {"finishing"},
+}
+
+// polite are words that may come before a hint.
+var polite = set("please now ok okay hey hi then and so just let us lets s d can could would will you we should i want to like need pawl")
+
+// hint reports whether a message hints at going on with something, and gives the
+// words that say with what.
+func hint(message string) (rest []string, ok bool) {
+	rest = words(message)
+	for len(rest) > 0 && polite[rest[0]] {
+		rest = rest[1:]
+	}
+	for _, h := range hints {
+		if len(rest) >= len(h) && slices.Equal(rest[:len(h)], h) {
+			return rest[len(h):], true
+		}
+	}
+	return rest, len(rest) == 2 && rest[0] == "go" && rest[1] == "on"
+}
+
+var fullID = regexp.MustCompile(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
+
+// named are the known tasks, and those of the known runs, whose full ids are in
+// the message.
+func named(message string, tasks []Task) (out []Task) {
+	for _, text := range fullID.FindAllString(strings.ToLower(message), -1) {
+		task, _ := pawl.RunID(text).Task()
+		for _, t := range tasks {
+			if (t.ID == text || t.ID == task) && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+var (
+	numbered = regexp.MustCompile(`(?i)(?:\btask\s+(?:no\.?\s+|nr\.?\s+|number\s+)?#?|#)([0-9]{1,9})\b`)
+	padded   = regexp.MustCompile(`(?:^|\s)([0-9]{3,9})(?:[\s,.;:!?]|$)`)
+)
+
+// number is the number of the task that a message names, as in "task 2", "#2" and
+// "002", or as all it says; 0 when it names none. It is sure when it cannot be a
+// number of something else.
+func number(message string, rest []string) (n int, sure bool) {
+	if m := numbered.FindStringSubmatch(message); m != nil {
+		n, _ = strconv.Atoi(m[1])
+		return n, true
+	}
+	if len(rest) == 1 {
+		if n, err := strconv.Atoi(rest[0]); err == nil {
+			return n, true
+		}
+	}
+	if m := padded.FindStringSubmatch(message); m != nil {
+		n, _ = strconv.Atoi(m[1])
+	}
+	return n, false
+}
+
+func numberOf(id string) int {
+	digits, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+func slugOf(id string) string {
+	_, slug, _ := strings.Cut(id, "-")
+	return slug
+}
+
+// words are the words of a text, in small letters.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+}
+
+// content are the words that say something, each once.
+func content(words []string) (out []string) {
+	for _, w := range words {
+		if !empty[w] && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// empty are words that say nothing about which task is meant.
+var empty = set(`a an the this that these those it its my our your their his her of to on in at by for from with without into and or
+	but as is are was were be been being do does did done doing have has had i we you they he she me us them s t d ll re ve
+	task tasks work working works job thing things stuff one ones run runs please again still where left off up out
+	last previous earlier old current open unfinished started begun yesterday today before now where there so then just also
+	continue continuing resume keep going go finish finishing rest remaining number no nr some more further`)
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// least is how many letters two words must have in common at their beginning.
+const least = 4
+
+// alike reports whether two words are the same but for their endings: "auth" and
+// "authentication", "upload" and "uploads".
+func alike(a, b string) bool {
+	if a == b {
+		return true
+	}
+	a, b = stem(a), stem(b)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || len(a) >= least && strings.HasPrefix(b, a)
+}
+
+// stem is a word without its ending.
+func stem(word string) string {
+	for _, end := range []string{"ing", "ed", "es", "s"} {
+		if short, ok := strings.CutSuffix(word, end); ok && len(short) >= least {
+			return short
+		}
+	}
+	return word
+}
