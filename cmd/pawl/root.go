@@ -11,21 +11,26 @@ import (
 	"pawl/internal/cli/answer"
 	"pawl/internal/cli/bench"
 	"pawl/internal/cli/cancel"
+	"pawl/internal/cli/checkpoints"
 	"pawl/internal/cli/config"
 	"pawl/internal/cli/demo"
 	"pawl/internal/cli/diff"
 	"pawl/internal/cli/doctor"
 	"pawl/internal/cli/events"
 	"pawl/internal/cli/export"
+	"pawl/internal/cli/fork"
+	"pawl/internal/cli/inbox"
 	"pawl/internal/cli/initialize"
 	"pawl/internal/cli/list"
 	"pawl/internal/cli/logs"
 	"pawl/internal/cli/memory"
+	"pawl/internal/cli/override"
 	"pawl/internal/cli/pause"
 	"pawl/internal/cli/recipes"
 	"pawl/internal/cli/replan"
 	"pawl/internal/cli/replay"
 	"pawl/internal/cli/resume"
+	"pawl/internal/cli/rollback"
 	runcmd "pawl/internal/cli/run"
 	"pawl/internal/cli/show"
 	"pawl/internal/cli/tasks"
@@ -95,8 +100,8 @@ RUN is a run's id, its number, or the beginning of its id.
 		root.AddCommand(commands...)
 	}
 	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
-		replan.New(app), answer.New(app))
-	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
+		inbox.New(app, time.Now), answer.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app))
+	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
 	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))

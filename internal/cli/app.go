@@ -83,6 +83,9 @@ func (a *App) Getenv(name string) string {
 	return ""
 }
 
+// User is what the person at the terminal is called, as what they decide is signed.
+func (a *App) User() string { return plain.Line(a.Getenv("USER"), 60) }
+
 // Width is the number of columns of the terminal, 80 when nobody knows.
 func (a *App) Width() int {
 	if a.Columns != nil {

@@ -34,14 +34,17 @@ An answer is for what the question was about when it was shown: it carries that
 thing's hash, and is refused when it has become another one. --about names the
 hash that was shown, or its beginning, where a program answers later.
 
+What an agent asks (clarify) is answered in words: --text, and CHOICE may be left
+out. pawl inbox lists all questions with what led to them.
+
 It returns at once when another process drives the run; a run that was interrupted
 goes on here.
 
 ` + cli.RunExitCodes,
-		Example: "  pawl answer\n  pawl answer 7 2\n  pawl answer 7 2 approve\n  pawl answer 7 2 revise --text \"keep the old API for a release\"",
+		Example: "  pawl answer\n  pawl answer 7 2\n  pawl answer 7 2 approve\n  pawl answer 7 2 revise --text \"keep the old API for a release\"\n  pawl answer 7 3 --text \"prices are in cents\"",
 		Args:    cli.Args(0, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 3 {
+			if len(args) == 3 || len(args) == 2 && o.text != "" {
 				return o.give(cmd.Context(), app, args)
 			}
 			if o.text != "" || o.about != "" {
@@ -77,16 +80,36 @@ func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
 	if len(o.text) > most {
 		return pawl.Errorf(pawl.CodeInvalid, "--text has %d bytes: want at most %d", len(o.text), most)
 	}
-	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
-		about, err := o.hash(r.Question(n))
-		return pawl.Steering{Verb: pawl.SteerAnswer,
-			Answer: &pawl.Reply{Question: n, Choice: args[2], Text: o.text, By: plain.Line(app.Getenv("USER"), 60), About: about}}, err
+	reply := pawl.Reply{Question: n, Text: o.text, By: app.User()}
+	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (_ pawl.Steering, err error) {
+		q := r.Question(n)
+		if reply.Choice, err = o.choice(r, q, args[2:]); err != nil {
+			return pawl.Steering{}, err
+		}
+		reply.About, err = o.hash(q)
+		return pawl.Steering{Verb: pawl.SteerAnswer, Answer: &reply}, err
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	return app.Steered(ctx, s, from, "Question %d of run %s is answered: %s", n, info.ID, plain.Line(args[2], 60))
+	return app.Steered(ctx, s, from, "Question %d of run %s is answered: %s", n, info.ID, plain.Line(reply.Choice, 60))
+}
+
+// choice is what is chosen. A question that asks for what only a person knows is
+// answered in words; where its first choice is to give them, the words say so.
+func (o *options) choice(r *view.Run, q *view.Question, given []string) (string, error) {
+	asks := q != nil && q.Kind == pawl.AskClarify && q.Open() && len(q.Choices) > 0
+	switch {
+	case len(given) == 0 && asks:
+		return q.Choices[0], nil
+	case len(given) == 0:
+		return "", pawl.Errorf(pawl.CodeInvalid, "--text belongs to an answer, and there is no CHOICE").WithHint("pawl answer RUN N CHOICE")
+	case asks && given[0] == q.Choices[0] && strings.TrimSpace(o.text) == "":
+		return "", pawl.Errorf(pawl.CodeInvalid, "question %d asks for what only you know: say it with --text", q.N).
+			WithHint(`pawl answer %s %d --text "…"`, r.ID, q.N)
+	}
+	return given[0], nil
 }
 
 // hash is what the answer is about: what the question is about now, or what the
@@ -243,7 +266,11 @@ func show(app *cli.App, q asked) {
 		app.Printf("\n  about   %s\n", q.About.Short())
 	}
 	app.Printf("  choices %s\n", strings.Join(q.Choices, ", "))
-	app.Printf("  answer  %s\n", q.Answer)
+	answer := q.Answer
+	if q.Kind == pawl.AskClarify {
+		answer += ` --text "…"`
+	}
+	app.Printf("  answer  %s\n", answer)
 }
 
 // complete offers runs that ask, their open questions, and the choices.

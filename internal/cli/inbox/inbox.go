@@ -1,0 +1,90 @@
+// Package inbox is pawl inbox: what the project's runs wait for from a person.
+package inbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/view"
+)
+
+// New is the command. now is the clock that ages are told by.
+func New(app *cli.App, now func() time.Time) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "inbox [RUN]",
+		Short: "Show what runs wait for you to decide",
+		Long: `Inbox lists the open questions of all runs, or of one, the one that has waited
+longest first: approvals, what an agent asks, blocked tasks, and batches that get
+nowhere. Each has its run and number, how long it has waited, what led to it, the
+beginning of the hash of what it is about, and the command that answers it. pawl
+answer RUN N shows the thing itself.
+
+With --json it is a list of objects: run, title, n, kind, task, text, choices,
+about (the hash), asked, seconds (it has waited), context, event, and how (to
+answer).
+
+` + cli.ExitCodes,
+		Example: "  pawl inbox\n  pawl inbox 7\n  pawl inbox --json | jq -r '.[].how'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var all []view.OpenQuestion
+			s, err := app.With(cmd.Context(), cli.Read, func(s *cli.Session) (err error) {
+				all, err = collect(cmd.Context(), app, s, args, now())
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			switch {
+			case app.JSON:
+				return app.Encode(all)
+			case len(all) == 0:
+				app.Notef("nothing waits for you")
+			default:
+				app.Printf("%s", view.QuestionsText(all))
+			}
+			return nil
+		},
+	}
+	cli.RunArgs(c, app, false)
+	return c
+}
+
+// collect are the open questions. A run that cannot be read keeps nobody from
+// those of the others.
+// V-77
+func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string, now time.Time) ([]view.OpenQuestion, error) {
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		info, err := cli.Find(ctx, s, args[0])
+		if err != nil {
+			return nil, err
+		}
+		runs = []pawl.RunInfo{info}
+	}
+	out := []view.OpenQuestion{}
+	for _, info := range runs {
+		if len(args) == 0 && (info.Status == pawl.StatusEnded || info.Status == pawl.StatusQuarantined) {
+			continue
+		}
+		r, err := cli.Fold(ctx, s, info.ID)
+		switch {
+		case pawl.CodeOf(err) == pawl.CodeDamaged && len(args) == 0:
+			app.Notef("run %s cannot be read: %v", info.ID, err)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, view.Questions(r, now)...)
+	}
+	slices.SortStableFunc(out, func(a, b view.OpenQuestion) int { return a.Asked.Compare(b.Asked) })
+	return out, nil
+}

@@ -1,0 +1,111 @@
+// Package rollback is pawl rollback: take a run back to a checkpoint.
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/view"
+)
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "rollback RUN [CHECKPOINT]",
+		Short: "Take a run's code and tasks back to a checkpoint",
+		Long: `Rollback takes a run back to a checkpoint, the last good one when none is named:
+its branch gets a new commit with the code as it was there, and the tasks that
+were approved later are open again. Nothing is lost: the commits between stay on
+the branch, what ran is saved below refs/pawl/, and what went wrong is written
+down for the next attempts. Money spent, answers and the plan do not go back.
+
+It returns at once when another process drives the run; a run that was interrupted
+goes on here.
+
+` + cli.RunExitCodes,
+		Example: "  pawl checkpoints 7\n  pawl rollback 7\n  pawl rollback 7 2 --reason \"the new storage was a mistake\"",
+		Args:    cli.Args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return execute(cmd.Context(), app, args, reason)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` that later attempts are told")
+	return c
+}
+
+func execute(ctx context.Context, app *cli.App, args []string, reason string) error {
+	wanted := 0
+	if len(args) > 1 {
+		n, err := strconv.Atoi(args[1])
+		if err != nil || n < 1 {
+			return pawl.Errorf(pawl.CodeInvalid, "%q is no checkpoint's number: want 1 or more", plain.Line(args[1], 40)).
+				WithHint("pawl checkpoints %s lists them", plain.Line(args[0], 60))
+		}
+		wanted = n
+	}
+	var to view.CheckpointRow
+	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (_ pawl.Steering, err error) {
+		to, err = find(r, wanted)
+		return pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: to.N, Reason: reason, By: app.User()}, err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	return app.Steered(ctx, s, from, "Run %s goes back to checkpoint %d (%s). See: pawl checkpoints %s", info.ID, to.N, to.Label, info.ID)
+}
+
+// find is the checkpoint of a number, or the last good one.
+func find(r *view.Run, wanted int) (view.CheckpointRow, error) {
+	list := view.Checkpoints(r)
+	if len(list.Checkpoints) == 0 {
+		return view.CheckpointRow{}, pawl.Errorf(pawl.CodeState, "run %s has no checkpoint", r.ID).
+			WithHint("a run that works in batches makes one after each of them: pawl recipes")
+	}
+	n := wanted
+	if n == 0 {
+		n = list.LastGood
+	}
+	i := slices.IndexFunc(list.Checkpoints, func(k view.CheckpointRow) bool { return k.N == n })
+	switch {
+	case n == 0:
+		return view.CheckpointRow{}, pawl.Errorf(pawl.CodeState, "run %s has no good checkpoint", r.ID).
+			WithHint("name one: pawl checkpoints %s lists them", r.ID)
+	case i < 0:
+		return view.CheckpointRow{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no checkpoint %d", r.ID, n).
+			WithHint("pawl checkpoints %s lists them", r.ID)
+	}
+	return list.Checkpoints[i], nil
+}
+
+// complete offers runs, and the checkpoints of one.
+func complete(ctx context.Context, app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		out, _ := app.CompleteRuns(ctx, func(r pawl.RunInfo) string { return cli.State(r) + ", " + plain.Line(r.Title, 60) })
+		return out
+	}
+	if len(args) > 1 {
+		return nil
+	}
+	s, _, r, err := app.ReadRun(ctx, args)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	var out []string
+	for _, k := range slices.Backward(view.Checkpoints(r).Checkpoints) {
+		out = append(out, fmt.Sprintf("%d\t%s, %d approved", k.N, k.Label, k.Approved))
+	}
+	return out
+}
