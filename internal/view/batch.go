@@ -96,11 +96,17 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 		}
 	case *pawl.RollbackCalled:
 		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: *b, Seq: e.Seq, Time: e.Time})
+		if x := l.underWay(); x != nil {
+			x.abandoned = true
+		}
 	case *pawl.RolledBack:
 		r.rollBack(l, e, b)
 	case *pawl.TaskHeld:
 		p := l.Plan()
-		l.each([]int{b.Task}, func(t *Task) { t.Held, t.HeldBehind = b, p.ids([]int{b.Behind}) })
+		l.each([]int{b.Task}, func(t *Task) {
+			t.move(e, pawl.TaskPending, "", "")
+			t.Held, t.HeldBehind = b, p.ids([]int{b.Behind})
+		})
 	default:
 		return false
 	}

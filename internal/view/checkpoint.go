@@ -165,5 +165,8 @@ func (l *Loop) checkpointName(n int) string {
 	if k := l.Checkpoint(n); k != nil && k.Label != "" {
 		return fmt.Sprintf("checkpoint %d (%s)", n, k.Label)
 	}
+	if n == 0 {
+		return "the last good checkpoint"
+	}
 	return fmt.Sprintf("checkpoint %d", n)
 }

@@ -244,7 +244,10 @@ func (t teller) sessionStarted(b *pawl.SessionStarted) string {
 	if b.Timeout > 0 {
 		s += ", " + span(b.Timeout)
 	}
-	if b.Item > 0 {
+	switch {
+	case b.Item > 0 && b.Purpose == pawl.ForBatch:
+		s += fmt.Sprintf(", of batch %d", b.Item)
+	case b.Item > 0:
 		s += fmt.Sprintf(", entry %d", b.Item)
 	}
 	if b.Try > 1 {

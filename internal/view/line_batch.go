@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,11 +25,8 @@ func (t teller) batch() string {
 	case *pawl.HealthOverridden:
 		return fmt.Sprintf("It goes on in spite of %s after batch %d%s%s", b.Health, b.Batch, by(b.By), because(b.Reason))
 	case *pawl.RollbackCalled:
-		who := "the monitor"
-		if b.By != "" {
-			who = b.By
-		}
-		return fmt.Sprintf("Going back to %s (%s)%s · what runs is stopped, its work saved", t.l.checkpointName(b.To), who, because(b.Reason))
+		return fmt.Sprintf("%s takes the branch back to %s%s · what runs is stopped, its work saved",
+			cmp.Or(b.By, "The monitor"), t.l.checkpointName(b.To), because(b.Reason))
 	case *pawl.RolledBack:
 		return t.rolledBack(b)
 	case *pawl.TaskHeld:
@@ -88,11 +86,11 @@ func recoveryWord(rec pawl.Recovery) string {
 }
 
 func (t teller) rolledBack(b *pawl.RolledBack) string {
-	s := fmt.Sprintf("Back at %s: commit %s", t.l.checkpointName(b.To), short(b.Commit))
+	s := fmt.Sprintf("Back at %s, commit %s%s", t.l.checkpointName(b.To), short(b.Commit), because(b.Reason))
 	if len(b.Reopen) > 0 {
 		s += " · open again: " + t.l.Plan().ids(b.Reopen)
 	}
-	return s + because(b.Reason)
+	return s
 }
 
 func (t teller) forked(b *pawl.Forked) string {

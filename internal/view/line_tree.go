@@ -123,6 +123,8 @@ func (t teller) merging() string {
 		switch {
 		case b.Conflicts > 0 && !t.l.trying():
 			return fmt.Sprintf("the next attempt begins with what conflicts, in %s%s", count(b.Conflicts, "path"), t.paths(b.Paths))
+		case b.Conflicts > 0 && t.l.underWay() != nil:
+			return fmt.Sprintf("CONFLICT in the batch, in %s%s · one task of it goes again", count(b.Conflicts, "path"), t.paths(b.Paths))
 		case b.Conflicts > 0:
 			return fmt.Sprintf("CONFLICT with what was merged in the meantime, in %s%s · the next attempt is told what conflicts",
 				count(b.Conflicts, "path"), t.paths(b.Paths))
@@ -188,8 +190,16 @@ func (t teller) shared() string {
 	case *pawl.NotePosted:
 		return fmt.Sprintf("posted for the others: %s = %s", b.Key, b.Value)
 	case *pawl.MemoryAdded:
-		s := fmt.Sprintf("remembered (%s)", b.Kind)
-		if text := plain.Line(t.blobs.text(b.Text), 120); text != "" {
+		s := fmt.Sprintf("remembered (%s", b.Kind)
+		if b.Learning > 0 {
+			s += fmt.Sprintf(" %03d", b.Learning)
+		}
+		s += ")"
+		text := t.blobs.text(b.Text)
+		if b.Learning > 0 {
+			text = recordTitle(text)
+		}
+		if text = plain.Line(text, 120); text != "" {
 			s += ": " + text
 		}
 		return s

@@ -32,6 +32,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		}
 		t.line("")
 	}
+	r.reportBatches(&t, l, blobs)
 	if open := r.OpenQuestions(); len(open) > 0 {
 		t.line("[Questions]")
 		for _, q := range open {
@@ -98,6 +99,10 @@ func (r *Run) showTree(t *text, l *Loop) {
 		t.line("")
 		t.line("Memory: %s", r.remembered())
 	}
+}
+
+// showQuestions are all questions of the run with what became of them.
+func (r *Run) showQuestions(t *text) {
 	for _, q := range r.Questions {
 		t.line("")
 		t.line("Question %d (%s): %s", q.N, string(q.Kind), q.Text)

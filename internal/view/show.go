@@ -33,7 +33,19 @@ type Summary struct {
 	Problems    []Mark           `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	Tasks *TaskList `json:"task_list,omitempty"`
-	Why   []Link    `json:"why"`
+	// Todos is the same list as what is to do.
+	Todos *TodoList `json:"todo_list,omitempty"`
+	// Asked are all its questions, in the order they were asked.
+	Asked     []AskedRow    `json:"question_list,omitempty"`
+	Decisions []DecisionRow `json:"decisions,omitempty"`
+	Fork      *ForkRow      `json:"fork,omitempty"`
+	// What became of batches, of a run whose tasks are judged in such. Recoveries
+	// counts how often its health led to something besides a question.
+	Batches     []BatchRow      `json:"batches,omitempty"`
+	Healths     []HealthRow     `json:"health_history,omitempty"`
+	Checkpoints *CheckpointList `json:"checkpoint_list,omitempty"`
+	Recoveries  int             `json:"recoveries,omitempty"`
+	Why         []Link          `json:"why"`
 	Next  string    `json:"next"` // a command the user may want
 }
 
@@ -75,13 +87,17 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
 		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Notes: lines(r.Start.Notes),
-		Alive: r.Alive, Limits: r.Limits, Iterations: []SummaryIteration{},
+		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
 	}
 	if r.Plan() != nil {
 		list := Tasks(r, r.Updated)
-		s.Tasks = &list
+		todos := Todos(r)
+		s.Tasks, s.Todos = &list, &todos
+	}
+	for _, q := range r.Questions {
+		s.Asked = append(s.Asked, r.askedRow(q))
 	}
 	for _, text := range []*string{&s.Title, &s.Recipe, &s.Reason, &s.Branch, &s.Tier} {
 		*text = plain.Line(*text, 0)
@@ -97,6 +113,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		s.Iterations = append(s.Iterations, r.summarizeIteration(it))
 	}
 	s.Gates = summarizeGates(r.inOrder(l.judged()))
+	r.summarizeBatches(&s, l)
 	for _, e := range l.Escalations {
 		e.Escalated.Reason = plain.Line(e.Reason, 0)
 		s.Escalations = append(s.Escalations, e.Escalated)
@@ -183,6 +200,9 @@ func Show(r *Run, blobs Blobs) string {
 	t.line("  Status     %s%s", state, because(r.Reason))
 	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.UTC().Format("2006-01-02 15:04:05Z"))
 	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.Head), short(r.Start.Base))
+	if f := r.Fork; f != nil {
+		t.line("  Forked     from %s at event %d, which had spent %s, %s", string(f.Of), f.At, r.money(f.Cost), count(int(f.Tokens), "token"))
+	}
 	t.line("  Sandbox    %s", r.sandbox())
 	t.line("  Models     %s", r.models())
 	if l := r.root(); l != nil && l.Score >= 0 {
@@ -201,8 +221,17 @@ func Show(r *Run, blobs Blobs) string {
 	}
 	if l := r.root(); l != nil {
 		r.showLoop(&t, l)
+		r.showBatches(&t, l)
 		r.showTree(&t, l)
 	}
+	if all := r.decisions(blobs); len(all) > 0 {
+		t.line("")
+		t.line("Decisions")
+		for _, d := range all {
+			t.line("  %s", d.text())
+		}
+	}
+	r.showQuestions(&t)
 	if len(r.Problems) > 0 {
 		t.line("")
 		t.line("Problems")

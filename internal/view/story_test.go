@@ -277,6 +277,8 @@ var stories = map[string]func(testing.TB) *story{
 	"unverified": unverified, "waiting": waiting, "resumed": resumed, "restarted": restarted,
 	"pandora-done": pandoraDone, "pandora-blocked": pandoraBlocked, "loom-parallel": loomParallel, "loom-replanned": loomReplanned,
 	"loom-cancelled": loomCancelled,
+	"coherence-done": coherenceDone, "coherence-back": coherenceBack, "coherence-stopped": coherenceStopped,
+	"coherence-asks": coherenceAsks, "coherence-forked": coherenceForked,
 }
 
 // escalated is the example of the Task Loop's document: sonnet fails twice,

@@ -57,8 +57,15 @@ func Todos(r *Run) TodoList { // V-32 V-35 V-39 V-58
 		return out
 	}
 	out.Version = p.Version
+	asks := map[*Task]int{}
+	for _, q := range r.OpenQuestions() {
+		asks[r.task(q.Loop)] = q.N
+	}
 	for _, t := range p.Tasks {
 		x := Todo{N: t.N, ID: plain.Line(t.ID, 0), Name: plain.Line(t.Title, 0), State: l.todoState(t), Note: t.note()}
+		if n := asks[t]; n > 0 {
+			x.Note = fmt.Sprintf("waits for question %d", n)
+		}
 		x.Text = x.ID + ": " + x.Name
 		switch x.State {
 		case TodoCompleted:
@@ -113,14 +120,10 @@ func (t *Task) note() string {
 func TodosText(r *Run) string {
 	var t text
 	list := Todos(r)
-	list.write(&t, "")
-	return t.String()
-}
-
-func (l *TodoList) write(t *text, indent string) {
-	for _, x := range l.Todos {
-		t.line("%s%s", indent, x.noted())
+	for _, x := range list.Todos {
+		t.line("%s", x.noted())
 	}
+	return t.String()
 }
 
 // noted is the line with its note.

@@ -114,6 +114,9 @@ func (p *Plan) Waiting(t *Task) []string {
 			out = append(out, id)
 		}
 	}
+	if t.Held != nil {
+		out = append(out, t.HeldBehind)
+	}
 	return out
 }
 
@@ -368,7 +371,7 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	l.End, l.Ended = b, e.Time
 	t := r.task(l)
 	switch {
-	case t == nil || b.Stopped:
+	case t == nil || b.Stopped || t.Held != nil && t.Status == pawl.TaskPending:
 	case b.Outcome.Succeeded():
 		t.move(e, pawl.TaskPassed, "", "")
 	default:
@@ -378,11 +381,15 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 
 // reopen lets a loop that had ended go on.
 func (r *Run) reopen(l *Loop, e pawl.Event) {
+	t := r.task(l)
 	if l.End == nil {
+		if t != nil && t.Status == pawl.TaskPending { // it was held back
+			t.move(e, pawl.TaskRunning, "", "")
+		}
 		return
 	}
 	l.End, l.Ended = nil, time.Time{}
-	if t := r.task(l); t != nil && t.Status != pawl.TaskPassed {
+	if t != nil && t.Status != pawl.TaskPassed {
 		t.move(e, pawl.TaskRunning, "", "")
 	}
 }
@@ -405,7 +412,7 @@ func (r *Run) post(l *Loop, e pawl.Event, b *pawl.NotePosted) {
 func (r *Run) merged(l *Loop, e pawl.Event, f *pawl.Effect) {
 	switch b := e.Body.(type) {
 	case *pawl.Merged:
-		if b.Conflicts > 0 && l.trying() {
+		if b.Conflicts > 0 && l.trying() && l.underWay() == nil {
 			r.problem(e, "%sits work conflicts with what was merged in the meantime, in %s", r.lead(l), count(b.Conflicts, "path"))
 		}
 	case *pawl.BranchAdvanced:

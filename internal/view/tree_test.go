@@ -526,7 +526,7 @@ func TestLongTable(t *testing.T) {
 func TestWhyOfATree(t *testing.T) {
 	for name, want := range map[string][]string{
 		"pandora-blocked": {"is blocked: TASK-003 is blocked by TASK-001", "← task TASK-001 failed after 1 attempt: validation: AC-002 is not met", "← gate validation: FAIL: judged", "← blocked by TASK-001, which cannot pass: TASK-003"},
-		"loom-replanned":  {"2 of 5 tasks passed (40%), 3 pending · plan 2", "… waits for you, since 10:01:36: May these 5 tasks be worked on?", "plan 2 was made because of failure: lexer failed", "Next: pawl answer 001-add-login 1 approve (or reject)"},
+		"loom-replanned":  {"2 of 5 tasks passed (40%), 3 pending · plan 2", "… waits for your answer to question 1 (plan), since 10:01:36: May these 5 tasks be worked on?", "plan 2 was made because of failure: lexer failed", "Next: pawl answer 001-add-login 1 approve (or reject)"},
 	} {
 		got := WhyText(fold(stories[name](t).events))
 		for _, w := range want {

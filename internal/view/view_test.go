@@ -51,6 +51,10 @@ func projections(tb testing.TB, r *Run, blobs Blobs) *txtar.Archive {
 	add("completion.txt", report, err)
 	add("why.txt", WhyText(r), nil)
 	add("show.txt", Show(r, blobs), nil)
+	if open := Questions(r, r.Updated.Add(time.Hour)); len(open) > 0 {
+		add("questions.txt", QuestionsText(open), nil)
+		add("questions.json", indented(tb, open), nil)
+	}
 	if r.Plan() != nil {
 		tree(tb, r, blobs, add)
 	}
@@ -60,6 +64,12 @@ func projections(tb testing.TB, r *Run, blobs Blobs) *txtar.Archive {
 // tree adds the projections of a run that has a list of tasks.
 func tree(tb testing.TB, r *Run, blobs Blobs, add func(name, content string, err error)) {
 	tb.Helper()
+	if r.inBatches(r.root()) {
+		add("todos.txt", TodosText(r), nil)
+		add("todos.json", indented(tb, Todos(r)), nil)
+		add("checkpoints.txt", CheckpointsText(r, 0), nil)
+		add("checkpoints.json", indented(tb, Checkpoints(r)), nil)
+	}
 	add("tasks.txt", TasksText(r, r.Updated, 0), nil)
 	for _, d := range []struct {
 		name string

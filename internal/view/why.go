@@ -55,6 +55,9 @@ func Why(r *Run) []Link {
 		c.add(LinkState, "no event of it is there")
 		return c
 	}
+	if f := r.Fork; f != nil {
+		c.add(LinkBecause, fmt.Sprintf("it was forked from %s at event %d", f.Of, f.At), f.Seq)
+	}
 	c.mark(LinkChanged, r.moved)
 	c.add(LinkNext, r.next())
 	return c
@@ -229,6 +232,7 @@ func (r *Run) whyTasks(c *chain, l *Loop) {
 	if p == nil {
 		return
 	}
+	r.whyBatches(c, l)
 	for _, t := range p.Tasks {
 		if t.Status != pawl.TaskFailed {
 			continue
@@ -290,7 +294,7 @@ func (r *Run) waits(c *chain) {
 	}
 	questions := r.OpenQuestions()
 	for _, q := range questions {
-		c.add(LinkWaits, fmt.Sprintf("for you, since %s: %s%s", clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
+		c.add(LinkWaits, fmt.Sprintf("for your answer to question %d (%s), since %s: %s%s", q.N, q.Kind, clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
 	}
 	if len(r.open)+len(questions) == 0 && r.Status == pawl.StatusRunning {
 		c.add(LinkWaits, "for nothing: it goes on when a process drives it", r.Seq)
