@@ -296,6 +296,7 @@ func TestAnswers(t *testing.T) {
 			_, err := c.Start(ctx, pawl.StartRequest{})
 			return err
 		},
+		"Fork":  func(ctx context.Context, c *client.Client) error { _, err := c.Fork(ctx, "001-a", 5); return err },
 		"Steer": func(ctx context.Context, c *client.Client) error { return c.Steer(ctx, "001-a", pawl.Steering{}) },
 		"Runs":  func(ctx context.Context, c *client.Client) error { _, err := c.Runs(ctx); return err },
 		"Blob": func(ctx context.Context, c *client.Client) error {
@@ -339,7 +340,7 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"Start", "Steer", "Runs"} {
+	for _, name := range []string{"Start", "Fork", "Steer", "Runs"} {
 		t.Run(name+"NoJSON", func(t *testing.T) {
 			c, _ := mustAnswer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 			mustBe(t, calls[name](t.Context(), c), pawl.CodeUnavailable, "does not understand", "another version of pawl")

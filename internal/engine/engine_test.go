@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -62,17 +63,21 @@ func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(p
 
 func mustStart(tb testing.TB, e *engine.Engine) pawl.RunID {
 	tb.Helper()
-	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	info, err := e.Start(context.Background(), pawl.StartRequest{
-		Goal: "do it", Recipe: drivertest.Recipe(), Settings: pawl.Settings{
-			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
-			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
-		},
-	})
+	info, err := e.Start(context.Background(), request())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return info.ID
+}
+
+func request() pawl.StartRequest {
+	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
+	return pawl.StartRequest{
+		Goal: "do it", Recipe: drivertest.Recipe(), Settings: pawl.Settings{
+			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
+			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
+		},
+	}
 }
 
 // mustWatch watches a run until no process drives it, and returns how it is then.
@@ -101,6 +106,55 @@ func at(verb pawl.Verb) (world *drivertest.World, begun <-chan struct{}) {
 			<-ctx.Done()
 		}
 	}}, jobs
+}
+
+// V-64: what earlier runs have learned is counted on, here and in what the
+// repository has of the task; the new run starts where its work is.
+func TestTaskOfTheRepository(t *testing.T) {
+	log := mem.New()
+	now := time.Unix(1, 0).UTC()
+	err := log.Append(t.Context(), pawl.Unit{Run: "007-do-it", Events: []pawl.Event{
+		{Run: "007-do-it", Seq: 1, Time: now, Body: &pawl.RunStarted{Task: 7, Learnings: 2}},
+		{Run: "007-do-it", Seq: 2, Time: now, Body: &pawl.MemoryAdded{N: 1, Kind: pawl.MemoryLearning, Learning: 3}},
+		{Run: "007-do-it", Seq: 3, Time: now, Body: &pawl.MemoryAdded{N: 2, Kind: pawl.MemoryLearning}},
+	}, Info: &pawl.RunInfo{ID: "007-do-it", Task: 7, Status: pawl.StatusEnded}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		known     engine.Known
+		base      pawl.CommitHash
+		learnings int
+		id        pawl.RunID
+	}{
+		{engine.Known{}, "base", 3, "007-do-it-r2"},
+		{engine.Known{Base: "branch", Learnings: 11, Runs: 4}, "branch", 11, "007-do-it-r5"},
+	} {
+		e := engine.New(engine.Config{
+			Log: log, Performer: &drivertest.World{}, Sandbox: box{},
+			Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+			Numbers: func(context.Context) (int, error) { return 0, nil },
+			Known: func(_ context.Context, task string) (engine.Known, error) {
+				if task != "007-do-it" {
+					t.Errorf("asked for %s", task)
+				}
+				return test.known, nil
+			},
+		})
+		req := request()
+		req.Task = "007-do-it"
+		info, err := e.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustWatch(t, e, info.ID)
+		e.Close()
+		for ev := range log.Events(t.Context(), info.ID, 0) {
+			if b, ok := ev.Body.(*pawl.RunStarted); ok && (b.Base != test.base || b.Learnings != test.learnings || info.ID != test.id) {
+				t.Errorf("run %s starts from %s with %d learnings, want %s from %s with %d", info.ID, b.Base, b.Learnings, test.id, test.base, test.learnings)
+			}
+		}
+	}
 }
 
 func TestClose(t *testing.T) {

@@ -14,6 +14,14 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	if err := checkSteering(s); err != nil {
 		return err
 	}
+	if mayBegin(s.Verb) {
+		e.starting.Lock()
+		defer e.starting.Unlock()
+		task, _ := run.Task()
+		if err := e.free(ctx, task, run); err != nil {
+			return err
+		}
+	}
 	for {
 		driven := e.driver.Driven(run)
 		err := e.steer(ctx, run, s)
@@ -24,17 +32,26 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 }
 
+// mayBegin reports a command after which a run may be at work that was not before.
+func mayBegin(v pawl.SteerVerb) bool {
+	return v == pawl.SteerResume || v == pawl.SteerRollback || v == pawl.SteerContinue
+}
+
 // checkSteering refuses what no run could obey. A run that nobody drives must
 // not be taken over for it.
 func checkSteering(s pawl.Steering) error {
 	switch s.Verb {
-	case pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel, pawl.SteerLimits, pawl.SteerReplan, pawl.SteerForget:
+	case pawl.SteerPause, pawl.SteerResume, pawl.SteerCancel, pawl.SteerLimits, pawl.SteerReplan, pawl.SteerForget, pawl.SteerContinue:
+	case pawl.SteerRollback:
+		if s.Checkpoint < 0 {
+			return pawl.Errorf(pawl.CodeInvalid, "checkpoint %d: want 1 or more, or 0 for the last good one", s.Checkpoint)
+		}
 	case pawl.SteerAnswer:
 		if s.Answer == nil {
 			return pawl.Errorf(pawl.CodeInvalid, "no answer given")
 		}
 	default:
-		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer or forget", s.Verb)
+		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback or continue", s.Verb)
 	}
 	switch s.Running {
 	case "", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:

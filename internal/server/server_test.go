@@ -144,6 +144,9 @@ func TestRefuses(t *testing.T) {
 		{"SameSite", "POST", runs, `{"goal":"x"}`, []string{"Sec-Fetch-Site: same-site"}, 403},
 		{"GetOfAQuestion", "GET", "/v1/recall", "", nil, 405},
 		{"UnknownFieldOfAQuestion", "POST", "/v1/recall", `{"sql":"x"}`, nil, 400},
+		{"UnknownFieldOfAFork", "POST", "/v1/runs/001-a/fork", `{"at":1,"to":"002-b"}`, nil, 400},
+		{"ForkBeforeEverything", "POST", "/v1/runs/001-a/fork", `{"at":-1}`, nil, 400},
+		{"CrossSiteFork", "POST", "/v1/runs/001-a/fork", `{"at":1}`, []string{"Sec-Fetch-Site: cross-site"}, 403},
 		{"NoJSON", "POST", steer, `verb=cancel`, nil, 400},
 		{"NoBody", "POST", steer, ``, nil, 400},
 		{"UnknownField", "POST", steer, `{"verb":"cancel","force":true}`, nil, 400},
@@ -187,6 +190,13 @@ func TestAnswers(t *testing.T) {
 		w := request(f, "POST", "/v1/runs/001-a/steer", `{"verb":"pause"} `, "Sec-Fetch-Site: same-origin")
 		if w.Code != 200 || f.asked != `pause "001-a"` {
 			t.Errorf("status %d, asked %q", w.Code, f.asked)
+		}
+	})
+	t.Run("Fork", func(t *testing.T) {
+		f := &fake{}
+		w := request(f, "POST", "/v1/runs/001-a/fork", `{"at":12}`)
+		if w.Code != 200 || f.asked != `fork "001-a" at 12` || !strings.Contains(w.Body.String(), `"id":"001-a-r2"`) {
+			t.Errorf("status %d, asked %q: %s", w.Code, f.asked, w.Body)
 		}
 	})
 	t.Run("OddNamesOfRuns", func(t *testing.T) {

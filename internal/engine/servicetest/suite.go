@@ -26,6 +26,7 @@ type Service func(tb testing.TB, c engine.Config) (s pawl.Service, end func())
 func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newService Service) {
 	s := &suite{newLog, newService}
 	t.Run("Start", s.start)
+	t.Run("Task", s.task)
 	t.Run("Steer", s.steer)
 	t.Run("Interrupted", s.interrupted)
 	t.Run("Read", s.read)
