@@ -35,6 +35,7 @@ const (
 	ReplanDiscovery ReplanCause = "discovery" // something was found that the plan did not know
 	ReplanSchedule  ReplanCause = "schedule"  // so many tasks have passed since
 	ReplanUser      ReplanCause = "user"
+	ReplanHealth    ReplanCause = "health" // the batches do not get anywhere
 )
 
 // ReplanCalled says that the plan is to be made anew: no task starts before it

@@ -21,6 +21,8 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
+	case d.s.fenced(l) != "" && l.Phase != PhaseClosing:
+		d.leaveOff(l, d.s.fenced(l))
 	case l.Phase == PhaseClosing:
 		d.shut(l, l.Outcome, l.Reason)
 	case d.mend(l) && d.sound(l):
@@ -35,7 +37,7 @@ func (l *Loop) isMerged() bool { return l.merge != nil && l.merge.done && l.Phas
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	return d.s.Drain == pawl.DrainFinish && l.inside && l.question == nil && (l.plan == nil || len(l.plan.kids) > 0)
+	return d.s.Drain == pawl.DrainFinish && l.inside && l.question == nil && (l.plan == nil || len(l.plan.kids) > 0 || l.plan.batch != nil)
 }
 
 // phase does what comes next where the loop is.
@@ -110,7 +112,7 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.question != nil || !d.mayStart(l) || !d.onHead(l):
+	case l.question != nil || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l):
 		return
 	}
 	if name, limit, value, over := d.s.exhausted(d.at); over {

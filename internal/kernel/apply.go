@@ -97,10 +97,37 @@ func (l *Loop) applyPlan(body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
 		l.plan.calling, l.plan.why, l.plan.asked = b.Cause, b.Reason, false
+		l.plan.recover = nil
 	case *pawl.TasksBlocked:
 		return l.plan.blockAll(b)
 	case *pawl.TasksSkipped:
 		return l.plan.skipAll(b)
+	}
+	return nil
+}
+
+// applyBatch folds what happens to a loop's batches.
+func (s *State) applyBatch(l *Loop, body pawl.Body) error {
+	if l.plan == nil || !judgesBatches(l.Kind) {
+		return fmt.Errorf("loop %d has no batches", l.Ref)
+	}
+	switch b := body.(type) {
+	case *pawl.BatchStarted:
+		return l.startBatch(b)
+	case *pawl.TaskJudged:
+		return s.judgedTask(l, b)
+	case *pawl.BatchEnded:
+		return s.endBatch(l, b)
+	case *pawl.HealthJudged:
+		l.judgedHealth(b)
+	case *pawl.HealthOverridden:
+		l.overridden()
+	case *pawl.RollbackCalled:
+		return l.calledBack(b)
+	case *pawl.RolledBack:
+		return l.rolledBack(b)
+	case *pawl.TaskHeld:
+		return l.plan.hold(b)
 	}
 	return nil
 }
@@ -255,11 +282,11 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.NoteAdded:
 		return l.note(b)
 	case *pawl.SessionEnded:
-		return l.endSession(b)
+		return s.endSession(l, b)
 	case *pawl.GatesReused:
 		l.reuse(b)
 	case *pawl.IterationEnded:
-		l.endIteration(b)
+		s.endIteration(l, b)
 	case *pawl.Escalated:
 		l.Tier, l.tierWhy, l.failures = b.To, b.Reason, 0
 		if b.Stuck {
@@ -293,6 +320,9 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return s.acceptPlan(l, b)
 	case *pawl.PlanRefused:
 		l.refusePlan(b)
+	case *pawl.BatchStarted, *pawl.TaskJudged, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.HealthOverridden,
+		*pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld:
+		return s.applyBatch(l, b)
 	case *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped:
 		return l.applyPlan(b)
 	case pawl.Answer:

@@ -33,12 +33,24 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if l.Kind.Children == nil {
 			return fmt.Errorf("a list of tasks for a loop without children")
 		}
+	case *pawl.Merge:
+		if l.plan != nil && l.plan.batch != nil {
+			s.seal(l)
+		}
+	case *pawl.Restore:
+		if l.plan == nil || l.plan.back == nil {
+			return fmt.Errorf("nobody called for a rollback")
+		}
+		l.plan.back.requested = true
 	case *pawl.Notify:
 		l.told, l.worktree.rested = do, false
 	case *pawl.RunGate:
 		i := s.gateIndex(do.Gate)
 		if i < 0 {
 			return fmt.Errorf("there is no gate %q", do.Gate)
+		}
+		if !do.Doubt.IsZero() && l.plan != nil && l.plan.batch != nil {
+			l.plan.batch.doubted = append(l.plan.batch.doubted, do.Gate)
 		}
 		l.gateRun(i).request(id)
 	}
@@ -116,7 +128,7 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 		}
 	case *pawl.Committed:
 		if b.Effect == 0 { // there was nothing to commit
-			l.worktreeMoved(b)
+			l.worktreeMoved(b, false)
 			return nil
 		}
 	}
@@ -145,7 +157,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		l.tasksRead(f.Do.(*pawl.ReadTasks), b)
 	case *pawl.Merged:
 		l.worktree.calm()
-		l.merged(f.Do.(*pawl.Merge), b)
+		s.merged(l, f.Do.(*pawl.Merge), b)
 	case *pawl.BranchAdvanced:
 		l.worktree.calm()
 		return s.advanced(l, b)
@@ -153,6 +165,15 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		l.worktree.calm()
 		l.probed = true
 		s.probedWith(l, b)
+	case *pawl.CheckpointMarked:
+		l.worktree.calm()
+		l.plan.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
+	case *pawl.Restored:
+		l.worktree.calm()
+		l.restored(b)
+	case *pawl.Recorded:
+		l.worktree.calm()
+		l.recorded(b)
 	case *pawl.Notified:
 		s.notified = true
 	case *pawl.EffectFailed:
@@ -168,7 +189,8 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 	case *pawl.GateJudged:
 		s.judged(l, b)
 	default:
-		l.worktreeMoved(a)
+		do, ok := f.Do.(*pawl.ResetWorkspace)
+		l.worktreeMoved(a, ok && do.Detached && l.plan != nil && l.plan.batch != nil)
 	}
 	return nil
 }
@@ -203,8 +225,9 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 // calm says that the last effect on the worktree succeeded.
 func (w *worktree) calm() { w.trouble, w.troubles, w.rested = nil, 0, false }
 
-// worktreeMoved takes over what an effect on the worktree left.
-func (l *Loop) worktreeMoved(a pawl.Answer) {
+// worktreeMoved takes over what an effect on the worktree left. A detached one
+// shows a commit that is not its branch's head.
+func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	w := &l.worktree
 	w.calm()
 	switch b := a.(type) {
@@ -222,6 +245,14 @@ func (l *Loop) worktreeMoved(a pawl.Answer) {
 		w.dirty = w.dirty || b.Tree != w.tree
 		w.tree, w.verify, w.unsure = b.Tree, false, false
 	case *pawl.WorkspaceReset:
+		if detached {
+			w.tree, w.dirty = b.Tree, false
+			l.plan.batch.shown, l.ahead = b.Head, true
+			return
+		}
+		if p := l.plan; p != nil && p.batch != nil {
+			p.batch.shown = ""
+		}
 		if l.ahead { // what its children made has not been judged
 			l.gates, l.results = nil, slices.DeleteFunc(slices.Clone(l.results), l.judgesWhole)
 		}
@@ -322,6 +353,8 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		}
 	}
 	switch {
+	case !b.OnBase && b.Kind != "" && l.plan != nil && l.plan.batch != nil:
+		s.gated(l, b)
 	case !b.OnBase:
 		l.results = slices.DeleteFunc(l.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
 		if len(b.Reason) > maxReason {

@@ -23,7 +23,7 @@ func (l *Loop) beginSteps() {
 	l.Phase = PhaseSteps
 	l.stepFailed, l.candidate, l.sessions = "", nil, nil
 	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
-	l.routes, l.objections, l.decision, l.runFailed = nil, nil, "", false
+	l.routes, l.objections, l.decision, l.runFailed, l.blocked = nil, nil, "", false, nil
 	l.resetJudgement()
 	l.atStep(0)
 }
@@ -77,6 +77,10 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 		n = l.flow.main
 	case pawl.ForExtract:
 		n = 1
+	case pawl.ForBatch:
+		if l.plan != nil && l.plan.batch != nil && len(l.plan.batch.chain) > 0 {
+			n = 1
+		}
 	case pawl.ForReview:
 		n = l.stages()
 	case pawl.ForProposal, pawl.ForBallot:
@@ -103,7 +107,7 @@ func (l *Loop) note(b *pawl.NoteAdded) error {
 }
 
 // endSession ends a session. What one is for may be gone: then nothing follows.
-func (l *Loop) endSession(b *pawl.SessionEnded) error {
+func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
 		return fmt.Errorf("session %d is not under way", b.Session)
@@ -118,8 +122,12 @@ func (l *Loop) endSession(b *pawl.SessionEnded) error {
 		l.extracted = true
 	case x.Purpose == pawl.ForReplan:
 		l.endReplan(b)
+	case x.Purpose == pawl.ForBatch:
+		if l.plan.batch != nil {
+			l.plan.batch.reviews++
+		}
 	case x.Purpose == pawl.ForStep:
-		l.endStep(x, b)
+		s.endStep(l, x, b)
 	case l.council == nil:
 	case x.Purpose == pawl.ForProposal:
 		l.council.proposed(x.Index, b)
@@ -132,7 +140,7 @@ func (l *Loop) endSession(b *pawl.SessionEnded) error {
 // maxOutputs is how many outputs of steps a loop keeps.
 const maxOutputs = 8
 
-func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
+func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 	st := l.flow.steps[x.Index]
 	if decision := b.Facts.Get("decision"); decision != "" {
 		l.decision = cut(decision, 60)
@@ -146,12 +154,13 @@ func (l *Loop) endStep(x *Session, b *pawl.SessionEnded) {
 			l.outputs = slices.Delete(l.outputs, 0, 1)
 		}
 	}
+	s.obstruct(l, b.Facts)
 	switch {
 	case l.assesses(x.Index): // ComplexityScored follows
 	case l.isFinal(x): // the work can do without it
 		l.final = x.Index - l.flow.after + 1
 	case l.flow.aroundBatch(x.Index):
-		l.endAround(x, b)
+		l.endAround(x)
 	case b.Result == pawl.SessionDone:
 		l.passStep()
 	case b.Result == pawl.SessionTimeout && x.Try == 1:
@@ -181,7 +190,8 @@ func (a *attempt) whole() []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial })
 }
 
-func (l *Loop) endIteration(b *pawl.IterationEnded) {
+func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
+	s.noteAttempt(l, b)
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
@@ -212,7 +222,7 @@ func (l *Loop) endIteration(b *pawl.IterationEnded) {
 	if !b.Conflict {
 		l.hunks = pawl.Hash{}
 	}
-	l.merge, l.unresolved = nil, 0
+	l.merge, l.unresolved, l.unrecorded = nil, 0, true
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}

@@ -159,8 +159,6 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 		return fmt.Errorf("kind %s has a complexity: a child's tier comes from its task", child.Name)
 	case flowOf(k).find(c.From) < 0:
 		return fmt.Errorf("the children of kind %s come from the step %q, which it does not have", k.Name, c.From)
-	case c.Review != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.ScaffoldFirst || c.Checkpoint:
-		return fmt.Errorf("the children of kind %s have a batch review, steps around batches, a monitor, scaffolds or checkpoints, which are not run yet", k.Name)
 	case c.Replan != nil && c.Replan.MaxVersions < 1:
 		return fmt.Errorf("the plan of kind %s may have %d versions: want at least 1", k.Name, c.Replan.MaxVersions)
 	}

@@ -33,6 +33,9 @@ func (d *draft) children(l *Loop) bool {
 		return false
 	case l.question != nil:
 		return false
+	case d.s.Stopping != nil && l.plan.batch != nil && d.s.Drain == pawl.DrainFinish:
+		d.batch(l)
+		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
 		return len(l.plan.kids) == 0
 	case !d.consent(l):
@@ -41,6 +44,9 @@ func (d *draft) children(l *Loop) bool {
 		return true
 	case l.said(pawl.AskReplan) != nil && l.reply.choice == "stop" && l.plan.count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
+	}
+	if judgesBatches(l.Kind) {
+		return d.batches(l)
 	}
 	if d.replan(l) {
 		return false
@@ -198,6 +204,9 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	p.plan.kids = append(p.plan.kids, l.Ref)
 	l.task, l.entry, l.version, l.number = &p.plan.entries[i], i, b.Version, p.plan.started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
+	if m := p.plan.batch.member(i); m != nil {
+		m.begun = true
+	}
 	for j := range l.Kind.Steps {
 		if l.Kind.Steps[j].TierFrom != "" {
 			l.Tier = min(l.task.Tier, topTier)
@@ -220,10 +229,13 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	}
 	status := pawl.TaskFailed
 	switch {
+	case s.fenced(l) != "":
+		status = pawl.TaskPending
 	case b.Stopped:
 		status = pawl.TaskSkipped
 	case b.Outcome.Succeeded():
 		status = pawl.TaskPassed
+		p.plan.at(l.entry).batch = uint16(p.plan.batches)
 		p.plan.since++
 		if b.Outcome == pawl.OutcomeUnverified {
 			p.plan.unproven++

@@ -326,6 +326,8 @@ func (d *draft) owed(l *Loop, x *Session) (output string, required bool) {
 	switch x.Purpose {
 	case pawl.ForReview:
 		return l.stage(x.Index).Review.Output, true
+	case pawl.ForBatch:
+		return l.Kind.Children.Review.Output, true
 	case pawl.ForProposal:
 		return proposalOutput, true
 	case pawl.ForBallot:
@@ -373,6 +375,8 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 	}
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
 	switch {
+	case x.Purpose == pawl.ForBatch:
+		d.batchReviewed(l, x, r, output, facts)
 	case x.Purpose == pawl.ForReview && x.vote == 0:
 		d.reviewed(l, x, r, reason, output, facts)
 	case x.Purpose == pawl.ForExtract && r == pawl.SessionDone:

@@ -101,7 +101,15 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		if b.Parent != 0 {
 			d.own(b.Parent)
 		}
+	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted:
+		d.ownKids(l)
+	case *pawl.MergeQueued, *pawl.QuestionAsked, *pawl.QuestionAnswered:
+		if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
+			d.own(l.Parent)
+			d.look(l.Parent)
+		}
 	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
+		d.ownKids(l)
 		if l != nil && l.Parent != 0 {
 			d.own(l.Parent)
 			d.look(l.Parent)
@@ -111,6 +119,18 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		for _, o := range b.With {
 			d.own(o)
 		}
+	}
+}
+
+// ownKids owns the children of a loop that judges their batches, for which
+// something may follow.
+func (d *draft) ownKids(l *Loop) {
+	if l == nil || l.plan == nil || !judgesBatches(l.Kind) {
+		return
+	}
+	for _, k := range l.plan.kids {
+		d.own(k)
+		d.look(k)
 	}
 }
 

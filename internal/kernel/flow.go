@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 
 	"pawl"
@@ -79,15 +78,24 @@ func (f *flow) find(name string) int {
 	return slices.IndexFunc(f.steps[:f.main], func(st *pawl.Step) bool { return st.Name == name })
 }
 
-// endAround takes over the end of a step before or after a batch. Without the
-// result it must leave, the loop's steps have failed.
-func (l *Loop) endAround(x *Session, b *pawl.SessionEnded) {
-	if st := l.flow.steps[x.Index]; b.Result != pawl.SessionDone && st.Required {
-		l.stepFailed = cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160)
+// stepsLeft reports whether one of the flow's steps from one position to another has
+// still its turn, the first done of them being over.
+func (l *Loop) stepsLeft(from, to, done int) bool {
+	for i := from + done; i < to; i++ {
+		if !l.skips(l.flow.steps[i].When) {
+			return true
+		}
 	}
-	l.around = x.Index + 1 - l.flow.main
+	return false
+}
+
+// endAround takes over the end of a step before or after a batch. One that left no
+// result does not stop the batch: what there was before stands.
+func (l *Loop) endAround(x *Session) {
 	if x.Index >= l.flow.before {
-		l.around = x.Index + 1 - l.flow.before
+		l.after = x.Index + 1 - l.flow.before
+	} else {
+		l.before = x.Index + 1 - l.flow.main
 	}
 }
 

@@ -26,6 +26,9 @@ func (d *draft) judge(l *Loop) {
 		return
 	case !d.unmarked(l):
 		return
+	case l.blocked != nil:
+		d.blockedBy(l)
+		return
 	case l.merge != nil:
 		if d.mergeOn(l) {
 			d.conclude(l)
@@ -35,10 +38,14 @@ func (d *draft) judge(l *Loop) {
 		d.conclude(l)
 		return
 	}
+	if l.Parent != 0 && l.candidate.Kept > 0 && l.result(gateKept) == nil {
+		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: print64(gateKept),
+			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.candidate.Kept)})
+	}
 	d.reuse(l)
 	d.probeSiblings(l)
 	before := !l.planned // a loop whose children are at work has been judged
-	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 || before && d.extract(l) {
+	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 && !l.inBatches() || before && d.extract(l) {
 		return
 	}
 	if l.judgement().pass() && !d.children(l) {
@@ -53,6 +60,12 @@ func (d *draft) judge(l *Loop) {
 		d.conclude(l)
 	}
 }
+
+// gateKept is the gate that no candidate of a child passes that touches what the harness keeps.
+const gateKept = "pawl-folder"
+
+// inBatches reports whether the loop's children work in batches that are judged as a whole.
+func (l *Loop) inBatches() bool { return l.planned && l.plan != nil && judgesBatches(l.Kind) }
 
 // reuse lets the verdicts of the last attempt stand when the tree is the same.
 func (d *draft) reuse(l *Loop) {

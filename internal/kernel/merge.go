@@ -32,7 +32,7 @@ const conflictTries = 3
 // enqueue lets a loop whose work has passed wait for its turn, if it has
 // anything to merge. It reports whether it waits.
 func (d *draft) enqueue(l *Loop) bool {
-	if l.Parent == 0 || l.candidate.Total == 0 {
+	if l.Parent == 0 || l.candidate.Total == 0 && !judgesBatches(d.s.Loop(l.Parent).Kind) {
 		return false
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
@@ -64,6 +64,12 @@ func (d *draft) mergeOn(l *Loop) bool {
 	switch {
 	case m.done:
 		return true
+	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
+		if r := l.result("batch-merge"); r != nil {
+			d.conflicted(l, max(r.Total, 1))
+		} else if l.objected() {
+			d.conclude(l)
+		}
 	case len(l.open) > 0 || !d.s.turn(l):
 	case m.made == nil || m.onto != p.Head:
 		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.candidate.Commit,
@@ -182,8 +188,10 @@ func (l *Loop) wants(v pawl.Verb) bool {
 }
 
 // merged takes over a merge commit.
-func (l *Loop) merged(do *pawl.Merge, b *pawl.Merged) {
+func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) {
 	switch m := l.merge; {
+	case l.plan != nil && l.plan.batch != nil:
+		s.linked(l, do, b)
 	case !do.Suspect.IsZero():
 		l.checked = true
 		if l.unresolved = b.Unresolved; b.Unresolved == 0 {
@@ -223,6 +231,10 @@ func (l *Loop) rebased() {
 
 // advanced takes over that the parent's branch has the loop's work.
 func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
+	if l.plan != nil && judgesBatches(l.Kind) {
+		s.movedOn(l, b)
+		return nil
+	}
 	p := s.Loop(l.Parent)
 	if p == nil || l.merge == nil || l.merge.made == nil {
 		return fmt.Errorf("loop %d has nothing to merge", l.Ref)

@@ -32,6 +32,8 @@ type plan struct {
 	settled  bool             // it is not made anew any more
 	unproven int              // tasks that passed without a command gate
 	capped   int              // the limit on children that was reached; 0 = none
+
+	course // of the batches, where they are judged as a whole
 }
 
 // task is where one stands.
@@ -41,6 +43,7 @@ type task struct {
 	loop   pawl.LoopRef
 	cause  int32  // why it is blocked: the position of the task that cannot pass
 	tries  uint16 // attempts, over all versions
+	batch  uint16 // in which it passed; 0 = it has not, or batches are not judged
 }
 
 const pageSize = 64
@@ -66,6 +69,7 @@ func (p *plan) clone() *plan {
 	c := *p
 	c.tasks, c.ready = slices.Clone(p.tasks), slices.Clone(p.ready)
 	c.kids, c.dead = slices.Clone(p.kids), slices.Clone(p.dead)
+	c.course = p.course.clone()
 	return &c
 }
 
@@ -153,7 +157,7 @@ func (p *plan) states() string {
 // have passed and the attempts of those that have not.
 func (p *plan) successor(g *graph, list pawl.Hash) *plan {
 	n := newPlan(g, p.version+1, list)
-	n.started, n.kids, n.settled, n.unproven = p.started, p.kids, p.settled, p.unproven
+	n.started, n.kids, n.settled, n.unproven, n.course = p.started, p.kids, p.settled, p.unproven, p.course
 	old := make(map[string]int, len(p.entries)) // looked up, never ranged over
 	for i := range p.entries {
 		old[p.entries[i].ID] = i
@@ -167,7 +171,7 @@ func (p *plan) successor(g *graph, list pawl.Hash) *plan {
 		t := n.edit(i)
 		t.tries, t.loop = was.tries, was.loop
 		if was.status == pawl.TaskPassed {
-			n.set(i, pawl.TaskPassed)
+			n.set(i, pawl.TaskPassed).batch = was.batch
 		}
 	}
 	return n
@@ -200,6 +204,7 @@ func (p *plan) drops(g *graph) string {
 // retry lets what failed run again when its run is resumed, what waited for it, and
 // what was left out because of it.
 func (p *plan) retry() {
+	p.resumeBatch()
 	p.dead, p.excused, p.capped = nil, 0, 0
 	for i := range p.entries {
 		switch p.at(i).status {

@@ -58,6 +58,10 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		rv := l.stage(x.Index).Review
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		l.addChanged(do)
+	case pawl.ForBatch:
+		rv := l.Kind.Children.Review
+		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
+		d.s.addBatch(l, do)
 	case pawl.ForProposal:
 		spec := l.Kind.Ladder.Council
 		do.Template, do.Tools, do.Output = spec.Propose, spec.Tools, proposalOutput

@@ -55,6 +55,8 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
 		l.approved = b.Choice == choiceApprove
+	case pawl.AskHealth:
+		l.plan.recover = nil
 	case pawl.AskReplan:
 		p := l.plan
 		p.settled, p.asked, p.found, p.since = true, false, 0, 0

@@ -189,6 +189,10 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	g := l.read.graph
 	if l.plan == nil {
 		l.plan = newPlan(g, b.Version, b.List)
+		for i := range l.base {
+			l.plan.verified = append(l.plan.verified, l.base[i].evidence)
+		}
+		l.plan.latest = l.plan.verified
 	} else {
 		l.plan = l.plan.successor(g, b.List)
 	}
@@ -198,7 +202,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 		}
 	}
 	l.read, l.listed, l.relist, l.planned = nil, nil, pawl.Hash{}, true
-	l.approved, l.reply = false, nil
+	l.approved, l.reply, l.unrecorded = false, nil, true
 	return nil
 }
 

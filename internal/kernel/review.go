@@ -201,7 +201,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 			l.objections = append(l.objections, r)
 		}
 	}
-	if b.Gate == "approval" && l.reply != nil {
+	if (b.Gate == "approval" || b.Gate == gateBlocked) && l.reply != nil {
 		l.objections = append(l.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.reply.text})
 	}
 	found := false
@@ -216,7 +216,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	l.Attempt++
 	l.resetJudgement()
 	l.Phase, l.candidate, l.sessions = PhaseSteps, nil, nil
-	l.decision = ""
+	l.decision, l.blocked = "", nil
 	l.atStep(b.Step)
 	return nil
 }

@@ -157,13 +157,17 @@ type Loop struct {
 	relist    pawl.Hash        // the list that a session handed in to replace the plan
 	board     []pawl.NotePosted
 
+	blocked    *blocker // what its task waits for; nil = nothing
+	unrecorded bool     // something happened since the task's folder was committed
+
 	stopped  bool          // the run's end stopped it
 	unheard  *pawl.Failure // why the callback did not hear; nil = it was not tried, or did
 	told     *pawl.Notify  // what it was last told
 	question *question     // it waits for a person
 	reply    *reply        // what the last one said, until it is obeyed
 	final    int           // final steps that are over
-	around   int           // steps before, or after, the batch that are over
+	before   int           // steps before the batch that are over
+	after    int           // steps after it that are over
 	approved bool          // a person, or nobody, had to agree, and has
 
 	failures  int // consecutive, on this tier

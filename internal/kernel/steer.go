@@ -23,8 +23,12 @@ func (d *draft) steer(in *pawl.Steering) error {
 		return d.answerQuestion(in.Answer)
 	case pawl.SteerForget:
 		return d.forget(in)
+	case pawl.SteerRollback:
+		return d.steerRollback(in)
+	case pawl.SteerContinue:
+		return d.steerContinue(in)
 	}
-	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer or forget", in.Verb)
+	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback or continue", in.Verb)
 }
 
 // steerReplan lets the root's plan be made anew because the user wants it.

@@ -168,15 +168,20 @@ func (l *Loop) unfinished() bool {
 // know what it left; it is short. The callback is to hear of the end that the run
 // is coming to; it has little time, too. The rest is withdrawn if the user says now.
 func (s *State) mayWithdraw(f *pawl.Effect) bool {
-	switch f.Do.(type) {
-	case *pawl.Wait:
+	if _, waits := f.Do.(*pawl.Wait); waits {
 		return f.Place.Step != callbackStep
-	case *pawl.Notify:
-		return false
-	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch:
-		return false
 	}
-	return s.Drain == pawl.DrainNow
+	return s.Drain == pawl.DrainNow && !bound(f)
+}
+
+// bound reports whether an effect comes to its end whatever happens.
+func bound(f *pawl.Effect) bool {
+	switch f.Do.(type) {
+	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch,
+		*pawl.MarkCheckpoint, *pawl.Restore, *pawl.WriteRecords, *pawl.Notify:
+		return true
+	}
+	return false
 }
 
 func (d *draft) withdraw(f *pawl.Effect, reason string) {
@@ -197,6 +202,11 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	failed := w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace
 	switch {
 	case len(l.open) > 0:
+		return
+	case !failed && d.recordsDue(l):
+		d.record(l)
+		return
+	case !failed && l.HasWorkspace && d.s.Recipe.Records && !d.onFinalHead(l):
 		return
 	case l.HasWorkspace && !(failed && !w.mayRetry()):
 		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("close")})

@@ -1,0 +1,374 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/monitor"
+)
+
+// batch is a round of children that is judged as a whole. What it goes through
+// follows from what is in it: the steps before it; its tasks' loops; the candidate
+// of what they made (assembly.go), judged and moved into the parent's branch; the
+// steps after it.
+type batch struct {
+	n        int
+	scaffold bool
+	members  []entrant
+
+	sealed  bool              // who is in the candidate is settled
+	chain   []link            // the candidate: merge commits, each on the one before
+	clash   *pawl.Merged      // one that conflicts and has not been dealt with; of clashing
+	clashed int               // the member it is of
+	results []pawl.GateJudged // of the subject, in the order they came
+	tip     []pawl.GateJudged // of the whole candidate, while the first red prefix is looked for
+	prefix  int               // links of the subject, while that is looked for; 0 = the whole chain is
+	green   bool              // the gates let the whole chain pass
+	culprit *culprit          // who made it red
+	doubted []string          // gates that were asked about the subject twice
+	shown   pawl.CommitHash   // what the worktree shows instead of the branch's head
+	reviews int               // sessions that reviewed it and came to their end
+	moved   bool              // the branch has what was approved
+}
+
+// entrant is a task of a batch.
+type entrant struct {
+	task    int
+	begun   bool         // it has a loop that works, or worked, for this batch
+	in      bool         // it is part of the candidate, as long as nothing speaks against it
+	verdict pawl.Verdict // empty = not judged
+	facts   monitor.Task
+}
+
+// link is a merge commit of a candidate.
+type link struct {
+	member int
+	made   *pawl.Merged
+}
+
+// culprit is the member whose work makes a candidate red.
+type culprit struct {
+	member int
+	by     pawl.GateJudged
+}
+
+func (b *batch) clone() *batch {
+	if b == nil {
+		return nil
+	}
+	c := *b
+	c.members, c.chain = slices.Clone(b.members), slices.Clone(b.chain)
+	c.results, c.doubted = slices.Clone(b.results), slices.Clone(b.doubted)
+	return &c
+}
+
+// maxBatch is how many tasks one batch has at most.
+const maxBatch = 12
+
+// judgesBatches reports whether batches of the kind's children are judged as a whole.
+func judgesBatches(k *pawl.LoopKind) bool {
+	c := k.Children
+	return c != nil && (c.Review != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.Checkpoint || c.ScaffoldFirst)
+}
+
+// batches works on a loop's list in batches that are judged as a whole. It reports
+// whether the list has come to an end.
+func (d *draft) batches(l *Loop) bool {
+	p := l.plan
+	switch {
+	case p.back != nil:
+		d.goBack(l)
+	case p.batch != nil:
+		d.batch(l)
+	case p.unjudged:
+		d.judgeHealth(l)
+	case p.unmarked:
+		d.mark(l)
+	case d.recordsDue(l):
+		d.record(l)
+	case len(p.recover) > 0:
+		d.recoverHealth(l)
+	case l.said(pawl.AskHealth) != nil:
+		return d.obey(l)
+	case d.replan(l):
+	default:
+		return d.nextBatch(l)
+	}
+	return false
+}
+
+// choiceStop answers a question with the end of the work.
+const choiceStop = "stop"
+
+// nextBatch starts the next batch, or reports that there is nothing left to do.
+func (d *draft) nextBatch(l *Loop) bool {
+	d.block(l)
+	l = d.s.Loop(l.Ref)
+	tasks, scaffold := d.choose(l)
+	if len(tasks) == 0 {
+		return len(l.plan.kids) == 0 // those that are left wait for people
+	}
+	d.emit(l.Ref, &pawl.BatchStarted{N: l.plan.batches + 1, Tasks: tasks, Scaffold: scaffold})
+	return false
+}
+
+// choose picks the tasks of the next batch: those whose loops go again first, then
+// those that are ready, as many as there are places. As long as a task that lays the
+// ground is open, only such tasks are picked.
+func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
+	p, c := l.plan, l.Kind.Children
+	places := min(d.s.parallel(l), maxBatch)
+	scaffold = c.ScaffoldFirst && p.scaffolds()
+	for _, ref := range p.kids {
+		if k := d.s.Loop(ref); k.question == nil && len(tasks) < places {
+			tasks = append(tasks, k.entry)
+		}
+	}
+	limit := d.s.childLimit(l)
+	for i := range p.readyTasks {
+		switch {
+		case len(tasks) >= places:
+			slices.Sort(tasks)
+			return tasks, scaffold
+		case scaffold && !p.entries[i].Scaffold:
+			continue
+		case limit > 0 && p.started+p.fresh(tasks) >= limit:
+			if p.capped != limit {
+				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.started)})
+			}
+			slices.Sort(tasks)
+			return tasks, scaffold
+		}
+		tasks = append(tasks, i)
+	}
+	slices.Sort(tasks)
+	return tasks, scaffold
+}
+
+// fresh counts those of the tasks that have no loop yet.
+func (p *plan) fresh(tasks []int) (n int) {
+	for _, i := range tasks {
+		if p.at(i).status == pawl.TaskPending {
+			n++
+		}
+	}
+	return n
+}
+
+// scaffolds reports whether a task that lays the ground for others may still run.
+func (p *plan) scaffolds() bool {
+	for i := range p.entries {
+		if s := p.at(i).status; p.entries[i].Scaffold && (s == pawl.TaskPending || s == pawl.TaskRunning) {
+			return true
+		}
+	}
+	return false
+}
+
+// readyTasks goes over the tasks that are ready, in their order of going.
+func (p *plan) readyTasks(yield func(int) bool) {
+	for _, i := range p.ranked {
+		if t := p.at(int(i)); t.status == pawl.TaskPending && t.open == 0 && !yield(int(i)) {
+			return
+		}
+	}
+}
+
+// batch takes the batch under way one step further.
+func (d *draft) batch(l *Loop) {
+	b := l.plan.batch
+	switch {
+	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.before):
+	case !b.moved && !d.work(l):
+	case !b.moved && !d.assembled(l):
+	case !d.settled(l):
+	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.after):
+	default:
+		attempted, approved := d.s.tally(l)
+		d.emit(l.Ref, &pawl.BatchEnded{N: b.n, Attempted: attempted, Approved: approved})
+	}
+}
+
+// work lets the batch's tasks be worked on, and reports whether all have come to
+// an end: they wait to be merged, for a person, or have failed.
+func (d *draft) work(l *Loop) bool {
+	over := true
+	for i := range l.plan.batch.members {
+		l = d.s.Loop(l.Ref)
+		m := &l.plan.batch.members[i]
+		switch t := l.plan.at(m.task); {
+		case t.status == pawl.TaskPending && t.open == 0 && !m.begun:
+			d.spawn(l, m.task)
+			over = false
+		case !d.s.rests(l, m):
+			d.look(t.loop)
+			over = false
+		}
+	}
+	return over
+}
+
+// rests reports whether nothing more comes of a member's loop before it is judged.
+func (s *State) rests(l *Loop, m *entrant) bool {
+	t := l.plan.at(m.task)
+	if t.status != pawl.TaskRunning {
+		return true
+	}
+	k := s.Loop(t.loop)
+	return k.question != nil || k.merge != nil || k.Phase == PhaseReady && m.verdict != "" && m.verdict != pawl.VerdictPass
+}
+
+// queued reports whether a member's loop waits to be merged, and nothing speaks against it.
+func (s *State) queued(l *Loop, m *entrant) bool {
+	t := l.plan.at(m.task)
+	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge != nil && (m.verdict == "" || m.verdict == pawl.VerdictPass) &&
+		(m.in || !l.plan.batch.sealed)
+}
+
+// settled reports whether the loops of a batch that was judged have gone on: those
+// approved have ended, the others are between two attempts, wait for a person or
+// have ended too.
+func (d *draft) settled(l *Loop) bool {
+	for i := range l.plan.batch.members {
+		m := &l.plan.batch.members[i]
+		if t := l.plan.at(m.task); t.status == pawl.TaskRunning {
+			k := d.s.Loop(t.loop)
+			if m.verdict == pawl.VerdictPass || k.question == nil && (k.inside || k.Phase == PhaseClosing) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// tally counts the batch's tasks that were attempted, and those approved.
+func (s *State) tally(l *Loop) (attempted, approved int) {
+	for _, m := range l.plan.batch.members {
+		switch s.resultOf(l, &m) {
+		case monitor.Waiting:
+		case monitor.Approved:
+			attempted++
+			approved++
+		default:
+			attempted++
+		}
+	}
+	return attempted, approved
+}
+
+// resultOf is what a member of the batch came to.
+func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
+	t := l.plan.at(m.task)
+	switch {
+	case t.status == pawl.TaskPassed:
+		return monitor.Approved
+	case t.status == pawl.TaskPending: // held back
+		return monitor.Waiting
+	case t.status == pawl.TaskRunning && s.Loop(t.loop).question != nil && m.verdict == "":
+		return monitor.Waiting
+	case m.verdict != "":
+		return monitor.Rejected
+	}
+	return monitor.Failed
+}
+
+// mayWork reports whether a loop may begin an attempt: one whose parent judges
+// batches does so as a member of one.
+func (s *State) mayWork(l *Loop) bool {
+	p := s.Loop(l.Parent)
+	if p == nil || !judgesBatches(p.Kind) {
+		return true
+	}
+	b := p.plan.batch
+	return b != nil && !b.moved && b.open(l.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.before)
+}
+
+// open reports whether a task is in the batch and has not been judged.
+func (b *batch) open(task int) bool {
+	return slices.ContainsFunc(b.members, func(m entrant) bool { return m.task == task && m.verdict == "" })
+}
+
+// member finds a task in the batch, or is nil.
+func (b *batch) member(task int) *entrant {
+	if b == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(b.members, func(m entrant) bool { return m.task == task }); i >= 0 {
+		return &b.members[i]
+	}
+	return nil
+}
+
+// startBatch takes over which tasks a batch has.
+func (l *Loop) startBatch(b *pawl.BatchStarted) error {
+	if l.plan.batch != nil || b.N != l.plan.batches+1 {
+		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.plan.batches)
+	}
+	l.plan.batches, l.before, l.after = b.N, 0, 0
+	l.plan.batch = &batch{n: b.N, scaffold: b.Scaffold}
+	for _, i := range b.Tasks {
+		if i < 0 || i >= len(l.plan.entries) {
+			return fmt.Errorf("there is no task %d", i)
+		}
+		l.plan.batch.members = append(l.plan.batch.members, entrant{task: i, begun: l.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
+	}
+	return nil
+}
+
+// judgedTask takes over what a batch makes of one of its tasks. Without it, the
+// candidate is another one.
+func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
+	m := l.plan.batch.member(b.Task)
+	if m == nil || b.Batch != l.plan.batch.n {
+		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
+	}
+	m.verdict = b.Verdict
+	if b.Verdict == pawl.VerdictPass {
+		return nil
+	}
+	bt := l.plan.batch
+	bt.clash, bt.culprit = nil, nil
+	for i := range bt.chain {
+		if bt.members[bt.chain[i].member].task == b.Task {
+			bt.chain = bt.chain[:i:i]
+			l.newSubject(0)
+			break
+		}
+	}
+	bt.prefix, bt.tip = 0, nil
+	return nil
+}
+
+// endBatch takes over how a batch came out, as the monitor sees it.
+func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
+	p := l.plan
+	if p.batch == nil || p.batch.n != b.N {
+		return fmt.Errorf("batch %d is not under way", b.N)
+	}
+	p.history = append(slices.Clone(p.history[max(0, len(p.history)-kept+1):]), s.facts(l, b))
+	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: p.history[len(p.history)-1].Passing}
+	p.unjudged, p.health = l.Kind.Children.Monitor != nil, cmp.Or(p.health, pawl.HealthProgressing)
+	p.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
+	l.unrecorded = true
+	p.batch = nil
+	return nil
+}
+
+// lastBatch is what is kept of the batch that ended last.
+type lastBatch struct {
+	n, attempted, approved int
+	scaffold               bool
+	passing                int
+}
+
+// resumeBatch lets a batch that the run's end cut off begin with the work again.
+func (p *plan) resumeBatch() {
+	if b := p.batch; b != nil && !b.moved {
+		p.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
+		for i := range p.batch.members {
+			p.batch.members[i].verdict = ""
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/monitor"
+)
+
+// blocker is what a task says it cannot go on without.
+type blocker struct {
+	kind string // dependency, external or fundamental
+	what string
+	on   string // the id of the task it waits for, of a dependency
+}
+
+// decidesBlocked is the decision of a result that says the task cannot be done now.
+const decidesBlocked = "BLOCKED"
+
+// obstruct takes over that a child's session found its task blocked.
+func (s *State) obstruct(l *Loop, f pawl.Facts) {
+	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && f.Get("decision") == decidesBlocked {
+		l.blocked = &blocker{kind: cut(f.Get("blocker_type"), 20), what: cut(f.Get("blocker"), 200), on: cut(f.Get("blocked_by"), maxID)}
+	}
+}
+
+// blockedBy says what follows when a child's task is blocked: it waits for a task
+// of the plan that it did not know it needs, or a person is asked at once.
+func (d *draft) blockedBy(l *Loop) {
+	p, b := d.s.Loop(l.Parent), l.blocked
+	on := -1
+	if b.kind == "dependency" {
+		on = p.plan.find(b.on)
+	}
+	switch r := l.said(pawl.AskBlocked); {
+	case on >= 0 && p.plan.at(on).status == pawl.TaskPassed:
+		j := l.judgement()
+		j.stepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
+		d.end(l, j)
+	case on >= 0 && !p.plan.needs(on, l.entry):
+		d.emit(p.Ref, &pawl.TaskHeld{Task: l.entry, Behind: on, Reason: cut(b.what, 200)})
+	case r == nil:
+		d.tellBlocked(p, l)
+		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
+			l.blockedResult(), choiceAgain, "skip", choiceStop)
+	case r.choice == choiceAgain:
+		d.emit(l.Ref, &pawl.Rerouted{Gate: gateBlocked, Verdict: pawl.VerdictRetry, N: 1})
+	case r.choice == choiceStop:
+		d.stop(pawl.OutcomeBlocked, fmt.Sprintf("%s: %s", l.task.ID, b.what))
+	default:
+		d.shut(l, pawl.OutcomeCancelled, "skipped by a person: "+b.what)
+	}
+}
+
+// gateBlocked is the name under which a person's word on a blocker is told.
+const gateBlocked = "blocked"
+
+// tellBlocked says at once that a batch is blocked: a person is not kept waiting for
+// the other tasks to end.
+func (d *draft) tellBlocked(p, l *Loop) {
+	if p.Kind.Children.Monitor == nil || p.plan.batch == nil {
+		return
+	}
+	v := judgeTmp(append(slices.Clone(p.plan.history), monitor.Batch{N: p.plan.batches, Attempted: 1, Passing: -1,
+		Tasks: []monitor.Task{{Task: l.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.task.ID + ": " + l.blocked.what}}}))
+	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.plan.batches, Health: v.Health, Reason: cut(v.Reason, 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
+}
+
+// blockedResult is what the session handed in.
+func (l *Loop) blockedResult() pawl.Hash {
+	if n := len(l.outputs); n > 0 {
+		return l.outputs[n-1].Blob
+	}
+	return pawl.Hash{}
+}
+
+// needs reports whether a task depends on another one, directly or not.
+func (p *plan) needs(i, on int) bool {
+	todo := []int32{int32(i)}
+	seen := make([]bool, len(p.entries))
+	for k := 0; k < len(todo); k++ {
+		if int(todo[k]) == on {
+			return true
+		}
+		for _, j := range p.deps[todo[k]] {
+			if !seen[j] {
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return false
+}
+
+// hold lets a task wait for another one it did not name.
+func (p *plan) hold(b *pawl.TaskHeld) error {
+	n := len(p.entries)
+	if b.Task < 0 || b.Task >= n || b.Behind < 0 || b.Behind >= n || p.needs(b.Behind, b.Task) {
+		return fmt.Errorf("task %d cannot wait for task %d", b.Task, b.Behind)
+	}
+	g := *p.graph // it is shared with the state this one was made of
+	g.deps, g.behind = slices.Clone(g.deps), slices.Clone(g.behind)
+	g.deps[b.Task] = append(slices.Clone(g.deps[b.Task]), int32(b.Behind))
+	g.behind[b.Behind] = append(slices.Clone(g.behind[b.Behind]), int32(b.Task))
+	p.graph = &g
+	t := p.edit(b.Task)
+	t.open++
+	p.mark(b.Task, t)
+	return nil
+}

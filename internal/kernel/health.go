@@ -1,0 +1,256 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/monitor"
+)
+
+// course is how a loop's batches went: what the monitor needs, what it said, and
+// where the branch can go back to. A new plan keeps it.
+type course struct {
+	batches int
+	batch   *batch    // the one under way; nil = none is
+	last    lastBatch // the one that ended last
+	history []monitor.Batch
+	tree    pawl.TreeHash // of the branch's head
+
+	health     pawl.Health     // what was said last; empty = nothing yet
+	unjudged   bool            // the last batch has not been judged
+	recover    []pawl.Recovery // what is still to be done about it
+	recoveries []recoveries    // since the last good checkpoint
+
+	checkpoints []pawl.Checkpoint
+	marks       int  // how many checkpoints have been made
+	unmarked    bool // the last batch has left no checkpoint yet
+	good        rate // of the last good one
+	back        *back
+
+	// verified is by gate of the settings its report on the last good checkpoint, and
+	// latest that on the branch's head.
+	verified, latest []pawl.Hash
+}
+
+// recoveries is how often a health has led to something.
+type recoveries struct {
+	health pawl.Health
+	n      int
+}
+
+// rate is how many tasks of a batch were approved.
+type rate struct{ approved, attempted int }
+
+// below reports whether a rate is lower than another one. One of nothing is not.
+func (r rate) below(o rate) bool {
+	return r.attempted > 0 && o.attempted > 0 && r.approved*o.attempted < o.approved*r.attempted
+}
+
+func (c *course) clone() course {
+	n := *c
+	n.batch = c.batch.clone()
+	n.checkpoints, n.recoveries, n.recover = slices.Clone(c.checkpoints), slices.Clone(c.recoveries), slices.Clone(c.recover)
+	if c.back != nil {
+		b := *c.back
+		n.back = &b
+	}
+	return n
+}
+
+// defaultRecoveries is how often one health leads to its recoveries before a
+// person is asked.
+const defaultRecoveries = 2
+
+// judgeHealth says how the batches develop, and what follows from it.
+// One health leads to its recoveries so many times, then to a person.
+func (d *draft) judgeHealth(l *Loop) {
+	p := l.plan
+	v := judgeTmp(p.history)
+	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(v.Reason, 300)}
+	if v.Health != pawl.HealthProgressing {
+		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {
+			b.Recoveries = append(b.Recoveries, pawl.Recovery(r))
+		}
+		b.Max = cmp.Or(l.Kind.Children.Recoveries, defaultRecoveries)
+		b.Try = p.recovered(v.Health) + 1
+		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && p.lastGood() == nil
+		if b.Try > b.Max || lost {
+			b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
+		}
+		if b.Try > b.Max {
+			d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name + "/" + string(v.Health), Limit: pawl.LimitRecoveries, Max: int64(b.Max), Value: int64(b.Try)})
+		}
+	}
+	d.emit(l.Ref, b)
+}
+
+func (c *course) recovered(h pawl.Health) int {
+	for _, r := range c.recoveries {
+		if r.health == h {
+			return r.n
+		}
+	}
+	return 0
+}
+
+// judgedHealth takes over what the monitor said. What spoke for a recovery does not
+// count any more once it has begun.
+func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
+	p := l.plan
+	p.health, p.unjudged, p.recover = b.Health, false, b.Recoveries
+	if p.batch != nil { // a task is blocked, and its own loop asks
+		p.recover = nil
+		return
+	}
+	if b.Health == pawl.HealthProgressing {
+		return
+	}
+	if len(b.Recoveries) == 1 && b.Recoveries[0] == pawl.RecoverGather { // the next batch begins with it
+		p.recover = nil
+	}
+	l.before = 0
+	p.history = nil
+	i := slices.IndexFunc(p.recoveries, func(r recoveries) bool { return r.health == b.Health })
+	if p.recoveries = slices.Clone(p.recoveries); i < 0 {
+		p.recoveries = append(p.recoveries, recoveries{b.Health, b.Try})
+	} else {
+		p.recoveries[i].n = b.Try
+	}
+}
+
+// recoverHealth does what is next of what a health leads to.
+func (d *draft) recoverHealth(l *Loop) {
+	p := l.plan
+	next := p.recover[0]
+	if next == pawl.RecoverGather {
+		if d.runSteps(l, l.flow.main, l.flow.before, l.before) {
+			return
+		}
+		next = p.recover[1]
+	}
+	reason := fmt.Sprintf("the batches are %s", p.health)
+	switch re, good := l.Kind.Children.Replan, p.lastGood(); {
+	case next == pawl.RecoverRevise && re != nil && p.version < re.MaxVersions:
+		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})
+	case next == pawl.RecoverRollback && good != nil:
+		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: reason})
+	case next == pawl.RecoverRevise && re != nil:
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(re.MaxVersions), Value: int64(p.version + 1)})
+		fallthrough
+	default:
+		d.askHealth(l)
+	}
+}
+
+// askHealth asks a person what to do about the loop's health, with all that is known of it.
+func (d *draft) askHealth(l *Loop) {
+	p := l.plan
+	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", p.health, p.last.n, p.count[pawl.TaskPassed], len(p.entries))
+	for _, r := range p.recoveries {
+		text += fmt.Sprintf("; %s was met %d times", r.health, r.n)
+	}
+	choices := []string{choiceContinue}
+	if k := p.best(); k != nil && k.Commit != l.Head {
+		text += fmt.Sprintf("; checkpoint %d (%s) is the best verified state", k.N, k.Label)
+		choices = append(choices, choiceRollback)
+	}
+	d.ask(l, pawl.AskHealth, text+". Go on?", p.list, append(choices, choiceStop)...)
+}
+
+// The choices of a question about the health, besides the end of the work.
+const (
+	choiceContinue = "continue"
+	choiceRollback = "rollback"
+)
+
+// overridden takes over that the run goes on in spite of its health.
+func (l *Loop) overridden() {
+	p := l.plan
+	p.recover, p.history, p.unjudged, p.health = nil, nil, false, pawl.HealthProgressing
+	if l.said(pawl.AskHealth) != nil {
+		l.reply = nil
+	}
+}
+
+// steerContinue lets a loop go on in spite of what the monitor said of it.
+func (d *draft) steerContinue(in *pawl.Steering) error {
+	l := d.s.Loop(1)
+	p := l.plan
+	switch {
+	case d.s.Status == pawl.StatusEnded:
+		return d.refuse("only a run that goes on can be let go on in spite of its health").WithHint("pawl resume %s", d.s.Run)
+	case p == nil || len(l.Kind.Children.Monitor) == 0:
+		return d.refuse("nothing has been said of its health")
+	case p.health == pawl.HealthProgressing || p.health == "":
+		return d.refuse("its batches are making progress, as far as anyone can say")
+	case p.back != nil && p.back.requested:
+		return d.refuse("it is going back to checkpoint %d already", p.back.To)
+	}
+	if q := l.question; q != nil && q.kind == pawl.AskHealth {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run goes on in spite of its health"})
+	}
+	d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: cut(in.Reason, 300), By: cut(in.By, 60)})
+	return nil
+}
+
+// facts are what the monitor is shown of a batch that ends.
+func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
+	p, b := l.plan, l.plan.batch
+	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: print64(string(p.tree))}
+	if n := len(p.history); n > 0 {
+		out.Passing = p.history[n-1].Passing
+	}
+	for i := range b.members {
+		m := &b.members[i]
+		f := m.facts
+		f.Result = s.resultOf(l, m)
+		out.Tasks = append(out.Tasks, f)
+	}
+	if !b.moved {
+		return out
+	}
+	out.Passing = -1
+	for i := range b.results {
+		r := &b.results[i]
+		if r.Kind != pawl.GateTests {
+			continue
+		}
+		out.Passing = max(out.Passing, 0) + r.Passed
+		for _, name := range r.Broke {
+			out.Broke = append(out.Broke, print64(name))
+		}
+	}
+	for _, k := range b.chain {
+		out.Hunks = append(out.Hunks, k.made.Changes...)
+	}
+	out.Hunks = out.Hunks[:min(len(out.Hunks), maxHunks)]
+	return out
+}
+
+// maxHunks is how many fingerprints of changes are kept of a batch.
+const maxHunks = 32
+
+// noteAttempt keeps of an attempt that ended what the monitor needs.
+func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
+	p := s.Loop(l.Parent)
+	if p == nil || p.plan == nil {
+		return
+	}
+	m := p.plan.batch.member(l.entry)
+	if m == nil {
+		return
+	}
+	f := &m.facts
+	f.Error, f.Failing, f.Failed, f.Passing = b.Error, b.Tests, 0, -1
+	for _, r := range l.results {
+		if r.Kind == pawl.GateTests {
+			f.Passing = max(f.Passing, 0) + r.Passed
+			f.Failed += max(r.Total-r.Passed, 0)
+		}
+	}
+	if c := l.candidate; c != nil {
+		f.Tree, f.Hunks = print64(string(c.Tree)), c.Hunks
+	}
+}

@@ -1,0 +1,127 @@
+package monitor
+
+import (
+	"fmt"
+	"slices"
+)
+
+// flipFlops says what changes to and fro; empty = nothing.
+func (h batches) flipFlops() string {
+	last := len(h) - 1
+	for _, task := range h[last].open() {
+		if why := h.taskFlips(task); why != "" {
+			return why
+		}
+	}
+	if test := h.breaksAgain(); test != 0 {
+		return fmt.Sprintf("test %x broke, was mended and is broken again in batch %d", test, h[last].N)
+	}
+	var trees []uint64
+	var hunks [][]uint64
+	for _, b := range h {
+		trees, hunks = append(trees, b.Tree), append(hunks, b.Hunks)
+	}
+	if last > 0 && h[last].Tree != h[last-1].Tree && inTurn(trees) {
+		return fmt.Sprintf("the branch came back to tree %x in batch %d, as to the one before it", h[last].Tree, h[last].N)
+	}
+	if redone(hunks) && !h.gains(last, Nearer) {
+		return fmt.Sprintf("batch %d makes a change of the branch again that a batch before it had undone", h[last].N)
+	}
+	return ""
+}
+
+// taskFlips says how a task of the last batch goes to and fro.
+func (h batches) taskFlips(task int) string {
+	all := h.attempts(task, len(h)-1)
+	var trees []uint64
+	var hunks [][]uint64
+	for _, a := range all {
+		trees, hunks = append(trees, a.Tree), append(hunks, a.Hunks)
+	}
+	n := h[len(h)-1].N
+	switch {
+	case inTurn(trees), refusedAgain(all):
+		return fmt.Sprintf("task %d handed in tree %x again in batch %d, after another one", task+1, all[len(all)-1].Tree, n)
+	case redone(hunks) && !nearer(marks(all), Nearer):
+		return fmt.Sprintf("task %d makes a change again in batch %d that it had made and undone", task+1, n)
+	}
+	return ""
+}
+
+// inTurn reports whether the last trees, as many as there are turns, were all there
+// before, with others between: A-B-A-B. The same tree twice running is one.
+func inTurn(trees []uint64) bool {
+	if trees[len(trees)-1] == 0 {
+		return false
+	}
+	trees = slices.Compact(slices.DeleteFunc(slices.Clone(trees), func(t uint64) bool { return t == 0 }))
+	for i := len(trees) - Turns; i < len(trees); i++ {
+		if i < 0 || !slices.Contains(trees[:i], trees[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// refusedAgain reports whether the last tree was there before, with another between,
+// and is refused for the same as then.
+func refusedAgain(all []attempt) bool {
+	last := all[len(all)-1]
+	between := false
+	for i := len(all) - 2; i >= 0 && last.Tree != 0 && last.Error != 0; i-- {
+		switch a := all[i]; {
+		case a.Tree != last.Tree:
+			between = between || a.Tree != 0
+		case between && a.Error == last.Error:
+			return true
+		}
+	}
+	return false
+}
+
+// redone reports whether the last list of changes has one that was made before and
+// undone in between.
+func redone(hunks [][]uint64) bool {
+	last := len(hunks) - 1
+	for k := 0; k+1 < len(hunks[last]); k += 2 {
+		went, came := hunks[last][k], hunks[last][k+1]
+		if !makes(hunks[last], went, came) {
+			continue
+		}
+		undone := false
+		for i := last - 1; i >= 0; i-- {
+			if undone && makes(hunks[i], went, came) {
+				return true
+			}
+			undone = undone || makes(hunks[i], came, went)
+		}
+	}
+	return false
+}
+
+// makes reports whether a list has a change. One whose opposite is there too is none:
+// lines changed places.
+func makes(hunks []uint64, went, came uint64) bool {
+	there, opposite := false, false
+	for k := 0; k+1 < len(hunks); k += 2 {
+		there = there || hunks[k] == went && hunks[k+1] == came
+		opposite = opposite || hunks[k] == came && hunks[k+1] == went
+	}
+	return there && !opposite
+}
+
+// breaksAgain is a verified test that the last batch broke, which an earlier one had
+// broken and one between mended; 0 = none.
+func (h batches) breaksAgain() uint64 {
+	last := len(h) - 1
+	if last < 2 {
+		return 0
+	}
+	for _, test := range h[last].Broke {
+		broken := func(b *Batch) bool { return slices.Contains(b.Broke, test) }
+		if !broken(h[last-1]) && slices.ContainsFunc(h[:last-1], broken) && !h.flaky(test) {
+			return test
+		}
+	}
+	return 0
+}

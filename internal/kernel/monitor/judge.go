@@ -1,0 +1,94 @@
+package monitor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pawl"
+)
+
+// Judge says how the batches of a loop develop, as seen after the last one: oldest
+// first, of which the last [Window] count. What was accused before is not accused
+// again for old evidence: every pattern has to end in the last batch. A batch in
+// which nothing was attempted is as if it had not been, and what was before a
+// person dealt with a blocked task does not count any more.
+func Judge(history []Batch) Verdict {
+	history = history[max(0, len(history)-Window):]
+	if len(history) == 0 {
+		return Verdict{pawl.HealthProgressing, "no batch has ended"}
+	}
+	last := &history[len(history)-1]
+	if why := blocked(last); why != "" {
+		return verdict(pawl.HealthBlocked, why)
+	}
+	if last.Attempted == 0 {
+		return verdict(pawl.HealthProgressing, fmt.Sprintf("batch %d attempted nothing: it waits", last.N))
+	}
+	h := counted(history)
+	if why := h.flipFlops(); why != "" {
+		return verdict(pawl.HealthFlipFlop, why)
+	}
+	if why := h.regresses(); why != "" {
+		return verdict(pawl.HealthRegressing, why)
+	}
+	if why := h.stalls(); why != "" {
+		return verdict(pawl.HealthStalled, why)
+	}
+	return verdict(pawl.HealthProgressing, fmt.Sprintf("batch %d: %d of %d approved", last.N, last.Approved, last.Attempted))
+}
+
+// blocked says which tasks of a batch need what only a person can give.
+func blocked(b *Batch) string {
+	var all []string
+	for i := range b.Tasks {
+		if t := &b.Tasks[i]; t.Result == Blocked {
+			all = append(all, strings.TrimSuffix(fmt.Sprintf("task %d needs %s", t.Task+1, t.Blocker), " needs "))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return fmt.Sprintf("blocked in batch %d: %s", b.N, strings.Join(all, "; "))
+}
+
+// batches are those in which something was attempted, oldest first.
+type batches []*Batch
+
+// counted are the batches that are compared: those since a task was blocked last.
+func counted(history []Batch) batches {
+	h := make(batches, 0, len(history))
+	for i := range history {
+		b := &history[i]
+		switch {
+		case slices.ContainsFunc(b.Tasks, func(t Task) bool { return t.Result == Blocked }):
+			h = h[:0]
+		case b.Attempted > 0:
+			h = append(h, b)
+		}
+	}
+	return h
+}
+
+// numbers are the numbers of the last n batches, in words.
+func (h batches) numbers(n int) string {
+	var all []string
+	for _, b := range h[len(h)-n:] {
+		all = append(all, fmt.Sprint(b.N))
+	}
+	return strings.Join(all, ", ")
+}
+
+// verdict keeps a reason within its bounds, on a character's boundary.
+func verdict(health pawl.Health, why string) Verdict {
+	why = strings.ToValidUTF8(why, "?")
+	if len(why) > ReasonMax {
+		n := ReasonMax - len("…")
+		for !utf8.RuneStart(why[n]) {
+			n--
+		}
+		why = why[:n] + "…"
+	}
+	return Verdict{health, why}
+}

@@ -1,0 +1,126 @@
+package monitor
+
+// mark is how far something had come: a candidate of a task, or the branch.
+type mark struct {
+	passing int // tests that pass; below 0 = not known
+	failed  int // tests that fail; below 0 = not known
+	failing uint64
+}
+
+// nearer reports whether the last mark is nearer to the aim than the n known ones
+// before it: more tests pass, or fewer fail. Fewer failing is none when tests that
+// passed are gone with them, or when that very set of tests failed before. The
+// first mark is not nearer than anything.
+func nearer(marks []mark, n int) bool {
+	if len(marks) < 2 {
+		return false
+	}
+	now, before := marks[len(marks)-1], marks[:len(marks)-1]
+	return morePass(now, before, n) || fewerFail(now, before, n)
+}
+
+func morePass(now mark, before []mark, n int) bool {
+	best, known := 0, 0
+	for i := len(before) - 1; i >= 0 && known < n; i-- {
+		if before[i].passing >= 0 {
+			best, known = max(best, before[i].passing), known+1
+		}
+	}
+	return now.passing > best
+}
+
+func fewerFail(now mark, before []mark, n int) bool {
+	known := 0
+	for i := len(before) - 1; i >= 0; i-- {
+		b := before[i]
+		if b.failing != 0 && b.failing == now.failing {
+			return false
+		}
+		if b.failed < 0 || known == n {
+			continue
+		}
+		if known++; b.failed <= now.failed || known == 1 && now.passing < b.passing && now.passing >= 0 {
+			return false
+		}
+	}
+	return now.failed >= 0 && known > 0
+}
+
+// attempt is a task's part in a batch that did not let it pass.
+type attempt struct {
+	at int // the batch, as an index
+	*Task
+}
+
+// attempts are those of a task up to a batch, since it was approved last.
+func (h batches) attempts(task, upTo int) []attempt {
+	var out []attempt
+	for i := range h[:upTo+1] {
+		for k := range h[i].Tasks {
+			t := &h[i].Tasks[k]
+			switch {
+			case t.Task != task:
+			case t.Result == Approved:
+				out = out[:0]
+			case t.Result == Rejected || t.Result == Failed:
+				out = append(out, attempt{i, t})
+			}
+		}
+	}
+	return out
+}
+
+// open are the positions of the tasks that a batch attempted in vain.
+func (b *Batch) open() []int {
+	var out []int
+	for i := range b.Tasks {
+		if r := b.Tasks[i].Result; r == Rejected || r == Failed {
+			out = append(out, b.Tasks[i].Task)
+		}
+	}
+	return out
+}
+
+func marks(all []attempt) []mark {
+	out := make([]mark, len(all))
+	for i, a := range all {
+		failed := a.Failed
+		if failed == 0 && (a.Failing != 0 || a.Passing < 0) {
+			failed = -1
+		}
+		out[i] = mark{a.Passing, failed, a.Failing}
+	}
+	return out
+}
+
+// gains reports whether a batch made tests pass on the branch that did not in the
+// n batches before it.
+func (h batches) gains(at, n int) bool {
+	var out []mark
+	for _, b := range h[:at+1] {
+		out = append(out, mark{passing: b.Passing, failed: -1})
+	}
+	return nearer(out, n)
+}
+
+// progress reports whether a batch brought anything forward, against the n values
+// before it: the branch gained tests, a task sent back got through or came nearer.
+func (h batches) progress(at, n int) bool {
+	if h.gains(at, n) {
+		return true
+	}
+	for i := range h[at].Tasks {
+		t := &h[at].Tasks[i]
+		switch t.Result {
+		case Approved:
+			if at > 0 && len(h.attempts(t.Task, at-1)) > 0 {
+				return true
+			}
+		case Rejected, Failed:
+			if nearer(marks(h.attempts(t.Task, at)), n) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package kernel
+
+import (
+	"fmt"
+
+	"pawl"
+)
+
+// recordsDue reports whether the task's folder is to be committed: something
+// happened since it was.
+func (d *draft) recordsDue(l *Loop) bool {
+	return d.s.Recipe.Records && l.Parent == 0 && l.unrecorded && l.HasWorkspace && l.Head != ""
+}
+
+// record commits the task's folder to the run's branch.
+func (d *draft) record(l *Loop) {
+	if len(l.open) == 0 {
+		d.onWorktree(l, "records", pawl.CrashProbe, &pawl.WriteRecords{Branch: d.s.branch(l), From: l.Head, Time: d.at,
+			Message: fmt.Sprintf("pawl %s: records of the task\n\n%s", d.s.Run, cut(d.s.Started.Title, 120))})
+	}
+}
+
+// recorded takes over that the folder is in the branch.
+func (l *Loop) recorded(b *pawl.Recorded) {
+	l.unrecorded = false
+	if b.Commit != l.Head {
+		l.Head, l.ahead = b.Commit, true
+		if c := l.candidate; c != nil {
+			n := *c
+			n.Commit = b.Commit
+			l.candidate = &n
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// back is a way back to a checkpoint that is under way.
+type back struct {
+	pawl.RollbackCalled
+	requested bool
+	restored  *pawl.Restored // nil = not yet
+}
+
+// mark keeps the branch's head as a checkpoint. It is good when all that its batch
+// attempted was approved as far as before, and the batches make progress.
+func (d *draft) mark(l *Loop) {
+	p := l.plan
+	if len(l.open) > 0 {
+		return
+	}
+	k := pawl.Checkpoint{N: p.marks + 1, Commit: l.Head, Label: fmt.Sprintf("batch-%d", p.last.n), Batch: p.last.n, Plan: p.version,
+		Good:     (p.health == "" || p.health == pawl.HealthProgressing) && !p.rate().below(p.good),
+		Approved: p.count[pawl.TaskPassed], Passing: max(p.last.passing, 0)}
+	if p.last.scaffold {
+		k.Label = "scaffold"
+	}
+	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)})
+}
+
+func (c *course) rate() rate { return rate{c.last.approved, c.last.attempted} }
+
+// marked takes over a checkpoint. A good one is a fresh start for recoveries.
+func (c *course) marked(k pawl.Checkpoint) {
+	c.checkpoints = append(slices.Clone(c.checkpoints), k)
+	c.unmarked, c.marks = false, k.N
+	if k.Good {
+		c.good, c.recoveries, c.verified = c.rate(), nil, c.latest
+	}
+}
+
+// lastGood is the newest good checkpoint, or nil.
+func (c *course) lastGood() *pawl.Checkpoint {
+	for i := range slices.Backward(c.checkpoints) {
+		if c.checkpoints[i].Good {
+			return &c.checkpoints[i]
+		}
+	}
+	return nil
+}
+
+// best is the best verified checkpoint, or nil: the one with most tasks approved,
+// then most tests that pass, then the newest.
+func (c *course) best() (best *pawl.Checkpoint) {
+	for i := range c.checkpoints {
+		k := &c.checkpoints[i]
+		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing >= best.Passing {
+			best = k
+		}
+	}
+	return best
+}
+
+// checkpoint is the one of this number, or nil.
+func (c *course) checkpoint(n int) *pawl.Checkpoint {
+	for i := range c.checkpoints {
+		if c.checkpoints[i].N == n {
+			return &c.checkpoints[i]
+		}
+	}
+	return nil
+}
+
+// fenced says why a child has to leave off: its parent goes back, makes its plan
+// anew, gives up, or holds its task back; empty = it need not.
+func (s *State) fenced(l *Loop) string {
+	p := s.Loop(l.Parent)
+	if p == nil || p.plan == nil || !judgesBatches(p.Kind) {
+		return ""
+	}
+	switch {
+	case p.plan.back != nil && p.plan.back.restored == nil:
+		return fmt.Sprintf("the run goes back to checkpoint %d", p.plan.back.To)
+	case p.plan.calling != "":
+		return "the plan is made anew"
+	case p.said(pawl.AskHealth) != nil && p.reply.choice == choiceStop:
+		return "a person stopped the work"
+	case p.plan.at(l.entry).open > 0:
+		return "its task waits for another one"
+	}
+	return ""
+}
+
+// leaveOff ends a child that is fenced off. Its work stays on its branch.
+func (d *draft) leaveOff(l *Loop, reason string) {
+	if q := l.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
+	}
+	for _, f := range slices.Clone(l.open) {
+		if !bound(f) {
+			d.withdraw(f, reason)
+		}
+	}
+	if len(l.open) == 0 {
+		d.abandon(l, reason)
+		d.shut(l, pawl.OutcomeCancelled, reason)
+	}
+}
+
+// goBack takes a loop's branch back to a checkpoint: its children leave off, a new
+// commit has the checkpoint's tree, and what was approved later is open again.
+func (d *draft) goBack(l *Loop) {
+	back := l.plan.back
+	k := l.plan.checkpoint(back.To)
+	if b := back.restored; b != nil {
+		place := l.place("rollback")
+		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
+		d.emit(l.Ref, &pawl.MemoryAdded{N: d.s.memories + 1, Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text, Failed: true})
+		return
+	}
+	for _, f := range slices.Clone(l.open) {
+		if !bound(f) {
+			d.withdraw(f, back.Reason)
+		}
+	}
+	if len(l.open) > 0 || len(l.plan.kids) > 0 {
+		return
+	}
+	d.abandon(l, back.Reason)
+	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
+		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, cut(back.Reason, 120), k.N, k.Label)}
+	for _, i := range l.plan.approvedAfter(k.Batch) {
+		if len(do.Tasks) < maxNamed {
+			do.Tasks = append(do.Tasks, l.plan.entries[i].ID)
+		}
+	}
+	d.onWorktree(l, "rollback", pawl.CrashProbe, do)
+}
+
+// maxNamed is how many tasks are named where some are enough.
+const maxNamed = 20
+
+// approvedAfter lists the tasks that passed in a later batch.
+func (p *plan) approvedAfter(batch int) (out []int) {
+	for _, i := range p.where(pawl.TaskPassed) {
+		if int(p.at(i).batch) > batch {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// calledBack takes over that the loop goes back: what was under way is no more.
+func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
+	p := l.plan
+	if p.checkpoint(b.To) == nil || p.back != nil {
+		return fmt.Errorf("there is no checkpoint %d, or the loop is going back already", b.To)
+	}
+	p.back = &back{RollbackCalled: *b}
+	p.batch, p.unjudged, p.unmarked = nil, false, false
+	if i := slices.Index(p.recover, pawl.RecoverRollback); i >= 0 && b.By == "" {
+		p.recover = p.recover[i+1:]
+	} else {
+		p.recover = nil
+	}
+	p.calling, p.why, p.asked = "", "", false
+	l.read, l.listed, l.relist, l.gates = nil, nil, pawl.Hash{}, nil
+	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
+		l.reply = nil
+	}
+	return nil
+}
+
+// restored takes over the commit that has the checkpoint's tree.
+func (l *Loop) restored(b *pawl.Restored) {
+	l.Head, l.ahead = b.Commit, true
+	l.candidate = &pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1}
+	l.plan.back.restored, l.plan.tree = b, b.Tree
+}
+
+// rolledBack takes over that code and state are those of the checkpoint.
+func (l *Loop) rolledBack(b *pawl.RolledBack) error {
+	p := l.plan
+	for _, i := range b.Reopen {
+		if i < 0 || i >= len(p.entries) || p.at(i).status != pawl.TaskPassed {
+			return fmt.Errorf("task %d has not passed", i)
+		}
+		p.reopen(i)
+	}
+	p.checkpoints = slices.DeleteFunc(slices.Clone(p.checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
+	p.back, p.history, p.last, p.latest = nil, nil, lastBatch{}, p.verified
+	l.unrecorded = true
+	return nil
+}
+
+// reopen makes a task that had passed one that is to be done.
+func (p *plan) reopen(i int) {
+	t := p.set(i, pawl.TaskPending)
+	t.batch = 0
+	for _, j := range p.behind[i] {
+		w := p.edit(int(j))
+		w.open++
+		p.mark(int(j), w)
+	}
+}
+
+// steerRollback obeys a person who wants to go back to a checkpoint.
+func (d *draft) steerRollback(in *pawl.Steering) error {
+	l := d.s.Loop(1)
+	p := l.plan
+	switch {
+	case p == nil || len(p.checkpoints) == 0:
+		return d.refuse("it has no checkpoints")
+	case p.back != nil:
+		return d.refuse("it is going back to checkpoint %d already", p.back.To)
+	case d.s.Stopping != nil:
+		return d.refuse("it is coming to its end")
+	case l.finishing() || l.Phase == PhaseClosing:
+		return d.refuse("its tasks have come to their end")
+	}
+	k := p.lastGood()
+	if in.Checkpoint != 0 {
+		k = p.checkpoint(in.Checkpoint)
+	}
+	if k == nil {
+		return d.refuse("it has no checkpoint %d, or no good one: it has %d", in.Checkpoint, len(p.checkpoints)).WithHint("pawl checkpoints %s", d.s.Run)
+	}
+	if d.s.Status == pawl.StatusEnded {
+		if err := d.resume(in); err != nil {
+			return err
+		}
+		l = d.s.Loop(1)
+	}
+	if q := l.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: fmt.Sprintf("the run goes back to checkpoint %d", k.N)})
+	}
+	reason := in.Reason
+	if reason == "" {
+		reason = "a person wants it"
+	}
+	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: cut(reason, 300), By: cut(in.By, 60)})
+	return nil
+}
+
+// obey does what a person said about the health. It reports whether the work ends.
+func (d *draft) obey(l *Loop) bool {
+	r, p := l.reply, l.plan
+	switch best := p.best(); {
+	case r.choice == choiceRollback && best != nil:
+		d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Reason: cmp.Or(r.text, "a person wants it"), By: cmp.Or(r.by, "a person")})
+	case r.choice == choiceStop:
+		return len(p.kids) == 0 && !d.deliver(l) && d.giveUp(l)
+	default:
+		d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: r.text, By: cmp.Or(r.by, "a person")})
+	}
+	return false
+}
+
+// giveUp leaves out what has not begun.
+func (d *draft) giveUp(l *Loop) bool {
+	if l.plan.count[pawl.TaskPending] > 0 {
+		d.skip(l, "a person stopped the work")
+	}
+	return true
+}
+
+// deliver brings the branch to the best verified state, when that is another one
+// than its head, and reports whether it is on the way there.
+func (d *draft) deliver(l *Loop) bool {
+	p := l.plan
+	switch best := p.best(); {
+	case p.back != nil:
+		d.goBack(l)
+	case best == nil || best.N == p.checkpoints[len(p.checkpoints)-1].N:
+		return false
+	default:
+		d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Reason: "the best verified state is delivered"})
+	}
+	return true
+}
