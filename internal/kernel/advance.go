@@ -160,7 +160,7 @@ func (d *draft) steps(l *Loop) {
 	case l.question != nil:
 	case l.exhausted:
 		d.endRounds(l)
-	case len(l.sessions) > 0:
+	case len(l.sessions) > 0 && l.sessions[0].item == 0:
 		d.converse(l, l.sessions[0])
 	default:
 		d.startStep(l, l.step, l.try)
@@ -185,7 +185,17 @@ func (d *draft) endRounds(l *Loop) {
 	d.emit(l.Ref, &pawl.RoundsEnded{Group: g.Name, Max: g.Repeat.Max, Then: then})
 }
 
+// startStep begins a step: its session, or one for each of its entries.
 func (d *draft) startStep(l *Loop, index, try int) {
+	if l.flow.steps[index].ForEach != "" && !l.assesses(index) {
+		d.eachEntry(l, index)
+		return
+	}
+	d.startSession(l, stepSession(l, index, try))
+}
+
+// stepSession is a session of a step.
+func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	st := l.flow.steps[index]
 	tier := st.Tier
 	if tier == 0 {
@@ -197,7 +207,7 @@ func (d *draft) startStep(l *Loop, index, try int) {
 	if try > 1 {
 		timeout *= 2
 	}
-	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try})
+	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try}
 }
 
 // stop begins the run's end. A user's cancellation that lets the iteration

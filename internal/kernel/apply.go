@@ -158,8 +158,11 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	if s.Recipe, s.Settings, err = frozen(b); err != nil {
 		return err
 	}
+	fields := eachFields(s.Recipe)
 	for i := range s.Recipe.Kinds {
-		s.flows = append(s.flows, flowOf(&s.Recipe.Kinds[i]))
+		f := flowOf(&s.Recipe.Kinds[i])
+		f.fields = fields
+		s.flows = append(s.flows, f)
 	}
 	s.Run, s.Started, s.Limits, s.Status, s.began = e.Run, b, s.Settings.Limits, pawl.StatusRunning, e.Time
 	return nil

@@ -23,6 +23,7 @@ func (l *Loop) beginSteps() {
 	l.Phase = PhaseSteps
 	l.stepFailed, l.candidate, l.sessions = "", nil, nil
 	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
+	l.dropLists()
 	l.routes, l.objections, l.decision, l.runFailed, l.blocked = nil, nil, "", false, nil
 	l.resetJudgement()
 	l.atStep(0)
@@ -58,7 +59,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	if !l.seats(b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
-	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, timeout: b.Timeout, vote: b.Vote}
+	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, timeout: b.Timeout, vote: b.Vote, item: b.Item}
 	if b.Timeout > 0 {
 		x.deadline = s.Alive + b.Timeout
 	}
@@ -73,6 +74,9 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	switch b.Purpose {
 	case pawl.ForStep:
 		n = len(l.flow.steps)
+		if b.Item != 0 && (b.Index < 0 || b.Index >= n || b.Item < 0 || b.Item > len(l.entriesOf(b.Index))) {
+			return false
+		}
 	case pawl.ForReplan:
 		n = l.flow.main
 	case pawl.ForExtract:
@@ -142,32 +146,59 @@ const maxOutputs = 8
 
 func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 	st := l.flow.steps[x.Index]
+	if x.item > 0 { // several decide nothing together
+		l.endItem(x, b)
+		return
+	}
 	if decision := b.Facts.Get("decision"); decision != "" {
 		l.decision = cut(decision, 60)
 	}
-	if !b.Output.IsZero() {
-		name := outputName(st)
-		if !st.Append {
-			l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return in.Name == name })
-		}
-		if l.outputs = append(l.outputs, pawl.Input{Name: name, Blob: b.Output}); len(l.outputs) > maxOutputs {
-			l.outputs = slices.Delete(l.outputs, 0, 1)
-		}
+	l.keepOutput(st, b.Output)
+	l.keepLists(st, b)
+	if b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && !l.assesses(x.Index) {
+		l.try = 2
+		return
 	}
 	s.obstruct(l, b.Facts)
+	l.stepOver(x, b.Result, cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
+}
+
+// keepOutput lets later prompts find what a step left. Where there is too much, the
+// oldest of a step that collects its results goes first.
+func (l *Loop) keepOutput(st *pawl.Step, output pawl.Hash) {
+	if output.IsZero() {
+		return
+	}
+	name := outputName(st)
+	is := func(in pawl.Input) bool { return in.Name == name }
+	if !st.Append {
+		l.outputs = slices.DeleteFunc(l.outputs, is)
+	}
+	if l.outputs = append(l.outputs, pawl.Input{Name: name, Blob: output}); len(l.outputs) > maxOutputs {
+		i := 0
+		if st.Append {
+			i = slices.IndexFunc(l.outputs, is)
+		}
+		if i == len(l.outputs)-1 {
+			i = 0
+		}
+		l.outputs = slices.Delete(l.outputs, i, i+1)
+	}
+}
+
+// stepOver takes over that a step has come to its end, and why it failed when its
+// result is not done.
+func (l *Loop) stepOver(x *Session, r pawl.SessionResult, why string) {
 	switch {
 	case l.assesses(x.Index): // ComplexityScored follows
 	case l.isFinal(x): // the work can do without it
 		l.final = x.Index - l.flow.after + 1
 	case l.flow.aroundBatch(x.Index):
 		l.endAround(x)
-	case b.Result == pawl.SessionDone:
+	case r == pawl.SessionDone:
 		l.passStep()
-	case b.Result == pawl.SessionTimeout && x.Try == 1:
-		l.try = 2
 	default:
-		l.stepFailed = cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160)
-		l.Phase = PhaseCommit
+		l.stepFailed, l.Phase = why, PhaseCommit
 	}
 }
 
@@ -258,12 +289,13 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 		l.Reason = cut(b.Reason, 120)
 	}
 	l.stopped, l.merge, l.rebase, l.votes, l.question, l.reply = b.Stopped, nil, nil, nil, nil, nil
-	l.listed, l.read, l.routes, l.objections = nil, nil, nil, nil
+	l.listed, l.read, l.routes, l.objections, l.batchLists = nil, nil, nil, nil, nil
+	l.clearItems()
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
-		l.outputs, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, pawl.Hash{}
+		l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
 		l.tierWhy, l.decision = "", ""
 		l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
 	}

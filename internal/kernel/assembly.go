@@ -306,7 +306,9 @@ func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 	l.plan.tree = last.Tree
 	for i := range bt.members {
 		if m := &bt.members[i]; m.in && m.verdict == pawl.VerdictPass {
-			s.Loop(l.plan.at(m.task).loop).merge.done = true
+			k := s.Loop(l.plan.at(m.task).loop)
+			k.merge.done = true
+			l.batchLists = append(slices.Clip(l.batchLists), k.lists...)
 		}
 	}
 	for _, r := range bt.results {

@@ -306,7 +306,8 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	if l.plan.batch != nil || b.N != l.plan.batches+1 {
 		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.plan.batches)
 	}
-	l.plan.batches, l.before, l.after = b.N, 0, 0
+	l.plan.batches = b.N
+	l.beginAround()
 	l.plan.batch = &batch{n: b.N, scaffold: b.Scaffold}
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(l.plan.entries) {

@@ -18,12 +18,18 @@ type chance struct {
 	calm bool // nothing fails any more
 	rare int  // how much rarer than usual things go wrong; 0 = as usual
 
+	more *rand.Rand // of what was added since the seeds of TestTreeSimulation were found; nil = nothing is
+
 	grove *grove // of a run with children
 	tasks int    // how many its first plan has
 }
 
 func newChance(w *world, seed uint64) *chance {
-	return &chance{Rand: rand.New(rand.NewPCG(seed, 1)), w: w}
+	c := &chance{Rand: rand.New(rand.NewPCG(seed, 1)), w: w}
+	if !slices.Contains(found, seed) {
+		c.more = rand.New(rand.NewPCG(seed, 2))
+	}
+	return c
 }
 
 // in reports true once in n times, and never when all is calm.
@@ -156,6 +162,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		use.Problem = "does not fit"
 	case output == "plan":
 		use.Args = c.planFor(f)
+		c.lists(&use)
+	case output == "result":
+		c.lists(&use)
 	case output == "next":
 		fact("decision", pick(c, "EXECUTE", "EXECUTE", "COMPLETE"))
 	case output == "learnings":
@@ -182,6 +191,22 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 	return use
 }
 
+// lists lets a result have a list that a step runs for.
+func (c *chance) lists(use *pawl.ToolUse) {
+	if c.more != nil && c.more.IntN(4) > 0 {
+		use.Facts = append(use.Facts, pawl.Fact{Name: "decisions", Value: fmt.Sprint(c.more.IntN(6))})
+	}
+}
+
+// forEach adds a step that runs for each entry of an earlier one's list, now and then.
+func (c *chance) forEach(k *pawl.LoopKind, of string) {
+	if c.more == nil || c.more.IntN(3) > 0 {
+		return
+	}
+	k.Steps = append(k.Steps, pawl.Step{Name: "record", Output: "note", ForEach: of + ".decisions", Parallel: c.more.IntN(4), Append: true, Required: true,
+		Turns: 1 + c.more.IntN(4), Timeout: time.Duration(c.more.IntN(3)) * 2 * time.Minute})
+}
+
 // recipe is the tests' recipe, varied.
 func (c *chance) recipe() *pawl.Recipe {
 	r := taskLoop()
@@ -192,6 +217,7 @@ func (c *chance) recipe() *pawl.Recipe {
 	last := &k.Steps[len(k.Steps)-1]
 	last.Turns, last.Required, last.NoReminder = 1+c.IntN(6), c.in(2), c.in(4)
 	last.Timeout = time.Duration(c.IntN(3)) * 2 * time.Minute
+	c.forEach(k, "result")
 	if c.in(3) {
 		k.Steps = append(k.Steps, pawl.Step{Name: "polish", Output: "result", Append: true, Keep: c.in(2), Tier: c.IntN(4), When: &pawl.When{Tier: []int{1, 3}}})
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -90,8 +91,10 @@ func checkSteps(k *pawl.LoopKind) error {
 
 func checkStep(st *pawl.Step) error {
 	switch {
-	case st.ForEach != "" || st.Questions:
-		return fmt.Errorf("step %s has for_each or questions, which are not run yet", st.Name)
+	case st.Questions:
+		return fmt.Errorf("step %s has questions, which are not run yet", st.Name)
+	case st.ForEach != "" && !isList(st.ForEach) || st.Parallel < 0:
+		return fmt.Errorf("step %s runs for each of %q, %d at a time: want NAME.FIELD, and a number", st.Name, st.ForEach, st.Parallel)
 	case st.TierFrom != "" && st.TierFrom != "model_tier":
 		return fmt.Errorf("step %s takes its tier from %q: want model_tier", st.Name, st.TierFrom)
 	case st.Check != nil && st.Check.Name != "many_steps":
@@ -100,6 +103,12 @@ func checkStep(st *pawl.Step) error {
 		return fmt.Errorf("step %s has tier %d: want 1 to %d, or 0 for the loop's", st.Name, st.Tier, topTier)
 	}
 	return nil
+}
+
+// isList reports whether a text names a list in a result: NAME.FIELD.
+func isList(s string) bool {
+	name, field, _ := strings.Cut(s, ".")
+	return name != "" && field != ""
 }
 
 func checkGates(k *pawl.LoopKind) error {

@@ -33,7 +33,7 @@ func TestStartRefuses(t *testing.T) {
 			k.FinalSteps = []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}
 		}},
 		{"step implement has tier 7", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Tier = 7 }},
-		{"step implement has for_each", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].ForEach = "files" }},
+		{`step implement runs for each of "files"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].ForEach = "files" }},
 		{`tier from "mood"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].TierFrom = "mood" }},
 		{`check "weather"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
 			k.Steps[1].Check = &pawl.Check{Name: "weather"}

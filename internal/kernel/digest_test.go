@@ -124,6 +124,9 @@ func (s *story) detail(e pawl.Event) string {
 		if b.Timeout > 0 {
 			text += fmt.Sprintf(" and %s", b.Timeout)
 		}
+		if b.Item > 0 {
+			text += fmt.Sprintf(", entry %d", b.Item)
+		}
 		if b.Try > 1 {
 			text += fmt.Sprintf(", try %d", b.Try)
 		}

@@ -15,6 +15,7 @@ type flow struct {
 	// next begin; the final ones end with the list.
 	main, before, after int
 	groups              []group
+	fields              []string // of results, whose entries a step of the recipe runs for
 }
 
 // group is a run of steps that repeats.
@@ -82,7 +83,7 @@ func (f *flow) find(name string) int {
 // still its turn, the first done of them being over.
 func (l *Loop) stepsLeft(from, to, done int) bool {
 	for i := from + done; i < to; i++ {
-		if !l.skips(l.flow.steps[i].When) {
+		if !l.skips(l.flow.steps[i].When) && !l.idle(i) {
 			return true
 		}
 	}
@@ -99,6 +100,12 @@ func (l *Loop) endAround(x *Session) {
 	}
 }
 
+// beginAround lets the steps around a batch begin: none is over.
+func (l *Loop) beginAround() {
+	l.before, l.after, l.batchLists = 0, 0, nil
+	l.clearItems()
+}
+
 // flow is that of a loop's kind.
 func (s *State) flow(k *pawl.LoopKind) *flow {
 	for i := range s.Recipe.Kinds {
@@ -113,6 +120,7 @@ func (s *State) flow(k *pawl.LoopKind) *flow {
 func (l *Loop) atStep(i int) {
 	l.step, l.try, l.round = i, 1, 0
 	l.exhausted = false
+	l.clearItems()
 	l.skipSteps()
 }
 
@@ -151,7 +159,7 @@ func (l *Loop) skipSteps() {
 func (l *Loop) runs(i int) bool {
 	st := l.flow.steps[i]
 	switch {
-	case l.assesses(i), st.First && l.Iteration > 1, l.skips(st.When):
+	case l.assesses(i), st.First && l.Iteration > 1, l.skips(st.When), l.idle(i):
 		return false
 	}
 	return !(l.given && l.Kind.Children != nil && l.Kind.Children.From == st.Name)

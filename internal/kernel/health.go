@@ -110,7 +110,7 @@ func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
 	if len(b.Recoveries) == 1 && b.Recoveries[0] == pawl.RecoverGather { // the next batch begins with it
 		p.recover = nil
 	}
-	l.before = 0
+	l.beginAround()
 	p.history = nil
 	i := slices.IndexFunc(p.recoveries, func(r recoveries) bool { return r.health == b.Health })
 	if p.recoveries = slices.Clone(p.recoveries); i < 0 {

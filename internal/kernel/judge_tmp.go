@@ -5,6 +5,8 @@ import (
 	"pawl/internal/kernel/monitor"
 )
 
-func judgeTmp([]monitor.Batch) monitor.Verdict { return monitor.Verdict{Health: pawl.HealthProgressing} }
+func judgeTmp([]monitor.Batch) monitor.Verdict {
+	return monitor.Verdict{Health: pawl.HealthProgressing}
+}
 
 func (d *draft) learnFrom(*Loop, *Session, pawl.Facts) {}

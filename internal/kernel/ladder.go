@@ -256,9 +256,11 @@ func (d *draft) finalStep(l *Loop) bool {
 func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 	for i := from + done; i < to; i++ {
 		switch {
-		case len(l.sessions) > 0:
+		case len(l.sessions) > 0 && l.sessions[0].item == 0:
 			d.converse(l, l.sessions[0])
-		case l.skips(l.flow.steps[i].When):
+		case len(l.sessions) > 0:
+			d.eachEntry(l, l.sessions[0].Index)
+		case l.skips(l.flow.steps[i].When), l.idle(i):
 			continue
 		case !d.onFinalHead(l):
 		default:

@@ -51,6 +51,10 @@ func (d *draft) assemble(l *Loop, x *Session) {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
 				Summary: "the session before this one ran out of time; what it did is in the worktree"})
 		}
+		if x.item > 0 {
+			e := l.entriesOf(x.Index)[x.item-1]
+			do.Item, do.ItemOf, do.ItemField = e.n, e.blob, e.field
+		}
 		if !l.advice.IsZero() {
 			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.advice})
 		}

@@ -40,6 +40,7 @@ type Session struct {
 	dispatches int
 	open       int // effects of this session
 	vote       int // of a review with several, from 1; 0 = it is the only one
+	item       int // of a step that runs for each entry of a list, from 1
 	used       []toolCount
 	objected   bool // the harness has objected to its decision once
 }

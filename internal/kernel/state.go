@@ -168,7 +168,12 @@ type Loop struct {
 	final    int           // final steps that are over
 	before   int           // steps before the batch that are over
 	after    int           // steps after it that are over
-	approved bool          // a person, or nobody, had to agree, and has
+
+	lists      []list // in the results of steps, for those that run for each of their entries
+	batchLists []list // in what the batch's children handed in
+	items      []item // of the step that runs for each entry
+	itemFailed string // why one of them failed; empty = none did
+	approved   bool   // a person, or nobody, had to agree, and has
 
 	failures  int // consecutive, on this tier
 	stuckFrom int // attempts up to this iteration do not count as stuck
@@ -315,6 +320,7 @@ func (l *Loop) clone() *Loop {
 	c := *l
 	c.outputs = slices.Clone(l.outputs)
 	c.gates = slices.Clone(l.gates)
+	c.items = slices.Clone(l.items)
 	c.routes = slices.Clone(l.routes)
 	c.votes = slices.Clone(l.votes)
 	c.board = slices.Clone(l.board)

@@ -433,6 +433,12 @@ func toldOfPlan(do *pawl.AssemblePrompt) (parts []string) {
 	if do.Cause != "" {
 		parts = append(parts, "cause: "+do.Cause)
 	}
+	if do.Item > 0 {
+		parts = append(parts, fmt.Sprintf("entry %d of %s", do.Item, do.ItemField))
+	}
+	if len(do.Answers) > 0 {
+		parts = append(parts, fmt.Sprintf("%d answers", len(do.Answers)))
+	}
 	for _, sign := range do.Signs {
 		parts = append(parts, "sign: "+sign)
 	}

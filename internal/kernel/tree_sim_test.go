@@ -126,6 +126,7 @@ func (c *chance) treeRecipe() *pawl.Recipe {
 		ch.Replan = &pawl.Replan{On: pick(c, []string{"failure"}, []string{"discovery"}, []string{"failure", "discovery"}, nil), Every: c.IntN(5),
 			MaxVersions: 1 + c.IntN(5), Prompt: "replan.md"}
 	}
+	c.forEach(root, "plan")
 	root.Ladder.Then = pick(c, "blocked", "fail")
 	if c.IntN(3) == 0 {
 		root.Gates = append(root.Gates, pawl.Stage{Name: "actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{

@@ -29,6 +29,9 @@ func Explain(r pawl.Recipe) string {
 	if r.Cancel != "" {
 		e.line(1, "when cancelled: %s", r.Cancel)
 	}
+	if r.Records {
+		e.line(1, "records: the task's folder is committed to the run's branch")
+	}
 	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
 	if err := Runnable(r); err != nil {
 		e.line(1, "runs: not yet, %s", strings.TrimPrefix(err.Error(), "recipe "+r.Name+" "))
@@ -149,7 +152,7 @@ func (e *explainer) session(s *pawl.Step) string {
 		given(s.ForEach != "", fmt.Sprintf("for each of %s, %d at a time", s.ForEach, max(1, s.Parallel))),
 		given(len(s.Tools) > 0, "tools "+strings.Join(s.Tools, " ")), limits(s.Limits),
 		submits(s), check(s.Check), given(s.Append, "collected over rounds"), given(s.Keep, "kept over iterations"),
-		given(s.Questions, "may ask the user"),
+		given(s.Questions, "may ask a person"),
 		given(s.Memory != nil, memory(s.Memory)),
 		fmt.Sprintf("%d turns", orDefault(s.Turns)), limit(s.Timeout))
 }
@@ -211,6 +214,8 @@ func when(r *pawl.Recipe, w *pawl.When) string {
 	return parts(given(len(w.Decision) > 0, "only after "+strings.Join(w.Decision, " or ")),
 		given(len(tiers) > 0, "only on "+strings.Join(tiers, " or ")),
 		given(len(verification) > 0, "only if the task's verification tier is "+strings.Join(verification, " or ")),
+		given(w.Scaffold != nil && *w.Scaffold, "only if the task is a scaffold"),
+		given(w.Scaffold != nil && !*w.Scaffold, "only if the task is no scaffold"),
 		given(len(verdicts) > 0, "only on "+strings.Join(verdicts, " or ")))
 }
 
@@ -252,7 +257,7 @@ func (e *explainer) children(c *pawl.Children) {
 	e.line(1, "children: %s", parts(
 		c.Kind+" loops from "+c.From, "by "+c.Order, fmt.Sprintf("%d at a time", c.Parallel),
 		given(c.Limit > 0, fmt.Sprintf("at most %d", c.Limit)), given(c.Batch != "", c.Batch+" batches"),
-		given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each approved batch"),
+		given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each batch"),
 		when(e.r, c.When)))
 	e.steps(2, "before each batch", c.BeforeBatch)
 	if c.Review != nil {
@@ -264,8 +269,11 @@ func (e *explainer) children(c *pawl.Children) {
 			e.line(2, "%s: %s", status, strings.Join(to, ", then "))
 		}
 	}
+	if len(c.Monitor) > 0 {
+		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, defaultRecoveries), "recovery", "recoveries"))
+	}
 	if r := c.Replan; r != nil {
-		e.line(2, "planned anew: %s", parts(given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
+		e.line(2, "planned anew: %s", parts(given(len(r.On)+r.Every == 0, "when a monitor or a ladder calls for it"), given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
 			given(r.Every > 0, fmt.Sprintf("every %d completed", r.Every)), fmt.Sprintf("version %d at most", r.MaxVersions)))
 	}
 	if c.OnFailure != "" {

@@ -22,6 +22,7 @@ func (f *file) fields(m *strictyaml.Map) {
 	m.Key("cancel", "What a cancelled run still does: finish its iterations, go on to a boundary, or stop now; without it, boundary.").Word((*string)(&r.Cancel), drains...)
 	m.Key("on_error", "How a run ends when a model or the machine fails for good; without it, halted.").Word((*string)(&r.OnError), string(pawl.OutcomeHalted), string(pawl.OutcomeFailed))
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
+	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
 	m.Key("tiers", "What reports call tiers 1, 2 and 3; without it: fast, medium, large.").Texts(&r.Tiers)
 	m.Key("start", "The kind of the root loop.").Name(&r.Start)
 	strictyaml.Named(m.Key("kinds", "The kinds of loop, by name."), "kind", &r.Kinds, func(k *pawl.LoopKind) *string { return &k.Name }, readKind)
@@ -76,9 +77,9 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	strictyaml.Sub(m.Key("when", "When the step runs; without it, always."), "when", &s.When, readWhen)
 	m.Key("append", "Whether the output is collected over rounds and retries.").Bool(&s.Append)
 	m.Key("keep", "Whether the output outlives the iteration.").Bool(&s.Keep)
-	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
+	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD; in `after_batch`, `result.FIELD` means the lists of all the batch's children.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
 	m.Key("parallel", "How many of these run side by side; without it, 1.").Int(&s.Parallel, 1, 64)
-	m.Key("questions", "Whether the agent may ask the user.").Bool(&s.Questions)
+	m.Key("questions", "Whether the agent may hand in questions: the loop then waits for a person, and the step runs again with the answers, 3 times at most.").Bool(&s.Questions)
 	strictyaml.Sub(m.Key("memory", "What of the run's memory the agent is shown."), "memory", &s.Memory, func(m *strictyaml.Map, v *pawl.Memory) {
 		m.Need("select", "All entries, or those that concern the loop.").Word(&v.Select, "all", "relevant")
 		m.Need("max_tokens", "The most they may take up.").Int(&v.MaxTokens, 1, 100_000)
@@ -107,6 +108,10 @@ func readWhen(m *strictyaml.Map, w *pawl.When) {
 	m.Key("decision", "Only after one of these decisions of the step before.").Texts(&w.Decision)
 	m.Key("tier", "Only while the loop is on one of these tiers.").Ints(&w.Tier, 1, 3)
 	m.Key("verification", "Only when the loop's own entry in its parent's list asks for one of these verification tiers: 1 by checks of the harness, 2 by a second model too, 3 by several.").Ints(&w.Verification, 1, 3)
+	scaffold, is := m.Key("scaffold", "Only when the loop's own entry in its parent's list is marked as scaffold, or only when it is not."), new(bool)
+	if scaffold.Bool(is); scaffold.Given() {
+		w.Scaffold = is
+	}
 	var verdict []string
 	m.Key("verdict", "Of `extract` only: only when the iteration passed, or failed.").Words(&verdict, "pass", "fail")
 	if verdict != nil {
@@ -125,7 +130,7 @@ func readStage(m *strictyaml.Map, s *pawl.Stage) {
 			s.Commands[i] = "*"
 		}
 	}
-	strictyaml.Sub(m.Key("review", "Lets a model judge the candidate."), "review", &s.Review, readReview)
+	strictyaml.Sub(m.Key("review", "Lets a model judge the candidate."), "review", &s.Review, readReview("verdict"))
 	if s.Review != nil && s.Review.Prompt == "" && s.Name != "" {
 		s.Review.Prompt = s.Name + ".md"
 	}
@@ -155,13 +160,20 @@ func route(f *strictyaml.Field, v pawl.Verdict, s *pawl.Stage) {
 	}
 }
 
-func readReview(m *strictyaml.Map, r *pawl.Review) {
-	r.Output = "verdict"
+// readReview reads a review that hands in this output when nothing else is said.
+func readReview(output string) func(*strictyaml.Map, *pawl.Review) {
+	return func(m *strictyaml.Map, r *pawl.Review) {
+		r.Output = output
+		reviewFields(m, r)
+	}
+}
+
+func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	m.Need("role", "Who the reviewer is.").Name(&r.Role)
-	prompt(m.Key("prompt", "The prompt template's file; without it, the gate's name and `.md`."), &r.Prompt)
+	prompt(m.Key("prompt", "The prompt template's file; without it, the gate's name and `.md`, and `review.md` for a batch."), &r.Prompt)
 	m.Key("tools", "The tools the reviewer may call.").Words(&r.Tools, tools...)
 	m.Need("tier", "The reviewer's tier.").Int(&r.Tier, 1, 3)
-	m.Key("output", "What the reviewer hands in; without it, `verdict`.").Word(&r.Output, "verdict", "review")
+	m.Key("output", "What the reviewer hands in: a gate's review `verdict`, that of a batch `batch`. It need not be said.").Word(&r.Output, "verdict", "batch")
 	m.Key("turns", "The cap on model calls; without it, 20.").Int(&r.Turns, 1, 200)
 	m.Key("votes", "How many reviewers judge, each for itself: unanimous decides, a split asks a person. Without it, 1.").Int(&r.Votes, 1, 9)
 }
@@ -211,15 +223,15 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	m.Key("limit", "How many run at most; without it, all.").Int(&c.Limit, 1, 1000)
 	m.Key("batch", "Whether a batch ends before the next begins, or free places are filled at once.").Word(&c.Batch, batches...)
 	strictyaml.Sub(m.Key("when", "When children are spawned; without it, always."), "when", &c.When, readWhen)
-	strictyaml.Sub(m.Key("review", "Judges a whole batch."), "review", &c.Review, readReview)
+	strictyaml.Sub(m.Key("review", "Judges a whole batch, each of its children by itself."), "review", &c.Review, readReview("batch"))
 	if c.Review != nil && c.Review.Prompt == "" {
 		c.Review.Prompt = "review.md"
 	}
-	strictyaml.List(m.Key("before_batch", "Steps before each batch."), "step", &c.BeforeBatch, readStep)
-	strictyaml.List(m.Key("after_batch", "Steps after each batch."), "step", &c.AfterBatch, readStep)
+	strictyaml.List(m.Key("before_batch", "Steps before each batch, in the parent."), "step", &c.BeforeBatch, readStep)
+	strictyaml.List(m.Key("after_batch", "Steps after each batch, in the parent."), "step", &c.AfterBatch, readStep)
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
-	m.Key("checkpoint", "Whether each batch that was approved leaves a checkpoint.").Bool(&c.Checkpoint)
-	m.Key("monitor", "What each health of the batches leads to.").Map(func(m *strictyaml.Map) {
+	m.Key("checkpoint", "Whether each batch leaves a checkpoint, a state that can be gone back to.").Bool(&c.Checkpoint)
+	m.Key("monitor", "What each health of the batches but PROGRESSING leads to. Without it there is no monitor.").Map(func(m *strictyaml.Map) {
 		for _, status := range health {
 			var to []string
 			m.Key(status, "What "+status+" leads to, in order.").Words(&to, recoveries...)
@@ -231,8 +243,9 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 			}
 		}
 	})
+	m.Key("recoveries", "How often one health may lead there before a person is asked, counted since the last good checkpoint; without it, 2.").Int(&c.Recoveries, 1, 10)
 	strictyaml.Sub(m.Key("replan", "When the list is made anew."), "replan", &c.Replan, func(m *strictyaml.Map, r *pawl.Replan) {
-		m.Key("on", "What calls for it.").Words(&r.On, "failure", "discovery")
+		m.Key("on", "What calls for it; none when only a monitor or a ladder does.").Words(&r.On, "failure", "discovery")
 		m.Key("every", "After how many completed children it is made anew anyway; without it, never.").Int(&r.Every, 1, 1000)
 		m.Need("max_versions", "The highest version of the list; beyond it a person is asked.").Int(&r.MaxVersions, 1, 100)
 		r.Prompt = orElse(r.Prompt, "replan.md")

@@ -61,14 +61,14 @@ kinds:
           until: [DONE]
           on_max: ask
           steps:
-            - {name: ask, output: decisions}
-            - {name: note, for_each: plan.items}
+            - {name: ask, output: decision}
+            - {name: note, for_each: plan.decisions}
     children:
       from: plan
       kind: leaf
       order: list
       parallel: 2
-      monitor: {STALLED: [gather]}
+      monitor: {STALLED: [ask]}
       replan: {on: [failure], max_versions: 3}
 `
 
@@ -98,8 +98,43 @@ const tree = planning + `  leaf:
     ladder: {then: replan}
 `
 
+// batched is a recipe whose children are judged in batches.
+const batched = `start: plan
+records: true
+kinds:
+  plan:
+    steps:
+      - {name: plan, output: plan, questions: true}
+      - {name: decide, for_each: plan.decisions, output: decision, tools: [read]}
+    children:
+      from: plan
+      kind: leaf
+      order: list
+      parallel: 2
+      batch: barrier
+      before_batch:
+        - {name: look, output: context}
+      review: {role: judge, tier: 3, tools: [read, run]}
+      after_batch:
+        - {name: record, for_each: result.decisions, output: decision}
+      scaffold_first: true
+      checkpoint: true
+      monitor: {STALLED: [gather, revise], REGRESSING: [rollback], BLOCKED: [ask]}
+      recoveries: 3
+      replan: {on: [], max_versions: 3}
+    final_gates:
+      - name: judged
+        review: {role: judge, tier: 3}
+        on:
+          retry: {from: plan, max: 1, then: fail}
+  leaf:
+    steps:
+      - {name: lay, when: {scaffold: true}}
+      - {name: work, when: {scaffold: false}}
+`
+
 func TestGoodRecipes(t *testing.T) {
-	for _, text := range []string{good, parent, tree} {
+	for _, text := range []string{good, parent, tree, batched} {
 		if _, err := recipe.Parse("x", []byte(text)); err != nil {
 			t.Error(err)
 		}
@@ -116,7 +151,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		// Form.
 		{name: "unknown key", in: good, old: "start: task", new: "strat: task",
-			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, tiers, start, kinds"},
+			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, records, tiers, start, kinds"},
 		{name: "unknown key in a step", in: good, old: "first: true", new: "fist: true",
 			want: "x.yaml:14:9: kinds.task.steps[0].fist: unknown key (did you mean first?); known here: name, role, prompt, tools, limits, tier, tier_from, output, required, check, turns, reminder, timeout_ms, first, when, append, keep, for_each, parallel, questions, memory, repeat"},
 		{name: "key twice", in: good, old: "iterations: 10", new: "iterations: 10\n    iterations: 11",
@@ -146,7 +181,7 @@ func TestMistakes(t *testing.T) {
 		{name: "tool twice", in: good, old: "[read, write]", new: "[read, read]",
 			want: "x.yaml:17:23: kinds.task.steps[1].tools[1]: read is in the list twice"},
 		{name: "unknown output", in: good, old: "output: result", new: "output: results",
-			want: `x.yaml:18:17: kinds.task.steps[1].output: want one of assessment, result, verdict, tasks, plan, next, summary, learnings, decisions, review, report, spec, phase, got "results" (did you mean result?)`},
+			want: `x.yaml:18:17: kinds.task.steps[1].output: want one of assessment, result, verdict, tasks, plan, next, summary, learnings, context, decision, review, report, spec, phase, got "results" (did you mean result?)`},
 		{name: "tier 4", in: good, old: "review: {role: reviewer, tier: 2}", new: "review: {role: reviewer, tier: 4}",
 			want: "x.yaml:23:40: kinds.task.gates[1].review.tier: want a whole number from 1 to 3, got 4"},
 		{name: "score over 14", in: good, old: "{max: 14, tier: 2}", new: "{max: 15, tier: 2}",
@@ -210,7 +245,7 @@ func TestMistakes(t *testing.T) {
 				"x.yaml:21:3: kinds.leaf: no loop is ever of this kind: it is neither the start nor anyone's children"},
 		{name: "children of a step without a list", in: parent, old: "from: plan", new: "from: ask", semantic: true,
 			want: "x.yaml:15:13: kinds.plan.children.from: step ask does not list children: its output must be one of plan, spec, phase, tasks"},
-		{name: "entries of a later step", in: parent, old: "for_each: plan.items", new: "for_each: late.items", semantic: true,
+		{name: "entries of a later step", in: parent, old: "for_each: plan.decisions", new: "for_each: late.decisions", semantic: true,
 			want: `x.yaml:13:38: kinds.plan.steps[1].repeat.steps[1].for_each: there is no earlier step "late"; known here: plan, ask`},
 		{name: "group with a prompt", in: parent, old: "- name: talk", new: "- name: talk\n        tier: 1", semantic: true,
 			want: "x.yaml:6:9: kinds.plan.steps[1]: a group that repeats has a name, when and repeat only; the rest belongs to its steps"},
@@ -267,6 +302,54 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:15:21: kinds.plan.final_steps[0].repeat: a group that repeats cannot come last; put it into steps"},
 		{name: "name of a final step", in: tree, old: "    children:", new: "    final_steps:\n      - {name: ask}\n    children:", semantic: true,
 			want: "x.yaml:15:16: kinds.plan.final_steps[0].name: ask is already the name of kinds.plan.steps[1].repeat.steps[0]"},
+		{name: "scaffold of nobody", in: batched, old: "questions: true}", new: "questions: true, when: {scaffold: true}}", semantic: true,
+			want: "x.yaml:6:70: kinds.plan.steps[0].when.scaffold: the kind is nobody's children: it has no entry in a parent's list"},
+		{name: "scaffold of a list", in: batched, old: "{scaffold: false}", new: "{scaffold: [1]}",
+			want: "x.yaml:32:39: kinds.leaf.steps[1].when.scaffold: want true or false, got a list"},
+		{name: "when that says nothing", in: batched, old: "{scaffold: false}", new: "{}", semantic: true,
+			want: "x.yaml:32:22: kinds.leaf.steps[1].when: says nothing: give decision, tier, verification or scaffold"},
+		{name: "questions without a place", in: batched, old: "{name: look, output: context}", new: "{name: look, output: context, questions: true}", semantic: true,
+			want: "x.yaml:15:52: kinds.plan.children.before_batch[0].questions: questions are part of what is handed in: the output must be one of plan, review"},
+		{name: "many that ask", in: batched, old: "for_each: plan.decisions, output: decision", new: "for_each: plan.decisions, questions: true, output: review", semantic: true,
+			want: "x.yaml:7:61: kinds.plan.steps[1].questions: a step that runs for each entry of a list cannot ask"},
+		{name: "many that write", in: batched, old: "tools: [read]}", new: "tools: [edit]}", semantic: true,
+			want: "x.yaml:7:76: kinds.plan.steps[1].tools[0]: sessions that run side by side in one worktree would change it under each other"},
+		{name: "entries of no list", in: batched, old: "plan.decisions", new: "plan.risks", semantic: true,
+			want: `x.yaml:7:34: kinds.plan.steps[1].for_each: there is no list in the output plan "risks"; known here: decisions`},
+		{name: "entries of an output without lists", in: batched, old: "result.decisions", new: "look.decisions", semantic: true,
+			want: `x.yaml:18:36: kinds.plan.children.after_batch[0].for_each: there is no list in the output context "decisions"; known here: none`},
+		{name: "results of children before there are any", in: batched, old: "{name: look, output: context}", new: "{name: look, for_each: result.decisions}", semantic: true,
+			want: `x.yaml:15:34: kinds.plan.children.before_batch[0].for_each: there is no earlier step "result"; known here: plan, decide`},
+		{name: "results of nobody", in: batched, old: "result.decisions", new: "results.decisions", semantic: true,
+			want: `x.yaml:18:36: kinds.plan.children.after_batch[0].for_each: there is no earlier step "results" (did you mean result?); known here: plan, decide, look, result`},
+		{name: "work around a batch", in: batched, old: "output: context}", new: "tools: [run]}", semantic: true,
+			want: "x.yaml:15:32: kinds.plan.children.before_batch[0].tools[0]: what is written around a batch is part of nobody's work"},
+		{name: "group around a batch", in: batched, old: "{name: look, output: context}", new: "{name: look, repeat: {max: 2, until: [DONE], on_max: fail, steps: [{name: again}]}}", semantic: true,
+			want: "x.yaml:15:24: kinds.plan.children.before_batch[0].repeat: a group that repeats cannot stand around a batch; put it into steps"},
+		{name: "batches without an end", in: batched, old: "batch: barrier", new: "batch: rolling", semantic: true,
+			want: "x.yaml:13:14: kinds.plan.children.batch: batches that are judged as a whole must end: want barrier"},
+		{name: "reviewer that writes", in: batched, old: "tools: [read, run]", new: "tools: [read, write]", semantic: true,
+			want: "x.yaml:16:52: kinds.plan.children.review.tools[1]: a reviewer must not change what it judges"},
+		{name: "votes on a batch", in: batched, old: "tools: [read, run]", new: "votes: 3", semantic: true,
+			want: "x.yaml:16:45: kinds.plan.children.review.votes: a batch is judged by one reviewer"},
+		{name: "verdict on a batch", in: batched, old: "tools: [read, run]", new: "output: verdict", semantic: true,
+			want: `x.yaml:16:46: kinds.plan.children.review.output: there is no output of this review "verdict"; known here: batch`},
+		{name: "batch for a gate", in: batched, old: "review: {role: judge, tier: 3}", new: "review: {role: judge, tier: 3, output: batch}", semantic: true,
+			want: `x.yaml:26:48: kinds.plan.final_gates[0].review.output: there is no output of this review "batch"; known here: verdict`},
+		{name: "back to a step around a batch", in: batched, old: "retry: {from: plan,", new: "retry: {from: look,", semantic: true,
+			want: `x.yaml:28:25: kinds.plan.final_gates[0].on.retry.from: there is no earlier step "look"; known here: start, plan, decide`},
+		{name: "nothing to gather with", in: batched, old: "      before_batch:\n        - {name: look, output: context}\n", new: "", semantic: true,
+			want: "x.yaml:19:27: kinds.plan.children.monitor.STALLED[0]: nothing is gathered: there are no steps before_batch"},
+		{name: "nothing to revise with", in: batched, old: "      replan: {on: [], max_versions: 3}\n", new: "", semantic: true,
+			want: "x.yaml:21:35: kinds.plan.children.monitor.STALLED[1]: nothing makes the plan anew: there is no replan"},
+		{name: "nothing to go back to", in: batched, old: "checkpoint: true", new: "checkpoint: false", semantic: true,
+			want: "x.yaml:21:57: kinds.plan.children.monitor.REGRESSING[0]: there is nothing to go back to: checkpoint is not true"},
+		{name: "health that leads nowhere", in: batched, old: "BLOCKED: [ask]", new: "BLOCKED: []", semantic: true,
+			want: "x.yaml:21:68: kinds.plan.children.monitor.BLOCKED: leads to nothing: give at least one of gather, revise, rollback, ask"},
+		{name: "recoveries of no monitor", in: batched, old: "      monitor: {STALLED: [gather, revise], REGRESSING: [rollback], BLOCKED: [ask]}\n", new: "", semantic: true,
+			want: "x.yaml:21:19: kinds.plan.children.recoveries: there is no monitor that could lead to any"},
+		{name: "too many recoveries", in: batched, old: "recoveries: 3", new: "recoveries: 11",
+			want: "x.yaml:22:19: kinds.plan.children.recoveries: want a whole number from 1 to 10, got 11"},
 		{name: "no versions", in: parent, old: ", max_versions: 3", new: "",
 			want: "x.yaml:20:16: kinds.plan.children.replan.max_versions: is missing"},
 	} {

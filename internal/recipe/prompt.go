@@ -48,6 +48,19 @@ type PromptData struct {
 	Signs []string
 	// Cause is why a plan is made anew, in a sentence.
 	Cause string
+	// Item is the entry of a list that a step is about which runs for each of them.
+	Item string
+	// Answers are what persons answered to questions, oldest first.
+	Answers []string
+	// Batch are the tasks that a review of a batch judges.
+	Batch []Member
+}
+
+// Member is a task of a batch that is to be judged.
+type Member struct {
+	Task pawl.TaskSpec
+	// Result is what its session handed in, Paths what it changed, a path a line.
+	Result, Paths string
 }
 
 // Memory is one thing remembered.
@@ -57,6 +70,8 @@ type Memory struct {
 	Text string
 	// Failed reports that the attempt it comes from failed.
 	Failed bool
+	// Learning is its number among the task's learnings; 0 = it has none.
+	Learning int
 }
 
 // Feedback is one objection to the previous attempt.
@@ -130,9 +145,10 @@ func checkTemplate(name, text string) error {
 		Iteration: 2, Max: 2, Tier: 1, Feedback: []Feedback{{"x", "x", "x", "x"}}, Inputs: map[string]string{"x": "x"},
 		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
 		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x"},
-		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x"}
+		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}
+	full.Batch = []Member{{*full.Task, "x", "x"}}
 	for _, kind := range pawl.MemoryKinds {
-		full.Memory = append(full.Memory, Memory{Kind: kind, Task: "x", Text: "x", Failed: true}, Memory{Kind: kind, Task: "x", Text: "x"})
+		full.Memory = append(full.Memory, Memory{Kind: kind, Task: "x", Text: "x", Failed: true, Learning: 1}, Memory{Kind: kind, Task: "x", Text: "x"})
 	}
 	for _, part := range []*template.Template{system, user} {
 		for _, data := range []PromptData{{}, full} {

@@ -45,26 +45,14 @@ func needs(r *pawl.Recipe) (out []string) {
 			out = append(out, what)
 		}
 	}
-	output := func(name string) {
-		add(name != "" && !slices.Contains(runOutputs, name), "the output "+name)
-	}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
-		if c := k.Children; c != nil {
-			add(len(c.BeforeBatch)+len(c.AfterBatch) > 0, "steps around batches")
-			add(c.Review != nil, "reviews of batches")
-			add(len(c.Monitor) > 0, "a monitor")
-			add(c.Checkpoint, "checkpoints")
-			add(c.ScaffoldFirst, "scaffold_first")
-		}
 		for _, stage := range slices.Concat(k.Gates, k.FinalGates) {
 			add(stage.Builtin != "" && !slices.Contains(runChecks, stage.Builtin), "the check "+stage.Builtin)
 		}
 	}
 	Walk(r, func(s *pawl.Step) {
-		add(s.ForEach != "", "for_each")
-		add(s.Questions, "questions")
-		output(s.Output)
-	}, func(v *pawl.Review) { output(v.Output) })
+		add(s.Output != "" && !slices.Contains(runOutputs, s.Output), "the output "+s.Output)
+	}, func(*pawl.Review) {})
 	return out
 }

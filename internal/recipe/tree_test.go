@@ -16,6 +16,8 @@ import (
 var (
 	reading = []string{"read", "list", "glob", "grep"}
 	working = []string{"read", "write", "edit", "list", "glob", "grep", "run"}
+	// everything are all tools there are.
+	everything = append(slices.Clone(working), "remember", "blackboard")
 )
 
 // Pandora is exactly what its document asks for.
@@ -106,10 +108,95 @@ func TestLoom(t *testing.T) {
 	}
 }
 
-// Every template of the two renders, bare and full, its system part is always
+// Coherence is exactly what its document asks for.
+func TestCoherence(t *testing.T) {
+	all := func(tokens int) *pawl.Memory { return &pawl.Memory{Select: "all", MaxTokens: tokens} }
+	decide := pawl.Step{Name: "decide", Role: "recorder", Prompt: "decide.md", Tier: 1, ForEach: "plan.decisions", Parallel: 4, // V-29 V-37
+		Tools: reading, Output: "decision", Required: true, Append: true, Memory: all(4000)}
+	record := decide
+	record.Name, record.ForEach = "record", "result.decisions" // V-08
+	gather := pawl.Step{Name: "gather", Role: "gather", Prompt: "gather.md", Tier: 1, Tools: reading, Output: "context", Required: true, Keep: true, Memory: all(6000)}
+	refresh := gather
+	refresh.Name, refresh.Keep = "refresh", false
+	work := func(name, role string, scaffold bool) pawl.Step {
+		return pawl.Step{Name: name, Role: role, Prompt: name + ".md", When: &pawl.When{Scaffold: &scaffold}, Tools: everything, Output: "result", Required: true, Memory: all(3000)}
+	}
+	want := []pawl.LoopKind{{
+		Name: "task", Iterations: 1,
+		Steps: []pawl.Step{gather, { // V-26
+			Name: "planning", Repeat: &pawl.Repeat{Max: 4, Until: []string{"APPROVED"}, OnMax: "ask", Steps: []pawl.Step{ // V-30 V-31 V-32: no other context in between
+				{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Tools: reading, Output: "plan", Required: true, Keep: true, Questions: true, Memory: all(4000)}, // V-27 V-28
+				decide,
+				{Name: "plan-review", Role: "plan-reviewer", Prompt: "plan-review.md", Tier: 3, Tools: reading, Output: "review", Required: true, Questions: true, Memory: all(4000)},
+			}}}},
+		Gates: []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable"}},
+		Children: &pawl.Children{From: "plan", Kind: "subtask", Order: "list", Parallel: 8, Batch: "barrier", ScaffoldFirst: true, Checkpoint: true,
+			BeforeBatch: []pawl.Step{refresh},                                                                                                       // V-43: never after decisions are recorded
+			Review:      &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch"}, // V-38 V-42
+			AfterBatch:  []pawl.Step{record},
+			Monitor: map[string][]string{"STALLED": {"gather", "revise"}, "REGRESSING": {"rollback"}, // V-40 V-41
+				"FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}, Recoveries: 2, // V-53
+			Replan: &pawl.Replan{On: []string{}, MaxVersions: 4, Prompt: "replan.md"}, OnFailure: "block"},
+		FinalGates: []pawl.Stage{{Name: "commands", Commands: []string{"*"}, Timeout: 120 * time.Second}},
+		FinalSteps: []pawl.Step{{Name: "report", Role: "reporter", Prompt: "report.md", Tier: 3, Tools: reading, Output: "report", Required: true, Memory: all(4000)}}, // V-78
+		Ladder:     pawl.Ladder{Then: "ask"},
+	}, {
+		Name: "subtask", Iterations: 10,
+		Steps:  []pawl.Step{work("scaffold", "scaffolder", true), work("implement", "implementer", false)},
+		Gates:  []pawl.Stage{{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}},
+		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 2, Failures: 2}, {Tier: 3, Failures: 1}}, Stuck: 3, Then: "ask"},
+	}}
+	got := MustLoad(t, "coherence")
+	if diff := cmp.Diff(want, got.Kinds); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if !got.Records {
+		t.Error("the task's folder is not committed")
+	}
+}
+
+// What each role can do is what its tools let it do: V-05 V-61 to V-71. What a
+// document is made from is one result: "writes X" means that the tool is X's.
+// The monitor and the rollback are no sessions (V-63 V-70), nor is the
+// orchestrator (V-61), and no tool calls another role or a person (V-71).
+func TestCoherencePermissions(t *testing.T) {
+	with := func(tools []string, output string) []string { return append(slices.Clone(tools), "submit_"+output) }
+	want := map[string][]string{
+		"gather":        with(reading, "context"),                            // V-62
+		"planner":       with(reading, "plan"),                               // V-65
+		"recorder":      with(reading, "decision"),                           // V-64
+		"plan-reviewer": with(reading, "review"),                             // V-66
+		"scaffolder":    with(everything, "result"),                          // V-67
+		"implementer":   with(everything, "result"),                          // V-68
+		"reviewer":      with(append(slices.Clone(reading), "run"), "batch"), // V-69
+		"reporter":      with(reading, "report"),                             // V-69 V-78, its final mode
+	}
+	got := map[string][]string{}
+	add := func(role string, tools []string, output string) {
+		tools = with(tools, output)
+		if before, ok := got[role]; ok && !slices.Equal(before, tools) {
+			t.Errorf("%s has the tools %q and %q", role, before, tools)
+		}
+		got[role] = tools
+	}
+	r := MustLoad(t, "coherence")
+	recipe.Walk(&r, func(s *pawl.Step) {
+		if s.Repeat == nil {
+			add(s.Role, s.Tools, s.Output)
+		}
+	}, func(v *pawl.Review) { add(v.Role, v.Tools, v.Output) })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if !strings.Contains(r.Description, "The monitor and the rollback are code, not models.") {
+		t.Errorf("nobody says that two of the roles are no models:\n%s", r.Description)
+	}
+}
+
+// Every template of these renders, bare and full, its system part is always
 // the same, and the goal stands first.
 func TestTreeTemplates(t *testing.T) {
-	for _, name := range []string{"pandora", "loom"} {
+	for _, name := range []string{"pandora", "loom", "coherence"} {
 		prompts, err := recipe.Prompts(name)
 		if err != nil {
 			t.Fatal(err)
@@ -117,11 +204,13 @@ func TestTreeTemplates(t *testing.T) {
 		for _, file := range slices.Sorted(maps.Keys(prompts)) {
 			data := full()
 			data.Inputs["next"], data.Inputs["summary"], data.Inputs["tasks"] = "decision: EXECUTE", "It works.", "decision: COMPLETE"
+			data.Inputs["plan"], data.Inputs["context"], data.Inputs["review"] = "subtasks:", "phase: EXECUTE", "decision: NEEDS_REVISION"
+			data.Item, data.Answers, data.Batch = "title: Tokens", []string{"Use SQLite."}, []recipe.Member{{Task: pawl.TaskSpec{ID: "1.1", Title: "Do it", Description: "All of it."}, Result: "done", Paths: "a.go"}}
 			data.Task = &pawl.TaskSpec{ID: "TASK-001", Title: "Do it", Description: "All of it.", Priority: 1, DependsOn: []string{"TASK-000"}, Intent: "edit", Mode: "code"}
 			data.Number, data.Count, data.Plan, data.State, data.Cause, data.Signs = 1, 2, "plan", "tasks:", "it failed", []string{"4 steps"}
 			data.Memory = []recipe.Memory{{Kind: "learning", Task: "TASK-000", Text: "Use make."}, {Kind: "discovery", Text: "Two tables."}, {Kind: "error", Text: "No database.", Failed: true}, {Kind: "instruction", Text: "Keep it small."}}
 			system, user := MustRender(t, prompts[file], data)
-			bare := recipe.PromptData{Goal: "Another.", Iteration: 1, Tier: 1, Inputs: map[string]string{"next": "x"}}
+			bare := recipe.PromptData{Goal: "Another.", Iteration: 1, Tier: 1, Inputs: map[string]string{"next": "x", "plan": "x"}}
 			other, _ := MustRender(t, prompts[file], bare)
 			if system != other {
 				t.Errorf("%s/%s: the system part changes", name, file)
@@ -229,6 +318,27 @@ func TestExplainLoom(t *testing.T) {
 	}
 	for _, want := range []string{"must submit tasks, which must decide PANDORA_LOOP if the harness sees many steps,", "learn: extractor, on fast, only on pass,"} {
 		if text := recipe.Explain(MustLoad(t, "pandora")); !strings.Contains(text, want) {
+			t.Errorf("it is not explained: %q in\n%s", want, text)
+		}
+	}
+}
+
+// V-05 V-31 V-33 V-41 V-53: what follows what is told.
+func TestExplainCoherence(t *testing.T) {
+	text := recipe.Explain(MustLoad(t, "coherence"))
+	for _, want := range []string{
+		"records: the task's folder is committed to the run's branch\n", "runs: yes\n",
+		"planning: at most 4 rounds until APPROVED, then ask a person\n",
+		"must submit plan, kept over iterations, may ask a person, all memory,",
+		"decide: recorder, on fast, for each of plan.decisions, 4 at a time, tools read list glob grep, must submit decision,",
+		"barrier batches, scaffold first, a checkpoint after each batch\n",
+		"each batch: review by reviewer on large, tools read list glob grep run\n",
+		"record: recorder, on fast, for each of result.decisions,",
+		"STALLED: gather, then revise\n", "FLIP-FLOPPING: rollback, then ask\n", "after 2 recoveries from one health: ask a person\n",
+		"planned anew: when a monitor or a ladder calls for it, version 4 at most\n",
+		"scaffold: scaffolder, on the loop's tier, only if the task is a scaffold,", "implement: implementer, on the loop's tier, only if the task is no scaffold,",
+	} {
+		if !strings.Contains(text, want) {
 			t.Errorf("it is not explained: %q in\n%s", want, text)
 		}
 	}

@@ -115,9 +115,12 @@ type kindChecker struct {
 	path  string
 	names map[string]string // of steps and gates, with the path of each
 	steps []*pawl.Step      // that come before what is being looked at
+	main  int               // how many of them a gate can lead back to
 	child bool              // some kind's children are of this kind
 	// judged reports that what is being looked at comes after a verdict.
 	judged bool
+	// around reports that it stands before or after a batch, after that it stands after one.
+	around, after bool
 }
 
 func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
@@ -126,6 +129,7 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
 		kc.bad(kc.path+".steps", "a kind needs at least one step")
 	}
 	kc.stepList(kc.path+".steps", k.Steps, false)
+	kc.main = len(kc.steps)
 	kc.complexity()
 	kc.stages(kc.path+".gates", k.Gates)
 	if k.Approval != nil {
@@ -169,13 +173,15 @@ func (c *kindChecker) name(path, name string) {
 	c.names[name] = path
 }
 
-func (c *kindChecker) stepNames() []string {
+func names(steps []*pawl.Step) []string {
 	var out []string
-	for _, s := range c.steps {
+	for _, s := range steps {
 		out = append(out, s.Name)
 	}
 	return out
 }
+
+func (c *kindChecker) stepNames() []string { return names(c.steps) }
 
 // step is the step of this name that comes before, or nil.
 func (c *kindChecker) step(name string) *pawl.Step {
@@ -229,7 +235,13 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 		c.bad(path+".parallel", "only a step with for_each runs several times")
 	}
 	if s.ForEach != "" {
-		c.forEach(path+".for_each", s.ForEach)
+		c.forEach(path, s)
+	}
+	if s.Questions && !slices.Contains(asking, s.Output) {
+		c.bad(path+".questions", "questions are part of what is handed in: the output must be one of %s", strings.Join(asking, ", "))
+	}
+	if c.around {
+		c.changesNothing(path, s, "what is written around a batch is part of nobody's work")
 	}
 	if m := s.Memory; m != nil {
 		c.known(path+".memory.select", "selection", m.Select, []string{"all", "relevant"})
@@ -283,19 +295,41 @@ func (c *kindChecker) extract(path string, s *pawl.Step) {
 	if s.Output != "learnings" {
 		c.bad(path+".output", "what is worth remembering is handed in as learnings")
 	}
-	for i, tool := range s.Tools {
-		if slices.Contains(changing, tool) {
-			c.bad(at(path+".tools", i), "the iteration has been judged: nothing may change any more")
-		}
-	}
+	c.changesNothing(path, s, "the iteration has been judged: nothing may change any more")
 }
 
-func (c *kindChecker) forEach(path, ref string) {
-	name, _, _ := strings.Cut(ref, ".")
-	if s := c.step(name); s == nil {
-		c.known(path, "earlier step", name, c.stepNames())
-	} else if s.Output == "" {
-		c.bad(path, "step %s has no output to take entries from", name)
+// forEach checks a step that runs for each entry of a list in an earlier result,
+// several at a time in one worktree.
+func (c *kindChecker) forEach(path string, s *pawl.Step) {
+	name, field, _ := strings.Cut(s.ForEach, ".")
+	output := "result" // of the children
+	if from := c.step(name); from != nil {
+		output = from.Output
+	} else if !c.after || name != "result" {
+		known := c.stepNames()
+		if c.after {
+			known = append(known, "result")
+		}
+		c.known(path+".for_each", "earlier step", name, known)
+		return
+	}
+	if output == "" {
+		c.bad(path+".for_each", "step %s has no output to take entries from", name)
+		return
+	}
+	c.known(path+".for_each", "list in the output "+output, field, entries[output])
+	if s.Questions {
+		c.bad(path+".questions", "a step that runs for each entry of a list cannot ask")
+	}
+	c.changesNothing(path, s, "sessions that run side by side in one worktree would change it under each other")
+}
+
+// changesNothing reports tools that a step must not have, and why.
+func (c *kindChecker) changesNothing(path string, s *pawl.Step, why string) {
+	for i, tool := range s.Tools {
+		if slices.Contains(changing, tool) {
+			c.bad(at(path+".tools", i), "%s", why)
+		}
 	}
 }
 
@@ -331,10 +365,13 @@ func (c *kindChecker) when(path string, w *pawl.When) {
 		return
 	}
 	if reflect.DeepEqual(*w, pawl.When{}) {
-		c.bad(path, "says nothing: give decision, tier or verification")
+		c.bad(path, "says nothing: give decision, tier, verification or scaffold")
 	}
 	if len(w.Verification) > 0 {
 		c.ownTask(path + ".verification")
+	}
+	if w.Scaffold != nil {
+		c.ownTask(path + ".scaffold")
 	}
 	for i, tier := range w.Verification {
 		c.between(at(path+".verification", i), tier, 1, 3)
@@ -418,7 +455,7 @@ func (c *kindChecker) stage(path string, s *pawl.Stage) {
 		c.known(path+".builtin", "check", s.Builtin, checks)
 	}
 	if s.Review != nil {
-		c.review(path+".review", s.Review)
+		c.review(path+".review", s.Review, "verdict")
 	}
 	if s.Timeout < 0 {
 		c.bad(path+".timeout_ms", "is negative")
@@ -439,14 +476,14 @@ func (c *kindChecker) route(path string, v pawl.Verdict, r pawl.Route) {
 	if !slices.Contains(verdicts, v) {
 		c.bad(path, "only revise, retry and fail lead somewhere")
 	}
-	if r.From != "start" && c.step(r.From) == nil {
-		c.known(path+".from", "earlier step", r.From, append([]string{"start"}, c.stepNames()...))
+	if back := append([]string{"start"}, names(c.steps[:c.main])...); !slices.Contains(back, r.From) {
+		c.known(path+".from", "earlier step", r.From, back)
 	}
 	c.between(path+".max", r.Max, 1, 100)
 	c.known(path+".then", "way to go on", r.Then, []string{"fail", "ask"})
 }
 
-func (c *kindChecker) review(path string, r *pawl.Review) {
+func (c *kindChecker) review(path string, r *pawl.Review, output string) {
 	if r.Role == "" {
 		c.bad(path+".role", "is missing")
 	}
@@ -457,7 +494,7 @@ func (c *kindChecker) review(path string, r *pawl.Review) {
 	c.between(path+".tier", r.Tier, 1, 3)
 	c.between(path+".turns", r.Turns, 0, 200)
 	c.between(path+".votes", r.Votes, 0, 9)
-	c.known(path+".output", "output of a review", r.Output, []string{"verdict", "review"})
+	c.known(path+".output", "output of this review", r.Output, []string{output})
 }
 
 func (c *kindChecker) ladder(path string, l *pawl.Ladder) {
@@ -523,17 +560,7 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 		c.known(path+".on_failure", "way to go on", ch.OnFailure, []string{"continue", "block", "stop"})
 	}
 	c.when(path+".when", ch.When)
-	c.stepList(path+".before_batch", ch.BeforeBatch, false)
-	if ch.Review != nil {
-		c.review(path+".review", ch.Review)
-	}
-	c.stepList(path+".after_batch", ch.AfterBatch, false)
-	for _, status := range sortedKeys(ch.Monitor) {
-		c.known(path+".monitor", "health", status, health)
-		for i, to := range ch.Monitor[status] {
-			c.known(at(path+".monitor."+status, i), "recovery", to, recoveries)
-		}
-	}
+	c.batches(path, ch)
 	if r := ch.Replan; r != nil {
 		for i, on := range r.On {
 			c.known(at(path+".replan.on", i), "cause", on, []string{"failure", "discovery"})
@@ -542,6 +569,72 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 		c.between(path+".replan.max_versions", r.MaxVersions, 1, 100)
 		if r.Prompt == "" {
 			c.bad(path+".replan.prompt", "is missing")
+		}
+	}
+}
+
+// batches checks what judges children in batches.
+func (c *kindChecker) batches(path string, ch *pawl.Children) {
+	judged := ch.Review != nil || len(ch.BeforeBatch)+len(ch.AfterBatch)+len(ch.Monitor) > 0 || ch.Checkpoint || ch.ScaffoldFirst
+	if judged && ch.Batch == "rolling" {
+		c.bad(path+".batch", "batches that are judged as a whole must end: want barrier")
+	}
+	c.around = true
+	for _, list := range []struct {
+		path  string
+		steps []pawl.Step
+	}{{path + ".before_batch", ch.BeforeBatch}, {path + ".after_batch", ch.AfterBatch}} {
+		for i := range list.steps {
+			if list.steps[i].Repeat != nil {
+				c.bad(at(list.path, i)+".repeat", "a group that repeats cannot stand around a batch; put it into steps")
+			}
+		}
+	}
+	c.stepList(path+".before_batch", ch.BeforeBatch, false)
+	if ch.Review != nil {
+		c.review(path+".review", ch.Review, "batch")
+		if ch.Review.Votes > 1 {
+			c.bad(path+".review.votes", "a batch is judged by one reviewer")
+		}
+		for i, tool := range ch.Review.Tools {
+			if slices.Contains(writing, tool) {
+				c.bad(at(path+".review.tools", i), "a reviewer must not change what it judges")
+			}
+		}
+	}
+	c.after = true
+	c.stepList(path+".after_batch", ch.AfterBatch, false)
+	c.around, c.after = false, false
+	c.monitor(path, ch)
+}
+
+// monitor checks that there is what each recovery needs.
+func (c *kindChecker) monitor(path string, ch *pawl.Children) {
+	c.between(path+".recoveries", ch.Recoveries, 0, 10)
+	if ch.Recoveries > 0 && len(ch.Monitor) == 0 {
+		c.bad(path+".recoveries", "there is no monitor that could lead to any")
+	}
+	missing := map[string]string{}
+	if len(ch.BeforeBatch) == 0 {
+		missing[string(pawl.RecoverGather)] = "nothing is gathered: there are no steps before_batch"
+	}
+	if ch.Replan == nil {
+		missing[string(pawl.RecoverRevise)] = "nothing makes the plan anew: there is no replan"
+	}
+	if !ch.Checkpoint {
+		missing[string(pawl.RecoverRollback)] = "there is nothing to go back to: checkpoint is not true"
+	}
+	for _, status := range sortedKeys(ch.Monitor) {
+		c.known(path+".monitor", "health", status, health)
+		if len(ch.Monitor[status]) == 0 {
+			c.bad(path+".monitor."+status, "leads to nothing: give at least one of %s", strings.Join(recoveries, ", "))
+		}
+		for i, to := range ch.Monitor[status] {
+			here := at(path+".monitor."+status, i)
+			c.known(here, "recovery", to, recoveries)
+			if what := missing[to]; what != "" {
+				c.bad(here, "%s", what)
+			}
 		}
 	}
 }

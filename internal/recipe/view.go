@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,11 +24,14 @@ type promptView struct {
 	State     block
 	Memory    []memoryView
 	// Instructions are what of the memory a person said; Memory is all the rest.
-	// Learnings, Discoveries and Errors are parts of that. Learnings are those of
-	// tasks, from attempts that did not fail.
-	Instructions, Learnings, Discoveries, Errors []memoryView
-	Signs                                        []line
-	Cause                                        line
+	// The others are parts of that: Learnings those of tasks, from attempts that did
+	// not fail; Other is what is neither a decision nor an anti-pattern.
+	Instructions, Learnings, Discoveries, Errors, Decisions, AntiPatterns, Other []memoryView
+	Signs                                                                        []line
+	Cause                                                                        line
+	Item                                                                         block
+	Answers                                                                      []block
+	Batch                                                                        []memberView
 }
 
 // criterionView has plain texts when they are the user's.
@@ -54,17 +58,25 @@ type taskView struct {
 type memoryView struct {
 	Kind, Task, Text words
 	Failed           bool
+	Number           words // its number among the task's learnings, such as 003
+}
+
+type memberView struct {
+	*taskView
+	Scaffold      bool
+	Criteria      []criterionView
+	Result, Paths block
 }
 
 func viewOf(d PromptData) promptView {
 	v := promptView{PromptData: d, Inputs: map[string]block{}, History: lines(d.History), RedAtBase: lines(d.RedAtBase),
-		Plan: block(d.Plan), State: block(d.State), Signs: lines(d.Signs), Cause: line(d.Cause)}
-	for i, c := range d.Criteria {
-		view := criterionView{i + 1, c.ID, c.Text}
-		if d.Task != nil {
-			view.ID, view.Text = words(c.ID), words(c.Text)
-		}
-		v.Criteria = append(v.Criteria, view)
+		Plan: block(d.Plan), State: block(d.State), Signs: lines(d.Signs), Cause: line(d.Cause), Item: block(d.Item), Criteria: criteria(d.Criteria, d.Task == nil)}
+	for _, text := range d.Answers {
+		v.Answers = append(v.Answers, block(text))
+	}
+	for i := range d.Batch {
+		m := &d.Batch[i]
+		v.Batch = append(v.Batch, memberView{task(&m.Task), m.Task.Scaffold, criteria(m.Task.CriteriaList(), false), block(m.Result), block(m.Paths)})
 	}
 	for name, text := range d.Inputs {
 		v.Inputs[name] = block(text)
@@ -72,12 +84,28 @@ func viewOf(d PromptData) promptView {
 	for _, f := range d.Feedback {
 		v.Feedback = append(v.Feedback, feedbackView{line(f.From), line(f.Verdict), line(f.Summary), block(f.Evidence)})
 	}
-	if t := d.Task; t != nil {
-		v.Task = &taskView{words(t.ID), words(t.Title), words(t.Description), words(t.Notes), words(t.Intent), words(t.Mode),
-			details(t), t.Priority, words(strings.Join(t.DependsOn, ", "))}
+	if d.Task != nil {
+		v.Task = task(d.Task)
 	}
 	v.remember(d.Memory)
 	return v
+}
+
+// criteria are shown as they are when they are the user's.
+func criteria(list []pawl.Criterion, users bool) (out []criterionView) {
+	for i, c := range list {
+		view := criterionView{i + 1, c.ID, c.Text}
+		if !users {
+			view.ID, view.Text = words(c.ID), words(c.Text)
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+func task(t *pawl.TaskSpec) *taskView {
+	return &taskView{words(t.ID), words(t.Title), words(t.Description), words(t.Notes), words(t.Intent), words(t.Mode),
+		details(t), t.Priority, words(strings.Join(t.DependsOn, ", "))}
 }
 
 func details(t *pawl.TaskSpec) block {
@@ -86,12 +114,23 @@ func details(t *pawl.TaskSpec) block {
 
 func (v *promptView) remember(entries []Memory) {
 	for _, m := range entries {
-		view := memoryView{words(m.Kind), words(m.Task), words(m.Text), m.Failed}
+		view := memoryView{Kind: words(m.Kind), Task: words(m.Task), Text: words(m.Text), Failed: m.Failed}
+		if m.Learning > 0 {
+			view.Number = words(fmt.Sprintf("%03d", m.Learning))
+		}
 		if m.Kind == pawl.MemoryInstruction {
 			v.Instructions = append(v.Instructions, view)
 			continue
 		}
 		v.Memory = append(v.Memory, view)
+		switch m.Kind {
+		case pawl.MemoryDecision:
+			v.Decisions = append(v.Decisions, view)
+		case pawl.MemoryAntiPattern:
+			v.AntiPatterns = append(v.AntiPatterns, view)
+		default:
+			v.Other = append(v.Other, view)
+		}
 		switch {
 		case m.Kind == pawl.MemoryLearning && m.Task != "" && !m.Failed:
 			v.Learnings = append(v.Learnings, view)

@@ -11,14 +11,24 @@ var tools = []string{"read", "write", "edit", "list", "glob", "grep", "run", "re
 // changing are the tools that can change a worktree.
 var changing = []string{"write", "edit", "run"}
 
+// writing are those that are made for it.
+var writing = changing[:2]
+
 // outputs are the structured results a step may end with: each is handed in
 // with the tool submit_NAME.
 var outputs = []string{
-	"assessment", "result", "verdict", "tasks", "plan", "next", "summary", "learnings", // what this version knows
-	"decisions", "review", "report", "spec", "phase",
+	"assessment", "result", "verdict", "tasks", "plan", "next", "summary", "learnings", "context", "decision", "review", "report",
+	"spec", "phase",
 }
 
-var runOutputs = outputs[:8]
+// runOutputs are those of this version.
+var runOutputs = outputs[:12]
+
+// entries are the lists in a result that a step can run for each of.
+var entries = map[string][]string{"plan": {"decisions"}, "result": {"decisions"}}
+
+// asking are the outputs that can hold questions.
+var asking = []string{"plan", "review"}
 
 // lists are the outputs that children can be spawned from.
 var lists = []string{"plan", "spec", "phase", "tasks"}
@@ -58,6 +68,9 @@ var (
 	approvals  = []string{"human", "auto", "manual", "confidence_threshold"}
 	gateKinds  = []string{"tests", "types", "lint", "security", "format"}
 )
+
+// defaultRecoveries is how often one health leads to its recoveries where nothing else is said.
+const defaultRecoveries = 2
 
 // maxScore is the hardest a task can look.
 const maxScore = 14

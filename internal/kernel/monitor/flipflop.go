@@ -38,6 +38,9 @@ func (h batches) taskFlips(task int) string {
 	for _, a := range all {
 		trees, hunks = append(trees, a.Tree), append(hunks, a.Hunks)
 	}
+	if len(all) == 0 {
+		return "" // the batch approved it as well
+	}
 	n := h[len(h)-1].N
 	switch {
 	case inTurn(trees), refusedAgain(all):
