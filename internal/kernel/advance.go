@@ -158,6 +158,8 @@ func (d *draft) steps(l *Loop) {
 	case l.restart != "":
 		d.again(l, l.restart)
 	case l.question != nil:
+	case l.unclear != nil:
+		d.clarify(l)
 	case l.exhausted:
 		d.endRounds(l)
 	case len(l.sessions) > 0 && l.sessions[0].item == 0:

@@ -11,7 +11,7 @@ import (
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
 	l.Iteration, l.Attempt, l.inside = b.N, 1, true
 	l.Tier, l.tierWhy = b.Tier, ""
-	l.spentAt = l.spent
+	l.spentAt, l.inquiries = l.spent, nil
 	if l.afterward > 0 {
 		l.afterward--
 	}
@@ -155,12 +155,15 @@ func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 	}
 	l.keepOutput(st, b.Output)
 	l.keepLists(st, b)
-	if b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && !l.assesses(x.Index) {
+	switch {
+	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && !l.assesses(x.Index):
 		l.try = 2
+		return
+	case l.inquires(x, b):
 		return
 	}
 	s.obstruct(l, b.Facts)
-	l.stepOver(x, b.Result, cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
+	l.stepOver(x.Index, b.Result, cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
 }
 
 // keepOutput lets later prompts find what a step left. Where there is too much, the
@@ -188,13 +191,13 @@ func (l *Loop) keepOutput(st *pawl.Step, output pawl.Hash) {
 
 // stepOver takes over that a step has come to its end, and why it failed when its
 // result is not done.
-func (l *Loop) stepOver(x *Session, r pawl.SessionResult, why string) {
+func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	switch {
-	case l.assesses(x.Index): // ComplexityScored follows
-	case l.isFinal(x): // the work can do without it
-		l.final = x.Index - l.flow.after + 1
-	case l.flow.aroundBatch(x.Index):
-		l.endAround(x)
+	case l.assesses(step): // ComplexityScored follows
+	case step >= l.flow.after: // the work can do without it
+		l.final = step - l.flow.after + 1
+	case l.flow.aroundBatch(step):
+		l.endAround(step)
 	case r == pawl.SessionDone:
 		l.passStep()
 	default:
@@ -290,13 +293,14 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	}
 	l.stopped, l.merge, l.rebase, l.votes, l.question, l.reply = b.Stopped, nil, nil, nil, nil, nil
 	l.listed, l.read, l.routes, l.objections, l.batchLists = nil, nil, nil, nil, nil
+	l.unclear, l.inquiries = nil, nil
 	l.clearItems()
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
 		l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
-		l.tierWhy, l.decision = "", ""
+		l.tierWhy, l.decision, l.answers = "", "", nil
 		l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
 	}
 }

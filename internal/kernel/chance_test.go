@@ -191,10 +191,16 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 	return use
 }
 
-// lists lets a result have a list that a step runs for.
+// lists lets a result have a list that a step runs for, and questions.
 func (c *chance) lists(use *pawl.ToolUse) {
-	if c.more != nil && c.more.IntN(4) > 0 {
+	if c.more == nil {
+		return
+	}
+	if c.more.IntN(4) > 0 {
 		use.Facts = append(use.Facts, pawl.Fact{Name: "decisions", Value: fmt.Sprint(c.more.IntN(6))})
+	}
+	if c.more.IntN(2) > 0 {
+		use.Facts = append(use.Facts, pawl.Fact{Name: "questions", Value: fmt.Sprint(c.more.IntN(4))})
 	}
 }
 

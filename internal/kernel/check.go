@@ -91,8 +91,8 @@ func checkSteps(k *pawl.LoopKind) error {
 
 func checkStep(st *pawl.Step) error {
 	switch {
-	case st.Questions:
-		return fmt.Errorf("step %s has questions, which are not run yet", st.Name)
+	case st.Questions && st.ForEach != "":
+		return fmt.Errorf("step %s has for_each and questions: its sessions cannot wait for a person side by side", st.Name)
 	case st.ForEach != "" && !isList(st.ForEach) || st.Parallel < 0:
 		return fmt.Errorf("step %s runs for each of %q, %d at a time: want NAME.FIELD, and a number", st.Name, st.ForEach, st.Parallel)
 	case st.TierFrom != "" && st.TierFrom != "model_tier":

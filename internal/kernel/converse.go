@@ -373,6 +373,7 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 			facts = append(pawl.Facts{{Name: "decision", Value: to}, {Name: "overruled", Value: facts.Get("decision")}}, facts...)
 		}
 	}
+	d.tooManyRounds(l, x, r, facts)
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
 	switch {
 	case x.Purpose == pawl.ForBatch:

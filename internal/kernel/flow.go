@@ -92,17 +92,18 @@ func (l *Loop) stepsLeft(from, to, done int) bool {
 
 // endAround takes over the end of a step before or after a batch. One that left no
 // result does not stop the batch: what there was before stands.
-func (l *Loop) endAround(x *Session) {
-	if x.Index >= l.flow.before {
-		l.after = x.Index + 1 - l.flow.before
+func (l *Loop) endAround(step int) {
+	if step >= l.flow.before {
+		l.after = step + 1 - l.flow.before
 	} else {
-		l.before = x.Index + 1 - l.flow.main
+		l.before = step + 1 - l.flow.main
 	}
 }
 
 // beginAround lets the steps around a batch begin: none is over.
 func (l *Loop) beginAround() {
-	l.before, l.after, l.batchLists = 0, 0, nil
+	l.before, l.after, l.batchLists, l.unclear = 0, 0, nil, nil
+	l.inquiries = slices.DeleteFunc(slices.Clone(l.inquiries), func(r route) bool { return l.flow.aroundBatch(r.step) })
 	l.clearItems()
 }
 
@@ -119,7 +120,7 @@ func (s *State) flow(k *pawl.LoopKind) *flow {
 // atStep moves the loop to a step, into its group's first round.
 func (l *Loop) atStep(i int) {
 	l.step, l.try, l.round = i, 1, 0
-	l.exhausted = false
+	l.exhausted, l.unclear = false, nil
 	l.clearItems()
 	l.skipSteps()
 }

@@ -156,7 +156,7 @@ func (l *Loop) endItem(x *Session, b *pawl.SessionEnded) {
 		result = pawl.SessionNoResult
 	}
 	l.items, l.itemFailed = nil, ""
-	l.stepOver(x, result, why)
+	l.stepOver(x.Index, result, why)
 }
 
 // clearItems forgets how far a step has come with its entries.

@@ -256,6 +256,8 @@ func (d *draft) finalStep(l *Loop) bool {
 func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 	for i := from + done; i < to; i++ {
 		switch {
+		case l.unclear != nil:
+			d.clarify(l)
 		case len(l.sessions) > 0 && l.sessions[0].item == 0:
 			d.converse(l, l.sessions[0])
 		case len(l.sessions) > 0:

@@ -26,7 +26,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
 		Inputs: append([]pawl.Input(nil), l.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
-		Task: l.task.Spec,
+		Task: l.task.Spec, Answers: l.answers,
 	}
 	d.s.addPlan(l, do)
 	if st := l.stepOf(x); st != nil {

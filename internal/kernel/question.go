@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -57,6 +58,9 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 		l.approved = b.Choice == choiceApprove
 	case pawl.AskHealth:
 		l.plan.recover = nil
+	case pawl.AskClarify:
+		l.hears(b.Said)
+		l.clarified(b.Choice)
 	case pawl.AskReplan:
 		p := l.plan
 		p.settled, p.asked, p.found, p.since = true, false, 0, 0
@@ -168,11 +172,17 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		switch {
 		case !slices.Contains(q.choices, in.Choice):
 			return pawl.Errorf(pawl.CodeInvalid, "question %d has no answer %q: want one of %q", q.n, in.Choice, q.choices)
+		case q.kind == pawl.AskClarify && in.Choice == choiceAnswer && strings.TrimSpace(in.Text) == "":
+			return pawl.Errorf(pawl.CodeInvalid, "question %d wants an answer in words: give a text, or the choice %s", q.n, choiceSkip)
 		case !q.about.IsZero() && in.About != q.about:
 			return pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short()).
 				WithHint("pawl answer %s %d", d.s.Run, q.n)
 		}
-		d.emit(l.Ref, &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: cut(in.Text, 1000), By: cut(in.By, 60)})
+		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: cut(in.Text, 1000), By: cut(in.By, 60)}
+		if b.Text != "" {
+			b.Said = pawl.HashOf([]byte(b.Text))
+		}
+		d.emit(l.Ref, b)
 		return nil
 	}
 	for _, b := range d.s.said {

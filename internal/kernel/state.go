@@ -173,7 +173,11 @@ type Loop struct {
 	batchLists []list // in what the batch's children handed in
 	items      []item // of the step that runs for each entry
 	itemFailed string // why one of them failed; empty = none did
-	approved   bool   // a person, or nobody, had to agree, and has
+
+	unclear   *unclear    // the step that has questions; nil = none has
+	inquiries []route     // rounds of questions of steps
+	answers   []pawl.Hash // what persons said, for later prompts, oldest first
+	approved  bool        // a person, or nobody, had to agree, and has
 
 	failures  int // consecutive, on this tier
 	stuckFrom int // attempts up to this iteration do not count as stuck

@@ -127,6 +127,9 @@ func (c *chance) treeRecipe() *pawl.Recipe {
 			MaxVersions: 1 + c.IntN(5), Prompt: "replan.md"}
 	}
 	c.forEach(root, "plan")
+	if c.more != nil {
+		root.Steps[0].Questions, task.Steps[0].Questions = c.more.IntN(3) == 0, c.more.IntN(5) == 0
+	}
 	root.Ladder.Then = pick(c, "blocked", "fail")
 	if c.IntN(3) == 0 {
 		root.Gates = append(root.Gates, pawl.Stage{Name: "actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{
@@ -359,6 +362,9 @@ func (c *chance) person() {
 		c.command(pawl.Steering{Verb: pawl.SteerForget, Memory: c.IntN(4)})
 	default:
 		in := &pawl.Reply{Question: 1 + c.IntN(w.state.questions+1), Choice: pick(c, choiceApprove, "continue", "nonsense"), By: "kim"}
+		if c.more != nil && c.more.IntN(3) > 0 {
+			in.Text = "the second one"
+		}
 		if q := w.openQuestion(); q != nil && c.IntN(4) > 0 {
 			in.Question, in.Choice, in.About = q.n, pick(c, q.choices...), q.about
 			if c.IntN(6) == 0 {
@@ -384,7 +390,7 @@ func (c *chance) consent() bool {
 	if q == nil {
 		return false
 	}
-	c.w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: pick(c, q.choices...), About: q.about}}})
+	c.w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: pick(c, q.choices...), About: q.about, Text: "as you like"}}})
 	return true
 }
 

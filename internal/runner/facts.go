@@ -15,6 +15,8 @@ const (
 	toolBlackboard  = "blackboard"
 	resultLearnings = "learnings"
 	resultResult    = "result"
+	resultDecision  = "decision"
+	resultBatch     = "batch"
 )
 
 // Bounds of what is remembered and shared.
@@ -31,6 +33,63 @@ const (
 	maxReason = 300 // bytes of the one value that is a sentence
 	maxValue  = 64  // bytes of any other
 )
+
+// Bounds of texts that facts say by their hashes.
+const (
+	maxDecision    = 16 << 10 // bytes of a decision's record
+	maxBecause     = 4000     // bytes of why a task of a batch is not approved
+	maxAntiPattern = 1000     // bytes of one that a review hands in
+	maxBatchFacts  = 1300     // bytes of all facts of a batch's review, with some room for each
+)
+
+// texts are the facts of a result that are texts, and how many bytes each may have.
+var texts = map[string]map[string]int{
+	resultDecision: {"decision-text": maxDecision},
+	resultBatch:    {"because": maxBecause, "anti-pattern": maxAntiPattern},
+}
+
+// keepNamed keeps the values of some facts as blobs and puts their hashes in their
+// place. What does not fit into an event goes: first the anti-patterns, then why
+// tasks are not approved, which the result says too.
+func (a *answer) keepNamed(facts pawl.Facts, texts map[string]int) pawl.Facts {
+	for _, name := range []string{"anti-pattern", "because", ""} {
+		for size(facts, texts) > maxBatchFacts {
+			i := len(facts) - 1
+			for name != "" && i >= 0 && facts[i].Name != name {
+				i--
+			}
+			if i < 0 {
+				break
+			}
+			facts = slices.Delete(facts, i, i+1)
+		}
+	}
+	var out pawl.Facts
+	for _, f := range facts {
+		most, isText := texts[f.Name]
+		if !isText {
+			f.Value = a.clean(f.Value)
+			out = append(out, boundFact(f))
+			continue
+		}
+		if h, _ := a.text(short(a.plain(f.Value), most)); !h.IsZero() {
+			out = append(out, pawl.Fact{Name: f.Name, Value: h.String()})
+		}
+	}
+	return out
+}
+
+// size is about what facts take of an event when those that are texts are hashes.
+func size(facts pawl.Facts, texts map[string]int) int {
+	n := 0
+	for _, f := range facts {
+		n += len(f.Name) + min(len(f.Value), maxValue) + 6
+		if texts[f.Name] > 0 {
+			n += max(0, maxValue-len(f.Value))
+		}
+	}
+	return n
+}
 
 // boundFacts keeps facts small. A value that is too long keeps its beginning and
 // a fingerprint; of values beyond what fits, each name keeps one that says how

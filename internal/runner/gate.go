@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -38,6 +39,10 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
 	defer leave()
+	before, err := reportOf(ctx, job, "the report before", do.Before)
+	if err != nil {
+		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
+	}
 	if report == nil {
 		takeTime(&req, time.Since(began))
 		judged, err := r.Gate.Judge(ctx, req)
@@ -46,7 +51,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		}
 		report = &judged
 	}
-	return judged(job, do, req.Spec, report, a)
+	return judged(job, do, req.Spec, report, before, a)
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
@@ -55,14 +60,26 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 		return req, pawl.Errorf(pawl.CodeInvalid, "the run has no gate %q", do.Gate)
 	}
 	req = pawl.GateRequest{Spec: job.Settings.Gates[i], Timeout: job.Effect.Timeout, Progress: r.live(job).write}
-	if !do.Base.IsZero() && !do.OnBase {
-		req.Base = &pawl.GateReport{}
-		if err := decode(ctx, job, "the report on the base", do.Base, req.Base); err != nil {
+	if !do.OnBase {
+		if req.Base, err = reportOf(ctx, job, "the report on the base", do.Base); err != nil {
 			return req, err
 		}
 	}
+	if req.Doubt, err = reportOf(ctx, job, "the earlier report on this commit", do.Doubt); err != nil {
+		return req, err
+	}
 	req.Temp, err = r.Temp(job.Run)
 	return req, err
+}
+
+// reportOf is the report that is a gate's evidence; nil when there is none.
+func reportOf(ctx context.Context, job driver.Job, what string, evidence pawl.Hash) (*pawl.GateReport, error) {
+	if evidence.IsZero() {
+		return nil, nil
+	}
+	var rep pawl.GateReport
+	err := decode(ctx, job, what, evidence, &rep)
+	return &rep, err
 }
 
 // takeTime leaves a gate the time that is left, and a second to say something.
@@ -100,7 +117,7 @@ func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req
 
 // judged makes the fact of a report. What is let through has no fingerprints:
 // they tell objections apart, and what the base has too is none.
-func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep *pawl.GateReport, a *answer) (pawl.Answer, error) {
+func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *pawl.GateReport, a *answer) (pawl.Answer, error) {
 	evidence, err := a.document(rep)
 	var kept pawl.GateReport // what is counted and quoted is what is kept
 	if err == nil {
@@ -121,7 +138,65 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep *pawl.Gate
 			out.Error = fingerprint([]string{hexes.ReplaceAllString(kept.Error, "")})
 		}
 	}
+	out.Flaky = firstNames(kept.Flaky)
+	if before != nil {
+		flaky := append(slices.Clone(kept.Flaky), before.Flaky...)
+		out.Broke = firstNames(turned(before.Tests, kept.Tests, pawl.TestPass, pawl.TestFail, flaky))
+		out.Mended = firstNames(turned(before.Tests, kept.Tests, pawl.TestFail, pawl.TestPass, flaky))
+	}
+	fitNames(out)
 	return out, nil
+}
+
+// Bounds of the tests that a verdict names.
+const (
+	maxNames = 8
+	maxName  = 80 // bytes; a longer one ends in its fingerprint
+)
+
+// turned are the tests that had one status and have another now, without the
+// flaky ones: these say nothing.
+func turned(before, now []pawl.TestResult, from, to pawl.TestStatus, flaky []string) []string {
+	had := make(map[string]pawl.TestStatus, len(before))
+	for _, t := range before {
+		had[t.Name] = t.Status
+	}
+	var names []string
+	for _, t := range now {
+		if t.Status == to && had[t.Name] == from && !slices.Contains(flaky, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// firstNames are the first names in their order, fit for an event; of a test and
+// its subtests, the subtests are named.
+func firstNames(names []string) []string {
+	sorted := slices.Sorted(slices.Values(names))
+	var out []string
+	for _, name := range sorted {
+		if len(out) == maxNames {
+			break
+		}
+		if i, _ := slices.BinarySearch(sorted, name+"/"); i < len(sorted) && strings.HasPrefix(sorted[i], name+"/") {
+			continue
+		}
+		if len(name) > maxName {
+			name = short(name, maxName-17) + fmt.Sprintf("#%016x", fingerprint([]string{name}))
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// fitNames leaves out the last names where the event would be too large.
+func fitNames(out *pawl.GateJudged) {
+	for _, names := range []*[]string{&out.Mended, &out.Flaky, &out.Broke} {
+		for len(*names) > 1 && eventSize(out) > maxEvent {
+			*names = (*names)[:len(*names)-1]
+		}
+	}
 }
 
 // verdictOf is a verdict a gate can give; anything else is a failure.

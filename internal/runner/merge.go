@@ -41,6 +41,7 @@ func (r *Runner) merge(ctx context.Context, job driver.Job, do *pawl.Merge, a *a
 		return nil, err
 	}
 	out.Commit, out.Tree, out.Conflicts = info.Commit, info.Tree, len(info.Conflicts)
+	out.Changes = info.Changes
 	out.Hunks, _ = a.text(info.Hunks)
 	out.Paths, _ = a.text(pathLines(info.Conflicts))
 	return out, nil

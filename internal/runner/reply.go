@@ -160,6 +160,9 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 			return use, err
 		}
 		use.Facts, use.Problem = r.submitted(job, name, b.Args, criteria, a)
+		if use.Problem != "" {
+			use.Trimmed = r.trimmed(name, b.Args, a)
+		}
 	case use.Harness:
 		use.Facts, use.Problem = a.asked(b.Tool, b.Args)
 	default:
@@ -190,6 +193,8 @@ func (r *Runner) submitted(job driver.Job, name string, args []byte, criteria []
 		return nil, problem
 	case name == resultLearnings:
 		return a.keepTexts(facts), ""
+	case texts[name] != nil:
+		return a.keepNamed(facts, texts[name]), ""
 	case name == resultResult:
 		if problem := checkArtifacts(r.Spaces.Dir(job.Workspace), args); problem != "" {
 			return nil, problem
@@ -199,6 +204,20 @@ func (r *Runner) submitted(job driver.Job, name string, args []byte, criteria []
 		facts[i].Value = a.clean(facts[i].Value)
 	}
 	return boundFacts(facts), ""
+}
+
+// trimmed is a result that is only too long, cut to its size and kept; the zero
+// Hash when something else is wrong with it.
+func (r *Runner) trimmed(name string, args []byte, a *answer) pawl.Hash {
+	results, ok := r.Submits.(Trimmer)
+	if !ok {
+		return pawl.Hash{}
+	}
+	cut, ok := results.Trim(name, args)
+	if !ok {
+		return pawl.Hash{}
+	}
+	return a.keep(a.cleanJSON(cut)).Hash
 }
 
 // settleProblems lets only one call hand in the result, and shortens what is

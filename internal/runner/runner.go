@@ -24,7 +24,8 @@ import (
 	"pawl/internal/driver"
 )
 
-// Runner performs effects with what it is given. All fields but Redact and Callback are needed.
+// Runner performs effects with what it is given. All fields but Redact, Callback,
+// Announce and Project are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -45,6 +46,13 @@ type Runner struct {
 	// Callback posts a JSON body to an address, once, and returns the HTTP status; a
 	// receiver knows a delivery that it is told again by its name. nil = nobody can be told.
 	Callback func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (status int, err error)
+
+	// Announce tells the command and the address of the settings of a question, once:
+	// both are given the same JSON body, the command also what is in env. It returns
+	// the HTTP status. nil = nobody can be told.
+	Announce func(ctx context.Context, to pawl.Announcing, delivery string, body []byte, env []string) (status int, err error)
+	// Project names the project to whom a question is announced; empty = it is not named.
+	Project string
 
 	prepared preparations
 }
@@ -113,7 +121,11 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		tree, err := r.Spaces.Tree(ctx, job.Workspace)
 		return &pawl.WorkspaceInspected{Effect: id, Tree: tree}, err
 	case *pawl.ResetWorkspace:
-		st, err := r.Spaces.Reset(ctx, job.Workspace, do.Commit, do.Salvage)
+		reset := r.Spaces.Reset
+		if do.Detached {
+			reset = r.Spaces.Show
+		}
+		st, err := reset(ctx, job.Workspace, do.Commit, do.Salvage)
 		return &pawl.WorkspaceReset{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage}, err
 	case *pawl.CloseWorkspace:
 		saved, err := r.Spaces.Close(ctx, job.Workspace, do.Salvage)
@@ -128,6 +140,14 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		return r.probeConflicts(ctx, job, do, a)
 	case *pawl.Notify:
 		return r.notify(ctx, job, do)
+	case *pawl.MarkCheckpoint:
+		return &pawl.CheckpointMarked{Effect: id}, r.Spaces.Mark(ctx, do.Ref, do.Commit)
+	case *pawl.Restore:
+		return r.restore(ctx, job, do, a)
+	case *pawl.WriteRecords:
+		return r.writeRecords(ctx, job, do, a)
+	case *pawl.Announce:
+		return r.announce(ctx, job, do)
 	case *pawl.Wait:
 		return &pawl.WaitEnded{Effect: id}, wait(ctx, do.For)
 	}
@@ -203,7 +223,7 @@ func (r *Runner) specs(do *pawl.AssemblePrompt) ([]pawl.ToolSpec, error) {
 func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a *answer) (pawl.Answer, error) {
 	info, err := r.Spaces.Commit(ctx, pawl.CommitSpec{
 		Name: job.Workspace, Branch: do.Branch, Parent: do.Parent, Base: do.Base, Message: do.Message,
-		ID: fmt.Sprintf("%s/%d", job.Run, job.Effect.ID), Time: do.Time,
+		ID: commitID(job), Time: do.Time,
 	})
 	if err != nil {
 		return nil, err
@@ -211,9 +231,12 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	paths, _ := a.text(pathLines(info.Total))
 	return &pawl.Committed{
 		Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Files: len(info.Files), Total: len(info.Total),
-		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID,
+		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID, Hunks: info.Hunks, Kept: info.Kept,
 	}, nil
 }
+
+// commitID makes a commit findable that an effect asks for.
+func commitID(job driver.Job) string { return fmt.Sprintf("%s/%d", job.Run, job.Effect.ID) }
 
 // read reads a blob of the run. One that is not there is as bad as one that
 // cannot be read: trying again does not help.

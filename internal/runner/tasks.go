@@ -79,6 +79,13 @@ func taskList(ctx context.Context, job driver.Job, do *pawl.ReadTasks) (list []p
 			Mode      string          `json:"mode"`
 			Tasks     []pawl.TaskSpec `json:"tasks"`
 			Subtasks  []pawl.TaskSpec `json:"subtasks"`
+			// What a plan says besides its tasks is read by others.
+			Status    json.RawMessage `json:"status"`
+			Questions json.RawMessage `json:"questions"`
+			Decisions json.RawMessage `json:"decisions"`
+			Goal      json.RawMessage `json:"goal"`
+			Context   json.RawMessage `json:"context"`
+			Risks     json.RawMessage `json:"risks"`
 		}
 		err = strictly(data, &result)
 		list = append(result.Tasks, result.Subtasks...)

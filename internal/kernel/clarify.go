@@ -1,0 +1,108 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"pawl"
+)
+
+// unclear is a step whose session handed in questions that only a person can answer.
+type unclear struct {
+	step  int
+	about pawl.Hash // the result that has them
+	count int
+}
+
+// maxRounds is how many rounds of questions a step may have in an iteration, or
+// around a batch. What it hands in after that is taken as it is.
+const maxRounds = 3
+
+// maxAnswers is how many answers of persons later prompts are told: the last ones.
+const maxAnswers = 8
+
+// The choices of a step's questions.
+const (
+	choiceAnswer = "answer"
+	choiceSkip   = "skip"
+)
+
+// questionsOf is how many questions a step's session hands in; 0 = none, or the
+// recipe does not let it.
+func questionsOf(st *pawl.Step, r pawl.SessionResult, f pawl.Facts) int {
+	if !st.Questions || r != pawl.SessionDone {
+		return 0
+	}
+	n, err := strconv.Atoi(f.Get("questions"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+// inquired is how many rounds of questions a step has had.
+func (l *Loop) inquired(step int) int {
+	for _, r := range l.inquiries {
+		if r.step == step {
+			return r.n
+		}
+	}
+	return 0
+}
+
+// inquires takes over a result with questions, and reports whether it has any that
+// are to be asked: the step is not over then.
+func (l *Loop) inquires(x *Session, b *pawl.SessionEnded) bool {
+	n := questionsOf(l.flow.steps[x.Index], b.Result, b.Facts)
+	if n == 0 || l.inquired(x.Index) >= maxRounds {
+		return false
+	}
+	l.unclear = &unclear{x.Index, b.Output, n}
+	return true
+}
+
+// clarify asks a person what a step wants to know.
+func (d *draft) clarify(l *Loop) {
+	u := l.unclear
+	what := "a question"
+	if u.count > 1 {
+		what = fmt.Sprintf("%d questions", u.count)
+	}
+	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.steps[u.step].Name), what, l.inquired(u.step)+1, maxRounds),
+		u.about, choiceAnswer, choiceSkip)
+}
+
+// clarified takes over what a person said to a step's questions: the step has its
+// turn again, or its result is taken as it is.
+func (l *Loop) clarified(choice string) {
+	u := l.unclear
+	l.unclear, l.reply = nil, nil
+	if u == nil {
+		return
+	}
+	if choice != choiceAnswer {
+		l.stepOver(u.step, pawl.SessionDone, "")
+		return
+	}
+	n := l.inquired(u.step) + 1
+	l.inquiries = slices.DeleteFunc(slices.Clone(l.inquiries), func(r route) bool { return r.step == u.step })
+	l.inquiries = append(l.inquiries, route{u.step, n})
+	if u.step < l.flow.main {
+		l.try = 1
+	}
+}
+
+// hears keeps an answer that later prompts are told.
+func (l *Loop) hears(said pawl.Hash) {
+	if !said.IsZero() {
+		l.answers = append(slices.Clone(l.answers[max(0, len(l.answers)-maxAnswers+1):]), said)
+	}
+}
+
+// tooManyRounds says that a step has more questions than it may ask.
+func (d *draft) tooManyRounds(l *Loop, x *Session, r pawl.SessionResult, f pawl.Facts) {
+	if st := l.stepOf(x); x.Purpose == pawl.ForStep && questionsOf(st, r, f) > 0 && l.inquired(x.Index) >= maxRounds {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitQuestions, Max: maxRounds, Value: maxRounds + 1})
+	}
+}

@@ -1,0 +1,163 @@
+package taskfolder
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// Bounds of a learning.
+const (
+	maxLines = 29 // of its file: fewer than 30
+	maxTitle = 120
+)
+
+// AntiPattern is what a way back to a checkpoint leaves to be remembered: what
+// went wrong and must not be tried again. V-51, V-52
+func AntiPattern(label, reason string, tasks []string) string {
+	undone := "nothing that was approved"
+	if len(tasks) > 0 {
+		undone = ids(tasks)
+	}
+	return antiPattern(reason, time.Time{},
+		fmt.Sprintf("rollback to checkpoint %s; undone and open again: %s.", line(label, 60), undone), reason,
+		"the way these tasks were worked after the checkpoint; what went wrong then goes wrong again.",
+		"find out first what caused it, then take another way, in smaller steps, and keep what passed passing.")
+}
+
+func antiPattern(title string, at time.Time, context, wrong, avoid, instead string) string {
+	var p page
+	p.say("# Anti-Pattern: "+orNone(line(firstSentence(title), maxTitle)), "Status: ANTI-PATTERN")
+	if !at.IsZero() {
+		p.say("Date: " + date(at, time.DateOnly))
+	}
+	for _, s := range []struct{ name, text string }{{"Context", context}, {"What went wrong", wrong}, {"Avoid", avoid}, {"Do instead", instead}} {
+		if text := line(s.text, 1000); text != "" {
+			p.say("", "**"+s.name+":** "+text)
+		}
+	}
+	return p.String()
+}
+
+// learningFiles adds the files of what was learned. One that is there is never
+// written again: its number says what it is.
+func (r *renderer) learningFiles(files map[string][]byte) {
+	delete(files, learnings) // a file in the folder's place
+	taken := map[int]bool{}
+	for name := range files {
+		taken[number(name)] = true
+	}
+	for _, l := range r.learnings {
+		if taken[l.Learning] || len(files) >= maxFiles {
+			continue
+		}
+		taken[l.Learning] = true
+		text := plain.Text(r.text(l.Text))
+		name, content := learned(&l, text)
+		files[fmt.Sprintf("%s/%03d-%s.md", learnings, l.Learning, name)] = []byte(firstLines(content, maxLines))
+	}
+}
+
+// number is that of a learning's file; 0 = it is none.
+func number(name string) int {
+	base, ok := strings.CutPrefix(name, learnings+"/")
+	digits, _, _ := strings.Cut(base, "-")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || len(digits) < 3 || n < 1 || !strings.HasSuffix(base, ".md") || strings.Contains(base, "/") {
+		return 0
+	}
+	return n
+}
+
+// learned is the file of one learning: what its name says, and its content.
+func learned(l *learning, text string) (name, content string) {
+	title, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	switch {
+	case l.Kind == pawl.MemoryAntiPattern && strings.HasPrefix(title, "# Anti-Pattern:"):
+		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "Status: ANTI-PATTERN"), "\n")
+		return "anti-pattern", title + "\nStatus: ANTI-PATTERN\nDate: " + date(l.at, time.DateOnly) + "\n" + body(rest)
+	case l.Kind == pawl.MemoryAntiPattern:
+		return "anti-pattern", antiPattern(title, l.at, "found in "+where(l)+".", text, "doing it again.", "")
+	}
+	title = strings.TrimSpace(strings.TrimLeft(title, "# "))
+	if !strings.Contains(rest, "**") { // one text, not a record
+		title, rest = firstSentence(text), "**Context:** "+where(l)+"\n\n**Choice:** "+line(text, 2000)+
+			"\n\n**Alternatives Rejected:** none are recorded\n\n**Depends On:** none\n\n**Invalidated If:** not recorded\n"
+	}
+	kind := "Decision"
+	if l.Kind != pawl.MemoryDecision {
+		kind = "Learning"
+	}
+	return slug(title), fmt.Sprintf("# %s %03d: %s\n\nDate: %s\nStatus: %s\n\n%s", kind, l.Learning, line(title, maxTitle),
+		date(l.at, time.DateOnly), strings.ToUpper(kind), strings.TrimLeft(body(rest), "\n"))
+}
+
+// where says at what something was learned.
+func where(l *learning) string {
+	if l.Task == "" {
+		return "the run"
+	}
+	return "task " + line(l.Task, 60)
+}
+
+// body is the text of a record below its title, without a heading of its own.
+func body(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if l = strings.ReplaceAll(l, "<!--", `\<!--`); strings.HasPrefix(l, "#") || strings.HasPrefix(l, "Status:") {
+			l = `\` + l
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "\n")
+}
+
+// decisionList names the decisions that have a file, or as long as there are none
+// those of the plan.
+func (r *renderer) decisionList() string {
+	var b strings.Builder
+	for _, l := range r.learnings {
+		if l.Kind == pawl.MemoryDecision {
+			title, _, _ := strings.Cut(strings.TrimSpace(r.text(l.Text)), "\n")
+			fmt.Fprintf(&b, "- Decision %03d: %s\n", l.Learning, line(strings.TrimLeft(title, "# "), maxTitle))
+		}
+	}
+	if b.Len() == 0 {
+		for _, d := range r.plan.Decisions {
+			b.WriteString("- " + line(d.Title, maxTitle) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// firstSentence is a text up to its first full stop.
+func firstSentence(text string) string {
+	text = plain.Line(text, 0)
+	if head, _, ok := strings.Cut(text, ". "); ok {
+		return head
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+// dull are words that a name can do without.
+var dull = map[string]bool{"a": true, "an": true, "the": true, "of": true, "to": true, "for": true, "and": true, "or": true,
+	"in": true, "on": true, "with": true, "is": true, "are": true, "be": true, "as": true, "by": true, "use": true}
+
+// slug is a name of at most four words, and 40 characters. V-13
+func slug(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	var out []string
+	for _, w := range words {
+		if !dull[w] && len(out) < 4 && len(strings.Join(append(out[:len(out):len(out)], w), "-")) <= 40 {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 {
+		return "decision"
+	}
+	return strings.Join(out, "-")
+}
