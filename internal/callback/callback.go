@@ -39,8 +39,9 @@ type Sender struct {
 	// Secret is the key of signatures; empty means that there are none.
 	Secret string
 
-	roots *x509.CertPool // nil: the system's
-	limit time.Duration  // zero: limit
+	roots        *x509.CertPool // nil: the system's
+	limit        time.Duration  // zero: limit
+	commandLimit time.Duration  // zero: commandLimit
 }
 
 // Sign is a signature: "v1=" and the hex form of HMAC-SHA-256, under the secret, of

@@ -1,0 +1,68 @@
+package callback
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"pawl"
+)
+
+// commandLimit is how long a command may take to hear of something.
+const commandLimit = 30 * time.Second
+
+// Announce tells a command, an address or both the same JSON body, each once, and
+// returns the HTTP status, zero when there is no address or no answer. What goes
+// wrong with one does not keep the other from hearing of it, and is an error; the
+// codes are those of [Sender.Send]. A command that fails may be tried again.
+//
+// The command is the user's own: their shell runs it, in no sandbox, with their
+// environment and what is in env, with the body on its standard input. What it
+// prints is dropped. When its time is up, or ctx ends, it is killed with all it
+// started that stayed in its process group. No error tells what the command is: it
+// may hold a secret.
+func (s *Sender) Announce(ctx context.Context, to pawl.Announcing, delivery string, body []byte, env []string) (status int, err error) {
+	var sent, ran error
+	if to.Callback != nil {
+		status, sent = s.Send(ctx, *to.Callback, delivery, body)
+	}
+	if to.Command != "" {
+		ran = s.run(ctx, to.Command, body, env)
+	}
+	switch {
+	case sent == nil:
+		return status, ran
+	case ran == nil:
+		return status, sent
+	}
+	return status, pawl.Errorf(pawl.CodeOf(ran), "%w; %v", ran, sent)
+}
+
+func (s *Sender) run(ctx context.Context, command string, body []byte, env []string) error {
+	within := s.commandLimit
+	if within == 0 {
+		within = commandLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errLate)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Stdin, cmd.Env = bytes.NewReader(body), append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // for what left the group and holds on to the input
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case errors.Is(context.Cause(ctx), errLate):
+		return pawl.Errorf(pawl.CodeUnavailable, "the command that is told of questions took longer than %s", within)
+	case errors.As(err, &exit):
+		return pawl.Errorf(pawl.CodeUnavailable, "the command that is told of questions failed (exit %d)", exit.ExitCode())
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "the command that is told of questions: %w", err)
+}
