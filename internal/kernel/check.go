@@ -170,6 +170,33 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 		return fmt.Errorf("the children of kind %s come from the step %q, which it does not have", k.Name, c.From)
 	case c.Replan != nil && c.Replan.MaxVersions < 1:
 		return fmt.Errorf("the plan of kind %s may have %d versions: want at least 1", k.Name, c.Replan.MaxVersions)
+	case c.Review != nil && (!isTier(c.Review.Tier) || c.Review.Output == "" || c.Review.Votes > 1):
+		return fmt.Errorf("kind %s has a review of batches: want a tier of 1 to %d, an output and no votes", k.Name, topTier)
+	case judgesBatches(k) && c.Batch == "rolling":
+		return fmt.Errorf("the batches of kind %s are judged as a whole, and cannot be rolling", k.Name)
+	}
+	return checkMonitor(k)
+}
+
+// checkMonitor checks what the health of batches leads to.
+func checkMonitor(k *pawl.LoopKind) error {
+	c := k.Children
+	for _, h := range []pawl.Health{pawl.HealthBlocked, pawl.HealthFlipFlop, pawl.HealthRegressing, pawl.HealthStalled} {
+		for _, r := range c.Monitor[string(h)] {
+			switch pawl.Recovery(r) {
+			case pawl.RecoverGather, pawl.RecoverAsk:
+			case pawl.RecoverRevise:
+				if c.Replan == nil {
+					return fmt.Errorf("%s of kind %s leads to revise, and there is no way to make the plan anew", h, k.Name)
+				}
+			case pawl.RecoverRollback:
+				if !c.Checkpoint {
+					return fmt.Errorf("%s of kind %s leads to rollback, and there are no checkpoints", h, k.Name)
+				}
+			default:
+				return fmt.Errorf("%s of kind %s leads to %q: want gather, revise, rollback or ask", h, k.Name, r)
+			}
+		}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func TestForEachOrder(t *testing.T) {
 		l.sessions = append(l.sessions, &Session{N: i + 1, Purpose: pawl.ForStep, Index: 1, item: i + 1, Try: 1})
 	}
 	for _, n := range []int{3, 1, 2} {
-		if err := l.endSession(&pawl.SessionEnded{Session: n, Result: pawl.SessionDone, Output: blobOf(string(rune('0' + n)))}); err != nil {
+		if err := (&State{}).endSession(l, &pawl.SessionEnded{Session: n, Result: pawl.SessionDone, Output: blobOf(string(rune('0' + n)))}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,7 +67,7 @@ const defaultRecoveries = 2
 // One health leads to its recoveries so many times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
 	p := l.plan
-	v := judgeTmp(p.history)
+	v := monitor.Judge(p.history)
 	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(v.Reason, 300)}
 	if v.Health != pawl.HealthProgressing {
 		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {

@@ -14,17 +14,23 @@ import (
 )
 
 // mayImport is what a package without a clock, randomness and I/O may need.
-var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/json", "fmt", "hash/fnv", "math/bits", "slices", "strconv", "strings", "time", "unicode", "pawl"}
+var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/json", "fmt", "hash/fnv", "math/bits", "slices", "strconv", "strings", "time", "unicode", "unicode/utf8", "pawl", "pawl/internal/kernel/monitor"}
 
 // The kernel decides the same from the same log, on every machine and at every
 // time: it has no clock, no goroutine and no variable of its own, it does not go
 // over a map, whose order is random, and it does not count in floating point.
 func TestPure(t *testing.T) {
+	for _, of := range []string{".", "monitor"} {
+		pure(t, of)
+	}
+}
+
+func pure(t *testing.T, of string) {
 	fset := token.NewFileSet()
-	files := sources(t, fset)
+	files := sources(t, fset, of)
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	if _, err := conf.Check("pawl/internal/kernel", fset, files, info); err != nil {
+	if _, err := conf.Check("pawl/internal/kernel/"+of, fset, files, info); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
@@ -49,8 +55,8 @@ func TestPure(t *testing.T) {
 	}
 }
 
-func sources(t *testing.T, fset *token.FileSet) []*ast.File {
-	names, err := filepath.Glob("*.go")
+func sources(t *testing.T, fset *token.FileSet, of string) []*ast.File {
+	names, err := filepath.Glob(filepath.Join(of, "*.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
