@@ -160,6 +160,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 	switch {
 	case c.in(8):
 		use.Problem = "does not fit"
+		if c.more != nil && c.more.IntN(2) == 0 {
+			use.Trimmed = blobOf("trimmed")
+		}
 	case output == "plan":
 		use.Args = c.planFor(f)
 		c.lists(&use)

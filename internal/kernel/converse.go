@@ -219,6 +219,8 @@ func (c *call) reply(x *Session) (text string, isError, ok bool) {
 	switch {
 	case x.stop == pawl.StopMaxOutput:
 		return textCutCall, true, true
+	case x.takesTrimmed(c):
+		return "", false, false
 	case c.use.Problem != "":
 		return cut(c.use.Problem, 400), true, true
 	case c.use.Submit || c.use.Harness:
@@ -234,6 +236,10 @@ func (c *call) reply(x *Session) (text string, isError, ok bool) {
 // was called as often as it may be. It is false when the call is to be run.
 func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok bool) {
 	st := l.stepOf(x)
+	if x.takesTrimmed(c) {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitSize, Max: maxSize, Value: maxSize + 1})
+		return textTrimmed, false, true
+	}
 	if c.use.Submit {
 		if st != nil && !x.objected && d.s.overrules(st, c.use.Facts) != "" {
 			return cut(fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
@@ -303,7 +309,7 @@ func (d *draft) batchDone(l *Loop, x *Session) {
 	switch {
 	case x.submitted > 0:
 		use := &x.calls[x.submitted-1].use
-		d.endSession(l, x, pawl.SessionDone, "", use.Args, use.Facts)
+		d.endSession(l, x, pawl.SessionDone, "", cmp.Or(use.Trimmed, use.Args), use.Facts)
 	case x.invalid >= maxInvalid:
 		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of submit_%s", x.invalid, output), x.text, nil)
 	case x.turn >= x.Turns:

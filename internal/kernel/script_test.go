@@ -25,7 +25,7 @@ import (
 // (open, commit, inspect, reset, close).
 //
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
-// RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly, says,
+// RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For a commit: files NAME…, tree NAME. For a tool: conflict, edits nothing.
 // For anything: breaks [CODE], hangs.
@@ -339,6 +339,10 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 	use := pawl.ToolUse{Tool: "submit_" + output, Submit: true, Args: blobOf(id)}
 	if r.says("badly") {
 		use.Problem = "summary: a string is wanted"
+		return use
+	}
+	if r.says("long") {
+		use.Problem, use.Trimmed = "620 tokens, 500 at most", blobOf(id+"-trimmed")
 		return use
 	}
 	if output == "tasks" || output == "plan" {

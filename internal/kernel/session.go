@@ -152,6 +152,12 @@ func (x *Session) say(text string) {
 	}
 }
 
+// takesTrimmed reports whether a result that is only too long is taken as the harness
+// cuts it: it was refused as often as it may be.
+func (x *Session) takesTrimmed(c *call) bool {
+	return c.use.Submit && c.use.Problem != "" && !c.use.Trimmed.IsZero() && x.invalid >= maxInvalid-1
+}
+
 // spoke reports whether the model's reply is the last thing in the transcript.
 func (x *Session) spoke() bool { return x.items[len(x.items)-1].Kind == pawl.ItemAssistant }
 
@@ -167,6 +173,7 @@ func (x *Session) waitsBefore(i int) bool {
 // What the harness says in a session.
 const (
 	textAccepted    = "Accepted."
+	textTrimmed     = "Accepted, and cut: it was still too long. What gave way is missing."
 	textInterrupted = "interrupted: Pawl was stopped while this ran, so it may or may not have had its effect. Check the state before you rely on it."
 	textCutCall     = "not run: your reply was cut at the output limit. Say less at once, or make the call again in smaller parts."
 	textCutText     = "Your reply was cut at the output limit. Go on from where it stopped, in smaller parts."
@@ -176,5 +183,8 @@ const (
 const (
 	defaultTurns = 20 // model calls of a session whose recipe says nothing
 	maxInvalid   = 3  // structured results that do not fit their schema
-	maxNags      = 3  // replies without the structured result that is owed
+	// maxSize is how long a result may be that has a length, in tokens. How long one
+	// was is said in its refusals.
+	maxSize = 500
+	maxNags = 3 // replies without the structured result that is owed
 )
