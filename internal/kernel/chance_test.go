@@ -166,7 +166,7 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 	case output == "plan":
 		use.Args = c.planFor(f)
 		c.lists(&use)
-	case output == "result":
+	case output == "result", output == "note":
 		c.lists(&use)
 	case output == "next":
 		fact("decision", pick(c, "EXECUTE", "EXECUTE", "COMPLETE"))
@@ -201,6 +201,9 @@ func (c *chance) lists(use *pawl.ToolUse) {
 	}
 	if c.more.IntN(4) > 0 {
 		use.Facts = append(use.Facts, pawl.Fact{Name: "decisions", Value: fmt.Sprint(c.more.IntN(6))})
+	}
+	for range c.more.IntN(3) {
+		use.Facts = append(use.Facts, pawl.Fact{Name: "decision-text", Value: blobOf("we take it").String()})
 	}
 	if c.more.IntN(2) > 0 {
 		use.Facts = append(use.Facts, pawl.Fact{Name: "questions", Value: fmt.Sprint(c.more.IntN(4))})

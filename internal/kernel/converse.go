@@ -381,6 +381,9 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 	}
 	d.tooManyRounds(l, x, r, facts)
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
+	if r == pawl.SessionDone {
+		d.noted(l, x, facts)
+	}
 	switch {
 	case x.Purpose == pawl.ForBatch:
 		d.batchReviewed(l, x, r, output, facts)

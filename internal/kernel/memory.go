@@ -51,17 +51,47 @@ func (d *draft) remember(l *Loop, x *Session, kind pawl.MemoryKind, scope pawl.M
 	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || !slices.Contains(pawl.MemoryKinds, kind) {
 		return false
 	}
-	if scope != pawl.ScopeProject && scope != pawl.ScopeRun {
-		scope = pawl.ScopeRun
-		switch kind {
-		case pawl.MemoryLearning, pawl.MemoryAntiPattern, pawl.MemoryInstruction:
-			scope = pawl.ScopeProject
-		}
-	}
 	place := x.Place
 	place.Turn = x.turn
-	d.emit(l.Ref, &pawl.MemoryAdded{N: d.s.memories + 1, Kind: kind, Scope: scope, Task: l.task.ID, Place: place, Text: h, Failed: failed})
+	d.learn(l, pawl.MemoryAdded{Kind: kind, Scope: scope, Place: place, Text: h, Failed: failed})
 	return true
+}
+
+// learn makes an entry of the memory: with its number, the loop's task, and the scope
+// of its kind when it has none of its own.
+func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
+	b.N, b.Task = d.s.memories+1, l.task.ID
+	if b.Scope != pawl.ScopeProject && b.Scope != pawl.ScopeRun {
+		b.Scope = pawl.ScopeRun
+		switch b.Kind {
+		case pawl.MemoryLearning, pawl.MemoryAntiPattern, pawl.MemoryInstruction:
+			b.Scope = pawl.ScopeProject
+		}
+	}
+	if d.s.numbers(b.Kind) {
+		b.Learning = d.s.Started.Learnings + d.s.learned + 1
+	}
+	d.emit(l.Ref, &b)
+}
+
+// numbers reports whether an entry of this kind is one of the task's learnings, which
+// are numbered over all its runs.
+func (s *State) numbers(k pawl.MemoryKind) bool {
+	return s.Recipe.Records && (k == pawl.MemoryDecision || k == pawl.MemoryLearning || k == pawl.MemoryAntiPattern)
+}
+
+// noted remembers what a session that has ended wrote down for later ones: a step's
+// decision, what a review of a batch says must not be tried again.
+func (d *draft) noted(l *Loop, x *Session, f pawl.Facts) {
+	name, kind := "decision-text", pawl.MemoryDecision
+	if x.Purpose == pawl.ForBatch {
+		name, kind = "anti-pattern", pawl.MemoryAntiPattern
+	}
+	if x.Purpose == pawl.ForStep || x.Purpose == pawl.ForBatch {
+		for _, text := range f.All(name) {
+			d.remember(l, x, kind, "", text, false)
+		}
+	}
 }
 
 // remembers takes over an entry of the memory. A discovery may change the plan
@@ -69,6 +99,12 @@ func (d *draft) remember(l *Loop, x *Session, kind pawl.MemoryKind, scope pawl.M
 func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 	if b.N != s.memories+1 {
 		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)
+	}
+	if b.Learning != 0 {
+		if want := s.Started.Learnings + s.learned + 1; b.Learning != want {
+			return fmt.Errorf("learning %d stands where learning %d is next", b.Learning, want)
+		}
+		s.learned++
 	}
 	s.memories = b.N
 	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.plan != nil {

@@ -364,7 +364,7 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 	}
 	for _, word := range strings.Fields(facts) {
 		name, value, _ := strings.Cut(word, "=")
-		if output == "learnings" && isMemory(name) {
+		if output == "learnings" && isMemory(name) || name == "decision-text" {
 			value = s.text(value)
 		}
 		use.Facts = append(use.Facts, pawl.Fact{Name: name, Value: value})

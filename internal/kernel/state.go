@@ -64,6 +64,7 @@ type State struct {
 	questions int                     // how many have been asked
 	waiting   int                     // how many of them wait for an answer
 	memories  int                     // how many entries have been made
+	learned   int                     // how many of them have a number among the task's learnings
 	notified  bool                    // the callback has heard of the run's end
 	said      []pawl.QuestionAnswered // the last of them
 

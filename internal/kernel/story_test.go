@@ -140,9 +140,9 @@ func (s *story) begin(t *testing.T, td *datadriven.TestData) {
 			s.option(t, r, set, a)
 		}
 	}
-	given, signs := first.Tasks, first.Signs
+	given := *first
 	first = started(t, r, set)
-	first.Tasks, first.Signs = given, signs
+	first.Tasks, first.Signs, first.Learnings = given.Tasks, given.Signs, given.Learnings
 	s.w.mustTake(Input{Start: &Start{Run: worldRun, Started: first}})
 }
 
@@ -193,6 +193,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		k.Gates = k.Gates[:1]
 	case "no-stuck":
 		set.NoStuckDetection = true
+	case "records":
+		r.Records = true
 	case "not-required":
 		k.Steps[1].Required = false
 	case "no-reminder":

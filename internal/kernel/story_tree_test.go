@@ -33,7 +33,7 @@ import (
 // Further commands:
 //
 //	recipe                       the recipe of the next run with recipe=own, in YAML
-//	run recipe=NAME [given] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback]
+//	run recipe=NAME [given] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback] [records] [learnings=N]
 //	replan [because=TEXT], reply N CHOICE [text=TEXT] [by=NAME] [about=stale], forget N
 //	plan                         where the tasks stand
 
@@ -180,6 +180,8 @@ func (s *script) harness(word, id string) (pawl.ToolUse, bool) {
 func (s *story) treeOption(t *testing.T, first *pawl.RunStarted, set *pawl.Settings, name, value string) bool {
 	switch name {
 	case "recipe":
+	case "learnings":
+		first.Learnings = atoi(t, value)
 	case "given":
 		first.Tasks = blobOf(listName(""))
 	case "signs":
@@ -409,6 +411,9 @@ func (s *story) talkHeadline(body pawl.Body) string {
 		return fmt.Sprintf("notes %s = %s", b.Key, b.Value)
 	case *pawl.MemoryAdded:
 		text := fmt.Sprintf("memory %d, a %s for the %s: %s", b.N, b.Kind, b.Scope, s.script.texts[b.Text])
+		if b.Learning > 0 {
+			text += fmt.Sprintf(" (learning %03d)", b.Learning)
+		}
 		if b.Failed {
 			text += " (of a failed attempt)"
 		}

@@ -128,6 +128,7 @@ func (c *chance) treeRecipe() *pawl.Recipe {
 	}
 	c.forEach(root, "plan")
 	if c.more != nil {
+		r.Records = c.more.IntN(2) == 0
 		root.Steps[0].Questions, task.Steps[0].Questions = c.more.IntN(3) == 0, c.more.IntN(5) == 0
 	}
 	root.Ladder.Then = pick(c, "blocked", "fail")
