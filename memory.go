@@ -53,6 +53,8 @@ type MemoryEntry struct {
 	Failed bool `json:"failed,omitempty"`
 	// Forgotten reports an entry that no prompt is shown any more.
 	Forgotten bool `json:"forgotten,omitempty"`
+	// Learning is its number among the task's learnings; 0 = it has no file there.
+	Learning int `json:"learning,omitempty"`
 }
 
 // MemoryQuery selects entries.

@@ -36,7 +36,7 @@ func Remembers(b pawl.Body) bool {
 func Entry(e pawl.Event, b *pawl.MemoryAdded, text []byte) pawl.MemoryEntry {
 	return pawl.MemoryEntry{
 		Run: e.Run, N: b.N, Seq: e.Seq, Kind: b.Kind, Scope: b.Scope, Task: b.Task, Source: b.Place.String(),
-		Time: time.Unix(0, e.Time.UnixNano()).UTC(), Text: shorten(text), Failed: b.Failed,
+		Time: time.Unix(0, e.Time.UnixNano()).UTC(), Text: shorten(text), Failed: b.Failed, Learning: b.Learning,
 	}
 }
 

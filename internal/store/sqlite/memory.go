@@ -21,7 +21,7 @@ import (
 
 // memoryVersion is that of memory.sql and of what is made of events below.
 // Another number makes the next Open throw the projection away and make it anew.
-const memoryVersion = 1
+const memoryVersion = 2
 
 //go:embed memory.sql
 var memoryTables string
@@ -145,9 +145,9 @@ func (w *writer) change(ctx context.Context, table string, unit int64, c change)
 			return nil
 		}
 		r := row{id: unit*maxPerUnit + c.index, loop: int64(e.Loop), iteration: b.Place.Iteration, MemoryEntry: store.Entry(e, b, c.text)}
-		err := exec("INSERT INTO "+table+" ("+memoryColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err := exec("INSERT INTO "+table+" ("+memoryColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			r.id, string(r.Run), r.N, int64(r.Seq), r.loop, r.iteration, string(r.Kind), string(r.Scope), r.Task, r.Source,
-			r.Time.UnixNano(), r.Text, r.Failed, r.Forgotten, int64(r.seal()))
+			r.Time.UnixNano(), r.Text, r.Failed, r.Forgotten, r.Learning, int64(r.seal()))
 		if err == nil {
 			err = exec("INSERT INTO "+table+"_words (rowid, text) VALUES (?,?)", r.id, r.Text)
 		}
@@ -166,12 +166,12 @@ type row struct {
 	pawl.MemoryEntry
 }
 
-const memoryColumns = "id, run, n, seq, loop, iteration, kind, scope, task, source, time, text, failed, forgotten, sum"
+const memoryColumns = "id, run, n, seq, loop, iteration, kind, scope, task, source, time, text, failed, forgotten, learning, sum"
 
 // seal is the checksum of what never changes in a row.
 func (r *row) seal() uint32 {
 	var data []byte
-	for _, n := range [...]int64{r.id, r.loop, int64(r.iteration), int64(r.N), int64(r.Seq), r.Time.UnixNano()} {
+	for _, n := range [...]int64{r.id, r.loop, int64(r.iteration), int64(r.N), int64(r.Seq), r.Time.UnixNano(), int64(r.Learning)} {
 		data = binary.AppendVarint(data, n)
 	}
 	for _, s := range [...]string{string(r.Run), string(r.Kind), string(r.Scope), r.Task, r.Source, r.Text} {
@@ -460,7 +460,7 @@ func (l *Log) eachUnit(ctx context.Context, last int64, visit func(*unit)) error
 
 // scanRow reads a row of memoryColumns; intact is false when it is damaged.
 func scanRow(scan func(...any) error) (r row, intact bool, err error) {
-	var cells [15]any
+	var cells [16]any
 	at := make([]any, len(cells))
 	for i := range cells {
 		at[i] = &cells[i]
@@ -482,7 +482,7 @@ func scanRow(scan func(...any) error) (r row, intact bool, err error) {
 	r = row{id: number(0), loop: number(4), iteration: int(number(5)), MemoryEntry: pawl.MemoryEntry{
 		Run: pawl.RunID(text(1)), N: int(number(2)), Seq: pawl.Seq(number(3)), Kind: pawl.MemoryKind(text(6)),
 		Scope: pawl.MemoryScope(text(7)), Task: text(8), Source: text(9), Time: time.Unix(0, number(10)).UTC(), Text: text(11),
-		Failed: number(12) != 0, Forgotten: number(13) != 0,
+		Failed: number(12) != 0, Forgotten: number(13) != 0, Learning: int(number(14)),
 	}}
-	return r, number(14) == int64(r.seal()) && intact, nil
+	return r, number(15) == int64(r.seal()) && intact, nil
 }

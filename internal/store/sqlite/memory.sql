@@ -16,6 +16,7 @@ CREATE TABLE NAME (
     text      TEXT NOT NULL,
     failed    INTEGER NOT NULL,
     forgotten INTEGER NOT NULL,
+    learning  INTEGER NOT NULL,
     sum       INTEGER NOT NULL  -- CRC-32C over everything but failed and forgotten
 );
 CREATE INDEX NAME_runs ON NAME (run, n);

@@ -70,11 +70,11 @@ func (s suite) memoryEntry(t *testing.T) {
 	dir := t.TempDir()
 	log := s.open(t, dir)
 	added := Learn(1, pawl.MemoryLearning, pawl.ScopeProject, "tests live beside the code")
-	added.Task, added.Place.Task = "parser", "parser"
+	added.Task, added.Place.Task, added.Learning = "parser", "parser", 3
 	MustAppend(t, log, Told("001-a", 0, []string{"tests live beside the code"}, &pawl.RunPaused{}, added))
 	want := []pawl.MemoryEntry{{
 		Run: "001-a", N: 1, Seq: 2, Kind: pawl.MemoryLearning, Scope: pawl.ScopeProject, Task: "parser",
-		Source: "subtask:parser/1/executor/turn-3", Time: start.Add(2 * time.Second), Text: "tests live beside the code",
+		Source: "subtask:parser/1/executor/turn-3", Time: start.Add(2 * time.Second), Text: "tests live beside the code", Learning: 3,
 	}}
 	if diff := cmp.Diff(want, MustRecall(t, log, pawl.MemoryQuery{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
