@@ -146,11 +146,9 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	if err := w.s.checkFree(spec.Branch); err != nil {
 		return pawl.CommitInfo{}, err
 	}
-	if w.note.Shown != "" { // on its branch again: its files lie on the branch's head
-		w.note.Head, w.note.Shown = w.note.Shown, ""
-		if err := w.write(); err != nil {
-			return pawl.CommitInfo{}, err
-		}
+	// If it was detached, its files lie on the branch's head nevertheless.
+	if err := w.head(note{Branch: spec.Branch, Head: string(spec.Parent)}); err != nil {
+		return pawl.CommitInfo{}, err
 	}
 	// The description needs the tree alone; it is made while the branch moves.
 	info := pawl.CommitInfo{Tree: pawl.TreeHash(r.tree)}

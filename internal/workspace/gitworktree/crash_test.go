@@ -23,15 +23,16 @@ import (
 	"pawl/internal/workspace/workspacetest"
 )
 
-// crash is a fault that strikes one git call of those that write. Afterwards the process is as good
+// crash is a fault that strikes one git call. Afterwards the process is as good
 // as dead: its context has ended and no further call does anything.
 type crash struct {
-	at     int // the call's number, from 1; 0 for none
+	at     int  // the call's number, from 1; 0 for none
+	reads  bool // calls that change nothing are numbered as well
 	strike func(run func(*exec.Cmd) error, cmd *exec.Cmd)
 
 	mu    sync.Mutex
 	die   context.CancelFunc
-	calls []string
+	calls []string // those that are numbered
 	dead  bool
 }
 
@@ -43,7 +44,7 @@ func (c *crash) exec(cmd *exec.Cmd) error {
 		c.mu.Unlock()
 		return errDead
 	}
-	if readsOnly(cmd.Args[1]) {
+	if !c.reads && readsOnly(cmd.Args[1]) {
 		c.mu.Unlock()
 		return cmd.Run()
 	}
@@ -61,8 +62,36 @@ func (c *crash) exec(cmd *exec.Cmd) error {
 	return errDead
 }
 
-func before(func(*exec.Cmd) error, *exec.Cmd)        {}
 func after(run func(*exec.Cmd) error, cmd *exec.Cmd) { _ = run(cmd) }
+
+// before is before a call does anything but take its locks, which it leaves behind.
+func before(_ func(*exec.Cmd) error, cmd *exec.Cmd) {
+	var dir string
+	for _, v := range cmd.Env {
+		switch name, value, _ := strings.Cut(v, "="); name {
+		case "GIT_DIR":
+			dir = value
+		case "GIT_INDEX_FILE":
+			lock(value)
+		}
+	}
+	for _, arg := range cmd.Args {
+		if strings.HasPrefix(arg, "refs/") {
+			lock(filepath.Join(dir, arg))
+		}
+	}
+}
+
+// lock leaves the lock file of a git that was killed.
+func lock(path string) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(path+".lock", []byte("half"), 0o644); err != nil {
+		panic(err)
+	}
+}
+
 func killed(strace string, nth int) func(func(*exec.Cmd) error, *exec.Cmd) {
 	return func(run func(*exec.Cmd) error, cmd *exec.Cmd) {
 		cmd.Args = append([]string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + changes,
@@ -75,7 +104,9 @@ func killed(strace string, nth int) func(func(*exec.Cmd) error, *exec.Cmd) {
 // operation is what is struck. It is called again after the crash and must then
 // give what one call gives.
 type operation struct {
-	name    string
+	name string
+	// every reports that the calls that change nothing are struck too.
+	every   bool
 	prepare func(t *testing.T, f workspacetest.Fixture)
 	call    func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error)
 }
@@ -140,13 +171,13 @@ func merging(ours, theirs pawl.CommitHash) pawl.MergeSpec {
 
 func operations() []operation {
 	return []operation{
-		{"open", func(*testing.T, workspacetest.Fixture) {}, openRun},
-		{"open again after the worktree was deleted", func(t *testing.T, f workspacetest.Fixture) {
+		{"open", false, func(*testing.T, workspacetest.Fixture) {}, openRun},
+		{"open again after the worktree was deleted", false, func(t *testing.T, f workspacetest.Fixture) {
 			dirty(t, f)
 			workspacetest.MustRemove(t, f.Dir(runName), "")
 		}, openRun},
-		{"commit", dirty, commitRun("7")},
-		{"reset", func(t *testing.T, f workspacetest.Fixture) {
+		{"commit", false, dirty, commitRun("7")},
+		{"reset", false, func(t *testing.T, f workspacetest.Fixture) {
 			dirty(t, f)
 			if _, err := commitRun("7")(context.Background(), f, f); err != nil {
 				t.Fatal(err)
@@ -156,14 +187,14 @@ func operations() []operation {
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, f.Base, runSalvage)
 		}},
-		{"merge and advance", children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+		{"merge and advance", true, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			info, err := w.Merge(ctx, merging(f.Base, childHead(w, 2)))
 			if err == nil {
 				err = w.Advance(ctx, runBranch, f.Base, info.Commit)
 			}
 			return info, err
 		}},
-		{"merge with a conflict and reset", children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+		{"merge with a conflict and reset", false, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			info, err := w.Merge(ctx, merging(childHead(w, 1), childHead(w, 2)))
 			if err != nil {
 				return info, err
@@ -171,34 +202,111 @@ func operations() []operation {
 			state, err := w.Reset(ctx, childName(2), info.Commit, runSalvage)
 			return []any{info, state}, err
 		}},
-		{"reset after advancing", func(t *testing.T, f workspacetest.Fixture) {
+		{"reset after advancing", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, childHead(w, 1), runSalvage)
 		}},
-		{"reset with work after advancing", func(t *testing.T, f workspacetest.Fixture) {
+		{"reset with work after advancing", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
 			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "new\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, childHead(w, 1), runSalvage)
 		}},
-		{"close", dirty, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+		{"close", false, dirty, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Close(ctx, runName, runSalvage)
+		}},
+		// V-49
+		{"mark a checkpoint", true, children, func(ctx context.Context, w pawl.Workspaces, _ workspacetest.Fixture) (any, error) {
+			return nil, w.Mark(ctx, "refs/pawl/checkpoints/"+runName+"/1", childHead(w, 1))
+		}},
+		// V-50, V-B12
+		{"roll back", true, func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			info, err := w.Restore(ctx, restoring(childHead(w, 1), f.Base))
+			if err != nil {
+				return info, err
+			}
+			state, err := w.Reset(ctx, runName, info.Commit, runSalvage)
+			return []any{info, state}, err
+		}},
+		{"write files", true, func(t *testing.T, f workspacetest.Fixture) {
+			workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.WriteFiles(ctx, recording(f.Base, "plan.md", "The plan.\n", "deep/report.md", "Done.\n"))
+		}},
+		{"show", false, func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+		}, func(ctx context.Context, w pawl.Workspaces, _ workspacetest.Fixture) (any, error) {
+			return w.Show(ctx, runName, childHead(w, 1), runSalvage)
+		}},
+		{"open what is detached", false, func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			mustShow(t, f, runName, childHead(f, 1), runSalvage)
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+		}, openRun},
+		{"commit what was detached", false, func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			mustShow(t, f, runName, childHead(f, 1), runSalvage)
+			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
+			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "new\n")
+		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			f.Base = childHead(w, 1)
+			return commitRun("7")(ctx, w, f)
 		}},
 	}
 }
 
-// scene is a repository with an operation about to be called.
-func scene(t *testing.T, op operation) (*repository, workspacetest.Fixture) {
+// stage is a repository with an operation about to be called, as often as it is
+// set: what comes before the operation takes longer than a copy.
+type stage struct {
+	operation
+	r     *repository
+	f     workspacetest.Fixture
+	saved string // a copy of the repository's folder, with the state and the home
+
+	users   string          // what is the user's
+	commits map[string]bool // that refs reach
+}
+
+func newStage(t *testing.T, op operation) *stage {
+	t.Helper()
 	r := newRepository(t, map[string]string{
 		".gitignore": "build/\n", "README": "A project.\n", "lib/a.txt": "one\n", "deep/er/b.go": "package b\n",
 		".pawl/tasks/000-before/report.md": "Done.\n",
 	})
-	f := r.fixture(t)
-	op.prepare(t, f)
-	return r, f
+	s := &stage{operation: op, r: r, f: r.fixture(t), saved: filepath.Join(t.TempDir(), "saved")}
+	op.prepare(t, s.f)
+	for _, name := range []string{"HEAD", "index", "packed-refs"} { // a git of the user's own was killed too
+		lock(filepath.Join(r.root, ".git", name))
+	}
+	found := r.mustInspect(t)
+	r.known = &found
+	s.users, s.commits = r.users(t), r.commits(t)
+	s.copy(t, r.top(), s.saved)
+	return s
+}
+
+// set makes everything what it was before the operation.
+func (s *stage) set(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(s.r.top()); err != nil {
+		t.Fatal(err)
+	}
+	s.copy(t, s.saved, s.r.top())
+}
+
+func (s *stage) copy(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // outcome is all that can be seen after an operation, with the places of
@@ -233,42 +341,47 @@ func outcome(t *testing.T, r *repository, f workspacetest.Fixture, answer any) s
 
 // struck calls an operation that a crash strikes, and then again in a new
 // process, and returns how it ended.
-func struck(t *testing.T, op operation, c *crash) string {
+func (s *stage) struck(t *testing.T, c *crash) string {
 	t.Helper()
-	return twice(t, op, func(r *repository, f workspacetest.Fixture) (any, error, bool) {
+	return s.twice(t, func() (any, error, bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		command, err := git.Find(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := r.open(t, command)
+		w := s.r.open(t, command)
 		command.Exec, c.die = c.exec, cancel
-		answer, err := op.call(ctx, w, f)
+		answer, err := s.call(ctx, w, s.f)
 		return answer, err, c.dead
 	})
 }
 
 // twice calls an operation and, if the process died in it, once more in another.
-func twice(t *testing.T, op operation, first func(*repository, workspacetest.Fixture) (answer any, err error, dead bool)) string {
+func (s *stage) twice(t *testing.T, first func() (answer any, err error, dead bool)) string {
 	t.Helper()
-	r, f := scene(t, op)
-	users := r.users(t)
-	answer, err, dead := first(r, f)
+	s.set(t)
+	answer, err, dead := first()
 	if dead {
-		next := r.open(t, nil)
+		next := s.r.open(t, nil)
 		if err := next.Recover(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		answer, err = op.call(context.Background(), next, f)
+		answer, err = s.call(context.Background(), next, s.f)
 	}
 	if err != nil {
-		t.Fatalf("%s: %v", op.name, err)
+		t.Fatalf("%s: %v", s.name, err)
 	}
-	if after := r.users(t); after != users {
-		t.Errorf("the user's checkout changed:\n%s", cmp.Diff(users, after))
+	if after := s.r.users(t); after != s.users {
+		t.Errorf("the user's checkout changed:\n%s", cmp.Diff(s.users, after))
 	}
-	return outcome(t, r, f, answer)
+	have := s.r.commits(t)
+	for commit := range s.commits {
+		if !have[commit] {
+			t.Errorf("commit %s is no longer reachable", commit)
+		}
+	}
+	return outcome(t, s.r, s.f, answer)
 }
 
 // readsOnly reports whether a git command changes nothing.
@@ -277,24 +390,30 @@ func readsOnly(verb string) bool {
 }
 
 // Whatever call is struck, the next process ends where one call would have ended, and nothing is lost.
+// V-49, V-50, V-B12
 func TestCrashes(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			whole := &crash{}
-			want := struck(t, op, whole)
-			for at := range whole.calls {
-				for mode, strike := range map[string]func(func(*exec.Cmd) error, *exec.Cmd){"before": before, "after": after} {
-					t.Run(fmt.Sprintf("%s call %d", mode, at+1), func(t *testing.T) {
-						c := &crash{at: at + 1, strike: strike}
-						got := struck(t, op, c)
-						if !c.dead {
-							t.Fatalf("call %d was not made", at+1)
-						}
-						if diff := cmp.Diff(want, got); diff != "" {
-							t.Errorf("struck %s git %s (-one call +two):\n%s", mode, c.calls[at], diff)
-						}
-					})
-				}
+			s, writes, all := newStage(t, op), &crash{}, &crash{reads: op.every}
+			want := s.struck(t, writes)
+			s.strike(t, want, "after", writes, after)
+			s.struck(t, all)
+			s.strike(t, want, "before", all, before)
+		})
+	}
+}
+
+// strike strikes one call after the other.
+func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike func(func(*exec.Cmd) error, *exec.Cmd)) {
+	for at, call := range whole.calls { // calls side by side may change places
+		t.Run(fmt.Sprintf("%s call %d", when, at+1), func(t *testing.T) {
+			c := &crash{at: at + 1, reads: whole.reads, strike: strike}
+			got := s.struck(t, c)
+			if !c.dead {
+				t.Fatalf("call %d was not made", at+1)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("struck %s git %s (-one call +two):\n%s", when, call, diff)
 			}
 		})
 	}
@@ -330,8 +449,8 @@ func TestKills(t *testing.T) {
 	kills := 0
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			whole := &crash{}
-			want := struck(t, op, whole)
+			s, whole := newStage(t, op), &crash{}
+			want := s.struck(t, whole)
 			for at := range whole.calls {
 				for nth := 1 + kills%step; ; nth += step {
 					c := &crash{at: at + 1, strike: killed(strace, nth)}
@@ -343,7 +462,7 @@ func TestKills(t *testing.T) {
 							status := cmd.ProcessState.Sys().(syscall.WaitStatus)
 							missed = !status.Signaled() // strace dies as what it ran did
 						}
-						got := struck(t, op, c)
+						got := s.struck(t, c)
 						if diff := cmp.Diff(want, got); diff != "" {
 							t.Errorf("killed git %s (-one call +two):\n%s", c.calls[at], diff)
 						}
@@ -369,15 +488,16 @@ func TestKillsOfPawl(t *testing.T) {
 	kills := 0
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			want := struck(t, op, &crash{})
+			s := newStage(t, op)
+			want := s.struck(t, &crash{})
 			for nth, ended := 1, false; !ended && !t.Failed(); nth += step {
 				t.Run(fmt.Sprintf("change %d", nth), func(t *testing.T) {
-					got := twice(t, op, func(r *repository, f workspacetest.Fixture) (any, error, bool) {
+					got := s.twice(t, func() (any, error, bool) {
 						cmd := exec.Command(strace, "-qq", "-o", "/dev/null", "-e", "trace="+changes,
 							"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", changes, nth), os.Args[0])
 						cmd.Env = []string{
-							"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PAWL_TEST_OPERATION=" + op.name,
-							"PAWL_TEST_ROOT=" + r.root, "PAWL_TEST_STATE=" + r.state,
+							"PATH=" + os.Getenv("PATH"), "HOME=" + s.r.home, "PAWL_TEST_OPERATION=" + op.name,
+							"PAWL_TEST_ROOT=" + s.r.root, "PAWL_TEST_STATE=" + s.r.state,
 						}
 						out, err := cmd.CombinedOutput()
 						status := cmd.ProcessState.Sys().(syscall.WaitStatus)

@@ -59,7 +59,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if err == nil && !known && there { // its entry may be gone as well
 		err = w.show(head, r.index)
 	}
-	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree)}, err
+	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
 }
 
 // branch returns the head of the worktree's branch, which it makes at spec.Base

@@ -28,6 +28,7 @@ type repository struct {
 	root, home string
 	state      string // of Pawl
 	log        *bytes.Buffer
+	known      *pawl.Repository // what there is to inspect, if it stays as it is
 }
 
 // newRepository makes a repository with one commit that has the files.
@@ -52,6 +53,19 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 		r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
 	}
 	return r
+}
+
+// top is the folder that all of it is in.
+func (r *repository) top() string { return filepath.Dir(r.root) }
+
+// commits are all that a ref reaches.
+func (r *repository) commits(tb testing.TB) map[string]bool {
+	tb.Helper()
+	commits := map[string]bool{}
+	for commit := range strings.Lines(r.git(tb, "rev-list", "--all") + "\n") {
+		commits[strings.TrimSpace(commit)] = true
+	}
+	return commits
 }
 
 // git runs git as the user would, in their folder.
@@ -93,8 +107,13 @@ func (r *repository) mustInspect(tb testing.TB) pawl.Repository {
 // open returns a new Workspaces over the state. A nil command means git as it is.
 func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Workspaces {
 	tb.Helper()
+	found := r.known
+	if found == nil {
+		inspected := r.mustInspect(tb)
+		found = &inspected
+	}
 	w, err := gitworktree.New(context.Background(), gitworktree.Options{
-		Repository: r.mustInspect(tb),
+		Repository: *found,
 		State:      r.state,
 		Git:        command,
 		Log:        slog.New(slog.NewTextHandler(r.log, nil)),

@@ -57,7 +57,11 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
-	if err := w.head(note{Branch: w.note.Branch, Head: target.Hash, Restoring: !clean}); err != nil {
+	to := note{Branch: w.note.Branch, Head: target.Hash, Restoring: !clean}
+	if w.note.Shown != "" {
+		to.Saved = saved
+	}
+	if err := w.head(to); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
 	if head.Hash != target.Hash {

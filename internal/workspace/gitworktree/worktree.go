@@ -35,6 +35,8 @@ type note struct {
 	// Restoring reports that its files are on their way to that commit, and that
 	// nothing in them needs saving.
 	Restoring bool `json:"restoring,omitempty"`
+	// Saved is the ref that keeps what it held when it was last detached.
+	Saved string `json:"saved,omitempty"`
 }
 
 // at is the commit that the worktree's files lie on.
