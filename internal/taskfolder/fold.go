@@ -197,6 +197,7 @@ func (s *story) rounds(e pawl.Event) {
 	case *pawl.RolledBack:
 		s.rest()
 		s.rollbacks++
+		s.course = slices.DeleteFunc(slices.Clone(s.course), func(r pawl.Recovery) bool { return r == pawl.RecoverRollback })
 		s.each(b.Reopen, pawl.TaskPending)
 		s.note("back to checkpoint " + strconv.Itoa(b.To))
 	}

@@ -2,6 +2,7 @@ package taskfolder
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -78,22 +79,82 @@ func learned(l *learning, text string) (name, content string) {
 	title, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	switch {
 	case l.Kind == pawl.MemoryAntiPattern && strings.HasPrefix(title, "# Anti-Pattern:"):
-		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "Status: ANTI-PATTERN"), "\n")
-		return "anti-pattern", title + "\nStatus: ANTI-PATTERN\nDate: " + date(l.at, time.DateOnly) + "\n" + body(rest)
+		says := sectionsOf(rest)
+		return "anti-pattern", antiPattern(strings.TrimPrefix(title, "# Anti-Pattern:"), l.at, says["Context"], says["What went wrong"], says["Avoid"], says["Do instead"])
 	case l.Kind == pawl.MemoryAntiPattern:
 		return "anti-pattern", antiPattern(title, l.at, "found in "+where(l)+".", text, "doing it again.", "")
 	}
-	title = strings.TrimSpace(strings.TrimLeft(title, "# "))
-	if !strings.Contains(rest, "**") { // one text, not a record
-		title, rest = firstSentence(text), "**Context:** "+where(l)+"\n\n**Choice:** "+line(text, 2000)+
-			"\n\n**Alternatives Rejected:** none are recorded\n\n**Depends On:** none\n\n**Invalidated If:** not recorded\n"
+	says := recordOf(rest)
+	if says.text["Choice"] == "" { // one text, not a record
+		title, says = firstSentence(text), record{text: map[string]string{"Context": where(l), "Choice": text}}
 	}
+	title = line(strings.TrimLeft(title, "# "), maxTitle)
 	kind := "Decision"
 	if l.Kind != pawl.MemoryDecision {
 		kind = "Learning"
 	}
-	return slug(title), fmt.Sprintf("# %s %03d: %s\n\nDate: %s\nStatus: %s\n\n%s", kind, l.Learning, line(title, maxTitle),
-		date(l.at, time.DateOnly), strings.ToUpper(kind), strings.TrimLeft(body(rest), "\n"))
+	var p page
+	p.say(fmt.Sprintf("# %s %03d: %s", kind, l.Learning, title), "", "Date: "+date(l.at, time.DateOnly), "Status: "+strings.ToUpper(kind))
+	says.write(&p)
+	return slug(title), p.String()
+}
+
+// record is a decision that says its reasons. V-54
+type record struct {
+	text     map[string]string // by the sections' names
+	rejected []string
+}
+
+// The sections of a record, in their order, and what stands in one that must be there.
+var sections = []struct{ name, without string }{
+	{"Context", "not recorded"}, {"Choice", "not recorded"}, {alternatives, "none are recorded"}, {"Depends On", "none"},
+	{"Invalidated If", "not recorded"}, {"Consequences", ""}, {"Notes", ""},
+}
+
+const alternatives = "Alternatives Rejected"
+
+// recordOf reads a record's sections.
+func recordOf(text string) record {
+	r := record{text: sectionsOf(text)}
+	if all := r.text[alternatives]; strings.HasPrefix(all, "- ") {
+		r.rejected = strings.Split(strings.TrimPrefix(all, "- "), "\n- ")
+	}
+	return r
+}
+
+var sectionName = regexp.MustCompile(`^\*\*([A-Z][A-Za-z ]{2,30}):\*\*`)
+
+// sectionsOf are the texts behind names such as "**Context:**" at the beginning of a line,
+// the first of each name. What is in none is left out.
+func sectionsOf(text string) map[string]string {
+	out := map[string]string{}
+	in := ""
+	for _, l := range strings.Split(text, "\n") {
+		if m := sectionName.FindStringSubmatch(l); m != nil && out[m[1]] == "" {
+			in, l = m[1], l[len(m[0]):]
+		}
+		if in != "" {
+			out[in] = strings.TrimSpace(out[in] + "\n" + l)
+		}
+	}
+	return out
+}
+
+func (r record) write(p *page) {
+	const most = 8 // alternatives; with all sections the file has fewer than 30 lines
+	for _, s := range sections {
+		text := line(r.text[s.name], 1200)
+		if s.name == alternatives && len(r.rejected) > 0 {
+			p.say("", "**"+s.name+":**", strings.TrimSuffix(bullets(r.rejected[:min(len(r.rejected), most)], 600), "\n"))
+			continue
+		}
+		if text == "" {
+			text = s.without
+		}
+		if text != "" {
+			p.say("", "**"+s.name+":** "+text)
+		}
+	}
 }
 
 // where says at what something was learned.
@@ -102,18 +163,6 @@ func where(l *learning) string {
 		return "the run"
 	}
 	return "task " + line(l.Task, 60)
-}
-
-// body is the text of a record below its title, without a heading of its own.
-func body(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if l = strings.ReplaceAll(l, "<!--", `\<!--`); strings.HasPrefix(l, "#") || strings.HasPrefix(l, "Status:") {
-			l = `\` + l
-		}
-		lines[i] = l
-	}
-	return strings.Join(lines, "\n")
 }
 
 // decisionList names the decisions that have a file, or as long as there are none

@@ -29,10 +29,12 @@ func (r *renderer) contextFile() string {
 	if r.version == 0 && said.Phase == "SCAFFOLD" || r.version > 0 && r.scaffolds() {
 		phase = "SCAFFOLD"
 	}
-	updated := gathered.at
+	for _, list := range []*[]string{&said.CurrentState, &said.Patterns, &said.Decisions, &said.AntiPatterns} {
+		*list = lines(*list, 400)
+	}
 	var ready []string
 	for _, t := range r.ready() {
-		ready = append(ready, t.ID+": "+t.Title)
+		ready = append(ready, line(t.ID+": "+t.Title, 80))
 	}
 	more := max(0, len(ready)-12)
 	ready = ready[:len(ready)-more]
@@ -40,16 +42,16 @@ func (r *renderer) contextFile() string {
 		var p page
 		p.say("# Context: "+r.id, "", "**Task:** "+r.title(),
 			fmt.Sprintf("**Plan Status:** %s, %d of %d done", r.status(), r.count(pawl.TaskPassed), len(r.entries)),
-			"**Active Task:** "+orNone(r.active(6)), "**Phase:** "+phase, "**Updated:** "+date(updated, time.RFC3339))
-		list := bullets(ready, 80)
+			"**Active Task:** "+orNone(r.active(6)), "**Phase:** "+phase, "**Updated:** "+date(gathered.at, time.RFC3339))
+		list := items(ready)
 		if more > 0 {
 			list += fmt.Sprintf("- and %d more\n", more)
 		}
 		p.section("Ready Subtasks", orNone(list))
-		p.section("Key Decisions", orNone(bullets(said.Decisions, 0)))
-		p.section("Anti-Patterns", orNone(bullets(said.AntiPatterns, 0)))
-		p.section("Relevant Patterns", orNone(bullets(said.Patterns, 0)))
-		p.section("Current State", orNone(bullets(said.CurrentState, 0)))
+		p.section("Key Decisions", orNone(items(said.Decisions)))
+		p.section("Anti-Patterns", orNone(items(said.AntiPatterns)))
+		p.section("Relevant Patterns", orNone(items(said.Patterns)))
+		p.section("Current State", orNone(items(said.CurrentState)))
 		if p.Len() <= maxContext {
 			return p.String()
 		}

@@ -69,12 +69,23 @@ func (p *page) section(name, text string) {
 	}
 }
 
-func bullets(entries []string, columns int) string {
-	var b strings.Builder
+// lines are texts on a line each, without those that say nothing.
+func lines(entries []string, columns int) (out []string) {
 	for _, e := range entries {
 		if e = line(e, columns); e != "" {
-			b.WriteString("- " + e + "\n")
+			out = append(out, e)
 		}
+	}
+	return out
+}
+
+// items is a list of lines.
+func items(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("- " + l + "\n")
 	}
 	return b.String()
 }
+
+func bullets(entries []string, columns int) string { return items(lines(entries, columns)) }
