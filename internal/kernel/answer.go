@@ -57,6 +57,12 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.AdvanceBranch)
 	case *pawl.ConflictsProbed:
 		_, ok = f.Do.(*pawl.ProbeConflicts)
+	case *pawl.CheckpointMarked:
+		_, ok = f.Do.(*pawl.MarkCheckpoint)
+	case *pawl.Restored:
+		_, ok = f.Do.(*pawl.Restore)
+	case *pawl.Recorded:
+		_, ok = f.Do.(*pawl.WriteRecords)
 	case *pawl.Notified:
 		_, ok = f.Do.(*pawl.Notify)
 	}

@@ -256,7 +256,6 @@ func (d *draft) batchReviewed(l *Loop, x *Session, r pawl.SessionResult, output 
 	if r != pawl.SessionDone {
 		return
 	}
-	d.learnFrom(l, x, facts)
 	for i, f := range facts {
 		m := d.s.reviewed(d.s.Loop(l.Ref), f.Value)
 		switch {

@@ -235,7 +235,6 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		status = pawl.TaskSkipped
 	case b.Outcome.Succeeded():
 		status = pawl.TaskPassed
-		p.plan.at(l.entry).batch = uint16(p.plan.batches)
 		p.plan.since++
 		if b.Outcome == pawl.OutcomeUnverified {
 			p.plan.unproven++
@@ -248,7 +247,11 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		}
 		p.plan.dead = slices.Insert(slices.Clone(p.plan.dead), at, l.entry)
 	}
-	p.plan.set(l.entry, status).tries += uint16(min(l.Iteration, 1000))
+	n := p.plan.set(l.entry, status)
+	n.tries += uint16(min(l.Iteration, 1000))
+	if status == pawl.TaskPassed {
+		n.batch = uint16(p.plan.batches)
+	}
 }
 
 // blockAll takes over which tasks cannot run. Without tasks it says that the

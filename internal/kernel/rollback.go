@@ -118,7 +118,7 @@ func (d *draft) goBack(l *Loop) {
 	if b := back.restored; b != nil {
 		place := l.place("rollback")
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
-		d.emit(l.Ref, &pawl.MemoryAdded{N: d.s.memories + 1, Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text, Failed: true})
+		d.learn(d.s.Loop(l.Ref), pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text, Failed: true})
 		return
 	}
 	for _, f := range slices.Clone(l.open) {

@@ -127,6 +127,13 @@ func subjects(f *pawl.Effect) []string {
 		return []string{"wait"}
 	case *pawl.AdvanceBranch:
 		return []string{"advance"}
+	case *pawl.RunGate:
+		if !do.Doubt.IsZero() {
+			return []string{"doubted " + p.Step}
+		}
+		if strings.HasPrefix(string(do.Commit), "m") && p.Task == "" {
+			return []string{"batch " + p.Step, p.Step}
+		}
 	case *pawl.CallModel:
 		if p.Lens != "" {
 			return []string{p.Role, p.Role + " " + p.Lens, p.Step, p.Step + " " + p.Lens}
@@ -223,8 +230,11 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 	case *pawl.Notify:
 		return &pawl.Notified{Effect: f.ID, Status: 200}, time.Second
 	}
-	s.w.t.Fatalf("nobody can perform %s", f.Do.Verb())
-	return nil, 0
+	b := s.batchAnswer(f)
+	if b == nil {
+		s.w.t.Fatalf("nobody can perform %s", f.Do.Verb())
+	}
+	return b, time.Second
 }
 
 func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
@@ -247,6 +257,16 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Passed: 3, Total: 3, Evidence: blobOf(fmt.Sprint("evidence-", f.ID))}
 	if len(r.what) == 0 {
 		return b
+	}
+	if v := r.value("broke"); v != "" {
+		b.Broke = strings.Split(v, "+")
+	}
+	if v := r.value("passed"); v != "" {
+		b.Passed = atoi(s.w.t, v)
+		b.Total = max(b.Total, b.Passed)
+	}
+	if v := r.value("total"); v != "" {
+		b.Total = atoi(s.w.t, v)
 	}
 	rest := slices.DeleteFunc(slices.Clone(r.what[1:]), func(w string) bool { return strings.Contains(w, "=") })
 	b.Verdict, b.Reason = pawl.Verdict(r.what[0]), strings.Join(rest, " ")
@@ -356,6 +376,10 @@ func (s *script) submits(f *pawl.Effect, r *rule, id string) pawl.ToolUse {
 		"tasks":      "decision=PANDORA_LOOP",
 		"next":       map[bool]string{true: "decision=EXECUTE", false: "decision=COMPLETE"}[f.Place.Round == 1],
 	}[output]
+	if output == "batch" {
+		use.Facts = s.batchReview(f, r)
+		return use
+	}
 	given := slices.DeleteFunc(slices.Clone(r.what), func(w string) bool {
 		return !strings.Contains(w, "=") || strings.HasPrefix(w, "list=") || strings.HasPrefix(w, "output=")
 	})

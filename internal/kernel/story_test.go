@@ -78,6 +78,11 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 			down = duration(t, v)
 		}
 		s.w.crash(down)
+	case "rollback", "continue":
+		s.world(t, td.Input)
+		err = s.w.steer(*steersBatches(t, td))
+	case "batches":
+		return s.batches()
 	case "replan", "reply", "forget":
 		s.world(t, td.Input)
 		err = s.w.steer(*s.says(t, td))

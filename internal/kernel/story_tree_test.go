@@ -76,6 +76,8 @@ func (s *script) list(t testing.TB, line string) {
 				e.Critical = true
 			case "done":
 				e.Done = true
+			case "scaffold":
+				e.Scaffold = true
 			default:
 				if i == 0 || words[i] != "after" {
 					t.Fatalf("a task has no %q", word)
@@ -374,6 +376,9 @@ func (s *story) treeHeadline(e pawl.Event) string {
 		return fmt.Sprintf("%s says %s: back to step %d (%d of %d)", b.Gate, b.Verdict, b.Step, b.N, b.Max)
 	case *pawl.RoundsEnded:
 		return fmt.Sprintf("%s: %d rounds are over: %s", b.Group, b.Max, b.Then)
+	}
+	if text := s.batchHeadline(e); text != "" {
+		return text
 	}
 	return s.talkHeadline(e.Body)
 }

@@ -303,12 +303,20 @@ func (w *world) touch(f flight) pawl.Answer {
 	case *pawl.WorkspaceInspected:
 		b.Tree = at.tree
 	case *pawl.WorkspaceReset:
-		c := f.effect.Do.(*pawl.ResetWorkspace).Commit
-		*at = folder{w.treeAt(c), c}
-		w.branches[w.state.branch(w.state.Loop(f.effect.Loop))] = c
+		do := f.effect.Do.(*pawl.ResetWorkspace)
+		*at = folder{w.treeAt(do.Commit), do.Commit}
+		if !do.Detached {
+			w.branches[w.state.branch(w.state.Loop(f.effect.Loop))] = do.Commit
+		}
 		b.Head, b.Tree = at.head, at.tree
 	case *pawl.Merged:
 		w.merge(f.effect, b)
+	case *pawl.Restored:
+		do := f.effect.Do.(*pawl.Restore)
+		b.Commit, b.Tree = w.harnessCommit(f.effect, do.Branch, do.From, do.To), w.treeAt(do.To)
+	case *pawl.Recorded:
+		do := f.effect.Do.(*pawl.WriteRecords)
+		b.Commit = w.harnessCommit(f.effect, do.Branch, do.From, do.From)
 	case *pawl.BranchAdvanced:
 		do := f.effect.Do.(*pawl.AdvanceBranch)
 		if now := w.branches[do.Branch]; now != do.From && now != do.To {
@@ -317,6 +325,17 @@ func (w *world) touch(f flight) pawl.Answer {
 		w.branches[do.Branch], b.Commit = do.To, do.To
 	}
 	return f.answer
+}
+
+// harnessCommit makes a commit on a branch that has the tree of another one.
+func (w *world) harnessCommit(f *pawl.Effect, branch string, from, like pawl.CommitHash) pawl.CommitHash {
+	c := pawl.CommitHash(w.name("h", f.ID))
+	if now := w.branches[branch]; now != from && now != c {
+		w.t.Fatalf("effect %d commits on %s, and %s is at %s", f.ID, from, branch, now)
+	}
+	w.branches[branch] = c
+	w.trees[c] = commitModel{w.treeAt(like), maps.Clone(w.trees[like].work)}
+	return c
 }
 
 // merge makes a commit of two: made again it is the same. Its tree is that of the

@@ -7,9 +7,10 @@ type mark struct {
 	failing uint64
 }
 
-// nearer reports whether the last mark is nearer to the aim than the n known ones
-// before it: more tests pass, or fewer fail. Fewer failing is none when tests that
-// passed are gone with them, or when that very set of tests failed before. The
+// nearer reports whether the last mark is nearer to the aim than those before it:
+// more tests pass than at any of the last n that are known, or a set of tests fails
+// that never failed before and is smaller than the last one, or than all with n over
+// [Nearer]. Fewer failing is none when tests that passed are gone with them. The
 // first mark is not nearer than anything.
 func nearer(marks []mark, n int) bool {
 	if len(marks) < 2 {
@@ -30,6 +31,9 @@ func morePass(now mark, before []mark, n int) bool {
 }
 
 func fewerFail(now mark, before []mark, n int) bool {
+	if now.failing != 0 && n == Nearer {
+		n = 1 // which tests fail tells going on from going round
+	}
 	known := 0
 	for i := len(before) - 1; i >= 0; i-- {
 		b := before[i]
@@ -93,6 +97,18 @@ func marks(all []attempt) []mark {
 	return out
 }
 
+// comesNearer is what [nearer] reports of a task's attempts. One that tells no numbers
+// after one that did is not known to be in vain: it has the benefit of the doubt,
+// unless all that was ever reached counts.
+func comesNearer(marks []mark, n int) bool {
+	if k := len(marks) - 1; k > 0 && n == Nearer && !marks[k].known() && marks[k-1].known() {
+		return true
+	}
+	return nearer(marks, n)
+}
+
+func (m mark) known() bool { return m.passing >= 0 || m.failed >= 0 }
+
 // gains reports whether a batch made tests pass on the branch that did not in the
 // n batches before it.
 func (h batches) gains(at, n int) bool {
@@ -117,7 +133,7 @@ func (h batches) progress(at, n int) bool {
 				return true
 			}
 		case Rejected, Failed:
-			if nearer(marks(h.attempts(t.Task, at)), n) {
+			if comesNearer(marks(h.attempts(t.Task, at)), n) {
 				return true
 			}
 		}

@@ -3,6 +3,7 @@ package monitor
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // regresses says what was reached and is lost; empty = nothing.
@@ -40,25 +41,19 @@ func (h batches) flaky(test uint64) bool {
 }
 
 // rateFalls says how the share of approved tasks fell, batch after batch, while the
-// last one brought nothing forward. Batches too small for a rate are left out.
+// last one brought nothing forward. A batch too small for a rate ends the row.
 func (h batches) rateFalls() string {
-	var in batches
-	for _, b := range h {
-		if b.Attempted >= RateOf {
-			in = append(in, b)
-		}
-	}
 	last := len(h) - 1
-	if len(in) <= Drops || in[len(in)-1] != h[last] || h.progress(last, Nearer) {
+	if last < Drops || h.progress(last, Nearer) {
 		return ""
 	}
-	in = in[len(in)-Drops-1:]
-	rates := fmt.Sprintf("%d of %d", in[0].Approved, in[0].Attempted)
-	for i, b := range in[1:] {
-		if b.Approved*in[i].Attempted >= in[i].Approved*b.Attempted {
+	in := h[last-Drops:]
+	var rates []string
+	for i, b := range in {
+		if b.Attempted < RateOf || i > 0 && b.Approved*in[i-1].Attempted >= in[i-1].Approved*b.Attempted {
 			return ""
 		}
-		rates += fmt.Sprintf(", %d of %d", b.Approved, b.Attempted)
+		rates = append(rates, fmt.Sprintf("%d of %d", b.Approved, b.Attempted))
 	}
-	return fmt.Sprintf("fewer are approved in each of the batches %s: %s", in.numbers(len(in)), rates)
+	return fmt.Sprintf("fewer are approved in each of the batches %s: %s", in.numbers(len(in)), strings.Join(rates, ", "))
 }

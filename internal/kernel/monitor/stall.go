@@ -46,7 +46,7 @@ func (h batches) repeats(all []attempt, n, back int, branch bool) bool {
 	}
 	m := marks(all)
 	for i := first; i < len(all); i++ {
-		if nearer(m[:i+1], back) {
+		if comesNearer(m[:i+1], back) {
 			return false
 		}
 		if i > first && (!metBefore(all, i) || branch && h.gains(all[i].at, back)) {

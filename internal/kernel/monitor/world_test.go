@@ -13,7 +13,7 @@ type world struct {
 	*rand.Rand
 	width int // how many tasks a batch takes, 1 to 12
 	// What a task is like: how often the first attempt does it, how many tests it
-	// leaves failing otherwise (skewed: mostly few), how many tests a task adds.
+	// leaves failing otherwise (skewed: mostly few), how many tests a task adds at most.
 	easy            float64
 	hardest, adds   int
 	skill           float64 // the chance that an attempt mends a failing test
@@ -31,7 +31,6 @@ type world struct {
 	leaks           float64 // that a flaky test is taken for a broken one
 	breaks          float64 // that approved work breaks a verified test; the next mends it
 	reverts, toggle float64 // that an attempt takes back its last change; that a trivial line comes and goes
-	noTests         bool    // nothing counts tests: reviews alone judge
 
 	batch   int
 	passing int // on the branch, without the flaky ones
@@ -60,11 +59,10 @@ func newWorld(seed uint64) *world {
 	w.easy, w.hardest, w.adds = w.between(.2, .95), 1+w.IntN(20), w.IntN(8)
 	w.skill, w.slips, w.idle = w.between(.3, .9), w.between(0, .2), w.between(0, .25)
 	w.strict, w.gates, w.silent = w.between(0, .3), w.between(0, .5), w.between(0, .1)
-	w.waits, w.absent = w.sometimes(.3, .3), w.sometimes(.3, .3)
+	w.waits, w.absent = w.sometimes(.3, .3), w.sometimes(.3, .1)
 	w.kinds, w.textual = 2+w.IntN(30), w.IntN(2) == 0
 	w.flaky, w.flakes, w.leaks = w.IntN(4), w.between(0, .3), w.sometimes(.2, .05)
 	w.breaks, w.reverts, w.toggle = w.sometimes(.3, .05), w.sometimes(.5, .15), w.sometimes(.3, .1)
-	w.noTests = w.Float64() < .02
 	w.passing, w.tree = w.IntN(500), w.Uint64()
 	return w
 }
@@ -100,10 +98,14 @@ func (w *world) work() Batch {
 		}
 	}
 	for want := 1 + w.IntN(w.width); len(now) < want; w.next++ {
-		j := &job{task: w.next, tests: w.adds}
+		j := &job{task: w.next, tests: w.IntN(w.adds + 1)}
 		now, w.open = append(now, j), append(w.open, j)
 	}
 	gained := 0
+	if len(w.broken) > 0 { // a task that mends what broke comes first, and does
+		b.Tasks = append(b.Tasks, Task{Task: w.next, Result: Approved, Passing: -1, Tree: w.Uint64()})
+		b.Attempted, b.Approved, w.next = 1, 1, w.next+1
+	}
 	for _, j := range now {
 		if j.waiting == 0 && w.chance(w.waits) {
 			j.waiting = 1 + w.IntN(3)
@@ -143,9 +145,7 @@ func (w *world) merge(b *Batch, gained int) {
 	if w.chance(w.leaks) {
 		b.Broke = append(b.Broke, red...)
 	}
-	if !w.noTests {
-		b.Passing = w.passing + w.flaky - len(red) - len(w.broken)
-	}
+	b.Passing = w.passing + w.flaky - len(red) - len(w.broken)
 }
 
 // line is the trivial line of the branch that comes and goes.
@@ -193,7 +193,7 @@ func (w *world) attempt(j *job) Task {
 			t.Error = w.Uint64() // reviewers find something else each time
 		}
 	}
-	if w.noTests || w.chance(w.silent) {
+	if w.chance(w.silent) {
 		return t
 	}
 	t.Passing, t.Failed = max(0, w.passing+w.flaky+j.tests-len(red)), len(red)
@@ -231,7 +231,7 @@ func (w *world) advance(j *job) {
 			}
 		}
 	}
-	if j.still++; len(j.failing) < before || before == 0 {
+	if j.still++; len(j.failing) < before {
 		j.still = 0
 	}
 }

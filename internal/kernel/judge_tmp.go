@@ -1,5 +1,0 @@
-package kernel
-
-import "pawl"
-
-func (d *draft) learnFrom(*Loop, *Session, pawl.Facts) {}
