@@ -37,6 +37,7 @@ import (
 	versioncmd "pawl/internal/cli/version"
 	"pawl/internal/cli/why"
 	"pawl/internal/kernel"
+	"pawl/internal/project"
 	"pawl/internal/sandbox"
 )
 
@@ -50,6 +51,7 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 		}
 		return repo.Root
 	}
+	app.Folders = func(ctx context.Context, p project.Project) ([]cli.Folder, error) { return folders(ctx, app.Dir, p) }
 	root := newRoot(app)
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)

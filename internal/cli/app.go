@@ -37,6 +37,9 @@ type App struct {
 	Open func(ctx context.Context, a Access) (*Session, error)
 	// Root is the root of the repository that Dir is in; empty when it is in none.
 	Root func(ctx context.Context) string
+	// Folders are the folders of tasks that a project's repository has, at HEAD and on
+	// the tasks' branches. Nil finds none.
+	Folders func(ctx context.Context, p project.Project) ([]Folder, error)
 	// Interrupts brings Ctrl-C and its like from now on, instead of ending the
 	// command's context, until stop is called. Nil brings none.
 	Interrupts func() (signals <-chan os.Signal, stop func())

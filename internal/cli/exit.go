@@ -26,6 +26,7 @@ const (
 	ExitCancelled   = 14
 	ExitFailed      = 15
 	ExitPaused      = 16
+	ExitWhich       = 17 // it is not clear which task is meant, and nobody can be asked
 	ExitInterrupted = 130
 )
 
@@ -35,7 +36,8 @@ const RunExitCodes = `Exit codes:
   3 not found                 4 not possible now     5 something needed is missing
   6 stored data is damaged   10 unverified          11 incomplete
  12 blocked                  13 halted              14 cancelled
- 15 failed                   16 paused             130 left by Ctrl-C`
+ 15 failed                   16 paused              17 which task? nothing begun
+130 left by Ctrl-C`
 
 // ExitCodes explains the exit codes of all other commands.
 const ExitCodes = `Exit codes:

@@ -108,7 +108,7 @@ func clock() time.Time { return noon.Add(time.Minute) }
 
 func TestTasks(t *testing.T) {
 	b, _ := plannedBed(t)
-	if err := b.execute(t, tasks.New(b.app, clock)); err != nil {
+	if err := b.execute(t, tasks.New(b.app, clock), "7"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"0 of 2 tasks passed (0%), 1 running, 1 pending", "lexer   running            0      -     $0.00  55s   -           The lexer", "waiting for lexer", "waits for you: pawl answer 007-parser 1 approve (or reject)"} {

@@ -72,7 +72,7 @@ func Resolve(message string, tasks []Task) Answer {
 			return Answer{Outcome: None, Candidates: tasks}
 		}
 	}
-	said := content(rest)
+	said := reference(message, rest)
 	var likely []Task
 	for _, by := range []struct {
 		name  string
@@ -93,6 +93,14 @@ func Resolve(message string, tasks []Task) Answer {
 		return Answer{Outcome: None, Candidates: tasks}
 	}
 	return Answer{Outcome: Ambiguous, Candidates: likely}
+}
+
+// Hints reports whether a message may mean a known task: it hints at going on with
+// something, or has what looks like a full id in it. Nothing needs to be known to
+// say so.
+func Hints(message string) bool {
+	_, ok := hint(message)
+	return ok || fullID.MatchString(strings.ToLower(message))
 }
 
 // among is the answer where each of these is meant as much as the others.
@@ -157,6 +165,26 @@ func hint(message string) (rest []string, ok bool) {
 	}
 	return rest, len(rest) == 2 && rest[0] == "go" && rest[1] == "on"
 }
+
+// reference are the words that say which task is meant: those before the word task
+// or its like, as in "the auth task with a logout", else those before the first
+// stop, as in "the auth pages: add a logout", else all.
+func reference(message string, rest []string) []string {
+	for i, w := range rest {
+		if before := content(rest[:i]); calls[w] && len(before) > 0 {
+			return before
+		}
+	}
+	if at := strings.IndexAny(message, ":;,.!?\n"); at > 0 {
+		if head, ok := hint(message[:at]); ok && len(content(head)) > 0 {
+			return content(head)
+		}
+	}
+	return content(rest)
+}
+
+// calls are words for a task.
+var calls = set("task job work thing stuff run")
 
 var fullID = regexp.MustCompile(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
 

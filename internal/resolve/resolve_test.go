@@ -51,6 +51,9 @@ func TestResolve(t *testing.T) {
 		{"go on with the upload retries", "101-upload-retry by slug"},
 		{"carry on with tokens", "004-auth-tokens by slug"},
 		{"get back to the uploads", "101-upload-retry by slug"},
+		{"continue the login task: there should be a way to log out too", "003-auth-login by slug"},
+		{"Continue the parser. Numbers may have exponents, and comments nest", "012-port-parser by slug"},
+		{"resume, where we left off, the dark mode", "001-add-dark-mode by slug"},
 		// the words of a goal
 		{"continue the session cart thing", "002-fix-bug by goal"},
 		{"resume the work on passwords", "003-auth-login by goal"},
@@ -79,6 +82,9 @@ func TestResolve(t *testing.T) {
 	} {
 		if got := say(Resolve(test.message, known)); got != test.want {
 			t.Errorf("%q: got %s, want %s", test.message, got, test.want)
+		}
+		if test.want != "new" && !Hints(test.message) {
+			t.Errorf("%q: nobody would look which task is meant", test.message)
 		}
 	}
 }
@@ -141,7 +147,7 @@ func TestAcceptsByTheRuleOnly(t *testing.T) {
 			if got.By == "goal" {
 				of += " " + x.Goal
 			}
-			for _, w := range content(strings.Fields(message)) {
+			for _, w := range reference(message, strings.Fields(message)[1:]) {
 				if slices.ContainsFunc(content(strings.Fields(of)), func(h string) bool { return alike(w, h) }) {
 					n++
 				}
@@ -163,6 +169,9 @@ func FuzzResolve(f *testing.F) {
 	f.Add("continue task 99999999999999999999 #\x00 ２")
 	f.Fuzz(func(t *testing.T, message string) {
 		a := Resolve(message, known)
+		if a.Outcome != New && !Hints(message) {
+			t.Errorf("%q: nobody would look which task is meant", message)
+		}
 		if a.Outcome == Found && !slices.Contains(known, a.Task) {
 			t.Errorf("%q: %+v", message, a)
 		}

@@ -21,6 +21,7 @@ import (
 	"pawl/internal/gate/detect"
 	"pawl/internal/plain"
 	"pawl/internal/recipe"
+	"pawl/internal/resolve"
 	"pawl/internal/tasks"
 	"pawl/internal/view"
 )
@@ -43,6 +44,10 @@ type options struct {
 	announcePrivate                   bool
 
 	list *tasks.List // what the file of --tasks says, once it was read
+
+	fresh bool           // new work, whatever it sounds like
+	again *cli.KnownTask // the task that is continued by a new run; nil = new work
+	asked string         // how that was asked for
 }
 
 // New is the command.
@@ -62,6 +67,15 @@ list is read from a file instead: Pandora's tasks.json, a prd.json of Ralph, or 
 plain list of tasks; - is standard input. GOAL is then what the file says it is
 about, unless it is given. What waits for you is answered with pawl answer.
 
+A GOAL that says to go on with something, such as "continue the auth task", "keep
+working on dark mode", "resume #7" or one with the full id of a task in it, means a
+task that is known (pawl tasks): by its id, its number, the words of its id, or
+those of its goal. Its run is resumed where it can be; else a new run of the task
+starts from where its work is, on pawl/NNN-slug-r2 and on, with what is done marked
+in its plan. When it is not clear which task is meant you are asked; where nobody
+can be asked nothing is begun, the tasks are listed, with --json as JSON, and the
+exit code is 17. --new says that it is new work all the same.
+
 The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in
 this order of strength, and is frozen into the run.
@@ -73,6 +87,7 @@ durable, one JSON object per line.
 
 ` + cli.RunExitCodes,
 		Example: `  pawl run "list has a --json flag"
+  pawl run "continue the auth task"
   pawl run "add accounts, orders and a checkout" --recipe pandora --parallel 3
   pawl run --tasks tasks.json --approval manual
   pawl run "fix the race in the cache" --criteria "go test -race ./cache passes 20 times" --budget 3
@@ -116,6 +131,7 @@ durable, one JSON object per line.
 	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
+	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("recipe", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -130,6 +146,11 @@ durable, one JSON object per line.
 
 func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	ctx := cmd.Context()
+	if !o.fresh && o.tasks == "" && resolve.Hints(goal) {
+		if done, err := o.resolve(ctx, app, &goal); done || err != nil {
+			return err
+		}
+	}
 	var req pawl.StartRequest
 	var notes []string
 	var info pawl.RunInfo
@@ -147,17 +168,25 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	if !app.JSON {
 		o.introduce(ctx, app, s, info, req, notes)
 	}
-	least := view.Important
+	return app.Attend(ctx, s, info.ID, cli.FollowOptions{Least: o.least()})
+}
+
+// least is the least important line that is shown.
+func (o *options) least() view.Level {
 	if o.verbose {
-		least = view.Detail
+		return view.Detail
 	}
-	return app.Attend(ctx, s, info.ID, cli.FollowOptions{Least: least})
+	return view.Important
 }
 
 // request resolves everything the run will depend on.
 func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal string) (pawl.StartRequest, []string, error) {
 	repo := os.DirFS(s.Project.Repo.Root)
-	cfg, err := config.Load(config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: o.flags(cmd)})
+	flags := o.flags(cmd)
+	if o.again != nil && !cmd.Flags().Changed("recipe") {
+		flags = append(flags, config.Flag{Name: "task " + o.again.ID, Key: "recipe", Value: o.recipeAgain()})
+	}
+	cfg, err := config.Load(config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: flags})
 	if err != nil {
 		return pawl.StartRequest{}, nil, err
 	}
@@ -188,6 +217,19 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	criteria := cfg.Criteria
 	if len(o.criteria) > 0 {
 		criteria = o.criteria
+	}
+	if o.again != nil {
+		more, err := o.takeUp(cmd.Context(), s, &req)
+		if err != nil {
+			return req, nil, err
+		}
+		notes = append(notes, more...)
+		if len(o.criteria) == 0 && len(req.Criteria) > 0 {
+			criteria = nil
+		}
+	}
+	if len(criteria) > 0 {
+		req.Criteria = nil
 	}
 	for i, text := range criteria {
 		req.Criteria = append(req.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})

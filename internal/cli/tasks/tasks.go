@@ -1,8 +1,12 @@
-// Package tasks is pawl tasks: where each task of a run's plan stands.
+// Package tasks is pawl tasks: the project's tasks, and where each task of a run's
+// plan stands.
 package tasks
 
 import (
+	"context"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/spf13/cobra"
 
@@ -14,14 +18,22 @@ import (
 func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tasks [RUN]",
-		Short: "Show a run's tasks and where each of them stands",
-		Long: `Tasks lists the tasks of a run's plan: where each stands, what it waits for or is
+		Short: "List the project's tasks, or those of a run's plan",
+		Long: `Tasks without RUN lists the tasks of this project with their status: those that
+runs here work or worked on, and those whose folder, .pawl/tasks/NNN-slug, is at
+HEAD or on a branch pawl/NNN-slug. A task that runs here know has the status of
+its latest run, another one what its plan.md says. pawl run "continue NNN-slug"
+goes on with one.
+
+With RUN it lists the tasks of the run's plan: where each stands, what it waits for or is
 blocked by, how often it was tried, on which tier, and what it has cost. The
 longest chain of what is left is marked with *, a task that nothing is worth
 doing without with !. Below stand why tasks failed, open questions, and what the
-tasks have told each other. Without RUN it is the latest one.
+tasks have told each other.
 
-With --json it is an object: run, status, version (of the plan), progress (total,
+With --json the list of tasks is a list of objects: id, title, status, run (the
+latest one), runs (how many), recipe, branch, tasks, passed, questions, updated,
+and folder (where it was found). Of a run it is an object: run, status, version (of the plan), progress (total,
 completed, failed, pending, running, blocked, skipped, percent_complete),
 critical_path, tasks (id, title, status, waits_for, blocked_by, reason, attempts,
 tier, priority, depends_on, is_critical_path, on_critical_path, calls, tokens,
@@ -29,8 +41,11 @@ cost in millionths of a dollar, seconds, loop, loop_id, branch, event),
 plan_versions, questions, blackboard and memory.
 
 ` + cli.ExitCodes,
-		Example: "  pawl tasks\n  pawl tasks 7 --json | jq .progress.percent_complete\n  pawl tasks 7 --json | jq -r '.tasks[] | select(.status == \"failed\") | .reason'",
+		Example: "  pawl tasks\n  pawl tasks 7\n  pawl tasks 7 --json | jq .progress.percent_complete\n  pawl tasks 7 --json | jq -r '.tasks[] | select(.status == \"failed\") | .reason'",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return list(cmd.Context(), app)
+			}
 			s, info, r, err := app.ReadRun(cmd.Context(), args)
 			if err != nil {
 				return err
@@ -54,4 +69,37 @@ plan_versions, questions, blackboard and memory.
 	}
 	cli.RunArgs(c, app, false)
 	return c
+}
+
+// list shows the tasks of the project.
+// V-24
+func list(ctx context.Context, app *cli.App) error {
+	var all []cli.KnownTask
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		all, err = app.KnownTasks(ctx, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if app.JSON {
+		return app.Encode(all)
+	}
+	if len(all) == 0 {
+		app.Notef(`this project has no tasks yet. Begin one: pawl run "what should be there when it is done"`)
+	}
+	for _, k := range all {
+		line := k.String()
+		if app.Terminal {
+			line = ansi.Truncate(line+"  "+k.Title, app.Width(), "…")
+		}
+		app.Printf("%s\n", line)
+	}
+	for _, k := range all {
+		if k.Of != nil && k.Of.Problem != "" {
+			app.Notef("task %s: %s", k.ID, k.Of.Problem)
+		}
+	}
+	return nil
 }

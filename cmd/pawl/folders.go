@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/engine"
+	"pawl/internal/git"
+	"pawl/internal/project"
+	"pawl/internal/taskfolder"
+)
+
+// kept is a task as the repository has it.
+type kept struct {
+	folder taskfolder.Folder
+	// branch and commit are the newest branch of the task that HEAD does not have;
+	// empty = HEAD has everything.
+	branch string
+	commit pawl.CommitHash
+	runs   int // the highest number of its branches; zero = there is none
+}
+
+// keeping looks for tasks in the objects of a repository, never in a checkout: the
+// folders at HEAD, and that of each task on the newest of its branches.
+type keeping struct {
+	repo    git.Repo
+	objects *git.Objects
+	tasks   map[string]*kept
+}
+
+// keep are the tasks that the repository at a folder has, by their ids.
+func keep(ctx context.Context, dir string, p project.Project) (tasks map[string]*kept, err error) {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := keeping{repo: git.Repo{Command: command, Dir: p.Repo.GitDir}, tasks: map[string]*kept{}}
+	if k.objects, err = k.repo.Objects(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.objects.Close()) }()
+	head, err := command.Discover(dir).Git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	commit := strings.TrimSpace(string(head))
+	if err != nil || commit == "" {
+		commit = "" // no commit yet
+	} else if err := k.atHead(commit); err != nil {
+		return nil, err
+	}
+	return k.tasks, k.onBranches(ctx, commit)
+}
+
+func (k *keeping) atHead(commit string) error {
+	files, err := k.files(commit, taskfolder.Root)
+	if err != nil {
+		return err
+	}
+	for _, f := range taskfolder.ParseAll(files) {
+		k.tasks[f.ID] = &kept{folder: f}
+	}
+	return nil
+}
+
+var taskBranch = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// onBranches looks at the branches of tasks, each task's newest last.
+func (k *keeping) onBranches(ctx context.Context, head string) error {
+	const prefix = "refs/heads/pawl/"
+	refs, err := k.repo.Refs(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	runs := map[string]int{}
+	for _, ref := range refs {
+		name := strings.TrimPrefix(ref, prefix)
+		if !taskBranch.MatchString(name) {
+			continue
+		}
+		task, n := pawl.RunID(name).Task()
+		runs[task] = max(runs[task], n)
+	}
+	for _, task := range slices.Sorted(maps.Keys(runs)) {
+		ref := prefix + task
+		if n := runs[task]; n > 1 {
+			ref = prefix + string(laterRun(task, n))
+		}
+		if err := k.onBranch(ctx, head, ref, task, runs[task]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keeping) onBranch(ctx context.Context, head, ref, task string, runs int) error {
+	c, err := k.objects.Commit(ref)
+	if errors.Is(err, git.ErrMissing) {
+		return nil // it has just gone
+	}
+	if err != nil {
+		return err
+	}
+	merged := false
+	if head != "" {
+		if merged, err = k.repo.IsAncestor(ctx, c.Hash, head); err != nil {
+			return err
+		}
+	}
+	at := k.tasks[task]
+	if at == nil {
+		at = &kept{}
+	}
+	at.runs = runs
+	if !merged {
+		at.branch, at.commit = strings.TrimPrefix(ref, "refs/heads/"), pawl.CommitHash(c.Hash)
+		files, err := k.files(c.Hash, path.Join(taskfolder.Root, task))
+		if err != nil {
+			return err
+		}
+		if len(files) > 0 {
+			at.folder = taskfolder.Parse(task, files)
+		}
+	}
+	k.tasks[task] = at
+	return nil
+}
+
+// Limits of what is read of the folders in one commit.
+const (
+	mostFiles = 20_000
+	mostFile  = 1 << 20
+	mostBytes = 64 << 20
+)
+
+// files are those below a folder of a commit, by their paths in it. What is too
+// large is left out.
+func (k *keeping) files(commit, folder string) (map[string][]byte, error) {
+	c, err := k.objects.Commit(commit)
+	if err != nil {
+		return nil, err
+	}
+	tree := c.Tree
+	for name := range strings.SplitSeq(folder, "/") {
+		entries, err := k.objects.Tree(tree)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Name == name && e.Mode == git.ModeTree })
+		if i < 0 {
+			return nil, nil
+		}
+		tree = entries[i].Hash
+	}
+	files, size := map[string][]byte{}, 0
+	return files, k.below(tree, "", files, &size)
+}
+
+// depth is how deep folders of tasks go: NNN-slug/learnings/file.
+const depth = 3
+
+func (k *keeping) below(tree, prefix string, files map[string][]byte, size *int) error {
+	entries, err := k.objects.Tree(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := prefix + e.Name
+		switch {
+		case len(files) >= mostFiles || *size >= mostBytes:
+			return nil
+		case e.Mode == git.ModeTree && strings.Count(name, "/") < depth-1:
+			if err := k.below(e.Hash, name+"/", files, size); err != nil {
+				return err
+			}
+		case e.Mode == git.ModeFile || e.Mode == git.ModeExecutable:
+			object, err := k.objects.GetSmall(e.Hash, mostFile)
+			if err != nil {
+				return err
+			}
+			if object.Data != nil {
+				files[name] = object.Data
+				*size += len(object.Data)
+			}
+		}
+	}
+	return nil
+}
+
+func laterRun(task string, n int) pawl.RunID {
+	return pawl.RunID(fmt.Sprintf("%s-r%d", task, n))
+}
+
+// folders are the folders of tasks for the commands.
+func folders(ctx context.Context, dir string, p project.Project) ([]cli.Folder, error) {
+	tasks, err := keep(ctx, dir, p)
+	if err != nil {
+		return nil, err
+	}
+	var out []cli.Folder
+	for _, id := range slices.Sorted(maps.Keys(tasks)) {
+		t := tasks[id]
+		if t.folder.ID == "" {
+			continue
+		}
+		f := cli.Folder{Task: id, Status: string(t.folder.Status), Goal: t.folder.Goal, Criteria: t.folder.Criteria, Tasks: t.folder.Tasks,
+			Where: t.branch, Problem: t.folder.Problem}
+		if f.Where == "" {
+			f.Where = "HEAD"
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// known is what the repository has of a task, for the engine.
+func known(ctx context.Context, dir string, p project.Project, task string) (engine.Known, error) {
+	tasks, err := keep(ctx, dir, p)
+	if err != nil || tasks[task] == nil {
+		return engine.Known{}, err
+	}
+	t := tasks[task]
+	return engine.Known{Base: t.commit, Learnings: t.folder.Learnings, Runs: t.runs}, nil
+}

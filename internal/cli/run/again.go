@@ -1,0 +1,289 @@
+package run
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/resolve"
+	"pawl/internal/tasks"
+	"pawl/internal/view"
+)
+
+// resolve finds out which known task the goal means. done reports that there is
+// nothing left to do: its run was followed, or it is not clear which one is meant.
+// Otherwise a new run is to be started: of the task in o.again, or of new work.
+// V-18 V-20 V-21 V-25
+func (o *options) resolve(ctx context.Context, app *cli.App, goal *string) (done bool, err error) {
+	var known []cli.KnownTask
+	var means resolve.Answer
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		if known, err = app.KnownTasks(ctx, s); err == nil {
+			means = app.Means(ctx, s, *goal, known)
+		}
+		return err
+	})
+	if err != nil {
+		return true, err
+	}
+	if err := s.Close(); err != nil {
+		return true, err
+	}
+	id := means.Task.ID
+	switch means.Outcome {
+	case resolve.New:
+		return false, nil
+	case resolve.Ambiguous, resolve.None:
+		if id, err = which(ctx, app, goal, means, known); id == "" || err != nil {
+			return err != nil, err
+		}
+	}
+	i := slices.IndexFunc(known, func(k cli.KnownTask) bool { return k.ID == id })
+	return o.goOn(ctx, app, known[i], goal)
+}
+
+// goOn goes on with a task. done reports that its run was followed.
+// V-19
+func (o *options) goOn(ctx context.Context, app *cli.App, k cli.KnownTask, goal *string) (done bool, err error) {
+	r := k.Latest
+	switch {
+	case r == nil || r.Status == pawl.StatusQuarantined || r.Status == pawl.StatusEnded && !r.Outcome.Resumable():
+		o.again, o.asked, *goal = &k, *goal, ""
+		return false, nil
+	case r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping:
+		return true, o.join(ctx, app, k)
+	}
+	s, info, from, err := app.SteerRun(ctx, []string{string(r.ID)}, pawl.Steering{Verb: pawl.SteerResume, Reason: *goal})
+	if err != nil {
+		return true, err
+	}
+	defer func() { _ = s.Close() }()
+	if !app.JSON {
+		app.Printf("Task %s: run %s, which was %s, goes on\n\n", k.ID, info.ID, k.Status)
+		waiting(app, from)
+	}
+	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
+}
+
+// join follows the run that is at work on a task.
+func (o *options) join(ctx context.Context, app *cli.App, k cli.KnownTask) error {
+	s, info, from, err := app.ReadRun(ctx, []string{string(k.Run)})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	if !app.JSON {
+		app.Printf("Task %s: run %s is at work already\n\n", k.ID, info.ID)
+		waiting(app, from)
+	}
+	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
+}
+
+// waiting says what a run waits for from a person.
+func waiting(app *cli.App, r *view.Run) {
+	if all := view.Questions(r, r.Updated); len(all) > 0 {
+		app.Printf("%s\n", view.QuestionsText(all))
+	}
+}
+
+// unclear is what another program is told when it is not clear which task is meant.
+type unclear struct {
+	Outcome resolve.Outcome `json:"outcome"` // ambiguous or none
+	Message string          `json:"message"`
+	// Tasks are those it may be, the likeliest first; of none all there are.
+	Tasks []cli.KnownTask `json:"tasks"`
+}
+
+// mostShown is how many tasks somebody is asked about.
+const mostShown = 20
+
+// which asks which of the tasks is meant. Empty means new work. Where nobody can be
+// asked, it lists them.
+// V-20 V-25
+func which(ctx context.Context, app *cli.App, goal *string, means resolve.Answer, known []cli.KnownTask) (string, error) {
+	var may []cli.KnownTask
+	for _, t := range means.Candidates {
+		i := slices.IndexFunc(known, func(k cli.KnownTask) bool { return k.ID == t.ID })
+		may = append(may, known[i])
+	}
+	if app.JSON {
+		if err := app.Encode(unclear{means.Outcome, plain.Line(*goal, 0), may}); err != nil {
+			return "", err
+		}
+		return "", cli.Exit(cli.ExitWhich)
+	}
+	what := "may mean any of these tasks"
+	if means.Outcome == resolve.None {
+		what = "means none of these tasks for sure"
+	}
+	app.Notef("%q %s", plain.Line(*goal, 120), what)
+	if means.Outcome == resolve.None && len(may) > mostShown {
+		app.Notef("the newest %d; pawl tasks lists all %d", mostShown, len(may))
+		may = may[len(may)-mostShown:]
+	}
+	if !app.Terminal || !app.Interactive {
+		for _, k := range may {
+			app.Printf("%s\n", k)
+		}
+		app.Notef(`name one: pawl run "continue NNN-slug"; or say that it is new work: pawl run --new GOAL`)
+		return "", cli.Exit(cli.ExitWhich)
+	}
+	for i, k := range may {
+		app.Printf("%3d. %s  %s\n", i+1, k, k.Title)
+	}
+	return pick(ctx, app, goal, may)
+}
+
+// pick reads what is picked, until it can be: a number, n for the goal as new work,
+// or other new work in words.
+func pick(ctx context.Context, app *cli.App, goal *string, may []cli.KnownTask) (string, error) {
+	lines := read(ctx, app)
+	for {
+		app.Printf("Which one? Its number, n for new work, or what else is to be done: ")
+		var line string
+		select {
+		case text, ok := <-lines:
+			if line = strings.TrimSpace(text); !ok {
+				return "", cli.Exit(cli.ExitWhich)
+			}
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		n, err := strconv.Atoi(line)
+		switch {
+		case err == nil && n >= 1 && n <= len(may):
+			return may[n-1].ID, nil
+		case line == "n":
+			return "", nil
+		case line == "" || err == nil || !strings.Contains(line, " "):
+			app.Notef("want a number from 1 to %d, n, or a sentence", len(may))
+		default:
+			*goal = line
+			return "", nil
+		}
+	}
+}
+
+// read brings the lines that are typed.
+func read(ctx context.Context, app *cli.App) <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		for in := bufio.NewScanner(app.In); in.Scan(); {
+			select {
+			case out <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// recordsRecipe is the recipe that keeps folders of tasks.
+const recordsRecipe = "coherence"
+
+// recipeAgain is the recipe that the task was worked on with.
+func (o *options) recipeAgain() string { return cmp.Or(o.again.Recipe, recordsRecipe) }
+
+// askedAgain comes before the words by which a task was continued.
+const askedAgain = "\n\nThis goes on with earlier work on the task. It was asked for so: "
+
+// takeUp puts into a request what was known of a task that is continued: its goal
+// and criteria, and its plan with what is done marked.
+// V-19
+func (o *options) takeUp(ctx context.Context, s *cli.Session, req *pawl.StartRequest) (notes []string, err error) {
+	req.Task = o.again.ID
+	old := &earlier{}
+	if o.again.Latest != nil {
+		if old, err = lastRun(ctx, s, o.again.Latest.ID); err != nil {
+			return nil, err
+		}
+	}
+	if f := o.again.Of; f != nil {
+		old.goal, old.criteria = cmp.Or(f.Goal, old.goal), longer(f.Criteria, old.criteria)
+		if len(f.Tasks) > 0 {
+			old.tasks = f.Tasks
+		}
+		if f.Problem != "" {
+			notes = append(notes, f.Problem)
+		}
+	}
+	goal, _, _ := strings.Cut(old.goal, askedAgain)
+	if strings.TrimSpace(goal) == "" {
+		return nil, pawl.Errorf(pawl.CodeState, "task %s does not say what it is about", o.again.ID).
+			WithHint("say it as new work: pawl run --new GOAL")
+	}
+	req.Goal, req.Criteria = goal+askedAgain+o.asked, old.criteria
+	root := req.Recipe.Kind(req.Recipe.Start)
+	open := slices.ContainsFunc(old.tasks, func(t pawl.TaskSpec) bool { return !t.Done })
+	if root == nil || root.Children == nil || !open {
+		return notes, nil
+	}
+	data, err := json.Marshal(old.tasks)
+	if err != nil {
+		return nil, fmt.Errorf("encode the list of tasks: %w", err)
+	}
+	list, err := tasks.Parse(data)
+	if err != nil { // of a file in the repository: anything may stand there
+		return append(notes, "the plan of the task cannot be used and is made anew: "+plain.Line(err.Error(), 200)), nil
+	}
+	if req.Tasks, err = json.Marshal(list.Tasks); err != nil {
+		return nil, fmt.Errorf("encode the list of tasks: %w", err)
+	}
+	return notes, nil
+}
+
+func longer(a, b []pawl.Criterion) []pawl.Criterion {
+	if len(a) > 0 {
+		return a
+	}
+	return b
+}
+
+// earlier is what an earlier run of a task was about.
+type earlier struct {
+	goal     string
+	criteria []pawl.Criterion
+	tasks    []pawl.TaskSpec // what passed is done
+}
+
+// lastRun reads it from the run's events. What of a damaged run cannot be read is
+// left out.
+func lastRun(ctx context.Context, s *cli.Session, run pawl.RunID) (*earlier, error) {
+	out := &earlier{}
+	r, err := cli.Fold(ctx, s, run)
+	if err != nil && pawl.CodeOf(err) != pawl.CodeDamaged {
+		return nil, err
+	}
+	if r.Seq == 0 {
+		return out, nil
+	}
+	blobs := cli.Blobs(ctx, s, run)
+	if goal, err := blobs(r.Start.Goal); err == nil {
+		out.goal = string(goal)
+	}
+	if data, err := blobs(r.Start.Criteria); err == nil {
+		_ = json.Unmarshal(data, &out.criteria) // one that cannot be read has none
+	}
+	if r.Plan() == nil {
+		return out, nil
+	}
+	file, err := view.TasksFile(r, blobs)
+	if err != nil {
+		return out, nil //nolint:nilerr // without its list the plan is made anew
+	}
+	for _, t := range file.Tasks {
+		t.Done = t.Status == pawl.TaskPassed
+		out.tasks = append(out.tasks, t.TaskSpec)
+	}
+	return out, nil
+}
