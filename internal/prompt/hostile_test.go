@@ -99,7 +99,7 @@ var plain = regexp.MustCompile(`^(\| (Task ID|Title|Description|Dependencies) \|
 // What a planner wrote of a task, and what is remembered, stays in its block, or
 // in its line, cell or bullet.
 func TestTasksStayInTheirPlace(t *testing.T) {
-	for _, name := range []string{"pandora", "loom"} {
+	for _, name := range []string{"pandora", "loom", "coherence"} {
 		w := MustWorldOf(t, name)
 		var files []string
 		for _, p := range w.job.Started.Prompts {
@@ -112,6 +112,7 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 			w.patch(text("diff"))
 			w.remember([]pawl.MemoryEntry{
 				{Kind: pawl.MemoryLearning, Task: text("memory's task"), Text: text("learning")}, {Kind: pawl.MemoryDiscovery, Text: text("discovery")},
+				{Kind: pawl.MemoryDecision, Learning: 1, Text: text("decision's text")}, {Kind: pawl.MemoryAntiPattern, Learning: 2, Text: "# Anti-Pattern: " + text("anti-pattern")},
 				{Kind: pawl.MemoryError, Task: "T", Text: text("error"), Failed: true}, {Kind: pawl.MemoryInstruction, Text: text("instruction")}})
 			do := w.request(t, template)
 			do.Commit, do.Base = "head", "base"
@@ -125,6 +126,13 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 			do.Inputs = []pawl.Input{{Name: "next", Blob: w.MustKeep(t, map[string]any{"decision": text("decision"), "instructions": text("instructions")})},
 				{Name: "result", Blob: w.MustKeep(t, text("result"))}, {Name: "summary", Blob: w.MustKeep(t, text("summary"))},
 				{Name: "changed", Blob: w.MustKeep(t, text("changed"))}, {Name: "tasks", Blob: w.MustKeep(t, text("tasks"))}}
+			if name == "coherence" {
+				do.Inputs = append(do.Inputs, pawl.Input{Name: "plan", Blob: w.MustKeep(t, text("plan"))}, pawl.Input{Name: "context", Blob: w.MustKeep(t, map[string]any{"phase": text("phase")})},
+					pawl.Input{Name: "review", Blob: w.MustKeep(t, text("review"))})
+				do.Item, do.ItemOf, do.ItemField = 1, w.MustKeep(t, map[string]any{"decisions": []any{map[string]any{text("item"): text("value")}}}), "decisions"
+				do.Answers = []pawl.Hash{w.MustKeep(t, text("answer"))}
+				do.Batch = []pawl.Member{{Task: do.Task, Result: w.MustKeep(t, text("member's result")), Paths: w.MustKeep(t, text("member's paths"))}}
+			}
 			p := w.MustAssemble(t, do)
 			out := unfenced(p.User)
 			for line := range strings.SplitSeq(out, "\n") {

@@ -3,13 +3,18 @@ package prompt
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/recipe"
 )
 
-// maxRecalled is how many entries are looked at, before they are cut to what fits.
-const maxRecalled = 5000
+// maxRecalled is how many entries are looked at, before they are cut to what fits;
+// maxEarlier how many earlier runs of the task are asked.
+const (
+	maxRecalled = 5000
+	maxEarlier  = 8
+)
 
 // memory is what the request asks to be remembered, in the store's order: the
 // oldest first, or what fits the task best.
@@ -25,21 +30,66 @@ func (a *Assembler) memory(r *reader, do *pawl.AssemblePrompt, data *recipe.Prom
 			q.Text = t.Title + "\n" + t.Description
 		}
 	}
-	entries, err := a.Recall(r.ctx, q)
+	var entries []pawl.MemoryEntry
+	if !relevant {
+		var err error
+		if entries, err = a.earlier(r); err != nil {
+			return nil, err
+		}
+	}
+	own, err := a.Recall(r.ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("what is remembered: %w", err)
 	}
 	var out []recipe.Memory
-	for _, e := range entries {
-		out = append(out, recipe.Memory{Kind: e.Kind, Task: e.Task, Text: valid(e.Text), Failed: e.Failed})
+	for _, e := range append(entries, own...) {
+		m := recipe.Memory{Kind: e.Kind, Task: e.Task, Text: valid(e.Text), Failed: e.Failed, Learning: e.Learning}
+		if m.Learning > 0 {
+			m.Text = plainRecord(m.Text)
+		}
+		out = append(out, m)
 	}
 	out, left := keep(out, do.Memory.MaxTokens*bytesPerToken, !relevant)
 	r.left += left
 	return out, nil
 }
 
+// earlier is what earlier runs of the task have recorded in its folder.
+func (a *Assembler) earlier(r *reader) (out []pawl.MemoryEntry, err error) {
+	task, n := r.job.Run.Task()
+	for i := max(1, n-maxEarlier); i < n; i++ {
+		run := pawl.RunID(task)
+		if i > 1 {
+			run = pawl.RunID(fmt.Sprintf("%s-r%d", task, i))
+		}
+		entries, err := a.Recall(r.ctx, pawl.MemoryQuery{Run: run, Limit: maxRecalled})
+		if err != nil {
+			return nil, fmt.Errorf("what run %s has recorded: %w", run, err)
+		}
+		for _, e := range entries {
+			if e.Learning > 0 {
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}
+
+// plainRecord is a record of a decision or an anti-pattern without the marks of
+// its document: a prompt shows it on one line.
+func plainRecord(text string) string {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "# Anti-Pattern: ")
+	text = strings.Replace(text, "\nStatus: ANTI-PATTERN\n", "\n", 1)
+	title, rest, _ := strings.Cut(strings.ReplaceAll(text, "**", ""), "\n")
+	if rest = strings.TrimSpace(rest); rest == "" {
+		return title
+	}
+	return strings.TrimRight(title, ".") + ". " + rest
+}
+
 // keep keeps whole entries as far as they fit, without changing their order:
-// what a person said before all others, then the first ones, or the last ones.
+// what a person said before all others, then what must not be tried again and what
+// was decided as the task's folder has it, then the first ones, or the last ones.
 func keep(entries []recipe.Memory, limit int, last bool) (kept []recipe.Memory, left int) {
 	order := make([]int, len(entries))
 	for i := range order {
@@ -65,10 +115,15 @@ func keep(entries []recipe.Memory, limit int, last bool) (kept []recipe.Memory, 
 }
 
 func rank(m recipe.Memory) int {
-	if m.Kind == pawl.MemoryInstruction {
+	switch {
+	case m.Kind == pawl.MemoryInstruction:
 		return 0
+	case m.Kind == pawl.MemoryAntiPattern && m.Learning > 0:
+		return 1
+	case m.Kind == pawl.MemoryDecision && m.Learning > 0:
+		return 2
 	}
-	return 1
+	return 3
 }
 
 // entrySize is what an entry takes up in a prompt, in bytes, or a little more.

@@ -5,8 +5,9 @@
 //
 // Each text has a limit of its own. When all together are still too much for one
 // prompt, they give way in this order: memory, the plan's state, outputs of
-// earlier steps, the diff, evidence. The goal, the criteria and the task are
-// never cut. [runner.Prompt] says what was.
+// earlier steps, what the tasks of a batch handed in, the diff, evidence. The goal,
+// the criteria, the task and answers of persons are never cut. [runner.Prompt] says
+// what was.
 //
 // The same request gives the same bytes: everything comes from the request, the
 // run's blobs, the commits it names and what the run remembered before it. Only
@@ -32,6 +33,13 @@ const (
 	maxInput    = 12_000 // of one named input
 	maxDiff     = 24_000
 	maxPaths    = 4_000
+	maxPlan     = 32_000 // who judges a plan has to see it
+	maxAnswer   = 4_000  // of one person's answer
+
+	// Of one task of a batch.
+	maxMemberTask   = 3_000
+	maxMemberResult = 3_000
+	maxMemberPaths  = 1_000
 
 	// maxPrompt is the limit on all of them together, about 25,000 tokens.
 	maxPrompt = 100_000
@@ -103,6 +111,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
 	data.Inputs = r.inputs(do.Inputs)
+	r.batch(do, &data)
 	if regexp.MustCompile(`\bdiff\b`).MatchString(template) && do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
 		diff, err := a.Diff(r.ctx, do.Base, do.Commit)
 		if err != nil {
@@ -129,7 +138,7 @@ func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData, template
 		r.fail(pawl.Errorf(pawl.CodeDamaged, "read the plan: %w", err))
 	}
 	if strings.Contains(template, ".Plan") {
-		data.Plan = r.fit("plan", readable(text), maxInput)
+		data.Plan = r.fit("plan", readable(text), maxPlan)
 	}
 	if strings.Contains(template, ".State") {
 		data.State = r.fit("state", stateYAML(tasks, do.States), maxState)
@@ -149,6 +158,8 @@ func (r *reader) inputs(named []pawl.Input) map[string]string {
 			out[in.Name] = r.head(in.Name, text, maxPaths)
 		case isProposal:
 			proposals = append(proposals, "Proposal "+letter+"\n"+indent(r.fit(in.Name, readable(text), maxInput)))
+		case in.Name == "plan": // the one that counts is the last
+			out[in.Name] = r.fit(in.Name, readable(text), maxPlan)
 		case out[in.Name] != "": // a step that appends has left several
 			out[in.Name] += "\n\n" + r.fit(in.Name, readable(text), maxInput)
 		default:

@@ -131,7 +131,7 @@ func hunks(n int) string {
 func implementers(tb testing.TB) map[string][2]pawl.ModelRequest {
 	tb.Helper()
 	out := make(map[string][2]pawl.ModelRequest)
-	for name, step := range map[string]string{"taskloop": "implement", "loom": "executor", "pandora": "execute"} {
+	for name, step := range map[string]string{"taskloop": "implement", "loom": "executor", "pandora": "execute", "coherence": "implement"} {
 		r, err := recipe.Load(name)
 		if err != nil {
 			tb.Fatal(err)

@@ -23,6 +23,7 @@ func (r *reader) squeeze(data *recipe.PromptData, latest bool) {
 	over = r.shorten("state", &data.State, over)
 	over = r.shorten("plan", &data.Plan, over)
 	over = r.shortenInputs(data.Inputs, over)
+	over = r.shortenBatch(data.Batch, over)
 	if diff, ok := data.Inputs["diff"]; ok {
 		over = r.shorten("diff", &diff, over)
 		data.Inputs["diff"] = diff
@@ -50,6 +51,19 @@ func (r *reader) shortenInputs(inputs map[string]string, over int) int {
 	return over
 }
 
+// shortenBatch shortens what the tasks of a batch handed in, the longest first.
+func (r *reader) shortenBatch(batch []recipe.Member, over int) int {
+	byLength := make([]*recipe.Member, len(batch))
+	for i := range batch {
+		byLength[i] = &batch[i]
+	}
+	slices.SortStableFunc(byLength, func(a, b *recipe.Member) int { return len(b.Result) - len(a.Result) })
+	for _, m := range byLength {
+		over = r.shorten("result of "+m.Task.ID, &m.Result, over)
+	}
+	return over
+}
+
 // shorten takes what is over out of the middle of a text, as far as it goes, and
 // returns what is still over.
 func (r *reader) shorten(name string, text *string, over int) int {
@@ -71,7 +85,14 @@ func memorySize(entries []recipe.Memory) int {
 
 // size is about how long the prompt will be, in bytes.
 func size(data *recipe.PromptData) int {
-	n := len(data.Goal) + len(data.State) + len(data.Plan) + memorySize(data.Memory)
+	n := len(data.Goal) + len(data.State) + len(data.Plan) + len(data.Item) + memorySize(data.Memory)
+	for i := range data.Batch {
+		m := &data.Batch[i]
+		n += len(m.Task.Title) + len(m.Task.Description) + len(m.Task.Notes) + len(m.Result) + len(m.Paths)
+		for _, c := range m.Task.Criteria {
+			n += len(c)
+		}
+	}
 	for _, c := range data.Criteria {
 		n += len(c.ID) + len(c.Text)
 	}
@@ -84,7 +105,7 @@ func size(data *recipe.PromptData) int {
 	for _, f := range data.Feedback {
 		n += len(f.Summary) + len(f.Evidence)
 	}
-	for _, text := range slices.Concat(data.History, data.RedAtBase, data.Scope) {
+	for _, text := range slices.Concat(data.History, data.RedAtBase, data.Scope, data.Answers) {
 		n += len(text)
 	}
 	return n

@@ -81,6 +81,9 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 // writeTask writes texts as JSON does, which YAML reads.
 func writeTask(b *strings.Builder, t *pawl.TaskSpec, status pawl.TaskStatus) {
 	fmt.Fprintf(b, "  - id: %s\n    title: %s\n    status: %s\n", quoted(t.ID), quoted(short(title(t))), status)
+	if t.Scaffold {
+		b.WriteString("    scaffold: true\n")
+	}
 	if len(t.DependsOn) > 0 {
 		var ids []string
 		for _, id := range t.DependsOn {
