@@ -38,9 +38,12 @@ func TestMerge(t *testing.T) {
 
 	t.Run("Clean", func(t *testing.T) {
 		got := must[*pawl.Merged](t, w, merge(first, second))
-		want := &pawl.Merged{Effect: got.Effect, Commit: got.Commit, Tree: got.Tree}
+		want := &pawl.Merged{Effect: got.Effect, Commit: got.Commit, Tree: got.Tree, Changes: got.Changes}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
+		}
+		if len(got.Changes) == 0 || len(got.Changes)%2 != 0 {
+			t.Errorf("the changes are %v", got.Changes)
 		}
 		if parents := w.git(t, "log", "-1", "--format=%P", string(got.Commit)); parents != string(first+" "+second) {
 			t.Errorf("parents are %s, want %s %s", parents, first, second)

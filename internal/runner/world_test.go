@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -211,6 +212,7 @@ func (w *world) runIn(ctx context.Context, tb rapid.TB, do pawl.Do, more ...effe
 	w.mu.Lock()
 	job.Effect = &pawl.Effect{ID: w.seq + 1, Place: pawl.Place{Loop: "task", Iteration: 1, Attempt: 1, Step: "implement", Role: "implementation", Tier: 1, Turn: 1}, Do: do}
 	w.mu.Unlock()
+	job.Events = func(ctx context.Context) iter.Seq2[pawl.Event, error] { return w.log.Events(ctx, runID, 0) }
 	for _, f := range more {
 		f(&job)
 	}
