@@ -89,7 +89,7 @@ func TestCoherencePrompts(t *testing.T) {
 		}, told([]string{"1.2: Password reset", "002: no mocked clock"}, "attempt 1: tests", "http.StatusForbidden", "### review: fail", "Critical: contradicts 001", "attempt 2 of 10")}, // V-68
 		{"review", 0, func(w *world, do *pawl.AssemblePrompt) { // V-38 V-69
 			w.patch(patch)
-			do.Commit, do.Base, do.Memory = "head", "base", &pawl.Memory{Select: "all", MaxTokens: 4000}
+			do.Commit, do.Base, do.Memory = "head", "base", nil // the recipe cannot say it for a review
 			do.Inputs = []pawl.Input{{Name: "context", Blob: w.MustKeep(t, gathered)}}
 			do.Batch = []pawl.Member{{Task: w.MustKeep(t, subtasks[1]), Result: w.MustKeep(t, result), Paths: w.MustKeep(t, "apps/auth/reset.py\n")},
 				{Task: w.MustKeep(t, subtasks[2])}}

@@ -16,14 +16,26 @@ const (
 	maxEarlier  = 8
 )
 
+// batchMemory is how many tokens of the memory a review of a batch is shown, which
+// cannot ask for it itself: work is held against what was decided.
+const batchMemory = 4000
+
+// choice is what of the memory a request asks for; nil = nothing.
+func choice(do *pawl.AssemblePrompt) *pawl.Memory {
+	if do.Memory == nil && len(do.Batch) > 0 {
+		return &pawl.Memory{Select: "all", MaxTokens: batchMemory}
+	}
+	return do.Memory
+}
+
 // memory is what the request asks to be remembered, in the store's order: the
 // oldest first, or what fits the task best.
-func (a *Assembler) memory(r *reader, do *pawl.AssemblePrompt, data *recipe.PromptData) ([]recipe.Memory, error) {
-	if do.Memory == nil || a.Recall == nil || r.err != nil {
+func (a *Assembler) memory(r *reader, choice *pawl.Memory, data *recipe.PromptData) ([]recipe.Memory, error) {
+	if choice == nil || a.Recall == nil || r.err != nil {
 		return nil, r.err
 	}
 	q := pawl.MemoryQuery{Run: r.job.Run, Before: r.job.Effect.ID, Limit: maxRecalled}
-	relevant := do.Memory.Select == "relevant"
+	relevant := choice.Select == "relevant"
 	if relevant {
 		q.Project, q.Text = true, data.Goal
 		if t := data.Task; t != nil {
@@ -49,7 +61,7 @@ func (a *Assembler) memory(r *reader, do *pawl.AssemblePrompt, data *recipe.Prom
 		}
 		out = append(out, m)
 	}
-	out, left := keep(out, do.Memory.MaxTokens*bytesPerToken, !relevant)
+	out, left := keep(out, choice.MaxTokens*bytesPerToken, !relevant)
 	r.left += left
 	return out, nil
 }

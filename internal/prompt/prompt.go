@@ -120,10 +120,11 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 		data.Inputs["diff"] = r.fit("diff", valid(diff), maxDiff)
 	}
 	var err error
-	if data.Memory, err = a.memory(r, do, &data); err != nil {
+	choice := choice(do)
+	if data.Memory, err = a.memory(r, choice, &data); err != nil {
 		return data, err
 	}
-	r.squeeze(&data, do.Memory != nil && do.Memory.Select == "all")
+	r.squeeze(&data, choice != nil && choice.Select == "all")
 	return data, r.err
 }
 
