@@ -20,10 +20,10 @@ func (d *draft) assembled(l *Loop) bool {
 	switch {
 	case len(l.open) > 0 && len(l.sessions) == 0:
 	case b.clash != nil:
-		d.reject(l, b.clashed, "merge", fmt.Sprintf("%d paths conflict with other work of the batch, or with what was merged before", b.clash.Conflicts), b.clash.Hunks)
+		d.reject(l, b.clashed, "merge", b.clash.Conflicts, "it conflicts with other work of the batch, or with what was merged before", b.clash.Hunks)
 	case b.culprit != nil:
 		by := &b.culprit.by
-		d.reject(l, b.culprit.member, by.Gate, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
+		d.reject(l, b.culprit.member, by.Gate, 0, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
 	case next >= 0:
 		d.link(l, next)
 	case len(b.chain) == 0:
@@ -192,14 +192,15 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	}
 }
 
-// reject leaves a task out of its batch: its loop gets the feedback.
-func (d *draft) reject(l *Loop, i int, by, reason string, evidence pawl.Hash) {
+// reject leaves a task out of its batch: its loop gets the feedback. Of a conflict,
+// paths says in how many.
+func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evidence pawl.Hash) {
 	b := l.plan.batch
 	task := b.members[i].task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence})
 	ref := l.plan.at(task).loop
 	name := "batch-" + by
-	d.emit(ref, &pawl.GateJudged{Gate: name, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: print64(by)})
+	d.emit(ref, &pawl.GateJudged{Gate: name, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: print64(by), Total: paths})
 }
 
 // approved reports whether the review has approved all that is in the candidate.
@@ -240,7 +241,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	case b.reviews >= reviewTries:
 		for i := range b.members {
 			if b = d.s.Loop(l.Ref).plan.batch; b.members[i].verdict == "" && slices.ContainsFunc(b.chain, func(k link) bool { return k.member == i }) {
-				d.reject(d.s.Loop(l.Ref), i, "review", "inconclusive: the review came to no verdict", pawl.Hash{})
+				d.reject(d.s.Loop(l.Ref), i, "review", 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 			}
 		}
 	default:
@@ -270,7 +271,7 @@ func (d *draft) batchReviewed(l *Loop, x *Session, r pawl.SessionResult, output 
 					because = h
 				}
 			}
-			d.reject(d.s.Loop(l.Ref), m, "review", "the review wants changes", because)
+			d.reject(d.s.Loop(l.Ref), m, "review", 0, "the review wants changes", because)
 		}
 	}
 }

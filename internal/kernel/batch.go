@@ -331,6 +331,9 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	}
 	bt := l.plan.batch
 	bt.clash, bt.culprit = nil, nil
+	if t := l.plan.at(b.Task); t.status == pawl.TaskRunning {
+		m.note(s.Loop(t.loop), print64(b.By))
+	}
 	for i := range bt.chain {
 		if bt.members[bt.chain[i].member].task == b.Task {
 			bt.chain = bt.chain[:i:i]

@@ -83,9 +83,15 @@ func TestStartRefuses(t *testing.T) {
 		{"a child's tier comes from its task", func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[1].Complexity = &pawl.Bands{From: "implement"} }},
 		{"a review of batches", func(_ *pawl.Recipe, c *pawl.Children) { c.Review = &pawl.Review{} }},
 		{"are judged as a whole, and cannot be rolling", func(_ *pawl.Recipe, c *pawl.Children) { c.ScaffoldFirst, c.Batch = true, "rolling" }},
-		{"no way to make the plan anew", func(_ *pawl.Recipe, c *pawl.Children) { c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"revise"}} }},
-		{"no checkpoints", func(_ *pawl.Recipe, c *pawl.Children) { c.Batch, c.Monitor = "", map[string][]string{"REGRESSING": {"rollback"}} }},
-		{`leads to "hope"`, func(_ *pawl.Recipe, c *pawl.Children) { c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"hope"}} }},
+		{"no way to make the plan anew", func(_ *pawl.Recipe, c *pawl.Children) {
+			c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"revise"}}
+		}},
+		{"no checkpoints", func(_ *pawl.Recipe, c *pawl.Children) {
+			c.Batch, c.Monitor = "", map[string][]string{"REGRESSING": {"rollback"}}
+		}},
+		{`leads to "hope"`, func(_ *pawl.Recipe, c *pawl.Children) {
+			c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"hope"}}
+		}},
 		{"may have 0 versions", func(_ *pawl.Recipe, c *pawl.Children) { c.Replan = &pawl.Replan{} }},
 		{`approval by "nobody"`, func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[0].Approval = &pawl.Approval{By: "nobody"} }},
 	} {

@@ -238,12 +238,15 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	if p == nil || p.plan == nil {
 		return
 	}
-	m := p.plan.batch.member(l.entry)
-	if m == nil {
-		return
+	if m := p.plan.batch.member(l.entry); m != nil {
+		m.note(l, b.Error)
 	}
+}
+
+// note keeps of a loop's present candidate what the monitor needs.
+func (m *entrant) note(l *Loop, objected uint64) {
 	f := &m.facts
-	f.Error, f.Failing, f.Failed, f.Passing = b.Error, b.Tests, 0, -1
+	f.Error, f.Failing, f.Failed, f.Passing = objected, testsPrint(l.results), 0, -1
 	for _, r := range l.results {
 		if r.Kind == pawl.GateTests {
 			f.Passing = max(f.Passing, 0) + r.Passed

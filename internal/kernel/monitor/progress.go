@@ -119,12 +119,9 @@ func (h batches) gains(at, n int) bool {
 	return nearer(out, n)
 }
 
-// progress reports whether a batch brought anything forward, against the n values
-// before it: the branch gained tests, a task sent back got through or came nearer.
-func (h batches) progress(at, n int) bool {
-	if h.gains(at, n) {
-		return true
-	}
+// sentBackMoves reports whether a task that had been sent back got through in a batch,
+// or came nearer than in the n attempts before.
+func (h batches) sentBackMoves(at, n int) bool {
 	for i := range h[at].Tasks {
 		t := &h[at].Tasks[i]
 		switch t.Result {

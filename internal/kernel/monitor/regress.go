@@ -40,12 +40,20 @@ func (h batches) flaky(test uint64) bool {
 	return false
 }
 
-// rateFalls says how the share of approved tasks fell, batch after batch, while the
-// last one brought nothing forward. A batch too small for a rate ends the row.
+// rateFalls says how the share of approved tasks fell, batch after batch. A batch too
+// small for a rate ends the row. What speaks against it: the branch gained tests in
+// the last batch, or what had been sent back got through or came nearer while the
+// rate fell. Where tests are counted it takes more, as tasks that come up later may
+// just be harder: one that was sent back was tried again in vain.
 func (h batches) rateFalls() string {
 	last := len(h) - 1
-	if last < Drops || h.progress(last, Nearer) {
+	if last < Drops || h.gains(last, Nearer) || h[last].Passing > 0 && !h.again(last) {
 		return ""
+	}
+	for i := last - Drops + 1; i <= last; i++ {
+		if h.sentBackMoves(i, Nearer) {
+			return ""
+		}
 	}
 	in := h[last-Drops:]
 	var rates []string
@@ -56,4 +64,16 @@ func (h batches) rateFalls() string {
 		rates = append(rates, fmt.Sprintf("%d of %d", b.Approved, b.Attempted))
 	}
 	return fmt.Sprintf("fewer are approved in each of the batches %s: %s", in.numbers(len(in)), strings.Join(rates, ", "))
+}
+
+// again reports whether a batch tried a task again in vain: the same was objected,
+// or tests of it still fail.
+func (h batches) again(at int) bool {
+	for _, task := range h[at].open() {
+		all := h.attempts(task, at)
+		if i := len(all) - 1; i > 0 && !comesNearer(marks(all), Nearer) && (all[i].Failed > 0 || metBefore(all, i)) {
+			return true
+		}
+	}
+	return false
 }

@@ -30,7 +30,7 @@ func (h batches) inVain(n, back int) bool {
 		return false
 	}
 	for i := len(h) - n; i < len(h); i++ {
-		if h[i].Approved > 0 || h.progress(i, back) {
+		if h[i].Approved > 0 || h.gains(i, back) || h.sentBackMoves(i, back) {
 			return false
 		}
 	}

@@ -56,7 +56,7 @@ type job struct {
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 7))}
 	w.width = 1 + w.IntN(12)
-	w.easy, w.hardest, w.adds = w.between(.2, .95), 1+w.IntN(20), w.IntN(8)
+	w.easy, w.hardest, w.adds = w.between(.2, .95), 1+w.IntN(20), w.IntN(15)
 	w.skill, w.slips, w.idle = w.between(.3, .9), w.between(0, .2), w.between(0, .25)
 	w.strict, w.gates, w.silent = w.between(0, .3), w.between(0, .5), w.between(0, .1)
 	w.waits, w.absent = w.sometimes(.3, .3), w.sometimes(.3, .1)
