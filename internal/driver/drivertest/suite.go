@@ -43,6 +43,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 	t.Run("PausedRunWaits", s.paused)
 	t.Run("WithdrawnEffectIsCancelled", s.withdrawn)
 	t.Run("ResumesAnEndedRun", s.resumesEnded)
+	t.Run("AnswerInWordsIsABlob", s.answered)
 	t.Run("DefectOfThePerformerIsAnAnswer", s.defect)
 	t.Run("StoreWithoutSpaceIsWaitedFor", s.noSpace)
 	t.Run("DamageStopsOneRunOnly", s.damage)
@@ -326,6 +327,39 @@ func (s *suite) resumesEnded(t *testing.T) {
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s after resuming, want complete", got)
 	}
+}
+
+// answered gives an answer in words, which prompts read as a blob.
+func (s *suite) answered(t *testing.T) {
+	log := s.newLog(t)
+	b := s.bed(t, log, &World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }})
+	must(t, b.d.Start(t.Context(), "001-small", Asking(), nil))
+	var question pawl.QuestionAsked
+	for question.N == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("no question was asked")
+		}
+		for e, err := range log.Events(t.Context(), "001-small", 0) {
+			if q, ok := e.Body.(*pawl.QuestionAsked); ok && err == nil {
+				question = *q
+			}
+		}
+	}
+	const text = "no: \"it\" is\nhopeless"
+	reply := &pawl.Reply{Question: question.N, Choice: question.Choices[len(question.Choices)-1], Text: text, About: question.About}
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerAnswer, Answer: reply}))
+	must(t, b.atRest("001-small", 1))
+	for e, err := range log.Events(t.Context(), "001-small", 0) {
+		must(t, err)
+		if a, ok := e.Body.(*pawl.QuestionAnswered); ok {
+			data, err := log.Blob(t.Context(), "001-small", a.Said)
+			if string(data) != text || err != nil {
+				t.Errorf("what was said is %q, %v", data, err)
+			}
+			return
+		}
+	}
+	t.Error("the answer is no event")
 }
 
 func (s *suite) defect(t *testing.T) {

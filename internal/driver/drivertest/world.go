@@ -118,8 +118,17 @@ func Recipe() pawl.Recipe {
 }
 
 // Started is the beginning of a run of [Recipe] with two gates and free models.
-func Started() *pawl.RunStarted {
-	recipe, err := json.Marshal(Recipe())
+func Started() *pawl.RunStarted { return started(Recipe()) }
+
+// Asking is like [Started], but a person is asked when the ladder is used up.
+func Asking() *pawl.RunStarted {
+	r := Recipe()
+	r.Kinds[0].Ladder.Then = "ask"
+	return started(r)
+}
+
+func started(r pawl.Recipe) *pawl.RunStarted {
+	recipe, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
