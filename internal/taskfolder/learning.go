@@ -1,6 +1,7 @@
 package taskfolder
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -84,19 +85,30 @@ func learned(l *learning, text string) (name, content string) {
 	case l.Kind == pawl.MemoryAntiPattern:
 		return "anti-pattern", antiPattern(title, l.at, "found in "+where(l)+".", text, "doing it again.", "")
 	}
-	says := recordOf(rest)
-	if says.text["Choice"] == "" { // one text, not a record
+	kind, says := "Decision", recordOf(rest)
+	switch {
+	case l.Kind != pawl.MemoryDecision:
+		kind, title = "Learning", firstSentence(text)
+	case says.text["Choice"] == "": // one text, not a record
 		title, says = firstSentence(text), record{text: map[string]string{"Context": where(l), "Choice": text}}
 	}
 	title = line(strings.TrimLeft(title, "# "), maxTitle)
-	kind := "Decision"
-	if l.Kind != pawl.MemoryDecision {
-		kind = "Learning"
-	}
 	var p page
 	p.say(fmt.Sprintf("# %s %03d: %s", kind, l.Learning, title), "", "Date: "+date(l.at, time.DateOnly), "Status: "+strings.ToUpper(kind))
-	says.write(&p)
-	return slug(title), p.String()
+	if l.Kind == pawl.MemoryDecision {
+		says.write(&p)
+	} else {
+		p.say("", "**Context:** "+where(l), "", "**Learning:** "+line(text, 2000))
+	}
+	return cmp.Or(slug(title), strings.ToLower(kind)), p.String()
+}
+
+// where says at what something was learned.
+func where(l *learning) string {
+	if l.Task == "" {
+		return "the run"
+	}
+	return "task " + line(l.Task, 60)
 }
 
 // record is a decision that says its reasons. V-54
@@ -157,14 +169,6 @@ func (r record) write(p *page) {
 	}
 }
 
-// where says at what something was learned.
-func where(l *learning) string {
-	if l.Task == "" {
-		return "the run"
-	}
-	return "task " + line(l.Task, 60)
-}
-
 // decisionList names the decisions that have a file, or as long as there are none
 // those of the plan.
 func (r *renderer) decisionList() string {
@@ -196,7 +200,8 @@ func firstSentence(text string) string {
 var dull = map[string]bool{"a": true, "an": true, "the": true, "of": true, "to": true, "for": true, "and": true, "or": true,
 	"in": true, "on": true, "with": true, "is": true, "are": true, "be": true, "as": true, "by": true, "use": true}
 
-// slug is a name of at most four words, and 40 characters. V-13
+// slug is a name of at most four words, and 40 characters; empty when there is no
+// word for it. V-13
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	var out []string
@@ -204,9 +209,6 @@ func slug(title string) string {
 		if !dull[w] && len(out) < 4 && len(strings.Join(append(out[:len(out):len(out)], w), "-")) <= 40 {
 			out = append(out, w)
 		}
-	}
-	if len(out) == 0 {
-		return "decision"
 	}
 	return strings.Join(out, "-")
 }
