@@ -147,13 +147,13 @@ func (d *draft) recoverHealth(l *Loop) {
 // askHealth asks a person what to do about the loop's health, with all that is known of it.
 func (d *draft) askHealth(l *Loop) {
 	p := l.plan
-	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", p.health, p.last.n, p.count[pawl.TaskPassed], len(p.entries))
+	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", p.health, p.batches, p.count[pawl.TaskPassed], len(p.entries))
 	for _, r := range p.recoveries {
-		text += fmt.Sprintf("; %s was met %d times", r.health, r.n)
+		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.health, r.n)
 	}
 	choices := []string{choiceContinue}
-	if k := p.best(); k != nil && k.Commit != l.Head {
-		text += fmt.Sprintf("; checkpoint %d (%s) is the best verified state", k.N, k.Label)
+	if k := p.lastGood(); k != nil && k.N < p.marks {
+		text += fmt.Sprintf("; checkpoint %d (%s) is the last good one", k.N, k.Label)
 		choices = append(choices, choiceRollback)
 	}
 	d.ask(l, pawl.AskHealth, text+". Go on?", p.list, append(choices, choiceStop)...)

@@ -11,6 +11,7 @@ import (
 // back is a way back to a checkpoint that is under way.
 type back struct {
 	pawl.RollbackCalled
+	tasks     []int // that were worked on, or approved, since the checkpoint
 	requested bool
 	restored  *pawl.Restored // nil = not yet
 }
@@ -50,18 +51,6 @@ func (c *course) lastGood() *pawl.Checkpoint {
 		}
 	}
 	return nil
-}
-
-// best is the best verified checkpoint, or nil: the one with most tasks approved,
-// then most tests that pass, then the newest.
-func (c *course) best() (best *pawl.Checkpoint) {
-	for i := range c.checkpoints {
-		k := &c.checkpoints[i]
-		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing >= best.Passing {
-			best = k
-		}
-	}
-	return best
 }
 
 // checkpoint is the one of this number, or nil.
@@ -132,10 +121,8 @@ func (d *draft) goBack(l *Loop) {
 	d.abandon(l, back.Reason)
 	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
 		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, cut(back.Reason, 120), k.N, k.Label)}
-	for _, i := range l.plan.approvedAfter(k.Batch) {
-		if len(do.Tasks) < maxNamed {
-			do.Tasks = append(do.Tasks, l.plan.entries[i].ID)
-		}
+	for _, i := range back.tasks[:min(len(back.tasks), maxNamed)] {
+		do.Tasks = append(do.Tasks, l.plan.entries[i].ID)
 	}
 	d.onWorktree(l, "rollback", pawl.CrashProbe, do)
 }
@@ -159,7 +146,7 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	if p.checkpoint(b.To) == nil || p.back != nil {
 		return fmt.Errorf("there is no checkpoint %d, or the loop is going back already", b.To)
 	}
-	p.back = &back{RollbackCalled: *b}
+	p.back = &back{RollbackCalled: *b, tasks: append(p.approvedAfter(p.checkpoint(b.To).Batch), p.where(pawl.TaskRunning)...)}
 	p.batch, p.unjudged, p.unmarked = nil, false, false
 	if i := slices.Index(p.recover, pawl.RecoverRollback); i >= 0 && b.By == "" {
 		p.recover = p.recover[i+1:]
@@ -245,14 +232,16 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	return nil
 }
 
-// obey does what a person said about the health. It reports whether the work ends.
+// obey does what a person said about the health, and reports whether the work ends.
+// The branch's head is the best verified state there is whenever it does: nothing
+// gets there that was not judged green and approved.
 func (d *draft) obey(l *Loop) bool {
 	r, p := l.reply, l.plan
-	switch best := p.best(); {
-	case r.choice == choiceRollback && best != nil:
-		d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Reason: cmp.Or(r.text, "a person wants it"), By: cmp.Or(r.by, "a person")})
+	switch good := p.lastGood(); {
+	case r.choice == choiceRollback && good != nil:
+		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, "a person wants it"), By: cmp.Or(r.by, "a person")})
 	case r.choice == choiceStop:
-		return len(p.kids) == 0 && !d.deliver(l) && d.giveUp(l)
+		return len(p.kids) == 0 && d.giveUp(l)
 	default:
 		d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: r.text, By: cmp.Or(r.by, "a person")})
 	}
@@ -263,21 +252,6 @@ func (d *draft) obey(l *Loop) bool {
 func (d *draft) giveUp(l *Loop) bool {
 	if l.plan.count[pawl.TaskPending] > 0 {
 		d.skip(l, "a person stopped the work")
-	}
-	return true
-}
-
-// deliver brings the branch to the best verified state, when that is another one
-// than its head, and reports whether it is on the way there.
-func (d *draft) deliver(l *Loop) bool {
-	p := l.plan
-	switch best := p.best(); {
-	case p.back != nil:
-		d.goBack(l)
-	case best == nil || best.N == p.checkpoints[len(p.checkpoints)-1].N:
-		return false
-	default:
-		d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Reason: "the best verified state is delivered"})
 	}
 	return true
 }

@@ -45,7 +45,7 @@ type world struct {
 type job struct {
 	task, attempts int
 	failing        []uint64
-	still          int // attempts in a row that did not advance
+	best, still    int // the fewest that failed, and attempts since that did not get there
 	waiting        int // batches it waits for a person
 	tests          int
 	last           []uint64 // its last change, to be taken back
@@ -207,32 +207,30 @@ func (w *world) attempt(j *job) Task {
 }
 
 // advance changes which tests of the task fail. The first attempt draws them; later
-// ones mend some, mend none or break some. After two without advance one comes.
+// ones mend some, mend none or break some. After two that won nothing, not even what
+// was lost on the way, the next one gets beyond the best so far.
 func (w *world) advance(j *job) {
 	j.tree = w.Uint64()
 	if j.attempts == 0 {
-		j.still = 1
 		if !w.chance(w.easy) {
 			for range 1 + min(w.IntN(w.hardest), w.IntN(w.hardest)) {
 				j.failing = append(j.failing, w.Uint64())
 			}
 		}
+		j.best, j.still = len(j.failing), 1
 		return
 	}
-	before := len(j.failing)
-	if !w.chance(w.idle) || j.still >= 2 {
+	overdue := j.still >= 2
+	if overdue || !w.chance(w.idle) {
 		j.failing = slices.DeleteFunc(j.failing, func(uint64) bool { return w.chance(w.skill) })
-		if len(j.failing) == before && j.still >= 2 {
-			j.failing = j.failing[:max(0, before-1)]
-		}
-		if len(j.failing) > 0 && j.still < 2 && w.chance(w.slips) {
-			for range 1 + w.IntN(2) {
-				j.failing = append(j.failing, w.Uint64())
-			}
-		}
 	}
-	if j.still++; len(j.failing) < before {
-		j.still = 0
+	if overdue {
+		j.failing = j.failing[:min(len(j.failing), max(0, j.best-1))]
+	} else if len(j.failing) > 0 && w.chance(w.slips) {
+		j.failing = append(j.failing, w.Uint64(), w.Uint64())[:len(j.failing)+1+w.IntN(2)]
+	}
+	if j.still++; len(j.failing) < j.best {
+		j.best, j.still = len(j.failing), 0
 	}
 }
 
