@@ -335,6 +335,12 @@ func (c *chance) tree(f *pawl.Effect) pawl.Answer {
 		return b
 	case *pawl.Notify:
 		return &pawl.Notified{Effect: f.ID, Status: 200}
+	case *pawl.MarkCheckpoint:
+		return &pawl.CheckpointMarked{Effect: f.ID}
+	case *pawl.Restore:
+		return &pawl.Restored{Effect: f.ID, Text: blobOf(do.Reason)}
+	case *pawl.WriteRecords:
+		return &pawl.Recorded{Effect: f.ID}
 	}
 	return nil
 }
