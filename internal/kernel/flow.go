@@ -181,6 +181,7 @@ func (l *Loop) passStep() {
 // skips reports whether a condition keeps something from happening now.
 func (l *Loop) skips(w *pawl.When) bool {
 	return w != nil && (len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier) ||
+		w.Scaffold != nil && *w.Scaffold != l.task.Scaffold ||
 		len(w.Verification) > 0 && !slices.Contains(w.Verification, max(l.task.Verify, 1)) ||
 		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.decision))
 }
