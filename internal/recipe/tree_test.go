@@ -2,6 +2,8 @@ package recipe_test
 
 import (
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -144,7 +146,7 @@ func TestCoherence(t *testing.T) {
 		Name: "subtask", Iterations: 10,
 		Steps:  []pawl.Step{work("scaffold", "scaffolder", true), work("implement", "implementer", false)},
 		Gates:  []pawl.Stage{{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}},
-		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 2, Failures: 2}, {Tier: 3, Failures: 1}}, Stuck: 3, Then: "ask"},
+		Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 2, Failures: 2}, {Tier: 3, Failures: 3}}, Then: "ask"},
 	}}
 	got := MustLoad(t, "coherence")
 	if diff := cmp.Diff(want, got.Kinds); diff != "" {
@@ -187,6 +189,16 @@ func TestCoherencePermissions(t *testing.T) {
 	}, func(v *pawl.Review) { add(v.Role, v.Tools, v.Output) })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	page, err := os.ReadFile("../../docs/recipes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, published, _ := strings.Cut(string(page), "\n## Coherence\n")
+	for role, tools := range want { // what is published is what holds
+		if row := regexp.MustCompile("(?m)^\\| `" + role + "` \\|[^|]*\\| ([^|]*) \\|").FindStringSubmatch(published); row == nil || row[1] != "`"+strings.Join(tools, "` `")+"`" {
+			t.Errorf("docs/recipes.md says of %s %q", role, row)
+		}
 	}
 	if !strings.Contains(r.Description, "The monitor and the rollback are code, not models.") {
 		t.Errorf("nobody says that two of the roles are no models:\n%s", r.Description)
