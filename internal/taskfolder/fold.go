@@ -90,6 +90,9 @@ func (s *story) take(e pawl.Event) {
 		s.trouble = !b.Outcome.Succeeded()
 	case *pawl.RunResumed:
 		s.trouble = false
+		if b.From != "" { // what was judged and is not in the branch is judged again
+			s.approved = map[int]bool{}
+		}
 	case *pawl.Forked:
 		s.rest()
 	default:
@@ -161,6 +164,8 @@ func (s *story) list(e pawl.Event) {
 		s.each(b.Tasks, pawl.TaskBlocked)
 	case *pawl.TasksSkipped:
 		s.each(b.Tasks, pawl.TaskSkipped)
+	case *pawl.TaskHeld:
+		s.each([]int{b.Task}, pawl.TaskPending)
 	}
 }
 

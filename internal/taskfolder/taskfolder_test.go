@@ -415,6 +415,17 @@ func TestTaskStates(t *testing.T) {
 	if text := string(files[filePlan]); !strings.Contains(text, "state: failed") || !strings.Contains(text, "state: blocked") || Parse("x", files).Status != InProgress {
 		t.Errorf("the plan is\n%s", text)
 	}
+
+	// What was judged before the run was resumed is judged again.
+	y := tell(t)
+	y.lists(1, specs...)
+	y.say(1, &pawl.BatchStarted{N: 1, Tasks: []int{0, 1}}, &pawl.TaskJudged{Batch: 1, Task: 0, Verdict: pawl.VerdictPass})
+	y.say(0, &pawl.RunEnded{Outcome: pawl.OutcomeHalted}, &pawl.RunResumed{From: pawl.OutcomeHalted})
+	y.say(1, &pawl.TaskHeld{Task: 0, Behind: 2}, &pawl.TaskJudged{Batch: 1, Task: 1, Verdict: pawl.VerdictPass}, &pawl.BranchAdvanced{Commit: "x"})
+	if files := y.render(nil); box(t, files, "1.1") != "[ ]" || box(t, files, "1.2") != "[x]" {
+		t.Errorf("the plan is\n%s", files[filePlan])
+	}
+
 	done := slices.Clone(given)
 	for i := range done {
 		done[i].Done = true
