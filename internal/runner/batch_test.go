@@ -137,6 +137,17 @@ func TestWriteRecords(t *testing.T) {
 	if next := must[*pawl.Recorded](t, w, do); next.Commit != got.Commit {
 		t.Errorf("nothing has changed, and there is the commit %s", next.Commit)
 	}
+	say(&pawl.MemoryAdded{N: 2, Kind: pawl.MemoryLearning, Learning: 3, Text: w.MustKeep(t, "Run make.")})
+	job := w.job
+	job.Effect = &pawl.Effect{ID: w.seq, Do: do}
+	job.Events = func(ctx context.Context) iter.Seq2[pawl.Event, error] { return w.log.Events(ctx, runID, 0) }
+	first, _ := w.r.Perform(t.Context(), job)
+	job.Again = true // after a crash
+	second, _ := w.r.Perform(t.Context(), job)
+	if diff := cmp.Diff(first, second); diff != "" || w.head(t) == got.Commit {
+		t.Errorf("again (-first +second):\n%s", diff)
+	}
+
 	damaged := func(j *driver.Job) {
 		j.Events = func(context.Context) iter.Seq2[pawl.Event, error] {
 			return func(yield func(pawl.Event, error) bool) {
