@@ -100,20 +100,12 @@ func (t teller) forked(b *pawl.Forked) string {
 	}
 	s += ": commit " + short(b.Commit)
 	if b.Lost > 0 {
-		s += fmt.Sprintf(" · %s after it not part of the fork", are(b.Lost, "event"))
+		s += fmt.Sprintf(" · %s after it left out", count(b.Lost, "event"))
 	}
 	if b.Tokens > 0 || b.Cost > 0 {
 		s += fmt.Sprintf(" · the other run had spent %s, %s", t.r.money(b.Cost), count(int(b.Tokens), "token"))
 	}
 	return s
-}
-
-// are is a number with its noun and verb: "1 event is", "3 events are".
-func are(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return count(n, noun) + " are"
 }
 
 // branches tells what was done to a branch besides merging.

@@ -459,7 +459,7 @@ func (p *Progress) where() []segment {
 	r := p.run
 	parts := []string{plain.Line(string(r.ID), 0)}
 	if l := r.root(); l != nil {
-		if it := l.last(); it != nil {
+		if it := l.last(); it != nil && !(it.Max == 1 && len(l.Batches) > 0) {
 			parts = append(parts, "iteration "+of(it.N, it.Max))
 		}
 		if l.Tier > 0 {

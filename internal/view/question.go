@@ -85,7 +85,7 @@ func QuestionsText(all []OpenQuestion) string {
 		if q.Task != "" {
 			task = " about task " + q.Task
 		}
-		t.line("Run %s, question %d (%s)%s, open for %s", string(q.Run), q.N, string(q.Kind), task, span(time.Duration(q.Seconds)*time.Second))
+		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), span(time.Duration(q.Seconds)*time.Second))
 		t.line("  %s", q.Text)
 		for _, c := range q.Context {
 			t.line("  · %s", c)

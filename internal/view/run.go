@@ -268,7 +268,7 @@ func (r *Run) loop(ref pawl.LoopRef) *Loop {
 		return r.Loops[i] // as they are numbered
 	}
 	for _, l := range r.Loops {
-		if l.Ref == ref {
+		if l.Ref == ref && ref > 0 { // 0 is the run, and the root's parent
 			return l
 		}
 	}

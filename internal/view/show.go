@@ -46,7 +46,7 @@ type Summary struct {
 	Checkpoints *CheckpointList `json:"checkpoint_list,omitempty"`
 	Recoveries  int             `json:"recoveries,omitempty"`
 	Why         []Link          `json:"why"`
-	Next  string    `json:"next"` // a command the user may want
+	Next        string          `json:"next"` // a command the user may want
 }
 
 // SummaryIteration is an iteration in a [Summary].
