@@ -31,6 +31,9 @@ func (r *repository) tree(tb rapid.TB, files map[string]string) string {
 	}
 	for name, content := range files {
 		at := filepath.Join(r.root, strings.TrimRight(name, "*@"))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			tb.Fatal(err)
+		}
 		switch name[len(name)-1] {
 		case '@':
 			err = os.Symlink(content, at)

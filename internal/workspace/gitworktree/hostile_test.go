@@ -157,7 +157,15 @@ func exercise(t *testing.T, f workspacetest.Fixture, trap trap, spoil func(dir s
 		return err
 	})
 	workspacetest.MustWrite(t, dir, "new", "newer\n")
+	step("show", func() error { _, err := f.Show(ctx, runName, f.Base, runSalvage+"a"); return err })
 	step("reset", func() error { _, err := f.Reset(ctx, runName, f.Base, runSalvage); return err })
+	step("mark", func() error { return f.Mark(ctx, "refs/pawl/checkpoints/"+runName+"/1", info.Commit) })
+	step("restore", func() (err error) { info, err = f.Restore(ctx, restoring(f.Base, info.Commit)); return err })
+	step("write files", func() (err error) {
+		info.Commit, err = f.WriteFiles(ctx, recording(info.Commit, ".gitattributes", "* filter=evil\n"))
+		return err
+	})
+	step("files", func() error { _, err := f.Files(ctx, info.Commit, runFolder); return err })
 	workspacetest.MustWrite(t, dir, "new", "newest\n")
 	step("close", func() error { _, err := f.Close(ctx, runName, runSalvage+"b"); return err })
 }
