@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"pawl"
 )
@@ -438,6 +439,63 @@ func TestTaskStates(t *testing.T) {
 	if s := Parse("x", x.render(nil)).Status; s != InProgress {
 		t.Errorf("a list whose final gates are red is %s", s)
 	}
+}
+
+// Whatever happens, the files agree with each other and keep their bounds.
+// V-34 V-B04 V-B11
+func TestAnyCourse(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		x := tell(t)
+		few := func(what string) []int { return rapid.SliceOfN(rapid.IntRange(-1, len(specs)), 0, 4).Draw(rt, what) }
+		verdict := rapid.SampledFrom([]pawl.Verdict{pawl.VerdictPass, pawl.VerdictRevise})
+		steps := []func(){
+			func() {
+				x.lists(rapid.IntRange(1, 9).Draw(rt, "version"), specs[:rapid.IntRange(0, len(specs)).Draw(rt, "count")]...)
+			},
+			func() { x.say(1, &pawl.BatchStarted{N: 1, Tasks: few("batch")}) },
+			func() {
+				for _, i := range few("judged") {
+					x.say(1, &pawl.TaskJudged{Task: i, Verdict: verdict.Draw(rt, "verdict")})
+				}
+			},
+			func() { x.say(1, &pawl.BranchAdvanced{}) },
+			func() {
+				x.say(1, &pawl.BatchEnded{Attempted: rapid.IntRange(0, 3).Draw(rt, "attempted"), Approved: rapid.IntRange(0, 3).Draw(rt, "approved")})
+			},
+			func() { x.say(1, &pawl.RolledBack{Reopen: few("reopen")}) },
+			func() { x.say(1, &pawl.TasksBlocked{Tasks: few("blocked")}, &pawl.TasksSkipped{Tasks: few("skipped")}) },
+			func() { x.say(2, &pawl.LoopStarted{Parent: 1, Task: "1.2"}) },
+			func() {
+				x.say(2, &pawl.LoopEnded{Outcome: rapid.SampledFrom([]pawl.Outcome{pawl.OutcomeComplete, pawl.OutcomeFailed, pawl.OutcomeCancelled}).Draw(rt, "outcome")})
+			},
+			func() { x.hands("plan", plan(nil)) },
+			func() { x.say(0, &pawl.Forked{}, &pawl.RunResumed{From: pawl.OutcomeHalted}) },
+		}
+		for range rapid.IntRange(0, 40).Draw(rt, "events") {
+			rapid.SampledFrom(steps).Draw(rt, "step")()
+		}
+		files := x.render(nil)
+		f := Parse("x", files)
+		if f.Problem != "" || f.Status == "" || len(files[fileContext]) >= 2000 || strings.Count(string(files[fileState]), "\n") >= 50 {
+			rt.Fatalf("read %+v of %s", f, files)
+		}
+		done := map[string]bool{}
+		for _, task := range f.Tasks {
+			done[task.ID] = task.Done
+			if want := map[bool]string{true: "[x]", false: "[ ]"}[task.Done]; box(t, files, task.ID) != want {
+				rt.Fatalf("task %s: done %v in plan.json, and plan.md is\n%s", task.ID, task.Done, files[filePlan])
+			}
+		}
+		if f.Status == Complete && slices.ContainsFunc(f.Tasks, func(task pawl.TaskSpec) bool { return !task.Done }) {
+			rt.Fatalf("complete with open tasks:\n%s", files[filePlan])
+		}
+		for _, task := range f.Tasks {
+			ready := strings.Contains(string(files[fileContext]), "\n- "+task.ID+": ")
+			if ready && slices.ContainsFunc(task.DependsOn, func(id string) bool { return !done[id] }) {
+				rt.Fatalf("task %s is ready:\n%s", task.ID, files[filePlan])
+			}
+		}
+	})
 }
 
 func TestRenderFails(t *testing.T) {
