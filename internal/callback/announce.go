@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,6 +30,9 @@ func (s *Sender) Announce(ctx context.Context, to pawl.Announcing, delivery stri
 	var sent, ran error
 	if to.Callback != nil {
 		status, sent = s.Send(ctx, *to.Callback, delivery, body)
+		if e, ok := errors.AsType[*pawl.Error](sent); ok {
+			sent = e.WithHint("%s", strings.ReplaceAll(e.Hint, "callback.", "announce."))
+		}
 	}
 	if to.Command != "" {
 		ran = s.run(ctx, to.Command, body, env)

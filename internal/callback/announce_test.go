@@ -77,6 +77,9 @@ func TestAnnounceFails(t *testing.T) {
 			if err == nil || pawl.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v (%s), want %s that says %q", err, pawl.CodeOf(err), test.code, test.says)
 			}
+			if e, _ := errors.AsType[*pawl.Error](err); name == "Private" && e.Hint != "if that is meant: announce.allow_private" {
+				t.Errorf("the hint is %q", e.Hint)
+			}
 			if _, err := os.Stat(file); calls != test.calls || (err == nil) != test.heard {
 				t.Errorf("%d calls, the command: %v", calls, err)
 			}
