@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/plain"
 )
 
 // Batch is a round of a loop's children that is judged as a whole.
@@ -14,7 +15,7 @@ type Batch struct {
 	Verdicts  []*Judged       // the newest of each of its tasks, in the order they were first judged
 	Health    *HealthVerdict  // what the monitor made of it; nil before that
 	Ended     *BatchEnding    // nil while it is under way
-	tasks     []*Task         // by the plan it began with
+	ids       []string        // of its tasks
 	landed    map[string]bool // ids of tasks whose approved work is in the loop's branch
 	abandoned bool            // a rollback came before its end
 }
@@ -24,6 +25,16 @@ type Judged struct {
 	pawl.TaskJudged
 	ID  string // of the task
 	Seq pawl.Seq
+}
+
+// why is what was objected, at most so many bytes: of a review its feedback.
+func (j *Judged) why(blobs Blobs, most int) string {
+	if j.By == "review" && !j.Approved() {
+		if text := blobs.text(j.Evidence); text != "" && text[0] != '{' {
+			return plain.Line(text, most)
+		}
+	}
+	return j.Reason
 }
 
 // Approved reports whether the task's work may be in the parent's branch.
@@ -83,6 +94,7 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 	case *pawl.BatchEnded:
 		if x := l.batch(b.N); x != nil {
 			x.Ended = &BatchEnding{*b, e.Seq, e.Time}
+			l.leave(x)
 		}
 	case *pawl.HealthJudged:
 		h := &HealthVerdict{HealthJudged: *b, Seq: e.Seq, Time: e.Time}
@@ -98,6 +110,7 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: *b, Seq: e.Seq, Time: e.Time})
 		if x := l.underWay(); x != nil {
 			x.abandoned = true
+			l.leave(x)
 		}
 	case *pawl.RolledBack:
 		r.rollBack(l, e, b)
@@ -105,6 +118,7 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 		p := l.Plan()
 		l.each([]int{b.Task}, func(t *Task) {
 			t.move(e, pawl.TaskPending, "", "")
+			t.begun = false
 			t.Held, t.HeldBehind = b, p.ids([]int{b.Behind})
 		})
 	default:
@@ -118,9 +132,40 @@ func (r *Run) startBatch(l *Loop, e pawl.Event, b *pawl.BatchStarted) {
 	l.each(b.Tasks, func(t *Task) {
 		t.Batch, t.Held, t.HeldBehind = b.N, nil, ""
 		t.begun = t.begun || t.Status != pawl.TaskPassed
-		x.tasks = append(x.tasks, t)
+		x.ids = append(x.ids, t.ID)
 	})
 	l.Batches = append(l.Batches, x)
+}
+
+// leave says that a batch is no more: of its tasks those that nobody works on
+// have not started.
+func (l *Loop) leave(x *Batch) {
+	for _, id := range x.ids {
+		if t := l.Plan().Task(id); t != nil && t.Status == pawl.TaskPending {
+			t.begun = false
+		}
+	}
+}
+
+// fenced reports whether a child had to leave off: its parent went back, made its
+// plan anew, was stopped by a person, or held its task back. Its task is to be
+// done anew.
+func (r *Run) fenced(l *Loop, t *Task) bool {
+	p := r.loop(l.Parent)
+	if p == nil || !r.inBatches(p) {
+		return false
+	}
+	return p.goingBack() != nil || p.calling != nil || t.Held != nil || r.givenUp(p)
+}
+
+// givenUp reports whether a person said of a loop's health that it is to stop.
+func (r *Run) givenUp(l *Loop) bool {
+	for i := len(r.Questions) - 1; i >= 0; i-- {
+		if q := r.Questions[i]; q.Loop == l && q.Kind == pawl.AskHealth {
+			return q.Answered != nil && q.Answered.Choice == "stop"
+		}
+	}
+	return false
 }
 
 func (r *Run) judgeTask(l *Loop, e pawl.Event, b *pawl.TaskJudged) {
@@ -214,6 +259,9 @@ func (l *Loop) batch(n int) *Batch {
 
 // underWay is the batch that has not ended, or nil.
 func (l *Loop) underWay() *Batch {
+	if l == nil {
+		return nil
+	}
 	if n := len(l.Batches); n > 0 && l.Batches[n-1].Ended == nil && !l.Batches[n-1].abandoned {
 		return l.Batches[n-1]
 	}
@@ -269,12 +317,12 @@ func (l *Loop) lastGood() *Checkpoint {
 	return nil
 }
 
-// best is the checkpoint with the most tasks approved, then the most tests that
-// pass, then the newest; nil when there is none.
+// best is the checkpoint on the way to where the branch is that has the most tasks
+// approved, then the most tests that pass, then is the newest; nil when there is none.
 func (l *Loop) best() *Checkpoint {
 	var best *Checkpoint
-	for _, k := range l.Checkpoints {
-		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing >= best.Passing {
+	for _, k := range l.line() {
+		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing > best.Passing {
 			best = k
 		}
 	}

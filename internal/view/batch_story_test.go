@@ -96,7 +96,7 @@ func (s *story) judge(n int, loops map[int]pawl.LoopRef, tasks []int, red map[in
 	for _, i := range tasks {
 		j := &pawl.TaskJudged{Batch: n, Task: i, By: "review", Verdict: pawl.VerdictPass, Evidence: s.blob("the review")}
 		if why, ok := red[i]; ok {
-			j.Verdict, j.Reason = pawl.VerdictRevise, why
+			j.Verdict, j.Reason, j.Evidence = pawl.VerdictRevise, "the review wants changes", s.blob(why)
 		}
 		s.add(1, j)
 	}
@@ -123,6 +123,12 @@ func (s *story) health(batch int, h pawl.Health, reason string, try int, then ..
 // back goes back to a checkpoint.
 func (s *story) back(to int, commit pawl.CommitHash, reason, by string, reopen ...int) {
 	s.add(1, &pawl.RollbackCalled{To: to, Reason: reason, By: by})
+	for ref := range pawl.LoopRef(20) { // what has not ended leaves off
+		if x := s.threads[ref]; ref > 1 && x != nil && fold(s.events).loop(ref).End == nil {
+			s.in(ref)
+			s.finish(pawl.OutcomeCancelled, fmt.Sprintf("the run goes back to checkpoint %d", to))
+		}
+	}
 	id := s.ask(0, s.place("rollback", "", 0), &pawl.Restore{Branch: "pawl/001-add-login", From: s.head, To: commit, Label: "scaffold", Reason: reason})
 	s.head = "4e5704e0112233"
 	s.add(1, &pawl.Restored{Effect: id, Commit: s.head, Tree: "tree5", Text: s.blob("do not")})
@@ -195,7 +201,7 @@ func coherenceAsks(tb testing.TB) *story {
 	s.add(1, &pawl.BatchStarted{N: 1, Tasks: []int{0, 1}, Scaffold: true})
 	s.spawn(2, "1.1", 1, 1)
 	s.work("implement", "implementer", "there is no access", "a.go")
-	s.add(2, &pawl.QuestionAsked{N: 2, Kind: pawl.AskBlocked, Text: "1.1 is blocked (permission): it may not read the registry", Choices: []string{"unblocked", "skip", "stop"}})
+	s.add(2, &pawl.QuestionAsked{N: 2, Kind: pawl.AskBlocked, Text: "1.1 is blocked (permission): it may not read the registry", Choices: []string{"again", "skip", "stop"}})
 	s.in(1)
 	s.spawn(3, "1.2", 2, 1)
 	s.add(1, &pawl.TaskHeld{Task: 1, Behind: 0, Reason: "it needs the middleware's context"})
@@ -205,7 +211,7 @@ func coherenceAsks(tb testing.TB) *story {
 	s.add(1, &pawl.HealthOverridden{Batch: 1, Health: pawl.HealthBlocked, Reason: "I give it", By: "ada"})
 	s.add(1, &pawl.RollbackCalled{To: 0, Reason: "from the start", By: "ada"})
 	s.in(3)
-	s.add(3, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Reason: "rollback", Stopped: true})
+	s.add(3, &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "its task waits for another one"})
 	return s
 }
 

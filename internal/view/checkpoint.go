@@ -13,8 +13,8 @@ import (
 type CheckpointList struct {
 	Run pawl.RunID `json:"run"`
 	// At is the checkpoint the branch was at last, LastGood the newest good one on
-	// the way there, Best the one with the most tasks approved, then the most tests
-	// that pass, then the newest; 0 = there is none.
+	// the way there, Best the one of them with the most tasks approved, then the most
+	// tests that pass, then the newest; 0 = there is none.
 	At       int `json:"at"`
 	LastGood int `json:"last_good"`
 	Best     int `json:"best"`

@@ -17,11 +17,16 @@ func (t teller) batch() string {
 	case *pawl.BatchStarted:
 		return fmt.Sprintf("Batch %d: %s%s: %s", b.N, scaffold(b.Scaffold), count(len(b.Tasks), "task"), plan.ids(b.Tasks))
 	case *pawl.TaskJudged:
-		return fmt.Sprintf("Batch %d: %s %s (%s)%s", b.Batch, dashed(plan.ids([]int{b.Task})), judgedWord(b.Verdict), b.By, because(b.Reason))
+		return fmt.Sprintf("Batch %d: %s %s (%s)%s", b.Batch, dashed(plan.ids([]int{b.Task})), judgedWord(b.Verdict), b.By,
+			because((&Judged{TaskJudged: *b}).why(t.blobs, 200)))
 	case *pawl.BatchEnded:
 		return fmt.Sprintf("Batch %d ended: %d of %d approved", b.N, b.Approved, b.Attempted)
 	case *pawl.HealthJudged:
-		return fmt.Sprintf("Health after batch %d: %s%s%s", b.Batch, b.Health, because(b.Reason), follows(b))
+		when := "after"
+		if x := t.l.underWay(); x != nil && x.N == b.Batch { // a task is blocked
+			when = "in"
+		}
+		return fmt.Sprintf("Health %s batch %d: %s%s%s", when, b.Batch, b.Health, because(b.Reason), follows(b))
 	case *pawl.HealthOverridden:
 		return fmt.Sprintf("It goes on in spite of %s after batch %d%s%s", b.Health, b.Batch, by(b.By), because(b.Reason))
 	case *pawl.RollbackCalled:

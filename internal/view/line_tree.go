@@ -33,8 +33,8 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 	plan := t.r.loop(t.l.Parent).Plan()
 	done := fmt.Sprintf("%d of %d passed", plan.Count(pawl.TaskPassed), len(plan.Tasks))
 	switch {
-	case b.Stopped && t.r.loop(t.l.Parent).goingBack() != nil:
-		return fmt.Sprintf("%s stopped, its branch is going back%s", capital(t.l.Kind), because(b.Reason))
+	case x.Status == pawl.TaskPending:
+		return fmt.Sprintf("%s left off%s", capital(t.l.Kind), because(b.Reason))
 	case b.Stopped:
 		return fmt.Sprintf("%s stopped with the run%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPassed:
@@ -217,7 +217,7 @@ func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
 		return s
 	}
 	s += " " + q.Choices[0]
-	if q.Kind == pawl.AskClarify || q.Kind == pawl.AskBlocked {
+	if q.Kind == pawl.AskClarify {
 		s += ` --text "…"` // what only a person knows
 	}
 	if more := q.Choices[1:]; len(more) > 0 {

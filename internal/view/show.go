@@ -221,7 +221,7 @@ func Show(r *Run, blobs Blobs) string {
 	}
 	if l := r.root(); l != nil {
 		r.showLoop(&t, l)
-		r.showBatches(&t, l)
+		r.showBatches(&t, l, blobs)
 		r.showTree(&t, l)
 	}
 	if all := r.decisions(blobs); len(all) > 0 {

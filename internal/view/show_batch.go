@@ -82,9 +82,7 @@ type AskedRow struct {
 
 func (b *Batch) row() BatchRow {
 	row := BatchRow{N: b.N, Scaffold: b.Scaffold, Tasks: []string{}, State: "under-way", Verdicts: []VerdictRow{}, Event: b.Seq, Began: b.Began}
-	for _, t := range b.tasks {
-		row.Tasks = append(row.Tasks, plain.Line(t.ID, 0))
-	}
+	row.Tasks = append(row.Tasks, lines(b.ids)...)
 	for _, j := range b.Verdicts {
 		row.Verdicts = append(row.Verdicts, VerdictRow{Task: plain.Line(j.ID, 0), Verdict: judgedWord(j.Verdict), By: plain.Line(j.By, 0),
 			Reason: plain.Line(j.Reason, 0), Event: j.Seq, Evidence: j.Evidence})
@@ -173,7 +171,7 @@ func (r *Run) summarizeBatches(s *Summary, l *Loop) {
 }
 
 // showBatches is what becomes of a loop's children that are judged in batches.
-func (r *Run) showBatches(t *text, l *Loop) {
+func (r *Run) showBatches(t *text, l *Loop, blobs Blobs) {
 	if !r.inBatches(l) {
 		return
 	}
@@ -192,7 +190,7 @@ func (r *Run) showBatches(t *text, l *Loop) {
 		return n > 0
 	}
 	if section("Batches", len(l.Batches)) {
-		r.writeBatches(t, l)
+		r.writeBatches(t, l, blobs)
 	}
 	if section("Health", len(l.Healths)) {
 		l.writeHealth(t)
@@ -202,11 +200,11 @@ func (r *Run) showBatches(t *text, l *Loop) {
 	}
 }
 
-func (r *Run) writeBatches(t *text, l *Loop) {
+func (r *Run) writeBatches(t *text, l *Loop, blobs Blobs) {
 	for _, b := range l.Batches {
 		t.line("  %s (event %d)", b.text(), b.Seq)
 		for _, j := range b.Verdicts {
-			t.line("    %s %s (%s)%s", dashed(j.ID), judgedWord(j.Verdict), j.By, because(j.Reason))
+			t.line("    %s %s (%s)%s", dashed(j.ID), judgedWord(j.Verdict), j.By, because(j.why(blobs, 300)))
 		}
 	}
 }
@@ -230,7 +228,7 @@ func (r *Run) reportBatches(t *text, l *Loop, blobs Blobs) {
 	}
 	if len(l.Batches) > 0 {
 		t.line("[Batches]")
-		r.writeBatches(t, l)
+		r.writeBatches(t, l, blobs)
 		t.line("")
 	}
 	if len(l.Healths) > 0 {

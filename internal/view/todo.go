@@ -85,7 +85,7 @@ func Todos(r *Run) TodoList { // V-32 V-35 V-39 V-58
 func (l *Loop) todoState(t *Task) TodoState {
 	switch {
 	case t.Status == pawl.TaskPassed:
-		if x := l.underWay(); x != nil && !x.landed[t.ID] && slices.Contains(x.tasks, t) {
+		if x := l.underWay(); x != nil && !x.landed[t.ID] && slices.Contains(x.ids, t.ID) {
 			return TodoInProgress
 		}
 		return TodoCompleted

@@ -371,7 +371,10 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	l.End, l.Ended = b, e.Time
 	t := r.task(l)
 	switch {
-	case t == nil || b.Stopped || t.Held != nil && t.Status == pawl.TaskPending:
+	case t == nil || b.Stopped:
+	case r.fenced(l, t):
+		t.move(e, pawl.TaskPending, "", "")
+		t.begun = false
 	case b.Outcome.Succeeded():
 		t.move(e, pawl.TaskPassed, "", "")
 	default:
