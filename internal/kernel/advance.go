@@ -69,7 +69,11 @@ func (d *draft) finish() {
 }
 
 func (l *Loop) place(step string) pawl.Place {
-	return pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.round, Tier: l.Tier}
+	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.round, Tier: l.Tier}
+	if l.plan != nil && l.plan.batch != nil {
+		p.Round = l.plan.batch.n
+	}
+	return p
 }
 
 // prepare finds out what the iterations need to know, side by side: what the gates

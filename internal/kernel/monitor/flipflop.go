@@ -45,7 +45,7 @@ func (h batches) taskFlips(task int) string {
 	switch {
 	case inTurn(trees), refusedAgain(all):
 		return fmt.Sprintf("task %d handed in tree %x again in batch %d, after another one", task+1, all[len(all)-1].Tree, n)
-	case redone(hunks) && !comesNearer(marks(all), Nearer):
+	case redone(hunks) && !nearer(marks(all), Nearer):
 		return fmt.Sprintf("task %d makes a change again in batch %d that it had made and undone", task+1, n)
 	}
 	return ""

@@ -11,7 +11,8 @@ type mark struct {
 // more tests pass than at any of the last n that are known, or a set of tests fails
 // that never failed before and is smaller than the last one, or than all with n over
 // [Nearer]. Fewer failing is none when tests that passed are gone with them. The
-// first mark is not nearer than anything.
+// first mark is not nearer than anything; the first that tells numbers is, against
+// the few before it.
 func nearer(marks []mark, n int) bool {
 	if len(marks) < 2 {
 		return false
@@ -27,7 +28,7 @@ func morePass(now mark, before []mark, n int) bool {
 			best, known = max(best, before[i].passing), known+1
 		}
 	}
-	return now.passing > best
+	return now.passing > best && (known > 0 || n == Nearer)
 }
 
 func fewerFail(now mark, before []mark, n int) bool {
@@ -97,21 +98,21 @@ func marks(all []attempt) []mark {
 	return out
 }
 
-// comesNearer is what [nearer] reports of a task's attempts. One that tells no numbers
-// after one that did is not known to be in vain: it has the benefit of the doubt,
-// unless all that was ever reached counts.
-func comesNearer(marks []mark, n int) bool {
-	if k := len(marks) - 1; k > 0 && n == Nearer && !marks[k].known() && marks[k-1].known() {
-		return true
-	}
-	return nearer(marks, n)
+// doubtful reports whether the last attempt tells no numbers after one that did: it is
+// not known to be in vain.
+func doubtful(marks []mark) bool {
+	k := len(marks) - 1
+	return k > 0 && !marks[k].known() && marks[k-1].known()
 }
 
 func (m mark) known() bool { return m.passing >= 0 || m.failed >= 0 }
 
 // gains reports whether a batch made tests pass on the branch that did not in the
-// n batches before it.
+// n batches before it. On the same tree nothing was made: such a test is flaky.
 func (h batches) gains(at, n int) bool {
+	if at == 0 || sameTree(h[at-1], h[at]) {
+		return false
+	}
 	var out []mark
 	for _, b := range h[:at+1] {
 		out = append(out, mark{passing: b.Passing, failed: -1})
@@ -119,21 +120,40 @@ func (h batches) gains(at, n int) bool {
 	return nearer(out, n)
 }
 
+// sameTree reports whether a batch left the branch as the one before it had.
+func sameTree(before, b *Batch) bool {
+	return before.Tree == b.Tree && (b.Tree != 0 || len(b.Hunks) == 0 && b.Approved == 0)
+}
+
 // sentBackMoves reports whether a task that had been sent back got through in a batch,
-// or came nearer than in the n attempts before.
+// or came nearer than in the n attempts before. Against the values shortly before,
+// one whose attempt tells nothing is given the benefit of the doubt, if no other is
+// known to be in vain.
 func (h batches) sentBackMoves(at, n int) bool {
+	moved, vain, untold := h.again(at, n)
+	return moved > 0 || untold > 0 && vain == 0 && n == Nearer
+}
+
+// again counts what became of the tasks of a batch that had been sent back: those that
+// got through or came nearer, those tried in vain, and those of which neither is known.
+func (h batches) again(at, n int) (moved, vain, untold int) {
 	for i := range h[at].Tasks {
 		t := &h[at].Tasks[i]
-		switch t.Result {
-		case Approved:
+		all := h.attempts(t.Task, at)
+		m := marks(all)
+		switch {
+		case t.Result == Approved:
 			if at > 0 && len(h.attempts(t.Task, at-1)) > 0 {
-				return true
+				moved++
 			}
-		case Rejected, Failed:
-			if comesNearer(marks(h.attempts(t.Task, at)), n) {
-				return true
-			}
+		case t.Result == Waiting || len(all) < 2:
+		case nearer(m, n):
+			moved++
+		case doubtful(m):
+			untold++
+		default:
+			vain++
 		}
 	}
-	return false
+	return moved, vain, untold
 }

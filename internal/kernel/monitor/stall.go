@@ -13,11 +13,11 @@ func (h batches) stalls() string {
 	last := len(h) - 1
 	for _, task := range h[last].open() {
 		all := h.attempts(task, last)
-		if h.repeats(all, SameError, Nearer, true) {
+		if h.repeats(all) {
 			return fmt.Sprintf("task %d met the same objections in %s, and nothing newly passes", task+1, h.where(all, SameError))
 		}
-		if h.repeats(all, Fruitless, Window, false) {
-			return fmt.Sprintf("task %d met the same objections in %s and came no nearer", task+1, h.where(all, Fruitless))
+		if len(all) >= Fruitless && !nearerWithin(marks(all), Fruitless) {
+			return fmt.Sprintf("task %d came no nearer in %s than it had been", task+1, h.where(all, Fruitless))
 		}
 	}
 	return ""
@@ -37,23 +37,33 @@ func (h batches) inVain(n, back int) bool {
 	return true
 }
 
-// repeats reports whether the last n attempts of a task met what had been objected
-// before, and came no nearer. Where the branch counts, its gains speak for them.
-func (h batches) repeats(all []attempt, n, back int, branch bool) bool {
-	first := len(all) - n
+// repeats reports whether the last attempts of a task met what had been objected
+// before, and came no nearer. What the branch gains meanwhile speaks for them.
+func (h batches) repeats(all []attempt) bool {
+	first := len(all) - SameError
 	if first < 0 {
 		return false
 	}
 	m := marks(all)
 	for i := first; i < len(all); i++ {
-		if comesNearer(m[:i+1], back) {
+		if nearer(m[:i+1], Nearer) || doubtful(m[:i+1]) {
 			return false
 		}
-		if i > first && (!metBefore(all, i) || branch && h.gains(all[i].at, back)) {
+		if i > first && (!metBefore(all, i) || h.gains(all[i].at, Nearer)) {
 			return false
 		}
 	}
 	return true
+}
+
+// nearerWithin reports whether one of the last n marks is nearer than all before it.
+func nearerWithin(marks []mark, n int) bool {
+	for i := len(marks) - n; i < len(marks); i++ {
+		if nearer(marks[:i+1], Window) {
+			return true
+		}
+	}
+	return false
 }
 
 // metBefore reports whether an attempt met the error or the failing tests of one of

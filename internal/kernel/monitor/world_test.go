@@ -27,7 +27,7 @@ type world struct {
 	kinds           int     // how many different errors there are
 	textual         bool    // errors are normalised texts; if not, the failing set is part of them
 	flaky           int     // how many tests of the project are flaky
-	flakes          float64 // how often each of them fails
+	flakes          float64 // how often each of them fails and is not told for flaky
 	leaks           float64 // that a flaky test is taken for a broken one
 	breaks          float64 // that approved work breaks a verified test; the next mends it
 	reverts, toggle float64 // that an attempt takes back its last change; that a trivial line comes and goes
@@ -61,7 +61,7 @@ func newWorld(seed uint64) *world {
 	w.strict, w.gates, w.silent = w.between(0, .3), w.between(0, .5), w.between(0, .1)
 	w.waits, w.absent = w.sometimes(.3, .3), w.sometimes(.3, .1)
 	w.kinds, w.textual = 2+w.IntN(30), w.IntN(2) == 0
-	w.flaky, w.flakes, w.leaks = w.IntN(4), w.between(0, .3), w.sometimes(.2, .05)
+	w.flaky, w.flakes, w.leaks = w.IntN(4), w.between(0, .15), w.sometimes(.2, .05)
 	w.breaks, w.reverts, w.toggle = w.sometimes(.3, .05), w.sometimes(.5, .15), w.sometimes(.3, .1)
 	w.passing, w.tree = w.IntN(500), w.Uint64()
 	return w
