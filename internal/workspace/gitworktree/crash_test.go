@@ -446,13 +446,15 @@ func mustStrace(t *testing.T) (path string, step int) {
 // TestKills kills git within its calls.
 func TestKills(t *testing.T) {
 	strace, step := mustStrace(t)
-	kills := 0
+	kills, calls := 0, 0
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			s, whole := newStage(t, op), &crash{}
 			want := s.struck(t, whole)
 			for at := range whole.calls {
-				for nth := 1 + kills%step; ; nth += step {
+				first := 1 + calls%min(7, step) // few calls make more changes
+				calls++
+				for nth := first; nth == first || step == 1; nth++ {
 					c := &crash{at: at + 1, strike: killed(strace, nth)}
 					var missed bool
 					t.Run(fmt.Sprintf("call %d at change %d", at+1, nth), func(t *testing.T) {
@@ -486,11 +488,11 @@ func TestKills(t *testing.T) {
 func TestKillsOfPawl(t *testing.T) {
 	strace, step := mustStrace(t)
 	kills := 0
-	for _, op := range operations() {
+	for i, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			s := newStage(t, op)
 			want := s.struck(t, &crash{})
-			for nth, ended := 1, false; !ended && !t.Failed(); nth += step {
+			for nth, ended := 1+7*i%step, false; !ended && !t.Failed(); nth += step {
 				t.Run(fmt.Sprintf("change %d", nth), func(t *testing.T) {
 					got := s.twice(t, func() (any, error, bool) {
 						cmd := exec.Command(strace, "-qq", "-o", "/dev/null", "-e", "trace="+changes,
