@@ -13,6 +13,7 @@ import (
 func (d *draft) advance(ref pawl.LoopRef) {
 	d.own(ref)
 	l := d.s.Loop(ref)
+	d.announce(l)
 	switch {
 	case l.Phase == PhaseDone:
 		d.finish()

@@ -64,7 +64,7 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 	case *pawl.Recorded:
 		_, ok = f.Do.(*pawl.WriteRecords)
 	case *pawl.Notified:
-		_, ok = f.Do.(*pawl.Notify)
+		ok = f.Do.Verb() == pawl.VerbNotify || f.Do.Verb() == pawl.VerbAnnounce
 	}
 	return ok
 }

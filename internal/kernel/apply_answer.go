@@ -44,6 +44,11 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		l.plan.back.requested = true
 	case *pawl.Notify:
 		l.told, l.worktree.rested = do, false
+	case *pawl.Announce:
+		if l.question == nil || l.question.n != do.Question {
+			return fmt.Errorf("question %d is not open", do.Question)
+		}
+		l.question.told, l.question.failed, l.question.rested = do, nil, false
 	case *pawl.RunGate:
 		i := s.gateIndex(do.Gate)
 		if i < 0 {
@@ -175,7 +180,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		l.worktree.calm()
 		l.recorded(b)
 	case *pawl.Notified:
-		s.notified = true
+		s.notified = s.notified || f.Do.Verb() == pawl.VerbNotify
 	case *pawl.EffectFailed:
 		l.effectFailed(x, f, &b.Failure)
 	case *pawl.PromptAssembled:
@@ -301,6 +306,10 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 		l.probed = true
 	case *pawl.Notify:
 		l.unheard = why
+	case *pawl.Announce:
+		if q := l.question; q != nil && q.n == do.Question {
+			q.failed = why
+		}
 	default:
 		w := &l.worktree
 		if w.troubled != do.Verb() {
@@ -313,7 +322,13 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 
 // waited ends a back-off. It was not the session's time.
 func (l *Loop) waited(x *Session, f *pawl.Effect) {
-	if x == nil {
+	switch {
+	case announcing(f):
+		if l.question != nil {
+			l.question.rested = true
+		}
+		return
+	case x == nil:
 		l.worktree.rested = true
 		return
 	}

@@ -15,6 +15,10 @@ type question struct {
 	kind    pawl.QuestionKind
 	choices []string
 	about   pawl.Hash
+
+	told   *pawl.Announce // how it was announced; nil = nobody is to hear of it
+	failed *pawl.Failure  // why the last try failed; nil = it did not
+	rested bool           // the wait after that is over
 }
 
 // maxSaid is how many answers are kept, to tell whoever comes too late.
@@ -29,7 +33,11 @@ type reply struct {
 
 // ask lets a loop wait for a person.
 func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
-	d.emit(l.Ref, &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: cut(text, 400), About: about, Choices: choices})
+	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: cut(text, 400), About: about, Choices: choices}
+	d.emit(l.Ref, b)
+	if d.s.Settings.Announce != nil {
+		d.requestAnnounce(l, &pawl.Announce{Question: b.N, Kind: kind, Text: b.Text, Choices: choices, Try: 1})
+	}
 }
 
 func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {

@@ -227,7 +227,7 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		return &pawl.BranchAdvanced{Effect: f.ID}, time.Second
 	case *pawl.ProbeConflicts:
 		return s.probedWith(f, do, r), time.Second
-	case *pawl.Notify:
+	case *pawl.Notify, *pawl.Announce:
 		return &pawl.Notified{Effect: f.ID, Status: 200}, time.Second
 	}
 	b := s.batchAnswer(f)

@@ -330,6 +330,10 @@ func (l *Loop) clone() *Loop {
 	c.votes = slices.Clone(l.votes)
 	c.board = slices.Clone(l.board)
 	c.merge, c.rebase = l.merge.clone(), l.rebase.clone()
+	if l.question != nil {
+		q := *l.question
+		c.question = &q
+	}
 	if l.plan != nil {
 		c.plan = l.plan.clone()
 	}
@@ -360,7 +364,7 @@ func (s *State) alive(at time.Time) time.Duration {
 	if s.Status != pawl.StatusRunning && s.Status != pawl.StatusStopping {
 		return s.Alive
 	}
-	if s.waiting > 0 && len(s.open) == 0 { // nothing but people is waited for
+	if s.onlyPeople() {
 		return s.Alive
 	}
 	return s.Alive + max(0, at.Sub(s.Last))

@@ -33,7 +33,7 @@ import (
 // Further commands:
 //
 //	recipe                       the recipe of the next run with recipe=own, in YAML
-//	run recipe=NAME [given] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback] [records] [learnings=N]
+//	run recipe=NAME [given] [signs] [approval=MODE] [threshold=N] [parallel=N] [every=N] [callback] [announce] [records] [learnings=N]
 //	replan [because=TEXT], reply N CHOICE [text=TEXT] [by=NAME] [about=stale], forget N
 //	plan                         where the tasks stand
 
@@ -197,6 +197,8 @@ func (s *story) treeOption(t *testing.T, first *pawl.RunStarted, set *pawl.Setti
 	case "every":
 		n := atoi(t, value)
 		set.ReplanEvery = &n
+	case "announce":
+		set.Announce = &pawl.Announcing{Command: "notify-send"}
 	case "callback":
 		set.Callback = &pawl.Callback{URL: "https://example.com/told"}
 	default:
@@ -411,6 +413,9 @@ func (s *story) talkHeadline(body pawl.Body) string {
 			return fmt.Sprintf("changes what loops %v change", b.With)
 		}
 	case *pawl.Notified:
+		if s.announces(b.Effect) {
+			return "somebody has heard of it"
+		}
 		return fmt.Sprintf("the callback has heard: %d", b.Status)
 	case *pawl.NotePosted:
 		return fmt.Sprintf("notes %s = %s", b.Key, b.Value)
@@ -427,6 +432,12 @@ func (s *story) talkHeadline(body pawl.Body) string {
 		return fmt.Sprintf("memory %d is forgotten%s", b.N, because(b.Reason))
 	}
 	return ""
+}
+
+// announces reports whether an effect tells of a question.
+func (s *story) announces(id pawl.Seq) bool {
+	r, ok := s.w.log[id-1].Body.(*pawl.EffectRequested)
+	return ok && r.Effect.Do.Verb() == pawl.VerbAnnounce
 }
 
 // toldOfPlan is what a prompt tells of lists of tasks and of the memory.

@@ -203,6 +203,9 @@ func (c *chance) treeSettings() *pawl.Settings {
 	if c.IntN(3) == 0 {
 		s.Callback = &pawl.Callback{URL: "https://example.com/done"}
 	}
+	if c.more != nil && c.more.IntN(2) == 0 {
+		s.Announce = &pawl.Announcing{Command: "notify-send"}
+	}
 	return s
 }
 
@@ -333,7 +336,7 @@ func (c *chance) tree(f *pawl.Effect) pawl.Answer {
 			}
 		}
 		return b
-	case *pawl.Notify:
+	case *pawl.Notify, *pawl.Announce:
 		return &pawl.Notified{Effect: f.ID, Status: 200}
 	case *pawl.MarkCheckpoint:
 		return &pawl.CheckpointMarked{Effect: f.ID}
