@@ -51,7 +51,7 @@ func (w *world) coherent(tb testing.TB, template string, task int) *pawl.Assembl
 // V-55: who gets decisions and anti-patterns, with their numbers.
 func TestCoherencePrompts(t *testing.T) {
 	gathered := `{"phase": "EXECUTE", "current_state": ["apps/auth/api.py has the routes"], "patterns": ["make test"], "decisions": ["001: JWT, no table"], "anti_patterns": ["002: no mocked clock"]}`
-	known := []string{"- 001 Tokens that expire. Context: Sessions must end. Choice: JWT, one hour: no table is needed. Alternatives Rejected: - a table of sessions: a query for each request Depends On: none Invalidated If: tokens must be revoked\n",
+	known := []string{"- 001 Tokens that expire. Context: Sessions must end. Choice: JWT, one hour: no table is needed. Alternatives Rejected: a table of sessions: a query for each request. Depends On: none. Invalidated If: tokens must be revoked.\n",
 		"- 002 [1.2] Do not mock the clock", "- 003 the pass rate fell twice. Context: rollback to checkpoint batch-1"}
 	told := func(before []string, after ...string) []string { return slices.Concat(before, known, after) }
 	for _, test := range []struct {
@@ -177,7 +177,7 @@ func TestEarlierRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants(t, p, "- 001 of 007-reject\n", "- 001 of 007-reject-r2\n", "- 001 of 007-reject-r3\n", "seen in 007-reject-r3")
+	wants(t, p, "- 001 of 007-reject.\n", "- 001 of 007-reject-r2.\n", "- 001 of 007-reject-r3.\n", "seen in 007-reject-r3")
 	if strings.Contains(p.User, "seen in 007-reject-r2") {
 		t.Error("it is told what was not recorded for the task")
 	}

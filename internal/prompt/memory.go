@@ -92,11 +92,18 @@ func (a *Assembler) earlier(r *reader) (out []pawl.MemoryEntry, err error) {
 func plainRecord(text string) string {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "# Anti-Pattern: ")
 	text = strings.Replace(text, "\nStatus: ANTI-PATTERN\n", "\n", 1)
-	title, rest, _ := strings.Cut(strings.ReplaceAll(text, "**", ""), "\n")
-	if rest = strings.TrimSpace(rest); rest == "" {
-		return title
+	var sentences []string
+	for line := range strings.Lines(strings.ReplaceAll(text, "**", "")) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+		if line == "" {
+			continue
+		}
+		if !strings.ContainsRune(".:!?", rune(line[len(line)-1])) {
+			line += "."
+		}
+		sentences = append(sentences, line)
 	}
-	return strings.TrimRight(title, ".") + ". " + rest
+	return strings.Join(sentences, " ")
 }
 
 // keep keeps whole entries as far as they fit, without changing their order:
