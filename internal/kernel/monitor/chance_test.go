@@ -15,7 +15,7 @@ func TestHonestHistories(t *testing.T) {
 	const histories = 10_000
 	stopped, verdicts, by := 0, 0, map[pawl.Health]int{}
 	for seed := range uint64(histories) {
-		w := newWorld(seed)
+		w := newWorld(3_000_000 + seed)
 		h := w.honest(6 + w.IntN(15))
 		for i := range h {
 			verdicts++

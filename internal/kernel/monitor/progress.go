@@ -130,13 +130,15 @@ func sameTree(before, b *Batch) bool {
 // one whose attempt tells nothing is given the benefit of the doubt, if no other is
 // known to be in vain.
 func (h batches) sentBackMoves(at, n int) bool {
-	moved, vain, untold := h.again(at, n)
-	return moved > 0 || untold > 0 && vain == 0 && n == Nearer
+	moved, vain, doubt := h.again(at, n)
+	return moved > 0 || doubt > 0 && vain == 0 && n == Nearer
 }
 
 // again counts what became of the tasks of a batch that had been sent back: those that
-// got through or came nearer, those tried in vain, and those of which neither is known.
-func (h batches) again(at, n int) (moved, vain, untold int) {
+// got through or came nearer; those tried in vain, as tests of them still fail or the
+// same is objected as before; those that are doubtful. New objections to work whose
+// tests pass are none of these.
+func (h batches) again(at, n int) (moved, vain, doubt int) {
 	for i := range h[at].Tasks {
 		t := &h[at].Tasks[i]
 		all := h.attempts(t.Task, at)
@@ -150,10 +152,10 @@ func (h batches) again(at, n int) (moved, vain, untold int) {
 		case nearer(m, n):
 			moved++
 		case doubtful(m):
-			untold++
-		default:
+			doubt++
+		case t.Failed > 0 || metBefore(all, len(all)-1):
 			vain++
 		}
 	}
-	return moved, vain, untold
+	return moved, vain, doubt
 }

@@ -23,7 +23,6 @@ type world struct {
 	gates           float64 // that a failure is one of the task's own gates
 	silent          float64 // that an attempt tells no numbers: no build, a timeout
 	waits           float64 // that a task starts to wait for a person
-	absent          float64 // that a task sent back is not in the next batch
 	kinds           int     // how many different errors there are
 	textual         bool    // errors are normalised texts; if not, the failing set is part of them
 	flaky           int     // how many tests of the project are flaky
@@ -56,10 +55,10 @@ type job struct {
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 7))}
 	w.width = 1 + w.IntN(12)
-	w.easy, w.hardest, w.adds = w.between(.2, .95), 1+w.IntN(20), w.IntN(15)
+	w.easy, w.hardest, w.adds = w.between(.2, .95), 1+w.IntN(20), w.IntN(25)
 	w.skill, w.slips, w.idle = w.between(.3, .9), w.between(0, .2), w.between(0, .25)
 	w.strict, w.gates, w.silent = w.between(0, .3), w.between(0, .5), w.between(0, .1)
-	w.waits, w.absent = w.sometimes(.3, .3), w.sometimes(.3, .1)
+	w.waits = w.sometimes(.3, .3)
 	w.kinds, w.textual = 2+w.IntN(30), w.IntN(2) == 0
 	w.flaky, w.flakes, w.leaks = w.IntN(4), w.between(0, .15), w.sometimes(.2, .05)
 	w.breaks, w.reverts, w.toggle = w.sometimes(.3, .05), w.sometimes(.5, .15), w.sometimes(.3, .1)
@@ -93,7 +92,7 @@ func (w *world) work() Batch {
 	b := Batch{N: w.batch, Passing: -1}
 	var now []*job
 	for _, j := range w.open {
-		if len(now) < w.width && !w.chance(w.absent) {
+		if len(now) < w.width {
 			now = append(now, j)
 		}
 	}
