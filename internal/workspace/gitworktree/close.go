@@ -13,7 +13,7 @@ import (
 // removes the worktree. The branch stays. When the work cannot be saved,
 // nothing is removed.
 func (s *Workspaces) Close(ctx context.Context, name, salvage string) (saved string, err error) {
-	if err := checkSalvage(salvage); err != nil {
+	if err := checkKept(salvage); err != nil {
 		return "", err
 	}
 	w, unlock, err := s.worktree(name)

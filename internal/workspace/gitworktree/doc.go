@@ -35,10 +35,24 @@
 // # Merges
 //
 // A merge is made of objects alone, in our own repository: no worktree, index or
-// ref takes part until its result is worth a branch. A branch that advances to
-// it leaves its worktree behind. worktree.json tells what the files lie on, so
-// Reset and Close save only what goes beyond that, and Commit refuses until a
+// ref takes part until its result is worth a branch. So are the way back to an
+// earlier tree and the files that the harness writes; these move the branch
+// themselves, and only from the commit they were made on. A branch that goes on in
+// such a way leaves its worktree behind. worktree.json tells what the files lie on,
+// so Reset and Close save only what goes beyond that, and Commit refuses until a
 // Reset has brought the files up to the branch.
+//
+// A worktree can show a commit that its branch does not have, such as a merge that is
+// looked at before it counts. worktree.json names both then. What is shown is no work
+// of the worktree's, what is written on it is: it is saved as a commit on that one.
+//
+// # Fingerprints
+//
+// A change is known by pairs of fingerprints, of what went and of what came, wherever
+// in a file it is. Undoing it gives the same pairs the other way round: each file is
+// compared in the direction in which its hash grows, and where there are more pairs
+// than are told, both choose the same. What is undone along with other changes is
+// therefore known as well, as far as the pairs told are the same.
 //
 // # Limits
 //

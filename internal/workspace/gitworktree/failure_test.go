@@ -53,8 +53,13 @@ func TestWriteFailures(t *testing.T) {
 		"tree":   func() error { _, err := f.Tree(ctx, runName); return err },
 		"commit": func() error { _, err := commitRun("7")(ctx, f, f); return err },
 		"reset":  func() error { _, err := f.Reset(ctx, runName, f.Base, runSalvage); return err },
-		"merge":  func() error { _, err := f.Merge(ctx, merging(one.Commit, two.Commit)); return err },
-		"close":  func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
+		"show":   func() error { _, err := f.Show(ctx, runName, one.Commit, runSalvage); return err },
+		"write files": func() error {
+			_, err := f.WriteFiles(ctx, recording(f.Base, "large", string(noise[:1<<20])))
+			return err
+		},
+		"merge": func() error { _, err := f.Merge(ctx, merging(one.Commit, two.Commit)); return err },
+		"close": func() error { _, err := f.Close(ctx, runName, runSalvage); return err },
 	} {
 		if err := call(); err == nil {
 			t.Errorf("%s succeeded though nothing could be written", name)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"hash/fnv"
 	"slices"
 
@@ -16,7 +15,7 @@ const (
 	maxPairs = 8
 	// maxDiff is how many bytes the difference may have, told in both directions, to
 	// be taken apart. What is more counts by whole files.
-	maxDiff = 8 << 20
+	maxDiff = 2 << 20
 )
 
 // pair is the fingerprint of what went and that of what came.
@@ -25,11 +24,7 @@ type pair struct{ went, came uint64 }
 func (p pair) reversed() pair { return pair{p.came, p.went} }
 
 // key is the same for a pair and for the one that undoes it.
-func (p pair) key() uint64 {
-	sum := fnv.New64a()
-	_ = binary.Write(sum, binary.BigEndian, []uint64{min(p.went, p.came), max(p.went, p.came)})
-	return sum.Sum64()
-}
+func (p pair) key() uint64 { return 31*min(p.went, p.came) + max(p.went, p.came) }
 
 // fingerprints are what differs between two trees, as pairs; .pawl is left out.
 func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint64, error) {

@@ -36,6 +36,7 @@ func TestKindsOfRepository(t *testing.T) {
 			r.git(t, "worktree", "add", "-q", "-b", "side", linked)
 			r.root = linked
 		}},
+		{"SHA-256", func(t *testing.T, r *repository) { *r = *newRepository(t, files, "--object-format=sha256") }},
 		{"shallow", func(t *testing.T, r *repository) {
 			for _, message := range []string{"Second", "Third"} {
 				r.git(t, "commit", "-q", "--allow-empty", "-m", message)
@@ -100,6 +101,12 @@ func TestKindsOfRepository(t *testing.T) {
 					t.Errorf("git log in %s says %q", folder, got)
 				}
 			}
+			back := mustRestore(t, f, restoring(info.Commit, f.Base))
+			recorded := mustRecord(t, f, recording(back.Commit, "plan.md", "The plan.\n"))
+			if got := mustShow(t, f, runName, recorded, runSalvage); back.Tree != state.Tree || got.Tree != state.Tree || got.Salvage != "" {
+				t.Errorf("restored, the tree is %s, shown %+v, want %s", back.Tree, got, state.Tree)
+			}
+			workspacetest.MustReset(t, f, runName, recorded, runSalvage)
 			workspacetest.MustWrite(t, state.Dir, "lib/a.txt", "changed again\n")
 			workspacetest.MustReset(t, f, runName, f.Base, runSalvage)
 			if got := r.git(t, "show", runSalvage+":lib/a.txt"); got != "changed again" {

@@ -17,7 +17,7 @@ import (
 // salvage is the full name of the ref, below refs/pawl/, and new for every
 // Reset; if it names something else already, a number is added to it.
 func (s *Workspaces) Reset(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (pawl.WorkspaceState, error) {
-	if err := checkSalvage(salvage); err != nil {
+	if err := checkKept(salvage); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
 	target, err := s.commit(ctx, commit)

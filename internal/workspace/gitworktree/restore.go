@@ -11,7 +11,7 @@ import (
 // Mark keeps a commit by a ref below refs/pawl/. A ref that names another commit
 // is a conflict.
 func (s *Workspaces) Mark(ctx context.Context, ref string, commit pawl.CommitHash) error {
-	if err := checkSalvage(ref); err != nil {
+	if err := checkKept(ref); err != nil {
 		return err
 	}
 	if _, err := s.commit(ctx, commit); err != nil {

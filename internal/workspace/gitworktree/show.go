@@ -13,7 +13,7 @@ import (
 // Open save it, on top of the shown commit. A Commit takes it when the branch is at
 // the shown commit by then, and is a conflict otherwise.
 func (s *Workspaces) Show(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (pawl.WorkspaceState, error) {
-	if err := checkSalvage(salvage); err != nil {
+	if err := checkKept(salvage); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
 	target, err := s.commit(ctx, commit)

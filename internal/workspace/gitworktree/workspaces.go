@@ -290,9 +290,10 @@ func checkBranch(branch string) error {
 	return checkRef("refs/heads/" + branch)
 }
 
-func checkSalvage(ref string) error {
+// checkKept refuses refs for what is to be kept but those below refs/pawl/.
+func checkKept(ref string) error {
 	if !strings.HasPrefix(ref, "refs/pawl/") {
-		return pawl.Errorf(pawl.CodeInvalid, "salvage ref %q is not below refs/pawl/", ref)
+		return pawl.Errorf(pawl.CodeInvalid, "ref %q is not below refs/pawl/, and no other ref is made", ref)
 	}
 	return checkRef(ref)
 }
