@@ -117,8 +117,6 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 	case *pawl.TaskHeld:
 		p := l.Plan()
 		l.each([]int{b.Task}, func(t *Task) {
-			t.move(e, pawl.TaskPending, "", "")
-			t.begun = false
 			t.Held, t.HeldBehind = b, p.ids([]int{b.Behind})
 		})
 	default:

@@ -83,13 +83,16 @@ func (r *Run) applyRun(e pawl.Event) {
 	case *pawl.RunStarted:
 		r.start(e, b)
 	case *pawl.RunPaused:
-		r.Status = pawl.StatusPaused
+		r.Status, r.Reason = pawl.StatusPaused, b.Reason
 		r.stops.paused = mark(e, "paused%s", because(b.Reason))
 	case *pawl.RunResumed:
 		r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
 		r.stops, r.since = stops{}, e.Seq
 		for _, l := range r.Loops {
 			if l.Parent == 0 || l.End != nil && l.End.Stopped {
+				if b.From != "" && l.End != nil {
+					r.retry(l, e)
+				}
 				r.reopen(l, e)
 			}
 		}

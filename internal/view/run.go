@@ -24,7 +24,7 @@ type Run struct {
 
 	Status  pawl.RunStatus
 	Outcome pawl.Outcome // empty until it ends
-	Reason  string       // why it ended or is ending
+	Reason  string       // why it ended, is ending or is paused
 	Head    pawl.CommitHash
 	Cost    pawl.Micros
 	Tokens  int64
@@ -105,6 +105,7 @@ type Loop struct {
 	// Conflicts counts the attempts that conflicted with what was merged.
 	Conflicts int
 
+	freed    int                // iterations that do not count: the run was resumed after them
 	listed   []pawl.TaskEntry   // a list that has not become a plan yet
 	calling  *pawl.ReplanCalled // the plan is being made anew
 	at       *Checkpoint        // the one the branch was at last; nil before the first
@@ -283,8 +284,8 @@ func (r *Run) maxIterations(l *Loop) int {
 		return 0
 	case l.Parent == 0 && r.Limits.Iterations > 0 && (kind == nil || kind.Children == nil):
 		return r.Limits.Iterations
-	case kind != nil:
-		return kind.Iterations
+	case kind != nil && kind.Iterations > 0:
+		return kind.Iterations + l.freed
 	}
 	return 0
 }

@@ -371,10 +371,12 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	l.End, l.Ended = b, e.Time
 	t := r.task(l)
 	switch {
-	case t == nil || b.Stopped:
+	case t == nil || b.Stopped && b.Outcome.Resumable():
 	case r.fenced(l, t):
 		t.move(e, pawl.TaskPending, "", "")
 		t.begun = false
+	case b.Stopped:
+		t.move(e, pawl.TaskSkipped, "", b.Reason)
 	case b.Outcome.Succeeded():
 		t.move(e, pawl.TaskPassed, "", "")
 	default:
@@ -394,6 +396,25 @@ func (r *Run) reopen(l *Loop, e pawl.Event) {
 	l.End, l.Ended = nil, time.Time{}
 	if t != nil && t.Status != pawl.TaskPassed {
 		t.move(e, pawl.TaskRunning, "", "")
+	}
+}
+
+// retry lets a loop that had ended do again what it did not reach: the tasks that
+// did not pass, or its plan, for which it has as many attempts as before.
+func (r *Run) retry(l *Loop, e pawl.Event) {
+	p, it := l.Plan(), l.last()
+	if p == nil {
+		if k := r.Recipe.Kind(l.Kind); k != nil && k.Children != nil && it != nil && it.End != nil {
+			l.freed = it.N
+		}
+		return
+	}
+	for _, t := range p.Tasks {
+		switch t.Status {
+		case pawl.TaskFailed, pawl.TaskBlocked, pawl.TaskSkipped:
+			t.move(e, pawl.TaskPending, "", "")
+			t.begun = false
+		}
 	}
 }
 
