@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/recipe"
+	"pawl/internal/tool"
+	"pawl/internal/tool/submit"
 )
 
 // recorded is what a task with batches remembers: its learnings have numbers.
@@ -247,5 +250,29 @@ func TestWholePlanIsTold(t *testing.T) {
 	p := w.MustAssemble(t, do)
 	if diff := cmp.Diff([]string(nil), p.Cut); diff != "" || !strings.Contains(p.User, strings.Repeat("x", 30_000)) || strings.Contains(p.User, "old\n") {
 		t.Errorf("cut: %s", diff)
+	}
+}
+
+// Whatever a recipe lets a session hand in, there is a tool for it, and every tool
+// a session is given exists.
+func TestOutputsAndToolsExist(t *testing.T) {
+	known := tool.New(tool.Builtin()...)
+	for _, name := range recipe.Builtin() {
+		r, err := recipe.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recipe.Runnable(r) != nil {
+			continue
+		}
+		check := func(output string, tools []string) {
+			if _, ok := submit.Spec(output); output != "" && !ok {
+				t.Errorf("%s: there is no submit_%s", name, output)
+			}
+			if _, err := known.Specs(tools); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		recipe.Walk(&r, func(s *pawl.Step) { check(s.Output, s.Tools) }, func(v *pawl.Review) { check(v.Output, v.Tools) })
 	}
 }
