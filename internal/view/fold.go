@@ -260,6 +260,8 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 			s := l.session(f)
 			s.Calls = append(s.Calls, Call{do.Tool, do.Args, b.Output, b.IsError, e.Time})
 		}
+	case *pawl.TasksRead:
+		l.listed = l.listed[max(0, len(l.listed)-max(0, b.Count)):] // what was read before is no plan any more
 	case *pawl.Merged, *pawl.BranchAdvanced:
 		r.merged(l, e, f)
 	case *pawl.CheckpointMarked, *pawl.Restored, *pawl.Recorded:
