@@ -86,7 +86,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored %+v", got)
 	}
 	const want = "# Anti-Pattern: TestLogin passed and fails with [redacted]\nStatus: ANTI-PATTERN\n\n" +
-		"**Context:** rollback to checkpoint batch-1; undone and open again: 1.2, 1.3.\n\n**What went wrong:** TestLogin passed and fails with [redacted]\n\n**Avoid:** "
+		"**Context:** rollback to checkpoint batch-1; undone and open again: 1.2, 1.3.\n\n**What went wrong:** TestLogin passed and fails with [redacted].\n\n**Avoid:** "
 	if text := w.MustBlob(t, got.Text); !strings.HasPrefix(text, want) || strings.Count(text, "\n") >= 30 {
 		t.Errorf("to be remembered is\n%s\nwant\n%s", text, want)
 	}

@@ -189,6 +189,9 @@ func (s *story) rounds(e pawl.Event) {
 		if s.batch != nil && s.batch.Scaffold {
 			r.notes = append(r.notes, "scaffold")
 		}
+		if b.Attempted == 0 {
+			r.notes = append(r.notes, "waits for a person")
+		}
 		s.batches = append(s.batches, r)
 		s.rest()
 	case *pawl.HealthJudged:

@@ -39,10 +39,18 @@ func antiPattern(title string, at time.Time, context, wrong, avoid, instead stri
 	}
 	for _, s := range []struct{ name, text string }{{"Context", context}, {"What went wrong", wrong}, {"Avoid", avoid}, {"Do instead", instead}} {
 		if text := line(s.text, 1000); text != "" {
-			p.say("", "**"+s.name+":** "+text)
+			p.say("", "**"+s.name+":** "+sentence(text))
 		}
 	}
 	return p.String()
+}
+
+// sentence ends a text as one ends, so that another can follow on the same line.
+func sentence(text string) string {
+	if strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "…") {
+		return text
+	}
+	return text + "."
 }
 
 // learningFiles adds the files of what was learned. One that is there is never
