@@ -9,13 +9,12 @@ import (
 	"pawl"
 )
 
-// Judge says how the batches of a loop develop, as seen after the last one: oldest
-// first, of which the last [Window] count. What was accused before is not accused
-// again for old evidence: every pattern has to end in the last batch. A batch in
-// which nothing was attempted is as if it had not been, and what was before a
-// person dealt with a blocked task does not count any more.
+// Judge says how the batches of a loop develop, as seen after the last one; oldest
+// first. A batch in which nothing was attempted is as if it had not been, and what was
+// before a person dealt with a blocked task does not count any more; of the others the
+// last [Window] count. Every pattern has to end in the last batch: nothing is accused
+// for what is over.
 func Judge(history []Batch) Verdict {
-	history = history[max(0, len(history)-Window):]
 	if len(history) == 0 {
 		return Verdict{pawl.HealthProgressing, "no batch has ended"}
 	}
@@ -23,7 +22,7 @@ func Judge(history []Batch) Verdict {
 	if why := blocked(last); why != "" {
 		return verdict(pawl.HealthBlocked, why)
 	}
-	if last.Attempted == 0 {
+	if last.Attempted <= 0 {
 		return verdict(pawl.HealthProgressing, fmt.Sprintf("batch %d attempted nothing: it waits", last.N))
 	}
 	h := counted(history)
@@ -56,7 +55,7 @@ func blocked(b *Batch) string {
 // batches are those in which something was attempted, oldest first.
 type batches []*Batch
 
-// counted are the batches that are compared: those since a task was blocked last.
+// counted are the batches that are compared: the last ones since a task was blocked.
 func counted(history []Batch) batches {
 	h := make(batches, 0, len(history))
 	for i := range history {
@@ -68,7 +67,7 @@ func counted(history []Batch) batches {
 			h = append(h, b)
 		}
 	}
-	return h
+	return h[max(0, len(h)-Window):]
 }
 
 // numbers are the numbers of the last n batches, in words.
