@@ -339,6 +339,9 @@ func (t teller) answer() string {
 	case *pawl.WorkspaceInspected:
 		return "looked at the worktree"
 	case *pawl.WorkspaceReset:
+		if do, ok := doOf[*pawl.ResetWorkspace](t.r.closed); ok && do.Detached {
+			return fmt.Sprintf("worktree shows %s%s", short(do.Commit), saved(b.Salvage))
+		}
 		return fmt.Sprintf("worktree reset to %s%s", short(b.Head), saved(b.Salvage))
 	case *pawl.WorkspaceClosed:
 		return "worktree closed" + saved(b.Salvage)

@@ -149,8 +149,8 @@ func checkpointText(k *pawl.Checkpoint) string {
 	return s
 }
 
-// text is a batch in one line: what was approved, and what not.
-func (b *Batch) text() string {
+// head is how a batch came out, in one line.
+func (b *Batch) head() string {
 	s := fmt.Sprintf("batch %d: ", b.N)
 	switch {
 	case b.Ended != nil:
@@ -163,6 +163,12 @@ func (b *Batch) text() string {
 	if b.Scaffold {
 		s += ", scaffold"
 	}
+	return s
+}
+
+// text is the same with what was not approved.
+func (b *Batch) text() string {
+	s := b.head()
 	var red []string
 	for _, j := range b.Verdicts {
 		if !j.Approved() {

@@ -70,6 +70,9 @@ func (t teller) tree() string {
 	case *pawl.TasksSkipped:
 		return fmt.Sprintf("Skipped: %s%s", plan.ids(b.Tasks), because(b.Reason))
 	case *pawl.Rerouted:
+		if b.Max == 0 { // no gate did it: a person says that what blocked it has changed
+			return fmt.Sprintf("%s: it is tried again from step %s", b.Gate, t.step(b.Step))
+		}
 		return fmt.Sprintf("Gate %s says %s: back to step %s (%d of %d)", b.Gate, strings.ToUpper(string(b.Verdict)), t.step(b.Step), b.N, b.Max)
 	case *pawl.RoundsEnded:
 		return fmt.Sprintf("%s was repeated %s without the decision that ends it; then: %s", b.Group, count(b.Max, "time"), b.Then)

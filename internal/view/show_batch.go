@@ -202,7 +202,7 @@ func (r *Run) showBatches(t *text, l *Loop, blobs Blobs) {
 
 func (r *Run) writeBatches(t *text, l *Loop, blobs Blobs) {
 	for _, b := range l.Batches {
-		t.line("  %s (event %d)", b.text(), b.Seq)
+		t.line("  %s (event %d)", b.head(), b.Seq)
 		for _, j := range b.Verdicts {
 			t.line("    %s %s (%s)%s", dashed(j.ID), judgedWord(j.Verdict), j.By, because(j.why(blobs, 300)))
 		}
