@@ -232,6 +232,7 @@ func openLog(p project.Project) (*slog.Logger, *os.File, error) {
 type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
 
 func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, models *models, recall recall) driver.Performer {
+	sender := &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
 	return &runner.Runner{
 		Model:   models.forTier,
 		Tools:   tool.New(tool.Builtin()...),
@@ -239,7 +240,7 @@ func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, 
 		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},
 		Gate:    command.New(box),
 		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
-		Callback: (&callback.Sender{Secret: app.Getenv(config.CallbackSecret)}).Send,
-		Redact:   plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
+		Callback: sender.Send, Announce: sender.Announce, Project: filepath.Base(p.Repo.Root),
+		Redact: plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
 	}
 }

@@ -23,8 +23,9 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 		Long: `List shows the runs of this repository, oldest first: the outcome of those that
 have ended, the status of the others. A run that was cut off and that no process
 drives is interrupted; pawl resume goes on with it. One that waits for a person
-asks; pawl answer shows what. A run with a list of tasks shows how many of them
-have passed instead of its iterations.
+asks; pawl inbox shows what. One that works in batches is also stalled,
+regressing, flip-flopping or blocked when these get nowhere. A run with a list
+of tasks shows how many of them have passed instead of its iterations.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl list\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
@@ -118,12 +119,20 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 // gap is the space between columns.
 const gap = 2
 
-// state is a run's status, with a word for one that waits for a person.
+// state is a run's status, with a word for one whose batches get nowhere, and for
+// one that waits for a person.
 func state(r pawl.RunInfo) string {
-	if r.Questions > 0 && r.Status != pawl.StatusEnded {
-		return cli.State(r) + ", asks"
+	out := cli.State(r)
+	if r.Status == pawl.StatusEnded {
+		return out
 	}
-	return cli.State(r)
+	if r.Health != "" && r.Health != pawl.HealthProgressing {
+		out += ", " + plain.Line(strings.ToLower(string(r.Health)), 20)
+	}
+	if r.Questions > 0 {
+		out += ", asks"
+	}
+	return out
 }
 
 // iterations counts a run's attempts, or its tasks where it has a list of them.

@@ -50,6 +50,16 @@ func TestTable(t *testing.T) {
 			t.Errorf("got %q, want %q", got[1], want)
 		}
 	})
+	t.Run("Health", func(t *testing.T) { // V-60
+		for health, want := range map[pawl.Health]string{"": "running", pawl.HealthProgressing: "running", pawl.HealthFlipFlop: "running, flip-flopping"} {
+			if got := state(pawl.RunInfo{Status: pawl.StatusRunning, Health: health}); got != want {
+				t.Errorf("%s: got %q, want %q", health, got, want)
+			}
+		}
+		if got := state(pawl.RunInfo{Status: pawl.StatusEnded, Outcome: pawl.OutcomeBlocked, Health: pawl.HealthStalled}); got != "blocked" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("WholeOffTheTerminal", func(t *testing.T) {
 		all := strings.Join(table(runs, now, 0), "\n")
 		for _, want := range []string{"002-a-very-long-name-that-somebody-has-thought-of", "a way to reset it by mail"} {

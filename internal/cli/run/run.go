@@ -67,14 +67,15 @@ list is read from a file instead: Pandora's tasks.json, a prd.json of Ralph, or 
 plain list of tasks; - is standard input. GOAL is then what the file says it is
 about, unless it is given. What waits for you is answered with pawl answer.
 
-A GOAL that says to go on with something, such as "continue the auth task", "keep
-working on dark mode", "resume #7" or one with the full id of a task in it, means a
-task that is known (pawl tasks): by its id, its number, the words of its id, or
-those of its goal. Its run is resumed where it can be; else a new run of the task
-starts from where its work is, on pawl/NNN-slug-r2 and on, with what is done marked
-in its plan. When it is not clear which task is meant you are asked; where nobody
-can be asked nothing is begun, the tasks are listed, with --json as JSON, and the
-exit code is 17. --new says that it is new work all the same.
+A GOAL that says to go on with something, such as "continue the auth task",
+"keep working on dark mode", "resume #7" or one with the full id of a task in
+it, means a task that is known (pawl tasks): by its id, its number, the words of
+its id, or those of its goal. Its run is resumed where it can be; else a new run
+of the task starts from where its work is, on pawl/NNN-slug-r2 and on, with what
+is done marked in its plan. When it is not clear which task is meant you are
+asked; where nobody can be asked nothing is begun, the tasks are listed, with
+--json as JSON, and the exit code is 17. --new says that it is new work all the
+same.
 
 The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in

@@ -25,20 +25,20 @@ HEAD or on a branch pawl/NNN-slug. A task that runs here know has the status of
 its latest run, another one what its plan.md says. pawl run "continue NNN-slug"
 goes on with one.
 
-With RUN it lists the tasks of the run's plan: where each stands, what it waits for or is
-blocked by, how often it was tried, on which tier, and what it has cost. The
-longest chain of what is left is marked with *, a task that nothing is worth
-doing without with !. Below stand why tasks failed, open questions, and what the
-tasks have told each other.
+With RUN it lists the tasks of the run's plan: where each stands, what it waits
+for or is blocked by, how often it was tried, on which tier, and what it has
+cost. The longest chain of what is left is marked with *, a task that nothing is
+worth doing without with !. Below stand why tasks failed, open questions, and
+what the tasks have told each other.
 
 With --json the list of tasks is a list of objects: id, title, status, run (the
 latest one), runs (how many), recipe, branch, tasks, passed, questions, updated,
-and folder (where it was found). Of a run it is an object: run, status, version (of the plan), progress (total,
-completed, failed, pending, running, blocked, skipped, percent_complete),
-critical_path, tasks (id, title, status, waits_for, blocked_by, reason, attempts,
-tier, priority, depends_on, is_critical_path, on_critical_path, calls, tokens,
-cost in millionths of a dollar, seconds, loop, loop_id, branch, event),
-plan_versions, questions, blackboard and memory.
+and folder (where it was found). Of a run it is an object: run, status, version
+(of the plan), progress (total, completed, failed, pending, running, blocked,
+skipped, percent_complete), critical_path, tasks (id, title, status, waits_for,
+blocked_by, reason, attempts, tier, priority, depends_on, is_critical_path,
+on_critical_path, calls, tokens, cost in millionths of a dollar, seconds, loop,
+loop_id, branch, event), plan_versions, questions, blackboard and memory.
 
 ` + cli.ExitCodes,
 		Example: "  pawl tasks\n  pawl tasks 7\n  pawl tasks 7 --json | jq .progress.percent_complete\n  pawl tasks 7 --json | jq -r '.tasks[] | select(.status == \"failed\") | .reason'",
