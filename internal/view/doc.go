@@ -6,10 +6,12 @@
 //
 // [Run] is the fold that the projections share. Each of them is one file:
 // [StateYAML], [IterationReport] and [CompletionReport], [Why], [Line], [Show],
-// [Prompt]. [Progress] draws a run while it happens. Of runs with a list of tasks
-// there are also [Tasks], the documents of the Pandora loop ([PlanDocument],
-// [ValidationReport], [CompletionMessage], [Trace], [TasksFile], [Learnings]) and
-// of Loom ([Loom]). [Name] says what an event is called in the recipe's words.
+// [Prompt]. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
+// [Questions] what waits for a person. [Progress] draws a run while it happens. Of
+// runs with a list of tasks there are also [Tasks], the documents of the Pandora
+// loop ([PlanDocument], [ValidationReport], [CompletionMessage], [Trace],
+// [TasksFile], [Learnings]) and of Loom ([Loom]). [Name] says what an event is
+// called in the recipe's words.
 //
 // Whatever a model, a tool, git or a file said passes through [plain] before it
 // is part of a result.

@@ -36,18 +36,27 @@ func Name(e pawl.Event, r *Run) string {
 		}
 		return "verification_failed"
 	case *pawl.QuestionAsked:
-		return "approval_requested"
+		return r.Question(b.N).name("requested", "asked")
 	case *pawl.QuestionWithdrawn:
-		return "approval_withdrawn"
+		return r.Question(b.N).name("withdrawn", "withdrawn")
 	case *pawl.QuestionAnswered:
 		if q := r.Question(b.N); q != nil && q.denied() {
-			return "approval_denied"
+			return q.name("denied", "answered")
 		}
-		return "approval_granted"
+		return r.Question(b.N).name("granted", "answered")
 	case *pawl.MemoryAdded:
 		return "memory_entry_created"
 	}
 	return r.loopName(l, e)
+}
+
+// name is what happened to a question: to one that asks for consent the first,
+// to one that asks what only a person knows the second.
+func (q *Question) name(consent, knowledge string) string {
+	if q != nil && (q.Kind == pawl.AskClarify || q.Kind == pawl.AskBlocked || q.Kind == pawl.AskHealth) {
+		return "question_" + knowledge
+	}
+	return "approval_" + consent
 }
 
 // denied reports an answer other than the first choice, which lets it be.
@@ -121,6 +130,8 @@ func (r *Run) loopName(l *Loop, e pawl.Event) string {
 		}
 	case *pawl.TasksSkipped:
 		return children + "_skipped"
+	case *pawl.BatchStarted, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.CheckpointMarked:
+		return e.Body.EventKind().String()
 	case *pawl.IterationStarted:
 		if b.N > 1 {
 			return kind + "_retrying"
