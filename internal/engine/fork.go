@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	"pawl"
 	"pawl/internal/kernel"
@@ -56,7 +57,7 @@ func (e *Engine) begin(ctx context.Context, unit *pawl.Unit) error {
 			return err
 		}
 	}
-	next, err := decideFork(&s)
+	next, err := decideFork(&s, e.now())
 	if err != nil {
 		return err
 	}
@@ -184,6 +185,13 @@ func hashes(v reflect.Value, out []pawl.Hash) []pawl.Hash {
 }
 
 // decideFork is what follows from a run's being a fork.
-func decideFork(*kernel.State) ([]pawl.Event, error) {
+func decideFork(*kernel.State, time.Time) ([]pawl.Event, error) {
 	return nil, pawl.Errorf(pawl.CodeState, "runs cannot be forked yet")
+}
+
+func (e *Engine) now() time.Time {
+	if e.c.Now != nil {
+		return e.c.Now().UTC()
+	}
+	return time.Now().UTC()
 }

@@ -72,7 +72,7 @@ func (s *suite) startRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*pawl.StartRequest){
 		"EmptyGoal":         func(r *pawl.StartRequest) { r.Goal = "" },
 		"BlankGoal":         func(r *pawl.StartRequest) { r.Goal = " \n\t" },
-		"RecipeNotRunnable": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Questions = true },
+		"RecipeNotRunnable": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
 		"NoModel":           func(r *pawl.StartRequest) { r.Settings.Models[1] = pawl.ModelChoice{} },
 	} {
 		req := request("do it")
