@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
@@ -22,7 +24,8 @@ import (
 // nothing left to do: its run was followed, or it is not clear which one is meant.
 // Otherwise a new run is to be started: of the task in o.again, or of new work.
 // V-18 V-20 V-21 V-25
-func (o *options) resolve(ctx context.Context, app *cli.App, goal *string) (done bool, err error) {
+func (o *options) resolve(cmd *cobra.Command, app *cli.App, goal *string) (done bool, err error) {
+	ctx := cmd.Context()
 	var known []cli.KnownTask
 	var means resolve.Answer
 	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
@@ -47,30 +50,60 @@ func (o *options) resolve(ctx context.Context, app *cli.App, goal *string) (done
 		}
 	}
 	i := slices.IndexFunc(known, func(k cli.KnownTask) bool { return k.ID == id })
-	return o.goOn(ctx, app, known[i], goal)
+	return o.goOn(cmd, app, known[i], goal)
 }
 
 // goOn goes on with a task. done reports that its run was followed.
 // V-19
-func (o *options) goOn(ctx context.Context, app *cli.App, k cli.KnownTask, goal *string) (done bool, err error) {
+func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *string) (done bool, err error) {
 	r := k.Latest
 	switch {
 	case r == nil || r.Status == pawl.StatusQuarantined || r.Status == pawl.StatusEnded && !r.Outcome.Resumable():
 		o.again, o.asked, *goal = &k, *goal, ""
 		return false, nil
 	case r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping:
-		return true, o.join(ctx, app, k)
+		keeps(cmd, app, k, slices.Concat(fixed, limited)...)
+		return true, o.join(cmd.Context(), app, k)
 	}
-	s, info, from, err := app.SteerRun(ctx, []string{string(r.ID)}, pawl.Steering{Verb: pawl.SteerResume, Reason: *goal})
+	given, err := cli.GivenLimits(cmd)
 	if err != nil {
 		return true, err
 	}
+	ctx := cmd.Context()
+	s, info, from, err := app.SteerFrom(ctx, []string{string(r.ID)}, func(_ pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
+		steering := pawl.Steering{Verb: pawl.SteerResume, Reason: *goal}
+		if given != nil {
+			limits := given(r.Limits)
+			steering.Limits = &limits
+		}
+		return steering, nil
+	})
+	if err != nil {
+		return true, err
+	}
+	keeps(cmd, app, k, slices.Clone(fixed)...)
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
 		app.Printf("Task %s: run %s, which was %s, goes on\n\n", k.ID, info.ID, k.Status)
 		waiting(app, from)
 	}
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
+}
+
+// fixed are the flags that say what a run starts with, limited those that can change.
+var (
+	fixed = []string{"recipe", "criteria", "gate", "model", "complexity", "council", "agent", "scope", "require-green", "approval", "approval-threshold",
+		"parallel", "replan-every", "callback", "callback-private", "announce", "announce-url", "announce-private", "unsandboxed"}
+	limited = []string{"max-iterations", "budget", "max-tokens", "max-time"}
+)
+
+// keeps says that a run goes on with what it was started with, where flags want
+// something else.
+func keeps(cmd *cobra.Command, app *cli.App, k cli.KnownTask, flags ...string) {
+	flags = slices.DeleteFunc(flags, func(f string) bool { return !cmd.Flags().Changed(f) })
+	if len(flags) > 0 {
+		app.Notef("run %s goes on with what it was started with: --%s does not concern it", k.Run, strings.Join(flags, ", --"))
+	}
 }
 
 // join follows the run that is at work on a task.

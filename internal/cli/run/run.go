@@ -148,7 +148,7 @@ durable, one JSON object per line.
 func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	ctx := cmd.Context()
 	if !o.fresh && o.tasks == "" && resolve.Hints(goal) {
-		if done, err := o.resolve(ctx, app, &goal); done || err != nil {
+		if done, err := o.resolve(cmd, app, &goal); done || err != nil {
 			return err
 		}
 	}
