@@ -219,9 +219,10 @@ func (l *Loop) lastAttempt() *attempt {
 	return &l.history[len(l.history)-1]
 }
 
-// whole are the attempt's verdicts that were reached in full.
+// whole are the attempt's verdicts that were reached in full, and on its own work
+// alone: what a batch made of it may be different with other siblings.
 func (a *attempt) whole() []*pawl.GateJudged {
-	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial })
+	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial || ofBatch(r.Gate) })
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {

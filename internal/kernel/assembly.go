@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 )
@@ -130,7 +131,7 @@ func (d *draft) gateBatch(l *Loop) {
 		g := &d.s.Settings.Gates[i]
 		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.plan.verified[i]}
 		if r := b.result(g.Name); r != nil {
-			if !b.doubts(r) {
+			if again := l.gateRun(i).failed != nil && !r.Partial; !b.doubts(r) && !again {
 				continue
 			}
 			do.Doubt = r.Evidence
@@ -155,6 +156,15 @@ func (b *batch) result(gate string) *pawl.GateJudged {
 // doubts reports whether a gate is to be asked about the subject again.
 func (b *batch) doubts(r *pawl.GateJudged) bool {
 	return !lets(r.Verdict) && r.Kind == pawl.GateTests && !r.Partial && !r.Evidence.IsZero() && !slices.Contains(b.doubted, r.Gate)
+}
+
+// doubt takes over that a gate is asked about the subject again. That it judged it
+// once does not count among its tries.
+func (b *batch) doubt(g *gateRun, gate string) {
+	if !slices.Contains(b.doubted, gate) {
+		b.doubted = append(b.doubted, gate)
+		g.tries = 0
+	}
 }
 
 // gated takes over what a gate says of a candidate, and when all have spoken, what
@@ -199,9 +209,13 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	task := b.members[i].task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence})
 	ref := l.plan.at(task).loop
-	name := "batch-" + by
-	d.emit(ref, &pawl.GateJudged{Gate: name, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: print64(by), Total: paths})
+	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: print64(by), Total: paths})
 }
+
+// batchGate begins the names under which loops hear of what their batch objects to.
+const batchGate = "batch-"
+
+func ofBatch(gate string) bool { return strings.HasPrefix(gate, batchGate) }
 
 // approved reports whether the review has approved all that is in the candidate.
 // Without a review, what the gates let through is.
@@ -274,6 +288,30 @@ func (d *draft) batchReviewed(l *Loop, x *Session, r pawl.SessionResult, output 
 			d.reject(d.s.Loop(l.Ref), m, "review", 0, "the review wants changes", because)
 		}
 	}
+}
+
+// unjudged says which tasks of a batch a review has no verdict on, or which it names
+// that are not in it; empty = it is whole.
+func (s *State) unjudged(l *Loop, f pawl.Facts) string {
+	b := l.plan.batch
+	var open []string
+	for _, k := range b.chain {
+		if m := &b.members[k.member]; m.verdict == "" {
+			open = append(open, l.plan.entries[m.task].ID)
+		}
+	}
+	named := append(f.All("approved"), f.All("changes")...)
+	for _, id := range named {
+		if !slices.Contains(open, id) {
+			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", cut(id, maxID), strings.Join(open, ", "))
+		}
+	}
+	for _, id := range open {
+		if !slices.Contains(named, id) {
+			return fmt.Sprintf("There is no verdict on %s. The subtasks of this batch are %s: one verdict each.", id, strings.Join(open, ", "))
+		}
+	}
+	return ""
 }
 
 // reviewed is the member of the candidate with this id that has no verdict; -1 = there is none.

@@ -245,6 +245,9 @@ func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok 
 			return cut(fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
 				c.use.Facts.Get("decision"), st.Check.Demands, strings.Join(d.s.Started.Signs, "; ")), 400), true, true
 		}
+		if why := d.s.incomplete(l, x, c.use.Facts); why != "" {
+			return cut(why, 400), true, true
+		}
 		return textAccepted, false, true
 	}
 	if st == nil {
@@ -257,6 +260,19 @@ func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok 
 		}
 	}
 	return "", false, false
+}
+
+// incomplete says what is wrong with a result beyond what its schema can say; empty =
+// nothing is.
+func (s *State) incomplete(l *Loop, x *Session, f pawl.Facts) string {
+	st := l.stepOf(x)
+	switch {
+	case x.Purpose == pawl.ForBatch && l.plan.batch != nil:
+		return s.unjudged(l, f)
+	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
+		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."
+	}
+	return ""
 }
 
 // overrules is the decision that a step's check puts in the place of another one;

@@ -89,10 +89,15 @@ func (d *draft) noted(l *Loop, x *Session, f pawl.Facts) {
 	}
 	if x.Purpose == pawl.ForStep || x.Purpose == pawl.ForBatch {
 		for _, text := range f.All(name) {
-			d.remember(l, x, kind, "", text, false)
+			if h, ok := hashOf(text); ok && !slices.Contains(d.s.learnt, h) { // said once is enough
+				d.remember(l, x, kind, "", text, false)
+			}
 		}
 	}
 }
+
+// maxLearnt is of how many of the last learnings the text is compared with a new one's.
+const maxLearnt = 64
 
 // remembers takes over an entry of the memory. A discovery may change the plan
 // that the loop is part of.
@@ -105,6 +110,7 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 			return fmt.Errorf("learning %d stands where learning %d is next", b.Learning, want)
 		}
 		s.learned++
+		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
 	}
 	s.memories = b.N
 	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.plan != nil {

@@ -65,7 +65,7 @@ func (d *draft) mergeOn(l *Loop) bool {
 	case m.done:
 		return true
 	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
-		if r := l.result("batch-merge"); r != nil {
+		if r := l.result(batchGate + "merge"); r != nil {
 			d.conflicted(l, max(r.Total, 1))
 		} else if l.objected() {
 			d.conclude(l)

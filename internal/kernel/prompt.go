@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		Task: l.task.Spec, Answers: l.answers,
 	}
 	d.s.addPlan(l, do)
+	d.s.addContext(l, do)
 	if st := l.stepOf(x); st != nil {
 		do.Template, do.Tools, do.Output, do.Memory = st.Prompt, st.Tools, st.Output, st.Memory
 		if st.Check != nil {
@@ -39,7 +41,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	case pawl.ForReplan:
 		p := l.plan
 		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
-		do.Inputs, do.RedAtBase = nil, nil
+		do.Inputs, do.RedAtBase = contextOf(l), nil
 		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
 	case pawl.ForExtract:
 		l.addChanged(do)
@@ -76,6 +78,27 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		do.Inputs = l.council.proposals()
 	}
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
+}
+
+// addContext lets the loops of a batch be told what was gathered for it, and whoever
+// gathers because of the batches' health, why.
+func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
+	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
+		do.Inputs = append(do.Inputs, contextOf(p)...)
+	}
+	if p := l.plan; p != nil && len(p.recover) > 0 && p.recover[0] == pawl.RecoverGather {
+		do.Cause = fmt.Sprintf("the batches are %s", p.health)
+	}
+}
+
+// contextOf is what was gathered for a loop's children.
+func contextOf(l *Loop) []pawl.Input {
+	for _, in := range slices.Backward(l.outputs) {
+		if in.Name == "context" {
+			return []pawl.Input{in}
+		}
+	}
+	return nil
 }
 
 // replanMemory is how many tokens of the memory a session that makes a plan anew is shown.

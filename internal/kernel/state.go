@@ -60,13 +60,15 @@ type State struct {
 	// Interruptions counts recoveries.
 	Interruptions int
 
-	flows     []*flow                 // by kind of the recipe
-	questions int                     // how many have been asked
-	waiting   int                     // how many of them wait for an answer
-	memories  int                     // how many entries have been made
-	learned   int                     // how many of them have a number among the task's learnings
-	notified  bool                    // the callback has heard of the run's end
-	said      []pawl.QuestionAnswered // the last of them
+	flows     []*flow // by kind of the recipe
+	questions int     // how many have been asked
+	waiting   int     // how many of them wait for an answer
+	memories  int     // how many entries have been made
+
+	learned  int                     // how many of them have a number among the task's learnings
+	learnt   []pawl.Hash             // the texts of the last of these
+	notified bool                    // the callback has heard of the run's end
+	said     []pawl.QuestionAnswered // the last of them
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
