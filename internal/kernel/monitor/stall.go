@@ -46,7 +46,7 @@ func (h batches) repeats(all []attempt) bool {
 	}
 	m := marks(all)
 	for i := first; i < len(all); i++ {
-		if nearer(m[:i+1], Nearer) || doubtful(m[:i+1]) {
+		if nearer(m[:i+1], Nearer) {
 			return false
 		}
 		if i > first && (!metBefore(all, i) || h.gains(all[i].at, Nearer)) {

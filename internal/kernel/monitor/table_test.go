@@ -24,7 +24,7 @@ func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		file  string
 		least int
-	}{{"tune.txt", 40}, {"heldout.txt", 20}} {
+	}{{"tune.txt", 40}, {"heldout.txt", 20}, {"edges.txt", 1}} {
 		t.Run(c.file, func(t *testing.T) {
 			all := parse(t, "testdata/"+c.file)
 			if len(all) < c.least {
