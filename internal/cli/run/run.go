@@ -407,6 +407,9 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 		if !r.Start.Confined {
 			say("sandbox", "none: commands run with your rights (--unsandboxed)")
 		}
+		if o.again != nil {
+			say("task", fmt.Sprintf("%s, from commit %.12s", o.again.ID, r.Start.Base))
+		}
 		notes = append(notes, r.Start.Notes...)
 	}
 	for _, n := range notes {
