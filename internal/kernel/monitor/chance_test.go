@@ -12,6 +12,7 @@ func recent(h []Batch, i int) []Batch { return h[max(0, i+1-Window) : i+1] }
 // Slow to accuse: of 10,000 histories of honest work at most one in a hundred is
 // stopped anywhere in its course.
 func TestHonestHistories(t *testing.T) {
+	t.Parallel()
 	const histories = 10_000
 	stopped, verdicts, by := 0, 0, map[pawl.Health]int{}
 	for seed := range uint64(histories) {

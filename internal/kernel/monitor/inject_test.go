@@ -31,6 +31,7 @@ type sick struct {
 // V-45…V-48: each pattern, let into honest histories at a random place, is found at
 // the latest three batches after it is complete, but for one in twenty.
 func TestInjectedPatterns(t *testing.T) {
+	t.Parallel()
 	const histories = 1000
 	for i, k := range sicknesses() {
 		t.Run(k.name, func(t *testing.T) {

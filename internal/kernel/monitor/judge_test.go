@@ -32,9 +32,11 @@ func TestBlockedTellsWhatIsNeeded(t *testing.T) {
 	if want := "blocked in batch 1: task 2 needs the staging key; task 5"; v.Health != pawl.HealthBlocked || v.Reason != want {
 		t.Errorf("%+v, want %q", v, want)
 	}
-	v = Judge([]Batch{{N: 1, Tasks: []Task{{Result: Blocked, Blocker: strings.Repeat("ä", 400) + "\xff"}}}})
-	if len(v.Reason) > ReasonMax || !utf8.ValidString(v.Reason) {
-		t.Errorf("%d bytes: %q", len(v.Reason), v.Reason)
+	for _, long := range []string{strings.Repeat("ä", 400) + "\xff", "a" + strings.Repeat("ä", 400)} {
+		v := Judge([]Batch{{N: 1, Tasks: []Task{{Result: Blocked, Blocker: long}}}})
+		if len(v.Reason) > ReasonMax || !utf8.ValidString(v.Reason) {
+			t.Errorf("%d bytes: %q", len(v.Reason), v.Reason)
+		}
 	}
 }
 
