@@ -55,6 +55,14 @@ type HealthVerdict struct {
 	Overridden *pawl.HealthOverridden // nil when nobody did
 }
 
+// now is what it comes to: what a person overrode does not count.
+func (h *HealthVerdict) now() pawl.Health {
+	if h.Overridden != nil {
+		return pawl.HealthProgressing
+	}
+	return h.Health
+}
+
 // Checkpoint is a state of a loop's branch that it can go back to.
 type Checkpoint struct {
 	pawl.Checkpoint

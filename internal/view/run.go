@@ -240,7 +240,7 @@ func (r *Run) Info() pawl.RunInfo {
 		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
 	}
 	if h := r.root().health(); h != nil {
-		info.Health = h.Health
+		info.Health = h.now()
 	}
 	info.Questions = len(r.OpenQuestions())
 	return info
