@@ -1,5 +1,7 @@
 package monitor
 
+import "slices"
+
 // mark is how far something had come: a candidate of a task, or the branch.
 type mark struct {
 	passing int // tests that pass; below 0 = not known
@@ -126,12 +128,25 @@ func sameTree(before, b *Batch) bool {
 }
 
 // sentBackMoves reports whether a task that had been sent back got through in a batch,
-// or came nearer than in the n attempts before. Against the values shortly before,
-// one whose attempt tells nothing is given the benefit of the doubt, if no other is
-// known to be in vain.
+// or came nearer than in the n attempts before. Against the values shortly before, two
+// things have the benefit of the doubt: an attempt that tells nothing, if no other is
+// known to be in vain, and a batch that tries new tasks only, while others wait.
 func (h batches) sentBackMoves(at, n int) bool {
 	moved, vain, doubt := h.again(at, n)
-	return moved > 0 || doubt > 0 && vain == 0 && n == Nearer
+	if moved > 0 || n != Nearer || vain > 0 {
+		return moved > 0
+	}
+	return doubt > 0 || h.newOnly(at) && slices.ContainsFunc(h[at].Tasks, func(t Task) bool { return t.Result == Waiting })
+}
+
+// newOnly reports whether no task of a batch had been attempted before.
+func (h batches) newOnly(at int) bool {
+	for _, task := range h[at].open() {
+		if len(h.attempts(task, at)) > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // again counts what became of the tasks of a batch that had been sent back: those that
