@@ -55,7 +55,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return fmt.Errorf("there is no gate %q", do.Gate)
 		}
 		if !do.Doubt.IsZero() && l.plan != nil && l.plan.batch != nil {
-			l.plan.batch.doubted = append(l.plan.batch.doubted, do.Gate)
+			l.plan.batch.doubt(l.gateRun(i), do.Gate)
 		}
 		l.gateRun(i).request(id)
 	}
@@ -195,7 +195,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		s.judged(l, b)
 	default:
 		do, ok := f.Do.(*pawl.ResetWorkspace)
-		l.worktreeMoved(a, ok && do.Detached && l.plan != nil && l.plan.batch != nil)
+		l.worktreeMoved(a, ok && do.Detached && l.plan != nil)
 	}
 	return nil
 }
@@ -252,7 +252,10 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	case *pawl.WorkspaceReset:
 		if detached {
 			w.tree, w.dirty = b.Tree, false
-			l.plan.batch.shown, l.ahead = b.Head, true
+			l.ahead = true
+			if l.plan.batch != nil { // a rollback may have been called meanwhile
+				l.plan.batch.shown = b.Head
+			}
 			return
 		}
 		if p := l.plan; p != nil && p.batch != nil {

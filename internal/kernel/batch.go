@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -88,6 +87,8 @@ func (d *draft) batches(l *Loop) bool {
 		d.mark(l)
 	case d.recordsDue(l):
 		d.record(l)
+	case p.calling != "": // a person called for it during the batch
+		d.replan(l)
 	case len(p.recover) > 0:
 		d.recoverHealth(l)
 	case l.said(pawl.AskHealth) != nil:
@@ -235,13 +236,17 @@ func (d *draft) settled(l *Loop) bool {
 		m := &l.plan.batch.members[i]
 		if t := l.plan.at(m.task); t.status == pawl.TaskRunning {
 			k := d.s.Loop(t.loop)
-			if m.verdict == pawl.VerdictPass || k.question == nil && (k.inside || k.Phase == PhaseClosing) {
+			if m.verdict == pawl.VerdictPass || !k.waits() && (k.inside || k.Phase == PhaseClosing) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+// waits reports whether a loop waits for a person, or for the next batch: what it
+// made came too late for this one.
+func (l *Loop) waits() bool { return l.question != nil || l.merge != nil }
 
 // tally counts the batch's tasks that were attempted, and those approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
@@ -266,7 +271,7 @@ func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
 		return monitor.Approved
 	case t.status == pawl.TaskPending: // held back
 		return monitor.Waiting
-	case t.status == pawl.TaskRunning && s.Loop(t.loop).question != nil && m.verdict == "":
+	case t.status == pawl.TaskRunning && s.Loop(t.loop).waits() && m.verdict == "":
 		return monitor.Waiting
 	case m.verdict != "":
 		return monitor.Rejected
@@ -353,7 +358,7 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	}
 	p.history = append(slices.Clone(p.history[max(0, len(p.history)-kept+1):]), s.facts(l, b))
 	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: p.history[len(p.history)-1].Passing}
-	p.unjudged, p.health = l.Kind.Children.Monitor != nil, cmp.Or(p.health, pawl.HealthProgressing)
+	p.unjudged = l.Kind.Children.Monitor != nil
 	p.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	p.batch = nil

@@ -101,7 +101,7 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		if b.Parent != 0 {
 			d.own(b.Parent)
 		}
-	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted:
+	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted, *pawl.BatchEnded:
 		d.ownKids(l)
 	case *pawl.MergeQueued, *pawl.QuestionAsked, *pawl.QuestionAnswered:
 		if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {

@@ -19,6 +19,7 @@ type course struct {
 	tree    pawl.TreeHash // of the branch's head
 
 	health     pawl.Health     // what was said last; empty = nothing yet
+	evidence   string          // what spoke for it
 	unjudged   bool            // the last batch has not been judged
 	recover    []pawl.Recovery // what is still to be done about it
 	recoveries []recoveries    // since the last good checkpoint
@@ -99,7 +100,7 @@ func (c *course) recovered(h pawl.Health) int {
 // count any more once it has begun.
 func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
 	p := l.plan
-	p.health, p.unjudged, p.recover = b.Health, false, b.Recoveries
+	p.health, p.evidence, p.unjudged, p.recover = b.Health, cut(b.Reason, 200), false, b.Recoveries
 	if p.batch != nil { // a task is blocked, and its own loop asks
 		p.recover = nil
 		return
@@ -130,7 +131,7 @@ func (d *draft) recoverHealth(l *Loop) {
 		}
 		next = p.recover[1]
 	}
-	reason := fmt.Sprintf("the batches are %s", p.health)
+	reason := string(p.health) + ": " + p.evidence
 	switch re, good := l.Kind.Children.Replan, p.lastGood(); {
 	case next == pawl.RecoverRevise && re != nil && p.version < re.MaxVersions:
 		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})

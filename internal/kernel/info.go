@@ -19,7 +19,7 @@ func Info(s *State) pawl.RunInfo {
 	if root := s.Loop(1); root != nil {
 		info.Iteration, info.Max = root.Iteration, s.maxIterations(root)
 		if p := root.plan; p != nil {
-			info.Tasks, info.Passed = len(p.entries), p.count[pawl.TaskPassed]
+			info.Tasks, info.Passed, info.Health = len(p.entries), p.count[pawl.TaskPassed], p.health
 		}
 		if root.Tier > 0 {
 			info.Tier = s.Recipe.Tier(root.Tier)

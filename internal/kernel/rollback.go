@@ -73,7 +73,7 @@ func (s *State) fenced(l *Loop) string {
 	switch {
 	case p.plan.back != nil && p.plan.back.restored == nil:
 		return fmt.Sprintf("the run goes back to checkpoint %d", p.plan.back.To)
-	case p.plan.calling != "":
+	case p.plan.calling != "" && p.plan.batch == nil: // a batch comes to its end first
 		return "the plan is made anew"
 	case p.said(pawl.AskHealth) != nil && p.reply.choice == choiceStop:
 		return "a person stopped the work"
@@ -107,7 +107,7 @@ func (d *draft) goBack(l *Loop) {
 	if b := back.restored; b != nil {
 		place := l.place("rollback")
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
-		d.learn(d.s.Loop(l.Ref), pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text, Failed: true})
+		d.learn(d.s.Loop(l.Ref), pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text})
 		return
 	}
 	for _, f := range slices.Clone(l.open) {
@@ -201,6 +201,8 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	switch {
 	case p == nil || len(p.checkpoints) == 0:
 		return d.refuse("it has no checkpoints")
+	case !l.planned && d.s.Status != pawl.StatusEnded:
+		return d.refuse("its plan is being made")
 	case p.back != nil:
 		return d.refuse("it is going back to checkpoint %d already", p.back.To)
 	case d.s.Stopping != nil:
