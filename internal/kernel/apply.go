@@ -20,8 +20,12 @@ func Apply(s *State, e pawl.Event) error {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s is %s", e.Seq, e.Run, e.Body.EventKind())
 	}
 	s.pass(e)
+	head := s.head()
 	if err := s.fold(e); err != nil {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s (%s): %w", e.Seq, e.Run, e.Body.EventKind(), err)
+	}
+	if s.head() != head {
+		s.headAt = e.Seq
 	}
 	return nil
 }
@@ -59,6 +63,8 @@ func (s *State) applyRun(e pawl.Event) error {
 		s.Status, s.Reason = pawl.StatusPaused, b.Reason
 	case *pawl.RunResumed:
 		s.resume(b)
+	case *pawl.Forked:
+		return s.forked(e, b)
 	case *pawl.CancelRequested:
 		s.Drain = stricter(s.Drain, b.Running)
 	case *pawl.RunStopping:

@@ -300,10 +300,16 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 		s.endChild(l, b)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
-		l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
-		l.tierWhy, l.decision, l.answers = "", "", nil
-		l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
+		l.forget()
 	}
+}
+
+// forget leaves of a loop that has ended and is not resumed what its place in the
+// tree needs.
+func (l *Loop) forget() {
+	l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
+	l.tierWhy, l.decision, l.answers = "", "", nil
+	l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
 }
 
 // cut shortens s to at most n bytes at a rune's boundary.

@@ -16,6 +16,7 @@ type Input struct {
 	Answer  pawl.Answer
 	Recover *Recover
 	Steer   *pawl.Steering
+	Fork    *Fork
 }
 
 // Start begins a run; it is the first input.
@@ -50,6 +51,9 @@ func (d *draft) input(in Input) error {
 	case in.Answer != nil:
 		d.answer(in.Answer)
 		return nil
+	case in.Fork != nil:
+		d.all()
+		return d.fork()
 	case in.Recover == nil && in.Steer == nil:
 		return pawl.Errorf(pawl.CodeInternal, "an input without content")
 	}

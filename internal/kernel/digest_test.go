@@ -37,6 +37,8 @@ func headline(body pawl.Body) string {
 		return "the run starts: " + b.Title
 	case *pawl.RunPaused:
 		return "paused" + because(b.Reason)
+	case *pawl.Forked:
+		return fmt.Sprintf("the run is a fork from %s on: %d events and %s are the other run's alone", b.Commit, b.Lost, b.Cost)
 	case *pawl.RunResumed:
 		return strings.TrimSpace("resumed "+string(b.From)) + because(b.Reason)
 	case *pawl.CancelRequested:

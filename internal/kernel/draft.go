@@ -77,7 +77,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		d.own(ref)
 		d.look(ref)
 		d.ownTouched(ref, body)
-	case body.EventKind() == pawl.KindRecovered || body.EventKind() == pawl.KindRunResumed:
+	case slices.Contains([]pawl.Kind{pawl.KindRecovered, pawl.KindRunResumed, pawl.KindForked}, body.EventKind()):
 		for i := range d.s.loops {
 			d.own(pawl.LoopRef(i + 1))
 		}

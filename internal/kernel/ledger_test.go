@@ -18,6 +18,7 @@ type ledger struct {
 	reserved Purse
 	spent    Purse
 	ended    bool
+	forked   bool
 	turns    map[seat]int // replies by session
 	caps     map[seat]int
 	sent     map[seat][]byte // the transcript a session sent last
@@ -45,7 +46,7 @@ func (g *ledger) before(s *State, e pawl.Event) {
 	case *pawl.CallModel:
 		g.dispatch(s, e.Seq, do)
 	case *pawl.AssemblePrompt:
-		if p := r.Effect.Place; p.Iteration > 1 && p.Role == "implementer" && len(do.Feedback) == 0 {
+		if p := r.Effect.Place; p.Iteration > 1 && p.Role == "implementer" && len(do.Feedback) == 0 && !g.forked {
 			g.t.Fatalf("event %d: iteration %d is not told why the last one failed", e.Seq, p.Iteration)
 		}
 	}
@@ -136,6 +137,9 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		g.ended = true
 	case *pawl.RunResumed:
 		g.ended = false
+	case *pawl.Forked: // what was under way and what was spent is another run's
+		g.open, g.reserved, g.spent, g.ended, g.forked = nil, Purse{}, Purse{}, false, true
+		clear(g.verdicts)
 	}
 }
 

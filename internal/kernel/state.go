@@ -68,6 +68,8 @@ type State struct {
 	learned  int                     // how many of them have a number among the task's learnings
 	learnt   []pawl.Hash             // the texts of the last of these
 	notified bool                    // the callback has heard of the run's end
+	headAt   pawl.Seq                // the event since which the run's branch is where it is
+	forkedAt pawl.CommitHash         // where the branch of a fork begins; empty = it is none
 	said     []pawl.QuestionAnswered // the last of them
 
 	loops []*Loop        // by Ref-1

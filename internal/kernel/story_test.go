@@ -25,6 +25,7 @@ import (
 //	pause, resume [max=N] [budget=$N] [tokens=N] [time=D], cancel [finish|boundary|now], limits …
 //	    what a user does; the run goes on afterwards, unless until=N or hold
 //	crash [down=D] [meddle]  the driver dies and another one takes over; meddle changes the worktree meanwhile
+//	fork at=N                goes on as another run that has the events up to N in common with this one
 //	answer N [as=KIND]       gives the answer of effect N once more, or one of another kind
 //	state                    what the kernel knows now
 //	told iteration=N step=S [task=ID]  what the last prompt of a step told besides the task
@@ -90,6 +91,8 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 		return s.ownRecipe(t, td)
 	case "plan":
 		return s.plans()
+	case "fork":
+		s.fork(t, td)
 	case "answer":
 		s.again(t, td)
 	case "state":

@@ -253,6 +253,9 @@ func (c *chance) task(id string) pawl.TaskEntry {
 	if c.in(20) {
 		e.Incomplete = "it has no criteria"
 	}
+	if c.field != nil {
+		e.Scaffold = c.IntN(4) == 0
+	}
 	return e
 }
 
@@ -365,6 +368,10 @@ func (c *chance) harnessUse(f *pawl.Effect) pawl.ToolUse {
 // person answers a question, rightly or not, or asks for something.
 func (c *chance) person() {
 	w := c.w
+	if c.field != nil && c.IntN(4) == 0 {
+		c.boss()
+		return
+	}
 	switch c.IntN(5) {
 	case 0:
 		c.command(pawl.Steering{Verb: pawl.SteerReplan, Reason: pick(c, "", "it is all wrong")})
@@ -433,6 +440,8 @@ type grove struct {
 	changes       map[pawl.LoopRef]bool        // its last candidate changes something
 	judging       map[pawl.Seq]pawl.CommitHash // what command gates look at
 	green         map[pawl.CommitHash][]string // the gates that let it pass
+	through       map[pawl.LoopRef]bool        // a child's last attempt has decided that it passed
+	rootEnds      bool                         // the root's last attempt has decided its outcome
 	excuse        string                       // why work may be left
 	capped        int                          // the limit on children that was reached last
 }
@@ -448,6 +457,7 @@ func (g *grove) saw(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.RunStarted:
 		g.c = g.w.state.Recipe.Kinds[0].Children
+		g.through = map[pawl.LoopRef]bool{}
 		g.judging, g.green = map[pawl.Seq]pawl.CommitHash{}, map[pawl.CommitHash][]string{}
 		g.kids, g.merged, g.queued, g.results, g.changes = map[pawl.LoopRef]int{}, map[pawl.LoopRef]pawl.CommitHash{}, map[pawl.LoopRef]pawl.CommitHash{}, map[string]pawl.CommitHash{}, map[pawl.LoopRef]bool{}
 	case *pawl.TasksListed:
@@ -473,6 +483,8 @@ func (g *grove) saw(e pawl.Event) {
 		}
 	case *pawl.RunResumed:
 		g.resumed(b)
+	case *pawl.Forked:
+		g.forked()
 	default:
 		g.sawMerge(e)
 	}
@@ -503,6 +515,11 @@ func (g *grove) sawMerge(e pawl.Event) {
 		g.leave(e.Loop)
 	case *pawl.IterationEnded, *pawl.IterationRestarted:
 		g.leave(e.Loop)
+		if b, ok := b.(*pawl.IterationEnded); ok && e.Loop == 1 {
+			g.rootEnds = b.Outcome != ""
+		} else if ok && b.Outcome.Succeeded() {
+			g.through[e.Loop] = true
+		}
 		if b, ok := b.(*pawl.IterationEnded); ok && e.Loop == 1 && b.Decision != pawl.DecideComplete {
 			g.excuse = b.Reason
 		}
@@ -520,7 +537,7 @@ func (g *grove) sawMerge(e pawl.Event) {
 			g.excuse, g.capped = "limit", int(b.Max)
 		}
 	case *pawl.RunStopping:
-		g.excuse = "stopping"
+		g.excuse, g.rootEnds = "stopping", true
 	}
 }
 
@@ -739,7 +756,7 @@ func (g *grove) resumed(b *pawl.RunResumed) {
 	if b.From == "" {
 		return
 	}
-	g.excuse = ""
+	g.excuse, g.rootEnds = "", false
 	for i, st := range g.status {
 		if st == pawl.TaskFailed || st == pawl.TaskBlocked || st == pawl.TaskSkipped {
 			g.status[i] = pawl.TaskPending
@@ -753,8 +770,31 @@ func (g *grove) resumed(b *pawl.RunResumed) {
 	g.closed = len(g.kids) > 0
 }
 
+// forked takes over that nothing is at work any more: a task whose work is merged has
+// passed, another one is to be done. After the root's end it is as when it is resumed.
+func (g *grove) forked() {
+	for i, st := range g.status {
+		if st == pawl.TaskRunning {
+			g.status[i] = pawl.TaskPending
+			g.started--
+		}
+	}
+	for ref, i := range g.kids {
+		if g.merged[ref] != "" || g.through[ref] {
+			g.status[i], g.results[g.tasks[i].ID] = pawl.TaskPassed, g.merged[ref]
+			g.started++
+		}
+	}
+	g.kids, g.queue, g.closed, g.excuse = map[pawl.LoopRef]int{}, nil, false, ""
+	if g.rootEnds {
+		g.resumed(&pawl.RunResumed{From: pawl.OutcomeHalted})
+	}
+	g.rootEnds = false
+}
+
 // over checks what is left when the root has ended.
 func (g *grove) over(e pawl.Event, b *pawl.LoopEnded) {
+	g.rootEnds = true
 	if len(g.kids) > 0 {
 		g.fail(e, "%d are at work", len(g.kids))
 	}

@@ -72,8 +72,16 @@ func (d *draft) salvage(why string) string {
 func (d *draft) open(l *Loop) {
 	if len(l.open) == 0 {
 		d.onWorktree(l, "open", pawl.CrashProbe,
-			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.branch(l), Base: l.Base})
+			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.branch(l), Base: d.s.begins(l)})
 	}
+}
+
+// begins is the commit at which a loop's branch begins when it is made.
+func (s *State) begins(l *Loop) pawl.CommitHash {
+	if l.Parent == 0 && s.forkedAt != "" {
+		return s.forkedAt
+	}
+	return l.Base
 }
 
 // workspace names a loop's worktree.

@@ -163,6 +163,8 @@ func inputName(in Input) string {
 		return "recover"
 	case in.Steer != nil:
 		return string(in.Steer.Verb)
+	case in.Fork != nil:
+		return "fork"
 	}
 	return "nothing"
 }

@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+
+	"pawl"
+)
+
+// Fork is the first input of a run that was made of the first events of another one:
+// its RunStarted names that one, and a branch and a seed of its own.
+type Fork struct{}
+
+// fork lets a run go on from the events it has in common with another one, with
+// nothing under way.
+func (d *draft) fork() error {
+	root := d.s.Loop(1)
+	switch {
+	case d.s.Started.ForkOf == "":
+		return pawl.Errorf(pawl.CodeInternal, "run %s was not made of another one", d.s.Run)
+	case root == nil:
+		return pawl.Errorf(pawl.CodeInvalid, "no loop of run %s had begun at event %d", d.s.Started.ForkOf, d.s.Seq)
+	}
+	d.emit(0, &pawl.Forked{Commit: cmp.Or(root.Head, root.Base), Lost: int(d.s.Seq - d.s.headAt), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens})
+	return nil
+}
+
+// head is the newest commit of the run's branch; empty = its worktree was never open.
+func (s *State) head() pawl.CommitHash {
+	if root := s.Loop(1); root != nil {
+		return root.Head
+	}
+	return ""
+}
+
+// forked takes over that the run is a fork: what was under way and what was said is
+// the other run's. Work that is not in the run's branch is gone: the loops of tasks
+// begin anew, the root's iteration starts again. How it ended or was stopped, and what
+// was spent, does not concern this run.
+func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
+	root := s.Loop(1)
+	if root == nil {
+		return fmt.Errorf("no loop has begun")
+	}
+	for l := range s.each {
+		for _, f := range l.open {
+			s.closed(f.ID)
+		}
+		l.open, l.spent, l.spentAt, l.HasWorkspace = nil, Purse{}, Purse{}, false
+	}
+	for l := range s.each {
+		if l.Parent != 0 {
+			s.dropChild(l)
+		}
+	}
+	s.reopenRoot(root)
+	s.forkedAt, s.began = b.Commit, e.Time
+	s.Status, s.Outcome, s.Reason, s.Stopping, s.Drain = pawl.StatusRunning, "", "", nil, ""
+	s.Spent, s.Reserved, s.Alive, s.warned, s.short = Purse{}, Purse{}, 0, [2]bool{}, nil
+	s.Interruptions, s.waiting, s.notified = 0, 0, false
+	return nil
+}
+
+// dropChild ends a child that the fork does not go on with. Where the parent's branch
+// has its work already, its task has passed; else the task may run again.
+func (s *State) dropChild(l *Loop) {
+	live := l.Phase != PhaseDone
+	if !live && !l.stopped {
+		return
+	}
+	p := s.Loop(l.Parent)
+	running := p.plan != nil && l.version == p.plan.version && p.plan.at(l.entry).loop == l.Ref && p.plan.at(l.entry).status == pawl.TaskRunning
+	b := &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the run was forked", Stopped: true}
+	switch {
+	case live && l.Phase == PhaseClosing && l.Outcome.Succeeded():
+		b = &pawl.LoopEnded{Outcome: l.Outcome, Reason: l.Reason}
+	case live && l.merge != nil && l.merge.done:
+		b = &pawl.LoopEnded{Outcome: pawl.OutcomeUnverified, Reason: "its work was merged when the run was forked"}
+		if l.judgement().proven {
+			b.Outcome = pawl.OutcomeComplete
+		}
+	}
+	if live {
+		s.endLoop(l, b)
+	}
+	l.stopped = false
+	l.forget()
+	if running && p.plan.at(l.entry).status != pawl.TaskPassed {
+		p.plan.set(l.entry, pawl.TaskPending)
+		p.plan.started--
+	}
+}
+
+// reopenRoot lets the root loop begin with the opening of its worktree, at the commit
+// its branch had. One that was coming to its end goes on as one that is resumed.
+func (s *State) reopenRoot(l *Loop) {
+	over := l.Phase == PhaseDone || l.Phase == PhaseClosing || s.Stopping != nil
+	outcome := l.Outcome
+	if l.Phase != PhaseDone {
+		s.endLoop(l, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
+	}
+	s.live++
+	l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
+	l.stopped, l.approved = false, false
+	l.unheard, l.told, l.final = nil, nil, 0
+	if l.base == nil {
+		l.base = make([]baseline, len(s.Settings.Gates))
+	}
+	p := l.plan
+	if p != nil {
+		l.beginAround()
+		p.batch, p.capped = nil, 0
+		if p.back != nil {
+			p.back.requested = false
+		}
+	}
+	if over && outcome == pawl.OutcomeBlocked {
+		l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
+	}
+	switch {
+	case over && p != nil:
+		l.askAnew()
+		p.retry()
+		l.planned, l.inside, l.refused = true, true, false
+	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):
+		l.freed = l.Iteration
+	case !l.inside:
+		l.planned = false
+	}
+}
