@@ -77,6 +77,8 @@ func judgesBatches(k *pawl.LoopKind) bool {
 func (d *draft) batches(l *Loop) bool {
 	p := l.plan
 	switch {
+	case !p.unlearned.IsZero():
+		d.learnRollback(l)
 	case p.back != nil:
 		d.goBack(l)
 	case p.batch != nil:

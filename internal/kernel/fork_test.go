@@ -128,8 +128,9 @@ func TestForkOfNothing(t *testing.T) {
 	}
 }
 
-// A fork from anywhere in a batch that is judged as a whole finishes the work: what
-// was approved stays approved, what was at work is done once more.
+// A fork from anywhere in batches that are judged as a whole, and on the way back to a
+// checkpoint, finishes the work: what was approved stays approved, what was at work is
+// done once more, and of a rollback one thing is learned, once. V-51
 func TestForkOfBatches(t *testing.T) {
 	r, err := recipe.Load("coherence")
 	if err != nil {
@@ -141,7 +142,7 @@ func TestForkOfBatches(t *testing.T) {
 		s := &story{w: newWorld(t)}
 		s.script = &script{w: s.w}
 		s.w.happens = s.script.happens
-		s.world(t, `list: base scaffold, a after base, b after base, c after base
+		s.world(t, `list: base scaffold, a after base, b after base, c after a, d
 			plan-review: submits decision=APPROVED
 			plan: submits count=4 decisions=2
 			task a implement: submits decisions=1`)
@@ -149,22 +150,35 @@ func TestForkOfBatches(t *testing.T) {
 	}
 	of := play()
 	of.start(&r, set)
+	rolled := 0
 	for of.land() {
+		if rolled == 0 && len(all[*pawl.BatchStarted](of)) == 3 {
+			if err := of.steer(pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: 1}); err != nil {
+				t.Fatal(err)
+			}
+			rolled = len(of.log)
+		}
 	}
-	for n := 2; n <= len(of.log); n += 2 {
+	if of.state.Outcome != pawl.OutcomeComplete || rolled == 0 {
+		t.Fatalf("the run ends %s: %s", of.state.Outcome, of.state.Reason)
+	}
+	for n := 2; n <= len(of.log); n++ {
 		w := play()
-		w.trees = maps.Clone(of.trees)
+		w.trees, w.compares = maps.Clone(of.trees), 8
 		fork(t, w, of.log[:n])
 		for w.land() {
 		}
-		s, root := w.state, w.state.Loop(1)
-		if s.Outcome != pawl.OutcomeComplete || !root.plan.succeeded() {
+		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).plan.succeeded() {
 			t.Fatalf("the fork at event %d ends %s: %s", n, s.Outcome, s.Reason)
 		}
-		for _, e := range w.log {
-			if b, ok := e.Body.(*pawl.TaskJudged); ok && b.Verdict != pawl.VerdictPass {
-				t.Fatalf("the fork at event %d rejects task %d: %s", n, b.Task, b.Reason)
+		learned := 0
+		for _, b := range all[*pawl.MemoryAdded](w) {
+			if b.Kind == pawl.MemoryAntiPattern {
+				learned++
 			}
+		}
+		if back := len(all[*pawl.RolledBack](w)); learned != back || back != len(all[*pawl.RollbackCalled](w)) {
+			t.Fatalf("the fork at event %d goes back %d times and learns %d things", n, back, learned)
 		}
 		w.checkWhole()
 	}

@@ -29,6 +29,7 @@ type course struct {
 	unmarked    bool // the last batch has left no checkpoint yet
 	good        rate // of the last good one
 	back        *back
+	unlearned   pawl.Hash // what a way back must not try again, until it is written down
 
 	// verified is by gate of the settings its report on the last good checkpoint, and
 	// latest that on the branch's head.

@@ -113,6 +113,9 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
 	}
 	s.memories = b.N
+	if l.plan != nil && b.Text == l.plan.unlearned {
+		l.plan.unlearned = pawl.Hash{}
+	}
 	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.plan != nil {
 		p.plan.found++
 	}

@@ -99,15 +99,20 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 	}
 }
 
+// learnRollback writes down what must not be tried again, exactly once: also when a
+// fork begins between the way back and that.
+func (d *draft) learnRollback(l *Loop) {
+	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.plan.unlearned})
+}
+
 // goBack takes a loop's branch back to a checkpoint: its children leave off, a new
 // commit has the checkpoint's tree, and what was approved later is open again.
 func (d *draft) goBack(l *Loop) {
 	back := l.plan.back
 	k := l.plan.checkpoint(back.To)
 	if b := back.restored; b != nil {
-		place := l.place("rollback")
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
-		d.learn(d.s.Loop(l.Ref), pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: place, Text: b.Text})
+		d.learnRollback(d.s.Loop(l.Ref))
 		return
 	}
 	for _, f := range slices.Clone(l.open) {
@@ -171,6 +176,9 @@ func (l *Loop) restored(b *pawl.Restored) {
 // rolledBack takes over that code and state are those of the checkpoint.
 func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 	p := l.plan
+	if p.back == nil || p.back.restored == nil {
+		return fmt.Errorf("loop %d is not going back", l.Ref)
+	}
 	for _, i := range b.Reopen {
 		if i < 0 || i >= len(p.entries) || p.at(i).status != pawl.TaskPassed {
 			return fmt.Errorf("task %d has not passed", i)
@@ -178,6 +186,7 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 		p.reopen(i)
 	}
 	p.checkpoints = slices.DeleteFunc(slices.Clone(p.checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
+	p.unlearned = p.back.restored.Text
 	p.back, p.history, p.last, p.latest = nil, nil, lastBatch{}, p.verified
 	l.unrecorded = true
 	return nil
