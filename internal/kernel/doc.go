@@ -30,8 +30,10 @@
 // (plan.go), which start and what failure does to the rest (children.go), how the
 // plan is made anew (replan.go). A child works from its parent's head and comes
 // back through the merge queue (merge.go). flow.go has the order of steps and
-// groups, review.go votes and ways back, question.go waits for people, memory.go
-// what is remembered and shared, signs.go what a goal looks like.
+// groups, foreach.go steps that run for each entry of a list, clarify.go steps that
+// ask, review.go votes and ways back, question.go waits for people and announce.go
+// tells them, memory.go what is remembered and shared, signs.go what a goal looks
+// like, fork.go how a run goes on from the events of another one.
 //
 // An input is decided in two parts. First the input itself becomes events (an
 // answer is recorded, a command obeyed). Then, as long as anything follows from
