@@ -183,9 +183,20 @@ func TestFiles(t *testing.T) {
 	ctx := context.Background()
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
 	many := map[string]string{}
-	for n := range 2001 {
-		many[fmt.Sprintf("many/%d/x", n)] = ""
+	for n := range 13 {
+		many[fmt.Sprint(n)] = ""
 	}
+	folder := r.tree(t, many)
+	for range 2 { // 13 of it, and 13 of these: 2197 files
+		r.git(t, "read-tree", "--empty")
+		for n := range 13 {
+			r.git(t, "read-tree", fmt.Sprintf("--prefix=%d/", n), folder)
+		}
+		folder = r.git(t, "write-tree")
+	}
+	r.git(t, "read-tree", "--empty")
+	r.git(t, "read-tree", "--prefix=many/", folder)
+	much := r.git(t, "commit-tree", "-m", "Much", r.git(t, "write-tree"))
 	commit := r.at(t, map[string]string{
 		"x/a": "1\r\n\x00", "x/deep/b*": "2", "x/empty": "", "x/link@": "a", "file": "1", "large/f": strings.Repeat("x", 1<<20+1), "most/f": strings.Repeat("x", 1<<20), "up@": "x",
 	})
@@ -215,7 +226,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("files of %q (-want +got): %v\n%s", test.folder, err, diff)
 		}
 	}
-	_, err := f.Files(ctx, r.at(t, many), "many")
+	_, err := f.Files(ctx, pawl.CommitHash(much), "many")
 	wantCode(t, err, pawl.CodeInvalid, "2000 files")
 	_, err = f.Files(ctx, "HEAD", "x")
 	wantCode(t, err, pawl.CodeInvalid, "HEAD")
