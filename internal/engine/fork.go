@@ -57,7 +57,7 @@ func (e *Engine) begin(ctx context.Context, unit *pawl.Unit) error {
 			return err
 		}
 	}
-	next, err := decideFork(&s, e.now())
+	next, err := kernel.Decide(&s, kernel.Input{At: e.now(), Fork: &kernel.Fork{}})
 	if err != nil {
 		return err
 	}
@@ -182,11 +182,6 @@ func hashes(v reflect.Value, out []pawl.Hash) []pawl.Hash {
 		}
 	}
 	return out
-}
-
-// decideFork is what follows from a run's being a fork.
-func decideFork(*kernel.State, time.Time) ([]pawl.Event, error) {
-	return nil, pawl.Errorf(pawl.CodeState, "runs cannot be forked yet")
 }
 
 func (e *Engine) now() time.Time {

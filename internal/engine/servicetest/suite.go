@@ -27,6 +27,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newService Service) {
 	s := &suite{newLog, newService}
 	t.Run("Start", s.start)
 	t.Run("Task", s.task)
+	t.Run("Fork", s.fork)
 	t.Run("Steer", s.steer)
 	t.Run("Interrupted", s.interrupted)
 	t.Run("Read", s.read)
