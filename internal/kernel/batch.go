@@ -231,24 +231,21 @@ func (s *State) queued(l *Loop, m *entrant) bool {
 }
 
 // settled reports whether the loops of a batch that was judged have gone on: those
-// approved have ended, the others are between two attempts, wait for a person or
-// have ended too.
+// approved have ended, the others are between two attempts, wait for a person, or
+// for the next batch as they came too late for this one, or have ended too.
 func (d *draft) settled(l *Loop) bool {
 	for i := range l.plan.batch.members {
 		m := &l.plan.batch.members[i]
 		if t := l.plan.at(m.task); t.status == pawl.TaskRunning {
 			k := d.s.Loop(t.loop)
-			if m.verdict == pawl.VerdictPass || !k.waits() && (k.inside || k.Phase == PhaseClosing) {
+			waits := k.question != nil || k.merge != nil && m.verdict == ""
+			if m.verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
 				return false
 			}
 		}
 	}
 	return true
 }
-
-// waits reports whether a loop waits for a person, or for the next batch: what it
-// made came too late for this one.
-func (l *Loop) waits() bool { return l.question != nil || l.merge != nil }
 
 // tally counts the batch's tasks that were attempted, and those approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
@@ -273,7 +270,7 @@ func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
 		return monitor.Approved
 	case t.status == pawl.TaskPending: // held back
 		return monitor.Waiting
-	case t.status == pawl.TaskRunning && s.Loop(t.loop).waits() && m.verdict == "":
+	case t.status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.loop).question != nil || s.Loop(t.loop).merge != nil):
 		return monitor.Waiting
 	case m.verdict != "":
 		return monitor.Rejected
@@ -295,6 +292,17 @@ func (s *State) mayWork(l *Loop) bool {
 // open reports whether a task is in the batch and has not been judged.
 func (b *batch) open(task int) bool {
 	return slices.ContainsFunc(b.members, func(m entrant) bool { return m.task == task && m.verdict == "" })
+}
+
+// landing reports whether a loop's work is just being moved into its parent's branch
+// as a part of a batch.
+func (s *State) landing(l *Loop) bool {
+	p := s.Loop(l.Parent)
+	if p == nil || !judgesBatches(p.Kind) || !p.wants(pawl.VerbAdvanceBranch) {
+		return false
+	}
+	m := p.plan.batch.member(l.entry)
+	return m != nil && m.in && m.verdict == pawl.VerdictPass
 }
 
 // member finds a task in the batch, or is nil.
@@ -358,8 +366,10 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	if p.batch == nil || p.batch.n != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}
-	p.history = append(slices.Clone(p.history[max(0, len(p.history)-kept+1):]), s.facts(l, b))
-	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: p.history[len(p.history)-1].Passing}
+	facts := s.facts(l, b)
+	tried := slices.DeleteFunc(slices.Clone(p.history), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
+	p.history = append(tried[max(0, len(tried)-kept+1):], facts)
+	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: facts.Passing, broke: p.brokenTests()}
 	p.unjudged = l.Kind.Children.Monitor != nil
 	p.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
@@ -367,11 +377,23 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	return nil
 }
 
+// brokenTests are the names of the tests that are broken on the branch.
+func (p *plan) brokenTests() (out []string) {
+	if !p.batch.moved {
+		return p.last.broke
+	}
+	for i := range p.batch.results {
+		out = append(out, p.batch.results[i].Broke...)
+	}
+	return out
+}
+
 // lastBatch is what is kept of the batch that ended last.
 type lastBatch struct {
 	n, attempted, approved int
 	scaffold               bool
 	passing                int
+	broke                  []string // names of tests that broke
 }
 
 // resumeBatch lets a batch that the run's end cut off begin with the work again.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/monitor"
@@ -70,7 +72,7 @@ const defaultRecoveries = 2
 func (d *draft) judgeHealth(l *Loop) {
 	p := l.plan
 	v := monitor.Judge(p.history)
-	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(v.Reason, 300)}
+	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(p.inNames(v.Reason), 300)}
 	if v.Health != pawl.HealthProgressing {
 		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {
 			b.Recoveries = append(b.Recoveries, pawl.Recovery(r))
@@ -86,6 +88,30 @@ func (d *draft) judgeHealth(l *Loop) {
 		}
 	}
 	d.emit(l.Ref, b)
+}
+
+// inNames is what the monitor said with the names of tasks, which it counts from 1,
+// and of tests, of which it has fingerprints.
+func (p *plan) inNames(reason string) string {
+	for _, name := range p.last.broke {
+		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", print64(name)), "test "+name+" ")
+	}
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(reason, "task ")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
+		reason = after
+		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= len(p.entries) {
+			out.WriteString(p.entries[n-1].ID)
+			reason = after[len(digits):]
+		} else {
+			out.WriteString("task ")
+		}
+	}
 }
 
 func (c *course) recovered(h pawl.Health) int {
@@ -202,7 +228,7 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 	p, b := l.plan, l.plan.batch
 	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: print64(string(p.tree))}
 	if n := len(p.history); n > 0 {
-		out.Passing = p.history[n-1].Passing
+		out.Passing, out.Broke = p.history[n-1].Passing, p.history[n-1].Broke
 	}
 	for i := range b.members {
 		m := &b.members[i]
@@ -213,7 +239,7 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 	if !b.moved {
 		return out
 	}
-	out.Passing = -1
+	out.Passing, out.Broke = -1, nil
 	for i := range b.results {
 		r := &b.results[i]
 		if r.Kind != pawl.GateTests {
