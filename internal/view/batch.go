@@ -246,11 +246,33 @@ func (r *Run) kept(l *Loop, e pawl.Event, f *pawl.Effect) {
 func (r *Run) forked(e pawl.Event, b *pawl.Forked) {
 	r.Fork = &Fork{Forked: *b, Of: r.Start.ForkOf, At: r.Start.ForkAt, Seq: e.Seq}
 	r.open, r.Cost, r.Tokens, r.Alive = nil, 0, 0, 0
-	r.stops, r.since, r.Head = stops{}, e.Seq, b.Commit
+	r.stops, r.since, r.Head, r.Began = stops{}, e.Seq, b.Commit, e.Time
+	r.forkRoot(e)
+	r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
 	r.moved = mark(e, "none yet: the run was forked at commit %s", short(b.Commit))
 	for _, q := range r.OpenQuestions() {
 		q.Withdrawn = &pawl.QuestionWithdrawn{N: q.N, Reason: "a fork does not inherit questions"}
 	}
+}
+
+// forkRoot lets the root loop go on. One that was coming to its end, or had done so,
+// does again what it did not reach, as one that is resumed; what had succeeded is
+// tried once more.
+func (r *Run) forkRoot(e pawl.Event) {
+	l := r.root()
+	if l == nil {
+		return
+	}
+	it := l.last()
+	ended := it != nil && it.End != nil
+	over := l.End != nil || r.Status == pawl.StatusStopping || ended && it.End.Outcome != ""
+	if over {
+		r.retry(l, e)
+		if l.Plan() == nil && ended && it.End.Outcome.Succeeded() {
+			l.freed = it.N
+		}
+	}
+	r.reopen(l, e)
 }
 
 // batch finds a batch by its number, or nil.

@@ -283,7 +283,7 @@ func (r *Run) maxIterations(l *Loop) int {
 	case l.Parent == 0 && !slices.Contains(r.Settings.HaltOn, pawl.HaltIterations):
 		return 0
 	case l.Parent == 0 && r.Limits.Iterations > 0 && (kind == nil || kind.Children == nil):
-		return r.Limits.Iterations
+		return r.Limits.Iterations + l.freed
 	case kind != nil && kind.Iterations > 0:
 		return kind.Iterations + l.freed
 	}
