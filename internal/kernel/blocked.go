@@ -64,7 +64,7 @@ func (d *draft) tellBlocked(p, l *Loop) {
 		return
 	}
 	v := monitor.Judge(append(slices.Clone(p.plan.history), monitor.Batch{N: p.plan.batches, Attempted: 1, Passing: -1,
-		Tasks: []monitor.Task{{Task: l.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.task.ID + ": " + l.blocked.what}}}))
+		Tasks: []monitor.Task{{Task: l.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.blocked.what}}}))
 	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.plan.batches, Health: v.Health, Reason: cut(p.plan.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 
