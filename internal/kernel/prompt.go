@@ -31,6 +31,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	}
 	d.s.addPlan(l, do)
 	d.s.addContext(l, do)
+	l.addGiven(do)
 	if st := l.stepOf(x); st != nil {
 		do.Template, do.Tools, do.Output, do.Memory = st.Prompt, st.Tools, st.Output, st.Memory
 		if st.Check != nil {
@@ -88,6 +89,20 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	}
 	if p := l.plan; p != nil && len(p.recover) > 0 && p.recover[0] == pawl.RecoverGather {
 		do.Cause = fmt.Sprintf("the batches are %s", p.health)
+	}
+}
+
+// addGiven lets the list that the user gave take the place of what the step that
+// makes one would have left.
+func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
+	if !l.given {
+		return
+	}
+	for _, st := range l.flow.steps {
+		name := outputName(st)
+		if st.Name == l.Kind.Children.From && !slices.ContainsFunc(do.Inputs, func(in pawl.Input) bool { return in.Name == name }) {
+			do.Inputs = append(do.Inputs, pawl.Input{Name: name, Blob: l.givenList})
+		}
 	}
 }
 
