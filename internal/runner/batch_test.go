@@ -309,7 +309,7 @@ func TestTextFacts(t *testing.T) {
 	if text := w.factText(t, got.Facts, "anti-pattern", 1); text != "nor this" {
 		t.Errorf("the anti-pattern is %q", text)
 	}
-	if i := slices.IndexFunc(got.Facts, func(f pawl.Fact) bool { return f.Value == "1.1" }); got.Facts[i+1].Name != "because" {
+	if i := slices.IndexFunc(got.Facts, func(f pawl.Fact) bool { return f.Value == "1.1" }); got.Facts[i+1].Name != "why" || got.Facts[i+2].Name != "because" {
 		t.Errorf("the order is %v", got.Facts)
 	}
 

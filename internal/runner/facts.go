@@ -49,10 +49,10 @@ var texts = map[string]map[string]int{
 }
 
 // keepNamed keeps the values of some facts as blobs and puts their hashes in their
-// place. What does not fit into an event goes: first the anti-patterns, then why
-// tasks are not approved, which the result says too.
+// place. What does not fit into an event goes: first the short form of why tasks are
+// not approved, then the anti-patterns, then the long form, which the result says too.
 func (a *answer) keepNamed(facts pawl.Facts, texts map[string]int) pawl.Facts {
-	for _, name := range []string{"anti-pattern", "because", ""} {
+	for _, name := range []string{"why", "anti-pattern", "because", ""} {
 		for size(facts, texts) > maxBatchFacts {
 			i := len(facts) - 1
 			for name != "" && i >= 0 && facts[i].Name != name {
@@ -110,7 +110,7 @@ func boundFacts(facts pawl.Facts) pawl.Facts {
 
 func boundFact(f pawl.Fact) pawl.Fact {
 	switch {
-	case f.Name == "reason":
+	case f.Name == "reason" || f.Name == "blocker":
 		f.Value = short(f.Value, maxReason)
 	case len(f.Value) > maxValue:
 		f.Value = short(f.Value, maxValue-17) + fmt.Sprintf("#%016x", fingerprint([]string{f.Value}))

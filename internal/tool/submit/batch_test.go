@@ -49,7 +49,7 @@ func TestBatchesAccepted(t *testing.T) {
 			"Batch", "batch", `{"verdicts": [{"task": "1.1", "verdict": "APPROVED", "issues": [{"severity": "Minor", "text": "m"}], "decisions": ["001"]},
 				{"task": "1.2", "verdict": "CHANGES", "feedback": "Expire them.", "issues": [{"severity": "Critical", "text": "contradicts\n001"}], "decisions": ["001", "002"]}],
 				"anti_patterns": ["Tokens in a table."]}`,
-			"approved=1.1 changes=1.2 because=Expire them.\n\nCritical: contradicts 001\nHeld against the decisions: 001, 002\n anti-pattern=Tokens in a table.",
+			"approved=1.1 changes=1.2 why=Expire them. because=Expire them.\n\nCritical: contradicts 001\nHeld against the decisions: 001, 002\n anti-pattern=Tokens in a table.",
 		},
 		{"Blocked", "result", `{"summary": "s", "decision": "BLOCKED", "blocker_type": "dependency", "blocker": "the\ntable", "blocked_by": "1.1"}`,
 			"decision=BLOCKED blocker_type=dependency blocker=the table blocked_by=1.1"}, // V-46

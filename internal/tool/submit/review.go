@@ -130,7 +130,8 @@ func (b Batch) facts() (pawl.Facts, error) {
 			facts = append(facts, pawl.Fact{Name: "approved", Value: v.Task})
 			continue
 		}
-		facts = append(facts, pawl.Fact{Name: "changes", Value: v.Task}, pawl.Fact{Name: "because", Value: v.because()})
+		facts = append(facts, pawl.Fact{Name: "changes", Value: v.Task},
+			pawl.Fact{Name: "why", Value: short(v.Feedback, 60)}, pawl.Fact{Name: "because", Value: v.because()})
 	}
 	if len(b.AntiPatterns) > maxAntiPatterns {
 		return nil, fmt.Errorf("there are %d anti-patterns: want at most %d", len(b.AntiPatterns), maxAntiPatterns)

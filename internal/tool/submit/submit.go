@@ -52,8 +52,8 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //
 //   - assessment: files, lines, new_dependencies, type, and a risk for each
 //   - ballot: a rank for each proposal, best first
-//   - batch: for each task approved or changes, its id; after the latter because,
-//     a text; then a text for each anti-pattern
+//   - batch: for each task approved or changes, its id; after the latter why, in
+//     short, and because, a text; then a text for each anti-pattern
 //   - context: nothing
 //   - decision: decision-text, the text
 //   - learnings: for each entry its text, by the name of its kind
