@@ -371,6 +371,7 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		}
 	}
 	switch {
+	case !b.OnBase && l.plan != nil && l.plan.back != nil: // of what is no more
 	case !b.OnBase && b.Kind != "" && l.plan != nil && l.plan.batch != nil:
 		s.gated(l, b)
 	case !b.OnBase:

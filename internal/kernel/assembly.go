@@ -129,7 +129,7 @@ func (d *draft) gateBatch(l *Loop) {
 	for _, i := range d.s.batchGates(l) {
 		b := l.plan.batch
 		g := &d.s.Settings.Gates[i]
-		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.plan.verified[i]}
+		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.plan.proof().reports[i]}
 		if r := b.result(g.Name); r != nil {
 			if again := l.gateRun(i).failed != nil && !r.Partial; !b.doubts(r) && !again {
 				continue
@@ -279,13 +279,18 @@ func (d *draft) batchReviewed(l *Loop, x *Session, r pawl.SessionResult, output 
 			b := d.s.Loop(l.Ref).plan.batch
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: b.members[m].task, By: "review", Verdict: pawl.VerdictPass, Evidence: output})
 		default:
-			because := output
-			if i+1 < len(facts) && facts[i+1].Name == "because" {
-				if h, ok := hashOf(facts[i+1].Value); ok {
+			why, because := "the review wants changes", output
+			for _, about := range facts[i+1 : min(i+3, len(facts))] {
+				if about.Name == "changes" || about.Name == "approved" { // of another task
+					break
+				}
+				if about.Name == "why" && about.Value != "" {
+					why = about.Value
+				} else if h, ok := hashOf(about.Value); ok && about.Name == "because" {
 					because = h
 				}
 			}
-			d.reject(d.s.Loop(l.Ref), m, "review", 0, "the review wants changes", because)
+			d.reject(d.s.Loop(l.Ref), m, "review", 0, why, because)
 		}
 	}
 }

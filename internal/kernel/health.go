@@ -29,14 +29,26 @@ type course struct {
 	checkpoints []pawl.Checkpoint
 	marks       int  // how many checkpoints have been made
 	unmarked    bool // the last batch has left no checkpoint yet
-	good        rate // of the last good one
 	back        *back
 	unlearned   pawl.Hash // what a way back must not try again, until it is written down
 
-	// verified is by gate of the settings its report on the last good checkpoint, and
-	// latest that on the branch's head.
-	verified, latest []pawl.Hash
+	proofs []proof     // of the base, and of the last good ones
+	latest []pawl.Hash // by gate of the settings its report on the branch's head
 }
+
+// proof is what was known of the branch at a good checkpoint.
+type proof struct {
+	n       int // the checkpoint's number; 0 = it is the base
+	rate    rate
+	reports []pawl.Hash // by gate of the settings
+}
+
+// maxProofs is of how many checkpoints it is kept what was known of them: to go back
+// further is to compare with the base.
+const maxProofs = 5
+
+// proof is that of the last good checkpoint, or else of the base.
+func (c *course) proof() *proof { return &c.proofs[len(c.proofs)-1] }
 
 // recoveries is how often a health has led to something.
 type recoveries struct {

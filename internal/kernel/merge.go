@@ -192,6 +192,7 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) {
 	switch m := l.merge; {
 	case l.plan != nil && l.plan.batch != nil:
 		s.linked(l, do, b)
+	case l.plan != nil && l.plan.back != nil: // of what is no more
 	case !do.Suspect.IsZero():
 		l.checked = true
 		if l.unresolved = b.Unresolved; b.Unresolved == 0 {
@@ -231,7 +232,7 @@ func (l *Loop) rebased() {
 
 // advanced takes over that the parent's branch has the loop's work.
 func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
-	if l.plan != nil && judgesBatches(l.Kind) {
+	if l.plan != nil && judgesBatches(l.Kind) && l.merge == nil {
 		s.movedOn(l, b)
 		return nil
 	}

@@ -190,9 +190,9 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	if l.plan == nil {
 		l.plan = newPlan(g, b.Version, b.List)
 		for i := range l.base {
-			l.plan.verified = append(l.plan.verified, l.base[i].evidence)
+			l.plan.latest = append(l.plan.latest, l.base[i].evidence)
 		}
-		l.plan.latest = l.plan.verified
+		l.plan.proofs = []proof{{reports: l.plan.latest}}
 	} else {
 		l.plan = l.plan.successor(g, b.List)
 	}

@@ -24,7 +24,7 @@ func (d *draft) mark(l *Loop) {
 		return
 	}
 	k := pawl.Checkpoint{N: p.marks + 1, Commit: l.Head, Label: fmt.Sprintf("batch-%d", p.last.n), Batch: p.last.n, Plan: p.version,
-		Good:     (p.health == "" || p.health == pawl.HealthProgressing) && !p.rate().below(p.good),
+		Good:     (p.health == "" || p.health == pawl.HealthProgressing) && !p.rate().below(p.proof().rate),
 		Approved: p.count[pawl.TaskPassed], Passing: max(p.last.passing, 0)}
 	if p.last.scaffold {
 		k.Label = "scaffold"
@@ -39,7 +39,11 @@ func (c *course) marked(k pawl.Checkpoint) {
 	c.checkpoints = append(slices.Clone(c.checkpoints), k)
 	c.unmarked, c.marks = false, k.N
 	if k.Good {
-		c.good, c.recoveries, c.verified = c.rate(), nil, c.latest
+		c.recoveries = nil
+		c.proofs = append(slices.Clone(c.proofs), proof{k.N, c.rate(), c.latest})
+		if len(c.proofs) > maxProofs {
+			c.proofs = slices.Delete(c.proofs, 1, 2)
+		}
 	}
 }
 
@@ -160,6 +164,7 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	}
 	p.calling, p.why, p.asked = "", "", false
 	l.read, l.listed, l.relist, l.gates = nil, nil, pawl.Hash{}, nil
+	l.results = slices.DeleteFunc(slices.Clone(l.results), l.judgesWhole) // of what is no more
 	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
 		l.reply = nil
 	}
@@ -187,7 +192,8 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 	}
 	p.checkpoints = slices.DeleteFunc(slices.Clone(p.checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
 	p.unlearned = p.back.restored.Text
-	p.back, p.history, p.last, p.latest = nil, nil, lastBatch{}, p.verified
+	p.proofs = slices.DeleteFunc(slices.Clone(p.proofs), func(k proof) bool { return k.n > b.To })
+	p.back, p.history, p.last, p.latest = nil, nil, lastBatch{}, p.proof().reports
 	l.unrecorded = true
 	return nil
 }
