@@ -151,7 +151,7 @@ func (d *draft) drain(l *Loop) {
 	switch {
 	case l.Phase == PhaseClosing: // it has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
-	case len(l.open) > 0:
+	case len(l.open) > 0 || d.s.landing(l):
 	case l.plan != nil && len(l.plan.kids) > 0: // they end first
 	case l.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.plan.count[pawl.TaskPending] > 0:
 		d.skip(l, d.s.Stopping.Reason)
