@@ -21,6 +21,7 @@ type chance struct {
 	more *rand.Rand // of what was added since the seeds of TestTreeSimulation were found; nil = nothing is
 
 	grove *grove // of a run with children
+	field *field // of one whose batches are judged as a whole
 	tasks int    // how many its first plan has
 }
 
@@ -87,6 +88,9 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 	if do := f.Do.(*pawl.Commit); c.grove != nil && do.Parent == do.Base && c.in(8) { // there was nothing to do
 		b.Files, b.Total, b.FileSet, b.Paths, b.Tree = 0, 0, 0, pawl.Hash{}, c.w.treeAt(do.Parent)
 	}
+	if c.field != nil {
+		c.batchWork(f, b)
+	}
 	return b
 }
 
@@ -100,6 +104,9 @@ func (c *chance) tool(f *pawl.Effect, do *pawl.CallTool) pawl.Answer {
 
 func (c *chance) gate(f *pawl.Effect) pawl.Answer {
 	b := &pawl.GateJudged{Effect: f.ID, Verdict: pawl.VerdictPass, Reason: "fine", Evidence: blobOf(fmt.Sprint("evidence", f.ID))}
+	if c.field != nil {
+		defer c.batchGate(f, b)
+	}
 	if !c.in(2) {
 		return b
 	}
@@ -190,6 +197,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		for range c.IntN(6) {
 			fact("rank", pick(c, "A", "B", "C", "D", "E", "Z", ""))
 		}
+	}
+	if c.field != nil && use.Problem == "" {
+		c.batchUse(f, output, &use)
 	}
 	return use
 }

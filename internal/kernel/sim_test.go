@@ -232,6 +232,8 @@ func (c *chance) afterEnd() bool {
 		c.again()
 	case c.in(3) || !w.state.Outcome.Resumable():
 		return false
+	case c.field != nil && c.in(4):
+		c.boss()
 	default:
 		w.now = w.now.Add(time.Duration(c.IntN(100)) * time.Hour)
 		limits := c.limits()
