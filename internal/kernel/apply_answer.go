@@ -42,6 +42,8 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return fmt.Errorf("nobody called for a rollback")
 		}
 		l.plan.back.requested = true
+	case *pawl.CloseWorkspace:
+		l.leaving = s.fenced(l) != ""
 	case *pawl.Notify:
 		l.told, l.worktree.rested = do, false
 	case *pawl.Announce:
@@ -274,7 +276,10 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 			l.restart = "the worktree was not as recorded"
 		}
 	case *pawl.WorkspaceClosed:
-		l.HasWorkspace = false
+		if l.HasWorkspace = false; l.leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
+			l.Phase = PhaseOpening
+		}
+		l.leaving = false
 	case *pawl.Committed:
 		l.Head, w.tree, w.dirty, l.candidate = b.Commit, b.Tree, false, b
 		l.Phase = PhaseGates

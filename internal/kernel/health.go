@@ -209,6 +209,9 @@ const (
 func (l *Loop) overridden() {
 	p := l.plan
 	p.recover, p.history, p.unjudged, p.health = nil, nil, false, pawl.HealthProgressing
+	if b := p.back; b != nil && b.By == "" && !b.requested { // what the monitor called for, and nothing has been done
+		p.back = nil
+	}
 	if l.said(pawl.AskHealth) != nil {
 		l.reply = nil
 	}

@@ -164,6 +164,7 @@ type Loop struct {
 
 	blocked    *blocker // what its task waits for; nil = nothing
 	unrecorded bool     // something happened since the task's folder was committed
+	leaving    bool     // its worktree is being closed because its parent wants it to leave off
 
 	stopped  bool          // the run's end stopped it
 	unheard  *pawl.Failure // why the callback did not hear; nil = it was not tried, or did
