@@ -191,12 +191,13 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	case red == nil && b.prefix == 0:
 		b.green = true
 	case red != nil && b.prefix == 0 && len(b.chain) > 1:
-		b.tip = []pawl.GateJudged{*red}
+		first := *red
+		b.tip = &first
 		l.newSubject(1)
 	case red == nil && b.prefix+1 < len(b.chain):
 		l.newSubject(b.prefix + 1)
 	case red == nil: // only the last one is left
-		b.culprit = &culprit{b.chain[len(b.chain)-1].member, b.tip[0]}
+		b.culprit = &culprit{b.chain[len(b.chain)-1].member, *b.tip}
 	default:
 		b.culprit = &culprit{b.chain[max(b.prefix, 1)-1].member, *red}
 	}
@@ -265,9 +266,9 @@ func (d *draft) reviewBatch(l *Loop) {
 	}
 }
 
-// reviewed takes the review's verdicts over, task by task. One that leaves a task
-// out has not judged it.
-func (d *draft) batchReviewed(l *Loop, x *Session, r pawl.SessionResult, output pawl.Hash, facts pawl.Facts) {
+// batchReviewed takes the review's verdicts over, task by task. One that leaves a
+// task out has not judged it.
+func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, facts pawl.Facts) {
 	if r != pawl.SessionDone {
 		return
 	}

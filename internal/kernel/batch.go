@@ -22,7 +22,7 @@ type batch struct {
 	clash   *pawl.Merged      // one that conflicts and has not been dealt with; of clashing
 	clashed int               // the member it is of
 	results []pawl.GateJudged // of the subject, in the order they came
-	tip     []pawl.GateJudged // of the whole candidate, while the first red prefix is looked for
+	tip     *pawl.GateJudged  // what the whole chain is red for, while the first red prefix is looked for; nil = it is not
 	prefix  int               // links of the subject, while that is looked for; 0 = the whole chain is
 	green   bool              // the gates let the whole chain pass
 	culprit *culprit          // who made it red

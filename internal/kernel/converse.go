@@ -402,7 +402,7 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 	}
 	switch {
 	case x.Purpose == pawl.ForBatch:
-		d.batchReviewed(l, x, r, output, facts)
+		d.batchReviewed(l, r, output, facts)
 	case x.Purpose == pawl.ForReview && x.vote == 0:
 		d.reviewed(l, x, r, reason, output, facts)
 	case x.Purpose == pawl.ForExtract && r == pawl.SessionDone:
