@@ -21,8 +21,12 @@ type question struct {
 	rested bool           // the wait after that is over
 }
 
-// maxSaid is how many answers are kept, to tell whoever comes too late.
-const maxSaid = 32
+// maxSaid is how many answers are kept, to tell whoever comes too late; of their words
+// at most maxSaidText bytes.
+const (
+	maxSaid     = 32
+	maxSaidText = 120
+)
 
 // reply is what a person answered.
 type reply struct {
@@ -59,7 +63,7 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	}
 	l.question = nil
 	s.waiting--
-	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, By: b.By})
+	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: cut(b.Text, maxSaidText), By: b.By})
 	l.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
@@ -195,7 +199,11 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 	}
 	for _, b := range d.s.said {
 		if b.N == in.Question {
-			return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was answered already: %s, by %s", b.N, d.s.Run, b.Choice, cmp.Or(b.By, "someone"))
+			answer := b.Choice
+			if b.Text != "" {
+				answer += fmt.Sprintf(" (%q)", b.Text)
+			}
+			return pawl.Errorf(pawl.CodeConflict, "question %d of run %s was answered already: %s, by %s", b.N, d.s.Run, answer, cmp.Or(b.By, "someone"))
 		}
 	}
 	if in.Question >= 1 && in.Question <= d.s.questions {
