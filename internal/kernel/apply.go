@@ -224,7 +224,7 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
+	if !l.stopped || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version || p.plan.at(l.entry).status != pawl.TaskRunning {
 		return false
 	}
 	p.plan.kids = append(slices.Clone(p.plan.kids), l.Ref)

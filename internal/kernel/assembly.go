@@ -131,7 +131,7 @@ func (d *draft) gateBatch(l *Loop) {
 		g := &d.s.Settings.Gates[i]
 		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.plan.proof().reports[i]}
 		if r := b.result(g.Name); r != nil {
-			if again := l.gateRun(i).failed != nil && !r.Partial; !b.doubts(r) && !again {
+			if !b.doubts(r) && !l.asksAgain(i, r) {
 				continue
 			}
 			do.Doubt = r.Evidence
@@ -167,6 +167,13 @@ func (b *batch) doubt(g *gateRun, gate string) {
 	}
 }
 
+// asksAgain reports whether a gate that has judged the subject is asked once more.
+func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
+	return slices.ContainsFunc(l.gates, func(g gateRun) bool {
+		return g.gate == gate && (g.effect != 0 || g.failed != nil && !r.Partial)
+	})
+}
+
 // gated takes over what a gate says of a candidate, and when all have spoken, what
 // follows: it is green; or the first of its links that makes it red is looked for.
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
@@ -180,7 +187,7 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	var red *pawl.GateJudged
 	for _, i := range s.batchGates(l) {
 		r := b.result(s.Settings.Gates[i].Name)
-		if r == nil || b.doubts(r) {
+		if r == nil || b.doubts(r) || l.asksAgain(i, r) {
 			return
 		}
 		if red == nil && !lets(r.Verdict) {

@@ -79,8 +79,6 @@ func (d *draft) batches(l *Loop) bool {
 	switch {
 	case !p.unlearned.IsZero():
 		d.learnRollback(l)
-	case p.back != nil:
-		d.goBack(l)
 	case p.batch != nil:
 		d.batch(l)
 	case p.unjudged:
@@ -123,23 +121,25 @@ func (d *draft) nextBatch(l *Loop) bool {
 func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	p, c := l.plan, l.Kind.Children
 	places := min(d.s.parallel(l), maxBatch)
-	scaffold = c.ScaffoldFirst && p.scaffolds()
-	for _, ref := range p.kids {
-		if k := d.s.Loop(ref); k.question == nil && len(tasks) < places {
-			tasks = append(tasks, k.entry)
-		}
+	var ground []bool
+	if scaffold = c.ScaffoldFirst && p.scaffolds(); scaffold {
+		ground = p.ground()
 	}
+	tasks = d.s.again(l, places, ground)
 	limit := d.s.childLimit(l)
 	for i := range p.readyTasks {
 		switch {
 		case len(tasks) >= places:
 			slices.Sort(tasks)
 			return tasks, scaffold
-		case scaffold && !p.entries[i].Scaffold:
+		case scaffold && !ground[i]:
 			continue
 		case limit > 0 && p.started+p.fresh(tasks) >= limit:
 			if p.capped != limit {
 				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.started)})
+			}
+			if len(tasks) == 0 { // no more ground is laid
+				tasks, scaffold = d.s.again(l, places, nil), false
 			}
 			slices.Sort(tasks)
 			return tasks, scaffold
@@ -148,6 +148,17 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	}
 	slices.Sort(tasks)
 	return tasks, scaffold
+}
+
+// again lists tasks whose loops go again, as many as there are places: those that lay
+// the ground, unless ground is nil.
+func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
+	for _, ref := range l.plan.kids {
+		if k := s.Loop(ref); k.question == nil && len(tasks) < places && (ground == nil || ground[k.entry]) {
+			tasks = append(tasks, k.entry)
+		}
+	}
+	return tasks
 }
 
 // fresh counts those of the tasks that have no loop yet.
@@ -168,6 +179,27 @@ func (p *plan) scaffolds() bool {
 		}
 	}
 	return false
+}
+
+// ground says of each task whether it lays the ground for others, or is needed for that.
+func (p *plan) ground() []bool {
+	out := make([]bool, len(p.entries))
+	var todo []int32
+	for i := range p.entries {
+		if s := p.at(i).status; p.entries[i].Scaffold && (s == pawl.TaskPending || s == pawl.TaskRunning) {
+			out[i] = true
+			todo = append(todo, int32(i))
+		}
+	}
+	for k := 0; k < len(todo); k++ {
+		for _, j := range p.deps[todo[k]] {
+			if !out[j] {
+				out[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return out
 }
 
 // readyTasks goes over the tasks that are ready, in their order of going.

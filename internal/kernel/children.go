@@ -38,6 +38,9 @@ func (d *draft) children(l *Loop) bool {
 		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
 		return len(l.plan.kids) == 0
+	case l.plan.back != nil: // whatever is asked about the plan
+		d.goBack(l)
+		return false
 	case !d.consent(l):
 		return false
 	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:

@@ -45,7 +45,7 @@ type proof struct {
 
 // maxProofs is of how many checkpoints it is kept what was known of them: to go back
 // further is to compare with the base.
-const maxProofs = 5
+const maxProofs = 9
 
 // proof is that of the last good checkpoint, or else of the base.
 func (c *course) proof() *proof { return &c.proofs[len(c.proofs)-1] }
@@ -147,9 +147,7 @@ func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
 	if b.Health == pawl.HealthProgressing {
 		return
 	}
-	if len(b.Recoveries) == 1 && b.Recoveries[0] == pawl.RecoverGather { // the next batch begins with it
-		p.recover = nil
-	}
+	p.recoverRest(b.Recoveries)
 	l.beginAround()
 	p.history = nil
 	i := slices.IndexFunc(p.recoveries, func(r recoveries) bool { return r.health == b.Health })
@@ -160,6 +158,20 @@ func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
 	}
 }
 
+// recoverRest keeps what is still to be done about a health. To gather comes last of
+// itself: the next batch begins with it.
+func (c *course) recoverRest(rest []pawl.Recovery) {
+	for len(rest) > 0 && rest[len(rest)-1] == pawl.RecoverGather {
+		rest = rest[:len(rest)-1]
+	}
+	c.recover = slices.Clone(rest)
+}
+
+// recoveredBy takes over that the first recovery of this kind is done, and all before it.
+func (c *course) recoveredBy(what pawl.Recovery) {
+	c.recoverRest(c.recover[slices.Index(c.recover, what)+1:])
+}
+
 // recoverHealth does what is next of what a health leads to.
 func (d *draft) recoverHealth(l *Loop) {
 	p := l.plan
@@ -168,7 +180,7 @@ func (d *draft) recoverHealth(l *Loop) {
 		if d.runSteps(l, l.flow.main, l.flow.before, l.before) {
 			return
 		}
-		next = p.recover[1]
+		next = p.recover[slices.IndexFunc(p.recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
 	}
 	reason := string(p.health) + ": " + p.evidence
 	switch re, good := l.Kind.Children.Replan, p.lastGood(); {

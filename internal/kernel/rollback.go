@@ -157,8 +157,8 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	}
 	p.back = &back{RollbackCalled: *b, tasks: append(p.approvedAfter(p.checkpoint(b.To).Batch), p.where(pawl.TaskRunning)...)}
 	p.batch, p.unjudged, p.unmarked = nil, false, false
-	if i := slices.Index(p.recover, pawl.RecoverRollback); i >= 0 && b.By == "" {
-		p.recover = p.recover[i+1:]
+	if slices.Contains(p.recover, pawl.RecoverRollback) && b.By == "" {
+		p.recoveredBy(pawl.RecoverRollback)
 	} else {
 		p.recover = nil
 	}
