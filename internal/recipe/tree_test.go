@@ -125,7 +125,7 @@ func TestCoherence(t *testing.T) {
 	}
 	want := []pawl.LoopKind{{
 		Name: "task", Iterations: 1,
-		Steps: []pawl.Step{gather, { // V-26
+		Steps: []pawl.Step{gather, { // V-16 V-26
 			Name: "planning", Repeat: &pawl.Repeat{Max: 4, Until: []string{"APPROVED"}, OnMax: "ask", Steps: []pawl.Step{ // V-30 V-31 V-32: no other context in between
 				{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Tools: reading, Output: "plan", Required: true, Keep: true, Questions: true, Memory: all(4000)}, // V-27 V-28
 				decide,
@@ -160,7 +160,7 @@ func TestCoherence(t *testing.T) {
 // What each role can do is what its tools let it do: V-05 V-61 to V-71. What a
 // document is made from is one result: "writes X" means that the tool is X's.
 // The monitor and the rollback are no sessions (V-63 V-70), nor is the
-// orchestrator (V-61), and no tool calls another role or a person (V-71).
+// orchestrator (V-61), and no tool calls another role (V-04) or a person (V-71).
 func TestCoherencePermissions(t *testing.T) {
 	with := func(tools []string, output string) []string { return append(slices.Clone(tools), "submit_"+output) }
 	want := map[string][]string{

@@ -201,7 +201,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("a plan that was reviewed is %s", s)
 	}
 	x.lists(1, specs...)
-	golden(t, "approved", x.render(nil))
+	golden(t, "approved", x.render(nil)) // the phase is SCAFFOLD as long as what lays the ground is open: V-B18
 
 	x.batch(1, []int{0}, 0)
 	x.say(1, &pawl.HealthJudged{Batch: 1, Health: pawl.HealthProgressing, Reason: "1 of 1"})

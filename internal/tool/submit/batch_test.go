@@ -33,7 +33,7 @@ func aContext(lists ...[]string) string {
 
 func TestBatchesAccepted(t *testing.T) {
 	for _, test := range []struct{ name, result, args, want string }{
-		{"Context", "context", aContext([]string{"a.go"}, nil, nil, []string{"001: no globals"}), ""}, // V-26
+		{"Context", "context", aContext([]string{"a.go"}, nil, nil, []string{"001: no globals"}), ""}, // V-26; no decision sees what it says: V-57 V-B17
 		{ // V-27: a plan, with its decisions for the recorder V-08 V-29 V-33
 			"PlanWithDecisions", "plan", `{"subtasks": [` + subtask("1.1", "") + `], "status": "DRAFT", "goal": "g", "context": "c", "risks": ["r"],
 				"decisions": [` + decided("Tokens") + `, ` + decided("Cookies") + `]}`, "count=1 decisions=2",
