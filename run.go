@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,19 @@ import (
 // "001-add-login", with "-r2" and on for later runs of the same task. It is
 // also the name of the run's branch below pawl/ and of its worktree.
 type RunID string
+
+// RunOf is the id of the n-th run, from 1, of a task with this full id, NNN-slug.
+func RunOf(task string, n int) RunID {
+	if n == 1 {
+		return RunID(task)
+	}
+	return RunID(fmt.Sprintf("%s-r%d", task, n))
+}
+
+var runID = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// Valid reports whether the id has the form that ids of runs have.
+func (r RunID) Valid() bool { return runID.MatchString(string(r)) }
 
 // Task is the full id of the task that the run works on, NNN-slug, and which of
 // the task's runs it is, from 1.

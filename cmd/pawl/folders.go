@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -68,8 +66,6 @@ func (k *keeping) atHead(commit string) error {
 	return nil
 }
 
-var taskBranch = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
-
 // onBranches looks at the branches of tasks, each task's newest last.
 func (k *keeping) onBranches(ctx context.Context, head string) error {
 	const prefix = "refs/heads/pawl/"
@@ -79,18 +75,15 @@ func (k *keeping) onBranches(ctx context.Context, head string) error {
 	}
 	runs := map[string]int{}
 	for _, ref := range refs {
-		name := strings.TrimPrefix(ref, prefix)
-		if !taskBranch.MatchString(name) {
+		run := pawl.RunID(strings.TrimPrefix(ref, prefix))
+		if !run.Valid() {
 			continue
 		}
-		task, n := pawl.RunID(name).Task()
+		task, n := run.Task()
 		runs[task] = max(runs[task], n)
 	}
 	for _, task := range slices.Sorted(maps.Keys(runs)) {
-		ref := prefix + task
-		if n := runs[task]; n > 1 {
-			ref = prefix + string(laterRun(task, n))
-		}
+		ref := prefix + string(pawl.RunOf(task, runs[task]))
 		if err := k.onBranch(ctx, head, ref, task, runs[task]); err != nil {
 			return err
 		}
@@ -190,10 +183,6 @@ func (k *keeping) below(tree, prefix string, files map[string][]byte, size *int)
 		}
 	}
 	return nil
-}
-
-func laterRun(task string, n int) pawl.RunID {
-	return pawl.RunID(fmt.Sprintf("%s-r%d", task, n))
 }
 
 // folders are the folders of tasks for the commands.

@@ -23,8 +23,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Clean, Now
-// and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Clean, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -144,7 +143,7 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	return e.info(ctx, id)
 }
 
-// place is where a new run has its place.
+// place is where the run that a request asks for belongs.
 func (e *Engine) place(ctx context.Context, req pawl.StartRequest) (place, error) {
 	if req.Task != "" {
 		return e.nextRun(ctx, req.Task)

@@ -143,7 +143,7 @@ func (e *Engine) blobs(ctx context.Context, run pawl.RunID, events []pawl.Event)
 			seen[h] = true
 			data, err := e.c.Log.Blob(ctx, run, h)
 			switch {
-			case pawl.CodeOf(err) == pawl.CodeNotFound && err != nil:
+			case pawl.CodeOf(err) == pawl.CodeNotFound:
 			case err != nil:
 				return nil, fmt.Errorf("event %d of run %s: %w", ev.Seq, run, err)
 			default:

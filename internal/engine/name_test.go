@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -68,15 +67,4 @@ func TestNamesOfAnything(t *testing.T) {
 func later(slug string) bool {
 	_, n := pawl.RunID("001-" + slug).Task()
 	return n > 1
-}
-
-func TestTaskOfARun(t *testing.T) {
-	for run, want := range map[pawl.RunID]string{
-		"001-a": "001-a 1", "001-a-r2": "001-a 2", "001-a-r10": "001-a 10", "001-a-r1": "001-a-r1 1", "001-a-r02": "001-a-r02 1",
-		"001-a-r": "001-a-r 1", "001-a-rx": "001-a-rx 1", "001-a-r+2": "001-a-r+2 1", "001-r2": "001-r2 1", "001-a-r2-r3": "001-a-r2 3", "": " 1",
-	} {
-		if id, n := run.Task(); fmt.Sprint(id, " ", n) != want {
-			t.Errorf("%q is run %d of task %q, want %s", run, n, id, want)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,11 +19,8 @@ type Known struct {
 	Learnings, Runs int
 }
 
-// taskID is the form of a task's full id.
-var taskID = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
-
-// place is where a new run has its place: its id, the number of its task, and
-// what the repository knows of the task.
+// place is where a new run belongs: its id, the number of its task, and what the
+// repository knows of the task.
 type place struct {
 	id     pawl.RunID
 	number int
@@ -39,9 +35,8 @@ func (e *Engine) newTask(ctx context.Context, goal string) (place, error) {
 
 // nextRun is the place of a further run of a task. Two at a time would number
 // their learnings alike and know nothing of each other's work.
-// V-19, V-64
 func (e *Engine) nextRun(ctx context.Context, task string) (place, error) {
-	if of, n := pawl.RunID(task).Task(); !taskID.MatchString(task) || of != task || n != 1 {
+	if _, n := pawl.RunID(task).Task(); !pawl.RunID(task).Valid() || n != 1 {
 		return place{}, pawl.Errorf(pawl.CodeInvalid, "%q is no task's full id: want NNN-slug, such as 007-add-login", cut(task, 80)).
 			WithHint("pawl tasks lists the tasks")
 	}
@@ -74,7 +69,7 @@ func (e *Engine) nextRun(ctx context.Context, task string) (place, error) {
 		}
 		p.known.Learnings = max(p.known.Learnings, learned)
 	}
-	p.id = pawl.RunID(fmt.Sprintf("%s-r%d", task, last+1))
+	p.id = pawl.RunOf(task, last+1)
 	return p, nil
 }
 
@@ -83,7 +78,7 @@ func (e *Engine) nextRun(ctx context.Context, task string) (place, error) {
 func (e *Engine) learned(ctx context.Context, run pawl.RunInfo) (highest int, err error) {
 	for ev, err := range e.c.Log.Events(ctx, run.ID, 0) {
 		switch {
-		case pawl.CodeOf(err) == pawl.CodeDamaged && err != nil:
+		case pawl.CodeOf(err) == pawl.CodeDamaged:
 			return highest, nil
 		case err != nil:
 			return 0, err

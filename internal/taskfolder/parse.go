@@ -2,7 +2,6 @@ package taskfolder
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -61,15 +60,13 @@ func Parse(id string, files map[string][]byte) Folder {
 	return f
 }
 
-var folderID = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
-
 // ParseAll reads the folders of all tasks, by id; files are by their paths in
 // [Root]. What is no task's folder is left out.
 func ParseAll(files map[string][]byte) []Folder {
 	byTask := map[string]map[string][]byte{}
 	for name, data := range files {
 		id, rest, ok := strings.Cut(name, "/")
-		if !ok || !folderID.MatchString(id) {
+		if !ok || !pawl.RunID(id).Valid() {
 			continue
 		}
 		if byTask[id] == nil {
