@@ -51,7 +51,6 @@ type Answer struct {
 }
 
 // Resolve says which of the tasks a message means. Their ids are different.
-// V-18 V-19 V-20 V-21 V-22 V-23
 func Resolve(message string, tasks []Task) Answer {
 	rest, hints := hint(message)
 	if len(tasks) == 0 {

@@ -24,7 +24,7 @@ const (
 	learnings   = "learnings"
 )
 
-// Path is the folder of the task that a run works on. V-10, V-11
+// Path is the folder of the task that a run works on.
 func Path(run pawl.RunID) string {
 	id, _ := run.Task()
 	return Root + "/" + id
@@ -179,7 +179,7 @@ func cut(text string, bytes int) string {
 	return text
 }
 
-// planFile is the plan for people. V-14, V-B03, V-B04
+// planFile is the plan for people.
 func (r *renderer) planFile() string {
 	var p page
 	p.say("# Plan: "+r.title(), "", fmt.Sprintf("**Iteration:** %d", max(r.drafts, r.version, 1)), "**Status:** "+string(r.status()))
@@ -253,7 +253,7 @@ func ids(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// reportFile is the last account, and what the events say of it. V-78
+// reportFile is the last account, and what the events say of it.
 func (r *renderer) reportFile() string {
 	var said struct {
 		Goal              string   `json:"goal"`

@@ -19,7 +19,7 @@ const (
 )
 
 // AntiPattern is what a way back to a checkpoint leaves to be remembered: what
-// went wrong and must not be tried again. V-51, V-52
+// went wrong and must not be tried again.
 func AntiPattern(label, reason string, tasks []string) string {
 	undone := "nothing that was approved"
 	if len(tasks) > 0 {
@@ -119,7 +119,7 @@ func where(l *learning) string {
 	return "task " + line(l.Task, 60)
 }
 
-// record is a decision that says its reasons. V-54
+// record is a decision that says its reasons.
 type record struct {
 	text     map[string]string // by the sections' names
 	rejected []string
@@ -209,7 +209,7 @@ var dull = map[string]bool{"a": true, "an": true, "the": true, "of": true, "to":
 	"in": true, "on": true, "with": true, "is": true, "are": true, "be": true, "as": true, "by": true, "use": true}
 
 // slug is a name of at most four words, and 40 characters; empty when there is no
-// word for it. V-13
+// word for it.
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	var out []string

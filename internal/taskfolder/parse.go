@@ -35,8 +35,8 @@ type Folder struct {
 	Problem string
 }
 
-// Parse reads a task's folder; files are by their paths in it. V-B03: what counts
-// is the header of plan.md, not its first line.
+// Parse reads a task's folder; files are by their paths in it. The status is what
+// the header of plan.md says, wherever in it, not its first line.
 func Parse(id string, files map[string][]byte) Folder {
 	f := Folder{ID: id}
 	if s := Status(header(files[filePlan], "Status")); slices.Contains([]Status{Draft, Approved, InProgress, Complete, NeedsClarification}, s) {
@@ -115,7 +115,7 @@ func section(file []byte, name string) string {
 	return plain.Line(strings.Join(out, ""), 2000)
 }
 
-// health is what a file calls it: OSCILLATING is an older word for FLIP-FLOPPING. V-B01
+// health is what a file calls it: OSCILLATING is an older word for FLIP-FLOPPING.
 func health(word string) pawl.Health {
 	h := pawl.Health(word)
 	if h == "OSCILLATING" {

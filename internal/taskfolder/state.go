@@ -14,7 +14,7 @@ const maxContext = 4*500 - 1
 
 // contextFile is what a session must know: what the harness knows of the list, and
 // what was gathered. When it is too long it is cut, the current state first, then
-// patterns, then decisions, anti-patterns last. V-14
+// patterns, then decisions, anti-patterns last.
 func (r *renderer) contextFile() string {
 	var said struct {
 		Phase        string   `json:"phase"`
@@ -99,7 +99,6 @@ func (r *renderer) active(most int) string {
 }
 
 // maxRows is how many batches loop-state.md tells of: all of them are in the events.
-// V-B11
 const maxRows = 20
 
 // stateFile is how the batches went.

@@ -16,7 +16,7 @@ func (s *suite) fork(t *testing.T) {
 	t.Run("ThatCannotBeStoredLeavesNoRun", s.forkUnstored)
 }
 
-// V-50, and DESIGN 13: a fork has its first events in common with the other run,
+// V-50: a fork has its first events in common with the other run,
 // which stays as it is, and comes to an end of its own.
 func (s *suite) forkAnywhere(t *testing.T) {
 	b := s.bed(t)
