@@ -191,15 +191,15 @@ func TestCheckpoints(t *testing.T) { // V-49 V-50
 
 func TestQuestionsCarryContext(t *testing.T) { // V-77
 	r := fold(coherenceBack(t).events)
-	all := Questions(r, r.Updated.Add(90*time.Second))
+	all := Questions(r, r.Updated.Add(90*time.Second), nil)
 	if len(all) != 1 || all[0].Seconds != 90 || all[0].About.IsZero() || len(all[0].Choices) != 3 || !strings.Contains(strings.Join(all[0].Context, "\n"), "FLIP-FLOPPING") {
 		t.Errorf("%+v", all)
 	}
 	r = fold(coherenceAsks(t).events)
-	if got := Questions(r, r.Updated)[0]; got.How != `pawl answer 001-add-login 2 again (or skip, stop)` || got.Task != "1.1" {
+	if got := Questions(r, r.Updated, nil)[0]; got.How != `pawl answer 001-add-login 2 again (or skip, stop)` || got.Task != "1.1" {
 		t.Errorf("%+v", got)
 	}
-	if got := Questions(fold(coherenceForked(t).events), r.Updated); len(got) != 0 {
+	if got := Questions(fold(coherenceForked(t).events), r.Updated, nil); len(got) != 0 {
 		t.Errorf("a fork has inherited %+v", got)
 	}
 }
@@ -295,7 +295,7 @@ func TestDamagedHistory(t *testing.T) {
 			if _, err := ShowJSON(r, s.read); err != nil {
 				t.Fatal(err)
 			}
-			mustBeSafe(t, fmt.Sprint(Show(r, s.read), WhyText(r), TodosText(r), CheckpointsText(r, 60), QuestionsText(Questions(r, r.Updated))))
+			mustBeSafe(t, fmt.Sprint(Show(r, s.read), WhyText(r), TodosText(r), CheckpointsText(r, 60), QuestionsText(Questions(r, r.Updated, s.read))))
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (t teller) paths(h pawl.Hash) string {
 func (t teller) shared() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.QuestionAsked:
-		return fmt.Sprintf("Question %d (%s): %s · waits for you: %s", b.N, b.Kind, b.Text, t.r.howToAnswer(b))
+		return fmt.Sprintf("Question %d (%s): %s · waits for you: %s", b.N, b.Kind, t.blobs.asked(b), t.r.howToAnswer(b))
 	case *pawl.QuestionAnswered:
 		s := fmt.Sprintf("Question %d answered: %s", b.N, b.Choice)
 		if b.By != "" {

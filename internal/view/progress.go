@@ -436,6 +436,9 @@ func (p *Progress) doings() [][]segment {
 		newest[f.Loop] = f
 	}
 	slices.Sort(order)
+	if len(order) == 0 && len(r.open) == 0 && len(r.OpenQuestions()) > 0 {
+		return nil // it waits, as the line before says
+	}
 	if len(order) == 0 {
 		return [][]segment{p.doing()}
 	}
@@ -462,7 +465,7 @@ func (p *Progress) where() []segment {
 		if it := l.last(); it != nil && !(it.Max == 1 && len(l.Batches) > 0) {
 			parts = append(parts, "iteration "+of(it.N, it.Max))
 		}
-		if l.Tier > 0 {
+		if l.Tier > 0 && len(l.Batches) == 0 { // its tasks have their own
 			parts = append(parts, r.tier(l.Tier))
 		}
 		if plan := l.Plan(); plan != nil {

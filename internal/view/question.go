@@ -15,6 +15,7 @@ type OpenQuestion struct {
 	Run   pawl.RunID `json:"run"`
 	Title string     `json:"title"` // of the run
 	QuestionRow
+	Gist
 	Seconds float64 `json:"seconds"` // it has waited
 	// Context is what led to it, one line each, most telling first.
 	Context []string `json:"context"`
@@ -23,10 +24,10 @@ type OpenQuestion struct {
 }
 
 // Questions are the run's open questions at a time, oldest first.
-func Questions(r *Run, now time.Time) []OpenQuestion { // V-77
+func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion { // V-77
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
-		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q),
+		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked),
 			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
 	}
 	return out
@@ -87,11 +88,18 @@ func QuestionsText(all []OpenQuestion) string {
 		}
 		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), span(time.Duration(q.Seconds)*time.Second))
 		t.line("  %s", q.Text)
+		for i, ask := range q.Lines() {
+			t.line("  %-7s %s", map[bool]string{true: "asks"}[i == 0], ask)
+		}
 		for _, c := range q.Context {
 			t.line("  · %s", c)
 		}
 		if !q.About.IsZero() {
-			t.line("  about   %s", q.About.Short())
+			brief := ""
+			if q.Brief != "" {
+				brief = " · " + q.Brief
+			}
+			t.line("  about   %s%s", q.About.Short(), brief)
 		}
 		t.line("  answer  %s", q.How)
 	}

@@ -36,7 +36,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	if open := r.OpenQuestions(); len(open) > 0 {
 		t.line("[Questions]")
 		for _, q := range open {
-			t.line("  %d: %s", q.N, q.Text)
+			t.line("  %d: %s", q.N, blobs.asked(&q.QuestionAsked))
 			t.line("    %s", r.howToAnswer(&q.QuestionAsked))
 		}
 		t.line("")
@@ -102,10 +102,10 @@ func (r *Run) showTree(t *text, l *Loop) {
 }
 
 // showQuestions are all questions of the run with what became of them.
-func (r *Run) showQuestions(t *text) {
+func (r *Run) showQuestions(t *text, blobs Blobs) {
 	for _, q := range r.Questions {
 		t.line("")
-		t.line("Question %d (%s): %s", q.N, string(q.Kind), q.Text)
+		t.line("Question %d (%s): %s", q.N, string(q.Kind), blobs.asked(&q.QuestionAsked))
 		switch {
 		case q.Answered != nil:
 			t.line("  answered: %s", q.Answered.Choice+by(q.Answered.By)+because(q.Answered.Text))

@@ -97,7 +97,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		s.Tasks, s.Todos = &list, &todos
 	}
 	for _, q := range r.Questions {
-		s.Asked = append(s.Asked, r.askedRow(q))
+		s.Asked = append(s.Asked, r.askedRow(q, blobs))
 	}
 	for _, text := range []*string{&s.Title, &s.Recipe, &s.Reason, &s.Branch, &s.Tier} {
 		*text = plain.Line(*text, 0)
@@ -231,7 +231,7 @@ func Show(r *Run, blobs Blobs) string {
 			t.line("  %s", d.text())
 		}
 	}
-	r.showQuestions(&t)
+	r.showQuestions(&t, blobs)
 	if len(r.Problems) > 0 {
 		t.line("")
 		t.line("Problems")

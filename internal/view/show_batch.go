@@ -73,6 +73,7 @@ type ForkRow struct {
 // AskedRow is a question with what became of it.
 type AskedRow struct {
 	QuestionRow
+	Gist
 	State  string `json:"state"` // open, answered or withdrawn
 	Choice string `json:"choice,omitempty"`
 	Said   string `json:"said,omitempty"`
@@ -115,8 +116,8 @@ func (f *Fork) row() *ForkRow {
 	return &ForkRow{Of: pawl.RunID(plain.Line(string(f.Of), 0)), At: f.At, Commit: commit(f.Commit), Lost: f.Lost, Cost: f.Cost, Tokens: f.Tokens, Event: f.Seq}
 }
 
-func (r *Run) askedRow(q *Question) AskedRow {
-	row := AskedRow{QuestionRow: r.QuestionRow(q), State: "open"}
+func (r *Run) askedRow(q *Question, blobs Blobs) AskedRow {
+	row := AskedRow{QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked), State: "open"}
 	switch {
 	case q.Answered != nil:
 		row.State, row.Choice, row.Said, row.By = "answered", plain.Line(q.Answered.Choice, 0), plain.Line(q.Answered.Text, 0), plain.Line(q.Answered.By, 0)

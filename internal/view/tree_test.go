@@ -573,7 +573,7 @@ func TestLiveAreaSideBySide(t *testing.T) {
 		t.Error(d)
 	}
 	r := fold(loomReplanned(t).events)
-	if got := strings.Join(plainOf(NewProgress(r, ProgressOptions{Live: true}).status()), "\n"); !strings.Contains(got, "\n  waits for you: pawl answer 001-add-login 1 approve (or reject)\n") {
+	if got := strings.Join(plainOf(NewProgress(r, ProgressOptions{Live: true}).status()), "\n"); !strings.HasSuffix(got, "\n  waits for you: pawl answer 001-add-login 1 approve (or reject)") {
 		t.Errorf("got %s", got)
 	}
 }

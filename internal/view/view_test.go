@@ -51,7 +51,7 @@ func projections(tb testing.TB, r *Run, blobs Blobs) *txtar.Archive {
 	add("completion.txt", report, err)
 	add("why.txt", WhyText(r), nil)
 	add("show.txt", Show(r, blobs), nil)
-	if open := Questions(r, r.Updated.Add(time.Hour)); len(open) > 0 {
+	if open := Questions(r, r.Updated.Add(time.Hour), blobs); len(open) > 0 {
 		add("questions.txt", QuestionsText(open), nil)
 		add("questions.json", indented(tb, open), nil)
 	}

@@ -99,13 +99,13 @@ func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
 // choice is what is chosen. A question that asks for what only a person knows is
 // answered in words; where its first choice is to give them, the words say so.
 func (o *options) choice(r *view.Run, q *view.Question, given []string) (string, error) {
-	asks := q != nil && q.Kind == pawl.AskClarify && q.Open() && len(q.Choices) > 0
+	asks := q != nil && q.Kind == pawl.AskClarify && len(q.Choices) > 0
 	switch {
 	case len(given) == 0 && asks:
 		return q.Choices[0], nil
 	case len(given) == 0:
 		return "", pawl.Errorf(pawl.CodeInvalid, "--text belongs to an answer, and there is no CHOICE").WithHint("pawl answer RUN N CHOICE")
-	case asks && given[0] == q.Choices[0] && strings.TrimSpace(o.text) == "":
+	case asks && q.Open() && given[0] == q.Choices[0] && strings.TrimSpace(o.text) == "":
 		return "", pawl.Errorf(pawl.CodeInvalid, "question %d asks for what only you know: say it with --text", q.N).
 			WithHint(`pawl answer %s %d --text "…"`, r.ID, q.N)
 	}
@@ -138,6 +138,7 @@ func (o *options) hash(q *view.Question) (pawl.Hash, error) {
 type asked struct {
 	Run pawl.RunID `json:"run"`
 	view.QuestionRow
+	view.Gist
 	// Shown is what it is about, as text.
 	Shown string `json:"shown,omitempty"`
 }
@@ -213,7 +214,7 @@ func collect(ctx context.Context, s *cli.Session, args []string) ([]asked, error
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Shown: shown})
+			out = append(out, asked{Run: r.ID, QuestionRow: r.QuestionRow(q), Gist: cli.Blobs(ctx, s, r.ID).Gist(&q.QuestionAsked), Shown: shown})
 		}
 	}
 	return out, nil
@@ -258,12 +259,12 @@ func show(app *cli.App, q asked) {
 		task = " about task " + q.Task
 	}
 	app.Printf("Run %s, question %d (%s)%s: %s\n", q.Run, q.N, q.Kind, task, q.Text)
+	shown := strings.Split(strings.TrimRight(q.Shown, "\n"), "\n")
+	if asks := q.Lines(); len(asks) > 0 {
+		shown = asks // and all around it says nothing that an answer needs
+	}
 	if q.Shown != "" {
-		app.Printf("\n")
-		for line := range strings.Lines(q.Shown) {
-			app.Printf("    %s\n", strings.TrimRight(line, "\n"))
-		}
-		app.Printf("\n  about   %s\n", q.About.Short())
+		app.Printf("\n    %s\n\n  about   %s\n", strings.Join(shown, "\n    "), q.About.Short())
 	}
 	app.Printf("  choices %s\n", strings.Join(q.Choices, ", "))
 	answer := q.Answer

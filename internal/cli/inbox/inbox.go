@@ -20,13 +20,13 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 		Short: "Show what runs wait for you to decide",
 		Long: `Inbox lists the open questions of all runs, or of one, the one that has waited
 longest first: approvals, what an agent asks, blocked tasks, and batches that get
-nowhere. Each has its run and number, how long it has waited, what led to it, the
-beginning of the hash of what it is about, and the command that answers it. pawl
-answer RUN N shows the thing itself.
+nowhere. Each has its run and number, how long it has waited, what is asked, what
+led to it, what it is about in short with the beginning of its hash, and the
+command that answers it. pawl answer RUN N shows the thing itself.
 
 With --json it is a list of objects: run, title, n, kind, task, text, choices,
-about (the hash), asked, seconds (it has waited), context, event, and how (to
-answer).
+about (the hash), asks (what an agent asks), brief (what it is about in short),
+asked, seconds (it has waited), context, event, and how (to answer).
 
 ` + cli.ExitCodes,
 		Example: "  pawl inbox\n  pawl inbox 7\n  pawl inbox --json | jq -r '.[].how'",
@@ -83,7 +83,7 @@ func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string, n
 		case err != nil:
 			return nil, err
 		}
-		out = append(out, view.Questions(r, now)...)
+		out = append(out, view.Questions(r, now, cli.Blobs(ctx, s, r.ID))...)
 	}
 	slices.SortStableFunc(out, func(a, b view.OpenQuestion) int { return a.Asked.Compare(b.Asked) })
 	return out, nil

@@ -85,7 +85,7 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
 		app.Printf("Task %s: run %s, which was %s, goes on\n\n", k.ID, info.ID, k.Status)
-		waiting(app, from)
+		waiting(ctx, app, s, from)
 	}
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
 }
@@ -115,14 +115,14 @@ func (o *options) join(ctx context.Context, app *cli.App, k cli.KnownTask) error
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
 		app.Printf("Task %s: run %s is at work already\n\n", k.ID, info.ID)
-		waiting(app, from)
+		waiting(ctx, app, s, from)
 	}
 	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
 }
 
 // waiting says what a run waits for from a person.
-func waiting(app *cli.App, r *view.Run) {
-	if all := view.Questions(r, r.Updated); len(all) > 0 {
+func waiting(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run) {
+	if all := view.Questions(r, r.Updated, cli.Blobs(ctx, s, r.ID)); len(all) > 0 {
 		app.Printf("%s\n", view.QuestionsText(all))
 	}
 }
