@@ -54,7 +54,7 @@ func (a *Assembler) memory(r *reader, choice *pawl.Memory, data *recipe.PromptDa
 		return nil, fmt.Errorf("what is remembered: %w", err)
 	}
 	var out []recipe.Memory
-	for _, e := range append(entries, own...) {
+	for _, e := range once(r.job.Run, entries, own) {
 		m := recipe.Memory{Kind: e.Kind, Task: e.Task, Text: valid(e.Text), Failed: e.Failed, Learning: e.Learning}
 		if m.Learning > 0 {
 			m.Text = plainRecord(m.Text)
@@ -85,6 +85,42 @@ func (a *Assembler) earlier(r *reader) (out []pawl.MemoryEntry, err error) {
 		}
 	}
 	return out, nil
+}
+
+// once is what earlier runs recorded, then what was found of this run and others,
+// without what a fork of a run has in common with it: that stands once, as this run
+// has it. Where a fork has recorded something else under a number, that is what its
+// folder has.
+func once(run pawl.RunID, earlier, found []pawl.MemoryEntry) []pawl.MemoryEntry {
+	type event struct {
+		seq  pawl.Seq
+		time int64
+		text string
+	}
+	of := func(e pawl.MemoryEntry) event { return event{e.Seq, e.Time.UnixNano(), e.Text} }
+	numbers, events := map[int]bool{}, map[event]bool{}
+	for _, e := range found {
+		if e.Run == run {
+			events[of(e)] = true
+			numbers[e.Learning] = e.Learning > 0
+		}
+	}
+	var out []pawl.MemoryEntry
+	for _, e := range earlier {
+		if !numbers[e.Learning] {
+			out = append(out, e)
+		}
+	}
+	for _, e := range found {
+		if e.Run != run {
+			if events[of(e)] {
+				continue
+			}
+			events[of(e)] = true
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // plainRecord is a record of a decision or an anti-pattern without the marks of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,34 @@ func documents(entries []pawl.MemoryEntry) []document {
 		out = append(out, document{ID: name(e), MemoryEntry: e})
 	}
 	return out
+}
+
+// once leaves out what forks have in common with the runs they are of, unless
+// they have made something else of it since.
+func once(entries []pawl.MemoryEntry) []pawl.MemoryEntry {
+	type event struct {
+		seq               pawl.Seq
+		time              int64
+		text              string
+		failed, forgotten bool
+	}
+	of := func(e pawl.MemoryEntry) event {
+		return event{e.Seq, e.Time.UnixNano(), e.Text, e.Failed, e.Forgotten}
+	}
+	first := map[event]pawl.MemoryEntry{}
+	for _, e := range entries {
+		if had, ok := first[of(e)]; !ok || earlierRun(e.Run, had.Run) {
+			first[of(e)] = e
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(entries), func(e pawl.MemoryEntry) bool { return first[of(e)].Run != e.Run })
+}
+
+// earlierRun reports whether a run of a task began before another one of it.
+func earlierRun(a, b pawl.RunID) bool {
+	of, n := a.Task()
+	other, m := b.Task()
+	return of == other && n < m
 }
 
 func name(e pawl.MemoryEntry) string { return fmt.Sprintf("%s/%d", e.Run, e.N) }

@@ -28,7 +28,8 @@ func New(app *cli.App) *cobra.Command {
 	c.Long = `Memory lists what the runs of this project have written down: decisions,
 learnings, discoveries, errors, artifacts, anti-patterns and instructions. Later
 prompts are shown what fits their task, until it is forgotten. An entry is named
-RUN/N, such as 7/3: RUN as everywhere, N its number in the run.
+RUN/N, such as 7/3: RUN as everywhere, N its number in the run. What a fork has in
+common with the run it is of is listed once, as that run's; --run shows a fork's.
 
 ` + cli.ExitCodes
 	c.Example = "  pawl memory\n  pawl memory search parser tabs --kind learning\n  pawl memory forget 7/3 --reason \"the API has changed\""
@@ -136,6 +137,10 @@ func (o *options) find(ctx context.Context, app *cli.App, text string) error {
 		return err
 	}
 	defer s.Close()
+	full := len(found) == o.limit
+	if q.Run == "" {
+		found = once(found)
+	}
 	if app.JSON {
 		return app.Encode(documents(found))
 	}
@@ -150,7 +155,7 @@ func (o *options) find(ctx context.Context, app *cli.App, text string) error {
 	for _, line := range table(found, width) {
 		app.Printf("%s\n", line)
 	}
-	if len(found) == o.limit {
+	if full {
 		app.Notef("there may be more: --limit %d shows them", 10*o.limit)
 	}
 	return nil

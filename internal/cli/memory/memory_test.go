@@ -293,3 +293,24 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What a fork has in common with the run it is of is listed once, until it is not
+// the same any more.
+func TestForkListedOnce(t *testing.T) {
+	entry := func(run pawl.RunID, seq pawl.Seq, at int, forgotten bool) pawl.MemoryEntry {
+		return pawl.MemoryEntry{Run: run, N: int(seq), Seq: seq, Time: start.Add(time.Duration(at)), Text: "x", Forgotten: forgotten}
+	}
+	got := once([]pawl.MemoryEntry{
+		entry("001-x-r2", 3, 0, false), entry("001-x", 3, 0, false),
+		entry("001-x", 4, 0, true), entry("001-x-r2", 4, 0, false),
+		entry("001-x-r2", 5, 2, false), entry("001-x", 5, 1, false),
+	})
+	var names []string
+	for _, e := range got {
+		names = append(names, name(e))
+	}
+	want := []string{"001-x/3", "001-x/4", "001-x-r2/4", "001-x-r2/5", "001-x/5"}
+	if d := cmp.Diff(want, names); d != "" {
+		t.Error(d)
+	}
+}
