@@ -32,18 +32,26 @@ func run(args []string) int {
 	app := &cli.App{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Dir: ".", StateHome: xdg.StateHome, Version: version,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())), Interactive: term.IsTerminal(int(os.Stdin.Fd())),
-		Columns:    columns,
+		Columns: columns, Rows: rows,
 		Interrupts: s.interrupts,
 		Leave:      os.Exit,
 	}
 	return app.Report(execute(ctx, app, args...))
 }
 
-// columns is the width of the terminal, 0 when there is none.
+// columns is the width of the terminal, 0 when there is none; rows its height.
 func columns() int {
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
 		return 0
 	}
 	return width
+}
+
+func rows() int {
+	_, height, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return height
 }

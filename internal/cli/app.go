@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,6 +34,8 @@ type App struct {
 	Terminal, Interactive bool
 	// Columns is the width of the terminal; nil, or zero columns, means 80.
 	Columns func() int
+	// Rows is its height; nil, or zero rows, means 24.
+	Rows func() int
 	// Open reaches the project at Dir.
 	Open func(ctx context.Context, a Access) (*Session, error)
 	// Root is the root of the repository that Dir is in; empty when it is in none.
@@ -86,8 +89,11 @@ func (a *App) Getenv(name string) string {
 	return ""
 }
 
-// User is what the person at the terminal is called, as what they decide is signed.
-func (a *App) User() string { return plain.Line(a.Getenv("USER"), 60) }
+// User is what the person at the terminal is called, as what they decide is signed;
+// never empty, since what nobody signed is the monitor's.
+func (a *App) User() string {
+	return cmp.Or(plain.Line(a.Getenv("USER"), 60), plain.Line(a.Getenv("LOGNAME"), 60), "a person")
+}
 
 // Width is the number of columns of the terminal, 80 when nobody knows.
 func (a *App) Width() int {

@@ -74,7 +74,7 @@ func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o Foll
 		from = view.New()
 	}
 	f.progress = view.NewProgress(from, view.ProgressOptions{
-		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Least: o.Least, Clock: o.Clock,
+		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Height: a.Rows, Least: o.Least, Clock: o.Clock,
 		Blobs: func(h pawl.Hash) ([]byte, error) { return f.s.Blob(ctx, run, h) },
 	})
 	return f
