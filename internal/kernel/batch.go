@@ -326,6 +326,12 @@ func (b *batch) open(task int) bool {
 	return slices.ContainsFunc(b.members, func(m entrant) bool { return m.task == task && m.verdict == "" })
 }
 
+// leftOut reports whether a loop's batch has rejected what it made.
+func (s *State) leftOut(l *Loop) bool {
+	m := s.Loop(l.Parent).plan.batch.member(l.entry)
+	return m != nil && m.verdict != "" && m.verdict != pawl.VerdictPass
+}
+
 // landing reports whether a loop's work is just being moved into its parent's branch
 // as a part of a batch.
 func (s *State) landing(l *Loop) bool {

@@ -69,6 +69,8 @@ func (d *draft) mergeOn(l *Loop) bool {
 			d.conflicted(l, max(r.Total, 1))
 		} else if l.objected() {
 			d.conclude(l)
+		} else if d.s.leftOut(l) { // a fork may begin before it was told
+			d.emit(l.Ref, &pawl.GateJudged{Gate: batchGate + "review", Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: print64("left out")})
 		}
 	case len(l.open) > 0 || !d.s.turn(l):
 	case m.made == nil || m.onto != p.Head:
