@@ -98,10 +98,10 @@ func once(run pawl.RunID, earlier, found []pawl.MemoryEntry) []pawl.MemoryEntry 
 		text string
 	}
 	of := func(e pawl.MemoryEntry) event { return event{e.Seq, e.Time.UnixNano(), e.Text} }
-	numbers, events := map[int]bool{}, map[event]bool{}
+	numbers, runs := map[int]bool{}, map[event]pawl.RunID{}
 	for _, e := range found {
 		if e.Run == run {
-			events[of(e)] = true
+			runs[of(e)] = run
 			numbers[e.Learning] = e.Learning > 0
 		}
 	}
@@ -112,13 +112,12 @@ func once(run pawl.RunID, earlier, found []pawl.MemoryEntry) []pawl.MemoryEntry 
 		}
 	}
 	for _, e := range found {
-		if e.Run != run {
-			if events[of(e)] {
-				continue
-			}
-			events[of(e)] = true
+		if _, known := runs[of(e)]; !known {
+			runs[of(e)] = e.Run
 		}
-		out = append(out, e)
+		if runs[of(e)] == e.Run {
+			out = append(out, e)
+		}
 	}
 	return out
 }
