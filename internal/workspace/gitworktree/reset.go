@@ -17,20 +17,38 @@ import (
 // salvage is the full name of the ref, below refs/pawl/, and new for every
 // Reset; if it names something else already, a number is added to it.
 func (s *Workspaces) Reset(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (pawl.WorkspaceState, error) {
-	if err := checkKept(salvage); err != nil {
-		return pawl.WorkspaceState{}, err
-	}
-	target, err := s.commit(ctx, commit)
-	if err != nil {
-		return pawl.WorkspaceState{}, err
-	}
-	w, unlock, err := s.enter(ctx, name)
+	w, target, unlock, err := s.enterFor(ctx, name, commit, salvage)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
 	defer unlock()
 	state, err := w.reset(ctx, target, salvage)
 	return state, explain("reset worktree "+name, err)
+}
+
+// enterFor enters a worktree that is to go to a commit, what would be lost being
+// saved under a ref.
+func (s *Workspaces) enterFor(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (w *worktree, target git.Commit, unlock func(), err error) {
+	if err := checkKept(salvage); err != nil {
+		return nil, git.Commit{}, nil, err
+	}
+	if target, err = s.commit(ctx, commit); err != nil {
+		return nil, git.Commit{}, nil, err
+	}
+	w, unlock, err = s.enter(ctx, name)
+	return w, target, unlock, err
+}
+
+// arriveAt makes the files those of the target, of which a note is made, unless they
+// are so already.
+func (w *worktree) arriveAt(ctx context.Context, target git.Commit, clean bool, saved string) (pawl.WorkspaceState, error) {
+	if !clean {
+		if err := w.restore(ctx); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	r, err := w.record(ctx)
+	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
 }
 
 func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string) (pawl.WorkspaceState, error) {
@@ -42,13 +60,11 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 	if head.Hash == "" {
 		return pawl.WorkspaceState{}, missingBranch(w.note.Branch, w.note.Head)
 	}
+	merged := true
 	if head.Hash != target.Hash {
 		if err := w.s.checkFree(w.note.Branch); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
-	}
-	merged := head.Hash == target.Hash
-	if !merged {
 		if merged, err = w.s.user.IsAncestor(ctx, head.Hash, target.Hash); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
@@ -69,13 +85,7 @@ func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string)
 			return pawl.WorkspaceState{}, err
 		}
 	}
-	if !clean {
-		if err := w.restore(ctx); err != nil {
-			return pawl.WorkspaceState{}, err
-		}
-	}
-	r, err := w.record(ctx)
-	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
+	return w.arriveAt(ctx, target, clean, saved)
 }
 
 // head makes a note of where the worktree goes.

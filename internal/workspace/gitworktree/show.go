@@ -13,14 +13,7 @@ import (
 // Open save it, on top of the shown commit. A Commit takes it when the branch is at
 // the shown commit by then, and is a conflict otherwise.
 func (s *Workspaces) Show(ctx context.Context, name string, commit pawl.CommitHash, salvage string) (pawl.WorkspaceState, error) {
-	if err := checkKept(salvage); err != nil {
-		return pawl.WorkspaceState{}, err
-	}
-	target, err := s.commit(ctx, commit)
-	if err != nil {
-		return pawl.WorkspaceState{}, err
-	}
-	w, unlock, err := s.enter(ctx, name)
+	w, target, unlock, err := s.enterFor(ctx, name, commit, salvage)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
@@ -44,13 +37,7 @@ func (w *worktree) detach(ctx context.Context, target git.Commit, salvage string
 	if err := w.head(note{Branch: w.note.Branch, Head: head.Hash, Shown: target.Hash, Restoring: !clean}); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
-	if !clean {
-		if err := w.restore(ctx); err != nil {
-			return pawl.WorkspaceState{}, err
-		}
-	}
-	r, err := w.record(ctx)
-	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
+	return w.arriveAt(ctx, target, clean, saved)
 }
 
 // comeBack puts a detached worktree on its branch's head again. The ref that saves
