@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -62,7 +63,7 @@ func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name stri
 	if err := s.lay(ctx, repo.WorkTree, string(tree), name, content); err != nil {
 		return "", goneTree(tree, err)
 	}
-	result, err := rewritten(ctx, repo, string(tree), func() error { return repo.AddPresent(ctx) })
+	result, err := rewrite(ctx, repo, string(tree), repo.AddPresent)
 	if err != nil {
 		return "", explain(fmt.Sprintf("write %s into tree %s", name, tree), err)
 	}
@@ -138,12 +139,7 @@ func (s *Workspaces) withoutTasks(ctx context.Context, commit git.Commit) (strin
 	if !found {
 		return commit.Tree, nil
 	}
-	repo, done, err := s.temporary()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	tree, err := rewritten(ctx, repo, commit.Tree, func() error { return repo.Forget(ctx, tasks) })
+	tree, err := s.rewritten(ctx, commit.Tree, func(repo git.Repo) error { return repo.Forget(ctx, tasks) })
 	return tree, explain("read commit "+commit.Hash, err)
 }
 
@@ -166,12 +162,42 @@ func (s *Workspaces) temporary() (repo git.Repo, done func(), err error) {
 	return repo, func() { _ = removeAll(folder) }, nil // what stays is swept by Recover
 }
 
-// rewritten is a tree after a change to the index that is made of it.
-func rewritten(ctx context.Context, repo git.Repo, tree string, change func() error) (string, error) {
+// rewritten is a tree after a change to the index that is made of it. The change is
+// given a [Workspaces.temporary] repository that has this index.
+func (s *Workspaces) rewritten(ctx context.Context, tree string, change func(git.Repo) error) (string, error) {
+	repo, done, err := s.temporary()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return rewrite(ctx, repo, tree, func(context.Context) error { return change(repo) })
+}
+
+// store keeps contents as blobs, by way of a temporary repository's worktree, and
+// puts their hashes into the entries.
+func store(ctx context.Context, repo git.Repo, entries []git.Entry, contents [][]byte) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	names := make([]string, len(contents))
+	for i, content := range contents {
+		names[i] = strconv.Itoa(i)
+		if err := os.WriteFile(filepath.Join(repo.WorkTree, names[i]), content, 0o600); err != nil {
+			return err
+		}
+	}
+	hashes, err := repo.WriteFiles(ctx, names)
+	for i, hash := range hashes {
+		entries[i].Hash = hash
+	}
+	return err
+}
+
+func rewrite(ctx context.Context, repo git.Repo, tree string, change func(context.Context) error) (string, error) {
 	if err := repo.ReadTree(ctx, tree); err != nil {
 		return "", err
 	}
-	if err := change(); err != nil {
+	if err := change(ctx); err != nil {
 		return "", err
 	}
 	return repo.WriteTree(ctx)

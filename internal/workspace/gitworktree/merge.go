@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pawl"
@@ -193,41 +190,25 @@ func tellGone(messages []git.Message, gone []string) {
 
 // relabel is the tree with the two sides' labels in its conflict markers.
 func (s *Workspaces) relabel(ctx context.Context, tree string, l labels, files map[string]file, gone []string) (string, error) {
-	repo, done, err := s.temporary()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	var names []string
 	var entries []git.Entry
+	var contents [][]byte
 	for path, f := range files {
-		data := l.apply(f.data)
-		if bytes.Equal(data, f.data) {
-			continue
+		if data := l.apply(f.data); !bytes.Equal(data, f.data) {
+			entries, contents = append(entries, git.Entry{Mode: f.entry.Mode, Name: path}), append(contents, data)
 		}
-		name := strconv.Itoa(len(names))
-		if err := os.WriteFile(filepath.Join(repo.WorkTree, name), data, 0o600); err != nil {
-			return "", err
-		}
-		names = append(names, name)
-		entries = append(entries, git.Entry{Mode: f.entry.Mode, Name: path})
 	}
-	if len(names)+len(gone) == 0 {
+	if len(entries)+len(gone) == 0 {
 		return tree, nil
 	}
-	if len(names) > 0 {
-		hashes, err := repo.WriteFiles(ctx, names)
-		if err != nil {
-			return "", err
+	return s.rewritten(ctx, tree, func(repo git.Repo) error {
+		if err := store(ctx, repo, entries, contents); err != nil {
+			return err
 		}
-		for i, hash := range hashes {
-			entries[i].Hash = hash
+		for _, path := range gone { // mode 0 takes a path out
+			entries = append(entries, git.Entry{Mode: "0", Hash: strings.Repeat("0", len(tree)), Name: path})
 		}
-	}
-	for _, path := range gone { // mode 0 takes a path out
-		entries = append(entries, git.Entry{Mode: "0", Hash: strings.Repeat("0", len(tree)), Name: path})
-	}
-	return rewritten(ctx, repo, tree, func() error { return repo.Enter(ctx, entries) })
+		return repo.Enter(ctx, entries)
+	})
 }
 
 // Advance moves a branch that no worktree needs to follow from one commit to

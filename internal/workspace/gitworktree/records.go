@@ -2,11 +2,9 @@ package gitworktree
 
 import (
 	"context"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pawl"
@@ -101,16 +99,11 @@ func (s *Workspaces) withFiles(ctx context.Context, tree string, spec pawl.Files
 	if err != nil {
 		return "", err
 	}
-	repo, done, err := s.temporary()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	entries, err := blobs(ctx, repo, spec, modes)
-	if err != nil {
-		return "", err
-	}
-	return rewritten(ctx, repo, tree, func() error {
+	return s.rewritten(ctx, tree, func(repo git.Repo) error {
+		entries, contents := entriesOf(spec, modes)
+		if err := store(ctx, repo, entries, contents); err != nil {
+			return err
+		}
 		if err := repo.Forget(ctx, spec.Folder); err != nil || len(entries) == 0 {
 			return err
 		}
@@ -118,31 +111,18 @@ func (s *Workspaces) withFiles(ctx context.Context, tree string, spec pawl.Files
 	})
 }
 
-// blobs stores the files and returns their entries, in order.
-func blobs(ctx context.Context, repo git.Repo, spec pawl.FilesSpec, modes map[string]string) ([]git.Entry, error) {
-	var entries []git.Entry
-	var names []string
-	for name, content := range spec.Files {
-		stored := strconv.Itoa(len(names))
-		if err := os.WriteFile(filepath.Join(repo.WorkTree, stored), content, 0o600); err != nil {
-			return nil, err
-		}
+// entriesOf are the entries of the files, in order, without their hashes, and their
+// contents. modes are those of the files that are there.
+func entriesOf(spec pawl.FilesSpec, modes map[string]string) (entries []git.Entry, contents [][]byte) {
+	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
 		mode := git.ModeFile
 		if modes[name] == git.ModeExecutable {
 			mode = git.ModeExecutable
 		}
-		names = append(names, stored)
 		entries = append(entries, git.Entry{Mode: mode, Name: spec.Folder + "/" + name})
+		contents = append(contents, spec.Files[name])
 	}
-	if len(names) == 0 {
-		return nil, nil
-	}
-	hashes, err := repo.WriteFiles(ctx, names)
-	for i, hash := range hashes {
-		entries[i].Hash = hash
-	}
-	slices.SortFunc(entries, func(a, b git.Entry) int { return strings.Compare(a.Name, b.Name) })
-	return entries, err
+	return entries, contents
 }
 
 // Files reads the files below a folder of a commit, by their paths in it: at most

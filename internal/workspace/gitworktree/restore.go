@@ -2,7 +2,6 @@ package gitworktree
 
 import (
 	"context"
-	"path"
 
 	"pawl"
 	"pawl/internal/git"
@@ -18,18 +17,21 @@ func (s *Workspaces) Mark(ctx context.Context, ref string, commit pawl.CommitHas
 		return err
 	}
 	marked, err := s.ref(ctx, ref)
-	if err == nil && marked.Hash == "" {
-		if err = s.moveRef(ctx, ref, string(commit), "", "mark"); err == nil {
+	if err != nil {
+		return err
+	}
+	if marked.Hash == "" {
+		refused := s.moveRef(ctx, ref, string(commit), "", "mark")
+		if refused == nil {
 			return nil
 		}
-		var e error
-		if marked, e = s.ref(ctx, ref); e != nil || marked.Hash == "" {
-			return explain("mark "+string(commit), err)
+		// Another call may have been faster.
+		if marked, err = s.ref(ctx, ref); err != nil || marked.Hash == "" {
+			return explain("mark "+string(commit), refused)
 		}
-		err = nil
 	}
-	if err != nil || marked.Hash == string(commit) {
-		return err
+	if marked.Hash == string(commit) {
+		return nil
 	}
 	return pawl.Errorf(pawl.CodeConflict, "%s keeps %s, not %s", ref, marked.Hash, commit).
 		WithHint("git update-ref -d %s gives the name free, if nothing needs what it keeps", ref)
@@ -113,15 +115,10 @@ func (s *Workspaces) restored(ctx context.Context, from, tree string) (string, e
 	if err != nil {
 		return "", err
 	}
-	repo, done, err := s.temporary()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return rewritten(ctx, repo, tree, func() error {
+	return s.rewritten(ctx, tree, func(repo git.Repo) error {
 		gone := tasks
 		if have.Hash != "" && !folder { // a file is in the folder's place
-			gone = path.Dir(tasks)
+			gone = keptFolder
 		}
 		if err := repo.Forget(ctx, gone); err != nil || have.Hash == "" {
 			return err
