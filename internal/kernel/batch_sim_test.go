@@ -316,6 +316,7 @@ type field struct {
 	restored bool
 	rolled   int // rollbacks in this input, and anti-patterns of rollbacks
 	antis    int
+	cut      bool // the log was cut between the two
 
 	rounds  int
 	round   *round         // the one under way; nil = none is
@@ -1084,10 +1085,12 @@ func (g *field) remembered(e pawl.Event, b *pawl.MemoryAdded) {
 func (g *field) settled() {
 	g.w.t.Helper()
 	s := g.w.state
-	if g.rolled != g.antis {
+	if g.rolled != g.antis && !(g.cut && s.Status == pawl.StatusRunning) {
 		g.w.t.Fatalf("event %d: %d ways back led to %d anti-patterns", s.Seq, g.rolled, g.antis)
 	}
-	g.rolled, g.antis = 0, 0
+	if g.rolled == g.antis {
+		g.rolled, g.antis, g.cut = 0, 0, false
+	}
 	for i, t := range g.tasks { // what has passed is in the head
 		if c := g.results[t.ID]; g.status[i] == pawl.TaskPassed && c != "" && !g.w.trees[g.head].work[string(c)] && g.back == nil {
 			g.w.t.Fatalf("event %d: %s has passed, and the head %s does not have %s", s.Seq, t.ID, g.head, c)
@@ -1135,6 +1138,7 @@ func TestBatchCrashAfterAnyEvent(t *testing.T) {
 			if p := w.state.Loop(1).plan; p != nil && p.batch != nil && p.batch.shown != "" {
 				w.folder.head = p.batch.shown
 			}
+			_, c.field.cut = full.log[n-1].Body.(*pawl.RolledBack)
 			w.crash(0)
 			c.calmDown()
 		}
