@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -95,11 +96,7 @@ func QuestionsText(all []OpenQuestion) string {
 			t.line("  · %s", c)
 		}
 		if !q.About.IsZero() {
-			brief := ""
-			if q.Brief != "" {
-				brief = " · " + q.Brief
-			}
-			t.line("  about   %s%s", q.About.Short(), brief)
+			t.line("  about   %s", strings.TrimSuffix(q.About.Short()+" · "+q.Brief, " · "))
 		}
 		t.line("  answer  %s", q.How)
 	}
