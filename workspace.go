@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+// What the harness keeps in a repository. No candidate may touch KeptFolder.
+// TasksFolder, below it, holds the folder of each task: commits have it, recorded
+// trees do not.
+const (
+	KeptFolder  = ".pawl"
+	TasksFolder = KeptFolder + "/tasks"
+)
+
 // Workspaces makes and keeps the worktrees of runs. Implemented in
 // internal/workspace/gitworktree. The user's own checkout, index, config,
 // hooks and branches are never touched; only refs/heads/pawl/* and refs/pawl/*
@@ -112,7 +120,7 @@ type RestoreSpec struct {
 type FilesSpec struct {
 	Branch  string
 	From    CommitHash // the branch's head
-	Folder  string     // below .pawl/tasks/
+	Folder  string     // below [TasksFolder]
 	Files   map[string][]byte
 	Message string
 	ID      string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func keep(ctx context.Context, dir string, p project.Project) (tasks map[string]
 }
 
 func (k *keeping) atHead(commit string) error {
-	files, err := k.files(commit, taskfolder.Root)
+	files, err := k.files(commit, pawl.TasksFolder)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (k *keeping) onBranch(ctx context.Context, head, ref, task string, runs int
 	at.runs = runs
 	if !merged {
 		at.branch, at.commit = strings.TrimPrefix(ref, "refs/heads/"), pawl.CommitHash(c.Hash)
-		files, err := k.files(c.Hash, path.Join(taskfolder.Root, task))
+		files, err := k.files(c.Hash, taskfolder.Path(pawl.RunID(task)))
 		if err != nil {
 			return err
 		}
@@ -124,11 +123,11 @@ func (k *keeping) onBranch(ctx context.Context, head, ref, task string, runs int
 	return nil
 }
 
-// Limits of what is read of the folders in one commit.
+// Limits of what is read of the folders in one commit; the last two are in bytes.
 const (
 	mostFiles = 20_000
-	mostFile  = 1 << 20
-	mostBytes = 64 << 20
+	mostFile  = 1 << 20  // a larger one is left out
+	mostBytes = 64 << 20 // of all files together
 )
 
 // files are those below a folder of a commit, by their paths in it. What is too

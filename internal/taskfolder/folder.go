@@ -11,9 +11,6 @@ import (
 	"pawl/internal/plain"
 )
 
-// Root is the folder that holds those of all tasks.
-const Root = ".pawl/tasks"
-
 // The files of a folder.
 const (
 	fileContext = "context.md"
@@ -27,7 +24,7 @@ const (
 // Path is the folder of the task that a run works on.
 func Path(run pawl.RunID) string {
 	id, _ := run.Task()
-	return Root + "/" + id
+	return pawl.TasksFolder + "/" + id
 }
 
 // Source is what a folder is made of.

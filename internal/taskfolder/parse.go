@@ -61,7 +61,7 @@ func Parse(id string, files map[string][]byte) Folder {
 }
 
 // ParseAll reads the folders of all tasks, by id; files are by their paths in
-// [Root]. What is no task's folder is left out.
+// [pawl.TasksFolder]. What is no task's folder is left out.
 func ParseAll(files map[string][]byte) []Folder {
 	byTask := map[string]map[string][]byte{}
 	for name, data := range files {

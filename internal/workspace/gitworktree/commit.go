@@ -229,7 +229,7 @@ func (s *Workspaces) describe(ctx context.Context, spec pawl.CommitSpec, tree st
 			info.Total, err = s.engine.Changed(ctx, string(spec.Base), tree)
 		}
 		for _, path := range info.Total {
-			if strings.HasPrefix(path, keptFolder+"/") {
+			if strings.HasPrefix(path, pawl.KeptFolder+"/") {
 				info.Kept++
 			}
 		}

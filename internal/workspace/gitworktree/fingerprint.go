@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"pawl"
 	"pawl/internal/git"
 )
 
@@ -31,9 +32,9 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 	if from == to {
 		return nil, nil
 	}
-	diffs, complete, err := s.engine.Differences(ctx, from, to, keptFolder, maxDiff)
+	diffs, complete, err := s.engine.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
 	if err == nil && !complete {
-		diffs, err = s.engine.Whole(ctx, from, to, keptFolder)
+		diffs, err = s.engine.Whole(ctx, from, to, pawl.KeptFolder)
 	}
 	if err != nil {
 		return nil, err

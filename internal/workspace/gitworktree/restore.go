@@ -102,7 +102,7 @@ func (s *Workspaces) restored(ctx context.Context, from, tree string) (string, e
 	var have git.Entry // what From has there
 	var folder bool    // whether the tree has a folder above it
 	err := s.reading(ctx, s.engine, func(objects *git.Objects) error {
-		above, err := find(objects, tree, keptFolder)
+		above, err := find(objects, tree, pawl.KeptFolder)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Workspaces) restored(ctx context.Context, from, tree string) (string, e
 	return s.rewritten(ctx, tree, func(repo git.Repo) error {
 		gone := tasks
 		if have.Hash != "" && !folder { // a file is in the folder's place
-			gone = keptFolder
+			gone = pawl.KeptFolder
 		}
 		if err := repo.Forget(ctx, gone); err != nil || have.Hash == "" {
 			return err

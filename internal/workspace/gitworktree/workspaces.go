@@ -21,10 +21,7 @@ import (
 
 // tasks is where the harness keeps its own notes in a worktree. No recorded
 // tree holds it; commits do.
-const tasks = keptFolder + "/tasks"
-
-// keptFolder is what the harness keeps in the repository.
-const keptFolder = ".pawl"
+const tasks = pawl.TasksFolder
 
 // Options say which repository the worktrees are of.
 type Options struct {
