@@ -14,10 +14,10 @@ type story struct {
 	started *pawl.RunStarted
 	loop    pawl.LoopRef // whose list of tasks it is
 
-	outputs map[session]string // what its sessions hand in, by the result's name
-	results map[string]result  // the newest of each name
-	drafts  int                // plans that were handed in
-	agreed  bool               // the newest was approved
+	outputs map[int]string    // names of the results its sessions hand in, by their numbers
+	results map[string]result // the newest of each name
+	drafts  int               // plans that were handed in
+	agreed  bool              // the newest was approved
 
 	listed  []pawl.TaskEntry // of the list that is being read
 	entries []pawl.TaskEntry
@@ -40,11 +40,6 @@ type story struct {
 	gates     []*pawl.GateJudged // the newest of each
 }
 
-type session struct {
-	loop pawl.LoopRef
-	n    int
-}
-
 type result struct {
 	blob  pawl.Hash
 	at    time.Time
@@ -64,7 +59,7 @@ type learning struct {
 }
 
 func newStory(loop pawl.LoopRef) *story {
-	return &story{loop: max(loop, 1), outputs: map[session]string{}, results: map[string]result{},
+	return &story{loop: max(loop, 1), outputs: map[int]string{}, results: map[string]result{},
 		state: map[string]pawl.TaskStatus{}, kids: map[pawl.LoopRef]string{}, approved: map[int]bool{}}
 }
 
@@ -107,10 +102,10 @@ func (s *story) own(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:
 		if do, ok := b.Effect.Do.(*pawl.AssemblePrompt); ok && do.Output != "" {
-			s.outputs[session{e.Loop, b.Effect.Session}] = strings.TrimPrefix(do.Output, "submit_")
+			s.outputs[b.Effect.Session] = strings.TrimPrefix(do.Output, "submit_")
 		}
 	case *pawl.SessionEnded:
-		if name := s.outputs[session{e.Loop, b.Session}]; name != "" && b.Result == pawl.SessionDone && !b.Output.IsZero() {
+		if name := s.outputs[b.Session]; name != "" && b.Result == pawl.SessionDone && !b.Output.IsZero() {
 			s.handedIn(name, result{b.Output, e.Time, b.Facts})
 		}
 	case *pawl.IterationStarted:
@@ -123,7 +118,7 @@ func (s *story) own(e pawl.Event) {
 	}
 }
 
-// names of results.
+// Names of results.
 const (
 	resultContext = "context"
 	resultPlan    = "plan"

@@ -21,7 +21,7 @@ const (
 	learnings   = "learnings"
 )
 
-// Path is the folder of the task that a run works on.
+// Path is the folder of the task that a run works on, as a path in the repository.
 func Path(run pawl.RunID) string {
 	id, _ := run.Task()
 	return pawl.TasksFolder + "/" + id
@@ -39,7 +39,8 @@ type Source struct {
 	There map[string][]byte
 }
 
-// maxFiles is how many files a folder may have; further learnings are in the memory alone.
+// maxFiles is how many files a folder may have, below the 2000 that can be committed;
+// further learnings are in the memory alone.
 const maxFiles = 1900
 
 // Render makes a folder's files, by their paths in it.
@@ -93,7 +94,6 @@ type renderer struct {
 type planResult struct {
 	Goal      string          `json:"goal"`
 	Context   string          `json:"context"`
-	Reasoning string          `json:"reasoning"`
 	Risks     []string        `json:"risks"`
 	Questions []string        `json:"questions"`
 	Tasks     []pawl.TaskSpec `json:"tasks"`
@@ -143,16 +143,22 @@ func (r *renderer) decode(h pawl.Hash, into any) {
 
 func (r *renderer) title() string { return line(r.started.Title, 120) }
 
+// Bounds of plan.json, in bytes.
+const (
+	maxList = 900 << 10 // of it; a file that is committed may have 1 MiB
+	maxText = 64 << 10  // of each text in it
+)
+
 // listFile is the list as another clone goes on with it: where a text is too long
 // for a file, it is cut.
 func (r *renderer) listFile() string {
-	list := list{Goal: cut(plain.Text(r.goal), 64<<10), Criteria: r.criteria, Tasks: r.tasks}
-	for most := 64 << 10; ; most /= 8 {
+	list := list{Goal: cut(plain.Text(r.goal), maxText), Criteria: r.criteria, Tasks: r.tasks}
+	for most := maxText; ; most /= 8 {
 		data, err := json.MarshalIndent(list, "", "  ")
 		if err != nil {
 			r.err = err
 		}
-		if err != nil || len(data) < 900<<10 || most == 0 {
+		if err != nil || len(data) < maxList || most == 0 {
 			return string(data) + "\n"
 		}
 		for i := range list.Tasks {
