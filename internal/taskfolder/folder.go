@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"path"
 	"strings"
 
 	"pawl"
@@ -74,7 +75,19 @@ func Render(src Source) (map[string][]byte, error) {
 		files[name] = []byte(text)
 	}
 	r.learningFiles(files)
+	makeRoom(files, src.There)
 	return files, r.err
+}
+
+// makeRoom drops what was there below a name that a file has now.
+func makeRoom(files, there map[string][]byte) {
+	for name := range there {
+		for above := path.Dir(name); above != "."; above = path.Dir(above) {
+			if _, isFile := files[above]; isFile {
+				delete(files, name)
+			}
+		}
+	}
 }
 
 // renderer writes files. The first error that reading a blob gives is kept.

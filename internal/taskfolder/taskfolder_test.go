@@ -256,6 +256,17 @@ func TestFolderOfAnotherRun(t *testing.T) {
 	}
 }
 
+// A folder where a file is to be makes room for it: both could not be committed.
+func TestFolderInAFilesPlace(t *testing.T) {
+	x := tell(t)
+	x.say(1, remembered(x, 1, pawl.MemoryDecision, cookies))
+	files := x.render(map[string][]byte{"plan.md/x": nil, "context.md/deep/er": nil, "learnings/001-sessions-cookies.md/x": nil, "other/plan.md/x": nil})
+	want := []string{"context.md", "learnings/001-sessions-cookies.md", "loop-state.md", "other/plan.md/x", "plan.json", "plan.md"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
 // What was remembered in passing has the form of what it is. V-54
 func TestLearningForms(t *testing.T) {
 	x := tell(t)
