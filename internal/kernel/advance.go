@@ -38,6 +38,9 @@ func (l *Loop) isMerged() bool { return l.merge != nil && l.merge.done && l.Phas
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
+	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.plan.batch == nil { // it came too late for the last batch
+		return false
+	}
 	return d.s.Drain == pawl.DrainFinish && l.inside && l.question == nil && (l.plan == nil || len(l.plan.kids) > 0 || l.plan.batch != nil)
 }
 
