@@ -113,7 +113,7 @@ func simulateBatchesIn(w *world, seed uint64) *world {
 
 // sow lets the run's field be watched.
 func (c *chance) sow() {
-	c.field = &field{grove: grove{w: c.w}}
+	c.field = &field{grove: grove{w: c.w}, happened: map[pawl.Seq]bool{}}
 	c.grove = &c.field.grove
 	c.w.watch, c.w.look = c.field.saw, c.field.settled
 }
@@ -331,6 +331,8 @@ type field struct {
 	last       rate
 	memories   int
 	learned    int
+
+	happened map[pawl.Seq]bool // effects that were performed before a driver died
 
 	reports map[pawl.CommitHash]map[string]*pawl.GateJudged // the last one, of commits of the run's branch and candidates
 }

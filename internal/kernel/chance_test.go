@@ -61,7 +61,9 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		}
 		return c.gate(f), takes
 	}
-	if c.in(25) {
+	if c.field != nil && c.field.happened[f.ID] { // to look whether it has happened is enough
+		takes = time.Second
+	} else if c.in(25) {
 		return failed(f, pick(c, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailConflict), "git says no"), takes
 	}
 	if a := c.tree(f); a != nil {

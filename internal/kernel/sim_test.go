@@ -174,6 +174,9 @@ func (c *chance) crash() {
 	for _, f := range w.flights {
 		if c.in(2) {
 			w.touch(f)
+			if c.field != nil {
+				c.field.happened[f.effect.ID] = true
+			}
 		} else if f.effect.Class == pawl.CrashOnce && c.in(2) {
 			w.folderOf(f.effect.Loop).tree += "+"
 		}
