@@ -220,9 +220,10 @@ func (l *Loop) lastAttempt() *attempt {
 }
 
 // whole are the attempt's verdicts that were reached in full, and on its own work
-// alone: what a batch made of it may be different with other siblings.
+// alone: what a batch made of it may be different with other siblings, and that it
+// touches what the harness keeps is not in its tree.
 func (a *attempt) whole() []*pawl.GateJudged {
-	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial || ofBatch(r.Gate) })
+	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept })
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {

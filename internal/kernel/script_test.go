@@ -27,7 +27,7 @@ import (
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
 // RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
-// For a commit: files NAME…, tree NAME. For a tool: conflict, edits nothing.
+// For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps). For a tool: conflict, edits nothing.
 // For anything: breaks [CODE], hangs.
 type rule struct {
 	line      string
@@ -245,6 +245,8 @@ func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 			b.Files, b.FileSet = len(r.what)-i-1, print64(strings.Join(r.what[i+1:], " "))
 		case "tree":
 			b.Tree = pawl.TreeHash(r.what[i+1])
+		case "kept":
+			b.Kept = 1
 		case "nothing":
 			b.Files, b.Total, b.FileSet, b.Paths = 0, 0, 0, pawl.Hash{}
 		}
