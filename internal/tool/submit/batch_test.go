@@ -126,7 +126,7 @@ func TestBatchesRefused(t *testing.T) {
 		{"NoVerdicts", "batch", `{"verdicts": [], "anti_patterns": []}`, "at least 1 entries"},
 		{"ApprovedCritical", "batch", judged("a", "APPROVED", `"issues": [{"severity": "Critical", "text": "contradicts 001"}]`), "subtask a is APPROVED with a Critical issue"}, // V-56 V-79
 		{"ChangesWithoutFeedback", "batch", judged("a", "CHANGES", `"feedback": " ", "issues": []`), "subtask a is to be changed: say in feedback"},
-		{"NoTask", "batch", judged(" ", "APPROVED", `"issues": []`), "a verdict names no subtask"},
+		{"NoTask", "batch", judged(" ", "APPROVED", `"issues": []`), "which is no id of a subtask"},
 		{"TwiceJudged", "batch", `{"verdicts": [{"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}, {"task": "a", "verdict": "APPROVED", "issues": [], "decisions": []}], "anti_patterns": []}`, "subtask a is judged twice"},
 		{"ManyAntiPatterns", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `[]}`, `["1", "2", "3", "4", "5"]}`, 3), "at most 4 entries"},
 		{"BlankAntiPattern", "batch", strings.Replace(judged("a", "APPROVED", `"issues": []`), `"anti_patterns": []`, `"anti_patterns": [" "]`, 1), "anti-pattern 1 has 0 bytes"},
@@ -231,13 +231,10 @@ func TestTrimAlwaysFits(t *testing.T) {
 	})
 }
 
-func TestRenderContext(t *testing.T) {
-	got, err := submit.RenderContext(json.RawMessage(aContext([]string{"login.go has\nthe form"}, []string{"make test"}, nil, []string{"003: no globals"})))
+func TestContextMarkdown(t *testing.T) {
+	c, err := submit.Decode[submit.Context](json.RawMessage(aContext([]string{"login.go has\nthe form"}, []string{"make test"}, nil, []string{"003: no globals"})))
 	want := "**Phase:** EXECUTE\n\n## Key Decisions\n\nnone\n\n## Anti-Patterns\n\n- 003: no globals\n\n## Relevant Patterns\n\n- make test\n\n## Current State\n\n- login.go has the form\n"
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+	if diff := cmp.Diff(want, c.Markdown()); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
-	}
-	if _, err := submit.RenderContext(json.RawMessage("{")); err == nil {
-		t.Error("half a document is rendered")
 	}
 }

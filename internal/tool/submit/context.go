@@ -54,15 +54,6 @@ func (c *Context) Markdown() string {
 	return b.String()
 }
 
-// RenderContext is the [Context.Markdown] of a context that was handed in.
-func RenderContext(args json.RawMessage) (string, error) {
-	c, err := Decode[Context](args)
-	if err != nil {
-		return "", err
-	}
-	return c.Markdown(), nil
-}
-
 // tokens is how long the context is.
 func (c *Context) tokens() int { return (len(c.Markdown()) + 3) / 4 }
 

@@ -114,10 +114,10 @@ func checkDecisions(list []Decision) error {
 	return nil
 }
 
-// maxQuestions is how many questions one result may ask, each at most maxQuestion bytes.
+// Bounds of the questions of one result.
 const (
 	maxQuestions = 5
-	maxQuestion  = 500
+	maxQuestion  = 500 // bytes of one
 )
 
 func checkQuestions(list []string) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/tasks"
 )
 
 // Result is what an implementer says of its work. It is a claim: gates decide.
@@ -86,8 +87,8 @@ func (r *Result) checkBlocker() error {
 		return errors.New("blocker is empty: say what is missing, and who could give it")
 	case r.BlockedBy != "" && r.BlockerType != BlockerDependency:
 		return fmt.Errorf("blocked_by names a task, but the blocker is %s: want %s, or no blocked_by", r.BlockerType, BlockerDependency)
-	case len(r.BlockedBy) > 60:
-		return fmt.Errorf("blocked_by has %d bytes: want the id of a task", len(r.BlockedBy))
+	case r.BlockedBy != "" && !tasks.IsID(r.BlockedBy):
+		return fmt.Errorf("blocked_by %q is no id of a task", short(r.BlockedBy, 60))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/tasks"
 )
 
 // Verdicts of reviews of plans and batches.
@@ -104,11 +105,10 @@ type Finding struct {
 	Text     string   `json:"text"`
 }
 
-// maxAntiPatterns is how many of them one review may hand in, each at most
-// maxAntiPattern bytes.
+// Bounds of a review of a batch.
 const (
 	maxAntiPatterns = 4
-	maxAntiPattern  = 1000
+	maxAntiPattern  = 1000 // bytes of one
 )
 
 // facts are a verdict for each task, and texts: whoever keeps them puts their
@@ -148,8 +148,8 @@ func (b Batch) facts() (pawl.Facts, error) {
 func (v *TaskVerdict) check() error {
 	of := "subtask " + short(v.Task, 60)
 	switch {
-	case blank(v.Task) || len(v.Task) > 60:
-		return errors.New("a verdict names no subtask: want its id")
+	case !tasks.IsID(v.Task):
+		return fmt.Errorf("a verdict is of %q, which is no id of a subtask", short(v.Task, 60))
 	case v.Verdict != Approved && v.Verdict != Changes:
 		return fmt.Errorf("%s has the verdict %q, which is none of %s, %s", of, short(v.Verdict, 40), Approved, Changes)
 	case v.Verdict == Changes && blank(v.Feedback):
