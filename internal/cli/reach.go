@@ -70,5 +70,6 @@ func (a *App) ReadRun(ctx context.Context, args []string) (*Session, pawl.RunInf
 		_ = s.Close()
 		return nil, info, nil, err
 	}
+	r.Undriven = info.Status == StatusInterrupted
 	return s, info, r, nil
 }

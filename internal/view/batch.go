@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"pawl"
@@ -31,7 +32,13 @@ type Judged struct {
 func (j *Judged) why(blobs Blobs, most int) string {
 	if j.By == "review" && !j.Approved() {
 		if text := blobs.text(j.Evidence); text != "" && text[0] != '{' {
-			return plain.Line(text, most)
+			var parts []string
+			for l := range strings.Lines(text) {
+				if l = strings.TrimSpace(l); l != "" {
+					parts = append(parts, l)
+				}
+			}
+			return plain.Line(strings.Join(parts, " · "), most)
 		}
 	}
 	return j.Reason

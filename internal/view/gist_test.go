@@ -45,3 +45,39 @@ func TestGist(t *testing.T) { // V-77
 		t.Errorf("without blobs: %+v", got)
 	}
 }
+
+// A run that nobody drives is not said to be at work, and what is to be done about
+// it is said.
+func TestUndriven(t *testing.T) {
+	s := coherenceBack(t)
+	r := fold(s.events[:len(s.events)/2])
+	if r.Status != pawl.StatusRunning || len(r.OpenQuestions()) > 0 {
+		t.Fatalf("the story is %s by then", r.Status)
+	}
+	if got := WhyText(r); !strings.Contains(got, " is running: ") || !strings.Contains(got, "Next: pawl logs -f ") {
+		t.Error(got)
+	}
+	r.Undriven = true
+	if got := WhyText(r); !strings.Contains(got, " is interrupted, no process drives it: ") || !strings.Contains(got, "Next: pawl resume ") {
+		t.Error(got)
+	}
+	if got := Show(r, s.read); !strings.Contains(got, "interrupted: no process drives it\n") {
+		t.Error(got)
+	}
+}
+
+// Why a branch went back stands once.
+func TestWhyBackOnce(t *testing.T) {
+	s := coherenceBack(t)
+	l := fold(s.events).root()
+	h := &HealthVerdict{HealthJudged: pawl.HealthJudged{Batch: 3, Health: pawl.HealthRegressing, Reason: "fewer are approved"}, Seq: 5}
+	l.Healths = []*HealthVerdict{h}
+	l.Rollbacks = []*Rollback{{RollbackCalled: pawl.RollbackCalled{To: 1, Reason: "REGRESSING: fewer are approved"}, Seq: 6}}
+	if got := l.backText(l.Rollbacks[0]); strings.Count(got, "REGRESSING") != 1 || !l.followed(h) {
+		t.Error(got)
+	}
+	l.Rollbacks[0].Reason, l.Rollbacks[0].By = "the wrong shelf", "ada"
+	if got := l.backText(l.Rollbacks[0]); !strings.HasPrefix(got, "ada is going back to") || l.followed(h) {
+		t.Error(got)
+	}
+}

@@ -164,6 +164,9 @@ func (t teller) run() string {
 	case *pawl.BudgetWarned:
 		return fmt.Sprintf("Warning: four fifths of the limit on %s are used: %s of %s", b.Limit, amount(b.Limit, b.Value), amount(b.Limit, b.Max))
 	case *pawl.Recovered:
+		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
+			return "What was under way at that event starts again"
+		}
 		return "Recovered: the process that drove the run had died; this one goes on"
 	case *pawl.RunEnded:
 		return fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(b.Outcome)), b.Reason, r.spent())

@@ -22,12 +22,15 @@ type Run struct {
 	Limits   pawl.Limits // those in force
 	Began    time.Time
 
-	Status  pawl.RunStatus
-	Outcome pawl.Outcome // empty until it ends
-	Reason  string       // why it ended, is ending or is paused
-	Head    pawl.CommitHash
-	Cost    pawl.Micros
-	Tokens  int64
+	Status pawl.RunStatus
+	// Undriven says that no process drives the run, though by its log it is under
+	// way. No event tells: who knows sets it.
+	Undriven bool
+	Outcome  pawl.Outcome // empty until it ends
+	Reason   string       // why it ended, is ending or is paused
+	Head     pawl.CommitHash
+	Cost     pawl.Micros
+	Tokens   int64
 	// Alive is how long a driver had the run up to Updated, pauses left out.
 	Alive   time.Duration
 	Updated time.Time // of the last event

@@ -194,8 +194,11 @@ func Show(r *Run, blobs Blobs) string {
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	t.line("")
 	state := string(r.Status)
-	if r.Outcome != "" {
+	switch {
+	case r.Outcome != "":
 		state = string(r.Outcome)
+	case r.interrupted():
+		state = "interrupted: no process drives it"
 	}
 	t.line("  Status     %s%s", state, because(r.Reason))
 	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.UTC().Format("2006-01-02 15:04:05Z"))

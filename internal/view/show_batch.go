@@ -260,7 +260,7 @@ func (r *Run) whyBatches(c *chain, l *Loop) {
 		back := l.Rollbacks[n-1]
 		c.add(LinkBecause, l.backText(back), back.events()...)
 	}
-	if h := l.health(); h != nil && h.Health != pawl.HealthProgressing && h.Overridden == nil && r.Outcome != pawl.OutcomeComplete {
+	if h := l.health(); h != nil && !l.followed(h) && h.Health != pawl.HealthProgressing && h.Overridden == nil && r.Outcome != pawl.OutcomeComplete {
 		c.add(LinkBecause, h.text(), h.Seq)
 	}
 	if n := len(l.Batches); n > 0 && l.Batches[n-1].changes() && r.Outcome != pawl.OutcomeComplete {
@@ -273,6 +273,12 @@ func (r *Run) whyBatches(c *chain, l *Loop) {
 			}
 		}
 	}
+}
+
+// followed reports whether the last way back says what the verdict says.
+func (l *Loop) followed(h *HealthVerdict) bool {
+	n := len(l.Rollbacks)
+	return n > 0 && l.Rollbacks[n-1].Seq > h.Seq && strings.HasSuffix(l.Rollbacks[n-1].Reason, h.Reason)
 }
 
 // changes reports whether the batch wants changes of a task.
@@ -288,12 +294,13 @@ func (b *Batch) changes() bool {
 // backText says what took a branch back: "REGRESSING after batch 4 went back to
 // checkpoint 2 (batch-2): …".
 func (l *Loop) backText(b *Rollback) string {
-	who := b.By
+	who, reason := b.By, b.Reason
 	if who == "" {
 		who = "the monitor"
 		for _, h := range l.Healths {
 			if h.Seq < b.Seq && h.Health != pawl.HealthProgressing {
 				who = fmt.Sprintf("%s after batch %d", h.Health, h.Batch)
+				reason = strings.TrimPrefix(b.Reason, string(h.Health)+": ")
 			}
 		}
 	}
@@ -301,7 +308,7 @@ func (l *Loop) backText(b *Rollback) string {
 	if b.Done != nil {
 		did = "went"
 	}
-	s := fmt.Sprintf("%s %s back to %s%s", who, did, l.checkpointName(b.To), because(b.Reason))
+	s := fmt.Sprintf("%s %s back to %s%s", who, did, l.checkpointName(b.To), because(reason))
 	if len(b.Reopen) > 0 {
 		s += " · open again: " + some(b.Reopen)
 	}

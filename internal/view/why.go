@@ -51,6 +51,9 @@ func Why(r *Run) []Link {
 		r.waits(&c)
 	case pawl.StatusRunning:
 		r.whyRunning(&c)
+		if r.interrupted() {
+			c[0].Text = "interrupted, no process drives it: " + strings.TrimPrefix(c[0].Text, "running: ")
+		}
 	default:
 		c.add(LinkState, "no event of it is there")
 		return c
@@ -334,6 +337,9 @@ func (r *Run) next() string {
 		if open := r.OpenQuestions(); len(open) > 0 {
 			return line("%s", r.howToAnswer(&open[0].QuestionAsked))
 		}
+		if r.interrupted() {
+			return "pawl resume " + id
+		}
 		return "pawl logs -f " + id
 	}
 	switch {
@@ -353,4 +359,9 @@ func (r *Run) next() string {
 		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, span(r.Limits.Time))
 	}
 	return "pawl resume " + id
+}
+
+// interrupted reports a run that is under way by its log, but that nobody drives.
+func (r *Run) interrupted() bool {
+	return r.Undriven && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)
 }
