@@ -74,12 +74,21 @@ func mark(e pawl.MemoryEntry) string {
 	return ""
 }
 
+// title is what a list shows of an entry: of a record, which is a document, its title.
+func title(e pawl.MemoryEntry) string {
+	if e.Learning == 0 {
+		return e.Text
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(e.Text), "\n")
+	return fmt.Sprintf("%03d %s", e.Learning, strings.TrimPrefix(strings.TrimLeft(first, "# "), "Anti-Pattern: "))
+}
+
 // table is a header and a line for each entry. Where width is not zero, no line
 // is wider: the text gets what the columns before it leave.
 func table(entries []pawl.MemoryEntry, width int) []string {
 	rows := [][]string{{"ID", "KIND", "TASK", "TEXT"}}
 	for _, e := range entries {
-		task, text := plain.Line(e.Task, 20), plain.Line(e.Text, 0)
+		task, text := plain.Line(e.Task, 20), plain.Line(title(e), 0)
 		if task == "" {
 			task = "-"
 		}
