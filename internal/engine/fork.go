@@ -27,9 +27,8 @@ func (e *Engine) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (pawl.Ru
 		return pawl.RunInfo{}, err
 	}
 	began := events[0].Body.(*pawl.RunStarted)
-	if began.Confined && !e.c.Sandbox.Confined() {
-		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeUnavailable, "run %s was started in a sandbox, and commands cannot be confined here: %s", run, e.c.Sandbox.Describe()).
-			WithHint("install bubblewrap")
+	if err := e.confines(run, began); err != nil {
+		return pawl.RunInfo{}, err.WithHint("install bubblewrap")
 	}
 	ctx = context.WithoutCancel(ctx)
 	unit := pawl.Unit{Run: to.id}

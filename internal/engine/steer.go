@@ -84,9 +84,10 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 	ended := state.Status == pawl.StatusEnded
 	begins := s.Verb == pawl.SteerResume || !ended && s.Verb != pawl.SteerForget && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
-	if begins && state.Started.Confined && !e.c.Sandbox.Confined() {
-		return pawl.Errorf(pawl.CodeUnavailable, "run %s was started in a sandbox, and commands cannot be confined here: %s", run, e.c.Sandbox.Describe()).
-			WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
+	if begins {
+		if err := e.confines(run, state.Started); err != nil {
+			return err.WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
+		}
 	}
 	if s.Verb == pawl.SteerForget && !ended {
 		return pawl.Errorf(pawl.CodeState, "run %s is %s, and no process drives it", run, state.Status).
@@ -102,6 +103,14 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		return pawl.Errorf(pawl.CodeState, "run %s is %s: only a running run can be paused", run, state.Status)
 	}
 	return e.driver.Steer(ctx, run, s)
+}
+
+// confines refuses to go on without a sandbox with what began in one.
+func (e *Engine) confines(run pawl.RunID, began *pawl.RunStarted) *pawl.Error {
+	if !began.Confined || e.c.Sandbox.Confined() {
+		return nil
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "run %s was started in a sandbox, and commands cannot be confined here: %s", run, e.c.Sandbox.Describe())
 }
 
 // Driven reports whether a run is at work, or paused, in this process.
