@@ -3,8 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,13 +58,16 @@ type patches struct {
 	found []Difference
 }
 
-var errPatch = errors.New("git diff-tree printed what is no patch")
+// garbled is the error that git printed a line which a diff cannot have.
+func garbled(line []byte) error {
+	return pawl.Errorf(pawl.CodeInternal, "git diff-tree printed %.100q, which is no part of a diff", line)
+}
 
 // file reads what differs in one file.
 func (p *patches) file() error {
 	path, isFile := bytes.CutPrefix(bytes.TrimSuffix(p.lines[0], []byte("\n")), []byte("diff --git "))
 	if !isFile || len(path)%2 == 0 {
-		return fmt.Errorf("%w: %.100q", errPatch, p.lines[0])
+		return garbled(p.lines[0])
 	}
 	name := string(path[:len(path)/2]) // it is there twice
 	old, now := "", ""
@@ -123,7 +124,7 @@ func (p *patches) hunk(name string) (Difference, error) {
 	head := p.lines[0]
 	fields := strings.Fields(string(head))
 	if len(fields) < 4 {
-		return d, fmt.Errorf("%w: %.100q", errPatch, head)
+		return d, garbled(head)
 	}
 	p.lines = p.lines[1:]
 	for _, side := range []struct {
@@ -136,7 +137,7 @@ func (p *patches) hunk(name string) (Difference, error) {
 		}
 		for ; n > 0; n-- {
 			if len(p.lines) == 0 || !bytes.HasPrefix(p.lines[0], []byte(side.sign)) {
-				return d, fmt.Errorf("%w: %.100q", errPatch, head)
+				return d, garbled(head)
 			}
 			*side.into, p.lines = append(*side.into, p.lines[0][1:]), p.lines[1:]
 		}
@@ -147,8 +148,9 @@ func (p *patches) hunk(name string) (Difference, error) {
 	return d, nil
 }
 
-// Whole are the differences of two trees by whole files, without the paths below except.
-func (r Repo) Whole(ctx context.Context, from, to, except string) ([]Difference, error) {
+// FileDifferences are the differences of two trees by whole files, without the paths
+// below except.
+func (r Repo) FileDifferences(ctx context.Context, from, to, except string) ([]Difference, error) {
 	out, err := r.output(ctx, nil, append(diff("--no-renames", "--raw", "--no-abbrev", from, to), "--", ".", ":(top,exclude,literal)"+except)...)
 	if err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func (r Repo) Whole(ctx context.Context, from, to, except string) ([]Difference,
 		about, path, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"))
 		fields := bytes.Fields(about)
 		if len(fields) != 5 {
-			return nil, pawl.Errorf(pawl.CodeInternal, "git diff-tree answered %.100q", line)
+			return nil, garbled(line)
 		}
 		found = append(found, Difference{
 			Path: string(path),

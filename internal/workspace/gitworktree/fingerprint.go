@@ -34,7 +34,7 @@ func (s *Workspaces) fingerprints(ctx context.Context, from, to string) ([]uint6
 	}
 	diffs, complete, err := s.engine.Differences(ctx, from, to, pawl.KeptFolder, maxDiff)
 	if err == nil && !complete {
-		diffs, err = s.engine.Whole(ctx, from, to, pawl.KeptFolder)
+		diffs, err = s.engine.FileDifferences(ctx, from, to, pawl.KeptFolder)
 	}
 	if err != nil {
 		return nil, err
