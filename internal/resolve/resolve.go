@@ -24,9 +24,10 @@ import (
 
 // Task is a task that is known.
 type Task struct {
-	ID     string `json:"id"` // NNN-slug
-	Goal   string `json:"goal"`
-	Status string `json:"status"`
+	ID   string // NNN-slug
+	Goal string
+	// Status is for whoever shows the task; nothing is decided by it.
+	Status string
 }
 
 // Outcome is what a message was found to mean.
@@ -81,7 +82,7 @@ func Resolve(message string, tasks []Task) Answer {
 		{"goal", func(t Task) []string { return content(words(slugOf(t.ID) + " " + t.Goal)) }},
 	} {
 		best, hits := rank(said, tasks, by.words)
-		if clear(hits) && 2*hits[0] >= len(said) {
+		if ahead(hits) && 2*hits[0] >= len(said) {
 			return Answer{Outcome: Found, Task: best[0], By: by.name}
 		}
 		if n := slices.Index(append(hits, 0), 0); n > 0 {
@@ -110,9 +111,9 @@ func among(tasks []Task, by string) Answer {
 	return Answer{Outcome: Ambiguous, Candidates: tasks}
 }
 
-// clear reports whether the first of hits, which are sorted, is the one that is
+// ahead reports whether the first of hits, which are sorted, is the one that is
 // meant: the others have none, or at most half as many.
-func clear(hits []int) bool {
+func ahead(hits []int) bool {
 	return hits[0] > 0 && (len(hits) == 1 || hits[0] >= 2*hits[1])
 }
 
