@@ -150,8 +150,8 @@ func worst(findings []pawl.Finding) pawl.Severity {
 }
 
 // explained reports whether flaky tests, or findings that are let through, are why
-// the command did not end with 0. Of findings, only structured reports are believed: in prose an error
-// may stand where no reader knows it.
+// the command did not end with 0. Of findings only structured reports are believed:
+// in prose an error may stand where no reader knows it.
 func (j *judgement) explained() bool {
 	if j.excused && j.res.ExitCode < 124 {
 		return true
