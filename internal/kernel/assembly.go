@@ -179,7 +179,7 @@ func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	b := l.plan.batch
 	c := *j
-	c.Reason = cut(j.Reason, maxReason)
+	c.Reason, c.Mended, c.Flaky = cut(j.Reason, maxReason), nil, nil // nobody asks for these
 	b.results = append(slices.DeleteFunc(b.results, func(r pawl.GateJudged) bool { return r.Gate == j.Gate }), c)
 	if len(b.chain) == 0 {
 		return
