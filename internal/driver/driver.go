@@ -36,7 +36,8 @@ type Job struct {
 	Again bool
 	// Blob reads a blob of the run.
 	Blob func(ctx context.Context, h pawl.Hash) ([]byte, error)
-	// Events reads the run's events up to the request of the effect, which is the last.
+	// Events reads the run's events from the first to the effect's request. Each call
+	// reads them anew.
 	Events func(ctx context.Context) iter.Seq2[pawl.Event, error]
 	// Live shows text to whoever watches; it never blocks and may drop.
 	Live func(text string)

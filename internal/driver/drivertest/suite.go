@@ -329,21 +329,32 @@ func (s *suite) resumesEnded(t *testing.T) {
 	}
 }
 
+// hearing is a log that passes on the questions that are asked.
+type hearing struct {
+	pawl.Log
+	asked chan *pawl.QuestionAsked
+}
+
+func (h hearing) Append(ctx context.Context, u pawl.Unit) error {
+	err := h.Log.Append(ctx, u)
+	for _, e := range u.Events {
+		if q, ok := e.Body.(*pawl.QuestionAsked); ok && err == nil {
+			h.asked <- q
+		}
+	}
+	return err
+}
+
 // answered gives an answer in words, which prompts read as a blob.
 func (s *suite) answered(t *testing.T) {
-	log := s.newLog(t)
+	log := hearing{s.newLog(t), make(chan *pawl.QuestionAsked, 1)}
 	b := s.bed(t, log, &World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }})
 	must(t, b.d.Start(t.Context(), "001-small", Asking(), nil))
-	var question pawl.QuestionAsked
-	for question.N == 0 {
-		if t.Context().Err() != nil {
-			t.Fatal("no question was asked")
-		}
-		for e, err := range log.Events(t.Context(), "001-small", 0) {
-			if q, ok := e.Body.(*pawl.QuestionAsked); ok && err == nil {
-				question = *q
-			}
-		}
+	var question *pawl.QuestionAsked
+	select {
+	case question = <-log.asked:
+	case <-time.After(deadline):
+		t.Fatal("no question was asked")
 	}
 	const text = "no: \"it\" is\nhopeless"
 	reply := &pawl.Reply{Question: question.N, Choice: question.Choices[len(question.Choices)-1], Text: text, About: question.About}
