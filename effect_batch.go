@@ -17,7 +17,7 @@ type Checkpoint struct {
 	Commit CommitHash `json:"commit"`
 	// Label says what it was made after: scaffold, or batch-N.
 	Label string `json:"label"`
-	Batch int    `json:"batch"`
+	Batch int    `json:"batch"` // the number of that batch
 	// Plan is the version of the plan.
 	Plan int `json:"plan"`
 	// Good reports that all its work was approved, the health was PROGRESSING and
@@ -56,11 +56,12 @@ type WriteRecords struct {
 // Announce tells whoever is to be told that a question is open: the command and the
 // address of the settings. Answered by [Notified].
 type Announce struct {
+	// Question is its number, Kind, Text and Choices are what was asked.
 	Question int          `json:"question"`
 	Kind     QuestionKind `json:"kind"`
 	Text     string       `json:"text"`
 	Choices  []string     `json:"choices"`
-	Try      int          `json:"try"`
+	Try      int          `json:"try"` // from 1
 }
 
 // Verb implements [Do].

@@ -63,8 +63,9 @@ type HealthJudged struct {
 	Health Health `json:"health"`
 	// Reason says what speaks for it, at most 300 bytes: batches, tasks, tests.
 	Reason string `json:"reason"`
-	// Recoveries is what follows, Try how often this health has led to it since the
-	// last good checkpoint, from 1. More than Max leads to a person instead.
+	// Recoveries is what follows, in order; empty = the run goes on as it is. Try is
+	// how often this health has led to it since the last good checkpoint, from 1. More
+	// than Max leads to a person instead.
 	Recoveries []Recovery `json:"recoveries,omitempty"`
 	Try        int        `json:"try,omitempty"`
 	Max        int        `json:"max,omitempty"`
@@ -75,16 +76,16 @@ type HealthJudged struct {
 type HealthOverridden struct {
 	Batch  int    `json:"batch"`
 	Health Health `json:"health"`
-	Reason string `json:"reason,omitempty"`
-	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"` // at most 300 bytes
+	By     string `json:"by,omitempty"`     // the person, at most 60 bytes
 }
 
 // RollbackCalled says that a loop is to go back to a checkpoint: nothing begins
 // before it has, and the children that run are stopped, their work saved.
 type RollbackCalled struct {
-	To     int    `json:"to"` // the checkpoint's number
-	Reason string `json:"reason"`
-	By     string `json:"by,omitempty"` // the person who wants it; empty = the monitor
+	To     int    `json:"to"`           // the checkpoint's number
+	Reason string `json:"reason"`       // at most 300 bytes
+	By     string `json:"by,omitempty"` // the person who wants it, at most 60 bytes; empty = the monitor
 }
 
 // RolledBack says that code and state are those of a checkpoint again. What was
@@ -94,7 +95,8 @@ type RolledBack struct {
 	To     int        `json:"to"`
 	Commit CommitHash `json:"commit"` // a new one, with the checkpoint's tree
 	// Reopen are the tasks approved later, positions in the list, from 0.
-	Reopen []int  `json:"reopen,omitempty"`
+	Reopen []int `json:"reopen,omitempty"`
+	// Reason and By are those of the [RollbackCalled].
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"`
 }
@@ -104,7 +106,7 @@ type RolledBack struct {
 type TaskHeld struct {
 	Task   int    `json:"task"`   // its position, from 0
 	Behind int    `json:"behind"` // the position of the one it waits for
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // at most 200 bytes
 }
 
 // Forked is the first event of a forked run after those it has in common with the
