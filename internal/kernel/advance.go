@@ -187,7 +187,7 @@ func (d *draft) endRounds(l *Loop) {
 	if then == "ask" {
 		if r == nil {
 			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.round, strings.Join(g.Repeat.Until, " or ")),
-				pawl.Hash{}, "continue", "fail")
+				l.lastResult(), "continue", "fail")
 			return
 		}
 		then = r.choice

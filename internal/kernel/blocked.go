@@ -44,7 +44,7 @@ func (d *draft) blockedBy(l *Loop) {
 	case r == nil:
 		d.tellBlocked(p, l)
 		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
-			l.blockedResult(), choiceAgain, "skip", choiceStop)
+			l.lastResult(), choiceAgain, "skip", choiceStop)
 	case r.choice == choiceAgain:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: gateBlocked, Verdict: pawl.VerdictRetry, N: 1})
 	case r.choice == choiceStop:
@@ -68,8 +68,8 @@ func (d *draft) tellBlocked(p, l *Loop) {
 	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.plan.batches, Health: v.Health, Reason: cut(p.plan.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 
-// blockedResult is what the session handed in.
-func (l *Loop) blockedResult() pawl.Hash {
+// lastResult is what a session handed in last; zero = nothing.
+func (l *Loop) lastResult() pawl.Hash {
 	if n := len(l.outputs); n > 0 {
 		return l.outputs[n-1].Blob
 	}
