@@ -129,8 +129,8 @@ func hash(events []pawl.Event) pawl.Hash {
 	return pawl.HashOf(stored)
 }
 
-// blobs are those that events refer to. A hash of something that is no blob of
-// the run is passed over.
+// blobs are those that events refer to, by a hash or by a fact that is one. A hash
+// of something that is no blob of the run is passed over.
 func (e *Engine) blobs(ctx context.Context, run pawl.RunID, events []pawl.Event) ([]pawl.Blob, error) {
 	var out []pawl.Blob
 	seen := map[pawl.Hash]bool{{}: true}
@@ -163,6 +163,13 @@ func hashes(v reflect.Value, out []pawl.Hash) []pawl.Hash {
 			out = hashes(v.Elem(), out)
 		}
 	case reflect.Struct:
+		if f, ok := v.Interface().(pawl.Fact); ok {
+			var h pawl.Hash
+			if h.UnmarshalText([]byte(f.Value)) == nil {
+				out = append(out, h)
+			}
+			return out
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				out = hashes(v.Field(i), out)
