@@ -252,11 +252,15 @@ type Children struct {
 	// Monitor says which recoveries each health but PROGRESSING leads to, in order.
 	Monitor map[string][]string `json:"monitor,omitempty"`
 	// Recoveries is how often one health may lead to them before a person is asked,
-	// counted since the last good checkpoint; zero means 2.
+	// counted since the last good checkpoint; zero means [DefaultRecoveries].
 	Recoveries int     `json:"recoveries,omitempty"`
 	Replan     *Replan `json:"replan,omitempty"`
 	OnFailure  string  `json:"on_failure,omitempty"` // continue, block, stop
 }
+
+// DefaultRecoveries is how often one health leads to its recoveries where nothing
+// else is said.
+const DefaultRecoveries = 2
 
 // Replan says when the list of children is made anew.
 type Replan struct {

@@ -270,7 +270,7 @@ func (e *explainer) children(c *pawl.Children) {
 		}
 	}
 	if len(c.Monitor) > 0 {
-		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, defaultRecoveries), "recovery", "recoveries"))
+		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, pawl.DefaultRecoveries), "recovery", "recoveries"))
 	}
 	if r := c.Replan; r != nil {
 		e.line(2, "planned anew: %s", parts(given(len(r.On)+r.Every == 0, "when a monitor or a ladder calls for it"), given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),

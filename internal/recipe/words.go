@@ -69,8 +69,5 @@ var (
 	gateKinds  = []string{"tests", "types", "lint", "security", "format"}
 )
 
-// defaultRecoveries is how often one health leads to its recoveries where nothing else is said.
-const defaultRecoveries = 2
-
 // maxScore is the hardest a task can look.
 const maxScore = 14
