@@ -179,7 +179,7 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 		}
 	case *pawl.GatesReused:
 		if from := l.iteration(b.From); it != nil && from != nil {
-			it.Gates = slices.Clone(from.Gates)
+			it.Gates = slices.DeleteFunc(slices.Clone(from.Gates), func(g *Gate) bool { return !g.stands() })
 		}
 	case *pawl.IterationEnded:
 		if it := l.iteration(b.N); it != nil {

@@ -3,6 +3,7 @@ package view
 import (
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -191,6 +192,13 @@ func (s *Spending) add(b Spending) {
 type Gate struct {
 	pawl.GateJudged
 	Seq pawl.Seq
+}
+
+// stands reports whether a verdict is one on the tree of the loop's own work, in full:
+// it holds for a further attempt with the same tree. That the folder of the harness was
+// touched is not in the tree.
+func (g *Gate) stands() bool {
+	return !g.Partial && !strings.HasPrefix(g.GateJudged.Gate, "batch-") && g.GateJudged.Gate != "pawl-folder"
 }
 
 func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }
