@@ -93,10 +93,7 @@ func (c *census) completeBatches(t *testing.T) {
 }
 
 func simulateBatches(t testing.TB, seed uint64) *world {
-	return simulateBatchesIn(newWorld(t), seed)
-}
-
-func simulateBatchesIn(w *world, seed uint64) *world {
+	w := newWorld(t)
 	c := newChance(w, 1<<32+seed)
 	c.rare = 1 + c.IntN(8)
 	w.happens = c.happens
@@ -128,8 +125,9 @@ func (c *chance) batchRecipe() *pawl.Recipe {
 	root, task := &r.Kinds[0], &r.Kinds[1]
 	ch := root.Children
 	ch.Order, ch.Parallel, ch.Batch = pick(c, "list", "list", "priority", "score"), 1+c.IntN(8), pick(c, "barrier", "")
-	if c.IntN(8) == 0 {
+	if c.IntN(8) == 0 { // more than one batch may have
 		ch.Parallel = 20
+		c.tasks += 12
 	}
 	ch.OnFailure = pick(c, "", "continue", "block", "stop")
 	ch.Limit = c.IntN(5) / 4 * (c.tasks + c.IntN(8))
