@@ -46,10 +46,9 @@ type Runner struct {
 	// Callback posts a JSON body to an address, once, and returns the HTTP status; a
 	// receiver knows a delivery that it is told again by its name. nil = nobody can be told.
 	Callback func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (status int, err error)
-
-	// Announce tells the command and the address of the settings of a question, once:
-	// both are given the same JSON body, the command also what is in env. It returns
-	// the HTTP status. nil = nobody can be told.
+	// Announce tells a command, an address or both of a question, once: they are given
+	// the same JSON body, the command also what is in env. It returns the HTTP status,
+	// zero when no address answered. nil = nobody can be told.
 	Announce func(ctx context.Context, to pawl.Announcing, delivery string, body []byte, env []string) (status int, err error)
 	// Project names the project to whom a question is announced; empty = it is not named.
 	Project string
