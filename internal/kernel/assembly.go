@@ -217,7 +217,19 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	task := b.members[i].task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence})
 	ref := l.plan.at(task).loop
-	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: print64(by), Total: paths})
+	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: objection(by, evidence), Total: paths})
+}
+
+// byReview is who judges a task when the review of its batch does.
+const byReview = "review"
+
+// objection is the signature of what a batch objects to a task: of a review what it
+// says, as it may say something else each time; of others, who they are.
+func objection(by string, evidence pawl.Hash) uint64 {
+	if by != byReview || evidence.IsZero() {
+		return print64(by)
+	}
+	return mix(print64(by), print64(evidence.String()))
 }
 
 // batchGate begins the names under which loops hear of what their batch objects to.
@@ -263,7 +275,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	case b.reviews >= reviewTries:
 		for i := range b.members {
 			if b = d.s.Loop(l.Ref).plan.batch; b.members[i].verdict == "" && slices.ContainsFunc(b.chain, func(k link) bool { return k.member == i }) {
-				d.reject(d.s.Loop(l.Ref), i, "review", 0, "inconclusive: the review came to no verdict", pawl.Hash{})
+				d.reject(d.s.Loop(l.Ref), i, byReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 			}
 		}
 	default:
@@ -285,7 +297,7 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 		case m < 0 || f.Name != "approved" && f.Name != "changes":
 		case f.Name == "approved":
 			b := d.s.Loop(l.Ref).plan.batch
-			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: b.members[m].task, By: "review", Verdict: pawl.VerdictPass, Evidence: output})
+			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: b.members[m].task, By: byReview, Verdict: pawl.VerdictPass, Evidence: output})
 		default:
 			why, because := "the review wants changes", output
 			for _, about := range facts[i+1 : min(i+3, len(facts))] {
@@ -298,7 +310,7 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 					because = h
 				}
 			}
-			d.reject(d.s.Loop(l.Ref), m, "review", 0, why, because)
+			d.reject(d.s.Loop(l.Ref), m, byReview, 0, why, because)
 		}
 	}
 }

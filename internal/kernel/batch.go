@@ -385,7 +385,7 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	bt := l.plan.batch
 	bt.clash, bt.culprit = nil, nil
 	if t := l.plan.at(b.Task); t.status == pawl.TaskRunning {
-		m.note(s.Loop(t.loop), print64(b.By))
+		m.note(s.Loop(t.loop), objection(b.By, b.Evidence))
 	}
 	for i := range bt.chain {
 		if bt.members[bt.chain[i].member].task == b.Task {

@@ -13,7 +13,7 @@ import (
 
 // What stories say of batches that are judged as a whole. Further subjects are
 // batch-review (its turns), checkpoint, rollback, show and records. A review's WHAT:
-// changes TASK…, and all others are approved; forgets TASK…. A gate's WHAT may have
+// changes TASK… [because=TEXT], and all others are approved; forgets TASK…. A gate's WHAT may have
 // broke=TEST+TEST, passed=N and total=N besides, and when it is asked in doubt, a line
 // of doubted GATE counts. Of a merge: hunks=A+B.
 //
@@ -46,7 +46,7 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 		switch at := slices.Index(r.what, id); {
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
-			facts = append(facts, pawl.Fact{Name: "changes", Value: id}, pawl.Fact{Name: "because", Value: s.text("change " + id)})
+			facts = append(facts, pawl.Fact{Name: "changes", Value: id}, pawl.Fact{Name: "because", Value: s.text("change " + id + r.value("because"))})
 		default:
 			facts = append(facts, pawl.Fact{Name: "approved", Value: id})
 		}
