@@ -103,7 +103,11 @@ func (l *Loop) applyPlan(body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
 		l.plan.calling, l.plan.why, l.plan.asked = b.Cause, b.Reason, false
-		l.plan.recover = nil
+		if b.Cause == pawl.ReplanHealth {
+			l.plan.recoveredBy(pawl.RecoverRevise)
+		} else {
+			l.plan.recover = nil
+		}
 	case *pawl.TasksBlocked:
 		return l.plan.blockAll(b)
 	case *pawl.TasksSkipped:

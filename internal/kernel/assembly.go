@@ -97,7 +97,7 @@ func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 	case made.Conflicts > 0:
 		b.clash, b.clashed = made, i
 	default:
-		b.chain = append(b.chain, link{i, made})
+		b.chain = append(b.chain, link{i, &pawl.Merged{Commit: made.Commit, Tree: made.Tree, Changes: made.Changes}})
 		l.newSubject(0)
 	}
 }

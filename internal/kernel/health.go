@@ -284,8 +284,12 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 	return out
 }
 
-// maxHunks is how many fingerprints of changes are kept of a batch.
-const maxHunks = 32
+// How many fingerprints of changes are kept: of a batch, and of the work of one task
+// in it. They come in pairs, in an order that is the same for a change and its undoing.
+const (
+	maxHunks     = 32
+	maxTaskHunks = 8
+)
 
 // noteAttempt keeps of an attempt that ended what the monitor needs.
 func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
@@ -309,6 +313,6 @@ func (m *entrant) note(l *Loop, objected uint64) {
 		}
 	}
 	if c := l.candidate; c != nil {
-		f.Tree, f.Hunks = print64(string(c.Tree)), c.Hunks
+		f.Tree, f.Hunks = print64(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
 	}
 }
