@@ -49,6 +49,9 @@ func Why(r *Run) []Link {
 	case pawl.StatusPaused:
 		c.mark(LinkState, r.stops.paused)
 		r.waits(&c)
+		if l := r.root(); l != nil && l.goingBack() != nil {
+			c.add(LinkBecause, l.backText(l.goingBack()), l.goingBack().Seq)
+		}
 	case pawl.StatusRunning:
 		r.whyRunning(&c)
 		if r.interrupted() {
