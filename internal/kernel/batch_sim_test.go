@@ -319,11 +319,10 @@ type field struct {
 	antis    int
 	cut      bool // the log was cut between the two
 
-	rounds  int
-	round   *round         // the one under way; nil = none is
-	late    *round         // the one that a way back has cut off
-	passed  map[string]int // in which round a task passed, by id
-	hasMade map[pawl.CommitHash]pawl.LoopRef
+	rounds int
+	round  *round         // the one under way; nil = none is
+	late   *round         // the one that a way back has cut off
+	passed map[string]int // in which round a task passed, by id
 
 	health     pawl.Health
 	recovering map[pawl.Health]int
@@ -351,11 +350,9 @@ type milestone struct {
 type round struct {
 	*pawl.BatchStarted
 	verdicts map[int]pawl.Verdict
-	waiting  map[pawl.CommitHash]int // what is queued, and of which task
-	sealed   map[int]bool            // who is in the candidate; nil = that is not settled
+	sealed   map[int]bool // who is in the candidate; nil = that is not settled
 	chain    []ring
-	onto     pawl.CommitHash // what the chain is made on
-	shown    []ring          // what the review has judged
+	shown    []ring // what the review has judged
 	moved    bool
 }
 
