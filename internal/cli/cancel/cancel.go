@@ -34,7 +34,7 @@ the run; a run that nobody drives is brought to its end here.
 			}
 			defer func() { _ = s.Close() }()
 			if !s.Owner {
-				return app.Said(ctx, s, info.ID, "Run %s is ending; what is under way finishes first. See: pawl logs -f %s", info.ID, info.ID)
+				return app.Said(ctx, s, info.ID, "Run %s is ending; %s. See: pawl logs -f %s", info.ID, o.how(), info.ID)
 			}
 			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{From: from, Show: cli.Silent}); err != nil {
 				return err
@@ -51,6 +51,17 @@ the run; a run that nobody drives is brought to its end here.
 	c.Flags().StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	c.MarkFlagsMutuallyExclusive("finish", "now")
 	return c
+}
+
+// how says what becomes of what is under way.
+func (o *options) how() string {
+	switch o.draining() {
+	case pawl.DrainFinish:
+		return "the iterations under way come to their end first"
+	case pawl.DrainNow:
+		return "what is under way is broken off"
+	}
+	return "what is under way finishes first"
 }
 
 func (o *options) draining() pawl.Draining {

@@ -71,7 +71,7 @@ func find(r *view.Run, wanted int) (view.CheckpointRow, error) {
 	list := view.Checkpoints(r)
 	if len(list.Checkpoints) == 0 {
 		return view.CheckpointRow{}, pawl.Errorf(pawl.CodeState, "run %s has no checkpoint", r.ID).
-			WithHint("a run that works in batches makes one after each of them: pawl recipes")
+			WithHint("a run of a recipe that marks checkpoints has its first one when its first batch has ended: pawl why %s", r.ID)
 	}
 	n := wanted
 	if n == 0 {
