@@ -428,6 +428,22 @@ func (g *field) begin() {
 	g.reports, g.heard = map[pawl.CommitHash]map[string]*pawl.GateJudged{}, map[string]int{}
 }
 
+// restoring reports whether the way back that was called for last has begun: there is
+// no way around it any more.
+func (g *field) restoring() bool {
+	for _, e := range slices.Backward(g.w.log) {
+		switch b := e.Body.(type) {
+		case *pawl.RollbackCalled:
+			return false
+		case *pawl.EffectRequested:
+			if b.Effect.Do.Verb() == pawl.VerbRestore {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (g *field) sawBatch(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.BatchStarted:
@@ -440,6 +456,9 @@ func (g *field) sawBatch(e pawl.Event) {
 		g.diagnosed(e, b)
 	case *pawl.HealthOverridden:
 		g.health = pawl.HealthProgressing
+		if g.back != nil && g.back.By == "" && !g.restoring() {
+			g.back = nil
+		}
 	case *pawl.RollbackCalled:
 		if g.back != nil || !slices.ContainsFunc(g.checks, func(k milestone) bool { return k.N == b.To }) {
 			g.fail(e, "it goes back to %d", b.To)
