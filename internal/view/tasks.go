@@ -330,6 +330,13 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Cost), took,
 			dashed(some(t.DependsOn)), t.Title})
 	}
+	if width > 0 { // no id or status takes the room of all others
+		for _, row := range rows {
+			for _, i := range []int{1, 2, dependsColumn} {
+				row[i] = plain.Line(row[i], max(12, width/4))
+			}
+		}
+	}
 	if width > 0 && width < roomy { // what one waits for is in its status
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], dependsColumn, dependsColumn+1)

@@ -73,6 +73,16 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	return nil
 }
 
+// short cuts a cell to a width. Of a name the end that tells the runs of one task
+// apart stays: "-r2".
+func short(cell string, width int, name bool) string {
+	if _, n := pawl.RunID(cell).Task(); name && n > 1 && ansi.StringWidth(cell) > width {
+		end := fmt.Sprintf("-r%d", n)
+		return ansi.Truncate(strings.TrimSuffix(cell, end), max(1, width-len(end)), "…") + end
+	}
+	return ansi.Truncate(cell, width, "…")
+}
+
 // table is a header and a line for each run. Where width is not zero, no line
 // is wider: the title gets what the columns before it leave, and a name may have
 // to give way too.
@@ -94,15 +104,15 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 	}
 	if width > 0 { // name and title share what is left
 		left := max(2, width-rest-gap)
-		widths[0] = min(widths[0], max(left/2, left-widths[6]))
-		widths[6] = left - widths[0]
+		widths[0] = min(widths[0], max(left/2, left-widths[6], min(24, width/2))) // the name tells runs apart
+		widths[6] = max(1, left-widths[0])
 	}
 	var out []string
 	for _, row := range rows {
 		var b strings.Builder
 		for i, cell := range row {
 			if width > 0 {
-				cell = ansi.Truncate(cell, widths[i], "…")
+				cell = short(cell, widths[i], i == 0)
 			}
 			b.WriteString(cell)
 			b.WriteString(strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell))+gap))

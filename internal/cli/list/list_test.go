@@ -35,13 +35,21 @@ func TestTable(t *testing.T) {
 	})
 	t.Run("80Columns", func(t *testing.T) {
 		want := []string{
-			"RUN                 STATUS       ITER  TIER    COST     AGE  TITLE",
-			"001-add-login       complete     3/10  sonnet  $1.23    2d   Add a login form w…",
-			"002-a-very-long-n…  paused       1     haiku   $0.0312  3h   数据库 migration",
-			"003-fix-red         interrupted  0/10  -       $0.00    1m   Fix it now",
+			"RUN                       STATUS       ITER  TIER    COST     AGE  TITLE",
+			"001-add-login             complete     3/10  sonnet  $1.23    2d   Add a login …",
+			"002-a-very-long-name-th…  paused       1     haiku   $0.0312  3h   数据库 migra…",
+			"003-fix-red               interrupted  0/10  -       $0.00    1m   Fix it now",
 		}
 		if d := cmp.Diff(want, table(runs, now, 80)); d != "" {
 			t.Error(d)
+		}
+	})
+	t.Run("RunsOfOneTask", func(t *testing.T) {
+		again := []pawl.RunInfo{runs[1], runs[1]}
+		again[1].ID += "-r12"
+		got := table(again, now, 60)
+		if !strings.HasPrefix(got[1], "002-a-very-long-name-th…  ") || !strings.HasPrefix(got[2], "002-a-very-long-nam…-r12  ") {
+			t.Errorf("%q", got)
 		}
 	})
 	t.Run("TasksAndQuestions", func(t *testing.T) {
