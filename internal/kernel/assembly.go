@@ -217,19 +217,19 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	task := b.members[i].task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence})
 	ref := l.plan.at(task).loop
-	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: objection(by, evidence), Total: paths})
+	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: objection(by, reason, evidence), Total: paths})
 }
 
 // byReview is who judges a task when the review of its batch does.
 const byReview = "review"
 
-// objection is the signature of what a batch objects to a task: of a review what it
-// says, as it may say something else each time; of others, who they are.
-func objection(by string, evidence pawl.Hash) uint64 {
-	if by != byReview || evidence.IsZero() {
-		return print64(by)
+// objection is the signature of what a batch objects to a task: who objects, and what
+// is said, as that may be something else each time.
+func objection(by, reason string, evidence pawl.Hash) uint64 {
+	if by == byReview && !evidence.IsZero() {
+		return mix(print64(by), print64(evidence.String()))
 	}
-	return mix(print64(by), print64(evidence.String()))
+	return mix(print64(by), print64(cut(reason, 300)))
 }
 
 // batchGate begins the names under which loops hear of what their batch objects to.

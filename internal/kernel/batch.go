@@ -302,6 +302,8 @@ func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
 		return monitor.Approved
 	case t.status == pawl.TaskPending: // held back
 		return monitor.Waiting
+	case t.status == pawl.TaskFailed && s.Loop(t.loop).Outcome == pawl.OutcomeCancelled: // a person left it out
+		return monitor.Waiting
 	case t.status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.loop).question != nil || s.Loop(t.loop).merge != nil):
 		return monitor.Waiting
 	case m.verdict != "":
@@ -385,7 +387,7 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	bt := l.plan.batch
 	bt.clash, bt.culprit = nil, nil
 	if t := l.plan.at(b.Task); t.status == pawl.TaskRunning {
-		m.note(s.Loop(t.loop), objection(b.By, b.Evidence))
+		m.note(s.Loop(t.loop), objection(b.By, b.Reason, b.Evidence))
 	}
 	for i := range bt.chain {
 		if bt.members[bt.chain[i].member].task == b.Task {

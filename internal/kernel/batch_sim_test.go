@@ -311,6 +311,7 @@ type field struct {
 	head     pawl.CommitHash // of the run's branch
 	from     map[pawl.Seq]*pawl.Effect
 	asked    map[pawl.LoopRef]bool // loops that wait for a person
+	leftOut  map[string]bool       // tasks that failed because a person left them out
 	stopped  bool                  // a person stopped the work
 	calling  bool                  // the plan is made anew
 	back     *pawl.RollbackCalled  // under way
@@ -424,6 +425,7 @@ func (g *field) begin() {
 	g.c = g.w.state.Recipe.Kinds[0].Children
 	g.kids, g.results, g.passed = map[pawl.LoopRef]int{}, map[string]pawl.CommitHash{}, map[string]int{}
 	g.merged, g.queued, g.changes = map[pawl.LoopRef]pawl.CommitHash{}, map[pawl.LoopRef]pawl.CommitHash{}, map[pawl.LoopRef]bool{}
+	g.leftOut = map[string]bool{}
 	g.from, g.asked, g.recovering = map[pawl.Seq]*pawl.Effect{}, map[pawl.LoopRef]bool{}, map[pawl.Health]int{}
 	g.reports, g.heard = map[pawl.CommitHash]map[string]*pawl.GateJudged{}, map[string]int{}
 }
@@ -933,7 +935,7 @@ func (g *field) closed(e pawl.Event, b *pawl.BatchEnded) {
 	}
 	attempted, approved := 0, 0
 	for _, i := range r.Tasks {
-		waits := g.status[i] == pawl.TaskPending
+		waits := g.status[i] == pawl.TaskPending || g.status[i] == pawl.TaskFailed && g.leftOut[g.tasks[i].ID]
 		for ref, of := range g.kids {
 			if of == i && (g.asked[ref] || g.queued[ref] != "") && r.verdicts[i] == "" {
 				waits = true
@@ -986,6 +988,7 @@ func (g *field) done(e pawl.Event, b *pawl.LoopEnded) {
 		g.status[i] = pawl.TaskSkipped
 	default:
 		g.status[i] = pawl.TaskFailed
+		g.leftOut[g.tasks[i].ID] = b.Outcome == pawl.OutcomeCancelled
 	}
 }
 

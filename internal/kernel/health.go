@@ -75,10 +75,6 @@ func (c *course) clone() course {
 	return n
 }
 
-// defaultRecoveries is how often one health leads to its recoveries before a
-// person is asked.
-const defaultRecoveries = 2
-
 // judgeHealth says how the batches develop, and what follows from it.
 // One health leads to its recoveries so many times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
@@ -89,7 +85,7 @@ func (d *draft) judgeHealth(l *Loop) {
 		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {
 			b.Recoveries = append(b.Recoveries, pawl.Recovery(r))
 		}
-		b.Max = cmp.Or(l.Kind.Children.Recoveries, defaultRecoveries)
+		b.Max = cmp.Or(l.Kind.Children.Recoveries, pawl.DefaultRecoveries)
 		b.Try = p.recovered(v.Health) + 1
 		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && p.lastGood() == nil
 		if b.Try > b.Max || lost {

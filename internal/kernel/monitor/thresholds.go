@@ -19,10 +19,10 @@ const (
 	Fruitless = 5
 	// Drops is how often in a row the pass rate may be lower than before (V-47, V-B06).
 	Drops = 2
-	// RateOf is of how many tasks at least a batch has a pass rate (DESIGN.md 13).
+	// RateOf is of how many tasks at least a batch has a pass rate (our own: of one task it is all or nothing).
 	RateOf = 2
 	// BrokenFor is after how many batches in a row a test that was verified may fail
-	// on the branch (DESIGN.md 13).
+	// on the branch (our own: one batch may break what the next mends).
 	BrokenFor = 2
 	// Turns is how many steps in a row may lead back to where it was before: A-B-A is
 	// one, A-B-A-B two (V-48).
