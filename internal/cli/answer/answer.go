@@ -83,6 +83,9 @@ func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
 	reply := pawl.Reply{Question: n, Text: o.text, By: app.User()}
 	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (_ pawl.Steering, err error) {
 		q := r.Question(n)
+		if q != nil && q.Withdrawn != nil {
+			return pawl.Steering{}, open(r, n)
+		}
 		if reply.Choice, err = o.choice(r, q, args[2:]); err != nil {
 			return pawl.Steering{}, err
 		}
