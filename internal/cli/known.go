@@ -49,12 +49,10 @@ type KnownTask struct {
 }
 
 // String is the task in a list.
-// V-24
 func (k KnownTask) String() string { return "[" + k.ID + "] Status: " + k.Status }
 
 // KnownTasks are the tasks of the project, by number: of its runs, and of the
 // folders that the repository has.
-// V-22 V-24
 func (a *App) KnownTasks(ctx context.Context, s *Session) ([]KnownTask, error) {
 	runs, err := s.Runs(ctx)
 	if err != nil {

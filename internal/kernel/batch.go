@@ -410,7 +410,7 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	tried := slices.DeleteFunc(slices.Clone(p.history), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
 	p.history = append(tried[max(0, len(tried)-kept+1):], facts)
 	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: facts.Passing, broke: p.brokenTests()}
-	p.unjudged = l.Kind.Children.Monitor != nil
+	p.unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
 	p.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	p.batch = nil

@@ -230,8 +230,10 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 	l := d.s.Loop(1)
 	p := l.plan
 	switch {
-	case d.s.Status == pawl.StatusEnded:
+	case d.s.Status == pawl.StatusEnded && d.s.Outcome.Resumable():
 		return d.refuse("only a run that goes on can be let go on in spite of its health").WithHint("pawl resume %s", d.s.Run)
+	case d.s.Status == pawl.StatusEnded:
+		return d.refuse("it is finished")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
 		return d.refuse("nothing has been said of its health")
 	case p.health == pawl.HealthProgressing || p.health == "":

@@ -233,6 +233,9 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 		return d.refuse("it has no checkpoint %d, or no good one: it has %d", in.Checkpoint, len(p.checkpoints)).WithHint("pawl checkpoints %s", d.s.Run)
 	}
 	if d.s.Status == pawl.StatusEnded {
+		if !d.s.Outcome.Resumable() {
+			return d.refuse("it is finished").WithHint("a run of its own can begin at a checkpoint's event: pawl checkpoints %s, then pawl fork %s --at EVENT", d.s.Run, d.s.Run)
+		}
 		if err := d.resume(in); err != nil {
 			return err
 		}
@@ -241,13 +244,12 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	if q := l.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: fmt.Sprintf("the run goes back to checkpoint %d", k.N)})
 	}
-	reason := in.Reason
-	if reason == "" {
-		reason = "a person wants it"
-	}
-	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: cut(reason, 300), By: cut(in.By, 60)})
+	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: cut(cmp.Or(in.Reason, withoutReason), 300), By: cut(cmp.Or(in.By, "a person"), 60)})
 	return nil
 }
+
+// withoutReason stands for the reason of a person who gives none.
+const withoutReason = "a person took it back, and did not say why"
 
 // obey does what a person said about the health, and reports whether the work ends.
 // The branch's head is the best verified state there is whenever it does: nothing
@@ -256,7 +258,7 @@ func (d *draft) obey(l *Loop) bool {
 	r, p := l.reply, l.plan
 	switch good := p.lastGood(); {
 	case r.choice == choiceRollback && good != nil:
-		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, "a person wants it"), By: cmp.Or(r.by, "a person")})
+		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, withoutReason), By: cmp.Or(r.by, "a person")})
 	case r.choice == choiceStop:
 		return len(p.kids) == 0 && d.giveUp(l)
 	default:

@@ -16,12 +16,23 @@ type announcement struct {
 	Delivery string            `json:"delivery"` // also in a header, but there it is not signed
 	Run      pawl.RunID        `json:"run"`
 	Project  string            `json:"project,omitempty"`
+	Goal     string            `json:"goal,omitempty"` // the run's title
+	Task     string            `json:"task,omitempty"` // that asks; empty = the run itself does
 	Question int               `json:"question"`
 	Kind     pawl.QuestionKind `json:"kind"`
 	Text     string            `json:"text"`
+	Asks     []string          `json:"asks,omitempty"` // the questions of an agent, at most 10
 	Choices  []string          `json:"choices"`
-	At       time.Time         `json:"at,omitzero"` // when it was asked
+	About    pawl.Hash         `json:"about,omitzero"` // what an answer must name
+	Answer   string            `json:"answer"`         // the command that answers it
+	At       time.Time         `json:"at,omitzero"`    // when it was asked
 }
+
+// Bounds of what is told of the questions of an agent.
+const (
+	maxAsks = 10
+	maxAsk  = 400 // bytes of one
+)
 
 // announce tells of an open question.
 func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce) (pawl.Answer, error) {
@@ -29,14 +40,15 @@ func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce
 	if to == nil || r.Announce == nil {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "there is nobody to tell of a question")
 	}
-	at, err := askedAt(ctx, job, do.Question)
-	if err != nil {
-		return nil, err
-	}
 	a := &answer{redact: r.Redact}
 	n := announcement{
 		Event: "question_asked", Run: job.Run, Project: a.clean(r.Project), Question: do.Question, Kind: do.Kind,
-		Text: a.clean(do.Text), Choices: []string{}, At: at, Delivery: string(job.Run) + "/question-" + strconv.Itoa(do.Question),
+		Goal: a.clean(job.Started.Title), Task: a.clean(job.Effect.Place.Task),
+		Text: a.clean(do.Text), Choices: []string{}, Delivery: string(job.Run) + "/question-" + strconv.Itoa(do.Question),
+		Answer: "pawl answer " + string(job.Run) + " " + strconv.Itoa(do.Question),
+	}
+	if err := n.asked(ctx, job, a); err != nil {
+		return nil, err
 	}
 	for _, c := range do.Choices {
 		n.Choices = append(n.Choices, a.clean(c))
@@ -50,15 +62,26 @@ func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce
 	return &pawl.Notified{Effect: job.Effect.ID, Status: status}, err
 }
 
-// askedAt is when a question was asked; zero when no event says so.
-func askedAt(ctx context.Context, job driver.Job, question int) (time.Time, error) {
+// asked adds what the run's events say of the question: when it was asked, and about what.
+func (n *announcement) asked(ctx context.Context, job driver.Job, a *answer) error {
 	for e, err := range job.Events(ctx) {
 		if err != nil {
-			return time.Time{}, err
+			return err
 		}
-		if b, ok := e.Body.(*pawl.QuestionAsked); ok && b.N == question {
-			return e.Time.UTC(), nil
+		if b, ok := e.Body.(*pawl.QuestionAsked); ok && b.N == n.Question {
+			n.At, n.About = e.Time.UTC(), b.About
 		}
 	}
-	return time.Time{}, nil
+	if n.Kind != pawl.AskClarify || n.About.IsZero() {
+		return nil
+	}
+	var result struct {
+		Questions []string `json:"questions"`
+	}
+	if decode(ctx, job, "what the question is about", n.About, &result) == nil { // that there is a question is worth telling all the same
+		for _, q := range result.Questions[:min(len(result.Questions), maxAsks)] {
+			n.Asks = append(n.Asks, short(a.clean(q), maxAsk))
+		}
+	}
+	return nil
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // Gist is what a question is about, as far as the blobs tell.
-func (b Blobs) Gist(q *pawl.QuestionAsked) Gist { // V-77
+func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 	data := b.bytes(q.About)
 	if len(data) == 0 {
 		return Gist{}

@@ -152,7 +152,7 @@ func (p *Progress) row(e pawl.Event, color int, text string) []byte {
 
 // changedTodos are those whose state is another one than when it was asked last.
 // A list that is new as a whole has none: it is shown as a whole.
-func (p *Progress) changedTodos() []Todo { // V-60
+func (p *Progress) changedTodos() []Todo {
 	l := p.run.root()
 	plan := l.Plan()
 	if plan == nil || !p.run.inBatches(l) {
@@ -387,7 +387,7 @@ const maxTodos = 9
 
 // todoLines shows what is to do in at most so many rows, of a run whose plan is
 // worked on in batches.
-func (p *Progress) todoLines(rows int) [][]segment { // V-60
+func (p *Progress) todoLines(rows int) [][]segment {
 	if !p.run.inBatches(p.run.root()) {
 		return nil
 	}

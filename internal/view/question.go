@@ -25,7 +25,7 @@ type OpenQuestion struct {
 }
 
 // Questions are the run's open questions at a time, oldest first.
-func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion { // V-77
+func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
 		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked),

@@ -32,7 +32,7 @@ type Todo struct {
 }
 
 // String is the line that lists print: "1. [completed] 1.1: Add auth middleware".
-func (t Todo) String() string { return fmt.Sprintf("%d. [%s] %s", t.N, t.State, t.Text) } // V-59
+func (t Todo) String() string { return fmt.Sprintf("%d. [%s] %s", t.N, t.State, t.Text) }
 
 // TodoList is what is to do in a run, for other programs and every face. Fields
 // are added, never renamed.
@@ -49,7 +49,7 @@ type TodoList struct {
 // is accepted, in progress from when their batch begins, before anybody works on
 // them, and completed when their work is approved and in the branch. What a
 // rollback opens again has not started.
-func Todos(r *Run) TodoList { // V-32 V-35 V-39 V-58
+func Todos(r *Run) TodoList {
 	out := TodoList{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Todos: []Todo{}}
 	l := r.root()
 	p := l.Plan()

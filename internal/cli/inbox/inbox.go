@@ -57,7 +57,6 @@ asked, seconds (it has waited), context, event, and how (to answer).
 
 // collect are the open questions. A run that cannot be read keeps nobody from
 // those of the others.
-// V-77
 func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string, now time.Time) ([]view.OpenQuestion, error) {
 	runs, err := s.Runs(ctx)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 // resolve finds out which known task the goal means. done reports that there is
 // nothing left to do: its run was followed, or it is not clear which one is meant.
 // Otherwise a new run is to be started: of the task in o.again, or of new work.
-// V-18 V-20 V-21 V-25
 func (o *options) resolve(cmd *cobra.Command, app *cli.App, goal *string) (done bool, err error) {
 	ctx := cmd.Context()
 	var known []cli.KnownTask
@@ -54,7 +53,6 @@ func (o *options) resolve(cmd *cobra.Command, app *cli.App, goal *string) (done 
 }
 
 // goOn goes on with a task. done reports that its run was followed.
-// V-19
 func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *string) (done bool, err error) {
 	r := k.Latest
 	switch {
@@ -140,7 +138,6 @@ const mostShown = 20
 
 // which asks which of the tasks is meant. Empty means new work. Where nobody can be
 // asked, it lists them.
-// V-20 V-25
 func which(ctx context.Context, app *cli.App, goal *string, means resolve.Answer, known []cli.KnownTask) (string, error) {
 	var may []cli.KnownTask
 	for _, t := range means.Candidates {
@@ -232,7 +229,6 @@ const askedAgain = "\n\nThis goes on with earlier work on the task. It was asked
 
 // takeUp puts into a request what was known of a task that is continued: its goal
 // and criteria, and its plan with what is done marked.
-// V-19
 func (o *options) takeUp(ctx context.Context, s *cli.Session, req *pawl.StartRequest) (notes []string, err error) {
 	req.Task = o.again.ID
 	old := &earlier{}

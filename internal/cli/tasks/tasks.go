@@ -72,7 +72,6 @@ loop_id, branch, event), plan_versions, questions, blackboard and memory.
 }
 
 // list shows the tasks of the project.
-// V-24
 func list(ctx context.Context, app *cli.App) error {
 	var all []cli.KnownTask
 	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {

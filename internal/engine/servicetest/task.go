@@ -18,7 +18,6 @@ func again(task string) pawl.StartRequest {
 	return req
 }
 
-// V-19
 func (s *suite) taskRuns(t *testing.T) {
 	b := s.bed(t)
 	b.numbers.Store(6)
