@@ -169,7 +169,7 @@ func (a *App) Means(ctx context.Context, s *Session, message string, known []Kno
 		if err != nil {
 			goal = k.Title
 		}
-		tasks[i] = resolve.Task{ID: k.ID, Goal: goal, Status: k.Status}
+		tasks[i] = resolve.Task{ID: k.ID, Goal: goal}
 	}
 	return resolve.Resolve(message, tasks)
 }

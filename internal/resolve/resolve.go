@@ -26,8 +26,6 @@ import (
 type Task struct {
 	ID   string // NNN-slug
 	Goal string
-	// Status is for whoever shows the task; nothing is decided by it.
-	Status string
 }
 
 // Outcome is what a message was found to mean.

@@ -124,6 +124,7 @@ func (s *suite) startInspect(t *testing.T) {
 	b.mustBe(err, pawl.CodeState, true)
 }
 
+// V-11, V-12
 func (s *suite) startNumbers(t *testing.T) {
 	b := s.bed(t)
 	for _, step := range []struct {

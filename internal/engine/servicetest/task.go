@@ -18,6 +18,7 @@ func again(task string) pawl.StartRequest {
 	return req
 }
 
+// V-19
 func (s *suite) taskRuns(t *testing.T) {
 	b := s.bed(t)
 	b.numbers.Store(6)
