@@ -9,13 +9,13 @@ import (
 )
 
 var known = []Task{
-	{"001-add-dark-mode", "Add a dark mode to the settings page", "complete"},
-	{"002-fix-bug", "Fix the bug that empties the cart when a session expires", "paused"},
-	{"003-auth-login", "Users sign in with a password", "incomplete"},
-	{"004-auth-tokens", "Access tokens are refreshed before they expire", "running"},
-	{"012-port-parser", "Port the parser to a table-driven design", "blocked"},
-	{"012-import-csv", "Import customers from a spreadsheet, comma separated", "complete"}, // of another clone
-	{"101-upload-retry", "Uploads are tried again after a network failure", "unverified"},
+	{"001-add-dark-mode", "Add a dark mode to the settings page"},
+	{"002-fix-bug", "Fix the bug that empties the cart when a session expires"},
+	{"003-auth-login", "Users sign in with a password"},
+	{"004-auth-tokens", "Access tokens are refreshed before they expire"},
+	{"012-port-parser", "Port the parser to a table-driven design"},
+	{"012-import-csv", "Import customers from a spreadsheet, comma separated"}, // of another clone
+	{"101-upload-retry", "Uploads are tried again after a network failure"},
 }
 
 // V-18 V-19 V-20 V-23 V-25
