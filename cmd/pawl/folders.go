@@ -65,25 +65,34 @@ func (k *keeping) atHead(commit string) error {
 	return nil
 }
 
-// onBranches looks at the branches of tasks, each task's newest last.
+// onBranches looks at the branches of tasks, each task's newest: those of this
+// repository, and those that it has fetched from others. Of two with one number the
+// own one counts.
 func (k *keeping) onBranches(ctx context.Context, head string) error {
-	const prefix = "refs/heads/pawl/"
-	refs, err := k.repo.Refs(ctx, prefix)
-	if err != nil {
-		return err
+	type branch struct {
+		ref string
+		n   int
 	}
-	runs := map[string]int{}
-	for _, ref := range refs {
-		run := pawl.RunID(strings.TrimPrefix(ref, prefix))
-		if !run.Valid() {
-			continue
+	newest := map[string]branch{}
+	for _, of := range []string{"refs/heads/pawl/", "refs/remotes/"} {
+		refs, err := k.repo.Refs(ctx, of)
+		if err != nil {
+			return err
 		}
-		task, n := run.Task()
-		runs[task] = max(runs[task], n)
+		for _, ref := range refs {
+			_, name, _ := strings.Cut(ref, "/pawl/")
+			run := pawl.RunID(name)
+			if !run.Valid() {
+				continue
+			}
+			task, n := run.Task()
+			if n > newest[task].n {
+				newest[task] = branch{ref, n}
+			}
+		}
 	}
-	for _, task := range slices.Sorted(maps.Keys(runs)) {
-		ref := prefix + string(pawl.RunOf(task, runs[task]))
-		if err := k.onBranch(ctx, head, ref, task, runs[task]); err != nil {
+	for _, task := range slices.Sorted(maps.Keys(newest)) {
+		if err := k.onBranch(ctx, head, newest[task].ref, task, newest[task].n); err != nil {
 			return err
 		}
 	}
@@ -110,7 +119,7 @@ func (k *keeping) onBranch(ctx context.Context, head, ref, task string, runs int
 	}
 	at.runs = runs
 	if !merged {
-		at.branch, at.commit = strings.TrimPrefix(ref, "refs/heads/"), pawl.CommitHash(c.Hash)
+		at.branch, at.commit = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/remotes/"), pawl.CommitHash(c.Hash)
 		files, err := k.files(c.Hash, taskfolder.Path(pawl.RunID(task)))
 		if err != nil {
 			return err

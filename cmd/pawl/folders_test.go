@@ -124,6 +124,18 @@ func TestFolders(t *testing.T) {
 	knows("004-child", engine.Known{})
 	knows("099-not-committed", engine.Known{})
 
+	// What was fetched from another clone is known too; of two with one number the own one counts.
+	c.git("checkout", "-q", "-b", "elsewhere", "main")
+	far := c.commit(in("005-elsewhere", plan("IN_PROGRESS", "Begun in another clone", "")))
+	c.git("checkout", "-q", "main")
+	c.git("update-ref", "refs/remotes/origin/pawl/005-elsewhere", string(far))
+	c.git("update-ref", "refs/remotes/origin/pawl/002-auth-r2", string(far))
+	if f := found()["005-elsewhere"]; f.Goal != "Begun in another clone" || f.Where != "origin/pawl/005-elsewhere" {
+		t.Errorf("got %+v", f)
+	}
+	knows("005-elsewhere", engine.Known{Base: far, Runs: 1})
+	knows("002-auth", engine.Known{Base: tip, Learnings: 7, Runs: 2})
+
 	c.git("merge", "-q", "-s", "ours", "-m", "merged", "pawl/002-auth-r2")
 	if f := found()["002-auth"]; f.Goal != "An older state" || f.Where != "HEAD" {
 		t.Errorf("what was merged is as it is at HEAD: %+v", f)
