@@ -41,6 +41,9 @@ type entrant struct {
 	facts   monitor.Task
 }
 
+// rejected reports whether something speaks against the task's work.
+func (m *entrant) rejected() bool { return m.verdict != "" && m.verdict != pawl.VerdictPass }
+
 // link is a merge commit of a candidate.
 type link struct {
 	member int
@@ -119,35 +122,34 @@ func (d *draft) nextBatch(l *Loop) bool {
 // those that are ready, as many as there are places. As long as a task that lays the
 // ground is open, only such tasks are picked.
 func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
-	p, c := l.plan, l.Kind.Children
-	places := min(d.s.parallel(l), maxBatch)
+	p := l.plan
+	places, limit := min(d.s.parallel(l), maxBatch), d.s.childLimit(l)
 	var ground []bool
-	if scaffold = c.ScaffoldFirst && p.scaffolds(); scaffold {
+	if l.Kind.Children.ScaffoldFirst {
 		ground = p.ground()
 	}
 	tasks = d.s.again(l, places, ground)
-	limit := d.s.childLimit(l)
 	for i := range p.readyTasks {
-		switch {
-		case len(tasks) >= places:
-			slices.Sort(tasks)
-			return tasks, scaffold
-		case scaffold && !ground[i]:
+		if len(tasks) >= places {
+			break
+		}
+		if ground != nil && !ground[i] {
 			continue
-		case limit > 0 && p.started+p.fresh(tasks) >= limit:
+		}
+		if limit > 0 && p.started+p.fresh(tasks) >= limit {
 			if p.capped != limit {
 				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.started)})
 			}
 			if len(tasks) == 0 { // no more ground is laid
-				tasks, scaffold = d.s.again(l, places, nil), false
+				ground = nil
+				tasks = d.s.again(l, places, ground)
 			}
-			slices.Sort(tasks)
-			return tasks, scaffold
+			break
 		}
 		tasks = append(tasks, i)
 	}
 	slices.Sort(tasks)
-	return tasks, scaffold
+	return tasks, ground != nil
 }
 
 // again lists tasks whose loops go again, as many as there are places: those that lay
@@ -171,17 +173,8 @@ func (p *plan) fresh(tasks []int) (n int) {
 	return n
 }
 
-// scaffolds reports whether a task that lays the ground for others may still run.
-func (p *plan) scaffolds() bool {
-	for i := range p.entries {
-		if s := p.at(i).status; p.entries[i].Scaffold && (s == pawl.TaskPending || s == pawl.TaskRunning) {
-			return true
-		}
-	}
-	return false
-}
-
-// ground says of each task whether it lays the ground for others, or is needed for that.
+// ground says of each task whether it lays the ground for others, or is needed for
+// that; nil = no task that lays the ground may still run.
 func (p *plan) ground() []bool {
 	out := make([]bool, len(p.entries))
 	var todo []int32
@@ -190,6 +183,9 @@ func (p *plan) ground() []bool {
 			out[i] = true
 			todo = append(todo, int32(i))
 		}
+	}
+	if len(todo) == 0 {
+		return nil
 	}
 	for k := 0; k < len(todo); k++ {
 		for _, j := range p.deps[todo[k]] {
@@ -252,13 +248,13 @@ func (s *State) rests(l *Loop, m *entrant) bool {
 		return true
 	}
 	k := s.Loop(t.loop)
-	return k.question != nil || k.merge != nil || k.Phase == PhaseReady && m.verdict != "" && m.verdict != pawl.VerdictPass
+	return k.question != nil || k.merge != nil || k.Phase == PhaseReady && m.rejected()
 }
 
 // queued reports whether a member's loop waits to be merged, and nothing speaks against it.
 func (s *State) queued(l *Loop, m *entrant) bool {
 	t := l.plan.at(m.task)
-	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge != nil && (m.verdict == "" || m.verdict == pawl.VerdictPass) &&
+	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge != nil && !m.rejected() &&
 		(m.in || !l.plan.batch.sealed)
 }
 
@@ -331,7 +327,7 @@ func (b *batch) open(task int) bool {
 // leftOut reports whether a loop's batch has rejected what it made.
 func (s *State) leftOut(l *Loop) bool {
 	m := s.Loop(l.Parent).plan.batch.member(l.entry)
-	return m != nil && m.verdict != "" && m.verdict != pawl.VerdictPass
+	return m != nil && m.rejected()
 }
 
 // landing reports whether a loop's work is just being moved into its parent's branch

@@ -92,14 +92,19 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 	if q := l.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
+	d.cutOff(l, reason)
+	if len(l.open) == 0 {
+		d.abandon(l, reason)
+		d.shut(l, pawl.OutcomeCancelled, reason)
+	}
+}
+
+// cutOff withdraws what a loop has under way, but for what comes to its end in any case.
+func (d *draft) cutOff(l *Loop, reason string) {
 	for _, f := range slices.Clone(l.open) {
 		if !bound(f) {
 			d.withdraw(f, reason)
 		}
-	}
-	if len(l.open) == 0 {
-		d.abandon(l, reason)
-		d.shut(l, pawl.OutcomeCancelled, reason)
 	}
 }
 
@@ -119,11 +124,7 @@ func (d *draft) goBack(l *Loop) {
 		d.learnRollback(d.s.Loop(l.Ref))
 		return
 	}
-	for _, f := range slices.Clone(l.open) {
-		if !bound(f) {
-			d.withdraw(f, back.Reason)
-		}
-	}
+	d.cutOff(l, back.Reason)
 	if len(l.open) > 0 || len(l.plan.kids) > 0 {
 		return
 	}
