@@ -3,19 +3,12 @@ package kernel
 import (
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
-	"runtime"
 	"slices"
-	"strconv"
 	"testing"
 
 	"pawl"
 )
-
-// batchSeeds is how many runs whose batches are judged as a whole are simulated.
-// PAWL_BATCH_SEED=n runs one of them alone.
-const batchSeeds = 500
 
 // foundInBatches are runs that once showed a defect, besides those that are simulated
 // anyway: reports on what a rollback did away with; a stop while the branch moves;
@@ -29,44 +22,9 @@ var foundInBatches = []uint64{611, 635, 642, 677, 686, 691, 924, 1013, 1065, 127
 // return, and people who go back to checkpoints and go on in spite of the monitor.
 // What must hold of batches, branches and checkpoints at every event is checked by
 // the run's field. V-34…V-53, V-B04…V-B16
-func TestBatchSimulation(t *testing.T) {
-	if one, err := strconv.ParseUint(os.Getenv("PAWL_BATCH_SEED"), 10, 64); err == nil {
-		simulateBatches(t, one)
-		return
-	}
-	for _, seed := range foundInBatches {
-		seededBatches(t, seed)
-	}
-	var all census
-	t.Cleanup(func() { all.completeBatches(t) })
-	parts, seeds := uint64(runtime.GOMAXPROCS(0)), uint64(batchSeeds)
-	if testing.Short() {
-		seeds /= 7
-	}
-	if n, err := strconv.ParseUint(os.Getenv("PAWL_BATCH_SEEDS"), 10, 64); err == nil {
-		seeds = n
-	}
-	for part := range parts {
-		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
-			t.Parallel()
-			for seed := part; seed < seeds; seed += parts {
-				all.count(seededBatches(t, seed))
-			}
-		})
-	}
-}
+func TestBatchSimulation(t *testing.T) { judged.test(t) }
 
-func seededBatches(t *testing.T, seed uint64) *world {
-	passed := false
-	defer func() {
-		if !passed {
-			t.Logf("this was PAWL_BATCH_SEED=%d", seed)
-		}
-	}()
-	w := simulateBatches(t, seed)
-	passed = true
-	return w
-}
+var judged = simulation{env: "PAWL_BATCH_SEED", seeds: 500, short: 7, found: foundInBatches, simulate: simulateBatches, complete: (*census).completeBatches}
 
 func (c *census) completeBatches(t *testing.T) {
 	if t.Failed() || testing.Short() {
@@ -1160,7 +1118,7 @@ func (g *field) small() {
 // next one brings the run to its end.
 func TestBatchCrashAfterAnyEvent(t *testing.T) {
 	for seed := uint64(1); seed < 9; seed++ {
-		full := seededBatches(t, seed)
+		full := judged.seeded(t, seed)
 		for n := 3; n <= len(full.log); n += 7 {
 			w := newWorld(t)
 			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8

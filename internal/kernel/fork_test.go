@@ -56,7 +56,7 @@ func TestForkAnywhere(t *testing.T) {
 	seed, n := uint64(0), 0
 	defer sayWhere(t, &seed, &n)
 	for ; seed < 12; seed++ {
-		of := seeded(t, seed)
+		of := plain.seeded(t, seed)
 		for n = 2; n <= len(of.log); n += 5 {
 			w := newWorld(t)
 			w.trees = maps.Clone(of.trees)
@@ -74,7 +74,7 @@ func TestTreeForkAnywhere(t *testing.T) {
 	seed, n := uint64(1), 0
 	defer sayWhere(t, &seed, &n)
 	for ; seed < 14; seed++ {
-		of := seededTree(t, seed)
+		of := trees.seeded(t, seed)
 		for n = 2; n <= len(of.log); n += 11 {
 			w := newWorld(t)
 			w.lists, w.trees, w.compares = maps.Clone(of.lists), maps.Clone(of.trees), 8

@@ -35,7 +35,7 @@ func worldOf(w *world, log []pawl.Event) *world {
 // end: also after a part of what was decided at once, as a fork from there finds it.
 func TestCrashAfterAnyEvent(t *testing.T) {
 	for seed := range uint64(30) {
-		log := seeded(t, seed).log
+		log := plain.seeded(t, seed).log
 		for n := 1; n <= len(log); n++ {
 			if _, first := log[n-1].Body.(*pawl.RunStarted); first {
 				continue // decided together with the loop's start, and never without it
@@ -90,7 +90,7 @@ func TestPauseAnywhere(t *testing.T) {
 // A damaged log is an error, or another log, and never a panic.
 func TestDamagedLogs(t *testing.T) {
 	for seed := range uint64(60) {
-		log := seeded(t, seed).log
+		log := plain.seeded(t, seed).log
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for range 200 {
 			s := &State{}

@@ -14,44 +14,63 @@ import (
 	"pawl"
 )
 
-// seeds is how many runs are simulated. PAWL_SEED=n runs one of them alone.
-const seeds = 2000
-
 // TestSimulation drives many runs through random worlds: answers that fail, come
 // twice, late, out of order or of the wrong kind, drivers that die with effects
 // done or undone, users who pause, resume, cancel and change limits. What must
 // hold at every event is checked by the world and its ledger. Then all goes
 // well, and the run must end.
-func TestSimulation(t *testing.T) {
-	if one, err := strconv.ParseUint(os.Getenv("PAWL_SEED"), 10, 64); err == nil {
-		simulate(t, one)
+func TestSimulation(t *testing.T) { plain.test(t) }
+
+var plain = simulation{env: "PAWL_SEED", seeds: 2000, short: 4, simulate: simulate, complete: (*census).complete}
+
+// simulation is a kind of random run, of which many are simulated.
+type simulation struct {
+	// env names the variable that has one run simulated alone: NAME=n; NAMES=n is how
+	// many there are instead of seeds.
+	env      string
+	seeds    uint64
+	short    uint64   // a short test simulates one in so many
+	found    []uint64 // runs that once showed a defect, which are always simulated
+	simulate func(testing.TB, uint64) *world
+	complete func(*census, *testing.T) // checks that enough has happened
+}
+
+func (s *simulation) test(t *testing.T) {
+	if one, err := strconv.ParseUint(os.Getenv(s.env), 10, 64); err == nil {
+		s.simulate(t, one)
 		return
 	}
+	for _, seed := range s.found {
+		s.seeded(t, seed)
+	}
 	var all census
-	t.Cleanup(func() { all.complete(t) })
-	parts, seeds := uint64(runtime.GOMAXPROCS(0)), uint64(seeds)
+	t.Cleanup(func() { s.complete(&all, t) })
+	parts, seeds := uint64(runtime.GOMAXPROCS(0)), s.seeds
 	if testing.Short() {
-		seeds /= 4
+		seeds /= s.short
+	}
+	if n, err := strconv.ParseUint(os.Getenv(s.env+"S"), 10, 64); err == nil {
+		seeds = n
 	}
 	for part := range parts {
 		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
 			t.Parallel()
 			for seed := part; seed < seeds; seed += parts {
-				all.count(seeded(t, seed))
+				all.count(s.seeded(t, seed))
 			}
 		})
 	}
 }
 
 // seeded simulates one run and says which one it was when it fails.
-func seeded(t *testing.T, seed uint64) *world {
+func (s *simulation) seeded(t *testing.T, seed uint64) *world {
 	passed := false
 	defer func() {
 		if !passed {
-			t.Logf("this was PAWL_SEED=%d", seed)
+			t.Logf("this was %s=%d", s.env, seed)
 		}
 	}()
-	w := simulate(t, seed)
+	w := s.simulate(t, seed)
 	passed = true
 	return w
 }

@@ -3,17 +3,11 @@ package kernel
 import (
 	"fmt"
 	"maps"
-	"os"
-	"runtime"
 	"slices"
-	"strconv"
 	"testing"
 
 	"pawl"
 )
-
-// treeSeeds is how many runs with children are simulated. PAWL_TREE_SEED=n runs one of them alone.
-const treeSeeds = 700
 
 // found are runs that once showed a defect, besides those that are simulated anyway:
 // what is kept of a finished loop; a list that is refused for ever; a worktree that
@@ -24,41 +18,9 @@ var found = []uint64{781, 1107, 1277, 1678, 1715, 2102, 2666, 3734}
 // TestSimulation does: with random plans, conflicts, discoveries, lists that are
 // no plan, questions that people answer late or twice. What must hold of tasks
 // and branches at every event is checked by the run's grove.
-func TestTreeSimulation(t *testing.T) {
-	if one, err := strconv.ParseUint(os.Getenv("PAWL_TREE_SEED"), 10, 64); err == nil {
-		simulateTree(t, one)
-		return
-	}
-	for _, seed := range found {
-		seededTree(t, seed)
-	}
-	var all census
-	t.Cleanup(func() { all.completeTree(t) })
-	parts, seeds := uint64(runtime.GOMAXPROCS(0)), uint64(treeSeeds)
-	if testing.Short() {
-		seeds /= 7
-	}
-	for part := range parts {
-		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
-			t.Parallel()
-			for seed := part; seed < seeds; seed += parts {
-				all.count(seededTree(t, seed))
-			}
-		})
-	}
-}
+func TestTreeSimulation(t *testing.T) { trees.test(t) }
 
-func seededTree(t *testing.T, seed uint64) *world {
-	passed := false
-	defer func() {
-		if !passed {
-			t.Logf("this was PAWL_TREE_SEED=%d", seed)
-		}
-	}()
-	w := simulateTree(t, seed)
-	passed = true
-	return w
-}
+var trees = simulation{env: "PAWL_TREE_SEED", seeds: 700, short: 7, found: found, simulate: simulateTree, complete: (*census).completeTree}
 
 func (c *census) completeTree(t *testing.T) {
 	if t.Failed() || testing.Short() {
@@ -879,7 +841,7 @@ const maxCalm = 40_000
 // brings the run to its end.
 func TestTreeCrashAfterAnyEvent(t *testing.T) {
 	for seed := uint64(1); seed < 12; seed++ {
-		full := seededTree(t, seed)
+		full := trees.seeded(t, seed)
 		for n := 3; n <= len(full.log); n += 5 {
 			w := newWorld(t)
 			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
