@@ -160,15 +160,7 @@ func TestProgressOfBatchesGolden(t *testing.T) { // V-59 V-60
 		"progress-batches-plain": {Least: Important, Clock: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := coherenceBack(t)
-			var out bytes.Buffer
-			o.Out, o.Blobs = &out, s.read
-			p := NewProgress(New(), o)
-			for _, e := range s.events {
-				mustProgress(t, p.Write(pawl.Update{Event: &e}))
-			}
-			mustProgress(t, p.Close())
-			golden(t, name+".txt", []byte(strings.NewReplacer("\x1b", "␛", "\r", "␍").Replace(out.String())))
+			goldenProgress(t, name, coherenceBack(t), o)
 		})
 	}
 }
@@ -224,12 +216,7 @@ func TestWhyOfBatches(t *testing.T) {
 		"coherence-asks":    {"waits for your answer to question 2 (blocked)", "← ada is going back to", "← task 1.2 waits for 1.1"},
 		"coherence-forked":  {"← it was forked from 000-add-login at event"},
 	} {
-		got := WhyText(fold(stories[name](t).events))
-		for _, w := range want {
-			if !strings.Contains(got, w) {
-				t.Errorf("%s: no %q in\n%s", name, w, got)
-			}
-		}
+		saysWhy(t, name, want)
 	}
 }
 

@@ -213,17 +213,22 @@ func TestProgressOfTasksGolden(t *testing.T) {
 		"progress-tasks-plain": {Least: Important, Clock: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := loomReplanned(t)
-			var out bytes.Buffer
-			o.Out, o.Blobs = &out, s.read
-			p := NewProgress(New(), o)
-			for _, e := range s.events {
-				mustProgress(t, p.Write(pawl.Update{Event: &e}))
-			}
-			mustProgress(t, p.Close())
-			golden(t, name+".txt", []byte(strings.NewReplacer("\x1b", "␛", "\r", "␍").Replace(out.String())))
+			goldenProgress(t, name, loomReplanned(t), o)
 		})
 	}
+}
+
+// goldenProgress compares what a story's run shows while it goes on with a file.
+func goldenProgress(t *testing.T, name string, s *story, o ProgressOptions) {
+	t.Helper()
+	var out bytes.Buffer
+	o.Out, o.Blobs = &out, s.read
+	p := NewProgress(New(), o)
+	for _, e := range s.events {
+		mustProgress(t, p.Write(pawl.Update{Event: &e}))
+	}
+	mustProgress(t, p.Close())
+	golden(t, name+".txt", []byte(strings.NewReplacer("\x1b", "␛", "\r", "␍").Replace(out.String())))
 }
 
 func TestLiveArea(t *testing.T) {
