@@ -150,7 +150,7 @@ type asked struct {
 func list(ctx context.Context, app *cli.App, args []string) error {
 	var all []asked
 	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
-		all, err = collect(ctx, s, args)
+		all, err = collect(ctx, app, s, args)
 		return err
 	})
 	if err != nil {
@@ -173,37 +173,19 @@ func list(ctx context.Context, app *cli.App, args []string) error {
 	return nil
 }
 
-func collect(ctx context.Context, s *cli.Session, args []string) ([]asked, error) {
-	var runs []pawl.RunInfo
-	n := 0
-	switch {
-	case len(args) == 0:
-		all, err := s.Runs(ctx)
-		if err != nil {
-			return nil, err
-		}
-		runs = slices.DeleteFunc(all, func(r pawl.RunInfo) bool {
-			return r.Status == pawl.StatusEnded || r.Status == pawl.StatusQuarantined
-		})
-	default:
-		info, err := cli.Find(ctx, s, args[0])
-		if err != nil {
-			return nil, err
-		}
-		runs = []pawl.RunInfo{info}
+func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string) ([]asked, error) {
+	runs, err := app.Asking(ctx, s, args)
+	if err != nil {
+		return nil, err
 	}
+	n := 0
 	if len(args) > 1 {
-		var err error
 		if n, err = number(args[1]); err != nil {
 			return nil, err
 		}
 	}
 	out := []asked{}
-	for _, info := range runs {
-		r, err := cli.Fold(ctx, s, info.ID)
-		if err != nil {
-			return nil, err
-		}
+	for _, r := range runs {
 		if n > 0 {
 			if err := open(r, n); err != nil {
 				return nil, err
@@ -288,7 +270,7 @@ func complete(ctx context.Context, app *cli.App, args []string) []string {
 	if len(args) > 0 {
 		first = args[:1]
 	}
-	all, err := collect(ctx, s, first)
+	all, err := collect(ctx, app, s, first)
 	if err != nil {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/view"
 )
@@ -55,33 +54,14 @@ asked, seconds (it has waited), context, event, and how (to answer).
 	return c
 }
 
-// collect are the open questions. A run that cannot be read keeps nobody from
-// those of the others.
+// collect are the open questions, the one that has waited longest first.
 func collect(ctx context.Context, app *cli.App, s *cli.Session, args []string, now time.Time) ([]view.OpenQuestion, error) {
-	runs, err := s.Runs(ctx)
+	runs, err := app.Asking(ctx, s, args)
 	if err != nil {
 		return nil, err
 	}
-	if len(args) > 0 {
-		info, err := cli.Find(ctx, s, args[0])
-		if err != nil {
-			return nil, err
-		}
-		runs = []pawl.RunInfo{info}
-	}
 	out := []view.OpenQuestion{}
-	for _, info := range runs {
-		if len(args) == 0 && (info.Status == pawl.StatusEnded || info.Status == pawl.StatusQuarantined) {
-			continue
-		}
-		r, err := cli.Fold(ctx, s, info.ID)
-		switch {
-		case pawl.CodeOf(err) == pawl.CodeDamaged && len(args) == 0:
-			app.Notef("run %s cannot be read: %v", info.ID, err)
-			continue
-		case err != nil:
-			return nil, err
-		}
+	for _, r := range runs {
 		out = append(out, view.Questions(r, now, cli.Blobs(ctx, s, r.ID))...)
 	}
 	slices.SortStableFunc(out, func(a, b view.OpenQuestion) int { return a.Asked.Compare(b.Asked) })
