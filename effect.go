@@ -261,7 +261,9 @@ type CallTool struct {
 
 // RunGate judges a commit with a command gate. Answered by [GateJudged].
 type RunGate struct {
-	Gate   string     `json:"gate"` // the name of one of the run's configured gates
+	// Gate is the name of one of the run's configured gates, or, where Task is given,
+	// of the gate that runs that task's own validation command.
+	Gate   string     `json:"gate"`
 	Commit CommitHash `json:"commit"`
 	// OnBase reports that this is the run's base commit being looked at;
 	// otherwise Base is the evidence of the same gate there.
@@ -275,6 +277,8 @@ type RunGate struct {
 	// Doubt is a report of the same gate on this very commit: tests that fail in one
 	// of the two and pass in the other are flaky, and do not fail the gate.
 	Doubt Hash `json:"doubt,omitzero"`
+	// Task is a JSON TaskSpec whose ValidationCommand is what is run.
+	Task Hash `json:"task,omitzero"`
 }
 
 // Commit records the worktree as a candidate. Answered by [Committed].

@@ -88,6 +88,7 @@ func (d *RunGate) fields(c *coder) {
 	str(c, 5, &d.Start)
 	sum(c, 6, &d.Before)
 	sum(c, 7, &d.Doubt)
+	sum(c, 8, &d.Task)
 }
 
 func (d *Commit) fields(c *coder) {

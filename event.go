@@ -142,6 +142,14 @@ const (
 	KindRolledBack       Kind = 91
 	KindTaskHeld         Kind = 92
 	KindForked           Kind = 93
+
+	KindSignalSent         Kind = 100
+	KindSignalAcknowledged Kind = 101
+	KindLoopAdmitted       Kind = 102
+	KindGenerationStarted  Kind = 103
+	KindInvalidated        Kind = 104
+	KindArchived           Kind = 105
+	KindTaskRetried        Kind = 106
 )
 
 var kinds = map[Kind]string{
@@ -171,6 +179,9 @@ var kinds = map[Kind]string{
 	KindHealthJudged: "health_judged", KindHealthOverridden: "health_overridden",
 	KindRollbackCalled: "rollback_called", KindRolledBack: "rolled_back", KindTaskHeld: "task_held", KindForked: "forked",
 	KindCheckpointMarked: "checkpoint_marked", KindRestored: "restored", KindRecorded: "recorded",
+	KindSignalSent: "signal_sent", KindSignalAcknowledged: "signal_acknowledged", KindLoopAdmitted: "loop_admitted",
+	KindGenerationStarted: "generation_started", KindInvalidated: "invalidated", KindArchived: "archived",
+	KindTaskRetried: "task_retried",
 }
 
 func (k Kind) String() string {
@@ -331,6 +342,20 @@ func newBody(k Kind) Body {
 		return &Restored{}
 	case KindRecorded:
 		return &Recorded{}
+	case KindSignalSent:
+		return &SignalSent{}
+	case KindSignalAcknowledged:
+		return &SignalAcknowledged{}
+	case KindLoopAdmitted:
+		return &LoopAdmitted{}
+	case KindGenerationStarted:
+		return &GenerationStarted{}
+	case KindInvalidated:
+		return &Invalidated{}
+	case KindArchived:
+		return &Archived{}
+	case KindTaskRetried:
+		return &TaskRetried{}
 	}
 	return nil
 }

@@ -159,6 +159,9 @@ func (b *LoopStarted) fields(c *coder) {
 	num(c, 6, &b.Version)
 	str(c, 7, &b.Branch)
 	str(c, 8, &b.Base)
+	flag(c, 9, &b.Pending)
+	num(c, 10, &b.ParentIteration)
+	num(c, 11, &b.ParentGeneration)
 }
 
 // Kind implements [Body].

@@ -5,15 +5,16 @@ import "time"
 // Outcome is how a run ended. The zero value means it has not.
 type Outcome string
 
-// The outcomes. All but complete, unverified and cancelled can be resumed.
+// The outcomes. All but complete, unverified, cancelled and invalidated can be resumed.
 const (
-	OutcomeComplete   Outcome = "complete"   // every gate passed, at least one of them a command
-	OutcomeUnverified Outcome = "unverified" // nothing failed, but no command gate passed either
-	OutcomeIncomplete Outcome = "incomplete" // the limit on iterations was reached
-	OutcomeBlocked    Outcome = "blocked"    // the ladder is used up
-	OutcomeHalted     Outcome = "halted"     // a halt condition held: security, budget, no model, the machine
-	OutcomeCancelled  Outcome = "cancelled"  // a user ended it
-	OutcomeFailed     Outcome = "failed"     // our own fault, or where the recipe's ladder says so
+	OutcomeComplete   Outcome = "complete"    // every gate passed, at least one of them a command
+	OutcomeUnverified Outcome = "unverified"  // nothing failed, but no command gate passed either
+	OutcomeIncomplete Outcome = "incomplete"  // the limit on iterations was reached
+	OutcomeBlocked    Outcome = "blocked"     // the ladder is used up
+	OutcomeHalted     Outcome = "halted"      // a halt condition held: security, budget, no model, the machine
+	OutcomeCancelled  Outcome = "cancelled"   // a user ended it
+	OutcomeFailed     Outcome = "failed"      // our own fault, or where the recipe's ladder says so
+	OutcomeInvalid    Outcome = "invalidated" // of a loop only: its parent began anew
 )
 
 // Resumable reports whether a run that ended so can go on.
@@ -120,6 +121,8 @@ const (
 	LimitQuestions  LimitName = "questions"  // rounds of questions of one step
 	LimitRecoveries LimitName = "recoveries" // from one health since the last good checkpoint
 	LimitSize       LimitName = "size"       // tokens of a structured result that must be short
+	LimitLoops      LimitName = "loops"      // at work side by side, of a kind or in the whole run
+	LimitSignal     LimitName = "signal"     // nanoseconds until a signal is acknowledged
 )
 
 // LimitReached says that a limit stops something. Limits are inclusive: the
@@ -209,6 +212,12 @@ type LoopStarted struct {
 	// Branch and Base are where its work goes and starts; empty = the run's.
 	Branch string     `json:"branch,omitempty"`
 	Base   CommitHash `json:"base,omitempty"`
+	// Pending reports that it waits for a [LoopAdmitted] before it begins.
+	Pending bool `json:"pending,omitempty"`
+	// ParentIteration and ParentGeneration say which of the parent's artifacts it
+	// was spawned from, where the parent may begin anew; zero elsewhere.
+	ParentIteration  int `json:"parent_iteration,omitempty"`
+	ParentGeneration int `json:"parent_generation,omitempty"`
 }
 
 // ComplexityScored says how hard the task looks, from 0 to 14, and where the

@@ -29,6 +29,9 @@ const (
 	GateLint     GateKind = "lint"
 	GateSecurity GateKind = "security"
 	GateFormat   GateKind = "format"
+	// GateValidation is the command that the loop's own task names. An agent wrote
+	// it, so that it passes proves nothing; that it fails is a failure.
+	GateValidation GateKind = "validation"
 )
 
 // ReportFormat names how a gate's result is read.

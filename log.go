@@ -71,10 +71,12 @@ type RunInfo struct {
 	// Health is what the monitor said last; empty = nothing yet.
 	Health Health `json:"health,omitempty"`
 	// Questions counts the open ones.
-	Questions int       `json:"questions,omitempty"`
-	Cost      Micros    `json:"cost"`
-	Tokens    int64     `json:"tokens"`
-	Started   time.Time `json:"started"`
-	Updated   time.Time `json:"updated"`
-	Seq       Seq       `json:"seq"` // of the event this line was made at
+	Questions int `json:"questions,omitempty"`
+	// Archived runs are left out of lists.
+	Archived bool      `json:"archived,omitempty"`
+	Cost     Micros    `json:"cost"`
+	Tokens   int64     `json:"tokens"`
+	Started  time.Time `json:"started"`
+	Updated  time.Time `json:"updated"`
+	Seq      Seq       `json:"seq"` // of the event this line was made at
 }

@@ -21,12 +21,19 @@ type Recipe struct {
 	// Records commits the task's folder, .pawl/tasks/NNN-slug, to the run's branch at
 	// every checkpoint and at the end.
 	Records bool `json:"records,omitempty"`
+	// Loops is how many loops may be at work side by side in a tree; those that wait for
+	// their children or a person are not. Zero means [DefaultLoops].
+	Loops int `json:"loops,omitempty"`
 	// Tiers are what reports call tiers 1, 2 and 3.
 	Tiers []string `json:"tiers,omitempty"`
 	// Start is the kind of the root loop.
 	Start string     `json:"start"`
 	Kinds []LoopKind `json:"kinds"`
 }
+
+// DefaultLoops is how many loops of a tree may be at work side by side where nothing
+// else is said.
+const DefaultLoops = 50
 
 // Tier is the recipe's name for a tier, 1 to 3.
 func (r *Recipe) Tier(n int) string {
@@ -50,6 +57,12 @@ type LoopKind struct {
 	Ladder     Ladder    `json:"ladder"`
 	// Iterations is the limit on attempts; zero means no limit of the kind's own.
 	Iterations int `json:"iterations,omitempty"`
+	// Priority is what a loop of the kind has to begin with where children are ordered
+	// by score; see kernel.Score for what is added. Zero = 0.
+	Priority int `json:"priority,omitempty"`
+	// Concurrent is how many loops of the kind may be at work side by side in a run,
+	// wherever in the tree they are; zero means no limit of the kind's own.
+	Concurrent int `json:"concurrent,omitempty"`
 	// Extract takes from an attempt that has been judged what is worth
 	// remembering. That it fails never fails the work.
 	Extract *Step `json:"extract,omitempty"`
@@ -256,6 +269,13 @@ type Children struct {
 	Recoveries int     `json:"recoveries,omitempty"`
 	Replan     *Replan `json:"replan,omitempty"`
 	OnFailure  string  `json:"on_failure,omitempty"` // continue, block, stop
+	// Cascade makes the children stand on the artifact they were spawned from. They
+	// exist, all at once, from when the artifact is accepted, and wait for their turn.
+	// One that fails for good fails the parent's iteration; when the parent begins
+	// anew, all of them and what stands below them is invalidated, and its next
+	// artifact spawns others. Siblings are told of each other's merges by signals.
+	// OnFailure, Replan and Batch do not go with it.
+	Cascade bool `json:"cascade,omitempty"`
 }
 
 // DefaultRecoveries is how often one health leads to its recoveries where nothing

@@ -73,6 +73,11 @@ const (
 	SteerRollback SteerVerb = "rollback"
 	// SteerContinue lets the run go on in spite of what the monitor says of its health.
 	SteerContinue SteerVerb = "continue"
+	// SteerSignal tells loops of a tree something.
+	SteerSignal SteerVerb = "signal"
+	// SteerArchive puts the run out of the way, or a loop that has ended. Ended runs
+	// obey it too; one that is at work does not.
+	SteerArchive SteerVerb = "archive"
 )
 
 // Steering is a command to a run.
@@ -84,8 +89,22 @@ type Steering struct {
 	Answer  *Reply    `json:"answer,omitempty"`  // of answer
 	Memory  int       `json:"memory,omitempty"`  // of forget: the entry's number
 	// Checkpoint is the number of the one to go back to, of rollback; 0 = the last good one.
-	Checkpoint int    `json:"checkpoint,omitempty"`
-	By         string `json:"by,omitempty"` // who wants it, of rollback and continue
+	Checkpoint int        `json:"checkpoint,omitempty"`
+	Signal     *Signaling `json:"signal,omitempty"` // of signal
+	Loop       string     `json:"loop,omitempty"`   // of archive: the loop's id; empty = the run
+	By         string     `json:"by,omitempty"`     // who wants it, of rollback, continue, signal and archive
+}
+
+// Signaling is a signal of a person's to loops of a run: stop, pause, resume, rebase
+// or info. The others are between loops.
+type Signaling struct {
+	Signal SignalKind `json:"signal"`
+	// To is a loop's id, or a selector within the run: descendants:ID, children:ID,
+	// type:KIND or status:STATUS. One that names no loop is refused with
+	// [CodeNotFound].
+	To string `json:"to"`
+	// Text is what an info says, at most 1000 bytes.
+	Text string `json:"text,omitempty"`
 }
 
 // Reply is an answer to a question. The first one counts; a later one is
@@ -110,4 +129,29 @@ type Live struct {
 	Effect Seq    `json:"effect"`
 	Place  Place  `json:"place"`
 	Text   string `json:"text"`
+}
+
+// Projects is what a daemon serves: the repositories of a user, each with a Service
+// of its own. internal/daemon implements it in the daemon, internal/client over its
+// socket.
+type Projects interface {
+	// Open reaches the project of the repository that a folder is in, and takes it
+	// over unless another process has it.
+	Open(ctx context.Context, dir string) (ProjectInfo, error)
+	// Projects lists those that have been opened, in the order of their roots.
+	Projects(ctx context.Context) ([]ProjectInfo, error)
+	// Project is the service of one, by its id; [CodeNotFound] when it is not open.
+	Project(ctx context.Context, id string) (Service, error)
+	// Load says what the places of the machine are used for.
+	Load(ctx context.Context) (Load, error)
+}
+
+// ProjectInfo is a project that a daemon serves.
+type ProjectInfo struct {
+	ID   string `json:"id"`   // the name of its state folder
+	Root string `json:"root"` // of the repository
+	Live int    `json:"live"` // runs that are driven
+	// Holder is the process that has the project when it is not the daemon: its runs
+	// can be read and not steered. Zero = the daemon has it.
+	Holder int `json:"holder,omitempty"`
 }

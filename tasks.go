@@ -28,6 +28,8 @@ type TaskSpec struct {
 	// Scaffold reports a task that lays the ground for the others.
 	Scaffold bool   `json:"scaffold,omitempty"`
 	Notes    string `json:"notes,omitempty"`
+	// ValidationCommand is a shell line that says whether the work is done; empty = none.
+	ValidationCommand string `json:"validation_command,omitempty"`
 	// Intent and Mode say what kind of work it is, such as "edit" and "code".
 	Intent string `json:"intent,omitempty"`
 	Mode   string `json:"mode,omitempty"`
@@ -49,6 +51,7 @@ type TaskEntry struct {
 	Scaffold   bool     `json:"scaffold,omitempty"`
 	Done       bool     `json:"done,omitempty"`
 	Incomplete string   `json:"incomplete,omitempty"` // what it lacks to be worked on, at most 80 bytes
+	Validated  bool     `json:"validated,omitempty"`  // it names a validation command
 }
 
 func (e *TaskEntry) fields(c *coder) {
@@ -64,6 +67,7 @@ func (e *TaskEntry) fields(c *coder) {
 	flag(c, 10, &e.Scaffold)
 	flag(c, 11, &e.Done)
 	str(c, 12, &e.Incomplete)
+	flag(c, 13, &e.Validated)
 }
 
 // TaskStatus is where a task of a parent's list stands. That a task waits for

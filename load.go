@@ -1,0 +1,37 @@
+package pawl
+
+import "time"
+
+// Load is what the places of a machine are used for at a moment: the machine's own,
+// those of each provider's account, those of each lane.
+type Load struct {
+	At    time.Time  `json:"at"`
+	Pools []PoolLoad `json:"pools"` // the machine first, then accounts and lanes by name
+	Runs  []RunLoad  `json:"runs"`  // those that have or want places, the one with most first
+}
+
+// PoolLoad is how many places of one kind there are and are used.
+type PoolLoad struct {
+	Name    string `json:"name"` // machine, account:PROVIDER or lane:NAME
+	Slots   int    `json:"slots"`
+	Used    int    `json:"used"`
+	Waiting int    `json:"waiting"` // effects that wait for one
+	// Until is when a provider's limit is over that lets nothing begin before; zero =
+	// there is none. Why says what the provider said, at most 200 bytes.
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitempty"`
+}
+
+// RunLoad is what one run has of a machine's places.
+type RunLoad struct {
+	Project string `json:"project"` // its id
+	Run     RunID  `json:"run"`
+	Running int    `json:"running"` // effects that have their places
+	Waiting int    `json:"waiting"` // effects that wait for them
+	// Used is the time it had places, summed over them, since the daemon began; Share
+	// its part of what all runs had in the last minute, in percent.
+	Used  time.Duration `json:"used"`
+	Share int           `json:"share"`
+	// For is what its oldest waiting effect waits for: the name of a pool. Empty = nothing waits.
+	For string `json:"for,omitempty"`
+}
