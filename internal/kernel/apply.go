@@ -222,13 +222,13 @@ func (l *Loop) askAnew() {
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the
-// root, and the children that the run's end stopped.
+// root, and the children that the run's end stopped, if their parents go on.
 func (s *State) reopens(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version || p.plan.at(l.entry).status != pawl.TaskRunning {
+	if !l.stopped || p.Phase == PhaseDone || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version || p.plan.at(l.entry).status != pawl.TaskRunning {
 		return false
 	}
 	p.plan.kids = append(slices.Clone(p.plan.kids), l.Ref)

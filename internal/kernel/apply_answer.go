@@ -242,7 +242,10 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
 		w.tree, w.dirty = b.Tree, false
 		if l.ahead = l.planned; l.planned { // resumed: its children go on
-			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree, Total: 1}
+			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree}
+			if b.Head != l.Base {
+				l.candidate.Total = 1
+			}
 		}
 		if l.council != nil {
 			l.Phase = PhaseCouncil

@@ -311,6 +311,9 @@ func (l *Loop) forget() {
 	l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
 	l.tierWhy, l.decision, l.answers = "", "", nil
 	l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
+	if l.Parent != 0 {
+		l.plan, l.board = nil, nil
+	}
 }
 
 // cut shortens s to at most n bytes at a rune's boundary.

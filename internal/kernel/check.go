@@ -175,7 +175,31 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 	case judgesBatches(k) && c.Batch == "rolling":
 		return fmt.Errorf("the batches of kind %s are judged as a whole, and cannot be rolling", k.Name)
 	}
+	if err := checkDepth(r, k); err != nil {
+		return err
+	}
 	return checkMonitor(k)
+}
+
+// checkDepth checks what stands below a kind: kinds in a row, none of them twice, and
+// no batches that are judged as a whole unless there is nothing above or below.
+func checkDepth(r *pawl.Recipe, k *pawl.LoopKind) error {
+	row := []string{k.Name}
+	for at := k; at.Children != nil; {
+		child := r.Kind(at.Children.Kind)
+		if child == nil {
+			return nil // said elsewhere
+		}
+		if slices.Contains(row, child.Name) {
+			return fmt.Errorf("the children of kind %s are of kind %s, which stands above it: a tree of loops must come to an end", at.Name, child.Name)
+		}
+		if child.Children != nil && (judgesBatches(at) || judgesBatches(child)) {
+			return fmt.Errorf("kind %s is a child and has children: batches that are judged as a whole go with neither", child.Name)
+		}
+		row = append(row, child.Name)
+		at = child
+	}
+	return nil
 }
 
 // checkMonitor checks what the health of batches leads to.

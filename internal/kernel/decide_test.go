@@ -93,6 +93,18 @@ func TestStartRefuses(t *testing.T) {
 			c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"hope"}}
 		}},
 		{"may have 0 versions", func(_ *pawl.Recipe, c *pawl.Children) { c.Replan = &pawl.Replan{} }},
+		{"request, which stands above it", func(r *pawl.Recipe, c *pawl.Children) {
+			below := *c
+			below.From, below.Kind = "implement", "request"
+			r.Kinds[1].Children = &below
+		}},
+		{"go with neither", func(r *pawl.Recipe, c *pawl.Children) {
+			leaf := r.Kinds[1]
+			leaf.Name = "leaf"
+			r.Kinds[1].Children = &pawl.Children{From: "implement", Kind: "leaf"}
+			r.Kinds = append(r.Kinds, leaf)
+			c.ScaffoldFirst, c.Batch = true, ""
+		}},
 		{`approval by "nobody"`, func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[0].Approval = &pawl.Approval{By: "nobody"} }},
 	} {
 		t.Run(row.want, func(t *testing.T) {

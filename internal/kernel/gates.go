@@ -24,7 +24,7 @@ func (d *draft) judge(l *Loop) {
 	case l.unresolved > 0:
 		d.conflicted(l, l.unresolved)
 		return
-	case !d.unmarked(l):
+	case !l.spawns() && !d.unmarked(l):
 		return
 	case l.blocked != nil:
 		d.blockedBy(l)
@@ -49,6 +49,9 @@ func (d *draft) judge(l *Loop) {
 		return
 	}
 	if l.judgement().pass() && !d.children(l) {
+		return
+	}
+	if l.spawns() && l.judgement().pass() && l.plan.succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
 		return
 	}
 	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.planned || l.plan.succeeded()) {

@@ -244,6 +244,6 @@ func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
 	}
 	l.merge.done = true
 	p.Head, p.ahead = b.Commit, true
-	p.candidate = &pawl.Committed{Commit: b.Commit, Tree: l.merge.made.Tree, Total: 1}
+	p.candidate, p.checked = &pawl.Committed{Commit: b.Commit, Tree: l.merge.made.Tree, Total: 1}, false
 	return nil
 }

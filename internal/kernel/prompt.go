@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,13 +120,13 @@ func contextOf(l *Loop) []pawl.Input {
 // replanMemory is how many tokens of the memory a session that makes a plan anew is shown.
 const replanMemory = 4000
 
-// addPlan tells a prompt where the tasks of the loop's plan stand, or those of
-// the plan it is part of.
+// addPlan tells a prompt where the tasks of the loop's plan stand, or as long as it
+// has none, those of the plan it is part of.
 func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 	p := l.plan
 	if parent := s.Loop(l.Parent); parent != nil {
-		p = parent.plan
-		do.Number, do.Count = l.number, len(p.entries)
+		p = cmp.Or(p, parent.plan)
+		do.Number, do.Count = l.number, len(parent.plan.entries)
 	}
 	if p != nil {
 		do.Plan, do.States = p.list, p.states()
