@@ -94,7 +94,7 @@ type Step struct {
 	Tier int `json:"tier,omitempty"`
 	// TierFrom names the artifact field the tier comes from.
 	TierFrom string `json:"tier_from,omitempty"`
-	// Output is the submit tool of the step's structured result, without "submit_".
+	// Output is the step's structured result, handed in with the tool [SubmitTool] names.
 	Output string `json:"output,omitempty"`
 	// Required reports that the session must end with its structured result;
 	// otherwise its last text will do.

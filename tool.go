@@ -3,6 +3,8 @@ package pawl
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 // ToolSpec is what a model is told about a tool.
@@ -52,4 +54,31 @@ type Replayer interface {
 	// afterwards, given the content before (nil when the file did not exist).
 	// ok is false when the call changes nothing (bad arguments, no match).
 	Effect(args json.RawMessage, before func(path string) []byte) (path string, after []byte, ok bool)
+}
+
+// Artifacts are the structured results that loops are spawned from. Each is handed in
+// with the tool of its own name; internal/artifact says what they hold.
+var artifacts = [...]string{"create_plan", "create_spec", "create_phase"}
+
+// IsArtifact reports whether a structured result is a plan, a spec or a phase.
+func IsArtifact(result string) bool { return slices.Contains(artifacts[:], result) }
+
+// submitPrefix is what the names of the tools begin with that hand in other results.
+const submitPrefix = "submit_"
+
+// SubmitTool is the name of the tool that hands in the structured result of this name.
+func SubmitTool(result string) string {
+	if IsArtifact(result) {
+		return result
+	}
+	return submitPrefix + result
+}
+
+// SubmittedBy is the name of the structured result that a tool hands in; false when
+// it hands in none.
+func SubmittedBy(tool string) (result string, ok bool) {
+	if IsArtifact(tool) {
+		return tool, true
+	}
+	return strings.CutPrefix(tool, submitPrefix)
 }
