@@ -1,5 +1,7 @@
 package pawl
 
+import "time"
+
 // The answers of effects: what the world said. A runner returns one of these,
 // and the kernel appends it as it came, with what it decides filled in.
 
@@ -36,6 +38,9 @@ type ModelReplied struct {
 	Calls   []ToolUse  `json:"calls,omitempty"`
 	// Cost is decided from Usage and the frozen prices.
 	Cost Micros `json:"cost"`
+	// Waited is how long it waited for places of the machine, which is not the session's
+	// time; 0 = it had them at once.
+	Waited time.Duration `json:"waited,omitempty"`
 }
 
 // ToolUse is one tool call of a reply, as far as decisions need it.
@@ -99,6 +104,8 @@ type ToolReturned struct {
 	Tree TreeHash `json:"tree,omitempty"`
 	// Conflict reports that recovery found the worktree neither before nor after the call.
 	Conflict bool `json:"conflict,omitempty"`
+	// Waited is as in [ModelReplied].
+	Waited time.Duration `json:"waited,omitempty"`
 }
 
 // GateJudged says what a gate found: a command gate (it answers [RunGate]), or

@@ -118,6 +118,7 @@ func (b *EffectFailed) fields(c *coder) {
 	sub(c, 2, b.Failure.fields)
 	num(c, 3, &b.Charged)
 	num(c, 4, &b.ChargedTokens)
+	num(c, 5, &b.Waited)
 }
 
 // Kind implements [Body].
@@ -331,6 +332,7 @@ func (b *ModelReplied) fields(c *coder) {
 	sub(c, 7, b.Usage.fields)
 	list(c, 8, &b.Calls, (*coder).toolUse)
 	num(c, 9, &b.Cost)
+	num(c, 10, &b.Waited)
 }
 
 // Kind implements [Body].
@@ -355,6 +357,7 @@ func (b *ToolReturned) fields(c *coder) {
 	flag(c, 5, &b.Interrupted)
 	str(c, 6, &b.Tree)
 	flag(c, 7, &b.Conflict)
+	num(c, 8, &b.Waited)
 }
 
 // Kind implements [Body].

@@ -174,6 +174,8 @@ type EffectFailed struct {
 	// Charged is what a failed model call is taken to have cost.
 	Charged       Micros `json:"charged,omitempty"`
 	ChargedTokens int64  `json:"charged_tokens,omitempty"`
+	// Waited is as in [ModelReplied].
+	Waited time.Duration `json:"waited,omitempty"`
 }
 
 // EffectLost says that a crash took an effect with it that is not run again
