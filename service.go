@@ -42,6 +42,9 @@ type StartRequest struct {
 	// Prompts are the recipe's templates by file name; frozen as blobs.
 	Prompts  map[string]string `json:"prompts"`
 	Settings Settings          `json:"settings"`
+	// Dir is the work tree whose HEAD the run starts from; empty = the one the project
+	// was reached from.
+	Dir string `json:"dir,omitempty"`
 	// Unsandboxed allows commands to run unconfined where no sandbox works.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
 	// Task continues a task that was worked on before, here or in another clone:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,10 +181,12 @@ func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, 
 	e := engine.New(engine.Config{
 		Log: log, Logger: logger, Version: app.Version, Sandbox: confined, Clean: p.RemoveTemp,
 		Performer: performer(app, p, spaces, confined, models, engine.Reader{Log: log}.Recall),
-		Inspect:   func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
-		Known:     func(ctx context.Context, task string) (engine.Known, error) { return known(ctx, app.Dir, p, task) },
-		Pin:       spaces.Mark,
-		Numbers:   func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
+		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
+			return gitworktree.Inspect(ctx, nil, cmp.Or(dir, p.Repo.Root))
+		},
+		Known:   func(ctx context.Context, task string) (engine.Known, error) { return known(ctx, app.Dir, p, task) },
+		Pin:     spaces.Mark,
+		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
 	})
 	owner := owned{service{e, e.Driven}, models, unconfined}
 	stopServing, err := serve(p, owner)

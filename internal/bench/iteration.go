@@ -148,7 +148,7 @@ func newEngine(ctx context.Context, repo, state string) (*engine.Engine, func(),
 	box := sandbox.Unconfined()
 	e := engine.New(engine.Config{
 		Log: log, Sandbox: box, Version: "bench",
-		Inspect: func(context.Context) (pawl.Repository, error) { return found, nil },
+		Inspect: func(context.Context, string) (pawl.Repository, error) { return found, nil },
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
 		Performer: &runner.Runner{
 			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return prompter{}, nil },

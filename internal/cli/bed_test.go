@@ -55,7 +55,7 @@ func newBed(t *testing.T, world driver.Performer) *bed {
 func newEngine(t *testing.T, log pawl.Log, world driver.Performer) *engine.Engine {
 	e := engine.New(engine.Config{
 		Log: log, Performer: world, Sandbox: box{}, Version: "test",
-		Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 	})
 	t.Cleanup(e.Close)

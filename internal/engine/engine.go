@@ -23,12 +23,13 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Clean, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Clean, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
-	// Inspect looks at the user's repository; Numbers is the highest task number it shows.
-	Inspect func(context.Context) (pawl.Repository, error)
+	// Inspect looks at the user's repository, from a work tree of it; empty = the one
+	// the project was reached from. Numbers is the highest task number it shows.
+	Inspect func(ctx context.Context, dir string) (pawl.Repository, error)
 	Numbers func(context.Context) (int, error)
 	// Known says what the repository has of a task. Pin keeps a commit by a ref below
 	// refs/pawl/. Both may be nil: then it has nothing, and nothing is kept.
@@ -39,7 +40,9 @@ type Config struct {
 	// Clean removes what only a run at work needs, such as its caches. It is
 	// called when a run has ended, before anything else can begin in it, and by
 	// New for every run at rest: an earlier process may have died before it could.
-	Clean   func(run pawl.RunID) error
+	Clean func(run pawl.RunID) error
+	// Told is told a run's line after each of its events; it must not block.
+	Told    func(pawl.RunInfo)
 	Version string
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -79,8 +82,33 @@ func New(c Config) *Engine {
 // what is stored to its end and are then done.
 func (e *Engine) Close() { e.driver.Close() }
 
+// Drain lets what is under way finish, until ctx ends; nothing is begun any more,
+// and what would begin something is refused. Close comes next: what has not
+// finished by then is interrupted.
+func (e *Engine) Drain(ctx context.Context) { e.driver.Drain(ctx) }
+
+// Adopt lets a run go on that was interrupted, as if nothing had happened. One that
+// is driven, that waits to be resumed or that has ended is left alone.
+func (e *Engine) Adopt(ctx context.Context, run pawl.RunID) error {
+	info, err := e.info(ctx, run)
+	if err != nil {
+		return err
+	}
+	if e.Driven(run) || info.Status != pawl.StatusRunning && info.Status != pawl.StatusStopping {
+		return nil
+	}
+	err = e.steer(ctx, run, pawl.Steering{Verb: pawl.SteerResume})
+	if pawl.CodeOf(err) == pawl.CodeConflict && e.Driven(run) {
+		return nil // somebody was faster
+	}
+	return err
+}
+
 func (e *Engine) observe(run pawl.RunID, _ []pawl.Event, info pawl.RunInfo) {
 	e.hub.wake(run)
+	if e.c.Told != nil {
+		e.c.Told(info)
+	}
 	if atRest(info) {
 		e.clean(run) // nobody can resume the run before this returns
 	}
@@ -117,7 +145,7 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err := e.check(req); err != nil {
 		return pawl.RunInfo{}, err
 	}
-	repo, err := e.c.Inspect(ctx)
+	repo, err := e.c.Inspect(ctx, req.Dir)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}

@@ -54,7 +54,7 @@ func (box) Describe() string { return "a box" }
 func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(pawl.RunID) error) *engine.Engine {
 	e := engine.New(engine.Config{
 		Log: log, Performer: world, Sandbox: box{}, Clean: clean,
-		Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 	})
 	tb.Cleanup(e.Close)
@@ -132,7 +132,7 @@ func TestTaskOfTheRepository(t *testing.T) {
 	} {
 		e := engine.New(engine.Config{
 			Log: log, Performer: &drivertest.World{}, Sandbox: box{},
-			Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+			Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 			Numbers: func(context.Context) (int, error) { return 0, nil },
 			Known: func(_ context.Context, task string) (engine.Known, error) {
 				if task != "007-do-it" {

@@ -19,7 +19,7 @@ func TestForkPins(t *testing.T) {
 	refuse := errors.New("no ref can be made")
 	e := engine.New(engine.Config{
 		Log: log, Performer: &drivertest.World{}, Sandbox: box{},
-		Inspect: func(context.Context) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 		Pin: func(_ context.Context, ref string, commit pawl.CommitHash) error {
 			if refuse != nil {

@@ -46,12 +46,17 @@ func checkSteering(s pawl.Steering) error {
 		if s.Checkpoint < 0 {
 			return pawl.Errorf(pawl.CodeInvalid, "checkpoint %d: want 1 or more, or 0 for the last good one", s.Checkpoint)
 		}
+	case pawl.SteerSignal:
+		if err := checkSignal(s.Signal); err != nil {
+			return err
+		}
+	case pawl.SteerArchive:
 	case pawl.SteerAnswer:
 		if s.Answer == nil {
 			return pawl.Errorf(pawl.CodeInvalid, "no answer given")
 		}
 	default:
-		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback or continue", s.Verb)
+		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal or archive", s.Verb)
 	}
 	switch s.Running {
 	case "", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
@@ -65,6 +70,23 @@ func checkSteering(s pawl.Steering) error {
 		return pawl.Errorf(pawl.CodeInvalid, "no limits given")
 	}
 	return nil
+}
+
+// checkSignal refuses a signal that no person can give. Whether there are such loops
+// is for the run to say.
+func checkSignal(s *pawl.Signaling) error {
+	switch {
+	case s == nil:
+		return pawl.Errorf(pawl.CodeInvalid, "no signal given")
+	case s.To == "":
+		return pawl.Errorf(pawl.CodeInvalid, "the signal names no loop").
+			WithHint("a loop's id, or descendants:ID, children:ID, type:KIND, status:STATUS")
+	}
+	switch s.Signal {
+	case pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalRebase, pawl.SignalInfo:
+		return nil
+	}
+	return pawl.Errorf(pawl.CodeInvalid, "unknown signal %q: want stop, pause, resume, rebase or info", s.Signal)
 }
 
 func checkLimits(l pawl.Limits) error {
@@ -83,13 +105,14 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		return err
 	}
 	ended := state.Status == pawl.StatusEnded
-	begins := s.Verb == pawl.SteerResume || !ended && s.Verb != pawl.SteerForget && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
+	beside := s.Verb == pawl.SteerForget || s.Verb == pawl.SteerArchive // no reason to let a run go on
+	begins := s.Verb == pawl.SteerResume || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins {
 		if err := e.confines(run, state.Started); err != nil {
 			return err.WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
 		}
 	}
-	if s.Verb == pawl.SteerForget && !ended {
+	if beside && !ended {
 		return pawl.Errorf(pawl.CodeState, "run %s is %s, and no process drives it", run, state.Status).
 			WithHint("let it go on first: pawl resume %s", run)
 	}

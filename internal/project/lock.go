@@ -15,16 +15,16 @@ import (
 	"pawl"
 )
 
-// Holder is what the lock file says of the process that holds the project.
+// Holder is what a lock file says of the process that holds it.
 type Holder struct {
 	Pid     int       `json:"pid"`
 	Started time.Time `json:"started"`
-	Socket  string    `json:"socket"`
+	Socket  string    `json:"socket"` // where it serves
 	Version string    `json:"version"`
 }
 
-// Lock is held by the one process that may write a project's state. The kernel
-// lets go of it when the process dies. The file says who holds it and is empty
+// Lock is held by the one process that may write a project's state, or that serves
+// all of them. The kernel lets go of it when the process dies. The file says who holds it and is empty
 // when somebody gave it back; after a crash what it says is out of date, and
 // only the lock itself tells.
 type Lock struct{ file *flock.Flock }
@@ -37,62 +37,94 @@ const (
 	lockInterval = 2 * time.Millisecond
 )
 
-func (p Project) lockFile() string { return filepath.Join(p.Dir, "writer.lock") }
-
-// Lock takes the project for this process. While another has it, it fails with
-// [pawl.CodeConflict].
-func (p Project) Lock(version string) (*Lock, error) {
-	about, err := json.Marshal(Holder{Pid: os.Getpid(), Started: time.Now().UTC(), Socket: p.Socket(), Version: version})
-	if err != nil {
-		return nil, fmt.Errorf("say who holds the project: %w", err)
-	}
-	l := &Lock{flock.New(p.lockFile(), flock.SetPermissions(0o600))}
-	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
-	defer cancel()
-	if _, err := l.file.TryLockContext(ctx, lockInterval); errors.Is(err, context.DeadlineExceeded) {
-		return nil, p.held()
-	} else if err != nil {
-		return nil, fmt.Errorf("lock the project: %w", err)
-	}
-	if err := os.WriteFile(p.lockFile(), append(about, '\n'), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("say who holds the project: %w", err), l.Release())
-	}
-	return l, nil
+// lockable is what one process at a time can have.
+type lockable struct {
+	file string // the lock
+	what string // as in "process 7 has it"
 }
 
-func (p Project) held() error {
-	if h, err := p.read(); err == nil {
-		return pawl.Errorf(pawl.CodeConflict, "process %d has this project", h.Pid)
-	}
-	return pawl.Errorf(pawl.CodeConflict, "another process has this project")
+func (p Project) lockable() lockable {
+	return lockable{filepath.Join(p.Dir, "writer.lock"), "has this project"}
 }
 
-// Release gives the project back. Releasing again does nothing.
-func (l *Lock) Release() error {
-	if !l.file.Locked() {
-		return nil
-	}
-	if err := os.Truncate(l.file.Path(), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("say that nobody holds the project: %w", err), l.file.Unlock())
-	}
-	if err := l.file.Unlock(); err != nil {
-		return fmt.Errorf("unlock the project: %w", err)
-	}
-	return nil
+// Lock takes the project for this process, which serves it on the project's own
+// socket. While another has it, it fails with [pawl.CodeConflict].
+func (p Project) Lock(version string) (*Lock, error) { return p.LockServed(version, p.Socket()) }
+
+// LockServed is [Project.Lock] for a process that serves the project on another socket.
+func (p Project) LockServed(version, socket string) (*Lock, error) {
+	return p.lockable().take(Holder{Version: version, Socket: socket})
 }
 
 // Holder says which process holds the project; ok is false when none does. A
 // process that has just taken it may be missed.
 func (p Project) Holder(ctx context.Context) (h Holder, ok bool, err error) {
+	return p.lockable().holder(ctx)
+}
+
+// LastHolder is the process that died while it had the project, or went without
+// giving it back in order; ok is false when the last one gave it back, or there was none.
+func (p Project) LastHolder() (h Holder, ok bool) {
+	h, err := p.lockable().read()
+	return h, err == nil
+}
+
+func (l lockable) take(about Holder) (*Lock, error) {
+	about.Pid, about.Started = os.Getpid(), time.Now().UTC()
+	text, err := json.Marshal(about)
+	if err != nil {
+		return nil, fmt.Errorf("say who holds it: %w", err)
+	}
+	lock := &Lock{flock.New(l.file, flock.SetPermissions(0o600))}
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	if _, err := lock.file.TryLockContext(ctx, lockInterval); errors.Is(err, context.DeadlineExceeded) {
+		return nil, l.held()
+	} else if err != nil {
+		return nil, fmt.Errorf("take %s: %w", l.file, err)
+	}
+	if err := os.WriteFile(l.file, append(text, '\n'), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("say who holds it: %w", err), lock.Release())
+	}
+	return lock, nil
+}
+
+func (l lockable) held() error {
+	if h, err := l.read(); err == nil {
+		return pawl.Errorf(pawl.CodeConflict, "process %d %s", h.Pid, l.what)
+	}
+	return pawl.Errorf(pawl.CodeConflict, "another process %s", l.what)
+}
+
+// Release gives back what was taken. Releasing again does nothing.
+func (l *Lock) Release() error {
+	if !l.file.Locked() {
+		return nil
+	}
+	if err := os.Truncate(l.file.Path(), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fmt.Errorf("say that nobody holds it: %w", err), l.file.Unlock())
+	}
+	return l.Leave()
+}
+
+// Leave lets go without saying so, as a process does that dies.
+func (l *Lock) Leave() error {
+	if err := l.file.Unlock(); err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	return nil
+}
+
+func (l lockable) holder(ctx context.Context) (h Holder, ok bool, err error) {
 	for end := time.Now().Add(lockPatience); ; {
-		if ok, err := p.claimed(); !ok || err != nil {
+		if ok, err := l.claimed(); !ok || err != nil {
 			return Holder{}, false, err
 		}
-		if h, err := p.read(); err == nil {
+		if h, err := l.read(); err == nil {
 			return h, true, nil
 		}
 		if time.Now().After(end) {
-			return Holder{}, true, pawl.Errorf(pawl.CodeConflict, "another process is just taking the project").WithHint("try again")
+			return Holder{}, true, pawl.Errorf(pawl.CodeConflict, "another process is just taking %s", l.file).WithHint("try again")
 		}
 		select {
 		case <-time.After(lockInterval):
@@ -102,22 +134,22 @@ func (p Project) Holder(ctx context.Context) (h Holder, ok bool, err error) {
 	}
 }
 
-// claimed reports whether a process says that it holds the project, and does.
-func (p Project) claimed() (bool, error) {
-	if info, err := os.Stat(p.lockFile()); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+// claimed reports whether a process says that it holds it, and does.
+func (l lockable) claimed() (bool, error) {
+	if info, err := os.Stat(l.file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return false, nil
 	}
-	probe := flock.New(p.lockFile(), flock.SetFlag(os.O_RDONLY))
+	probe := flock.New(l.file, flock.SetFlag(os.O_RDONLY))
 	free, err := probe.TryRLock()
 	if err != nil {
-		return false, fmt.Errorf("ask who holds the project: %w", err)
+		return false, fmt.Errorf("ask who holds %s: %w", l.file, err)
 	}
 	return !free, probe.Unlock()
 }
 
 // read is what the lock file says. It fails while it is being written.
-func (p Project) read() (h Holder, err error) {
-	data, err := os.ReadFile(p.lockFile())
+func (l lockable) read() (h Holder, err error) {
+	data, err := os.ReadFile(l.file)
 	if err == nil {
 		err = json.Unmarshal(data, &h)
 	}

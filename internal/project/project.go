@@ -1,14 +1,19 @@
 // Package project is the layout of a project's state folder and the lock on it.
 //
+//	$XDG_STATE_HOME/pawl/
+//	    daemon.lock     held by the one process that serves all projects; says which one
+//	    daemon.sock     where it serves (daemon.lock names it)
+//	    daemon.log      what it did, when it has no terminal; daemon.log.1 is the one before
+//
 //	$XDG_STATE_HOME/pawl/<hash of the repository's git folder>/
 //	    project.json    which repository this is the state of
 //	    writer.lock     held by the one process that may write; says which one
-//	    pawl.sock       where that process serves (writer.lock names it)
+//	    pawl.sock       where a process serves that has this project alone (writer.lock names it)
 //	    pawl.db, blobs/ the log
 //	    git/, worktrees/, checkouts/, tmp/   what internal/workspace keeps
 //	    homes/<run>/    the home of a run's commands: caches, temporary files
 //
-// Only the user can enter the folder.
+// Only the user can enter the folders.
 package project
 
 import (
@@ -36,7 +41,7 @@ type Project struct {
 // ($XDG_STATE_HOME). The folder is made when it is not there.
 func At(stateHome string, repo pawl.Repository) (Project, error) {
 	sum := sha256.Sum256([]byte(repo.GitDir))
-	p := Project{Repo: repo, Dir: filepath.Join(stateHome, "pawl", hex.EncodeToString(sum[:8]))}
+	p := Project{Repo: repo, Dir: filepath.Join(HomeAt(stateHome).Dir, hex.EncodeToString(sum[:8]))}
 	if err := private(p.Dir); err != nil {
 		return p, fmt.Errorf("make the state folder: %w", err)
 	}
@@ -58,10 +63,16 @@ func private(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// describe writes project.json, which is for people: the folder's name does not
-// tell them whose state it is.
+// description is project.json: for people, whom the folder's name does not tell whose
+// state it is, and for whoever looks at all projects there are.
+type description struct {
+	GitDir string `json:"git_dir"`
+	// Root is the work tree it was reached from last; empty in a file of an older Pawl.
+	Root string `json:"root,omitempty"`
+}
+
 func (p Project) describe() error {
-	about, err := json.MarshalIndent(map[string]string{"git_dir": p.Repo.GitDir}, "", "  ")
+	about, err := json.MarshalIndent(description{p.Repo.GitDir, p.Repo.Root}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -141,14 +152,17 @@ func openAll(root *os.Root, name string) {
 	})
 }
 
-// Socket is where the project's owner serves. A unix socket's path has room for
-// about a hundred bytes: where the state folder's is longer, the socket is below
-// /tmp, in a folder only this user can enter.
-func (p Project) Socket() string {
-	if path := filepath.Join(p.Dir, "pawl.sock"); len(path) < maxSocketPath {
+// Socket is where a process serves that has this project alone.
+func (p Project) Socket() string { return socketAt(p.Dir, "pawl.sock", filepath.Base(p.Dir)) }
+
+// socketAt is a socket in a folder. A unix socket's path has room for about a
+// hundred bytes: where the folder's is longer, the socket is below /tmp, under
+// another name, in a folder only this user can enter.
+func socketAt(dir, name, short string) string {
+	if path := filepath.Join(dir, name); len(path) < maxSocketPath {
 		return path
 	}
-	return filepath.Join("/tmp", "pawl-"+strconv.Itoa(os.Getuid()), filepath.Base(p.Dir)+".sock")
+	return filepath.Join("/tmp", "pawl-"+strconv.Itoa(os.Getuid()), short+".sock")
 }
 
 // maxSocketPath is what every system has room for: 104 bytes are the least.

@@ -47,6 +47,9 @@ type Driver struct {
 	runs map[pawl.RunID]*run
 	wg   sync.WaitGroup
 	done bool
+
+	flying  int           // effects that are under way, but for timers; guarded by mu
+	drained chan struct{} // not nil: nothing begins any more; closed when nothing flies
 }
 
 // Start begins a run: its first events are durable when Start returns.
@@ -148,6 +151,9 @@ func Fold(ctx context.Context, log pawl.Log, id pawl.RunID) (*kernel.State, erro
 func (d *Driver) add(id pawl.RunID, s *kernel.State) (*run, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.drained != nil && !d.done {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "run %s: %w", id, errDraining)
+	}
 	if d.done {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "run %s: %w", id, errClosed)
 	}

@@ -56,6 +56,7 @@ func (r *run) ask(ctx context.Context, it item) error {
 
 func (r *run) loop() {
 	defer r.leave()
+	defer r.survive()
 	for {
 		select {
 		case <-r.ctx.Done():
@@ -270,8 +271,11 @@ func (r *run) start(f *pawl.Effect) {
 	case f.Do.Verb() == pawl.VerbRunGate:
 		timeout += answerGrace
 	}
+	if !r.d.depart(f) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
-	r.running[f.ID] = cancel
+	r.running[f.ID] = func() { cancel(); r.d.arrive(f) }
 	job := driver.Job{
 		Effect: f, Run: r.id, Started: r.state.Started, Settings: r.state.Settings, Recipe: r.state.Recipe,
 		Workspace: r.state.Workspace(f.Loop), Task: r.state.Task(f.Loop), Again: r.again[f.ID],

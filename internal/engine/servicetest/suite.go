@@ -65,7 +65,7 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, confined: true}
 	service, end := s.newService(t, engine.Config{
 		Log: l, Performer: b.world, Version: "test",
-		Inspect: func(context.Context) (pawl.Repository, error) {
+		Inspect: func(context.Context, string) (pawl.Repository, error) {
 			return pawl.Repository{Head: "base", Notes: []string{"a note"}}, b.inspect
 		},
 		Numbers: func(context.Context) (int, error) { return int(b.numbers.Load()), nil },
