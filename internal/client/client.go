@@ -22,17 +22,23 @@ import (
 )
 
 // Client is a connection to the owner of a project. It implements [pawl.Service].
-type Client struct{ http *http.Client }
+type Client struct {
+	http *http.Client
+	at   string // where the project is served
+}
 
 var _ pawl.Service = (*Client)(nil)
 
-// New makes a client of the socket. It connects with the first call.
-func New(socket string) *Client {
+// New makes a client of the socket of a process that has one project. It connects
+// with the first call.
+func New(socket string) *Client { return &Client{over(socket), "/v1"} }
+
+func over(socket string) *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}
-	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial}}}
+	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true}}
 }
 
 // Close lets go of idle connections.
@@ -40,37 +46,37 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Start implements [pawl.Service].
 func (c *Client) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
-	err = c.call(ctx, http.MethodPost, "/v1/runs", req, &info)
+	err = c.call(ctx, http.MethodPost, c.at+"/runs", req, &info)
 	return info, err
 }
 
 // Steer implements [pawl.Service].
 func (c *Client) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
-	return c.call(ctx, http.MethodPost, path(run, "steer"), s, &struct{}{})
+	return c.call(ctx, http.MethodPost, c.path(run, "steer"), s, &struct{}{})
 }
 
 // Fork implements [pawl.Service].
 func (c *Client) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pawl.RunInfo, err error) {
-	err = c.call(ctx, http.MethodPost, path(run, "fork"), map[string]pawl.Seq{"at": at}, &info)
+	err = c.call(ctx, http.MethodPost, c.path(run, "fork"), map[string]pawl.Seq{"at": at}, &info)
 	return info, err
 }
 
 // Runs implements [pawl.Service].
 func (c *Client) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
-	err = c.call(ctx, http.MethodGet, "/v1/runs", nil, &runs)
+	err = c.call(ctx, http.MethodGet, c.at+"/runs", nil, &runs)
 	return runs, err
 }
 
 // Recall implements [pawl.Service]. The question goes in a body, because a text
 // to look for may be too long for an address.
 func (c *Client) Recall(ctx context.Context, q pawl.MemoryQuery) (found []pawl.MemoryEntry, err error) {
-	err = c.call(ctx, http.MethodPost, "/v1/recall", q, &found)
+	err = c.call(ctx, http.MethodPost, c.at+"/recall", q, &found)
 	return found, err
 }
 
 // Blob implements [pawl.Service].
 func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
-	body, err := c.get(ctx, path(run, "blobs", h.String()))
+	body, err := c.get(ctx, c.path(run, "blobs", h.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +91,8 @@ func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte,
 	return data, nil
 }
 
-func path(run pawl.RunID, parts ...string) string {
-	return "/v1/runs/" + url.PathEscape(string(run)) + "/" + strings.Join(parts, "/")
+func (c *Client) path(run pawl.RunID, parts ...string) string {
+	return c.at + "/runs/" + url.PathEscape(string(run)) + "/" + strings.Join(parts, "/")
 }
 
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
@@ -131,11 +137,27 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (i
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	var e pawl.Error
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&e); err != nil || e.Code == "" {
+	var p problem
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p); err != nil || p.Code == "" {
 		return nil, foreign(fmt.Errorf("it answered %s", resp.Status))
 	}
-	return nil, &e
+	return nil, p.err()
+}
+
+// problem is an error as it comes over the wire. Processes of pawl before the
+// daemon say message where problem details have detail.
+type problem struct {
+	Code    pawl.Code `json:"code"`
+	Detail  string    `json:"detail"`
+	Message string    `json:"message"`
+	Hint    string    `json:"hint"`
+}
+
+func (p problem) err() *pawl.Error {
+	if p.Detail == "" {
+		p.Detail = p.Message
+	}
+	return &pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint}
 }
 
 // broken is the error of a connection that could not be made or did not last.

@@ -207,7 +207,7 @@ func TestCutWatchGoesOnAfterText(t *testing.T) {
 }
 
 func TestStreamErrors(t *testing.T) {
-	damaged := `{"code":"damaged","message":"event 2 is damaged","hint":"keep a copy"}`
+	damaged := `{"title":"Internal Server Error","status":500,"detail":"event 2 is damaged","code":"damaged","hint":"keep a copy"}`
 	for _, s := range streams() {
 		fails := s.of(pause(1)) + map[string]string{"Events": `{"error":` + damaged + "}\n", "Watch": "event: error\ndata: " + damaged + "\n\n"}[s.name]
 		newer := s.of(pause(1)) + strings.Replace(s.of(pause(2)), "run_paused", "run_teleported", 1)
@@ -310,7 +310,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name+"Refused", func(t *testing.T) {
 			c, _ := mustAnswer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusConflict)
-				_, _ = io.WriteString(w, `{"code":"state","message":"run 001-a is paused: <no>","hint":"resume it"}`)
+				_, _ = io.WriteString(w, `{"title":"Conflict","status":409,"detail":"run 001-a is paused: <no>","code":"state","hint":"resume it"}`)
 			})
 			err := call(t.Context(), c)
 			if e, ok := errors.AsType[*pawl.Error](err); !ok || *e != (pawl.Error{Code: pawl.CodeState, Message: "run 001-a is paused: <no>", Hint: "resume it"}) {

@@ -44,7 +44,7 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 ) error {
 	for again := false; ; again = true {
 		gotOn := false
-		body, err := c.get(ctx, path(run, what)+fmt.Sprintf("?after=%d", after))
+		body, err := c.get(ctx, c.path(run, what)+fmt.Sprintf("?after=%d", after))
 		cut := again && pawl.CodeOf(err) == pawl.CodeUnavailable
 		if err == nil {
 			err = read(body, func(u pawl.Update) bool {
@@ -83,11 +83,11 @@ func lines(body io.Reader, take func(pawl.Update) bool) error {
 		case err != nil:
 			return errCut
 		case bytes.HasPrefix(line, []byte(`{"error":`)):
-			var end struct{ Error pawl.Error }
+			var end struct{ Error problem }
 			if err := json.Unmarshal(line, &end); err != nil {
 				return foreign(err)
 			}
-			return &end.Error
+			return end.Error.err()
 		}
 		var e pawl.Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -113,11 +113,11 @@ func messages(body io.Reader, take func(pawl.Update) bool) error {
 		case "end":
 			return nil
 		case "error":
-			var e pawl.Error
-			if err := json.Unmarshal(data, &e); err != nil {
+			var p problem
+			if err := json.Unmarshal(data, &p); err != nil {
 				return foreign(err)
 			}
-			return &e
+			return p.err()
 		case "event":
 			u.Event = &pawl.Event{}
 			err = json.Unmarshal(data, u.Event)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -27,7 +30,7 @@ func Serve(ctx context.Context, socket string, s pawl.Service, ready func()) err
 		return err
 	}
 	ready()
-	return serve(ctx, l, s)
+	return serve(ctx, &served{listener: ownUser{l, slog.New(slog.DiscardHandler)}, handler: Handler(s)})
 }
 
 func listen(ctx context.Context, socket string) (net.Listener, error) {
@@ -94,10 +97,34 @@ func removeOld(socket string) error {
 // shutdownGrace is how long requests under way get to end when the server closes.
 const shutdownGrace = 500 * time.Millisecond
 
-func serve(ctx context.Context, l net.Listener, s pawl.Service) error {
+// served is a listener with what answers its requests.
+type served struct {
+	listener net.Listener
+	handler  http.Handler
+}
+
+// serve serves until ctx ends or a listener breaks. Nothing of it is left then.
+func serve(ctx context.Context, faces ...*served) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, len(faces))
+	for _, f := range faces {
+		go func() {
+			defer cancel() // one that broke ends the others
+			failed <- f.serve(ctx)
+		}()
+	}
+	var err error
+	for range faces {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}
+
+func (f *served) serve(ctx context.Context) error {
 	var conns sync.WaitGroup
 	srv := &http.Server{
-		Handler: Handler(s), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: f.handler, ReadHeaderTimeout: HeaderTimeout, MaxHeaderBytes: MaxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -107,15 +134,16 @@ func serve(ctx context.Context, l net.Listener, s pawl.Service) error {
 				conns.Done()
 			}
 		},
+		ErrorLog: log.New(io.Discard, "", 0), // what a stranger sends is no news of ours
 	}
 	var failed error
-	served := make(chan struct{})
+	over := make(chan struct{})
 	go func() {
-		defer close(served)
-		failed = srv.Serve(l)
+		defer close(over)
+		failed = srv.Serve(f.listener)
 	}()
 	select {
-	case <-served:
+	case <-over:
 	case <-ctx.Done():
 	}
 	asked := ctx.Err() != nil
@@ -124,7 +152,7 @@ func serve(ctx context.Context, l net.Listener, s pawl.Service) error {
 	if srv.Shutdown(grace) != nil {
 		_ = srv.Close() // those that did not end in time are cut off
 	}
-	<-served
+	<-over
 	conns.Wait()
 	if asked {
 		return nil

@@ -148,7 +148,7 @@ func TestServe(t *testing.T) {
 	t.Run("ListenerThatBreaks", func(t *testing.T) {
 		p := newPipes()
 		_ = p.Close()
-		if err := serve(t.Context(), p, &fake{}); err == nil {
+		if err := serve(t.Context(), &served{p, Handler(&fake{})}); err == nil {
 			t.Error("it served")
 		}
 	})

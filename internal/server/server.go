@@ -1,36 +1,33 @@
-// Package server offers a pawl.Service over HTTP and JSON.
+// Package server offers a [pawl.Service], or those of a daemon, over HTTP and JSON.
 //
-//	GET  /v1/runs                          the runs
-//	POST /v1/runs                          start one
-//	POST /v1/runs/{run}/steer              give it a command
-//	POST /v1/runs/{run}/fork               start a run that has its first events in common with it
-//	GET  /v1/runs/{run}/events?after=N     its events so far, one JSON object per line
-//	GET  /v1/runs/{run}/watch?after=N      events and live text as server-sent events
-//	GET  /v1/runs/{run}/blobs/{hash}       a text by its hash
-//	POST /v1/recall                        what is remembered, by a pawl.MemoryQuery
+// What can be asked is the list in [operations]; the OpenAPI description is made of
+// it ([OpenAPI], docs/openapi.json), and docs/api.md shows it in use. A process that
+// has one project serves it under /v1, a daemon each of its projects under
+// /v1/projects/{project}.
 //
-// An event's id in the watch stream is its number, so a reader that was cut off
-// asks for what comes after the last one it saw; live text has no id. A stream
-// that has told everything ends with the event "end", one that cannot go on with
-// "error"; one that just stops was cut off. Events by line end with a line that
-// has an "error" and nothing else when they cannot go on.
+// An event's id in a watch stream is its number, so a reader that was cut off asks
+// for what comes after the last one it saw; live text has no id. A stream that has
+// told everything ends with the event "end", one that cannot go on with "error"; one
+// that just stops was cut off. Events by line end with a line that has an "error"
+// and nothing else when they cannot go on.
 //
-// Errors are a JSON pawl.Error with the status its code maps to, and keep their
-// code and hint on the way. Whoever does not read what it asked for is cut off
-// after [WriteTimeout] and holds up nobody else.
+// Errors are a JSON [Problem] with the status its code maps to, and keep their code
+// and hint on the way. Whoever does not read what it asked for is cut off after
+// [WriteTimeout] and holds up nobody else: all watchers of a run read what one
+// goroutine put into a ring, each from where it is (ring.go), and one that is too far
+// behind reads the log.
 //
 // The socket is for its user alone: nobody else can enter its folder or open it,
-// and a web page cannot make a browser use it for one, which would show in the
-// request's Host or Origin.
+// the user of whoever connects is asked of the kernel, and a web page cannot make a
+// browser use it for one, which would show in the request's Host or Origin. Over TCP
+// every request needs the token as well (guard.go).
 package server
 
 import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"pawl"
@@ -40,123 +37,99 @@ import (
 const (
 	// WriteTimeout is how long a reader may leave a piece of an answer unread.
 	WriteTimeout = 5 * time.Second
+	// HeaderTimeout is how long a request's first byte and its header may take.
+	HeaderTimeout = 5 * time.Second
+	// BodyTimeout is how long the body of a request may take.
+	BodyTimeout = 10 * time.Second
 	// MaxRequest is the largest request body, in bytes.
 	MaxRequest = 4 << 20
+	// MaxHeader is the largest header of a request, in bytes.
+	MaxHeader = 64 << 10
 	// KeepAlive is how often a watch stream says that it is alive.
 	KeepAlive = 15 * time.Second
 )
 
-// hosts are what requests over the socket may name as their host: the client's
-// own word, and what people write.
-var hosts = [...]string{"pawl", "localhost"}
-
-// Handler serves the service.
+// Handler serves the service of one project.
 func Handler(s pawl.Service) http.Handler {
-	h := &handler{s}
-	mux := http.NewServeMux()
-	for path, methods := range map[string]map[string]http.HandlerFunc{
-		"/v1/runs":                    {http.MethodGet: h.runs, http.MethodPost: h.start},
-		"/v1/runs/{run}/steer":        {http.MethodPost: h.steer},
-		"/v1/runs/{run}/fork":         {http.MethodPost: h.fork},
-		"/v1/runs/{run}/events":       {http.MethodGet: h.events},
-		"/v1/runs/{run}/watch":        {http.MethodGet: h.watch},
-		"/v1/runs/{run}/blobs/{hash}": {http.MethodGet: h.blob},
-		"/v1/recall":                  {http.MethodPost: h.recall},
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			if do := methods[r.Method]; do != nil {
-				do(w, r)
-				return
-			}
-			w.Header().Set("Allow", allowed(methods))
-			refuse(w, http.StatusMethodNotAllowed, pawl.Errorf(pawl.CodeInvalid, "%s does not take %s", r.URL.Path, r.Method))
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, pawl.Errorf(pawl.CodeNotFound, "there is no %s", r.URL.Path))
-	})
-	origin := http.NewCrossOriginProtection()
-	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, pawl.Errorf(pawl.CodeInvalid, "the request comes from another site"))
-	}))
-	return paced(onlyHere(origin.Handler(mux)))
+	h := &handler{alone: s}
+	return h.face(faceProject, socketHosts)
 }
 
-func allowed(methods map[string]http.HandlerFunc) string {
-	var names []string
-	for m := range methods {
-		names = append(names, m)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+// handler answers requests.
+type handler struct {
+	alone pawl.Service // of a process that has one project
+	d     *Daemon      // of a daemon
+	once  once
 }
 
-// onlyHere refuses requests for another host: a name that a web page had pointed here.
-func onlyHere(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !slices.Contains(hosts[:], r.Host) {
-			refuse(w, http.StatusMisdirectedRequest, pawl.Errorf(pawl.CodeInvalid, "this is not %q", r.Host))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// face is the handler of requests that come from a face.
+func (h *handler) face(f face, here func(host string) bool) http.Handler {
+	return paced(onlyHere(here, h.routes(f)))
 }
 
-type handler struct{ s pawl.Service }
-
-func (h *handler) runs(w http.ResponseWriter, r *http.Request) {
-	runs, err := h.s.Runs(r.Context())
-	if runs == nil {
-		runs = []pawl.RunInfo{}
+func afterParams() []param {
+	return []param{
+		{"query", "after", "the number of the last event the reader has; 0 or nothing: all events"},
+		{"header", "Last-Event-ID", "the same, and wins: what a reader that was cut off sends"},
 	}
-	answer(w, runs, err)
 }
 
-func (h *handler) start(w http.ResponseWriter, r *http.Request) {
-	var req pawl.StartRequest
-	if err := read(w, r, &req); err != nil {
-		answer(w, nil, err)
-		return
+// operations are what the API can be asked.
+func operations() []operation {
+	const run = "/runs/{run}"
+	return []operation{
+		asks(http.MethodGet, "/runs", "listRuns", "The project's runs, oldest first", func(h *handler, c *call) ([]pawl.RunInfo, error) {
+			return c.s.Runs(c.Context())
+		}),
+		takes("/runs", "startRun", "Start a run", func(h *handler, c *call, in pawl.StartRequest) (pawl.RunInfo, error) {
+			return c.s.Start(c.Context(), in)
+		}).changing(409),
+		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (struct{}, error) {
+			return struct{}{}, c.s.Steer(c.Context(), c.run(), in)
+		}).changing(409),
+		takes(run+"/fork", "forkRun", "Start a run that has its first events in common with this one", func(h *handler, c *call, in forkAt) (pawl.RunInfo, error) {
+			return c.s.Fork(c.Context(), c.run(), in.At)
+		}).changing(409),
+		streams(run+"/events", "listEvents", "The run's events so far, one JSON object a line", "application/x-ndjson", (*handler).events).with(afterParams()...),
+		streams(run+"/watch", "watchRun", "Events and live text as server-sent events", "text/event-stream", (*handler).watch).with(afterParams()...),
+		streams(run+"/blobs/{hash}", "readBlob", "A text by its hash", "application/octet-stream", (*handler).blob),
+		takes("/recall", "recall", "What is remembered", func(h *handler, c *call, in pawl.MemoryQuery) ([]pawl.MemoryEntry, error) {
+			return c.s.Recall(c.Context(), in)
+		}),
+
+		asks(http.MethodGet, "/daemon", "about", "Which process this is", func(h *handler, c *call) (pawl.DaemonInfo, error) {
+			return h.about(), nil
+		}).in1(ofDaemon),
+		asks(http.MethodGet, "/projects", "listProjects", "The projects that are open", func(h *handler, c *call) ([]pawl.ProjectInfo, error) {
+			return h.d.Projects.Projects(c.Context())
+		}).in1(ofDaemon),
+		takes("/projects", "openProject", "Open the project of the repository that a folder is in", func(h *handler, c *call, in OpenRequest) (pawl.ProjectInfo, error) {
+			return h.d.Projects.Open(c.Context(), in.Dir)
+		}).in1(ofDaemon).changing(409),
+		asks(http.MethodGet, "/projects/{project}", "readProject", "One project that is open", func(h *handler, c *call) (pawl.ProjectInfo, error) {
+			return h.project(c.Context(), c.project)
+		}).in1(ofDaemon),
+		asks(http.MethodGet, "/load", "load", "What the places of the machine are used for", func(h *handler, c *call) (pawl.Load, error) {
+			return h.d.Projects.Load(c.Context())
+		}).in1(ofDaemon),
+		takes("/handover", "handover", "Make room for a newer daemon: end cleanly and let go of every project", func(h *handler, c *call, _ struct{}) (struct{}, error) {
+			return struct{}{}, h.handover(c.Context())
+		}).in1(ofSocket).changing(),
+		takes("/credentials", "giveCredentials", "Give the daemon values of the environment that models are called with", func(h *handler, c *call, in map[string]string) (struct{}, error) {
+			return struct{}{}, h.credentials(in)
+		}).in1(ofSocket).changing(),
 	}
-	info, err := h.s.Start(r.Context(), req)
-	answer(w, info, err)
 }
 
-func (h *handler) steer(w http.ResponseWriter, r *http.Request) {
-	var s pawl.Steering
-	if err := read(w, r, &s); err != nil {
-		answer(w, nil, err)
-		return
-	}
-	answer(w, struct{}{}, h.s.Steer(r.Context(), run(r), s))
+// forkAt says where a run is forked.
+type forkAt struct {
+	At pawl.Seq `json:"at"` // the last event they have in common
 }
 
-func (h *handler) fork(w http.ResponseWriter, r *http.Request) {
-	var at struct {
-		At pawl.Seq `json:"at"` // the last event they have in common
-	}
-	if err := read(w, r, &at); err != nil {
-		answer(w, nil, err)
-		return
-	}
-	info, err := h.s.Fork(r.Context(), run(r), at.At)
-	answer(w, info, err)
+// OpenRequest asks for a project.
+type OpenRequest struct {
+	Dir string `json:"dir"` // a folder within the repository, absolute
 }
-
-func (h *handler) recall(w http.ResponseWriter, r *http.Request) {
-	var q pawl.MemoryQuery
-	if err := read(w, r, &q); err != nil {
-		answer(w, nil, err)
-		return
-	}
-	found, err := h.s.Recall(r.Context(), q)
-	if found == nil {
-		found = []pawl.MemoryEntry{}
-	}
-	answer(w, found, err)
-}
-
-func run(r *http.Request) pawl.RunID { return pawl.RunID(r.PathValue("run")) }
 
 // after is the number of the last event the reader has. A reader that was cut
 // off asks for the same address again, and says in the header how far it came.
@@ -175,22 +148,22 @@ func after(r *http.Request) (pawl.Seq, error) {
 	return pawl.Seq(n), nil
 }
 
-func (h *handler) events(w http.ResponseWriter, r *http.Request) {
-	from, err := after(r)
+func (h *handler) events(w http.ResponseWriter, c *call) {
+	from, err := after(c.Request)
 	if err != nil {
-		answer(w, nil, err)
+		refuse(w, err)
 		return
 	}
 	out := json.NewEncoder(w)
 	begin := func() { w.Header().Set("Content-Type", "application/x-ndjson") }
 	begun := false
-	for e, err := range h.s.Events(r.Context(), run(r), from) {
+	for e, err := range c.s.Events(c.Context(), c.run(), from) {
 		switch {
 		case err != nil && !begun:
-			answer(w, nil, err)
+			refuse(w, err)
 			return
 		case err != nil:
-			_ = out.Encode(failure{public(err)}) // a reader that has gone need not know
+			_ = out.Encode(failure{problem(err)}) // a reader that has gone need not know
 			return
 		case !begun:
 			begin()
@@ -207,20 +180,20 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 
 // failure is what the last line of events says that cannot go on.
 type failure struct {
-	Error *pawl.Error `json:"error"`
+	Error Problem `json:"error"`
 }
 
-func (h *handler) blob(w http.ResponseWriter, r *http.Request) {
+func (h *handler) blob(w http.ResponseWriter, c *call) {
 	var hash pawl.Hash
-	raw, err := hex.DecodeString(r.PathValue("hash"))
+	raw, err := hex.DecodeString(c.PathValue("hash"))
 	if err != nil || len(raw) != len(hash) {
-		answer(w, nil, pawl.Errorf(pawl.CodeInvalid, "%q is no blob's hash", r.PathValue("hash")))
+		refuse(w, pawl.Errorf(pawl.CodeInvalid, "%q is no blob's hash", c.PathValue("hash")))
 		return
 	}
 	copy(hash[:], raw)
-	data, err := h.s.Blob(r.Context(), run(r), hash)
+	data, err := c.s.Blob(c.Context(), c.run(), hash)
 	if err != nil {
-		answer(w, nil, err)
+		refuse(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

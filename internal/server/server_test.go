@@ -107,17 +107,17 @@ func request(s pawl.Service, method, target, body string, headers ...string) *ht
 	return w
 }
 
-// refusal is the error a request was answered with, checked to be JSON.
+// refusal is the error a request was answered with, checked to be problem details.
 func refusal(tb testing.TB, w *httptest.ResponseRecorder) pawl.Error {
 	tb.Helper()
-	var e pawl.Error
-	if got := w.Header().Get("Content-Type"); got != "application/json" {
+	var p Problem
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
 		tb.Errorf("status %d with content type %q", w.Code, got)
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Code == "" || e.Message == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Code == "" || p.Detail == "" || p.Status != w.Code || p.Title != http.StatusText(w.Code) {
 		tb.Errorf("status %d with %q: %v", w.Code, w.Body, err)
 	}
-	return e
+	return pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint}
 }
 
 // TRUST rows 24, 25, 27, 28
@@ -280,7 +280,7 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("TheLastLineSaysWhyThereAreNoMore", func(t *testing.T) {
 		got := read(t, &fake{events: pauses(2), broken: pawl.Errorf(pawl.CodeDamaged, "event 3 is damaged").WithHint("keep a copy")}, "/v1/runs/001-a/events")
-		if want := `{"error":{"code":"damaged","message":"event 3 is damaged","hint":"keep a copy"}}`; len(got) != 3 || got[2] != want {
+		if want := `{"error":{"title":"Internal Server Error","status":500,"detail":"event 3 is damaged","code":"damaged","hint":"keep a copy"}}`; len(got) != 3 || got[2] != want {
 			t.Errorf("got %q", got)
 		}
 	})

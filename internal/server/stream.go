@@ -11,16 +11,16 @@ import (
 	"pawl"
 )
 
-func (h *handler) watch(w http.ResponseWriter, r *http.Request) {
-	from, err := after(r)
+func (h *handler) watch(w http.ResponseWriter, r *call) {
+	from, err := after(r.Request)
 	if err != nil {
-		answer(w, nil, err)
+		refuse(w, err)
 		return
 	}
 	// Whether the run can be read is told with a status, as for every request.
-	for _, err := range h.s.Events(r.Context(), run(r), from) {
+	for _, err := range r.s.Events(r.Context(), r.run(), from) {
 		if err != nil {
-			answer(w, nil, err)
+			refuse(w, err)
 			return
 		}
 		break
@@ -36,21 +36,21 @@ func (h *handler) watch(w http.ResponseWriter, r *http.Request) {
 		out.keepAlive(ctx)
 	}()
 	defer func() { cancel(); <-done }()
-	h.tell(ctx, out, run(r), from)
+	h.tell(ctx, out, r, from)
 }
 
 // tell writes what a watcher sees, to the end or until nobody reads it. When the
 // server closes, the stream just stops.
-func (h *handler) tell(ctx context.Context, out *stream, run pawl.RunID, from pawl.Seq) {
+func (h *handler) tell(ctx context.Context, out *stream, c *call, from pawl.Seq) {
 	if out.write(": pawl\n\n") != nil {
 		return
 	}
-	for u, err := range h.s.Watch(ctx, run, from) {
+	for u, err := range c.s.Watch(ctx, c.run(), from) {
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			_ = out.event("error", 0, public(err))
+			_ = out.event("error", 0, problem(err))
 			return
 		case u.Event != nil:
 			err = out.event("event", u.Event.Seq, u.Event)

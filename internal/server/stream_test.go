@@ -59,7 +59,7 @@ func mustServe(t *testing.T, s pawl.Service) (p *pipes, stop func()) {
 	p = newPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, p, s) }()
+	go func() { done <- serve(ctx, &served{p, Handler(s)}) }()
 	return p, func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -198,7 +198,7 @@ func TestWatch(t *testing.T) {
 		defer stop()
 		r := mustWatch(t, p, "/v1/runs/001-a/watch")
 		defer r.close()
-		r.mustNext(`event: error|data: {"code":"damaged","message":"event 3 is damaged","hint":"keep a copy"}`)
+		r.mustNext(`event: error|data: {"title":"Internal Server Error","status":500,"detail":"event 3 is damaged","code":"damaged","hint":"keep a copy"}`)
 		r.mustNext(io.EOF.Error())
 	})
 }

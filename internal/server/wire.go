@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,60 @@ import (
 	"pawl"
 )
 
-// read reads a request's body, one JSON object and nothing else.
-func read(w http.ResponseWriter, r *http.Request, v any) error {
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest))
+// Problem is an error as it goes over the wire: problem details (RFC 9457) with
+// the code and the hint of a [pawl.Error] as further members. Every answer that is
+// no success has one, and so have streams that end with an error.
+type Problem struct {
+	Title  string    `json:"title"`  // of the status
+	Status int       `json:"status"` // the HTTP status, also where it is told within a stream
+	Detail string    `json:"detail"` // the error's message
+	Code   pawl.Code `json:"code"`
+	Hint   string    `json:"hint,omitempty"` // what to do next
+}
+
+const problemType = "application/problem+json"
+
+// problem is the error as it goes over the wire.
+func problem(err error) Problem {
+	e := public(err)
+	status := Status(e.Code)
+	if s, ok := errors.AsType[*statusError](err); ok {
+		status = s.status
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		status = http.StatusRequestEntityTooLarge
+	}
+	return Problem{Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Hint: e.Hint}
+}
+
+// statusError is an error that has a status of its own.
+type statusError struct {
+	err    *pawl.Error
+	status int
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+
+func (e *statusError) Unwrap() error { return e.err }
+
+// withStatus gives an error another status than its code's.
+func withStatus(status int, e *pawl.Error) error { return &statusError{e, status} }
+
+// body reads a request's body, which must come within [BodyTimeout].
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(BodyTimeout)) // a connection has deadlines, a recorder needs none
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return data, nil
+}
+
+// parse reads one JSON object and nothing else.
+func parse(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(v)
 	if err == nil {
@@ -25,33 +77,33 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 		}
 	}
 	if err != nil {
-		return pawl.Errorf(pawl.CodeInvalid, "the request: %w", err).
-			WithHint("if another version of pawl sent it, use that of the process that has the project")
+		return unreadable(err)
 	}
 	return nil
 }
 
+func unreadable(err error) error {
+	return pawl.Errorf(pawl.CodeInvalid, "the request: %w", err).
+		WithHint("if another version of pawl sent it, use that of the process that has the project")
+}
+
 func answer(w http.ResponseWriter, v any, err error) {
 	if err != nil {
-		e := public(err)
-		status := Status(e.Code)
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			status = http.StatusRequestEntityTooLarge
-		}
-		refuse(w, status, e)
+		refuse(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // a reader that has gone needs no answer
 }
 
-func refuse(w http.ResponseWriter, status int, e *pawl.Error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(e)
+func refuse(w http.ResponseWriter, err error) {
+	p := problem(err)
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p)
 }
 
-// public is the error as it goes over the wire.
+// public is the error as others may see it.
 func public(err error) *pawl.Error {
 	e, ok := errors.AsType[*pawl.Error](err)
 	switch {

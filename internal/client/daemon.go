@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"pawl"
+)
+
+// Daemon is a connection to the daemon of a user. It implements [pawl.Projects].
+type Daemon struct{ c Client }
+
+var _ pawl.Projects = (*Daemon)(nil)
+
+// NewDaemon makes a client of a daemon's socket. It connects with the first call.
+func NewDaemon(socket string) *Daemon { return &Daemon{Client{over(socket), "/v1"}} }
+
+// Close lets go of idle connections.
+func (d *Daemon) Close() { d.c.Close() }
+
+// About says which process it is.
+func (d *Daemon) About(ctx context.Context) (info pawl.DaemonInfo, err error) {
+	err = d.c.call(ctx, http.MethodGet, "/v1/daemon", nil, &info)
+	return info, err
+}
+
+// Handover asks it to make room for a newer daemon.
+func (d *Daemon) Handover(ctx context.Context) error {
+	return d.c.call(ctx, http.MethodPost, "/v1/handover", struct{}{}, &struct{}{})
+}
+
+// Credentials gives it values of the environment that models are called with.
+func (d *Daemon) Credentials(ctx context.Context, env map[string]string) error {
+	return d.c.call(ctx, http.MethodPost, "/v1/credentials", env, &struct{}{})
+}
+
+// Open implements [pawl.Projects].
+func (d *Daemon) Open(ctx context.Context, dir string) (info pawl.ProjectInfo, err error) {
+	err = d.c.call(ctx, http.MethodPost, "/v1/projects", map[string]string{"dir": dir}, &info)
+	return info, err
+}
+
+// Projects implements [pawl.Projects].
+func (d *Daemon) Projects(ctx context.Context) (all []pawl.ProjectInfo, err error) {
+	err = d.c.call(ctx, http.MethodGet, "/v1/projects", nil, &all)
+	return all, err
+}
+
+// Project implements [pawl.Projects].
+func (d *Daemon) Project(ctx context.Context, id string) (pawl.Service, error) {
+	var info pawl.ProjectInfo
+	at := "/v1/projects/" + url.PathEscape(id)
+	if err := d.c.call(ctx, http.MethodGet, at, nil, &info); err != nil {
+		return nil, err
+	}
+	return &Client{d.c.http, at}, nil
+}
+
+// Load implements [pawl.Projects].
+func (d *Daemon) Load(ctx context.Context) (load pawl.Load, err error) {
+	err = d.c.call(ctx, http.MethodGet, "/v1/load", nil, &load)
+	return load, err
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	"pawl"
+)
+
+// Daemon is what a daemon serves, and what it does when it is asked to.
+type Daemon struct {
+	Projects pawl.Projects
+	// About says which process this is. Its Address is filled in here.
+	About func() pawl.DaemonInfo
+	// Handover makes room for a newer daemon: it begins to end this one and returns
+	// when that is certain to happen; the requests under way are still answered. Nil =
+	// it is refused.
+	Handover func(ctx context.Context) error
+	// Credentials are given values of the environment; nil = they are refused. They
+	// come over the socket alone.
+	Credentials func(env map[string]string) error
+	// Lines serves a connection whose first byte is "{", until it is over or ctx ends,
+	// and closes it; nil = such connections are closed. It must bear being called for
+	// many connections at once.
+	Lines func(ctx context.Context, conn net.Conn)
+	// TCP is where browsers are listened for: an address of this machine alone, with
+	// port 0 for any. Empty = nowhere.
+	TCP string
+	// Token is the file with the token that every request over TCP needs. It is made
+	// when it is not there.
+	Token string
+	// Log is told which limits were reached and who was refused; nil = nobody is.
+	Log *slog.Logger
+
+	address string // where TCP is listened for
+}
+
+func (h *handler) about() pawl.DaemonInfo {
+	info := h.d.About()
+	info.Address = h.d.address
+	return info
+}
+
+func (h *handler) project(ctx context.Context, id string) (pawl.ProjectInfo, error) {
+	all, err := h.d.Projects.Projects(ctx)
+	for _, p := range all {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	if err == nil {
+		err = pawl.Errorf(pawl.CodeNotFound, "no project %q is open", id).WithHint("open it by a folder of its repository")
+	}
+	return pawl.ProjectInfo{}, err
+}
+
+func (h *handler) handover(ctx context.Context) error {
+	if h.d.Handover == nil {
+		return pawl.Errorf(pawl.CodeUnavailable, "this process does not make room for another")
+	}
+	return h.d.Handover(ctx)
+}
+
+func (h *handler) credentials(env map[string]string) error {
+	if h.d.Credentials == nil {
+		return pawl.Errorf(pawl.CodeUnavailable, "this process takes no credentials")
+	}
+	return h.d.Credentials(env)
+}
+
+// ServeDaemon serves a daemon on a unix socket, and on TCP when it is to, until ctx
+// ends, as [Serve] does. ready is called when clients can connect.
+func ServeDaemon(ctx context.Context, socket string, d Daemon, ready func()) error {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &handler{d: &d}
+	h.once.full = func() { d.Log.Warn("an idempotency key was forgotten before its time", "limit", MaxKeys) }
+	l, err := listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	faces := []*served{{listener: newFork(ctx, ownUser{l, d.Log}, d.Lines), handler: h.face(faceSocket, socketHosts)}}
+	ready()
+	return serve(ctx, faces...)
+}
