@@ -16,6 +16,7 @@ const keptProblems = 20
 // but the header: projections of a damaged run are better than none.
 func (r *Run) Apply(e pawl.Event) {
 	r.pass(e)
+	r.Records.Add(e)
 	l := r.loop(e.Loop)
 	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:

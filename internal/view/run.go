@@ -46,6 +46,8 @@ type Run struct {
 	Questions []*Question // in the order they were asked
 	Memory    []*Memory   // in the order it was added
 	Fork      *Fork       // where it was forked from; nil when it was not
+	// Records are its loops as records, and the signals between them.
+	Records Records
 
 	open []pending // requested and not answered, by ID
 	// closed is the effect that was answered, lost or withdrawn last.
@@ -253,7 +255,7 @@ func (r *Run) Info() pawl.RunInfo {
 	if h := r.root().health(); h != nil {
 		info.Health = h.now()
 	}
-	info.Questions = len(r.OpenQuestions())
+	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info
 }
 
