@@ -157,4 +157,6 @@ type ProjectInfo struct {
 	// Holder is the process that has the project when it is not the daemon: its runs
 	// can be read and not steered. Zero = the daemon has it.
 	Holder int `json:"holder,omitempty"`
+	// Problem is why it could not be opened; empty = it could, or nobody has asked for it.
+	Problem string `json:"problem,omitempty"`
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -15,6 +16,29 @@ var _ pawl.Projects = (*Daemon)(nil)
 
 // NewDaemon makes a client of a daemon's socket. It connects with the first call.
 func NewDaemon(socket string) *Daemon { return &Daemon{Client{over(socket), "/v1"}} }
+
+// Send lets a header go with every request from now on. It is called before the first.
+func (d *Daemon) Send(header http.Header) {
+	d.c.http.Transport = headed{d.c.http.Transport, header}
+}
+
+// headed sends a header with every request.
+type headed struct {
+	http.RoundTripper
+	header http.Header
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	maps.Copy(r.Header, h.header)
+	return h.RoundTripper.RoundTrip(r)
+}
+
+// CloseIdleConnections lets a client close them.
+func (h headed) CloseIdleConnections() {
+	(&http.Client{Transport: h.RoundTripper}).CloseIdleConnections()
+}
 
 // Close lets go of idle connections.
 func (d *Daemon) Close() { d.c.Close() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 
 	"pawl"
 )
@@ -20,6 +21,8 @@ type Daemon struct {
 	// Credentials are given values of the environment; nil = they are refused. They
 	// come over the socket alone.
 	Credentials func(env map[string]string) error
+	// Around is put around what the socket serves, and sees no request of TCP; nil = nothing is.
+	Around func(http.Handler) http.Handler
 	// Lines serves a connection whose first byte is "{", until it is over or ctx ends,
 	// and closes it; nil = such connections are closed. It must bear being called for
 	// many connections at once.
@@ -81,7 +84,11 @@ func ServeDaemon(ctx context.Context, socket string, d Daemon, ready func()) err
 	if err != nil {
 		return err
 	}
-	faces := []*served{{listener: newFork(ctx, ownUser{l, d.Log}, d.Lines), handler: h.face(faceSocket, socketHosts)}}
+	socketFace := h.face(faceSocket, socketHosts)
+	if d.Around != nil {
+		socketFace = d.Around(socketFace)
+	}
+	faces := []*served{{listener: newFork(ctx, ownUser{l, d.Log}, d.Lines), handler: socketFace}}
 	ready()
 	return serve(ctx, faces...)
 }

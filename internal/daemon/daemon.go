@@ -1,0 +1,267 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/project"
+)
+
+// Engine drives the runs of one project that this process has the lock of.
+type Engine interface {
+	pawl.Service
+	// Driven reports whether a run is at work, or paused, in this process.
+	Driven(run pawl.RunID) bool
+	// Adopt lets a run go on that was interrupted. [pawl.CodeUnavailable] means that
+	// it may, once somebody hands over what it needs.
+	Adopt(ctx context.Context, run pawl.RunID) error
+	// Drain lets what is under way finish, until ctx ends, and begins nothing more.
+	Drain(ctx context.Context)
+	// Close ends driving as a crash would. The project's lock is still held.
+	Close() error
+}
+
+// IdleProject is how long a project is kept open that nobody uses and that has no run at work.
+const IdleProject = 10 * time.Minute
+
+// Config is what a daemon is made of. All but Load and Idle are needed.
+type Config struct {
+	Home    project.Home
+	Version string
+	// Find is the project of the repository that a folder is in.
+	Find func(ctx context.Context, dir string) (project.Project, error)
+	// Open makes the engine of a project whose lock this process has. told is to be
+	// told each run's line when it has changed.
+	Open func(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (Engine, error)
+	// Read reads a project that another process has, or nobody, until the function it
+	// returns is called.
+	Read func(ctx context.Context, p project.Project) (pawl.Service, func() error, error)
+	// Load says what the places of the machine are used for; nil knows of none.
+	Load func(ctx context.Context) (pawl.Load, error)
+	// Say tells people what the daemon does, one line each. It is called from many goroutines.
+	Say func(format string, args ...any)
+	// Idle is how long a project that is not used is kept open; zero means [IdleProject].
+	Idle time.Duration
+}
+
+// Daemon keeps projects open. It implements [pawl.Projects].
+type Daemon struct {
+	c Config
+
+	mu       sync.Mutex // guards what follows, and the fields of projects that say so
+	projects map[string]*held
+	used     time.Time // when somebody last asked for something
+	uses     int       // requests under way
+	ending   bool
+}
+
+var _ pawl.Projects = (*Daemon)(nil)
+
+// New makes a daemon that has no project open. The caller holds the home's lock.
+func New(c Config) *Daemon {
+	c.Idle = cmp.Or(c.Idle, IdleProject)
+	return &Daemon{c: c, projects: map[string]*held{}, used: time.Now()}
+}
+
+func id(p project.Project) string { return filepath.Base(p.Dir) }
+
+// held is what there is of a project.
+func (d *Daemon) held(p project.Project) *held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.projects[id(p)]
+	if h == nil {
+		h = &held{d: d, p: p, last: map[pawl.RunID]pawl.RunStatus{}}
+		d.projects[id(p)] = h
+	}
+	if h.engine == nil {
+		h.p = p // its work tree may have another place by now
+	}
+	return h
+}
+
+// stored are the projects that have a log and a repository, by the names of their folders.
+func (d *Daemon) stored() ([]*held, error) {
+	found, err := d.c.Home.Projects()
+	if err != nil {
+		return nil, err
+	}
+	var out []*held
+	for _, p := range found {
+		if exists(filepath.Join(p.Dir, "pawl.db")) && exists(p.Repo.GitDir) {
+			out = append(out, d.held(p))
+		}
+	}
+	return out, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// Boot opens every project that has interrupted runs and lets these go on, all of
+// them at once. What cannot be opened or go on is told of and left as it is.
+func (d *Daemon) Boot(ctx context.Context) {
+	all, err := d.stored()
+	if err != nil {
+		d.c.Say("looking for projects: %v", err)
+	}
+	var wg sync.WaitGroup
+	for _, h := range all {
+		wg.Go(func() { h.boot(ctx) })
+	}
+	wg.Wait()
+}
+
+// Open implements [pawl.Projects]. Runs that wait for what the caller hands over go on.
+func (d *Daemon) Open(ctx context.Context, dir string) (pawl.ProjectInfo, error) {
+	p, err := d.c.Find(ctx, dir)
+	if err != nil {
+		return pawl.ProjectInfo{}, err
+	}
+	h := d.held(p)
+	_, done, err := h.use(ctx)
+	if err != nil {
+		return pawl.ProjectInfo{}, err
+	}
+	defer done()
+	if Environ(ctx) != nil {
+		h.adopt(ctx, h.takeWaiting())
+	}
+	return h.info(ctx), nil
+}
+
+// Projects implements [pawl.Projects]: those that have something stored, opened or not.
+func (d *Daemon) Projects(ctx context.Context) ([]pawl.ProjectInfo, error) {
+	defer d.enter()()
+	all, err := d.stored()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]pawl.ProjectInfo, 0, len(all))
+	for _, h := range all {
+		out = append(out, h.info(ctx))
+	}
+	slices.SortStableFunc(out, func(a, b pawl.ProjectInfo) int { return cmp.Compare(a.Root, b.Root) })
+	return out, nil
+}
+
+// Project implements [pawl.Projects]. The project is opened when something of it is
+// asked for.
+func (d *Daemon) Project(_ context.Context, name string) (pawl.Service, error) {
+	defer d.enter()()
+	d.mu.Lock()
+	h := d.projects[name]
+	d.mu.Unlock()
+	if h != nil {
+		return service{h}, nil
+	}
+	all, err := d.stored()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range all {
+		if id(h.p) == name {
+			return service{h}, nil
+		}
+	}
+	return nil, pawl.Errorf(pawl.CodeNotFound, "there is no project %.40q", name).WithHint("pawl serve status lists them")
+}
+
+// Load implements [pawl.Projects].
+func (d *Daemon) Load(ctx context.Context) (pawl.Load, error) {
+	defer d.enter()()
+	if d.c.Load == nil {
+		return pawl.Load{At: time.Now()}, nil
+	}
+	return d.c.Load(ctx)
+}
+
+// enter counts a request; the function it returns ends it.
+func (d *Daemon) enter() func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.uses++
+	d.used = time.Now()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.uses--
+		d.used = time.Now()
+	}
+}
+
+// Idle returns nil when nobody has asked for anything for so long and no run is at
+// work, or the error of ctx.
+func (d *Daemon) Idle(ctx context.Context, after time.Duration) error {
+	for wait := after; ; {
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+		d.mu.Lock()
+		busy, since := d.uses > 0, time.Since(d.used)
+		d.mu.Unlock()
+		switch {
+		case busy || d.Live(ctx) > 0:
+			wait = after
+		case since >= after:
+			return nil
+		default:
+			wait = after - since
+		}
+	}
+}
+
+// Live counts the runs that are at work.
+func (d *Daemon) Live(ctx context.Context) (n int) {
+	for _, h := range d.all() {
+		n += h.live(ctx)
+	}
+	return n
+}
+
+func (d *Daemon) all() []*held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []*held
+	for _, h := range d.projects {
+		out = append(out, h)
+	}
+	return out
+}
+
+// End refuses what is asked from now on, lets what is under way finish until ctx
+// ends, and closes every project. What has not finished is interrupted: whoever takes
+// its run over goes on from there.
+func (d *Daemon) End(ctx context.Context) error {
+	d.mu.Lock()
+	d.ending = true
+	d.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make(chan error, len(d.all()))
+	for _, h := range d.all() {
+		wg.Go(func() {
+			h.drain(ctx)
+			errs <- h.close()
+		})
+	}
+	wg.Wait()
+	close(errs)
+	var all error
+	for err := range errs {
+		all = errors.Join(all, err)
+	}
+	return all
+}

@@ -1,0 +1,286 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/project"
+)
+
+// held is a project as the daemon knows it.
+type held struct {
+	d *Daemon
+
+	changing sync.Mutex // one opens or closes it at a time; taken before the daemon's
+
+	// What follows is guarded by the daemon's mutex.
+	p       project.Project
+	engine  Engine // nil = closed, or away
+	lock    *project.Lock
+	uses    int         // requests under way
+	idle    *time.Timer // closes it; nil = it is closed
+	problem string      // why it could not be opened; empty = it could
+	waiting []pawl.RunID
+	last    map[pawl.RunID]pawl.RunStatus // what was told of runs
+}
+
+// use opens the project, unless it is open, and says that it is in use until the
+// function it returns is called. What another process has is read only.
+func (h *held) use(ctx context.Context) (pawl.Service, func(), error) {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	leave := h.d.enter()
+	engine, p, err := h.begin()
+	if err == nil && engine == nil {
+		engine, err = h.open(ctx, p)
+	}
+	done := func() { h.leave(); leave() }
+	switch {
+	case err == nil:
+		return engine, done, nil
+	case pawl.CodeOf(err) != pawl.CodeConflict:
+		done()
+		return nil, nil, err
+	}
+	reader, end, err := h.d.c.Read(ctx, p)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return away{reader, h}, func() { _ = end(); done() }, nil
+}
+
+// begin counts a use. The engine is nil when the project is not open.
+func (h *held) begin() (Engine, project.Project, error) {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	h.uses++
+	if h.d.ending {
+		return nil, h.p, pawl.Errorf(pawl.CodeUnavailable, "the daemon is just ending").WithHint("try again: a new one is started")
+	}
+	return h.engine, h.p, nil
+}
+
+// leave ends a use. From the last one on, the project's time runs.
+func (h *held) leave() {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	if h.uses--; h.uses == 0 && h.idle != nil {
+		h.idle.Reset(h.d.c.Idle)
+	}
+}
+
+// open takes the project and makes its engine. The caller holds changing.
+func (h *held) open(ctx context.Context, p project.Project) (engine Engine, err error) {
+	lock, err := p.LockServed(h.d.c.Version, h.d.c.Home.Socket())
+	if err != nil {
+		return nil, err
+	}
+	// Opening goes on when whoever asked for it has gone: the next one wants it too.
+	engine, err = h.d.c.Open(context.WithoutCancel(ctx), p, h.told)
+	if err != nil {
+		err = errors.Join(err, lock.Release())
+		h.fail(err)
+		return nil, err
+	}
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	h.engine, h.lock, h.problem = engine, lock, ""
+	h.idle = time.AfterFunc(h.d.c.Idle, h.closeIdle)
+	h.d.c.Say("opened %s", p.Repo.Root)
+	return engine, nil
+}
+
+// fail tells once why the project cannot be opened.
+func (h *held) fail(err error) {
+	h.d.mu.Lock()
+	known := h.problem == err.Error()
+	h.problem = err.Error()
+	h.d.mu.Unlock()
+	if !known {
+		h.d.c.Say("%s cannot be opened, the others are served: %v", h.p.Repo.Root, err)
+	}
+}
+
+// boot lets the project's interrupted runs go on. A process that had the project for
+// itself has left its runs as they are to be.
+func (h *held) boot(ctx context.Context) {
+	if holder, held, err := h.p.Holder(ctx); held || err != nil {
+		h.d.c.Say("%s is with process %d: its runs can be read and not steered", h.p.Repo.Root, holder.Pid)
+		return
+	}
+	if last, ok := h.p.LastHolder(); ok && last.Socket != h.d.c.Home.Socket() {
+		return
+	}
+	runs, err := h.interrupted(ctx)
+	if err != nil {
+		h.fail(err)
+	}
+	if len(runs) == 0 {
+		return
+	}
+	_, done, err := h.use(ctx)
+	if err != nil {
+		return // it is told already
+	}
+	defer done()
+	h.adopt(ctx, runs)
+}
+
+// interrupted are the runs that are at work by the log. Nobody has the project.
+func (h *held) interrupted(ctx context.Context) ([]pawl.RunID, error) {
+	s, end, err := h.d.c.Read(ctx, h.p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = end() }()
+	runs, err := s.Runs(ctx)
+	var out []pawl.RunID
+	for _, r := range runs {
+		if r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping {
+			out = append(out, r.ID)
+		}
+	}
+	return out, err
+}
+
+// adopt lets runs go on, all at once. Those that need what nobody has handed over wait for it.
+func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
+	h.d.mu.Lock()
+	engine := h.engine
+	h.d.mu.Unlock()
+	if engine == nil {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, run := range runs {
+		wg.Go(func() {
+			err := engine.Adopt(ctx, run)
+			if err == nil {
+				return
+			}
+			h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
+			if pawl.CodeOf(err) == pawl.CodeUnavailable {
+				h.d.mu.Lock()
+				defer h.d.mu.Unlock()
+				h.waiting = append(h.waiting, run)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// takeWaiting are the runs that wait for what nobody had handed over.
+func (h *held) takeWaiting() []pawl.RunID {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	waiting := h.waiting
+	h.waiting = nil
+	return waiting
+}
+
+// told tells people what becomes of a run.
+func (h *held) told(r pawl.RunInfo) {
+	h.d.mu.Lock()
+	before, known := h.last[r.ID]
+	h.last[r.ID] = r.Status
+	h.d.mu.Unlock()
+	if known && before == r.Status {
+		return
+	}
+	switch r.Status {
+	case pawl.StatusEnded:
+		h.d.c.Say("run %s of %s ended %s: %s", r.ID, h.p.Repo.Root, r.Outcome, r.Reason)
+	case pawl.StatusQuarantined:
+		h.d.c.Say("run %s of %s is quarantined: %s", r.ID, h.p.Repo.Root, r.Reason)
+	default:
+		h.d.c.Say("run %s of %s is %s", r.ID, h.p.Repo.Root, r.Status)
+	}
+}
+
+// info is the project's line in a list.
+func (h *held) info(ctx context.Context) pawl.ProjectInfo {
+	h.d.mu.Lock()
+	p, open, problem := h.p, h.engine != nil, h.problem
+	h.d.mu.Unlock()
+	info := pawl.ProjectInfo{ID: id(p), Root: p.Repo.Root, Problem: problem}
+	if open {
+		info.Live = h.live(ctx)
+		return info
+	}
+	if holder, held, _ := p.Holder(ctx); held {
+		info.Holder = holder.Pid
+	}
+	return info
+}
+
+// live counts the runs that are at work here.
+func (h *held) live(ctx context.Context) (n int) {
+	h.d.mu.Lock()
+	engine := h.engine
+	h.d.mu.Unlock()
+	if engine == nil {
+		return 0
+	}
+	runs, _ := engine.Runs(ctx) // a log that cannot be read drives nothing either
+	for _, r := range runs {
+		atWork := r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping
+		if atWork && engine.Driven(r.ID) {
+			n++
+		}
+	}
+	return n
+}
+
+// closeIdle closes the project when nobody uses it and no run is at work.
+func (h *held) closeIdle() {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	live := h.live(context.Background())
+	h.d.mu.Lock()
+	busy, ending := h.uses > 0, h.d.ending
+	if h.idle != nil && !busy && live > 0 {
+		h.idle.Reset(h.d.c.Idle)
+	}
+	h.d.mu.Unlock()
+	if busy || ending || live > 0 {
+		return
+	}
+	if err := h.closeLocked(); err != nil {
+		h.d.c.Say("closing %s: %v", h.p.Repo.Root, err)
+	}
+}
+
+func (h *held) drain(ctx context.Context) {
+	h.d.mu.Lock()
+	engine := h.engine
+	h.d.mu.Unlock()
+	if engine != nil {
+		engine.Drain(ctx)
+	}
+}
+
+func (h *held) close() error {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	return h.closeLocked()
+}
+
+// closeLocked closes the project when it is open. The caller holds changing.
+func (h *held) closeLocked() error {
+	h.d.mu.Lock()
+	engine, lock, idle := h.engine, h.lock, h.idle
+	h.engine, h.lock, h.idle = nil, nil, nil
+	h.last = map[pawl.RunID]pawl.RunStatus{}
+	h.d.mu.Unlock()
+	if engine == nil {
+		return nil
+	}
+	idle.Stop()
+	err := errors.Join(engine.Close(), lock.Release())
+	h.d.c.Say("closed %s", h.p.Repo.Root)
+	return err
+}
