@@ -19,6 +19,20 @@ type Performer interface {
 	Perform(ctx context.Context, job Job) (pawl.Answer, []pawl.Blob)
 }
 
+// Places say when an effect may be performed: when what it needs of the machine is free
+// and it is its run's turn. internal/governor has them. A driver asks for every effect,
+// and the time an effect waits is not its own: its timeout begins afterwards.
+type Places interface {
+	// Take waits until the effect has its places and returns how they are given back:
+	// with the answer it gave, nil when it gave none. Giving back twice is giving back
+	// once. When ctx ends first, Take fails with its error and holds nothing. A call
+	// that is known to fail fails with a *pawl.ModelError instead of being sent.
+	Take(ctx context.Context, job Job) (give func(pawl.Answer), err error)
+	// Wanted says that a person has started or resumed a run: what is known to fail is
+	// tried once more.
+	Wanted()
+}
+
 // Job is one effect to perform, with what it may need of its run.
 type Job struct {
 	Effect *pawl.Effect

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-
-	"pawl"
 )
 
 // errDraining is why nothing begins any more.
@@ -15,7 +13,7 @@ var errDraining = errors.New("the driver is coming to its end")
 // Drain lets what is under way finish: no effect is begun any more, no run is added,
 // and Drain returns when none is in flight, or when ctx ends. What is decided
 // meanwhile is durable; what it asks for is begun by whoever takes the run over.
-// Timers are not waited for. Close comes next.
+// Timers are not waited for, nor effects that wait for places. Close comes next.
 func (d *Driver) Drain(ctx context.Context) {
 	d.mu.Lock()
 	if d.drained == nil {
@@ -32,26 +30,37 @@ func (d *Driver) Drain(ctx context.Context) {
 	}
 }
 
+// flight is an effect that waits for its places, or is performed.
+type flight struct {
+	cancel context.CancelFunc
+	counts bool // it is not a timer
+	// begun says that it is performed, over that its answer is durable, or not wanted
+	// any more. The driver's mu guards them.
+	begun, over bool
+}
+
 // depart counts an effect that is begun; false means that it must not be.
-func (d *Driver) depart(f *pawl.Effect) bool {
+func (d *Driver) depart(f *flight) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.drained != nil {
+	if d.drained != nil || f.over {
 		return false
 	}
-	if f.Do.Verb() != pawl.VerbWait {
+	f.begun = true
+	if f.counts {
 		d.flying++
 	}
 	return true
 }
 
 // arrive counts an effect whose answer is durable, or is not wanted any more.
-func (d *Driver) arrive(f *pawl.Effect) {
-	if f.Do.Verb() == pawl.VerbWait {
-		return
-	}
+func (d *Driver) arrive(f *flight) {
+	f.cancel()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if f.over = true; !f.begun || !f.counts {
+		return
+	}
 	if d.flying--; d.flying == 0 && d.drained != nil {
 		close(d.drained)
 	}

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -29,6 +28,8 @@ import (
 type Driver struct {
 	Log       pawl.Log
 	Performer driver.Performer
+	// Places say when an effect may be performed; nil means at once.
+	Places driver.Places
 	// Observe is told of events after they are durable, in order, from the run's
 	// goroutine; it must not block. It may be nil.
 	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
@@ -58,6 +59,7 @@ func (d *Driver) Start(ctx context.Context, id pawl.RunID, started *pawl.RunStar
 	if err != nil {
 		return err
 	}
+	d.wanted()
 	return r.ask(ctx, item{in: kernel.Input{Start: &kernel.Start{Run: id, Started: started}}, blobs: blobs})
 }
 
@@ -87,6 +89,9 @@ func (d *Driver) Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steerin
 // Steer gives a run a command, and returns when what follows from it is
 // durable. A run that is not driven is taken over from its log with the command.
 func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) error {
+	if in.Verb == pawl.SteerResume {
+		d.wanted()
+	}
 	for {
 		d.mu.Lock()
 		r := d.runs[id]
@@ -107,6 +112,12 @@ func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) err
 		if !errors.Is(err, errAtRest) { // it came to rest before it took the command
 			return err
 		}
+	}
+}
+
+func (d *Driver) wanted() {
+	if d.Places != nil {
+		d.Places.Wanted()
 	}
 }
 
@@ -165,7 +176,7 @@ func (d *Driver) add(id pawl.RunID, s *kernel.State) (*run, error) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{d: d, id: id, state: s, ctx: ctx, cancel: cancel, inbox: make(chan item, inboxSize),
-		running: make(map[pawl.Seq]context.CancelFunc), again: make(map[pawl.Seq]bool), blobs: newBlobCache()}
+		running: make(map[pawl.Seq]*flight), again: make(map[pawl.Seq]bool), blobs: newBlobCache()}
 	for _, f := range kernel.Pending(s) {
 		r.again[f.ID] = true
 	}
@@ -197,49 +208,4 @@ type item struct {
 	in    kernel.Input
 	blobs []pawl.Blob
 	reply chan error
-}
-
-// perform runs one effect to its answer. A defect of the performer is an answer too.
-func (r *run) perform(ctx context.Context, f *pawl.Effect, job driver.Job) {
-	answer, blobs := func() (a pawl.Answer, b []pawl.Blob) {
-		defer func() {
-			if p := recover(); p != nil {
-				r.d.logger().Error("an effect panicked", "run", r.id, "effect", f.ID, "panic", p, "stack", string(debug.Stack()))
-				a = failed(f.ID, pawl.FailDefect, fmt.Sprint(p))
-			}
-		}()
-		if w, ok := f.Do.(*pawl.Wait); ok {
-			return wait(ctx, f.ID, w.For), nil
-		}
-		return r.d.Performer.Perform(ctx, job)
-	}()
-	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return // not wanted any more
-	}
-	if ctx.Err() != nil { // the effect's own time was up, whatever the performer made of it
-		if _, ok := answer.(*pawl.EffectFailed); ok || answer == nil {
-			answer, blobs = failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", f.Timeout)), nil
-		}
-	}
-	select {
-	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
-	case <-r.ctx.Done():
-	}
-}
-
-func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return &pawl.WaitEnded{Effect: id}
-}
-
-func failed(id pawl.Seq, code pawl.FailureCode, message string) pawl.Answer {
-	if len(message) > 300 {
-		message = message[:300]
-	}
-	return &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: code, Message: message}}
 }

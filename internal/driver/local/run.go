@@ -25,7 +25,7 @@ type run struct {
 
 	state   *kernel.State
 	info    pawl.RunInfo // as last stored
-	running map[pawl.Seq]context.CancelFunc
+	running map[pawl.Seq]*flight
 	again   map[pawl.Seq]bool // effects that may have been under way before
 }
 
@@ -76,8 +76,8 @@ func (r *run) loop() {
 
 // leave cancels what is under way and forgets the run.
 func (r *run) leave() {
-	for _, cancel := range r.running {
-		cancel()
+	for _, f := range r.running {
+		r.d.arrive(f)
 	}
 	r.d.mu.Lock()
 	delete(r.d.runs, r.id)
@@ -253,8 +253,8 @@ func (r *run) reconcile(events []pawl.Event) {
 }
 
 func (r *run) stop(id pawl.Seq) {
-	if cancel := r.running[id]; cancel != nil {
-		cancel()
+	if f := r.running[id]; f != nil {
+		r.d.arrive(f)
 		delete(r.running, id)
 	}
 }
@@ -263,19 +263,21 @@ func (r *run) stop(id pawl.Seq) {
 // and reports what there was until then.
 const answerGrace = 30 * time.Second
 
-func (r *run) start(f *pawl.Effect) {
-	timeout := f.Timeout
+// timeout is how long an effect may take from when it has its places.
+func timeout(f *pawl.Effect) time.Duration {
 	switch {
-	case timeout <= 0:
-		timeout = math.MaxInt64
+	case f.Timeout <= 0:
+		return math.MaxInt64
 	case f.Do.Verb() == pawl.VerbRunGate:
-		timeout += answerGrace
+		return f.Timeout + answerGrace
 	}
-	if !r.d.depart(f) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.ctx, timeout)
-	r.running[f.ID] = func() { cancel(); r.d.arrive(f) }
+	return f.Timeout
+}
+
+func (r *run) start(f *pawl.Effect) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	fl := &flight{cancel: cancel, counts: f.Do.Verb() != pawl.VerbWait}
+	r.running[f.ID] = fl
 	job := driver.Job{
 		Effect: f, Run: r.id, Started: r.state.Started, Settings: r.state.Settings, Recipe: r.state.Recipe,
 		Workspace: r.state.Workspace(f.Loop), Task: r.state.Task(f.Loop), Again: r.again[f.ID],
@@ -288,7 +290,7 @@ func (r *run) start(f *pawl.Effect) {
 	}
 	r.d.wg.Go(func() {
 		defer cancel()
-		r.perform(ctx, f, job)
+		r.perform(ctx, fl, job)
 	})
 }
 

@@ -1,0 +1,118 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+	"pawl/internal/kernel"
+)
+
+// perform brings one effect to its answer, and queues that.
+func (r *run) perform(ctx context.Context, fl *flight, job driver.Job) {
+	answer, blobs := r.placed(ctx, fl, job)
+	if answer == nil || ctx.Err() != nil {
+		return // not wanted any more
+	}
+	select {
+	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
+	case <-r.ctx.Done():
+	}
+}
+
+// placed performs an effect when it has its places. It gives no answer when the effect
+// is not wanted any more, or must not begin.
+func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pawl.Answer, blobs []pawl.Blob) {
+	id := job.Effect.ID
+	defer func() { // a defect of whoever performs it is an answer too
+		if p := recover(); p != nil {
+			r.d.logger().Error("an effect panicked", "run", r.id, "effect", id, "panic", p, "stack", string(debug.Stack()))
+			answer, blobs = failed(id, pawl.FailDefect, fmt.Sprint(p)), nil
+		}
+	}()
+	if r.d.Places != nil && job.Effect.Do.Verb() != pawl.VerbWait {
+		asked := r.d.now()
+		give, err := r.d.Places.Take(ctx, job)
+		if err != nil {
+			return refused(id, err), nil
+		}
+		defer func() { give(answer) }()
+		waited := r.d.now().Sub(asked)
+		defer func() { note(answer, waited) }()
+	}
+	if !r.d.depart(fl) {
+		return nil, nil
+	}
+	return r.timed(ctx, job)
+}
+
+// timed performs an effect within its time.
+func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, blobs []pawl.Blob) {
+	f := job.Effect
+	ctx, cancel := context.WithTimeout(ctx, timeout(f))
+	defer cancel()
+	if w, ok := f.Do.(*pawl.Wait); ok {
+		return wait(ctx, f.ID, w.For), nil
+	}
+	answer, blobs = r.d.Performer.Perform(ctx, job)
+	_, isFailure := answer.(*pawl.EffectFailed)
+	switch {
+	case answer != nil && !isFailure:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
+		return failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", f.Timeout)), nil
+	case answer == nil:
+		return failed(f.ID, pawl.FailDefect, "there is no answer"), nil
+	}
+	return answer, blobs
+}
+
+func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return &pawl.WaitEnded{Effect: id}
+}
+
+// refused is the answer of an effect that gets no places: why a model call is not worth
+// sending. An effect that is not wanted any more has none, but that is seen elsewhere.
+func refused(id pawl.Seq, err error) pawl.Answer {
+	if e, ok := errors.AsType[*pawl.ModelError](err); ok {
+		a := failed(id, pawl.FailureCode(e.Kind), e.Message)
+		a.Failure.Wait, a.Failure.Unsent = e.Wait, e.Unsent
+		return a
+	}
+	return failed(id, pawl.FailMachine, err.Error())
+}
+
+// leastWait is how long an effect must have waited for its places to say so.
+const leastWait = 10 * time.Millisecond
+
+// note puts into the answer of a session's effect how long it waited for its places.
+func note(answer pawl.Answer, waited time.Duration) {
+	if waited < leastWait {
+		return
+	}
+	waited = waited.Round(time.Millisecond)
+	switch a := answer.(type) {
+	case *pawl.ModelReplied:
+		a.Waited = waited
+	case *pawl.ToolReturned:
+		a.Waited = waited
+	case *pawl.EffectFailed:
+		a.Waited = waited
+	}
+}
+
+func failed(id pawl.Seq, code pawl.FailureCode, message string) *pawl.EffectFailed {
+	if len(message) > 300 {
+		message = message[:300]
+	}
+	return &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: code, Message: message}}
+}
