@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/artifact"
 	"pawl/internal/driver"
 )
 
@@ -22,6 +23,9 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 	req, err := r.gateRequest(ctx, job, do)
 	if err != nil {
 		return nil, err
+	}
+	if why := unfit(req.Spec); why != "" {
+		return judged(job, do, req.Spec, &pawl.GateReport{Verdict: pawl.VerdictFail, Reason: why, Error: why}, nil, a)
 	}
 	dir, release, err := r.Spaces.Checkout(ctx, do.Commit)
 	if err != nil {
@@ -55,11 +59,13 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
-	i := slices.IndexFunc(job.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == do.Gate })
-	if i < 0 {
-		return req, pawl.Errorf(pawl.CodeInvalid, "the run has no gate %q", do.Gate)
+	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Progress: r.live(job).write}
+	if req.Spec, err = gateSpec(ctx, job, do); err != nil {
+		return req, err
 	}
-	req = pawl.GateRequest{Spec: job.Settings.Gates[i], Timeout: job.Effect.Timeout, Progress: r.live(job).write}
+	if req.Timeout == 0 && req.Spec.Kind == pawl.GateValidation {
+		req.Timeout = validationTimeout
+	}
 	if !do.OnBase {
 		if req.Base, err = reportOf(ctx, job, "the report on the base", do.Base); err != nil {
 			return req, err
@@ -70,6 +76,41 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	}
 	req.Temp, err = r.Temp(job.Run)
 	return req, err
+}
+
+// validationTimeout bounds a task's own command where its request does not.
+const validationTimeout = 10 * time.Minute
+
+// gateSpec is the gate that a request means: one of the run's, or the one that runs a
+// task's own command. An agent wrote that command, so its exit code is all that is
+// taken from it, and that it fails on the base too excuses nothing.
+func gateSpec(ctx context.Context, job driver.Job, do *pawl.RunGate) (pawl.GateSpec, error) {
+	if !do.Task.IsZero() {
+		var task pawl.TaskSpec
+		err := decode(ctx, job, "the task", do.Task, &task)
+		return pawl.GateSpec{Name: do.Gate, Kind: pawl.GateValidation, Command: task.ValidationCommand,
+			Report: pawl.ReportExit, RequireGreen: true}, err
+	}
+	i := slices.IndexFunc(job.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == do.Gate })
+	if i < 0 {
+		return pawl.GateSpec{}, pawl.Errorf(pawl.CodeInvalid, "the run has no gate %q", do.Gate)
+	}
+	return job.Settings.Gates[i], nil
+}
+
+// unfit says why a task's own command is not run at all; empty = it is.
+func unfit(spec pawl.GateSpec) string {
+	switch n := len(spec.Command); {
+	case spec.Kind != pawl.GateValidation:
+		return ""
+	case strings.TrimSpace(spec.Command) == "":
+		return "the task names no validation command"
+	case n > artifact.MaxCommand:
+		return fmt.Sprintf("the task's validation command has %d bytes: want at most %d", n, artifact.MaxCommand)
+	case strings.ContainsRune(spec.Command, 0):
+		return "the task's validation command holds a zero byte, which no shell takes"
+	}
+	return ""
 }
 
 // reportOf is the report that is a gate's evidence; nil when there is none.

@@ -149,7 +149,7 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 		return use, nil // the kernel says that there is no such tool
 	}
 	var name string
-	name, use.Submit = strings.CutPrefix(b.Tool, "submit_")
+	name, use.Submit = pawl.SubmittedBy(b.Tool)
 	use.Harness = b.Tool == toolRemember || b.Tool == toolBlackboard
 	use.Problem = r.Tools.Check(allowed[i], b.Args)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"pawl"
+	"pawl/internal/artifact"
 	"pawl/internal/driver"
 	"pawl/internal/tasks"
 )
@@ -59,8 +60,8 @@ func (r *Runner) readTasks(ctx context.Context, job driver.Job, do *pawl.ReadTas
 	return out, nil
 }
 
-// taskList is the list as it was handed in: a result of a planner, or a list that
-// the user gave. It may be empty. problem says why it cannot be read.
+// taskList is the list as it was handed in: a result of a planner, an artifact, or a
+// list that the user gave. It may be empty. problem says why it cannot be read.
 func taskList(ctx context.Context, job driver.Job, do *pawl.ReadTasks) (list []pawl.TaskSpec, problem string, err error) {
 	data, err := read(ctx, job, "the list of tasks", do.List)
 	if err != nil {
@@ -69,9 +70,12 @@ func taskList(ctx context.Context, job driver.Job, do *pawl.ReadTasks) (list []p
 	if len(data) > maxReadTasks {
 		return nil, fmt.Sprintf("the list of tasks has %d bytes: want at most %d", len(data), maxReadTasks), nil
 	}
-	if do.Given {
+	switch kind := artifact.Detect(data); {
+	case do.Given:
 		err = strictly(data, &list)
-	} else {
+	case kind != "":
+		return spawned(ctx, job, kind, data)
+	default:
 		var result struct {
 			Decision  string          `json:"decision"`
 			Reasoning string          `json:"reasoning"`
@@ -97,6 +101,21 @@ func taskList(ctx context.Context, job driver.Job, do *pawl.ReadTasks) (list []p
 		return nil, fmt.Sprintf("the list of tasks cannot be read: %v", err), nil
 	}
 	return list, "", nil
+}
+
+// spawned is the list of what is spawned from a plan, a spec or a phase.
+func spawned(ctx context.Context, job driver.Job, kind artifact.Kind, data []byte) (list []pawl.TaskSpec, problem string, err error) {
+	a, err := artifact.Read(kind, data)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	var own pawl.TaskSpec
+	if !job.Task.IsZero() {
+		if err := decode(ctx, job, "the task", job.Task, &own); err != nil {
+			return nil, "", err
+		}
+	}
+	return a.Tasks(own.ID), "", nil
 }
 
 // strictly reads a JSON document that has no unknown fields and nothing after it.
@@ -161,6 +180,7 @@ func (a *answer) settle(t *pawl.TaskSpec, given bool) {
 	if t.MaxRetries != nil {
 		*t.MaxRetries = min(max(*t.MaxRetries, 0), 100)
 	}
+	t.ValidationCommand = strings.TrimSpace(a.clean(t.ValidationCommand)) // a command without its controls would be another one
 	t.Done = t.Done && given
 }
 
@@ -190,6 +210,7 @@ func (a *answer) entry(t *pawl.TaskSpec) (pawl.TaskEntry, error) {
 	e := pawl.TaskEntry{
 		ID: t.ID, Title: short(t.Title, maxTaskTitle), Spec: spec.Hash, DependsOn: t.DependsOn, Priority: t.Priority,
 		Tier: t.ModelTier, Verify: t.VerificationTier, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done, Incomplete: incomplete(t),
+		Validated: t.ValidationCommand != "",
 	}
 	if t.MaxRetries != nil {
 		e.Retries = *t.MaxRetries + 1

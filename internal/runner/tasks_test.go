@@ -344,3 +344,56 @@ func TestBlackboardCalls(t *testing.T) {
 		}
 	})
 }
+
+const aPhase = `{"title": "Table of tokens", "task": "Make the table of tokens.", "tasks": [{"description": "d", "file": "a.sql", "action": "create"}],
+	"success_criteria": ["It is there."], "validation_command": " test -e a.sql "}`
+
+// R-11 R-13 R-15 R-B29: what a loop of a tree hands in becomes its children's tasks, each
+// with its name; a phase's one child is called as the phase is.
+func TestReadArtifacts(t *testing.T) {
+	w := MustWorld(t, nil)
+	plan := must[*pawl.TasksRead](t, w, &pawl.ReadTasks{List: w.MustKeep(t, `{"title": "t", "overview": "o", "specs": [
+		{"name": "db", "title": "Tables", "description": "All the tables that are asked for."}, {"name": "api", "title": "API", "description": "d", "dependencies": ["db"]}]}`)})
+	if plan.Problem != "" || plan.Count != 2 || plan.Entries[1].ID != "api" || plan.Entries[1].Title != "API" || plan.Entries[1].DependsOn[0] != "db" || plan.Entries[0].Validated {
+		t.Errorf("the plan is read as %+v", plan)
+	}
+	if s := w.spec(t, plan.Entries[0]); s.Title != "Tables" || s.Description != "All the tables that are asked for." {
+		t.Errorf("the spec is %+v", s)
+	}
+	w.job.Task = w.MustKeep(t, pawl.TaskSpec{ID: "tokens", Title: "Tokens"})
+	phase := must[*pawl.TasksRead](t, w, &pawl.ReadTasks{List: w.MustKeep(t, aPhase)})
+	if phase.Count != 1 || phase.Entries[0].ID != "tokens" || !phase.Entries[0].Validated {
+		t.Fatalf("the phase is read as %+v", phase)
+	}
+	if s := w.spec(t, phase.Entries[0]); s.ValidationCommand != "test -e a.sql" || s.Criteria[0] != "It is there." || !strings.Contains(s.Description, "1. create a.sql: d") {
+		t.Errorf("the code loop's task is %+v", s)
+	}
+}
+
+// R-12 R-44: an artifact that does not hold what it must is no list.
+func TestReadBadArtifacts(t *testing.T) {
+	w := MustWorld(t, nil)
+	for text, says := range map[string]string{
+		`{"specs": []}`:  "title is empty",
+		`{"phases": []}`: "phases is empty: want 3 to 7",
+		strings.Replace(aPhase, " test -e a.sql ", `true\nfalse`, 1): "want one shell line",
+	} {
+		got := must[*pawl.TasksRead](t, w, &pawl.ReadTasks{List: w.MustKeep(t, text), Goal: w.MustKeep(t, "goal")})
+		if !strings.Contains(got.Problem, says) || got.Count != 0 {
+			t.Errorf("%s is read as %+v", text, got)
+		}
+	}
+}
+
+// The tools of artifacts hand in results, as submit_ does.
+func TestArtifactIsHandedIn(t *testing.T) {
+	w := MustWorld(t, nil)
+	got := must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "create_phase", aPhase)), "read", "create_phase"))
+	if c := got.Calls[0]; !c.Submit || c.Problem != "" || c.Facts.Get("count") != "1" || w.MustBlob(t, c.Args) == "" {
+		t.Errorf("the call is %+v", c)
+	}
+	got = must[*pawl.ModelReplied](t, w, w.asks(t, replies(pawl.StopToolUse, use("1", "create_phase", `{"title": "x"}`)), "create_phase"))
+	if c := got.Calls[0]; !c.Submit || !strings.Contains(c.Problem, `"task" is missing`) {
+		t.Errorf("the call is %+v", c)
+	}
+}
