@@ -7,7 +7,8 @@
 // [Run] is the fold that the projections share. Each of them is one file:
 // [StateYAML], [IterationReport] and [CompletionReport], [Why], [Line], [Show],
 // [Prompt]. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
-// [Questions] what waits for a person. [Progress] draws a run while it happens. Of
+// [Questions] what waits for a person, [Records] the loops of a tree as records and
+// [LoopTree] the tree itself. [Progress] draws a run while it happens. Of
 // runs with a list of tasks there are also [Tasks], the documents of the Pandora
 // loop ([PlanDocument], [ValidationReport], [CompletionMessage], [Trace],
 // [TasksFile], [Learnings]) and of Loom ([Loom]). [Name] says what an event is

@@ -25,10 +25,15 @@ const (
 func LevelOf(e pawl.Event) Level {
 	switch b := e.Body.(type) {
 	case *pawl.LoopStarted:
-		if b.Task != "" {
+		switch {
+		case b.Pending: // a line for each would hide the plan it comes from
+			return Normal
+		case b.Task != "":
 			return Important
 		}
 		return Detail
+	case *pawl.SignalSent, *pawl.SignalAcknowledged, *pawl.LoopAdmitted, *pawl.Invalidated, *pawl.Archived:
+		return cascadeLevel(e)
 	case *pawl.WorkspaceInspected, *pawl.WorkspaceClosed, *pawl.WaitEnded, *pawl.PromptAssembled,
 		*pawl.AnswerIgnored, *pawl.TasksListed, *pawl.TasksRead, *pawl.Restored:
 		return Detail
@@ -120,6 +125,8 @@ func (t teller) tell() string {
 	case *pawl.TasksListed, *pawl.PlanAccepted, *pawl.PlanRefused, *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped,
 		*pawl.Rerouted, *pawl.RoundsEnded, *pawl.MergeQueued:
 		return t.tree()
+	case *pawl.SignalSent, *pawl.SignalAcknowledged, *pawl.LoopAdmitted, *pawl.GenerationStarted, *pawl.Invalidated, *pawl.Archived, *pawl.TaskRetried:
+		return t.cascade()
 	}
 	if t.e.Loop == 0 {
 		return t.run()

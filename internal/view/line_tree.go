@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -15,6 +16,9 @@ func (t teller) loopStarted(b *pawl.LoopStarted) string {
 		return fmt.Sprintf("loop %s (%s) started", b.ID, b.Kind)
 	}
 	s := capital(b.Kind) + " started"
+	if b.Pending {
+		s = capital(b.Kind) + " waits for its turn"
+	}
 	if x := t.r.task(t.l); x != nil {
 		s += fmt.Sprintf(", %d of %d", x.N, len(t.r.loop(t.l.Parent).Plan().Tasks))
 		if n := len(x.Loops); n > 1 {
@@ -33,6 +37,8 @@ func (t teller) loopEnded(b *pawl.LoopEnded) string {
 	plan := t.r.loop(t.l.Parent).Plan()
 	done := fmt.Sprintf("%d of %d passed", plan.Count(pawl.TaskPassed), len(plan.Tasks))
 	switch {
+	case b.Outcome == pawl.OutcomeInvalid:
+		return fmt.Sprintf("%s ended: it does not count any more%s", capital(t.l.Kind), because(b.Reason))
 	case x.Status == pawl.TaskPending:
 		return fmt.Sprintf("%s left off%s", capital(t.l.Kind), because(b.Reason))
 	case b.Stopped:
@@ -215,6 +221,9 @@ func (t teller) shared() string {
 // howToAnswer is the command that answers a question, with its first choice and
 // the others behind it.
 func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
+	if q.Kind == pawl.AskPlan && slices.Contains(q.Choices, choiceIterate) {
+		return fmt.Sprintf("pawl plan show %s, then approve, iterate or reject", r.ID)
+	}
 	s := fmt.Sprintf("pawl answer %s %d", r.ID, q.N)
 	if len(q.Choices) == 0 {
 		return s

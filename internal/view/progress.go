@@ -328,7 +328,8 @@ func colorOf(e pawl.Event) int {
 		return redInk
 	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted,
 		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded,
-		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld:
+		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld,
+		*pawl.GenerationStarted, *pawl.Invalidated, *pawl.TaskRetried:
 		return yellow
 	}
 	if LevelOf(e) < Important {
@@ -470,6 +471,9 @@ func (p *Progress) where() []segment {
 		}
 		if plan := l.Plan(); plan != nil {
 			parts = append(parts, fmt.Sprintf("tasks %d/%d", plan.Count(pawl.TaskPassed), len(plan.Tasks)))
+		}
+		if r.Tree() && len(r.Loops) > 1 {
+			parts = append(parts, r.treeSummary())
 		}
 		if n := len(l.Batches); n > 0 {
 			parts = append(parts, fmt.Sprintf("batch %d", l.Batches[n-1].N))

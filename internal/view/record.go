@@ -103,12 +103,14 @@ func (r *Record) Folder() string {
 	return "loops/" + r.ID
 }
 
-// artifactFile is the name of the Markdown of what a kind of loop hands in.
-func artifactFile(kind string) string { return kind + ".md" }
+// ArtifactFile is the name of the file that what it hands in is in: plan.md, spec.md or
+// phase.md for people, and beside it the same as .json; empty = its kind hands in nothing
+// that children are spawned from. Other lists of tasks are only .json.
+func (r *Record) ArtifactFile() string { return r.file }
 
-// iterationPath is a file of an iteration, counted from 1.
-func (r *Record) iterationPath(n int, file string) string {
-	return fmt.Sprintf("%s/iterations/%03d/%s", r.Folder(), n, file)
+// artifactPath is the artifact of an iteration, counted from 1.
+func (r *Record) artifactPath(n int) string {
+	return fmt.Sprintf("%s/iterations/%03d/artifacts/%s", r.Folder(), n, r.file)
 }
 
 // SignalRecord is a signal to one loop. A selector that named several led to one of

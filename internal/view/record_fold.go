@@ -1,9 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -24,6 +26,7 @@ type recordState struct {
 	spec     pawl.Hash // a JSON TaskSpec
 	validate bool      // the spec names a validation command
 	step     string    // the one whose artifact children are spawned from; empty = none
+	file     string    // of its artifacts
 	making   []int     // the sessions of that step
 	made     []int     // the iterations that handed an artifact in, oldest first
 	said     []remark
@@ -155,33 +158,44 @@ func (rs *Records) begin(e pawl.Event, b *pawl.LoopStarted) {
 	}
 	if r.kind != nil {
 		r.MaxIterations = r.kind.Iterations
-		r.PromptPath, r.step = begins(r.kind)
+		st := begins(r.kind)
+		r.PromptPath = st.Prompt
+		if c := r.kind.Children; c != nil && c.From == st.Name {
+			r.step, r.file = st.Name, fileOf(&st)
+		}
 	}
 	rs.Loops = append(rs.Loops, r)
 }
 
-// begins is the template of the step whose artifact children are spawned from, with
-// its name, or that of the last step where there are no children.
-func begins(k *pawl.LoopKind) (prompt, step string) {
-	from := ""
-	if k.Children != nil {
-		from = k.Children.From
-	}
-	var walk func([]pawl.Step)
-	walk = func(all []pawl.Step) {
-		for i := range all {
-			switch st := &all[i]; {
-			case st.Repeat != nil:
-				walk(st.Repeat.Steps)
-			case from != "" && st.Name == from:
-				prompt, step = st.Prompt, st.Name
-			case step == "" && st.Prompt != "":
-				prompt = st.Prompt
+// begins is the step whose artifact children are spawned from, or the last one where
+// there are none.
+func begins(k *pawl.LoopKind) (out pawl.Step) {
+	var walk func([]pawl.Step) bool
+	walk = func(all []pawl.Step) bool {
+		for _, st := range all {
+			if st.Repeat != nil {
+				if walk(st.Repeat.Steps) {
+					return true
+				}
+				continue
+			}
+			out = st
+			if k.Children != nil && k.Children.From == st.Name {
+				return true
 			}
 		}
+		return false
 	}
 	walk(k.Steps)
-	return prompt, step
+	return out
+}
+
+// fileOf is the name of the file of a step's result.
+func fileOf(st *pawl.Step) string {
+	if kind, ok := strings.CutPrefix(st.Output, "create_"); ok {
+		return plain.Line(kind, 40) + ".md"
+	}
+	return plain.Line(cmp.Or(st.Output, st.Name), 40) + ".json"
 }
 
 // ofLoop folds what is said of a loop.
@@ -465,11 +479,10 @@ func (rs *Records) signal(r *Record, e pawl.Event, b *pawl.SignalSent) {
 
 // acknowledge folds that a loop has seen a signal.
 func (rs *Records) acknowledge(r *Record, e pawl.Event, b *pawl.SignalAcknowledged) {
-	i, ok := slices.BinarySearchFunc(rs.Signals, b.N, func(s *SignalRecord, n int) int { return s.N - n })
-	if !ok {
+	s := rs.signalN(b.N)
+	if s == nil {
 		return
 	}
-	s := rs.Signals[i]
 	s.AcknowledgedAt, s.Expired = millis(e.Time), b.Expired
 	switch s.SignalType {
 	case pawl.SignalPause:
@@ -536,9 +549,9 @@ func (rs *Records) status(r *Record) (pawl.LoopStatus, string) {
 func (r *Record) paths(rs *Records) {
 	r.OutputArtifacts = []string{}
 	for _, n := range slices.Backward(r.made) {
-		r.OutputArtifacts = append(r.OutputArtifacts, r.iterationPath(n, "artifacts/"+artifactFile(r.LoopType)))
+		r.OutputArtifacts = append(r.OutputArtifacts, r.artifactPath(n))
 	}
-	if p := rs.Loop(r.Parent); p != nil && r.ParentIteration > 0 {
-		r.InputArtifact = p.iterationPath(r.ParentIteration, "artifacts/"+artifactFile(p.LoopType))
+	if p := rs.Loop(r.Parent); p != nil && p.file != "" && r.ParentIteration > 0 {
+		r.InputArtifact = p.artifactPath(r.ParentIteration)
 	}
 }

@@ -22,8 +22,13 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("Reason: %s", r.Reason)
 	}
 	t.line("")
-	t.line("[Tasks]")
-	r.wholeTable(&t, &list, 0)
+	if r.Tree() {
+		t.line("[Loops]")
+		r.tree(&t, TreeOptions{All: true, Now: r.Updated})
+	} else {
+		t.line("[Tasks]")
+		r.wholeTable(&t, &list, 0)
+	}
 	t.line("")
 	if len(list.Versions) > 1 {
 		t.line("[Plans]")
@@ -82,8 +87,13 @@ func (r *Run) showTree(t *text, l *Loop) {
 	}
 	list := Tasks(r, r.Updated)
 	t.line("")
-	t.line("Tasks: %s", p.summary())
-	r.wholeTable(t, &list, 0)
+	if r.Tree() {
+		t.line("%s", capital(r.treeSummary()))
+		r.tree(t, TreeOptions{Now: r.Updated})
+	} else {
+		t.line("Tasks: %s", p.summary())
+		r.wholeTable(t, &list, 0)
+	}
 	for _, x := range p.Tasks {
 		r.showTask(t, x)
 	}

@@ -108,6 +108,13 @@ type Loop struct {
 	Checkpoints []*Checkpoint
 	Rollbacks   []*Rollback
 
+	// Generation counts how often it has begun anew, from 1; Renewed says why it did
+	// last. Retried are the tasks that run once more, because what they failed by was
+	// not their work.
+	Generation int
+	Renewed    Mark
+	Retried    []Mark
+
 	// Conflicts counts the attempts that conflicted with what was merged.
 	Conflicts int
 

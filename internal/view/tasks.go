@@ -231,9 +231,14 @@ func TasksText(r *Run, now time.Time, width int) string {
 	list := Tasks(r, now)
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
-	if list.Version == 0 {
+	switch {
+	case list.Version == 0:
 		t.line("  no plan yet")
-	} else {
+	case r.Tree():
+		t.line("  %s", r.treeSummary())
+		t.line("")
+		r.tree(&t, TreeOptions{Width: width, Now: now})
+	default:
 		t.line("  %s", r.Plan().summary())
 		t.line("")
 		r.wholeTable(&t, &list, width)

@@ -269,7 +269,7 @@ func (r *Run) applyTree(l *Loop, e pawl.Event) bool {
 	case *pawl.LoopEnded:
 		r.endLoop(l, e, b)
 	default:
-		return r.applyBatch(l, e)
+		return r.applyCascade(l, e) || r.applyBatch(l, e)
 	}
 	return true
 }
@@ -304,6 +304,9 @@ func (r *Run) applyAnywhere(e pawl.Event) bool {
 // result, and every task the loops that worked on it.
 func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 	before := l.Plan()
+	if r.cascades(l) { // its children stand on this list alone
+		before = nil
+	}
 	p := &Plan{PlanAccepted: *b, Seq: e.Seq, Began: e.Time, Cause: l.calling, byID: map[string]*Task{}}
 	for i, entry := range l.listed {
 		t := &Task{TaskEntry: entry, N: i + 1, Seq: e.Seq}
@@ -354,14 +357,16 @@ func (t *Task) move(e pawl.Event, to pawl.TaskStatus, cause, reason string) {
 
 // startLoop adds a loop; the task it works on is running from now on.
 func (r *Run) startLoop(e pawl.Event, b *pawl.LoopStarted) {
-	l := &Loop{Ref: e.Loop, LoopStarted: *b, Began: e.Time, Score: -1, sessions: map[int]*Session{}}
+	l := &Loop{Ref: e.Loop, LoopStarted: *b, Began: e.Time, Generation: 1, Score: -1, sessions: map[int]*Session{}}
 	if l.Parent >= l.Ref { // it would be above itself
 		l.Parent = 0
 	}
 	r.Loops = append(r.Loops, l)
 	if t := r.task(l); t != nil {
 		t.Loops = append(slices.Clip(t.Loops), l)
-		t.move(e, pawl.TaskRunning, "", "")
+		if !b.Pending {
+			t.move(e, pawl.TaskRunning, "", "")
+		}
 	}
 }
 
@@ -372,6 +377,8 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	t := r.task(l)
 	switch {
 	case t == nil || b.Stopped && b.Outcome.Resumable():
+	case b.Outcome == pawl.OutcomeInvalid:
+		t.move(e, pawl.TaskSkipped, "", b.Reason)
 	case r.fenced(l, t):
 		t.move(e, pawl.TaskPending, "", "")
 		t.begun = false
@@ -472,12 +479,30 @@ func doOf[T pawl.Do](f *pawl.Effect) (T, bool) {
 	return do, ok
 }
 
-// lead names the task of a loop before a line: "[parser] "; empty for the root.
+// lead names the task of a loop before a line, behind those above it: "[auth/tokens] ";
+// empty for the root.
 func (r *Run) lead(l *Loop) string {
+	path := r.path(l)
+	if path == "" {
+		return ""
+	}
+	return "[" + path + "] "
+}
+
+// path are the tasks from the root's children down to a loop's own.
+func (r *Run) path(l *Loop) string {
 	if l == nil || l.Task == "" {
 		return ""
 	}
-	return "[" + l.Task + "] "
+	above := r.loop(l.Parent)
+	name := l.Task
+	if above != nil && above.Task == l.Task {
+		name = l.Kind // the one piece of work its parent is about
+	}
+	if path := r.path(above); path != "" {
+		return path + "/" + name
+	}
+	return name
 }
 
 // ids joins the ids of tasks at places of a plan; those beyond eight are counted.

@@ -61,6 +61,7 @@ func Why(r *Run) []Link {
 		c.add(LinkState, "no event of it is there")
 		return c
 	}
+	r.whyCascade(&c)
 	if f := r.Fork; f != nil {
 		c.add(LinkBecause, fmt.Sprintf("it was forked from %s at event %d", f.Of, f.At), f.Seq)
 	}

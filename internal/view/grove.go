@@ -1,0 +1,159 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// LoopRow is a loop of a run's tree as a line of it. Its texts are safe to print.
+type LoopRow struct {
+	*Record
+	// Lead is the drawing before its name, Label the name.
+	Lead, Label string
+	Age         time.Duration // since it came to be, to its end if it has one
+	Note        string        // what there is to say besides its status
+	Stale       bool          // it stands on an artifact that is no more
+}
+
+// TreeOptions choose what of a tree is shown. The zero value shows what still counts.
+type TreeOptions struct {
+	All   bool // those of earlier generations too
+	Width int  // no line is wider; zero = as wide as it is
+	Now   time.Time
+}
+
+// LoopTree are the run's loops from the root down, children in their order below
+// their parent, and how many of earlier generations were left out.
+func LoopTree(r *Run, o TreeOptions) (rows []LoopRow, left int) {
+	rs := &r.Records
+	below := map[pawl.LoopRef][]*Record{}
+	for _, rec := range rs.Loops {
+		if !o.All && (rec.Status == pawl.LoopInvalidated || rec.shelved) {
+			left++
+			continue
+		}
+		below[rec.Parent] = append(below[rec.Parent], rec)
+	}
+	var walk func(all []*Record, lead string)
+	walk = func(all []*Record, lead string) {
+		slices.SortStableFunc(all, func(a, b *Record) int {
+			if a.ParentGeneration != b.ParentGeneration {
+				return a.ParentGeneration - b.ParentGeneration
+			}
+			return a.Index - b.Index
+		})
+		for i, rec := range all {
+			arm, next := "├─ ", "│  "
+			if i == len(all)-1 {
+				arm, next = "└─ ", "   "
+			}
+			if rec.Depth == 0 {
+				arm, next = "", ""
+			}
+			rows = append(rows, r.loopRow(rec, lead+arm, o.Now))
+			walk(below[rec.Ref], lead+next)
+		}
+	}
+	walk(below[0], "")
+	return rows, left
+}
+
+func (r *Run) loopRow(rec *Record, lead string, now time.Time) LoopRow {
+	row := LoopRow{Record: rec, Lead: lead, Label: rec.Name(), Stale: r.Records.Stale(rec)}
+	if p := r.Records.Loop(rec.Parent); p != nil && p.Task == rec.Task { // the one piece of work its parent is about
+		row.Label = plain.Line(rec.LoopType, 0)
+	}
+	end := now
+	if rec.Ended() {
+		end = time.UnixMilli(rec.UpdatedAt)
+	}
+	row.Age = max(0, end.Sub(time.UnixMilli(rec.CreatedAt)))
+	switch {
+	case rec.Approval == pawl.ApprovalAwaiting:
+		row.Note = "AWAITS APPROVAL"
+	case len(rec.Questions) > 0:
+		row.Note = fmt.Sprintf("asks question %d", rec.Questions[0])
+	case rec.Status == pawl.LoopInvalidated, rec.Status == pawl.LoopPaused, rec.Status == pawl.LoopFailed:
+		row.Note = plain.Line(rec.Reason, 200)
+	case rec.Status == pawl.LoopPending:
+		row.Note = plain.Line(r.waitsFor(rec), 200)
+	}
+	if row.Note == "" {
+		row.Note = plain.Line(rec.Title, 200)
+	}
+	return row
+}
+
+// waitsFor says which of its siblings a pending loop depends on.
+func (r *Run) waitsFor(rec *Record) string {
+	l := r.loop(rec.Ref)
+	if t := r.task(l); t != nil {
+		if wait := r.loop(l.Parent).Plan().Waiting(t); len(wait) > 0 {
+			return "waits for " + some(lines(wait))
+		}
+	}
+	return ""
+}
+
+// TreeText is the tree for people, a line for each loop.
+func TreeText(r *Run, o TreeOptions) string {
+	var t text
+	r.tree(&t, o)
+	return t.String()
+}
+
+func (r *Run) tree(t *text, o TreeOptions) {
+	rows, left := LoopTree(r, o)
+	wide := o.Width == 0 || o.Width >= roomy
+	head := []string{"LOOP", "STATUS", "ITER", "TIER", "COST", "AGE", ""}
+	if wide {
+		head = []string{"LOOP", "TYPE", "STATUS", "ITER", "GEN", "TIER", "COST", "AGE", ""}
+	}
+	table := [][]string{head}
+	for _, row := range rows {
+		name := row.Label
+		if o.Width > 0 {
+			name = plain.Line(name, max(12, o.Width/3-len([]rune(row.Lead))))
+		}
+		iteration := "-"
+		if !rec.pending {
+			iteration = of(row.Shown(), row.MaxIterations)
+		}
+		status := string(row.Status)
+		if !wide && row.Generation > 1 {
+			status += fmt.Sprintf(" g%d", row.Generation)
+		}
+		cells := []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
+			r.money(row.Cost), span(row.Age.Truncate(time.Second)), row.Note}
+		if !wide {
+			cells = slices.Delete(slices.Delete(cells, 4, 5), 1, 2)
+		}
+		table = append(table, cells)
+	}
+	for _, line := range columns(table, o.Width) {
+		t.WriteString(line + "\n")
+	}
+	if left > 0 {
+		t.line("and %s that do not count any more: pawl loops %s --all", count(left, "loop"), string(r.ID))
+	}
+}
+
+// treeSummary counts the tree's loops by their statuses, in one line.
+func (r *Run) treeSummary() string {
+	n := map[pawl.LoopStatus]int{}
+	for _, rec := range r.Records.Loops {
+		n[rec.Status]++
+	}
+	var parts []string
+	for _, s := range []pawl.LoopStatus{pawl.LoopRunning, pawl.LoopRebasing, pawl.LoopPaused, pawl.LoopPending, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated} {
+		if n[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	return count(len(r.Records.Loops), "loop") + ": " + strings.Join(parts, ", ")
+}
