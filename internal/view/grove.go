@@ -121,7 +121,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 			name = plain.Line(name, max(12, o.Width/3-len([]rune(row.Lead))))
 		}
 		iteration := "-"
-		if !rec.pending {
+		if !row.pending {
 			iteration = of(row.Shown(), row.MaxIterations)
 		}
 		status := string(row.Status)
