@@ -1,0 +1,410 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pawl"
+	"pawl/internal/view"
+)
+
+// confirm asks before something is done that is not taken back easily.
+type confirm struct {
+	text string
+	yes  func(*Model) tea.Cmd
+}
+
+// menu offers a few things by a key each.
+type menu struct {
+	title string
+	items []item
+}
+
+type item struct {
+	key, label string
+	do         func(*Model) tea.Cmd
+}
+
+// key handles a key.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch {
+	case m.input != nil:
+		return m.typed(k)
+	case name == "ctrl+c":
+		return tea.Quit
+	case m.confirm != nil:
+		c := m.confirm
+		m.confirm = nil
+		if name == "y" || name == "Y" {
+			return c.yes(m)
+		}
+		m.say("nothing is done")
+		return nil
+	case m.menu != nil:
+		return m.menuKey(name)
+	case name == "?" && m.screen != screenHelp:
+		m.back, m.screen = m.screen, screenHelp
+		m.help.top(false)
+		return nil
+	}
+	m.note = ""
+	switch m.screen {
+	case screenAsk:
+		return m.askKey(name)
+	case screenMain:
+		return m.mainKey(name)
+	}
+	switch name { // of the lists
+	case "esc", "q", "backspace":
+		if m.screen == screenHelp {
+			m.screen = m.back
+		} else {
+			m.screen = screenMain
+		}
+		return nil
+	}
+	return m.listKey(name)
+}
+
+// listKey handles a key for what fills the screen besides the tree.
+func (m *Model) listKey(name string) tea.Cmd {
+	switch m.screen {
+	case screenInbox:
+		return m.inboxKey(name)
+	case screenTodo:
+		m.paneKey(&m.todo, name)
+	case screenBudget:
+		m.paneKey(&m.budget, name)
+	case screenHelp:
+		m.paneKey(&m.help, name)
+	}
+	return nil
+}
+
+// paneKey handles a key for a text.
+func (m *Model) paneKey(p *pane, name string) {
+	if name == "/" {
+		m.searchIn(p)
+		return
+	}
+	p.keys(name)
+}
+
+// searchIn asks what to search for in a text.
+func (m *Model) searchIn(p *pane) {
+	m.input = &input{label: "Search", max: 100, change: func(_ *Model, s string) { p.look(s) },
+		done: func(_ *Model, s string) tea.Cmd { p.look(s); return nil }}
+}
+
+// mainKey handles a key for the tree and the text about what is chosen there.
+func (m *Model) mainKey(name string) tea.Cmd {
+	d := &m.detail
+	switch name {
+	case "q":
+		return tea.Quit
+	case "tab", "shift+tab":
+		m.focus = onTree + onText - m.focus
+	case "z":
+		m.zoom = !m.zoom
+	case "1", "2", "3", "4", "5", "6":
+		d.turn(tab(name[0] - '1'))
+	case "[":
+		d.turn(d.tab + tabs - 1)
+	case "]":
+		d.turn((d.tab + 1) % tabs)
+	case "f":
+		d.text.follow = !d.text.follow
+		d.made = made{}
+	case "v":
+		d.most = !d.most
+	case "i":
+		m.screen = screenInbox
+		m.inbox.asked(m.projects)
+		return m.src.inbox(m.asking())
+	case "t":
+		m.screen = screenTodo
+		m.todo.top(false)
+	case "b":
+		m.screen = screenBudget
+		m.budget.top(false)
+	case "/":
+		m.slash()
+	case "esc":
+		m.leave()
+	case "a":
+		if k, n := m.waits(); n > 0 {
+			return m.asks(k, n)
+		}
+		m.say("nothing of it waits for you")
+	default:
+		if cmd, ok := m.steerKey(name); ok {
+			return cmd
+		}
+		m.moveKey(name)
+	}
+	return nil
+}
+
+// moveKey moves in the tree or in the text.
+func (m *Model) moveKey(name string) {
+	d := &m.detail
+	if m.focus == onTree {
+		if !m.treeKey(name) && (name == "n" || name == "N") {
+			d.text.keys(name)
+		}
+		return
+	}
+	switch name {
+	case "left", "h":
+		d.turn(d.tab + tabs - 1)
+	case "right", "l":
+		d.turn((d.tab + 1) % tabs)
+	default:
+		d.text.keys(name)
+		if name == "end" || name == "G" {
+			d.text.follow = d.tab == tabLog
+		}
+	}
+}
+
+// leave takes back, one after the other: a search, a filter, the zoom, the focus.
+func (m *Model) leave() {
+	switch {
+	case m.detail.text.search != "":
+		m.detail.text.look("")
+	case m.tree.filter != "":
+		m.tree.filter, m.tree.stale = "", true
+	case m.zoom:
+		m.zoom = false
+	default:
+		m.focus = onTree
+	}
+}
+
+// slash filters the tree, or searches in the text.
+func (m *Model) slash() {
+	if m.focus == onText {
+		m.searchIn(&m.detail.text)
+		return
+	}
+	filter := []rune(m.tree.filter)
+	m.input = &input{label: "Filter", max: 100, text: filter, at: len(filter),
+		change: func(m *Model, s string) { m.tree.filter, m.tree.stale = s, true }, done: func(*Model, string) tea.Cmd { return nil }}
+}
+
+// asking are the runs that have open questions.
+func (m *Model) asking() []key {
+	var out []key
+	for _, p := range m.projects {
+		for _, r := range p.runs {
+			if r.Questions > 0 {
+				out = append(out, key{p.ID, r.ID})
+			}
+		}
+	}
+	return out
+}
+
+func (m *Model) menuKey(name string) tea.Cmd {
+	for _, it := range m.menu.items {
+		if it.key == name {
+			m.menu = nil
+			return it.do(m)
+		}
+	}
+	if name == "esc" || name == "q" {
+		m.menu = nil
+	}
+	return nil
+}
+
+// steerKey handles a key that commands the chosen run or loop.
+func (m *Model) steerKey(name string) (tea.Cmd, bool) {
+	at := m.tree.at
+	switch name {
+	case "p", "r", "c", "s", "R", "X":
+	default:
+		return nil, false
+	}
+	if at.run == "" {
+		m.say("choose a run first")
+		return nil, true
+	}
+	rec := m.record()
+	loop := at.loop != 0 && rec != nil && rec.Parent != 0 // one below the root: signals are for it
+	switch name {
+	case "p":
+		if loop {
+			return m.signal(rec.ID, pawl.SignalPause, ""), true
+		}
+		return m.command(at.key, pawl.Steering{Verb: pawl.SteerPause, Reason: "asked for by " + m.by}, "run "+string(at.run)+" pauses"), true
+	case "r":
+		if loop {
+			return m.signal(rec.ID, pawl.SignalResume, ""), true
+		}
+		return m.command(at.key, pawl.Steering{Verb: pawl.SteerResume}, "run "+string(at.run)+" goes on"), true
+	case "c":
+		m.confirmCancel(at, rec, loop)
+	case "s":
+		m.signalMenu(rec)
+	case "R":
+		m.rollbackMenu(at.key)
+	case "X":
+		m.confirmArchive(at, rec, loop)
+	}
+	return nil, true
+}
+
+func (m *Model) confirmCancel(at place, rec *view.Record, loop bool) {
+	if loop {
+		m.confirm = &confirm{"Stop loop " + rec.ID + "? It ends as cancelled; its branch stays.",
+			func(m *Model) tea.Cmd { return m.signal(rec.ID, pawl.SignalStop, "") }}
+		return
+	}
+	m.confirm = &confirm{"Cancel run " + string(at.run) + "? What is in flight ends first; its branch stays.", func(m *Model) tea.Cmd {
+		return m.command(at.key, pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainBoundary, Reason: "asked for by " + m.by}, "run "+string(at.run)+" is being cancelled")
+	}}
+}
+
+func (m *Model) confirmArchive(at place, rec *view.Record, loop bool) {
+	st, what := pawl.Steering{Verb: pawl.SteerArchive, By: m.by}, "run "+string(at.run)
+	if loop {
+		st.Loop, what = rec.ID, "loop "+rec.ID
+	}
+	m.confirm = &confirm{"Archive " + what + "? Lists leave it out; nothing is removed.",
+		func(m *Model) tea.Cmd { return m.command(at.key, st, what+" is archived") }}
+}
+
+// signal tells loops of the chosen run something.
+func (m *Model) signal(to string, kind pawl.SignalKind, text string) tea.Cmd {
+	st := pawl.Steering{Verb: pawl.SteerSignal, By: m.by, Signal: &pawl.Signaling{Signal: kind, To: to, Text: text}}
+	return m.command(m.tree.at.key, st, fmt.Sprintf("%s is told: %s", to, kind))
+}
+
+// signalMenu offers the signals to the chosen loop, and to those below it.
+func (m *Model) signalMenu(rec *view.Record) {
+	if rec == nil {
+		m.say("the run's loops are not read yet")
+		return
+	}
+	to := func(key, label string, kind pawl.SignalKind, selector string) item {
+		return item{key, label, func(m *Model) tea.Cmd {
+			switch kind {
+			case pawl.SignalStop:
+				m.confirm = &confirm{"Stop " + selector + "? What is stopped ends as cancelled; branches stay.",
+					func(m *Model) tea.Cmd { return m.signal(selector, kind, "") }}
+				return nil
+			case pawl.SignalInfo:
+				m.input = &input{label: "Tell " + selector, note: "it is in the next prompt", max: maxWords, lines: true, must: "say something",
+					done: func(m *Model, text string) tea.Cmd { return m.signal(selector, kind, text) }}
+				return nil
+			}
+			return m.signal(selector, kind, "")
+		}}
+	}
+	below := "descendants:" + rec.ID
+	m.menu = &menu{title: "Signal " + rec.LoopType + " " + rec.Name() + " · capital letters: all loops below it", items: []item{
+		to("s", "stop", pawl.SignalStop, rec.ID), to("p", "pause", pawl.SignalPause, rec.ID), to("r", "resume", pawl.SignalResume, rec.ID),
+		to("b", "rebase", pawl.SignalRebase, rec.ID), to("i", "info", pawl.SignalInfo, rec.ID),
+		to("S", "stop", pawl.SignalStop, below), to("P", "pause", pawl.SignalPause, below), to("R", "resume", pawl.SignalResume, below),
+		to("B", "rebase", pawl.SignalRebase, below), to("I", "info", pawl.SignalInfo, below),
+	}}
+}
+
+// rollbackMenu offers the last checkpoints to go back to.
+func (m *Model) rollbackMenu(k key) {
+	s := m.run()
+	if s == nil || !s.read {
+		m.say("the run is not read yet")
+		return
+	}
+	list := view.Checkpoints(s.run)
+	if len(list.Checkpoints) == 0 {
+		m.say("the run has no checkpoint to go back to")
+		return
+	}
+	mn := &menu{title: "Roll back to a checkpoint"}
+	const offered = 9
+	from := max(0, len(list.Checkpoints)-offered)
+	for i, c := range list.Checkpoints[from:] {
+		label := fmt.Sprintf("%d %s, %d approved", c.N, c.Label, c.Approved)
+		if c.LastGood {
+			label += " (last good)"
+		}
+		mn.items = append(mn.items, item{itoa(i + 1), label, func(m *Model) tea.Cmd {
+			m.confirm = &confirm{fmt.Sprintf("Roll run %s back to checkpoint %d? What came later is done again; nothing is removed.", k.run, c.N), func(m *Model) tea.Cmd {
+				return m.command(k, pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: c.N, By: m.by}, fmt.Sprintf("run %s goes back to checkpoint %d", k.run, c.N))
+			}}
+			return nil
+		}})
+	}
+	m.menu = mn
+}
+
+// hint is a key and what it does.
+type hint struct{ key, does string }
+
+// hints are the keys of what is on the screen, the most useful first.
+func (m *Model) hints() []hint {
+	all := hint{"?", "all keys"}
+	switch {
+	case m.confirm != nil:
+		return []hint{{"y", "yes"}, {"any other key", "no"}}
+	case m.menu != nil:
+		return []hint{{"esc", "leave"}}
+	}
+	switch m.screen {
+	case screenAsk:
+		if _, q := m.question(); q != nil && q.Open() {
+			if m.plan(q) != nil {
+				return []hint{{"A", "approve"}, {"R", "reject"}, {"I", "iterate"}, {"pgdn pgup", "scroll"}, {"esc", "back"}, all}
+			}
+			return []hint{{"1-9", "answer"}, {"↑↓ enter", "choose"}, {"pgdn pgup", "scroll"}, {"esc", "back"}, all}
+		}
+		return []hint{{"↑↓", "scroll"}, {"esc", "back"}, all}
+	case screenInbox:
+		return []hint{{"enter", "look and answer"}, {"↑↓", "move"}, {"/", "filter"}, {"esc", "back"}, all}
+	case screenTodo, screenBudget:
+		return []hint{{"↑↓", "scroll"}, {"/", "search"}, {"n N", "next"}, {"esc", "back"}, all}
+	case screenHelp:
+		return []hint{{"↑↓", "scroll"}, {"/", "search"}, {"esc", "back"}}
+	}
+	if m.focus == onText {
+		return []hint{{"↑↓", "scroll"}, {"←→", "tabs"}, {"f", "follow"}, {"/", "search"}, {"n N", "next"}, {"z", "zoom"}, {"tab", "tree"}, all, {"q", "quit"}}
+	}
+	return []hint{{"↑↓", "move"}, {"enter", "open"}, {"a", "answer"}, {"i", "inbox"}, {"t", "todo"}, {"b", "budget"}, {"tab", "text"}, {"/", "filter"}, all, {"q", "quit"}}
+}
+
+// helps are all keys, by what they are for.
+var helps = []struct {
+	head string
+	keys []hint
+}{
+	{"Moving", []hint{{"↑ ↓ k j", "one line up, down"}, {"pgup pgdn", "a page up, down"}, {"g G", "the first, the last line"}, {"← → h l", "close and open a run or loop; in the text: another tab"},
+		{"enter", "open or close; on a loop without others: to its text"}, {"tab", "from the tree to the text and back"}, {"z", "the text, or the tree, on the whole screen"}}},
+	{"What is shown", []hint{{"1 … 6", "log, diff, prompt, gates, attempts, decisions"}, {"[ ]", "the tab before, after"}, {"f", "follow the end of the log, or stay"}, {"v", "the log with every event, or without details"},
+		{"x", "archived and invalidated loops too, or not"}, {"/", "filter the tree or the inbox; search in a text"}, {"n N", "the next, the last one found"}, {"esc", "leave a search, a filter, a screen"}}},
+	{"Screens", []hint{{"i", "inbox: what waits for you, of all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: what is used of the limits"}, {"?", "this page"}, {"q", "quit; runs go on"}}},
+	{"Deciding", []hint{{"a", "answer what the run or loop waits with"}, {"A R I", "of a plan: approve, reject, iterate with feedback"}, {"1 … 9", "of other questions: answer with this choice"}}},
+	{"Steering", []hint{{"p r", "pause, resume the run; of a loop below the root: by a signal"}, {"c", "cancel the run, stop the loop (asks first)"}, {"s", "signal the loop, or all below it"},
+		{"R", "roll back to a checkpoint (asks first)"}, {"X", "archive (asks first)"}}},
+	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave it"}, {"ctrl+a ctrl+e", "to the beginning, to the end"}, {"ctrl+w ctrl+u", "remove a word, all before the cursor"}}},
+	{"Signs", []hint{{"● running", "at work"}, {"○ pending", "waits for its turn"}, {"‖ paused", "held"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own verdict is in its favour"},
+		{"✗ failed", "for good"}, {"⊘ invalidated", "its parent began anew"}, {"? approval", "its plan waits for you"}, {"?2", "two questions wait for you"}}},
+}
+
+func helpRows() []row {
+	var out []row
+	for i, h := range helps {
+		if i > 0 {
+			out = append(out, row{})
+		}
+		out = append(out, say(bold, h.head))
+		for _, k := range h.keys {
+			out = append(out, row{{fmt.Sprintf("  %-15s ", k.key), cyan}, {k.does, normal}})
+		}
+	}
+	return out
+}

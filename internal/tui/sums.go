@@ -1,0 +1,165 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/view"
+)
+
+// todoRows are what is to do in the chosen run.
+func (m *Model) todoRows(int) []row {
+	s := m.run()
+	if s == nil || !s.read {
+		return []row{say(dim, "reading…")}
+	}
+	list := view.Todos(s.run)
+	if list.Version == 0 {
+		return []row{say(dim, "the run has no list of tasks yet")}
+	}
+	out := []row{{{string(list.Run), bold}, {fmt.Sprintf("  %d completed, %d in progress, %d not started", list.Completed, list.InProgress, list.NotStarted), dim}}, {}}
+	for _, t := range list.Todos {
+		sign, i := "○", normal
+		switch t.State {
+		case view.TodoCompleted:
+			sign, i = "✓", green
+		case view.TodoInProgress:
+			sign, i = "●", cyan
+		}
+		r := row{{sign + " ", i}, {fmt.Sprintf("%3d. [%s] ", t.N, t.State), i}, {t.Text, normal}}
+		if t.Note != "" {
+			r = append(r, span{" · " + t.Note, yellow})
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// bar is how much of a limit is used, in so many columns.
+func bar(used, limit int64, width int) (string, ink) {
+	if limit <= 0 {
+		return strings.Repeat(" ", width), normal
+	}
+	n := int(min(int64(width), used*int64(width)/limit))
+	i := green
+	switch {
+	case used >= limit:
+		i = red
+	case used*5 >= limit*4: // where the run itself warns
+		i = yellow
+	}
+	return strings.Repeat("█", n) + strings.Repeat("░", width-n), i
+}
+
+// budgetRows are what the chosen run has used of its limits, by whom, and what all
+// runs together have.
+func (m *Model) budgetRows(width int) []row {
+	var out []row
+	if s := m.run(); s != nil && s.read {
+		out = append(out, m.spentRows(s, width)...)
+		out = append(out, row{})
+		out = append(out, m.loopSums(s, width)...)
+		out = append(out, row{})
+	}
+	var cost pawl.Micros
+	var tokens int64
+	live, all := 0, 0
+	for _, p := range m.projects {
+		for _, r := range p.runs {
+			cost += r.Cost
+			tokens += r.Tokens
+			all++
+			if r.Status == pawl.StatusRunning {
+				live++
+			}
+		}
+	}
+	out = append(out, row{{"All runs", bold}, {fmt.Sprintf("  %d, %d at work · %s · %s tokens", all, live, cost, grouped(tokens)), normal}})
+	return append(out, m.loadRows()...)
+}
+
+func (m *Model) spentRows(s *shown, width int) []row {
+	r := s.run
+	wide := max(8, min(40, width-46))
+	out := []row{{{string(r.ID), bold}, {"  " + r.Start.Title, normal}}, {}}
+	line := func(name, used, limit string, n, top int64) {
+		b, i := bar(n, top, wide)
+		of := "no limit"
+		if top > 0 {
+			of = fmt.Sprintf("of %s, %d%%", limit, n*100/top)
+		}
+		out = append(out, row{{fmt.Sprintf("  %-11s", name), dim}, {pad(used, 12) + " ", bold}, {b, i}, {" " + of, normal}})
+	}
+	if !r.Settings.NoCost {
+		line("money", r.Cost.String(), r.Limits.Money.String(), int64(r.Cost), int64(r.Limits.Money))
+	}
+	line("tokens", grouped(r.Tokens), grouped(r.Limits.Tokens), r.Tokens, r.Limits.Tokens)
+	alive := r.AliveAt(m.now).Truncate(time.Minute)
+	line("time", span2(alive), span2(r.Limits.Time), int64(alive), int64(r.Limits.Time))
+	if it := newest(s.root()); it != nil {
+		line("iterations", itoa(it.N), itoa(it.Max), int64(it.N), int64(it.Max))
+	}
+	return out
+}
+
+// loopSums are what each loop was charged, the dearest first.
+func (m *Model) loopSums(s *shown, width int) []row {
+	if s.run.Settings.NoCost || len(s.records.Loops) < 2 {
+		return nil
+	}
+	const shownLoops = 12
+	loops := slices.Clone(s.records.Loops[1:])
+	slices.SortStableFunc(loops, func(a, b *view.Record) int { return int(b.Cost - a.Cost) })
+	out := []row{row{{"By loop", bold}, {"  with what is below it", dim}}}
+	for i, rec := range loops {
+		if i == shownLoops {
+			out = append(out, say(dim, fmt.Sprintf("  and %d others", len(loops)-shownLoops)))
+			break
+		}
+		b, _ := bar(int64(rec.Cost), int64(max(1, s.run.Cost)), 10)
+		out = append(out, m.pen.ends(row{{pad(rec.Cost.String(), 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
+			say(dim, grouped(rec.Tokens)+" tokens"), width))
+	}
+	return out
+}
+
+// loadRows are what the places of the machine are used for.
+func (m *Model) loadRows() []row {
+	if m.load == nil || len(m.load.Pools) == 0 {
+		return nil
+	}
+	out := []row{{}, say(bold, "Machine")}
+	for _, p := range m.load.Pools {
+		b, i := bar(int64(p.Used), int64(p.Slots), 10)
+		r := row{{fmt.Sprintf("  %-20s ", p.Name), normal}, {b, i}, {fmt.Sprintf(" %d of %d", p.Used, p.Slots), normal}}
+		if p.Waiting > 0 {
+			r = append(r, span{fmt.Sprintf(", %d wait", p.Waiting), yellow})
+		}
+		if p.Until.After(m.now) {
+			r = append(r, span{fmt.Sprintf(", closed for %s: %s", age(p.Until.Sub(m.now)), p.Why), yellow})
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// grouped is a number with commas.
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// span2 is a duration of hours and minutes.
+func span2(d time.Duration) string {
+	s := strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	if s == "" {
+		return "<1m"
+	}
+	return strings.TrimSuffix(s, "0m")
+}

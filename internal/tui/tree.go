@@ -1,0 +1,465 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pawl"
+	"pawl/internal/view"
+)
+
+// place is what a line of the tree is about: a project, a run, or a loop of it.
+type place struct {
+	key
+	loop pawl.LoopRef // 0 = the run
+}
+
+// loopKey names a loop whose children are not shown.
+type loopKey struct {
+	key
+	loop pawl.LoopRef
+}
+
+// tree is the list of runs, with the loops of those that are open.
+type tree struct {
+	at     place // the chosen line
+	open   map[key]bool
+	closed map[loopKey]bool
+	all    bool // archived and invalidated ones too
+	filter string
+	stale  bool // the lines have to be made anew
+	nodes  []node
+	offset int
+	height int
+}
+
+// node is a line of the tree.
+type node struct {
+	place
+	depth int
+	sign  string // whether there is more below it: open, closed or neither
+	glyph string
+	word  string
+	ink   ink
+	name  string
+	round string // iteration n of max
+	tier  string
+	cost  string
+	since time.Time // from when its age counts
+	until time.Time // to when; zero = now
+	asks  int       // questions
+}
+
+// glyphs are signs of statuses: the word is always beside them.
+var glyphs = map[string]struct {
+	sign string
+	ink  ink
+}{
+	"running": {"●", cyan}, "pending": {"○", dim}, "paused": {"‖", yellow}, "rebasing": {"↻", yellow},
+	"complete": {"✓", green}, "failed": {"✗", red}, "invalidated": {"⊘", dim},
+	"approval": {"?", yellow}, "unverified": {"✓", yellow}, "incomplete": {"✗", yellow}, "blocked": {"✗", red}, "halted": {"✗", red},
+	"cancelled": {"⊘", dim}, "stopping": {"‖", yellow}, "ended": {"✓", normal}, "quarantined": {"✗", red}, "interrupted": {"‖", yellow},
+}
+
+// state fills a node in with a status.
+func (n *node) state(word string) {
+	g, ok := glyphs[word]
+	if !ok {
+		g.sign = "·"
+	}
+	n.word, n.glyph, n.ink = word, g.sign, g.ink
+}
+
+// choose keeps the chosen line one that there is, and has what is open watched.
+func (m *Model) choose() tea.Cmd {
+	if m.tree.stale {
+		m.tree.stale = false
+		m.grow()
+	}
+	t := &m.tree
+	if len(t.nodes) == 0 {
+		t.at = place{}
+		return nil
+	}
+	if m.want != "" {
+		for _, n := range t.nodes {
+			if n.run == m.want {
+				t.at, m.want = n.place, ""
+				break
+			}
+		}
+	}
+	if t.index() < 0 {
+		at := place{key: t.at.key}
+		if i := slices.IndexFunc(t.nodes, func(n node) bool { return n.place == at }); i >= 0 && at.run != "" {
+			t.at = at // its loop is not shown any more, but the run is
+		} else {
+			i := slices.IndexFunc(t.nodes, func(n node) bool { return n.run != "" })
+			t.at = t.nodes[max(0, i)].place
+		}
+	}
+	if t.at.run == "" {
+		return nil
+	}
+	return m.show(t.at.key)
+}
+
+// index is the chosen line's place in the list, -1 when it is not there.
+func (t *tree) index() int {
+	return slices.IndexFunc(t.nodes, func(n node) bool { return n.place == t.at })
+}
+
+// grow makes the lines.
+func (m *Model) grow() {
+	t := &m.tree
+	t.nodes = t.nodes[:0]
+	for _, p := range m.projects {
+		depth := 0
+		if len(m.projects) > 1 {
+			n := node{place: place{key: key{project: p.ID}}, name: filepath.Base(p.Root), sign: "▾"}
+			n.word, n.ink, n.glyph = "project", bold, " "
+			if p.Holder > 0 {
+				n.name += fmt.Sprintf(" (process %d has it: read only)", p.Holder)
+			}
+			if p.err != nil {
+				n.name += " (" + errorText(p.err) + ")"
+			}
+			t.nodes = append(t.nodes, n)
+			depth = 1
+		}
+		for i := len(p.runs) - 1; i >= 0; i-- { // the newest first
+			if r := &p.runs[i]; !r.Archived || t.all {
+				m.growRun(p.ID, r, depth)
+			}
+		}
+	}
+	if t.filter != "" {
+		t.sift()
+	}
+}
+
+// sift leaves the lines that the filter fits, and those they hang from.
+func (t *tree) sift() {
+	want := strings.ToLower(t.filter)
+	keep := make([]bool, len(t.nodes))
+	depth := -1 // of what is still to be kept above a line that fits
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		fits := strings.Contains(strings.ToLower(n.word+" "+n.name+" "+string(n.run)), want) && n.run != ""
+		if fits || n.depth < depth {
+			keep[i] = true
+			depth = n.depth
+		}
+	}
+	var out []node
+	for i, n := range t.nodes {
+		if keep[i] {
+			out = append(out, n)
+		}
+	}
+	t.nodes = out
+}
+
+func (m *Model) growRun(project string, r *pawl.RunInfo, depth int) {
+	k := key{project, r.ID}
+	n := node{place: place{key: k}, depth: depth, sign: "▸", name: string(r.ID), tier: r.Tier, asks: r.Questions, since: r.Started}
+	if r.Title != "" {
+		n.name = number(r.ID) + " " + r.Title
+	}
+	if r.Iteration > 0 {
+		n.round = of(r.Iteration, r.Max)
+	}
+	if r.Tasks > 0 {
+		n.round = fmt.Sprintf("%d/%d", r.Passed, r.Tasks)
+	}
+	if r.Cost > 0 {
+		n.cost = r.Cost.String()
+	}
+	word := string(r.Status)
+	if r.Outcome != "" {
+		word = string(r.Outcome)
+	}
+	if r.Status == pawl.StatusEnded || r.Outcome != "" {
+		n.until = r.Updated
+	}
+	n.state(word)
+	s := m.shown[k]
+	open := m.tree.open[k] && s != nil
+	if open {
+		n.sign = "▾"
+	}
+	m.tree.nodes = append(m.tree.nodes, n)
+	if !open {
+		return
+	}
+	for _, rec := range s.records.Loops {
+		if rec.Parent == 0 {
+			m.growLoop(s, rec, depth+1)
+		}
+	}
+}
+
+// growLoop adds a loop and those below it.
+func (m *Model) growLoop(s *shown, rec *view.Record, depth int) {
+	if gone := rec.Archived || rec.Status == pawl.LoopInvalidated; gone && !m.tree.all {
+		return
+	}
+	n := node{place: place{s.key, rec.Ref}, depth: depth, name: rec.LoopType, tier: rec.Tier, asks: len(rec.Questions), since: time.UnixMilli(rec.CreatedAt)}
+	if rec.Task != "" {
+		n.name += " " + rec.Task
+		if rec.Title != "" && rec.Title != rec.Task {
+			n.name += ": " + rec.Title
+		}
+	}
+	if rec.Generation > 1 {
+		n.name += fmt.Sprintf(" (generation %d)", rec.Generation)
+	}
+	if it := newest(s.loop(rec.Ref)); it != nil {
+		n.round = of(it.N, it.Max)
+	}
+	if rec.Cost > 0 && !s.run.Settings.NoCost {
+		n.cost = rec.Cost.String()
+	}
+	n.state(string(rec.Status))
+	if rec.Approval == pawl.ApprovalAwaiting {
+		n.state("approval")
+	}
+	if l := s.loop(rec.Ref); l != nil && l.End != nil {
+		n.until = l.Ended
+	}
+	children := s.records.Children(rec)
+	below := slices.ContainsFunc(children, func(c *view.Record) bool {
+		return m.tree.all || !c.Archived && c.Status != pawl.LoopInvalidated
+	})
+	closed := m.tree.closed[loopKey{s.key, rec.Ref}]
+	if below {
+		n.sign = map[bool]string{true: "▸", false: "▾"}[closed]
+	}
+	m.tree.nodes = append(m.tree.nodes, n)
+	if closed {
+		return
+	}
+	for _, c := range children {
+		m.growLoop(s, c, depth+1)
+	}
+}
+
+// number is the number of a run's task, with which of its runs it is.
+func number(id pawl.RunID) string {
+	task, n := id.Task()
+	num, _, _ := strings.Cut(task, "-")
+	if n > 1 {
+		return fmt.Sprintf("%s-r%d", num, n)
+	}
+	return num
+}
+
+// of is "present/max", without a limit "present".
+func of(n, limit int) string {
+	if limit <= 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d/%d", n, limit)
+}
+
+// age is how old something is, for people: coarse, so that little is drawn anew.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "<1m"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 10*time.Hour:
+		return fmt.Sprintf("%dh%02d", int(d.Hours()), int(d.Minutes())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// move chooses another line.
+func (t *tree) move(by int) {
+	if len(t.nodes) == 0 {
+		return
+	}
+	t.at = t.nodes[min(max(0, t.index()+by), len(t.nodes)-1)].place
+}
+
+// treeKey handles a key for the tree; it reports whether it was one.
+func (m *Model) treeKey(k string) bool {
+	t := &m.tree
+	page := max(1, t.height-1)
+	switch k {
+	case "up", "k":
+		t.move(-1)
+	case "down", "j":
+		t.move(1)
+	case "pgup", "ctrl+b":
+		t.move(-page)
+	case "pgdown", "ctrl+f":
+		t.move(page)
+	case "home", "g":
+		t.move(-len(t.nodes))
+	case "end", "G":
+		t.move(len(t.nodes))
+	case "right", "l":
+		m.unfold(true)
+	case "left", "h":
+		if !m.unfold(false) {
+			t.up()
+		}
+	case "enter":
+		if !m.unfold(true) && !m.unfold(false) {
+			m.focus = onText
+		}
+	case "x":
+		t.all = !t.all
+		m.say(map[bool]string{true: "archived and invalidated ones are shown too", false: "archived and invalidated ones are left out"}[t.all])
+	default:
+		return false
+	}
+	t.stale = true
+	return true
+}
+
+// unfold opens or closes what is chosen; it reports whether that changed something.
+func (m *Model) unfold(open bool) bool {
+	t := &m.tree
+	i := t.index()
+	if i < 0 || t.at.run == "" || t.nodes[i].sign == "" {
+		return false
+	}
+	if t.at.loop == 0 {
+		if t.open[t.at.key] == open {
+			return false
+		}
+		t.open[t.at.key] = open
+		return true
+	}
+	k := loopKey{t.at.key, t.at.loop}
+	if t.closed[k] == !open {
+		return false
+	}
+	t.closed[k] = !open
+	return true
+}
+
+// up chooses the line that the chosen one hangs from.
+func (t *tree) up() {
+	i := t.index()
+	for j := i - 1; j >= 0; j-- {
+		if t.nodes[j].depth < t.nodes[i].depth {
+			t.at = t.nodes[j].place
+			return
+		}
+	}
+}
+
+// The widths of the columns of the tree, and from which width of it they are shown.
+const (
+	wordWidth  = 12
+	roundWidth = 6
+	tierWidth  = 7
+	costWidth  = 8
+	ageWidth   = 6
+	asksWidth  = 4
+	tierFrom   = 70
+	costFrom   = 52
+)
+
+// draw shows the lines of the tree that fit.
+func (m *Model) drawTree(width, height int) []row {
+	t := &m.tree
+	head := height > 4
+	if head {
+		height--
+	}
+	t.height = height
+	at := max(0, t.index())
+	if at < t.offset {
+		t.offset = at
+	}
+	if at >= t.offset+height {
+		t.offset = at - height + 1
+	}
+	t.offset = max(0, min(t.offset, len(t.nodes)-height))
+	var out []row
+	if head {
+		out = append(out, m.pen.ends(say(dim, "    STATUS       "+map[bool]string{true: "RUN OR LOOP", false: "RUN OR LOOP /" + t.filter}[t.filter == ""]),
+			say(dim, columns(width, "ITER", "TIER", "COST", "AGE", "ASK")), width))
+	}
+	for i := t.offset; i < len(t.nodes) && i < t.offset+height; i++ {
+		out = append(out, m.drawNode(&t.nodes[i], i == at, width))
+	}
+	return out
+}
+
+// columns are the right-hand columns, those that there is room for.
+func columns(width int, round, tier, cost, age, asks string) string {
+	s := pad(round, roundWidth)
+	if width >= tierFrom {
+		s += pad(tier, tierWidth)
+	}
+	if width >= costFrom {
+		s += pad(cost, costWidth)
+	}
+	return s + pad(age, ageWidth) + pad(asks, asksWidth)
+}
+
+// pad puts a short text at the right of a column.
+func pad(s string, width int) string {
+	if n := len([]rune(s)); n >= width {
+		s = string([]rune(s)[:width-1])
+	}
+	return strings.Repeat(" ", width-len([]rune(s))) + s
+}
+
+func (m *Model) drawNode(n *node, at bool, width int) row {
+	sign := n.sign
+	if sign == "" {
+		sign = " "
+	}
+	mark := "  "
+	if at {
+		mark = "> "
+	}
+	indent := strings.Repeat("  ", min(n.depth, 12))
+	word := n.word
+	if word == "project" {
+		word = ""
+	}
+	left := row{{mark, normal}, {indent + sign + " ", normal}}
+	if n.word != "project" {
+		left = append(left, span{n.glyph + " " + word + strings.Repeat(" ", max(1, wordWidth-len(word))), n.ink})
+	}
+	left = append(left, span{n.name, map[bool]ink{true: bold}[n.run == ""]})
+	if n.run == "" {
+		return left
+	}
+	end := n.until
+	if end.IsZero() {
+		end = m.now
+	}
+	asks := ""
+	if n.asks > 0 {
+		asks = fmt.Sprintf("?%d", n.asks)
+	}
+	right := columns(width, m.pen.clean(n.round), m.pen.clean(n.tier), n.cost, age(max(0, end.Sub(n.since))), "")
+	r := m.pen.ends(left, row{{strings.TrimSuffix(right, strings.Repeat(" ", asksWidth)), dim}, {pad(asks, asksWidth), yellow}}, width)
+	if at && m.pen.color && m.focus == onTree {
+		return say(chosen, r.text())
+	}
+	if at {
+		for i := range r {
+			if r[i].ink == normal {
+				r[i].ink = bold
+			}
+		}
+	}
+	return r
+}
