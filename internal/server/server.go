@@ -60,6 +60,7 @@ type handler struct {
 	alone pawl.Service // of a process that has one project
 	d     *Daemon      // of a daemon
 	once  once
+	feeds feeds
 }
 
 // face is the handler of requests that come from a face.

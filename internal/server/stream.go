@@ -3,108 +3,139 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"sync"
+	"strconv"
 	"time"
 
 	"pawl"
 )
 
-func (h *handler) watch(w http.ResponseWriter, r *call) {
-	from, err := after(r.Request)
+// watch tells a watcher what happens to a run: first what is in the log, then what is
+// put into the ring that all its watchers share. A watcher that the ring has left
+// behind reads the log again. When the server closes, the stream just stops.
+func (h *handler) watch(w http.ResponseWriter, c *call) {
+	have, err := after(c.Request)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	// Whether the run can be read is told with a status, as for every request.
-	for _, err := range r.s.Events(r.Context(), r.run(), from) {
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		break
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	ctx, cancel := context.WithCancel(r.Context())
-	out := &stream{w: w, c: http.NewResponseController(w)}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer cancel() // a reader that does not read need not be watched for
-		out.keepAlive(ctx)
-	}()
-	defer func() { cancel(); <-done }()
-	h.tell(ctx, out, r, from)
-}
-
-// tell writes what a watcher sees, to the end or until nobody reads it. When the
-// server closes, the stream just stops.
-func (h *handler) tell(ctx context.Context, out *stream, c *call, from pawl.Seq) {
-	if out.write(": pawl\n\n") != nil {
+	s := &stream{w: w, c: http.NewResponseController(w)}
+	if have, err = s.catchUp(c, have); err != nil {
 		return
 	}
-	for u, err := range c.s.Watch(ctx, c.run(), from) {
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			_ = out.event("error", 0, problem(err))
-			return
-		case u.Event != nil:
-			err = out.event("event", u.Event.Seq, u.Event)
-		case u.Live != nil:
-			err = out.event("live", 0, u.Live)
-		}
-		if err != nil {
+	f, leave := h.feeds.join(watched{c.project, c.run()}, c.s, have)
+	defer leave()
+	for s.follow(c.Context(), f.ring, &have) {
+		if have, err = s.catchUp(c, have); err != nil {
 			return
 		}
 	}
-	_ = out.event("end", 0, struct{}{})
 }
 
-// stream writes server-sent events, each at once.
+// stream is an answer of server-sent events.
 type stream struct {
-	mu sync.Mutex // one event at a time
-	w  http.ResponseWriter
-	c  *http.ResponseController
+	w     http.ResponseWriter
+	c     *http.ResponseController
+	begun bool
+	buf   []byte // what is written next, kept to be used again
 }
 
-func (s *stream) event(kind string, id pawl.Seq, v any) error {
+// message is one server-sent event.
+func message(kind string, id pawl.Seq, v any) []byte {
 	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", kind, err)
+	if err != nil { // our own types can be encoded
+		kind, id, data = "error", 0, []byte(`{"title":"Internal Server Error","status":500,"detail":"an update cannot be encoded","code":"internal"}`)
 	}
-	text := "event: " + kind + "\n"
+	out := make([]byte, 0, len(kind)+len(data)+40)
+	out = append(append(append(out, "event: "...), kind...), '\n')
 	if id != 0 {
-		text += fmt.Sprintf("id: %d\n", id)
+		out = append(strconv.AppendUint(append(out, "id: "...), uint64(id), 10), '\n')
 	}
-	return s.write(text + "data: " + string(data) + "\n\n")
+	return append(append(append(out, "data: "...), data...), "\n\n"...)
 }
 
-func (s *stream) write(text string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.w.Write([]byte(text)); err != nil {
+// catchUp writes the events of the log after one and returns the last there is. Before
+// anything is written, an error is told with a status, as for every request; later
+// as the last event. The log is not held open while a reader is waited for.
+func (s *stream) catchUp(c *call, have pawl.Seq) (pawl.Seq, error) {
+	for full := true; full; {
+		s.buf, full = s.buf[:0], false
+		for e, err := range c.s.Events(c.Context(), c.run(), have) {
+			switch {
+			case err != nil && !s.begun && len(s.buf) == 0:
+				refuse(s.w, err)
+				return have, err
+			case err != nil:
+				s.buf = append(s.buf, message("error", 0, problem(err))...)
+				_ = s.write(s.buf)
+				return have, err
+			}
+			have = e.Seq
+			s.buf = append(s.buf, message("event", e.Seq, e)...)
+			if full = len(s.buf) >= piece; full {
+				break
+			}
+		}
+		if err := s.write(s.buf); err != nil {
+			return have, err
+		}
+	}
+	return have, nil
+}
+
+// follow writes what comes to a ring until there is no more or nobody reads it. It
+// returns true when the reader has to catch up from the log: what it has is in have.
+func (s *stream) follow(ctx context.Context, r *ring, have *pawl.Seq) (behind bool) {
+	cursor, ok := r.seek(*have)
+	if !ok {
+		return true
+	}
+	at := place{cursor, *have}
+	alive := time.NewTicker(KeepAlive)
+	defer alive.Stop()
+	for {
+		text, to, more, over, behind := r.read(at, s.buf[:0])
+		if behind {
+			return true
+		}
+		if at = to; len(text) > 0 {
+			s.buf = text
+			if s.write(text) != nil {
+				return false
+			}
+			*have = at.have
+			continue
+		}
+		if over {
+			_ = s.write(r.last) // nothing changes it any more
+			return false
+		}
+		select {
+		case <-more:
+		case <-alive.C:
+			if s.write([]byte(": alive\n\n")) != nil {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// write sends text at once, with the head of the answer before the first.
+func (s *stream) write(text []byte) error {
+	if !s.begun {
+		s.begun = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("Cache-Control", "no-store")
+		if _, err := s.w.Write([]byte(": pawl\n\n")); err != nil {
+			return err
+		}
+	} else if len(text) == 0 {
+		return nil
+	}
+	if _, err := s.w.Write(text); err != nil {
 		return err
 	}
 	return s.c.Flush()
-}
-
-// keepAlive writes a comment now and then until ctx ends, and returns when
-// nobody reads it.
-func (s *stream) keepAlive(ctx context.Context) {
-	tick := time.NewTicker(KeepAlive)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if s.write(": alive\n\n") != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }

@@ -1,0 +1,251 @@
+// Package lines speaks Loopr's protocol on a connection: one JSON object a line, a
+// request with an id, a method and params, an answer with the id and a result or an
+// error, and pushed events that have no id.
+//
+//	→ {"id":1,"method":"connect","params":{"version":"1","dir":"/home/ada/shop"}}
+//	← {"id":1,"result":{"session_id":"…","state":{"loops":[…],"plans":[…]}}}
+//	← {"event":"plan.awaiting_approval","data":{"id":"…","content":"…","specs":[…]}}
+//	→ {"id":2,"method":"plan.approve","params":{"id":"…"}}
+//	← {"id":2,"result":{"specs_spawned":3}}
+//
+// It is a thin adapter: every method is a call of a [pawl.Service], every event a
+// message of a [message.Feed]. An answer about a plan is bound to what this connection
+// was shown last: who has not seen a plan cannot approve it.
+package lines
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/message"
+)
+
+// Limits of a connection.
+const (
+	// MaxLine is how long a request may be, in bytes.
+	MaxLine = 1 << 20
+	// WriteTimeout is how long a line may stay unread before the connection is closed.
+	WriteTimeout = 5 * time.Second
+	// MaxQueued is how many lines may wait to be written.
+	MaxQueued = 256
+)
+
+// The codes of errors.
+const (
+	codeParse        = -32700
+	codeRequest      = -32600
+	codeMethod       = -32601
+	codeParams       = -32602
+	codeInternal     = -32603
+	codeNotFound     = 1001
+	codeInvalidState = 1002
+	codeUnauthorized = 1003
+)
+
+// Config is what connections are served with.
+type Config struct {
+	Projects pawl.Projects
+	Feed     *message.Feed
+	// Create starts a run that makes a plan of a description for the repository that a
+	// folder is in.
+	Create  func(ctx context.Context, dir, description string) (pawl.RunInfo, error)
+	Version string
+}
+
+// Serve speaks on a connection until it is closed or ctx ends, and closes it.
+func Serve(ctx context.Context, conn net.Conn, c Config) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{c: c, conn: conn, out: make(chan []byte, MaxQueued), shown: map[string]pawl.Hash{}, cancel: cancel}
+	defer conn.Close()
+	context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) }) // what is read then is not wanted
+	s.wg.Go(func() { s.write(ctx) })
+	s.read(ctx)
+	cancel()
+	s.wg.Wait()
+}
+
+// session is one connection.
+type session struct {
+	c      Config
+	conn   net.Conn
+	out    chan []byte
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	id  string // empty = it has not connected
+	dir string // the repository that new plans are for
+	// project is the one it is about; empty = all.
+	project string
+
+	mu    sync.Mutex // guards shown: pushed events are another goroutine's
+	shown map[string]pawl.Hash
+}
+
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+type response struct {
+	ID     json.RawMessage `json:"id"`
+	Result any             `json:"result,omitempty"`
+	Error  *failure        `json:"error,omitempty"`
+}
+
+// failure is an error as it is sent.
+type failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+type hint struct {
+	Hint string `json:"hint"`
+}
+
+func (f *failure) Error() string { return f.Message }
+
+func fail(code int, format string, args ...any) *failure {
+	return &failure{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// failureOf is an error in the protocol's codes.
+func failureOf(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	f := &failure{Code: codeInternal, Message: err.Error()}
+	if e, ok := errors.AsType[*pawl.Error](err); ok {
+		if e.Hint != "" {
+			f.Data = hint{e.Hint}
+		}
+		switch e.Code {
+		case pawl.CodeNotFound:
+			f.Code = codeNotFound
+		case pawl.CodeState, pawl.CodeConflict:
+			f.Code = codeInvalidState
+		case pawl.CodeInvalid:
+			f.Code = codeParams
+		}
+	}
+	return f
+}
+
+// read answers requests, one after the other.
+func (s *session) read(ctx context.Context) {
+	in := bufio.NewReaderSize(s.conn, 4096)
+	for {
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, errLong):
+			s.send(ctx, response{ID: null, Error: fail(codeRequest, "a request has more than %d bytes", MaxLine)})
+			s.flush(ctx)
+			return
+		case err != nil:
+			return
+		case len(line) == 0:
+			continue
+		}
+		answer, last := s.answer(ctx, line)
+		s.send(ctx, answer)
+		if last {
+			s.flush(ctx)
+			return
+		}
+	}
+}
+
+var (
+	null    = json.RawMessage("null")
+	errLong = errors.New("a line is too long")
+)
+
+// readLine is the next line without its end. A last line without one counts.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > MaxLine {
+			return nil, errLong
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil || errors.Is(err, io.EOF) && len(line) > 0:
+			return trim(line), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+func trim(line []byte) []byte {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r' || line[len(line)-1] == ' ') {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// answer obeys one request. last reports that the client wants no more.
+func (s *session) answer(ctx context.Context, line []byte) (r response, last bool) {
+	var req request
+	if err := json.Unmarshal(line, &req); err != nil {
+		code := codeRequest // it is JSON, but no request
+		if !json.Valid(line) {
+			code = codeParse
+		}
+		return response{ID: null, Error: fail(code, "the request cannot be read: %v", err)}, false
+	}
+	if len(req.ID) == 0 || string(req.ID) == "null" || req.ID[0] == '{' || req.ID[0] == '[' || req.Method == "" {
+		return response{ID: null, Error: fail(codeRequest, `a request has an "id", a "method" and "params"`)}, false
+	}
+	result, err := s.call(ctx, req)
+	if err != nil {
+		return response{ID: req.ID, Error: failureOf(err)}, false
+	}
+	return response{ID: req.ID, Result: result}, req.Method == "disconnect"
+}
+
+// send queues a line for the writer. A client that does not read is left.
+func (s *session) send(ctx context.Context, v any) {
+	line, err := json.Marshal(v)
+	if err != nil {
+		line = fmt.Appendf(nil, `{"id":null,"error":{"code":%d,"message":"an answer cannot be encoded"}}`, codeInternal)
+	}
+	select {
+	case s.out <- append(line, '\n'):
+	case <-ctx.Done():
+	}
+}
+
+// flush returns when what was queued is written.
+func (s *session) flush(ctx context.Context) {
+	done := make(chan struct{})
+	context.AfterFunc(ctx, func() {})
+	go func() { defer close(done); s.send(ctx, nil) }()
+	<-done
+}
+
+// write writes what is queued until ctx ends or nobody reads it.
+func (s *session) write(ctx context.Context) {
+	defer s.cancel()
+	for {
+		select {
+		case line := <-s.out:
+			_ = s.conn.SetWriteDeadline(time.Now().Add(WriteTimeout))
+			if _, err := s.conn.Write(line); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
