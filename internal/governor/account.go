@@ -1,0 +1,148 @@
+package governor
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pawl"
+)
+
+const (
+	// BreakerRest is how long effects fail without being sent after a provider refused
+	// a key or said that a quota is used up. Then one is sent to see, and so for as
+	// long again if it fails too. A person who starts or resumes a run ends the rest.
+	BreakerRest = time.Minute
+	// limitGrowth is how often the time an account is closed for doubles when the
+	// provider names none: 2, 4, 8, 16, 32, 64 seconds.
+	limitGrowth = 6
+	// maxWhy is how many bytes of what a provider said are shown.
+	maxWhy = 200
+)
+
+// account is what is known of a provider's limits.
+type account struct {
+	until    time.Time // nothing begins before
+	closed   time.Time // when that was learnt
+	why      string
+	hits     int // rate limits without a time since the last success
+	breakers []*breaker
+}
+
+// breaker is a failure that will not pass by itself. A quota is the account's; a key may
+// be refused for one model and accepted for another.
+type breaker struct {
+	model   string // empty = every one
+	failure pawl.Failure
+	since   time.Time
+	until   time.Time // one call is sent then
+	probe   *ticket   // that call; nil = none is under way
+}
+
+// breaker is the one that concerns a model; nil = there is none.
+func (a *account) breaker(model string) *breaker {
+	for _, b := range a.breakers {
+		if b.model == "" || b.model == model {
+			return b
+		}
+	}
+	return nil
+}
+
+// learn takes over what the answer of a call says of its account; nil = there was none.
+// It reports whether a breaker has tripped.
+func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped bool) {
+	for _, b := range a.breakers {
+		if b.probe == t {
+			b.probe = nil
+		}
+	}
+	switch x := answer.(type) {
+	case *pawl.ModelReplied:
+		a.hits = 0
+		a.breakers = slices.DeleteFunc(a.breakers, func(b *breaker) bool {
+			return (b.model == "" || b.model == t.model) && !t.begun.Before(b.since)
+		})
+	case *pawl.EffectFailed:
+		switch pawl.ModelErrorKind(x.Failure.Code) {
+		case pawl.ModelRateLimit:
+			a.limited(now, t, x.Failure)
+		case pawl.ModelQuota:
+			a.trip(now, "", x.Failure)
+			return true
+		case pawl.ModelAuth:
+			a.trip(now, t.model, x.Failure)
+			return true
+		}
+	}
+	return false
+}
+
+// limited closes the account: until the time that was named, or for a while that grows.
+// Of calls that were under way together and are all refused, only the first makes it grow.
+func (a *account) limited(now time.Time, t *ticket, why pawl.Failure) {
+	wait := why.Wait
+	if wait <= 0 {
+		if !a.closed.IsZero() && t.begun.Before(a.closed) {
+			return
+		}
+		a.hits++
+		wait = time.Second << min(a.hits, limitGrowth)
+	}
+	if until := now.Add(wait); until.After(a.until) {
+		a.until, a.closed, a.why = until, now, why.Message
+	}
+}
+
+func (a *account) trip(now time.Time, model string, why pawl.Failure) {
+	why.Unsent = true // of those that fail because of it
+	rest := max(BreakerRest, why.Wait)
+	why.Wait = 0
+	for _, b := range a.breakers {
+		if b.model == model {
+			b.failure, b.since, b.until = why, now, now.Add(rest)
+			return
+		}
+	}
+	a.breakers = append(a.breakers, &breaker{model: model, failure: why, since: now, until: now.Add(rest)})
+}
+
+// refuses says why a call is not sent; nil = it may be. A call that is let through to
+// see whether the failure is over is the breaker's probe.
+func (a *account) refuses(now time.Time, t *ticket) error {
+	b := a.breaker(t.model)
+	if b == nil {
+		return nil
+	}
+	if b.probe == nil && !b.until.After(now) {
+		b.probe = t
+		return nil
+	}
+	return &pawl.ModelError{Kind: pawl.ModelErrorKind(b.failure.Code), Message: b.failure.Message, Unsent: true}
+}
+
+// shown is until when nothing begins, and what the provider said.
+func (a *account) shown(now time.Time) (until time.Time, why string) {
+	if a.until.After(now) {
+		until, why = a.until, a.why
+	}
+	for _, b := range a.breakers {
+		if b.until.After(until) && b.until.After(now) {
+			until, why = b.until, b.failure.Message
+		}
+	}
+	return until, cut(why)
+}
+
+func cut(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxWhy {
+		return s
+	}
+	n := maxWhy - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

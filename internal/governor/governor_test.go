@@ -1,0 +1,349 @@
+package governor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func job(run string, id pawl.Seq, do pawl.Do) driver.Job {
+	var s pawl.Settings
+	for i, name := range []string{"small", "medium", "large"} {
+		s.Models[i] = pawl.ModelChoice{Provider: "anthropic", Name: name}
+	}
+	return driver.Job{Effect: &pawl.Effect{ID: id, Do: do}, Run: pawl.RunID(run), Settings: &s}
+}
+
+func call(run string, id pawl.Seq, tier int) driver.Job {
+	return job(run, id, &pawl.CallModel{Tier: tier})
+}
+
+func failure(kind pawl.ModelErrorKind, wait time.Duration) pawl.Answer {
+	return &pawl.EffectFailed{Failure: pawl.Failure{Code: pawl.FailureCode(kind), Message: "the provider says " + string(kind), Wait: wait}}
+}
+
+func MustTake(tb testing.TB, g *Governor, j driver.Job) func(pawl.Answer) {
+	tb.Helper()
+	give, err := g.Places("p").Take(tb.Context(), j)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return give
+}
+
+func poolOf(g *Governor, name string) pawl.PoolLoad {
+	for _, p := range g.Load().Pools {
+		if p.Name == name {
+			return p
+		}
+	}
+	return pawl.PoolLoad{}
+}
+
+var roomy = Limits{Machine: 16, Calls: 10, NoNet: 10, Net: 5, Heavy: 2}
+
+// which places an effect takes, all or none.
+func TestWhatEffectsTake(t *testing.T) {
+	for _, m := range []struct {
+		do   pawl.Do
+		want string
+	}{
+		{&pawl.CallModel{Tier: 1}, "machine account:anthropic"},
+		{&pawl.CallTool{Tool: "run"}, "machine lane:no-net"},
+		{&pawl.CallTool{Tool: "read"}, "machine lane:no-net"},
+		{&pawl.CallTool{Tool: "edit"}, "machine lane:no-net"},
+		{&pawl.CallTool{Tool: "somebody's"}, "machine lane:net"},
+		{&pawl.RunGate{}, "machine lane:heavy"},
+		{&pawl.AssemblePrompt{}, ""},
+		{&pawl.Commit{}, ""},
+		{&pawl.Merge{}, ""},
+		{&pawl.Wait{}, ""},
+		{&pawl.CallModel{Tier: 9}, ""}, // it is refused where it would be sent
+	} {
+		g := New(roomy, nil)
+		give := MustTake(t, g, job("001-a", 1, m.do))
+		var used []string
+		for _, p := range g.Load().Pools {
+			if p.Used > 0 {
+				used = append(used, p.Name)
+			}
+		}
+		if got := strings.Join(used, " "); got != m.want {
+			t.Errorf("%s takes %q, want %q", m.do.Verb(), got, m.want)
+		}
+		give(nil)
+		give(nil)
+		for _, p := range g.Load().Pools {
+			if p.Used != 0 {
+				t.Errorf("%s leaves %d of %s", m.do.Verb(), p.Used, p.Name)
+			}
+		}
+	}
+}
+
+// One that is waited for no more leaves no trace, and what it would have had goes to the next.
+func TestCancelledWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Machine: 4, Heavy: 1}, nil)
+		first := MustTake(t, g, job("001-a", 1, &pawl.RunGate{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 2)
+		go func() {
+			_, err := g.Places("p").Take(ctx, job("002-b", 1, &pawl.RunGate{}))
+			got <- err
+		}()
+		go func() {
+			give, err := g.Places("p").Take(t.Context(), job("003-c", 1, &pawl.RunGate{}))
+			if err == nil {
+				give(nil)
+			}
+			got <- err
+		}()
+		synctest.Wait()
+		if l := g.Load(); len(l.Runs) != 3 || poolOf(g, heavyLane).Waiting != 2 || l.Runs[1].For != heavyLane || l.Runs[1].Waiting != 1 {
+			t.Errorf("got %+v", l)
+		}
+		cancel()
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if l := g.Load(); len(l.Runs) != 2 || poolOf(g, heavyLane).Waiting != 1 {
+			t.Errorf("got %+v", l)
+		}
+		first(nil)
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		if l := g.Load(); len(l.Runs) != 0 {
+			t.Errorf("got %+v", l.Runs)
+		}
+		if _, err := g.Places("p").Take(ctx, job("002-b", 2, &pawl.RunGate{})); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// R-21 R-B19: a rate limit closes the account for everything until the time the provider
+// named; then it opens by itself, and nobody has to resume anything.
+func TestRateLimitClosesTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		begin := time.Now()
+		MustTake(t, g, call("001-a", 1, 1))(failure(pawl.ModelRateLimit, 17*time.Minute))
+		began := make(chan time.Duration, 3)
+		for i, tier := range []int{1, 2, 3} {
+			go func() {
+				give, err := g.Places("p").Take(t.Context(), call(fmt.Sprintf("00%d-b", i+2), 1, tier))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				began <- time.Since(begin)
+				give(&pawl.ModelReplied{})
+			}()
+		}
+		synctest.Wait()
+		p := poolOf(g, "account:anthropic")
+		if !p.Until.Equal(begin.Add(17*time.Minute)) || p.Why != "the provider says rate_limit" || p.Waiting != 3 || p.Used != 0 {
+			t.Errorf("got %+v", p)
+		}
+		for _, r := range g.Load().Runs {
+			if r.For != "account:anthropic" || r.Waiting != 1 || r.Running != 0 {
+				t.Errorf("got %+v", r)
+			}
+		}
+		MustTake(t, g, job("001-a", 2, &pawl.RunGate{}))(nil) // what does not need the account goes on
+		for range 3 {
+			if at := <-began; at != 17*time.Minute {
+				t.Errorf("began after %s", at)
+			}
+		}
+		if p := poolOf(g, "account:anthropic"); !p.Until.IsZero() || p.Why != "" {
+			t.Errorf("got %+v", p)
+		}
+	})
+}
+
+// Without a time the account rests for 2, 4, … 64 seconds, and calls that were under way
+// together count once.
+func TestRateLimitWithoutATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		var together []func(pawl.Answer)
+		for i := range 5 {
+			together = append(together, MustTake(t, g, call("001-a", pawl.Seq(100+i), 1)))
+		}
+		time.Sleep(time.Second)
+		for _, give := range together {
+			give(failure(pawl.ModelRateLimit, 0))
+		}
+		for i, want := range []time.Duration{2, 4, 8, 16, 32, 64, 64} {
+			begin := time.Now()
+			give := MustTake(t, g, call("001-a", pawl.Seq(i), 1))
+			if got := time.Since(begin); got != want*time.Second {
+				t.Errorf("the %d. time it was closed for %s, want %d s", i+1, got, want)
+			}
+			time.Sleep(time.Millisecond)
+			give(failure(pawl.ModelRateLimit, 0))
+		}
+		MustTake(t, g, call("001-a", 50, 1))(&pawl.ModelReplied{})
+		MustTake(t, g, call("001-a", 51, 1))(failure(pawl.ModelRateLimit, 0))
+		begin := time.Now()
+		MustTake(t, g, call("001-a", 52, 1))(nil)
+		if got := time.Since(begin); got != 2*time.Second {
+			t.Errorf("after a success it was closed for %s", got)
+		}
+	})
+}
+
+// A quota that is used up fails what waits and what comes at once, unsent, until a call
+// that is let through succeeds.
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Machine: 80, Calls: 1}, nil)
+		give := MustTake(t, g, call("000-a", 1, 1))
+		got := make(chan error, 75)
+		take := func(n, tier int) {
+			give, err := g.Places("p").Take(t.Context(), call(fmt.Sprint(n), 1, tier))
+			if err == nil {
+				give(nil)
+			}
+			got <- err
+		}
+		for i := range 75 {
+			go take(i, 1+i%3)
+		}
+		synctest.Wait()
+		give(failure(pawl.ModelQuota, 0))
+		begin := time.Now()
+		for range 75 {
+			e, ok := errors.AsType[*pawl.ModelError](<-got)
+			if !ok || e.Kind != pawl.ModelQuota || !e.Unsent || e.Message != "the provider says quota" {
+				t.Fatalf("got %v", e)
+			}
+		}
+		if time.Since(begin) != 0 {
+			t.Error("they did not fail at once")
+		}
+		if p := poolOf(g, "account:anthropic"); !p.Until.Equal(begin.Add(BreakerRest)) || p.Waiting != 0 {
+			t.Errorf("got %+v", p)
+		}
+		time.Sleep(BreakerRest)
+		probe := MustTake(t, g, call("000-a", 2, 2)) // one is let through
+		take(1, 1)
+		if err := <-got; err == nil {
+			t.Error("another one is let through beside it")
+		}
+		probe(failure(pawl.ModelQuota, 0))
+		take(1, 1)
+		if err := <-got; err == nil {
+			t.Error("it is over although it failed again")
+		}
+		g.Places("p").Wanted() // a person resumes a run
+		MustTake(t, g, call("000-a", 3, 1))(&pawl.ModelReplied{})
+		for range 3 {
+			take(1, 1)
+			if err := <-got; err != nil {
+				t.Errorf("after a success: %v", err)
+			}
+		}
+	})
+}
+
+// A key that is refused for one model may be good for another; another key is tried at once.
+func TestRefusedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		MustTake(t, g, call("001-a", 1, 3))(failure(pawl.ModelAuth, 0))
+		if _, err := g.Places("p").Take(t.Context(), call("002-b", 1, 3)); err == nil {
+			t.Error("the refused model is asked again")
+		}
+		MustTake(t, g, call("002-b", 2, 1))(&pawl.ModelReplied{})
+		if _, err := g.Places("p").Take(t.Context(), call("002-b", 3, 3)); err == nil {
+			t.Error("another model's success lets the refused one be asked")
+		}
+		g.Reset("anthropic")
+		MustTake(t, g, call("002-b", 4, 3))(&pawl.ModelReplied{})
+	})
+}
+
+func TestLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Machine: 3, Calls: 10, Accounts: map[string]int{"anthropic": 2}, NoNet: 10, Net: 5, Heavy: 1}, nil)
+		a := MustTake(t, g, call("001-a", 1, 1))
+		b := MustTake(t, g, job("002-b", 1, &pawl.RunGate{}))
+		c := MustTake(t, g, job("002-b", 2, &pawl.CallTool{Tool: "run"}))
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = g.Places("p").Take(ctx, call("001-a", 2, 1)) }()
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		l := g.Load()
+		var names []string
+		for _, p := range l.Pools {
+			names = append(names, fmt.Sprintf("%s %d/%d %d", p.Name, p.Used, p.Slots, p.Waiting))
+		}
+		if got, want := strings.Join(names, ", "), "machine 3/3 1, account:anthropic 1/2 1, lane:heavy 1/1 0, lane:net 0/5 0, lane:no-net 1/10 0"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		want := []pawl.RunLoad{
+			{Project: "p", Run: "002-b", Running: 2, Used: 20 * time.Second, Share: 67},
+			{Project: "p", Run: "001-a", Running: 1, Waiting: 1, Used: 10 * time.Second, Share: 33, For: machinePool},
+		}
+		if fmt.Sprint(l.Runs) != fmt.Sprint(want) {
+			t.Errorf("got  %+v\nwant %+v", l.Runs, want)
+		}
+		b(nil)
+		c(nil)
+		time.Sleep(2 * time.Minute)
+		if r := g.Load().Runs; len(r) != 1 || r[0].Share != 100 {
+			t.Errorf("two minutes later: %+v", r)
+		}
+		cancel()
+		a(nil)
+	})
+}
+
+// The smallest machine there can be still does everything, one at a time.
+func TestZeroLimits(t *testing.T) {
+	g := New(Limits{}, nil)
+	for i, do := range []pawl.Do{&pawl.CallModel{Tier: 1}, &pawl.CallTool{Tool: "run"}, &pawl.CallTool{Tool: "x"}, &pawl.RunGate{}} {
+		MustTake(t, g, job("001-a", pawl.Seq(i), do))(nil)
+	}
+}
+
+// BenchmarkTakeAndGive serves effects one after another while a thousand wait, of one
+// run or of a thousand.
+func BenchmarkTakeAndGive(b *testing.B) {
+	for _, runs := range []int{1, 10, 1000} {
+		b.Run(fmt.Sprintf("1000 waiting of %d runs", runs), func(b *testing.B) {
+			d := newDesk(Limits{Machine: 16, NoNet: 10}, start)
+			now := start
+			take := func(i int) {
+				d.take(now, key{"p", pawl.RunID(fmt.Sprint(i % runs))}, pawl.Seq(i), noNetLane, "")
+			}
+			for i := range 1010 {
+				take(i)
+			}
+			running := append([]*ticket(nil), d.moved...)
+			d.moved = nil
+			for i := 0; b.Loop(); i++ {
+				now = now.Add(time.Millisecond)
+				d.give(now, running[0], nil)
+				running = append(running[1:], d.moved...)
+				d.moved = d.moved[:0]
+				take(1010 + i)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package governor
+
+import (
+	"cmp"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// Limits are how many places there are. A number below one counts as one.
+type Limits struct {
+	Machine int // effects at once, of all kinds
+	Calls   int // model calls at once of each provider's account
+	// Accounts are the accounts that have another number of calls, by provider.
+	Accounts map[string]int
+	NoNet    int // tools without network at once
+	Net      int // tools with network at once
+	Heavy    int // gates, and tools that build, at once
+}
+
+// The names of pools, as [pawl.PoolLoad] has them.
+const (
+	machinePool   = "machine"
+	accountPrefix = "account:"
+	noNetLane     = "lane:no-net"
+	netLane       = "lane:net"
+	heavyLane     = "lane:heavy"
+)
+
+// toolLanes is the lane of each tool. The tools that look and edit work on files; run
+// works in a sandbox without network. A tool that is not here comes from elsewhere and
+// may do anything, so it gets the lane of tools with a network, which is narrower.
+//
+var toolLanes = map[string]string{
+	"read": noNetLane, "list": noNetLane, "glob": noNetLane, "grep": noNetLane,
+	"write": noNetLane, "edit": noNetLane, "run": noNetLane,
+}
+
+// slots is how many places the pool of a name has.
+func (l Limits) slots(pool string) int {
+	switch pool {
+	case machinePool:
+		return max(l.Machine, 1)
+	case noNetLane:
+		return max(l.NoNet, 1)
+	case netLane:
+		return max(l.Net, 1)
+	case heavyLane:
+		return max(l.Heavy, 1)
+	}
+	return max(cmp.Or(l.Accounts[pool[len(accountPrefix):]], l.Calls), 1)
+}
+
+// need is what an effect takes besides a place of the machine, and the model it calls.
+// An empty pool means that it needs no place at all.
+func need(job driver.Job) (pool, model string) {
+	switch do := job.Effect.Do.(type) {
+	case *pawl.CallModel:
+		if do.Tier < 1 || do.Tier > len(job.Settings.Models) {
+			return "", "" // it will not be sent
+		}
+		m := job.Settings.Models[do.Tier-1]
+		return accountPrefix + m.Provider, m.Name
+	case *pawl.CallTool:
+		return cmp.Or(toolLanes[do.Tool], netLane), ""
+	case *pawl.RunGate:
+		return heavyLane, ""
+	}
+	return "", ""
+}

@@ -1,0 +1,101 @@
+package governor
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// The last minute is kept in spans of five seconds.
+const (
+	spanLength = 5 * time.Second
+	spans      = int(time.Minute / spanLength)
+)
+
+// span is what a run used in one span of time.
+type span struct {
+	n    int64 // the span's number, since 1970
+	used time.Duration
+}
+
+// spend notes that the run had places for a time.
+func (t *tenant) spend(from time.Time, dt time.Duration, places int) {
+	if places == 0 {
+		return
+	}
+	t.used += time.Duration(places) * dt
+	if early := dt - time.Minute; early > 0 { // longer ago than anybody asks
+		from, dt = from.Add(early), time.Minute
+	}
+	for dt > 0 {
+		n := from.UnixNano() / int64(spanLength)
+		part := min(dt, time.Duration((n+1)*int64(spanLength)-from.UnixNano()))
+		s := &t.recent[int(n)%spans]
+		if s.n != n {
+			*s = span{n: n}
+		}
+		s.used += time.Duration(places) * part
+		from, dt = from.Add(part), dt-part
+	}
+}
+
+// lately is what the run used in the minute before now.
+func (t *tenant) lately(now time.Time) (sum time.Duration) {
+	n := now.UnixNano() / int64(spanLength)
+	for _, s := range t.recent {
+		if s.n > n-int64(spans) {
+			sum += s.used
+		}
+	}
+	return sum
+}
+
+// load is what places are used for.
+func (d *desk) load(now time.Time) pawl.Load {
+	d.pass(now)
+	out := pawl.Load{At: now, Pools: []pawl.PoolLoad{}, Runs: []pawl.RunLoad{}}
+	for _, p := range d.pools {
+		l := pawl.PoolLoad{Name: p.name, Slots: p.slots, Used: p.used, Waiting: p.waiting}
+		if p.account != nil {
+			l.Until, l.Why = p.account.shown(now)
+		}
+		out.Pools = append(out.Pools, l)
+	}
+	var all time.Duration
+	for _, t := range d.runs {
+		all += t.lately(now)
+	}
+	for _, f := range d.machine().flows {
+		if f.running == 0 && f.waiting == 0 {
+			continue
+		}
+		out.Runs = append(out.Runs, pawl.RunLoad{
+			Project: f.run.project, Run: f.run.run, Running: f.running, Waiting: f.waiting, Used: f.run.used,
+			Share: int((100*f.run.lately(now) + all/2) / max(all, 1)), For: d.waitsFor(f.run),
+		})
+	}
+	slices.SortFunc(out.Runs, func(a, b pawl.RunLoad) int {
+		return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Share, a.Share),
+			cmp.Compare(a.Project, b.Project), cmp.Compare(a.Run, b.Run))
+	})
+	return out
+}
+
+// waitsFor is the pool that the run's oldest waiting effect waits for.
+func (d *desk) waitsFor(t *tenant) string {
+	var oldest *ticket
+	for _, f := range t.flows {
+		if len(f.queue) > 0 && (oldest == nil || f.queue[0].id < oldest.id) {
+			oldest = f.queue[0]
+		}
+	}
+	if oldest == nil {
+		return ""
+	}
+	if p := oldest.flows[1].pool; p.full() || p.shut(d.now) {
+		return p.name
+	}
+	return machinePool
+}

@@ -1,0 +1,115 @@
+package governor
+
+import (
+	"slices"
+	"time"
+)
+
+// quantum is what a round gives to each run. Between runs whose deficits differ by
+// less, the number of places they have decides.
+const quantum = time.Second
+
+// pool is a number of places and the runs that have or want some of them.
+type pool struct {
+	name    string
+	slots   int
+	used    int
+	waiting int
+	flows   []*flow // in the order they came
+	account *account
+	turn    *flow // whose turn it is while choosing; nil = everybody's
+	open    bool  // something can begin, while choosing
+}
+
+// flow is what one run has of one pool.
+type flow struct {
+	run     *tenant
+	pool    *pool
+	running int
+	waiting int
+	deficit time.Duration // time in places it may still use; below zero, what it owes
+	served  uint64        // the number of its last turn
+	queue   []*ticket     // that wait, oldest first; of accounts and lanes only
+}
+
+func (p *pool) full() bool { return p.used >= p.slots }
+
+// shut reports whether nothing may begin because of a provider's limit.
+func (p *pool) shut(now time.Time) bool { return p.account != nil && p.account.until.After(now) }
+
+// charge lets time pass in which the pool kept others waiting: kept of all effects, and
+// keeps of one run's.
+func (p *pool) charge(dt time.Duration, kept int, keeps func(*flow) int) {
+	for _, f := range p.flows {
+		if f.running > 0 && kept > keeps(f) {
+			f.deficit -= time.Duration(f.running) * dt
+		}
+	}
+}
+
+// forgive lets time pass in which the pool kept nobody waiting.
+func (p *pool) forgive(dt time.Duration) {
+	for i := len(p.flows) - 1; i >= 0; i-- {
+		f := p.flows[i]
+		f.deficit = min(0, f.deficit+time.Duration(p.slots)*dt)
+		f.leave()
+	}
+}
+
+// leave forgets a flow that has nothing, wants nothing and owes nothing.
+func (f *flow) leave() {
+	if f.running > 0 || f.waiting > 0 || f.deficit < 0 {
+		return
+	}
+	drop(&f.pool.flows, f)
+	drop(&f.run.flows, f)
+}
+
+func drop(list *[]*flow, f *flow) {
+	if i := slices.Index(*list, f); i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
+	}
+}
+
+// choose is the flow whose turn it is among those that can be served; nil = none can.
+func (p *pool) choose(can func(*flow) bool) *flow {
+	var best, least *flow // least: the one that owes least
+	for _, f := range p.flows {
+		if !can(f) {
+			continue
+		}
+		if least == nil || f.deficit > least.deficit {
+			least = f
+		}
+		if f.deficit > 0 && (best == nil || f.before(best)) {
+			best = f
+		}
+	}
+	if best != nil || least == nil {
+		return best
+	}
+	p.rounds(1 + -least.deficit/quantum)
+	return p.choose(can)
+}
+
+// before reports whether f is served sooner than g when both may be.
+func (f *flow) before(g *flow) bool {
+	if f.running != g.running {
+		return f.running < g.running
+	}
+	return f.served < g.served
+}
+
+// rounds gives each run so many quanta. One that wants nothing is paid its debts only,
+// and nobody gathers more than one quantum.
+func (p *pool) rounds(n time.Duration) {
+	for _, f := range p.flows {
+		most := quantum
+		if f.waiting == 0 {
+			most = 0
+		}
+		if f.deficit < most {
+			f.deficit = min(f.deficit+n*quantum, most)
+		}
+	}
+}
