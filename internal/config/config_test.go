@@ -478,3 +478,29 @@ func TestVendorVariables(t *testing.T) {
 		}
 	}
 }
+
+// How much is done at once is the user's to say, and explained.
+func TestMachine(t *testing.T) {
+	user := MustWrite(t, "machine: {places: 40, accounts: {anthropic: 20}, heavy: 3}\n")
+	c := MustLoad(t, config.Sources{UserFile: user, Env: []string{"PAWL_MACHINE_HEAVY=6", "PAWL_MACHINE_ACCOUNTS_OPENAI_CHAT=2"}})
+	got := c.Machine()
+	want := config.Machine{Machine: 40, Calls: 10, Accounts: map[string]int{"anthropic": 20, "openai-chat": 2}, NoNet: 10, Net: 5, Heavy: 6}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	origins := map[string]string{}
+	for _, v := range c.Explain() {
+		origins[v.Key] = v.Value + " | " + strings.Replace(v.Origin, user, "USER", 1)
+	}
+	for key, want := range map[string]string{
+		"machine.places":               "40 | USER:1:19",
+		"machine.calls":                "10 | default",
+		"machine.accounts.anthropic":   "20 | USER:1:45",
+		"machine.accounts.openai-chat": "2 | $PAWL_MACHINE_ACCOUNTS_OPENAI_CHAT",
+		"machine.heavy":                "6 | $PAWL_MACHINE_HEAVY",
+	} {
+		if origins[key] != want {
+			t.Errorf("%s is %s, want %s", key, origins[key], want)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func forbidden(where strictyaml.Where, v *values) error {
 	if pos, ok := where["announce"]; ok {
 		problems.Add(pos, "announce", "a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag")
 	}
+	if pos, ok := where["machine"]; ok {
+		problems.Add(pos, "machine", "a repository may not say how much is done at once on your machine; that belongs into your own file or a variable")
+	}
 	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
 		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")
 	}

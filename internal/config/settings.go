@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -70,6 +71,26 @@ func problem(pos strictyaml.Pos, path, format string, args ...any) error {
 
 // Provider tells how a provider is reached.
 func (c *Config) Provider(name string) Provider { return c.values.providers[name] }
+
+// KeyNames are the variables that hold the providers' keys.
+func (c *Config) KeyNames() []string {
+	var out []string
+	for _, p := range c.values.providers {
+		if p.KeyEnv != "" && !slices.Contains(out, p.KeyEnv) {
+			out = append(out, p.KeyEnv)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Machine tells how much is done at once. It is the process's, not a run's: a process
+// reads it when it begins, without the file of any repository.
+func (c *Config) Machine() Machine {
+	m := c.values.machine
+	m.Accounts = maps.Clone(m.Accounts)
+	return m
+}
 
 // Settings are what a run freezes, every default filled in. Limits.Iterations is
 // zero when no layer says it, which leaves it to the recipe.
@@ -272,7 +293,20 @@ func (c *Config) Explain() []Value {
 	add("announce.command", none(v.announce.command))
 	add("announce.url", none(v.announce.to.URL))
 	add("announce.allow_private", strconv.FormatBool(v.announce.to.AllowPrivate))
+	c.explainMachine(add)
 	return out
+}
+
+func (c *Config) explainMachine(add func(key, value string)) {
+	m := c.values.machine
+	add("machine.places", strconv.Itoa(m.Machine))
+	add("machine.calls", strconv.Itoa(m.Calls))
+	for _, name := range sorted(m.Accounts) {
+		add("machine.accounts."+name, strconv.Itoa(m.Accounts[name]))
+	}
+	add("machine.no_net", strconv.Itoa(m.NoNet))
+	add("machine.net", strconv.Itoa(m.Net))
+	add("machine.heavy", strconv.Itoa(m.Heavy))
 }
 
 func (mo *model) describe(c pawl.ModelChoice) string {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,26 @@ type values struct {
 	replanEvery int // after how many passed tasks; only if it is given
 	callback    pawl.Callback
 	announce    announce
+	machine     Machine
+}
+
+// Machine is how much is done at once on this machine, whichever runs it is for.
+type Machine struct {
+	Machine int // effects at once, of all kinds
+	Calls   int // model calls at once of each provider's account
+	// Accounts are the accounts that have another number of calls, by provider.
+	Accounts map[string]int
+	NoNet    int // tools without network at once
+	Net      int // tools with network at once
+	Heavy    int // gates, and tools that build, at once
+}
+
+// defaultMachine is what a machine with so many processors does at once. A model call
+// costs it a connection, so even the smallest has room for an account's calls and some
+// tools beside them. A gate builds and tests, and seldom keeps two processors busy all
+// the time.
+func defaultMachine(processors int) Machine {
+	return Machine{Machine: max(16, 4*processors), Calls: 10, NoNet: 10, Net: 5, Heavy: max(1, processors/2)}
 }
 
 // approval is who consents to a run's work; empty and zero: as the recipe says.
@@ -97,11 +118,12 @@ func defaults() values {
 			"openai-chat": {KeyEnv: "OPENAI_API_KEY"},
 			"script":      {},
 		},
-		limits: pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
-		retry:  pawl.DefaultRetry,
-		haltOn: slices.Clone(haltConditions),
-		stuck:  true,
-		cost:   true,
+		limits:  pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
+		retry:   pawl.DefaultRetry,
+		haltOn:  slices.Clone(haltConditions),
+		stuck:   true,
+		cost:    true,
+		machine: defaultMachine(runtime.GOMAXPROCS(0)),
 	}
 }
 
@@ -132,6 +154,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("replan_every", "After how many passed tasks a plan is made anew, 0 for never; without it, as the recipe says.").Int(&v.replanEvery, 0, 1000)
 	m.Key("callback", "An HTTP address that is told how a run ends. Not in a repository.").Map(v.callbackFields)
 	m.Key("announce", "Who is told when a run asks something: a command, an address, or both. Not in a repository.").Map(v.announceFields)
+	m.Key("machine", "How much is done at once on this machine, for all runs together. Not in a repository.").Map(v.machineFields)
 	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
 }
 
@@ -331,6 +354,27 @@ func (v *values) callbackFields(m *strictyaml.Map) {
 		m.Problem("url", "%s", err)
 	}
 	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.callback.AllowPrivate)
+}
+
+func (v *values) machineFields(m *strictyaml.Map) {
+	c := &v.machine
+	m.Key("places", "Model calls, tool calls and gates at once; without it, 4 for each processor, and at least 16.").Int(&c.Machine, 1, 4096)
+	m.Key("calls", "Model calls at once of each provider's account; without it, 10.").Int(&c.Calls, 1, 1000)
+	m.Key("accounts", "The calls at once of one provider's account; without it, as `calls` says.").Map(func(m *strictyaml.Map) {
+		for _, name := range providerNames {
+			n := c.Accounts[name]
+			m.Key(name, "Of "+name+".").Int(&n, 1, 1000)
+			if n > 0 {
+				if c.Accounts == nil {
+					c.Accounts = map[string]int{}
+				}
+				c.Accounts[name] = n
+			}
+		}
+	})
+	m.Key("no_net", "Tool calls without network at once; without it, 10.").Int(&c.NoNet, 1, 1000)
+	m.Key("net", "Tool calls with network at once; without it, 5.").Int(&c.Net, 1, 1000)
+	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
 }
 
 func (v *values) announceFields(m *strictyaml.Map) {
