@@ -73,10 +73,19 @@ type Record struct {
 	// List the plan it has accepted last.
 	About pawl.Hash `json:"-"`
 	List  pawl.Hash `json:"-"`
+	// Artifacts are what OutputArtifacts name, the oldest first.
+	Artifacts []HandedIn `json:"-"`
 	// Depth is how far below the root it is, which is at 0.
 	Depth int `json:"-"`
 
 	recordState
+}
+
+// HandedIn is an artifact as a session handed it in: JSON, by the iteration's number
+// from 1. Of several of one iteration it is the last.
+type HandedIn struct {
+	Iteration int
+	Blob      pawl.Hash
 }
 
 // Shown is the number of its iteration for people, from 1.
@@ -85,6 +94,11 @@ func (r *Record) Shown() int { return r.Iteration + 1 }
 // Ended reports a status that lasts unless the run goes on.
 func (r *Record) Ended() bool {
 	return r.Status == pawl.LoopFailed || r.Status == pawl.LoopInvalidated || r.Status == pawl.LoopComplete && r.end != nil
+}
+
+// Plans reports a kind of loop whose plan a person decides about.
+func (r *Record) Plans() bool {
+	return r.kind != nil && r.kind.Approval != nil && r.kind.Approval.By == "human"
 }
 
 // Name is what people call it: its task, or what kind of loop it is.

@@ -34,8 +34,6 @@ const (
 	MaxLine = 1 << 20
 	// WriteTimeout is how long a line may stay unread before the connection is closed.
 	WriteTimeout = 5 * time.Second
-	// MaxQueued is how many lines may wait to be written.
-	MaxQueued = 256
 )
 
 // The codes of errors.
@@ -63,10 +61,9 @@ type Config struct {
 // Serve speaks on a connection until it is closed or ctx ends, and closes it.
 func Serve(ctx context.Context, conn net.Conn, c Config) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{c: c, conn: conn, out: make(chan []byte, MaxQueued), shown: map[string]pawl.Hash{}, cancel: cancel}
+	s := &session{c: c, conn: conn, shown: map[string]pawl.Hash{}, cancel: cancel}
 	defer conn.Close()
-	context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) }) // what is read then is not wanted
-	s.wg.Go(func() { s.write(ctx) })
+	context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) }) // whoever waits for a request stops
 	s.read(ctx)
 	cancel()
 	s.wg.Wait()
@@ -76,7 +73,6 @@ func Serve(ctx context.Context, conn net.Conn, c Config) {
 type session struct {
 	c      Config
 	conn   net.Conn
-	out    chan []byte
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -85,8 +81,9 @@ type session struct {
 	// project is the one it is about; empty = all.
 	project string
 
-	mu    sync.Mutex // guards shown: pushed events are another goroutine's
-	shown map[string]pawl.Hash
+	writing sync.Mutex // one line at a time
+	mu      sync.Mutex // guards shown: pushed events come from another goroutine
+	shown   map[string]pawl.Hash
 }
 
 type request struct {
@@ -147,8 +144,7 @@ func (s *session) read(ctx context.Context) {
 		line, err := readLine(in)
 		switch {
 		case errors.Is(err, errLong):
-			s.send(ctx, response{ID: null, Error: fail(codeRequest, "a request has more than %d bytes", MaxLine)})
-			s.flush(ctx)
+			s.send(response{ID: null, Error: fail(codeRequest, "a request has more than %d bytes", MaxLine)})
 			return
 		case err != nil:
 			return
@@ -156,9 +152,7 @@ func (s *session) read(ctx context.Context) {
 			continue
 		}
 		answer, last := s.answer(ctx, line)
-		s.send(ctx, answer)
-		if last {
-			s.flush(ctx)
+		if s.send(answer); last {
 			return
 		}
 	}
@@ -214,38 +208,16 @@ func (s *session) answer(ctx context.Context, line []byte) (r response, last boo
 	return response{ID: req.ID, Result: result}, req.Method == "disconnect"
 }
 
-// send queues a line for the writer. A client that does not read is left.
-func (s *session) send(ctx context.Context, v any) {
+// send writes a line. A client that does not read it in time is left.
+func (s *session) send(v any) {
 	line, err := json.Marshal(v)
 	if err != nil {
 		line = fmt.Appendf(nil, `{"id":null,"error":{"code":%d,"message":"an answer cannot be encoded"}}`, codeInternal)
 	}
-	select {
-	case s.out <- append(line, '\n'):
-	case <-ctx.Done():
-	}
-}
-
-// flush returns when what was queued is written.
-func (s *session) flush(ctx context.Context) {
-	done := make(chan struct{})
-	context.AfterFunc(ctx, func() {})
-	go func() { defer close(done); s.send(ctx, nil) }()
-	<-done
-}
-
-// write writes what is queued until ctx ends or nobody reads it.
-func (s *session) write(ctx context.Context) {
-	defer s.cancel()
-	for {
-		select {
-		case line := <-s.out:
-			_ = s.conn.SetWriteDeadline(time.Now().Add(WriteTimeout))
-			if _, err := s.conn.Write(line); err != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_ = s.conn.SetWriteDeadline(time.Now().Add(WriteTimeout))
+	if _, err := s.conn.Write(append(line, '\n')); err != nil {
+		s.cancel()
 	}
 }
