@@ -24,6 +24,9 @@ func Apply(s *State, e pawl.Event) error {
 	if err := s.fold(e); err != nil {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s (%s): %w", e.Seq, e.Run, e.Body.EventKind(), err)
 	}
+	if s.busy != nil {
+		s.recount(e)
+	}
 	if s.head() != head {
 		s.headAt = e.Seq
 	}
@@ -46,7 +49,7 @@ func (s *State) fold(e pawl.Event) error {
 		return s.applyRun(e)
 	}
 	if b, ok := e.Body.(*pawl.LoopStarted); ok {
-		return s.addLoop(e.Loop, b)
+		return s.addLoop(e, b)
 	}
 	l := s.Loop(e.Loop)
 	if l == nil {
@@ -78,7 +81,11 @@ func (s *State) applyRun(e pawl.Event) error {
 	case *pawl.BudgetWarned:
 		s.warned[warnIndex(b.Limit)] = true
 	case *pawl.LimitReached:
-		s.short = b
+		if b.Limit == pawl.LimitLoops {
+			s.reached(b)
+		} else {
+			s.short = b
+		}
 	case *pawl.MemoryForgotten: // of the memory, which is a projection
 	case *pawl.Recovered:
 		s.Interruptions++
@@ -174,6 +181,9 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 		f.fields = fields
 		s.flows = append(s.flows, f)
 	}
+	if cascading(s.Recipe) {
+		s.busy, s.full = make([]int, len(s.Recipe.Kinds)), make([]bool, len(s.Recipe.Kinds)+1)
+	}
 	s.Run, s.Started, s.Limits, s.Status, s.began = e.Run, b, s.Settings.Limits, pawl.StatusRunning, e.Time
 	return nil
 }
@@ -193,6 +203,10 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		s.live++
 		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
+		if l.born != 0 {
+			s.enters(l)
+			continue
+		}
 		l.unheard, l.told, l.final = nil, nil, 0
 		if l.base == nil {
 			l.base = make([]baseline, len(s.Settings.Gates))
@@ -228,7 +242,10 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version || p.plan.at(l.entry).status != pawl.TaskRunning {
+	if !l.stopped || p.Phase == PhaseDone || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
+		return false
+	}
+	if was := p.plan.at(l.entry).status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.born == 0) {
 		return false
 	}
 	p.plan.kids = append(slices.Clone(p.plan.kids), l.Ref)
@@ -236,7 +253,8 @@ func (s *State) reopens(l *Loop) bool {
 	return true
 }
 
-func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
+func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
+	ref := e.Loop
 	if int(ref) != len(s.loops)+1 {
 		return fmt.Errorf("loop %d follows loop %d", ref, len(s.loops))
 	}
@@ -244,7 +262,7 @@ func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
 	if kind == nil {
 		return fmt.Errorf("its recipe has no kind %q", b.Kind)
 	}
-	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, flow: s.flow(kind), task: &pawl.TaskEntry{},
+	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, Phase: PhaseOpening, flow: s.flow(kind), task: &pawl.TaskEntry{}, generation: 1,
 		Base: s.Started.Base, Score: -1, afterward: -1, base: make([]baseline, len(s.Settings.Gates))}
 	switch p := s.Loop(b.Parent); {
 	case p != nil:
@@ -258,6 +276,10 @@ func (s *State) addLoop(ref pawl.LoopRef, b *pawl.LoopStarted) error {
 	}
 	s.live++
 	s.loops = append(s.loops, l)
+	if b.Pending {
+		l.born = e.Time.UnixMilli()
+		s.enters(l)
+	}
 	return nil
 }
 
@@ -282,6 +304,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			l.plan.capped = int(b.Max)
 		case b.Limit == pawl.LimitRoutes:
 			l.astray = true
+		case b.Limit == pawl.LimitLoops && l.plan != nil:
+			l.plan.full = true
 		}
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier
@@ -309,6 +333,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return l.callCouncil(b)
 	case *pawl.CouncilDecided:
 		return l.endCouncil(b)
+	case *pawl.LoopAdmitted:
+		return s.admitted(l, b)
 	case *pawl.LoopEnded:
 		s.endLoop(l, b)
 	case *pawl.Rerouted:

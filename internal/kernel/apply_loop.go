@@ -233,7 +233,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
 		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
 	}
-	if len(b.Errors) > 0 && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
+	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
 		a.stepFailed = b.Errors[0]
 	}
 	if l.candidate != nil {
@@ -243,6 +243,10 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
 	l.Phase = PhaseReady
 	switch {
+	case l.wantsAnother(): // which is no failure
+		if s.last(l) {
+			l.freed++
+		}
 	case b.Decision == pawl.DecideComplete:
 		l.failures, l.conflicts = 0, 0
 	case b.Conflict && l.conflicts+1 < conflictTries:
@@ -287,6 +291,9 @@ func firstError(b *pawl.IterationEnded) string {
 // worktree is opened.
 func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	s.live--
+	if l.Phase == PhasePending {
+		s.leaves(l)
+	}
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	l.sessions, l.gates, l.results, l.candidate = nil, nil, nil, nil
 	l.worktree, l.restart, l.stepFailed = worktree{}, "", ""
@@ -309,7 +316,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 // tree needs.
 func (l *Loop) forget() {
 	l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
-	l.tierWhy, l.decision, l.answers = "", "", nil
+	l.tierWhy, l.decision, l.answers, l.born, l.wish = "", "", nil, 0, nil
 	l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
 	if l.Parent != 0 {
 		l.plan, l.board = nil, nil

@@ -18,6 +18,9 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 	if err := checkSettings(r, s); err != nil {
 		return err
 	}
+	if err := checkConsent(r, s); err != nil {
+		return err
+	}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		for _, err := range []error{checkKind(k), checkSteps(k), checkGates(k), checkLadder(&k.Ladder), checkChildren(r, k)} {
@@ -25,6 +28,23 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkConsent checks that nobody but a person approves the plan of a tree: neither the
+// recipe nor what the user set beforehand.
+func checkConsent(r *pawl.Recipe, s *pawl.Settings) error {
+	asks := false
+	for _, k := range r.Kinds {
+		if a := k.Approval; a != nil && k.Children != nil && k.Children.Cascade {
+			if asks = true; a.By != "human" {
+				return fmt.Errorf("kind %s has an approval by %q, and its children cascade: a person approves the artifact they stand on, or there is no approval", k.Name, a.By)
+			}
+		}
+	}
+	if cascading(r) && s.Approval != "" && !(asks && s.Approval == "human") {
+		return fmt.Errorf("the approval is set to %q: recipe %s says itself where a person is asked, and its plan is never approved automatically", s.Approval, r.Name)
 	}
 	return nil
 }
@@ -174,6 +194,9 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 		return fmt.Errorf("kind %s has a review of batches: want a tier of 1 to %d, an output and no votes", k.Name, topTier)
 	case judgesBatches(k) && c.Batch == "rolling":
 		return fmt.Errorf("the batches of kind %s are judged as a whole, and cannot be rolling", k.Name)
+	}
+	if c.Cascade && (c.OnFailure != "" || c.Replan != nil || c.Batch != "" || judgesBatches(k)) {
+		return fmt.Errorf("the children of kind %s cascade: on_failure, replan and batches do not go with it", k.Name)
 	}
 	if err := checkDepth(r, k); err != nil {
 		return err

@@ -43,12 +43,16 @@ func (d *draft) children(l *Loop) bool {
 		return false
 	case !d.consent(l):
 		return false
-	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
+	case l.turnedDown() != "":
 		return true
 	case l.said(pawl.AskReplan) != nil && l.reply.choice == "stop" && l.plan.count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
 	}
-	if judgesBatches(l.Kind) {
+	switch {
+	case l.cascades():
+		d.bringForth(l)
+		return len(d.s.Loop(l.Ref).plan.kids) == 0
+	case judgesBatches(l.Kind):
 		return d.batches(l)
 	}
 	if d.replan(l) {
@@ -65,16 +69,24 @@ func (l *Loop) spawns() bool {
 	return c != nil && (l.given || l.planned || !l.skips(c.When))
 }
 
-// childLimit is how many children the loop may start; 0 = no limit.
+// childLimit is how many children the loop may start; 0 = no limit. Where they stand on
+// an artifact, it has as many as it may when it is accepted.
 func (s *State) childLimit(l *Loop) int {
+	if l.cascades() {
+		return 0
+	}
 	if l.Parent == 0 && s.Limits.Iterations > 0 && s.haltsOn(pawl.HaltIterations) {
 		return s.Limits.Iterations
 	}
 	return l.Kind.Children.Limit
 }
 
-// parallel is how many children run side by side.
+// parallel is how many children run side by side. In a tree the user says how many
+// loops do, and the recipe how many children of one.
 func (s *State) parallel(l *Loop) int {
+	if l.cascades() {
+		return max(l.Kind.Children.Parallel, 1)
+	}
 	return cmp.Or(s.Settings.Parallel, l.Kind.Children.Parallel, 1)
 }
 
@@ -104,10 +116,14 @@ func (d *draft) admit(l *Loop, c *pawl.Children) {
 func (d *draft) spawn(l *Loop, i int) {
 	e := &l.plan.entries[i]
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
-	d.emit(ref, &pawl.LoopStarted{
+	b := &pawl.LoopStarted{
 		ID: loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
 		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
-	})
+	}
+	if l.cascades() {
+		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.generation
+	}
+	d.emit(ref, b)
 }
 
 // childBranch names the branch of a child's work.
@@ -202,7 +218,11 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	if p.plan == nil || i < 0 || i >= len(p.plan.entries) || p.plan.entries[i].ID != b.Task || p.plan.at(i).status != pawl.TaskPending {
 		return fmt.Errorf("loop %d has no pending task %q", p.Ref, b.Task)
 	}
-	p.plan.set(i, pawl.TaskRunning).loop = l.Ref
+	if b.Pending {
+		p.plan.edit(i).loop = l.Ref
+	} else {
+		p.plan.set(i, pawl.TaskRunning).loop = l.Ref
+	}
 	p.plan.started++
 	p.plan.kids = append(p.plan.kids, l.Ref)
 	l.task, l.entry, l.version, l.number = &p.plan.entries[i], i, b.Version, p.plan.started

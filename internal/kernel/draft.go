@@ -16,6 +16,8 @@ type draft struct {
 	events []pawl.Event
 	// scope are the loops for which something may follow.
 	scope []pawl.LoopRef
+	// places reports that a loop that waits for its turn may be let in.
+	places bool
 }
 
 func newDraft(s *State, at time.Time) *draft {
@@ -89,6 +91,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		panic("kernel: decided an event that does not follow: " + err.Error())
 	}
 	d.events = append(d.events, e)
+	d.places = d.places || d.s.busy != nil && opensPlaces(body.EventKind())
 }
 
 // ownTouched owns the other loops that an event of one changes: the parent of a
@@ -101,6 +104,8 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		if b.Parent != 0 {
 			d.own(b.Parent)
 		}
+	case *pawl.LoopAdmitted:
+		d.own(l.Parent)
 	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted, *pawl.BatchEnded:
 		d.ownKids(l)
 	case *pawl.MergeQueued, *pawl.QuestionAsked, *pawl.QuestionAnswered:
@@ -164,6 +169,7 @@ func (d *draft) all() {
 	for i := range d.s.loops {
 		d.scope = append(d.scope, pawl.LoopRef(i+1))
 	}
+	d.places = d.s.busy != nil
 }
 
 // settle lets everything follow that follows from the state alone: for the
@@ -177,7 +183,7 @@ func (d *draft) settle() {
 		for i := 0; i < len(d.scope) && d.s.Status != pawl.StatusEnded; i++ {
 			d.advance(d.scope[i])
 		}
-		if len(d.events) == before {
+		if len(d.events) == before && !d.letIn() {
 			return
 		}
 	}

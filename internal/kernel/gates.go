@@ -279,8 +279,11 @@ func (l *Loop) judgement() judgement {
 			j.proven = true
 		}
 	}
-	if r := l.reply; r != nil && j.stepFailed == "" && (r.kind == pawl.AskPlan || r.kind == pawl.AskMerge) && r.choice == choiceReject {
+	if r := l.said(pawl.AskMerge); r != nil && j.stepFailed == "" && r.choice == choiceReject {
 		j.stepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
+	}
+	if j.stepFailed == "" {
+		j.stepFailed = l.turnedDown()
 	}
 	return j
 }

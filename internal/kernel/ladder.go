@@ -42,7 +42,8 @@ type ruling struct {
 //  2. everything passed: complete, or unverified when no command gate did; with
 //     children that have not all passed, what they make of it;
 //     a conflict with what was merged in the meantime: again, twice in a row;
-//     a person rejected the plan: blocked; the list the user gave is refused: the ladder is used up;
+//     a person wants another iteration: it has it; a person rejected the plan: blocked,
+//     or failed where children stand on it; the list the user gave is refused: the ladder is used up;
 //  3. the last allowed iteration has failed: incomplete;
 //  4. the last attempt after a council has failed: the ladder is used up;
 //  5. the user wants a council: now, once;
@@ -62,7 +63,7 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	if j.conflict && l.conflicts+1 == conflictTries {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: conflictTries, Value: int64(l.conflicts + 1)})
 	}
-	if r.outcome == pawl.OutcomeIncomplete && j.children == "" {
+	if j.children == "" && (r.outcome == pawl.OutcomeIncomplete || r.outcome == pawl.OutcomeFailed && r.decision == pawl.DecideHalt && d.s.inCascade(l) && d.s.last(l)) {
 		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
@@ -95,13 +96,17 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
 	case j.conflict && l.conflicts+1 < conflictTries:
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
+	case l.wantsAnother():
+		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
+	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject && l.cascades():
+		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeFailed}
 	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
 		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeBlocked}
 	case l.given && l.cannotPlan(): // it will be the same list the next time
 		return ruling{decision: pawl.DecideHalt, reason: firstError(b), outcome: usedUp(lad, "").outcome}
 	case s.last(l):
 		r := ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
-		if l.Kind.Children != nil && lad.Then == "fail" { // as when a child does not pass
+		if lad.Then == "fail" && (l.Kind.Children != nil || s.inCascade(l)) { // as when a child does not pass
 			r.outcome = pawl.OutcomeFailed
 		}
 		return r

@@ -32,6 +32,7 @@ type plan struct {
 	settled  bool             // it is not made anew any more
 	unproven int              // tasks that passed without a command gate
 	capped   int              // the limit on children that was reached; 0 = none
+	full     bool             // that its places are taken, and one waits, was said
 
 	course // of the batches, where they are judged as a whole
 }

@@ -143,6 +143,13 @@ func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 // feedback is what was objected to the last attempt, in the order of the verdicts.
 func (l *Loop) feedback() []pawl.Feedback {
 	var out []pawl.Feedback
+	if w := l.wish; w != nil {
+		f := pawl.Feedback{From: fromUser, Verdict: pawl.VerdictRevise, Evidence: w.said}
+		if w.said.IsZero() {
+			f.Summary = cut(cmp.Or(w.by, "a person")+" wants another iteration", 120)
+		}
+		out = append(out, f)
+	}
 	if !l.hunks.IsZero() {
 		out = append(out, pawl.Feedback{From: "merge", Verdict: pawl.VerdictFail, Evidence: l.hunks})
 	}
@@ -161,6 +168,9 @@ func (l *Loop) feedback() []pawl.Feedback {
 	}
 	return append(out, objectionsTo(a.results)...)
 }
+
+// fromUser is who says what a person wants another iteration for.
+const fromUser = "user"
 
 // objectionsTo are the verdicts that let a candidate not pass.
 func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {

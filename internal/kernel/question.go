@@ -67,7 +67,10 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	l.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
-		l.approved = b.Choice == choiceApprove
+		l.approved, l.wish = b.Choice == choiceApprove, nil
+		if b.Choice == choiceIterate {
+			l.wish = &wish{b.Said, b.By}
+		}
 	case pawl.AskHealth:
 		l.plan.recover = nil
 	case pawl.AskClarify:
@@ -97,10 +100,18 @@ const (
 	choiceApprove = "approve"
 	choiceRevise  = "revise"
 	choiceReject  = "reject"
+	choiceIterate = "iterate"
 )
 
-// consenting is the mode of approval in force for the children of a loop.
+// consenting is the mode of approval in force for the children of a loop. Where they
+// stand on its artifact, only the recipe says whether a person is asked.
 func (s *State) consenting(l *Loop) (by string, threshold int) {
+	if l.cascades() {
+		if l.Kind.Approval != nil {
+			return l.Kind.Approval.By, 0
+		}
+		return "auto", 0
+	}
 	by = "auto"
 	if a := l.Kind.Approval; a != nil {
 		by, threshold = a.By, a.Threshold
@@ -125,14 +136,45 @@ func (d *draft) consent(l *Loop) bool {
 		return true
 	}
 	switch r := l.reply; {
+	case (r == nil || r.kind != pawl.AskPlan) && l.cascades():
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.plan.entries), l.Kind.Children.Kind),
+			l.plan.list, choiceApprove, choiceIterate, choiceReject)
 	case r == nil || r.kind != pawl.AskPlan:
 		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.plan.entries)), l.plan.list, choiceApprove, choiceRevise, choiceReject)
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.find(l.Kind.Children.From), N: 1})
 	default:
-		return true // rejected: see ruling
+		return true // rejected, or another iteration is wanted: see turnedDown
 	}
 	return false
+}
+
+// turnedDown says what a person's answer about the plan means for the attempt that
+// made it; empty = it stands.
+func (l *Loop) turnedDown() string {
+	r := l.said(pawl.AskPlan)
+	switch {
+	case r == nil || r.choice != choiceReject && r.choice != choiceIterate:
+		return ""
+	case !l.cascades():
+		return strings.TrimSuffix("rejected by a person: "+r.text, ": ")
+	case r.choice == choiceIterate:
+		return strings.TrimSuffix(cmp.Or(r.by, "a person")+" wants another iteration: "+r.text, ": ")
+	}
+	return "rejected by " + cmp.Or(r.by, "a person") + ": " + cmp.Or(r.text, "No reason provided")
+}
+
+// wantsAnother reports whether a person wants another iteration instead of the plan.
+func (l *Loop) wantsAnother() bool {
+	r := l.said(pawl.AskPlan)
+	return r != nil && r.choice == choiceIterate
+}
+
+// wish is what a person wants another iteration for. It is told until a person has
+// said something about a later plan.
+type wish struct {
+	said pawl.Hash // the words; zero = none were given
+	by   string
 }
 
 // confidence is how sure the checks are of a candidate, in percent: three parts

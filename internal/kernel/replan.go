@@ -61,8 +61,14 @@ func (d *draft) judgePlan(l *Loop) {
 // judgeList says why a list that was read cannot be the loop's plan: it cannot be
 // read, its graph is broken, or it drops or renames what has passed.
 func (l *Loop) judgeList() (why string) {
-	if l.read.problem != "" || l.plan == nil {
+	limit := l.Kind.Children.Limit
+	switch {
+	case l.read.problem != "":
 		return l.read.problem
+	case l.cascades() && limit > 0 && len(l.read.entries) > limit:
+		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(l.read.entries), limit)
+	case l.cascades() || l.plan == nil:
+		return ""
 	}
 	if id := l.plan.drops(l.read.graph); id != "" {
 		return fmt.Sprintf("it drops or renames the task %s, which has passed", id)
@@ -193,6 +199,8 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 			l.plan.latest = append(l.plan.latest, l.base[i].evidence)
 		}
 		l.plan.proofs = []proof{{reports: l.plan.latest}}
+	} else if l.cascades() { // nothing stands of what stood on the one before
+		l.plan = newPlan(g, b.Version, b.List)
 	} else {
 		l.plan = l.plan.successor(g, b.List)
 	}

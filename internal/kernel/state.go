@@ -13,7 +13,8 @@ type Phase uint8
 
 // The phases, in their order.
 const (
-	PhaseOpening Phase = iota // its worktree is being made
+	PhasePending Phase = iota // it waits for its turn
+	PhaseOpening              // its worktree is being made
 	PhasePrepare              // the gates look at the base commit, and the complexity is scored
 	PhaseReady                // between iterations
 	PhaseSteps                // the sessions of an iteration
@@ -24,7 +25,7 @@ const (
 	PhaseDone
 )
 
-var phases = [...]string{"opening", "prepare", "ready", "steps", "commit", "gates", "council", "closing", "done"}
+var phases = [...]string{"pending", "opening", "prepare", "ready", "steps", "commit", "gates", "council", "closing", "done"}
 
 func (p Phase) String() string { return phases[p] }
 
@@ -74,6 +75,9 @@ type State struct {
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
+	queue []pawl.LoopRef // those that wait for their turn, by Ref
+	busy  []int          // by kind of the recipe: loops at work; nil = no kind's children cascade
+	full  []bool         // by kind, and last for the run: the limit on loops at work that holds one back was said
 	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
 	// draft is what a draft has changed of loops and open, which it shares with the
 	// state it was made of; nil = this is no draft.
@@ -135,6 +139,10 @@ type Loop struct {
 	extracted  bool               // what the attempt taught was taken, or could not be
 	runFailed  bool               // the last command of the iteration's sessions did
 
+	born       int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not
+	busy       bool  // it is counted among those at work
+	generation int   // from 1; one more each time it begins anew
+
 	// Of a loop with a task of its own: its entry in the parent's plan.
 	task           *pawl.TaskEntry
 	entry          int // its position
@@ -184,6 +192,7 @@ type Loop struct {
 	inquiries []route     // rounds of questions of steps
 	answers   []pawl.Hash // what persons said, for later prompts, oldest first
 	approved  bool        // a person, or nobody, had to agree, and has
+	wish      *wish       // why a person wanted another iteration; nil = none did
 
 	failures  int // consecutive, on this tier
 	stuckFrom int // attempts up to this iteration do not count as stuck
@@ -385,7 +394,7 @@ func (s *State) maxIterations(l *Loop) int {
 	switch {
 	case l.Parent == 0 && !s.haltsOn(pawl.HaltIterations):
 		return 0
-	case l.Parent == 0 && s.Limits.Iterations > 0 && l.Kind.Children == nil:
+	case l.Parent == 0 && s.Limits.Iterations > 0 && (l.Kind.Children == nil || l.cascades()):
 		m = s.Limits.Iterations
 	case l.task.Retries > 0:
 		m = min(l.task.Retries, maxAttempts)
