@@ -85,7 +85,7 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		c.Failure.Message = cut(b.Failure.Message, 300)
 		return &c
 	case *pawl.GateJudged:
-		return s.verdict(f.Do.(*pawl.RunGate), b)
+		return s.verdict(f, b)
 	case *pawl.TasksRead:
 		c := *b
 		c.Entries, c.Count, c.Problem = nil, len(b.Entries), cut(b.Problem, 300)
@@ -137,8 +137,10 @@ func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 
 // verdict is what a command gate said. Which gate it was is known here; a
 // verdict that lets a candidate through must be one this gate can give.
-func (s *State) verdict(do *pawl.RunGate, b *pawl.GateJudged) *pawl.GateJudged {
-	spec := &s.Settings.Gates[s.gateIndex(do.Gate)]
+func (s *State) verdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
+	do := f.Do.(*pawl.RunGate)
+	l := s.Loop(f.Loop)
+	spec := s.gateSpec(l, s.gateOf(l, do.Gate))
 	c := *b
 	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
 	c.Reason = cut(b.Reason, 300)

@@ -52,8 +52,8 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 		l.question.told, l.question.failed, l.question.rested = do, nil, false
 	case *pawl.RunGate:
-		i := s.gateIndex(do.Gate)
-		if i < 0 {
+		i := s.gateOf(l, do.Gate)
+		if i == noGate {
 			return fmt.Errorf("there is no gate %q", do.Gate)
 		}
 		if !do.Doubt.IsZero() && l.plan != nil && l.plan.batch != nil {
@@ -372,7 +372,7 @@ const maxReason = 120
 
 // judged records a verdict.
 func (s *State) judged(l *Loop, b *pawl.GateJudged) {
-	i := s.gateIndex(b.Gate)
+	i := s.gateOf(l, b.Gate)
 	for j := range l.gates {
 		if l.gates[j].gate == i {
 			l.gates[j].effect = 0

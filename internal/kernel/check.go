@@ -137,6 +137,9 @@ func checkGates(k *pawl.LoopKind) error {
 		if err := checkStage(st); err != nil {
 			return err
 		}
+		if st.Builtin == wellFormed && k.Children == nil {
+			return fmt.Errorf("gate %s looks at the artifact that children are spawned from, and kind %s has none", st.Name, k.Name)
+		}
 		for _, v := range []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictFail} {
 			if way, ok := st.On[v]; ok && (way.Max < 1 || way.From != "start" && flowOf(k).find(way.From) < 0) {
 				return fmt.Errorf("gate %s: %s leads to %q at most %d times: want a step of the kind, and a number", st.Name, v, way.From, way.Max)
@@ -164,7 +167,7 @@ func checkStage(st *pawl.Stage) error {
 	switch {
 	case given != 1:
 		return fmt.Errorf("gate %s: want one of commands, a review, a check of the harness and a person", st.Name)
-	case st.Builtin != "" && st.Builtin != "actionable" && st.Builtin != "tool_results":
+	case st.Builtin != "" && !slices.Contains([]string{"actionable", "tool_results", wellFormed, validationCommand}, st.Builtin):
 		return fmt.Errorf("gate %s is the check %q, which is not run yet", st.Name, st.Builtin)
 	case rv != nil && (!isTier(rv.Tier) || rv.Output == "" || rv.Votes > maxVotes):
 		return fmt.Errorf("review %s: want a tier of 1 to %d, an output, and at most %d votes", st.Name, topTier, maxVotes)

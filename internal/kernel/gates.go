@@ -93,6 +93,10 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 			if !d.judgeCommands(l, st) {
 				return false
 			}
+		case validates(st):
+			if !d.validate(l, i) {
+				return false
+			}
 		case l.result(st.Name) == nil && l.stepFailed == "":
 			d.judgeStage(l, i, st)
 			return false
@@ -161,6 +165,9 @@ func (l *Loop) judged() pawl.CommitHash {
 }
 
 func selects(st *pawl.Stage, k pawl.GateKind) bool {
+	if k == pawl.GateValidation { // it is a stage of its own
+		return false
+	}
 	return slices.Contains(st.Commands, "*") || slices.Contains(st.Commands, string(k))
 }
 
@@ -173,7 +180,7 @@ const defaultGateTimeout = 10 * time.Minute
 // runGate requests one command gate unless it is under way. A gate that could
 // not run twice, or did not end in its time, has not passed.
 func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
-	spec := &d.s.Settings.Gates[gate]
+	spec := d.s.gateSpec(l, gate)
 	run := l.gateRun(gate)
 	switch why := run.failed; {
 	case run.effect != 0:
@@ -275,9 +282,7 @@ func percent(s string) int {
 func (l *Loop) judgement() judgement {
 	j := judgement{quality: quality(l.results), requirements: requirements(l.results), stepFailed: l.stepFailed}
 	for _, r := range l.results {
-		if r.Kind != "" && r.Verdict == pawl.VerdictPass && !r.RedAtBase {
-			j.proven = true
-		}
+		j.proven = j.proven || proves(r)
 	}
 	if r := l.said(pawl.AskMerge); r != nil && j.stepFailed == "" && r.choice == choiceReject {
 		j.stepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")

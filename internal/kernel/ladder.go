@@ -133,7 +133,7 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 func (l *Loop) cannotPlan() bool {
 	return l.refused || slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool {
 		r := l.result(st.Name)
-		return st.Builtin == "actionable" && r != nil && !lets(r.Verdict)
+		return (st.Builtin == "actionable" || st.Builtin == wellFormed) && r != nil && !lets(r.Verdict)
 	})
 }
 

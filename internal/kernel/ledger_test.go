@@ -158,7 +158,7 @@ func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	proven, all := l.plan != nil && l.plan.succeeded() && l.plan.unproven == 0, true
 	for _, v := range verdicts {
 		all = all && lets(v.Verdict)
-		proven = proven || v.Kind != "" && v.Verdict == pawl.VerdictPass && !v.RedAtBase
+		proven = proven || v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase
 	}
 	complete := b.Decision == pawl.DecideComplete
 	if complete && !all || b.Outcome == pawl.OutcomeComplete && !proven || complete != (b.Outcome == pawl.OutcomeComplete || b.Outcome == pawl.OutcomeUnverified) {

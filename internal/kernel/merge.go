@@ -92,8 +92,12 @@ func (d *draft) regate(l *Loop) bool {
 	all := true
 	for i := range l.stages() {
 		st := l.stage(i)
-		if len(st.Commands) > 0 && !l.skips(st.When) && !d.judgeCommands(l, st) {
-			all = false
+		switch {
+		case l.skips(st.When):
+		case validates(st):
+			all = d.validate(l, i) && all
+		case len(st.Commands) > 0:
+			all = d.judgeCommands(l, st) && all
 		}
 	}
 	return all

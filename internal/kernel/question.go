@@ -187,7 +187,7 @@ func (l *Loop) confidence() int {
 	proven, reviewed, sure := 0, false, 100
 	for _, r := range l.results {
 		switch {
-		case r.Kind != "" && r.Verdict == pawl.VerdictPass && !r.RedAtBase:
+		case proves(r):
 			proven = 100
 		case r.Kind == "" && r.Total > 0:
 			reviewed, sure = true, min(sure, r.Passed*100/r.Total)

@@ -243,6 +243,18 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 		default:
 			l.actionable(b)
 		}
+	case wellFormed:
+		switch {
+		case !l.spawns() || l.planned:
+			b.Reason = "there is no artifact to read"
+		case l.read == nil && l.list().IsZero():
+			b.Verdict, b.Reason, b.Error = pawl.VerdictFail, l.noArtifact(), print64(wellFormed)
+		case l.read == nil:
+			d.readPlan(l)
+			return
+		default:
+			l.readable(b)
+		}
 	case "tool_results":
 		if l.runFailed {
 			b.Verdict, b.Reason = pawl.VerdictFail, cut("the last command the agent ran failed, and it left it at that", 300)

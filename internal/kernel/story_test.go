@@ -207,6 +207,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		k.Steps[1].Required = false
 	case "no-reminder":
 		k.Steps[1].NoReminder = true
+	case "loops", "approve", "parallel-of", "concurrent", "iterations", "order":
+		levelsOption(t, r, a)
 	case "until", "upto", "for", "show":
 	default:
 		t.Fatalf("there is no option %q", a.Key)

@@ -76,6 +76,8 @@ func (s *script) list(t testing.TB, line string) {
 				e.Critical = true
 			case "done":
 				e.Done = true
+			case "validated":
+				e.Validated = true
 			case "scaffold":
 				e.Scaffold = true
 			default:
@@ -212,6 +214,8 @@ func (s *story) treeOption(t *testing.T, first *pawl.RunStarted, set *pawl.Setti
 func (s *story) recipe(t *testing.T, td *datadriven.TestData) *pawl.Recipe {
 	name, _ := arg(td, "recipe")
 	switch name {
+	case "levels":
+		return levels()
 	case "":
 		return taskLoop()
 	case "own":
@@ -343,9 +347,18 @@ func named(ids []string, positions []int) string {
 func (s *story) treeHeadline(e pawl.Event) string {
 	switch b := e.Body.(type) {
 	case *pawl.LoopStarted:
+		if b.Pending {
+			return fmt.Sprintf("waits for its turn as loop %d, a %s", e.Loop, b.Kind)
+		}
 		if b.Parent != 0 {
 			return fmt.Sprintf("begins at %s as loop %d", b.Base, e.Loop)
 		}
+	case *pawl.LoopAdmitted:
+		text := fmt.Sprintf("is let in at %s with %d points", b.Base, b.Score)
+		if b.Waited != "" {
+			text += ", having waited: " + b.Waited
+		}
+		return text
 	case *pawl.LoopEnded:
 		if e.Loop > 1 {
 			return fmt.Sprintf("has ended: %s%s", b.Outcome, because(b.Reason))
