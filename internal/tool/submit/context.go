@@ -102,7 +102,7 @@ func (c *Context) trim() {
 // Trim is a result cut to its length, when nothing else is wrong with it: a
 // [Context] of more than [MaxContext] tokens. False means that there is nothing to cut.
 func (Results) Trim(name string, args json.RawMessage) (json.RawMessage, bool) {
-	if strings.TrimPrefix(name, Prefix) != "context" {
+	if result(name) != "context" {
 		return nil, false
 	}
 	c, err := Decode[Context](args)

@@ -1,7 +1,8 @@
 // Package submit holds the structured results that sessions hand in: a JSON
 // Schema and a description for the model each, and the Go types they decode to.
-// A result is handed in by a call of the tool submit_NAME; the kernel answers
-// it, so there is nothing here that runs.
+// A result is handed in by a call of the tool submit_NAME, a plan, a spec or a phase
+// by one of its own name (see [pawl.SubmitTool]); the kernel answers it, so there is
+// nothing here that runs.
 package submit
 
 import (
@@ -12,24 +13,22 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/artifact"
 )
-
-// Prefix is what the names of the tools begin with.
-const Prefix = "submit_"
 
 //go:embed *.json *.md
 var files embed.FS
 
 // Names are the results there are.
 func Names() []string {
-	return []string{"assessment", "ballot", "batch", "context", "decision", "learnings", "next", "plan", "proposal", "report", "result",
+	return []string{"assessment", "ballot", "batch", "context", "create_phase", "create_plan", "create_spec", "decision", "learnings", "next", "plan", "proposal", "report", "result",
 		"review", "summary", "tasks", "verdict"}
 }
 
 // Spec is the tool that hands in the result of this name; false when there is no
-// such result. The name may carry the [Prefix].
+// such result. The name may also be that of the tool.
 func Spec(name string) (pawl.ToolSpec, bool) {
-	name = strings.TrimPrefix(name, Prefix)
+	name = result(name)
 	schema, err := files.ReadFile(name + ".json")
 	if err != nil {
 		return pawl.ToolSpec{}, false
@@ -38,7 +37,15 @@ func Spec(name string) (pawl.ToolSpec, bool) {
 	if err != nil {
 		return pawl.ToolSpec{}, false
 	}
-	return pawl.ToolSpec{Name: Prefix + name, Description: strings.TrimSpace(string(text)), Schema: schema}, true
+	return pawl.ToolSpec{Name: pawl.SubmitTool(name), Description: strings.TrimSpace(string(text)), Schema: schema}, true
+}
+
+// result is the name of a result, given as it is or as that of its tool.
+func result(name string) string {
+	if found, ok := pawl.SubmittedBy(name); ok {
+		return found
+	}
+	return name
 }
 
 // Results are all results. It has what the runner needs of them.
@@ -55,6 +62,7 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //   - batch: for each task approved or changes, its id; after the latter why, in
 //     short, and because, a text; then a text for each anti-pattern
 //   - context: nothing
+//   - create_phase, create_plan, create_spec: count, how many loops are spawned from it
 //   - decision: decision-text, the text
 //   - learnings: for each entry its text, by the name of its kind
 //   - next: decision (EXECUTE or COMPLETE)
@@ -72,7 +80,7 @@ func (Results) Spec(name string) (pawl.ToolSpec, bool) { return Spec(name) }
 //     confidence if it is given, and an unmet for the id of each criterion that is
 //     not met
 func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterion) (facts pawl.Facts, problem string) {
-	switch strings.TrimPrefix(name, Prefix) {
+	switch result(name) {
 	case "assessment":
 		return factsOf[Assessment](args, Assessment.facts)
 	case "ballot":
@@ -81,6 +89,12 @@ func (Results) Facts(name string, args json.RawMessage, criteria []pawl.Criterio
 		return factsOf[Batch](args, Batch.facts)
 	case "context":
 		return factsOf[Context](args, Context.facts)
+	case artifact.KindPlan.Result():
+		return artifactFacts(artifact.KindPlan, args)
+	case artifact.KindSpec.Result():
+		return artifactFacts(artifact.KindSpec, args)
+	case artifact.KindPhase.Result():
+		return artifactFacts(artifact.KindPhase, args)
 	case "decision":
 		return factsOf[Decision](args, Decision.facts)
 	case "learnings":
@@ -117,6 +131,14 @@ func factsOf[T any](args json.RawMessage, facts func(T) (pawl.Facts, error)) (pa
 		return nil, err.Error()
 	}
 	return found, ""
+}
+
+func artifactFacts(kind artifact.Kind, args json.RawMessage) (pawl.Facts, string) {
+	a, err := artifact.Read(kind, args)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return counts("count", len(a.Tasks(""))), ""
 }
 
 // Decode reads a result; unknown fields are an error.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/artifact"
 	"pawl/internal/tool"
 	"pawl/internal/tool/submit"
 )
@@ -268,15 +269,19 @@ func TestReasonIsShort(t *testing.T) {
 func TestSchemasFitTypes(t *testing.T) {
 	types := map[string]reflect.Type{
 		"assessment": reflect.TypeFor[submit.Assessment](), "ballot": reflect.TypeFor[submit.Ballot](),
-		"batch": reflect.TypeFor[submit.Batch](), "context": reflect.TypeFor[submit.Context](), "decision": reflect.TypeFor[submit.Decision](),
+		"batch": reflect.TypeFor[submit.Batch](), "context": reflect.TypeFor[submit.Context](), "create_phase": reflect.TypeFor[artifact.Phase](), "create_plan": reflect.TypeFor[artifact.Plan](), "create_spec": reflect.TypeFor[artifact.Spec](), "decision": reflect.TypeFor[submit.Decision](),
 		"report": reflect.TypeFor[submit.Report](), "review": reflect.TypeFor[submit.Review](),
 		"learnings": reflect.TypeFor[submit.Learnings](), "next": reflect.TypeFor[submit.Next](), "plan": reflect.TypeFor[submit.Plan](),
 		"summary": reflect.TypeFor[submit.Summary](), "tasks": reflect.TypeFor[submit.Tasks](),
 		"proposal": reflect.TypeFor[submit.Proposal](), "result": reflect.TypeFor[submit.Result](), "verdict": reflect.TypeFor[submit.Verdict](),
 	}
 	for _, name := range submit.Names() {
-		spec, ok := submit.Spec(submit.Prefix + name)
-		if !ok || spec.Name != "submit_"+name || len(spec.Description) < 20 {
+		called := "submit_" + name
+		if strings.HasPrefix(name, "create_") {
+			called = name
+		}
+		spec, ok := submit.Spec(called)
+		if byName, _ := submit.Spec(name); !ok || spec.Name != called || byName.Name != called || len(spec.Description) < 20 {
 			t.Errorf("%s has the spec %+v", name, spec)
 		}
 		compare(t, name, spec.Schema, types[name])
