@@ -28,7 +28,6 @@ type recordState struct {
 	step     string    // the one whose artifact children are spawned from; empty = none
 	file     string    // of its artifacts
 	making   []int     // the sessions of that step
-	made     []int     // the iterations that handed an artifact in, oldest first
 	said     []remark
 	gates    []objection // of the iteration under way
 	plans    []int       // the questions about its plan
@@ -290,9 +289,15 @@ func (r *Record) handedIn(b *pawl.SessionEnded) {
 		return
 	}
 	r.making = slices.Delete(r.making, i, i+1)
-	if n := r.Shown(); b.Result == pawl.SessionDone && !b.Output.IsZero() && !slices.Contains(r.made, n) {
-		r.made = append(r.made, n)
+	if b.Result != pawl.SessionDone || b.Output.IsZero() {
+		return
 	}
+	n := r.Shown()
+	if k := len(r.Artifacts); k > 0 && r.Artifacts[k-1].Iteration == n {
+		r.Artifacts[k-1].Blob = b.Output
+		return
+	}
+	r.Artifacts = append(r.Artifacts, HandedIn{n, b.Output})
 }
 
 // judge keeps what a gate has against the iteration under way.
@@ -507,7 +512,7 @@ func (rs *Records) settle(r *Record, out []Change) []Change {
 		for _, c := range rs.Children(r) {
 			c.paths(rs)
 		}
-	} else if len(r.OutputArtifacts) != len(r.made) {
+	} else if len(r.OutputArtifacts) != len(r.Artifacts) {
 		r.paths(rs)
 	}
 	if from != r.Status || approval != r.Approval {
@@ -548,8 +553,8 @@ func (rs *Records) status(r *Record) (pawl.LoopStatus, string) {
 // paths names the loop's files where they are now.
 func (r *Record) paths(rs *Records) {
 	r.OutputArtifacts = []string{}
-	for _, n := range slices.Backward(r.made) {
-		r.OutputArtifacts = append(r.OutputArtifacts, r.artifactPath(n))
+	for _, a := range slices.Backward(r.Artifacts) {
+		r.OutputArtifacts = append(r.OutputArtifacts, r.artifactPath(a.Iteration))
 	}
 	if p := rs.Loop(r.Parent); p != nil && p.file != "" && r.ParentIteration > 0 {
 		r.InputArtifact = p.artifactPath(r.ParentIteration)

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"pawl"
@@ -34,6 +36,41 @@ func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	out.Payload = cutText(blobs.text(s.payload), maxPayload)
 	return out
 }
+
+// LoopsJSONL are the records of all loops, one JSON document a line, as Loopr's
+// loops.jsonl has them.
+func (rs *Records) LoopsJSONL(blobs Blobs) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	for _, r := range rs.Loops {
+		if err := enc.Encode(rs.Full(r, blobs)); err != nil {
+			return nil, fmt.Errorf("write loop %s: %w", r.ID, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// SignalsJSONL are all signals, one JSON document a line, as Loopr's signals.jsonl.
+func (rs *Records) SignalsJSONL(blobs Blobs) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	for _, s := range rs.Signals {
+		if err := enc.Encode(rs.FullSignal(s, blobs)); err != nil {
+			return nil, fmt.Errorf("write signal %s: %w", s.ID, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// Text is a blob as text that is safe to print; empty when there is none or it cannot
+// be read.
+func (b Blobs) Text(h pawl.Hash) string { return b.text(h) }
+
+// Bytes is a blob as it is; nil when there is none or it cannot be read.
+func (b Blobs) Bytes(h pawl.Hash) []byte { return b.bytes(h) }
+
+// Evidence is a gate's evidence for people: what failed singly, else its output.
+func (b Blobs) Evidence(h pawl.Hash) string { return evidenceText(b.bytes(h)) }
 
 // task is what the loop was spawned to do, as far as it can be read.
 func (r *Record) task(blobs Blobs) pawl.TaskSpec {
