@@ -29,6 +29,8 @@ type Driver interface {
 type Options struct {
 	Log       pawl.Log
 	Performer driver.Performer
+	// Places say when an effect may be performed; nil means at once.
+	Places driver.Places
 	// Left must be told when a run comes to rest, and why.
 	Left func(run pawl.RunID, err error)
 }
@@ -48,6 +50,13 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 	t.Run("StoreWithoutSpaceIsWaitedFor", s.noSpace)
 	t.Run("DamageStopsOneRunOnly", s.damage)
 	t.Run("ManyAtOnce", s.many)
+	t.Run("PlacesComeFirst", s.placesComeFirst)
+	t.Run("PlacesAreGivenBackOnce", s.placesGivenBack)
+	t.Run("WaitingIsNotTheEffectsTime", s.waitingIsFree)
+	t.Run("WithdrawnWhileItWaits", s.withdrawnWhileItWaits)
+	t.Run("ClosesWhileItWaits", s.closesWhileItWaits)
+	t.Run("NotWorthSending", s.notWorthSending)
+	t.Run("APersonIsWanted", s.aPersonIsWanted)
 }
 
 type suite struct {
@@ -68,9 +77,13 @@ type bed struct {
 }
 
 func (s *suite) bed(tb testing.TB, log pawl.Log, p driver.Performer) *bed {
+	return s.bedWith(tb, log, p, nil)
+}
+
+func (s *suite) bedWith(tb testing.TB, log pawl.Log, p driver.Performer, places driver.Places) *bed {
 	b := &bed{tb: tb, log: log, left: map[pawl.RunID]error{}, rest: map[pawl.RunID]int{}}
 	b.cond = sync.NewCond(&b.mu)
-	b.d = s.newDriver(tb, Options{Log: log, Performer: p, Left: func(run pawl.RunID, err error) {
+	b.d = s.newDriver(tb, Options{Log: log, Performer: p, Places: places, Left: func(run pawl.RunID, err error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.left[run] = err

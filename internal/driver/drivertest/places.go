@@ -1,0 +1,220 @@
+package drivertest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// desk is places as a test wants them. It counts what is taken and given back.
+type desk struct {
+	// take is asked for every effect; nil gives places at once.
+	take func(ctx context.Context, job driver.Job) error
+
+	mu     sync.Mutex // guards the rest
+	held   map[pawl.Seq]bool
+	given  map[pawl.Seq]pawl.Answer
+	twice  int
+	wanted int
+}
+
+// Take implements [driver.Places].
+func (d *desk) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), error) {
+	if d.take != nil {
+		if err := d.take(ctx, job); err != nil {
+			return nil, err
+		}
+	}
+	id := job.Effect.ID
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held == nil {
+		d.held, d.given = map[pawl.Seq]bool{}, map[pawl.Seq]pawl.Answer{}
+	}
+	d.held[id] = true
+	return func(a pawl.Answer) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if !d.held[id] {
+			d.twice++
+		}
+		delete(d.held, id)
+		d.given[id] = a
+	}, nil
+}
+
+// Wanted implements [driver.Places].
+func (d *desk) Wanted() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanted++
+}
+
+func (d *desk) holds(id pawl.Seq) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[id]
+}
+
+// waiting are places that effects of one verb do not get before they are withdrawn.
+func waiting(verb pawl.Verb) (d *desk, waits <-chan driver.Job) {
+	w := make(chan driver.Job, 8)
+	return &desk{take: func(ctx context.Context, job driver.Job) error {
+		if job.Effect.Do.Verb() != verb {
+			return nil
+		}
+		w <- job
+		<-ctx.Done()
+		return ctx.Err()
+	}}, w
+}
+
+func (s *suite) placesComeFirst(t *testing.T) {
+	d := &desk{}
+	w := &World{Calls: 2, Before: func(_ context.Context, job driver.Job) {
+		if !d.holds(job.Effect.ID) {
+			t.Errorf("effect %d (%s) is performed and has no places", job.Effect.ID, job.Effect.Do.Verb())
+		}
+	}}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s", got)
+	}
+}
+
+// Each effect gives its places back once, with its answer; also one whose performer has
+// a defect.
+func (s *suite) placesGivenBack(t *testing.T) {
+	d := &desk{}
+	broken := map[pawl.Seq]bool{} // commits come one at a time
+	w := &World{Calls: 2, GateVerdict: failsTwice, Before: func(_ context.Context, job driver.Job) {
+		if job.Effect.Place.Iteration == 3 && job.Effect.Do.Verb() == pawl.VerbCommit {
+			broken[job.Effect.ID] = true
+			panic("a defect")
+		}
+	}}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	b.d.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.held) > 0 || d.twice > 0 || len(d.given) < 20 {
+		t.Errorf("%d places are not given back, %d twice, %d once", len(d.held), d.twice, len(d.given))
+	}
+	for id, a := range d.given {
+		switch {
+		case broken[id] && a != nil:
+			t.Error("a defect gave an answer")
+		case !broken[id] && (a == nil || a.Answers() != id):
+			t.Errorf("effect %d gave its places back with %v", id, a)
+		}
+	}
+}
+
+// An effect's time begins when it has its places.
+func (s *suite) waitingIsFree(t *testing.T) {
+	var mu sync.Mutex
+	timed := 0
+	d := &desk{take: func(ctx context.Context, job driver.Job) error {
+		if _, has := ctx.Deadline(); has {
+			t.Errorf("the time of effect %d runs while it waits for places", job.Effect.ID)
+		}
+		return nil
+	}}
+	w := &World{Before: func(ctx context.Context, job driver.Job) {
+		_, has := ctx.Deadline()
+		mu.Lock()
+		defer mu.Unlock()
+		if has && job.Effect.Timeout > 0 {
+			timed++
+		}
+	}}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	if timed == 0 {
+		t.Error("no effect had a time of its own")
+	}
+}
+
+func (s *suite) withdrawnWhileItWaits(t *testing.T) {
+	d, waits := waiting(pawl.VerbCallModel)
+	w := &World{}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	job := <-waits
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
+	must(t, b.atRest("001-small", 1))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeCancelled {
+		t.Errorf("outcome %s, want cancelled", got)
+	}
+	if n := w.Performed("001-small")[job.Effect.ID]; n != 0 {
+		t.Errorf("what waited for places was performed %d times", n)
+	}
+}
+
+// Whoever waits for places does not keep a driver from closing, and is asked for again.
+func (s *suite) closesWhileItWaits(t *testing.T) {
+	d, waits := waiting(pawl.VerbRunGate)
+	log, w := s.newLog(t), &World{}
+	b := s.bedWith(t, log, w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-waits
+	b.d.Close()
+	after := s.bed(t, log, w)
+	must(t, after.d.Adopt(t.Context(), "001-small"))
+	must(t, after.atRest("001-small", 1))
+	if got := after.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s", got)
+	}
+}
+
+// A call that is known to fail is answered with that, and not sent.
+func (s *suite) notWorthSending(t *testing.T) {
+	d := &desk{take: func(_ context.Context, job driver.Job) error {
+		if job.Effect.Do.Verb() == pawl.VerbCallModel {
+			return &pawl.ModelError{Kind: pawl.ModelQuota, Message: "nothing is left", Unsent: true}
+		}
+		return nil
+	}}
+	w := &World{Before: func(_ context.Context, job driver.Job) {
+		if job.Effect.Do.Verb() == pawl.VerbCallModel {
+			t.Error("it is sent all the same")
+		}
+	}}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small", 1))
+	st := b.state("001-small")
+	if st.Outcome != pawl.OutcomeHalted || st.Spent.Tokens != 0 {
+		t.Errorf("outcome %s, %d tokens spent", st.Outcome, st.Spent.Tokens)
+	}
+	for e, err := range b.log.Events(t.Context(), "001-small", 0) {
+		must(t, err)
+		if f, ok := e.Body.(*pawl.EffectFailed); ok && (f.Failure.Code != pawl.FailureCode(pawl.ModelQuota) || !f.Failure.Unsent || f.Failure.Message != "nothing is left") {
+			t.Errorf("it failed with %+v", f.Failure)
+		}
+	}
+}
+
+// Places hear that a person starts or resumes a run, and of no other command.
+func (s *suite) aPersonIsWanted(t *testing.T) {
+	d := &desk{}
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	<-held
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
+	close(letGo)
+	must(t, b.atRest("001-small", 1))
+	if d.wanted != 2 {
+		t.Errorf("heard of it %d times, want of the start and of resuming", d.wanted)
+	}
+}
