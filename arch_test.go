@@ -35,7 +35,7 @@ var rules = []rule{
 	{"internal/runner", []string{"internal/driver", "internal/tasks", "internal/taskfolder", "internal/artifact"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
 	{"internal/governor", []string{"internal/driver"}, "who gets a place on the machine depends on what asks for one, and on no run's state"},
 	{"internal/callback", nil, "what is told and to whom is given to it; it knows the network and nothing else of ours"},
-	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner"}, "prompts are a recipe's templates filled in for the runner"},
+	{"internal/prompt", []string{"internal/driver", "internal/recipe", "internal/runner", "internal/artifact"}, "prompts are a recipe's templates filled in for the runner"},
 	{"internal/engine", []string{"internal/driver/...", "internal/kernel", "internal/recipe"}, "the engine holds runs and asks the kernel what it sees in a goal; stores, models and worktrees are given to it"},
 	{"internal/view", []string{"internal/plain", "internal/artifact"}, "views are folds over events, the same for every face"},
 	{"internal/loopfolder", []string{"internal/view", "internal/artifact"}, "the folders of loops are made of events; they can be made again"},

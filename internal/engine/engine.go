@@ -217,9 +217,6 @@ func (e *Engine) check(req pawl.StartRequest) error {
 	if err := recipe.Validate(req.Recipe); err != nil {
 		return err
 	}
-	if err := recipe.Runnable(req.Recipe); err != nil {
-		return err
-	}
 	if root := req.Recipe.Kind(req.Recipe.Start); len(req.Tasks) > 0 && root.Children == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s works on no list of tasks", req.Recipe.Name).WithHint("one that does: --recipe pandora")
 	}

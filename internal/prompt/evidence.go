@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -13,11 +14,15 @@ import (
 // feedback is an objection to the last attempt for the one who is to settle it.
 // base is what the same gate found on the base, if that was red.
 func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedback {
-	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: f.Summary}
+	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: f.Summary, Said: r.said(f.From)}
 	if f.Evidence.IsZero() {
 		return out
 	}
 	data := r.text("the evidence of "+f.From, f.Evidence)
+	if out.Said > 0 {
+		out.Evidence = r.fit("what a person said", data, maxAnswer)
+		return out
+	}
 	if rep, ok := gateReport(data); ok {
 		out.Summary = rep.Reason
 		out.Evidence = r.fit(f.From, objections(rep, base), maxEvidence)
@@ -26,11 +31,29 @@ func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedbac
 	if rv, ok := parseReview(data); ok {
 		out.Summary = rv.short()
 		out.Evidence = r.fit(f.From, rv.objections(), maxEvidence)
+		out.Points = rv.points()
 		return out
 	}
 	out.Evidence = r.fit(f.From, readable(data), maxEvidence)
 	return out
 }
+
+// said is the iteration that a person said something of: who says it is called
+// "user" with its number, or "user" when it is the last one; 0 = no person does.
+func (r *reader) said(from string) int {
+	rest, ok := strings.CutPrefix(from, userFeedback)
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, " "))
+	switch {
+	case ok && rest == "":
+		return max(1, r.job.Effect.Place.Iteration-1)
+	case ok && rest[0] == ' ' && err == nil && n > 0:
+		return n
+	}
+	return 0
+}
+
+// userFeedback is from whom feedback comes that a person gave.
+const userFeedback = "user"
 
 func gateReport(data string) (*pawl.GateReport, bool) {
 	var rep pawl.GateReport
@@ -144,6 +167,20 @@ func (rv *review) met() int {
 
 func (rv *review) short() string {
 	return fmt.Sprintf("%d of %d criteria are met", rv.met(), len(rv.Criteria))
+}
+
+// points are what is objected to, one a criterion that is not met.
+func (rv *review) points() []string {
+	var out []string
+	for _, c := range rv.Criteria {
+		if c.Status != "pass" {
+			out = append(out, c.ID+": "+cmp.Or(strings.TrimSpace(c.Gap), c.Status))
+		}
+	}
+	if text := strings.TrimSpace(cmp.Or(rv.Feedback, rv.Summary)); len(out) == 0 && text != "" {
+		out = append(out, text)
+	}
+	return out
 }
 
 // objections leaves out what is met: the next attempt has to see every gap.

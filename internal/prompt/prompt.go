@@ -159,7 +159,7 @@ func (r *reader) inputs(named []pawl.Input) map[string]string {
 			out[in.Name] = r.head(in.Name, text, maxPaths)
 		case isProposal:
 			proposals = append(proposals, "Proposal "+letter+"\n"+indent(r.fit(in.Name, readable(text), maxInput)))
-		case in.Name == "plan": // the one that counts is the last
+		case in.Name == "plan" || pawl.IsArtifact(in.Name): // the one that counts is the last
 			out[in.Name] = r.fit(in.Name, readable(text), maxPlan)
 		case out[in.Name] != "": // a step that appends has left several
 			out[in.Name] += "\n\n" + r.fit(in.Name, readable(text), maxInput)

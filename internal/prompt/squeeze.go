@@ -34,6 +34,9 @@ func (r *reader) squeeze(data *recipe.PromptData, latest bool) {
 	}
 	slices.SortStableFunc(byLength, func(a, b *recipe.Feedback) int { return len(b.Evidence) - len(a.Evidence) })
 	for _, f := range byLength {
+		if f.Said > 0 {
+			continue
+		}
 		over = r.shorten(f.From, &f.Evidence, over)
 	}
 }

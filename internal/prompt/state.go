@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/artifact"
 )
 
 // The limits on a plan's state.
@@ -19,8 +20,15 @@ const (
 	maxTitle  = 80 // bytes
 )
 
-// planned reads the tasks of a list as it was handed in.
+// planned reads the tasks of a list, or of an artifact, as it was handed in.
 func planned(text string) ([]pawl.TaskSpec, error) {
+	if kind := artifact.Detect([]byte(text)); kind != "" {
+		a, err := artifact.Read(kind, []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		return a.Tasks(""), nil
+	}
 	var list struct {
 		Tasks    []pawl.TaskSpec `json:"tasks"`
 		Subtasks []pawl.TaskSpec `json:"subtasks"`

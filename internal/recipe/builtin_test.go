@@ -92,61 +92,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-func TestRunnable(t *testing.T) {
-	for name, want := range map[string]string{
-		"pawl":      "",
-		"taskloop":  "",
-		"pandora":   "",
-		"loom":      "",
-		"coherence": "",
-		"loopr":     "recipe loopr needs the check well_formed, the check validation_command, the output spec and the output phase, which this version does not run yet",
-	} {
-		got := ""
-		if err := recipe.Runnable(MustLoad(t, name)); err != nil {
-			got = err.Error()
-			if pawl.CodeOf(err) != pawl.CodeInvalid {
-				t.Errorf("%s: code %s", name, pawl.CodeOf(err))
-			}
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
-	}
-}
-
-// What the kernel does not run is refused one by one.
-func TestRunnableParts(t *testing.T) {
-	for want, change := range map[string]func(*pawl.LoopKind){
-		"the check well_formed":        func(k *pawl.LoopKind) { k.Gates[0].Builtin = "well_formed" },
-		"the check validation_command": func(k *pawl.LoopKind) { k.FinalGates[0].Builtin = "validation_command" },
-		"the output spec":              func(k *pawl.LoopKind) { k.Steps[0].Output = "spec" },
-		"the output phase":             func(k *pawl.LoopKind) { k.Steps[0].Output = "phase" },
-	} {
-		r := MustLoad(t, "loom")
-		change(&r.Kinds[0])
-		if err := recipe.Runnable(r); err == nil || !strings.HasPrefix(err.Error(), "recipe loom needs "+want+", which") {
-			t.Errorf("%s: got %v", want, err)
-		}
-	}
-}
-
-// What the kernel runs is not refused.
-func TestRunnableWhole(t *testing.T) {
-	r := MustLoad(t, "loom")
-	parent, child := &r.Kinds[0], &r.Kinds[1]
-	parent.Approval = &pawl.Approval{By: "confidence_threshold", Threshold: 90}
-	parent.Children.Order, parent.Children.Batch, parent.Children.OnFailure = "score", "barrier", "stop"
-	parent.Ladder.Then = "ask"
-	parent.Gates = append(parent.Gates, pawl.Stage{Name: "person", Human: true, On: map[pawl.Verdict]pawl.Route{"retry": {From: "start", Max: 1, Then: "ask"}}})
-	child.Ladder.Council = MustLoad(t, "pawl").Kinds[0].Ladder.Council
-	child.Steps[0].Limits = []pawl.ToolLimit{{Tool: "run", Max: 3}}
-	child.Steps[0].When = &pawl.When{Tier: []int{1}, Verification: []int{1}, Decision: []string{"X"}}
-	if err := recipe.Runnable(r); err != nil {
-		t.Error(err)
-	}
-}
-
-// Every built-in recipe can be explained; what does not run says so twice.
+// Every built-in recipe can be explained.
 func TestExplain(t *testing.T) {
 	for _, name := range recipe.Builtin() {
 		r := MustLoad(t, name)
@@ -169,9 +115,6 @@ func TestExplain(t *testing.T) {
 		if strings.Contains(text, ", ,") || strings.Contains(text, "%!") {
 			t.Errorf("%s: badly put:\n%s", name, text)
 		}
-		if runs := recipe.Runnable(r) == nil; runs == strings.Contains(r.Description, "does not run it yet") {
-			t.Errorf("%s: its description and the kernel disagree", name)
-		}
 	}
 }
 
@@ -181,7 +124,6 @@ func TestExplainTaskLoop(t *testing.T) {
   convene a council; a security finding stops the run.
   agent: orchestration:task-loop
   tiers: haiku, sonnet, opus
-  runs: yes
 
 task (the root loop, at most 10 iterations)
   starts on: simple (0–4) → haiku, moderate (5–8) → sonnet, complex (9–14) → opus, scored by assess; unknown counts as 5

@@ -33,15 +33,26 @@ func Explain(r pawl.Recipe) string {
 		e.line(1, "records: the task's folder is committed to the run's branch")
 	}
 	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
-	if err := Runnable(r); err != nil {
-		e.line(1, "runs: not yet, %s", strings.TrimPrefix(err.Error(), "recipe "+r.Name+" "))
-	} else {
-		e.line(1, "runs: yes")
+	if tree := treeOf(&r); len(tree) > 1 {
+		e.line(1, "tree: %s, at most %s at work side by side", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))
 	}
 	for i := range r.Kinds {
 		e.kind(&r.Kinds[i])
 	}
 	return e.b.String()
+}
+
+// treeOf are the kinds from the root down as far as children stand on what they were
+// spawned from.
+func treeOf(r *pawl.Recipe) []string {
+	var out []string
+	for k := r.Kind(r.Start); k != nil && len(out) <= len(r.Kinds); k = r.Kind(k.Children.Kind) {
+		out = append(out, k.Name)
+		if k.Children == nil || !k.Children.Cascade {
+			break
+		}
+	}
+	return out
 }
 
 type explainer struct {
@@ -74,6 +85,8 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 		given(k.Name == e.r.Start, "the root loop"),
 		given(k.Iterations > 0, "at most "+count(k.Iterations, "iteration", "iterations")),
 		given(k.Iterations == 0, "no limit on iterations of its own"),
+		given(k.Concurrent > 0, fmt.Sprintf("at most %d at work side by side", k.Concurrent)),
+		given(k.Priority > 0, fmt.Sprintf("priority %d", k.Priority)),
 	))
 	if b := k.Complexity; b != nil {
 		e.line(1, "starts on: %s", e.bands(b))
@@ -85,7 +98,7 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 			"confidence_threshold": fmt.Sprintf("by a person when confidence is below %d %%", cmp.Or(k.Approval.Threshold, pawl.DefaultThreshold))}[k.Approval.By])
 	}
 	if k.Children != nil {
-		e.children(k.Children)
+		e.children(k)
 	}
 	e.stages("final gates", k.FinalGates)
 	e.steps(1, "final steps", k.FinalSteps)
@@ -253,12 +266,18 @@ func (e *explainer) review(r *pawl.Review) string {
 		given(len(r.Tools) > 0, "tools "+strings.Join(r.Tools, " ")))
 }
 
-func (e *explainer) children(c *pawl.Children) {
+func (e *explainer) children(k *pawl.LoopKind) {
+	c := k.Children
 	e.line(1, "children: %s", parts(
 		c.Kind+" loops from "+c.From, "by "+c.Order, fmt.Sprintf("%d at a time", c.Parallel),
 		given(c.Limit > 0, fmt.Sprintf("at most %d", c.Limit)), given(c.Batch != "", c.Batch+" batches"),
 		given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each batch"),
 		when(e.r, c.When)))
+	if c.Cascade {
+		e.line(2, "once it is accepted: all of them exist, and wait for their turn")
+		e.line(2, "a child that failed: once more if the machine was to blame, else the %s begins anew with what it failed by", k.Name)
+		e.line(2, "when the %s begins anew: they and all below them count no more, their branches stay, its next %s gives others", k.Name, c.From)
+	}
 	e.steps(2, "before each batch", c.BeforeBatch)
 	if c.Review != nil {
 		e.line(2, "each batch: %s", e.review(c.Review))

@@ -23,6 +23,7 @@ func (f *file) fields(m *strictyaml.Map) {
 	m.Key("on_error", "How a run ends when a model or the machine fails for good; without it, halted.").Word((*string)(&r.OnError), string(pawl.OutcomeHalted), string(pawl.OutcomeFailed))
 	m.Key("agent", "The id under which reports name the loop.").Match(&r.Agent, `^[a-z0-9][a-z0-9:_-]{0,63}$`, "an id of lower-case letters, digits, :, - and _")
 	m.Key("records", "Whether the task's folder, `.pawl/tasks/NNN-slug`, is committed to the run's branch at every checkpoint and at the end.").Bool(&r.Records)
+	m.Key("loops", "How many loops may be at work side by side in a tree, those left out that wait for their children or a person; without it, 50.").Int(&r.Loops, 1, maxLoops)
 	m.Key("tiers", "What reports call tiers 1, 2 and 3; without it: fast, medium, large.").Texts(&r.Tiers)
 	m.Key("start", "The kind of the root loop.").Name(&r.Start)
 	strictyaml.Named(m.Key("kinds", "The kinds of loop, by name."), "kind", &r.Kinds, func(k *pawl.LoopKind) *string { return &k.Name }, readKind)
@@ -38,6 +39,8 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_steps", "What is done last, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
 	m.Key("iterations", "The limit on iterations; without it there is none of the kind's own.").Int(&k.Iterations, 1, 1000)
+	m.Key("priority", "What a loop of the kind has to begin with where children are ordered by score; without it, 0.").Int(&k.Priority, 0, maxPriority)
+	m.Key("concurrent", "How many loops of the kind may be at work side by side in a run, wherever in the tree; without it there is no limit of the kind's own.").Int(&k.Concurrent, 1, maxLoops)
 	strictyaml.Sub(m.Key("extract", "A session after each iteration has been judged that hands in what is worth remembering of it. That it fails never fails the work."), "step", &k.Extract, readStep)
 }
 
@@ -62,7 +65,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	})
 	m.Key("tier", "A fixed tier; without it, the loop's, which the ladder raises.").Int(&s.Tier, 1, 3)
 	m.Key("tier_from", "The field of the loop's own entry in its parent's list that the loop's first tier comes from.").Word(&s.TierFrom, tierFields...)
-	m.Key("output", "The structured result the agent hands in, with the tool `submit_` and this name.").Word(&s.Output, outputs...)
+	m.Key("output", "The structured result the agent hands in, with the tool `submit_` and this name; a plan, a spec or a phase with the tool of that very name.").Word(&s.Output, outputs...)
 	m.Key("required", "Whether the session fails without that result; otherwise its last text will do.").Bool(&s.Required)
 	strictyaml.Sub(m.Key("check", "What the harness looks at itself, and the decision it then demands."), "check", &s.Check, func(m *strictyaml.Map, c *pawl.Check) {
 		m.Need("name", "many_steps: does the goal look like more than one task?").Word(&c.Name, signs...)
@@ -251,5 +254,6 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 		r.Prompt = orElse(r.Prompt, "replan.md")
 		prompt(m.Key("prompt", "The prompt template's file; without it, `replan.md`."), &r.Prompt)
 	})
+	m.Key("cascade", "Whether the children stand on what they were spawned from: all exist once it is accepted and wait for their turn; one that fails for good fails the parent's iteration, and when the parent begins anew they and all below them count no more. limit, on_failure, replan, and what concerns batches do not go with it.").Bool(&c.Cascade)
 	m.Key("on_failure", "What a failed child means for the others; without it, those that depend on it are blocked.").Word(&c.OnFailure, "continue", "block", "stop")
 }

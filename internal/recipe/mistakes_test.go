@@ -151,7 +151,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		// Form.
 		{name: "unknown key", in: good, old: "start: task", new: "strat: task",
-			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, records, tiers, start, kinds"},
+			want: "x.yaml:2:1: strat: unknown key (did you mean start?); known here: extends, description, cancel, on_error, agent, records, loops, tiers, start, kinds"},
 		{name: "unknown key in a step", in: good, old: "first: true", new: "fist: true",
 			want: "x.yaml:14:9: kinds.task.steps[0].fist: unknown key (did you mean first?); known here: name, role, prompt, tools, limits, tier, tier_from, output, required, check, turns, reminder, timeout_ms, first, when, append, keep, for_each, parallel, questions, memory, repeat"},
 		{name: "key twice", in: good, old: "iterations: 10", new: "iterations: 10\n    iterations: 11",
@@ -181,7 +181,7 @@ func TestMistakes(t *testing.T) {
 		{name: "tool twice", in: good, old: "[read, write]", new: "[read, read]",
 			want: "x.yaml:17:23: kinds.task.steps[1].tools[1]: read is in the list twice"},
 		{name: "unknown output", in: good, old: "output: result", new: "output: results",
-			want: `x.yaml:18:17: kinds.task.steps[1].output: want one of assessment, result, verdict, tasks, plan, next, summary, learnings, context, decision, review, report, spec, phase, got "results" (did you mean result?)`},
+			want: `x.yaml:18:17: kinds.task.steps[1].output: want one of assessment, result, verdict, tasks, plan, next, summary, learnings, context, decision, review, report, create_plan, create_spec, create_phase, got "results" (did you mean result?)`},
 		{name: "tier 4", in: good, old: "review: {role: reviewer, tier: 2}", new: "review: {role: reviewer, tier: 4}",
 			want: "x.yaml:23:40: kinds.task.gates[1].review.tier: want a whole number from 1 to 3, got 4"},
 		{name: "score over 14", in: good, old: "{max: 14, tier: 2}", new: "{max: 15, tier: 2}",
@@ -244,7 +244,7 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:16:13: kinds.plan.children.kind: there is no kind \"leave\" (did you mean leaf?); known here: plan, leaf\n" +
 				"x.yaml:21:3: kinds.leaf: no loop is ever of this kind: it is neither the start nor anyone's children"},
 		{name: "children of a step without a list", in: parent, old: "from: plan", new: "from: ask", semantic: true,
-			want: "x.yaml:15:13: kinds.plan.children.from: step ask does not list children: its output must be one of plan, spec, phase, tasks"},
+			want: "x.yaml:15:13: kinds.plan.children.from: step ask does not list children: its output must be one of plan, tasks, create_plan, create_spec, create_phase"},
 		{name: "entries of a later step", in: parent, old: "for_each: plan.decisions", new: "for_each: late.decisions", semantic: true,
 			want: `x.yaml:13:38: kinds.plan.steps[1].repeat.steps[1].for_each: there is no earlier step "late"; known here: plan, ask`},
 		{name: "group with a prompt", in: parent, old: "- name: talk", new: "- name: talk\n        tier: 1", semantic: true,

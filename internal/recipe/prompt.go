@@ -24,7 +24,8 @@ type PromptData struct {
 	// Iteration of Max; Max is 0 when there is no limit.
 	Iteration, Max int
 	Tier           int // 1 to 3
-	Feedback       []Feedback
+	// Feedback is why the last attempt failed, and what persons said of iterations.
+	Feedback []Feedback
 	// Inputs are named texts: earlier outputs, what has changed, proposals. A
 	// template reads one that must be there with {{.Inputs.NAME}} and one that
 	// may be missing with {{with index .Inputs "NAME"}}.
@@ -80,6 +81,10 @@ type Feedback struct {
 	Verdict  string
 	Summary  string // one line
 	Evidence string // the whole report; may be empty
+	// Points are the single things objected to, a line each; none = the summary is all.
+	Points []string
+	// Said is the iteration that a person said it of; 0 = no person did.
+	Said int
 }
 
 // divider separates a template's system part from its user part.
@@ -142,7 +147,7 @@ func checkTemplate(name, text string) error {
 		return err
 	}
 	full := PromptData{Goal: "x", Criteria: []pawl.Criterion{{ID: "x", Text: "x"}}, Scope: []string{"x"}, Agent: "x",
-		Iteration: 2, Max: 2, Tier: 1, Feedback: []Feedback{{"x", "x", "x", "x"}}, Inputs: map[string]string{"x": "x"},
+		Iteration: 3, Max: 3, Tier: 1, Feedback: []Feedback{{From: "x", Verdict: "x", Summary: "x", Evidence: "x"}, {From: "x", Evidence: "x", Said: 1}}, Inputs: map[string]string{"x": "x"},
 		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
 		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x"},
 		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}

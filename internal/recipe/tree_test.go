@@ -208,7 +208,7 @@ func TestCoherencePermissions(t *testing.T) {
 // Every template of these renders, bare and full, its system part is always
 // the same, and the goal stands first.
 func TestTreeTemplates(t *testing.T) {
-	for _, name := range []string{"pandora", "loom", "coherence"} {
+	for _, name := range []string{"pandora", "loom", "coherence", "loopr"} {
 		prompts, err := recipe.Prompts(name)
 		if err != nil {
 			t.Fatal(err)
@@ -339,7 +339,7 @@ func TestExplainLoom(t *testing.T) {
 func TestExplainCoherence(t *testing.T) {
 	text := recipe.Explain(MustLoad(t, "coherence"))
 	for _, want := range []string{
-		"records: the task's folder is committed to the run's branch\n", "runs: yes\n",
+		"records: the task's folder is committed to the run's branch\n",
 		"planning: at most 4 rounds until APPROVED, then ask a person\n",
 		"must submit plan, kept over iterations, may ask a person, all memory,",
 		"decide: recorder, on fast, for each of plan.decisions, 4 at a time, tools read list glob grep, must submit decision,",

@@ -58,6 +58,7 @@ func (c *checker) recipe(r *pawl.Recipe) {
 	if n := len(r.Tiers); n != 0 && n != 3 {
 		c.bad("tiers", "want the names of tiers 1, 2 and 3, got %d", n)
 	}
+	c.between("loops", r.Loops, 0, maxLoops)
 	for i, name := range r.Tiers {
 		if slices.Contains(r.Tiers[:i], name) {
 			c.bad(at("tiers", i), "two tiers are called %q", name)
@@ -77,8 +78,12 @@ func (c *checker) recipe(r *pawl.Recipe) {
 		c.known("start", "kind", r.Start, kinds)
 	}
 	for i := range r.Kinds {
-		child := slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children != nil && k.Children.Kind == kinds[i] })
-		c.kind(&r.Kinds[i], kinds, child)
+		parent := slices.IndexFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children != nil && k.Children.Kind == kinds[i] })
+		cascades := parent >= 0 && r.Kinds[parent].Children.Cascade
+		if cascades && r.Kinds[i].Ladder.Then == "replan" {
+			c.bad("kinds."+kinds[i]+".ladder.then", "replan does not go with the cascade of %s: it begins anew instead, want fail", r.Kinds[parent].Name)
+		}
+		c.kind(&r.Kinds[i], kinds, parent >= 0)
 	}
 	c.tree(r)
 }
@@ -154,6 +159,8 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
 	kc.stepList(kc.path+".final_steps", k.FinalSteps, false)
 	kc.ladder(kc.path+".ladder", &k.Ladder)
 	kc.between(kc.path+".iterations", k.Iterations, 0, 1000)
+	kc.between(kc.path+".priority", k.Priority, 0, maxPriority)
+	kc.between(kc.path+".concurrent", k.Concurrent, 0, maxLoops)
 	kc.extract(kc.path+".extract", k.Extract)
 }
 

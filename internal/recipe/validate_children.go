@@ -27,6 +27,7 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 	}
 	c.when(path+".when", ch.When)
 	c.batches(path, ch)
+	c.cascade(path, ch)
 	if r := ch.Replan; r != nil {
 		for i, on := range r.On {
 			c.known(at(path+".replan.on", i), "cause", on, []string{"failure", "discovery"})
@@ -35,6 +36,34 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 		c.between(path+".replan.max_versions", r.MaxVersions, 1, 100)
 		if r.Prompt == "" {
 			c.bad(path+".replan.prompt", "is missing")
+		}
+	}
+}
+
+// cascade checks that nothing else says what becomes of children that stand on an
+// artifact: they fail with it and begin anew with it.
+func (c *kindChecker) cascade(path string, ch *pawl.Children) {
+	if !ch.Cascade {
+		return
+	}
+	for _, key := range []struct {
+		name  string
+		given bool
+		why   string
+	}{
+		{"limit", ch.Limit > 0, "every child has to pass"},
+		{"on_failure", ch.OnFailure != "", "a child that fails for good fails the parent's iteration"},
+		{"replan", ch.Replan != nil, "the parent begins anew instead, and its next artifact lists other children"},
+		{"batch", ch.Batch != "", "each child is merged by itself"},
+		{"review", ch.Review != nil, "there are no batches"},
+		{"before_batch", len(ch.BeforeBatch) > 0, "there are no batches"},
+		{"after_batch", len(ch.AfterBatch) > 0, "there are no batches"},
+		{"monitor", len(ch.Monitor) > 0, "there are no batches"},
+		{"checkpoint", ch.Checkpoint, "there are no batches"},
+		{"scaffold_first", ch.ScaffoldFirst, "what comes first is said by dependencies"},
+	} {
+		if key.given {
+			c.bad(path+"."+key.name, "does not go with cascade: %s", key.why)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func (c *kindChecker) stage(path string, s *pawl.Stage) {
 	}
 	if s.Builtin != "" {
 		c.known(path+".builtin", "check", s.Builtin, checks)
+		c.builtin(path+".builtin", s.Builtin)
 	}
 	if s.Review != nil {
 		c.review(path+".review", s.Review, "verdict")
@@ -49,6 +50,17 @@ func (c *kindChecker) stage(path string, s *pawl.Stage) {
 		if r, ok := s.On[v]; ok {
 			c.route(path+".on."+string(v), v, r)
 		}
+	}
+}
+
+// builtin checks that there is what a check of the harness looks at.
+func (c *kindChecker) builtin(path, check string) {
+	artifact := func(s *pawl.Step) bool { return pawl.IsArtifact(s.Output) }
+	switch {
+	case check == "validation_command":
+		c.ownTask(path)
+	case check == "well_formed" && !slices.ContainsFunc(c.steps, artifact):
+		c.bad(path, "no step hands in a plan, a spec or a phase: want one with output create_plan, create_spec or create_phase")
 	}
 }
 

@@ -20,9 +20,17 @@ type promptView struct {
 	History   []line
 	RedAtBase []line
 	Task      *taskView
-	Plan      block
-	State     block
-	Memory    []memoryView
+	// What a prompt says of earlier iterations when it says it as Loopr does. Attempts
+	// are all of them, once there are two; Objections what was objected to the last one,
+	// one line a point, and Reports what there is to read about them; UserFeedback is
+	// what persons said of iterations, which stands in Feedback and in none of these.
+	Attempts     []attemptView
+	Objections   []objectionView
+	Reports      []feedbackView
+	UserFeedback []saidView
+	Plan         block
+	State        block
+	Memory       []memoryView
 	// Instructions are what of the memory a person said; Memory is all the rest.
 	// The others are parts of that: Learnings those of tasks, from attempts that did
 	// not fail; Other is what is neither a decision nor an anti-pattern.
@@ -45,6 +53,19 @@ type feedbackView struct {
 	Verdict  line
 	Summary  line
 	Evidence block
+}
+
+// attemptView is one earlier iteration, or several of which no more is known.
+type attemptView struct {
+	Iterations words
+	Text       line
+}
+
+type objectionView struct{ From, Text line }
+
+type saidView struct {
+	N    int // the iteration it was said of
+	Text block
 }
 
 type taskView struct {
@@ -82,13 +103,64 @@ func viewOf(d PromptData) promptView {
 		v.Inputs[name] = block(text)
 	}
 	for _, f := range d.Feedback {
-		v.Feedback = append(v.Feedback, feedbackView{line(f.From), line(f.Verdict), line(f.Summary), block(f.Evidence)})
+		v.object(f)
 	}
+	v.Attempts = attempts(d.Iteration, d.History)
 	if d.Task != nil {
 		v.Task = task(d.Task)
 	}
 	v.remember(d.Memory)
 	return v
+}
+
+// object adds one objection, or what a person said.
+func (v *promptView) object(f Feedback) {
+	view := feedbackView{line(f.From), line(f.Verdict), line(f.Summary), block(f.Evidence)}
+	v.Feedback = append(v.Feedback, view)
+	if f.Said > 0 {
+		v.UserFeedback = append(v.UserFeedback, saidView{f.Said, block(orElse(f.Evidence, f.Summary))})
+		return
+	}
+	points := f.Points
+	if len(points) == 0 {
+		points = []string{orElse(f.Summary, f.Verdict)}
+	}
+	for _, p := range points {
+		v.Objections = append(v.Objections, objectionView{view.From, line(p)})
+	}
+	if f.Evidence != "" {
+		v.Reports = append(v.Reports, view)
+	}
+}
+
+// attempts are the iterations before this one, once there are two. A line of the
+// history begins with "attempt N: "; it reaches back some way only.
+func attempts(iteration int, history []string) (out []attemptView) {
+	if iteration < 3 {
+		return nil
+	}
+	next := 1
+	upTo := func(n int) {
+		switch n - next {
+		case 0:
+		case 1:
+			out = append(out, attemptView{words(fmt.Sprintf("Iteration %d", next)), "nothing is known of it here"})
+		default:
+			out = append(out, attemptView{words(fmt.Sprintf("Iterations %d to %d", next, n-1)), "nothing is known of them here"})
+		}
+	}
+	for _, text := range history {
+		var n int
+		if _, err := fmt.Sscanf(text, "attempt %d:", &n); err != nil || n < next || n >= iteration {
+			continue
+		}
+		upTo(n)
+		_, text, _ = strings.Cut(text, ": ")
+		out = append(out, attemptView{words(fmt.Sprintf("Iteration %d", n)), line(text)})
+		next = n + 1
+	}
+	upTo(iteration)
+	return out
 }
 
 // criteria are shown as they are when they are the user's.

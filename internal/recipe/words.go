@@ -14,15 +14,11 @@ var changing = []string{"write", "edit", "run"}
 // writing are those that are made for it.
 var writing = changing[:2]
 
-// outputs are the structured results a step may end with: each is handed in
-// with the tool submit_NAME.
+// outputs are the structured results a step may end with: see [pawl.SubmitTool].
 var outputs = []string{
 	"assessment", "result", "verdict", "tasks", "plan", "next", "summary", "learnings", "context", "decision", "review", "report",
-	"spec", "phase",
+	"create_plan", "create_spec", "create_phase",
 }
-
-// runOutputs are those of this version.
-var runOutputs = outputs[:12]
 
 // entries are the lists in a result that a step can run for each of.
 var entries = map[string][]string{"plan": {"decisions"}, "result": {"decisions"}}
@@ -31,18 +27,15 @@ var entries = map[string][]string{"plan": {"decisions"}, "result": {"decisions"}
 var asking = []string{"plan", "review"}
 
 // lists are the outputs that children can be spawned from.
-var lists = []string{"plan", "spec", "phase", "tasks"}
+var lists = []string{"plan", "tasks", "create_plan", "create_spec", "create_phase"}
 
 // checks are what the harness can judge itself, without a command or a model.
 var checks = []string{
 	"actionable",         // every entry of the submitted list can be worked on and checked
 	"tool_results",       // every tool call succeeded, files it should have left are there and parse
-	"well_formed",        // the submitted artifact has the sections and the counts it must have
-	"validation_command", // the command the artifact names succeeds
+	"well_formed",        // the submitted plan, spec or phase holds what it must, as many as it must
+	"validation_command", // the command that the loop's own task names succeeds
 }
-
-// runChecks are those of this version.
-var runChecks = checks[:2]
 
 // signs are the checks of a step that the harness makes before it believes a decision.
 var signs = []string{"many_steps"}
@@ -67,6 +60,12 @@ var (
 	drains     = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
 	approvals  = []string{"human", "auto", "manual", "confidence_threshold"}
 	gateKinds  = []string{"tests", "types", "lint", "security", "format"}
+)
+
+// Bounds of trees.
+const (
+	maxLoops    = 500  // side by side in a run
+	maxPriority = 1000 // what a kind has to begin with
 )
 
 // maxScore is the hardest a task can look.

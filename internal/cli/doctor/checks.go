@@ -276,11 +276,7 @@ func (e *examination) recipes() {
 	}
 	names := recipe.Names(own)
 	for _, name := range names {
-		r, err := recipe.Load(name, own)
-		if err == nil && recipe.Runnable(r) == nil {
-			_, err = recipe.Prompts(name, own)
-		}
-		if err != nil {
+		if _, err := recipe.Prompts(name, own); err != nil {
 			e.fail("recipes", err, "")
 			return
 		}

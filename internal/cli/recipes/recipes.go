@@ -22,8 +22,6 @@ type line struct {
 	Origin      string `json:"origin"` // built-in, or where its file is
 	Default     bool   `json:"default,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Missing says what this version would need to run it.
-	Missing string `json:"missing,omitempty"`
 	// Error says why it cannot be read.
 	Error string `json:"error,omitempty"`
 }
@@ -73,8 +71,6 @@ func list(app *cli.App, own fs.FS) error {
 		switch {
 		case l.Error != "":
 			about = "cannot be read: " + l.Error
-		case l.Missing != "":
-			about = "(not run by this version) " + about
 		case l.Default:
 			about = "(default) " + about
 		}
@@ -100,9 +96,6 @@ func describe(name string, own fs.FS) line {
 		return l
 	}
 	l.Description = plain.Line(r.Description, 0)
-	if err := recipe.Runnable(r); err != nil {
-		l.Missing = plain.Line(err.Error(), 0)
-	}
 	return l
 }
 
@@ -190,17 +183,9 @@ func check(ctx context.Context, app *cli.App, file string) error {
 	if _, err := recipe.Prompts(name, dirs...); err != nil {
 		return err
 	}
-	missing := ""
-	if err := recipe.Runnable(r); err != nil {
-		missing = err.Error()
+	if app.JSON {
+		return app.Encode(map[string]any{"name": r.Name, "runnable": true})
 	}
-	switch {
-	case app.JSON:
-		return app.Encode(map[string]any{"name": r.Name, "runnable": missing == "", "missing": missing})
-	case missing != "":
-		app.Printf("%s is well formed, but %s\n", plain.Line(file, 0), plain.Line(missing, 0))
-	default:
-		app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(file, 0), r.Name)
-	}
+	app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(file, 0), r.Name)
 	return nil
 }

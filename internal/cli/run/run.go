@@ -206,9 +206,6 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	if req.Recipe, err = recipe.Load(cfg.Recipe, recipes...); err != nil {
 		return req, nil, err
 	}
-	if err := recipe.Runnable(req.Recipe); err != nil {
-		return req, nil, err
-	}
 	if err := cfg.Apply(&req.Recipe); err != nil {
 		return req, nil, err
 	}

@@ -70,10 +70,9 @@ func mustJSON(tb testing.TB, v any) string {
 func (s *suite) startRefuses(t *testing.T) {
 	b := s.bed(t)
 	for name, spoil := range map[string]func(*pawl.StartRequest){
-		"EmptyGoal":         func(r *pawl.StartRequest) { r.Goal = "" },
-		"BlankGoal":         func(r *pawl.StartRequest) { r.Goal = " \n\t" },
-		"RecipeNotRunnable": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
-		"NoModel":           func(r *pawl.StartRequest) { r.Settings.Models[1] = pawl.ModelChoice{} },
+		"EmptyGoal": func(r *pawl.StartRequest) { r.Goal = "" },
+		"BlankGoal": func(r *pawl.StartRequest) { r.Goal = " \n\t" },
+		"NoModel":   func(r *pawl.StartRequest) { r.Settings.Models[1] = pawl.ModelChoice{} },
 	} {
 		req := request("do it")
 		spoil(&req)
@@ -81,8 +80,9 @@ func (s *suite) startRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) { (&bed{t: t}).mustBe(err, pawl.CodeInvalid, true) })
 	}
 	for name, spoil := range map[string]func(*pawl.StartRequest){
-		"RecipeWithoutKinds": func(r *pawl.StartRequest) { r.Recipe.Kinds = nil },
-		"NegativeLimit":      func(r *pawl.StartRequest) { r.Settings.Limits.Money = -1 },
+		"RecipeWithoutKinds":      func(r *pawl.StartRequest) { r.Recipe.Kinds = nil },
+		"RecipeWithUnknownOutput": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
+		"NegativeLimit":           func(r *pawl.StartRequest) { r.Settings.Limits.Money = -1 },
 	} {
 		req := request("do it")
 		spoil(&req)

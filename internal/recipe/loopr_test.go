@@ -1,0 +1,198 @@
+package recipe_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+// Loopr is exactly what its document asks for.
+func TestLoopr(t *testing.T) {
+	writer := func(name, role string, tier int) []pawl.Step {
+		return []pawl.Step{{Name: name, Role: role, Prompt: name + ".md", Tier: tier, Tools: reading, Output: "create_" + name, Required: true, Keep: true, Turns: 20}} // R-15 R-B20
+	}
+	format := func(name string) pawl.Stage { return pawl.Stage{Name: name + "-format", Builtin: "well_formed"} }
+	judge := func(name string, tier int) pawl.Stage {
+		return pawl.Stage{Name: name + "-judge", Review: &pawl.Review{Role: "judge", Prompt: name + "-judge.md", Tier: tier, Tools: reading, Output: "verdict", Turns: 20}}
+	}
+	children := func(from, kind string, parallel int) *pawl.Children {
+		return &pawl.Children{From: from, Kind: kind, Order: "score", Parallel: parallel, Cascade: true}
+	}
+	together := []pawl.Stage{{Name: "together", Commands: []string{"*"}}}
+	want := []pawl.LoopKind{ // R-01
+		{Name: "plan", Iterations: 50, Priority: 40, Concurrent: 2, Steps: writer("plan", "planner", 3), Gates: []pawl.Stage{format("plan"), judge("plan", 3)},
+			Approval: &pawl.Approval{By: "human"}, Children: children("plan", "spec", 10), FinalGates: together, Ladder: pawl.Ladder{Then: "fail"}}, // R-08 R-10 R-37
+		{Name: "spec", Iterations: 30, Priority: 60, Concurrent: 5, Steps: writer("spec", "spec-writer", 3), Gates: []pawl.Stage{format("spec"), judge("spec", 2)},
+			Children: children("spec", "phase", 7), FinalGates: together, Ladder: pawl.Ladder{Then: "fail"}}, // R-11 R-12
+		{Name: "phase", Iterations: 20, Priority: 80, Concurrent: 20, Steps: writer("phase", "phase-writer", 2), Gates: []pawl.Stage{format("phase")},
+			Children: children("phase", "code", 1), Ladder: pawl.Ladder{Then: "fail"}}, // R-13
+		{Name: "code", Iterations: 100, Priority: 100, Concurrent: 50,
+			Steps: []pawl.Step{{Name: "code", Role: "implementer", Prompt: "code.md", Tools: working, Output: "result", Turns: 20}},
+			Gates: []pawl.Stage{{Name: "validation", Builtin: "validation_command", Timeout: 10 * time.Minute}, // R-07 R-29
+				{Name: "quality", Commands: []string{"*"}, Timeout: 10 * time.Minute}},
+			Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 3}, {Tier: 2, Failures: 7}, {Tier: 3, Failures: 90}}, Then: "fail"}}, // R-14
+	}
+	got := MustLoad(t, "loopr")
+	if diff := cmp.Diff(want, got.Kinds); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got.Loops != 50 || got.Start != "plan" || got.Agent != "loopr" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// R-37 R-38 R-51: a person is asked for the plan's approval, and nothing else of the
+// recipe can ask: everything fails upward.
+func TestLooprAsksOnce(t *testing.T) {
+	r := MustLoad(t, "loopr")
+	asked := 0
+	for _, k := range r.Kinds {
+		if k.Approval != nil && k.Approval.By != "auto" {
+			asked++
+		}
+		for _, g := range slices.Concat(k.Gates, k.FinalGates) {
+			if g.Human || len(g.On) > 0 || g.Review != nil && g.Review.Votes > 1 {
+				t.Errorf("gate %s of %s can ask", g.Name, k.Name)
+			}
+		}
+		if k.Ladder.Then != "fail" || k.Ladder.Council != nil {
+			t.Errorf("the ladder of %s ends in %q", k.Name, k.Ladder.Then)
+		}
+		if code := k.Name == "code"; code == (k.Children != nil) { // R-14
+			t.Errorf("%s has the children %+v", k.Name, k.Children)
+		}
+	}
+	recipe.Walk(&r, func(s *pawl.Step) {
+		if s.Questions || s.Repeat != nil {
+			t.Errorf("step %s can ask", s.Name)
+		}
+	}, func(*pawl.Review) {})
+	if asked != 1 || r.Kinds[0].Approval == nil {
+		t.Errorf("%d kinds are approved by a person", asked)
+	}
+}
+
+// R-27: each kind has the tools of its own, and planners and judges change nothing.
+func TestLooprTools(t *testing.T) {
+	r := MustLoad(t, "loopr")
+	recipe.Walk(&r, func(s *pawl.Step) {
+		if s.Name != "code" && !slices.Equal(s.Tools, reading) {
+			t.Errorf("step %s has the tools %q", s.Name, s.Tools)
+		}
+	}, func(v *pawl.Review) {
+		if !slices.Equal(v.Tools, reading) {
+			t.Errorf("judge %s has the tools %q", v.Prompt, v.Tools)
+		}
+	})
+}
+
+// A person understands the tree from what is explained.
+func TestExplainLoopr(t *testing.T) {
+	got := recipe.Explain(MustLoad(t, "loopr"))
+	file := filepath.Join("testdata", "loopr.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// What says what becomes of children in another way does not go with cascade.
+func TestCascadeMistakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(plan, spec *pawl.LoopKind)
+		says   string
+	}{
+		"limit":      {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with cascade: every child"},
+		"on_failure": {func(p, _ *pawl.LoopKind) { p.Children.OnFailure = "stop" }, "kinds.plan.children.on_failure: does not go with cascade: a child that fails for good fails the parent's iteration"},
+		"replan":     {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not go with cascade: the parent begins anew"},
+		"batch":      {func(p, _ *pawl.LoopKind) { p.Children.Batch = "rolling" }, "kinds.plan.children.batch: does not go with cascade"},
+		"review": {func(p, _ *pawl.LoopKind) {
+			p.Children.Review = &pawl.Review{Role: "r", Prompt: "r.md", Tier: 1, Output: "batch"}
+		}, "kinds.plan.children.review: does not go with cascade: there are no batches"},
+		"before_batch":  {func(p, _ *pawl.LoopKind) { p.Children.BeforeBatch = []pawl.Step{{Name: "x", Prompt: "x.md"}} }, "children.before_batch: does not go with cascade"},
+		"after_batch":   {func(p, _ *pawl.LoopKind) { p.Children.AfterBatch = []pawl.Step{{Name: "x", Prompt: "x.md"}} }, "children.after_batch: does not go with cascade"},
+		"monitor":       {func(p, _ *pawl.LoopKind) { p.Children.Monitor = map[string][]string{"BLOCKED": {"ask"}} }, "children.monitor: does not go with cascade"},
+		"checkpoint":    {func(p, _ *pawl.LoopKind) { p.Children.Checkpoint = true }, "children.checkpoint: does not go with cascade"},
+		"scaffold":      {func(p, _ *pawl.LoopKind) { p.Children.ScaffoldFirst = true }, "children.scaffold_first: does not go with cascade"},
+		"order":         {func(p, _ *pawl.LoopKind) { p.Children.Order = "" }, `kinds.plan.children.order: there is no order ""; known here: list, priority, score`},
+		"child replans": {func(_, s *pawl.LoopKind) { s.Ladder.Then = "replan" }, "kinds.spec.ladder.then: replan does not go with the cascade of plan"},
+		"priority":      {func(p, _ *pawl.LoopKind) { p.Priority = 1001 }, "kinds.plan.priority: want a whole number from 0 to 1000, got 1001"},
+		"concurrent":    {func(p, _ *pawl.LoopKind) { p.Concurrent = -1 }, "kinds.plan.concurrent: want a whole number from 0 to 500, got -1"},
+		"no artifact":   {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "plan" }, "kinds.plan.gates[0].builtin: no step hands in a plan, a spec or a phase"},
+		"no task":       {func(p, _ *pawl.LoopKind) { p.Gates[0].Builtin = "validation_command" }, "kinds.plan.gates[0].builtin: the kind is nobody's children"},
+		"not a tool":    {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "spec" }, `kinds.plan.steps[0].output: there is no output "spec"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := MustLoad(t, "loopr")
+			test.change(&r.Kinds[0], &r.Kinds[1])
+			if err := recipe.Validate(r); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want %q", err, test.says)
+			}
+		})
+	}
+	r := MustLoad(t, "loopr")
+	r.Loops = 501
+	if err := recipe.Validate(r); err == nil || !strings.Contains(err.Error(), "loops: want a whole number from 0 to 500, got 501") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The same words are checked where they are written.
+func TestCascadeInYAML(t *testing.T) {
+	text := "loops: 7\nstart: a\nkinds:\n  a:\n    priority: 3\n    concurrent: 2\n    steps: [{name: work, output: create_plan}]\n" +
+		"    children: {from: work, kind: b, order: list, parallel: 1, cascade: true, on_failure: stop}\n  b:\n    steps: [{name: leaf}]\n"
+	_, err := recipe.Parse("x", []byte(text))
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:8:90: kinds.a.children.on_failure: does not go with cascade") {
+		t.Errorf("got %v", err)
+	}
+	r, err := recipe.Parse("x", []byte(strings.Replace(text, ", on_failure: stop", "", 1)))
+	if err != nil || r.Loops != 7 || r.Kinds[0].Priority != 3 || r.Kinds[0].Concurrent != 2 || !r.Kinds[0].Children.Cascade {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for _, bad := range []string{"loops: 0", "loops: 501", "priority: -1", "concurrent: 0"} {
+		key, _, _ := strings.Cut(bad, ":")
+		if _, err := recipe.Parse("x", []byte(regexp.MustCompile(key+`: \d+`).ReplaceAllString(text, bad))); err == nil || !strings.Contains(err.Error(), key+": want a whole number") {
+			t.Errorf("%s: got %v", bad, err)
+		}
+	}
+}
+
+// R-73 R-74 R-75 R-48: how earlier iterations are told is the same in every template
+// of the tree that writes something.
+func TestLooprTemplatesTellTheSame(t *testing.T) {
+	prompts, err := recipe.Prompts("loopr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(prompts)); !slices.Equal(got, []string{"code.md", "phase.md", "plan-judge.md", "plan.md", "spec-judge.md", "spec.md"}) {
+		t.Errorf("the templates are %q", got)
+	}
+	part := func(file string) string {
+		_, rest, _ := strings.Cut(prompts[file], "{{if .Attempts}}")
+		text, _, _ := strings.Cut(rest, "This is iteration")
+		return text
+	}
+	for _, file := range []string{"spec.md", "phase.md", "code.md"} {
+		if diff := cmp.Diff(part("plan.md"), part(file)); diff != "" {
+			t.Errorf("%s tells it in another way than plan.md (-plan +%s)\n%s", file, file, diff)
+		}
+	}
+}
