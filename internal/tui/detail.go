@@ -157,7 +157,11 @@ func (m *Model) logRows(s *shown, width int) []row {
 		if e.level < least || at != 0 && e.loop != at {
 			continue
 		}
-		lines := m.pen.fold(e.text, max(1, width-len(clock)))
+		text := e.text
+		if at != 0 && e.lead <= len(text) { // it is known which one
+			text = text[e.lead:]
+		}
+		lines := m.pen.fold(text, max(1, width-len(clock)))
 		for j, line := range slices.Backward(lines) {
 			head := strings.Repeat(" ", len(clock))
 			if j == 0 {
@@ -481,7 +485,7 @@ func (m *Model) decisionRows(s *shown, l *view.Loop, width int) []row {
 			out = append(out, say(yellow, "  waits for you: a answers it"))
 		}
 	}
-	for _, x := range slices.Backward(s.records.Signals) {
+	for _, x := range slices.Backward(s.run.Records.Signals) {
 		if m.tree.at.loop != 0 && x.Target != m.tree.at.loop {
 			continue
 		}

@@ -34,14 +34,12 @@ func (m *Model) boxHeight() int {
 	switch {
 	case m.input != nil:
 		const least = 3
-		if m.input.lines {
-			return min(8, max(least, m.height/3)) + 1
-		}
-		return least + 1
+		rows := len(m.pen.fold(m.input.String()+" ", max(1, m.width-4))) + 2
+		return min(max(least, rows), max(least, m.height/3)) + 1
 	case m.confirm != nil:
 		return 2
 	case m.menu != nil:
-		return len(m.menuRows(m.width)) + 1
+		return min(len(m.menuRows(m.width))+1, m.height-3)
 	}
 	return 0
 }
@@ -124,16 +122,17 @@ func (m *Model) body(width, height int) []string {
 		return p.lines(m.help.shown(), width, height)
 	}
 	if len(m.tree.nodes) == 0 {
-		return p.lines(m.empty(), width, height)
+		return p.lines(m.empty(width), width, height)
 	}
 	return m.mainBody(width, height)
 }
 
 // empty is what is said when there is nothing to show.
-func (m *Model) empty() []row {
+func (m *Model) empty(width int) []row {
 	switch {
 	case m.lost != nil && !m.listed:
-		return []row{{}, say(red, "  The daemon cannot be reached: "+errorText(m.lost)), {}, say(dim, "  It is tried again. pawl doctor says more.")}
+		out := append([]row{{}}, m.pen.texts(red, "  ", "The daemon cannot be reached: "+errorText(m.lost), width)...)
+		return append(out, row{}, say(dim, "  It is tried again. pawl doctor says more."))
 	case !m.listed:
 		return []row{{}, say(dim, "  reading…")}
 	case m.tree.filter != "":
@@ -154,7 +153,7 @@ func (m *Model) mainBody(width, height int) []string {
 	case m.zoom:
 		return p.lines(m.drawTree(width, height), width, height)
 	case !m.beside():
-		return append(p.lines(m.drawTree(treeWidth, treeHeight), treeWidth, treeHeight), text...)
+		return append(p.lines(m.drawTree(treeWidth, treeHeight), treeWidth, treeHeight), text...)[:height]
 	}
 	tree := p.lines(m.drawTree(treeWidth, height), treeWidth, height)
 	bar := p.line(say(dim, "│"), 1)
@@ -177,7 +176,13 @@ func (m *Model) tabLine(width int) row {
 	}
 	name := string(m.tree.at.run)
 	if rec := m.record(); rec != nil && m.tree.at.loop != 0 {
-		name = rec.LoopType + " " + rec.Name() + " " + rec.ID
+		name = rec.LoopType
+		if rec.Task != "" {
+			name += " " + rec.Name()
+		}
+		if width > 100 {
+			name += " · " + rec.ID
+		}
 	}
 	where := m.detail.text.where()
 	if m.detail.tab == tabLog && !m.detail.text.follow {

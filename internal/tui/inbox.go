@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -135,7 +136,11 @@ func (m *Model) inboxRows(width, height int) []row {
 		if i == b.at {
 			mark, ink, first = "> ", bold, len(out)
 		}
-		head := fmt.Sprintf("%s · question %d (%s)", q.key.run, q.N, q.Kind)
+		where := string(q.key.run)
+		if p := m.project(q.key.project); p != nil && len(m.projects) > 1 {
+			where = filepath.Base(p.Root) + " " + where
+		}
+		head := fmt.Sprintf("%s · question %d (%s)", where, q.N, q.Kind)
 		if q.Task != "" {
 			head += " · " + q.Task
 		}

@@ -372,9 +372,9 @@ func (m *Model) hints() []hint {
 		return []hint{{"↑↓", "scroll"}, {"/", "search"}, {"esc", "back"}}
 	}
 	if m.focus == onText {
-		return []hint{{"↑↓", "scroll"}, {"←→", "tabs"}, {"f", "follow"}, {"/", "search"}, {"n N", "next"}, {"z", "zoom"}, {"tab", "tree"}, all, {"q", "quit"}}
+		return []hint{{"↑↓", "scroll"}, {"←→", "tabs"}, {"f", "follow"}, {"/", "search"}, {"n N", "next"}, {"tab", "tree"}, all, {"z", "zoom"}, {"q", "quit"}}
 	}
-	return []hint{{"↑↓", "move"}, {"enter", "open"}, {"a", "answer"}, {"i", "inbox"}, {"t", "todo"}, {"b", "budget"}, {"tab", "text"}, {"/", "filter"}, all, {"q", "quit"}}
+	return []hint{{"↑↓", "move"}, {"enter", "open"}, {"a", "answer"}, {"i", "inbox"}, {"t", "todo"}, {"b", "budget"}, {"tab", "text"}, all, {"q", "quit"}, {"/", "filter"}, {"p r c s", "pause resume cancel signal"}, {"z", "zoom"}}
 }
 
 // helps are all keys, by what they are for.
@@ -392,7 +392,7 @@ var helps = []struct {
 		{"R", "roll back to a checkpoint (asks first)"}, {"X", "archive (asks first)"}}},
 	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave it"}, {"ctrl+a ctrl+e", "to the beginning, to the end"}, {"ctrl+w ctrl+u", "remove a word, all before the cursor"}}},
 	{"Signs", []hint{{"● running", "at work"}, {"○ pending", "waits for its turn"}, {"‖ paused", "held"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own verdict is in its favour"},
-		{"✗ failed", "for good"}, {"⊘ invalidated", "its parent began anew"}, {"? approval", "its plan waits for you"}, {"?2", "two questions wait for you"}}},
+		{"✗ failed", "for good"}, {"⊘ invalidated", "its parent began anew"}, {"?2", "two questions wait for you"}}},
 }
 
 func helpRows() []row {

@@ -159,7 +159,7 @@ func (m *Model) list(msg listMsg) tea.Cmd {
 	if msg.err != nil {
 		m.lost = msg.err
 		m.tries++
-		return tick(min(retryMost, time.Second<<min(m.tries, 4)))
+		return m.src.after(min(retryMost, time.Second<<min(m.tries, 4)))
 	}
 	if m.lost != nil && m.listed {
 		m.say("the daemon is back")
@@ -181,7 +181,7 @@ func (m *Model) list(msg listMsg) tea.Cmd {
 	if runs > manyRuns {
 		after = refreshMany
 	}
-	cmds := []tea.Cmd{tick(after), m.rewatch()}
+	cmds := []tea.Cmd{m.src.after(after), m.rewatch()}
 	if m.screen == screenInbox || m.inbox.stale(m.projects) {
 		m.inbox.asked(m.projects)
 		cmds = append(cmds, m.src.inbox(asking))
@@ -253,7 +253,7 @@ func (m *Model) watch(s *shown) tea.Cmd {
 		full = info.Seq - recent
 	}
 	s.watch, s.err = m.src.newWatch(s.key), nil
-	return m.src.watch(s.watch, s.run.Seq, full)
+	return m.src.follow(s.watch, s.run.Seq, full)
 }
 
 // rewatch begins anew where a watcher stopped although there is more to see.
@@ -299,7 +299,7 @@ func (m *Model) watched(msg watchMsg) tea.Cmd {
 		s.watch, s.err = nil, msg.err
 		return nil
 	}
-	return msg.w.next
+	return m.src.next(msg.w)
 }
 
 // steered says what became of a command.
@@ -343,13 +343,13 @@ func (m *Model) run() *shown { return m.shown[m.tree.at.key] }
 // record is the chosen loop's record, or nil.
 func (m *Model) record() *view.Record {
 	s := m.run()
-	if s == nil || len(s.records.Loops) == 0 {
+	if s == nil || len(s.run.Records.Loops) == 0 {
 		return nil
 	}
 	if m.tree.at.loop == 0 {
-		return s.records.Loops[0]
+		return s.run.Records.Loops[0]
 	}
-	return s.records.Loop(m.tree.at.loop)
+	return s.run.Records.Loop(m.tree.at.loop)
 }
 
 // View implements tea.Model.

@@ -164,11 +164,18 @@ func (p pen) fold(text string, width int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		line = p.clean(line)
-		if len(line) <= width {
-			out = append(out, line)
-			continue
+		for len(line) > width && ansi.StringWidth(line) > width {
+			head := ansi.Truncate(line, width, "")
+			if at := strings.LastIndexByte(head, ' '); !strings.HasPrefix(line[len(head):], " ") && strings.TrimSpace(head[:max(0, at)]) != "" {
+				head = head[:at]
+			}
+			if head == "" { // not even one sign fits
+				break
+			}
+			out = append(out, strings.TrimRight(head, " "))
+			line = strings.TrimLeft(line[len(head):], " ")
 		}
-		out = append(out, strings.Split(ansi.Wrap(line, max(1, width), ""), "\n")...)
+		out = append(out, line)
 	}
 	return out
 }

@@ -16,13 +16,12 @@ const (
 	maxHeard = 8 << 10
 )
 
-// shown is a run that is watched: its folds, its log, and what is heard of it.
+// shown is a run that is watched: its fold, its log, and what is heard of it.
 type shown struct {
-	key     key
-	run     *view.Run
-	records *view.Records
-	log     []entry
-	cut     int // lines of the log that are not kept any more
+	key key
+	run *view.Run
+	log []entry
+	cut int // lines of the log that are not kept any more
 	// doing are the effects under way that may say something, heard what they say.
 	doing map[pawl.Seq]pawl.LoopRef
 	heard map[pawl.LoopRef]*heard
@@ -40,6 +39,7 @@ type entry struct {
 	level view.Level
 	ink   ink
 	text  string
+	lead  int // how much of it only says which loop it is about
 }
 
 // heard is what somebody says who has not finished.
@@ -49,7 +49,7 @@ type heard struct {
 }
 
 func newShown(k key) *shown {
-	return &shown{key: k, run: view.New(), records: &view.Records{}, doing: map[pawl.Seq]pawl.LoopRef{}, heard: map[pawl.LoopRef]*heard{}}
+	return &shown{key: k, run: view.New(), doing: map[pawl.Seq]pawl.LoopRef{}, heard: map[pawl.LoopRef]*heard{}}
 }
 
 // apply folds an event into everything.
@@ -58,7 +58,6 @@ func (s *shown) apply(e pawl.Event, blobs view.Blobs) {
 		return
 	}
 	s.run.Apply(e)
-	s.records.Add(e)
 	s.rev++
 	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:
@@ -70,7 +69,11 @@ func (s *shown) apply(e pawl.Event, blobs view.Blobs) {
 	case pawl.Answer:
 		s.over(b.Answers())
 	}
-	s.log = append(s.log, entry{e.Loop, e.Time, view.LevelOf(e), inkOf(e), view.Line(e, s.run, blobs)})
+	line := entry{loop: e.Loop, time: e.Time, level: view.LevelOf(e), ink: inkOf(e), text: view.Line(e, s.run, blobs)}
+	if l := s.loop(e.Loop); l != nil && l.Task != "" && strings.HasPrefix(line.text, "[") {
+		line.lead = strings.Index(line.text, "] ") + len("] ")
+	}
+	s.log = append(s.log, line)
 	if over := len(s.log) - maxLog; over > maxLog/10 { // in steps, so that it is not moved each time
 		s.log = append([]entry{}, s.log[over:]...)
 		s.cut += over

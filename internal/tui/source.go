@@ -40,9 +40,21 @@ type source struct {
 	open func(context.Context) (pawl.Projects, error)
 	diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
 	now  func() time.Time
+	// after is a command that waits, follow one that begins to watch, next one that
+	// goes on with it: tests wait for nothing.
+	after  func(time.Duration) tea.Cmd
+	follow func(w *watch, after, full pawl.Seq) tea.Cmd
+	next   func(*watch) tea.Cmd
 
 	mu       sync.Mutex // guards projects
 	projects pawl.Projects
+}
+
+func newSource(ctx context.Context, o Options) *source {
+	s := &source{ctx: ctx, open: o.Open, diff: o.Diff, now: o.Now, after: tick}
+	s.follow = s.watch
+	s.next = func(w *watch) tea.Cmd { return w.next }
+	return s
 }
 
 // reach is the daemon, reached now if it has not been.

@@ -107,11 +107,11 @@ func (m *Model) spentRows(s *shown, width int) []row {
 
 // loopSums are what each loop was charged, the dearest first.
 func (m *Model) loopSums(s *shown, width int) []row {
-	if s.run.Settings.NoCost || len(s.records.Loops) < 2 {
+	if s.run.Settings.NoCost || len(s.run.Records.Loops) < 2 {
 		return nil
 	}
 	const shownLoops = 12
-	loops := slices.Clone(s.records.Loops[1:])
+	loops := slices.DeleteFunc(slices.Clone(s.run.Records.Loops[1:]), func(r *view.Record) bool { return r.Cost == 0 })
 	slices.SortStableFunc(loops, func(a, b *view.Record) int { return int(b.Cost - a.Cost) })
 	out := []row{row{{"By loop", bold}, {"  with what is below it", dim}}}
 	for i, rec := range loops {

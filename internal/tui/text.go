@@ -143,7 +143,7 @@ func (p *pane) where() string {
 		}
 		parts = append(parts, fmt.Sprintf("/%s %d of %d", p.search, n, len(p.hits)))
 	}
-	if len(p.rows) > p.height {
+	if len(p.rows) > p.height && !(p.follow && p.offset+p.height >= len(p.rows)) {
 		parts = append(parts, fmt.Sprintf("%d-%d/%d", p.offset+1, min(len(p.rows), p.offset+p.height), len(p.rows)))
 	}
 	return strings.Join(parts, "  ")

@@ -33,6 +33,8 @@ type tree struct {
 	all    bool // archived and invalidated ones too
 	filter string
 	stale  bool // the lines have to be made anew
+	begun  bool // something has been chosen
+	asks   bool // some line waits for a person
 	nodes  []node
 	offset int
 	height int
@@ -53,6 +55,8 @@ type node struct {
 	since time.Time // from when its age counts
 	until time.Time // to when; zero = now
 	asks  int       // questions
+	home  string    // the name of its project's folder
+	note  string    // what else there is to say
 }
 
 // glyphs are signs of statuses: the word is always beside them.
@@ -62,7 +66,7 @@ var glyphs = map[string]struct {
 }{
 	"running": {"●", cyan}, "pending": {"○", dim}, "paused": {"‖", yellow}, "rebasing": {"↻", yellow},
 	"complete": {"✓", green}, "failed": {"✗", red}, "invalidated": {"⊘", dim},
-	"approval": {"?", yellow}, "unverified": {"✓", yellow}, "incomplete": {"✗", yellow}, "blocked": {"✗", red}, "halted": {"✗", red},
+	"unverified": {"✓", yellow}, "incomplete": {"✗", yellow}, "blocked": {"✗", red}, "halted": {"✗", red},
 	"cancelled": {"⊘", dim}, "stopping": {"‖", yellow}, "ended": {"✓", normal}, "quarantined": {"✗", red}, "interrupted": {"‖", yellow},
 }
 
@@ -106,7 +110,15 @@ func (m *Model) choose() tea.Cmd {
 	if t.at.run == "" {
 		return nil
 	}
-	return m.show(t.at.key)
+	cmd := m.show(t.at.key)
+	if !t.begun { // the first run is open, so that there is something to see
+		t.begun, t.open[t.at.key], t.stale = true, true, true
+	}
+	if t.stale {
+		t.stale = false
+		m.grow()
+	}
+	return cmd
 }
 
 // index is the chosen line's place in the list, -1 when it is not there.
@@ -134,13 +146,19 @@ func (m *Model) grow() {
 		}
 		for i := len(p.runs) - 1; i >= 0; i-- { // the newest first
 			if r := &p.runs[i]; !r.Archived || t.all {
-				m.growRun(p.ID, r, depth)
+				m.growRun(&p, r, depth)
 			}
 		}
 	}
 	if t.filter != "" {
 		t.sift()
 	}
+	t.asks = slices.ContainsFunc(t.nodes, func(n node) bool { return n.asks > 0 })
+}
+
+// words are what a filter looks in.
+func (n *node) words() string {
+	return strings.Join([]string{n.word, n.name, n.note, string(n.run), n.home}, " ")
 }
 
 // sift leaves the lines that the filter fits, and those they hang from.
@@ -150,7 +168,7 @@ func (t *tree) sift() {
 	depth := -1 // of what is still to be kept above a line that fits
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
-		fits := strings.Contains(strings.ToLower(n.word+" "+n.name+" "+string(n.run)), want) && n.run != ""
+		fits := strings.Contains(strings.ToLower(n.words()), want) && n.run != ""
 		if fits || n.depth < depth {
 			keep[i] = true
 			depth = n.depth
@@ -165,9 +183,9 @@ func (t *tree) sift() {
 	t.nodes = out
 }
 
-func (m *Model) growRun(project string, r *pawl.RunInfo, depth int) {
-	k := key{project, r.ID}
-	n := node{place: place{key: k}, depth: depth, sign: "▸", name: string(r.ID), tier: r.Tier, asks: r.Questions, since: r.Started}
+func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
+	k := key{p.ID, r.ID}
+	n := node{place: place{key: k}, home: filepath.Base(p.Root), depth: depth, sign: "▸", name: string(r.ID), tier: r.Tier, asks: r.Questions, since: r.Started}
 	if r.Title != "" {
 		n.name = number(r.ID) + " " + r.Title
 	}
@@ -197,56 +215,43 @@ func (m *Model) growRun(project string, r *pawl.RunInfo, depth int) {
 	if !open {
 		return
 	}
-	for _, rec := range s.records.Loops {
-		if rec.Parent == 0 {
-			m.growLoop(s, rec, depth+1)
+	rows, _ := view.LoopTree(s.run, view.TreeOptions{All: m.tree.all, Now: m.now})
+	closed := -1 // the depth of a loop that is closed, whose loops are passed over
+	for i := range rows {
+		row := &rows[i]
+		if closed >= 0 && row.Depth > closed {
+			continue
 		}
+		closed = -1
+		n := m.growLoop(s, row, depth+1)
+		if i+1 < len(rows) && rows[i+1].Depth > row.Depth {
+			n.sign = "▾"
+			if m.tree.closed[loopKey{k, row.Ref}] {
+				n.sign, closed = "▸", row.Depth
+			}
+		}
+		m.tree.nodes = append(m.tree.nodes, n)
 	}
 }
 
-// growLoop adds a loop and those below it.
-func (m *Model) growLoop(s *shown, rec *view.Record, depth int) {
-	if gone := rec.Archived || rec.Status == pawl.LoopInvalidated; gone && !m.tree.all {
-		return
+// growLoop is the line of a loop.
+func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
+	n := node{place: place{s.key, row.Ref}, depth: depth + row.Depth, name: row.LoopType, note: row.Note, tier: row.Tier, asks: len(row.Questions),
+		since: m.now.Add(-row.Age), until: m.now}
+	if row.Label != row.LoopType {
+		n.name += " " + row.Label
 	}
-	n := node{place: place{s.key, rec.Ref}, depth: depth, name: rec.LoopType, tier: rec.Tier, asks: len(rec.Questions), since: time.UnixMilli(rec.CreatedAt)}
-	if rec.Task != "" {
-		n.name += " " + rec.Task
-		if rec.Title != "" && rec.Title != rec.Task {
-			n.name += ": " + rec.Title
-		}
+	if row.Generation > 1 {
+		n.name += fmt.Sprintf(" (generation %d)", row.Generation)
 	}
-	if rec.Generation > 1 {
-		n.name += fmt.Sprintf(" (generation %d)", rec.Generation)
-	}
-	if it := newest(s.loop(rec.Ref)); it != nil {
+	if it := newest(s.loop(row.Ref)); it != nil {
 		n.round = of(it.N, it.Max)
 	}
-	if rec.Cost > 0 && !s.run.Settings.NoCost {
-		n.cost = rec.Cost.String()
+	if row.Cost > 0 && !s.run.Settings.NoCost {
+		n.cost = row.Cost.String()
 	}
-	n.state(string(rec.Status))
-	if rec.Approval == pawl.ApprovalAwaiting {
-		n.state("approval")
-	}
-	if l := s.loop(rec.Ref); l != nil && l.End != nil {
-		n.until = l.Ended
-	}
-	children := s.records.Children(rec)
-	below := slices.ContainsFunc(children, func(c *view.Record) bool {
-		return m.tree.all || !c.Archived && c.Status != pawl.LoopInvalidated
-	})
-	closed := m.tree.closed[loopKey{s.key, rec.Ref}]
-	if below {
-		n.sign = map[bool]string{true: "▸", false: "▾"}[closed]
-	}
-	m.tree.nodes = append(m.tree.nodes, n)
-	if closed {
-		return
-	}
-	for _, c := range children {
-		m.growLoop(s, c, depth+1)
-	}
+	n.state(string(row.Status))
+	return n
 }
 
 // number is the number of a run's task, with which of its runs it is.
@@ -370,6 +375,7 @@ const (
 	asksWidth  = 4
 	tierFrom   = 70
 	costFrom   = 52
+	roomyTree  = 88 // from where loops are set in more
 )
 
 // draw shows the lines of the tree that fit.
@@ -390,8 +396,14 @@ func (m *Model) drawTree(width, height int) []row {
 	t.offset = max(0, min(t.offset, len(t.nodes)-height))
 	var out []row
 	if head {
-		out = append(out, m.pen.ends(say(dim, "    STATUS       "+map[bool]string{true: "RUN OR LOOP", false: "RUN OR LOOP /" + t.filter}[t.filter == ""]),
-			say(dim, columns(width, "ITER", "TIER", "COST", "AGE", "ASK")), width))
+		left, right := "    STATUS        RUN OR LOOP", columns(width, "ITER", "TIER", "COST", "AGE")
+		if t.filter != "" {
+			left += " /" + t.filter
+		}
+		if t.asks {
+			right += pad("ASK", asksWidth)
+		}
+		out = append(out, m.pen.ends(say(dim, left), say(dim, right), width))
 	}
 	for i := t.offset; i < len(t.nodes) && i < t.offset+height; i++ {
 		out = append(out, m.drawNode(&t.nodes[i], i == at, width))
@@ -400,7 +412,7 @@ func (m *Model) drawTree(width, height int) []row {
 }
 
 // columns are the right-hand columns, those that there is room for.
-func columns(width int, round, tier, cost, age, asks string) string {
+func columns(width int, round, tier, cost, age string) string {
 	s := pad(round, roundWidth)
 	if width >= tierFrom {
 		s += pad(tier, tierWidth)
@@ -408,7 +420,7 @@ func columns(width int, round, tier, cost, age, asks string) string {
 	if width >= costFrom {
 		s += pad(cost, costWidth)
 	}
-	return s + pad(age, ageWidth) + pad(asks, asksWidth)
+	return s + pad(age, ageWidth)
 }
 
 // pad puts a short text at the right of a column.
@@ -420,41 +432,43 @@ func pad(s string, width int) string {
 }
 
 func (m *Model) drawNode(n *node, at bool, width int) row {
-	sign := n.sign
-	if sign == "" {
-		sign = " "
-	}
 	mark := "  "
 	if at {
 		mark = "> "
 	}
-	indent := strings.Repeat("  ", min(n.depth, 12))
-	word := n.word
-	if word == "project" {
-		word = ""
-	}
-	left := row{{mark, normal}, {indent + sign + " ", normal}}
-	if n.word != "project" {
-		left = append(left, span{n.glyph + " " + word + strings.Repeat(" ", max(1, wordWidth-len(word))), n.ink})
-	}
-	left = append(left, span{n.name, map[bool]ink{true: bold}[n.run == ""]})
 	if n.run == "" {
-		return left
+		return row{{mark, normal}, {n.name, bold}}
+	}
+	sign := n.sign
+	if sign == "" {
+		sign = " "
+	}
+	step := 1
+	if width >= roomyTree {
+		step = 2
+	}
+	left := row{{mark, normal}, {n.glyph + " " + n.word + strings.Repeat(" ", max(1, wordWidth-len(n.word))), n.ink},
+		{strings.Repeat(" ", step*min(n.depth, 12)) + sign + " ", dim}, {n.name, normal}}
+	if n.note != "" {
+		left = append(left, span{"  " + n.note, map[bool]ink{true: yellow, false: dim}[n.asks > 0]})
 	}
 	end := n.until
 	if end.IsZero() {
 		end = m.now
 	}
-	asks := ""
-	if n.asks > 0 {
-		asks = fmt.Sprintf("?%d", n.asks)
+	right := row{{columns(width, m.pen.clean(n.round), m.pen.clean(n.tier), n.cost, age(max(0, end.Sub(n.since)))), dim}}
+	if m.tree.asks {
+		asks := ""
+		if n.asks > 0 {
+			asks = fmt.Sprintf("?%d", n.asks)
+		}
+		right = append(right, span{pad(asks, asksWidth), yellow})
 	}
-	right := columns(width, m.pen.clean(n.round), m.pen.clean(n.tier), n.cost, age(max(0, end.Sub(n.since))), "")
-	r := m.pen.ends(left, row{{strings.TrimSuffix(right, strings.Repeat(" ", asksWidth)), dim}, {pad(asks, asksWidth), yellow}}, width)
-	if at && m.pen.color && m.focus == onTree {
+	r := m.pen.ends(left, right, width)
+	switch {
+	case at && m.pen.color && m.focus == onTree:
 		return say(chosen, r.text())
-	}
-	if at {
+	case at:
 		for i := range r {
 			if r[i].ink == normal {
 				r[i].ink = bold

@@ -41,8 +41,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the watchers
-	src := &source{ctx: ctx, open: o.Open, diff: o.Diff, now: o.Now}
-	m := newModel(src, pen{color: o.Color, ascii: o.ASCII}, o.By, o.Run)
+	m := newModel(newSource(ctx, o), pen{color: o.Color, ascii: o.ASCII}, o.By, o.Run)
 	profile := colorprofile.ASCII
 	if o.Color {
 		profile = colorprofile.ANSI

@@ -1,0 +1,138 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pawl"
+)
+
+// driven is a model whose commands are done at once, on a world.
+type driven struct {
+	tb testing.TB
+	w  *world
+	m  *Model
+	// quit reports that the program has ended.
+	quit bool
+}
+
+const diffText = "diff --git a/users/store.go b/users/store.go\n--- a/users/store.go\n+++ b/users/store.go\n@@ -12,6 +12,9 @@ func (s *Store) Add(u User) error {\n" +
+	" \tif u.Email == \"\" {\n \t\treturn errNoEmail\n \t}\n+\tif s.has(strings.ToLower(u.Email)) {\n+\t\treturn errTaken\n+\t}\n-\treturn s.put(u)\n+\treturn s.put(u.normal())\n }\n"
+
+// drive shows a world on a screen.
+func drive(tb testing.TB, w *world, width, height int, p pen) *driven {
+	d := &driven{tb: tb, w: w}
+	src := newSource(context.Background(), Options{Open: w.open, Now: func() time.Time { return w.now },
+		Diff: func(context.Context, string, pawl.CommitHash, pawl.CommitHash) ([]byte, error) {
+			return []byte(diffText), nil
+		}})
+	src.after = func(time.Duration) tea.Cmd { return nil }
+	src.next = func(*watch) tea.Cmd { return nil }
+	src.follow = func(x *watch, after, _ pawl.Seq) tea.Cmd {
+		return func() tea.Msg { return d.seen(x, after, src) }
+	}
+	d.m = newModel(src, p, "ada", "")
+	d.send(tea.WindowSizeMsg{Width: width, Height: height})
+	d.do(d.m.Init())
+	return d
+}
+
+// seen is what a watcher sees of a run after an event.
+func (d *driven) seen(x *watch, after pawl.Seq, src *source) watchMsg {
+	svc, err := src.service(x.ctx, x.key.project)
+	if err != nil {
+		return watchMsg{w: x, done: true, err: err}
+	}
+	r := d.w.runs[x.key]
+	msg := watchMsg{w: x, events: r.events[min(int(after), len(r.events)):], live: r.live}
+	for i := range msg.events {
+		x.fetch(svc, &msg.events[i])
+		msg.done = msg.done || msg.events[i].Body.EventKind() == pawl.KindRunEnded
+	}
+	msg.blobs = x.blobs
+	return msg
+}
+
+// look lets time come to what the world's is, and watchers see what is new.
+func (d *driven) look() {
+	for _, s := range d.m.shown {
+		if s.watch != nil {
+			if d.w.gone != nil {
+				d.send(watchMsg{w: s.watch, done: true, err: d.w.gone})
+				continue
+			}
+			d.send(d.seen(s.watch, s.run.Seq, d.m.src))
+		}
+	}
+	d.send(tickMsg{})
+}
+
+func (d *driven) send(msg tea.Msg) {
+	_, cmd := d.m.Update(msg)
+	d.do(cmd)
+}
+
+func (d *driven) do(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			d.do(c)
+		}
+	case tea.QuitMsg:
+		d.quit = true
+	default:
+		d.send(msg)
+	}
+}
+
+// press presses keys, by their names.
+func (d *driven) press(keys ...string) {
+	for _, k := range keys {
+		d.send(pressed(k))
+	}
+}
+
+// write types a text.
+func (d *driven) write(text string) {
+	for _, r := range text {
+		d.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+}
+
+func pressed(name string) tea.KeyPressMsg {
+	special := map[string]tea.KeyPressMsg{"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
+		"down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp},
+		"end": {Code: tea.KeyEnd}, "home": {Code: tea.KeyHome}, "backspace": {Code: tea.KeyBackspace}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
+		"ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+a": {Code: 'a', Mod: tea.ModCtrl}}
+	if k, ok := special[name]; ok {
+		return k
+	}
+	r := []rune(name)[0]
+	return tea.KeyPressMsg{Code: r, Text: name}
+}
+
+// screen is what is shown, without the blanks at the ends of lines.
+func (d *driven) screen() string {
+	lines := strings.Split(d.m.View().Content, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (d *driven) shows(want ...string) {
+	d.tb.Helper()
+	for _, s := range want {
+		if !strings.Contains(d.screen(), s) {
+			d.tb.Errorf("the screen does not show %q:\n%s", s, d.screen())
+		}
+	}
+}
