@@ -14,7 +14,7 @@ import (
 // feedback is an objection to the last attempt for the one who is to settle it.
 // base is what the same gate found on the base, if that was red.
 func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedback {
-	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: f.Summary, Said: r.said(f.From)}
+	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: valid(f.Summary), Said: r.said(f.From)}
 	if f.Evidence.IsZero() {
 		return out
 	}

@@ -99,7 +99,7 @@ var plain = regexp.MustCompile(`^(\| (Task ID|Title|Description|Dependencies) \|
 // What a planner wrote of a task, and what is remembered, stays in its block, or
 // in its line, cell or bullet.
 func TestTasksStayInTheirPlace(t *testing.T) {
-	for _, name := range []string{"pandora", "loom", "coherence"} {
+	for _, name := range []string{"pandora", "loom", "coherence", "loopr"} {
 		w := MustWorldOf(t, name)
 		var files []string
 		for _, p := range w.job.Started.Prompts {
@@ -117,7 +117,7 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 			do := w.request(t, template)
 			do.Commit, do.Base = "head", "base"
 			spec := pawl.TaskSpec{ID: "x" + text("id"), Title: text("title"), Description: text("description"), Criteria: []string{text("criterion"), text("criterion")},
-				Priority: 1, DependsOn: []string{text("dependency")}, Notes: text("notes"), Intent: text("intent"), Mode: text("mode")}
+				Priority: 1, DependsOn: []string{text("dependency")}, Notes: text("notes"), Intent: text("intent"), Mode: text("mode"), ValidationCommand: text("command")}
 			do.Task, do.Number, do.Count = w.MustKeep(t, spec), 1, 2
 			do.Plan, do.States = w.MustKeep(t, map[string]any{"reasoning": text("reasoning"), "tasks": []pawl.TaskSpec{spec}}), text("states")
 			do.Memory = &pawl.Memory{Select: "all", MaxTokens: 50_000}
@@ -133,6 +133,15 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 				do.Answers = []pawl.Hash{w.MustKeep(t, text("answer"))}
 				do.Batch = []pawl.Member{{Task: do.Task, Result: w.MustKeep(t, text("member's result")), Paths: w.MustKeep(t, text("member's paths"))}}
 			}
+			if name == "loopr" {
+				w.job.Effect.Place.Iteration = rapid.IntRange(1, 4).Draw(rt, "iteration")
+				do.History = append(do.History, "attempt 1: "+text("attempt"), "attempt 2: "+text("attempt"))
+				do.Feedback = append(do.Feedback, pawl.Feedback{From: "judge", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, map[string]any{"criteria": []any{
+					map[string]any{"id": text("id"), "status": "fail", "gap": text("gap")}}})}, pawl.Feedback{From: text("from"), Summary: text("summary")},
+					pawl.Feedback{From: "user", Evidence: w.MustKeep(t, text("what a person said"))}, pawl.Feedback{From: "user 1", Summary: text("what a person said")})
+				do.Inputs = append(do.Inputs, pawl.Input{Name: "signal", Blob: w.MustKeep(t, text("signal"))}, pawl.Input{Name: "create_plan", Blob: w.MustKeep(t, text("plan"))},
+					pawl.Input{Name: "create_spec", Blob: w.MustKeep(t, map[string]any{text("key"): text("spec")})}, pawl.Input{Name: "create_phase", Blob: w.MustKeep(t, text("phase"))})
+			}
 			p := w.MustAssemble(t, do)
 			out := unfenced(p.User)
 			for line := range strings.SplitSeq(out, "\n") {
@@ -140,7 +149,7 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 					rt.Fatalf("this line is nobody's place:\n%q\nin\n%s", line, p.User)
 				}
 			}
-			if begun := regexp.MustCompile(`(?m)^#+ (System|.*EVIL).*$`).FindString(out); begun != "" {
+			if begun := regexp.MustCompile(`(?m)^(#+ (System|.*EVIL).*|PREVIOUS.*EVIL.*)$`).FindString(out); begun != "" {
 				rt.Fatalf("it makes a heading: %q", begun)
 			}
 			if strings.ContainsAny(out, "\x00\x1b\u2028\u202e\r") {

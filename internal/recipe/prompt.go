@@ -149,7 +149,7 @@ func checkTemplate(name, text string) error {
 	full := PromptData{Goal: "x", Criteria: []pawl.Criterion{{ID: "x", Text: "x"}}, Scope: []string{"x"}, Agent: "x",
 		Iteration: 3, Max: 3, Tier: 1, Feedback: []Feedback{{From: "x", Verdict: "x", Summary: "x", Evidence: "x"}, {From: "x", Evidence: "x", Said: 1}}, Inputs: map[string]string{"x": "x"},
 		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
-		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x"},
+		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x", ValidationCommand: "x"},
 		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}
 	full.Batch = []Member{{*full.Task, "x", "x"}}
 	for _, kind := range pawl.MemoryKinds {

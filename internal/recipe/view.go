@@ -71,9 +71,11 @@ type saidView struct {
 type taskView struct {
 	ID, Title, Description, Notes, Intent, Mode words
 	// Details are the description and the notes with their line breaks.
-	Details   block
-	Priority  int
-	DependsOn words
+	Details block
+	// ValidationCommand is the shell line that says whether the work is done.
+	ValidationCommand block
+	Priority          int
+	DependsOn         words
 }
 
 type memoryView struct {
@@ -177,7 +179,7 @@ func criteria(list []pawl.Criterion, users bool) (out []criterionView) {
 
 func task(t *pawl.TaskSpec) *taskView {
 	return &taskView{words(t.ID), words(t.Title), words(t.Description), words(t.Notes), words(t.Intent), words(t.Mode),
-		details(t), t.Priority, words(strings.Join(t.DependsOn, ", "))}
+		details(t), block(t.ValidationCommand), t.Priority, words(strings.Join(t.DependsOn, ", "))}
 }
 
 func details(t *pawl.TaskSpec) block {
