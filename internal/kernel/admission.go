@@ -165,11 +165,11 @@ func (d *draft) waited(l *Loop) string {
 	case len(deps) > 0:
 		return cut("for "+strings.Join(deps, ", "), 120)
 	case p.plan.full:
-		return fmt.Sprintf("of its siblings %d at most may be at work side by side", d.s.parallel(p))
+		return fmt.Sprintf("no more than %d of its siblings may be at work", d.s.parallel(p))
 	case d.s.full[d.s.kind(l.Kind)]:
-		return fmt.Sprintf("%d loops of kind %s at most may be at work side by side", l.Kind.Concurrent, cut(l.Kind.Name, 40))
+		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, cut(l.Kind.Name, 40))
 	case d.s.full[len(d.s.full)-1]:
-		return fmt.Sprintf("%d loops of the run at most may be at work side by side", d.s.maxLoops())
+		return fmt.Sprintf("no more than %d of the run may be at work", d.s.maxLoops())
 	}
 	return ""
 }

@@ -16,11 +16,16 @@ const loops = 500
 // crowd is a run with many loops besides the root, the children of its plan.
 // Each works on attempts of six turns that fail and go on.
 func crowd(tb testing.TB, loops int) *driver {
+	return crowdOf(tb, loops, loops, func(r *pawl.Recipe) { r.Kinds[0].Children.Parallel = loops })
+}
+
+// crowdOf is such a run with a plan of so many tasks and another recipe.
+func crowdOf(tb testing.TB, loops, tasks int, change func(*pawl.Recipe)) *driver {
 	d := &driver{tb: tb, now: worldBegin}
 	s := &script{w: &world{t: tb, state: &d.state}}
 	s.rules = []rule{parseRule(tb, "implement turn 6: submits"), parseRule(tb, "implement turn 2: calls read grep"), parseRule(tb, "implement turn 4: calls run"),
 		parseRule(tb, "implement: calls write"), parseRule(tb, "base tests: pass"), parseRule(tb, "tests: fail TestA")}
-	well := d.well(s, many(loops))
+	well := d.well(s, many(tasks))
 	d.answer = func(f *pawl.Effect) pawl.Answer {
 		a := well(f)
 		if b, ok := a.(*pawl.Committed); ok {
@@ -31,13 +36,28 @@ func crowd(tb testing.TB, loops int) *driver {
 	r, set := treeLoop(), settings()
 	k := &r.Kinds[1]
 	k.Gates = taskLoop().Kinds[0].Gates
-	k.Iterations, k.Ladder, r.Kinds[0].Children.Parallel = 0, pawl.Ladder{}, loops
+	k.Iterations, k.Ladder = 0, pawl.Ladder{}
+	change(r)
 	set.Limits, set.Gates = pawl.Limits{}, []pawl.GateSpec{gate("tests"), gate("lint")}
-	d.plan(r, set, loops+1)
+	d.plan(r, set, tasks+1)
 	return d
 }
 
 func print64String(id pawl.Seq) string { return string(rune('a'+id%26)) + string(rune('a'+id/26%26)) }
+
+// waiting is a run whose plan has so many loops as crowd's at work, all of one kind,
+// and some more that wait for a place, which none gives up.
+func waiting(tb testing.TB, loops, more int) *driver {
+	d := crowdOf(tb, loops, loops+more, func(r *pawl.Recipe) {
+		c := r.Kinds[0].Children
+		c.Batch, c.Cascade, c.Order, c.Parallel = "", true, "score", loops+more
+		r.Kinds[1].Concurrent, r.Loops = loops, 2*(loops+more)
+	})
+	if n := len(d.state.queue); n != more {
+		tb.Fatalf("%d loops wait", n)
+	}
+	return d
+}
 
 // driver drives a run as fast as it can, without any of the world's checks.
 type driver struct {
@@ -140,9 +160,16 @@ func BenchmarkFold(b *testing.B) {
 // BenchmarkDecide is one step of a run: an answer is decided, the events are
 // applied, and what is pending in the loop is looked at.
 func BenchmarkDecide(b *testing.B) {
-	for _, n := range []int{1, loops} {
-		b.Run(map[bool]string{true: "one loop", false: "many loops"}[n == 1], func(b *testing.B) {
-			d := crowd(b, n)
+	for _, of := range []struct {
+		name string
+		run  func() *driver
+	}{
+		{"one loop", func() *driver { return crowd(b, 1) }},
+		{"many loops", func() *driver { return crowd(b, loops) }},
+		{"many loops, and some wait", func() *driver { return waiting(b, loops-20, 20) }},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			d := of.run()
 			var took []time.Duration
 			events := 0
 			b.ReportAllocs()

@@ -129,11 +129,11 @@ func amount(name pawl.LimitName, v int64) string {
 	return fmt.Sprint(v)
 }
 
-// lookAtIdle makes settle consider the loops that have nothing under way: they may
-// wait for the budget that a model call of another loop has given back.
+// lookAtIdle makes settle consider the loops with sessions that have nothing under way:
+// they may wait for the budget that a model call of another loop has given back.
 func (d *draft) lookAtIdle() {
 	for l := range d.s.each {
-		if l.Phase != PhaseDone && len(l.open) == 0 {
+		if len(l.sessions) > 0 && len(l.open) == 0 {
 			d.look(l.Ref)
 		}
 	}

@@ -38,7 +38,8 @@ func checkConsent(r *pawl.Recipe, s *pawl.Settings) error {
 	asks := false
 	for _, k := range r.Kinds {
 		if a := k.Approval; a != nil && k.Children != nil && k.Children.Cascade {
-			if asks = true; a.By != "human" {
+			asks = true
+			if a.By != "human" {
 				return fmt.Errorf("kind %s has an approval by %q, and its children cascade: a person approves the artifact they stand on, or there is no approval", k.Name, a.By)
 			}
 		}

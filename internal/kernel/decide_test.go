@@ -116,6 +116,31 @@ func TestStartRefuses(t *testing.T) {
 			}
 		})
 	}
+	for _, row := range []struct {
+		want   string
+		change func(*pawl.Recipe, *pawl.Settings)
+	}{
+		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "auto" }}, // R-51
+		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "confidence_threshold" }},
+		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "manual" }},
+		{"says itself where a person is asked", func(r *pawl.Recipe, s *pawl.Settings) { r.Kinds[0].Approval, s.Approval = nil, "human" }},
+		{`an approval by "auto", and its children cascade`, func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Approval.By = "auto" }},
+		{"kind code has none", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[3].Gates[0].Builtin = wellFormed }},
+		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[1].Children.Batch = "rolling" }},
+		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[1].Children.OnFailure = "block" }},
+		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) {
+			r.Kinds[1].Children.Replan = &pawl.Replan{MaxVersions: 1}
+		}},
+	} {
+		t.Run(row.want, func(t *testing.T) {
+			r, set := levels(), settings()
+			row.change(r, set)
+			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, set)}})
+			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
 	broken := started(t, taskLoop(), settings())
 	broken.Settings = pawl.JSON("{")
 	if _, err := Decide(&State{}, Input{Start: &Start{Run: worldRun, Started: broken}}); pawl.CodeOf(err) != pawl.CodeInvalid {
