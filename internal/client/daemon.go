@@ -54,11 +54,6 @@ func (d *Daemon) Handover(ctx context.Context) error {
 	return d.c.call(ctx, http.MethodPost, "/v1/handover", struct{}{}, &struct{}{})
 }
 
-// Credentials gives it values of the environment that models are called with.
-func (d *Daemon) Credentials(ctx context.Context, env map[string]string) error {
-	return d.c.call(ctx, http.MethodPost, "/v1/credentials", env, &struct{}{})
-}
-
 // Open implements [pawl.Projects].
 func (d *Daemon) Open(ctx context.Context, dir string) (info pawl.ProjectInfo, err error) {
 	err = d.c.call(ctx, http.MethodPost, "/v1/projects", map[string]string{"dir": dir}, &info)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"pawl"
+	"pawl/internal/message"
 )
 
 // Daemon is what a daemon serves, and what it does when it is asked to.
@@ -18,11 +19,12 @@ type Daemon struct {
 	// when that is certain to happen; the requests under way are still answered. Nil =
 	// it is refused.
 	Handover func(ctx context.Context) error
-	// Credentials are given values of the environment; nil = they are refused. They
-	// come over the socket alone.
-	Credentials func(env map[string]string) error
-	// Around is put around what the socket serves, and sees no request of TCP; nil = nothing is.
+	// Around, unless it is nil, is put around what answers requests over the socket: it
+	// may take something out of their headers. Requests over TCP do not pass it.
 	Around func(http.Handler) http.Handler
+	// Feed tells what happens to all runs; whoever opens projects notifies it. Nil = one
+	// is made that is told only of what comes in here.
+	Feed *message.Feed
 	// Lines serves a connection whose first byte is "{", until it is over or ctx ends,
 	// and closes it; nil = such connections are closed. It must bear being called for
 	// many connections at once.
@@ -65,20 +67,16 @@ func (h *handler) handover(ctx context.Context) error {
 	return h.d.Handover(ctx)
 }
 
-func (h *handler) credentials(env map[string]string) error {
-	if h.d.Credentials == nil {
-		return pawl.Errorf(pawl.CodeUnavailable, "this process takes no credentials")
-	}
-	return h.d.Credentials(env)
-}
-
 // ServeDaemon serves a daemon on a unix socket, and on TCP when it is to, until ctx
 // ends, as [Serve] does. ready is called when clients can connect.
 func ServeDaemon(ctx context.Context, socket string, d Daemon, ready func()) error {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{d: &d}
+	if d.Feed == nil {
+		d.Feed = message.NewFeed(d.Projects)
+	}
+	h := &handler{d: &d, feed: d.Feed}
 	h.once.full = func() { d.Log.Warn("an idempotency key was forgotten before its time", "limit", MaxKeys) }
 	l, err := listen(ctx, socket)
 	if err != nil {

@@ -190,15 +190,15 @@ func (f *feed) fill(ctx context.Context, s pawl.Service, run pawl.RunID, have pa
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return message("error", 0, problem(err))
+			return sse("error", "", problem(err))
 		case u.Event != nil:
-			f.put(entry{u.Event.Seq, message("event", u.Event.Seq, u.Event)})
+			f.put(entry{u.Event.Seq, eventMessage(u.Event)})
 		case u.Live != nil:
-			f.put(entry{data: message("live", 0, u.Live)})
+			f.put(entry{data: sse("live", "", u.Live)})
 		}
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	return message("end", 0, struct{}{})
+	return sse("end", "", struct{}{})
 }

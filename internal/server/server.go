@@ -27,10 +27,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"pawl"
+	"pawl/internal/message"
 )
 
 // Limits of the server.
@@ -52,7 +54,23 @@ const (
 // Handler serves the service of one project.
 func Handler(s pawl.Service) http.Handler {
 	h := &handler{alone: s}
+	h.feed = message.NewFeed(sole{s})
 	return h.face(faceProject, socketHosts)
+}
+
+// projects are those that are served.
+func (h *handler) projects() pawl.Projects {
+	if h.d == nil {
+		return sole{h.alone}
+	}
+	return h.d.Projects
+}
+
+// changed says that something may have happened to a run.
+func (h *handler) changed(c *call, run pawl.RunID, err error) {
+	if err == nil {
+		h.feed.Notify(c.project, run)
+	}
 }
 
 // handler answers requests.
@@ -61,6 +79,7 @@ type handler struct {
 	d     *Daemon      // of a daemon
 	once  once
 	feeds feeds
+	feed  *message.Feed
 }
 
 // face is the handler of requests that come from a face.
@@ -75,21 +94,39 @@ func afterParams() []param {
 	}
 }
 
+func wideParams() []param {
+	return []param{
+		{"query", "after", "a cursor, the id of the last message the reader has; nothing: from now on"},
+		{"header", "Last-Event-ID", "the same, and wins: what a reader that was cut off sends"},
+	}
+}
+
 // operations are what the API can be asked.
 func operations() []operation {
+	return slices.Concat(runOperations(), loopOperations(), daemonOperations())
+}
+
+// runOperations are those of the runs of a project.
+func runOperations() []operation {
 	const run = "/runs/{run}"
 	return []operation{
 		asks(http.MethodGet, "/runs", "listRuns", "The project's runs, oldest first", func(h *handler, c *call) ([]pawl.RunInfo, error) {
 			return c.s.Runs(c.Context())
 		}),
 		takes("/runs", "startRun", "Start a run", func(h *handler, c *call, in pawl.StartRequest) (pawl.RunInfo, error) {
-			return c.s.Start(c.Context(), in)
+			info, err := c.s.Start(c.Context(), in)
+			h.changed(c, info.ID, err)
+			return info, err
 		}).changing(409),
 		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (struct{}, error) {
-			return struct{}{}, c.s.Steer(c.Context(), c.run(), in)
+			err := c.s.Steer(c.Context(), c.run(), in)
+			h.changed(c, c.run(), err)
+			return struct{}{}, err
 		}).changing(409),
 		takes(run+"/fork", "forkRun", "Start a run that has its first events in common with this one", func(h *handler, c *call, in forkAt) (pawl.RunInfo, error) {
-			return c.s.Fork(c.Context(), c.run(), in.At)
+			info, err := c.s.Fork(c.Context(), c.run(), in.At)
+			h.changed(c, info.ID, err)
+			return info, err
 		}).changing(409),
 		streams(run+"/events", "listEvents", "The run's events so far, one JSON object a line", "application/x-ndjson", (*handler).events).with(afterParams()...),
 		streams(run+"/watch", "watchRun", "Events and live text as server-sent events", "text/event-stream", (*handler).watch).with(afterParams()...),
@@ -98,6 +135,14 @@ func operations() []operation {
 			return c.s.Recall(c.Context(), in)
 		}),
 
+		streams("/events", "watchProject", "What happens to all runs of the project, as server-sent events", "text/event-stream", (*handler).wide).with(wideParams()...),
+	}
+}
+
+// daemonOperations are those of a daemon.
+func daemonOperations() []operation {
+	return []operation{
+		streams("/events", "watchAll", "What happens to all runs of all projects, as server-sent events", "text/event-stream", (*handler).wide).with(wideParams()...).in1(ofDaemon),
 		asks(http.MethodGet, "/daemon", "about", "Which process this is", func(h *handler, c *call) (pawl.DaemonInfo, error) {
 			return h.about(), nil
 		}).in1(ofDaemon),
@@ -115,9 +160,6 @@ func operations() []operation {
 		}).in1(ofDaemon),
 		takes("/handover", "handover", "Make room for a newer daemon: end cleanly and let go of every project", func(h *handler, c *call, _ struct{}) (struct{}, error) {
 			return struct{}{}, h.handover(c.Context())
-		}).in1(ofSocket).changing(),
-		takes("/credentials", "giveCredentials", "Give the daemon values of the environment that models are called with", func(h *handler, c *call, in map[string]string) (struct{}, error) {
-			return struct{}{}, h.credentials(in)
 		}).in1(ofSocket).changing(),
 	}
 }

@@ -40,18 +40,22 @@ type stream struct {
 	buf   []byte // what is written next, kept to be used again
 }
 
-// message is one server-sent event.
-func message(kind string, id pawl.Seq, v any) []byte {
+// sse is one server-sent event; an id may be empty.
+func sse(kind, id string, v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil { // our own types can be encoded
-		kind, id, data = "error", 0, []byte(`{"title":"Internal Server Error","status":500,"detail":"an update cannot be encoded","code":"internal"}`)
+		kind, id, data = "error", "", []byte(`{"title":"Internal Server Error","status":500,"detail":"an update cannot be encoded","code":"internal"}`)
 	}
-	out := make([]byte, 0, len(kind)+len(data)+40)
+	out := make([]byte, 0, len(kind)+len(id)+len(data)+24)
 	out = append(append(append(out, "event: "...), kind...), '\n')
-	if id != 0 {
-		out = append(strconv.AppendUint(append(out, "id: "...), uint64(id), 10), '\n')
+	if id != "" {
+		out = append(append(append(out, "id: "...), id...), '\n')
 	}
 	return append(append(append(out, "data: "...), data...), "\n\n"...)
+}
+
+func eventMessage(e *pawl.Event) []byte {
+	return sse("event", strconv.FormatUint(uint64(e.Seq), 10), e)
 }
 
 // catchUp writes the events of the log after one and returns the last there is. Before
@@ -66,12 +70,12 @@ func (s *stream) catchUp(c *call, have pawl.Seq) (pawl.Seq, error) {
 				refuse(s.w, err)
 				return have, err
 			case err != nil:
-				s.buf = append(s.buf, message("error", 0, problem(err))...)
+				s.buf = append(s.buf, sse("error", "", problem(err))...)
 				_ = s.write(s.buf)
 				return have, err
 			}
 			have = e.Seq
-			s.buf = append(s.buf, message("event", e.Seq, e)...)
+			s.buf = append(s.buf, eventMessage(&e)...)
 			if full = len(s.buf) >= piece; full {
 				break
 			}
