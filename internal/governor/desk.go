@@ -262,47 +262,22 @@ func (t *tenant) oldest() *ticket {
 	return out
 }
 
-// pass lets time pass up to now: whoever has places is charged for it where that keeps
-// others waiting.
+// pass lets time pass up to now: whoever has places is charged for it where others wait.
 func (d *desk) pass(now time.Time) {
 	dt := now.Sub(d.now)
 	if dt <= 0 {
 		return
 	}
-	for _, p := range d.pools[1:] {
-		switch {
-		case p.waiting == 0 || p.shut(d.now):
-			p.forgive(dt)
-		case p.full():
-			p.charge(dt, p.waiting, func(f *flow) int { return f.waiting })
-		}
-	}
-	m := d.machine()
-	for _, f := range m.flows {
+	for _, f := range d.machine().flows {
 		f.run.spend(d.now, dt, f.running)
 	}
-	kept := 0
-	for _, p := range d.pools[1:] {
-		kept += d.kept(p, p.waiting)
-	}
-	switch {
-	case kept == 0:
-		m.forgive(dt)
-	case m.full():
-		m.charge(dt, kept, func(f *flow) (n int) {
-			for _, g := range f.run.flows {
-				n += d.kept(g.pool, g.waiting)
-			}
-			return n
-		})
+	for _, p := range d.pools {
+		switch {
+		case p.waiting == 0:
+			p.forgive(dt)
+		case p.full():
+			p.charge(dt)
+		}
 	}
 	d.now = now
-}
-
-// kept is how many of the effects that wait for a pool are kept waiting by the machine.
-func (d *desk) kept(p *pool, waiting int) int {
-	if p == d.machine() || p.full() || p.shut(d.now) {
-		return 0
-	}
-	return waiting
 }

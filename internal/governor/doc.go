@@ -30,9 +30,9 @@
 //   - among the runs that have something left, the one with the fewest places in the pool
 //     is served, and of these the one that was served longest ago. Time that is not yet
 //     charged is so not handed out twice.
-//   - what a run uses while it keeps nobody waiting is free, and while nobody is kept
-//     waiting debts are forgiven at the rate at which the pool could have paid them. A
-//     run that has nothing to do gathers no credit.
+//   - what a run uses of a pool is free while the pool has room or no other run waits for
+//     it; and while nobody waits, debts are forgiven at the rate at which the pool could
+//     have paid them. A run that has nothing to do gathers no credit.
 //
 // Where an account or lane is what is scarce, it says whose turn it is there, and the
 // machine chooses among those. Of one run's effects the oldest that can have its places

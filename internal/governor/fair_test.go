@@ -26,10 +26,9 @@ type load struct {
 
 // happening is something at a time: a request, or the end of an effect.
 type happening struct {
-	at  time.Time
-	n   int // of two at one time the earlier one comes first
-	do  func()
-	idx int
+	at time.Time
+	n  int // of two at one time the earlier one comes first
+	do func()
 }
 
 type agenda []*happening
@@ -309,6 +308,117 @@ func TestOldestFirst(t *testing.T) {
 	d.give(start, gate, nil)
 	if len(d.machine().flows) != 0 || len(d.pool(noNetLane).flows) != 0 {
 		t.Error("something is left")
+	}
+}
+
+// The oldest is first also where its effects want different places.
+func TestOldestFirstOfSeveralLanes(t *testing.T) {
+	for _, lanes := range [][2]string{{noNetLane, heavyLane}, {heavyLane, noNetLane}} {
+		d := newDesk(Limits{Machine: 1}, start)
+		k := key{"p", "001-a"}
+		running := d.take(start, k, 1, netLane, "")
+		d.take(start, k, 3, lanes[0], "")
+		d.take(start, k, 2, lanes[1], "")
+		d.moved = nil
+		d.give(start, running, nil)
+		if len(d.moved) != 1 || d.moved[0].id != 2 {
+			t.Errorf("served %v", d.moved)
+		}
+	}
+}
+
+// Runs that are alike are served in turn, one effect each.
+func TestRunsTakeTurns(t *testing.T) {
+	d := newDesk(Limits{Machine: 1}, start)
+	now, id := start, pawl.Seq(0)
+	blocker := d.take(start, key{"p", "x"}, 1, heavyLane, "")
+	for range 4 {
+		for _, run := range []pawl.RunID{"a", "b", "c"} {
+			id++
+			d.take(now, key{"p", run}, id, noNetLane, "")
+		}
+	}
+	d.moved = nil
+	d.give(start, blocker, nil)
+	order := ""
+	for len(d.moved) == 1 {
+		x := d.moved[0]
+		order += string(x.flows[0].run.run)
+		d.moved = nil
+		now = now.Add(10 * ms)
+		d.give(now, x, nil)
+	}
+	if order != "abcabcabcabc" {
+		t.Errorf("served in the order %s", order)
+	}
+}
+
+// Places that are free again go to the run that has the fewest: what the others will
+// still be charged for is not handed out twice.
+func TestPlacesStayEven(t *testing.T) {
+	d := newDesk(Limits{Machine: 10, NoNet: 64}, start)
+	id := pawl.Seq(0)
+	blocker := d.take(start, key{"p", "x"}, 1, heavyLane, "")
+	for range 20 {
+		for _, run := range []pawl.RunID{"long", "short"} {
+			id++
+			d.take(start, key{"p", run}, id, noNetLane, "")
+		}
+	}
+	d.give(start, blocker, nil)
+	var short []*ticket
+	for _, x := range d.moved {
+		if x.flows[0] != nil && x.flows[0].run.run == "short" {
+			short = append(short, x)
+		}
+	}
+	d.moved = nil
+	for _, x := range short {
+		d.give(start.Add(time.Second), x, nil)
+	}
+	for _, x := range d.moved {
+		if x.flows[0].run.run != "short" {
+			t.Errorf("a place of %s went to %s", "short", x.flows[0].run.run)
+		}
+	}
+	if len(d.moved) != 5 || len(short) != 5 {
+		t.Errorf("%d places were given to it, then %d", len(short), len(d.moved))
+	}
+}
+
+// Time in places is charged where it keeps another run waiting, and nowhere else.
+func TestWhatIsCharged(t *testing.T) {
+	d := newDesk(Limits{Machine: 4, NoNet: 64, Heavy: 1}, start)
+	a, b := key{"p", "a"}, key{"p", "b"}
+	owes := func(lane string) time.Duration { return d.flow(d.tenant(a), d.pool(lane)).deficit }
+	d.take(start, a, 1, heavyLane, "")
+	d.take(start, a, 2, heavyLane, "")
+	d.tick(start.Add(time.Minute))
+	if owes(heavyLane) < 0 {
+		t.Errorf("for keeping itself waiting it owes %s", owes(heavyLane))
+	}
+	d.take(d.now, b, 1, heavyLane, "")
+	d.tick(start.Add(2 * time.Minute))
+	if got := owes(heavyLane); got > -time.Minute+quantum || got < -time.Minute {
+		t.Errorf("for keeping another waiting for a minute it owes %s", got)
+	}
+	if got := d.machine().flows[0].deficit; got < 0 {
+		t.Errorf("it owes %s of the machine, which has room", got)
+	}
+}
+
+// A round pays the debts of a run that wants nothing, and gives it no credit.
+func TestRounds(t *testing.T) {
+	p := &pool{slots: 1}
+	idle, wants, rich := &flow{pool: p, running: 1, deficit: -1500 * ms}, &flow{pool: p, waiting: 1, deficit: -1500 * ms}, &flow{pool: p, waiting: 1, deficit: 200 * ms}
+	p.flows = []*flow{idle, wants, rich}
+	p.rounds(1)
+	if idle.deficit != -500*ms || wants.deficit != -500*ms || rich.deficit != quantum {
+		t.Errorf("after one: %s, %s, %s", idle.deficit, wants.deficit, rich.deficit)
+	}
+	p.rounds(3)
+	if idle.deficit != 0 || wants.deficit != quantum {
+		t.Errorf("after four: %s, %s", idle.deficit, wants.deficit)
 	}
 }
 

@@ -51,6 +51,9 @@ func poolOf(g *Governor, name string) pawl.PoolLoad {
 	return pawl.PoolLoad{}
 }
 
+// elapse lets time pass on a bubble's clock.
+func elapse(d time.Duration) { <-time.After(d) }
+
 var roomy = Limits{Machine: 16, Calls: 10, NoNet: 10, Net: 5, Heavy: 2}
 
 // which places an effect takes, all or none.
@@ -184,7 +187,7 @@ func TestRateLimitWithoutATime(t *testing.T) {
 		for i := range 5 {
 			together = append(together, MustTake(t, g, call("001-a", pawl.Seq(100+i), 1)))
 		}
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		for _, give := range together {
 			give(failure(pawl.ModelRateLimit, 0))
 		}
@@ -194,7 +197,7 @@ func TestRateLimitWithoutATime(t *testing.T) {
 			if got := time.Since(begin); got != want*time.Second {
 				t.Errorf("the %d. time it was closed for %s, want %d s", i+1, got, want)
 			}
-			time.Sleep(time.Millisecond)
+			elapse(time.Millisecond)
 			give(failure(pawl.ModelRateLimit, 0))
 		}
 		MustTake(t, g, call("001-a", 50, 1))(&pawl.ModelReplied{})
@@ -239,7 +242,7 @@ func TestBreaker(t *testing.T) {
 		if p := poolOf(g, "account:anthropic"); !p.Until.Equal(begin.Add(BreakerRest)) || p.Waiting != 0 {
 			t.Errorf("got %+v", p)
 		}
-		time.Sleep(BreakerRest)
+		elapse(BreakerRest)
 		probe := MustTake(t, g, call("000-a", 2, 2)) // one is let through
 		take(1, 1)
 		if err := <-got; err == nil {
@@ -257,6 +260,20 @@ func TestBreaker(t *testing.T) {
 			if err := <-got; err != nil {
 				t.Errorf("after a success: %v", err)
 			}
+		}
+	})
+}
+
+// A call that was accepted before the quota was used up says nothing of it.
+func TestEarlierSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		early, failing := MustTake(t, g, call("001-a", 1, 1)), MustTake(t, g, call("002-b", 1, 1))
+		elapse(time.Second)
+		failing(failure(pawl.ModelQuota, 0))
+		early(&pawl.ModelReplied{})
+		if _, err := g.Places("p").Take(t.Context(), call("001-a", 2, 1)); err == nil {
+			t.Error("it is sent")
 		}
 	})
 }
@@ -287,7 +304,7 @@ func TestLoad(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _, _ = g.Places("p").Take(ctx, call("001-a", 2, 1)) }()
 		synctest.Wait()
-		time.Sleep(10 * time.Second)
+		elapse(10 * time.Second)
 		l := g.Load()
 		var names []string
 		for _, p := range l.Pools {
@@ -305,7 +322,7 @@ func TestLoad(t *testing.T) {
 		}
 		b(nil)
 		c(nil)
-		time.Sleep(2 * time.Minute)
+		elapse(2 * time.Minute)
 		if r := g.Load().Runs; len(r) != 1 || r[0].Share != 100 {
 			t.Errorf("two minutes later: %+v", r)
 		}

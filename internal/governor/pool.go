@@ -37,17 +37,17 @@ func (p *pool) full() bool { return p.used >= p.slots }
 // shut reports whether nothing may begin because of a provider's limit.
 func (p *pool) shut(now time.Time) bool { return p.account != nil && p.account.until.After(now) }
 
-// charge lets time pass in which the pool kept others waiting: kept of all effects, and
-// keeps of one run's.
-func (p *pool) charge(dt time.Duration, kept int, keeps func(*flow) int) {
+// charge lets time pass in which the pool is full and effects wait: whoever keeps
+// another run waiting is charged.
+func (p *pool) charge(dt time.Duration) {
 	for _, f := range p.flows {
-		if f.running > 0 && kept > keeps(f) {
+		if f.running > 0 && p.waiting > f.waiting {
 			f.deficit -= time.Duration(f.running) * dt
 		}
 	}
 }
 
-// forgive lets time pass in which the pool kept nobody waiting.
+// forgive lets time pass in which nobody waits.
 func (p *pool) forgive(dt time.Duration) {
 	for i := len(p.flows) - 1; i >= 0; i-- {
 		f := p.flows[i]
