@@ -107,14 +107,11 @@ func TestLooprUserFeedback(t *testing.T) {
 	long := "keep me " + strings.Repeat("x", 3000)
 	do.Feedback = []pawl.Feedback{{From: "user 1", Summary: "Leave out the docs."}, {From: "user 4", Evidence: w.MustKeep(t, long)},
 		{From: "users", Verdict: pawl.VerdictFail, Summary: "a gate of that name"}, {From: "user x", Verdict: pawl.VerdictFail}}
-	for range 9 {
-		do.Feedback = append(do.Feedback, pawl.Feedback{From: "commands", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, strings.Repeat("y", 20_000))})
-	}
+	do.Feedback = append(do.Feedback, pawl.Feedback{From: "commands", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, strings.Repeat("y", 20_000))})
+	do.Goal = w.MustKeep(t, strings.Repeat("g", 100_000)) // nothing else has room
 	p = w.MustAssemble(t, do)
 	wants(t, p, "- users: \"a gate of that name\"\n- \"user x\": fail\n", "## User Feedback (Iteration 1)\n\n```\nLeave out the docs.\n```", "## User Feedback (Iteration 4)\n\n```\n"+long+"\n```")
-	if len(p.User) > 110_000 {
-		t.Errorf("the prompt has %d bytes", len(p.User))
-	}
+	lacks(t, p, strings.Repeat("y", 1000))
 }
 
 // R-15 R-B29: a child is told its own part, by name, and the artifact it comes from.

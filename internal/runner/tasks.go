@@ -107,7 +107,7 @@ func taskList(ctx context.Context, job driver.Job, do *pawl.ReadTasks) (list []p
 func spawned(ctx context.Context, job driver.Job, kind artifact.Kind, data []byte) (list []pawl.TaskSpec, problem string, err error) {
 	a, err := artifact.Read(kind, data)
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, fmt.Sprintf("the %s cannot be read: %v", kind, err), nil
 	}
 	var own pawl.TaskSpec
 	if !job.Task.IsZero() {
