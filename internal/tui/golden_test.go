@@ -177,8 +177,8 @@ func TestAnySizeFits(t *testing.T) {
 		t.Run(sc.name, func(t *testing.T) {
 			d := drive(t, sc.world(t), 80, 24, pen{})
 			sc.do(d)
-			for width := 1; width < 140; width += 7 {
-				for height := 1; height < 50; height += 3 {
+			for _, width := range []int{1, 20, 39, 40, 41, 60, 79, 119, 120, 150} {
+				for _, height := range []int{1, 9, 10, 11, 15, 40} {
 					d.m.width, d.m.height = width, height
 					d.m.settle()
 					d.fits(width, height)

@@ -193,7 +193,7 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 		n.round = of(r.Iteration, r.Max)
 	}
 	if r.Tasks > 0 {
-		n.round = fmt.Sprintf("%d/%d", r.Passed, r.Tasks)
+		n.note = fmt.Sprintf("%d of %d tasks", r.Passed, r.Tasks)
 	}
 	if r.Cost > 0 {
 		n.cost = r.Cost.String()
