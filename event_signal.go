@@ -54,9 +54,10 @@ type SignalSent struct {
 	// Selector is what chose the loop: descendants:ID, children:ID, type:KIND or
 	// status:STATUS; empty = it was named itself.
 	Selector string `json:"selector,omitempty"`
-	Reason   string `json:"reason,omitempty"` // at most 300 bytes
-	Payload  Hash   `json:"payload,omitzero"` // what there is to read about it
-	By       string `json:"by,omitempty"`     // the person, at most 60 bytes
+	// Reason is why, at most 300 bytes; of an info, the text, at most 1000.
+	Reason  string `json:"reason,omitempty"`
+	Payload Hash   `json:"payload,omitzero"` // what there is to read about it; of an info, its text
+	By      string `json:"by,omitempty"`     // the person, at most 60 bytes
 }
 
 // SignalAcknowledged says that a loop has seen a signal and, of one that holds or

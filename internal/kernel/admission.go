@@ -128,7 +128,7 @@ const wholeRun = "the run"
 // lets reports whether a loop's child has its turn among its siblings: its task is
 // ready, and by the order of the list, unless scores decide, it is the first that is.
 func (l *Loop) lets(child *Loop) bool {
-	if l.Phase != PhaseGates || !l.planned || l.question != nil {
+	if l.Phase != PhaseGates || !l.planned || l.question != nil || l.held || l.isLeaving() || child.held || child.isLeaving() {
 		return false
 	}
 	t := l.plan.at(child.entry)
@@ -185,9 +185,9 @@ func (s *State) kind(k *pawl.LoopKind) int {
 }
 
 // atWork reports whether a loop takes a place: it has begun and not ended, and waits
-// neither for its children nor for a person.
+// neither for its children nor for a person, who may hold it by a signal.
 func (l *Loop) atWork() bool {
-	waits := l.question != nil || l.planned && l.plan != nil && len(l.plan.kids) > 0
+	waits := l.question != nil || l.held || l.planned && l.plan != nil && len(l.plan.kids) > 0
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 

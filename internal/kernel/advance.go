@@ -22,6 +22,7 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
+	case l.Phase != PhaseClosing && d.heeds(l):
 	case d.s.fenced(l) != "" && l.Phase != PhaseClosing:
 		d.leaveOff(l, d.s.fenced(l))
 	case l.Phase == PhaseClosing:
@@ -120,9 +121,10 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.question != nil || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l):
+	case l.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l):
 		return
 	}
+	d.rebaseSeen(l)
 	if name, limit, value, over := d.s.exhausted(d.at); over {
 		d.overBudget(name, limit, value)
 		return

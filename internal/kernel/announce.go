@@ -46,5 +46,5 @@ func (d *draft) requestAnnounce(l *Loop, do *pawl.Announce) {
 // onlyPeople reports whether nothing but people is waited for: what is under way, if
 // anything, tells them.
 func (s *State) onlyPeople() bool {
-	return s.waiting > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !announcing(f) })
+	return s.waiting+s.holding > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !announcing(f) })
 }

@@ -17,6 +17,9 @@ func (d *draft) answer(a pawl.Answer) {
 		d.list(f.Loop, b.Entries)
 	}
 	d.emit(f.Loop, d.s.record(f, a))
+	if l := d.s.Loop(f.Loop); f.Do.Verb() == pawl.VerbAdvanceBranch && l.merge != nil && l.merge.done {
+		d.tellSiblings(l)
+	}
 	d.warn()
 	if reserved(f) != (Purse{}) && d.s.live > 1 {
 		d.lookAtIdle()

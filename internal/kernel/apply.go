@@ -95,6 +95,8 @@ func (s *State) applyRun(e pawl.Event) error {
 	case *pawl.RunEnded:
 		s.Status, s.Outcome, s.Reason = pawl.StatusEnded, b.Outcome, b.Reason
 		s.Stopping, s.Drain = nil, ""
+	case *pawl.Archived:
+		s.archived = true
 	case *pawl.AnswerIgnored: // for people
 	default:
 		return fmt.Errorf("it belongs to a loop")
@@ -119,6 +121,8 @@ func (l *Loop) applyPlan(body pawl.Body) error {
 		return l.plan.blockAll(b)
 	case *pawl.TasksSkipped:
 		return l.plan.skipAll(b)
+	case *pawl.TaskRetried:
+		return l.plan.retried(b)
 	}
 	return nil
 }
@@ -192,17 +196,22 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 // beginning again: its worktree is opened anew, and the iteration or the council
 // that was under way is taken up.
 func (s *State) resume(b *pawl.RunResumed) {
-	s.Status, s.Outcome, s.Reason = pawl.StatusRunning, "", ""
+	s.Status, s.Outcome, s.Reason, s.archived = pawl.StatusRunning, "", "", false
 	if b.From == "" {
 		return
 	}
 	s.short, s.notified = nil, false
 	for l := range s.each {
+		anew := l.beginsAnew()
 		if l.Phase != PhaseDone || !s.reopens(l) {
 			continue
 		}
 		s.live++
+		if l.held {
+			s.holding++
+		}
 		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
+		l.ender = 0
 		if l.born != 0 {
 			s.enters(l)
 			continue
@@ -215,6 +224,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
 		}
 		switch {
+		case anew:
 		case l.plan != nil:
 			l.askAnew()
 			l.plan.retry()
@@ -242,7 +252,7 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
+	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
 		return false
 	}
 	if was := p.plan.at(l.entry).status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.born == 0) {
@@ -284,10 +294,24 @@ func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
 }
 
 func (s *State) applyLoop(l *Loop, e pawl.Event) error {
+	switch e.Body.(type) {
+	case *pawl.Invalidated:
+		l.invalidated()
+		return nil
+	case *pawl.Archived:
+		l.archived = true
+		return nil
+	}
 	if l.Phase == PhaseDone {
 		return fmt.Errorf("loop %d has ended", l.Ref)
 	}
 	switch b := e.Body.(type) {
+	case *pawl.SignalSent:
+		return s.signaled(l, b)
+	case *pawl.SignalAcknowledged:
+		return s.acknowledged(l, b)
+	case *pawl.GenerationStarted:
+		return l.beginGeneration(b)
 	case *pawl.EffectRequested:
 		return s.request(l, e.Seq, b)
 	case *pawl.EffectWithdrawn:
@@ -306,6 +330,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			l.astray = true
 		case b.Limit == pawl.LimitLoops && l.plan != nil:
 			l.plan.full = true
+		case b.Limit == pawl.LimitSignal && l.clearing != nil:
+			l.clearing.said = true
 		}
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier
@@ -362,7 +388,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.BatchStarted, *pawl.TaskJudged, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.HealthOverridden,
 		*pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld:
 		return s.applyBatch(l, b)
-	case *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped:
+	case *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped, *pawl.TaskRetried:
 		return l.applyPlan(b)
 	case pawl.Answer:
 		return s.applyAnswer(l, b)

@@ -24,6 +24,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if x == nil {
 			return fmt.Errorf("%s without a session", do.Verb())
 		}
+		l.infosTold(x, f.Do)
 		if do, ok := f.Do.(*pawl.CallTool); ok {
 			x.count(do.Tool)
 		}
@@ -236,12 +237,14 @@ func (w *worktree) calm() { w.trouble, w.troubles, w.rested = nil, 0, false }
 // shows a commit that is not its branch's head.
 func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	w := &l.worktree
-	w.calm()
+	if _, closed := a.(*pawl.WorkspaceClosed); !closed || !w.lost() {
+		w.calm()
+	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
 		w.tree, w.dirty = b.Tree, false
-		if l.ahead = l.planned; l.planned { // resumed: its children go on
+		if l.ahead = l.planned; l.planned && l.inside { // resumed: its children go on
 			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree}
 			if b.Head != l.Base {
 				l.candidate.Total = 1
@@ -334,6 +337,11 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 // waited ends a back-off. It was not the session's time.
 func (l *Loop) waited(x *Session, f *pawl.Effect) {
 	switch {
+	case f.Place.Step == signalStep:
+		if l.clearing != nil {
+			l.clearing.expired = true
+		}
+		return
 	case announcing(f):
 		if l.question != nil {
 			l.question.rested = true

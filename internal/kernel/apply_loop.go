@@ -231,8 +231,9 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
-		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed,
+		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed, children: s.failures(l),
 	}
+	l.infos = slices.DeleteFunc(slices.Clone(l.infos), func(i info) bool { return i.told })
 	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
 		a.stepFailed = b.Errors[0]
 	}
@@ -274,7 +275,7 @@ func remember(history []attempt, a attempt) []attempt {
 	out := slices.Clone(history[max(0, len(history)-kept+1):])
 	if n := len(out); n > 0 {
 		last := &out[n-1]
-		last.security, last.tree, last.stepFailed, last.results = 0, "", "", nil
+		last.security, last.tree, last.stepFailed, last.results, last.children = 0, "", "", nil, nil
 	}
 	return append(out, a)
 }
@@ -295,6 +296,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 		s.leaves(l)
 	}
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
+	s.endSignals(l, b)
 	l.sessions, l.gates, l.results, l.candidate = nil, nil, nil, nil
 	l.worktree, l.restart, l.stepFailed = worktree{}, "", ""
 	if l.Parent != 0 {

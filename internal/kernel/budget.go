@@ -123,7 +123,7 @@ func amount(name pawl.LimitName, v int64) string {
 	switch name {
 	case pawl.LimitMoney: // to a hundredth of a cent, so that little too much is seen
 		return fmt.Sprintf("$%d.%04d", v/1_000_000, v/100%10_000)
-	case pawl.LimitTime:
+	case pawl.LimitTime, pawl.LimitSignal:
 		return time.Duration(v).Round(time.Second).String()
 	}
 	return fmt.Sprint(v)

@@ -50,8 +50,7 @@ func (d *draft) children(l *Loop) bool {
 	}
 	switch {
 	case l.cascades():
-		d.bringForth(l)
-		return len(d.s.Loop(l.Ref).plan.kids) == 0
+		return d.cascade(l)
 	case judgesBatches(l.Kind):
 		return d.batches(l)
 	}
@@ -247,7 +246,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	}
 	p.plan.kids = slices.DeleteFunc(slices.Clone(p.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
 	t := p.plan.at(l.entry)
-	if l.version != p.plan.version || t.loop != l.Ref || b.Stopped && b.Outcome.Resumable() {
+	if l.version != p.plan.version || t.loop != l.Ref || t.status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	status := pawl.TaskFailed
@@ -267,6 +266,9 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
 			at = p.plan.excused
 			p.plan.excused++
+		}
+		if b.Outcome == pawl.OutcomeCancelled && l.ender == 0 || l.plan != nil && len(l.plan.ended) > 0 {
+			p.plan.ended = append(slices.Clone(p.plan.ended), l.entry)
 		}
 		p.plan.dead = slices.Insert(slices.Clone(p.plan.dead), at, l.entry)
 	}

@@ -113,8 +113,14 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 			d.own(l.Parent)
 			d.look(l.Parent)
 		}
+	case *pawl.SignalSent:
+		d.own(b.Source)
 	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
 		d.ownKids(l)
+		if l != nil && l.ender != 0 && body.EventKind() == pawl.KindLoopEnded {
+			d.own(l.ender)
+			d.look(l.ender)
+		}
 		if l != nil && l.Parent != 0 {
 			d.own(l.Parent)
 			d.look(l.Parent)

@@ -57,7 +57,7 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	s.forkedAt, s.began = b.Commit, e.Time
 	s.Status, s.Outcome, s.Reason, s.Stopping, s.Drain = pawl.StatusRunning, "", "", nil, ""
 	s.Spent, s.Reserved, s.Alive, s.warned, s.short = Purse{}, Purse{}, 0, [2]bool{}, nil
-	s.Interruptions, s.waiting, s.notified = 0, 0, false
+	s.Interruptions, s.waiting, s.holding, s.notified, s.archived = 0, 0, 0, false, false
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (s *State) dropChild(l *Loop) {
 	if live {
 		s.endLoop(l, b)
 	}
-	l.stopped = false
+	l.stopped, l.held = false, false
 	l.forget()
 	if running && p.plan.at(l.entry).status != pawl.TaskPassed {
 		p.plan.set(l.entry, pawl.TaskPending)
@@ -102,7 +102,7 @@ func (s *State) reopenRoot(l *Loop) {
 	s.live++
 	l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
 	l.stopped, l.approved = false, false
-	l.unheard, l.told, l.final = nil, nil, 0
+	l.unheard, l.told, l.final, l.held = nil, nil, 0, false
 	if l.base == nil {
 		l.base = make([]baseline, len(s.Settings.Gates))
 	}

@@ -305,7 +305,7 @@ func (l *Loop) withChildren(j judgement) judgement {
 // conclude ends the iteration with what is known of it: a loop that is a child
 // and has passed is merged first, one that ends does its final steps.
 func (d *draft) conclude(l *Loop) {
-	j := l.withChildren(l.judgement())
+	j := d.s.withFailure(l, l.withChildren(l.judgement()))
 	if j.pass() && j.children == "" && l.merge == nil && d.enqueue(l) {
 		return
 	}

@@ -12,7 +12,7 @@ func Info(s *State) pawl.RunInfo {
 		Status: s.Status, Outcome: s.Outcome, Reason: s.Reason,
 		Cost: s.Spent.Money, Tokens: s.Spent.Tokens, Started: s.began, Updated: s.Last, Seq: s.Seq,
 	}
-	info.Questions = s.waiting
+	info.Questions, info.Archived = s.waiting, s.archived
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason
 	}

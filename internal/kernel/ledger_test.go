@@ -253,7 +253,7 @@ func (g *ledger) settled(s *State) {
 		g.t.Fatalf("event %d: spent %v reserved %v, and by the log %v and %v", s.Seq, s.Spent, s.Reserved, g.spent, g.reserved)
 	}
 	busy := s.Status == pawl.StatusRunning || s.Status == pawl.StatusStopping
-	if busy && len(g.open) == 0 && s.waiting == 0 {
+	if busy && len(g.open) == 0 && s.waiting+s.holding == 0 {
 		g.t.Fatalf("event %d: the run is %s and waits for nothing: %s", s.Seq, s.Status, describe(s))
 	}
 	if s.Status == pawl.StatusEnded && len(g.open) > 0 {

@@ -132,6 +132,9 @@ func (s *State) branch(l *Loop) string {
 	return s.Started.Branch
 }
 
+// rebaseStep is the place of what brings a loop onto its parent's head.
+const rebaseStep = "rebase"
+
 // onHead brings a loop that is between two attempts onto its parent's head, and
 // reports whether it is there. Where the two conflict, the files hold conflict
 // markers: to resolve them is the next attempt's work. What cannot hold markers is as
@@ -146,10 +149,10 @@ func (d *draft) onHead(l *Loop) bool {
 		return true
 	case len(l.open) > 0:
 	case m == nil || m.made == nil:
-		d.onWorktree(l, "rebase", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.Head,
+		d.onWorktree(l, rebaseStep, pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.Head,
 			Message: fmt.Sprintf("pawl %s: %s on the work of others", d.s.Run, l.task.ID), Time: d.at})
 	default:
-		d.onWorktree(l, "rebase", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.made.Commit, Salvage: d.salvage("rebase")})
+		d.onWorktree(l, rebaseStep, pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.made.Commit, Salvage: d.salvage("rebase")})
 	}
 	return false
 }

@@ -23,6 +23,7 @@ type plan struct {
 	kids    []pawl.LoopRef // those that are live
 	dead    []int          // tasks that failed and whose dependents have not been told
 	excused int            // how many of them no new plan was made for
+	ended   []int          // tasks that a person ended, or something below them
 	since   int            // tasks passed since the plan was made
 
 	calling  pawl.ReplanCause // the plan is being made anew; empty = it is not
@@ -45,6 +46,7 @@ type task struct {
 	cause  int32  // why it is blocked: the position of the task that cannot pass
 	tries  uint16 // attempts, over all versions
 	batch  uint16 // in which it passed; 0 = it has not, or batches are not judged
+	again  bool   // it has run once more because its loop failed by the machine
 }
 
 const pageSize = 64
@@ -206,7 +208,7 @@ func (p *plan) drops(g *graph) string {
 // what was left out because of it.
 func (p *plan) retry() {
 	p.resumeBatch()
-	p.dead, p.excused, p.capped = nil, 0, 0
+	p.dead, p.excused, p.ended, p.capped = nil, 0, nil, 0
 	for i := range p.entries {
 		switch p.at(i).status {
 		case pawl.TaskFailed, pawl.TaskBlocked, pawl.TaskSkipped:

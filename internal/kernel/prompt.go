@@ -50,7 +50,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		do.Feedback = objectionsTo(l.results)
 	case pawl.ForStep:
 		st := l.flow.steps[x.Index]
-		do.Feedback = l.feedback()
+		do.Feedback = append(l.feedback(), l.hints()...)
 		if x.Try > 1 {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
 				Summary: "the session before this one ran out of time; what it did is in the worktree"})
@@ -166,7 +166,26 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a.stepFailed != "" {
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: cut(a.stepFailed, 120)})
 	}
-	return append(out, objectionsTo(a.results)...)
+	return append(append(out, a.children...), objectionsTo(a.results)...)
+}
+
+// hints are what persons told the loop by signals.
+func (l *Loop) hints() (out []pawl.Feedback) {
+	for _, i := range l.infos {
+		out = append(out, pawl.Feedback{From: "a person", Verdict: pawl.VerdictRevise, Evidence: i.text})
+	}
+	return out
+}
+
+// infosTold takes over that a step's prompt is given what persons told the loop.
+func (l *Loop) infosTold(x *Session, do pawl.Do) {
+	if do.Verb() != pawl.VerbAssemblePrompt || x.Purpose != pawl.ForStep || len(l.infos) == 0 {
+		return
+	}
+	l.infos = slices.Clone(l.infos)
+	for i := range l.infos {
+		l.infos[i].told = true
+	}
 }
 
 // fromUser is who says what a person wants another iteration for.

@@ -51,7 +51,7 @@ func (d *draft) judgePlan(l *Loop) {
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.read.list})
 		return
 	}
-	b := &pawl.PlanAccepted{Version: 1, Count: len(l.read.entries), List: l.read.list}
+	b := &pawl.PlanAccepted{Version: l.plans + 1, Count: len(l.read.entries), List: l.read.list}
 	if l.plan != nil {
 		b.Version, b.Changed = l.plan.version+1, l.plan.changes(l.read.graph)
 	}

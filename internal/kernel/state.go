@@ -64,7 +64,10 @@ type State struct {
 	flows     []*flow // by kind of the recipe
 	questions int     // how many have been asked
 	waiting   int     // how many of them wait for an answer
+	holding   int     // how many loops a person's signal holds
 	memories  int     // how many entries have been made
+	signals   int     // how many have been sent
+	archived  bool
 
 	learned  int                     // how many of them have a number among the task's learnings
 	learnt   []pawl.Hash             // the texts of the last of these
@@ -141,6 +144,7 @@ type Loop struct {
 
 	born       int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not
 	busy       bool  // it is counted among those at work
+	plans      int   // versions of its plan before this generation
 	generation int   // from 1; one more each time it begins anew
 
 	// Of a loop with a task of its own: its entry in the parent's plan.
@@ -201,8 +205,19 @@ type Loop struct {
 	advice    pawl.Hash // the winning proposal, for the next iteration
 	afterward int       // iterations left after a council; -1 = no council was held
 
-	spent    Purse // of this loop, since it began
-	spentAt  Purse // spent when the iteration began
+	spent   Purse // of this loop, since it began
+	spentAt Purse // spent when the iteration began
+	// What it was told, and what stands below it: see signal.go and cascade.go.
+	signals  []signal // not acknowledged yet
+	infos    []info
+	held     bool         // a signal holds it: it begins nothing
+	ending   *ending      // a signal ends it; nil = none does
+	ender    pawl.LoopRef // the loop above that told it to end; 0 = none did
+	clearing *clearing    // what stands below it ends; nil = it does not
+	invalid  bool         // it does not count any more
+	archived bool
+	broke    bool // it failed by its worktree, not by its work
+
 	sessions []*Session
 	session  int // how many there have been
 	open     []*pawl.Effect
@@ -245,7 +260,8 @@ type attempt struct {
 	files, tests, error uint64
 	line                string // what was objected, in a few words
 
-	security   uint64 // the fingerprint of findings below critical
+	children   []pawl.Feedback // of tasks that failed it
+	security   uint64          // the fingerprint of findings below critical
 	tree       pawl.TreeHash
 	stepFailed string
 	results    []*pawl.GateJudged
@@ -350,6 +366,10 @@ func (l *Loop) clone() *Loop {
 	}
 	if l.plan != nil {
 		c.plan = l.plan.clone()
+	}
+	if l.clearing != nil {
+		n := *l.clearing
+		c.clearing = &n
 	}
 	c.results = slices.Clone(l.results)
 	c.open = slices.Clone(l.open)

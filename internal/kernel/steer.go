@@ -27,8 +27,12 @@ func (d *draft) steer(in *pawl.Steering) error {
 		return d.steerRollback(in)
 	case pawl.SteerContinue:
 		return d.steerContinue(in)
+	case pawl.SteerSignal:
+		return d.steerSignal(in)
+	case pawl.SteerArchive:
+		return d.steerArchive(in)
 	}
-	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback or continue", in.Verb)
+	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal or archive", in.Verb)
 }
 
 // steerReplan lets the root's plan be made anew because the user wants it.
@@ -49,6 +53,32 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 		return d.refuse("its plan has had %d versions, as many as it may", root.plan.version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
+	return nil
+}
+
+// steerArchive puts the run out of the way, or a loop of it, if it has ended.
+func (d *draft) steerArchive(in *pawl.Steering) error {
+	b := &pawl.Archived{Reason: cut(in.Reason, 300), By: cut(cmp.Or(in.By, "a person"), 60)}
+	if in.Loop == "" {
+		switch {
+		case d.s.Status != pawl.StatusEnded:
+			return d.refuse("only a run that has ended can be archived")
+		case d.s.archived:
+			return d.refuse("it is archived already")
+		}
+		d.emit(0, b)
+		return nil
+	}
+	l := d.s.loopNamed(in.Loop)
+	switch {
+	case l == nil:
+		return pawl.Errorf(pawl.CodeNotFound, "run %s has no loop %q", d.s.Run, in.Loop)
+	case l.Phase != PhaseDone:
+		return d.refuse("its loop %s is at work: only one that has ended can be archived", l.ID)
+	case l.archived:
+		return d.refuse("its loop %s is archived already", l.ID)
+	}
+	d.emit(l.Ref, b)
 	return nil
 }
 

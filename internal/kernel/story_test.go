@@ -84,6 +84,9 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 		err = s.w.steer(*steersBatches(t, td))
 	case "batches":
 		return s.batches()
+	case "signal", "archive":
+		s.world(t, td.Input)
+		err = s.w.steer(s.signals(t, td))
 	case "replan", "reply", "forget":
 		s.world(t, td.Input)
 		err = s.w.steer(*s.says(t, td))

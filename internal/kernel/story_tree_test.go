@@ -392,6 +392,9 @@ func (s *story) treeHeadline(e pawl.Event) string {
 	case *pawl.RoundsEnded:
 		return fmt.Sprintf("%s: %d rounds are over: %s", b.Group, b.Max, b.Then)
 	}
+	if text := s.signalHeadline(e); text != "" {
+		return text
+	}
 	if text := s.batchHeadline(e); text != "" {
 		return text
 	}

@@ -26,6 +26,7 @@ func (d *draft) mend(l *Loop) bool {
 	switch {
 	case w.trouble == nil || (w.mayRetry() && w.rested):
 		return true
+	case d.breaks(l):
 	case !w.mayRetry():
 		outcome := d.s.onError()
 		if w.trouble.Code == pawl.FailDefect {
@@ -43,6 +44,11 @@ func (d *draft) mend(l *Loop) bool {
 func (w *worktree) mayRetry() bool {
 	again := w.trouble.Code == pawl.FailMachine || w.trouble.Code == pawl.FailTimeout
 	return again && w.troubles < worktreeTries
+}
+
+// lost reports whether something else than to close the worktree failed for good.
+func (w *worktree) lost() bool {
+	return w.trouble != nil && w.troubled != pawl.VerbCloseWorkspace && !w.mayRetry()
 }
 
 // sound reports whether the worktree is as recorded, and requests what is
@@ -151,6 +157,8 @@ func (d *draft) drain(l *Loop) {
 	switch {
 	case l.Phase == PhaseClosing: // it has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
+	case l.ending != nil:
+		d.windUp(l)
 	case len(l.open) > 0 || d.s.landing(l):
 	case l.plan != nil && len(l.plan.kids) > 0: // they end first
 	case l.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.plan.count[pawl.TaskPending] > 0:
@@ -206,6 +214,9 @@ func (d *draft) abandon(l *Loop, reason string) {
 
 // shut closes the worktree and ends the loop.
 func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
+	if l.cascades() && l.plan != nil && (len(l.plan.kids) > 0 || l.clearing != nil) && (d.s.Stopping != nil && len(l.plan.kids) > 0 || !d.cleared(l, pawl.SignalStop, reason)) {
+		return // what stands below it ends first
+	}
 	w := &l.worktree
 	failed := w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace
 	switch {
@@ -225,8 +236,11 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	if l.Parent == 0 && d.notify(l, o, reason) {
 		return
 	}
-	stopped := d.s.Stopping != nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
+	stopped := d.s.Stopping != nil && l.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
+	evidence := l.evidence()
+	d.acknowledgeAll(l)
 	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300), Stopped: stopped})
+	d.troubled(l, o, reason, evidence)
 }
 
 // notifyTries is how often the callback is tried to be told of the run's end.

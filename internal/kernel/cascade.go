@@ -1,0 +1,337 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// clearing is the end of everything below a loop that begins anew, or fails.
+type clearing struct {
+	open    int  // loops that were told to end and have not
+	expired bool // the time they have for what is in flight is over
+	said    bool // and what was in flight then is withdrawn
+}
+
+// signalTime is how long a loop that must end may take for what it has in flight.
+const signalTime = 30 * time.Second
+
+// signalStep is the place of everything that has to do with signals.
+const signalStep = "signal"
+
+// cleared ends what stands below a loop, and reports whether all of it has ended. What
+// is in flight may come to its end for a while; then it is withdrawn.
+func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
+	if l.clearing == nil {
+		d.acknowledgeAll(l, pawl.SignalError) // it is decided what they lead to
+		d.clear(l, kind, reason)
+		l = d.s.Loop(l.Ref)
+	}
+	c := l.clearing
+	waits := slices.IndexFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == signalStep })
+	switch {
+	case c == nil || c.open == 0:
+		if waits >= 0 {
+			d.withdraw(l.open[waits], "all have ended")
+		}
+		return true
+	case c.expired && !c.said:
+		d.expire(l)
+	case !c.expired && waits < 0:
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(signalStep), Do: &pawl.Wait{For: signalTime, Reason: "those below it end"}})
+	}
+	return false
+}
+
+// clear tells everything below a loop that is at work to end.
+func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
+	var work []pawl.LoopRef
+	for _, ref := range d.s.below(l.Ref) {
+		switch o := d.s.Loop(ref); {
+		case o.Phase == PhasePending:
+			d.emit(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: cut(reason, 300)})
+		case o.Phase != PhaseDone && o.ender == 0:
+			work = append(work, ref)
+		}
+	}
+	d.signal(work, "descendants:"+l.ID, pawl.SignalSent{Signal: kind, Source: l.Ref, Reason: cut(reason, 300)})
+}
+
+// outcomeBy is how a loop ends that a signal ends.
+func outcomeBy(kind pawl.SignalKind) pawl.Outcome {
+	if kind == pawl.SignalInvalidate {
+		return pawl.OutcomeInvalid
+	}
+	return pawl.OutcomeCancelled
+}
+
+// clears takes over that a loop has told another one below it to end.
+func (s *State) clears(source pawl.LoopRef, l *Loop) error {
+	top := s.Loop(source)
+	if top == nil {
+		return fmt.Errorf("there is no loop %d", source)
+	}
+	if top.clearing == nil {
+		top.clearing = &clearing{}
+	}
+	top.clearing.open++
+	l.ender = source
+	return nil
+}
+
+// expire withdraws what is in flight below a loop after its time. What is done to a
+// worktree comes to its end in any case; it is short.
+func (d *draft) expire(l *Loop) {
+	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitSignal, Max: int64(signalTime), Value: int64(signalTime)})
+	for _, ref := range d.s.below(l.Ref) {
+		o := d.s.Loop(ref)
+		g := o.ended()
+		if o.ender != l.Ref || g == nil {
+			continue
+		}
+		d.own(ref)
+		d.cutOff(d.s.Loop(ref), "it did not end in "+signalTime.String())
+		d.emit(ref, &pawl.SignalAcknowledged{N: g.n, Expired: true})
+	}
+}
+
+// begunAnew takes back what a loop's last artifact led to before its next iteration,
+// and reports whether there is nothing of it left: what stands below it ends and does
+// not count any more, and its work goes to a fresh branch, unless others have it already.
+func (d *draft) begunAnew(l *Loop) bool {
+	if !l.cascades() || l.plan == nil || l.plan.started == 0 {
+		return true
+	}
+	why := cmp.Or(l.lastLine(), "a person wants another one")
+	fresh := l.Parent != 0
+	switch {
+	case !d.cleared(l, pawl.SignalInvalidate, "Parent re-iterating: "+why):
+	case len(d.s.Loop(l.Ref).open) > 0:
+	case fresh && l.HasWorkspace:
+		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("generation")})
+	case !fresh && !d.onFinalHead(l):
+	default:
+		d.nextGeneration(d.s.Loop(l.Ref), fresh, why)
+	}
+	return false
+}
+
+// lastLine is what was objected to the last attempt, in short.
+func (l *Loop) lastLine() string {
+	if a := l.lastAttempt(); a != nil {
+		return cmp.Or(a.stepFailed, a.line)
+	}
+	return ""
+}
+
+func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
+	for _, ref := range d.s.below(l.Ref) {
+		if o := d.s.Loop(ref); !o.invalid {
+			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.generation, Reason: cut(why, 300)})
+			d.emit(ref, &pawl.Archived{Reason: cut("invalidated by "+l.ID, 300)})
+		}
+	}
+	b := &pawl.GenerationStarted{N: l.generation + 1, Reason: cut(why, 300), Branch: d.s.branch(l), Base: l.Head, Supersedes: l.Head != l.Base}
+	if fresh {
+		stem := strings.TrimSuffix(b.Branch, fmt.Sprintf("-g%d", l.generation))
+		b.Branch, b.Base, b.Supersedes = fmt.Sprintf("%s-g%d", stem, b.N), l.Base, false
+	}
+	d.emit(l.Ref, b)
+}
+
+// beginGeneration takes over that the loop begins anew.
+func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
+	if b.N != l.generation+1 || l.inside {
+		return fmt.Errorf("generation %d of loop %d follows generation %d", b.N, l.Ref, l.generation)
+	}
+	l.generation, l.clearing = b.N, nil
+	l.dropPlan()
+	if b.Branch != l.branch && l.Parent != 0 {
+		l.branch, l.Phase = b.Branch, PhaseOpening
+		l.Head, l.rebase, l.candidate, l.suspect, l.ahead = b.Base, nil, nil, pawl.Hash{}, false
+	}
+	l.Base = b.Base
+	return nil
+}
+
+// dropPlan leaves nothing of an artifact that the loop makes anew.
+func (l *Loop) dropPlan() {
+	if l.plan != nil {
+		l.plans = l.plan.version
+	}
+	l.plan, l.listed, l.read, l.refused, l.planned = nil, nil, nil, false, false
+	l.approved, l.reply = false, nil
+}
+
+// invalidated takes over that a loop does not count any more.
+func (l *Loop) invalidated() {
+	l.invalid = true
+	l.forget()
+	if l.stopped && l.Phase == PhaseDone { // it does not go on when its run does
+		l.stopped = false
+	}
+}
+
+// troubled tells a parent that a child has failed, where the children stand on its
+// artifact. Nobody is told who ends as well.
+func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
+	p := d.s.Loop(l.Parent)
+	if p == nil || !p.cascades() || o.Succeeded() || l.stopped || d.s.Stopping != nil || p.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+		return
+	}
+	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: cut(l.task.ID+": "+reason, 300), Payload: evidence})
+}
+
+// evidence is what a loop that fails leaves to read about it.
+func (l *Loop) evidence() pawl.Hash {
+	for _, f := range l.feedback() {
+		if !f.Evidence.IsZero() {
+			return f.Evidence
+		}
+	}
+	return pawl.Hash{}
+}
+
+// failing is the first child's failure that the loop's iteration ends by, or nil: not
+// one that was tried again, nor the end that a person wanted.
+func (s *State) failing(l *Loop) *signal {
+	if !l.cascades() || l.plan == nil {
+		return nil
+	}
+	for i := range l.signals {
+		if g := &l.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) {
+			return g
+		}
+	}
+	return nil
+}
+
+// plainly reports whether a child's failure is the failure of its work.
+func (s *State) plainly(l *Loop, g *signal) bool {
+	o := s.Loop(g.source)
+	return !l.plan.excuses(o.entry) && !s.mayRetry(l, o)
+}
+
+// mayRetry reports whether a task runs once more because of what its loop failed by.
+func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.plan.at(o.entry).again }
+
+// weigh decides what follows from the failures of a loop's children that do not end its
+// iteration: a task whose loop failed by the machine runs once more with a fresh one,
+// and what a person ended is left at that.
+func (d *draft) weigh(l *Loop) {
+	for _, g := range slices.Clone(l.signals) {
+		if g.kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
+			continue
+		}
+		if o := d.s.Loop(g.source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
+			d.emit(l.Ref, &pawl.TaskRetried{Task: o.entry, Reason: cut(o.Reason, 300)})
+		}
+		d.acknowledge(l, g.n)
+	}
+}
+
+// retried lets a task run once more.
+func (p *plan) retried(b *pawl.TaskRetried) error {
+	if b.Task < 0 || b.Task >= len(p.entries) || p.at(b.Task).status != pawl.TaskFailed {
+		return fmt.Errorf("task %d has not failed", b.Task)
+	}
+	p.set(b.Task, pawl.TaskPending).again = true
+	p.dead = slices.DeleteFunc(slices.Clone(p.dead), func(i int) bool { return i == b.Task })
+	return nil
+}
+
+// excuses reports whether a task failed because a person ended it, or something below it.
+func (p *plan) excuses(i int) bool { return slices.Contains(p.ended, i) }
+
+// failures are what children failed by, for the loop's next prompts.
+func (s *State) failures(l *Loop) (out []pawl.Feedback) {
+	if !l.cascades() || l.plan == nil {
+		return nil
+	}
+	for i := range l.signals {
+		if g := &l.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
+			o := s.Loop(g.source)
+			out = append(out, pawl.Feedback{From: cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: cut(o.Reason, 120), Evidence: g.payload})
+		}
+	}
+	return out
+}
+
+// maxChildFailures is of how many children a prompt is told what they failed by.
+const maxChildFailures = 3
+
+// breaks ends a child whose worktree fails for good, where its parent can decide what
+// follows, and reports whether it does: nothing else of the run is affected.
+func (d *draft) breaks(l *Loop) bool {
+	p := d.s.Loop(l.Parent)
+	w := &l.worktree
+	if p == nil || !p.cascades() || w.trouble == nil || w.trouble.Code == pawl.FailDefect || w.mayRetry() {
+		return false
+	}
+	if l.question != nil || len(l.open) > 0 {
+		d.cutOff(l, string(w.trouble.Code))
+	}
+	if len(l.open) == 0 {
+		d.abandon(l, w.trouble.Message)
+		d.shut(l, pawl.OutcomeFailed, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
+	}
+	return true
+}
+
+// cascade works on the children that stand on a loop's artifact, and reports whether
+// that has come to an end: all of them have, or one has failed.
+func (d *draft) cascade(l *Loop) bool {
+	switch {
+	case d.s.failing(l) != nil:
+		return true
+	case l.unseen(pawl.SignalRebase) == nil || l.hasChildren():
+	case l.Head == l.Base && !d.onHead(l): // nothing stands on it yet
+		return false
+	default:
+		d.acknowledgeAll(l, pawl.SignalRebase)
+	}
+	d.weigh(l)
+	d.block(l)
+	for _, ref := range slices.Clone(l.plan.kids) {
+		o := d.s.Loop(ref)
+		if t := l.plan.at(o.entry); t.status == pawl.TaskBlocked && o.Phase == PhasePending {
+			d.own(ref)
+			d.shut(d.s.Loop(ref), pawl.OutcomeBlocked, "blocked by "+l.plan.entries[t.cause].ID)
+		}
+	}
+	d.bringForth(l)
+	return len(l.plan.kids) == 0
+}
+
+// withFailure adds to a judgement that a child has failed the loop's iteration.
+func (s *State) withFailure(l *Loop, j judgement) judgement {
+	if g := s.failing(l); g != nil && j.pass() {
+		o := s.Loop(g.source)
+		j.stepFailed, j.children = strings.TrimSuffix(fmt.Sprintf("the %s %s failed: %s", o.Kind.Name, o.task.ID, o.Reason), ": "), ""
+	}
+	return j
+}
+
+// beginsAnew reports whether a run that ended stopped a loop between two iterations:
+// what its last artifact led to does not go on.
+func (l *Loop) beginsAnew() bool {
+	return l.cascades() && l.stopped && !l.inside && l.plan != nil
+}
+
+// endSignals leaves nothing of what a loop that has ended was told. That a signal holds
+// it stays, if it may go on.
+func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
+	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.lost()
+	if top := s.Loop(l.ender); top != nil && top.clearing != nil {
+		top.clearing.open--
+	}
+	l.signals, l.infos, l.ending, l.clearing = nil, nil, nil, nil
+	if l.held {
+		s.hold(l, false)
+		l.held = b.Stopped
+	}
+}

@@ -1,0 +1,423 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// signal is one that a loop was told and has not acknowledged.
+type signal struct {
+	n       int
+	kind    pawl.SignalKind
+	source  pawl.LoopRef // 0 = a person
+	reason  string       // at most maxSignalReason bytes
+	payload pawl.Hash
+}
+
+// Bounds of what a loop is told, so that its state and its prompts stay small.
+const (
+	maxSignalReason = 120  // bytes of a reason that the state keeps
+	maxInfo         = 1000 // bytes of an info
+	maxInfos        = 3    // infos a prompt is told: the last ones
+	maxUnseen       = 8    // signals of persons that a loop has not acknowledged
+)
+
+// info is a text for a loop's next prompt.
+type info struct {
+	text pawl.Hash
+	told bool // a prompt of this iteration was given it
+}
+
+// ending is how a loop ends that a signal ends.
+type ending struct {
+	outcome pawl.Outcome
+	reason  string
+}
+
+// unseen is the first signal of these kinds that the loop has not acknowledged, or nil.
+func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal {
+	for i := range l.signals {
+		if slices.Contains(kinds, l.signals[i].kind) {
+			return &l.signals[i]
+		}
+	}
+	return nil
+}
+
+// ended is the signal that ends the loop because of a loop above it, or nil.
+func (l *Loop) ended() *signal {
+	for i := range l.signals {
+		if g := &l.signals[i]; g.ends() {
+			return g
+		}
+	}
+	return nil
+}
+
+// ends reports whether a signal comes from a loop above and ends the one that is told.
+func (g *signal) ends() bool {
+	return g.kind == pawl.SignalInvalidate || g.kind == pawl.SignalStop && g.source != 0
+}
+
+// isLeaving reports whether a signal ends the loop, or will.
+func (l *Loop) isLeaving() bool { return l.ending != nil || l.ended() != nil }
+
+// heeds obeys what the loop was told, and reports whether it begins nothing. What a
+// person says holds at the boundary of an iteration; what ends it from above, as soon
+// as nothing of it is in flight.
+func (d *draft) heeds(l *Loop) bool {
+	if l.ending != nil {
+		d.windUp(l)
+		return true
+	}
+	if g := l.ended(); g != nil {
+		d.cutWaits(l, g.reason)
+		if len(l.open) == 0 {
+			d.acknowledge(l, g.n)
+		}
+		return true
+	}
+	stop, pause := l.unseen(pawl.SignalStop), l.unseen(pawl.SignalPause)
+	switch {
+	case stop == nil && pause == nil:
+		return l.held && l.rests()
+	case stop != nil && l.waits():
+		d.cutWaits(l, stop.reason)
+	case !l.rests():
+		return false
+	case stop == nil:
+		d.acknowledge(l, pause.n)
+		return true
+	}
+	d.acknowledge(l, stop.n)
+	return true
+}
+
+// rests reports whether the loop is at the boundary of an iteration with nothing in
+// flight: it has not begun one, it waits for its children, or for a person.
+func (l *Loop) rests() bool {
+	switch {
+	case len(l.open) > 0:
+		return false
+	case l.question != nil, l.Phase <= PhaseReady:
+		return true
+	}
+	return l.Phase == PhaseGates && l.planned && len(l.sessions) == 0 && l.merge == nil
+}
+
+// waits reports whether all the loop has in flight is a time that has to pass, such as
+// a provider's limit.
+func (l *Loop) waits() bool {
+	return len(l.open) > 0 && !slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() != pawl.VerbWait })
+}
+
+// cutWaits withdraws what the loop waits for: its time need not pass any more.
+func (d *draft) cutWaits(l *Loop, reason string) {
+	if q := l.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
+	}
+	for _, f := range slices.Clone(l.open) {
+		if f.Do.Verb() == pawl.VerbWait {
+			d.withdraw(f, reason)
+		}
+	}
+}
+
+// windUp ends a loop that a signal ends: what it has done is committed to its branch,
+// which is kept, and its worktree is closed.
+func (d *draft) windUp(l *Loop) {
+	e := l.ending
+	d.cutWaits(l, e.reason)
+	switch {
+	case len(l.open) > 0 || l.plan != nil && len(l.plan.kids) > 0:
+	case l.unfinished():
+		d.abandon(l, e.reason)
+		d.commit(l, "unfinished attempt")
+	default:
+		d.abandon(l, e.reason)
+		d.shut(l, e.outcome, e.reason)
+	}
+}
+
+// acknowledge says that a loop has seen a signal.
+func (d *draft) acknowledge(l *Loop, n int) { d.emit(l.Ref, &pawl.SignalAcknowledged{N: n}) }
+
+// acknowledgeAll says that a loop has seen every signal of a kind; of every kind when
+// none is named.
+func (d *draft) acknowledgeAll(l *Loop, kinds ...pawl.SignalKind) {
+	for _, g := range slices.Clone(l.signals) {
+		if len(kinds) == 0 || slices.Contains(kinds, g.kind) {
+			d.acknowledge(l, g.n)
+		}
+	}
+}
+
+// signaled takes over that a loop was told something.
+func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
+	if b.N != s.signals+1 {
+		return fmt.Errorf("signal %d follows signal %d", b.N, s.signals)
+	}
+	s.signals = b.N
+	g := signal{n: b.N, kind: b.Signal, source: b.Source}
+	switch b.Signal {
+	case pawl.SignalStop:
+		g.reason = cut(b.Reason, maxSignalReason)
+		if b.Source == 0 {
+			g.reason = cut(strings.TrimSuffix("cancelled by "+cmp.Or(b.By, "a person")+": "+b.Reason, ": "), maxSignalReason)
+		}
+	case pawl.SignalInvalidate:
+		g.reason = cut(b.Reason, maxSignalReason)
+	case pawl.SignalInfo:
+		l.infos = append(slices.Clone(l.infos[max(0, len(l.infos)-maxInfos+1):]), info{text: b.Payload})
+	case pawl.SignalError:
+		g.payload = b.Payload
+	}
+	l.signals = append(slices.Clone(l.signals), g)
+	if g.ends() {
+		return s.clears(b.Source, l)
+	}
+	return nil
+}
+
+// acknowledged takes over that a loop has seen a signal, and what that makes of it.
+func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
+	i := slices.IndexFunc(l.signals, func(g signal) bool { return g.n == b.N })
+	if i < 0 {
+		return fmt.Errorf("loop %d does not know signal %d", l.Ref, b.N)
+	}
+	g := l.signals[i]
+	l.signals = slices.Delete(slices.Clone(l.signals), i, i+1)
+	if len(l.signals) == 0 {
+		l.signals = nil
+	}
+	switch g.kind {
+	case pawl.SignalPause:
+		s.hold(l, true)
+	case pawl.SignalResume:
+		s.hold(l, false)
+	case pawl.SignalStop, pawl.SignalInvalidate:
+		l.ending = &ending{outcomeBy(g.kind), g.reason}
+		s.hold(l, false)
+	}
+	return nil
+}
+
+// hold lets a signal hold a loop, or not any more.
+func (s *State) hold(l *Loop, held bool) {
+	switch {
+	case held && !l.held:
+		s.holding++
+	case !held && l.held:
+		s.holding--
+	}
+	l.held = held
+}
+
+// status is where a loop stands, in the words of signals' selectors.
+func (l *Loop) status() pawl.LoopStatus {
+	switch {
+	case l.Phase == PhasePending && !l.held:
+		return pawl.LoopPending
+	case l.invalid, l.Phase == PhaseDone && l.Outcome == pawl.OutcomeInvalid:
+		return pawl.LoopInvalidated
+	case l.Phase == PhaseDone && l.Outcome.Succeeded():
+		return pawl.LoopComplete
+	case l.Phase == PhaseDone:
+		return pawl.LoopFailed
+	case l.held:
+		return pawl.LoopPaused
+	case l.rebase != nil || slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == rebaseStep }):
+		return pawl.LoopRebasing
+	case l.planned && l.Phase == PhaseGates:
+		return pawl.LoopComplete
+	}
+	return pawl.LoopRunning
+}
+
+func statuses() []pawl.LoopStatus {
+	return []pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopPaused, pawl.LoopRebasing,
+		pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated}
+}
+
+// loopNamed is the loop of an id, or nil.
+func (s *State) loopNamed(id string) *Loop {
+	for l := range s.each {
+		if l.ID == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// below lists the loops that stand below one, in the order they began.
+func (s *State) below(top pawl.LoopRef) (out []pawl.LoopRef) {
+	in := make([]bool, len(s.loops)+1)
+	in[top] = true
+	for l := range s.each {
+		if l.Ref > top && in[l.Parent] {
+			in[l.Ref] = true
+			out = append(out, l.Ref)
+		}
+	}
+	return out
+}
+
+// selected lists the loops that a person names: by an id, or by a selector, which is
+// said then.
+func (s *State) selected(to string) (refs []pawl.LoopRef, selector string, err error) {
+	form, of, is := strings.Cut(to, ":")
+	if !is {
+		if l := s.loopNamed(to); l != nil {
+			return []pawl.LoopRef{l.Ref}, "", nil
+		}
+		return nil, "", pawl.Errorf(pawl.CodeNotFound, "run %s has no loop %q", s.Run, to)
+	}
+	where := func(fits func(*Loop) bool) {
+		for l := range s.each {
+			if fits(l) {
+				refs = append(refs, l.Ref)
+			}
+		}
+	}
+	switch form {
+	case "descendants", "children":
+		top := s.loopNamed(of)
+		switch {
+		case top == nil:
+			return nil, "", pawl.Errorf(pawl.CodeNotFound, "run %s has no loop %q", s.Run, of)
+		case form == "descendants":
+			refs = s.below(top.Ref)
+		default:
+			where(func(l *Loop) bool { return l.Parent == top.Ref })
+		}
+	case "type":
+		where(func(l *Loop) bool { return l.Kind.Name == of })
+	case "status":
+		if !slices.Contains(statuses(), pawl.LoopStatus(of)) {
+			return nil, "", pawl.Errorf(pawl.CodeInvalid, "unknown status %q: want one of %q", of, statuses())
+		}
+		where(func(l *Loop) bool { return l.status() == pawl.LoopStatus(of) })
+	default:
+		return nil, "", pawl.Errorf(pawl.CodeInvalid, "unknown selector %q: want a loop's id, descendants:ID, children:ID, type:KIND or status:STATUS", to)
+	}
+	if len(refs) == 0 {
+		return nil, "", pawl.Errorf(pawl.CodeNotFound, "run %s has no loop that is %s", s.Run, to)
+	}
+	return refs, to, nil
+}
+
+// steerSignal tells loops what a person has to say, each by a signal of its own.
+func (d *draft) steerSignal(in *pawl.Steering) error {
+	g := in.Signal
+	if err := checkSignal(g); err != nil {
+		return err
+	}
+	if d.s.Status == pawl.StatusEnded || d.s.Stopping != nil {
+		return d.refuse("only loops of a run that goes on can be told something")
+	}
+	refs, selector, err := d.s.selected(g.To)
+	if err != nil {
+		return err
+	}
+	refs = slices.DeleteFunc(refs, func(ref pawl.LoopRef) bool { return d.s.Loop(ref).Phase == PhaseDone })
+	if len(refs) == 0 {
+		return d.refuse("what %s names has ended", g.To)
+	}
+	for _, ref := range refs {
+		if l := d.s.Loop(ref); len(l.signals) >= maxUnseen {
+			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.signals))
+		}
+	}
+	b := pawl.SignalSent{Signal: g.Signal, Reason: cut(in.Reason, 300), By: cut(in.By, 60)}
+	if g.Signal == pawl.SignalInfo {
+		b.Reason, b.Payload = g.Text, pawl.HashOf([]byte(g.Text))
+	}
+	d.signal(refs, selector, b)
+	if g.Signal == pawl.SignalStop {
+		d.stopBelow(refs, b)
+	}
+	for _, ref := range refs {
+		d.seen(ref, g.Signal)
+	}
+	return nil
+}
+
+// checkSignal refuses what is no signal of a person's.
+func checkSignal(g *pawl.Signaling) error {
+	switch {
+	case g == nil:
+		return pawl.Errorf(pawl.CodeInvalid, "no signal given")
+	case g.Signal == pawl.SignalError || g.Signal == pawl.SignalInvalidate:
+		return pawl.Errorf(pawl.CodeInvalid, "the signal %s is between loops only: want stop, pause, resume, rebase or info", g.Signal)
+	case !slices.Contains([]pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalRebase, pawl.SignalInfo}, g.Signal):
+		return pawl.Errorf(pawl.CodeInvalid, "unknown signal %q: want stop, pause, resume, rebase or info", g.Signal)
+	case g.Signal == pawl.SignalInfo && (strings.TrimSpace(g.Text) == "" || len(g.Text) > maxInfo):
+		return pawl.Errorf(pawl.CodeInvalid, "an info of %d bytes: want a text of 1 to %d", len(g.Text), maxInfo)
+	}
+	return nil
+}
+
+// signal tells loops the same thing, one event for each.
+func (d *draft) signal(refs []pawl.LoopRef, selector string, b pawl.SignalSent) {
+	for _, ref := range refs {
+		sent := b
+		sent.N, sent.Selector = d.s.signals+1, selector
+		d.emit(ref, &sent)
+	}
+}
+
+// stopBelow stops what stands below loops that are stopped and has not ended.
+func (d *draft) stopBelow(refs []pawl.LoopRef, b pawl.SignalSent) {
+	for _, top := range refs {
+		below := slices.DeleteFunc(d.s.below(top), func(ref pawl.LoopRef) bool {
+			l := d.s.Loop(ref)
+			return l.Phase == PhaseDone || l.unseen(pawl.SignalStop) != nil
+		})
+		d.signal(below, "descendants:"+d.s.Loop(top).ID, b)
+	}
+}
+
+// seen lets a loop acknowledge what holds or ends nothing at once: what it is told, that
+// it may go on, and a rebase where there is nothing to take over.
+func (d *draft) seen(ref pawl.LoopRef, kind pawl.SignalKind) {
+	switch l := d.s.Loop(ref); kind {
+	case pawl.SignalInfo:
+		d.acknowledgeAll(l, pawl.SignalInfo)
+	case pawl.SignalResume: // a pause that has not held yet is over, too
+		d.acknowledgeAll(l, pawl.SignalPause, pawl.SignalResume)
+	case pawl.SignalRebase:
+		if l.Parent == 0 || l.hasChildren() || l.Iteration == 0 {
+			d.acknowledgeAll(l, pawl.SignalRebase)
+		}
+	}
+}
+
+// tellSiblings tells those that work beside a loop that its work is in their parent's
+// branch, where they stand on one artifact together.
+func (d *draft) tellSiblings(l *Loop) {
+	p := d.s.Loop(l.Parent)
+	if p == nil || !p.cascades() {
+		return
+	}
+	for _, ref := range slices.Clone(p.plan.kids) {
+		o := d.s.Loop(ref)
+		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge != nil && o.merge.done || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
+			continue
+		}
+		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: cut(l.task.ID+" is merged", 300)})
+	}
+}
+
+// hasChildren reports whether others stand on the loop's work: it cannot move any more.
+func (l *Loop) hasChildren() bool { return l.planned && l.plan != nil && l.plan.started > 0 }
+
+// rebaseSeen acknowledges that a loop was to take over its parent's head, once it has.
+func (d *draft) rebaseSeen(l *Loop) {
+	if l.unseen(pawl.SignalRebase) != nil && (l.Parent == 0 || l.Base == d.s.Loop(l.Parent).Head) {
+		d.acknowledgeAll(l, pawl.SignalRebase)
+	}
+}
