@@ -39,7 +39,7 @@ var rules = []rule{
 	{"internal/engine", []string{"internal/driver/...", "internal/kernel", "internal/recipe"}, "the engine holds runs and asks the kernel what it sees in a goal; stores, models and worktrees are given to it"},
 	{"internal/view", []string{"internal/plain", "internal/artifact"}, "views are folds over events, the same for every face"},
 	{"internal/loopfolder", []string{"internal/view", "internal/artifact"}, "the folders of loops are made of events; they can be made again"},
-	{"internal/message", []string{"internal/view", "internal/artifact"}, "messages are made of events, the same for every wire"},
+	{"internal/message", []string{"internal/view", "internal/artifact", "internal/plain"}, "messages are made of events, the same for every wire"},
 	{"internal/model/...", []string{"internal/model/..."}, "adapters do not know each other"},
 	{"internal/tool/...", []string{"internal/tool/...", "internal/tasks", "internal/artifact"}, "adapters do not know each other"},
 	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},
