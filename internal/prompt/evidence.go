@@ -14,12 +14,13 @@ import (
 // feedback is an objection to the last attempt for the one who is to settle it.
 // base is what the same gate found on the base, if that was red.
 func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedback {
-	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: valid(f.Summary), Said: r.said(f.From)}
+	out := recipe.Feedback{From: f.From, Verdict: string(f.Verdict), Summary: valid(f.Summary)}
+	out.Person, out.Said = r.said(f.From)
 	if f.Evidence.IsZero() {
 		return out
 	}
 	data := r.text("the evidence of "+f.From, f.Evidence)
-	if out.Said > 0 {
+	if out.Person {
 		out.Evidence = r.fit("what a person said", data, maxAnswer)
 		return out
 	}
@@ -38,22 +39,27 @@ func (r *reader) feedback(f pawl.Feedback, base *pawl.GateReport) recipe.Feedbac
 	return out
 }
 
-// said is the iteration that a person said something of: who says it is called
-// "user" with its number, or "user" when it is the last one; 0 = no person does.
-func (r *reader) said(from string) int {
+// From whom feedback comes that a person gave: of an iteration, whose number may
+// follow, else it is the last one; or to the loop, whatever it was at.
+const (
+	userFeedback = "user"
+	aPerson      = "a person"
+)
+
+// said reports whether feedback is a person's, and of which iteration; 0 = of none.
+func (r *reader) said(from string) (person bool, iteration int) {
 	rest, ok := strings.CutPrefix(from, userFeedback)
 	n, err := strconv.Atoi(strings.TrimPrefix(rest, " "))
 	switch {
+	case from == aPerson:
+		return true, 0
 	case ok && rest == "":
-		return max(1, r.job.Effect.Place.Iteration-1)
+		return true, max(1, r.job.Effect.Place.Iteration-1)
 	case ok && rest[0] == ' ' && err == nil && n > 0:
-		return n
+		return true, n
 	}
-	return 0
+	return false, 0
 }
-
-// userFeedback is from whom feedback comes that a person gave.
-const userFeedback = "user"
 
 func gateReport(data string) (*pawl.GateReport, bool) {
 	var rep pawl.GateReport

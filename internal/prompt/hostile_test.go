@@ -138,7 +138,7 @@ func TestTasksStayInTheirPlace(t *testing.T) {
 				do.History = append(do.History, "attempt 1: "+text("attempt"), "attempt 2: "+text("attempt"))
 				do.Feedback = append(do.Feedback, pawl.Feedback{From: "judge", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, map[string]any{"criteria": []any{
 					map[string]any{"id": text("id"), "status": "fail", "gap": text("gap")}}})}, pawl.Feedback{From: text("from"), Summary: text("summary")},
-					pawl.Feedback{From: "user", Evidence: w.MustKeep(t, text("what a person said"))}, pawl.Feedback{From: "user 1", Summary: text("what a person said")})
+					pawl.Feedback{From: "user", Evidence: w.MustKeep(t, text("what a person said"))}, pawl.Feedback{From: "a person", Evidence: w.MustKeep(t, text("what a person told"))}, pawl.Feedback{From: "user 1", Summary: text("what a person said")})
 				do.Inputs = append(do.Inputs, pawl.Input{Name: "signal", Blob: w.MustKeep(t, text("signal"))}, pawl.Input{Name: "create_plan", Blob: w.MustKeep(t, text("plan"))},
 					pawl.Input{Name: "create_spec", Blob: w.MustKeep(t, map[string]any{text("key"): text("spec")})}, pawl.Input{Name: "create_phase", Blob: w.MustKeep(t, text("phase"))})
 			}

@@ -135,12 +135,13 @@ func TestLooprSignals(t *testing.T) {
 	do.Task = w.MustKeep(t, pawl.TaskSpec{ID: "check", Title: "The check", Description: "login answers 400."})
 	do.Plan, do.States = w.MustKeep(t, aPlan), "r"
 	do.History = []string{"attempt 1: tests: it failed for good"}
-	do.Feedback = []pawl.Feedback{{From: "tests", Verdict: pawl.VerdictFail, Summary: "it failed for good", Evidence: w.MustKeep(t, "exit 1: there is no such handler\n")}}
+	do.Feedback = []pawl.Feedback{{From: "a person", Verdict: pawl.VerdictRevise, Evidence: w.MustKeep(t, "It is called login.")}, {From: "tests", Verdict: pawl.VerdictFail, Summary: "it failed for good", Evidence: w.MustKeep(t, "exit 1: there is no such handler\n")}}
 	do.Inputs = []pawl.Input{{Name: "create_spec", Blob: w.MustKeep(t, aSpec)}, {Name: "signal", Blob: w.MustKeep(t, "The handler moved.")}, {Name: "signal", Blob: w.MustKeep(t, "Look in auth.")}}
 	p := w.MustAssemble(t, do)
 	golden(t, "loopr_spec_second", p)
 	wants(t, p, "What the last iteration handed in", "PREVIOUS ATTEMPT FAILED:\n- tests: \"it failed for good\"\n", "### tests: fail\n\n```\nexit 1: there is no such handler\n```",
-		"## Told by a person\n\n```\nThe handler moved.\n\nLook in auth.\n```")
+		"## Told by a person\n\n```\nThe handler moved.\n```\n\n```\nLook in auth.\n```\n\n```\nIt is called login.\n```\n")
+	lacks(t, p, "a person:")
 }
 
 // R-28 R-74: the code loop is told its work, and all that its command printed.

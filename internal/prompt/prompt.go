@@ -107,6 +107,11 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	for _, in := range do.RedAtBase {
 		data.RedAtBase = append(data.RedAtBase, in.Name+": "+redAtBase(base[in.Name]))
 	}
+	for _, in := range do.Inputs {
+		if in.Name == signalInput {
+			data.Feedback = append(data.Feedback, r.feedback(pawl.Feedback{From: aPerson, Evidence: in.Blob}, nil))
+		}
+	}
 	for _, f := range do.Feedback {
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
@@ -146,6 +151,9 @@ func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData, template
 	}
 }
 
+// signalInput is the name of a text that a person told the loop while it ran.
+const signalInput = "signal"
+
 // inputs are the named texts. Proposals are one text, each indented below its
 // letter, so that none can pass for several.
 func (r *reader) inputs(named []pawl.Input) map[string]string {
@@ -155,6 +163,7 @@ func (r *reader) inputs(named []pawl.Input) map[string]string {
 		text := r.text(in.Name, in.Blob)
 		letter, isProposal := strings.CutPrefix(in.Name, "proposal ")
 		switch {
+		case in.Name == signalInput: // it stands with what else persons said
 		case in.Name == "changed":
 			out[in.Name] = r.head(in.Name, text, maxPaths)
 		case isProposal:

@@ -34,7 +34,7 @@ func (r *reader) squeeze(data *recipe.PromptData, latest bool) {
 	}
 	slices.SortStableFunc(byLength, func(a, b *recipe.Feedback) int { return len(b.Evidence) - len(a.Evidence) })
 	for _, f := range byLength {
-		if f.Said > 0 {
+		if f.Person {
 			continue
 		}
 		over = r.shorten(f.From, &f.Evidence, over)

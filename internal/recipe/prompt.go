@@ -83,8 +83,10 @@ type Feedback struct {
 	Evidence string // the whole report; may be empty
 	// Points are the single things objected to, a line each; none = the summary is all.
 	Points []string
-	// Said is the iteration that a person said it of; 0 = no person did.
-	Said int
+	// Person reports that a person said it: of the iteration Said, or, if that is 0, to
+	// the loop while it ran.
+	Person bool
+	Said   int
 }
 
 // divider separates a template's system part from its user part.
@@ -147,7 +149,7 @@ func checkTemplate(name, text string) error {
 		return err
 	}
 	full := PromptData{Goal: "x", Criteria: []pawl.Criterion{{ID: "x", Text: "x"}}, Scope: []string{"x"}, Agent: "x",
-		Iteration: 3, Max: 3, Tier: 1, Feedback: []Feedback{{From: "x", Verdict: "x", Summary: "x", Evidence: "x"}, {From: "x", Evidence: "x", Said: 1}}, Inputs: map[string]string{"x": "x"},
+		Iteration: 3, Max: 3, Tier: 1, Feedback: []Feedback{{From: "x", Verdict: "x", Summary: "x", Evidence: "x"}, {From: "x", Evidence: "x", Person: true, Said: 1}, {From: "x", Evidence: "x", Person: true}}, Inputs: map[string]string{"x": "x"},
 		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
 		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x", ValidationCommand: "x"},
 		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}

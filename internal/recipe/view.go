@@ -23,11 +23,13 @@ type promptView struct {
 	// What a prompt says of earlier iterations when it says it as Loopr does. Attempts
 	// are all of them, once there are two; Objections what was objected to the last one,
 	// one line a point, and Reports what there is to read about them; UserFeedback is
-	// what persons said of iterations, which stands in Feedback and in none of these.
+	// what persons said of iterations, Told what they told the loop while it ran. These
+	// two stand in Feedback too, and in none of the others.
 	Attempts     []attemptView
 	Objections   []objectionView
 	Reports      []feedbackView
 	UserFeedback []saidView
+	Told         []block
 	Plan         block
 	State        block
 	Memory       []memoryView
@@ -119,8 +121,12 @@ func viewOf(d PromptData) promptView {
 func (v *promptView) object(f Feedback) {
 	view := feedbackView{line(f.From), line(f.Verdict), line(f.Summary), block(f.Evidence)}
 	v.Feedback = append(v.Feedback, view)
-	if f.Said > 0 {
-		v.UserFeedback = append(v.UserFeedback, saidView{f.Said, block(orElse(f.Evidence, f.Summary))})
+	switch text := block(orElse(f.Evidence, f.Summary)); {
+	case f.Person && f.Said > 0:
+		v.UserFeedback = append(v.UserFeedback, saidView{f.Said, text})
+		return
+	case f.Person:
+		v.Told = append(v.Told, text)
 		return
 	}
 	points := f.Points
