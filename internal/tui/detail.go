@@ -100,6 +100,9 @@ func (m *Model) fill() tea.Cmd {
 func (m *Model) detailRows(s *shown, width int) []row {
 	switch {
 	case s == nil:
+		if p := m.project(m.tree.at.project); p != nil {
+			return []row{say(dim, fmt.Sprintf("%s · %s", p.Root, plural(len(p.runs), "run")))}
+		}
 		return nil
 	case !s.read && len(s.log) == 0:
 		return []row{say(dim, "reading…")}

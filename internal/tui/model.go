@@ -32,11 +32,10 @@ const (
 
 // Model is the program's state. It is for one goroutine: bubbletea's.
 type Model struct {
-	src *source
-	pen pen
-	by  string // who answers
-	// dark names no colour; want is a run to begin at.
-	want pawl.RunID
+	src  *source
+	pen  pen
+	by   string // who answers
+	want string // the run to begin at, until it is found
 
 	width, height int
 	now           time.Time
@@ -90,7 +89,7 @@ const (
 	onText
 )
 
-func newModel(src *source, p pen, by string, want pawl.RunID) *Model {
+func newModel(src *source, p pen, by, want string) *Model {
 	m := &Model{src: src, pen: p, by: by, want: want, width: 80, height: 24, shown: map[key]*shown{}, blobs: newCache()}
 	m.tree.open = map[key]bool{}
 	m.tree.closed = map[loopKey]bool{}

@@ -375,11 +375,13 @@ func TestTreeOpensAndCloses(t *testing.T) {
 // A run that an address names is chosen at the beginning.
 func TestBeginsAtARun(t *testing.T) {
 	w := busy(t)
-	d := drive(t, w, 80, 24, pen{})
-	d.m.want = "001-typo"
-	d.send(tickMsg{})
-	if d.m.tree.at.run != "001-typo" {
-		t.Errorf("chosen is %s", d.m.tree.at.run)
+	for _, want := range []string{"001-typo", "1", "001", "001-t"} {
+		d := drive(t, w, 80, 24, pen{})
+		d.m.want = want
+		d.send(tickMsg{})
+		if d.m.tree.at.run != "001-typo" {
+			t.Errorf("by %s %s is chosen", want, d.m.tree.at.run)
+		}
 	}
 }
 

@@ -263,7 +263,7 @@ func TestNothingHostileIsDrawn(t *testing.T) {
 	for _, said := range attacks(t) {
 		for _, run := range []string{"001-hostile", "002-hostile"} {
 			d := drive(t, hostile(t, said), 120, 40, pen{})
-			d.m.want = pawl.RunID(run)
+			d.m.want = run
 			d.send(tickMsg{})
 			for _, keys := range tour {
 				d.press(keys...)

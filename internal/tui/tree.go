@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,10 +93,14 @@ func (m *Model) choose() tea.Cmd {
 	}
 	if m.want != "" {
 		for _, n := range t.nodes {
-			if n.run == m.want {
+			if named(n.run, m.want) {
 				t.at, m.want = n.place, ""
 				break
 			}
+		}
+		if m.want != "" && m.listed {
+			m.trouble("there is no run " + m.want)
+			m.want = ""
 		}
 	}
 	if t.index() < 0 {
@@ -103,8 +108,7 @@ func (m *Model) choose() tea.Cmd {
 		if i := slices.IndexFunc(t.nodes, func(n node) bool { return n.place == at }); i >= 0 && at.run != "" {
 			t.at = at // its loop is not shown any more, but the run is
 		} else {
-			i := slices.IndexFunc(t.nodes, func(n node) bool { return n.run != "" })
-			t.at = t.nodes[max(0, i)].place
+			t.at = m.liveliest()
 		}
 	}
 	if t.at.run == "" {
@@ -119,6 +123,17 @@ func (m *Model) choose() tea.Cmd {
 		m.grow()
 	}
 	return cmd
+}
+
+// liveliest is the run that something happened in last.
+func (m *Model) liveliest() place {
+	best, at := time.Time{}, m.tree.nodes[0].place
+	for _, n := range m.tree.nodes {
+		if info := m.info(n.key); info != nil && n.loop == 0 && info.Updated.After(best) {
+			best, at = info.Updated, n.place
+		}
+	}
+	return at
 }
 
 // index is the chosen line's place in the list, -1 when it is not there.
@@ -252,6 +267,15 @@ func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	}
 	n.state(string(row.Status))
 	return n
+}
+
+// named reports whether a run is meant: by its id, the beginning of it, or its number.
+func named(id pawl.RunID, want string) bool {
+	if n, err := strconv.Atoi(want); err == nil {
+		have, err := strconv.Atoi(number(id))
+		return err == nil && have == n
+	}
+	return id != "" && strings.HasPrefix(string(id), want)
 }
 
 // number is the number of a run's task, with which of its runs it is.

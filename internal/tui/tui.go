@@ -25,10 +25,12 @@ type Options struct {
 	// is not asked.
 	Environ []string
 	Color   bool
-	ASCII   bool       // the terminal shows nothing else
-	By      string     // who answers, at most 60 bytes
-	Run     pawl.RunID // the run to begin at; empty = the newest
-	Now     func() time.Time
+	ASCII   bool   // the terminal shows nothing else
+	By      string // who answers, at most 60 bytes
+	// Run is the run to begin at: its id, its number, or the beginning of its id;
+	// empty = the newest.
+	Run string
+	Now func() time.Time
 }
 
 // framesPerSecond is how often the screen is drawn at most.

@@ -1,0 +1,82 @@
+// Package tui is pawl tui: the full-screen program.
+package tui
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/tui"
+)
+
+// World is how the screens reach what they show.
+type World struct {
+	// Open reaches the daemon, or what stands for it in this process, with the project
+	// of the present folder opened where there is one. It is called again after the
+	// daemon was lost.
+	Open func(context.Context) (pawl.Projects, error)
+	// Diff is what differs between two commits of the repository at a root.
+	Diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
+}
+
+// New is the command.
+func New(app *cli.App, w World) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "tui [RUN]",
+		Short: "Watch and steer runs on a full screen",
+		Long: `Tui shows the runs of all projects with their trees of loops, live: status, tier,
+iteration, cost and age of each; and of the chosen one its log, diff, prompt, gate
+output, attempts and decisions. Plans are approved there, questions answered, runs
+and loops paused, resumed, signalled and cancelled. ? lists the keys; q leaves,
+and runs go on.
+
+It works from 40 columns and 10 lines on, without colours (NO_COLOR), over ssh, and
+in ASCII where the locale is not UTF-8. A terminal that cannot move its cursor is
+refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
+
+` + cli.ExitCodes,
+		Example: "  pawl tui\n  pawl tui 7\n  NO_COLOR=1 pawl tui",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := possible(app); err != nil {
+				return err
+			}
+			_, color := app.Screen()
+			o := tui.Options{Open: w.Open, Diff: w.Diff, In: app.In, Out: app.Out, Environ: app.Environ, Color: color, ASCII: !unicode(app.Getenv), By: app.User()}
+			if len(args) > 0 {
+				o.Run = args[0]
+			}
+			return tui.Run(cmd.Context(), o)
+		},
+	}
+	cli.RunArgs(c, app, false)
+	return c
+}
+
+// possible refuses terminals that nothing can be drawn on.
+func possible(app *cli.App) error {
+	const hint = "pawl list, pawl logs -f RUN, pawl inbox and pawl answer work everywhere"
+	live, _ := app.Screen()
+	switch {
+	case app.JSON:
+		return pawl.Errorf(pawl.CodeInvalid, "pawl tui draws on a terminal and prints no JSON").WithHint("pawl list --json, pawl inbox --json, pawl events --json")
+	case !app.Terminal || !app.Interactive:
+		return pawl.Errorf(pawl.CodeUnavailable, "pawl tui needs a terminal for its input and its output").WithHint(hint)
+	case !live:
+		return pawl.Errorf(pawl.CodeUnavailable, "the terminal (TERM=%s) cannot be drawn on", app.Getenv("TERM")).WithHint(hint)
+	}
+	return nil
+}
+
+// unicode reports whether the locale says that the terminal shows more than ASCII, by
+// the first of its variables that is set.
+func unicode(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
