@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -38,12 +39,50 @@ type Daemon struct {
 	// Log is told which limits were reached and who was refused; nil = nobody is.
 	Log *slog.Logger
 
-	address string // where TCP is listened for
+	tcp *tcp // nil = TCP is not listened for
+}
+
+// tcp is where a daemon listens for browsers.
+type tcp struct {
+	listener net.Listener
+	access   *access
+}
+
+// listenTCP listens at an address of this machine alone.
+func listenTCP(ctx context.Context, address, token string) (*tcp, error) {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return nil, pawl.Errorf(pawl.CodeInvalid, "%q is no address of this machine alone", address).WithHint("give 127.0.0.1:PORT; port 0 takes any")
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "listen: %w", err)
+	}
+	a, err := openAccess(token, l.Addr())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &tcp{l, a}, nil
+}
+
+func (t *tcp) face(h *handler) *served {
+	_, port, _ := net.SplitHostPort(t.listener.Addr().String()) // it listens there
+	return &served{t.listener, paced(onlyHere(tcpHosts(port), t.access.only(h.routes(faceTCP))))}
+}
+
+// link is an address that begins a session of a browser.
+func (h *handler) link() (Link, error) {
+	if h.d.tcp == nil {
+		return Link{}, pawl.Errorf(pawl.CodeUnavailable, "this daemon does not listen for browsers").WithHint("pawl serve --listen 127.0.0.1:0")
+	}
+	return h.d.tcp.access.link(), nil
 }
 
 func (h *handler) about() pawl.DaemonInfo {
 	info := h.d.About()
-	info.Address = h.d.address
+	if h.d.tcp != nil {
+		info.Address = h.d.tcp.listener.Addr().String()
+	}
 	return info
 }
 
@@ -76,17 +115,25 @@ func ServeDaemon(ctx context.Context, socket string, d Daemon, ready func()) err
 	if d.Feed == nil {
 		d.Feed = message.NewFeed(d.Projects)
 	}
-	h := &handler{d: &d, feed: d.Feed}
+	h := newHandler(nil, &d, d.Feed)
 	h.once.full = func() { d.Log.Warn("an idempotency key was forgotten before its time", "limit", MaxKeys) }
 	l, err := listen(ctx, socket)
 	if err != nil {
 		return err
+	}
+	if d.TCP != "" {
+		if d.tcp, err = listenTCP(ctx, d.TCP, d.Token); err != nil {
+			return errors.Join(err, l.Close())
+		}
 	}
 	socketFace := h.face(faceSocket, socketHosts)
 	if d.Around != nil {
 		socketFace = d.Around(socketFace)
 	}
 	faces := []*served{{listener: newFork(ctx, ownUser{l, d.Log}, d.Lines), handler: socketFace}}
+	if d.tcp != nil {
+		faces = append(faces, d.tcp.face(h))
+	}
 	ready()
 	return serve(ctx, faces...)
 }

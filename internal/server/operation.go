@@ -38,8 +38,8 @@ const (
 // param is a parameter in the query or a header.
 type param struct{ in, name, text string }
 
-// none is the body of what has none.
-type none struct{}
+// Done is a body that has nothing to say.
+type Done struct{}
 
 // call is a request that is being answered.
 type call struct {

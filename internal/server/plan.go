@@ -59,8 +59,8 @@ func loopOperations() []operation {
 			rs, err := records(c, c.run())
 			return rs.Signals, err
 		}),
-		takes(run+"/signals", "sendSignal", "Tell loops of a run something", func(_ *handler, c *call, in SignalRequest) (struct{}, error) {
-			return struct{}{}, c.s.Steer(c.Context(), c.run(), pawl.Steering{Verb: pawl.SteerSignal, Signal: &in.Signaling, Reason: in.Reason, By: in.By})
+		takes(run+"/signals", "sendSignal", "Tell loops of a run something", func(_ *handler, c *call, in SignalRequest) (Done, error) {
+			return Done{}, c.s.Steer(c.Context(), c.run(), pawl.Steering{Verb: pawl.SteerSignal, Signal: &in.Signaling, Reason: in.Reason, By: in.By})
 		}).changing(http.StatusConflict),
 		asks(http.MethodGet, run+"/plans/{loop}", "readPlan", "A loop's newest plan, and what became of it", func(_ *handler, c *call) (Plan, error) {
 			_, r, err := loop(c)

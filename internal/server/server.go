@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"pawl"
@@ -53,9 +54,11 @@ const (
 
 // Handler serves the service of one project.
 func Handler(s pawl.Service) http.Handler {
-	h := &handler{alone: s}
-	h.feed = message.NewFeed(sole{s})
-	return h.face(faceProject, socketHosts)
+	return newHandler(s, nil, message.NewFeed(sole{s})).face(faceProject, socketHosts)
+}
+
+func newHandler(alone pawl.Service, d *Daemon, feed *message.Feed) *handler {
+	return &handler{alone: alone, d: d, feed: feed, description: sync.OnceValues(func() ([]byte, error) { return describe(d != nil) })}
 }
 
 // projects are those that are served.
@@ -80,6 +83,9 @@ type handler struct {
 	once  once
 	feeds feeds
 	feed  *message.Feed
+	// description is made when it is first asked for: that takes some milliseconds,
+	// which nothing else is to wait for.
+	description func() ([]byte, error)
 }
 
 // face is the handler of requests that come from a face.
@@ -118,10 +124,10 @@ func runOperations() []operation {
 			h.changed(c, info.ID, err)
 			return info, err
 		}).changing(409),
-		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (struct{}, error) {
+		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (Done, error) {
 			err := c.s.Steer(c.Context(), c.run(), in)
 			h.changed(c, c.run(), err)
-			return struct{}{}, err
+			return Done{}, err
 		}).changing(409),
 		takes(run+"/fork", "forkRun", "Start a run that has its first events in common with this one", func(h *handler, c *call, in forkAt) (pawl.RunInfo, error) {
 			info, err := c.s.Fork(c.Context(), c.run(), in.At)
@@ -155,11 +161,20 @@ func daemonOperations() []operation {
 		asks(http.MethodGet, "/projects/{project}", "readProject", "One project that is open", func(h *handler, c *call) (pawl.ProjectInfo, error) {
 			return h.project(c.Context(), c.project)
 		}).in1(ofDaemon),
+		streams("/openapi.json", "describe", "This description", "application/json", func(h *handler, w http.ResponseWriter, _ *call) {
+			h.describe(w)
+		}).in1(ofAll),
 		asks(http.MethodGet, "/load", "load", "What the places of the machine are used for", func(h *handler, c *call) (pawl.Load, error) {
 			return h.d.Projects.Load(c.Context())
 		}).in1(ofDaemon),
-		takes("/handover", "handover", "Make room for a newer daemon: end cleanly and let go of every project", func(h *handler, c *call, _ struct{}) (struct{}, error) {
-			return struct{}{}, h.handover(c.Context())
+		takes("/session", "linkSession", "A link that begins a session of a browser, once", func(h *handler, c *call, _ Done) (Link, error) {
+			return h.link()
+		}).in1(ofDaemon),
+		streams("/session", "beginSession", "Begin a session of a browser", "", func(h *handler, w http.ResponseWriter, c *call) {
+			h.d.tcp.access.begin(w, c.Request)
+		}).with(param{"query", "code", "of the link"}).in1(ofBrowser),
+		takes("/handover", "handover", "Make room for a newer daemon: end cleanly and let go of every project", func(h *handler, c *call, _ Done) (Done, error) {
+			return Done{}, h.handover(c.Context())
 		}).in1(ofSocket).changing(),
 	}
 }

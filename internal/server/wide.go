@@ -94,7 +94,7 @@ func (h *handler) wide(w http.ResponseWriter, c *call) {
 		switch err := s.follow(ctx); {
 		case errors.Is(err, message.ErrBehind):
 		case err != nil && ctx.Err() == nil:
-			_ = s.write(sse("error", "", problem(err)))
+			_ = s.write(sse("stream.error", "", problem(err)))
 			return
 		default:
 			return
