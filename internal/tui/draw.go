@@ -55,7 +55,7 @@ func (m *Model) treeSize() (width, height int) {
 	case m.beside():
 		width = width * 9 / 20
 	default:
-		height = max(2, min(height*2/5, len(m.tree.nodes)+1))
+		height = max(2, min(height/2, len(m.tree.nodes)+1))
 	}
 	return width, height
 }

@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 	locale := strings.ToLower(os.Getenv("LC_ALL") + os.Getenv("LANG"))
 	err := Run(context.Background(), Options{Open: w.open, In: os.Stdin, Out: os.Stdout, Environ: os.Environ(), By: "ada", Color: os.Getenv("NO_COLOR") == "",
 		ASCII: !strings.Contains(locale, "utf"), Now: func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
-		Diff: func(context.Context, string, pawl.CommitHash, pawl.CommitHash) ([]byte, error) { return []byte(diffText), nil }})
+		Diff: func(context.Context, string, pawl.CommitHash, pawl.CommitHash) ([]byte, error) {
+			return []byte(diffText), nil
+		}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
