@@ -187,7 +187,7 @@ func newVictim(t *testing.T, bin, script string, files map[string]string, run ..
 	t.Helper()
 	home := t.TempDir()
 	v := &victim{bin: bin, home: home, repo: filepath.Join(home, "repo")}
-	v.env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),
+	v.env = append(os.Environ(), "PAWL_LOCAL=1", "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost")
 	for name, content := range files {

@@ -14,20 +14,27 @@ import (
 	"pawl/internal/model/script"
 )
 
-// models makes the model of each provider once, and the scripted one of each
-// run from the file that was frozen with it.
+// models makes the model of each provider once for a run, with what the run has of
+// its user's environment, and the scripted one from the file that was frozen with it.
 type models struct {
-	app *cli.App
+	environs *environs
 
 	mu   sync.Mutex // guards made
-	made map[string]pawl.Model
+	made map[modelOf]pawl.Model
+}
+
+type modelOf struct {
+	run      runOf // zero for a script, which may be that of many
+	provider string
+	script   pawl.Hash
 }
 
 func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Model, error) {
 	choice := job.Settings.Models[tier-1]
-	key := choice.Provider
+	of, _ := ctx.Value(runKey{}).(runOf)
+	key := modelOf{run: of, provider: choice.Provider}
 	if choice.Provider == "script" {
-		key += "/" + job.Started.Script.String()
+		key = modelOf{provider: "script", script: job.Started.Script}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,10 +46,21 @@ func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Mo
 		return nil, err
 	}
 	if m.made == nil {
-		m.made = make(map[string]pawl.Model)
+		m.made = make(map[modelOf]pawl.Model)
 	}
 	m.made[key] = made
 	return made, nil
+}
+
+// forget drops the models of a run: what it has of the environment changes.
+func (m *models) forget(r runOf) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.made {
+		if key.run == r {
+			delete(m.made, key)
+		}
+	}
 }
 
 func (m *models) make(ctx context.Context, job driver.Job, provider string) (pawl.Model, error) {
@@ -53,13 +71,13 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 		}
 		return script.Parse("script of run "+string(job.Run), data)
 	}
-	// Where providers are is the user's business: the repository's file is not asked.
-	cfg, err := config.Load(config.Sources{UserFile: m.app.UserConfig(), Env: m.app.Environ})
+	app := &cli.App{Environ: m.environs.environ(ctx)}
+	cfg, err := providersOf(app)
 	if err != nil {
 		return nil, err
 	}
 	c := cfg.Provider(provider)
-	key := m.app.Getenv(c.KeyEnv)
+	key := app.Getenv(c.KeyEnv)
 	switch provider {
 	case "anthropic":
 		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: key}), nil
@@ -69,4 +87,29 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 		return openai.NewChat(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
 	}
 	return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
+}
+
+// providersOf says where providers are. That is the user's business: the repository's
+// file is not asked.
+func providersOf(app *cli.App) (config.Config, error) {
+	return config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
+}
+
+// keys looks for the key of every provider that is to be called with an environment.
+func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
+	cfg, err := providersOf(app)
+	if err != nil {
+		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
+	}
+	for _, choice := range choices {
+		p := cfg.Provider(choice.Provider)
+		if choice.Provider == "script" || p.BaseURL != "" && choice.Provider != "anthropic" {
+			continue // a compatible server may need no key
+		}
+		if key := p.KeyEnv; key != "" && app.Getenv(key) == "" {
+			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", choice.Provider, choice.Name, key).
+				WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
+		}
+	}
+	return nil
 }

@@ -1,45 +1,31 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"pawl"
-	"pawl/internal/callback"
 	"pawl/internal/cli"
 	"pawl/internal/client"
-	"pawl/internal/config"
-	"pawl/internal/driver"
-	"pawl/internal/engine"
-	"pawl/internal/gate/command"
-	"pawl/internal/plain"
 	"pawl/internal/project"
-	"pawl/internal/prompt"
-	"pawl/internal/runner"
-	"pawl/internal/sandbox"
 	"pawl/internal/server"
-	"pawl/internal/store/mem"
-	"pawl/internal/store/sqlite"
-	"pawl/internal/tool"
-	"pawl/internal/tool/submit"
 	"pawl/internal/workspace/gitworktree"
 )
 
-// open reaches the project at the app's folder: over the socket of the process
-// that owns it, else as its owner, or, only to read, from its store.
+// open reaches the project at the app's folder: over the daemon, which is started when
+// none runs, or, where the user wants none, over the socket of the process that has
+// the project, else as its owner. What only reads starts nothing: where nobody
+// serves, it reads the store.
 func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, error) {
 	p, err := find(ctx, app, access)
 	if err != nil {
 		return nil, err
 	}
-	// Whoever owns the project may be just coming or going.
+	// Whoever has the project may be just coming or going.
 	until := time.Now().Add(patience)
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		s, err := reach(ctx, app, p, access)
@@ -76,11 +62,16 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 	if err != nil {
 		return nil, err
 	}
-	if held {
+	home := project.HomeAt(app.StateHome)
+	switch {
+	case held && holder.Socket == home.Socket():
+		return joinDaemon(ctx, app, p, holder, access)
+	case held:
 		return connect(ctx, p, holder, access)
-	}
-	if access == cli.Read {
+	case access == cli.Read:
 		return openReadOnly(p, nobody)
+	case !app.Local:
+		return openInDaemon(ctx, app, p)
 	}
 	lock, err := p.Lock(app.Version)
 	if err != nil {
@@ -91,7 +82,13 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 		return nil, errors.Join(err, lock.Release())
 	}
 	end := s.Close
-	s.Close = func() error { return errors.Join(end(), lock.Release()) }
+	s.Close = func() error {
+		let := lock.Release
+		if left, err := cli.Busy(context.WithoutCancel(ctx), s); err != nil || left != "" {
+			let = lock.Leave // on purpose: no daemon goes on with what this process leaves
+		}
+		return errors.Join(end(), let())
+	}
 	return s, nil
 }
 
@@ -129,73 +126,29 @@ func connect(ctx context.Context, p project.Project, holder project.Holder, acce
 }
 
 func openReadOnly(p project.Project, driven func(pawl.RunID) bool) (*cli.Session, error) {
-	log, err := sqlite.OpenReadOnly(p.Dir)
-	if errors.Is(err, fs.ErrNotExist) || pawl.CodeOf(err) == pawl.CodeNotFound {
-		return &cli.Session{Service: engine.Reader{Log: mem.New()}, Project: p, Close: func() error { return nil }}, nil
-	}
+	s, end, err := openStored(p, driven)
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Session{Service: service{engine.Reader{Log: log}, driven}, Project: p, Close: log.Close}, nil
+	return &cli.Session{Service: s, Project: p, Close: end}, nil
 }
 
 // own makes this process the owner: it drives the project's runs and serves
 // others on the socket. The caller holds the project's lock.
-func own(ctx context.Context, app *cli.App, p project.Project) (s *cli.Session, err error) {
-	var closers []func() error
-	shut := func() error {
-		var all error
-		for i := len(closers) - 1; i >= 0; i-- {
-			all = errors.Join(all, closers[i]())
-		}
-		return all
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, shut())
-		}
-	}()
-	logger, logFile, err := openLog(p)
+func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, error) {
+	m := newMachine(ctx, app)
+	o, err := m.open(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
-	closers = append(closers, logFile.Close)
-	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: p.Repo, State: p.Dir, Log: logger})
+	stopServing, err := serve(p, o)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, o.Close())
 	}
-	if err := spaces.Recover(ctx); err != nil {
-		return nil, err
-	}
-	log, err := sqlite.Open(p.Dir)
-	if err != nil {
-		return nil, err
-	}
-	closers = append(closers, log.Close)
-	confined, unconfined := sandbox.Probe(ctx)
-	if unconfined != nil {
-		confined = sandbox.Unconfined()
-	}
-	confined = shown{confined, spaces.Visible()}
-	models := &models{app: app}
-	e := engine.New(engine.Config{
-		Log: log, Logger: logger, Version: app.Version, Sandbox: confined, Clean: p.RemoveTemp,
-		Performer: performer(app, p, spaces, confined, models, engine.Reader{Log: log}.Recall),
-		Inspect: func(ctx context.Context, dir string) (pawl.Repository, error) {
-			return gitworktree.Inspect(ctx, nil, cmp.Or(dir, p.Repo.Root))
-		},
-		Known:   func(ctx context.Context, task string) (engine.Known, error) { return known(ctx, app.Dir, p, task) },
-		Pin:     spaces.Mark,
-		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, p.Repo.Head) },
-	})
-	owner := owned{service{e, e.Driven}, models, unconfined}
-	stopServing, err := serve(p, owner)
-	if err != nil {
-		e.Close()
-		return nil, err
-	}
-	closers = append(closers, stopServing, func() error { e.Close(); return nil })
-	return &cli.Session{Service: owner, Project: p, Owner: true, Driven: e.Driven, Close: shut}, nil
+	return &cli.Session{Service: o, Project: p, Owner: true, Driven: o.Driven, Load: m.governor.Load, Close: func() error {
+		o.engine.Close() // watchers of others read what is stored to its end first
+		return errors.Join(stopServing(), o.Close())
+	}}, nil
 }
 
 // serve offers a service on the project's socket until the function it returns is called.
@@ -221,29 +174,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// openLog is where the owner tells what is not a run's business.
-func openLog(p project.Project) (*slog.Logger, *os.File, error) {
-	f, err := os.OpenFile(filepath.Join(p.Dir, "pawl.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the log: %w", err)
-	}
-	return slog.New(slog.NewTextHandler(f, nil)), f, nil
-}
-
-type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
-
-func performer(app *cli.App, p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, models *models, recall recall) driver.Performer {
-	sender := &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
-	return &runner.Runner{
-		Model:   models.forTier,
-		Tools:   tool.New(tool.Builtin()...),
-		Submits: submit.Results{},
-		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},
-		Gate:    command.New(box),
-		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
-		Callback: sender.Send, Announce: sender.Announce, Project: filepath.Base(p.Repo.Root),
-		Redact: plain.NewRedactor(app.Getenv, secretNames(app.Environ)...).Bytes,
-	}
 }

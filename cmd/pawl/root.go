@@ -32,6 +32,7 @@ import (
 	"pawl/internal/cli/resume"
 	"pawl/internal/cli/rollback"
 	runcmd "pawl/internal/cli/run"
+	servecmd "pawl/internal/cli/serve"
 	"pawl/internal/cli/show"
 	"pawl/internal/cli/tasks"
 	versioncmd "pawl/internal/cli/version"
@@ -52,6 +53,7 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 		return repo.Root
 	}
 	app.Folders = func(ctx context.Context, p project.Project) ([]cli.Folder, error) { return folders(ctx, app.Dir, p) }
+	app.Projects = func(ctx context.Context) (pawl.Projects, func() error, error) { return projects(ctx, app) }
 	root := newRoot(app)
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)
@@ -94,6 +96,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
 	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in the folder `DIR` instead")
 	_ = root.MarkPersistentFlagDirname("directory")
+	f.BoolVar(&app.Local, "local", app.Local || app.Getenv("PAWL_LOCAL") != "", "work without a daemon (as PAWL_LOCAL=1)")
 	add := func(id, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
 		for _, c := range commands {
@@ -105,7 +108,7 @@ RUN is a run's id, its number, or the beginning of its id.
 		inbox.New(app, time.Now), answer.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app))
 	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
-	add("setup", "Set up:", initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
+	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
@@ -142,6 +145,16 @@ func refold(events []pawl.Event) (pawl.RunInfo, error) {
 		}
 	}
 	return kernel.Info(&s), nil
+}
+
+// serveWorld is how pawl serve reaches daemons.
+func serveWorld(app *cli.App) servecmd.World {
+	return servecmd.World{
+		Serve:      func(ctx context.Context, o servecmd.Options) error { return serveProjects(ctx, app, o) },
+		Background: func(ctx context.Context, o servecmd.Options) error { return startBackground(ctx, app, o) },
+		Status:     func(ctx context.Context) (*servecmd.Status, error) { return daemonStatus(ctx, app) },
+		Stop:       func(ctx context.Context) (int, error) { return stopDaemon(ctx, app) },
+	}
 }
 
 // demoWorld is how pawl demo runs pawl and git.

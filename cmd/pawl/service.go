@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/config"
+	"pawl/internal/daemon"
+	"pawl/internal/engine"
 	"pawl/internal/model/script"
 )
 
@@ -33,48 +36,106 @@ func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
 	return runs, err
 }
 
-// owned is the service of a project's owner. What a run would only fail on at
-// its first model call is refused at its start.
+// owned is the service of a project that this process has. What a run would only fail
+// on at its first model call is refused at its start, and when it is let go on; what a
+// request hands over of its user's environment is kept for the run.
 type owned struct {
 	service
-	models *models
-	// unconfined is why commands cannot be confined here; nil when they can.
-	unconfined error
+	machine *machine
+	engine  *engine.Engine
+	project string // the name of its state folder
+
+	starting *sync.Mutex // one run begins at a time: until it has its id, what it was handed is that of no id
 }
 
 // Start implements [pawl.Service].
-func (o owned) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
-	if o.unconfined != nil && !req.Unsandboxed {
-		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.unconfined).
+func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
+	if o.machine.unconfined != nil && !req.Unsandboxed {
+		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.machine.unconfined).
 			WithHint("install bubblewrap, or accept that commands run with your rights: --unsandboxed")
 	}
-	if err := o.models.check(req); err != nil {
+	app := &cli.App{Environ: over(o.machine.environs.own, daemon.Environ(ctx))}
+	if err := keys(app, req.Settings.Models); err != nil {
 		return pawl.RunInfo{}, err
 	}
-	return o.service.Start(ctx, req)
+	if req.Script != "" {
+		if _, err := script.Parse("the scripted model's file", []byte(req.Script)); err != nil {
+			return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%w", err)
+		}
+	}
+	err = o.begin(ctx, func() (pawl.RunID, error) {
+		info, err = o.service.Start(ctx, req)
+		return info.ID, err
+	})
+	return info, err
 }
 
-// check looks for the key of every provider, and reads the script.
-func (m *models) check(req pawl.StartRequest) error {
-	cfg, err := config.Load(config.Sources{UserFile: m.app.UserConfig(), Env: m.app.Environ})
-	if err != nil {
+// Fork implements [pawl.Service].
+func (o owned) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pawl.RunInfo, err error) {
+	if err := o.equipped(ctx, run); err != nil {
+		return pawl.RunInfo{}, err
+	}
+	err = o.begin(ctx, func() (pawl.RunID, error) {
+		info, err = o.service.Fork(ctx, run, at)
+		return info.ID, err
+	})
+	return info, err
+}
+
+// begin begins a run with what was handed over for it.
+func (o owned) begin(ctx context.Context, begin func() (pawl.RunID, error)) error {
+	o.starting.Lock()
+	defer o.starting.Unlock()
+	o.machine.environs.expect(o.project, daemon.Environ(ctx))
+	run, err := begin()
+	o.machine.environs.expect(o.project, nil)
+	if err == nil {
+		o.hand(ctx, run)
+	}
+	return err
+}
+
+// Steer implements [pawl.Service].
+func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
+	if s.Verb == pawl.SteerResume {
+		if err := o.equipped(ctx, run); err != nil {
+			return err
+		}
+	}
+	o.hand(ctx, run)
+	return o.service.Steer(ctx, run, s)
+}
+
+// Adopt lets a run go on that was interrupted.
+func (o owned) Adopt(ctx context.Context, run pawl.RunID) error {
+	if err := o.equipped(ctx, run); err != nil {
 		return err
 	}
-	for _, choice := range req.Settings.Models {
-		if choice.Provider == "script" {
-			if _, err := script.Parse("the scripted model's file", []byte(req.Script)); err != nil {
-				return pawl.Errorf(pawl.CodeInvalid, "%w", err)
-			}
-			continue
-		}
-		p := cfg.Provider(choice.Provider)
-		if p.BaseURL != "" && choice.Provider != "anthropic" {
-			continue // a compatible server may need no key
-		}
-		if key := p.KeyEnv; key != "" && m.app.Getenv(key) == "" {
-			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", choice.Provider, choice.Name, key).
-				WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
-		}
+	o.hand(ctx, run)
+	return o.engine.Adopt(ctx, run)
+}
+
+// hand keeps what was handed over for a run. Its models are made anew with it.
+func (o owned) hand(ctx context.Context, run pawl.RunID) {
+	if environ := daemon.Environ(ctx); environ != nil {
+		o.machine.environs.set(runOf{o.project, run}, environ)
+		o.machine.models.forget(runOf{o.project, run})
+	}
+}
+
+// equipped refuses to let a run go on without the keys that its models need.
+func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
+	began, err := cli.Began(ctx, o.service, run)
+	if err != nil || began == nil {
+		return nil // whoever goes on with it says what is wrong
+	}
+	var settings pawl.Settings
+	if json.Unmarshal(began.Settings, &settings) != nil {
+		return nil
+	}
+	app := &cli.App{Environ: over(o.machine.environs.get(runOf{o.project, run}), daemon.Environ(ctx))}
+	if err := keys(app, settings.Models); err != nil {
+		return err.WithHint("pawl resume %s from a shell that has it", run)
 	}
 	return nil
 }

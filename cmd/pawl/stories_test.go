@@ -83,7 +83,8 @@ func settle(env *testscript.Env, tools string) error {
 	for name, value := range map[string]string{
 		"PATH": pawl + string(filepath.ListSeparator) + tools,
 		"HOME": env.WorkDir + "/home", "XDG_STATE_HOME": env.WorkDir + "/state", "XDG_CONFIG_HOME": env.WorkDir + "/config",
-		"TZ": "UTC", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
+		"PAWL_LOCAL": "1", // stories of the daemon unset it
+		"TZ":         "UTC", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
 		"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@localhost", "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@localhost",
 	} {
 		env.Setenv(name, value)

@@ -30,6 +30,8 @@ type App struct {
 	Version   string
 	// JSON asks for machine-readable output, NoColor for none of the terminal's colours.
 	JSON, NoColor bool
+	// Local asks to work without a daemon: this process then has the project itself.
+	Local bool
 	// Terminal reports that Out is a terminal, Interactive that In is one.
 	Terminal, Interactive bool
 	// Columns is the width of the terminal; nil, or zero columns, means 80.
@@ -38,6 +40,10 @@ type App struct {
 	Rows func() int
 	// Open reaches the project at Dir.
 	Open func(ctx context.Context, a Access) (*Session, error)
+	// Projects reaches all of the user's projects, until the function it returns is
+	// called: over the daemon, which is started when none runs, or with Local the one
+	// at Dir alone.
+	Projects func(ctx context.Context) (pawl.Projects, func() error, error)
 	// Root is the root of the repository that Dir is in; empty when it is in none.
 	Root func(ctx context.Context) string
 	// Folders are the folders of tasks that a project's repository has, at HEAD and on
@@ -73,6 +79,10 @@ type Session struct {
 	Owner bool
 	// Remote reports that another process owns the project: it may go at any time.
 	Remote bool
+	// Daemon reports that this process is the daemon, in which runs go on by themselves.
+	Daemon bool
+	// Load says what the places of the machine are used for; nil unless Owner.
+	Load func() pawl.Load
 	// Driven reports whether this process drives a run; nil unless Owner.
 	Driven func(pawl.RunID) bool
 	// Close lets go of the project.

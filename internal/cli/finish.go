@@ -12,6 +12,9 @@ import (
 // another process drives the run and goes away in the middle, this one takes the
 // run over.
 func (a *App) Attend(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) error {
+	if o.typed == nil {
+		o.typed = &typing{}
+	}
 	for {
 		r, err := a.Follow(ctx, s, run, o)
 		abandoned := err == nil && !s.Owner && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)
@@ -39,7 +42,10 @@ func (a *App) takeOver(ctx context.Context, s *Session, run pawl.RunID) error {
 		return err
 	}
 	where := "here"
-	if again.Remote {
+	switch {
+	case again.Daemon:
+		where = "in the daemon"
+	case again.Remote:
 		where = "in another one"
 	}
 	a.Notef("the process that drove run %s has gone; it goes on %s", run, where)
@@ -109,7 +115,7 @@ func lost(ctx context.Context, s *Session, run pawl.RunID) error {
 // pauses them.
 func (a *App) Settle(ctx context.Context, s *Session) error {
 	for s.Owner {
-		run, err := busy(ctx, s)
+		run, err := Busy(ctx, s)
 		if run == "" || err != nil {
 			return err
 		}
@@ -142,8 +148,8 @@ func (a *App) Said(ctx context.Context, s *Session, run pawl.RunID, format strin
 	return a.Encode(info)
 }
 
-// busy is a run that this process drives and that is at work; empty when there is none.
-func busy(ctx context.Context, s *Session) (pawl.RunID, error) {
+// Busy is a run that this process drives and that is at work; empty when there is none.
+func Busy(ctx context.Context, s *Session) (pawl.RunID, error) {
 	runs, err := s.Runs(ctx)
 	if err != nil {
 		return "", err

@@ -24,6 +24,8 @@ type FollowOptions struct {
 	// showing the run's log and what is being said. With JSON the default prints
 	// the event.
 	Show func(e pawl.Event, r *view.Run) error
+
+	typed *typing // what the person types meanwhile; nil until it is asked for
 }
 
 // Follow shows a run until it is at rest and returns it as it then is. While
@@ -60,10 +62,11 @@ type follower struct {
 	showing  func(e pawl.Event, r *view.Run) error
 	rest     bool // at rest is enough, it need not end
 	stopping bool // the user has asked for it
+	asking   *asking
 }
 
 func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o FollowOptions) *follower {
-	f := &follower{app: a, s: s, run: run, rest: o.Rest, showing: o.Show}
+	f := &follower{app: a, s: s, run: run, rest: o.Rest, showing: o.Show, asking: newAsking(a, o)}
 	if f.showing == nil && a.JSON {
 		f.showing = a.EncodeEvent
 	}
@@ -113,6 +116,9 @@ func (f *follower) loop(ctx context.Context, signals <-chan os.Signal) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		if err := f.askInPlace(ctx); err != nil {
+			return err
+		}
 		var err error
 		select {
 		case u, ok := <-updates:
@@ -123,9 +129,11 @@ func (f *follower) loop(ctx context.Context, signals <-chan os.Signal) error {
 				err = f.show(u.Update)
 			}
 		case now := <-tick.C:
-			if f.live {
+			if f.live && !f.asking.open() {
 				err = f.progress.Tick(now)
 			}
+		case line := <-f.asking.lines():
+			err = f.answer(ctx, line)
 		case <-signals:
 			err = f.interrupted(ctx)
 		}
@@ -211,7 +219,11 @@ func (a *App) refresh(ctx context.Context, s *Session) error {
 
 func (f *follower) interrupted(ctx context.Context) error {
 	if !f.s.Owner {
-		f.note("left run %s, which goes on in another process. Rejoin: pawl logs -f %s. Stop it: pawl cancel %s", f.run, f.run, f.run)
+		where := "another process"
+		if f.s.Daemon {
+			where = "the daemon"
+		}
+		f.note("left run %s, which goes on in %s. Rejoin: pawl logs -f %s. Stop it: pawl cancel %s", f.run, where, f.run, f.run)
 		return errDetached
 	}
 	if f.stopping {

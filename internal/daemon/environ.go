@@ -13,10 +13,23 @@ import (
 // environment, as [EncodeEnviron] writes them. It goes over the unix socket only.
 const EnvironHeader = "Pawl-Environ"
 
+// ProgramHeader is the header in which a client says which program it is: the one that
+// takes the daemon's place when it is asked to make room.
+const ProgramHeader = "Pawl-Program"
+
 // maxEnviron is how much a client may hand over, in bytes as they are sent.
 const maxEnviron = 48 << 10
 
-type environKey struct{}
+type (
+	environKey struct{}
+	programKey struct{}
+)
+
+// Program is the path of the program that whoever asks is; empty when it did not say.
+func Program(ctx context.Context) string {
+	program, _ := ctx.Value(programKey{}).(string)
+	return program
+}
 
 // WithEnviron says which variables, "NAME=value", whoever asks has handed over.
 func WithEnviron(ctx context.Context, environ []string) context.Context {
@@ -49,6 +62,9 @@ func Equipped(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text := r.Header.Get(EnvironHeader)
 		r.Header.Del(EnvironHeader)
+		if program := r.Header.Get(ProgramHeader); program != "" {
+			r = r.WithContext(context.WithValue(r.Context(), programKey{}, program))
+		}
 		var environ []string
 		if data, err := base64.StdEncoding.DecodeString(text); err == nil && len(text) <= maxEnviron && json.Unmarshal(data, &environ) == nil {
 			r = r.WithContext(WithEnviron(r.Context(), environ))

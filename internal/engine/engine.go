@@ -23,7 +23,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Clean, Told, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Clean, Places, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -41,6 +41,8 @@ type Config struct {
 	// called when a run has ended, before anything else can begin in it, and by
 	// New for every run at rest: an earlier process may have died before it could.
 	Clean func(run pawl.RunID) error
+	// Places say when an effect may be performed; nil means at once.
+	Places driver.Places
 	// Told is told a run's line after each of its events; it must not block.
 	Told    func(pawl.RunInfo)
 	Version string
@@ -68,7 +70,7 @@ func New(c Config) *Engine {
 	}
 	e := &Engine{Reader: Reader{Log: c.Log}, c: c}
 	e.driver = &local.Driver{
-		Log: startingLog{c.Log}, Performer: c.Performer, Now: c.Now, Logger: c.Logger,
+		Log: startingLog{c.Log}, Performer: c.Performer, Places: c.Places, Now: c.Now, Logger: c.Logger,
 		Observe: e.observe,
 		Live:    e.hub.live,
 		Left:    func(run pawl.RunID, _ error) { e.hub.wake(run) },

@@ -44,6 +44,22 @@ func NewRedactor(lookup func(name string) string, names ...string) *Redactor {
 	return r
 }
 
+// And is a Redactor that knows what both know.
+func (r *Redactor) And(other *Redactor) *Redactor {
+	both := &Redactor{}
+	for _, from := range []*Redactor{r, other} {
+		if from == nil {
+			continue
+		}
+		for _, s := range from.secrets {
+			if !slices.ContainsFunc(both.secrets, func(t secret) bool { return bytes.Equal(t.value, s.value) }) {
+				both.secrets = append(both.secrets, s)
+			}
+		}
+	}
+	return both
+}
+
 // forms are the ways a value is written: as it is, and in JSON with and without
 // the escapes for HTML.
 func forms(value string) [][]byte {

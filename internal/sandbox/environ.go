@@ -19,6 +19,17 @@ var passed = [...]string{
 	"GOEXPERIMENT", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB",
 }
 
+// Variables are those of the Pawl process that commands see, or that decide what they see.
+func Variables() []string {
+	out := append(passed[:], "PATH", "HOME", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "GOMODCACHE", "GOPATH")
+	for _, t := range homeToolchains {
+		if t.variable != "" {
+			out = append(out, t.variable)
+		}
+	}
+	return out
+}
+
 // host is what sandboxes know of the machine: the variables of the Pawl process
 // and where the user's home is.
 type host struct {

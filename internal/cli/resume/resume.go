@@ -27,9 +27,8 @@ its process died, or one that ended incomplete, blocked, halted or failed. Limit
 that are given replace the run's; those of a run that is at work can be changed
 too. Nothing is done twice: what was under way is looked at first.
 
-This process then drives the run and follows it to its end, as pawl run does.
-Where another one has the project, the run goes on there and is followed from
-here; Ctrl-C then only stops following.
+The run goes on in the daemon and is followed from here to its end, as pawl run
+does; Ctrl-C only stops following. With --local this process drives the run itself.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",
@@ -70,7 +69,10 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
 		where := "here"
-		if !s.Owner {
+		switch {
+		case s.Daemon:
+			where = "in the daemon; Ctrl-C only stops following"
+		case !s.Owner:
 			where = "in another process; Ctrl-C only stops following"
 		}
 		app.Printf("Run %s goes on %s\n\n", info.ID, where)

@@ -81,9 +81,10 @@ The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in
 this order of strength, and is frozen into the run.
 
-Ctrl-C pauses the run once what is under way has finished; a second one leaves
-at once. Where another pawl of this project is at work the run is handed to it,
-and Ctrl-C only stops following. With --json, events are printed as they become
+The run goes on in the daemon (pawl serve), which is started when none runs:
+Ctrl-C only stops following, and pawl logs -f rejoins. With --local this process
+drives the run itself: then Ctrl-C pauses it once what is under way has finished,
+and a second one leaves at once. With --json, events are printed as they become
 durable, one JSON object per line.
 
 ` + cli.RunExitCodes,

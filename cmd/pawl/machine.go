@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"pawl"
+	"pawl/internal/callback"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/driver"
+	"pawl/internal/engine"
+	"pawl/internal/gate/command"
+	"pawl/internal/git"
+	"pawl/internal/governor"
+	"pawl/internal/project"
+	"pawl/internal/prompt"
+	"pawl/internal/runner"
+	"pawl/internal/sandbox"
+	"pawl/internal/store/mem"
+	"pawl/internal/store/sqlite"
+	"pawl/internal/tool"
+	"pawl/internal/tool/submit"
+	"pawl/internal/workspace/gitworktree"
+)
+
+// machine is what all projects share that this process drives.
+type machine struct {
+	version  string
+	environs *environs
+	models   *models
+	governor *governor.Governor
+	box      pawl.Sandbox
+	boxes    *boxes
+	// unconfined is why commands cannot be confined here; nil when they can.
+	unconfined error
+}
+
+func newMachine(ctx context.Context, app *cli.App) *machine {
+	m := &machine{version: app.Version, environs: newEnvirons(app.Environ)}
+	m.governor = governor.New(limits(app), nil)
+	m.models = &models{environs: m.environs}
+	if m.box, m.unconfined = sandbox.Probe(ctx); m.unconfined != nil {
+		m.box = sandbox.Unconfined()
+	}
+	m.boxes = &boxes{environs: m.environs, confined: m.unconfined == nil}
+	return m
+}
+
+// limits are how much is done at once on this machine.
+func limits(app *cli.App) governor.Limits {
+	cfg, err := providersOf(app)
+	if err != nil {
+		cfg, _ = config.Load(config.Sources{}) // whoever starts a run is told what is wrong
+	}
+	return governor.Limits(cfg.Machine())
+}
+
+// opened is a project that this process drives the runs of.
+type opened struct {
+	owned
+	engine *engine.Engine
+	log    *sqlite.Log
+	file   *os.File
+}
+
+// Drain lets what is under way finish.
+func (o *opened) Drain(ctx context.Context) { o.engine.Drain(ctx) }
+
+// Driven reports whether a run is at work, or paused, in this process.
+func (o *opened) Driven(run pawl.RunID) bool { return o.engine.Driven(run) }
+
+// Close ends driving as a crash would.
+func (o *opened) Close() error {
+	o.engine.Close()
+	return errors.Join(o.log.Close(), o.file.Close())
+}
+
+// open opens a project whose lock this process has. told is told each run's line when
+// it has changed; it may be nil.
+func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (o *opened, err error) {
+	o = &opened{}
+	logger, file, err := openLog(p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: p.Repo, State: p.Dir, Log: logger})
+	if err != nil {
+		return nil, err
+	}
+	if err := spaces.Recover(ctx); err != nil {
+		return nil, err
+	}
+	log, err := sqlite.Open(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(p.Dir)
+	box := shown{m.box, m.boxes, spaces.Visible()}
+	e := engine.New(engine.Config{
+		Log: log, Logger: logger, Version: m.version, Sandbox: box, Clean: p.RemoveTemp,
+		Performer: ofRun{m.performer(p, spaces, box, engine.Reader{Log: log}.Recall), name},
+		Places:    m.governor.Places(name),
+		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
+		Known: func(ctx context.Context, task string) (engine.Known, error) {
+			return known(ctx, p.Repo.Root, p, task)
+		},
+		Pin:     spaces.Mark,
+		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, head(ctx, p)) },
+		Told: func(r pawl.RunInfo) {
+			if r.Status == pawl.StatusEnded {
+				m.forget(runOf{name, r.ID})
+			}
+			if told != nil {
+				told(r)
+			}
+		},
+	})
+	o.engine, o.log, o.file = e, log, file
+	o.owned = owned{service{e, e.Driven}, m, e, name, &sync.Mutex{}}
+	return o, nil
+}
+
+// forget drops what only a run at work needs. One that is resumed brings it again.
+func (m *machine) forget(r runOf) {
+	m.environs.forget(r)
+	m.models.forget(r)
+}
+
+// inspect looks at the repository of a project, from a work tree of it.
+func inspect(ctx context.Context, p project.Project, dir string) (pawl.Repository, error) {
+	repo, err := gitworktree.Inspect(ctx, nil, cmp.Or(dir, p.Repo.Root))
+	if err == nil && repo.GitDir != p.Repo.GitDir {
+		return repo, pawl.Errorf(pawl.CodeInvalid, "%s is of another repository than %s", dir, p.Repo.Root)
+	}
+	return repo, err
+}
+
+// head is the commit that the repository's HEAD is on; empty when there is none.
+func head(ctx context.Context, p project.Project) pawl.CommitHash {
+	command, err := git.Find(ctx)
+	if err != nil {
+		return ""
+	}
+	out, err := git.Repo{Command: command, Dir: p.Repo.GitDir}.Git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil {
+		return ""
+	}
+	return pawl.CommitHash(strings.TrimSpace(string(out)))
+}
+
+// openLog is where the owner tells what is not a run's business.
+func openLog(p project.Project) (*slog.Logger, *os.File, error) {
+	f, err := os.OpenFile(filepath.Join(p.Dir, "pawl.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	return slog.New(slog.NewTextHandler(f, nil)), f, nil
+}
+
+type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
+
+func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, recall recall) driver.Performer {
+	sender := func(ctx context.Context) *callback.Sender {
+		app := cli.App{Environ: m.environs.environ(ctx)}
+		return &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
+	}
+	return &runner.Runner{
+		Model:   m.models.forTier,
+		Tools:   tool.New(tool.Builtin()...),
+		Submits: submit.Results{},
+		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},
+		Gate:    command.New(box),
+		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
+		Callback: func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (int, error) {
+			return sender(ctx).Send(ctx, to, delivery, body)
+		},
+		Announce: func(ctx context.Context, to pawl.Announcing, delivery string, body []byte, env []string) (int, error) {
+			return sender(ctx).Announce(ctx, to, delivery, body, env)
+		},
+		Project: filepath.Base(p.Repo.Root),
+		Redact:  m.environs.redact,
+	}
+}
+
+// openStored reads what a project has stored, until the function it returns is called.
+func openStored(p project.Project, driven func(pawl.RunID) bool) (pawl.Service, func() error, error) {
+	log, err := sqlite.OpenReadOnly(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) || pawl.CodeOf(err) == pawl.CodeNotFound {
+		return engine.Reader{Log: mem.New()}, func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return service{engine.Reader{Log: log}, driven}, log.Close, nil
+}

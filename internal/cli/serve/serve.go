@@ -1,0 +1,169 @@
+// Package serve is pawl serve: the daemon, and what to do with it.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+)
+
+// Options say how a daemon serves.
+type Options struct {
+	// Background says that it has no terminal: what it does is told to its log.
+	Background bool
+	// OnDemand says that a command needed it: it ends when nobody does any more, after
+	// the time Idle; zero means the daemon's own.
+	OnDemand bool
+	Idle     time.Duration
+	// IdleProject is how long a project is kept open that nobody uses; zero means the daemon's own.
+	IdleProject time.Duration
+	// Listen is an address of this machine where it serves browsers too, as host:port;
+	// empty = nowhere.
+	Listen string
+}
+
+// Args are the arguments of a program that serves so.
+func (o Options) Args() []string {
+	args := []string{"serve"}
+	if o.Background {
+		args = append(args, "--detached")
+	}
+	if o.OnDemand {
+		args = append(args, "--on-demand")
+	}
+	for name, d := range map[string]time.Duration{"--idle": o.Idle, "--idle-project": o.IdleProject} {
+		if d != 0 {
+			args = append(args, name+"="+d.String())
+		}
+	}
+	if o.Listen != "" {
+		args = append(args, "--listen="+o.Listen)
+	}
+	return args
+}
+
+// Status is what a daemon does.
+type Status struct {
+	pawl.DaemonInfo
+	Log      string             `json:"log"`
+	Projects []pawl.ProjectInfo `json:"projects"`
+}
+
+// World is how the command reaches daemons.
+type World struct {
+	// Serve serves until it is told to end.
+	Serve func(ctx context.Context, o Options) error
+	// Background starts one in the background, and returns when it is ready.
+	Background func(ctx context.Context, o Options) error
+	// Status says what the daemon does; nil when there is none.
+	Status func(ctx context.Context) (*Status, error)
+	// Stop ends the daemon, and returns its process when it has ended; zero = there was none.
+	Stop func(ctx context.Context) (pid int, err error)
+}
+
+// New is the command.
+func New(app *cli.App, world World) *cobra.Command {
+	var o Options
+	var background bool
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve all projects from one process",
+		Long: `Serve is the daemon: one process of yours that drives the runs of all your
+repositories, and goes on when the terminals that started them are closed. Any
+command that starts or steers a run starts it by itself when none serves; started
+so, it ends itself after 30 minutes in which nobody asked for anything and no run
+was at work. Started here it stays, and tells in a line each thing it does; with
+--background it has no terminal and tells its log.
+
+What it finds interrupted when it starts goes on. Ctrl-C, SIGTERM and pawl serve
+stop let what is under way finish, for 10 seconds; what has not finished then is
+interrupted, and goes on with the next daemon. A newer pawl takes over from an
+older daemon by itself, without losing a run.
+
+Runs have their keys from the shell that starts or resumes them: the daemon keeps
+them in memory only. Commands with --local, or with PAWL_LOCAL=1 in the
+environment, work without a daemon.
+
+` + cli.ExitCodes,
+		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop",
+		Args:    cli.NoCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if background {
+				if err := world.Background(cmd.Context(), o); err != nil {
+					return err
+				}
+				return status(cmd.Context(), app, world)
+			}
+			return world.Serve(cmd.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&background, "background", false, "serve without a terminal, and return when it is ready")
+	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
+	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
+	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
+	f.BoolVar(&o.Background, "detached", false, "this process has no terminal")
+	f.BoolVar(&o.OnDemand, "on-demand", false, "a command needs it")
+	for _, internal := range []string{"detached", "on-demand"} {
+		_ = f.MarkHidden(internal)
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "status", Short: "Say what the daemon does", Args: cli.Args(0, 0),
+		Long: "Status says which process serves, where, and which projects it has.\nIt starts none; without one the exit code is 3.\n\n" + cli.ExitCodes, Example: "  pawl serve status --json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), app, world) },
+	}, &cobra.Command{
+		Use: "stop", Short: "End the daemon", Args: cli.Args(0, 0),
+		Long: "Stop ends the daemon when what is under way has finished, after 10 seconds at\nmost, and returns when it has ended. Its runs go on with the next one.\n\n" + cli.ExitCodes, Example: "  pawl serve stop",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pid, err := world.Stop(cmd.Context())
+			switch {
+			case err != nil:
+				return err
+			case app.JSON:
+				return app.Encode(map[string]int{"stopped": pid})
+			case pid == 0:
+				app.Printf("no daemon runs\n")
+			default:
+				app.Printf("process %d has ended\n", pid)
+			}
+			return nil
+		},
+	})
+	return c
+}
+
+func status(ctx context.Context, app *cli.App, world World) error {
+	s, err := world.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return pawl.Errorf(pawl.CodeNotFound, "no daemon runs").WithHint("the next command that needs one starts it, and so does pawl serve --background")
+	}
+	if app.JSON {
+		return app.Encode(s)
+	}
+	app.Printf("pawl %s serves as process %d since %s\n", s.Version, s.PID, s.Started.Local().Format(time.DateTime))
+	app.Printf("  socket  %s\n", s.Socket)
+	if s.Address != "" {
+		app.Printf("  http    %s\n", s.Address)
+	}
+	app.Printf("  log     %s\n", s.Log)
+	for _, p := range s.Projects {
+		what := fmt.Sprintf("%d at work", p.Live)
+		switch {
+		case p.Problem != "":
+			what = "cannot be opened: " + plain.Line(p.Problem, 120)
+		case p.Holder != 0 && p.Holder != s.PID:
+			what = fmt.Sprintf("with process %d", p.Holder)
+		}
+		app.Printf("  %s  %s  %s\n", p.ID, plain.Line(p.Root, 0), what)
+	}
+	return nil
+}
