@@ -21,12 +21,16 @@ const (
 	ReportDocument = "report.txt"
 	TasksDocument  = "tasks.json" // the list of tasks, as Pandora keeps it
 	TaskDocument   = "task.json"  // the run in Loom's words
+	// The records of its loops, and the signals between them, as Loopr keeps them: a
+	// JSON document a line.
+	LoopsDocument   = "loops.jsonl"
+	SignalsDocument = "signals.jsonl"
 )
 
 // IsState reports a document that says where a run stands, for programs; the
 // others are reports, for people.
 func IsState(name string) bool {
-	return name == StateDocument || strings.HasSuffix(name, ".json")
+	return name == StateDocument || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".jsonl")
 }
 
 const (
@@ -56,6 +60,15 @@ func Documents(r *view.Run, blobs view.Blobs) ([]Document, error) {
 	if len(r.Loops) == 0 {
 		return out, nil
 	}
+	loops, err := r.Records.LoopsJSONL(blobs)
+	if err != nil {
+		return nil, err
+	}
+	signals, err := r.Records.SignalsJSONL(blobs)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, Document{LoopsDocument, loops}, Document{SignalsDocument, signals})
 	for _, it := range r.Loops[0].Iterations {
 		report, err := view.IterationReport(r, it.N, blobs)
 		if err != nil {

@@ -12,9 +12,8 @@ import (
 // another process drives the run and goes away in the middle, this one takes the
 // run over.
 func (a *App) Attend(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) error {
-	if o.typed == nil {
-		o.typed = &typing{}
-	}
+	o.typed = &typing{done: make(chan struct{})}
+	defer close(o.typed.done)
 	for {
 		r, err := a.Follow(ctx, s, run, o)
 		abandoned := err == nil && !s.Owner && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)

@@ -132,7 +132,8 @@ func (f *follower) loop(ctx context.Context, signals <-chan os.Signal) error {
 			if f.live && !f.asking.open() {
 				err = f.progress.Tick(now)
 			}
-		case line := <-f.asking.lines():
+		case line, ok := <-f.asking.lines():
+			f.asking.typed.over = !ok
 			err = f.answer(ctx, line)
 		case <-signals:
 			err = f.interrupted(ctx)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,10 @@ type LoopRow struct {
 
 // TreeOptions choose what of a tree is shown. The zero value shows what still counts.
 type TreeOptions struct {
-	All   bool // those of earlier generations too
-	Width int  // no line is wider; zero = as wide as it is
+	All bool // those of earlier generations too
+	// Only shows these alone, one below the other, whether they count or not.
+	Only  []*Record
+	Width int // no line is wider; zero = as wide as it is
 	Now   time.Time
 }
 
@@ -31,6 +34,12 @@ type TreeOptions struct {
 // their parent, and how many of earlier generations were left out.
 func LoopTree(r *Run, o TreeOptions) (rows []LoopRow, left int) {
 	rs := &r.Records
+	if o.Only != nil {
+		for _, rec := range o.Only {
+			rows = append(rows, r.loopRow(rec, "", o.Now))
+		}
+		return rows, 0
+	}
 	below := map[pawl.LoopRef][]*Record{}
 	for _, rec := range rs.Loops {
 		if !o.All && (rec.Status == pawl.LoopInvalidated || rec.shelved) {
@@ -156,4 +165,29 @@ func (r *Run) treeSummary() string {
 		}
 	}
 	return count(len(r.Records.Loops), "loop") + ": " + strings.Join(parts, ", ")
+}
+
+// SignalsText are the signals of a run for people, oldest first, no wider than width
+// where that is not zero.
+func SignalsText(r *Run, width int) string {
+	rs := &r.Records
+	rows := [][]string{{"N", "TIME", "SIGNAL", "FROM", "TO", "SEEN", "REASON"}}
+	for _, s := range rs.Signals {
+		from, to, seen := cmp.Or(plain.Line(s.By, 20), "a person"), "-", "not yet"
+		if l := rs.ByID(s.SourceLoop); l != nil {
+			from = r.called(r.loop(l.Ref))
+		}
+		if l := r.loop(s.Target); l != nil {
+			to = r.called(l)
+		}
+		switch {
+		case s.Expired:
+			seen = "expired"
+		case s.AcknowledgedAt > 0:
+			seen = "after " + span(time.Duration(s.AcknowledgedAt-s.CreatedAt)*time.Millisecond)
+		}
+		rows = append(rows, []string{fmt.Sprint(s.N), clock(time.UnixMilli(s.CreatedAt)), plain.Line(string(s.SignalType), 12),
+			plain.Line(from, 30), plain.Line(to, 30), seen, plain.Line(s.Reason, 0)})
+	}
+	return strings.Join(columns(rows, width), "\n") + "\n"
 }

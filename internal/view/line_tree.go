@@ -218,6 +218,11 @@ func (t teller) shared() string {
 	return t.e.Body.EventKind().String()
 }
 
+// HowToAnswer is the command that answers a question, with the other choices.
+func (r *Run) HowToAnswer(q *Question) string {
+	return plain.Line(r.howToAnswer(&q.QuestionAsked), 0)
+}
+
 // howToAnswer is the command that answers a question, with its first choice and
 // the others behind it.
 func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {

@@ -23,6 +23,10 @@ const (
 // context and validation command.
 func (rs *Records) Full(r *Record, blobs Blobs) Record {
 	out := *r
+	for _, text := range []*string{&out.ID, &out.LoopType, &out.ParentID, &out.InputArtifact, &out.PromptPath, &out.Worktree, &out.Task, &out.Title, &out.Tier, &out.Branch, &out.Reason} {
+		*text = plain.Line(*text, 0)
+	}
+	out.OutputArtifacts = append([]string{}, lines(r.OutputArtifacts)...)
 	out.Progress = r.progress(blobs)
 	spec := r.task(blobs)
 	out.Context = rs.context(r, spec, blobs)
@@ -33,6 +37,9 @@ func (rs *Records) Full(r *Record, blobs Blobs) Record {
 // FullSignal is a copy of a signal's record with its payload.
 func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	out := *s
+	for _, text := range []*string{&out.SourceLoop, &out.TargetLoop, &out.TargetSelector, &out.Reason, &out.By} {
+		*text = plain.Line(*text, 0)
+	}
 	out.Payload = cutText(blobs.text(s.payload), maxPayload)
 	return out
 }

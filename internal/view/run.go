@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -366,6 +367,9 @@ func (l *Loop) sessionOf() *Session {
 func (b Blobs) text(h pawl.Hash) string {
 	return plain.Text(string(b.bytes(h)))
 }
+
+// into reads a blob that is a JSON document; what cannot be read changes nothing.
+func (b Blobs) into(h pawl.Hash, v any) { _ = json.Unmarshal(b.bytes(h), v) }
 
 // bytes is a blob as it is; nil when there is none or it cannot be read.
 func (b Blobs) bytes(h pawl.Hash) []byte {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pawl"
 	"pawl/internal/plain"
 )
@@ -227,4 +229,23 @@ func again(try int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (try %d)", try)
+}
+
+// wrapped is a text in lines no wider than width, the first behind a lead, the others
+// behind another one. Zero leaves the lines as they are.
+func (t *text) wrapped(first, next, s string, width int) {
+	lead := first
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\n")
+		for width > 0 && ansi.StringWidth(lead+line) > width {
+			at := strings.LastIndexByte(ansi.Truncate(line, max(1, width-ansi.StringWidth(lead)+1), ""), ' ')
+			if at <= 0 {
+				break
+			}
+			t.WriteString(lead + plain.Line(line[:at], 0) + "\n")
+			lead, line = next, strings.TrimLeft(line[at:], " ")
+		}
+		t.WriteString(lead + plain.Line(line, 0) + "\n")
+		lead = next
+	}
 }

@@ -29,10 +29,11 @@ func New(app *cli.App) *cobra.Command {
 		Short: "Write a run's state file and reports",
 		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt and on)
 and report.txt on the whole run, all made from its events, into a folder named
-after the run or the one given. A run with a list of tasks has also tasks.json (as
-the Pandora loop keeps it) and prd.json (as Ralph does), which pawl run --tasks
-reads; result.json; task.json (the task, its plan, the subtasks with their results
-and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json.
+after the run or the one given. loops.jsonl has the records of its loops and
+signals.jsonl the signals between them, as Loopr keeps them: a JSON document a
+line. A run with a list of tasks has also tasks.json (as the Pandora loop keeps it)
+and prd.json (as Ralph does), which pawl run --tasks reads; result.json; task.json
+(the task, its plan, the subtasks with their results and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json.
 Each file is there whole or not at all; those of an earlier export are replaced.
 
 With --only it is one of these files, with --state those for programs, with

@@ -3,6 +3,7 @@ package list
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 
 // New is the command. now is the clock that ages are told by.
 func New(app *cli.App, now func() time.Time) *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the project's runs",
@@ -25,7 +27,8 @@ have ended, the status of the others. A run that was cut off and that no process
 drives is interrupted; pawl resume goes on with it. One that waits for a person
 asks; pawl inbox shows what. One that works in batches is also stalled,
 regressing, flip-flopping or blocked when these get nowhere. A run with a list
-of tasks shows how many of them have passed instead of its iterations.
+of tasks shows how many of them have passed instead of its iterations. Runs that
+were archived (pawl archive) are shown with --all.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl list\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
@@ -41,9 +44,14 @@ of tasks shows how many of them have passed instead of its iterations.
 				return err
 			}
 			defer s.Close()
+			if !all {
+				runs = slices.DeleteFunc(runs, func(r pawl.RunInfo) bool { return r.Archived })
+			}
 			return show(app, runs, now())
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "archived runs too")
+	return c
 }
 
 func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
@@ -67,7 +75,7 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	for _, r := range runs {
 		app.WarnInterrupted(r)
 		if r.Questions > 0 && r.Status != pawl.StatusEnded {
-			app.Notef("run %s waits for you: pawl answer %s", r.ID, r.ID)
+			app.Notef("run %s waits for you: pawl inbox %s", r.ID, r.ID)
 		}
 	}
 	return nil
