@@ -131,7 +131,7 @@ func (m *Model) body(width, height int) []string {
 func (m *Model) empty(width int) []row {
 	switch {
 	case m.lost != nil && !m.listed:
-		out := append([]row{{}}, m.pen.texts(red, "  ", "The daemon cannot be reached: "+errorText(m.lost), width)...)
+		out := append([]row{{}}, m.pen.texts(red, "  ", "The runs cannot be read: "+errorText(m.lost), width)...)
 		return append(out, row{}, say(dim, "  It is tried again. pawl doctor says more."))
 	case !m.listed:
 		return []row{{}, say(dim, "  reading…")}

@@ -246,7 +246,7 @@ func TestDaemonComesLater(t *testing.T) {
 	w := busy(t)
 	w.gone = pawl.Errorf(pawl.CodeUnavailable, "no daemon listens")
 	d := drive(t, w, 80, 24, pen{})
-	d.shows("The daemon cannot be reached")
+	d.shows("The runs cannot be read")
 	w.gone = nil
 	d.send(tickMsg{})
 	d.shows("002 Add login")

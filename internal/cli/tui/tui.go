@@ -12,18 +12,12 @@ import (
 	"pawl/internal/tui"
 )
 
-// World is how the screens reach what they show.
-type World struct {
-	// Open reaches the daemon, or what stands for it in this process, with the project
-	// of the present folder opened where there is one. It is called again after the
-	// daemon was lost.
-	Open func(context.Context) (pawl.Projects, error)
-	// Diff is what differs between two commits of the repository at a root.
-	Diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
-}
+// Diff is what differs between two commits of the repository at a root, as git prints
+// it; nil shows no differences.
+type Diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
 
 // New is the command.
-func New(app *cli.App, w World) *cobra.Command {
+func New(app *cli.App, diff Diff) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tui [RUN]",
 		Short: "Watch and steer runs on a full screen",
@@ -44,7 +38,9 @@ refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
 				return err
 			}
 			_, color := app.Screen()
-			o := tui.Options{Open: w.Open, Diff: w.Diff, In: app.In, Out: app.Out, Environ: app.Environ, Color: color, ASCII: !unicode(app.Getenv), By: app.User()}
+			r := reach{app: app}
+			defer r.close()
+			o := tui.Options{Open: r.open, Diff: diff, In: app.In, Out: app.Out, Environ: app.Environ, Color: color, ASCII: !unicode(app.Getenv), By: app.User()}
 			if len(args) > 0 {
 				o.Run = args[0]
 			}
@@ -53,6 +49,36 @@ refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
 	}
 	cli.RunArgs(c, app, false)
 	return c
+}
+
+// reach reaches the projects, again where they were lost.
+type reach struct {
+	app  *cli.App
+	held func() error // lets go of what was reached last
+}
+
+func (r *reach) close() {
+	if r.held != nil {
+		_ = r.held() // nothing is written through it
+	}
+	r.held = nil
+}
+
+// open reaches the projects, with that of the present folder among them. It is called
+// by one goroutine at a time.
+func (r *reach) open(ctx context.Context) (pawl.Projects, error) {
+	r.close()
+	p, held, err := r.app.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.held = held
+	if root := r.app.Root(ctx); root != "" {
+		if _, err := p.Open(ctx, root); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 // possible refuses terminals that nothing can be drawn on.

@@ -24,10 +24,11 @@ func TestRefusesOtherTerminals(t *testing.T) {
 		{"json", cli.App{Terminal: true, Interactive: true, JSON: true, Environ: []string{"TERM=xterm"}}, "no JSON", "invalid", "pawl list --json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cmd := New(&c.app, World{Open: func(context.Context) (pawl.Projects, error) {
+			c.app.Projects = func(context.Context) (pawl.Projects, func() error, error) {
 				t.Error("the daemon is reached")
-				return nil, nil
-			}})
+				return nil, nil, nil
+			}
+			cmd := New(&c.app, nil)
 			cmd.SetArgs(nil)
 			cmd.SetOut(io.Discard)
 			cmd.SetErr(io.Discard)
