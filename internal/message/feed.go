@@ -29,10 +29,15 @@ const (
 type Feed struct {
 	projects pawl.Projects
 
-	mu      sync.Mutex
+	mu  sync.Mutex // guards now and everything in it
+	now *watch     // nil = nobody subscribes
+}
+
+// watch is what is followed from the first subscriber's coming to the last one's going.
+type watch struct {
 	subs    int
-	cancel  context.CancelFunc // of the followers; nil = nobody subscribes
-	ctx     context.Context
+	ctx     context.Context // of the followers
+	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	runs    map[key]*follower
 	entries []Message
@@ -60,7 +65,7 @@ func (w *follower) told() pawl.Seq { return max(w.seq, w.quiet) }
 
 // NewFeed is a feed of the runs of projects.
 func NewFeed(projects pawl.Projects) *Feed {
-	return &Feed{projects: projects, more: make(chan struct{})}
+	return &Feed{projects: projects}
 }
 
 // Notify says that a run may have events that were not there before. It never
@@ -68,30 +73,30 @@ func NewFeed(projects pawl.Projects) *Feed {
 func (f *Feed) Notify(project string, run pawl.RunID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.subs > 0 {
-		f.follow(key{project, run}, 0)
+	if f.now != nil {
+		f.follow(f.now, key{project, run}, 0)
 	}
 }
 
 // follow begins to follow a run, or to follow it again. What it has up to an event
 // is not told. The caller holds the lock.
-func (f *Feed) follow(k key, quiet pawl.Seq) {
-	w := f.runs[k]
+func (f *Feed) follow(on *watch, k key, quiet pawl.Seq) {
+	w := on.runs[k]
 	if w == nil {
 		w = &follower{fold: Run{Project: k.project}, quiet: quiet}
-		f.runs[k] = w
+		on.runs[k] = w
 	}
 	if w.active {
 		w.again = true
 		return
 	}
 	w.active = true
-	ctx := f.ctx
-	f.wg.Go(func() { f.read(ctx, k, w) })
+	on.wg.Go(func() { f.read(on, k, w) })
 }
 
 // read folds what happens to a run until it is at rest and nothing more is known of.
-func (f *Feed) read(ctx context.Context, k key, w *follower) {
+func (f *Feed) read(on *watch, k key, w *follower) {
+	ctx := on.ctx
 	for {
 		if s, err := f.projects.Project(ctx, k.project); err == nil {
 			w.fold.Blobs = func(h pawl.Hash) ([]byte, error) { return s.Blob(ctx, k.run, h) }
@@ -100,7 +105,7 @@ func (f *Feed) read(ctx context.Context, k key, w *follower) {
 					break
 				}
 				if u.Event != nil {
-					f.take(w, *u.Event)
+					f.take(on, w, *u.Event)
 				}
 			}
 		}
@@ -118,7 +123,7 @@ func (f *Feed) read(ctx context.Context, k key, w *follower) {
 }
 
 // take folds an event and keeps its messages for the subscribers.
-func (f *Feed) take(w *follower, e pawl.Event) {
+func (f *Feed) take(on *watch, w *follower, e pawl.Event) {
 	out := w.fold.Add(e) // reads blobs, which may take a while
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,13 +131,13 @@ func (f *Feed) take(w *follower, e pawl.Event) {
 	if e.Seq <= w.quiet || len(out) == 0 {
 		return
 	}
-	f.entries = append(f.entries, out...)
-	if drop := len(f.entries) - FeedEntries; drop > 0 {
-		clear(f.entries[:drop])
-		f.entries, f.first = f.entries[drop:], f.first+uint64(drop)
+	on.entries = append(on.entries, out...)
+	if drop := len(on.entries) - FeedEntries; drop > 0 {
+		clear(on.entries[:drop])
+		on.entries, on.first = on.entries[drop:], on.first+uint64(drop)
 	}
-	close(f.more)
-	f.more = make(chan struct{})
+	close(on.more)
+	on.more = make(chan struct{})
 }
 
 // Cursor is how far a subscriber has come: the last event of each run whose messages
@@ -183,8 +188,8 @@ var ErrBehind = pawl.Errorf(pawl.CodeUnavailable, "more has happened than is kep
 // when nothing that happens from then on is missed.
 func (f *Feed) Subscribe(ctx context.Context, from Cursor, begun func()) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
-		at, have, err := f.join(ctx)
-		defer f.leave()
+		on, at, have, err := f.join(ctx)
+		defer f.leave(on)
 		if begun != nil {
 			begun()
 		}
@@ -200,7 +205,7 @@ func (f *Feed) Subscribe(ctx context.Context, from Cursor, begun func()) iter.Se
 		for {
 			var some []Message
 			var more <-chan struct{}
-			if some, at, more, err = f.from(at); err != nil {
+			if some, at, more, err = f.from(on, at); err != nil {
 				yield(Message{}, err)
 				return
 			}
@@ -224,25 +229,26 @@ func (f *Feed) Subscribe(ctx context.Context, from Cursor, begun func()) iter.Se
 
 // join counts a subscriber in. It gives the number of the next message, and how far
 // each run that is followed has come. The first one begins to follow the runs at work.
-func (f *Feed) join(ctx context.Context) (next uint64, have map[key]pawl.Seq, err error) {
+func (f *Feed) join(ctx context.Context) (on *watch, next uint64, have map[key]pawl.Seq, err error) {
 	live, err := f.live(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.subs++
-	if f.subs == 1 {
-		f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		f.runs = map[key]*follower{}
+	if f.now == nil {
+		f.now = &watch{runs: map[key]*follower{}, more: make(chan struct{})}
+		f.now.ctx, f.now.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	}
+	on = f.now
+	on.subs++
 	for k, seq := range live {
-		if f.runs[k] == nil {
-			f.follow(k, seq)
+		if on.runs[k] == nil {
+			f.follow(on, k, seq)
 		}
 	}
 	have = map[key]pawl.Seq{}
-	for k, w := range f.runs {
+	for k, w := range on.runs {
 		have[k] = w.told()
 	}
-	return f.first + uint64(len(f.entries)), have, err
+	return on, on.first + uint64(len(on.entries)), have, err
 }
 
 // live are the runs that are not at rest, and their last events.
@@ -271,17 +277,17 @@ func (f *Feed) live(ctx context.Context) (map[key]pawl.Seq, error) {
 }
 
 // leave counts a subscriber out. After the last one nothing is followed.
-func (f *Feed) leave() {
+func (f *Feed) leave(on *watch) {
 	f.mu.Lock()
-	f.subs--
-	last := f.subs == 0
+	on.subs--
+	last := on.subs == 0
 	if last {
-		f.cancel()
-		f.runs, f.first, f.entries = nil, f.first+uint64(len(f.entries)), nil
+		f.now = nil
+		on.cancel()
 	}
 	f.mu.Unlock()
 	if last {
-		f.wg.Wait()
+		on.wg.Wait()
 	}
 }
 
@@ -325,12 +331,12 @@ func (f *Feed) catchUp(ctx context.Context, from Cursor, have map[key]pawl.Seq, 
 
 // from are the messages from a number on; when there are none, more is closed as soon
 // as there are.
-func (f *Feed) from(at uint64) (some []Message, next uint64, more <-chan struct{}, err error) {
+func (f *Feed) from(on *watch, at uint64) (some []Message, next uint64, more <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if at < f.first {
+	if at < on.first {
 		return nil, at, nil, ErrBehind
 	}
-	some = append(some, f.entries[at-f.first:]...)
-	return some, at + uint64(len(some)), f.more, nil
+	some = append(some, on.entries[at-on.first:]...)
+	return some, at + uint64(len(some)), on.more, nil
 }
