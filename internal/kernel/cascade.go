@@ -180,7 +180,10 @@ func (l *Loop) invalidated() {
 // artifact. Nobody is told who ends as well.
 func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
-	if p == nil || !p.cascades() || o.Succeeded() || l.stopped || d.s.Stopping != nil || p.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+	if p == nil || !p.cascades() || o.Succeeded() || d.s.Stopping != nil || p.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+		return
+	}
+	if p.plan.at(l.entry).status == pawl.TaskBlocked { // what blocks it has been told
 		return
 	}
 	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: cut(l.task.ID+": "+reason, 300), Payload: evidence})

@@ -24,6 +24,7 @@ type ledger struct {
 	sent     map[seat][]byte // the transcript a session sent last
 	verdicts map[pawl.LoopRef][]*pawl.GateJudged
 	kept     map[seat][]*pawl.GateJudged // verdicts by iteration
+	signals  signalBook
 }
 
 // seat is a number within a loop: of a session, or of an iteration.
@@ -35,6 +36,7 @@ type seat struct {
 // before checks an event against the state it is decided on.
 func (g *ledger) before(s *State, e pawl.Event) {
 	g.t.Helper()
+	g.signals.keep(g.t, s, e)
 	r, ok := e.Body.(*pawl.EffectRequested)
 	if !ok {
 		return

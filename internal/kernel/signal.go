@@ -23,7 +23,7 @@ const (
 	maxSignalReason = 120  // bytes of a reason that the state keeps
 	maxInfo         = 1000 // bytes of an info
 	maxInfos        = 3    // infos a prompt is told: the last ones
-	maxUnseen       = 8    // signals of persons that a loop has not acknowledged
+	maxUnseen       = 4    // signals of persons that a loop has not acknowledged
 )
 
 // info is a text for a loop's next prompt.
@@ -134,6 +134,8 @@ func (d *draft) windUp(l *Loop) {
 	d.cutWaits(l, e.reason)
 	switch {
 	case len(l.open) > 0 || l.plan != nil && len(l.plan.kids) > 0:
+	case l.working() && l.worktree.verify && l.worktree.trouble == nil: // after a crash
+		d.sound(l)
 	case l.unfinished():
 		d.abandon(l, e.reason)
 		d.commit(l, "unfinished attempt")

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,4 +102,82 @@ func (s *story) signalHeadline(e pawl.Event) string {
 		return fmt.Sprintf("is admitted at %s%s", b.Base, because(b.Waited))
 	}
 	return ""
+}
+
+// signalBook keeps what holds of signals in every run.
+type signalBook struct {
+	sent   int
+	unseen map[int]pawl.LoopRef
+	over   []pawl.LoopRef // loops that have acknowledged their end
+	void   []pawl.LoopRef // loops that do not count any more
+}
+
+// keep checks an event: signals are numbered from 1, each is acknowledged once, by the
+// loop that is told and before that loop has ended; who has acknowledged its end begins
+// nothing; and nothing happens to a loop that does not count any more. R-61, R-B09, R-B10
+func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
+	t.Helper()
+	if b.unseen == nil {
+		b.unseen = map[int]pawl.LoopRef{}
+	}
+	if _, archived := e.Body.(*pawl.Archived); !archived && slices.Contains(b.void, e.Loop) {
+		t.Fatalf("event %d, %s, is of a loop that does not count any more", e.Seq, e.Body.EventKind())
+	}
+	switch body := e.Body.(type) {
+	case *pawl.Forked:
+		*b = signalBook{sent: b.sent}
+	case *pawl.SignalSent:
+		if b.sent++; body.N != b.sent {
+			t.Fatalf("event %d is signal %d after signal %d", e.Seq, body.N, b.sent-1)
+		}
+		b.unseen[body.N] = e.Loop
+	case *pawl.SignalAcknowledged:
+		if b.unseen[body.N] != e.Loop {
+			t.Fatalf("event %d: loop %d acknowledges signal %d, which it was not told or has seen", e.Seq, e.Loop, body.N)
+		}
+		delete(b.unseen, body.N)
+		if g := s.Loop(e.Loop).signals; slices.ContainsFunc(g, func(g signal) bool { return g.n == body.N && g.ends() }) {
+			if b.over = append(b.over, e.Loop); len(s.Loop(e.Loop).open) > 0 && !body.Expired {
+				t.Fatalf("event %d: loop %d has something in flight", e.Seq, e.Loop)
+			}
+		}
+	case *pawl.LoopEnded:
+		for n, ref := range b.unseen {
+			if ref == e.Loop {
+				t.Fatalf("event %d: loop %d has ended and not seen signal %d", e.Seq, ref, n)
+			}
+		}
+	case *pawl.EffectRequested:
+		switch body.Effect.Do.(type) {
+		case *pawl.Commit, *pawl.CloseWorkspace, *pawl.InspectWorkspace:
+		default:
+			if slices.Contains(b.over, e.Loop) {
+				t.Fatalf("event %d: loop %d begins %s and has acknowledged its end", e.Seq, e.Loop, body.Effect.Do.Verb())
+			}
+		}
+	case *pawl.Invalidated:
+		b.void = append(b.void, e.Loop)
+	}
+}
+
+// What a loop may be told before it comes to it takes little room beside its work.
+func TestSizeOfSignals(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	s, l := &State{loops: []*Loop{{Ref: 1}}}, &Loop{Ref: 2, Parent: 1}
+	for range maxUnseen {
+		for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalInfo} {
+			b := &pawl.SignalSent{N: s.signals + 1, Signal: kind, Reason: strings.Clone(long), By: "ann", Payload: blobOf(fmt.Sprint(s.signals))}
+			if err := s.signaled(l, b); err != nil {
+				t.Fatal(err)
+			}
+			if kind == pawl.SignalInfo { // acknowledged at once
+				if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: b.N}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if n := sizeOf(l); n > 1024 {
+		t.Errorf("%d signals and %d infos have %d bytes", len(l.signals), len(l.infos), n)
+	}
 }
