@@ -214,7 +214,9 @@ func (w *Writer) failed(f *folder, it *iteration, e pawl.Event, seq pawl.Seq, wh
 func (it *iteration) end(b *pawl.IterationEnded, live bool) {
 	it.notes = append(it.notes, fmt.Sprintf("%s: %s", b.Decision, b.Reason))
 	for _, line := range b.Errors {
-		it.notes = append(it.notes, "- "+line)
+		if line != b.Reason {
+			it.notes = append(it.notes, "- "+line)
+		}
 	}
 	it.ended, it.changed = true, live || it.changed
 }

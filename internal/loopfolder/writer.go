@@ -184,11 +184,14 @@ func (w *Writer) write(rec *view.Record, f *folder) error {
 			return err
 		}
 	}
-	doc, err := json.MarshalIndent(w.records.Full(rec, w.blobs), "", "  ")
-	if err != nil {
+	var doc bytes.Buffer
+	enc := json.NewEncoder(&doc)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(w.records.Full(rec, w.blobs)); err != nil {
 		return err
 	}
-	return w.file(path.Join(f.at, "loop.json"), append(doc, '\n'))
+	return w.file(path.Join(f.at, "loop.json"), doc.Bytes())
 }
 
 // place makes the folder, or moves it to or from the archive.

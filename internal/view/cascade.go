@@ -68,9 +68,16 @@ func (t teller) cascade() string {
 		}
 		return what + " acknowledged"
 	case *pawl.LoopAdmitted:
-		s := fmt.Sprintf("it is its turn, with a score of %d", b.Score)
+		kind := "loop"
+		if t.l != nil {
+			kind = t.l.Kind
+		}
+		s := fmt.Sprintf("%s starts, with a score of %d", capital(kind), b.Score)
 		if b.Waited != "" {
-			s += "; it waited for " + b.Waited
+			s += ", after it waited for " + b.Waited
+		}
+		if x := t.r.task(t.l); x != nil {
+			s += because(x.Title)
 		}
 		return s
 	case *pawl.GenerationStarted:
@@ -129,7 +136,7 @@ func cascadeLevel(e pawl.Event) Level {
 		if !b.Expired {
 			return Detail
 		}
-	case *pawl.LoopAdmitted, *pawl.Invalidated:
+	case *pawl.Invalidated:
 		return Normal
 	case *pawl.Archived:
 		if e.Loop != 0 {

@@ -56,6 +56,9 @@ func (t teller) tree() string {
 	case *pawl.TasksListed:
 		return count(len(b.Entries), "task") + " listed"
 	case *pawl.PlanAccepted:
+		if t.r.cascades(t.l) {
+			return fmt.Sprintf("%s accepted: it makes %d of kind %s", capital(t.l.Kind), b.Count, t.r.Recipe.Kind(t.l.Kind).Children.Kind)
+		}
 		if b.Version > 1 {
 			return fmt.Sprintf("Plan %d accepted: %s%s", b.Version, count(b.Count, "task"), changed(b.Changed))
 		}

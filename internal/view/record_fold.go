@@ -328,7 +328,9 @@ func (r *Record) closeIteration(b *pawl.IterationEnded) {
 	}
 	text := b.Reason
 	for _, line := range b.Errors {
-		text += "\n- " + line
+		if line != b.Reason {
+			text += "\n- " + line
+		}
 	}
 	r.said = append(r.said, remark{head: fmt.Sprintf("## Iteration %d Failed", b.N), text: text, rule: true, n: b.N, gates: r.gates})
 	r.gates = nil

@@ -49,6 +49,7 @@ func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 func (rs *Records) LoopsJSONL(blobs Blobs) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
 	for _, r := range rs.Loops {
 		if err := enc.Encode(rs.Full(r, blobs)); err != nil {
 			return nil, fmt.Errorf("write loop %s: %w", r.ID, err)
@@ -61,6 +62,7 @@ func (rs *Records) LoopsJSONL(blobs Blobs) ([]byte, error) {
 func (rs *Records) SignalsJSONL(blobs Blobs) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
 	for _, s := range rs.Signals {
 		if err := enc.Encode(rs.FullSignal(s, blobs)); err != nil {
 			return nil, fmt.Errorf("write signal %s: %w", s.ID, err)
@@ -117,7 +119,10 @@ func (m remark) write(blobs Blobs) string {
 	}
 	t.WriteString(m.head + "\n" + plain.Text(m.text))
 	for _, g := range m.gates {
-		t.WriteString("\n- " + plain.Line(g.from, 0) + ": " + plain.Line(g.reason, 0))
+		said := plain.Line(g.from, 0) + ": " + plain.Line(g.reason, 0)
+		if !strings.Contains(t.String(), said) {
+			t.WriteString("\n- " + said)
+		}
 		if more := evidenceText(blobs.bytes(g.evidence)); more != "" {
 			t.WriteString("\n  " + strings.ReplaceAll(cutText(more, maxEvidence), "\n", "\n  "))
 		}
@@ -185,7 +190,7 @@ func (rs *Records) validation(r *Record, spec pawl.TaskSpec) string {
 		switch {
 		case st.Review != nil:
 			parts = append(parts, "review:"+plain.Line(st.Name, 0))
-		case st.Builtin != "":
+		case st.Builtin != "" && st.Builtin != "validation_command": // that command is there already
 			parts = append(parts, "check:"+plain.Line(st.Builtin, 0))
 		}
 	}
