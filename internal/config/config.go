@@ -22,6 +22,10 @@ const (
 // It is no setting: no configuration, log or event holds it.
 const CallbackSecret = "PAWL_CALLBACK_SECRET"
 
+// Local is the variable that says, when it is not empty, that commands work without
+// a daemon. It is no setting: where a process works is not a matter of a project.
+const Local = "PAWL_LOCAL"
+
 // Sources are where a configuration comes from. Each may be left out.
 type Sources struct {
 	// Repo is the repository at the commit the run starts from, not the user's
@@ -224,7 +228,7 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "PAWL_") || value == "" || name == CallbackSecret {
+		if !strings.HasPrefix(name, "PAWL_") || value == "" || name == CallbackSecret || name == Local {
 			continue
 		}
 		origin := "$" + name

@@ -167,5 +167,5 @@ func TestMistakesOutsideOfFiles(t *testing.T) {
 	}
 	// Variables that are someone else's are left alone.
 	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1",
-		"PAWL_CALLBACK_SECRET=s"}})
+		"PAWL_CALLBACK_SECRET=s", "PAWL_LOCAL=1"}})
 }
