@@ -82,6 +82,12 @@ func mustWatch(t *testing.T, p *pipes, target string, headers ...string) *reader
 	if err != nil {
 		t.Fatal(err)
 	}
+	return mustRead(t, conn, target, headers...)
+}
+
+// mustRead asks for a stream of events and reads its head.
+func mustRead(t *testing.T, conn net.Conn, target string, headers ...string) *reader {
+	t.Helper()
 	text := "GET " + target + " HTTP/1.1\r\nHost: pawl\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
