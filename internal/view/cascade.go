@@ -72,14 +72,15 @@ func (t teller) cascade() string {
 		if t.l != nil {
 			kind = t.l.Kind
 		}
-		s := fmt.Sprintf("%s starts, with a score of %d", capital(kind), b.Score)
-		if b.Waited != "" {
-			s += ", after it waited for " + b.Waited
-		}
+		s := capital(kind) + " starts"
 		if x := t.r.task(t.l); x != nil {
 			s += because(x.Title)
 		}
-		return s
+		s += fmt.Sprintf(" (score %d", b.Score)
+		if b.Waited != "" {
+			s += "; it waited: " + b.Waited
+		}
+		return s + ")"
 	case *pawl.GenerationStarted:
 		s := fmt.Sprintf("It begins anew, generation %d, on %s from %s%s", b.N, b.Branch, short(b.Base), because(b.Reason))
 		if b.Supersedes {

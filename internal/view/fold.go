@@ -134,9 +134,12 @@ func (r *Run) start(e pawl.Event, b *pawl.RunStarted) {
 // more. The limits of one session stop the session, those of a child the child,
 // not the run.
 func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
+	if b.Limit == pawl.LimitLoops { // others are at work: nothing went wrong
+		return
+	}
 	m := r.problem(e, "%s", limitText(b))
 	ofSession := b.Limit == pawl.LimitTurns || b.Limit == pawl.LimitCalls || (b.Limit == pawl.LimitTime && b.Scope != "run")
-	if l := r.loop(e.Loop); ofSession || l != nil && l.Parent > 0 && b.Scope != "run" && b.Limit != pawl.LimitRetries {
+	if l := r.loop(e.Loop); ofSession || b.Limit == pawl.LimitSignal || l != nil && l.Parent > 0 && b.Scope != "run" && b.Limit != pawl.LimitRetries {
 		return
 	}
 	r.stops.limit, r.stops.limited, r.stops.wanted = m, b.Limit, Mark{}

@@ -148,7 +148,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 		t.WriteString(line + "\n")
 	}
 	if left > 0 {
-		t.line("and %s that do not count any more: pawl loops %s --all", count(left, "loop"), string(r.ID))
+		t.line("and %s of earlier generations or archived: pawl loops %s --all", count(left, "loop"), string(r.ID))
 	}
 }
 

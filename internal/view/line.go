@@ -45,6 +45,10 @@ func LevelOf(e pawl.Event) Level {
 		if b.N == 1 && e.Loop > 1 { // its loop has just started
 			return Normal
 		}
+	case *pawl.LimitReached:
+		if b.Limit == pawl.LimitLoops { // others are at work
+			return Normal
+		}
 	case *pawl.TasksBlocked:
 		if len(b.Tasks) == 0 {
 			return Detail

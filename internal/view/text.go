@@ -75,7 +75,7 @@ func amount(name pawl.LimitName, v int64) string {
 	switch name {
 	case pawl.LimitMoney:
 		return pawl.Micros(v).String()
-	case pawl.LimitTime:
+	case pawl.LimitTime, pawl.LimitSignal:
 		return span(time.Duration(v))
 	}
 	return thousands(v)
