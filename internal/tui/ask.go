@@ -231,6 +231,10 @@ func (m *Model) askKey(k string) tea.Cmd {
 		m.screen = m.ask.from
 		return nil
 	}
+	if k == "/" {
+		m.searchIn(&m.ask.text)
+		return nil
+	}
 	if q == nil || !q.Open() || m.ask.sending {
 		m.ask.text.keys(k)
 		return nil
@@ -289,13 +293,13 @@ func (m *Model) planKey(q *view.Question, k string) tea.Cmd {
 		}
 		return ""
 	}
-	switch strings.ToLower(k) {
-	case "a":
+	switch k { // capitals, so that a key that opened the question does not decide it
+	case "A":
 		return m.reply(has(approve), "")
-	case "r":
+	case "R":
 		m.input = &input{label: "Reject the plan", note: "why; may be empty", max: maxWords, lines: true,
 			done: func(m *Model, text string) tea.Cmd { return m.reply(has(reject), text) }}
-	case "i":
+	case "I":
 		m.input = &input{label: "Iterate with feedback", note: "what the next plan is to do better", max: maxWords, lines: true, must: "say what is to be better",
 			done: func(m *Model, text string) tea.Cmd { return m.reply(has(iterate), text) }}
 	default:

@@ -34,6 +34,8 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.typed(k)
 	case name == "ctrl+c":
 		return tea.Quit
+	case name == "ctrl+z":
+		return tea.Suspend
 	case m.confirm != nil:
 		c := m.confirm
 		m.confirm = nil
@@ -386,7 +388,7 @@ var helps = []struct {
 		{"enter", "open or close; on a loop without others: to its text"}, {"tab", "from the tree to the text and back"}, {"z", "the text, or the tree, on the whole screen"}}},
 	{"What is shown", []hint{{"1 … 6", "log, diff, prompt, gates, attempts, decisions"}, {"[ ]", "the tab before, after"}, {"f", "follow the end of the log, or stay"}, {"v", "the log with every event, or without details"},
 		{"x", "archived and invalidated loops too, or not"}, {"/", "filter the tree or the inbox; search in a text"}, {"n N", "the next, the last one found"}, {"esc", "leave a search, a filter, a screen"}}},
-	{"Screens", []hint{{"i", "inbox: what waits for you, of all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: what is used of the limits"}, {"?", "this page"}, {"q", "quit; runs go on"}}},
+	{"Screens", []hint{{"i", "inbox: what waits for you, of all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: what is used of the limits"}, {"?", "this page"}, {"q", "quit; runs go on"}, {"ctrl+z", "leave for a while: fg comes back"}}},
 	{"Deciding", []hint{{"a", "answer what the run or loop waits with"}, {"A R I", "of a plan: approve, reject, iterate with feedback"}, {"1 … 9", "of other questions: answer with this choice"}}},
 	{"Steering", []hint{{"p r", "pause, resume the run; of a loop below the root: by a signal"}, {"c", "cancel the run, stop the loop (asks first)"}, {"s", "signal the loop, or all below it"},
 		{"R", "roll back to a checkpoint (asks first)"}, {"X", "archive (asks first)"}}},

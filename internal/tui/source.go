@@ -46,8 +46,9 @@ type source struct {
 	follow func(w *watch, after, full pawl.Seq) tea.Cmd
 	next   func(*watch) tea.Cmd
 
-	mu       sync.Mutex // guards projects
+	mu       sync.Mutex // guards what follows
 	projects pawl.Projects
+	services map[string]pawl.Service // by the project's id
 }
 
 func newSource(ctx context.Context, o Options) *source {
@@ -58,15 +59,15 @@ func newSource(ctx context.Context, o Options) *source {
 }
 
 // reach is the daemon, reached now if it has not been.
-func (s *source) reach(ctx context.Context) (pawl.Projects, error) {
+func (s *source) reach() (pawl.Projects, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.projects != nil {
 		return s.projects, nil
 	}
-	p, err := s.open(ctx)
+	p, err := s.open(s.ctx) // what is opened may last as long as the program
 	if err == nil {
-		s.projects = p
+		s.projects, s.services = p, map[string]pawl.Service{}
 	}
 	return p, err
 }
@@ -82,11 +83,23 @@ func (s *source) lose(err error) {
 }
 
 func (s *source) service(ctx context.Context, project string) (pawl.Service, error) {
-	p, err := s.reach(ctx)
+	p, err := s.reach()
 	if err != nil {
 		return nil, err
 	}
-	return p.Project(ctx, project)
+	s.mu.Lock()
+	svc := s.services[project]
+	s.mu.Unlock()
+	if svc != nil {
+		return svc, nil
+	}
+	if svc, err = p.Project(ctx, project); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.services[project] = svc
+	return svc, nil
 }
 
 // project is a project with its runs, oldest first.
@@ -117,7 +130,7 @@ func (s *source) list() tea.Cmd {
 }
 
 func (s *source) listNow(ctx context.Context) listMsg {
-	p, err := s.reach(ctx)
+	p, err := s.reach()
 	if err != nil {
 		return listMsg{err: err}
 	}
@@ -128,7 +141,7 @@ func (s *source) listNow(ctx context.Context) listMsg {
 	var msg listMsg
 	for _, info := range infos {
 		one := project{ProjectInfo: info}
-		svc, err := p.Project(ctx, info.ID)
+		svc, err := s.service(ctx, info.ID)
 		if err == nil {
 			one.runs, err = svc.Runs(ctx)
 		}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,19 +108,21 @@ func (m *Model) spentRows(s *shown, width int) []row {
 
 // loopSums are what each loop was charged, the dearest first.
 func (m *Model) loopSums(s *shown, width int) []row {
-	if s.run.Settings.NoCost || len(s.run.Records.Loops) < 2 {
+	if len(s.run.Records.Loops) < 2 {
 		return nil
 	}
 	const shownLoops = 12
-	loops := slices.DeleteFunc(slices.Clone(s.run.Records.Loops[1:]), func(r *view.Record) bool { return r.Cost == 0 })
-	slices.SortStableFunc(loops, func(a, b *view.Record) int { return int(b.Cost - a.Cost) })
+	loops := slices.DeleteFunc(slices.Clone(s.run.Records.Loops[1:]), func(r *view.Record) bool { return r.Tokens == 0 })
+	slices.SortStableFunc(loops, func(a, b *view.Record) int {
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens, a.Tokens))
+	})
 	out := []row{row{{"By loop", bold}, {"  with what is below it", dim}}}
 	for i, rec := range loops {
 		if i == shownLoops {
 			out = append(out, say(dim, fmt.Sprintf("  and %d others", len(loops)-shownLoops)))
 			break
 		}
-		b, _ := bar(int64(rec.Cost), int64(max(1, s.run.Cost)), 10)
+		b, _ := bar(rec.Tokens, max(1, s.run.Tokens), 10)
 		out = append(out, m.pen.ends(row{{pad(rec.Cost.String(), 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
 			say(dim, grouped(rec.Tokens)+" tokens"), width))
 	}
