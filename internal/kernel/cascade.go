@@ -32,7 +32,7 @@ func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
 		l = d.s.Loop(l.Ref)
 	}
 	c := l.clearing
-	waits := slices.IndexFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == signalStep })
+	waits := slices.IndexFunc(l.open, clears)
 	switch {
 	case c == nil || c.open == 0:
 		if waits >= 0 {
@@ -46,6 +46,20 @@ func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
 	}
 	return false
 }
+
+// alone ends what stands below a loop that ends, and reports whether all of it has ended.
+func (d *draft) alone(l *Loop, reason string) bool {
+	switch {
+	case !l.cascades() || l.plan == nil:
+		return true
+	case len(l.plan.kids) == 0 && !slices.ContainsFunc(l.open, clears):
+		return true
+	}
+	return d.s.Stopping == nil && d.cleared(l, pawl.SignalStop, reason)
+}
+
+// clears reports whether an effect is the time that loops below one have to end.
+func clears(f *pawl.Effect) bool { return f.Place.Step == signalStep }
 
 // clear tells everything below a loop that is at work to end.
 func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
@@ -90,7 +104,7 @@ func (d *draft) expire(l *Loop) {
 	for _, ref := range d.s.below(l.Ref) {
 		o := d.s.Loop(ref)
 		g := o.ended()
-		if o.ender != l.Ref || g == nil {
+		if g == nil { // also of one that was told by a loop between the two
 			continue
 		}
 		d.own(ref)

@@ -35,6 +35,13 @@
 // tells them, memory.go what is remembered and shared, signs.go what a goal looks
 // like, fork.go how a run goes on from the events of another one.
 //
+// Children may stand on the artifact that their parent made (admission.go lets them in):
+// cascade.go says what becomes of them when one fails or the parent begins anew, as a
+// further generation. What loops are told, by persons and by each other, is signals
+// (signal.go): a signal is an event of the loop that is told, and part of its state until
+// that loop has acknowledged it, which for what holds or ends it means that nothing of
+// its own is in flight.
+//
 // An input is decided in two parts. First the input itself becomes events (an
 // answer is recorded, a command obeyed). Then, as long as anything follows from
 // the state alone, that follows: [State] says where each loop is, and advance.go

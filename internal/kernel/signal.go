@@ -76,7 +76,7 @@ func (d *draft) heeds(l *Loop) bool {
 	}
 	if g := l.ended(); g != nil {
 		d.cutWaits(l, g.reason)
-		if len(l.open) == 0 {
+		if !l.inFlight() {
 			d.acknowledge(l, g.n)
 		}
 		return true
@@ -101,7 +101,7 @@ func (d *draft) heeds(l *Loop) bool {
 // flight: it has not begun one, it waits for its children, or for a person.
 func (l *Loop) rests() bool {
 	switch {
-	case len(l.open) > 0:
+	case l.inFlight():
 		return false
 	case l.question != nil, l.Phase <= PhaseReady:
 		return true
@@ -109,10 +109,16 @@ func (l *Loop) rests() bool {
 	return l.Phase == PhaseGates && l.planned && len(l.sessions) == 0 && l.merge == nil
 }
 
+// inFlight reports whether the loop has anything in flight of its own: that it waits for
+// those below it to end is not.
+func (l *Loop) inFlight() bool {
+	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) })
+}
+
 // waits reports whether all the loop has in flight is a time that has to pass, such as
 // a provider's limit.
 func (l *Loop) waits() bool {
-	return len(l.open) > 0 && !slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() != pawl.VerbWait })
+	return l.inFlight() && !slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() != pawl.VerbWait })
 }
 
 // cutWaits withdraws what the loop waits for: its time need not pass any more.
@@ -121,7 +127,7 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	for _, f := range slices.Clone(l.open) {
-		if f.Do.Verb() == pawl.VerbWait {
+		if f.Do.Verb() == pawl.VerbWait && !clears(f) {
 			d.withdraw(f, reason)
 		}
 	}
@@ -133,7 +139,9 @@ func (d *draft) windUp(l *Loop) {
 	e := l.ending
 	d.cutWaits(l, e.reason)
 	switch {
-	case len(l.open) > 0 || l.plan != nil && len(l.plan.kids) > 0:
+	case l.inFlight():
+	case l.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
+	case l.plan != nil && len(l.plan.kids) > 0: // they end first
 	case l.working() && l.worktree.verify && l.worktree.trouble == nil: // after a crash
 		d.sound(l)
 	case l.unfinished():
@@ -377,7 +385,7 @@ func (d *draft) stopBelow(refs []pawl.LoopRef, b pawl.SignalSent) {
 	for _, top := range refs {
 		below := slices.DeleteFunc(d.s.below(top), func(ref pawl.LoopRef) bool {
 			l := d.s.Loop(ref)
-			return l.Phase == PhaseDone || l.unseen(pawl.SignalStop) != nil
+			return l.Phase == PhaseDone || l.isLeaving() || l.unseen(pawl.SignalStop) != nil
 		})
 		d.signal(below, "descendants:"+d.s.Loop(top).ID, b)
 	}

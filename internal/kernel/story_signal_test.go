@@ -137,7 +137,7 @@ func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
 		}
 		delete(b.unseen, body.N)
 		if g := s.Loop(e.Loop).signals; slices.ContainsFunc(g, func(g signal) bool { return g.n == body.N && g.ends() }) {
-			if b.over = append(b.over, e.Loop); len(s.Loop(e.Loop).open) > 0 && !body.Expired {
+			if b.over = append(b.over, e.Loop); s.Loop(e.Loop).inFlight() && !body.Expired {
 				t.Fatalf("event %d: loop %d has something in flight", e.Seq, e.Loop)
 			}
 		}

@@ -214,8 +214,8 @@ func (d *draft) abandon(l *Loop, reason string) {
 
 // shut closes the worktree and ends the loop.
 func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
-	if l.cascades() && l.plan != nil && (len(l.plan.kids) > 0 || l.clearing != nil) && (d.s.Stopping != nil && len(l.plan.kids) > 0 || !d.cleared(l, pawl.SignalStop, reason)) {
-		return // what stands below it ends first
+	if !d.alone(l, reason) {
+		return
 	}
 	w := &l.worktree
 	failed := w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace

@@ -1,0 +1,160 @@
+package kernel
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// playLevels runs a plan of two specs, of which A is made anew because the code of one
+// of its phases fails, while that of another one is still at work. Nobody is asked.
+func playLevels(t *testing.T, upto func(*world) bool, lines ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	s := &script{w: w}
+	w.happens = s.happens
+	for _, line := range append(lines, "list: A, B", "list a: a1, a2", "list again: a3", "list b: b1",
+		"list c1: code-a1", "list c2: code-a2", "list c3: code-a3", "list cb: code-b",
+		"task A iteration 1 spec: submits list=a", "task A spec: submits list=again", "task B spec: submits list=b",
+		"task a1 phase: submits list=c1", "task a2 phase: submits list=c2", "task a3 phase: submits list=c3", "task b1 phase: submits list=cb",
+		"task code-a1 tests: fail TestA", "task code-a2 code turn 1: calls write", "task code-a2 code turn 2: calls read takes 10m") {
+		if strings.HasPrefix(line, "list") {
+			s.list(t, line)
+		} else {
+			s.rules = append(s.rules, parseRule(t, line))
+		}
+	}
+	r, set := levels(), settings()
+	r.Kinds[0].Approval, r.Kinds[1].Children.Parallel, r.Kinds[2].Iterations, r.Kinds[3].Iterations = nil, 2, 1, 1
+	set.Limits.Iterations, set.Gates = 0, []pawl.GateSpec{gate("tests")}
+	w.start(r, set)
+	for !upto(w) && w.land() {
+		continue
+	}
+	return w
+}
+
+// task is the newest loop of a task.
+func (w *world) task(id string) *Loop {
+	for _, l := range slices.Backward(w.state.Loops()) {
+		if l.task.ID == id {
+			return l
+		}
+	}
+	w.t.Fatalf("no loop of %s", id)
+	return nil
+}
+
+func ended(w *world) bool { return w.state.Status == pawl.StatusEnded }
+
+func has[B pawl.Body](w *world) bool { return len(all[B](w)) > 0 }
+
+// What a loop has made is on its branch when it does not count any more, and its
+// branch and that of the parent's generation before are kept. R-58 R-B16
+func TestInvalidatedWorkIsKept(t *testing.T) {
+	w := playLevels(t, ended)
+	l, a := w.task("code-a2"), w.task("A")
+	if !l.invalid || !l.archived || l.HasWorkspace || l.Outcome != pawl.OutcomeInvalid {
+		t.Errorf("code-a2 is %s %s, with a worktree: %t", l.Phase, l.Outcome, l.HasWorkspace)
+	}
+	if c := w.branches[l.branch]; !w.trees[c].work[string(c)] {
+		t.Errorf("the branch %s is at %s, which has no work of code-a2", l.branch, c)
+	}
+	if a.generation != 2 || !strings.HasSuffix(a.branch, "-g2") || w.branches[strings.TrimSuffix(a.branch, "-g2")] == "" {
+		t.Errorf("A is generation %d on %s, of the branches %v", a.generation, a.branch, w.branches)
+	}
+	if w.state.Outcome != pawl.OutcomeComplete {
+		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
+	}
+	if n := len(all[*pawl.Invalidated](w)); n != 4 { // a1, a2 and their code, and nothing of B
+		t.Errorf("%d loops do not count any more", n)
+	}
+}
+
+// A crash at any moment while a loop begins anew, and a driver that takes over at once,
+// lead to the same end: signals are state. R-61
+func TestSignalsOutliveCrashes(t *testing.T) {
+	for n := 0; ; n++ {
+		told := 0
+		w := playLevels(t, func(w *world) bool {
+			if has[*pawl.SignalSent](w) {
+				told++
+			}
+			return told > n
+		})
+		if ended(w) {
+			return
+		}
+		w.crash(time.Second)
+		for w.land() {
+			continue
+		}
+		if w.state.Outcome != pawl.OutcomeComplete || w.task("A").generation != 2 {
+			t.Fatalf("after a crash %d steps after the first signal the run is %s %s, A generation %d", n, w.state.Status, w.state.Outcome, w.task("A").generation)
+		}
+	}
+}
+
+// Signals of persons are decided on the state they are given in, and told all at once. R-B22
+func TestSignalsAreRefused(t *testing.T) {
+	w := playLevels(t, func(w *world) bool { return has[*pawl.SignalSent](w) })
+	signal := func(kind pawl.SignalKind, to, text string) error {
+		return w.steer(pawl.Steering{Verb: pawl.SteerSignal, By: "ann", Signal: &pawl.Signaling{Signal: kind, To: to, Text: text}})
+	}
+	for _, row := range []struct {
+		kind     pawl.SignalKind
+		to, text string
+		want     pawl.Code
+	}{
+		{"", "type:code", "", pawl.CodeInvalid},
+		{pawl.SignalError, "type:code", "", pawl.CodeInvalid},
+		{pawl.SignalPause, "", "", pawl.CodeNotFound},
+		{pawl.SignalPause, "family:code", "", pawl.CodeInvalid},
+		{pawl.SignalPause, "status:rebasing", "", pawl.CodeNotFound},
+		{pawl.SignalPause, "status:failed", "", pawl.CodeState},
+		{pawl.SignalInfo, "type:code", strings.Repeat("x", 1001), pawl.CodeInvalid},
+	} {
+		if err := signal(row.kind, row.to, row.text); pawl.CodeOf(err) != row.want {
+			t.Errorf("%s to %q: %v", row.kind, row.to, err)
+		}
+	}
+	if err := w.steer(pawl.Steering{Verb: pawl.SteerSignal}); pawl.CodeOf(err) != pawl.CodeInvalid {
+		t.Errorf("no signal: %v", err)
+	}
+	for range maxUnseen {
+		if err := signal(pawl.SignalPause, w.task("code-b").ID, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := signal(pawl.SignalPause, "type:code", ""); pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("a signal too many: %v", err)
+	}
+	if err := w.steer(pawl.Steering{Verb: pawl.SteerArchive}); pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("a run at work is archived: %v", err)
+	}
+	if err := w.steer(pawl.Steering{Verb: pawl.SteerArchive, Loop: w.task("code-b").ID}); pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("a loop at work is archived: %v", err)
+	}
+}
+
+// An archived run says so in its line, until it goes on.
+func TestArchivedRunsSaySo(t *testing.T) {
+	w := playLevels(t, func(w *world) bool { return has[*pawl.SignalSent](w) })
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalStop, To: w.state.Loop(1).ID}}})
+	for w.land() {
+		continue
+	}
+	if w.state.Outcome != pawl.OutcomeCancelled {
+		t.Fatalf("the run ended %s", w.state.Outcome)
+	}
+	w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerArchive, By: "ann"}})
+	if !Info(w.state).Archived {
+		t.Error("the run is not archived")
+	}
+	if err := w.steer(pawl.Steering{Verb: pawl.SteerArchive}); pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("it is archived twice: %v", err)
+	}
+}
