@@ -178,10 +178,11 @@ func (rs *Records) validation(r *Record, spec pawl.TaskSpec) string {
 	if r.validate && spec.ValidationCommand != "" {
 		parts = append(parts, plain.Line(spec.ValidationCommand, 0))
 	}
-	if r.kind == nil {
-		return strings.Join(parts, " && ")
+	var stages []pawl.Stage
+	if r.kind != nil {
+		stages = r.kind.Gates
 	}
-	for _, st := range r.kind.Gates {
+	for _, st := range stages {
 		for _, g := range rs.settings.Gates {
 			if contains(st.Commands, string(g.Kind)) {
 				parts = append(parts, plain.Line(g.Command, 0))
@@ -192,6 +193,11 @@ func (rs *Records) validation(r *Record, spec pawl.TaskSpec) string {
 			parts = append(parts, "review:"+plain.Line(st.Name, 0))
 		case st.Builtin != "" && st.Builtin != "validation_command": // that command is there already
 			parts = append(parts, "check:"+plain.Line(st.Builtin, 0))
+		}
+	}
+	for i, part := range parts {
+		if len(parts) > 1 && strings.ContainsAny(part, ";|&\n") {
+			parts[i] = "( " + part + " )"
 		}
 	}
 	return strings.Join(parts, " && ")

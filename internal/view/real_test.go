@@ -1,0 +1,104 @@
+package view
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl"
+)
+
+// transitions are those a loop's status may make; any may become invalidated.
+var transitions = map[pawl.LoopStatus][]pawl.LoopStatus{
+	"":                   {pawl.LoopPending, pawl.LoopRunning},
+	pawl.LoopPending:     {pawl.LoopRunning, pawl.LoopPaused, pawl.LoopFailed},
+	pawl.LoopRunning:     {pawl.LoopComplete, pawl.LoopFailed, pawl.LoopPaused, pawl.LoopRebasing},
+	pawl.LoopPaused:      {pawl.LoopRunning, pawl.LoopPending, pawl.LoopFailed},
+	pawl.LoopRebasing:    {pawl.LoopRunning, pawl.LoopPaused, pawl.LoopFailed},
+	pawl.LoopComplete:    {pawl.LoopRunning, pawl.LoopFailed},
+	pawl.LoopFailed:      {pawl.LoopRunning},
+	pawl.LoopInvalidated: {},
+}
+
+// The records of a real run of loopr in which a phase begins anew, event by event.
+// R-01 R-07 R-10 R-11 R-12 R-13 R-14 R-16 R-18 R-19 R-20 R-23 R-44 R-45 R-54 R-69 R-72 R-81 R-B08 R-B15 R-B30
+func TestRealTree(t *testing.T) {
+	f, err := os.Open("../loopfolder/testdata/begins-anew.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, blobs := New(), map[pawl.Hash][]byte{}
+	var rs Records
+	seen := map[pawl.LoopStatus]bool{}
+	for dec := json.NewDecoder(z); ; {
+		var line struct {
+			Event *pawl.Event `json:"event"`
+			Blob  []byte      `json:"blob"`
+		}
+		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if line.Event == nil {
+			blobs[pawl.HashOf(line.Blob)] = line.Blob
+			continue
+		}
+		r.Apply(*line.Event)
+		for _, c := range rs.Add(*line.Event) {
+			seen[c.Record.Status] = true
+			if to := c.Record.Status; to != c.From && to != pawl.LoopInvalidated && !slices.Contains(transitions[c.From], to) {
+				t.Errorf("event %d: loop %d goes from %q to %s", line.Event.Seq, c.Record.Ref, c.From, to)
+			}
+		}
+	}
+	read := func(h pawl.Hash) ([]byte, error) { return blobs[h], nil }
+	for _, s := range []pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated} {
+		if !seen[s] {
+			t.Errorf("no loop is ever %s", s)
+		}
+	}
+	count := map[string]int{}
+	var parse, code *Record
+	for _, rec := range rs.Loops {
+		count[rec.LoopType]++
+		if p := rs.Loop(rec.Parent); p != nil && spawns[p.LoopType] != rec.LoopType {
+			t.Errorf("a %s is spawned from a %s", rec.LoopType, p.LoopType)
+		}
+		switch {
+		case rec.LoopType == "phase" && rec.Task == "parse":
+			parse = rec
+		case rec.Status == pawl.LoopInvalidated:
+			code = rec
+		}
+	}
+	if count["plan"] != 1 || count["spec"] != 2 || count["phase"] != 6 || count["code"] != 7 {
+		t.Errorf("there are %v", count)
+	}
+	if parse.Generation != 2 || parse.Iteration != 1 || !rs.Stale(code) || code.Parent != parse.Ref || parse.Spawned != 1 || len(parse.OutputArtifacts) != 2 {
+		t.Errorf("what began anew is %+v, what it made before %+v", parse, code)
+	}
+	if got := rs.Full(parse, read).Progress; !strings.HasPrefix(got, "---\n## Iteration 1 Failed\nthe code parse failed") {
+		t.Errorf("its progress is %q", got)
+	}
+	full := rs.Full(code, read)
+	if full.ValidationCommand != "( echo no reason; false ) && test -e README" || !strings.Contains(string(full.Context), `"name":"parse"`) {
+		t.Errorf("the code loop validates by %q, in the context %s", full.ValidationCommand, full.Context)
+	}
+	if p, err := r.PlanPreview(rs.Loops[0], read); err != nil || p.Approval != pawl.ApprovalApproved || p.By != "ada" || len(p.Specs) != 2 || p.Specs[1].Dependencies[0] != "core" {
+		t.Errorf("the plan is %+v, %v", p, err)
+	}
+}
+
+// spawns are the types of what loops of a type spawn.
+var spawns = map[string]string{"plan": "spec", "spec": "phase", "phase": "code"}
