@@ -136,6 +136,7 @@ func newDaemonBed(t *testing.T, change func(*Daemon)) *daemonBed {
 	b := &daemonBed{t: t, e: e, socket: filepath.Join(mustTemp(t), "s", "daemon.sock")}
 	b.d = Daemon{Projects: one{e}, About: func() pawl.DaemonInfo { return pawl.DaemonInfo{Version: "test", PID: 7, Socket: b.socket} },
 		Handover: func(context.Context) error { b.handed++; return nil }}
+	b.d.Feed = message.NewFeed(b.d.Projects)
 	if change != nil {
 		change(&b.d)
 	}

@@ -51,15 +51,14 @@ func (e *statusError) Unwrap() error { return e.err }
 // withStatus gives an error another status than its code's.
 func withStatus(status int, e *pawl.Error) error { return &statusError{e, status} }
 
-// body reads a request's body, which must come within [BodyTimeout].
+// body reads a request's body, for which [paced] has set a time.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(time.Now().Add(BodyTimeout)) // a connection has deadlines, a recorder needs none
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
 	if err != nil {
+		w.Header().Set("Connection", "close") // what is left of it is not waited for
 		return nil, unreadable(err)
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // answering may take longer
 	return data, nil
 }
 
@@ -130,10 +129,14 @@ func Status(c pawl.Code) int {
 	return http.StatusInternalServerError
 }
 
-// paced gives everything that is written a time by which it must have been read.
+// paced gives everything that is written a time by which it must have been read, and
+// the body of a request one by which it must have come, whether it is read or not.
 func paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &pacedWriter{w, http.NewResponseController(w)}
+		if r.ContentLength != 0 {
+			_ = p.c.SetReadDeadline(time.Now().Add(BodyTimeout))
+		}
 		next.ServeHTTP(p, r)
 		p.extend() // for what is still to be flushed
 	})
