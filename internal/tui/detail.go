@@ -39,13 +39,12 @@ type detail struct {
 
 // made names what a text was made of: it is made again when that is another one.
 type made struct {
-	at                 place
-	tab                tab
-	width, height      int
-	rev, blobs         int
-	most               bool
-	diff               diffOf
-	unread, lost, live bool
+	at            place
+	tab           tab
+	width, height int
+	rev, blobs    int
+	most, unread  bool
+	diff          diffOf
 }
 
 // took keeps a difference.

@@ -153,6 +153,9 @@ func outcomeInk(o pawl.Outcome) ink {
 
 // loop finds a loop of the run, or nil.
 func (s *shown) loop(ref pawl.LoopRef) *view.Loop {
+	if i := int(ref) - 1; i >= 0 && i < len(s.run.Loops) && s.run.Loops[i].Ref == ref {
+		return s.run.Loops[i] // as they are numbered
+	}
 	for _, l := range s.run.Loops {
 		if l.Ref == ref {
 			return l

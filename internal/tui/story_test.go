@@ -18,14 +18,13 @@ import (
 // world is what a daemon serves, in memory: projects with runs whose events a test
 // writes. It refuses what an engine would refuse about answers.
 type world struct {
-	mu     sync.Mutex
-	more   *sync.Cond
-	runs   map[key]*told
-	order  []key
-	said   []pawl.Steering // commands, in the order they came
-	gone   error           // the daemon is not there
-	now    time.Time
-	titles map[key]string
+	mu    sync.Mutex
+	more  *sync.Cond
+	runs  map[key]*told
+	order []key
+	said  []pawl.Steering // commands, in the order they came
+	gone  error           // the daemon is not there
+	now   time.Time
 }
 
 // told is a run of a world.

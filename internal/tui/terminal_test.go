@@ -183,6 +183,11 @@ func TestProgram(t *testing.T) {
 			t.Errorf("%q is not sent at the end", want)
 		}
 	}
+	for _, question := range []string{"\x1b[c", "\x1b[6n", "\x1b[>q", "$p", "]11;?"} { // over ssh nothing is asked
+		if strings.Contains(raw, question) {
+			t.Errorf("the terminal is asked %q", question)
+		}
+	}
 }
 
 // A terminal that becomes larger or smaller is drawn anew.

@@ -39,8 +39,8 @@ func (p *pane) scroll(by int) {
 	p.offset = min(max(0, p.offset+by), last)
 }
 
-// keys moves by a key; it reports whether it was one for moving.
-func (p *pane) keys(key string) bool {
+// keys moves by a key.
+func (p *pane) keys(key string) {
 	page := max(1, p.height-1)
 	switch key {
 	case "up", "k":
@@ -62,10 +62,7 @@ func (p *pane) keys(key string) bool {
 		p.next(1)
 	case "N":
 		p.next(-1)
-	default:
-		return false
 	}
-	return true
 }
 
 // look searches from what is shown on.

@@ -125,15 +125,21 @@ func (m *Model) choose() tea.Cmd {
 	return cmd
 }
 
-// liveliest is the run that something happened in last.
+// liveliest is the run in the list that something happened in last.
 func (m *Model) liveliest() place {
-	best, at := time.Time{}, m.tree.nodes[0].place
-	for _, n := range m.tree.nodes {
-		if info := m.info(n.key); info != nil && n.loop == 0 && info.Updated.After(best) {
-			best, at = info.Updated, n.place
+	var best *pawl.RunInfo
+	at := m.tree.nodes[0].place
+	for _, p := range m.projects {
+		for i := range p.runs {
+			if r := &p.runs[i]; !r.Archived && (best == nil || r.Updated.After(best.Updated)) {
+				best, at = r, place{key: key{p.ID, r.ID}}
+			}
 		}
 	}
-	return at
+	if slices.ContainsFunc(m.tree.nodes, func(n node) bool { return n.place == at }) {
+		return at
+	}
+	return m.tree.nodes[0].place // a filter leaves others
 }
 
 // index is the chosen line's place in the list, -1 when it is not there.

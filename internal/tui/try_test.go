@@ -23,13 +23,14 @@ func TestMain(m *testing.M) {
 	s.grown()
 	id := s.speaks()
 	go func() {
-		for i := 0; ; i++ {
-			time.Sleep(300 * time.Millisecond) // somebody speaks at a human pace
+		i := 0
+		for range time.Tick(300 * time.Millisecond) { // somebody speaks at a human pace
 			s.live(id, fmt.Sprintf(" word%d", i))
 			s.wait(300 * time.Millisecond)
 			if i%20 == 19 {
 				s.add(8, &pawl.SignalSent{N: i, Signal: pawl.SignalInfo, Reason: fmt.Sprintf("line %d", i), By: "ada"})
 			}
+			i++
 		}
 	}()
 	locale := strings.ToLower(os.Getenv("LC_ALL") + os.Getenv("LANG"))
