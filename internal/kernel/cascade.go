@@ -289,10 +289,13 @@ func (d *draft) breaks(l *Loop) bool {
 	if p == nil || !p.cascades() || w.trouble == nil || w.trouble.Code == pawl.FailDefect || w.mayRetry() {
 		return false
 	}
-	if l.question != nil || len(l.open) > 0 {
+	if q := l.question; q != nil {
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(w.trouble.Message, 200)})
+	}
+	if l.inFlight() {
 		d.cutOff(l, string(w.trouble.Code))
 	}
-	if len(l.open) == 0 {
+	if !l.inFlight() {
 		d.abandon(l, w.trouble.Message)
 		d.shut(l, pawl.OutcomeFailed, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
 	}

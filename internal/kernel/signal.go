@@ -127,7 +127,8 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	for _, f := range slices.Clone(l.open) {
-		if f.Do.Verb() == pawl.VerbWait && !clears(f) {
+		told := l.ending != nil && f.Place.Step == callbackStep // it is over, and the callback is to hear of that
+		if f.Do.Verb() == pawl.VerbWait && !clears(f) && !told {
 			d.withdraw(f, reason)
 		}
 	}
@@ -227,6 +228,14 @@ func (s *State) hold(l *Loop, held bool) {
 	l.held = held
 }
 
+// limited reports whether the loop waits because of a provider's limit.
+func (l *Loop) limited() bool {
+	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool {
+		x := l.sessionByN(f.Session)
+		return f.Do.Verb() == pawl.VerbWait && x != nil && x.failed != nil && pawl.ModelErrorKind(x.failed.Code) == pawl.ModelRateLimit
+	})
+}
+
 // status is where a loop stands, in the words of signals' selectors.
 func (l *Loop) status() pawl.LoopStatus {
 	switch {
@@ -238,7 +247,7 @@ func (l *Loop) status() pawl.LoopStatus {
 		return pawl.LoopComplete
 	case l.Phase == PhaseDone:
 		return pawl.LoopFailed
-	case l.held:
+	case l.held, l.limited():
 		return pawl.LoopPaused
 	case l.rebase != nil || slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == rebaseStep }):
 		return pawl.LoopRebasing
