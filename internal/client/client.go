@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"pawl"
 )
@@ -25,13 +26,16 @@ import (
 type Client struct {
 	http *http.Client
 	at   string // where the project is served
+	// patience is how long a stream that was cut off waits for another process to go on
+	// with it; zero = not at all.
+	patience time.Duration
 }
 
 var _ pawl.Service = (*Client)(nil)
 
 // New makes a client of the socket of a process that has one project. It connects
 // with the first call.
-func New(socket string) *Client { return &Client{over(socket), "/v1"} }
+func New(socket string) *Client { return &Client{http: over(socket), at: "/v1"} }
 
 func over(socket string) *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -92,7 +96,15 @@ func (c *Client) Blob(ctx context.Context, run pawl.RunID, h pawl.Hash) ([]byte,
 }
 
 func (c *Client) path(run pawl.RunID, parts ...string) string {
-	return c.at + "/runs/" + url.PathEscape(string(run)) + "/" + strings.Join(parts, "/")
+	return c.at + "/runs/" + part(string(run)) + "/" + strings.Join(parts, "/")
+}
+
+// part is a part of an address. One of dots alone would be a way up.
+func part(text string) string {
+	if strings.Trim(text, ".") == "" {
+		return strings.Repeat("%2e", len(text))
+	}
+	return url.PathEscape(text)
 }
 
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {

@@ -4,10 +4,14 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"net/url"
+	"time"
 
 	"pawl"
 )
+
+// TakeOver is how long streams that were cut off wait for a newer daemon to take the
+// place of the one that has gone.
+const TakeOver = 15 * time.Second
 
 // Daemon is a connection to the daemon of a user. It implements [pawl.Projects].
 type Daemon struct{ c Client }
@@ -15,7 +19,7 @@ type Daemon struct{ c Client }
 var _ pawl.Projects = (*Daemon)(nil)
 
 // NewDaemon makes a client of a daemon's socket. It connects with the first call.
-func NewDaemon(socket string) *Daemon { return &Daemon{Client{over(socket), "/v1"}} }
+func NewDaemon(socket string) *Daemon { return &Daemon{Client{http: over(socket), at: "/v1"}} }
 
 // Send lets a header go with every request from now on. It is called before the first.
 func (d *Daemon) Send(header http.Header) {
@@ -69,11 +73,11 @@ func (d *Daemon) Projects(ctx context.Context) (all []pawl.ProjectInfo, err erro
 // Project implements [pawl.Projects].
 func (d *Daemon) Project(ctx context.Context, id string) (pawl.Service, error) {
 	var info pawl.ProjectInfo
-	at := "/v1/projects/" + url.PathEscape(id)
+	at := "/v1/projects/" + part(id)
 	if err := d.c.call(ctx, http.MethodGet, at, nil, &info); err != nil {
 		return nil, err
 	}
-	return &Client{d.c.http, at}, nil
+	return &Client{http: d.c.http, at: at, patience: TakeOver}, nil
 }
 
 // Load implements [pawl.Projects].

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"pawl"
 )
@@ -42,6 +43,7 @@ var errCut = errors.New("the stream was cut off")
 func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after pawl.Seq,
 	read func(io.Reader, func(pawl.Update) bool) error, take func(pawl.Update) bool,
 ) error {
+	var lost time.Time // when it last stopped getting on
 	for again := false; ; again = true {
 		gotOn := false
 		body, err := c.get(ctx, c.path(run, what)+fmt.Sprintf("?after=%d", after))
@@ -63,6 +65,9 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case cut && gotOn:
+			lost = time.Time{}
+			continue
+		case cut && c.waits(ctx, &lost):
 			continue
 		case cut:
 			return pawl.Errorf(pawl.CodeUnavailable, "the process that has the project has gone: %w", err).
@@ -70,6 +75,22 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 		}
 		return err
 	}
+}
+
+// waits gives a daemon some time to be replaced by another. It returns false when
+// that is over.
+func (c *Client) waits(ctx context.Context, lost *time.Time) bool {
+	if lost.IsZero() {
+		*lost = time.Now()
+	}
+	if time.Since(*lost) >= c.patience {
+		return false
+	}
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return true
 }
 
 // lines reads events, one a line. A line that is an error ends them.

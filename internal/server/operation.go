@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -146,8 +147,8 @@ func (h *handler) routes(f face) http.Handler {
 		paths[at][o.method] = o
 	}
 	mux := http.NewServeMux()
-	for path, methods := range paths {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+	for at, methods := range paths {
+		mux.HandleFunc(at, func(w http.ResponseWriter, r *http.Request) {
 			if o, ok := methods[r.Method]; ok {
 				h.perform(o, w, r)
 				return
@@ -156,10 +157,17 @@ func (h *handler) routes(f face) http.Handler {
 			refuse(w, withStatus(http.StatusMethodNotAllowed, pawl.Errorf(pawl.CodeInvalid, "%s does not take %s", r.URL.Path, r.Method)))
 		})
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	nothing := func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, pawl.Errorf(pawl.CodeNotFound, "there is no %s", r.URL.Path))
+	}
+	mux.HandleFunc("/", nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.EscapedPath(); path.Clean(p) != p { // the multiplexer would lead to another operation
+			nothing(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
 	})
-	return mux
 }
 
 func allowed(methods map[string]operation) string {

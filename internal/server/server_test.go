@@ -130,6 +130,9 @@ func TestRefuses(t *testing.T) {
 	}{
 		{"UnknownPath", "GET", "/v2/runs", "", nil, 404},
 		{"Root", "GET", "/", "", nil, 404},
+		{"WayUp", "GET", "/v1/runs/001-a/../../runs", "", nil, 404},
+		{"WayUpOfACommand", "POST", "/v1/runs/../recall", "{}", nil, 404},
+		{"EmptyPart", "GET", "/v1//runs", "", nil, 404},
 		{"PathWithMore", "GET", "/v1/runs/001-a/blobs/00/11", "", nil, 404},
 		{"WrongMethod", "DELETE", runs, "", nil, 405},
 		{"GetOfACommand", "GET", steer, "", nil, 405},
