@@ -152,6 +152,21 @@ func (r *Run) tree(t *text, o TreeOptions) {
 	}
 }
 
+// atWork is how many of the loops that still count are at work: "3/16 loops run".
+func (r *Run) atWork() string {
+	alive, running := 0, 0
+	for _, rec := range r.Records.Loops {
+		switch rec.Status {
+		case pawl.LoopInvalidated:
+			continue
+		case pawl.LoopRunning, pawl.LoopRebasing:
+			running++
+		}
+		alive++
+	}
+	return fmt.Sprintf("%d/%d loops run", running, alive)
+}
+
 // treeSummary counts the tree's loops by their statuses, in one line.
 func (r *Run) treeSummary() string {
 	n := map[pawl.LoopStatus]int{}

@@ -473,7 +473,7 @@ func (p *Progress) where() []segment {
 			parts = append(parts, fmt.Sprintf("tasks %d/%d", plan.Count(pawl.TaskPassed), len(plan.Tasks)))
 		}
 		if r.Tree() && len(r.Loops) > 1 {
-			parts = append(parts, r.treeSummary())
+			parts = append(parts, r.atWork())
 		}
 		if n := len(l.Batches); n > 0 {
 			parts = append(parts, fmt.Sprintf("batch %d", l.Batches[n-1].N))

@@ -25,44 +25,53 @@ var transitions = map[pawl.LoopStatus][]pawl.LoopStatus{
 	pawl.LoopInvalidated: {},
 }
 
-// The records of a real run of loopr in which a phase begins anew, event by event.
-// R-01 R-07 R-10 R-11 R-12 R-13 R-14 R-16 R-18 R-19 R-20 R-23 R-44 R-45 R-54 R-69 R-72 R-81 R-B08 R-B15 R-B30
-func TestRealTree(t *testing.T) {
+// realLog is a run of the recipe loopr as a store had it.
+func realLog(tb testing.TB) ([]pawl.Event, Blobs) {
 	f, err := os.Open("../loopfolder/testdata/begins-anew.jsonl.gz")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	r, blobs := New(), map[pawl.Hash][]byte{}
-	var rs Records
-	seen := map[pawl.LoopStatus]bool{}
+	var events []pawl.Event
+	blobs := map[pawl.Hash][]byte{}
 	for dec := json.NewDecoder(z); ; {
 		var line struct {
 			Event *pawl.Event `json:"event"`
 			Blob  []byte      `json:"blob"`
 		}
 		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
-			break
+			return events, func(h pawl.Hash) ([]byte, error) { return blobs[h], nil }
 		} else if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if line.Event == nil {
 			blobs[pawl.HashOf(line.Blob)] = line.Blob
 			continue
 		}
-		r.Apply(*line.Event)
-		for _, c := range rs.Add(*line.Event) {
+		events = append(events, *line.Event)
+	}
+}
+
+// The records of a real run of loopr in which a phase begins anew, event by event.
+// R-01 R-07 R-10 R-11 R-12 R-13 R-14 R-16 R-18 R-19 R-20 R-23 R-44 R-45 R-54 R-69 R-72 R-81 R-B08 R-B15 R-B30
+func TestRealTree(t *testing.T) {
+	events, read := realLog(t)
+	r := New()
+	var rs Records
+	seen := map[pawl.LoopStatus]bool{}
+	for _, e := range events {
+		r.Apply(e)
+		for _, c := range rs.Add(e) {
 			seen[c.Record.Status] = true
 			if to := c.Record.Status; to != c.From && to != pawl.LoopInvalidated && !slices.Contains(transitions[c.From], to) {
-				t.Errorf("event %d: loop %d goes from %q to %s", line.Event.Seq, c.Record.Ref, c.From, to)
+				t.Errorf("event %d: loop %d goes from %q to %s", e.Seq, c.Record.Ref, c.From, to)
 			}
 		}
 	}
-	read := func(h pawl.Hash) ([]byte, error) { return blobs[h], nil }
 	for _, s := range []pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated} {
 		if !seen[s] {
 			t.Errorf("no loop is ever %s", s)
@@ -94,6 +103,33 @@ func TestRealTree(t *testing.T) {
 	full := rs.Full(code, read)
 	if full.ValidationCommand != "( echo no reason; false ) && test -e README" || !strings.Contains(string(full.Context), `"name":"parse"`) {
 		t.Errorf("the code loop validates by %q, in the context %s", full.ValidationCommand, full.Context)
+	}
+	page, err := os.ReadFile("../../docs/loopr.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := ""
+	again := New()
+	for _, e := range events {
+		again.Apply(e)
+		if line := Line(e, again, read); LevelOf(e) == Important && strings.HasPrefix(line, "[core/parse") {
+			log += line + "\n"
+		}
+	}
+	_, log, _ = strings.Cut(log, "[core/parse/code] Code starts: Reading (score 130)\n")
+	_, log, _ = strings.Cut(log, "\n") // its commit
+	log, _, _ = strings.Cut(log, "[core/parse] Commit")
+	p, err := r.PlanPreview(r.Records.Loops[0], read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Approval, p.By = pawl.ApprovalAwaiting, "" // as it was then
+	for name, text := range map[string]string{
+		"the tree": TreeText(r, TreeOptions{Now: r.Updated, All: true}), "the plan": PlanText(p, 0), "the log of what begins anew": log, "the signals": SignalsText(r, 0),
+	} {
+		if !strings.Contains(strings.ReplaceAll(string(page), "\n    ", "\n"), strings.TrimSpace(text)) {
+			t.Errorf("docs/loopr.md does not show %s:\n%s", name, text)
+		}
 	}
 	if p, err := r.PlanPreview(rs.Loops[0], read); err != nil || p.Approval != pawl.ApprovalApproved || p.By != "ada" || len(p.Specs) != 2 || p.Specs[1].Dependencies[0] != "core" {
 		t.Errorf("the plan is %+v, %v", p, err)

@@ -111,11 +111,14 @@ func (r *Record) Name() string {
 
 // Folder is where its files are, relative to the state folder.
 func (r *Record) Folder() string {
-	if r.Archived || r.Status == pawl.LoopInvalidated {
+	if r.away() {
 		return "archive/" + r.ID
 	}
 	return "loops/" + r.ID
 }
+
+// away reports whether its files are in the archive.
+func (r *Record) away() bool { return r.Archived || r.Status == pawl.LoopInvalidated }
 
 // ArtifactFile is the name of the file that what it hands in is in: plan.md, spec.md or
 // phase.md for people, and beside it the same as .json; empty = its kind hands in nothing

@@ -35,7 +35,7 @@ type recordState struct {
 	// Why it is paused by a signal, by a provider's limit, and invalidated.
 	held, waits, gone string
 	was               pawl.ApprovalState // before the event
-	folder            string             // as its paths say
+	moved             bool               // its paths lead to the archive
 }
 
 // remark is a section of a loop's progress.
@@ -508,8 +508,8 @@ func (rs *Records) settle(r *Record, out []Change) []Change {
 	if r.tier > 0 {
 		r.Tier = rs.recipe.Tier(r.tier)
 	}
-	if r.Folder() != r.folder {
-		r.folder = r.Folder()
+	if away := r.away(); away != r.moved || from == "" {
+		r.moved = away
 		r.paths(rs)
 		for _, c := range rs.Children(r) {
 			c.paths(rs)
