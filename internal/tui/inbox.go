@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -151,8 +152,8 @@ func (m *Model) inboxRows(width, height int) []row {
 		for _, line := range append(q.Lines(), q.Context...) {
 			out = append(out, m.pen.texts(dim, "    ", line, width)...)
 		}
-		if q.Brief != "" {
-			out = append(out, m.pen.texts(dim, "    ", "about "+q.Brief, width)...)
+		if about := cmp.Or(q.plan, q.Brief); about != "" {
+			out = append(out, m.pen.texts(dim, "    ", "about "+about, width)...)
 		}
 		if i == b.at {
 			last = len(out)

@@ -2,13 +2,16 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"pawl"
+	"pawl/internal/artifact"
 	"pawl/internal/view"
 )
 
@@ -366,6 +369,28 @@ func (s *source) steer(k key, st pawl.Steering, said string) tea.Cmd {
 type waiting struct {
 	key key
 	view.OpenQuestion
+	plan string // the plan it is about, one line; empty = it is about none
+}
+
+// planLine is the plan that a question is about, in one line.
+func planLine(q view.OpenQuestion, read view.Blobs) string {
+	if q.Kind != pawl.AskPlan {
+		return ""
+	}
+	data, err := read(q.About)
+	if err != nil {
+		return ""
+	}
+	a, err := artifact.Read(artifact.KindPlan, data)
+	p, ok := a.(*artifact.Plan)
+	if err != nil || !ok {
+		return ""
+	}
+	names := make([]string, len(p.Specs))
+	for i, x := range p.Specs {
+		names[i] = x.Name
+	}
+	return fmt.Sprintf("%s: %s, %s", p.Title, plural(len(names), "spec"), strings.Join(names, ", "))
 }
 
 // inboxMsg are the open questions, the one that has waited longest first.
@@ -395,7 +420,7 @@ func (s *source) inbox(runs []key) tea.Cmd {
 			}
 			read := func(h pawl.Hash) ([]byte, error) { return svc.Blob(ctx, k.run, h) }
 			for _, q := range view.Questions(r, msg.at, read) {
-				msg.all = append(msg.all, waiting{k, q})
+				msg.all = append(msg.all, waiting{k, q, planLine(q, read)})
 			}
 		}
 		slices.SortStableFunc(msg.all, func(a, b waiting) int { return a.Asked.Compare(b.Asked) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"pawl"
 	"pawl/internal/view"
@@ -453,12 +454,12 @@ func columns(width int, round, tier, cost, age string) string {
 	return s + pad(age, ageWidth)
 }
 
-// pad puts a short text at the right of a column.
+// pad puts a short clean text at the right of a column.
 func pad(s string, width int) string {
-	if n := len([]rune(s)); n >= width {
-		s = string([]rune(s)[:width-1])
+	if ansi.StringWidth(s) >= width {
+		s = ansi.Truncate(s, width-1, "")
 	}
-	return strings.Repeat(" ", width-len([]rune(s))) + s
+	return strings.Repeat(" ", width-ansi.StringWidth(s)) + s
 }
 
 func (m *Model) drawNode(n *node, at bool, width int) row {

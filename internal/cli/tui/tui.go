@@ -44,6 +44,7 @@ refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
 			if len(args) > 0 {
 				o.Run = args[0]
 			}
+			defer r.leave(cmd.Context())
 			return tui.Run(cmd.Context(), o)
 		},
 	}
@@ -53,8 +54,22 @@ refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
 
 // reach reaches the projects, again where they were lost.
 type reach struct {
-	app  *cli.App
-	held func() error // lets go of what was reached last
+	app      *cli.App
+	projects pawl.Projects
+	held     func() error // lets go of what was reached last
+}
+
+// leave says what becomes of runs that this process drives.
+func (r *reach) leave(ctx context.Context) {
+	if !r.app.Local || r.projects == nil {
+		return
+	}
+	all, _ := r.projects.Projects(ctx) // what is not known is not said
+	for _, p := range all {
+		if p.Live > 0 && p.Holder == 0 {
+			r.app.Notef("without a daemon runs stop when the screen is left: pawl resume goes on with them")
+		}
+	}
 }
 
 func (r *reach) close() {
@@ -72,7 +87,7 @@ func (r *reach) open(ctx context.Context) (pawl.Projects, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.held = held
+	r.projects, r.held = p, held
 	if root := r.app.Root(ctx); root != "" {
 		if _, err := p.Open(ctx, root); err != nil {
 			return nil, err
