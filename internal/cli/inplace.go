@@ -95,12 +95,17 @@ func (f *follower) askInPlace(ctx context.Context) error {
 		k.shown = view.PlanPreview{}
 		return nil
 	}
-	if k.open() || all[0].Questions == nil || r.Status != pawl.StatusRunning {
+	if k.open() || len(all[0].Questions) == 0 || all[0].Questions[0] == k.later || r.Status != pawl.StatusRunning {
 		return nil
 	}
 	p, err := r.PlanPreview(all[0], Blobs(ctx, f.s, f.run))
-	if err != nil || p.Question == 0 || p.Question == k.later {
-		return nil // the log says that it waits
+	switch {
+	case err != nil: // it can be decided on elsewhere
+		f.note("the plan cannot be shown here: %v", err)
+		k.later = all[0].Questions[0]
+		return nil
+	case p.Question == 0 || p.Question == k.later: // the log says that it waits
+		return nil
 	}
 	k.shown = p
 	if err := f.progress.Close(); err != nil {

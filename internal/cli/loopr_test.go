@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/cli/answer"
 	"pawl/internal/cli/archive"
 	"pawl/internal/cli/export"
 	"pawl/internal/cli/inbox"
@@ -42,9 +43,9 @@ type grove struct {
 }
 
 const (
-	groveRun pawl.RunID = "007-login"
-	planID              = "1738231200000-a1b2"
-	aPlan               = `{"title":"Login","overview":"A login with a password.","specs":[{"name":"auth","title":"Who is it","description":"Login with a password."},{"name":"api","title":"What may they","description":"The endpoints.","dependencies":["auth"]}]}`
+	groveRun = pawl.RunID("007-login")
+	planID   = "1738231200000-a1b2"
+	aPlan    = `{"title":"Login","overview":"A login with a password.","specs":[{"name":"auth","title":"Who is it","description":"Login with a password."},{"name":"api","title":"What may they","description":"The endpoints.","dependencies":["auth"]}]}`
 )
 
 func newGrove(tb testing.TB) *grove {
@@ -332,6 +333,18 @@ func TestPlanRefusals(t *testing.T) {
 		b.onTerminal("y\n")
 		if err := b.execute(t, plan.New(b.app), "approve"); err != nil || len(g.steered) != 1 || !strings.Contains(b.out.String(), "Specs to Create (2)") {
 			t.Errorf("%v\n%s", err, b.out.String())
+		}
+	})
+	t.Run("AnswerBlindly", func(t *testing.T) {
+		b, g := groveBed(t)
+		if err := b.execute(t, answer.New(b.app), "7", "1", "approve"); pawl.CodeOf(err) != pawl.CodeInvalid || len(g.steered) > 0 {
+			t.Errorf("%v: steered to %+v", err, g.steered)
+		}
+		for _, args := range [][]string{{"7", "1", "approve", "--about", about()}, {"7", "1", "reject"}} {
+			b, g := groveBed(t)
+			if err := b.execute(t, answer.New(b.app), args...); err != nil || len(g.steered) != 1 {
+				t.Errorf("%v: %v", args, err)
+			}
 		}
 	})
 	t.Run("NotAPlan", func(t *testing.T) {

@@ -138,14 +138,12 @@ func (r *Run) PlanPreview(rec *Record, blobs Blobs) (PlanPreview, error) {
 		blobs.into(e.Spec, &spec)
 		p.Specs = append(p.Specs, PlanEntry{plain.Line(e.ID, 0), plain.Line(spec.Title, 0), plain.Text(spec.Description), append([]string{}, lines(e.DependsOn)...)})
 	}
-	made, err := artifact.Read(artifact.Detect(data), data)
-	if err != nil { // a list of tasks of another recipe
-		p.Content = plain.Text(string(data))
-		return p, nil
-	}
-	p.Title, p.Content = artifact.Title(made), made.Markdown()
-	if plan, ok := made.(*artifact.Plan); ok {
-		p.Overview, p.Phases = plain.Text(plan.Overview), lines(plan.Outline())
+	p.Content = plain.Text(string(data)) // a list of tasks of another recipe
+	if made, err := artifact.Read(artifact.Detect(data), data); err == nil {
+		p.Title, p.Content = artifact.Title(made), made.Markdown()
+		if plan, ok := made.(*artifact.Plan); ok {
+			p.Overview, p.Phases = plain.Text(plan.Overview), lines(plan.Outline())
+		}
 	}
 	return p, nil
 }

@@ -221,6 +221,13 @@ func (t teller) shared() string {
 	return t.e.Body.EventKind().String()
 }
 
+// OfTree reports a question about the plan of a tree of loops: pawl plan decides it.
+func (q *Question) OfTree() bool { return q != nil && ofTree(&q.QuestionAsked) }
+
+func ofTree(q *pawl.QuestionAsked) bool {
+	return q.Kind == pawl.AskPlan && slices.Contains(q.Choices, choiceIterate)
+}
+
 // HowToAnswer is the command that answers a question, with the other choices.
 func (r *Run) HowToAnswer(q *Question) string {
 	return plain.Line(r.howToAnswer(&q.QuestionAsked), 0)
@@ -229,7 +236,7 @@ func (r *Run) HowToAnswer(q *Question) string {
 // howToAnswer is the command that answers a question, with its first choice and
 // the others behind it.
 func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
-	if q.Kind == pawl.AskPlan && slices.Contains(q.Choices, choiceIterate) {
+	if ofTree(q) {
 		return fmt.Sprintf("pawl plan show %s, then approve, iterate or reject", r.ID)
 	}
 	s := fmt.Sprintf("pawl answer %s %d", r.ID, q.N)

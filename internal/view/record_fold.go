@@ -129,6 +129,8 @@ func (rs *Records) ofRun(e pawl.Event) (out []Change) {
 		rs.paused = false
 	case *pawl.Archived:
 		rs.Archived = true
+	case *pawl.Forked:
+		rs.forked()
 	default:
 		return nil
 	}
@@ -136,6 +138,25 @@ func (rs *Records) ofRun(e pawl.Event) (out []Change) {
 		out = rs.settle(r, out)
 	}
 	return out
+}
+
+// forked takes over that the run is a fork: what was under way, asked and spent is the
+// other run's, and nothing is approved. Children at work do not go on.
+func (rs *Records) forked() {
+	rs.paused, rs.reason, rs.Archived = false, "", false
+	clear(rs.doing)
+	clear(rs.limited)
+	clear(rs.asked)
+	for _, r := range rs.Loops {
+		r.Cost, r.Tokens, r.Questions, r.Approval = 0, 0, nil, pawl.ApprovalNone
+		r.paused, r.limited, r.rebasing = false, 0, false
+		switch {
+		case r.Parent == 0:
+			r.end = nil
+		case r.end == nil && !r.invalid:
+			r.end = &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the run was forked", Stopped: true}
+		}
+	}
 }
 
 // begin makes the record of a loop.

@@ -347,3 +347,19 @@ func TestSignalRecords(t *testing.T) {
 		t.Errorf("the others are %+v and %+v", two, three)
 	}
 }
+
+// What is under way, asked and approved in a run is not so in its fork.
+func TestRecordsOfAFork(t *testing.T) {
+	s := planted(t)
+	list := s.hands(`{"title":"Login"}`)
+	s.accepts(1, list, specs...)
+	s.spawns(2, "spec", 1, 1, "auth", "api")
+	s.add(2, &pawl.LoopAdmitted{})
+	s.asksForPlan(1, list)
+	s.add(0, &pawl.Forked{Commit: "base"})
+	s.is(1, pawl.LoopComplete, pawl.ApprovalNone)
+	s.is(2, pawl.LoopFailed, pawl.ApprovalNone)
+	if rs, r := s.told(1); len(rs.Awaiting()) > 0 || len(r.Questions) > 0 || r.Cost > 0 {
+		t.Errorf("the root is %+v", r)
+	}
+}

@@ -32,7 +32,8 @@ first answer counts; a later one is told what was answered.
 
 An answer is for what the question was about when it was shown: it carries that
 thing's hash, and is refused when it has become another one. --about names the
-hash that was shown, or its beginning, where a program answers later.
+hash that was shown, or its beginning, where a program answers later. The plan of a
+tree of loops is approved by its hash only: pawl plan approve shows it and asks.
 
 What an agent asks (clarify) is answered in words: --text, and CHOICE may be left
 out. pawl inbox lists all questions with what led to them.
@@ -88,6 +89,10 @@ func (o *options) give(ctx context.Context, app *cli.App, args []string) error {
 		}
 		if reply.Choice, err = o.choice(r, q, args[2:]); err != nil {
 			return pawl.Steering{}, err
+		}
+		if reply.Choice == "approve" && o.about == "" && q.OfTree() {
+			return pawl.Steering{}, pawl.Errorf(pawl.CodeInvalid, "an approval of this plan names it: give --about HASH, as it was shown").
+				WithHint("pawl plan approve %s shows it and asks", r.ID)
 		}
 		reply.About, err = o.hash(q)
 		return pawl.Steering{Verb: pawl.SteerAnswer, Answer: &reply}, err
