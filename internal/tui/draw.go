@@ -19,7 +19,7 @@ func (m *Model) layOut() {
 	case screenBudget:
 		m.budget.set(m.budgetRows(width), height)
 	case screenHelp:
-		m.help.set(helpRows(), height)
+		m.help.set(helpRows(m.pen), height)
 	}
 }
 

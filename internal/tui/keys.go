@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -376,7 +377,7 @@ func (m *Model) hints() []hint {
 	if m.focus == onText {
 		return []hint{{"↑↓", "scroll"}, {"←→", "tabs"}, {"f", "follow"}, {"/", "search"}, {"n N", "next"}, {"tab", "tree"}, all, {"z", "zoom"}, {"q", "quit"}}
 	}
-	return []hint{{"↑↓", "move"}, {"enter", "open"}, {"a", "answer"}, {"i", "inbox"}, {"t", "todo"}, {"b", "budget"}, {"tab", "text"}, all, {"q", "quit"}, {"/", "filter"}, {"p r c s", "pause resume cancel signal"}, {"z", "zoom"}}
+	return []hint{{"↑↓", "move"}, {"enter", "open"}, {"a", "answer"}, {"i", "inbox"}, {"t", "todo"}, {"b", "budget"}, all, {"tab", "text"}, {"q", "quit"}, {"/", "filter"}, {"p r c s", "pause resume cancel signal"}, {"z", "zoom"}}
 }
 
 // helps are all keys, by what they are for.
@@ -397,7 +398,7 @@ var helps = []struct {
 		{"✗ failed", "for good"}, {"⊘ invalidated", "its parent began anew"}, {"?2", "two questions wait for you"}}},
 }
 
-func helpRows() []row {
+func helpRows(p pen) []row {
 	var out []row
 	for i, h := range helps {
 		if i > 0 {
@@ -405,7 +406,8 @@ func helpRows() []row {
 		}
 		out = append(out, say(bold, h.head))
 		for _, k := range h.keys {
-			out = append(out, row{{fmt.Sprintf("  %-15s ", k.key), cyan}, {k.does, normal}})
+			key := p.clean(k.key)
+			out = append(out, row{{"  " + key + strings.Repeat(" ", max(1, 16-p.width(key))), cyan}, {k.does, normal}})
 		}
 	}
 	return out

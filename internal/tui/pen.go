@@ -48,7 +48,7 @@ type pen struct {
 func unspoken(r rune) bool { return r == '\u200d' || r == '\ufe0f' || r >= 0x1f3fb && r <= 0x1f3ff }
 
 // plainer are words for signs, for terminals that have no others than ASCII.
-var plainer = strings.NewReplacer("…", "...", "·", "-", "→", "->", "←", "<-", "↑", "up", "↓", "down", "─", "-", "│", "|", "✓", "+", "✗", "x", "●", "*", "○", ".",
+var plainer = strings.NewReplacer("↑↓", "up/down", "←→", "left/right", "…", "...", "·", "-", "→", "->", "←", "<-", "↑", "up", "↓", "down", "─", "-", "│", "|", "✓", "+", "✗", "x", "●", "*", "○", ".",
 	"‖", "=", "↻", "@", "⊘", "-", "▸", "+", "▾", "-", "»", ">", "×", "x", "█", "#", "░", ".", "–", "-", "—", "-", "“", `"`, "”", `"`, "’", "'")
 
 // clean is a text as it may be drawn on one line.

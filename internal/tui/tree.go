@@ -480,9 +480,6 @@ func (m *Model) drawNode(n *node, at bool, width int) row {
 	}
 	left := row{{mark, normal}, {n.glyph + " " + n.word + strings.Repeat(" ", max(1, wordWidth-len(n.word))), n.ink},
 		{strings.Repeat(" ", step*min(n.depth, 12)) + sign + " ", dim}, {n.name, normal}}
-	if n.note != "" {
-		left = append(left, span{"  " + n.note, map[bool]ink{true: yellow, false: dim}[n.asks > 0]})
-	}
 	end := n.until
 	if end.IsZero() {
 		end = m.now
@@ -494,6 +491,11 @@ func (m *Model) drawNode(n *node, at bool, width int) row {
 			asks = fmt.Sprintf("?%d", n.asks)
 		}
 		right = append(right, span{pad(asks, asksWidth), yellow})
+	}
+	const least = 10 // columns that a note is worth beginning in
+	note := "  " + n.note
+	if room := width - m.pen.widest(left) - m.pen.widest(right) - 1; n.note != "" && (room >= least || m.pen.width(note) <= room) {
+		left = append(left, span{note, map[bool]ink{true: yellow, false: dim}[n.asks > 0]})
 	}
 	r := m.pen.ends(left, right, width)
 	switch {
