@@ -555,12 +555,12 @@ func (rs *Records) status(r *Record) (pawl.LoopStatus, string) {
 		return pawl.LoopPending, ""
 	case r.end != nil:
 		return pawl.LoopFailed, r.end.Reason
+	case r.paused:
+		return pawl.LoopPaused, r.held
 	case r.accepted && r.Approval == pawl.ApprovalAwaiting:
 		return pawl.LoopComplete, "a person is asked about its plan"
 	case r.accepted:
 		return pawl.LoopComplete, ""
-	case r.paused:
-		return pawl.LoopPaused, r.held
 	case r.pending:
 		return pawl.LoopPending, ""
 	case rs.paused:
