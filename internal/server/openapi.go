@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,17 +96,22 @@ type eventForm struct {
 
 type description struct{ types huma.Registry }
 
-var inPath = regexp.MustCompile(`\{(\w+)\}`)
-
-var pathTexts = map[string]string{"project": "the project's id", "run": "the run's id", "hash": "the blob's hash, hexadecimal",
-	"loop": "the loop's id, its task, or the end of its id"}
+// pathParameters are the parameters in a path.
+func pathParameters(path string) (out []*huma.Param) {
+	texts := map[string]string{"project": "the project's id", "run": "the run's id", "hash": "the blob's hash, hexadecimal",
+		"loop": "the loop's id, its task, or the end of its id"}
+	for part := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			name = strings.TrimSuffix(name, "}")
+			out = append(out, parameter("path", name, texts[name]))
+		}
+	}
+	return out
+}
 
 func (d *description) operation(o operation, path string) *huma.Operation {
-	out := &huma.Operation{Method: o.method, Path: path, OperationID: o.id, Summary: o.summary, Tags: []string{tag(o)},
+	out := &huma.Operation{Method: o.method, Path: path, OperationID: o.id, Summary: o.summary, Tags: []string{tag(o)}, Parameters: pathParameters(path),
 		Responses: map[string]*huma.Response{"default": problemResponse("An error")}}
-	for _, m := range inPath.FindAllStringSubmatch(path, -1) {
-		out.Parameters = append(out.Parameters, parameter("path", m[1], pathTexts[m[1]]))
-	}
 	params := o.params
 	if o.changes {
 		params = append(params, param{"header", keyHeader, fmt.Sprintf(

@@ -129,7 +129,10 @@ func (a *access) may(r *http.Request) bool {
 	return false
 }
 
-const sessionPath = "/v1/session"
+const (
+	sessionPath = "/v1/session"
+	firstPage   = "/v1/daemon" // what a browser sees first; there are no other pages yet
+)
 
 // Link is an address that begins a session of a browser, once.
 type Link struct {
@@ -174,5 +177,5 @@ func (a *access) begin(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, firstPage, http.StatusSeeOther)
 }
