@@ -465,7 +465,7 @@ func TestAwaitingIsSeen(t *testing.T) {
 	}
 }
 
-// R-60 R-63 R-69 R-76 R-80 R-81 R-B22
+// R-60 R-63 R-64 R-69 R-76 R-77 R-80 R-81 R-B22
 func TestLoops(t *testing.T) {
 	b, g := groveBed(t)
 	g.obey(&pawl.Reply{Question: 1, Choice: "approve", By: "ada"})
@@ -510,11 +510,12 @@ func TestLoops(t *testing.T) {
 
 	dir := t.TempDir()
 	g.add(2, &pawl.SignalSent{N: 1, Signal: pawl.SignalInvalidate, Source: 1, Selector: "descendants:" + planID, Reason: "Parent re-iterating"})
-	if err := b.execute(t, export.New(b.app), "7", "--dir", dir); err != nil {
+	if err := b.execute(t, export.New(b.app), "7", "--folders", "--dir", dir); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][]string{
-		"loops.jsonl":   {`"id":"1738231200000-a1b2","loop_type":"plan"`, `"parent_id":"1738231200000-a1b2","input_artifact":"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"`, `"status":"running","iteration":0`},
+		"loops.jsonl": {`"id":"1738231200000-a1b2","loop_type":"plan"`, `"parent_id":"1738231200000-a1b2","input_artifact":"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"`, `"status":"running","iteration":0`},
+		"loops/" + planID + "/current/artifacts/plan.md": {"# Plan: Login"},
 		"signals.jsonl": {`"signal_type":"invalidate","source_loop":"1738231200000-a1b2","target_loop":"1738231300000-auth","target_selector":"descendants:1738231200000-a1b2","reason":"Parent re-iterating"`},
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, name))

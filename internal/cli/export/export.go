@@ -10,6 +10,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/loopfolder"
 	"pawl/internal/plain"
 	"pawl/internal/view"
 )
@@ -19,6 +20,7 @@ type options struct {
 	state, reports bool
 	only           string
 	at             uint64
+	folders        bool
 }
 
 // New is the command.
@@ -36,17 +38,24 @@ and prd.json (as Ralph does), which pawl run --tasks reads; result.json; task.js
 (the task, its plan, the subtasks with their results and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json.
 Each file is there whole or not at all; those of an earlier export are replaced.
 
+With --folders the folders of its loops are written too, loops/ID and archive/ID, as
+they are in the project's state folder: the prompts, conversations, verdicts and
+artifacts of each iteration.
+
 With --only it is one of these files, with --state those for programs, with
 --reports those for people. With --dir - one file, or the reports one after the
 other, go to standard output. With --at they say what was true after the event
 of that number. Without RUN it is the latest one.
 
 ` + cli.ExitCodes,
-		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --only state.yaml --dir - | yq .tasks\n  pawl export 7 --only tasks.json --at 120 --dir -",
+		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --folders --dir out\n  pawl export 7 --only state.yaml --dir - | yq .tasks\n  pawl export 7 --only tasks.json --at 120 --dir -",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if o.dir == "-" && o.state == o.reports && o.only == "" {
 				return pawl.Errorf(pawl.CodeInvalid, "standard output has room for one kind of file").WithHint("add --only FILE, --state or --reports to --dir -")
+			}
+			if o.dir == "-" && o.folders {
+				return pawl.Errorf(pawl.CodeInvalid, "folders cannot be written to standard output").WithHint("give --dir DIR")
 			}
 			s, info, err := app.OpenRun(ctx, cli.Read, args, nil)
 			if err != nil {
@@ -64,7 +73,10 @@ of that number. Without RUN it is the latest one.
 			if o.dir == "" {
 				o.dir = string(r.ID)
 			}
-			return o.write(app, r.ID, all)
+			if err := o.write(app, r.ID, all); err != nil || !o.folders {
+				return err
+			}
+			return o.writeFolders(ctx, app, s, r)
 		},
 	}
 	cli.RunArgs(c, app, false)
@@ -73,6 +85,7 @@ of that number. Without RUN it is the latest one.
 	f.BoolVar(&o.state, "state", false, "only the state file")
 	f.BoolVar(&o.reports, "reports", false, "only the reports")
 	f.StringVar(&o.only, "only", "", "only the file `NAME`, such as tasks.json")
+	f.BoolVar(&o.folders, "folders", false, "the folders of its loops too")
 	f.Uint64Var(&o.at, "at", 0, "as it was after event number `SEQ`")
 	c.MarkFlagsMutuallyExclusive("only", "state")
 	c.MarkFlagsMutuallyExclusive("only", "reports")
@@ -96,6 +109,24 @@ func (o *options) fold(ctx context.Context, s *cli.Session, run pawl.RunID) (*vi
 		}
 	}
 	return nil, pawl.Errorf(pawl.CodeNotFound, "run %s has no event %d: its last one is %d", run, o.at, r.Seq)
+}
+
+// writeFolders writes the folders of the run's loops beside its files.
+func (o *options) writeFolders(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run) error {
+	events := func(yield func(pawl.Event, error) bool) {
+		for e, err := range s.Events(ctx, r.ID, 0) {
+			if e.Seq > r.Seq || !yield(e, err) {
+				return
+			}
+		}
+	}
+	if err := loopfolder.Rebuild(o.dir, r.ID, events, cli.Blobs(ctx, s, r.ID)); err != nil {
+		return err
+	}
+	if !app.JSON {
+		app.Printf("%s\n", filepath.Join(o.dir, "loops"))
+	}
+	return nil
 }
 
 // wants reports whether a document is to be written.
