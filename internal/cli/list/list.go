@@ -44,8 +44,13 @@ were archived (pawl archive) are shown with --all.
 				return err
 			}
 			defer s.Close()
+			known := len(runs)
 			if !all {
 				runs = slices.DeleteFunc(runs, func(r pawl.RunInfo) bool { return r.Archived })
+			}
+			if away := known - len(runs); away > 0 && len(runs) == 0 && !app.JSON {
+				app.Notef("all runs of this project, %d, are archived: pawl list --all", away)
+				return nil
 			}
 			return show(app, runs, now())
 		},
