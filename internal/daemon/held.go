@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,10 +21,11 @@ type held struct {
 	p       project.Project
 	engine  Engine // nil = closed, or away
 	lock    *project.Lock
-	uses    int         // requests under way
-	idle    *time.Timer // closes it; nil = it is closed
-	problem string      // why it could not be opened; empty = it could
-	waiting []pawl.RunID
+	uses    int                           // requests under way
+	idle    *time.Timer                   // closes it; nil = it is closed
+	problem string                        // why it could not be opened; empty = it could
+	waiting []pawl.RunID                  // they need what nobody has handed over
+	mended  []pawl.RunID                  // they waited, and go on since somebody did
 	last    map[pawl.RunID]pawl.RunStatus // what was told of runs
 }
 
@@ -160,9 +162,16 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 		wg.Go(func() {
 			err := engine.Adopt(ctx, run)
 			if err == nil {
+				if Environ(ctx) != nil {
+					h.d.mu.Lock()
+					defer h.d.mu.Unlock()
+					h.mended = append(h.mended, run)
+				}
 				return
 			}
-			h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
+			if Environ(ctx) == nil { // or it was said before
+				h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
+			}
 			if pawl.CodeOf(err) == pawl.CodeUnavailable {
 				h.d.mu.Lock()
 				defer h.d.mu.Unlock()
@@ -180,6 +189,17 @@ func (h *held) takeWaiting() []pawl.RunID {
 	waiting := h.waiting
 	h.waiting = nil
 	return waiting
+}
+
+// justMended reports, once, whether a run goes on since the project was opened.
+func (h *held) justMended(run pawl.RunID) bool {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	i := slices.Index(h.mended, run)
+	if i >= 0 {
+		h.mended = slices.Delete(h.mended, i, i+1)
+	}
+	return i >= 0
 }
 
 // told tells people what becomes of a run.

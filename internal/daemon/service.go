@@ -19,9 +19,16 @@ func (s service) Start(ctx context.Context, req pawl.StartRequest) (info pawl.Ru
 	return info, err
 }
 
-// Steer implements [pawl.Service].
+// Steer implements [pawl.Service]. To resume a run that goes on since the project was
+// opened for it is no mistake.
 func (s service) Steer(ctx context.Context, run pawl.RunID, c pawl.Steering) error {
-	return s.with(ctx, func(p pawl.Service) error { return p.Steer(ctx, run, c) })
+	return s.with(ctx, func(p pawl.Service) error {
+		err := p.Steer(ctx, run, c)
+		if c.Verb == pawl.SteerResume && c.Limits == nil && pawl.CodeOf(err) == pawl.CodeState && s.h.justMended(run) {
+			return nil
+		}
+		return err
+	})
 }
 
 // Fork implements [pawl.Service].
