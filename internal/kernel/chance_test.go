@@ -22,6 +22,7 @@ type chance struct {
 
 	grove *grove // of a run with children
 	field *field // of one whose batches are judged as a whole
+	wood  *wood  // of one whose children stand on artifacts
 	tasks int    // how many its first plan has
 }
 
@@ -84,10 +85,10 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 		return &pawl.WorkspaceClosed{Effect: f.ID}
 	}
 	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
-	if c.grove == nil && c.in(3) {
+	if c.grove == nil && c.wood == nil && c.in(3) {
 		b.Tree = pawl.TreeHash(fmt.Sprint("T", c.IntN(3)))
 	}
-	if do := f.Do.(*pawl.Commit); c.grove != nil && do.Parent == do.Base && c.in(8) { // there was nothing to do
+	if do := f.Do.(*pawl.Commit); (c.grove != nil || c.wood != nil) && do.Parent == do.Base && c.in(8) { // there was nothing to do
 		b.Files, b.Total, b.FileSet, b.Paths, b.Tree = 0, 0, 0, pawl.Hash{}, c.w.treeAt(do.Parent)
 	}
 	if c.field != nil {
@@ -172,6 +173,9 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		if c.more != nil && c.more.IntN(2) == 0 {
 			use.Trimmed = blobOf("trimmed")
 		}
+	case output == "plan" && c.wood != nil:
+		use.Args = c.artifact(f)
+		c.lists(&use)
 	case output == "plan":
 		use.Args = c.planFor(f)
 		c.lists(&use)

@@ -159,9 +159,11 @@ func (c *chance) step() bool {
 	case n < 17:
 		limits := c.limits()
 		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits})
+	case c.wood != nil && n < 18:
+		c.tellsLoops()
 	case c.grove != nil && n < 24:
 		c.person()
-	case n < 18 && c.in(4) || c.grove != nil && n < 25 && c.in(10):
+	case c.wood == nil && n < 18 && c.in(4) || c.grove != nil && n < 25 && c.in(10) || c.wood != nil && n < 25 && c.in(200):
 		c.steer(pawl.Steering{Verb: pawl.SteerCancel, Running: pick(c, pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow)})
 	case len(w.flights) > 0:
 		c.landAny()
@@ -273,7 +275,7 @@ func (c *chance) calmDown() {
 		w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
 	}
 	for steps := 0; w.state.Status != pawl.StatusEnded; steps++ {
-		if steps > maxCalm || !w.land() && !c.consent() {
+		if steps > maxCalm || !w.land() && !(c.wood != nil && c.decides()) && !c.consent() && !c.release() {
 			w.t.Fatalf("after %d steps in which nothing failed the run has not ended: %s", steps, describe(w.state))
 		}
 	}
