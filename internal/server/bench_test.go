@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,4 +151,35 @@ func BenchmarkWatchers(b *testing.B) {
 	}
 	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// manyRuns is a project with many runs.
+type manyRuns struct {
+	fake
+	runs []pawl.RunInfo
+}
+
+func (m *manyRuns) Runs(context.Context) ([]pawl.RunInfo, error) { return m.runs, nil }
+
+func runs(n int) *manyRuns {
+	m := &manyRuns{}
+	for i := range n {
+		m.runs = append(m.runs, pawl.RunInfo{ID: pawl.RunID(fmt.Sprintf("%03d-some-task-or-other", i)), Task: i, Title: "Some task or other", Recipe: "taskloop",
+			Status: pawl.StatusEnded, Outcome: pawl.OutcomeComplete, Branch: "pawl/x", Iteration: 3, Max: 10, Cost: 12, Tokens: 1222, Started: time.Now(), Updated: time.Now(), Seq: 100})
+	}
+	return m
+}
+
+// What a list of many runs costs, whole and its newest.
+func BenchmarkList(b *testing.B) {
+	h := Handler(runs(10_000))
+	for _, query := range []string{"", "?limit=50"} {
+		b.Run("Runs"+query, func(b *testing.B) {
+			for b.Loop() {
+				r := httptest.NewRequest(http.MethodGet, "/v1/runs"+query, nil)
+				r.Host = "pawl"
+				h.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		})
+	}
 }

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pawl"
 	"pawl/internal/artifact"
@@ -409,6 +412,27 @@ func TestWideStream(t *testing.T) {
 	}
 	if status, _, _ := b.ask(http.MethodGet, "/v1/events?after=nonsense", ""); status != 400 {
 		t.Errorf("no cursor: status %d", status)
+	}
+}
+
+// A cursor that has become long leaves out what was at rest some time ago, and only that.
+func TestLongCursors(t *testing.T) {
+	now := time.Now()
+	m := runs(100)
+	at := wideCursor{Seen: message.Cursor{}, Since: now.Add(-time.Hour)}
+	for i := range m.runs {
+		m.runs[i].Updated = now.Add(-time.Minute)
+		at.Seen[runKey("", m.runs[i].ID)] = 7
+	}
+	m.runs[1].Status = pawl.StatusPaused
+	m.runs[2].Updated = now
+	m.events = []pawl.Event{{Run: m.runs[0].ID, Seq: 8, Time: now, Body: &pawl.RunPaused{}}}
+	h := newHandler(m, nil, nil)
+	s := &wideStream{h: h, c: &call{Request: httptest.NewRequest(http.MethodGet, "/v1/events", nil)}, at: at}
+	s.shorten(t.Context(), message.Message{Run: m.runs[0].ID, Seq: 8})
+	want := message.Cursor{runKey("", m.runs[1].ID): 7, runKey("", m.runs[2].ID): 7}
+	if !maps.Equal(s.at.Seen, want) || !s.at.Since.Equal(now.Add(-WideMargin)) {
+		t.Errorf("it is %+v", s.at)
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
 	"pawl"
 )
@@ -14,6 +15,13 @@ const (
 	// RingBytes is how large they may be together, in bytes as they are sent. The
 	// newest one is kept however large it is.
 	RingBytes = 4 << 20
+	// GatherEach is how long a ring waits after waking its readers until it wakes them
+	// again, for each reader: a few are told everything at once, a thousand some
+	// updates together, because waking them all costs the processor as much. Below
+	// gatherLeast it does not wait, GatherMost it does at most.
+	GatherEach  = 40 * time.Microsecond
+	GatherMost  = 100 * time.Millisecond
+	gatherLeast = time.Millisecond
 )
 
 // entry is an update as it is sent.
@@ -35,6 +43,10 @@ type ring struct {
 	more chan struct{} // closed when there is more to read, and made anew
 	over bool          // nothing will be put any more
 	last []byte        // what readers are told then; empty = nothing
+
+	gather  time.Duration // between two times that readers are woken; 0 = none
+	woken   time.Time     // when they were last
+	waiting bool          // they will be when that is over
 }
 
 func newRing(after pawl.Seq) *ring { return &ring{gone: after, more: make(chan struct{})} }
@@ -60,12 +72,42 @@ func (r *ring) close(last []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over, r.last = true, last
-	r.wake()
+	r.wakeNow()
 }
 
+// wake tells the readers that there is more, now or when they have been told long
+// enough ago. The caller holds the lock, as for wakeNow.
 func (r *ring) wake() {
+	if r.waiting {
+		return
+	}
+	if r.gather > 0 {
+		if left := r.gather - time.Since(r.woken); left > 0 {
+			r.waiting = true
+			time.AfterFunc(left, func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.wakeNow()
+			})
+			return
+		}
+	}
+	r.wakeNow()
+}
+
+func (r *ring) wakeNow() {
+	r.waiting, r.woken = false, time.Now()
 	close(r.more)
 	r.more = make(chan struct{})
+}
+
+// serve says how many readers there are.
+func (r *ring) serve(readers int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gather = min(time.Duration(readers)*GatherEach, GatherMost); r.gather < gatherLeast {
+		r.gather = 0
+	}
 }
 
 // seek is the cursor of a reader that has all events up to one; false when it has to
@@ -156,6 +198,7 @@ func (fs *feeds) join(w watched, s pawl.Service, have pawl.Seq) (f *feed, leave 
 		}()
 	}
 	f.readers++
+	f.serve(f.readers)
 	return f, func() { fs.leave(w, f) }
 }
 
@@ -163,6 +206,7 @@ func (fs *feeds) join(w watched, s pawl.Service, have pawl.Seq) (f *feed, leave 
 func (fs *feeds) leave(w watched, f *feed) {
 	fs.mu.Lock()
 	f.readers--
+	f.serve(f.readers)
 	last := f.readers == 0
 	if last && fs.all[w] == f {
 		delete(fs.all, w)

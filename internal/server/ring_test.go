@@ -215,3 +215,44 @@ func TestStalledWatchGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// A thousand readers are woken for several updates together, a few for each, and none
+// waits longer than it has to.
+func TestRingGathers(t *testing.T) {
+	for readers, want := range map[int]int{1: 1000, 1000: 26} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRing(0)
+			r.serve(readers)
+			at, woken := place{}, 0
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					text, to, more, over, _ := r.read(at, nil)
+					if over {
+						return
+					}
+					if at = to; len(text) > 0 {
+						continue
+					}
+					<-more
+					woken++
+				}
+			}()
+			for i := range 1000 {
+				r.put(entry{pawl.Seq(i + 1), []byte("x")})
+				time.Sleep(time.Millisecond) //nolint:forbidigo // fake time
+			}
+			time.Sleep(GatherMost) //nolint:forbidigo // fake time
+			synctest.Wait()
+			if at.have != 1000 {
+				t.Errorf("%d readers: at event %d", readers, at.have)
+			}
+			r.close(nil)
+			<-done
+			if woken < want-1 || woken > want+2 {
+				t.Errorf("%d readers: woken %d times, want about %d", readers, woken, want)
+			}
+		})
+	}
+}

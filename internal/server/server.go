@@ -117,8 +117,8 @@ func runOperations() []operation {
 	const run = "/runs/{run}"
 	return []operation{
 		asks(http.MethodGet, "/runs", "listRuns", "The project's runs, oldest first", func(h *handler, c *call) ([]pawl.RunInfo, error) {
-			return c.s.Runs(c.Context())
-		}),
+			return listRuns(c)
+		}).with(param{"query", "limit", "how many of the newest; 0 or nothing: all"}),
 		takes("/runs", "startRun", "Start a run", func(h *handler, c *call, in pawl.StartRequest) (pawl.RunInfo, error) {
 			info, err := c.s.Start(c.Context(), in)
 			h.changed(c, info.ID, err)
@@ -143,6 +143,22 @@ func runOperations() []operation {
 
 		streams("/events", "watchProject", "What happens to all runs of the project, as server-sent events", "text/event-stream", (*handler).wide).with(wideParams()...),
 	}
+}
+
+func listRuns(c *call) ([]pawl.RunInfo, error) {
+	limit := 0
+	if text := c.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "limit %q: want a number of runs", text)
+		}
+		limit = n
+	}
+	runs, err := c.s.Runs(c.Context())
+	if limit > 0 && len(runs) > limit {
+		runs = runs[len(runs)-limit:]
+	}
+	return runs, err
 }
 
 // daemonOperations are those of a daemon.

@@ -159,6 +159,8 @@ func TestRefuses(t *testing.T) {
 		{"DeepNesting", "POST", steer, strings.Repeat(`{"limits":`, 20_000), nil, 400},
 		{"LargeBody", "POST", runs, `{"goal":"` + strings.Repeat("x", MaxRequest) + `"}`, nil, 413},
 		{"LargeTail", "POST", runs, `{"goal":"x"}` + strings.Repeat(" ", MaxRequest), nil, 413},
+		{"LimitOfNothing", "GET", runs + "?limit=few", "", nil, 400},
+		{"LimitBelowNothing", "GET", runs + "?limit=-1", "", nil, 400},
 		{"AfterNothing", "GET", "/v1/runs/001-a/events?after=x", "", nil, 400},
 		{"AfterLess", "GET", "/v1/runs/001-a/watch?after=-1", "", nil, 400},
 		{"LastEventID", "GET", "/v1/runs/001-a/watch", "", []string{"Last-Event-ID: live"}, 400},
@@ -186,6 +188,15 @@ func TestAnswers(t *testing.T) {
 	t.Run("NoRunsAreAnEmptyList", func(t *testing.T) {
 		if w := request(&fake{}, "GET", "/v1/runs", "", "Host: localhost"); w.Code != 200 || strings.TrimSpace(w.Body.String()) != "[]" {
 			t.Errorf("status %d, %s", w.Code, w.Body)
+		}
+	})
+	t.Run("TheNewestRuns", func(t *testing.T) {
+		for query, want := range map[string]int{"": 5, "?limit=0": 5, "?limit=2": 2, "?limit=9": 5} {
+			var got []pawl.RunInfo
+			w := request(runs(5), "GET", "/v1/runs"+query, "")
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got) != want || got[want-1].Task != 4 {
+				t.Errorf("%q: %s", query, w.Body)
+			}
 		}
 	})
 	t.Run("OwnOrigin", func(t *testing.T) {

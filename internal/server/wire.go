@@ -133,7 +133,7 @@ func Status(c pawl.Code) int {
 // the body of a request one by which it must have come, whether it is read or not.
 func paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &pacedWriter{w, http.NewResponseController(w)}
+		p := &pacedWriter{ResponseWriter: w, c: http.NewResponseController(w)}
 		if r.ContentLength != 0 {
 			_ = p.c.SetReadDeadline(time.Now().Add(BodyTimeout))
 		}
@@ -144,11 +144,18 @@ func paced(next http.Handler) http.Handler {
 
 type pacedWriter struct {
 	http.ResponseWriter
-	c *http.ResponseController
+	c        *http.ResponseController
+	extended time.Time
 }
 
 // extend cannot fail where it matters: the connections of a server have deadlines.
-func (p *pacedWriter) extend() { _ = p.c.SetWriteDeadline(time.Now().Add(WriteTimeout)) }
+// One that was set a moment ago is left as it is.
+func (p *pacedWriter) extend() {
+	if now := time.Now(); now.Sub(p.extended) > WriteTimeout/50 {
+		p.extended = now
+		_ = p.c.SetWriteDeadline(now.Add(WriteTimeout))
+	}
+}
 
 // piece is how much may be written within one deadline: a reader that is only
 // slow gets there.
