@@ -116,7 +116,7 @@ func (d *draft) spawn(l *Loop, i int) {
 	e := &l.plan.entries[i]
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
 	b := &pawl.LoopStarted{
-		ID: loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
+		ID: d.s.loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
 		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
 	}
 	if l.cascades() {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -248,5 +249,22 @@ func TestInfo(t *testing.T) {
 		Cost: w.state.Spent.Money, Tokens: w.state.Spent.Tokens, Started: worldBegin, Updated: w.now, Seq: w.state.Seq}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// R-70: a loop's id is when it began, in milliseconds, and four hex digits; loops that
+// begin with one input, of which there are many, have different ones.
+func TestLoopIDs(t *testing.T) {
+	s := &State{}
+	at := time.UnixMilli(1738300800123)
+	form := regexp.MustCompile(`^1738300800123-[0-9a-f]{4}$`)
+	seen := map[string]bool{}
+	for ref := pawl.LoopRef(1); ref <= 5000; ref++ {
+		id := s.loopID(at, 42, ref)
+		if !form.MatchString(id) || seen[id] {
+			t.Fatalf("loop %d is called %q, which is another one's or not of the form %s", ref, id, form)
+		}
+		seen[id] = true
+		s.loops = append(s.loops, &Loop{Ref: ref, ID: id})
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"pawl"
@@ -48,7 +51,27 @@ func jitter(seed uint64, seq pawl.Seq) uint64 {
 	return h.Sum64() >> 1
 }
 
-// loopID names a loop by when it began and a little of its run's seed.
-func loopID(at time.Time, seed uint64, ordinal pawl.LoopRef) string {
-	return fmt.Sprintf("%s-%04x", at.UTC().Format("20060102-150405"), jitter(seed, pawl.Seq(ordinal))&0xffff)
+// loopID names a loop by when it began, in milliseconds since 1970, and four hex
+// digits that look random. No two loops of a run have the same.
+func (s *State) loopID(at time.Time, seed uint64, ref pawl.LoopRef) string {
+	when := strconv.FormatInt(at.UnixMilli(), 10) + "-"
+	for try := uint64(0); ; try++ {
+		id := when + fmt.Sprintf("%04x", jitter(seed+try, pawl.Seq(ref))&0xffff)
+		if !s.named(when, id) {
+			return id
+		}
+	}
+}
+
+// named reports whether one of the loops that began when no other did since has the id.
+func (s *State) named(when, id string) bool {
+	for _, l := range slices.Backward(s.loops) {
+		if !strings.HasPrefix(l.ID, when) {
+			return false
+		}
+		if l.ID == id {
+			return true
+		}
+	}
+	return false
 }
