@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"pawl"
 	"pawl/internal/callback"
@@ -21,6 +22,7 @@ import (
 	"pawl/internal/gate/command"
 	"pawl/internal/git"
 	"pawl/internal/governor"
+	"pawl/internal/loopfolder"
 	"pawl/internal/project"
 	"pawl/internal/prompt"
 	"pawl/internal/runner"
@@ -67,9 +69,10 @@ func limits(app *cli.App) governor.Limits {
 // opened is a project that this process drives the runs of.
 type opened struct {
 	owned
-	engine *engine.Engine
-	log    *sqlite.Log
-	file   *os.File
+	engine  *engine.Engine
+	folders *loopfolder.Keeper
+	log     *sqlite.Log
+	file    *os.File
 }
 
 // Drain lets what is under way finish.
@@ -78,9 +81,16 @@ func (o *opened) Drain(ctx context.Context) { o.engine.Drain(ctx) }
 // Driven reports whether a run is at work, or paused, in this process.
 func (o *opened) Driven(run pawl.RunID) bool { return o.engine.Driven(run) }
 
+// foldersTime is how long the folders of loops are still written when a project is
+// closed. What is not done then is done when its run goes on.
+const foldersTime = time.Second
+
 // Close ends driving as a crash would.
 func (o *opened) Close() error {
 	o.engine.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
+	defer cancel()
+	o.folders.Close(ctx)
 	return errors.Join(o.log.Close(), o.file.Close())
 }
 
@@ -109,6 +119,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		return nil, err
 	}
 	name := filepath.Base(p.Dir)
+	folders := loopfolder.Keep(p.Dir, log, logger)
 	box := shown{m.box, m.boxes, spaces.Visible()}
 	e := engine.New(engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: box, Clean: p.RemoveTemp,
@@ -121,6 +132,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Pin:     spaces.Mark,
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, head(ctx, p)) },
 		Told: func(r pawl.RunInfo) {
+			folders.Notice(r.ID, r.Status == pawl.StatusEnded || r.Status == pawl.StatusQuarantined)
 			if r.Status == pawl.StatusEnded {
 				m.forget(runOf{name, r.ID})
 			}
@@ -129,7 +141,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			}
 		},
 	})
-	o.engine, o.log, o.file = e, log, file
+	o.engine, o.folders, o.log, o.file = e, folders, log, file
 	o.owned = owned{service{e, e.Driven}, m, e, name, &sync.Mutex{}}
 	return o, nil
 }

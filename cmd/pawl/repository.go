@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/cli"
+	tuicmd "pawl/internal/cli/tui"
 	"pawl/internal/git"
 	"pawl/internal/project"
 )
@@ -52,6 +54,21 @@ func compare(ctx context.Context, p project.Project, from, to pawl.CommitHash, s
 		return nil, pawl.Errorf(pawl.CodeNotFound, "the repository does not have both commits any more, %.12s and %.12s", from, to)
 	}
 	return out, err
+}
+
+// difference is compare for the repository at a root, as a patch.
+func difference(app *cli.App) tuicmd.Diff {
+	return func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error) {
+		repo, err := locate(ctx, root)
+		if err != nil {
+			return nil, err
+		}
+		p, err := project.At(app.StateHome, repo)
+		if err != nil {
+			return nil, err
+		}
+		return compare(ctx, p, from, to, 0)
+	}
 }
 
 // refs are the refs below a prefix.

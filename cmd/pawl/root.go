@@ -9,6 +9,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/answer"
+	"pawl/internal/cli/archive"
 	"pawl/internal/cli/bench"
 	"pawl/internal/cli/cancel"
 	"pawl/internal/cli/checkpoints"
@@ -23,9 +24,11 @@ import (
 	"pawl/internal/cli/initialize"
 	"pawl/internal/cli/list"
 	"pawl/internal/cli/logs"
+	"pawl/internal/cli/loops"
 	"pawl/internal/cli/memory"
 	"pawl/internal/cli/override"
 	"pawl/internal/cli/pause"
+	plancmd "pawl/internal/cli/plan"
 	"pawl/internal/cli/recipes"
 	"pawl/internal/cli/replan"
 	"pawl/internal/cli/replay"
@@ -34,7 +37,10 @@ import (
 	runcmd "pawl/internal/cli/run"
 	servecmd "pawl/internal/cli/serve"
 	"pawl/internal/cli/show"
+	"pawl/internal/cli/signal"
 	"pawl/internal/cli/tasks"
+	"pawl/internal/cli/top"
+	tuicmd "pawl/internal/cli/tui"
 	versioncmd "pawl/internal/cli/version"
 	"pawl/internal/cli/why"
 	configs "pawl/internal/config"
@@ -106,9 +112,9 @@ RUN is a run's id, its number, or the beginning of its id.
 		root.AddCommand(commands...)
 	}
 	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
-		inbox.New(app, time.Now), answer.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app))
-	add("look", "Look:", list.New(app, time.Now), tasks.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
-	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold))
+		tuicmd.New(app, difference(app)), inbox.New(app, time.Now), answer.New(app), plancmd.New(app), signal.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app))
+	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
+	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), archive.New(app))
 	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, measure), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +21,15 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	runcmd "pawl/internal/cli/run"
 	servecmd "pawl/internal/cli/serve"
 	"pawl/internal/client"
 	"pawl/internal/daemon"
+	"pawl/internal/message"
 	"pawl/internal/plain"
 	"pawl/internal/project"
 	"pawl/internal/server"
+	"pawl/internal/server/lines"
 )
 
 // Limits of the daemon.
@@ -52,6 +56,7 @@ type serving struct {
 	home    project.Home
 	machine *machine
 	daemon  *daemon.Daemon
+	feed    *message.Feed
 	say     func(format string, args ...any)
 	info    pawl.DaemonInfo
 
@@ -161,7 +166,10 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 			return project.At(s.app.StateHome, repo)
 		},
 		Open: func(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (daemon.Engine, error) {
-			o, err := s.machine.open(ctx, p, told)
+			o, err := s.machine.open(ctx, p, func(r pawl.RunInfo) {
+				told(r)
+				s.feed.Notify(filepath.Base(p.Dir), r.ID)
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -172,6 +180,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		},
 		Load: func(context.Context) (pawl.Load, error) { return s.machine.governor.Load(), nil },
 	})
+	s.feed = message.NewFeed(s.daemon)
 	served := make(chan error, 1)
 	serveCtx, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
@@ -202,7 +211,10 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 // serves is what the sockets offer.
 func (s *serving) serves() server.Daemon {
 	return server.Daemon{
-		Projects: s.daemon, Around: daemon.Equipped,
+		Projects: s.daemon, Around: daemon.Equipped, Feed: s.feed,
+		Lines: func(ctx context.Context, conn net.Conn) {
+			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, Create: s.create})
+		},
 		About: func() pawl.DaemonInfo { return s.info },
 		Handover: func(ctx context.Context) error {
 			return s.makeRoom(daemon.Program(ctx))
@@ -210,6 +222,28 @@ func (s *serving) serves() server.Daemon {
 		Log: slog.New(slog.NewTextHandler(sayer{s.say}, nil)),
 		TCP: s.o.Listen, Token: filepath.Join(s.home.Dir, "daemon.token"),
 	}
+}
+
+// create starts a run of the recipe loopr, as pawl run would in a folder.
+func (s *serving) create(ctx context.Context, dir, description string) (pawl.RunInfo, error) {
+	repo, err := locate(ctx, dir)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	req, err := runcmd.Request(ctx, s.app, repo, description, "loopr")
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	p, err := s.daemon.Open(ctx, dir)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	service, err := s.daemon.Project(ctx, p.ID)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	req.Dir = dir
+	return service.Start(ctx, req)
 }
 
 // makeRoom lets another program take this one's place.

@@ -20,6 +20,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/gate/detect"
 	"pawl/internal/plain"
+	"pawl/internal/project"
 	"pawl/internal/recipe"
 	"pawl/internal/resolve"
 	"pawl/internal/tasks"
@@ -53,6 +54,23 @@ type options struct {
 // New is the command.
 func New(app *cli.App) *cobra.Command {
 	var o options
+	return command(app, &o)
+}
+
+// Request is what the command would start for a goal in a repository with no flag but
+// a recipe.
+func Request(ctx context.Context, app *cli.App, repo pawl.Repository, goal, recipe string) (pawl.StartRequest, error) {
+	var o options
+	c := command(app, &o)
+	c.SetContext(ctx)
+	if err := c.Flags().Set("recipe", recipe); err != nil {
+		return pawl.StartRequest{}, pawl.Errorf(pawl.CodeInternal, "choose the recipe: %w", err)
+	}
+	req, _, err := o.request(c, app, &cli.Session{Project: project.Project{Repo: repo}}, goal)
+	return req, err
+}
+
+func command(app *cli.App, o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [GOAL]",
 		Short: "Start a run on this repository and follow it to its end",
@@ -104,7 +122,7 @@ durable, one JSON object per line.
 			if len(args) > 0 {
 				goal = args[0]
 			}
-			return execute(cmd, app, &o, goal)
+			return execute(cmd, app, o, goal)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
