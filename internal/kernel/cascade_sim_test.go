@@ -354,7 +354,7 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 		g.signals[b.N-1].seen = true
 		resumed := slices.ContainsFunc(g.signals, func(o signed) bool { return o.loop == e.Loop && o.kind == pawl.SignalResume && !o.seen })
 		holds := kind == pawl.SignalStop || kind == pawl.SignalInvalidate || kind == pawl.SignalPause && !resumed
-		if l := g.w.state.Loop(e.Loop); holds && len(slices.DeleteFunc(slices.Clone(l.open), bound)) > 0 {
+		if l := g.w.state.Loop(e.Loop); holds && slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !bound(f) && !clears(f) }) {
 			g.fail(e, "it is held or ends, and has %d effects in flight", len(l.open))
 		}
 	case *pawl.BranchAdvanced:

@@ -121,14 +121,14 @@ func (l *Loop) waits() bool {
 	return l.inFlight() && !slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() != pawl.VerbWait })
 }
 
-// cutWaits withdraws what the loop waits for: its time need not pass any more.
+// cutWaits withdraws what the loop waits for: its time need not pass any more. One that
+// ends goes on to wait for those below it, and for the callback.
 func (d *draft) cutWaits(l *Loop, reason string) {
 	if q := l.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	for _, f := range slices.Clone(l.open) {
-		told := l.ending != nil && f.Place.Step == callbackStep // it is over, and the callback is to hear of that
-		if f.Do.Verb() == pawl.VerbWait && !clears(f) && !told {
+		if f.Do.Verb() == pawl.VerbWait && !clears(f) && f.Place.Step != callbackStep {
 			d.withdraw(f, reason)
 		}
 	}
