@@ -108,11 +108,13 @@ func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error
 
 // Adopt lets a run go on that was interrupted.
 func (o owned) Adopt(ctx context.Context, run pawl.RunID) error {
-	if err := o.equipped(ctx, run); err != nil {
-		return err
-	}
-	o.hand(ctx, run)
-	return o.engine.Adopt(ctx, run)
+	return o.engine.Adopt(ctx, run, func(began *pawl.RunStarted) error {
+		if err := o.supplied(ctx, run, began); err != nil {
+			return err
+		}
+		o.hand(ctx, run)
+		return nil
+	})
 }
 
 // hand keeps what was handed over for a run. Its models are made anew with it.
@@ -129,6 +131,11 @@ func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
 	if err != nil || began == nil {
 		return nil // whoever goes on with it says what is wrong
 	}
+	return o.supplied(ctx, run, began)
+}
+
+// supplied is equipped for who knows what the run was started with.
+func (o owned) supplied(ctx context.Context, run pawl.RunID, began *pawl.RunStarted) error {
 	var settings pawl.Settings
 	if json.Unmarshal(began.Settings, &settings) != nil {
 		return nil

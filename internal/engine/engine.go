@@ -89,9 +89,10 @@ func (e *Engine) Close() { e.driver.Close() }
 // finished by then is interrupted.
 func (e *Engine) Drain(ctx context.Context) { e.driver.Drain(ctx) }
 
-// Adopt lets a run go on that was interrupted, as if nothing had happened. One that
-// is driven, that waits to be resumed or that has ended is left alone.
-func (e *Engine) Adopt(ctx context.Context, run pawl.RunID) error {
+// Adopt lets a run go on that was interrupted, as if nothing had happened, unless may
+// refuses it for what it was started with; may may be nil. One that is driven, that
+// waits to be resumed or that has ended is left alone.
+func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.RunStarted) error) error {
 	info, err := e.info(ctx, run)
 	if err != nil {
 		return err
@@ -99,7 +100,19 @@ func (e *Engine) Adopt(ctx context.Context, run pawl.RunID) error {
 	if e.Driven(run) || info.Status != pawl.StatusRunning && info.Status != pawl.StatusStopping {
 		return nil
 	}
-	err = e.steer(ctx, run, pawl.Steering{Verb: pawl.SteerResume})
+	state, err := local.Fold(ctx, e.c.Log, run)
+	if err != nil {
+		return err
+	}
+	if may != nil {
+		if err := may(state.Started); err != nil {
+			return err
+		}
+	}
+	if err := e.confines(run, state.Started); err != nil {
+		return err.WithHint(endUnconfined, run)
+	}
+	err = e.driver.AdoptFolded(ctx, run, state)
 	if pawl.CodeOf(err) == pawl.CodeConflict && e.Driven(run) {
 		return nil // somebody was faster
 	}

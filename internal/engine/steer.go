@@ -109,7 +109,7 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	begins := s.Verb == pawl.SteerResume || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins {
 		if err := e.confines(run, state.Started); err != nil {
-			return err.WithHint("install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed", run)
+			return err.WithHint(endUnconfined, run)
 		}
 	}
 	if beside && !ended {
@@ -119,14 +119,17 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
 	switch {
 	case s.Verb == pawl.SteerResume && interrupted && s.Limits != nil:
-		return e.driver.Adopt(ctx, run, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
+		return e.driver.AdoptFolded(ctx, run, state, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
 	case s.Verb == pawl.SteerResume && interrupted:
-		return e.driver.Adopt(ctx, run)
+		return e.driver.AdoptFolded(ctx, run, state)
 	case s.Verb == pawl.SteerPause && !ended && state.Status != pawl.StatusRunning:
 		return pawl.Errorf(pawl.CodeState, "run %s is %s: only a running run can be paused", run, state.Status)
 	}
 	return e.driver.Steer(ctx, run, s)
 }
+
+// endUnconfined is what to do with a run that needs a sandbox where there is none.
+const endUnconfined = "install bubblewrap, or end it with pawl cancel %s --now and start a new run with --unsandboxed"
 
 // confines refuses to go on without a sandbox with what began in one.
 func (e *Engine) confines(run pawl.RunID, began *pawl.RunStarted) *pawl.Error {

@@ -72,6 +72,12 @@ func (d *Driver) Adopt(ctx context.Context, id pawl.RunID, first ...pawl.Steerin
 	if err != nil {
 		return err
 	}
+	return d.AdoptFolded(ctx, id, s, first...)
+}
+
+// AdoptFolded is Adopt for a caller who has just folded the run's log: a long one is
+// not folded twice. The state is the driver's from now on.
+func (d *Driver) AdoptFolded(ctx context.Context, id pawl.RunID, s *kernel.State, first ...pawl.Steering) error {
 	if s.Status == pawl.StatusEnded {
 		return nil
 	}

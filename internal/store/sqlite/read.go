@@ -86,11 +86,15 @@ func scanUnit(rows *sql.Rows) (unit, error) {
 }
 
 // Events implements [pawl.Log]. The events before damage are given, then the
-// error.
+// error. Whoever reads a run that has not ended may go on with it, and wants its
+// blobs then: their places are learned on the way.
 func (l *Log) Events(ctx context.Context, id pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
 	return func(yield func(pawl.Event, error) bool) {
 		stopped := false
+		learn := l.learner(id, after)
+		defer learn.end()
 		err := l.walk(ctx, id, after, func(u *unit) (bool, error) {
+			learn.from(u)
 			return u.events(id, after, func(e pawl.Event) bool {
 				stopped = !yield(e, nil)
 				return !stopped

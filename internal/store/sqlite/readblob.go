@@ -97,6 +97,47 @@ func (l *Log) indexBlobs(ctx context.Context, id pawl.RunID) error {
 	return err
 }
 
+// learner learns the places of blobs from units that are read for their events. Its
+// zero value learns nothing.
+type learner struct {
+	log       *Log
+	run       *run
+	first, to pawl.Seq
+	found     []place
+}
+
+// learner is one for a reader of the events after a number.
+func (l *Log) learner(id pawl.RunID, after pawl.Seq) *learner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.index.byID[id]
+	if r == nil || after > r.indexed || r.indexed >= r.seq || decodeLine(r.id, r.info).Status == pawl.StatusEnded {
+		return &learner{}
+	}
+	return &learner{log: l, run: r, first: after, to: after}
+}
+
+// from learns from the next unit, up to one whose places cannot be read: whoever asks
+// for a blob behind it is told.
+func (b *learner) from(u *unit) {
+	if b.log == nil || u.seq > b.to+1 {
+		return
+	}
+	if places, err := u.places(); err == nil {
+		b.found, b.to = append(b.found, places...), u.last()
+	}
+}
+
+// end keeps what was learned.
+func (b *learner) end() {
+	if b.log == nil {
+		return
+	}
+	b.log.mu.Lock()
+	defer b.log.mu.Unlock()
+	b.log.index.learn(b.run, b.found, b.first, b.to)
+}
+
 // stored reads the bytes that are stored of a blob.
 func (l *Log) stored(ctx context.Context, p place) ([]byte, error) {
 	if p.form&inFile != 0 {
