@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -49,12 +50,15 @@ type lineFork struct {
 	all    sync.WaitGroup
 }
 
+// acceptAgain is how long a listener waits when the process has too many files open.
+const acceptAgain = 50 * time.Millisecond
+
 func newFork(ctx context.Context, l net.Listener, lines func(context.Context, net.Conn)) *lineFork {
 	if lines == nil {
 		lines = func(_ context.Context, conn net.Conn) { _ = conn.Close() }
 	}
 	f := &lineFork{Listener: l, lines: lines, http: make(chan net.Conn), failed: make(chan error, 1)}
-	f.ctx, f.cancel = context.WithCancel(ctx)
+	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx)) // the server closes it when ctx ends
 	f.all.Go(f.accept)
 	return f
 }
@@ -62,6 +66,13 @@ func newFork(ctx context.Context, l net.Listener, lines func(context.Context, ne
 func (f *lineFork) accept() {
 	for {
 		conn, err := f.Listener.Accept()
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED) {
+			select { // there will be room again when others have gone
+			case <-time.After(acceptAgain):
+				continue
+			case <-f.ctx.Done():
+			}
+		}
 		if err != nil {
 			f.failed <- err
 			return

@@ -11,10 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pawl"
@@ -179,7 +182,6 @@ func (b *daemonBed) ask(method, path, body string, headers ...string) (status in
 		}
 		req.Header.Set(name, value)
 	}
-	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := b.client.Do(req)
 	if err != nil {
 		b.t.Fatal(err)
@@ -507,6 +509,39 @@ func TestTwoProtocolsOnOneSocket(t *testing.T) {
 			t.Errorf("it is %+v", about)
 		}
 	}
+}
+
+// full is a listener of a process that has too many files open for a while.
+type full struct {
+	*pipes
+	times int
+}
+
+func (f *full) Accept() (net.Conn, error) {
+	if f.times--; f.times >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return f.pipes.Accept()
+}
+
+// Too many open files end nothing: the next connection is taken when there is room.
+func TestTooManyFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		f := newFork(t.Context(), &full{p, 20}, nil)
+		defer f.Close()
+		conn, err := p.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		go func() { _, _ = conn.Write([]byte("G")) }()
+		if got, err := f.Accept(); err != nil {
+			t.Errorf("it takes no connection: %v", err)
+		} else {
+			_ = got.Close()
+		}
+	})
 }
 
 // The records of loops have Loopr's fields. R-69
