@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -367,7 +368,7 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 		if t.ended == "" || t.invalid {
 			g.fail(e, "it has not ended, or was invalidated before")
 		}
-		if g.w.branches[t.branch] == "" && g.w.state.Loop(e.Loop).Head != "" {
+		if g.w.inputs > 0 && g.w.branches[t.branch] == "" && g.w.state.Loop(e.Loop).Head != "" {
 			g.fail(e, "its branch %s is gone", t.branch)
 		}
 		t.invalid = true
@@ -432,7 +433,7 @@ func (g *wood) keeps(e pawl.Event, t *tree) {
 	if len(t.passed) < len(t.list) && g.w.state.Recipe.Kind(t.Kind).Children != nil {
 		g.fail(e, "%d of %d children passed", len(t.passed), len(t.list))
 	}
-	head := g.w.branches[t.branch]
+	head := g.w.state.Loop(t.ref).Head
 	for _, ref := range t.passed {
 		if o := g.at(ref); o.merged {
 			for work := range g.w.trees[o.work].work {
@@ -598,4 +599,62 @@ func (g *wood) over() {
 			g.w.t.Fatalf("signal %d of loop %d was never acknowledged", i+1, sg.loop)
 		}
 	}
+}
+
+// treesAt are worlds that go on from parts of the logs of simulated runs: also from half
+// the children of an artifact, which are in the log together or not at all.
+func treesAt(t *testing.T, seeds uint64, every int, half bool, goOn func(w *world, c *chance, log []pawl.Event)) {
+	seed, n := uint64(0), 0
+	defer func() {
+		if t.Failed() {
+			t.Logf("this was event %d of PAWL_CASCADE_SEED=%d", n, seed)
+		}
+	}()
+	for ; seed < seeds; seed++ {
+		full := cascaded.seeded(t, seed)
+		for n = 3 + int(seed); n <= len(full.log); n += every {
+			w := newWorld(t)
+			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
+			c := newChance(w, seed)
+			c.calm, c.wood, w.happens = true, newWood(w), c.happens
+			at := n
+			for !half && at < len(full.log) && full.log[at].Body.EventKind() == pawl.KindLoopStarted {
+				at++
+			}
+			goOn(w, c, full.log[:at])
+			c.calmDown()
+		}
+	}
+}
+
+// Whatever is in the log of a tree when a driver dies, the next one brings it to its end:
+// also after a part of what was decided at once.
+func TestCascadeCrashAfterAnyEvent(t *testing.T) {
+	treesAt(t, 6, 53, false, func(w *world, c *chance, log []pawl.Event) {
+		w.watch, w.look = c.wood.saw, c.wood.settled
+		worldOf(w, log)
+		w.crash(0)
+	})
+}
+
+// A fork of a tree begins its loops anew, and asks anew about a plan.
+func TestCascadeForkAnywhere(t *testing.T) {
+	treesAt(t, 6, 59, true, func(w *world, c *chance, log []pawl.Event) {
+		approved, asks := false, false
+		w.watch = func(e pawl.Event) {
+			switch b := e.Body.(type) {
+			case *pawl.RunStarted:
+				asks = w.state.Recipe.Kinds[0].Approval != nil
+			case *pawl.Forked, *pawl.PlanAccepted:
+				approved = approved && (e.Loop > 1)
+			case *pawl.QuestionAnswered:
+				approved = approved || e.Loop == 1 && b.Choice == choiceApprove
+			case *pawl.LoopStarted:
+				if b.Parent == 1 && asks && !approved {
+					t.Fatalf("event %d: nobody approved what loop %d stands on", e.Seq, e.Loop)
+				}
+			}
+		}
+		fork(t, w, log)
+	})
 }

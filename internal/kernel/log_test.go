@@ -88,11 +88,16 @@ func TestPauseAnywhere(t *testing.T) {
 }
 
 // A damaged log is an error, or another log, and never a panic.
-func TestDamagedLogs(t *testing.T) {
-	for seed := range uint64(60) {
-		log := plain.seeded(t, seed).log
+func TestDamagedLogs(t *testing.T) { damaged(t, &plain, 60, 200) }
+
+// Nor is one of a tree.
+func TestDamagedLogsOfTrees(t *testing.T) { damaged(t, &cascaded, 20, 100) }
+
+func damaged(t *testing.T, of *simulation, seeds uint64, times int) {
+	for seed := range seeds {
+		log := of.seeded(t, seed).log
 		rng := rand.New(rand.NewPCG(seed, 2))
-		for range 200 {
+		for range times {
 			s := &State{}
 			for _, e := range damage(rng, log) {
 				e.Seq = s.Seq + 1
