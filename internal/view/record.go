@@ -196,15 +196,15 @@ func (rs *Records) ByID(id string) *Record {
 	return nil
 }
 
-// Find finds the loop that a person means: by its id, its task, or the end of its id.
-// What names several is refused.
+// Find finds the loop that a person means: by its id or the end of it, or by its path or
+// the end of that, such as b3 or b3/code of beta/b3/code. What names several is refused.
 func (rs *Records) Find(name string) (*Record, error) {
 	if r := rs.ByID(name); r != nil {
 		return r, nil
 	}
 	var found []*Record
 	for _, r := range rs.Loops {
-		if name != "" && (r.Task == name || strings.HasSuffix(r.ID, "-"+name)) {
+		if name != "" && (strings.HasSuffix("/"+rs.Path(r), "/"+name) || strings.HasSuffix(r.ID, "-"+name)) {
 			found = append(found, r)
 		}
 	}
@@ -225,11 +225,29 @@ func (rs *Records) Find(name string) (*Record, error) {
 	case 1:
 		return found[0], nil
 	}
-	ids := make([]string, len(found))
-	for i, r := range found {
-		ids[i] = r.ID
+	const most = 8
+	var names []string
+	for _, r := range found[:min(most, len(found))] {
+		names = append(names, rs.Path(r)+" ("+r.ID+")")
 	}
-	return nil, pawl.Errorf(pawl.CodeInvalid, "%q may be any of the loops %s", name, strings.Join(ids, ", ")).WithHint("pawl loops %s", rs.Run)
+	if n := len(found) - most; n > 0 {
+		names = append(names, count(n, "other"))
+	}
+	return nil, pawl.Errorf(pawl.CodeInvalid, "%q may be any of the loops %s", name, strings.Join(names, ", ")).WithHint("pawl loops %s", rs.Run)
+}
+
+// Path is what a loop is called among all of a run: the tasks from the root's children
+// down to its own, such as beta/b3/code; of the root what kind of loop it is.
+func (rs *Records) Path(rec *Record) string {
+	above := rs.Loop(rec.Parent)
+	name := rec.Name()
+	if above != nil && above.Task != "" && above.Task == rec.Task { // the one piece of work its parent is about
+		name = plain.Line(rec.LoopType, 0)
+	}
+	if above == nil || above.Parent == 0 {
+		return name
+	}
+	return rs.Path(above) + "/" + name
 }
 
 // Children are the loops spawned from a loop, of every generation.

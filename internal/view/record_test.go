@@ -285,6 +285,29 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// Loops are found by what they are called in the tree and in the log.
+func TestFindALoop(t *testing.T) {
+	s := planted(t)
+	s.accepts(1, s.hands(`{"title":"Login"}`), specs...)
+	s.spawns(2, "spec", 1, 1, "auth", "api")
+	s.add(4, &pawl.LoopStarted{ID: "1738231300000-aaaa", Kind: "phase", Parent: 2, Task: "tokens", Entry: 1, Pending: true, ParentIteration: 1, ParentGeneration: 1})
+	s.add(5, &pawl.LoopStarted{ID: "1738231300000-bbbb", Kind: "code", Parent: 4, Task: "tokens", Entry: 1, Pending: true, ParentIteration: 1, ParentGeneration: 1})
+	s.add(6, &pawl.LoopStarted{ID: "1738231300000-cccc", Kind: "phase", Parent: 3, Task: "routes", Entry: 1, Pending: true, ParentIteration: 1, ParentGeneration: 1})
+	s.add(7, &pawl.LoopStarted{ID: "1738231300000-dddd", Kind: "code", Parent: 6, Task: "routes", Entry: 1, Pending: true, ParentIteration: 1, ParentGeneration: 1})
+	rs, _ := s.told(1)
+	for name, want := range map[string]pawl.LoopRef{
+		"plan": 1, "auth": 2, "tokens": 4, "auth/tokens": 4, "tokens/code": 5, "auth/tokens/code": 5, "bbbb": 5, "1738231300000-aaaa": 4,
+		"": 0, "kens": 0, "code": 0, "/code": 0, "auth/code": 0,
+	} {
+		if rec, err := rs.Find(name); err == nil && rec.Ref != want || err != nil && want != 0 {
+			t.Errorf("%q is %+v, %v; want loop %d", name, rec, err, want)
+		}
+	}
+	if _, err := rs.Find("code"); err == nil || err.Error() != `"code" may be any of the loops auth/tokens/code (1738231300000-bbbb), api/routes/code (1738231300000-dddd)` {
+		t.Errorf("got %v", err)
+	}
+}
+
 // R-47 R-48 R-72
 func TestProgressOfALoop(t *testing.T) {
 	s := planted(t)

@@ -33,11 +33,12 @@ func New(app *cli.App) *cobra.Command {
   rebase   take over the parent's head before the next iteration
   info     a text, --text, for the next prompt
 
---to says which: a loop's id, its task, or a selector: descendants:LOOP, children:LOOP,
-type:KIND (such as type:code) or status:STATUS (such as status:running). Each loop
-that is named gets a signal of its own and acknowledges it when it has seen it, at
-the end of its iteration; pawl loops RUN --signals shows that. A selector that names
-no loop is refused. pawl pause and pawl cancel are for the run as a whole.
+--to says which: a loop's id, the end of its path (auth, or tokens/code of
+auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND (such as
+type:code) or status:STATUS (such as status:running). Each loop that is named gets a
+signal of its own and acknowledges it when it has seen it, at the end of its
+iteration; pawl loops RUN --signals shows that. A selector that names no loop is
+refused. pawl pause and pawl cancel are for the run as a whole.
 
 It returns at once when another process drives the run; a run that was interrupted
 goes on here.
@@ -124,7 +125,7 @@ func told(ctx context.Context, s *cli.Session, from *view.Run) string {
 	var names []string
 	for _, sig := range r.Records.Signals[min(len(from.Records.Signals), len(r.Records.Signals)):] {
 		if rec := r.Records.Loop(sig.Target); rec != nil && sig.SourceLoop == "" && len(names) < 12 {
-			names = append(names, rec.Name())
+			names = append(names, r.Records.Path(rec))
 		}
 	}
 	if len(names) == 0 {
