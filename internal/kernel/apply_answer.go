@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"pawl"
 )
@@ -71,6 +72,19 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	s.opened(&f)
 	l.open = append(l.open, &f)
 	return nil
+}
+
+// waited is how long an effect waited for its places before it began.
+func waited(a pawl.Answer) time.Duration {
+	switch b := a.(type) {
+	case *pawl.ModelReplied:
+		return b.Waited
+	case *pawl.ToolReturned:
+		return b.Waited
+	case *pawl.EffectFailed:
+		return b.Waited
+	}
+	return 0
 }
 
 // request takes over what a session wants done. It wants one thing at a time,
@@ -160,6 +174,9 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 }
 
 func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) error {
+	if x != nil && x.deadline > 0 { // that it waited for its places is not the session's time
+		x.deadline += waited(a)
+	}
 	switch b := a.(type) {
 	case *pawl.TasksRead:
 		l.tasksRead(f.Do.(*pawl.ReadTasks), b)

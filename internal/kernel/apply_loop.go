@@ -226,11 +226,20 @@ func (a *attempt) whole() []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept })
 }
 
+// lineSize is how many bytes are kept of what was objected to an iteration. A loop whose
+// children stand on its artifact is told of all iterations in every prompt.
+func (l *Loop) lineSize() int {
+	if l.Kind.Children != nil && l.Kind.Children.Cascade {
+		return 100
+	}
+	return 36
+}
+
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	s.noteAttempt(l, b)
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
-		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), 36),
+		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), l.lineSize()),
 		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed, children: s.failures(l),
 	}
 	l.infos = slices.DeleteFunc(slices.Clone(l.infos), func(i info) bool { return i.told })

@@ -304,9 +304,9 @@ func (d *draft) spokeLast(l *Loop, x *Session) {
 	case output == "" || !required:
 		d.endSession(l, x, pawl.SessionDone, "", x.text, nil)
 	case x.nags >= maxNags:
-		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("it ended %d times without calling submit_%s", x.nags+1, output), x.text, nil)
+		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("it ended %d times without calling %s", x.nags+1, pawl.SubmitTool(output)), x.text, nil)
 	default:
-		d.goOn(l, x, fmt.Sprintf("You have not handed in your result. Call submit_%s now, with what you have.", output))
+		d.goOn(l, x, fmt.Sprintf("You have not handed in your result. Call %s now, with what you have.", pawl.SubmitTool(output)))
 	}
 }
 
@@ -327,7 +327,7 @@ func (d *draft) batchDone(l *Loop, x *Session) {
 		use := &x.calls[x.submitted-1].use
 		d.endSession(l, x, pawl.SessionDone, "", cmp.Or(use.Trimmed, use.Args), use.Facts)
 	case x.invalid >= maxInvalid:
-		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of submit_%s", x.invalid, output), x.text, nil)
+		d.endSession(l, x, pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of %s", x.invalid, pawl.SubmitTool(output)), x.text, nil)
 	case x.turn >= x.Turns:
 		d.turnCap(l, x)
 	case d.over(l, x):
@@ -379,7 +379,7 @@ func (d *draft) reminder(l *Loop, x *Session, output string) string {
 			"\nDo NOT move to the next subtask; complete ONLY this one.\nWhen finished, summarize what you did."
 	}
 	if output != "" {
-		text += fmt.Sprintf(" When it is done, call submit_%s.", output)
+		text += fmt.Sprintf(" When it is done, call %s.", pawl.SubmitTool(output))
 	}
 	if x.Turns-x.turn == lastTurns {
 		text += fmt.Sprintf(" %d turns are left.", lastTurns)

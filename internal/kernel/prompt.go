@@ -144,7 +144,7 @@ func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 func (l *Loop) feedback() []pawl.Feedback {
 	var out []pawl.Feedback
 	if w := l.wish; w != nil {
-		f := pawl.Feedback{From: fromUser, Verdict: pawl.VerdictRevise, Evidence: w.said}
+		f := pawl.Feedback{From: fmt.Sprintf("%s %d", fromUser, w.n), Verdict: pawl.VerdictRevise, Evidence: w.said}
 		if w.said.IsZero() {
 			f.Summary = cut(cmp.Or(w.by, "a person")+" wants another iteration", 120)
 		}
@@ -188,7 +188,8 @@ func (l *Loop) infosTold(x *Session, do pawl.Do) {
 	}
 }
 
-// fromUser is who says what a person wants another iteration for.
+// fromUser, and the number of the iteration they had seen, is who says what a person
+// wants another one for.
 const fromUser = "user"
 
 // objectionsTo are the verdicts that let a candidate not pass.

@@ -69,7 +69,7 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
 		l.approved, l.wish = b.Choice == choiceApprove, nil
 		if b.Choice == choiceIterate {
-			l.wish = &wish{b.Said, b.By}
+			l.wish = &wish{b.Said, b.By, l.Iteration}
 		}
 	case pawl.AskHealth:
 		l.plan.recover = nil
@@ -175,6 +175,7 @@ func (l *Loop) wantsAnother() bool {
 type wish struct {
 	said pawl.Hash // the words; zero = none were given
 	by   string
+	n    int // the iteration they had seen
 }
 
 // confidence is how sure the checks are of a candidate, in percent: three parts
