@@ -140,12 +140,19 @@ func (r *run) step(items []item) error {
 	return nil
 }
 
-// said are the texts of answers to questions, which prompts read as blobs.
+// said are the texts of persons' answers and signals, which prompts read as blobs.
 func said(events []pawl.Event) []pawl.Blob {
 	var out []pawl.Blob
 	for _, e := range events {
-		if b, ok := e.Body.(*pawl.QuestionAnswered); ok && !b.Said.IsZero() {
-			out = append(out, pawl.NewBlob([]byte(b.Text)))
+		switch b := e.Body.(type) {
+		case *pawl.QuestionAnswered:
+			if !b.Said.IsZero() {
+				out = append(out, pawl.NewBlob([]byte(b.Text)))
+			}
+		case *pawl.SignalSent:
+			if b.Signal == pawl.SignalInfo && !b.Payload.IsZero() {
+				out = append(out, pawl.NewBlob([]byte(b.Reason)))
+			}
 		}
 	}
 	return out
