@@ -46,6 +46,9 @@ func cascading(r *pawl.Recipe) bool {
 
 // bringForth lets all children of an artifact exist, at once.
 func (d *draft) bringForth(l *Loop) {
+	if wait := len(l.plan.kids) - l.plan.count[pawl.TaskRunning]; l.plan.count[pawl.TaskPending] == wait {
+		return // every task that has not begun has its loop
+	}
 	for i := range l.plan.entries {
 		p := d.s.Loop(l.Ref).plan
 		if t := p.at(i); t.status == pawl.TaskPending && (t.loop == 0 || d.s.Loop(t.loop).Phase == PhaseDone) {

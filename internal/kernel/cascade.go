@@ -316,11 +316,11 @@ func (d *draft) cascade(l *Loop) bool {
 	}
 	d.weigh(l)
 	d.block(l)
-	for _, ref := range slices.Clone(l.plan.kids) {
-		o := d.s.Loop(ref)
-		if t := l.plan.at(o.entry); t.status == pawl.TaskBlocked && o.Phase == PhasePending {
-			d.own(ref)
-			d.shut(d.s.Loop(ref), pawl.OutcomeBlocked, "blocked by "+l.plan.entries[t.cause].ID)
+	for _, i := range l.plan.where(pawl.TaskBlocked) {
+		t := l.plan.at(i)
+		if o := d.s.Loop(t.loop); o != nil && o.Phase == PhasePending {
+			d.own(o.Ref)
+			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.plan.entries[t.cause].ID)
 		}
 	}
 	d.bringForth(l)
