@@ -40,8 +40,10 @@ type machine struct {
 	environs *environs
 	models   *models
 	governor *governor.Governor
-	box      pawl.Sandbox
-	boxes    *boxes
+
+	probed chan struct{} // closed when what follows is known
+	box    pawl.Sandbox
+	boxes  *boxes
 	// unconfined is why commands cannot be confined here; nil when they can.
 	unconfined error
 }
@@ -50,11 +52,19 @@ func newMachine(ctx context.Context, app *cli.App) *machine {
 	m := &machine{version: app.Version, environs: newEnvirons(app.Environ)}
 	m.governor = governor.New(limits(app), nil)
 	m.models = &models{environs: m.environs}
+	m.probed = make(chan struct{})
+	go m.probe(ctx)
+	return m
+}
+
+// probe finds out what confines commands. That takes as long as some processes do;
+// only projects wait for it.
+func (m *machine) probe(ctx context.Context) {
+	defer close(m.probed)
 	if m.box, m.unconfined = sandbox.Probe(ctx); m.unconfined != nil {
 		m.box = sandbox.Unconfined()
 	}
 	m.boxes = &boxes{environs: m.environs, confined: m.unconfined == nil}
-	return m
 }
 
 // limits are how much is done at once on this machine.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -192,7 +193,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		end(err)
 		served <- err
 	}()
-	go s.daemon.Boot(ctx)
+	go s.boot(ctx)
 	if s.o.OnDemand {
 		go func() {
 			if s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
@@ -206,6 +207,17 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.program, err
+}
+
+// bootGarbage is how much garbage there may be, in percent of what is in use, until the
+// runs go on that were interrupted: folding their logs makes much that is soon garbage.
+const bootGarbage = 500
+
+// boot lets interrupted runs go on.
+func (s *serving) boot(ctx context.Context) {
+	before := debug.SetGCPercent(bootGarbage)
+	s.daemon.Boot(ctx)
+	debug.SetGCPercent(before)
 }
 
 // serves is what the sockets offer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"pawl"
 )
@@ -89,10 +90,42 @@ func (k *Keeper) work(ctx context.Context) {
 		}
 		select {
 		case <-k.woken:
+			k.linger(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// lag is how far folders may be behind the events of a run that is at work. What comes
+// together is written together, and runs that are taken over go on first.
+const lag = 500 * time.Millisecond
+
+// linger waits until there is a reason to write.
+func (k *Keeper) linger(ctx context.Context) {
+	t := time.NewTimer(lag)
+	defer t.Stop()
+	for !k.pressed() {
+		select {
+		case <-k.woken:
+		case <-t.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pressed reports that somebody may look at once: a run is at rest, or this is the end.
+func (k *Keeper) pressed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, rests := range k.pending {
+		if rests {
+			return true
+		}
+	}
+	return k.closing
 }
 
 // next is the run to write next; last reports that there is none and will be none.
