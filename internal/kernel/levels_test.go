@@ -46,3 +46,29 @@ func levelsOption(t *testing.T, r *pawl.Recipe, a datadriven.CmdArg) {
 		k.Children.Order = a.Vals[1]
 	}
 }
+
+// Of many who approve one plan at once, one does, and its children exist once; the others
+// are told. R-53, R-B03, R-B25
+func TestOneOfManyApproves(t *testing.T) {
+	w := newWorld(t)
+	s := &script{w: w}
+	w.happens = s.happens
+	s.list(t, "list: A, B, C")
+	w.start(levels(), settings())
+	for w.openQuestion() == nil && w.land() {
+		continue
+	}
+	q := w.openQuestion()
+	done := 0
+	for i := range 50 {
+		err := w.steer(pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: []string{choiceApprove, choiceReject}[i%2], About: q.about}})
+		if err == nil {
+			done++
+		} else if pawl.CodeOf(err) != pawl.CodeConflict {
+			t.Errorf("answer %d: %v", i, err)
+		}
+	}
+	if n := len(all[*pawl.LoopStarted](w)); done != 1 || n != 4 {
+		t.Errorf("%d answers count, and there are %d loops", done, n)
+	}
+}

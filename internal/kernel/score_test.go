@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+//
 func TestScoreOfWaitingLoops(t *testing.T) {
 	for _, row := range []struct {
 		why                    string
