@@ -153,6 +153,17 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s.end = end
+	if s.app.Interrupts != nil { // further ones do not hurry it: it ends in time
+		signals, stop := s.app.Interrupts()
+		defer stop()
+		go func() {
+			select {
+			case <-signals:
+				end(context.Canceled)
+			case <-ctx.Done():
+			}
+		}()
+	}
 	s.machine = newMachine(ctx, s.app)
 	if err := s.inherit(); err != nil {
 		s.say("what runs were handed is lost: %v", err)
@@ -370,7 +381,7 @@ func startDaemon(ctx context.Context, app *cli.App, home project.Home, program s
 		return errors.Join(fmt.Errorf("open the daemon's log: %w", err), ready.Close())
 	}
 	defer log.Close()
-	cmd := exec.Command(program, o.Args()...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, o.Args()...)
 	cmd.Dir = "/" // it keeps no folder of anybody's busy
 	cmd.Env = append(withoutKeys(app), "XDG_STATE_HOME="+app.StateHome, readyFD+"=3")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ready}

@@ -127,8 +127,8 @@ func (o owned) hand(ctx context.Context, run pawl.RunID) {
 
 // equipped refuses to let a run go on without the keys that its models need.
 func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
-	began, err := cli.Began(ctx, o.service, run)
-	if err != nil || began == nil {
+	began, _ := cli.Began(ctx, o.service, run)
+	if began == nil {
 		return nil // whoever goes on with it says what is wrong
 	}
 	return o.supplied(ctx, run, began)
@@ -137,9 +137,7 @@ func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
 // supplied is equipped for who knows what the run was started with.
 func (o owned) supplied(ctx context.Context, run pawl.RunID, began *pawl.RunStarted) error {
 	var settings pawl.Settings
-	if json.Unmarshal(began.Settings, &settings) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(began.Settings, &settings) // whoever goes on with it says what is wrong
 	app := &cli.App{Environ: over(o.machine.environs.get(runOf{o.project, run}), daemon.Environ(ctx))}
 	if err := keys(app, settings.Models); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)
