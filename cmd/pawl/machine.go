@@ -130,6 +130,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	}
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)
+	<-m.probed
 	box := shown{m.box, m.boxes, spaces.Visible()}
 	e := engine.New(engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: box, Clean: p.RemoveTemp,
