@@ -83,7 +83,13 @@ func (o *options) send(ctx context.Context, app *cli.App, args []string) error {
 	}
 	s, info, from, err := app.SteerFrom(ctx, args[:1], func(_ pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
 		to, err := Selector(&r.Records, o.to)
-		return pawl.Steering{Verb: pawl.SteerSignal, By: app.User(), Signal: &pawl.Signaling{Signal: kind, To: to, Text: o.text}}, err
+		in := pawl.Steering{Verb: pawl.SteerSignal, By: app.User(), Signal: &pawl.Signaling{Signal: kind, To: to}}
+		if kind == pawl.SignalInfo {
+			in.Signal.Text = o.text
+		} else {
+			in.Reason = o.text
+		}
+		return in, err
 	})
 	if err != nil {
 		return err
