@@ -190,6 +190,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		Read: func(_ context.Context, p project.Project) (pawl.Service, func() error, error) {
 			return openStored(p, everybody)
 		},
+		Rest: rest,
 		Load: func(context.Context) (pawl.Load, error) { return s.machine.governor.Load(), nil },
 	})
 	s.feed = message.NewFeed(s.daemon)

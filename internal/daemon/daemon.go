@@ -31,7 +31,10 @@ type Engine interface {
 // IdleProject is how long a project is kept open that nobody uses and that has no run at work.
 const IdleProject = 10 * time.Minute
 
-// Config is what a daemon is made of. All but Load and Idle are needed.
+// quiet is how long nobody must have asked for anything before the daemon rests.
+const quiet = 5 * time.Second
+
+// Config is what a daemon is made of. All but Load, Rest and Idle are needed.
 type Config struct {
 	Home    project.Home
 	Version string
@@ -47,6 +50,8 @@ type Config struct {
 	Load func(ctx context.Context) (pawl.Load, error)
 	// Say tells people what the daemon does, one line each. It is called from many goroutines.
 	Say func(format string, args ...any)
+	// Rest gives back what is not needed when there is nothing to do; nil does nothing.
+	Rest func()
 	// Idle is how long a project that is not used is kept open; zero means [IdleProject].
 	Idle time.Duration
 }
@@ -60,6 +65,7 @@ type Daemon struct {
 	used     time.Time // when somebody last asked for something
 	uses     int       // requests under way
 	ending   bool
+	rest     *time.Timer // goes off when it has been quiet
 }
 
 var _ pawl.Projects = (*Daemon)(nil)
@@ -67,7 +73,20 @@ var _ pawl.Projects = (*Daemon)(nil)
 // New makes a daemon that has no project open. The caller holds the home's lock.
 func New(c Config) *Daemon {
 	c.Idle = cmp.Or(c.Idle, IdleProject)
-	return &Daemon{c: c, projects: map[string]*held{}, used: time.Now()}
+	d := &Daemon{c: c, projects: map[string]*held{}, used: time.Now()}
+	d.rest = time.AfterFunc(quiet, d.rests)
+	return d
+}
+
+// rests gives back what is not needed, unless something is at work: then it is tried
+// again when a run has ended, or somebody has asked for something.
+func (d *Daemon) rests() {
+	d.mu.Lock()
+	busy := d.uses > 0 || d.ending || d.c.Rest == nil
+	d.mu.Unlock()
+	if !busy && d.Live(context.Background()) == 0 {
+		d.c.Rest()
+	}
 }
 
 func id(p project.Project) string { return filepath.Base(p.Dir) }
@@ -196,6 +215,9 @@ func (d *Daemon) enter() func() {
 		defer d.mu.Unlock()
 		d.uses--
 		d.used = time.Now()
+		if !d.ending {
+			d.rest.Reset(quiet)
+		}
 	}
 }
 
@@ -248,6 +270,7 @@ func (d *Daemon) all() []*held {
 func (d *Daemon) End(ctx context.Context) error {
 	d.mu.Lock()
 	d.ending = true
+	d.rest.Stop()
 	d.mu.Unlock()
 	var wg sync.WaitGroup
 	errs := make(chan error, len(d.all()))

@@ -213,6 +213,7 @@ func (h *held) told(r pawl.RunInfo) {
 	}
 	switch r.Status {
 	case pawl.StatusEnded:
+		h.d.rest.Reset(quiet)
 		h.d.c.Say("run %s of %s ended %s: %s", r.ID, h.p.Repo.Root, r.Outcome, r.Reason)
 	case pawl.StatusQuarantined:
 		h.d.c.Say("run %s of %s is quarantined: %s", r.ID, h.p.Repo.Root, r.Reason)
