@@ -6,18 +6,21 @@ import (
 	"os"
 
 	"pawl/internal/bench"
+	benchcmd "pawl/internal/cli/bench"
 )
 
-// measure is what pawl bench prints.
-func measure(ctx context.Context, progress func(string)) (any, error) {
-	dir, err := os.MkdirTemp("", "pawl-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress})
+// benchWorld is what pawl bench measures, with this very program.
+func benchWorld() benchcmd.World {
+	return benchcmd.World{Sections: bench.Names(), Run: func(ctx context.Context, sections []string, progress func(string)) (any, error) {
+		dir, err := os.MkdirTemp("", "pawl-bench-")
+		if err != nil {
+			return nil, fmt.Errorf("make a folder: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		program, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find this program: %w", err)
+		}
+		return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress, Sections: sections})
+	}}
 }

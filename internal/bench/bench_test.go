@@ -23,6 +23,11 @@ func TestMeasurements(t *testing.T) {
 	if f, err := MeasureFold(t.Context(), 2000); err != nil || f.Events < 2000 {
 		t.Errorf("fold: %+v, %v", f, err)
 	}
+	for _, cascade := range []bool{false, true} {
+		if d, err := MeasureDecide(t.Context(), 20, 500, cascade); err != nil || d.Events < 500 || d.Mean == 0 {
+			t.Errorf("decide: %+v, %v", d, err)
+		}
+	}
 	if i, err := MeasureIteration(t.Context(), dir, 20, 2); err != nil || i.Overhead == 0 {
 		t.Errorf("iteration: %+v, %v", i, err)
 	}

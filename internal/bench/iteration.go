@@ -45,7 +45,7 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	if err := layRepository(ctx, repo, files); err != nil {
 		return Iteration{}, err
 	}
-	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"))
+	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"), prompter{})
 	if err != nil {
 		return Iteration{}, err
 	}
@@ -113,7 +113,7 @@ func layRepository(ctx context.Context, dir string, files int) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("make the repository: %w", err)
 		}
-		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d\n%s", i, noise[:900]), 0o644); err != nil {
+		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d\n%s\n", i, text()), 0o644); err != nil {
 			return fmt.Errorf("make the repository: %w", err)
 		}
 	}
@@ -128,8 +128,8 @@ func layRepository(ctx context.Context, dir string, files int) error {
 	return nil
 }
 
-// newEngine joins the real parts, with a model that answers at once.
-func newEngine(ctx context.Context, repo, state string) (*engine.Engine, func(), error) {
+// newEngine joins the real parts, with a model of ours.
+func newEngine(ctx context.Context, repo, state string, model pawl.Model) (*engine.Engine, func(), error) {
 	found, err := gitworktree.Inspect(ctx, nil, repo)
 	if err != nil {
 		return nil, nil, err
@@ -151,7 +151,7 @@ func newEngine(ctx context.Context, repo, state string) (*engine.Engine, func(),
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return found, nil },
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
 		Performer: &runner.Runner{
-			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return prompter{}, nil },
+			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil },
 			Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
 			Gate: command.New(box), Spaces: spaces, Sandbox: box,
 			Temp: func(pawl.RunID) (string, error) { return state, nil },

@@ -4,6 +4,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,30 +12,40 @@ import (
 	"pawl/internal/plain"
 )
 
-// Run measures, and says on the way what it measures. Its report is printed as
-// text where it is a [fmt.Stringer], else as JSON.
-type Run func(ctx context.Context, progress func(string)) (report any, err error)
+// World is what can be measured.
+type World struct {
+	// Sections are the names of what can be measured by itself.
+	Sections []string
+	// Run measures sections, all when none is named, and says on the way what it
+	// measures. Its report is printed as text where it is a [fmt.Stringer], else as JSON.
+	Run func(ctx context.Context, sections []string, progress func(string)) (report any, err error)
+}
 
 // New is the command.
-func New(app *cli.App, run Run) *cobra.Command {
+func New(app *cli.App, w World) *cobra.Command {
 	return &cobra.Command{
-		Use:   "bench",
+		Use:   "bench [SECTION...]",
 		Short: "Measure pawl on this machine",
-		Long: `Bench measures the harness's own time per iteration, durable steps per second
-beside what the disk can do, folding, start-up and memory. It calls no model and
-leaves nothing behind. Machines differ: compare figures of one machine only.
+		Long: `Bench measures what pawl itself costs: from when it is executed to its first
+answer, a daemon at rest, durable steps per second beside what the disk can do,
+folding and deciding, the harness's own time per iteration, lists of many runs,
+many watchers of one run, and a daemon that is killed with runs under way. Real
+processes, sockets and files are used, all of them below a folder of its own; it
+calls no model but one of its own and leaves nothing behind. All of it takes some
+minutes. Machines differ: compare figures of one machine only.
+
+The sections are ` + strings.Join(w.Sections, ", ") + `.
 
 ` + cli.ExitCodes,
-		Example:           "  pawl bench\n  pawl bench --json > bench.json",
-		Args:              cli.Args(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			report, err := run(cmd.Context(), func(what string) { app.Notef("%s", what) })
+		Example:   "  pawl bench start idle\n  pawl bench --json > bench.json",
+		ValidArgs: w.Sections,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := w.Run(cmd.Context(), args, func(what string) { app.Notef("%s", what) })
 			if err != nil {
 				return err
 			}
 			if text, ok := report.(fmt.Stringer); ok && !app.JSON {
-				app.Printf("%s", plain.Text(text.String()))
+				app.Printf("%s\n", plain.Text(text.String()))
 				return nil
 			}
 			return app.Encode(report)

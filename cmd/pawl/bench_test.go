@@ -1,0 +1,42 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"pawl/internal/bench"
+)
+
+// What is measured with processes works and counts what it says it counts. No time is
+// looked at.
+func TestBenchOfDaemons(t *testing.T) {
+	o := bench.Options{Dir: t.TempDir(), Program: buildPawl(t), Progress: func(what string) { t.Log(what) }}
+	t.Run("Recovery", func(t *testing.T) {
+		r, err := bench.MeasureRecovery(t.Context(), o, 2, 60, 1)
+		if err != nil || r.Orphans > 0 || r.Effect.Max > r.Call.Max {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	t.Run("Watchers", func(t *testing.T) {
+		w, err := bench.MeasureWatchers(t.Context(), o, 30, 3, 20, time.Millisecond)
+		if err != nil || w.Lost > 0 || w.Duplicated > 0 || w.Bytes < 1800 {
+			t.Errorf("%+v, %v", w, err)
+		}
+	})
+	t.Run("List", func(t *testing.T) {
+		l, err := bench.MeasureList(t.Context(), o, 150, 20)
+		if err != nil || l.Page.Runs != 100 || l.All.Bytes < l.Page.Bytes*5/4 {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
+	t.Run("Start", func(t *testing.T) {
+		if s, err := bench.MeasureStart(t.Context(), o, 1); err != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+	t.Run("Idle", func(t *testing.T) {
+		if i, err := bench.MeasureIdle(t.Context(), o, 1, 0, 0); err != nil {
+			t.Errorf("%+v, %v", i, err)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// String is the report as a table.
+func (r Report) String() string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	p("%s, %s", r.Machine, r.At.Format(time.DateOnly))
+	r.alone(p)
+	r.daemon(p)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+type printer func(format string, args ...any)
+
+// alone is what a process does by itself.
+func (r Report) alone(p printer) {
+	if t := r.Steps; t != nil {
+		disk := (t.Raw.PerSecond + t.RawAgain.PerSecond) / 2
+		p("\ndurable steps per second (request and answer, two new blobs of 2 KiB each)")
+		p("  %-28s %10.0f   %d bytes each; %.0f after the steps", "append + fdatasync alone", t.Raw.PerSecond, t.Raw.Bytes, t.RawAgain.PerSecond)
+		for _, s := range t.Steps {
+			what := fmt.Sprintf("%d runs at once", s.Runs)
+			if s.Runs == 1 {
+				what = fmt.Sprintf("1 run with %d loops", s.Loops)
+			}
+			p("  %-28s %10.0f   %.2f of the disk alone, %.0f MiB/s of blobs", what, s.PerSecond, s.PerSecond/disk, s.MiBs)
+		}
+	}
+	if f := r.Fold; f != nil {
+		p("\nfold of %d events: %.2f s, decoding included; %.2f s without", f.Events, f.Decoded, f.Seconds)
+	}
+	for _, d := range r.Decide {
+		p("\na decision in a %s with %d loops at work: %.1f µs at the median, %.1f on average, p99 %.1f",
+			d.Shape, d.Loops, us(d.P50), us(d.Mean), us(d.P99))
+	}
+	for _, i := range r.Iterations {
+		p("\niteration on %d files: %s of the harness's own (median of %d, %s to %s); its worktree %s, once",
+			i.Files, ms(i.Overhead), i.Runs, ms(i.Min), ms(i.Max), ms(i.Open))
+	}
+	if s := r.Start; s != nil {
+		p("\nfrom when it is executed")
+		p("  %-38s %s", "pawl --help", s.Help)
+		p("  %-38s %s", "pawl version", s.Version)
+		p("  %-38s %s", "a daemon's first answer, no state", s.Cold)
+		p("  %-38s %s", "its first list of runs, state made", s.ColdList)
+		p("  %-38s %s", "a daemon's first answer, with state", s.Warm)
+		p("  %-38s %s", "its first list of runs", s.WarmList)
+	}
+}
+
+// daemon is what a daemon does for many.
+func (r Report) daemon(p printer) {
+	if i := r.Idle; i != nil {
+		p("\nat rest with %d projects open: %.2f %% of a processor over %.0f s, %.1f MiB, of which %.1f of its own",
+			i.Projects, i.CPU, i.Seconds, mib(i.RSS), mib(i.Private))
+	}
+	if l := r.List; l != nil {
+		p("\n%d stored runs: the newest %d in %s (p95 %s, %d bytes), all in %s (p95 %s, %d bytes)",
+			l.Runs, l.Page.Runs, ms(l.Page.P50), ms(l.Page.P95), l.Page.Bytes, ms(l.All.P50), ms(l.All.P95), l.All.Bytes)
+	}
+	if w := r.Watchers; w != nil {
+		p("\n%d watchers of a run, %d of which do not read; %.0f events a second of %d bytes", w.Watchers, w.Stalled, w.PerSecond, w.Bytes)
+		p("  from decided to read: p50 %s, p99 %s, at most %s; %d lost, %d duplicated", ms(w.P50), ms(w.P99), ms(w.Max), w.Lost, w.Duplicated)
+	}
+	if v := r.Recovery; v != nil {
+		p("\nkill -9 of a daemon with %d runs of %d events; from when the next one is executed, %d rounds", v.Runs, v.Events, v.Rounds)
+		p("  %-38s %s", "the last run had a new effect", v.Effect)
+		p("  %-38s %s", "the last run calls its model", v.Call)
+		p("  %-38s %s", "the same, killed in commands", v.Commands)
+		p("  processes left over: %d", v.Orphans)
+	}
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) }
+
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
