@@ -348,6 +348,16 @@ func TestApply(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a root that begins anew with its children has its iterations limited", func(t *testing.T) {
+		c := MustLoad(t, config.Sources{Env: []string{"PAWL_LIMITS_ITERATIONS=7"}})
+		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: 50, Children: &pawl.Children{Kind: "b", Cascade: true}}, {Name: "b"}}}
+		if err := c.Apply(&r); err != nil {
+			t.Fatal(err)
+		}
+		if k := r.Kinds[0]; k.Iterations != 7 || k.Children.Limit != 0 {
+			t.Errorf("iterations %d, limit on children %d", k.Iterations, k.Children.Limit)
+		}
+	})
 	t.Run("a recipe's own limit stays", func(t *testing.T) {
 		c := MustLoad(t, config.Sources{})
 		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: 25}}}

@@ -134,14 +134,14 @@ func (c *Config) Settings() (pawl.Settings, error) {
 }
 
 // Apply puts into a recipe what the configuration says about it: the limit on
-// iterations, which is one on children where the root loop has them, the patience
-// of tiers 1 and 2, and the times of steps and gates. A time for a step or gate
+// iterations, which is one on children where the root loop has them and does not
+// begin anew with them, the patience of tiers 1 and 2, and the times of steps and gates. A time for a step or gate
 // that the recipe does not have is an error.
 func (c *Config) Apply(r *pawl.Recipe) error {
 	v := &c.values
 	if root := r.Kind(r.Start); root != nil {
 		switch {
-		case v.limits.Iterations > 0 && root.Children != nil:
+		case v.limits.Iterations > 0 && root.Children != nil && !root.Children.Cascade:
 			root.Children.Limit = v.limits.Iterations
 		case v.limits.Iterations > 0:
 			root.Iterations = v.limits.Iterations
