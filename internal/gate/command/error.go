@@ -1,16 +1,16 @@
 package command
 
 import (
-	"regexp"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
 )
 
 var (
-	telling = regexp.MustCompile(`(?i)error|fail|panic|exception|fatal|cannot|undefined|not found|expected|assert|want|got |mismatch|unexpected|timed out|refused|denied|no such|invalid|missing|unable`)
-	dull    = regexp.MustCompile(`^\s*(?:=== |--- |ok\s+\t|FAIL\t|(?:FAIL|PASS)$|exit status \d|npm \S+ |make(?:\[\d+\])?: |goroutine \d|at |File "|\[signal |[=\-_~^*.⎯\s]*$)`)
+	telling = pattern.Of(`(?i)error|fail|panic|exception|fatal|cannot|undefined|not found|expected|assert|want|got |mismatch|unexpected|timed out|refused|denied|no such|invalid|missing|unable`)
+	dull    = pattern.Of(`^\s*(?:=== |--- |ok\s+\t|FAIL\t|(?:FAIL|PASS)$|exit status \d|npm \S+ |make(?:\[\d+\])?: |goroutine \d|at |File "|\[signal |[=\-_~^*.⎯\s]*$)`)
 )
 
 // gist is the lines of an output that tell most of what went wrong: the first

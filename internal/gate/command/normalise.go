@@ -1,10 +1,10 @@
 package command
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
 )
 
@@ -40,7 +40,7 @@ type normaliser struct {
 }
 
 // Lines that say nothing about what failed.
-var noise = regexp.MustCompile(`^(?:` + strings.Join([]string{
+var noise = pattern.Of(`^(?:` + strings.Join([]string{
 	`[=\-_~^*+.⎯─│|\s]+`,                              // rules and markers
 	`=== (?:RUN|PAUSE|CONT|NAME)\b.*`, `--- PASS: .*`, // go test
 	`exit status \d+`, `ok\s+\t.*`, `(?:FAIL|PASS)`, `FAIL\t\S+\t.*`,
@@ -53,10 +53,10 @@ var noise = regexp.MustCompile(`^(?:` + strings.Join([]string{
 }, `|`) + `)$`)
 
 var (
-	goroutineLine = regexp.MustCompile(`^goroutine \d+ .*\[.*\]:$`)
-	goFrame       = regexp.MustCompile(`^([\w.\-/*()\[\]·…]+?)\((?:0x|\.\.\.|\{|\)|".*).*$`)
-	goFrameFile   = regexp.MustCompile(`^\t\S+\.(?:go|s):\d+`)
-	pythonFrame   = regexp.MustCompile(`^\s+File "[^"]+", line \d+, in (\S+)$`)
+	goroutineLine = pattern.Of(`^goroutine \d+ .*\[.*\]:$`)
+	goFrame       = pattern.Of(`^([\w.\-/*()\[\]·…]+?)\((?:0x|\.\.\.|\{|\)|".*).*$`)
+	goFrameFile   = pattern.Of(`^\t\S+\.(?:go|s):\d+`)
+	pythonFrame   = pattern.Of(`^\s+File "[^"]+", line \d+, in (\S+)$`)
 )
 
 func (n *normaliser) line(line string) {
@@ -111,50 +111,50 @@ func (n *normaliser) programFrame(line string) string {
 
 // maskRule replaces what is volatile. Rules apply in order.
 type maskRule struct {
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	with    string
 }
 
 var maskRules = []maskRule{
-	{regexp.MustCompile(`^[IWEF]\d{4} [\d:.]+\s+\d+ `), ""}, // glog
-	{regexp.MustCompile(`file://`), ""},
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
-	{regexp.MustCompile(`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T _]\d{2}:\d{2}(?::\d{2})?(?:[.,]\d+)?)?(?: ?(?:Z\b|[+-]\d{2}:?\d{2}\b|UTC\b))?(?: m=[+-][\d.]+)?`), "<time>"},
-	{regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}|\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)(?:,? \d{4})?\b`), "<time>"},
-	{regexp.MustCompile(`\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b(?: ?(?:AM|PM|UTC|GMT)\b)?`), "<time>"},
-	{regexp.MustCompile(`<time>(?:[ ,T]*<time>)+(?: \d{4})?`), "<time>"},
+	{pattern.Of(`^[IWEF]\d{4} [\d:.]+\s+\d+ `), ""}, // glog
+	{pattern.Of(`file://`), ""},
+	{pattern.Of(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
+	{pattern.Of(`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T _]\d{2}:\d{2}(?::\d{2})?(?:[.,]\d+)?)?(?: ?(?:Z\b|[+-]\d{2}:?\d{2}\b|UTC\b))?(?: m=[+-][\d.]+)?`), "<time>"},
+	{pattern.Of(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}|\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)(?:,? \d{4})?\b`), "<time>"},
+	{pattern.Of(`\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b(?: ?(?:AM|PM|UTC|GMT)\b)?`), "<time>"},
+	{pattern.Of(`<time>(?:[ ,T]*<time>)+(?: \d{4})?`), "<time>"},
 }
 
 // After the paths are masked.
 var lateRules = []maskRule{
-	{regexp.MustCompile(`\b0x[0-9a-fA-F]+\b\??`), "0x#"},
-	{regexp.MustCompile(`@[0-9a-f]{5,8}\b`), "@#"}, // Java's object ids
-	{regexp.MustCompile(`(?i)\b(goroutine|pid|process|thread|tid|worker|seed|shuffle|port|fd)\b([ =:#]{1,3})\d+`), "$1$2#"},
-	{regexp.MustCompile(`(thread '[^']*') \(\d+\)`), "$1"},
-	{regexp.MustCompile(`(\.[A-Za-z]\w{0,9}|Makefile|Dockerfile):\d+(?:[:,]\d+)?(?:-\d+)?`), "$1"},
-	{regexp.MustCompile(`(\.[A-Za-z]\w{0,9})\(\d+(?:,\d+)*\)`), "$1"},
-	{regexp.MustCompile(`(?i)\b(line|lines|column|col|position|offset|char|character) \d+`), "$1 #"},
-	{regexp.MustCompile(`^\s*>?\s*\d*\s?[|│]`), "|"},
-	{regexp.MustCompile(`^\s+\d+:\d+\s+`), ""}, // eslint
-	{regexp.MustCompile(`(localhost|\b\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\]|://[\w.\-]+|(?:^|\s)):\d{2,5}\b`), "$1:#"},
-	{regexp.MustCompile(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|μs|us|ms|s|m|h)\b`), "<time>"},
-	{regexp.MustCompile(`(?i)\b\d+(?:\.\d+)? ?(?:milliseconds?|msecs?|seconds?|secs?|minutes?|mins?|hours?|ms|s)\b`), "<time>"},
-	{regexp.MustCompile(`(?i)\b\d+ (passed|failed|passing|failing|pending|skipped|todo|test|suite|error|warning|problem|failure|assertion|example|total|ignored|measured|filtered out|file|issue|package|xfailed|xpassed|deselected|run|skip)s?\b`), "# $1"},
-	{regexp.MustCompile(`\b([Rr]an|[Ff]ound|[Cc]ollected) \d+\b`), "$1 #"},
-	{regexp.MustCompile(`\b(Tests run|Failures|Errors|Skipped|Tests|Assertions|Total|Passed|Failed|Files): *\d+`), "$1: #"},
-	{regexp.MustCompile(`\b\d+(?:\.\d+)? ?%`), "#%"},
-	{regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:[kKMGT]i?B)\b`), "<size>"},
-	{regexp.MustCompile(`\btmp[._\-]?[A-Za-z0-9_]{6,}`), "<tmp>"},
-	{regexp.MustCompile(`\b\d{9,}\b`), "#"},
+	{pattern.Of(`\b0x[0-9a-fA-F]+\b\??`), "0x#"},
+	{pattern.Of(`@[0-9a-f]{5,8}\b`), "@#"}, // Java's object ids
+	{pattern.Of(`(?i)\b(goroutine|pid|process|thread|tid|worker|seed|shuffle|port|fd)\b([ =:#]{1,3})\d+`), "$1$2#"},
+	{pattern.Of(`(thread '[^']*') \(\d+\)`), "$1"},
+	{pattern.Of(`(\.[A-Za-z]\w{0,9}|Makefile|Dockerfile):\d+(?:[:,]\d+)?(?:-\d+)?`), "$1"},
+	{pattern.Of(`(\.[A-Za-z]\w{0,9})\(\d+(?:,\d+)*\)`), "$1"},
+	{pattern.Of(`(?i)\b(line|lines|column|col|position|offset|char|character) \d+`), "$1 #"},
+	{pattern.Of(`^\s*>?\s*\d*\s?[|│]`), "|"},
+	{pattern.Of(`^\s+\d+:\d+\s+`), ""}, // eslint
+	{pattern.Of(`(localhost|\b\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\]|://[\w.\-]+|(?:^|\s)):\d{2,5}\b`), "$1:#"},
+	{pattern.Of(`\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|μs|us|ms|s|m|h)\b`), "<time>"},
+	{pattern.Of(`(?i)\b\d+(?:\.\d+)? ?(?:milliseconds?|msecs?|seconds?|secs?|minutes?|mins?|hours?|ms|s)\b`), "<time>"},
+	{pattern.Of(`(?i)\b\d+ (passed|failed|passing|failing|pending|skipped|todo|test|suite|error|warning|problem|failure|assertion|example|total|ignored|measured|filtered out|file|issue|package|xfailed|xpassed|deselected|run|skip)s?\b`), "# $1"},
+	{pattern.Of(`\b([Rr]an|[Ff]ound|[Cc]ollected) \d+\b`), "$1 #"},
+	{pattern.Of(`\b(Tests run|Failures|Errors|Skipped|Tests|Assertions|Total|Passed|Failed|Files): *\d+`), "$1: #"},
+	{pattern.Of(`\b\d+(?:\.\d+)? ?%`), "#%"},
+	{pattern.Of(`\b\d+(?:\.\d+)? ?(?:[kKMGT]i?B)\b`), "<size>"},
+	{pattern.Of(`\btmp[._\-]?[A-Za-z0-9_]{6,}`), "<tmp>"},
+	{pattern.Of(`\b\d{9,}\b`), "#"},
 }
 
 var (
-	hexWord = regexp.MustCompile(`(?i)\b[0-9a-f]{7,64}\b`)
+	hexWord = pattern.Of(`(?i)\b[0-9a-f]{7,64}\b`)
 	// A path begins the line or stands behind what cannot be part of a path or address.
-	unixPath    = regexp.MustCompile("(^|[\\s\"'`(=<\\[{,|;])(/[^\\s\"'`:()<>\\[\\]{},;|]+)")
-	windowsPath = regexp.MustCompile(`\b[A-Za-z]:[\\/][^\s"'` + "`" + `:*?<>|()]+`)
-	fileName    = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
-	digits      = regexp.MustCompile(`\d+`)
+	unixPath    = pattern.Of("(^|[\\s\"'`(=<\\[{,|;])(/[^\\s\"'`:()<>\\[\\]{},;|]+)")
+	windowsPath = pattern.Of(`\b[A-Za-z]:[\\/][^\s"'` + "`" + `:*?<>|()]+`)
+	fileName    = pattern.Of(`\.[A-Za-z]\w{0,9}$`)
+	digits      = pattern.Of(`\d+`)
 )
 
 func mask(line string) string {

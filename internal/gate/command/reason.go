@@ -2,11 +2,11 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
 )
 
@@ -230,10 +230,10 @@ func (j *judgement) lastWords() string {
 	return cutText(lines[0], maxQuote)
 }
 
-var notFound = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^.*?([^\s:'"]+): (?:command )?not found\s*$`),
-	regexp.MustCompile(`(?m)exec: "([^"]+)": (?:executable file not found|no such file)`),
-	regexp.MustCompile(`(?m)^.*?([^\s:'"]+): No such file or directory\s*$`),
+var notFound = []*pattern.Pattern{
+	pattern.Of(`(?m)^.*?([^\s:'"]+): (?:command )?not found\s*$`),
+	pattern.Of(`(?m)exec: "([^"]+)": (?:executable file not found|no such file)`),
+	pattern.Of(`(?m)^.*?([^\s:'"]+): No such file or directory\s*$`),
 }
 
 // missingProgram is the program that the shell or another program did not find;

@@ -3,11 +3,11 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"sort"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 // npmAudit is what npm audit --json (since npm 7) prints, and what pnpm, yarn
@@ -157,7 +157,7 @@ func readGovulncheck(c *collector, text []byte) bool {
 	return true
 }
 
-var goVulnLine = regexp.MustCompile(`^Vulnerability #\d+: (GO-\d+-\d+)$`)
+var goVulnLine = pattern.Of(`^Vulnerability #\d+: (GO-\d+-\d+)$`)
 
 // readGovulncheckText reads what govulncheck prints for people. It lists by
 // default only what the code calls.

@@ -1,18 +1,18 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	cargoResult  = regexp.MustCompile(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
-	cargoSummary = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
-	cargoOutput  = regexp.MustCompile(`^---- (.+?) (?:stdout|stderr) ----$`)
-	cargoLine    = regexp.MustCompile(` \(line \d+\)`)
+	cargoResult  = pattern.Of(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+	cargoSummary = pattern.Of(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	cargoOutput  = pattern.Of(`^---- (.+?) (?:stdout|stderr) ----$`)
+	cargoLine    = pattern.Of(` \(line \d+\)`)
 )
 
 // readCargo reads what Rust's test harness prints. Tests of several binaries

@@ -1,29 +1,29 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 // The lines in which compilers and linters say where something is wrong.
 var (
 	// path:line[:column][:] [error|warning…[code]:] message; gcc, go, mypy, ruff, golangci-lint, shellcheck -f gcc …
-	colonFinding = regexp.MustCompile(`^(?:vet: )?((?:[A-Za-z]:)?[^\s:()"'<>|]+[^:()"'<>|]{0,200}?):(\d{1,7})(?::\d{1,7})?(?:-\d+)?(?::\d+)?(?::| -)\s+(.+)$`)
+	colonFinding = pattern.Of(`^(?:vet: )?((?:[A-Za-z]:)?[^\s:()"'<>|]+[^:()"'<>|]{0,200}?):(\d{1,7})(?::\d{1,7})?(?:-\d+)?(?::\d+)?(?::| -)\s+(.+)$`)
 	// path(line,column): error CODE: message; tsc, msbuild
-	parenFinding = regexp.MustCompile(`^([^\s():"']+[^():"']{0,200})\((\d{1,7})(?:,\d{1,7})*\)\s?: (.+)$`)
+	parenFinding = pattern.Of(`^([^\s():"']+[^():"']{0,200})\((\d{1,7})(?:,\d{1,7})*\)\s?: (.+)$`)
 	// error[CODE]: message, then --> path:line:column; rustc, clippy, ruff
-	arrowHeader   = regexp.MustCompile(`^(error|warning|note|[A-Z]{1,5}\d{2,5})\b(?:\[([^\]]{1,80})\])?:? (.+)$`)
-	arrowLocation = regexp.MustCompile(`^\s*--> ([^:]{1,300}):(\d{1,7}):\d+$`)
+	arrowHeader   = pattern.Of(`^(error|warning|note|[A-Z]{1,5}\d{2,5})\b(?:\[([^\]]{1,80})\])?:? (.+)$`)
+	arrowLocation = pattern.Of(`^\s*--> ([^:]{1,300}):(\d{1,7}):\d+$`)
 	// a path alone, then indented "line:column  error  message  rule"; eslint and stylelint
-	stylishRow = regexp.MustCompile(`^\s+(\d{1,7}):\d{1,7}\s+(error|warning)\s+(.+?)(?:\s{2,}(\S+))?$`)
-	pathLine   = regexp.MustCompile(`^(?:/|\./|[A-Za-z]:\\)?[\w@.\-+/\\ ]{1,300}\.\w{1,8}$`)
+	stylishRow = pattern.Of(`^\s+(\d{1,7}):\d{1,7}\s+(error|warning)\s+(.+?)(?:\s{2,}(\S+))?$`)
+	pathLine   = pattern.Of(`^(?:/|\./|[A-Za-z]:\\)?[\w@.\-+/\\ ]{1,300}\.\w{1,8}$`)
 
-	levelWord = regexp.MustCompile(`^(?i:(fatal error|error|warning|note|info|hint|help|style))(?:\[([^\]]{1,80})\])?(?:\s+([A-Z]{1,5}\d{1,6}))?\s*:\s*(.*)$`)
-	ruleTail  = regexp.MustCompile(`^(.*\S)\s+[\[(](-?[A-Za-z][\w\-./+=,]{1,60})[\])]$`)
-	ruleHead  = regexp.MustCompile(`^([A-Z]{1,4}\d{2,5})(?: \[\*\])?:? (.+)$`)
+	levelWord = pattern.Of(`^(?i:(fatal error|error|warning|note|info|hint|help|style))(?:\[([^\]]{1,80})\])?(?:\s+([A-Z]{1,5}\d{1,6}))?\s*:\s*(.*)$`)
+	ruleTail  = pattern.Of(`^(.*\S)\s+[\[(](-?[A-Za-z][\w\-./+=,]{1,60})[\])]$`)
+	ruleHead  = pattern.Of(`^([A-Z]{1,4}\d{2,5})(?: \[\*\])?:? (.+)$`)
 )
 
 // readCompiler reads the findings of compilers, type checkers and linters from
@@ -70,8 +70,8 @@ func (p *compilerReader) line(line string) {
 		p.stylish = line
 		return
 	}
-	for _, pattern := range []*regexp.Regexp{colonFinding, parenFinding} {
-		if m := pattern.FindStringSubmatch(line); m != nil && plausiblePath(m[1]) {
+	for _, form := range []*pattern.Pattern{colonFinding, parenFinding} {
+		if m := form.FindStringSubmatch(line); m != nil && plausiblePath(m[1]) {
 			level, rule, message := levelOf(m[3])
 			p.find(m[1], m[2], level, rule, message)
 			return
@@ -88,7 +88,7 @@ func (p *compilerReader) located(file, line string) {
 	p.find(file, line, level, rule, message)
 }
 
-var extension = regexp.MustCompile(`\.[A-Za-z]\w*$`)
+var extension = pattern.Of(`\.[A-Za-z]\w*$`)
 
 // plausiblePath keeps times ("12:30:01: …"), addresses and sentences from being
 // taken for places.

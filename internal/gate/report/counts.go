@@ -1,10 +1,10 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 // countPattern is the closing line of a runner whose tests have no names in
@@ -12,23 +12,23 @@ import (
 // passed is not there it is what the others leave of total.
 type countPattern struct {
 	tool    string
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 }
 
 var countPatterns = []countPattern{
-	{"Maven", regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), Skipped: (?P<skipped>\d+)$`)},
-	{"RSpec", regexp.MustCompile(`^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?(?:, (?P<errors>\d+) errors? occurred outside of examples)?$`)},
-	{"ExUnit", regexp.MustCompile(`^(?:\d+ (?:doctests?|properties|property), )*(?P<total>\d+) tests?, (?P<failed>\d+) failures?(?:, \d+ excluded)?(?:, \d+ invalid)?(?:, (?P<skipped>\d+) skipped)?$`)},
-	{"minitest", regexp.MustCompile(`^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors(?:, (?P<skipped>\d+) skips)?$`)},
-	{"PHPUnit", regexp.MustCompile(`^OK \((?P<total>\d+) tests?, \d+ assertions?\)$`)},
-	{"PHPUnit", regexp.MustCompile(`^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?(?:, Failures: (?P<failed>\d+))?(?:, [A-RT-Z][\w ]*: \d+)*(?:, Skipped: (?P<skipped>\d+))?(?:, \w[\w ]*: \d+)*\.$`)},
-	{"dotnet test", regexp.MustCompile(`^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(?P<failed>\d+), Passed:\s+(?P<passed>\d+), Skipped:\s+(?P<skipped>\d+), Total:`)},
-	{"cargo nextest", regexp.MustCompile(`^\s*Summary \[[^\]]+\] \d+ tests? run: (?P<passed>\d+) passed(?: \([^)]*\))?(?:, (?P<failed>\d+) failed)?(?:, \d+ \w+)*?(?:, (?P<skipped>\d+) skipped)?$`)},
-	{"ctest", regexp.MustCompile(`^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)$`)},
-	{"a test runner", regexp.MustCompile(`^(?:\w+: )?(?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?\.?$`)},
+	{"Maven", pattern.Of(`^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), Skipped: (?P<skipped>\d+)$`)},
+	{"RSpec", pattern.Of(`^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?(?:, (?P<errors>\d+) errors? occurred outside of examples)?$`)},
+	{"ExUnit", pattern.Of(`^(?:\d+ (?:doctests?|properties|property), )*(?P<total>\d+) tests?, (?P<failed>\d+) failures?(?:, \d+ excluded)?(?:, \d+ invalid)?(?:, (?P<skipped>\d+) skipped)?$`)},
+	{"minitest", pattern.Of(`^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors(?:, (?P<skipped>\d+) skips)?$`)},
+	{"PHPUnit", pattern.Of(`^OK \((?P<total>\d+) tests?, \d+ assertions?\)$`)},
+	{"PHPUnit", pattern.Of(`^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?(?:, Failures: (?P<failed>\d+))?(?:, [A-RT-Z][\w ]*: \d+)*(?:, Skipped: (?P<skipped>\d+))?(?:, \w[\w ]*: \d+)*\.$`)},
+	{"dotnet test", pattern.Of(`^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(?P<failed>\d+), Passed:\s+(?P<passed>\d+), Skipped:\s+(?P<skipped>\d+), Total:`)},
+	{"cargo nextest", pattern.Of(`^\s*Summary \[[^\]]+\] \d+ tests? run: (?P<passed>\d+) passed(?: \([^)]*\))?(?:, (?P<failed>\d+) failed)?(?:, \d+ \w+)*?(?:, (?P<skipped>\d+) skipped)?$`)},
+	{"ctest", pattern.Of(`^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)$`)},
+	{"a test runner", pattern.Of(`^(?:\w+: )?(?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?\.?$`)},
 }
 
-var rspecFailure = regexp.MustCompile(`^rspec (\./\S+?)(?::\d+|\[[\d:]+\])+ # (.+)$`)
+var rspecFailure = pattern.Of(`^rspec (\./\S+?)(?::\d+|\[[\d:]+\])+ # (.+)$`)
 
 // readCounts reads the closing lines of runners that name no tests; those of
 // several runs are added up.

@@ -1,21 +1,21 @@
 package report
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	goResult  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(\d[\d.]*s\)$`)
-	goMarker  = regexp.MustCompile(`^=== (?:RUN|CONT|NAME|PAUSE)\s+(\S*)$`)
-	goRunning = regexp.MustCompile(`^\t\t((?:Test|Example|Fuzz|Benchmark)\S*) \([\d.hms]+\)$`)
-	goPassed  = regexp.MustCompile(`^ok  \t(\S+)\t(.*)$`)
-	goFailed  = regexp.MustCompile(`^FAIL\t(\S+)(?:\t[\d.]+s| \[(build|setup) failed\])$`)
-	goNoTests = regexp.MustCompile(`^\?   \t(\S+)\t\[no test files\]$|^\t(\S+)\t\tcoverage: `)
-	goBuild   = regexp.MustCompile(`^# (\S+)(?: \[\S+\])?$`)
+	goResult  = pattern.Of(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(\d[\d.]*s\)$`)
+	goMarker  = pattern.Of(`^=== (?:RUN|CONT|NAME|PAUSE)\s+(\S*)$`)
+	goRunning = pattern.Of(`^\t\t((?:Test|Example|Fuzz|Benchmark)\S*) \([\d.hms]+\)$`)
+	goPassed  = pattern.Of(`^ok  \t(\S+)\t(.*)$`)
+	goFailed  = pattern.Of(`^FAIL\t(\S+)(?:\t[\d.]+s| \[(build|setup) failed\])$`)
+	goNoTests = pattern.Of(`^\?   \t(\S+)\t\[no test files\]$|^\t(\S+)\t\tcoverage: `)
+	goBuild   = pattern.Of(`^# (\S+)(?: \[\S+\])?$`)
 )
 
 // readGoText reads what go test prints for people, with or without -v. Without

@@ -3,20 +3,20 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	jestTests  = regexp.MustCompile(`^Tests: +((?:\d+ [a-z]+, )*)(\d+) total$`)
-	jestCount  = regexp.MustCompile(`(\d+) (failed|passed|skipped|todo)`)
-	jestFile   = regexp.MustCompile(`^(PASS|FAIL) +(?:[^\s/\\.]+ +)?(\S+\.\w+)(?: \([\d.]+ m?s\))?$`)
-	jestTest   = regexp.MustCompile(`^( +)([✓✕○✎√×]) (?:skipped |todo )?(.*?)(?: \([\d.]+ m?s\))?$`)
-	jestTitle  = regexp.MustCompile(`^( {2,})(\S.*)$`)
-	jestHeader = regexp.MustCompile(`^ {2}● (.+)$`)
+	jestTests  = pattern.Of(`^Tests: +((?:\d+ [a-z]+, )*)(\d+) total$`)
+	jestCount  = pattern.Of(`(\d+) (failed|passed|skipped|todo)`)
+	jestFile   = pattern.Of(`^(PASS|FAIL) +(?:[^\s/\\.]+ +)?(\S+\.\w+)(?: \([\d.]+ m?s\))?$`)
+	jestTest   = pattern.Of(`^( +)([✓✕○✎√×]) (?:skipped |todo )?(.*?)(?: \([\d.]+ m?s\))?$`)
+	jestTitle  = pattern.Of(`^( {2,})(\S.*)$`)
+	jestHeader = pattern.Of(`^ {2}● (.+)$`)
 )
 
 // readJest reads what jest prints. With several files and without --verbose a

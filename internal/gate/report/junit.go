@@ -5,12 +5,12 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 // readJUnit reads JUnit XML: one or more testsuites or testsuite elements,
@@ -40,7 +40,7 @@ func readJUnit(c *collector, text []byte) bool {
 	}
 }
 
-var illegalRef = regexp.MustCompile(`&#(x[0-9a-fA-F]{1,8}|[0-9]{1,10});`)
+var illegalRef = pattern.Of(`&#(x[0-9a-fA-F]{1,8}|[0-9]{1,10});`)
 
 // legalXML takes out what many runners write and XML does not allow: control
 // characters, raw or as references, and bytes that are not UTF-8 (they are

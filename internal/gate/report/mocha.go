@@ -1,18 +1,18 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	mochaCount = regexp.MustCompile(`^ {2}(\d+) (passing|failing|pending)(?: \(.+\))?$`)
-	mochaTest  = regexp.MustCompile(`^( {2,})(?:([✔✓√-])|(\d+)\)) (.*?)(?: \(\d+ms\))?$`)
-	mochaTitle = regexp.MustCompile(`^( {2,})(\S.*)$`)
-	mochaBlock = regexp.MustCompile(`^ {2}(\d+)\) (.*)$`)
+	mochaCount = pattern.Of(`^ {2}(\d+) (passing|failing|pending)(?: \(.+\))?$`)
+	mochaTest  = pattern.Of(`^( {2,})(?:([✔✓√-])|(\d+)\)) (.*?)(?: \(\d+ms\))?$`)
+	mochaTitle = pattern.Of(`^( {2,})(\S.*)$`)
+	mochaBlock = pattern.Of(`^ {2}(\d+)\) (.*)$`)
 )
 
 // readMocha reads what mocha's spec reporter prints. Other reporters give

@@ -3,8 +3,9 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"pawl/internal/gate/pattern"
 )
 
 // Whole names a failure that belongs to no test: a package that does not
@@ -25,14 +26,14 @@ const (
 	planNotMet       = "plan not met"
 )
 
-var wholePattern = regexp.MustCompile(` \[(build|setup|package|collection|suite) failed\]$| \[(bailed out|plan not met)\]$`)
+var wholePattern = pattern.Of(` \[(build|setup|package|collection|suite) failed\]$| \[(bailed out|plan not met)\]$`)
 
 // IsWhole reports whether the name is one that [Whole] made.
 func IsWhole(name string) bool {
 	return strings.HasSuffix(name, "]") && wholePattern.MatchString(name)
 }
 
-var goTestName = regexp.MustCompile(`\.((?:Test|Example|Benchmark|Fuzz)[^.]*.*)$`)
+var goTestName = pattern.Of(`\.((?:Test|Example|Benchmark|Fuzz)[^.]*.*)$`)
 
 // Split parts a test's name into where the test is (a package, file or class;
 // it may be empty) and what it is called there.

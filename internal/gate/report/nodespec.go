@@ -1,16 +1,16 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	nodeCount = regexp.MustCompile(`^ℹ (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
-	nodeTest  = regexp.MustCompile(`^( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?(?: # (SKIP|TODO).*)?$`)
+	nodeCount = pattern.Of(`^ℹ (tests|pass|fail|cancelled|skipped|todo) (\d+)$`)
+	nodeTest  = pattern.Of(`^( *)([✔✖﹣▶]) (.*?)(?: \([\d.]+ms\))?(?: # (SKIP|TODO).*)?$`)
 )
 
 // readNodeSpec reads what the spec reporter of Node's own test runner prints.

@@ -1,22 +1,22 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	pytestSummary = regexp.MustCompile(`^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$`)
-	pytestCount   = regexp.MustCompile(`(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)`)
+	pytestSummary = pattern.Of(`^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$`)
+	pytestCount   = pattern.Of(`(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)`)
 	// The line of one test with -v, and of one test in the short summary.
-	pytestVerbose = regexp.MustCompile(`^(?:\[gw\d+\] \[ *\d+%\] )?(\S.*?) (PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)(?: \(.*\))?\s*(?:\[ *\d+%\])?$`)
-	pytestWorker  = regexp.MustCompile(`^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS) (\S.*?)\s*$`)
-	pytestShort   = regexp.MustCompile(`^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*)$`)
-	pytestSection = regexp.MustCompile(`^_{2,} (?:ERROR (?:at \w+ of|collecting) )?(.+?) _{2,}$`)
-	pytestRule    = regexp.MustCompile(`^=+ .+ =+$`)
+	pytestVerbose = pattern.Of(`^(?:\[gw\d+\] \[ *\d+%\] )?(\S.*?) (PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)(?: \(.*\))?\s*(?:\[ *\d+%\])?$`)
+	pytestWorker  = pattern.Of(`^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS) (\S.*?)\s*$`)
+	pytestShort   = pattern.Of(`^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*)$`)
+	pytestSection = pattern.Of(`^_{2,} (?:ERROR (?:at \w+ of|collecting) )?(.+?) _{2,}$`)
+	pytestRule    = pattern.Of(`^=+ .+ =+$`)
 )
 
 // readPytest reads what pytest prints, with any of -q, -v and -rA. Tests that

@@ -1,20 +1,20 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	tapVersion = regexp.MustCompile(`^TAP version \d+$`)
-	tapPlan    = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#.*)?$`)
-	tapResult  = regexp.MustCompile(`^(not )?ok\b(?:\s+(\d+))?(?:\s+-)?(?:\s+(.*))?$`)
+	tapVersion = pattern.Of(`^TAP version \d+$`)
+	tapPlan    = pattern.Of(`^1\.\.(\d+)(?:\s*#.*)?$`)
+	tapResult  = pattern.Of(`^(not )?ok\b(?:\s+(\d+))?(?:\s+-)?(?:\s+(.*))?$`)
 	// A directive stands behind an unescaped hash.
-	tapDirective = regexp.MustCompile(`(?i)(?:^|[^\\])#\s*(skip|todo)\b`)
-	tapTime      = regexp.MustCompile(`\s*# time=\S+`)
+	tapDirective = pattern.Of(`(?i)(?:^|[^\\])#\s*(skip|todo)\b`)
+	tapTime      = pattern.Of(`\s*# time=\S+`)
 )
 
 // readTAP reads the Test Anything Protocol, versions 12 to 14, with subtests

@@ -2,16 +2,17 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pawl/internal/gate/pattern"
 )
 
 // Escapes are matched only where they end on their line, so that a stray byte
 // does not swallow the rest of an output.
-var escapes = regexp.MustCompile(`\x1b\[[0-9;:?<=>]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]`)
+var escapes = pattern.Of(`\x1b\[[0-9;:?<=>]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]`)
 
 // Plain is the text without terminal escapes and with plain line ends. It is
 // valid UTF-8.

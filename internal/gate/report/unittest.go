@@ -1,19 +1,19 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	unittestRan    = regexp.MustCompile(`^Ran (\d+) tests? in [\d.]+s$`)
-	unittestEnd    = regexp.MustCompile(`^(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z =0-9,]+)\))?$`)
-	unittestCount  = regexp.MustCompile(`(failures|errors|skipped|expected failures|unexpected successes)=(\d+)`)
-	unittestResult = regexp.MustCompile(`^\w+ \(([\w.]+)\)(?: \.\.\.|\s.*\.\.\.) (ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$`)
-	unittestHead   = regexp.MustCompile(`^(FAIL|ERROR): (\w+) \(([\w.]+)\)`)
+	unittestRan    = pattern.Of(`^Ran (\d+) tests? in [\d.]+s$`)
+	unittestEnd    = pattern.Of(`^(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z =0-9,]+)\))?$`)
+	unittestCount  = pattern.Of(`(failures|errors|skipped|expected failures|unexpected successes)=(\d+)`)
+	unittestResult = pattern.Of(`^\w+ \(([\w.]+)\)(?: \.\.\.|\s.*\.\.\.) (ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$`)
+	unittestHead   = pattern.Of(`^(FAIL|ERROR): (\w+) \(([\w.]+)\)`)
 )
 
 // readUnittest reads what Python's unittest prints, with or without -v.

@@ -1,21 +1,21 @@
 package report
 
 import (
-	"regexp"
 	"strings"
 
 	"pawl"
+	"pawl/internal/gate/pattern"
 )
 
 var (
-	vitestTests = regexp.MustCompile(`^ +Tests  +((?:\d+ [a-z ]+(?: \| )?)+)(?:\(\d+\))?$`)
-	vitestNone  = regexp.MustCompile(`^No test (?:suite )?files? found`)
+	vitestTests = pattern.Of(`^ +Tests  +((?:\d+ [a-z ]+(?: \| )?)+)(?:\(\d+\))?$`)
+	vitestNone  = pattern.Of(`^No test (?:suite )?files? found`)
 	// A file with the default reporter, such as " ✓ src/a.test.ts (3 tests | 1 failed) 8ms".
-	vitestFile = regexp.MustCompile(`^ ([✓❯×↓]) (?:\|[^|]*\| |\S+ )?(\S+) \(\d+ tests?[^)]*\)(?: .*)?$`)
+	vitestFile = pattern.Of(`^ ([✓❯×↓]) (?:\|[^|]*\| |\S+ )?(\S+) \(\d+ tests?[^)]*\)(?: .*)?$`)
 	// A test with the verbose reporter, and one below its file with the default one.
-	vitestTest  = regexp.MustCompile(`^ ([✓×↓]) (\S+\.\w+ > .+?)(?: +\d+m?s)?$`)
-	vitestBelow = regexp.MustCompile(`^ {3,}([✓×↓]) (.+?)(?: +\d+m?s)?$`)
-	vitestFail  = regexp.MustCompile(`^ FAIL  (?:\|[^|]*\| )?(\S+)(?: > (.+)| \[ .+ \])$`)
+	vitestTest  = pattern.Of(`^ ([✓×↓]) (\S+\.\w+ > .+?)(?: +\d+m?s)?$`)
+	vitestBelow = pattern.Of(`^ {3,}([✓×↓]) (.+?)(?: +\d+m?s)?$`)
+	vitestFail  = pattern.Of(`^ FAIL  (?:\|[^|]*\| )?(\S+)(?: > (.+)| \[ .+ \])$`)
 )
 
 // readVitest reads what vitest prints with its default and its verbose reporter.
