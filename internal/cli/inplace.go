@@ -45,6 +45,26 @@ func (t *typing) lines(in io.Reader) <-chan string {
 	return t.out
 }
 
+// ReadAnswer reads the line that is typed to a question. Ctrl-C ends the waiting for
+// it, with the error of ctx.
+func (a *App) ReadAnswer(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	typed := make(chan read, 1)
+	go func() { // ends with the line, with the input, or with the process
+		line, err := bufio.NewReader(io.LimitReader(a.In, 1<<20)).ReadString('\n')
+		typed <- read{strings.TrimSpace(line), err}
+	}()
+	select {
+	case r := <-typed:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 // asking is whether and what a follower asks in place.
 type asking struct {
 	typed *typing // nil where nobody is asked

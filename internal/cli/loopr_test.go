@@ -335,6 +335,21 @@ func TestPlanRefusals(t *testing.T) {
 			t.Errorf("%v\n%s", err, b.out.String())
 		}
 	})
+	t.Run("CtrlC", func(t *testing.T) {
+		b, g := groveBed(t)
+		b.onTerminal("")
+		in, typed := io.Pipe()
+		defer typed.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		b.app.In = in
+		b.app.Out = &watched{b: &b.out, until: []string{"[y/N]"}, then: cancel}
+		c := plan.New(b.app)
+		c.SetArgs([]string{"approve"})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		if err := c.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || len(g.steered) > 0 {
+			t.Errorf("%v: steered to %+v", err, g.steered)
+		}
+	})
 	t.Run("AnswerBlindly", func(t *testing.T) {
 		b, g := groveBed(t)
 		if err := b.execute(t, answer.New(b.app), "7", "1", "approve"); pawl.CodeOf(err) != pawl.CodeInvalid || len(g.steered) > 0 {

@@ -2,7 +2,7 @@
 package initialize
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +46,7 @@ security. It shows the configuration and, once you agree, writes it to
 				return pawl.Errorf(pawl.CodeInvalid, "%s is not in a git repository", app.Dir).
 					WithHint("run git init and make a first commit, or go to the folder of a repository")
 			}
-			return o.run(app, root)
+			return o.run(cmd.Context(), app, root)
 		},
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "write without asking")
@@ -54,7 +54,7 @@ security. It shows the configuration and, once you agree, writes it to
 	return c
 }
 
-func (o *options) run(app *cli.App, root string) error {
+func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 	name := filepath.Join(root, filepath.FromSlash(config.RepoFile))
 	if _, err := os.Lstat(name); !o.force && !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
@@ -69,7 +69,10 @@ func (o *options) run(app *cli.App, root string) error {
 	if !app.JSON {
 		app.Printf("%s\n\n%s\n", found(languages, gates), content)
 	}
-	write := o.yes || o.agreed(app)
+	write := o.yes || o.agreed(ctx, app)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if write {
 		if err := o.write(root, content); err != nil {
 			return err
@@ -99,17 +102,17 @@ func found(languages []string, gates []pawl.GateSpec) string {
 }
 
 // agreed asks the user; without one to ask the answer is no.
-func (o *options) agreed(app *cli.App) bool {
+func (o *options) agreed(ctx context.Context, app *cli.App) bool {
 	if app.JSON || !app.Interactive {
 		return false
 	}
 	app.Printf("Write it to %s? [Y/n] ", config.RepoFile)
-	answer, err := bufio.NewReader(app.In).ReadString('\n')
+	answer, err := app.ReadAnswer(ctx)
 	if err != nil {
 		app.Printf("\n")
 		return false
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(answer) {
 	case "", "y", "yes":
 		return true
 	}

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"strings"
@@ -337,8 +336,11 @@ func (d *decision) seen(ctx context.Context, args []string) (pawl.Hash, error) {
 		return pawl.Hash{}, d.write(ctx, p)
 	}
 	d.app.Printf("%s\n  about %s\n\nApprove this plan? [y/N] ", view.PlanText(p, d.app.Width()), p.About.Short())
-	line, _ := bufio.NewReader(d.app.In).ReadString('\n') // no answer is no approval
-	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
+	line, _ := d.app.ReadAnswer(ctx) // no answer is no approval
+	if ctx.Err() != nil {
+		return pawl.Hash{}, ctx.Err()
+	}
+	if word := strings.ToLower(line); word != "y" && word != "yes" {
 		return pawl.Hash{}, pawl.Errorf(pawl.CodeState, "nothing is approved; the plan goes on waiting").WithHint("pawl plan show %s", r.ID)
 	}
 	return p.About, nil
