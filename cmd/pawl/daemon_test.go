@@ -363,11 +363,16 @@ func TestDaemon(t *testing.T) {
 	tell("KilledItGoesOnByItself", func(t *testing.T, y *yard) {
 		d, begun, model := y.serve(), y.fifo("begun"), y.script("s.yaml", waitScript)
 		var dirs []string
+		var clients []*process
 		for i := range 3 {
 			dirs = append(dirs, y.repo(fmt.Sprint("repo", i)))
-			y.begin(dirs[i], "--gate", "tests=true", "--model", model)
+			clients = append(clients, y.begin(dirs[i], "--gate", "tests=true", "--model", model))
 		}
 		hear(t, begun, 3)
+		for _, c := range clients {
+			c.signal(syscall.SIGKILL) // or they would start another one
+			_ = c.end()
+		}
 		d.signal(syscall.SIGKILL)
 		_ = d.end()
 		y.noOrphans()
@@ -376,6 +381,18 @@ func TestDaemon(t *testing.T) {
 		for _, dir := range dirs {
 			d.wait(`run 001-do-it of ` + dir + ` ended complete`)
 		}
+	})
+
+	tell("KilledItIsReplacedByWhoAttends", func(t *testing.T, y *yard) {
+		d, begun := y.serve(), y.fifo("begun")
+		c := y.begin(y.repo("repo"), "--gate", "tests=true", "--model", y.script("s.yaml", waitScript))
+		hear(t, begun, 1)
+		mustWrite(t, filepath.Join(y.home, "go"), "")
+		d.signal(syscall.SIGKILL)
+		if err := c.end(); err != nil {
+			t.Errorf("%v\n%s", err, c.text())
+		}
+		c.wait(`the process that drove run 001-do-it has gone; it goes on in the daemon`)
 	})
 
 	tell("ADamagedProjectCostsNoOther", func(t *testing.T, y *yard) {
@@ -510,8 +527,11 @@ func TestDaemonEndsInTime(t *testing.T) {
 		t.Errorf("it took %s", took) // the issue's bound
 	}
 	for _, c := range clients {
-		c.signal(syscall.SIGKILL) // or they would start another one
 		_ = c.end()
+		c.wait(`the daemon was ended, and run 00\d-do-it with it; it goes on with the next one: pawl resume 00\d-do-it`)
+		if code := c.cmd.ProcessState.ExitCode(); code != 130 {
+			t.Errorf("exit code %d", code)
+		}
 	}
 	y.noOrphans()
 	for _, at := range []string{dir, other} {

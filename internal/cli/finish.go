@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"pawl"
+	"pawl/internal/project"
 	"pawl/internal/view"
 )
 
@@ -15,15 +17,53 @@ func (a *App) Attend(ctx context.Context, s *Session, run pawl.RunID, o FollowOp
 	o.typed = &typing{done: make(chan struct{})}
 	defer close(o.typed.done)
 	for {
+		in := a.daemonOf(ctx, s)
 		r, err := a.Follow(ctx, s, run, o)
 		abandoned := err == nil && !s.Owner && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)
 		if !abandoned {
 			return a.Finish(ctx, s, r, err)
 		}
+		if in.Pid != 0 && a.ended(ctx, in) {
+			a.Notef("the daemon was ended, and run %s with it; it goes on with the next one: pawl resume %s", run, run)
+			return Exit(ExitInterrupted)
+		}
 		if err := a.takeOver(ctx, s, run); err != nil {
 			return err
 		}
 		o.From = r
+	}
+}
+
+// daemonOf is the daemon that a session is with; zero when it is with none.
+func (a *App) daemonOf(ctx context.Context, s *Session) project.Holder {
+	if !s.Daemon {
+		return project.Holder{}
+	}
+	holder, _, _ := project.HomeAt(a.StateHome).Holder(ctx)
+	return holder
+}
+
+// endingTime is how long a daemon may take to end.
+const endingTime = 15 * time.Second
+
+// ended reports whether a daemon was ended on purpose, and waits for it when it is
+// just ending. One that died, or made room for another, is to be replaced.
+func (a *App) ended(ctx context.Context, was project.Holder) bool {
+	home, until := project.HomeAt(a.StateHome), time.Now().Add(endingTime)
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		now, held, err := home.Holder(ctx)
+		switch {
+		case err != nil, held && !now.Started.Equal(was.Started), time.Now().After(until):
+			return false
+		case !held:
+			_, died := home.LastHolder()
+			return !died
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 
