@@ -90,6 +90,9 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range plans {
+		s.show(p.ID, p.About)
+	}
 	s.id = "s-" + strings.ToLower(rand.Text()[:12])
 	return struct {
 		SessionID string `json:"session_id"`
@@ -230,7 +233,6 @@ func (s *session) state(ctx context.Context) (loops []view.Record, plans []messa
 		for _, r := range f.run.Awaiting() {
 			if p, err := message.PreviewOf(r, f.blobs); err == nil {
 				plans = append(plans, message.Plan{ID: r.ID, Run: r.Run, Preview: p})
-				s.show(r.ID, p.About)
 			}
 		}
 		return true

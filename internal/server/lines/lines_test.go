@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -272,6 +273,7 @@ func (c *client) event(name string) json.RawMessage {
 
 type awaiting struct {
 	ID      string `json:"id"`
+	About   string `json:"about"`
 	Content string `json:"content"`
 	Specs   []struct{ Name, Description string }
 }
@@ -381,6 +383,19 @@ func TestLate(t *testing.T) {
 	late.refused(1002, "not in Complete state", "plan.approve", `{"id":"`+p.ID+`"}`) // R-42
 }
 
+// Who says which plan they mean approves no other one, whatever was sent to them since
+// and is not read yet. R-53
+func TestApproveNamesThePlan(t *testing.T) {
+	c := newBed(t).connect()
+	p := c.plan()
+	stale := strings.Repeat("ab", len(p.About)/2)
+	c.refused(1002, "look at it again", "plan.approve", `{"id":"`+p.ID+`","about":"`+stale+`"}`)
+	c.refused(-32602, "the params", "plan.approve", `{"id":"`+p.ID+`","about":"ab"}`)
+	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`","about":"`+p.About+`"}`)); got != `{"specs_spawned":3}` {
+		t.Fatalf("approved: %s", got)
+	}
+}
+
 // R-42, R-43 and the codes of the protocol.
 func TestRefused(t *testing.T) {
 	b := newBed(t)
@@ -418,8 +433,8 @@ func TestRefused(t *testing.T) {
 	}
 	c.ok("metrics.get", `{}`)
 	c.ok("disconnect", `{}`)
-	if _, err := c.in.ReadByte(); err == nil {
-		t.Fatal("the connection is still there")
+	if _, err := io.ReadAll(c.in); err != nil { // what was told on the way, then the end
+		t.Fatal(err)
 	}
 }
 

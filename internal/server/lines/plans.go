@@ -16,12 +16,17 @@ const (
 	iterate = "iterate"
 )
 
+// approve takes the hash of the plan that the client means besides its id. Without one
+// it is the plan that was sent last, which the client need not have read yet.
 func (s *session) approve(ctx context.Context, raw json.RawMessage) (any, error) {
-	var in one
+	var in struct {
+		one
+		About pawl.Hash `json:"about"`
+	}
 	if err := params(raw, &in); err != nil {
 		return nil, err
 	}
-	at, err := s.decide(ctx, in.ID, approve, "")
+	at, err := s.decide(ctx, in.ID, approve, "", in.About)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +45,7 @@ func (s *session) reject(ctx context.Context, raw json.RawMessage) (any, error) 
 	if err := params(raw, &in); err != nil {
 		return nil, err
 	}
-	_, err := s.decide(ctx, in.ID, reject, in.Reason)
+	_, err := s.decide(ctx, in.ID, reject, in.Reason, pawl.Hash{})
 	return struct{}{}, err
 }
 
@@ -55,12 +60,13 @@ func (s *session) iterate(ctx context.Context, raw json.RawMessage) (any, error)
 	if strings.TrimSpace(in.Feedback) == "" {
 		return nil, fail(codeParams, `want "feedback": what should be different`)
 	}
-	_, err := s.decide(ctx, in.ID, iterate, in.Feedback)
+	_, err := s.decide(ctx, in.ID, iterate, in.Feedback, pawl.Hash{})
 	return struct{}{}, err
 }
 
-// decide answers the question about a plan with what this connection was shown of it.
-func (s *session) decide(ctx context.Context, id, choice, text string) (found, error) {
+// decide answers the question about a plan with what this connection was shown of it,
+// or with the hash that the client names itself.
+func (s *session) decide(ctx context.Context, id, choice, text string, about pawl.Hash) (found, error) {
 	at, err := s.loop(ctx, id)
 	if err != nil {
 		return at, err
@@ -68,10 +74,12 @@ func (s *session) decide(ctx context.Context, id, choice, text string) (found, e
 	if err := undecided(at); err != nil {
 		return at, err
 	}
-	s.mu.Lock()
-	about, seen := s.shown[id]
-	s.mu.Unlock()
-	if !seen {
+	if about.IsZero() {
+		s.mu.Lock()
+		about = s.shown[id]
+		s.mu.Unlock()
+	}
+	if about.IsZero() {
 		return at, fail(codeInvalidState, "Plan %s was not shown to this connection: see it with plan.get_preview", id)
 	}
 	p, err := message.PreviewOf(at.loop, at.blobs)
