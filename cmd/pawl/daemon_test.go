@@ -438,6 +438,39 @@ func TestDaemon(t *testing.T) {
 		d.wait(`ending: nobody needs it`)
 	})
 
+	// R-35 R-36: gates of two repositories share the machine's one place for them, and
+	// whoever waits has begun nothing.
+	tell("TwoRepositoriesShareTheMachine", func(t *testing.T, y *yard) {
+		y.env = append(y.env, "PAWL_MACHINE_HEAVY=1")
+		begun, model := y.fifo("begun"), y.script("s.yaml", quickScript)
+		y.fifo("word")
+		gate := strings.ReplaceAll("tests=test -e WORK/go || { echo begun >WORK/begun; head -n 1 WORK/word; }", "WORK", y.home)
+		first := y.begin(y.repo("one"), "--gate", gate, "--model", model)
+		hear(t, begun, 1)
+		second := y.begin(y.repo("two"), "--gate", gate, "--model", model)
+		for waiting, late := 0, time.Now().Add(deadline); waiting == 0; {
+			var top pawl.Load
+			if err := json.Unmarshal([]byte(y.must(y.home, "top", "--json")), &top); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range top.Pools {
+				if p.Name != "lane:heavy" {
+					continue
+				}
+				if waiting = p.Waiting; p.Slots != 1 || p.Used != 1 || time.Now().After(late) {
+					t.Fatalf("%+v", p)
+				}
+			}
+		}
+		mustWrite(t, filepath.Join(y.home, "go"), "")
+		y.say("word")
+		for _, c := range []*process{first, second} {
+			if err := c.end(); err != nil {
+				t.Errorf("%v\n%s", err, c.text())
+			}
+		}
+	})
+
 	tell("AProjectOfAnotherProcessIsReadOnly", func(t *testing.T, y *yard) {
 		begun, dir := y.fifo("begun"), y.repo("repo")
 		local := y.start(y.pawl(dir, "run", "do it", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true", "--local", "--model",

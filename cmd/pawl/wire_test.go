@@ -32,7 +32,8 @@ func TestRunOverTheWire(t *testing.T) {
 	for _, p := range providers {
 		t.Run(string(p.wire), func(t *testing.T) {
 			t.Parallel()
-			server := modeltest.NewServer(p.wire, (&engineer{}).answer)
+			e := &engineer{}
+			server := modeltest.NewServer(p.wire, e.answer)
 			server.Key = "sk-test-0123456789abcdef"
 			defer server.Close()
 			v := newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"})
@@ -52,6 +53,9 @@ func TestRunOverTheWire(t *testing.T) {
 					t.Errorf("a request the protocol does not know: %v\n%s", r.Problem, r.Body)
 				}
 			}
+			if e.missed.Load() { // R-28 R-36: from the call to the command in the worktree, and back to the model
+				t.Error("a model was not told what its command printed")
+			}
 			noSecretIn(t, v.home, server.Key)
 		})
 	}
@@ -59,7 +63,10 @@ func TestRunOverTheWire(t *testing.T) {
 
 // engineer answers as a model would: it assesses, writes what is wrong first and
 // right after feedback, and reviews.
-type engineer struct{ calls atomic.Int32 }
+type engineer struct {
+	calls  atomic.Int32
+	missed atomic.Bool // a request lacked what its command had printed
+}
 
 func (e *engineer) answer(req pawl.ModelRequest) modeltest.Reply {
 	switch e.calls.Add(1) {
@@ -86,7 +93,12 @@ func (e *engineer) answer(req pawl.ModelRequest) modeltest.Reply {
 		return call("submit_assessment", `{"files":1,"lines":1,"new_dependencies":0,"type":"documentation","risks":[],"why":"one line"}`)
 	case tools["submit_verdict"]:
 		return call("submit_verdict", `{"criteria":[{"id":"AC-001","status":"pass","evidence":["hello.txt:1"]}],"summary":"it says hello"}`)
-	case turn > 0:
+	case turn == 1:
+		return call("run", `{"command":"sed s/o/0/ hello.txt"}`)
+	case turn > 1:
+		if last := req.Messages[len(req.Messages)-1].Blocks; !strings.Contains(last[0].Text, "hell0") && !strings.Contains(last[0].Text, "g0odbye") {
+			e.missed.Store(true)
+		}
 		return call("submit_result", `{"summary":"written"}`)
 	case strings.Contains(req.Messages[0].Blocks[0].Text, "Why the last attempt failed"):
 		return call("write", `{"path":"hello.txt","content":"hello\n"}`)

@@ -181,6 +181,11 @@ func (b *bed) onTerminal(typed string) {
 	b.app.Interactive, b.app.Terminal, b.app.In = true, true, strings.NewReader(typed)
 }
 
+// typist is what a person types, decided when it is read.
+type typist func() string
+
+func (f typist) Read(p []byte) (int, error) { return copy(p, f()), nil }
+
 func about() string { h := pawl.HashOf([]byte(aPlan)); return h.Short() }
 
 // R-40 R-50 R-52 R-B26
@@ -347,6 +352,19 @@ func TestPlanRefusals(t *testing.T) {
 		c.SetArgs([]string{"approve"})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		if err := c.ExecuteContext(ctx); !errors.Is(err, context.Canceled) || len(g.steered) > 0 {
+			t.Errorf("%v: steered to %+v", err, g.steered)
+		}
+	})
+	t.Run("AnotherOneMeanwhile", func(t *testing.T) { // while it is read
+		b, g := groveBed(t)
+		b.onTerminal("")
+		b.app.In = typist(func() string {
+			g.add(0, &pawl.QuestionAnswered{N: 1, Choice: "iterate", Text: "smaller", By: "kim"})
+			g.add(1, &pawl.QuestionAsked{N: 2, Kind: pawl.AskPlan, Text: "And this one?", Choices: []string{"approve", "iterate", "reject"}, About: g.blob(strings.Replace(aPlan, "Login", "Logout", 1))})
+			return "y\n"
+		})
+		err := b.execute(t, plan.New(b.app), "approve")
+		if pawl.CodeOf(err) != pawl.CodeConflict || !strings.Contains(err.Error(), "has changed since it was shown") || len(g.steered) > 0 {
 			t.Errorf("%v: steered to %+v", err, g.steered)
 		}
 	})

@@ -74,6 +74,30 @@ func TestInvalidatedWorkIsKept(t *testing.T) {
 	}
 }
 
+// What a level is told of its attempt decides: it goes on with the next iteration, it
+// passes and its children come to be, or it fails with the reason; and whatever has
+// ended has no worktree any more. R-30 R-31 R-32 R-33
+func TestHowALevelGoesOn(t *testing.T) {
+	w := playLevels(t, ended, "task B iteration 1 spec: submits list=none")
+	b := w.task("B")
+	if b.Iteration != 2 || b.Outcome != pawl.OutcomeComplete || w.task("b1").Parent != b.Ref {
+		t.Errorf("B: iteration %d, %s, with b1 below %d", b.Iteration, b.Outcome, w.task("b1").Parent)
+	}
+	for _, e := range w.log {
+		if l, ok := e.Body.(*pawl.LoopStarted); ok && l.Task == "b1" && l.ParentIteration != 2 {
+			t.Errorf("b1 is of iteration %d, which did not pass", l.ParentIteration)
+		}
+	}
+	if l := w.task("code-a1"); l.Outcome != pawl.OutcomeFailed && l.Outcome != pawl.OutcomeIncomplete || !strings.Contains(l.Reason, "TestA") {
+		t.Errorf("code-a1 ended %s: %s", l.Outcome, l.Reason)
+	}
+	for _, l := range w.state.Loops() {
+		if l.Phase != PhaseDone || l.HasWorkspace {
+			t.Errorf("loop %d is %s, with a worktree: %t", l.Ref, l.Phase, l.HasWorkspace)
+		}
+	}
+}
+
 // A crash at any moment while a loop begins anew, and a driver that takes over at once,
 // lead to the same end: signals are state. R-61
 func TestSignalsOutliveCrashes(t *testing.T) {

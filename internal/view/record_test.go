@@ -121,6 +121,9 @@ func TestStatusOfAPlan(t *testing.T) {
 	s.is(1, pawl.LoopComplete, pawl.ApprovalNone)
 	s.asksForPlan(1, list)
 	s.is(1, pawl.LoopComplete, pawl.ApprovalAwaiting)
+	if _, r := s.told(1); r.Reason != "a person is asked about its plan" {
+		t.Errorf("it is complete because of %q", r.Reason)
+	}
 
 	// iterate: complete → running, and it comes back to the gate
 	s.add(0, &pawl.QuestionAnswered{N: 1, Choice: "iterate", Text: "think of logout too"})
