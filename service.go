@@ -157,6 +157,7 @@ type ProjectInfo struct {
 	// Holder is the process that has the project when it is not the daemon: its runs
 	// can be read and not steered. Zero = the daemon has it.
 	Holder int `json:"holder,omitempty"`
-	// Problem is why it could not be opened; empty = it could, or nobody has asked for it.
+	// Problem is why it could not be opened, or what is wrong since; empty = nothing, or
+	// nobody has asked for it.
 	Problem string `json:"problem,omitempty"`
 }

@@ -107,6 +107,7 @@ func (d *Daemon) held(p project.Project) *held {
 }
 
 // stored are the projects that have a log and a repository, by the names of their folders.
+// One that is open stays among them when its repository has gone: runs may be at work.
 func (d *Daemon) stored() ([]*held, error) {
 	found, err := d.c.Home.Projects()
 	if err != nil {
@@ -114,11 +115,19 @@ func (d *Daemon) stored() ([]*held, error) {
 	}
 	var out []*held
 	for _, p := range found {
-		if exists(filepath.Join(p.Dir, "pawl.db")) && exists(p.Repo.GitDir) {
+		if exists(filepath.Join(p.Dir, "pawl.db")) && (exists(p.Repo.GitDir) || d.opened(p)) {
 			out = append(out, d.held(p))
 		}
 	}
 	return out, nil
+}
+
+// opened reports whether a project is open.
+func (d *Daemon) opened(p project.Project) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.projects[id(p)]
+	return h != nil && h.engine != nil
 }
 
 func exists(name string) bool {

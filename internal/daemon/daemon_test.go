@@ -234,6 +234,18 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// A project whose repository goes while it is open is not lost sight of.
+func TestRepositoryGone(t *testing.T) {
+	b := newBed(t, 0, "a")
+	b.Boot(t.Context())
+	if err := os.Remove(mustProject(t, b, "a").Repo.GitDir); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.line(t, "a"); p.Live != 1 || !strings.Contains(p.Problem, "is not there any more") {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestIdle(t *testing.T) {
 	b := newBed(t, time.Millisecond, "a")
 	info, err := b.Open(t.Context(), "a")

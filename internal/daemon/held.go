@@ -229,7 +229,9 @@ func (h *held) info(ctx context.Context) pawl.ProjectInfo {
 	h.d.mu.Unlock()
 	info := pawl.ProjectInfo{ID: id(p), Root: p.Repo.Root, Problem: problem}
 	if open {
-		info.Live = h.live(ctx)
+		if info.Live = h.live(ctx); problem == "" && !exists(p.Repo.GitDir) {
+			info.Problem = p.Repo.GitDir + " is not there any more"
+		}
 		return info
 	}
 	if holder, held, _ := p.Holder(ctx); held {

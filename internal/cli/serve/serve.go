@@ -158,6 +158,8 @@ func status(ctx context.Context, app *cli.App, world World) error {
 	for _, p := range s.Projects {
 		what := fmt.Sprintf("%d at work", p.Live)
 		switch {
+		case p.Problem != "" && p.Live > 0:
+			what += ": " + plain.Line(p.Problem, 120)
 		case p.Problem != "":
 			what = "cannot be opened: " + plain.Line(p.Problem, 120)
 		case p.Holder != 0 && p.Holder != s.PID:
