@@ -2,8 +2,6 @@ package message
 
 import (
 	"pawl"
-	"pawl/internal/artifact"
-	"pawl/internal/plain"
 	"pawl/internal/view"
 )
 
@@ -18,36 +16,15 @@ type Preview struct {
 	Question int `json:"question,omitempty"`
 }
 
-// PreviewOf reads the plan of a loop: the one a person is asked about, or was, else
-// the one that is in force. A loop that never had one is [pawl.CodeState].
+// PreviewOf is the part of [view.PlanPreview] that a face is told.
 func PreviewOf(r *view.Record, blobs view.Blobs) (Preview, error) {
-	about := r.About
-	if about.IsZero() {
-		about = r.List
-	}
-	if about.IsZero() {
-		return Preview{}, pawl.Errorf(pawl.CodeState, "loop %s has no plan: Plan has no output artifact", r.ID)
-	}
-	data, err := blobs(about)
+	full, err := r.PlanPreview(blobs)
 	if err != nil {
 		return Preview{}, err
 	}
-	p := Preview{About: about, Approval: r.Approval, Specs: []SpecInfo{}}
-	if r.Approval == pawl.ApprovalAwaiting && len(r.Questions) > 0 {
-		p.Question = r.Questions[0]
-	}
-	kind := artifact.Detect(data)
-	if kind == "" {
-		p.Content = plain.Text(string(data))
-		return p, nil
-	}
-	a, err := artifact.Read(kind, data)
-	if err != nil {
-		return p, pawl.Errorf(pawl.CodeDamaged, "the plan of loop %s: %w", r.ID, err)
-	}
-	p.Content = a.Markdown()
-	for _, t := range a.Tasks(r.Task) {
-		p.Specs = append(p.Specs, SpecInfo{plain.Line(t.ID, 0), plain.Text(t.Description)})
+	p := Preview{full.Content, []SpecInfo{}, full.About, full.Approval, full.Question}
+	for _, s := range full.Specs {
+		p.Specs = append(p.Specs, SpecInfo{s.Name, s.Description})
 	}
 	return p, nil
 }

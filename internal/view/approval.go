@@ -109,41 +109,68 @@ func PlanChoice(q *Question, choice string) string {
 }
 
 // PlanPreview reads a loop's plan: the one a person is asked about, or was, else the
-// one in force.
+// one in force. It has what the loop's record alone does not say: who decided, and the
+// tasks of a list that is no artifact.
 func (r *Run) PlanPreview(rec *Record, blobs Blobs) (PlanPreview, error) {
 	if !rec.asksForPlan() {
 		_, err := r.PlanQuestion(rec)
 		return PlanPreview{}, err
 	}
-	about := rec.About
-	if about.IsZero() {
-		about = rec.List
+	p, err := rec.PlanPreview(blobs)
+	if err != nil {
+		return PlanPreview{}, err
 	}
-	if about.IsZero() {
-		return PlanPreview{}, pawl.Errorf(pawl.CodeState, "Plan has no output artifact: loop %s is at iteration %d", rec.ID, rec.Shown()).WithHint("pawl logs -f %s", r.ID)
-	}
-	data := blobs.bytes(about)
-	if data == nil {
-		return PlanPreview{}, pawl.Errorf(pawl.CodeDamaged, "the plan of loop %s, %s, cannot be read", rec.ID, about.Short())
-	}
-	p := PlanPreview{Run: r.ID, ID: plain.Line(rec.ID, 0), Status: rec.Status, Approval: rec.Approval, Title: plain.Line(r.Start.Title, 0),
-		Iterations: rec.Shown(), Max: rec.MaxIterations, Generation: rec.Generation, Phases: []string{}, Specs: []PlanEntry{}, About: about}
+	p.Title = cmp.Or(p.Title, plain.Line(r.Start.Title, 0))
 	if q, err := r.PlanQuestion(rec); err == nil {
 		p.Question = q.N
 	} else {
 		p.By = r.decidedBy(rec)
 	}
+	if len(p.Specs) > 0 {
+		return p, nil
+	}
 	for _, e := range r.Records.entries[rec.Ref] {
 		spec := pawl.TaskSpec{ID: e.ID, Title: e.Title}
 		blobs.into(e.Spec, &spec)
-		p.Specs = append(p.Specs, PlanEntry{plain.Line(e.ID, 0), plain.Line(spec.Title, 0), plain.Text(spec.Description), append([]string{}, lines(e.DependsOn)...)})
+		p.Specs = append(p.Specs, planEntry(e.ID, spec.Title, spec.Description, e.DependsOn))
+	}
+	return p, nil
+}
+
+func planEntry(name, title, description string, after []string) PlanEntry {
+	return PlanEntry{plain.Line(name, 0), plain.Line(title, 0), plain.Text(description), append([]string{}, lines(after)...)}
+}
+
+// PlanPreview is what a loop's record and the plan itself say of it; By is empty. A
+// loop that never had a plan is [pawl.CodeState].
+func (r *Record) PlanPreview(blobs Blobs) (PlanPreview, error) {
+	about := r.About
+	if about.IsZero() {
+		about = r.List
+	}
+	if about.IsZero() {
+		return PlanPreview{}, pawl.Errorf(pawl.CodeState, "Plan has no output artifact: loop %s is at iteration %d", r.ID, r.Shown()).WithHint("pawl logs -f %s", r.Run)
+	}
+	data := blobs.bytes(about)
+	if data == nil {
+		return PlanPreview{}, pawl.Errorf(pawl.CodeDamaged, "the plan of loop %s, %s, cannot be read", r.ID, about.Short())
+	}
+	p := PlanPreview{Run: r.Run, ID: plain.Line(r.ID, 0), Status: r.Status, Approval: r.Approval, Iterations: r.Shown(), Max: r.MaxIterations,
+		Generation: r.Generation, Phases: []string{}, Specs: []PlanEntry{}, About: about}
+	if r.Approval == pawl.ApprovalAwaiting && len(r.Questions) > 0 {
+		p.Question = r.Questions[0]
 	}
 	p.Content = plain.Text(string(data)) // a list of tasks of another recipe
-	if made, err := artifact.Read(artifact.Detect(data), data); err == nil {
-		p.Title, p.Content = artifact.Title(made), made.Markdown()
-		if plan, ok := made.(*artifact.Plan); ok {
-			p.Overview, p.Phases = plain.Text(plan.Overview), lines(plan.Outline())
-		}
+	made, err := artifact.Read(artifact.Detect(data), data)
+	if err != nil {
+		return p, nil
+	}
+	p.Title, p.Content = artifact.Title(made), made.Markdown()
+	if plan, ok := made.(*artifact.Plan); ok {
+		p.Overview, p.Phases = plain.Text(plan.Overview), lines(plan.Outline())
+	}
+	for _, t := range made.Tasks(r.Task) {
+		p.Specs = append(p.Specs, planEntry(t.ID, t.Title, t.Description, t.DependsOn))
 	}
 	return p, nil
 }
