@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -47,9 +49,9 @@ func levelsOption(t *testing.T, r *pawl.Recipe, a datadriven.CmdArg) {
 	}
 }
 
-// Of many who approve one plan at once, one does, and its children exist once; the others
-// are told. R-53, R-B03, R-B25
-func TestOneOfManyApproves(t *testing.T) {
+// awaits is a tree whose plan waits for a person.
+func awaits(t *testing.T) (*world, *question) {
+	t.Helper()
 	w := newWorld(t)
 	s := &script{w: w}
 	w.happens = s.happens
@@ -58,7 +60,47 @@ func TestOneOfManyApproves(t *testing.T) {
 	for w.openQuestion() == nil && w.land() {
 		continue
 	}
-	q := w.openQuestion()
+	return w, w.openQuestion()
+}
+
+// While a plan waits for a person nothing is under way, nothing stands on it, and the
+// run's time does not pass. R-51
+func TestAPlanThatWaitsCostsNothing(t *testing.T) {
+	w, _ := awaits(t)
+	spent, before := w.state.Spent, w.state.alive(w.state.Last)
+	if w.land() {
+		t.Error("something is under way")
+	}
+	if w.state.Spent != spent || len(w.state.Loops()) != 1 {
+		t.Errorf("it has spent %v and %v, and there are %d loops", spent, w.state.Spent, len(w.state.Loops()))
+	}
+	if after := w.state.alive(w.state.Last.Add(7 * 24 * time.Hour)); after != before {
+		t.Errorf("the run was %s old, and is %s a week later", before, after)
+	}
+}
+
+// What a person says of a plan is heard whole, or refused: nothing is cut away. R-48
+func TestAnswersAreHeardWhole(t *testing.T) {
+	w, q := awaits(t)
+	say := func(text string) error {
+		return w.steer(pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: choiceIterate, About: q.about, Text: text}})
+	}
+	if err := say(strings.Repeat("x", maxAnswer+1)); pawl.CodeOf(err) != pawl.CodeInvalid || w.openQuestion() == nil {
+		t.Errorf("too long an answer: %v", err)
+	}
+	text := strings.Repeat("é", maxAnswer/2)
+	if err := say(text); err != nil {
+		t.Fatal(err)
+	}
+	if b := all[*pawl.QuestionAnswered](w); len(b) != 1 || b[0].Text != text || b[0].Said != pawl.HashOf([]byte(text)) {
+		t.Errorf("answered %+v", b)
+	}
+}
+
+// Of many who approve one plan at once, one does, and its children exist once; the others
+// are told. R-53, R-B03, R-B25
+func TestOneOfManyApproves(t *testing.T) {
+	w, q := awaits(t)
 	done := 0
 	for i := range 50 {
 		err := w.steer(pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: []string{choiceApprove, choiceReject}[i%2], About: q.about}})

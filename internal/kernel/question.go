@@ -28,6 +28,10 @@ const (
 	maxSaidText = 120
 )
 
+// maxAnswer is how many bytes of words an answer may have. More is refused: a person
+// who said more would believe that it was heard.
+const maxAnswer = 1000
+
 // reply is what a person answered.
 type reply struct {
 	kind         pawl.QuestionKind
@@ -229,11 +233,13 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 			return pawl.Errorf(pawl.CodeInvalid, "question %d has no answer %q: want one of %q", q.n, in.Choice, q.choices)
 		case q.kind == pawl.AskClarify && in.Choice == choiceAnswer && strings.TrimSpace(in.Text) == "":
 			return pawl.Errorf(pawl.CodeInvalid, "question %d wants an answer in words: give a text, or the choice %s", q.n, choiceSkip)
+		case len(in.Text) > maxAnswer:
+			return pawl.Errorf(pawl.CodeInvalid, "the answer has %d bytes of words: want at most %d", len(in.Text), maxAnswer)
 		case !q.about.IsZero() && in.About != q.about:
 			return pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short()).
 				WithHint("pawl answer %s %d", d.s.Run, q.n)
 		}
-		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: cut(in.Text, 1000), By: cut(in.By, 60)}
+		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: in.Text, By: cut(in.By, 60)}
 		if b.Text != "" {
 			b.Said = pawl.HashOf([]byte(b.Text))
 		}

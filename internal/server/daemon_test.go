@@ -268,6 +268,9 @@ func TestPlansOverHTTP(t *testing.T) {
 	if status, _, _ := b.ask(http.MethodPost, "/v1/projects/shop/runs/"+string(p.Run)+"/plans/nobody/approve", decision(p.About, "")); status != 404 {
 		t.Errorf("a loop nobody knows: status %d", status)
 	}
+	if status, answer, _ := b.ask(http.MethodPost, at+"/iterate", decision(p.About, "")); status != 422 { // R-48
+		t.Errorf("iterate without feedback: status %d, %s", status, answer)
+	}
 	var done Decided
 	b.mustAsk(http.MethodPost, at+"/iterate", decision(p.About, `,"text":"smaller","by":"ada"`), &done)
 	if done.Approval != pawl.ApprovalIterating {

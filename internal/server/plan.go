@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"pawl"
 	"pawl/internal/message"
@@ -162,6 +163,9 @@ func decide(c *call, choice string, in Decision) (Decided, error) {
 	if in.About != r.About {
 		return Decided{}, pawl.Errorf(pawl.CodeConflict, "the plan of loop %s is not the one that was looked at: it is %s now", r.ID, r.About.Short()).
 			WithHint("look at it again before deciding")
+	}
+	if choice == "iterate" && strings.TrimSpace(in.Text) == "" {
+		return Decided{}, withStatus(http.StatusUnprocessableEntity, pawl.Errorf(pawl.CodeInvalid, "say in text what should be different"))
 	}
 	reply := &pawl.Reply{Question: p.Question, Choice: choice, Text: in.Text, By: in.By, About: in.About}
 	if err := c.s.Steer(c.Context(), c.run(), pawl.Steering{Verb: pawl.SteerAnswer, Answer: reply}); err != nil {
