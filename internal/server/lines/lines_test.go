@@ -107,10 +107,15 @@ func (d *daemon) Project(_ context.Context, id string) (pawl.Service, error) {
 
 func (d *daemon) Load(context.Context) (pawl.Load, error) { return pawl.Load{}, nil }
 
-func (d *daemon) create(ctx context.Context, _, description string) (pawl.RunInfo, error) {
+// begin starts a run that no connection is told of.
+func (d *daemon) begin(ctx context.Context, description string) (pawl.RunInfo, error) {
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	info, err := d.Start(ctx, pawl.StartRequest{Goal: description, Recipe: loopr(), Settings: pawl.Settings{
+	return d.Start(ctx, pawl.StartRequest{Goal: description, Recipe: loopr(), Settings: pawl.Settings{
 		Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100}})
+}
+
+func (d *daemon) create(ctx context.Context, _, description string) (pawl.RunInfo, error) {
+	info, err := d.begin(ctx, description)
 	if err == nil {
 		d.feed.Notify("shop", info.ID)
 	}
@@ -127,8 +132,9 @@ func (box) Run(context.Context, pawl.Command) (pawl.CommandResult, error) {
 
 // bed is a daemon that speaks the protocol on a real socket.
 type bed struct {
-	t    *testing.T
-	path string
+	t      *testing.T
+	path   string
+	daemon *daemon
 }
 
 func newBed(t *testing.T) *bed {
@@ -139,7 +145,7 @@ func newBed(t *testing.T) *bed {
 	t.Cleanup(e.Close)
 	d := &daemon{Service: e}
 	d.feed = message.NewFeed(d)
-	b := &bed{t, t.TempDir() + "/s"}
+	b := &bed{t, t.TempDir() + "/s", d}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", b.path)
 	if err != nil {
 		t.Fatal(err)
@@ -394,6 +400,35 @@ func TestApproveNamesThePlan(t *testing.T) {
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`","about":"`+p.About+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)
 	}
+}
+
+// A plan that a connection was told nothing of, since its run began elsewhere, is not
+// approved by its id: neither a list of loops nor a loop shows it. R-51
+func TestUnseenPlan(t *testing.T) {
+	b := newBed(t)
+	c := b.connect()
+	info, err := b.daemon.begin(t.Context(), "Add OAuth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for u, err := range b.daemon.Watch(t.Context(), info.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Event != nil && u.Event.Body.EventKind() == pawl.KindQuestionAsked {
+			break
+		}
+	}
+	var list struct{ Loops []struct{ ID string } }
+	if err := json.Unmarshal(c.ok("loop.list", `{}`), &list); err != nil || len(list.Loops) != 1 {
+		t.Fatalf("%+v: %v", list, err)
+	}
+	id := `{"id":"` + list.Loops[0].ID + `"}`
+	c.ok("loop.get", id)
+	c.refused(1002, "see it with plan.get_preview", "plan.approve", id)
+	c.ok("plan.get_preview", id)
+	c.refused(-32602, "what should be different", "plan.iterate", id)
+	c.ok("plan.approve", id)
 }
 
 // R-42, R-43 and the codes of the protocol.
