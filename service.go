@@ -157,6 +157,9 @@ type ProjectInfo struct {
 	// Holder is the process that has the project when it is not the daemon: its runs
 	// can be read and not steered. Zero = the daemon has it.
 	Holder int `json:"holder,omitempty"`
+	// Closed reports that no process has it, so that nothing happens in it. Whatever
+	// is asked of it opens it.
+	Closed bool `json:"closed,omitempty"`
 	// Problem is why it could not be opened, or what is wrong since; empty = nothing, or
 	// nobody has asked for it.
 	Problem string `json:"problem,omitempty"`

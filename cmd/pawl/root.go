@@ -47,6 +47,7 @@ import (
 	"pawl/internal/kernel"
 	"pawl/internal/project"
 	"pawl/internal/sandbox"
+	"pawl/internal/server"
 )
 
 // execute runs the command line.
@@ -160,6 +161,7 @@ func serveWorld(app *cli.App) servecmd.World {
 		Serve:      func(ctx context.Context, o servecmd.Options) error { return serveProjects(ctx, app, o) },
 		Background: func(ctx context.Context, o servecmd.Options) error { return startBackground(ctx, app, o) },
 		Status:     func(ctx context.Context) (*servecmd.Status, error) { return daemonStatus(ctx, app) },
+		OpenAPI:    server.OpenAPI,
 		Stop:       func(ctx context.Context) (int, error) { return stopDaemon(ctx, app) },
 	}
 }

@@ -210,7 +210,7 @@ func TestAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := b.Open(t.Context(), "a")
-	if err != nil || info.Holder != os.Getpid() {
+	if err != nil || info.Holder != os.Getpid() || info.Closed {
 		t.Errorf("%+v, %v", info, err)
 	}
 	s, err := b.Project(t.Context(), info.ID)
@@ -253,6 +253,9 @@ func TestIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-b.opened
+	if info.Closed {
+		t.Error("it is open, and called closed")
+	}
 	s, err := b.Project(t.Context(), info.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +280,9 @@ func TestIdle(t *testing.T) {
 	<-b.closed
 	if _, held, err := mustProject(t, b, "a").Holder(t.Context()); held || err != nil {
 		t.Errorf("it is closed, and held: %v", err)
+	}
+	if !b.line(t, "a").Closed {
+		t.Error("it is not called closed")
 	}
 }
 

@@ -234,7 +234,8 @@ func (h *held) info(ctx context.Context) pawl.ProjectInfo {
 		}
 		return info
 	}
-	if holder, held, _ := p.Holder(ctx); held {
+	holder, away, _ := p.Holder(ctx)
+	if info.Closed = !away; away {
 		info.Holder = holder.Pid
 	}
 	return info

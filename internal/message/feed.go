@@ -259,6 +259,9 @@ func (f *Feed) live(ctx context.Context) (map[key]pawl.Seq, error) {
 	}
 	live := map[key]pawl.Seq{}
 	for _, p := range all {
+		if p.Closed {
+			continue // and stays so: when it is opened, its engine notifies
+		}
 		s, err := f.projects.Project(ctx, p.ID)
 		if err != nil {
 			continue // it was closed in the meantime

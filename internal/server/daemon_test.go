@@ -420,6 +420,46 @@ func TestWideStream(t *testing.T) {
 	}
 }
 
+// withAttic is a daemon that has closed one of its projects.
+type withAttic struct {
+	one
+	opened chan string
+}
+
+func (p withAttic) Projects(ctx context.Context) ([]pawl.ProjectInfo, error) {
+	all, err := p.one.Projects(ctx)
+	return append(all, pawl.ProjectInfo{ID: "attic", Closed: true}), err
+}
+
+func (p withAttic) Project(ctx context.Context, id string) (pawl.Service, error) {
+	if id == "attic" {
+		p.opened <- id
+	}
+	return p.one.Project(ctx, id)
+}
+
+// Who wants to know what happens from now on has no project opened for that; who comes
+// back may have missed something of one that was closed since.
+func TestClosedProjectsStayClosed(t *testing.T) {
+	opened := make(chan string, 10)
+	b := newDaemonBed(t, func(d *Daemon) {
+		d.Projects = withAttic{d.Projects.(one), opened}
+		d.Feed = message.NewFeed(d.Projects)
+	})
+	r := b.mustWide("/v1/events")
+	defer r.close()
+	b.mustPlan()
+	_, id, _ := r.event()
+	if len(opened) > 0 {
+		t.Error("a closed project is opened for a new reader")
+	}
+	back := b.mustWide("/v1/events", "Last-Event-ID: "+id)
+	defer back.close()
+	if len(opened) == 0 {
+		t.Error("what happened in a project before it was closed is not looked for")
+	}
+}
+
 // A cursor that has become long leaves out what was at rest some time ago, and only that.
 func TestLongCursors(t *testing.T) {
 	now := time.Now()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,18 +59,20 @@ func (c wideCursor) String() string {
 // parseCursor reads the cursor of a request; without one the reader begins now.
 func parseCursor(r *http.Request) (wideCursor, error) {
 	c := wideCursor{Seen: message.Cursor{}, Since: time.Now()}
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" {
-		text = r.URL.Query().Get("after")
-	}
-	if text == "" {
+	if !resumes(r) {
 		return c, nil
 	}
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Seen == nil {
 		return c, pawl.Errorf(pawl.CodeInvalid, "the cursor is none that was given out here").WithHint("begin without one")
 	}
 	return c, nil
+}
+
+// resumes reports a request with a cursor.
+func resumes(r *http.Request) bool {
+	return r.Header.Get("Last-Event-ID") != "" || r.URL.Query().Get("after") != ""
 }
 
 func runKey(project string, run pawl.RunID) string { return project + "/" + string(run) }
@@ -82,7 +85,7 @@ func (h *handler) wide(w http.ResponseWriter, c *call) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.Context())
-	s := &wideStream{h: h, c: c, out: &stream{w: w, c: http.NewResponseController(w)}, at: at}
+	s := &wideStream{h: h, c: c, out: &stream{w: w, c: http.NewResponseController(w)}, at: at, fresh: !resumes(c.Request)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -110,6 +113,7 @@ type wideStream struct {
 	out *stream
 
 	at        wideCursor
+	fresh     bool // nothing has been told, and nothing has happened that is to be
 	last      message.Message
 	n         int       // messages of last's event so far
 	shortened time.Time // when the cursor was last made shorter
@@ -182,15 +186,16 @@ func (s *wideStream) tell(ctx context.Context, m message.Message) error {
 	return s.write(sse(m.Event, id, WideMessage{m.Project, m.Run, m.Seq, m.Data}))
 }
 
-// runs are those that the stream is about.
-func (s *wideStream) runs(ctx context.Context, each func(key string, p pawl.Service, info pawl.RunInfo) error) error {
+// runs are those that the stream is about. Projects that are closed are not opened for
+// it, except those that closed says yes to.
+func (s *wideStream) runs(ctx context.Context, closed func(project string) bool, each func(key string, p pawl.Service, info pawl.RunInfo) error) error {
 	projects := s.h.projects()
 	all, err := projects.Projects(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range all {
-		if s.c.project != "" && p.ID != s.c.project {
+		if s.c.project != "" && p.ID != s.c.project || p.Closed && !closed(p.ID) {
 			continue
 		}
 		service, err := projects.Project(ctx, p.ID)
@@ -213,7 +218,10 @@ func (s *wideStream) runs(ctx context.Context, each func(key string, p pawl.Serv
 // complete adds the runs to the cursor that something has happened to since, so that
 // the feed tells of it.
 func (s *wideStream) complete(ctx context.Context) error {
-	return s.runs(ctx, func(key string, p pawl.Service, info pawl.RunInfo) error {
+	fresh := s.fresh
+	s.fresh = false
+	happened := func(string) bool { return !fresh } // and it was closed since
+	return s.runs(ctx, happened, func(key string, p pawl.Service, info pawl.RunInfo) error {
 		if _, ok := s.at.Seen[key]; ok || !info.Updated.After(s.at.Since) {
 			return nil
 		}
@@ -248,7 +256,15 @@ func (s *wideStream) shorten(ctx context.Context, m message.Message) {
 	if !since.After(s.at.Since) {
 		return
 	}
-	err := s.runs(ctx, func(key string, _ pawl.Service, info pawl.RunInfo) error {
+	named := func(project string) bool {
+		for key := range s.at.Seen {
+			if strings.HasPrefix(key, project+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	err := s.runs(ctx, named, func(key string, _ pawl.Service, info pawl.RunInfo) error {
 		if info.Status == pawl.StatusEnded && !info.Updated.After(since) {
 			delete(s.at.Seen, key)
 		}

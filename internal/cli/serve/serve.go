@@ -65,12 +65,14 @@ type World struct {
 	Status func(ctx context.Context) (*Status, error)
 	// Stop ends the daemon, and returns its process when it has ended; zero = there was none.
 	Stop func(ctx context.Context) (pid int, err error)
+	// OpenAPI describes what a daemon can be asked over HTTP.
+	OpenAPI func() ([]byte, error)
 }
 
 // New is the command.
 func New(app *cli.App, world World) *cobra.Command {
 	var o Options
-	var background bool
+	var background, describe bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all projects from one process",
@@ -88,12 +90,20 @@ older daemon by itself, without losing a run.
 
 Runs have their keys from the shell that starts or resumes them: the daemon keeps
 them in memory only. Commands with --local, or with PAWL_LOCAL=1 in the
-environment, work without a daemon.
+environment, work without a daemon. --openapi prints what a daemon can be asked
+over HTTP, as OpenAPI 3.1, and serves nothing.
 
 ` + cli.ExitCodes,
 		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop",
 		Args:    cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if describe {
+				data, err := world.OpenAPI()
+				if err == nil {
+					app.Printf("%s", data)
+				}
+				return err
+			}
 			if background {
 				if err := world.Background(cmd.Context(), o); err != nil {
 					return err
@@ -105,6 +115,7 @@ environment, work without a daemon.
 	}
 	f := c.Flags()
 	f.BoolVar(&background, "background", false, "serve without a terminal, and return when it is ready")
+	f.BoolVar(&describe, "openapi", false, "print the description of the HTTP API and serve nothing")
 	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
 	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
 	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
@@ -164,6 +175,8 @@ func status(ctx context.Context, app *cli.App, world World) error {
 			what = "cannot be opened: " + plain.Line(p.Problem, 120)
 		case p.Holder != 0 && p.Holder != s.PID:
 			what = fmt.Sprintf("with process %d", p.Holder)
+		case p.Closed:
+			what = "closed"
 		}
 		app.Printf("  %s  %s  %s\n", p.ID, plain.Line(p.Root, 0), what)
 	}
