@@ -182,3 +182,34 @@ func TestArchivedRunsSaySo(t *testing.T) {
 		t.Errorf("it is archived twice: %v", err)
 	}
 }
+
+// What a child failed by is there to be read by its parent, and by those above that
+// fail because of it. R-B22
+func TestEvidenceGoesUp(t *testing.T) {
+	w := playLevels(t, ended)
+	a := w.task("A")
+	var found pawl.Hash
+	for _, b := range all[*pawl.GateJudged](w) {
+		if b.Verdict == pawl.VerdictFail {
+			found = b.Evidence
+		}
+	}
+	errors := 0
+	for _, b := range all[*pawl.SignalSent](w) {
+		if b.Signal != pawl.SignalError {
+			continue
+		}
+		if errors++; b.Source == 0 || b.Payload != found {
+			t.Errorf("signal %d is from loop %d with %s, want what the gate found", b.N, b.Source, b.Payload)
+		}
+	}
+	read := false
+	for _, b := range all[*pawl.EffectRequested](w) {
+		if do, ok := b.Effect.Do.(*pawl.AssemblePrompt); ok && b.Effect.Place.Task == a.task.ID && b.Effect.Place.Iteration == 2 {
+			read = read || slices.ContainsFunc(do.Feedback, func(f pawl.Feedback) bool { return f.Evidence == found })
+		}
+	}
+	if errors != 2 || !read {
+		t.Errorf("%d errors were sent; A can read what was found: %t", errors, read)
+	}
+}
