@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,16 @@ func TestAPlanThatWaitsCostsNothing(t *testing.T) {
 	}
 	if after := w.state.alive(w.state.Last.Add(7 * 24 * time.Hour)); after != before {
 		t.Errorf("the run was %s old, and is %s a week later", before, after)
+	}
+}
+
+// Who decides about another plan than the one that waits is told where to look. R-53
+func TestAnotherPlanIsNotApproved(t *testing.T) {
+	w, q := awaits(t)
+	err := w.steer(pawl.Steering{Verb: pawl.SteerAnswer, Answer: &pawl.Reply{Question: q.n, Choice: choiceApprove}})
+	want := "pawl plan show 001-add-login " + w.state.Loop(1).ID
+	if e, is := errors.AsType[*pawl.Error](err); !is || e.Code != pawl.CodeConflict || e.Hint != want || w.openQuestion() == nil {
+		t.Errorf("%v (%+v)", err, e)
 	}
 }
 

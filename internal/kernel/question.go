@@ -236,8 +236,11 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		case len(in.Text) > maxAnswer:
 			return pawl.Errorf(pawl.CodeInvalid, "the answer has %d bytes of words: want at most %d", len(in.Text), maxAnswer)
 		case !q.about.IsZero() && in.About != q.about:
-			return pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short()).
-				WithHint("pawl answer %s %d", d.s.Run, q.n)
+			err := pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short())
+			if q.kind == pawl.AskPlan && l.cascades() {
+				return err.WithHint("pawl plan show %s %s", d.s.Run, l.ID)
+			}
+			return err.WithHint("pawl answer %s %d", d.s.Run, q.n)
 		}
 		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: in.Text, By: cut(in.By, 60)}
 		if b.Text != "" {

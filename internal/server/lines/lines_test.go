@@ -453,6 +453,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.refused(1002, "is not a Plan", "plan.approve", `{"id":"`+list.Loops[0].ID+`"}`)
+	c.refused(1002, "Plan has no output artifact", "plan.get_preview", `{"id":"`+list.Loops[0].ID+`"}`) // R-49
 	for _, bad := range []struct {
 		text string
 		code int
