@@ -122,6 +122,30 @@ func TestSignalsOutliveCrashes(t *testing.T) {
 	}
 }
 
+// After a crash a loop that begins anew waits for those below it, and not for the rest of
+// the time that they had. R-61
+func TestACrashCostsNoTimeOfSignals(t *testing.T) {
+	for n := 0; ; n++ {
+		told := 0
+		w := playLevels(t, func(w *world) bool {
+			if has[*pawl.SignalSent](w) {
+				told++
+			}
+			return told > n
+		}, "task code-a2 code turn 2: calls read takes 5s")
+		if ended(w) {
+			return
+		}
+		w.crash(time.Second)
+		for w.land() {
+			continue
+		}
+		if has[*pawl.WaitEnded](w) {
+			t.Fatalf("a crash %d steps after the first signal lets it wait for %s", n, signalTime)
+		}
+	}
+}
+
 // Signals of persons are decided on the state they are given in, and told all at once. R-B22
 func TestSignalsAreRefused(t *testing.T) {
 	w := playLevels(t, func(w *world) bool { return has[*pawl.SignalSent](w) })

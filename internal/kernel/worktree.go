@@ -58,7 +58,7 @@ func (d *draft) sound(l *Loop) bool {
 	switch {
 	case !w.unsure && !w.verify && !w.restore:
 		return true
-	case len(l.open) > 0: // what is under way ends first
+	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) }): // what is under way ends first
 	case w.restore:
 		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
 	default:
