@@ -15,7 +15,7 @@ import (
 // reason why none shows it. That the test that names it shows it nobody can check.
 func TestRequirementsAreNamed(t *testing.T) {
 	named := map[string]bool{}
-	id := regexp.MustCompile(`\b[DPLV]-B?[0-9]{2}\b`)
+	id := regexp.MustCompile(`\b[DPLVR]-B?[0-9]{2}\b`)
 	name := func(text []byte) {
 		for _, found := range id.FindAll(text, -1) {
 			named[string(found)] = true
@@ -44,7 +44,7 @@ func TestRequirementsAreNamed(t *testing.T) {
 			}
 		}
 	}
-	for kind, last := range map[string]int{"D-": 64, "D-B": 15, "P-": 94, "P-B": 21, "L-": 85, "L-B": 22, "V-": 79, "V-B": 18} {
+	for kind, last := range map[string]int{"D-": 64, "D-B": 15, "P-": 94, "P-B": 21, "L-": 85, "L-B": 22, "V-": 79, "V-B": 18, "R-": 82, "R-B": 31} {
 		for n := 1; n <= last; n++ {
 			if id := fmt.Sprintf("%s%02d", kind, n); !named[id] {
 				t.Errorf("%s is named neither by a test nor by docs/not-testable.md", id)

@@ -130,6 +130,7 @@ func (w *world) take(in Input) error {
 	w.t.Helper()
 	in.At = w.now
 	events, err := Decide(w.state, in)
+	// R-B27: there is no copy of a loop that could be another one than the log's.
 	if w.inputs++; w.inputs%max(w.compares, 1) == 0 && !reflect.DeepEqual(w.state, w.shadow) {
 		w.t.Fatalf("after event %d the state is not what the log says, or deciding %s changed it:\n%s", w.state.Seq, inputName(in), w.differs())
 	}
