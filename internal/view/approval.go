@@ -161,9 +161,13 @@ func (r *Record) PlanPreview(blobs Blobs) (PlanPreview, error) {
 		p.Question = r.Questions[0]
 	}
 	p.Content = plain.Text(string(data)) // a list of tasks of another recipe
-	made, err := artifact.Read(artifact.Detect(data), data)
-	if err != nil {
+	kind := artifact.Detect(data)
+	if kind == "" {
 		return p, nil
+	}
+	made, err := artifact.Read(kind, data)
+	if err != nil {
+		return PlanPreview{}, pawl.Errorf(pawl.CodeDamaged, "the plan of loop %s, %s, cannot be read: %w", r.ID, about.Short(), err)
 	}
 	p.Title, p.Content = artifact.Title(made), made.Markdown()
 	if plan, ok := made.(*artifact.Plan); ok {

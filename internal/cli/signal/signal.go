@@ -27,7 +27,8 @@ func New(app *cli.App) *cobra.Command {
 		Short: "Tell loops of a run something: stop, pause, resume, rebase, info",
 		Long: `Signal tells loops of a tree something:
 
-  stop     end, as cancelled; a loop that is at work ends with its iteration
+  stop     end, as cancelled; a loop that is at work ends with its iteration,
+           and is complete all the same when that passes
   pause    begin nothing after this iteration
   resume   go on
   rebase   take over the parent's head before the next iteration
