@@ -163,7 +163,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a == nil {
 		return out
 	}
-	if a.stepFailed != "" {
+	if a.stepFailed != "" && len(a.children) == 0 { // the children say it themselves
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: cut(a.stepFailed, 120)})
 	}
 	return append(append(out, a.children...), objectionsTo(a.results)...)
