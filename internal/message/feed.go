@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"math"
@@ -197,7 +198,7 @@ func (f *Feed) Subscribe(ctx context.Context, from Cursor, begun func()) iter.Se
 			err = f.catchUp(ctx, from, have, yield)
 		}
 		if err != nil {
-			if err != errStopped {
+			if !errors.Is(err, errStopped) {
 				yield(Message{}, err)
 			}
 			return

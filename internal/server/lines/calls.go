@@ -31,10 +31,10 @@ func (s *session) call(ctx context.Context, r request) (any, error) {
 	do := methods[r.Method]
 	switch {
 	case strings.HasPrefix(r.Method, "chat."):
-		return nil, fail(codeMethod, "there is no chat here: %s", "a goal is given to loop.create_plan")
+		return nil, fail(codeMethod, "there is no chat here: a goal is given to loop.create_plan")
 	case do == nil:
 		return nil, fail(codeMethod, "there is no method %q", r.Method)
-	case s.id == "" && r.Method != "connect" && r.Method != "ping":
+	case s.id == "" && !slices.Contains([]string{"connect", "ping"}, r.Method):
 		return nil, fail(codeUnauthorized, "connect first")
 	}
 	return do(ctx, r.Params)
@@ -104,9 +104,8 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 // push sends the messages that are about the session's project.
 func (s *session) push(ctx context.Context, begun func()) {
 	seen := message.Cursor{}
-	for {
+	for ; ctx.Err() == nil; begun = nil {
 		for m, err := range s.c.Feed.Subscribe(ctx, seen, begun) {
-			begun = func() {}
 			if errors.Is(err, message.ErrBehind) {
 				break // and go on from where it is
 			}
@@ -123,9 +122,6 @@ func (s *session) push(ctx context.Context, begun func()) {
 				Event string `json:"event"`
 				Data  any    `json:"data"`
 			}{m.Event, m.Data})
-		}
-		if begun = func() {}; ctx.Err() != nil {
-			return
 		}
 	}
 }
