@@ -364,6 +364,7 @@ func (rs *Records) ask(r *Record, b *pawl.QuestionAsked) {
 	if b.Kind == pawl.AskPlan {
 		r.Approval, r.About = pawl.ApprovalAwaiting, b.About
 		r.plans = append(r.plans, b.N)
+		r.accepted = r.accepted || r.kind != nil && r.kind.Children != nil && r.kind.Children.Cascade // one that was rejected, too
 	}
 }
 
