@@ -311,13 +311,16 @@ func TestFindALoop(t *testing.T) {
 	}
 }
 
-// R-47 R-48 R-72
+// R-47 R-48 R-72 R-B27: what was said of one iteration is there after the others.
 func TestProgressOfALoop(t *testing.T) {
 	s := planted(t)
 	s.hands(`{}`)
 	s.add(1, &pawl.GateJudged{Gate: "plan-review", Verdict: pawl.VerdictFail, Reason: "no migration", Evidence: s.blob("It says nothing of the old data.")})
 	s.add(1, &pawl.IterationEnded{N: 1, Tier: 2, Decision: pawl.DecideIterate, Reason: "the review failed", Errors: []string{"missing security section"}})
 	s.tries(2)
+	if _, r := s.told(1); r.Iteration != 1 { // R-B27: nobody else has a copy to write back
+		t.Errorf("iteration %d after one that failed", r.Iteration)
+	}
 	list := s.hands(`{"title":"Login"}`)
 	s.accepts(1, list, specs...)
 	s.asksForPlan(1, list)
@@ -371,6 +374,26 @@ func TestSignalRecords(t *testing.T) {
 	}
 	if two.AcknowledgedAt != 0 || three.Payload != "no such table" || three.TargetLoop != rs.Loop(1).ID {
 		t.Errorf("the others are %+v and %+v", two, three)
+	}
+	s.add(3, &pawl.SignalAcknowledged{N: 2, Expired: true}) // R-61: its time was up
+	if rs, _ := s.told(1); !rs.Signals[1].Expired || rs.Signals[0].Expired || rs.Signals[1].AcknowledgedAt == 0 {
+		t.Errorf("after its time the second signal is %+v", rs.Signals[1])
+	}
+}
+
+// R-72 R-B27: what failed is added to what failed before, and how often is not forgotten.
+func TestProgressAccumulates(t *testing.T) {
+	s := planted(t)
+	for n := 1; n <= 3; n++ {
+		s.add(1, &pawl.IterationEnded{N: n, Tier: 2, Decision: pawl.DecideIterate, Reason: fmt.Sprintf("reason %d", n)})
+		s.tries(n + 1)
+	}
+	rs, r := s.told(1)
+	got := rs.Full(r, s.read).Progress
+	for n := 1; n <= 3; n++ {
+		if want := fmt.Sprintf("## Iteration %d Failed\nreason %d", n, n); !strings.Contains(got, want) || r.Iteration != 3 {
+			t.Errorf("iteration %d, progress %q; want %q in it", r.Iteration, got, want)
+		}
 	}
 }
 
