@@ -117,15 +117,16 @@ func (h *handler) plans(c *call) ([]Plan, error) {
 			continue
 		}
 		rs, err := records(c, info.ID)
-		if err != nil {
-			return nil, err
+		switch {
+		case c.Context().Err() != nil:
+			return nil, c.Context().Err()
+		case err != nil:
+			continue // it is damaged: its own commands say so
 		}
 		for _, r := range rs.Awaiting() {
-			p, err := plan(c, r)
-			if err != nil {
-				return nil, err
+			if p, err := plan(c, r); err == nil {
+				out = append(out, p)
 			}
-			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -177,8 +177,11 @@ func (s *session) runsOf(ctx context.Context, service pawl.Service, look func(fo
 			continue
 		}
 		rs, err := fold(ctx, service, info.ID)
-		if err != nil {
-			return false, err
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil:
+			continue // it is damaged: its own commands say so, and the others are told of
 		}
 		blobs := func(h pawl.Hash) ([]byte, error) { return service.Blob(ctx, info.ID, h) }
 		if !look(found{run: rs, service: service, blobs: blobs, info: info}) {

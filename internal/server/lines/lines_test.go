@@ -102,7 +102,24 @@ func (d *daemon) Project(_ context.Context, id string) (pawl.Service, error) {
 	if id != "shop" {
 		return nil, errNone
 	}
-	return d.Service, nil
+	return steered{d.Service, d.feed}, nil
+}
+
+// steered is a project that tells when a command may have let a run go on.
+type steered struct {
+	pawl.Service
+	feed *message.Feed
+}
+
+// Runs has one besides that cannot be read, which keeps nobody from the others.
+func (s steered) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
+	runs, err := s.Service.Runs(ctx)
+	return append(runs, pawl.RunInfo{ID: "999-torn", Status: pawl.StatusEnded}), err
+}
+
+func (s steered) Steer(ctx context.Context, run pawl.RunID, in pawl.Steering) error {
+	defer s.feed.Notify("shop", run)
+	return s.Service.Steer(ctx, run, in)
 }
 
 func (d *daemon) Load(context.Context) (pawl.Load, error) { return pawl.Load{}, nil }
@@ -303,6 +320,11 @@ func TestApprove(t *testing.T) {
 	if !strings.Contains(p.Content, "## Overview") || len(p.Specs) != 3 || p.Specs[0].Name != "db-schema" || p.Specs[0].Description != "Tables for OAuth" {
 		t.Fatalf("the plan that is told: %+v", p)
 	}
+	for params, want := range map[string]bool{`{"status":"complete"}`: true, `{"status":"running"}`: false, `{"parent_id":"x"}`: false} { // R-76
+		if got := string(c.ok("loop.list", params)); strings.Contains(got, p.ID) != want {
+			t.Errorf("loop.list %s: %s", params, got)
+		}
+	}
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)
 	}
@@ -313,6 +335,7 @@ func TestApprove(t *testing.T) {
 	if err := json.Unmarshal(c.event("plan.approved"), &approved); err != nil || approved.ID != p.ID || approved.Specs != 3 {
 		t.Fatalf("told: %+v %v", approved, err)
 	}
+	c.event("loop.updated") // R-78
 	var list struct {
 		Loops []struct {
 			Type   string `json:"loop_type"`
@@ -429,6 +452,35 @@ func TestUnseenPlan(t *testing.T) {
 	c.ok("plan.get_preview", id)
 	c.refused(-32602, "what should be different", "plan.iterate", id)
 	c.ok("plan.approve", id)
+}
+
+// R-79: a plan that was rejected is decided on anew when it is started again, and gets
+// another iteration.
+func TestFailedLoopGoesOn(t *testing.T) {
+	c := newBed(t).connect()
+	p := c.plan()
+	c.ok("plan.reject", `{"id":"`+p.ID+`","reason":"not so"}`)
+	c.event("plan.rejected")
+	for line := ""; !strings.Contains(line, `"ended"`); line = string(c.event("run.updated")) {
+		continue
+	}
+	c.ok("loop.start", `{"id":"`+p.ID+`"}`)
+	c.event("plan.awaiting_approval")
+	c.ok("plan.iterate", `{"id":"`+p.ID+`","feedback":"smaller specs"}`)
+	var again awaiting
+	if err := json.Unmarshal(c.event("plan.awaiting_approval"), &again); err != nil || again.ID != p.ID {
+		t.Fatalf("it awaits %+v, %v", again, err)
+	}
+	var got struct {
+		Loop struct {
+			Iteration int
+			Progress  string
+			Status    pawl.LoopStatus
+		}
+	}
+	if err := json.Unmarshal(c.ok("loop.get", `{"id":"`+p.ID+`"}`), &got); err != nil || got.Loop.Iteration != 1 || got.Loop.Status != pawl.LoopComplete || !strings.Contains(got.Loop.Progress, "not so") {
+		t.Fatalf("it is %+v, %v", got.Loop, err)
+	}
 }
 
 // R-42, R-43 and the codes of the protocol.
