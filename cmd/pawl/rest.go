@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rest gives back the memory that a daemon does not need while it has nothing to do:
-// what the heap has free, and the pages of the program's own text, which the kernel
-// reads again when they are needed. What cannot be given back is kept.
+// rest gives back the memory that a daemon with nothing to do does not need: what is
+// free in the heap, and the parts of the program's own file that are mapped. Starting
+// touches most of them, resting hardly any; they come back from the system's cache of
+// the file as they are needed. It does nothing where the system does not tell how.
 func rest() {
 	debug.FreeOSMemory()
-	maps, err := os.ReadFile("/proc/self/maps")
+	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return
 	}
@@ -22,19 +23,41 @@ func rest() {
 	if err != nil {
 		return
 	}
-	for line := range strings.Lines(string(maps)) {
-		// from-to r-xp offset device inode path
-		f := strings.Fields(line)
-		if len(f) < 6 || f[1][1] == 'w' || f[5] != program {
-			continue
-		}
-		from, to, _ := strings.Cut(f[0], "-")
-		a, err1 := strconv.ParseUint(from, 16, 64)
-		b, err2 := strconv.ParseUint(to, 16, 64)
-		if err1 != nil || err2 != nil || b <= a {
-			continue
-		}
-		// Paging out never loses what was written, unlike dropping.
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(a), uintptr(b-a), unix.MADV_PAGEOUT)
+	for _, m := range unchanged(string(maps), program) {
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED)
 	}
+}
+
+// mapping is a part of this process's memory.
+type mapping struct{ from, to uintptr }
+
+// unchanged are the mappings of a file that cannot be written to and have nothing that
+// the file has not: dropping them loses nothing.
+func unchanged(smaps, file string) (out []mapping) {
+	var m mapping
+	for line := range strings.Lines(smaps) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) > 1 && !strings.HasSuffix(f[0], ":"): // from-to r-xp offset device inode path
+			m = mapping{}
+			if len(f) > 5 && f[5] == file && len(f[1]) > 1 && f[1][1] != 'w' {
+				m = span(f[0])
+			}
+		case len(f) > 1 && (f[0] == "Anonymous:" || f[0] == "Private_Dirty:") && f[1] != "0":
+			m = mapping{}
+		case len(f) > 0 && f[0] == "VmFlags:" && m.from < m.to: // the last line of a mapping
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func span(text string) mapping {
+	from, to, _ := strings.Cut(text, "-")
+	a, err1 := strconv.ParseUint(from, 16, 64)
+	b, err2 := strconv.ParseUint(to, 16, 64)
+	if err1 != nil || err2 != nil {
+		return mapping{}
+	}
+	return mapping{uintptr(a), uintptr(b)}
 }
