@@ -214,25 +214,34 @@ func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	runs := make([]run, 0, len(l.index.order))
-	for _, r := range l.index.order {
-		runs = append(runs, run{id: r.id, num: r.num, info: r.info, line: r.line, quarantine: r.quarantine})
+	lines := make([]pawl.RunInfo, len(l.index.order))
+	var unread []int
+	var fresh []run
+	for i, r := range l.index.order {
+		if r.line == nil {
+			unread = append(unread, i)
+			fresh = append(fresh, run{id: r.id, num: r.num, info: r.info, quarantine: r.quarantine})
+			continue
+		}
+		lines[i] = shownLine(r)
 	}
 	l.mu.Unlock()
-	lines := make([]pawl.RunInfo, 0, len(runs))
-	for i := range runs {
-		r := &runs[i]
-		if r.line == nil {
-			r.line = decodeLine(r.id, r.info)
-			l.keepLine(r)
-		}
-		line := *r.line
-		if r.quarantine != "" {
-			line.Status, line.Reason = pawl.StatusQuarantined, r.quarantine
-		}
-		lines = append(lines, line)
+	for n, i := range unread {
+		r := &fresh[n]
+		r.line = decodeLine(r.id, r.info)
+		l.keepLine(r)
+		lines[i] = shownLine(r)
 	}
 	return lines, nil
+}
+
+// shownLine is a run's line as it is listed.
+func shownLine(r *run) pawl.RunInfo {
+	line := *r.line
+	if r.quarantine != "" {
+		line.Status, line.Reason = pawl.StatusQuarantined, r.quarantine
+	}
+	return line
 }
 
 // keepLine saves the next caller of Runs from decoding the same line.
