@@ -17,8 +17,8 @@ type Recovery struct {
 	Runs   int `json:"runs"`
 	Events int `json:"events_each"` // at least
 	Rounds int `json:"rounds"`
-	// Effect is until the last run's first new effect is requested and durable, Call
-	// until the last run's model call has reached the model: both were in model calls.
+	// Effect is until the last run's first new effect is requested, which begins as soon
+	// as that is durable; Call until the last run's model call has reached the model.
 	Effect   Spread `json:"new_effect"`
 	Call     Spread `json:"model_call"`
 	Commands Spread `json:"model_call_after_commands"` // as Call, of runs that were in commands
@@ -94,9 +94,8 @@ func recoverOnce(ctx context.Context, u *user, p project.Project, m *modelServer
 	return first.Sub(d.began), last.Sub(d.began), err
 }
 
-// firstEffects is when the last of the runs had its first effect after a process had
-// taken it over. The effect's time is that of its decision, the time after its append
-// that of whatever came next; the next event's is taken where there is one.
+// firstEffects is when the last of the runs requested its first effect after a process
+// had taken it over.
 func firstEffects(ctx context.Context, p project.Project, pid, runs int) (last time.Time, err error) {
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if err != nil {
@@ -117,7 +116,7 @@ func firstEffects(ctx context.Context, p project.Project, pid, runs int) (last t
 			if b, ok := e.Body.(*pawl.Recovered); ok {
 				taken = b.Pid == pid
 			}
-			if _, ok := e.Body.(pawl.Answer); taken && ok { // what it answers was in flight before
+			if _, ok := e.Body.(*pawl.EffectRequested); taken && ok {
 				found++
 				if e.Time.After(last) {
 					last = e.Time

@@ -44,7 +44,7 @@ const (
 	iterationRuns  = 21
 	starts         = 21
 	idleProjects   = 5
-	idleSettle     = 5 * time.Second
+	idleSettle     = 7 * time.Second
 	idleFor        = 10 * time.Second
 	listRuns       = 10_000
 	listTimes      = 1000

@@ -70,7 +70,7 @@ func (r Report) daemon(p printer) {
 	}
 	if v := r.Recovery; v != nil {
 		p("\nkill -9 of a daemon with %d runs of %d events; from when the next one is executed, %d rounds", v.Runs, v.Events, v.Rounds)
-		p("  %-38s %s", "the last run had a new effect", v.Effect)
+		p("  %-38s %s", "the last run requests a new effect", v.Effect)
 		p("  %-38s %s", "the last run calls its model", v.Call)
 		p("  %-38s %s", "the same, killed in commands", v.Commands)
 		p("  processes left over: %d", v.Orphans)
