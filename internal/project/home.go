@@ -21,9 +21,15 @@ func HomeAt(stateHome string) Home { return Home{filepath.Join(stateHome, "pawl"
 // Make makes the folder when it is not there.
 func (h Home) Make() error {
 	if err := private(h.Dir); err != nil {
-		return fmt.Errorf("make the state folder: %w", err)
+		return unmade(err)
 	}
 	return nil
+}
+
+// unmade says that a state folder cannot be made, and what decides where it is.
+func unmade(err error) *pawl.Error {
+	return pawl.Errorf(pawl.CodeUnavailable, "make the state folder: %w", err).
+		WithHint("it is below $XDG_STATE_HOME, or ~/.local/state where that is not set: it has to be a folder you can write to")
 }
 
 func (h Home) lockable() lockable {

@@ -43,7 +43,7 @@ func At(stateHome string, repo pawl.Repository) (Project, error) {
 	sum := sha256.Sum256([]byte(repo.GitDir))
 	p := Project{Repo: repo, Dir: filepath.Join(HomeAt(stateHome).Dir, hex.EncodeToString(sum[:8]))}
 	if err := private(p.Dir); err != nil {
-		return p, fmt.Errorf("make the state folder: %w", err)
+		return p, unmade(err)
 	}
 	if err := p.describe(); err != nil {
 		return p, fmt.Errorf("describe the project: %w", err)
