@@ -30,10 +30,11 @@ func New(app *cli.App) *cobra.Command {
 of one RUN, or the one of number N. With CHOICE it answers question N of RUN. The
 first answer counts; a later one is told what was answered.
 
-An answer is for what the question was about when it was shown: it carries that
-thing's hash, and is refused when it has become another one. --about names the
-hash that was shown, or its beginning, where a program answers later. The plan of a
-tree of loops is approved by its hash only: pawl plan approve shows it and asks.
+An answer is for what the question was about when it was shown: it carries
+that thing's hash, and is refused when it has become another one. --about
+names the hash that was shown, or its beginning, where a program answers
+later. The plan of a tree of loops is approved by its hash only: pawl plan
+approve shows it and asks.
 
 What an agent asks (clarify) is answered in words: --text, and CHOICE may be left
 out. pawl inbox lists all questions with what led to them.

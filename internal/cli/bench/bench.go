@@ -34,11 +34,13 @@ processes, sockets and files are used, all of them below a folder of its own; it
 calls no model but one of its own and leaves nothing behind. All of it takes some
 minutes. Machines differ: compare figures of one machine only.
 
-The sections are ` + strings.Join(w.Sections, ", ") + `.
+The sections are
+  ` + strings.Join(w.Sections, " ") + `
 
 ` + cli.ExitCodes,
 		Example:   "  pawl bench start idle\n  pawl bench --json > bench.json",
 		ValidArgs: w.Sections,
+		Args:      cli.Args(0, len(w.Sections)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := w.Run(cmd.Context(), args, func(what string) { app.Notef("%s", what) })
 			if err != nil {

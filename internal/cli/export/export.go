@@ -29,18 +29,20 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [RUN]",
 		Short: "Write a run's state file and reports",
-		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt and on)
-and report.txt on the whole run, all made from its events, into a folder named
-after the run or the one given. loops.jsonl has the records of its loops and
-signals.jsonl the signals between them, as Loopr keeps them: a JSON document a
-line. A run with a list of tasks has also tasks.json (as the Pandora loop keeps it)
-and prd.json (as Ralph does), which pawl run --tasks reads; result.json; task.json
-(the task, its plan, the subtasks with their results and tool calls); plan.md, validation.md, completion.md, trace.txt, learnings.json.
-Each file is there whole or not at all; those of an earlier export are replaced.
+		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt and
+on) and report.txt on the whole run, all made from its events, into a folder
+named after the run or the one given. loops.jsonl has the records of its loops
+and signals.jsonl the signals between them, as Loopr keeps them: a JSON
+document a line. A run with a list of tasks has also tasks.json (as the
+Pandora loop keeps it) and prd.json (as Ralph does), which pawl run --tasks
+reads; result.json; task.json (the task, its plan, the subtasks with their
+results and tool calls); plan.md, validation.md, completion.md, trace.txt,
+learnings.json. Each file is there whole or not at all; those of an earlier
+export are replaced.
 
-With --folders the folders of its loops are written too, loops/ID and archive/ID, as
-they are in the project's state folder: the prompts, conversations, verdicts and
-artifacts of each iteration.
+With --folders the folders of its loops are written too, loops/ID and
+archive/ID, as they are in the project's state folder: the prompts,
+conversations, verdicts and artifacts of each iteration.
 
 With --only it is one of these files, with --state those for programs, with
 --reports those for people. With --dir - one file, or the reports one after the

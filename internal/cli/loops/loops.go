@@ -26,23 +26,25 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "loops [RUN]",
 		Short: "List the loops of a run as a tree",
-		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact, and so
-on down. Each has a status: pending (it waits for its turn), running, paused, rebasing
-(it takes over what a sibling merged), complete (its own verdict is in its favour),
-failed, invalidated (its parent began anew). An iteration is counted from 1; GEN says
-how often a loop has begun anew. Those of earlier generations are shown with --all.
+		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact,
+and so on down. Each has a status: pending (it waits for its turn), running,
+paused, rebasing (it takes over what a sibling merged), complete (its own
+verdict is in its favour), failed, invalidated (its parent began anew). An
+iteration is counted from 1; GEN says how often a loop has begun anew. Those
+of earlier generations are shown with --all.
 
---status, --type, --children-of and --stale leave out the others; a loop is stale when
-its parent has replaced the artifact it was spawned from. --signals lists the signals
-between loops instead.
+--status, --type, --children-of and --stale leave out the others; a loop is
+stale when its parent has replaced the artifact it was spawned from. --signals
+lists the signals between loops instead.
 
-With --json it is a list of records, as they are in loops.jsonl: id, loop_type,
-parent_id, input_artifact, output_artifacts, prompt_path, validation_command,
-max_iterations, worktree, status, iteration (from 0), progress, context, created_at and
-updated_at (milliseconds), run, approval, generation, task, title, index, spawned,
-archived, cost, tokens, tier, branch, score, questions, reason. Paths are relative to
-the project's state folder. Signals have id, signal_type, source_loop, target_loop,
-target_selector, reason, payload, created_at, acknowledged_at.
+With --json it is a list of records, as they are in loops.jsonl: id,
+loop_type, parent_id, input_artifact, output_artifacts, prompt_path,
+validation_command, max_iterations, worktree, status, iteration (from 0),
+progress, context, created_at and updated_at (milliseconds), run, approval,
+generation, task, title, index, spawned, archived, cost, tokens, tier, branch,
+score, questions, reason. Paths are relative to the project's state folder.
+Signals have id, signal_type, source_loop, target_loop, target_selector,
+reason, payload, created_at, acknowledged_at.
 
 ` + cli.ExitCodes,
 		Example: "  pawl loops 7\n  pawl loops 7 --status running\n  pawl loops 7 --children-of auth --json | jq -r '.[].id'\n  pawl loops 7 --signals",

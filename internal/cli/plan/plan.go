@@ -28,8 +28,9 @@ nobody is there, for as long as it takes.
   iterate   the plan is made once more, told what you say, and comes back to you
   reject    the run ends failed
 
-The first decision counts; a later one is told what was decided. An approval is of
-the plan that was shown, by its hash: one that has changed meanwhile is shown again.
+The first decision counts; a later one is told what was decided. An approval
+is of the plan that was shown, by its hash: one that has changed meanwhile is
+shown again.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan show 7\n  pawl plan approve 7\n  pawl plan iterate 7 \"think of logout too\"\n  pawl plan reject 7 --reason \"not now\"",
@@ -62,13 +63,14 @@ func newShow(app *cli.App) *cobra.Command {
 		Use:     "show [RUN [LOOP]]",
 		Aliases: []string{"preview"},
 		Short:   "Show a plan",
-		Long: `Show prints the plan that waits for a person, or the one that was decided on: its
-title, the loop and its iterations, what it is about, its phases, and the specs that
-are spawned when it is approved. Below stands the hash that names it, and how to
-decide. LOOP is a loop's id or task; without it it is the loop that waits, or the
-root. With --json it is an object: run, id, status, approval, by, title, iterations,
-max_iterations, generation, overview, phases, specs (name, title, description,
-dependencies), content (the whole plan as Markdown), about (the hash), question.
+		Long: `Show prints the plan that waits for a person, or the one that was decided on:
+its title, the loop and its iterations, what it is about, its phases, and the
+specs that are spawned when it is approved. Below stands the hash that names
+it, and how to decide. LOOP is a loop's id or task; without it it is the loop
+that waits, or the root. With --json it is an object: run, id, status,
+approval, by, title, iterations, max_iterations, generation, overview, phases,
+specs (name, title, description, dependencies), content (the whole plan as
+Markdown), about (the hash), question.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan show\n  pawl plan show 7 --json | jq -r .content",
@@ -171,11 +173,11 @@ func newIterate(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "iterate [RUN [LOOP] [FEEDBACK]]",
 		Short: "Have a plan made once more, with your feedback",
-		Long: `Iterate has a plan made once more. The next iteration is told what you say, and its
-plan comes back to you; this works at the limit on iterations too. FEEDBACK of more
-than one word stands behind RUN or LOOP; or it is given with --feedback, where - is
-standard input; or it is written in $EDITOR, on a terminal. At most 1000 bytes. The
-first decision counts.
+		Long: `Iterate has a plan made once more. The next iteration is told what you say,
+and its plan comes back to you; this works at the limit on iterations too.
+FEEDBACK of more than one word stands behind RUN or LOOP; or it is given with
+--feedback, where - is standard input; or it is written in $EDITOR, on a
+terminal. At most 1000 bytes. The first decision counts.
 
 It returns at once when another process drives the run; a run that was interrupted
 goes on here.

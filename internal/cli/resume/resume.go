@@ -27,8 +27,9 @@ its process died, or one that ended incomplete, blocked, halted or failed. Limit
 that are given replace the run's; those of a run that is at work can be changed
 too. Nothing is done twice: what was under way is looked at first.
 
-The run goes on in the daemon and is followed from here to its end, as pawl run
-does; Ctrl-C only stops following. With --local this process drives the run itself.
+The run goes on in the daemon and is followed from here to its end, as pawl
+run does; Ctrl-C only stops following. With --local this process drives the
+run itself.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",

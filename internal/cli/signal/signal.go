@@ -35,11 +35,12 @@ func New(app *cli.App) *cobra.Command {
   info     a text, --text, for the next prompt
 
 --to says which: a loop's id, the end of its path (auth, or tokens/code of
-auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND (such as
-type:code) or status:STATUS (such as status:running). Each loop that is named gets a
-signal of its own and acknowledges it when it has seen it, at the end of its
-iteration; pawl loops RUN --signals shows that. A selector that names no loop is
-refused. pawl pause and pawl cancel are for the run as a whole.
+auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND
+(such as type:code) or status:STATUS (such as status:running). Each loop that
+is named gets a signal of its own and acknowledges it when it has seen it, at
+the end of its iteration; pawl loops RUN --signals shows that. A selector that
+names no loop is refused. pawl pause and pawl cancel are for the run as a
+whole.
 
 It returns at once when another process drives the run; a run that was interrupted
 goes on here.

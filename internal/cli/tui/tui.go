@@ -27,9 +27,10 @@ output, attempts and decisions. Plans are approved there, questions answered, ru
 and loops paused, resumed, signalled and cancelled. ? lists the keys; q leaves,
 and runs go on.
 
-It works from 40 columns and 10 lines on, without colours (NO_COLOR), over ssh, and
-in ASCII where the locale is not UTF-8. A terminal that cannot move its cursor is
-refused: pawl list, pawl logs -f and pawl inbox show the same in lines.
+It works from 40 columns and 10 lines on, without colours (NO_COLOR), over
+ssh, and in ASCII where the locale is not UTF-8. A terminal that cannot move
+its cursor is refused: pawl list, pawl logs -f and pawl inbox show the same in
+lines.
 
 ` + cli.ExitCodes,
 		Example: "  pawl tui\n  pawl tui 7\n  NO_COLOR=1 pawl tui",
