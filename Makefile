@@ -29,7 +29,7 @@ test: ## run every test, with the race detector where there is a C compiler
 lint: ## run the linters (golangci-lint is built from source the first time)
 	$(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint run ./...
 
-bench: build ## measure: overhead per iteration, durable steps, folding, start-up
+bench: build ## measure, as docs/benchmarks.md says
 	$(BIN) bench
 
 fuzz: ## fuzz every target for a while (FUZZTIME=30s each)

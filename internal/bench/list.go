@@ -20,7 +20,7 @@ import (
 // List is how long a daemon takes to list the runs of a project that has many.
 type List struct {
 	Runs int  `json:"runs"`
-	Page Page `json:"page"` // the newest ones, as pawl list asks for them
+	Page Page `json:"page"` // the newest ones, with ?limit=
 	All  Page `json:"all"`
 }
 
@@ -32,7 +32,7 @@ type Page struct {
 	P95   time.Duration `json:"p95_ns"`
 }
 
-// pageRuns is how many runs pawl list asks for.
+// pageRuns is how many of the newest runs are asked for at once.
 const pageRuns = 100
 
 // MeasureList stores runs that have ended and lists them.

@@ -22,9 +22,11 @@ type Recovery struct {
 	Effect   Spread `json:"new_effect"`
 	Call     Spread `json:"model_call"`
 	Commands Spread `json:"model_call_after_commands"` // as Call, of runs that were in commands
-	// Orphans are processes that were left over one second after a daemon died
-	// whose runs were all in commands; -1 = not told on this system.
-	Orphans int `json:"orphans"`
+	// Orphans are processes that were left over [orphanPatience] after a daemon died
+	// whose runs were all in commands; -1 = not told on this system. Gone is until there
+	// was none.
+	Orphans int    `json:"orphans"`
+	Gone    Spread `json:"processes_gone"`
 }
 
 // MeasureRecovery makes runs that are under way, and kills their daemon again and again.
@@ -61,20 +63,20 @@ func MeasureRecovery(ctx context.Context, o Options, runs, events, rounds int) (
 	}
 	r.Effect, r.Call = spread(effects), spread(calls)
 	o.Progress(fmt.Sprintf("%d × the same, in commands", rounds))
-	var commands []time.Duration
+	var commands, gone []time.Duration
 	for range rounds {
-		orphans, err := dieInCommands(ctx, u, m, runs)
+		orphans, took, err := dieInCommands(ctx, u, m, runs)
 		if err != nil {
 			return r, err
 		}
-		r.Orphans = max(r.Orphans, orphans)
+		r.Orphans, gone = max(r.Orphans, orphans), append(gone, took)
 		_, call, err := recoverOnce(ctx, u, p, m, runs)
 		if err != nil {
 			return r, err
 		}
 		commands = append(commands, call)
 	}
-	r.Commands = spread(commands)
+	r.Commands, r.Gone = spread(commands), spread(gone)
 	return r, nil
 }
 
@@ -131,20 +133,23 @@ func firstEffects(ctx context.Context, p project.Project, pid, runs int) (last t
 	return last, err
 }
 
-// dieInCommands lets all runs of a daemon call a command, kills it, and counts what is
-// left of the commands.
-func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orphans int, err error) {
+// orphanPatience is how long commands may take to end whose daemon was killed.
+const orphanPatience = 10 * time.Second
+
+// dieInCommands lets all runs of a daemon call a command, kills it, and waits until
+// nothing is left of the commands.
+func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orphans int, gone time.Duration, err error) {
 	watch := inherit()
 	m.expect([]byte(sayCommand))
 	d, err := u.serve()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for begun := 0; begun < runs; {
 		load, err := d.Load(ctx)
 		if err != nil {
 			d.kill()
-			return 0, fmt.Errorf("wait for commands: %w", err)
+			return 0, 0, fmt.Errorf("wait for commands: %w", err)
 		}
 		begun = 0
 		for _, p := range load.Pools {
@@ -154,14 +159,17 @@ func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orph
 		}
 		if time.Since(d.began) > daemonPatience {
 			d.kill()
-			return 0, fmt.Errorf("%d of %d runs began a command: %s", begun, runs, d.said.Bytes())
+			return 0, 0, fmt.Errorf("%d of %d runs began a command: %s", begun, runs, d.said.Bytes())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	time.Sleep(200 * time.Millisecond) // their processes have begun
+	from := time.Now()
 	d.kill()
-	time.Sleep(time.Second)
-	return watch(), nil
+	for orphans = watch(); orphans > 0 && time.Since(from) < orphanPatience; orphans = watch() {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return orphans, time.Since(from), nil
 }
 
 // Spread is the middle of some times, and both ends.

@@ -73,7 +73,7 @@ func (r Report) daemon(p printer) {
 		p("  %-38s %s", "the last run requests a new effect", v.Effect)
 		p("  %-38s %s", "the last run calls its model", v.Call)
 		p("  %-38s %s", "the same, killed in commands", v.Commands)
-		p("  processes left over: %d", v.Orphans)
+		p("  %-38s %s; %d left over", "its commands have ended", v.Gone, v.Orphans)
 	}
 }
 
