@@ -42,7 +42,7 @@ func (u *user) remove() { _ = os.RemoveAll(u.dir) }
 func (u *user) state() string { return filepath.Join(u.dir, "state") }
 
 func (u *user) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(u.program, args...)
+	cmd := exec.CommandContext(context.Background(), u.program, args...) // whoever starts it ends it
 	cmd.Dir = u.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(u.dir, "home"),
 		"XDG_STATE_HOME=" + u.state(), "XDG_CONFIG_HOME=" + filepath.Join(u.dir, "config"), "TMPDIR=" + os.TempDir()}

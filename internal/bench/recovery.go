@@ -161,13 +161,13 @@ func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orph
 			d.kill()
 			return 0, 0, fmt.Errorf("%d of %d runs began a command: %s", begun, runs, d.said.Bytes())
 		}
-		time.Sleep(50 * time.Millisecond)
+		_ = pause(ctx, 50*time.Millisecond) // what is asked next fails when ctx has ended
 	}
-	time.Sleep(200 * time.Millisecond) // their processes have begun
+	_ = pause(ctx, 200*time.Millisecond) // their processes have begun
 	from := time.Now()
 	d.kill()
 	for orphans = watch(); orphans > 0 && time.Since(from) < orphanPatience; orphans = watch() {
-		time.Sleep(5 * time.Millisecond)
+		_ = pause(ctx, 5*time.Millisecond)
 	}
 	return orphans, time.Since(from), nil
 }
