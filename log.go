@@ -29,6 +29,31 @@ type Log interface {
 	Close() error
 }
 
+// Lister lists runs: every [Log] and [Service] does.
+type Lister interface {
+	Runs(ctx context.Context) ([]RunInfo, error)
+}
+
+// NewestLister is a Lister that can list its newest runs without looking at the others.
+type NewestLister interface {
+	// NewestRuns lists the newest runs, at most so many, oldest first; zero or less
+	// means all.
+	NewestRuns(ctx context.Context, most int) ([]RunInfo, error)
+}
+
+// NewestRuns lists the newest runs of a Lister, at most so many, oldest first; zero or
+// less means all.
+func NewestRuns(ctx context.Context, from Lister, most int) ([]RunInfo, error) {
+	if l, ok := from.(NewestLister); ok {
+		return l.NewestRuns(ctx, most)
+	}
+	runs, err := from.Runs(ctx)
+	if most > 0 && len(runs) > most {
+		runs = runs[len(runs)-most:]
+	}
+	return runs, err
+}
+
 // Unit is what is appended at once, or not at all.
 type Unit struct {
 	Run RunID

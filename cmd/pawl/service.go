@@ -25,8 +25,11 @@ func nobody(pawl.RunID) bool    { return false }
 func everybody(pawl.RunID) bool { return true }
 
 // Runs implements [pawl.Service].
-func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
-	runs, err := s.Service.Runs(ctx)
+func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return s.NewestRuns(ctx, 0) }
+
+// NewestRuns implements [pawl.NewestLister].
+func (s service) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
+	runs, err := pawl.NewestRuns(ctx, s.Service, most)
 	for i := range runs {
 		r := &runs[i]
 		if (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping) && !s.driven(r.ID) {

@@ -43,6 +43,12 @@ func (s service) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 	return runs, err
 }
 
+// NewestRuns implements [pawl.NewestLister].
+func (s service) NewestRuns(ctx context.Context, most int) (runs []pawl.RunInfo, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = pawl.NewestRuns(ctx, p, most); return err })
+	return runs, err
+}
+
 // Recall implements [pawl.Service].
 func (s service) Recall(ctx context.Context, q pawl.MemoryQuery) (found []pawl.MemoryEntry, err error) {
 	err = s.with(ctx, func(p pawl.Service) (err error) { found, err = p.Recall(ctx, q); return err })

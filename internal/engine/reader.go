@@ -16,6 +16,11 @@ var _ pawl.Service = Reader{}
 // Runs implements [pawl.Service].
 func (r Reader) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return r.Log.Runs(ctx) }
 
+// NewestRuns implements [pawl.NewestLister].
+func (r Reader) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
+	return pawl.NewestRuns(ctx, r.Log, most)
+}
+
 // Events implements [pawl.Service].
 func (r Reader) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
 	return r.Log.Events(ctx, run, after)

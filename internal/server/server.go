@@ -146,19 +146,15 @@ func runOperations() []operation {
 }
 
 func listRuns(c *call) ([]pawl.RunInfo, error) {
-	limit := 0
+	most := 0
 	if text := c.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "limit %q: want a number of runs", text)
 		}
-		limit = n
+		most = n
 	}
-	runs, err := c.s.Runs(c.Context())
-	if limit > 0 && len(runs) > limit {
-		runs = runs[len(runs)-limit:]
-	}
-	return runs, err
+	return pawl.NewestRuns(c.Context(), c.s, most)
 }
 
 // daemonOperations are those of a daemon.

@@ -205,7 +205,10 @@ func (l *Log) release() error {
 }
 
 // Runs implements [pawl.Log].
-func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
+func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return l.NewestRuns(ctx, 0) }
+
+// NewestRuns implements [pawl.NewestLister].
+func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
 	if err := l.enter(); err != nil {
 		return nil, err
 	}
@@ -214,10 +217,14 @@ func (l *Log) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	lines := make([]pawl.RunInfo, len(l.index.order))
+	order := l.index.order
+	if most > 0 && len(order) > most {
+		order = order[len(order)-most:]
+	}
+	lines := make([]pawl.RunInfo, len(order))
 	var unread []int
 	var fresh []run
-	for i, r := range l.index.order {
+	for i, r := range order {
 		if r.line == nil {
 			unread = append(unread, i)
 			fresh = append(fresh, run{id: r.id, num: r.num, info: r.info, quarantine: r.quarantine})

@@ -186,6 +186,15 @@ func (s suite) runs(t *testing.T) {
 	if diff := cmp.Diff(want, MustRuns(t, log)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
+	for most, newest := range map[int][]pawl.RunInfo{0: want, 2: want[3:], 9: want} {
+		got, err := pawl.NewestRuns(t.Context(), log, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(newest, got); diff != "" {
+			t.Errorf("the newest %d runs (-want +got):\n%s", most, diff)
+		}
+	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
