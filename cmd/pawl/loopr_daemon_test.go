@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pawl/internal/project"
 )
 
 // A tree is driven by the daemon that its first client has started: the client goes,
@@ -61,9 +63,13 @@ func TestLooprInTheDaemon(t *testing.T) {
 	if err := syscall.Kill(daemon.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	y.say("go") // what is under way finishes
-	for syscall.Kill(daemon.PID, 0) == nil {
-		<-time.After(5 * time.Millisecond) // there is no event for a process that is not ours
+	y.say("go")               // what is under way finishes
+	for held := true; held; { // there is no event for a process that is not ours
+		<-time.After(5 * time.Millisecond)
+		var err error
+		if _, held, err = project.HomeAt(filepath.Join(y.home, "state")).Holder(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	y.noOrphans()
 
