@@ -125,13 +125,14 @@ func (v *victim) says(t *testing.T, cmd *exec.Cmd, text string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	seen := false
+	seen, said := false, "" // what goes to stderr is written meanwhile
 	for in := bufio.NewScanner(out); !seen && in.Scan(); {
 		seen = strings.Contains(in.Text(), text)
-		fmt.Fprintln(&v.out, in.Text())
+		said += in.Text() + "\n"
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+	v.out.WriteString(said)
 	if !seen {
 		t.Fatalf("%v has not said %q:\n%s", cmd.Args, text, v.out.String())
 	}
