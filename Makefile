@@ -9,8 +9,20 @@ GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Tools that are built from source the first time, each with a go.mod of its own.
+LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
+SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
+MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
-.PHONY: help build demo test lint bench fuzz docs tidy clean
+# run-tests NAME,FLAGS runs every package's tests and prints a line for each
+# package, what fails in full, and the ten slowest tests. go vet has run already.
+define run-tests
+	@mkdir -p bin
+	@$(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) ./...; \
+	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
+endef
+
+.PHONY: help build demo check test lint bench fuzz mutants tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,13 +33,18 @@ build: ## build bin/pawl
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
 	@$(BIN) demo
 
-test: ## run every test, with the race detector where there is a C compiler
+check: ## vet, build and test in about two minutes: simulations and kill tests cut down, no race detector
+	$(GO) vet ./...
+	$(GO) build ./...
+	$(call run-tests,check,-short -timeout 20m)
+
+test: ## run every test whole, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
-	$(GO) test $(RACE) -timeout 40m ./...
+	$(call run-tests,test,$(RACE) -timeout 80m)
 
-lint: ## run the linters (golangci-lint is built from source the first time)
-	$(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint run ./...
+lint: ## run the linters
+	$(LINT) run ./...
 
 bench: build ## measure, as docs/benchmarks.md says
 	$(BIN) bench
@@ -35,6 +52,9 @@ bench: build ## measure, as docs/benchmarks.md says
 fuzz: ## fuzz every target for a while (FUZZTIME=30s each)
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; done; done
+
+mutants: ## plant mutants and list those that no test catches (PKG=./internal/governor SINCE=REV for changed lines only)
+	GOFLAGS="$$($(GO) env GOFLAGS) -short" $(MUTANTS) unleash $(if $(SINCE),--diff $(SINCE)) --workers 1 --timeout-coefficient 10 --output-statuses lctv $(or $(PKG),.)
 
 tidy: ## check that go.mod and the formatting are as they should be
 	$(GO) mod tidy -diff
