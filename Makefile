@@ -22,7 +22,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build demo check test lint bench fuzz mutants tidy clean
+.PHONY: help build demo check test lint bench fuzz mutants seams tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -55,6 +55,9 @@ fuzz: ## fuzz every target for a while (FUZZTIME=30s each)
 
 mutants: ## plant mutants and list those that no test catches (PKG=./internal/governor SINCE=REV for changed lines only)
 	GOFLAGS="$$($(GO) env GOFLAGS) -short" $(MUTANTS) unleash $(if $(SINCE),--diff $(SINCE)) --workers 1 --timeout-coefficient 10 --output-statuses lctv $(or $(PKG),.)
+
+seams: ## plant N=60 mutants where packages call each other, drawn with SEED=1, and list those that no test catches
+	$(GO) run ./tools/seams -seed $(or $(SEED),1) -n $(or $(N),60)
 
 tidy: ## check that go.mod and the formatting are as they should be
 	$(GO) mod tidy -diff

@@ -55,6 +55,7 @@ var rules = []rule{
 	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
 		"internal/recipe", "internal/strictyaml", "internal/gate/detect", "internal/tasks", "internal/resolve", "internal/artifact", "internal/tui", "internal/daemon", "internal/loopfolder"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
 	{"internal/bench", []string{"internal/..."}, "measurements join the real parts as cmd/pawl does"},
+	{"tools/...", nil, "a tool reads the source and is part of no run"},
 	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
 }
 

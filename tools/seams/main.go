@@ -1,0 +1,203 @@
+// Seams plants mutants where one package of Pawl calls another and reports which
+// of them no test catches. Tools that mutate operators do not reach these lines: a
+// call that is dropped, an error that is ignored, two arguments that change places.
+//
+//	go run ./tools/seams -seed 1 -n 60
+//
+// The same seed draws the same mutants from the same source. No file changes: the
+// go command sees a mutant through an overlay. A mutant that does not compile is
+// drawn again. Each mutant's own package is tested first, then the packages that
+// import it, all of them with -short.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "seams:", err)
+		os.Exit(1)
+	}
+}
+
+// verdict says what the tests made of a mutant.
+type verdict string
+
+const (
+	killed   verdict = "killed"
+	hung     verdict = "hung" // a test failed by its time limit alone
+	survived verdict = "SURVIVED"
+)
+
+func run(ctx context.Context, out io.Writer, args []string) error {
+	flags := flag.NewFlagSet("seams", flag.ContinueOnError)
+	seed := flags.Uint64("seed", 1, "the seed mutants are drawn with")
+	n := flags.Int("n", 60, "how many mutants to plant")
+	in := flags.String("in", "", "mutate only packages whose path matches this regular expression")
+	list := flags.Bool("list", false, "print the mutants and test none")
+	limit := flags.Duration("limit", 10*time.Minute, "the time limit of one package's tests")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	only, err := regexp.Compile(*in)
+	if err != nil {
+		return fmt.Errorf("-in: %w", err)
+	}
+	m, err := load()
+	if err != nil {
+		return err
+	}
+	mutants := m.mutants(only)
+	fmt.Fprintf(out, "%d mutants at %d calls between packages, seed %d\n", len(mutants), calls(mutants), *seed)
+	mutants = draw(rand.New(rand.NewPCG(*seed, 0)), mutants)
+
+	count := map[verdict]int{}
+	drawn := map[string]bool{} // one mutant a call is enough
+	for _, x := range mutants {
+		if len(drawn) == *n {
+			break
+		}
+		if drawn[x.call] {
+			continue
+		}
+		if *list {
+			drawn[x.call] = true
+			fmt.Fprintln(out, x)
+			continue
+		}
+		v, by, err := m.try(ctx, x, *limit)
+		if errors.Is(err, errDoesNotCompile) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		drawn[x.call] = true
+		count[v]++
+		fmt.Fprintf(out, "%3d %-8s %s%s\n", len(drawn), v, x, by)
+	}
+	if total := count[killed] + count[hung] + count[survived]; total > 0 {
+		fmt.Fprintf(out, "%d of %d killed (%d %%), %d by hanging only, %d survived\n",
+			count[killed]+count[hung], total, 100*(count[killed]+count[hung])/total, count[hung], count[survived])
+	}
+	return nil
+}
+
+// draw puts mutants in the order in which they are planted: the pairs of packages
+// take turns, in random order, or else most mutants would be in how text is laid out.
+func draw(r *rand.Rand, mutants []mutant) []mutant {
+	r.Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+	turn, taken := make([]int, len(mutants)), map[[2]string]int{}
+	order := make([]int, len(mutants))
+	for i, x := range mutants {
+		pair := [2]string{x.pkg, x.callee}
+		turn[i], order[i] = taken[pair], i
+		taken[pair]++
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return turn[a] - turn[b] })
+	out := make([]mutant, len(mutants))
+	for i, at := range order {
+		out[i] = mutants[at]
+	}
+	return out
+}
+
+func calls(mutants []mutant) int {
+	seen := map[string]bool{}
+	for _, x := range mutants {
+		seen[x.call] = true
+	}
+	return len(seen)
+}
+
+var errDoesNotCompile = errors.New("the mutant does not compile")
+
+// try runs the tests that can see a mutant until one fails.
+func (m *module) try(ctx context.Context, x mutant, limit time.Duration) (verdict, string, error) {
+	dir, err := os.MkdirTemp("", "seams")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := x.overlay(dir)
+	if err != nil {
+		return "", "", err
+	}
+	if out, err := m.command(ctx, overlay, "build", "./...").CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return "", "", ctx.Err()
+		}
+		if len(out) == 0 {
+			return "", "", err
+		}
+		return "", "", errDoesNotCompile
+	}
+	for _, group := range m.watchers(x.pkg) {
+		out, err := m.command(ctx, overlay, append([]string{"test", "-short", "-vet=off", "-failfast", "-timeout", limit.String()}, group...)...).CombinedOutput()
+		switch {
+		case ctx.Err() != nil:
+			return "", "", ctx.Err()
+		case err == nil:
+		case strings.Contains(string(out), "panic: test timed out") && !strings.Contains(string(out), "--- FAIL"):
+			return hung, " by " + failing(out), nil
+		default:
+			return killed, " by " + failing(out), nil
+		}
+	}
+	return survived, "", nil
+}
+
+var failLine = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+)`)
+
+// failing names the first test that failed, or its package.
+func failing(out []byte) string {
+	f := failLine.FindSubmatch(out)
+	if f == nil {
+		return "?"
+	}
+	return string(f[1]) + string(f[2])
+}
+
+// command is a go command that sees the mutant, also in what its tests build.
+func (m *module) command(ctx context.Context, overlay string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir = m.root
+	c.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	return c
+}
+
+// overlay writes the mutated file and the file that tells the go command of it.
+func (x mutant) overlay(dir string) (string, error) {
+	source, err := os.ReadFile(x.file)
+	if err != nil {
+		return "", err
+	}
+	changed := filepath.Join(dir, filepath.Base(x.file))
+	text := slices.Concat(source[:x.from], []byte(x.with), source[x.to:])
+	if err := os.WriteFile(changed, text, 0o600); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(map[string]any{"Replace": map[string]string{x.file: changed}})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, data, 0o600)
+}
