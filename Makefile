@@ -55,9 +55,10 @@ fuzz: ## fuzz every target for a while (FUZZTIME=30s each)
 
 mutants: ## plant mutants and list those that no test catches (PKG=./internal/governor SINCE=REV for changed lines only)
 	GOFLAGS="$$($(GO) env GOFLAGS) -short" $(MUTANTS) unleash $(if $(SINCE),--diff $(SINCE)) --workers 1 --timeout-coefficient 10 --output-statuses lctv $(or $(PKG),.)
+	$(if $(SINCE),,$(GO) run ./tools/mutate -cases -in '$(patsubst ./%,^pawl/%$$$$,$(PKG))')
 
 seams: ## plant N=60 mutants where packages call each other, drawn with SEED=1, and list those that no test catches
-	$(GO) run ./tools/seams -seed $(or $(SEED),1) -n $(or $(N),60)
+	$(GO) run ./tools/mutate -calls -seed $(or $(SEED),1) -n $(or $(N),60)
 
 tidy: ## check that go.mod and the formatting are as they should be
 	$(GO) mod tidy -diff

@@ -16,7 +16,7 @@ func TestDraw(t *testing.T) {
 	var all []mutant
 	for pair, n := range map[string]int{"a": 40, "b": 1, "c": 3} {
 		for i := range n {
-			all = append(all, mutant{pkg: pair, callee: "z", call: fmt.Sprint(pair, i)})
+			all = append(all, mutant{pkg: pair, callee: "z", place: fmt.Sprint(pair, i)})
 		}
 	}
 	slices.SortFunc(all, byCall)
@@ -33,7 +33,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-func byCall(a, b mutant) int { return strings.Compare(a.call, b.call) }
+func byCall(a, b mutant) int { return strings.Compare(a.place, b.place) }
 
 // The overlay names the mutated file, and only the piece of it is replaced.
 func TestOverlay(t *testing.T) {

@@ -78,14 +78,14 @@ type mutant struct {
 	callee    string // the package that is called
 	from, to  int    // bytes of the file that are replaced
 	with      string
-	call      string // where the call stands, and what it calls
-	what      string
+	place     string // where it stands, and what stands there
+	what      string // what is changed
 }
 
-func (x mutant) String() string { return x.call + ": " + x.what }
+func (x mutant) String() string { return x.place + ": " + x.what }
 
-// mutants lists every mutant at a call of another package, in the order of the source.
-func (m *module) mutants(only *regexp.Regexp) []mutant {
+// mutants lists every mutant that find finds, in the order of the source.
+func (m *module) mutants(only *regexp.Regexp, find func(w *walker, n ast.Node, stack []ast.Node)) []mutant {
 	var out []mutant
 	slices.SortFunc(m.packages, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	for _, p := range m.packages {
@@ -95,9 +95,7 @@ func (m *module) mutants(only *regexp.Regexp) []mutant {
 		for _, f := range p.Syntax {
 			w := &walker{module: m, p: p, file: p.Fset.File(f.Pos())}
 			ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
-				if call, ok := n.(*ast.CallExpr); ok && w.crosses(call) {
-					w.mutate(call, stack)
-				}
+				find(w, n, stack)
 				return true
 			})
 			out = append(out, w.found...)
@@ -146,15 +144,62 @@ func (w *walker) callee(call *ast.CallExpr) *types.Func {
 	return nil
 }
 
-func (w *walker) add(call *ast.CallExpr, from, to token.Pos, with, what string) {
-	at := w.p.Fset.Position(call.Pos())
-	name, err := filepath.Rel(w.root, at.Filename)
+// add adds a mutant of what stands at a node.
+func (w *walker) add(at ast.Node, callee, stands string, from, to token.Pos, with, what string) {
+	pos := w.p.Fset.Position(at.Pos())
+	name, err := filepath.Rel(w.root, pos.Filename)
 	if err != nil {
-		name = at.Filename
+		name = pos.Filename
 	}
+	w.found = append(w.found, mutant{pkg: w.p.PkgPath, callee: callee, file: pos.Filename, from: w.file.Offset(from), to: w.file.Offset(to), with: with,
+		place: fmt.Sprintf("%s:%d:%d %s", name, pos.Line, pos.Column, stands), what: what})
+}
+
+func (w *walker) addCall(call *ast.CallExpr, from, to token.Pos, with, what string) {
 	f := w.callee(call)
-	w.found = append(w.found, mutant{pkg: w.p.PkgPath, callee: f.Pkg().Path(), file: at.Filename, from: w.file.Offset(from), to: w.file.Offset(to), with: with,
-		call: fmt.Sprintf("%s:%d %s.%s", name, at.Line, f.Pkg().Name(), f.Name()), what: what})
+	w.add(call, f.Pkg().Path(), f.Pkg().Name()+"."+f.Name(), from, to, with, what)
+}
+
+// seams adds the mutants of a call of another package.
+func (w *walker) seams(n ast.Node, stack []ast.Node) {
+	if call, ok := n.(*ast.CallExpr); ok && w.crosses(call) {
+		w.mutate(call, stack)
+	}
+}
+
+// opposite and boundary are what gremlins makes of an operator elsewhere.
+var (
+	opposite = map[token.Token]string{token.EQL: "!=", token.NEQ: "==", token.LSS: ">=", token.GEQ: "<", token.GTR: "<=", token.LEQ: ">", token.LAND: "||", token.LOR: "&&"}
+	boundary = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
+)
+
+// conditions adds the mutants of an operator in the condition of a case clause.
+func (w *walker) conditions(n ast.Node, stack []ast.Node) {
+	b, ok := n.(*ast.BinaryExpr)
+	if !ok || !inCondition(b, stack) {
+		return
+	}
+	for _, with := range []string{opposite[b.Op], boundary[b.Op]} {
+		if with != "" {
+			stands := strings.Join(strings.Fields(w.text(b)), " ")
+			what := fmt.Sprintf("%s is %s", b.Op, with)
+			w.add(b, w.p.PkgPath, stands, b.OpPos, b.OpPos+token.Pos(len(b.Op.String())), with, what)
+		}
+	}
+}
+
+// inCondition reports whether an expression is part of a case clause's condition, and
+// not of a function in it, whose lines are covered as others are.
+func inCondition(n ast.Node, stack []ast.Node) bool {
+	for _, up := range slices.Backward(stack) {
+		switch up := up.(type) {
+		case *ast.CaseClause:
+			return slices.ContainsFunc(up.List, func(e ast.Expr) bool { return e.Pos() <= n.Pos() && n.End() <= e.End() })
+		case *ast.FuncLit, *ast.BlockStmt:
+			return false
+		}
+	}
+	return false
 }
 
 // mutate adds the mutants of one call: it is dropped, its answer is turned or
@@ -163,12 +208,12 @@ func (w *walker) mutate(call *ast.CallExpr, stack []ast.Node) {
 	parent := stack[len(stack)-1]
 	switch s := parent.(type) {
 	case *ast.ExprStmt, *ast.DeferStmt:
-		w.add(call, parent.Pos(), parent.End(), "", "dropped")
+		w.addCall(call, parent.Pos(), parent.End(), "", "dropped")
 	case *ast.AssignStmt:
 		w.ignoreError(call, s, stack)
 	}
 	if t, ok := w.p.TypesInfo.TypeOf(call).(*types.Basic); ok && t.Kind() == types.Bool {
-		w.add(call, call.Pos(), call.Pos(), "!", "negated")
+		w.addCall(call, call.Pos(), call.Pos(), "!", "negated")
 	}
 	w.arguments(call)
 }
@@ -191,7 +236,7 @@ func (w *walker) ignoreError(call *ast.CallExpr, s *ast.AssignStmt, stack []ast.
 	}
 	if b, ok := test.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ {
 		if x, ok := b.X.(*ast.Ident); ok && x.Name == "err" {
-			w.add(call, test.Cond.End(), test.Cond.End(), " && false", "its error is ignored")
+			w.addCall(call, test.Cond.End(), test.Cond.End(), " && false", "its error is ignored")
 		}
 	}
 }
@@ -204,13 +249,13 @@ func (w *walker) arguments(call *ast.CallExpr) {
 		}
 		if i+1 < len(call.Args) && types.Identical(t, w.p.TypesInfo.TypeOf(call.Args[i+1])) {
 			b := call.Args[i+1]
-			w.add(call, a.Pos(), b.End(), w.text(b)+", "+w.text(a), fmt.Sprintf("arguments %d and %d change places", i+1, i+2))
+			w.addCall(call, a.Pos(), b.End(), w.text(b)+", "+w.text(a), fmt.Sprintf("arguments %d and %d change places", i+1, i+2))
 		}
 		if with := zero(t); with != "" && with != w.text(a) {
-			w.add(call, a.Pos(), a.End(), with, fmt.Sprintf("argument %d is %s", i+1, with))
+			w.addCall(call, a.Pos(), a.End(), with, fmt.Sprintf("argument %d is %s", i+1, with))
 		}
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-			w.add(call, a.End(), a.End(), "+1", fmt.Sprintf("argument %d is one more", i+1))
+			w.addCall(call, a.End(), a.End(), "+1", fmt.Sprintf("argument %d is one more", i+1))
 		}
 	}
 }

@@ -1,13 +1,17 @@
-// Seams plants mutants where one package of Pawl calls another and reports which
-// of them no test catches. Tools that mutate operators do not reach these lines: a
-// call that is dropped, an error that is ignored, two arguments that change places.
+// Mutate plants mutants that gremlins does not reach and reports which of them no
+// test catches:
 //
-//	go run ./tools/seams -seed 1 -n 60
+//	go run ./tools/mutate -calls -seed 1 -n 60    where one package of Pawl calls another
+//	go run ./tools/mutate -cases -in internal/governor    in the conditions of case clauses
+//
+// gremlins mutates operators of covered lines. A call that is dropped, an error that
+// is ignored, two arguments that change places are no operators, and Go's coverage
+// does not count the conditions of a switch.
 //
 // The same seed draws the same mutants from the same source. No file changes: the
 // go command sees a mutant through an overlay. A mutant that does not compile is
-// drawn again. Each mutant's own package is tested first, then the packages that
-// import it, all of them with -short.
+// drawn again. The mutant's own package is tested first; for calls, then the packages
+// that import it, all of them with -short.
 package main
 
 import (
@@ -32,7 +36,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "seams:", err)
+		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
@@ -47,14 +51,19 @@ const (
 )
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	flags := flag.NewFlagSet("seams", flag.ContinueOnError)
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "the seed mutants are drawn with")
-	n := flags.Int("n", 60, "how many mutants to plant")
+	n := flags.Int("n", 0, "how many mutants to plant; 0 means all")
+	calls := flags.Bool("calls", false, "mutate calls between packages")
+	cases := flags.Bool("cases", false, "mutate the conditions of case clauses")
 	in := flags.String("in", "", "mutate only packages whose path matches this regular expression")
 	list := flags.Bool("list", false, "print the mutants and test none")
 	limit := flags.Duration("limit", 10*time.Minute, "the time limit of one package's tests")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *calls == *cases {
+		return errors.New("want one of -calls and -cases")
 	}
 	only, err := regexp.Compile(*in)
 	if err != nil {
@@ -64,32 +73,40 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	mutants := m.mutants(only)
-	fmt.Fprintf(out, "%d mutants at %d calls between packages, seed %d\n", len(mutants), calls(mutants), *seed)
+	find := (*walker).seams
+	if *cases {
+		find = (*walker).conditions
+	}
+	mutants := m.mutants(only, find)
+	fmt.Fprintf(out, "%d mutants at %d places, seed %d\n", len(mutants), places(mutants), *seed)
 	mutants = draw(rand.New(rand.NewPCG(*seed, 0)), mutants)
 
 	count := map[verdict]int{}
 	drawn := map[string]bool{} // one mutant a call is enough
 	for _, x := range mutants {
-		if len(drawn) == *n {
+		if *n > 0 && len(drawn) == *n {
 			break
 		}
-		if drawn[x.call] {
+		key := x.place
+		if *cases {
+			key = x.String()
+		}
+		if drawn[key] {
 			continue
 		}
 		if *list {
-			drawn[x.call] = true
+			drawn[key] = true
 			fmt.Fprintln(out, x)
 			continue
 		}
-		v, by, err := m.try(ctx, x, *limit)
+		v, by, err := m.try(ctx, x, *calls, *limit)
 		if errors.Is(err, errDoesNotCompile) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		drawn[x.call] = true
+		drawn[key] = true
 		count[v]++
 		fmt.Fprintf(out, "%3d %-8s %s%s\n", len(drawn), v, x, by)
 	}
@@ -119,10 +136,10 @@ func draw(r *rand.Rand, mutants []mutant) []mutant {
 	return out
 }
 
-func calls(mutants []mutant) int {
+func places(mutants []mutant) int {
 	seen := map[string]bool{}
 	for _, x := range mutants {
-		seen[x.call] = true
+		seen[x.place] = true
 	}
 	return len(seen)
 }
@@ -130,8 +147,8 @@ func calls(mutants []mutant) int {
 var errDoesNotCompile = errors.New("the mutant does not compile")
 
 // try runs the tests that can see a mutant until one fails.
-func (m *module) try(ctx context.Context, x mutant, limit time.Duration) (verdict, string, error) {
-	dir, err := os.MkdirTemp("", "seams")
+func (m *module) try(ctx context.Context, x mutant, importers bool, limit time.Duration) (verdict, string, error) {
+	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return "", "", err
 	}
@@ -140,7 +157,7 @@ func (m *module) try(ctx context.Context, x mutant, limit time.Duration) (verdic
 	if err != nil {
 		return "", "", err
 	}
-	if out, err := m.command(ctx, overlay, "build", "./...").CombinedOutput(); err != nil {
+	if out, err := m.command(ctx, overlay, "build", x.pkg).CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
 			return "", "", ctx.Err()
 		}
@@ -149,7 +166,11 @@ func (m *module) try(ctx context.Context, x mutant, limit time.Duration) (verdic
 		}
 		return "", "", errDoesNotCompile
 	}
-	for _, group := range m.watchers(x.pkg) {
+	watchers := m.watchers(x.pkg)
+	if !importers {
+		watchers = watchers[:1]
+	}
+	for _, group := range watchers {
 		out, err := m.command(ctx, overlay, append([]string{"test", "-short", "-vet=off", "-failfast", "-timeout", limit.String()}, group...)...).CombinedOutput()
 		switch {
 		case ctx.Err() != nil:
