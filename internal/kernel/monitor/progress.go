@@ -160,7 +160,7 @@ func (h batches) again(at, n int) (moved, vain, doubt int) {
 		m := marks(all)
 		switch {
 		case t.Result == Approved:
-			if at > 0 && len(h.attempts(t.Task, at-1)) > 0 {
+			if len(h.attempts(t.Task, at-1)) > 0 {
 				moved++
 			}
 		case t.Result == Waiting || len(all) < 2:
