@@ -111,7 +111,7 @@ func (s *story) asksForPlan(n int, about pawl.Hash) {
 	s.add(s.ref, &pawl.QuestionAsked{N: n, Kind: pawl.AskPlan, Text: "May these 2 specs be worked on?", Choices: []string{"approve", "iterate", "reject"}, About: about})
 }
 
-// R-16 R-18 R-19 R-39 R-B02 R-B08 R-B14
+// A plan's status and its approval are two things, which a person's answers change.
 func TestStatusOfAPlan(t *testing.T) {
 	s := planted(t)
 	s.is(1, pawl.LoopRunning, pawl.ApprovalNone)
@@ -120,14 +120,14 @@ func TestStatusOfAPlan(t *testing.T) {
 	s.accepts(1, list, specs...)
 	s.is(1, pawl.LoopComplete, pawl.ApprovalNone)
 	s.asksForPlan(1, list)
-	s.is(1, pawl.LoopComplete, pawl.ApprovalAwaiting)
+	s.is(1, pawl.LoopComplete, pawl.ApprovalAwaiting) // R-19 R-B02
 	if _, r := s.told(1); r.Reason != "a person is asked about its plan" {
 		t.Errorf("it is complete because of %q", r.Reason)
 	}
 
 	// iterate: complete → running, and it comes back to the gate
 	s.add(0, &pawl.QuestionAnswered{N: 1, Choice: "iterate", Text: "think of logout too"})
-	s.is(1, pawl.LoopRunning, pawl.ApprovalIterating)
+	s.is(1, pawl.LoopRunning, pawl.ApprovalIterating) // R-39 R-B08
 	s.add(1, &pawl.IterationEnded{N: 1, Tier: 2, Decision: pawl.DecideIterate, Reason: "a person wants another iteration"})
 	s.tries(2)
 	list = s.hands(`{"title":"Login and logout"}`)
@@ -138,7 +138,7 @@ func TestStatusOfAPlan(t *testing.T) {
 	before := len(s.events)
 	s.add(0, &pawl.QuestionAnswered{N: 2, Choice: "reject"})
 	s.add(1, &pawl.LoopEnded{Outcome: pawl.OutcomeFailed, Reason: "the plan was rejected"})
-	s.is(1, pawl.LoopFailed, pawl.ApprovalRejected)
+	s.is(1, pawl.LoopFailed, pawl.ApprovalRejected) // R-39 R-B08
 
 	s.events = s.events[:before]
 	s.add(0, &pawl.QuestionAnswered{N: 2, Choice: "approve"})
@@ -146,11 +146,11 @@ func TestStatusOfAPlan(t *testing.T) {
 	s.spawns(2, "spec", 2, 1, "auth", "api")
 	s.is(2, pawl.LoopPending, pawl.ApprovalNone)
 	s.add(2, &pawl.LoopAdmitted{Score: 60})
-	s.is(2, pawl.LoopRunning, pawl.ApprovalNone)
+	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-18 R-B14: before its first iteration
 	s.is(3, pawl.LoopPending, pawl.ApprovalNone)
 }
 
-// R-17 R-18 R-19 R-20 R-21 R-22 R-23 R-79 R-B08 R-B13 R-B19
+// A loop's status follows what happens to it.
 func TestStatusOfALoopAtWork(t *testing.T) {
 	s := planted(t)
 	list := s.hands(`{"title":"Login"}`)
@@ -166,10 +166,10 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 	signal(1, pawl.SignalPause)
 	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // it has not seen it yet
 	s.add(2, &pawl.SignalAcknowledged{N: 1})
-	s.is(2, pawl.LoopPaused, pawl.ApprovalNone)
+	s.is(2, pawl.LoopPaused, pawl.ApprovalNone) // R-21
 	signal(2, pawl.SignalResume)
 	s.add(2, &pawl.SignalAcknowledged{N: 2})
-	s.is(2, pawl.LoopRunning, pawl.ApprovalNone)
+	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-22
 
 	s.add(0, &pawl.RunPaused{Reason: "night"})
 	s.is(2, pawl.LoopPaused, pawl.ApprovalNone)
@@ -181,12 +181,12 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 	call := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 1})
 	s.add(2, &pawl.EffectFailed{Effect: call, Failure: pawl.Failure{Code: pawl.FailureCode(pawl.ModelRateLimit), Message: "too many tokens", Wait: time.Minute}})
 	wait := s.ask(x.Session, at(x, 1), &pawl.Wait{For: time.Minute, Reason: "rate_limit"})
-	s.is(2, pawl.LoopPaused, pawl.ApprovalNone)
+	s.is(2, pawl.LoopPaused, pawl.ApprovalNone) // R-21
 	if _, r := s.told(2); r.Reason != "for 1m0s: too many tokens" {
 		t.Errorf("it is paused because of %q", r.Reason)
 	}
 	s.add(2, &pawl.WaitEnded{Effect: wait})
-	s.is(2, pawl.LoopRunning, pawl.ApprovalNone)
+	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-B19
 	call = s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 2})
 	s.add(2, &pawl.EffectFailed{Effect: call, Failure: pawl.Failure{Code: pawl.FailureCode(pawl.ModelOverloaded), Message: "busy"}})
 	wait = s.ask(x.Session, at(x, 1), &pawl.Wait{For: time.Second, Reason: "overloaded"})
@@ -196,7 +196,7 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 	s.add(2, &pawl.IterationEnded{N: 1, Tier: 2, Decision: pawl.DecideIterate, Reason: "phase 2 has no task"})
 	signal(3, pawl.SignalRebase)
 	merge := s.ask(0, pawl.Place{Step: "rebase"}, &pawl.Merge{Ours: "aaaa", Theirs: "bbbb"})
-	s.is(2, pawl.LoopRebasing, pawl.ApprovalNone)
+	s.is(2, pawl.LoopRebasing, pawl.ApprovalNone) // R-17
 	s.add(2, &pawl.Merged{Effect: merge, Commit: "cccc"})
 	reset := s.ask(0, pawl.Place{Step: "rebase"}, &pawl.ResetWorkspace{Commit: "cccc"})
 	s.is(2, pawl.LoopRebasing, pawl.ApprovalNone)
@@ -209,11 +209,11 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 		body pawl.LoopEnded
 		want pawl.LoopStatus
 	}{
-		{pawl.LoopEnded{Outcome: pawl.OutcomeComplete}, pawl.LoopComplete},
+		{pawl.LoopEnded{Outcome: pawl.OutcomeComplete}, pawl.LoopComplete}, // R-19
 		{pawl.LoopEnded{Outcome: pawl.OutcomeUnverified}, pawl.LoopComplete},
-		{pawl.LoopEnded{Outcome: pawl.OutcomeIncomplete}, pawl.LoopFailed},
-		{pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "cancelled"}, pawl.LoopFailed},
-		{pawl.LoopEnded{Outcome: pawl.OutcomeInvalid}, pawl.LoopInvalidated},
+		{pawl.LoopEnded{Outcome: pawl.OutcomeIncomplete}, pawl.LoopFailed},                     // R-20
+		{pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "cancelled"}, pawl.LoopFailed}, // R-B13
+		{pawl.LoopEnded{Outcome: pawl.OutcomeInvalid}, pawl.LoopInvalidated},                   // R-23
 	} {
 		s.events = s.events[:before]
 		s.add(2, &end.body)
@@ -225,13 +225,13 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 	s.is(2, pawl.LoopFailed, pawl.ApprovalNone)
 	s.is(3, pawl.LoopPending, pawl.ApprovalNone)
 	s.add(0, &pawl.RunResumed{From: pawl.OutcomeHalted})
-	s.is(2, pawl.LoopRunning, pawl.ApprovalNone)
+	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-79 R-B08
 	s.is(3, pawl.LoopPending, pawl.ApprovalNone)
 	s.add(3, &pawl.Invalidated{By: 1, Generation: 1})
 	s.is(3, pawl.LoopInvalidated, pawl.ApprovalNone)
 }
 
-// R-24 R-26 R-45 R-46 R-68 R-69 R-70 R-71 R-77 R-80 R-81 R-B04 R-B15 R-B29 R-B31
+// R-68 R-69: a loop's record has these fields.
 func TestRecord(t *testing.T) {
 	s := planted(t)
 	list := s.hands(`{"title":"Login"}`)
@@ -250,10 +250,15 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"id": "1738231216000-0002", "loop_type": "spec", "parent_id": "1738231200000-a1b2",
-		"input_artifact":   "loops/1738231200000-a1b2/iterations/001/artifacts/plan.md",
-		"output_artifacts": []any{}, "prompt_path": "spec.md", "validation_command": "", "max_iterations": 30.0, "worktree": "",
-		"status": "pending", "iteration": 0.0, "progress": "",
+		"id":                 "1738231216000-0002", // R-70
+		"loop_type":          "spec",               // R-71
+		"parent_id":          "1738231200000-a1b2",
+		"input_artifact":     "loops/1738231200000-a1b2/iterations/001/artifacts/plan.md", // R-B31
+		"output_artifacts":   []any{},
+		"prompt_path":        "spec.md", // R-26
+		"validation_command": "", "max_iterations": 30.0, "worktree": "",
+		"status": "pending", "iteration": 0.0, "progress": "", // R-16 R-B15
+		// R-45 R-B29
 		"context":    map[string]any{"name": "auth", "title": "Who is it", "description": "Login with a password.", "index": 1.0, "acceptance_criteria": []any{"a user can log in"}},
 		"created_at": 1738231216000.0, "updated_at": 1738231216000.0,
 	}
@@ -262,13 +267,14 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], value)
 		}
 	}
-	if plan.Spawned != 2 || len(rs.Children(plan)) != 2 {
+	if plan.Spawned != 2 || len(rs.Children(plan)) != 2 { // R-46 R-80 R-B04
 		t.Errorf("%d were spawned, and %d are children", plan.Spawned, len(rs.Children(plan)))
 	}
-	if want := []string{"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"}; !reflect.DeepEqual(plan.OutputArtifacts, want) {
+	if want := []string{"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"}; !reflect.DeepEqual(plan.OutputArtifacts, want) { // R-77
 		t.Errorf("its artifacts are %q, want %q", plan.OutputArtifacts, want)
 	}
-	if plan.Worktree != "worktrees/1738231200000-a1b2" || plan.Shown() != 1 || rs.Full(plan, s.read).ValidationCommand != "review:plan-review" {
+	if plan.Worktree != "worktrees/1738231200000-a1b2" || plan.Shown() != 1 || // R-24 R-B15
+		rs.Full(plan, s.read).ValidationCommand != "review:plan-review" {
 		t.Errorf("the plan is %+v", plan)
 	}
 	if rs.Stale(spec) {
@@ -276,7 +282,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	s.add(1, &pawl.IterationEnded{N: 1, Tier: 2, Decision: pawl.DecideIterate, Reason: "auth failed"})
-	if rs, _ := s.told(1); !rs.Stale(rs.Loop(2)) || rs.Stale(rs.Loop(1)) {
+	if rs, _ := s.told(1); !rs.Stale(rs.Loop(2)) || rs.Stale(rs.Loop(1)) { // R-81
 		t.Error("a child of an earlier iteration's artifact is not stale, or the root is")
 	}
 	s.add(2, &pawl.Invalidated{By: 1, Generation: 1})
@@ -285,6 +291,14 @@ func TestRecord(t *testing.T) {
 	s.tries(2)
 	if rs, plan := s.told(1); plan.Generation != 2 || plan.Branch != "pawl/001-add-login.g2" || rs.Loop(2).Folder() != "archive/1738231216000-0002" || !rs.Loop(2).Archived {
 		t.Errorf("after it began anew: %+v and %+v", plan, rs.Loop(2))
+	}
+}
+
+// R-16: these are the words of a loop's status.
+func TestStatusWords(t *testing.T) {
+	got, err := json.Marshal([]pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopPaused, pawl.LoopRebasing, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated})
+	if want := `["pending","running","paused","rebasing","complete","failed","invalidated"]`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
 }
 
@@ -354,7 +368,7 @@ No reason provided`)
 	}
 }
 
-// R-55 R-56 R-60 R-B09 R-B10 R-B22
+// R-60 R-B22
 func TestSignalRecords(t *testing.T) {
 	s := planted(t)
 	list := s.hands(`{"title":"Login"}`)
@@ -369,10 +383,12 @@ func TestSignalRecords(t *testing.T) {
 	rs, _ := s.told(1)
 	one, two, three := rs.Signals[0], rs.Signals[1], rs.FullSignal(rs.Signals[2], s.read)
 	if one.ID != "sig-1738231215000-0001" || one.SourceLoop != "1738231200000-a1b2" || one.TargetLoop != rs.Loop(2).ID ||
-		one.TargetSelector != "descendants:1738231200000-a1b2" || one.Reason != "Parent re-iterating" || one.AcknowledgedAt != one.CreatedAt+1000 {
+		one.TargetSelector != "descendants:1738231200000-a1b2" || // R-55
+		one.Reason != "Parent re-iterating" || one.AcknowledgedAt != one.CreatedAt+1000 {
 		t.Errorf("the first signal is %+v", one)
 	}
-	if two.AcknowledgedAt != 0 || three.Payload != "no such table" || three.TargetLoop != rs.Loop(1).ID {
+	if two.AcknowledgedAt != 0 || // R-B10: each of them acknowledges its own
+		three.Payload != "no such table" || three.TargetLoop != rs.Loop(1).ID {
 		t.Errorf("the others are %+v and %+v", two, three)
 	}
 	s.add(3, &pawl.SignalAcknowledged{N: 2, Expired: true}) // R-61: its time was up

@@ -3,10 +3,12 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,7 +52,7 @@ func TestTasksStand(t *testing.T) { // P-B01 P-72 L-35 L-70 L-77
 
 // A new version keeps what had passed, with its loops, and the attempts of what
 // had not; the versions stay. A plan that is refused changes nothing.
-func TestNewVersion(t *testing.T) { // L-33 L-69 L-70 L-B11 L-B12 L-AC7
+func TestNewVersion(t *testing.T) { // L-33 L-69
 	s := loomReplanned(t)
 	r := fold(s.events)
 	l := r.Loops[0]
@@ -58,12 +60,12 @@ func TestNewVersion(t *testing.T) { // L-33 L-69 L-70 L-B11 L-B12 L-AC7
 		t.Fatalf("plans: %+v", l.Plans)
 	}
 	for id, want := range map[string]int{"install-deps": 1, "grammar": 1, "lexer": 2, "tokens": 0} {
-		if got := r.Plan().Task(id).Attempts(); got != want {
+		if got := r.Plan().Task(id).Attempts(); got != want { // L-70 L-B12 L-AC7
 			t.Errorf("%s: %d attempts, want %d", id, got, want)
 		}
 	}
 	refused := slices.IndexFunc(s.events, func(e pawl.Event) bool { return e.Body.EventKind() == pawl.KindPlanRefused })
-	if p := fold(s.events[:refused+1]).Plan(); p.Version != 1 || len(p.Tasks) != 5 {
+	if p := fold(s.events[:refused+1]).Plan(); p.Version != 1 || len(p.Tasks) != 5 { // L-B11
 		t.Errorf("a refused plan became version %d", p.Version)
 	}
 }
@@ -228,15 +230,15 @@ func TestCompletionMessageOfPandora(t *testing.T) { // P-82 P-86 P-B14
 }
 
 // The other ends have the same message with what is missing, and why.
-func TestCompletionMessageOfOtherEnds(t *testing.T) { // P-83 P-84 P-85 P-B04 P-B05 P-B15 P-49 P-76
+func TestCompletionMessageOfOtherEnds(t *testing.T) {
 	for _, c := range []struct {
 		outcome pawl.Outcome
 		reason  string
 		want    []string
 	}{
-		{pawl.OutcomeBlocked, "TASK-003 is blocked by TASK-001", []string{"## Pandora Loop Blocked", "**Status:** BLOCKED", "- TASK-001: validation: AC-002 is not met", "**Blocked:**\n- TASK-003: TASK-001 cannot pass"}},
-		{pawl.OutcomeIncomplete, "max iterations reached", []string{"## Pandora Loop Incomplete", "**Status:** INCOMPLETE", "**Tasks:** 1/3 passed", "**Reason:** max iterations reached", "**Failures:**\n- TASK-001: "}},
-		{pawl.OutcomeFailed, "the planner failed: HTTP 500", []string{"## Pandora Loop Failed", "**Status:** FAILED", "**Reason:** the planner failed: HTTP 500"}},
+		{pawl.OutcomeBlocked, "TASK-003 is blocked by TASK-001", []string{"## Pandora Loop Blocked", "**Status:** BLOCKED", "- TASK-001: validation: AC-002 is not met", "**Blocked:**\n- TASK-003: TASK-001 cannot pass"}}, // P-49 P-83
+		{pawl.OutcomeIncomplete, "max iterations reached", []string{"## Pandora Loop Incomplete", "**Status:** INCOMPLETE", "**Tasks:** 1/3 passed", "**Reason:** max iterations reached", "**Failures:**\n- TASK-001: "}},  // P-84 P-B04 P-B05
+		{pawl.OutcomeFailed, "the planner failed: HTTP 500", []string{"## Pandora Loop Failed", "**Status:** FAILED", "**Reason:** the planner failed: HTTP 500"}},                                                          // P-85 P-B15
 	} {
 		s := pandoraBlocked(t)
 		s.events[len(s.events)-1].Body = &pawl.RunEnded{Outcome: c.outcome, Reason: c.reason}
@@ -319,7 +321,7 @@ func TestLearningsOfPandora(t *testing.T) { // P-79 P-80
 
 // The list is written when a task is begun and when it has its result: as a
 // projection it is right at every event.
-func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-48 P-49 P-B02 P-B09 P-B10
+func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-B02
 	s := pandoraBlocked(t)
 	var got []string
 	for i := range s.events {
@@ -327,7 +329,7 @@ func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-48 P-49 P-B02 P-B0
 		if err != nil {
 			continue // there is no plan yet
 		}
-		state := fmt.Sprintf("%d of %d", f.Begun, f.Limit)
+		state := fmt.Sprintf("%d of %d", f.Begun, f.Limit) // P-B09 P-B10
 		for _, x := range f.Tasks {
 			state += " " + x.Status.String()
 			if why := x.Cause + x.Reason; why != "" {
@@ -338,7 +340,7 @@ func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-48 P-49 P-B02 P-B0
 			got = append(got, state)
 		}
 	}
-	const failed, dead = "failed(validation: AC-002 is not met)", "blocked(TASK-001)"
+	const failed, dead = "failed(validation: AC-002 is not met)", "blocked(TASK-001)" // P-49
 	want := []string{
 		"0 of 10 pending pending pending",
 		"1 of 10 running pending pending",
@@ -352,30 +354,92 @@ func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-48 P-49 P-B02 P-B0
 	}
 }
 
-func TestLoomTask(t *testing.T) { // L-30 L-31 L-32 L-33 L-34 L-35 L-36 L-37 L-38 L-39 L-40 L-59 L-60 L-B17
+// fields checks how a document's fields are called.
+func fields(tb testing.TB, v any, want string) {
+	tb.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		tb.Fatal(err)
+	}
+	if names := strings.Join(slices.Sorted(maps.Keys(got)), " "); names != want {
+		tb.Errorf("%T has the fields %s, want %s", v, names, want)
+	}
+}
+
+func TestLoomTask(t *testing.T) {
 	s := loomReplanned(t)
 	r := fold(s.events)
 	got, err := Loom(r, s.read)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Status != "executing" || got.Approval != "confidence_threshold" || got.Callback != "https://ci.example/hook" || got.Context["constraints"] != "Only below lang/" {
+	if got.Status != "executing" || got.Approval != "confidence_threshold" || got.Callback != "https://ci.example/hook" || got.Context["constraints"] != "Only below lang/" { // L-31 L-32
 		t.Errorf("%+v", got)
 	}
+	fields(t, got, "approval_mode callback_url context created_at goal id metadata plan progress status updated_at workspace_path") // L-30
+	fields(t, got.Plan, "created_at replanned_at subtasks version")                                                                 // L-33
 	if p := got.Plan; p.Version != 2 || p.Replanned == nil || !p.Created.Before(*p.Replanned) || len(p.Subtasks) != 5 {
 		t.Errorf("plan %+v", p)
 	}
 	grammar := got.Plan.Subtasks[3]
 	res := grammar.Result
-	if grammar.ID != "grammar" || grammar.Status != "completed" || res == nil || res.Status != "success" || res.Summary != "The grammar is there" ||
-		!slices.Equal(res.Artifacts, []string{"grammar.go", "tokens.go"}) || res.Tokens != 1_500 || res.Seconds != 16 || res.Model == "" || !res.Verification.Passed {
-		t.Errorf("grammar %+v, result %+v", grammar, res)
+	if grammar.ID != "grammar" || grammar.Status != "completed" || res == nil || res.Status != "success" || res.Summary != "The grammar is there" || // L-35 L-58
+		!slices.Equal(res.Artifacts, []string{"grammar.go", "tokens.go"}) || // L-60
+		res.Tokens != 1_500 || res.Seconds != 16 || res.Model == "" || !res.Verification.Passed { // L-B17
+		t.Fatalf("grammar %+v, result %+v", grammar, res)
 	}
+	fields(t, grammar, "depends_on description id is_critical_path max_retries model_tier result retry_count status verification_tier") // L-34
+	fields(t, res, "artifacts duration_seconds model_used status summary tokens_used tool_calls verification")                          // L-39
+	fields(t, res.ToolCalls[0], "args result timestamp tool")                                                                           // L-40
 	if len(res.ToolCalls) != 2 || res.ToolCalls[0].Tool != "edit" || string(res.ToolCalls[0].Args) != `{"new":"b","old":"a","path":"grammar.go"}` || res.ToolCalls[0].Result != "ok" || res.ToolCalls[0].Time.IsZero() {
 		t.Errorf("calls %+v", res.ToolCalls)
 	}
 	if lexer := got.Plan.Subtasks[2]; lexer.RetryCount != 1 || lexer.MaxRetries != 3 || lexer.Result != nil || lexer.Status != "pending" {
 		t.Errorf("lexer %+v", lexer)
+	}
+
+	s = grow(t, loom, "Write a parser", settings()) // what is asked for before anything has begun
+	s.plan(1, pawl.ForStep, "", "", parser...)
+	if got, err = Loom(fold(s.events), s.read); err != nil {
+		t.Fatal(err)
+	}
+	deps, lexer := got.Plan.Subtasks[0], got.Plan.Subtasks[1]
+	if deps.ModelTier != 1 || lexer.ModelTier != 2 { // L-36
+		t.Errorf("the tiers are %d and %d", deps.ModelTier, lexer.ModelTier)
+	}
+	if deps.Verification != 1 || lexer.Verification != 2 { // L-37
+		t.Errorf("the tiers of verification are %d and %d", deps.Verification, lexer.Verification)
+	}
+	if !deps.Critical || lexer.Critical { // L-38
+		t.Errorf("critical: %t and %t", deps.Critical, lexer.Critical)
+	}
+}
+
+// L-58 L-59: a subtask that did not pass has failed; its summary is the beginning of
+// what was said.
+func TestLoomResult(t *testing.T) {
+	s := grow(t, loom, "Write a parser", settings())
+	s.plan(1, pawl.ForStep, "", "", parser[0])
+	s.spawn(2, "install-deps", 1, 1)
+	s.work("execute", "executor", strings.Repeat("long ", 100))
+	s.candidate("go.mod")
+	s.tests(0, 3, "A", "B", "C")
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Decision: pawl.DecideHalt, Reason: "tests fail", Outcome: pawl.OutcomeIncomplete})
+	s.finish(pawl.OutcomeIncomplete, "tests fail")
+	got, err := Loom(fold(s.events), s.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := got.Plan.Subtasks[0]
+	if sub.Status != "failed" || sub.Result == nil || sub.Result.Status != "failed" || sub.Result.Verification.Passed {
+		t.Fatalf("%+v, result %+v", sub, sub.Result)
+	}
+	if n := utf8.RuneCountInString(sub.Result.Summary); n != 200 || !strings.HasPrefix(sub.Result.Summary, "long long ") {
+		t.Errorf("the summary has %d characters: %s", n, sub.Result.Summary)
 	}
 }
 
@@ -410,13 +474,20 @@ func names(s *story) []string {
 	return out
 }
 
-func TestNamesOfLoom(t *testing.T) { // L-B22 L-B02 L-AC10 L-09 L-21 L-24 L-28 L-47 L-61 L-66 L-79
+func TestNamesOfLoom(t *testing.T) { // L-B22 L-AC10
 	s := loomCancelled(t)
 	got := names(s)
 	want := []string{
-		"task_created", "task_planning", "model_call_started", "model_call_completed", "task_plan_ready", "subtask_started", "tool_call_started",
-		"tool_call_completed", "verification_started", "verification_passed", "subtask_completed", "subtask_retrying", "subtask_failed", "task_replanning",
-		"task_plan_refused", "approval_requested", "approval_granted", "subtask_skipped", "task_cancelled",
+		"task_created", "task_planning", "model_call_started", "model_call_completed",
+		"task_plan_ready", // L-09
+		"subtask_started", // L-47
+		"tool_call_started", "tool_call_completed", "verification_started", "verification_passed",
+		"subtask_completed", // L-21 L-61
+		"subtask_retrying",
+		"subtask_failed",  // L-B02
+		"task_replanning", // L-24 L-66
+		"task_plan_refused", "approval_requested", "approval_granted", "subtask_skipped",
+		"task_cancelled", // L-79
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
