@@ -73,6 +73,8 @@ type goPackage struct {
 	XTestImports []string
 }
 
+// L-41, L-B18: who decides and who performs is given what it needs. Only cmd/pawl and the
+// bench may import implementations, so nothing else can choose one.
 func TestImportDirections(t *testing.T) {
 	for _, p := range listPackages(t) {
 		of := below(p.ImportPath)

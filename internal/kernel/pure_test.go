@@ -19,7 +19,7 @@ var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/jso
 // The kernel decides the same from the same log, on every machine and at every
 // time: it has no clock, no goroutine and no variable of its own, it does not go
 // over a map, whose order is random, and it does not count in floating point. Nor
-// does it read a file: what it must know of a project is handed in. V-15 V-57
+// does it read a file: what it must know of a project is handed in. V-15 V-57 L-41 L-B18
 func TestPure(t *testing.T) {
 	for _, of := range []string{".", "monitor"} {
 		pure(t, of)

@@ -74,7 +74,7 @@ func easy(_ *pawl.Recipe, set *pawl.Settings) {
 	set.Complexity = &n
 }
 
-// D-02 D-04 D-06 D-07 D-08 D-09 D-10
+// D-04: the loop calls who implements, the gates and the validator, and decides.
 func TestOrderOfAnIteration(t *testing.T) {
 	w := play(t, easy)
 	var order []string
@@ -83,25 +83,28 @@ func TestOrderOfAnIteration(t *testing.T) {
 			order = append(order, r.Effect.Do.Verb().String()+" "+r.Effect.Place.Step)
 		}
 	}
-	want := []string{"assemble_prompt implement", "call_model implement", "commit commit",
-		"run_gate tests", "run_gate lint", "run_gate types", "run_gate security",
-		"assemble_prompt requirements", "call_model requirements", "close_workspace close"}
+	want := []string{
+		"assemble_prompt implement", "call_model implement", "commit commit", // D-06
+		"run_gate tests", "run_gate lint", "run_gate types", "run_gate security", // D-07
+		"assemble_prompt requirements", "call_model requirements", // D-08
+		"close_workspace close",
+	}
 	if !slices.Equal(order, want) {
 		t.Errorf("got %q", order)
 	}
-	if w.state.Outcome != pawl.OutcomeComplete {
+	if w.state.Outcome != pawl.OutcomeComplete { // D-09 D-10
 		t.Errorf("the run ended %s", w.state.Outcome)
 	}
 }
 
-// D-11 D-16 D-17 D-18 D-29 D-30 D-32: each failure leads back to the first step,
-// on the tier that complexity and failures select.
+// D-11 D-32: each failure leads back to the first step, on the tier that complexity
+// and failures select.
 func TestTiersOfIterations(t *testing.T) {
 	for _, row := range []struct {
 		complexity int
 		tiers      []int // of the implementation's calls
 	}{
-		{2, []int{1, 1, 2, 2, 3, 3, 3, 3}},
+		{2, []int{1, 1, 2, 2, 3, 3, 3, 3}}, // D-16 D-17
 		{6, []int{2, 2, 3, 3, 3, 3}},
 		{12, []int{3, 3, 3, 3}},
 	} {
@@ -120,11 +123,11 @@ func TestTiersOfIterations(t *testing.T) {
 			t.Errorf("complexity %d: got %v, want %v", row.complexity, tiers, row.tiers)
 		}
 		for i, b := range all[*pawl.IterationStarted](w) {
-			if b.N != i+1 || b.Max != 10 || b.Tier != row.tiers[i] {
+			if b.N != i+1 || b.Max != 10 || b.Tier != row.tiers[i] { // D-29 D-30
 				t.Errorf("iteration %d/%d starts on tier %d as number %d", b.N, b.Max, b.Tier, i+1)
 			}
 		}
-		if n := len(all[*pawl.CouncilCalled](w)); n != 1 || w.state.Outcome != pawl.OutcomeBlocked { // D-B13
+		if n := len(all[*pawl.CouncilCalled](w)); n != 1 || w.state.Outcome != pawl.OutcomeBlocked { // D-18 D-B13
 			t.Errorf("complexity %d: %d councils, and the run ended %s", row.complexity, n, w.state.Outcome)
 		}
 	}
@@ -201,7 +204,8 @@ func TestWhatTheImplementerIsTold(t *testing.T) {
 	}
 }
 
-// D-35: gates judge the candidate's commit and know what it started from.
+// D-35: gates judge the candidate's commit and know what it started from. They are
+// commands: no model is asked.
 func TestWhatTheGatesAreTold(t *testing.T) {
 	w := play(t, easy)
 	candidate := all[*pawl.Committed](w)[0].Commit
@@ -218,6 +222,11 @@ func TestWhatTheGatesAreTold(t *testing.T) {
 	}
 	if judged != 8 {
 		t.Errorf("%d gates ran, want 4 on the base and 4 on the candidate", judged)
+	}
+	for _, f := range requests[*pawl.CallModel](w) {
+		if slices.Contains([]string{"tests", "lint", "types", "security"}, f.Place.Step) {
+			t.Errorf("a model is asked for the verdict of %s", f.Place.Step)
+		}
 	}
 }
 
