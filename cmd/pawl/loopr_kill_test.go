@@ -70,7 +70,7 @@ answers:
 
 // A tree of loops that is killed at any moment and resumed ends the same, through a
 // cascade: every loop that does not count is archived once with its branches kept, none
-// is at work twice at once, and nothing is lost. R-02 R-56 R-57 R-58 R-59 R-B16 R-B25
+// is at work twice at once, and nothing is lost.
 func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
 	bin, n := buildPawl(t), treeOfLoopsKills
 	if s := os.Getenv("PAWL_LOOPR_KILLS"); s != "" {

@@ -230,19 +230,20 @@ Specs to Create (2)
 	}
 }
 
-// R-39 R-40 R-41 R-46 R-47 R-48 R-53 R-B03 R-B04
+// R-40: a person approves, rejects or wants another iteration.
 func TestPlanDecisions(t *testing.T) {
 	t.Run("Approve", func(t *testing.T) {
 		b, g := groveBed(t)
 		if err := b.execute(t, plan.New(b.app), "approve", "7", "--about", about()); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.out.String(); got != "Plan 1738231200000-a1b2 of run 007-login is approved: 2 of kind spec spawned\n" {
+		if got := b.out.String(); got != "Plan 1738231200000-a1b2 of run 007-login is approved: 2 of kind spec spawned\n" { // R-39 R-46 R-B04
 			t.Errorf("it says %q", got)
 		}
 		if a := g.steered[0].Answer; a.Choice != "approve" || a.By != "ada" || a.About != pawl.HashOf([]byte(aPlan)) || a.Question != 1 {
 			t.Errorf("the answer is %+v", a)
 		}
+		// R-53 R-B03
 		err := b.execute(t, plan.New(b.app), "approve", "7", "--about", about())
 		if pawl.CodeOf(err) != pawl.CodeState || !strings.Contains(err.Error(), "Plan 1738231200000-a1b2 not in Complete state") || !strings.Contains(err.Error(), "approved by ada") || len(g.steered) != 1 {
 			t.Errorf("a second approval: %v", err)
@@ -256,7 +257,7 @@ func TestPlanDecisions(t *testing.T) {
 		if err := b.execute(t, plan.New(b.app), "reject", "7", "--reason", "not now"); err != nil {
 			t.Fatal(err)
 		}
-		if a := g.steered[0].Answer; a.Choice != "reject" || a.Text != "not now" {
+		if a := g.steered[0].Answer; a.Choice != "reject" || a.Text != "not now" { // R-47
 			t.Errorf("the answer is %+v", a)
 		}
 	})
@@ -272,7 +273,7 @@ func TestPlanDecisions(t *testing.T) {
 			if err := b.execute(t, plan.New(b.app), args...); err != nil {
 				t.Fatal(err)
 			}
-			if a := g.steered[0].Answer; a.Choice != "iterate" || a.Text != "think of logout too" {
+			if a := g.steered[0].Answer; a.Choice != "iterate" || a.Text != "think of logout too" { // R-48
 				t.Errorf("the answer is %+v", a)
 			}
 		})
@@ -498,7 +499,7 @@ func TestAwaitingIsSeen(t *testing.T) {
 	}
 }
 
-// R-60 R-63 R-64 R-69 R-76 R-77 R-80 R-81 R-B22
+// Loops are listed by what they are, and exported.
 func TestLoops(t *testing.T) {
 	b, g := groveBed(t)
 	g.obey(&pawl.Reply{Question: 1, Choice: "approve", By: "ada"})
@@ -520,8 +521,8 @@ func TestLoops(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for args, want := range map[string]string{
-		"": "plan auth api", "--status running": "auth", "--status pending": "api", "--type spec": "auth api",
-		"--children-of " + planID: "auth api", "--children-of auth": "", "--stale": "",
+		"": "plan auth api", "--status running": "auth", "--status pending": "api", "--type spec": "auth api", // R-76
+		"--children-of " + planID: "auth api", "--children-of auth": "", "--stale": "", // R-80
 	} {
 		if got := ids(strings.Fields(args)...); got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
@@ -537,7 +538,7 @@ func TestLoops(t *testing.T) {
 		t.Error(err)
 	}
 	g.add(1, &pawl.IterationEnded{N: 1, Decision: pawl.DecideIterate, Reason: "auth failed"})
-	if got := ids("--stale"); got != "auth api" {
+	if got := ids("--stale"); got != "auth api" { // R-81
 		t.Errorf("stale are %q", got)
 	}
 
@@ -547,9 +548,9 @@ func TestLoops(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][]string{
-		"loops.jsonl": {`"id":"1738231200000-a1b2","loop_type":"plan"`, `"parent_id":"1738231200000-a1b2","input_artifact":"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"`, `"status":"running","iteration":0`},
-		"loops/" + planID + "/current/artifacts/plan.md": {"# Plan: Login"},
-		"signals.jsonl": {`"signal_type":"invalidate","source_loop":"1738231200000-a1b2","target_loop":"1738231300000-auth","target_selector":"descendants:1738231200000-a1b2","reason":"Parent re-iterating"`},
+		"loops.jsonl": {`"id":"1738231200000-a1b2","loop_type":"plan"`, `"parent_id":"1738231200000-a1b2","input_artifact":"loops/1738231200000-a1b2/iterations/001/artifacts/plan.md"`, `"status":"running","iteration":0`}, // R-63 R-69
+		"loops/" + planID + "/current/artifacts/plan.md": {"# Plan: Login"}, // R-64 R-77
+		"signals.jsonl": {`"signal_type":"invalidate","source_loop":"1738231200000-a1b2","target_loop":"1738231300000-auth","target_selector":"descendants:1738231200000-a1b2","reason":"Parent re-iterating"`}, // R-60 R-63 R-B22
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

@@ -199,8 +199,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// D-51 D-52 D-53 D-54 D-55 D-56 D-57 D-58: the task loop's own file, as its
-// document shows it.
+// The task loop's own file, as its document shows it.
 func TestTaskLoopFile(t *testing.T) {
 	const file = `task_loop:
   max_iterations: 7
@@ -224,10 +223,10 @@ func TestTaskLoopFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Limits.Iterations != 7 || !s.NoStuckDetection || !s.NoCost {
+			if s.Limits.Iterations != 7 || !s.NoStuckDetection || !s.NoCost { // D-51 D-53 D-54
 				t.Errorf("got %+v", s)
 			}
-			if diff := cmp.Diff([]pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltBudget}, s.HaltOn); diff != "" {
+			if diff := cmp.Diff([]pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltBudget}, s.HaltOn); diff != "" { // D-58
 				t.Error(diff)
 			}
 			r, err := recipe.Load("taskloop")
@@ -239,10 +238,10 @@ func TestTaskLoopFile(t *testing.T) {
 			}
 			k := r.Kinds[0]
 			if k.Iterations != 7 || k.Ladder.Stuck != 0 || k.Steps[1].Timeout != 10*time.Minute ||
-				k.Gates[0].Timeout != 4*time.Minute || k.Gates[1].Timeout != 30*time.Second {
+				k.Gates[0].Timeout != 4*time.Minute || k.Gates[1].Timeout != 30*time.Second { // D-55 D-56 D-57
 				t.Errorf("got %+v", k)
 			}
-			if diff := cmp.Diff([]pawl.Rung{{Tier: 1, Failures: 4}, {Tier: 2, Failures: 4}, {Tier: 3, Failures: 4}}, k.Ladder.Rungs); diff != "" {
+			if diff := cmp.Diff([]pawl.Rung{{Tier: 1, Failures: 4}, {Tier: 2, Failures: 4}, {Tier: 3, Failures: 4}}, k.Ladder.Rungs); diff != "" { // D-52
 				t.Error(diff)
 			}
 			if err := recipe.Validate(r); err != nil {

@@ -21,7 +21,7 @@ var foundInBatches = []uint64{611, 635, 642, 677, 686, 691, 924, 1013, 1065, 127
 // forget and name unknown tasks, red and flaky candidates, blocked tasks, trees that
 // return, and people who go back to checkpoints and go on in spite of the monitor.
 // What must hold of batches, branches and checkpoints at every event is checked by
-// the run's field. V-34…V-53, V-B04…V-B16
+// the run's field.
 func TestBatchSimulation(t *testing.T) { judged.test(t) }
 
 var judged = simulation{env: "PAWL_BATCH_SEED", seeds: 500, short: 7, found: foundInBatches, simulate: simulateBatches, complete: (*census).completeBatches}

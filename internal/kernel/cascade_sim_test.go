@@ -19,7 +19,7 @@ var foundInCascades = []uint64{571, 1201, 1340, 2435, 2552}
 // of the one above, through random worlds, as TestSimulation does: with gates that fail,
 // conflicts, provider's limits, persons who approve, want another iteration, reject, come
 // late, and tell loops to stop, pause, go on, rebase, or something to know. What must hold
-// at every event is checked by the run's wood. … …R-61, R-B09…R-B13
+// at every event is checked by the run's wood.
 func TestCascadeSimulation(t *testing.T) { cascaded.test(t) }
 
 var cascaded = simulation{env: "PAWL_CASCADE_SEED", seeds: 300, short: 7, found: foundInCascades, simulate: simulateCascade, complete: (*census).completeCascades}
@@ -391,7 +391,7 @@ func (g *wood) requests(e pawl.Event, t *tree, f *pawl.Effect) {
 }
 
 // anew checks that nothing is left of the generation before: all have ended, and are
-// invalidated; and the branch is a fresh one, unless others have what was on it. R-54…R-59
+// invalidated; and the branch is a fresh one, unless others have what was on it. R-23 R-54 R-59
 func (g *wood) anew(e pawl.Event, t *tree, b *pawl.GenerationStarted) {
 	g.below(e.Loop, func(o *tree) {
 		if o.ended == "" || !o.invalid {
@@ -409,7 +409,7 @@ func (g *wood) anew(e pawl.Event, t *tree, b *pawl.GenerationStarted) {
 func (g *wood) finished(e pawl.Event, t *tree, b *pawl.LoopEnded) {
 	t.ended, t.stopped = b.Outcome, b.Stopped
 	for i, sg := range g.signals {
-		if sg.loop == e.Loop && !sg.seen {
+		if sg.loop == e.Loop && !sg.seen { // R-B09
 			g.fail(e, "it has not acknowledged signal %d", i+1)
 		}
 	}

@@ -16,23 +16,23 @@ func planOf(t *testing.T, order string, tasks []pawl.TaskEntry) *plan {
 	return newPlan(g, 1, blobOf("list"))
 }
 
-// A task waits for all it depends on, and only passing counts. P-65, P-66, P-69, P-71, P-72, L-72
+// A task waits for all it depends on, and only passing counts.
 func TestReady(t *testing.T) {
 	p := planOf(t, "list", entries("a", "b after a", "c after a b"))
 	if p.next() != 0 {
 		t.Fatalf("%d goes first", p.next())
 	}
 	for _, status := range []pawl.TaskStatus{pawl.TaskRunning, pawl.TaskFailed, pawl.TaskSkipped, pawl.TaskBlocked} {
-		if p.set(0, status); p.next() != -1 {
+		if p.set(0, status); p.next() != -1 { // P-65 P-69 P-71
 			t.Errorf("with a %s, %d goes next", status, p.next())
 		}
 	}
 	p.set(0, pawl.TaskPassed)
-	if p.next() != 1 || p.at(2).open != 1 {
+	if p.next() != 1 || p.at(2).open != 1 { // P-72 L-72
 		t.Errorf("%d goes next, and c waits for %d", p.next(), p.at(2).open)
 	}
 	p.set(1, pawl.TaskPassed)
-	if p.next() != 2 || p.states() != "aap" { // passed, passed, pending
+	if p.next() != 2 || p.states() != "aap" { // P-66: passed, passed, pending
 		t.Errorf("%d goes next: %s", p.next(), p.states())
 	}
 }

@@ -82,15 +82,15 @@ func TestFreshContexts(t *testing.T) {
 	}
 }
 
-// P-38 P-39 P-40 P-41 P-42 P-43 P-44 P-B02 L-20 L-35 L-47 L-61 L-AC10: a task's
-// status changes by an event that says so, and never otherwise.
+// P-43 L-20 L-35 L-AC10: a task's status changes by an event that says so, and never
+// otherwise.
 func TestTaskStatusesChangeByEvents(t *testing.T) {
 	allowed := map[string][]pawl.Kind{
-		"pending running": {pawl.KindLoopStarted},
-		"running passed":  {pawl.KindLoopEnded},
-		"running failed":  {pawl.KindLoopEnded},
+		"pending running": {pawl.KindLoopStarted}, // P-38 P-39 L-47
+		"running passed":  {pawl.KindLoopEnded},   // P-40 L-61
+		"running failed":  {pawl.KindLoopEnded},   // P-41 L-61
 		"running skipped": {pawl.KindLoopEnded},
-		"pending blocked": {pawl.KindTasksBlocked},
+		"pending blocked": {pawl.KindTasksBlocked}, // P-42
 		"pending skipped": {pawl.KindTasksSkipped},
 		"failed pending":  {pawl.KindPlanAccepted, pawl.KindRunResumed},
 		"blocked pending": {pawl.KindPlanAccepted, pawl.KindRunResumed},
@@ -124,8 +124,8 @@ func TestTaskStatusesChangeByEvents(t *testing.T) {
 	}
 }
 
-// P-65 P-66 P-67 P-68 P-69 L-10 L-72 L-73 L-AC2: a task begins when everything it
-// depends on has passed, and only then; with a place free, none that may begin waits.
+// A task begins when everything it depends on has passed, and only then; with a place
+// free, none that may begin waits.
 func TestTasksBeginWhenTheyMay(t *testing.T) {
 	for name, w := range lists(t) {
 		s := &State{}
@@ -133,7 +133,7 @@ func TestTasksBeginWhenTheyMay(t *testing.T) {
 			if b, ok := e.Body.(*pawl.LoopStarted); ok && b.Parent != 0 {
 				p := s.Loop(b.Parent).plan
 				for _, j := range p.deps[b.Entry-1] {
-					if p.at(int(j)).status != pawl.TaskPassed {
+					if p.at(int(j)).status != pawl.TaskPassed { // P-65 P-66 L-10 L-72 L-AC2
 						t.Errorf("%s: %s begins, and %s is %s", name, b.Task, p.entries[j].ID, p.at(int(j)).status)
 					}
 				}
@@ -142,7 +142,7 @@ func TestTasksBeginWhenTheyMay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if p := s.Loop(1).plan; s.Outcome != pawl.OutcomeHalted && (p.next() >= 0 || p.count[pawl.TaskRunning] > 0) {
+		if p := s.Loop(1).plan; s.Outcome != pawl.OutcomeHalted && (p.next() >= 0 || p.count[pawl.TaskRunning] > 0) { // P-69
 			t.Errorf("%s: the run ended %s with tasks that could run: %s", name, s.Outcome, p.states())
 		}
 	}
@@ -237,20 +237,19 @@ func TestDefaultLimitsOfLists(t *testing.T) {
 	}
 }
 
-// P-18 P-20 P-21 P-22 P-23 P-B11: any one of the criteria is a sign of many steps;
-// a small request has none.
+// P-B11: any one of the criteria is a sign of many steps; a small request has none.
 func TestSigns(t *testing.T) {
 	for _, row := range []struct {
 		goal, want string
 	}{
 		{"Find a laptop and a keyboard", ""}, // P-17
 		{"Fix the typo in the README", ""},
-		{"Implement the complete checkout flow", `"implement"`},
-		{"Please build complete user accounts", `"build complete"`},
-		{"add full text search", `"add full"`},
-		{"First the database, then the API, finally the frontend", "an order"}, // P-19
+		{"Implement the complete checkout flow", `"implement"`},                // P-20 P-23
+		{"Please build complete user accounts", `"build complete"`},            // P-23
+		{"add full text search", `"add full"`},                                 // P-23
+		{"First the database, then the API, finally the frontend", "an order"}, // P-19 P-22
 		{"Do this:\n- one\n- two\n- three", ""},
-		{"Do this:\n- one\n- two\n- three\n- four", "lists 4 steps"},
+		{"Do this:\n- one\n- two\n- three\n- four", "lists 4 steps"}, // P-18 P-21
 		{"1. one\n2. two\n3. three\n4. four\n5. five", "lists 5 steps"},
 		{"Rename the implementation of then()", ""},
 		{"then there were none", ""},

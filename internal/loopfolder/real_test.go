@@ -52,7 +52,6 @@ func realRun(tb testing.TB) *story {
 
 // The folders of a real run: what the records name is there, what does not count is in
 // the archive, and whenever the process dies the same is left behind in the end.
-// R-12 R-13 R-24 R-44 R-57 R-62 R-64 R-66 R-67 R-77 R-B30 R-B31
 func TestRealRun(t *testing.T) {
 	s, dir := realRun(t), t.TempDir()
 	run := s.events[0].Run
@@ -70,18 +69,18 @@ func TestRealRun(t *testing.T) {
 			archived++
 		}
 		for _, name := range append([]string{rec.InputArtifact, rec.Folder() + "/loop.json", rec.Folder() + "/current"}, rec.OutputArtifacts...) {
-			if _, there := got[name]; !there && name != "" {
+			if _, there := got[name]; !there && name != "" { // R-66 R-77 R-B31
 				t.Errorf("%s %s: %s is not there", rec.LoopType, rec.Name(), name)
 			}
 		}
-		if artifact := got[rec.InputArtifact]; rec.Parent > 0 && !strings.Contains(artifact, rec.Title) {
+		if artifact := got[rec.InputArtifact]; rec.Parent > 0 && !strings.Contains(artifact, rec.Title) {
 			t.Errorf("%s %s: its parent's artifact does not name %q:\n%s", rec.LoopType, rec.Name(), rec.Title, artifact)
 		}
-		if _, err := os.Stat(filepath.Join(dir, rec.Folder(), "current/prompt.md")); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, rec.Folder(), "current/prompt.md")); err != nil {
 			t.Errorf("%s %s: %v", rec.LoopType, rec.Name(), err)
 		}
 	}
-	if archived != 1 || len(rs.Loops) != 16 {
+	if archived != 1 || len(rs.Loops) != 16 { // R-57 R-67
 		t.Errorf("%d of %d loops are archived", archived, len(rs.Loops))
 	}
 	parse := rs.Loops[0]

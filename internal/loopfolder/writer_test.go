@@ -124,7 +124,7 @@ func files(tb testing.TB, dir string) map[string]string {
 	return out
 }
 
-// R-57 R-62 R-64 R-65 R-66 R-67 R-77 R-B24 R-B31
+// What there is of each loop, by iteration.
 func TestFolders(t *testing.T) {
 	s, dir := grown(t), t.TempDir()
 	if err := Rebuild(dir, run, s.all, s.read); err != nil {
@@ -133,19 +133,19 @@ func TestFolders(t *testing.T) {
 	got := files(t, dir)
 	const plan, spec = "loops/1738300800123-a1b2/", "archive/1738300900123-c3d4/"
 	for name, want := range map[string]string{
-		plan + "current":                            "→ iterations/003",
-		plan + "iterations/001/validation.log":      "plan-review: FAIL: no specs\n    There is nothing to work on.\niterate: the review failed\n- no specs\n",
-		plan + "iterations/001/prompt.md":           "<!-- session 1: plan/1/draft -->\n\nYou are careful.\n\n<!-- prompt -->\n\nWrite a plan, session 1.\n\n",
+		plan + "current":                            "→ iterations/003",                                                                                        // R-66
+		plan + "iterations/001/validation.log":      "plan-review: FAIL: no specs\n    There is nothing to work on.\niterate: the review failed\n- no specs\n", // R-64
+		plan + "iterations/001/prompt.md":           "<!-- session 1: plan/1/draft -->\n\nYou are careful.\n\n<!-- prompt -->\n\nWrite a plan, session 1.\n\n", // R-64
 		plan + "iterations/001/artifacts/plan.json": `{"title":"not yet a plan"}`,
 		plan + "iterations/002/artifacts/plan.json": aPlan,
-		plan + "stdout.log":                         "==> 2025-01-31T05:20:10Z iteration 001 run {\"command\":\"ls\"}\nmain.go\n",
-		plan + "stderr.log":                         "==> 2025-01-31T05:20:21Z iteration 002 run {\"command\":\"ls\"}\nmain.go\n",
+		plan + "stdout.log":                         "==> 2025-01-31T05:20:10Z iteration 001 run {\"command\":\"ls\"}\nmain.go\n", // R-65
+		plan + "stderr.log":                         "==> 2025-01-31T05:20:21Z iteration 002 run {\"command\":\"ls\"}\nmain.go\n", // R-65
 		spec + "current":                            "→ iterations/001",
 		spec + "iterations/001/artifacts/spec.json": "{}",
-		plan + "iterations/002/artifacts/plan.md":   "*",
+		plan + "iterations/002/artifacts/plan.md":   "*", // R-77
 		plan + "iterations/002/conversation.jsonl":  "*",
 		spec + "iterations/001/conversation.jsonl":  "*",
-		spec + "loop.json":                          "*",
+		spec + "loop.json":                          "*", // R-57 R-67 R-B24
 		"loops/.written/001-add-login.json":         fmt.Sprintf("{\"seq\":%d}\n", len(s.events)),
 	} {
 		text, there := got[name]
@@ -172,7 +172,7 @@ func TestFolders(t *testing.T) {
 	if err := json.Unmarshal([]byte(got[spec+"loop.json"]), &rec); err != nil || rec.Status != pawl.LoopInvalidated || rec.InputArtifact != plan+"iterations/002/artifacts/plan.md" {
 		t.Errorf("the record is %+v, %v", rec, err)
 	}
-	if _, there := got[rec.InputArtifact]; !there {
+	if _, there := got[rec.InputArtifact]; !there { // R-B31
 		t.Errorf("%s is not there", rec.InputArtifact)
 	}
 }

@@ -75,7 +75,7 @@ func (k *kept) all(tb testing.TB) []message.Message {
 	return out
 }
 
-// What is told of a run, in the order it is told. R-18 R-31 R-41 R-46 R-49 R-55 R-78 R-B04 R-B25 R-B26
+// What is told of a run, in the order it is told. R-78
 func TestRun(t *testing.T) {
 	k := load(t)
 	all := k.all(t)
@@ -99,7 +99,8 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s of loop %s, which was never created", m.Event, d.ID)
 			}
 		case message.Plan:
-			if !strings.Contains(d.Content, "## Overview") || len(d.Specs) != 2 || d.Approval != pawl.ApprovalAwaiting || d.About.IsZero() {
+			if !strings.Contains(d.Content, "## Overview") || // R-41 R-49
+				len(d.Specs) != 2 || d.Approval != pawl.ApprovalAwaiting || d.About.IsZero() {
 				t.Errorf("the plan that is told: %+v", d)
 			}
 		case message.Approved:
@@ -109,7 +110,7 @@ func TestRun(t *testing.T) {
 					specs++
 				}
 			}
-			if d.SpecsSpawned != 2 || specs != 2 { // it is told when all of them are there
+			if d.SpecsSpawned != 2 || specs != 2 { // R-46 R-B04 R-B25: it is told when all of them are there
 				t.Errorf("approved with %d, and %d are there", d.SpecsSpawned, specs)
 			}
 		}
@@ -117,7 +118,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %v", m.Event, err)
 		}
 	}
-	want := map[string]int{message.PlanAwaiting: 1, message.PlanApproved: 1, message.PlanRejected: 0, message.LoopInvalidated: 1,
+	want := map[string]int{message.PlanAwaiting: 1, message.PlanApproved: 1, message.PlanRejected: 0, message.LoopInvalidated: 1,
 		message.SignalSent: count[message.SignalAcked], message.LoopCreated: len(created), message.MergeStarted: count[message.MergeCompleted]}
 	for event, n := range want {
 		if count[event] != n {

@@ -51,8 +51,8 @@ func (w *world) child(tb testing.TB, template string) *pawl.AssemblePrompt {
 	return do
 }
 
-// P-55 P-56 P-57 P-58 P-59 P-60 P-61 P-62 P-63 P-64: the context of a task, to the letter.
-// P-50: it is fresh. P-81: what was learned before is in it.
+// The context of a task is built for it (P-50), to the letter, and holds what was
+// learned before it (P-81).
 func TestPandoraContext(t *testing.T) {
 	w := MustWorldOf(t, "pandora")
 	w.remember(remembered)
@@ -61,37 +61,17 @@ func TestPandoraContext(t *testing.T) {
 	do.Memory = &pawl.Memory{Select: "all", MaxTokens: 2000}
 	p := w.MustAssemble(t, do)
 	golden(t, "pandora_decide", p)
-	want := `## 0. User Query
-
-**Original Request:** Implement user authentication with OAuth, password reset, and session management
-
----
-
-**PANDORA LOOP - Task 2 of 3**
-
-| Field | Value |
-|-------|-------|
-| Task ID | TASK-002 |
-| Title | Implement password reset flow |
-| Description | Email-based password reset with secure tokens |
-| Priority | 2 |
-| Dependencies | None |
-
-**Acceptance Criteria:**
-1. POST /auth/forgot-password sends email
-2. Reset token expires in 1 hour
-3. POST /auth/reset-password validates token
-4. Tests pass
-
-**Prior Task Learnings:**
-- [TASK-001] OAuth uses passport.js with Google strategy
-- [TASK-001] Auth routes in apps/auth/routes.py
-
----
-
-**Intent:** edit
-**Mode:** code
-`
+	want := "## 0. User Query\n\n" + // P-55
+		"**Original Request:** Implement user authentication with OAuth, password reset, and session management\n\n---\n\n" + // P-56
+		"**PANDORA LOOP - Task 2 of 3**\n\n" + // P-57
+		"| Field | Value |\n|-------|-------|\n| Task ID | TASK-002 |\n| Title | Implement password reset flow |\n" + // P-58
+		"| Description | Email-based password reset with secure tokens |\n| Priority | 2 |\n" +
+		"| Dependencies | None |\n\n" + // P-59
+		"**Acceptance Criteria:**\n1. POST /auth/forgot-password sends email\n2. Reset token expires in 1 hour\n" + // P-60
+		"3. POST /auth/reset-password validates token\n4. Tests pass\n\n" +
+		"**Prior Task Learnings:**\n- [TASK-001] OAuth uses passport.js with Google strategy\n" + // P-61 P-62: TASK-002 does not depend on it
+		"- [TASK-001] Auth routes in apps/auth/routes.py\n\n---\n\n" + // P-63
+		"**Intent:** edit\n**Mode:** code\n" // P-64
 	wants(t, p, "## What a person said", "- Keep the old sessions working.")
 	_, got, _ := strings.Cut(p.User, "\n\n")
 	got, _, _ = strings.Cut(got, "\n## Scope")

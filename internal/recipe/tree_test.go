@@ -157,10 +157,10 @@ func TestCoherence(t *testing.T) {
 	}
 }
 
-// What each role can do is what its tools let it do: V-05 V-61 to V-71. What a
-// document is made from is one result: "writes X" means that the tool is X's.
-// The monitor and the rollback are no sessions (V-63 V-70), nor is the
-// orchestrator (V-61), and no tool calls another role (V-04) or a person (V-71).
+// What each role can do is what its tools let it do (V-05). What a document is made
+// from is one result: "writes X" means that the tool is X's. The monitor and the
+// rollback are no sessions, nor is the orchestrator (V-61), and no tool calls another
+// role (V-04) or a person (V-71).
 func TestCoherencePermissions(t *testing.T) {
 	with := func(tools []string, output string) []string { return append(slices.Clone(tools), "submit_"+output) }
 	want := map[string][]string{
@@ -200,7 +200,7 @@ func TestCoherencePermissions(t *testing.T) {
 			t.Errorf("docs/recipes.md says of %s %q", role, row)
 		}
 	}
-	if !strings.Contains(r.Description, "The monitor and the rollback are code, not models.") {
+	if !strings.Contains(r.Description, "The monitor and the rollback are code, not models.") { // V-63 V-70
 		t.Errorf("nobody says that two of the roles are no models:\n%s", r.Description)
 	}
 }
@@ -240,8 +240,7 @@ func TestTreeTemplates(t *testing.T) {
 	}
 }
 
-// P-17 P-18 P-19 P-20 P-21 P-22 P-23 P-24 P-25 P-B11: the planner is told when to
-// make a list of tasks, and that one reason is enough.
+// The planner is told when to make a list of tasks, and that one reason is enough.
 func TestActivationIsTold(t *testing.T) {
 	prompts, err := recipe.Prompts("pandora")
 	if err != nil {

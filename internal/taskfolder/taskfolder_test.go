@@ -181,7 +181,7 @@ func remembered(t *tale, learning int, kind pawl.MemoryKind, text string) *pawl.
 	return &pawl.MemoryAdded{N: learning, Kind: kind, Scope: pawl.ScopeProject, Text: t.keep(text), Learning: learning, Task: "1.2"}
 }
 
-// V-10 V-11 V-14 V-17 V-54 V-B02 V-B03 V-B04 V-B05 V-B11 V-B13
+// The folder of a task from its first event to its last.
 func TestFolder(t *testing.T) {
 	x := tell(t)
 	golden(t, "begun", x.render(nil))
@@ -193,22 +193,24 @@ func TestFolder(t *testing.T) {
 	x.hands("plan", plan(nil))
 	x.say(1, remembered(x, 1, pawl.MemoryDecision, cookies))
 	x.hands("review", "{}", pawl.Fact{Name: "decision", Value: "NEEDS_REVISION"})
-	if s := Parse("x", x.render(nil)).Status; s != Draft {
+	if s := Parse("x", x.render(nil)).Status; s != Draft { // V-B03
 		t.Errorf("a plan that is to be revised is %s", s)
 	}
 	x.hands("review", "{}", pawl.Fact{Name: "decision", Value: "APPROVED"})
-	if s := Parse("x", x.render(nil)).Status; s != Approved {
+	if s := Parse("x", x.render(nil)).Status; s != Approved { // V-B13: the verdict is kept for the reviewer, who writes nothing
 		t.Errorf("a plan that was reviewed is %s", s)
 	}
 	x.lists(1, specs...)
-	golden(t, "approved", x.render(nil)) // the phase is SCAFFOLD as long as what lays the ground is open: V-B18
+	// V-14 V-54 V-B02: a decision is a file of the task's learnings. V-B18: the phase is
+	// SCAFFOLD as long as what lays the ground is open.
+	golden(t, "approved", x.render(nil))
 
 	x.batch(1, []int{0}, 0)
 	x.say(1, &pawl.HealthJudged{Batch: 1, Health: pawl.HealthProgressing, Reason: "1 of 1"})
 	x.say(1, &pawl.BatchStarted{N: 2, Tasks: []int{1, 2}}, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: 5},
 		&pawl.TaskJudged{Batch: 2, Task: 1, Verdict: pawl.VerdictPass, By: "review"})
 	files := x.render(nil)
-	if got := box(t, files, "1.2"); got != "[ ]" { // approved, and not in the branch
+	if got := box(t, files, "1.2"); got != "[ ]" { // V-B04: approved, and not in the branch
 		t.Errorf("the box of 1.2 is %s", got)
 	}
 	golden(t, "at-work", files)
@@ -217,7 +219,7 @@ func TestFolder(t *testing.T) {
 		remembered(x, 2, pawl.MemoryAntiPattern, AntiPattern("batch-2", "Two batches got worse: TestLogin fails. It passed at batch-1.", []string{"1.2"})),
 		&pawl.HealthJudged{Batch: 2, Health: pawl.HealthRegressing, Reason: "TestLogin passed and fails", Recoveries: []pawl.Recovery{pawl.RecoverRollback}})
 	files = x.render(nil)
-	if box(t, files, "1.1") != "[x]" || box(t, files, "1.2") != "[x]" || box(t, files, "1.3") != "[ ]" {
+	if box(t, files, "1.1") != "[x]" || box(t, files, "1.2") != "[x]" || box(t, files, "1.3") != "[ ]" { // V-B04
 		t.Errorf("the boxes are wrong:\n%s", files[filePlan])
 	}
 	if got := Parse("x", files).Health; got != pawl.HealthRegressing {
@@ -312,7 +314,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if Path("007-add-login-r3") != ".pawl/tasks/007-add-login" {
+	if Path("007-add-login-r3") != ".pawl/tasks/007-add-login" { // V-10 V-11
 		t.Errorf("the folder is %s", Path("007-add-login-r3"))
 	}
 }

@@ -52,16 +52,40 @@ func example() []tasks.Task {
 
 var created = time.Date(2026, 1, 23, 10, 30, 0, 0, time.FixedZone("CET", 3600))
 
-// P-27 P-28 P-29 P-30 P-31 P-32 P-33 P-34 P-35 P-36 P-37: byte for byte. TASK-003
-// waits, which is shown as blocked. P-42 P-71
+// The file is as its document shows it, byte for byte. P-32 P-37
 func TestFreshTasksJSON(t *testing.T) {
 	got := tasks.TasksJSON(tasks.State{Created: created, Query: "Implement user authentication", Tasks: example()})
 	if diff := cmp.Diff(string(MustRead(t, "fresh.json")), string(got)); diff != "" {
 		t.Errorf("tasks.json (-want +got):\n%s", diff)
 	}
+	for _, text := range []string{
+		`"_type": "PANDORA_LOOP"`,                           // P-27
+		`"version": "1.0"`,                                  // P-28
+		`"created": "2026-01-23T09:30:00Z"`,                 // P-29
+		`"original_query": "Implement user authentication"`, // P-30
+		`"max_iterations": 10`,                              // P-31
+		`"id": "TASK-001"`,                                  // P-33
+		`"priority": 1,
+      "status": "pending",
+      "depends_on": [],
+      "notes": ""`, // P-34 P-35
+		`"status": "blocked",
+      "depends_on": [
+        "TASK-001"
+      ]`, // P-42 P-68 P-71: it waits
+		`"progress": {
+    "completed": 0,
+    "total": 3,
+    "current_iteration": 0
+  }`, // P-36
+	} {
+		if !strings.Contains(string(got), text) {
+			t.Errorf("tasks.json does not say %s:\n%s", text, got)
+		}
+	}
 }
 
-// P-38 P-39 P-40 P-41 P-42 P-49 P-B01 P-B09
+// Every status in the file's words, with the reason of what did not pass. P-49
 func TestTasksJSONUnderWay(t *testing.T) {
 	list := example()
 	list[0].Status, list[0].Reason = pawl.TaskFailed, "TASK-001: 2 of 4 criteria met"
@@ -85,12 +109,19 @@ func TestTasksJSONUnderWay(t *testing.T) {
 	for _, x := range got.Tasks {
 		said = append(said, x.Status+": "+x.Notes)
 	}
-	want := []string{"failed: TASK-001: 2 of 4 criteria met", "passed: ", "blocked: blocked by TASK-001", "in_progress: mind the gap", "pending: ",
-		"pending: skipped: the run ended"}
+	want := []string{
+		"failed: TASK-001: 2 of 4 criteria met", // P-41
+		"passed: ",                              // P-40
+		"blocked: blocked by TASK-001",          // P-42
+		"in_progress: mind the gap",             // P-39
+		"pending: ",                             // P-38 P-B01: what it depends on has passed
+		"pending: skipped: the run ended",
+	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	if got.MaxIterations != 7 || got.Progress.Completed != 1 || got.Progress.Total != 6 || got.Progress.Current != 3 {
+	if got.MaxIterations != 7 || // P-B09
+		got.Progress.Completed != 1 || got.Progress.Total != 6 || got.Progress.Current != 3 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -72,7 +72,7 @@ func (s *story) fold() *Run {
 }
 
 // The tree of a run at two moments, narrow and wide, its log, and why it is where it
-// is. R-11 R-15 R-18 R-50 R-54 R-57 R-58 R-59 R-72 R-80 R-81 R-B24
+// is.
 func TestTreeOfLoops(t *testing.T) {
 	s := cascade(t)
 	var files txtar.Archive
@@ -89,11 +89,11 @@ func TestTreeOfLoops(t *testing.T) {
 			}
 		}
 	}
-	show("at work")
+	show("at work") // R-18 R-80
 	s.anew()
-	show("begun anew")
+	show("begun anew") // R-54 R-59
 	r := s.fold()
-	add("with those that do not count", TreeText(r, TreeOptions{All: true, Now: s.now}))
+	add("with those that do not count", TreeText(r, TreeOptions{All: true, Now: s.now})) // R-81 R-B24
 	add("why", WhyText(r))
 	log := ""
 	r = New()

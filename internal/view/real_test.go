@@ -57,7 +57,6 @@ func realLog(tb testing.TB) ([]pawl.Event, Blobs) {
 }
 
 // The records of a real run of loopr in which a phase begins anew, event by event.
-// R-01 R-07 R-10 R-11 R-12 R-13 R-14 R-16 R-18 R-19 R-20 R-23 R-44 R-45 R-54 R-69 R-72 R-81 R-B08 R-B15 R-B30
 func TestRealTree(t *testing.T) {
 	events, read := realLog(t)
 	r := New()
@@ -67,7 +66,7 @@ func TestRealTree(t *testing.T) {
 		r.Apply(e)
 		for _, c := range rs.Add(e) {
 			seen[c.Record.Status] = true
-			if to := c.Record.Status; to != c.From && to != pawl.LoopInvalidated && !slices.Contains(transitions[c.From], to) {
+			if to := c.Record.Status; to != c.From && to != pawl.LoopInvalidated && !slices.Contains(transitions[c.From], to) { // R-18 R-19 R-20 R-23 R-B08
 				t.Errorf("event %d: loop %d goes from %q to %s", e.Seq, c.Record.Ref, c.From, to)
 			}
 		}
@@ -81,7 +80,7 @@ func TestRealTree(t *testing.T) {
 	var parse, code *Record
 	for _, rec := range rs.Loops {
 		count[rec.LoopType]++
-		if p := rs.Loop(rec.Parent); p != nil && spawns[p.LoopType] != rec.LoopType {
+		if p := rs.Loop(rec.Parent); p != nil && spawns[p.LoopType] != rec.LoopType { // R-01 R-14
 			t.Errorf("a %s is spawned from a %s", rec.LoopType, p.LoopType)
 		}
 		switch {
@@ -91,12 +90,14 @@ func TestRealTree(t *testing.T) {
 			code = rec
 		}
 	}
-	if count["plan"] != 1 || count["spec"] != 2 || count["phase"] != 6 || count["code"] != 7 {
+	if count["plan"] != 1 || count["spec"] != 2 || count["phase"] != 6 || count["code"] != 7 { // R-10 R-11 R-12 R-13 R-B30
 		t.Errorf("there are %v", count)
 	}
-	if parse.Generation != 2 || parse.Iteration != 1 || !rs.Stale(code) || code.Parent != parse.Ref || parse.Spawned != 1 || len(parse.OutputArtifacts) != 2 {
+	if parse.Generation != 2 || parse.Iteration != 1 || // R-54 R-81 R-B15
+		!rs.Stale(code) || code.Parent != parse.Ref || parse.Spawned != 1 || len(parse.OutputArtifacts) != 2 {
 		t.Errorf("what began anew is %+v, what it made before %+v", parse, code)
 	}
+	//
 	if got := rs.Full(parse, read).Progress; !strings.HasPrefix(got, "---\n## Iteration 1 Failed\nthe code parse failed") {
 		t.Errorf("its progress is %q", got)
 	}
@@ -131,7 +132,7 @@ func TestRealTree(t *testing.T) {
 			t.Errorf("docs/loopr.md does not show %s:\n%s", name, text)
 		}
 	}
-	if p, err := r.PlanPreview(rs.Loops[0], read); err != nil || p.Approval != pawl.ApprovalApproved || p.By != "ada" || len(p.Specs) != 2 || p.Specs[1].Dependencies[0] != "core" {
+	if p, err := r.PlanPreview(rs.Loops[0], read); err != nil || p.Approval != pawl.ApprovalApproved || p.By != "ada" || len(p.Specs) != 2 || p.Specs[1].Dependencies[0] != "core" {
 		t.Errorf("the plan is %+v, %v", p, err)
 	}
 }

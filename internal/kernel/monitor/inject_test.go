@@ -28,7 +28,7 @@ type sick struct {
 	passing int
 }
 
-// V-45…V-48: each pattern, let into honest histories at a random place, is found at
+// V-45 V-46 V-47 V-48: each pattern, let into honest histories at a random place, is found at
 // the latest three batches after it is complete, but for one in twenty.
 func TestInjectedPatterns(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ type history struct {
 	labels      []pawl.Health
 }
 
-// V-44…V-48, V-B01, V-B06…V-B09, V-B15: what is said after every batch of the written
-// histories is what their labels want. Nothing is accused falsely, nothing missed.
+// What is said after every batch of the written histories is what their labels want.
+// Nothing is accused falsely, nothing missed. V-44 V-45 V-46 V-47 V-48
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		file  string

@@ -25,13 +25,13 @@ func aPhaseOf(name, more string) string {
 	return `{"name": "` + name + `", "title": "t", "description": "d"` + more + `}`
 }
 
-// R-10 … R-13 R-44: what children are spawned from is handed in with tools of their
+// R-44: what children are spawned from is handed in with tools of their
 // own names; decisions are told how many loops there will be.
 func TestArtifacts(t *testing.T) {
 	for result, test := range map[string]struct{ args, want string }{
-		"create_plan":  {aPlan, "count=2"},
-		"create_spec":  {aSpec(aPhaseOf("a", ""), aPhaseOf("b", `, "depends_on": []`), aPhaseOf("c", `, "depends_on": ["a", "b"]`)), "count=3"},
-		"create_phase": {aPhase, "count=1"},
+		"create_plan":  {aPlan, "count=2"},                                                                                                      // R-10 R-11
+		"create_spec":  {aSpec(aPhaseOf("a", ""), aPhaseOf("b", `, "depends_on": []`), aPhaseOf("c", `, "depends_on": ["a", "b"]`)), "count=3"}, // R-12
+		"create_phase": {aPhase, "count=1"},                                                                                                     // R-13
 	} {
 		if got, problem := check(t, result, test.args, nil); problem != "" || facts(got) != test.want {
 			t.Errorf("%s: facts %q, problem %q", result, facts(got), problem)
