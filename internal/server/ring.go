@@ -123,6 +123,13 @@ func (r *ring) seek(have pawl.Seq) (cursor uint64, ok bool) {
 	return r.first + uint64(len(r.entries)), r.gone <= have
 }
 
+// lastGone is the last event that is in the log and not in the ring.
+func (r *ring) lastGone() pawl.Seq {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.gone
+}
+
 // place is where a reader stands after reading.
 type place struct {
 	cursor uint64

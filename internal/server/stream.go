@@ -23,13 +23,34 @@ func (h *handler) watch(w http.ResponseWriter, c *call) {
 	if have, err = s.catchUp(c, have); err != nil {
 		return
 	}
-	f, leave := h.feeds.join(watched{c.project, c.run()}, c.s, have)
+	start := have
+	if !logged(c, have) {
+		start = 0 // the feed also serves readers that claim less
+	}
+	f, leave := h.feeds.join(watched{c.project, c.run()}, c.s, start)
 	defer leave()
 	for s.follow(c.Context(), f.ring, &have) {
+		gone := f.lastGone()
 		if have, err = s.catchUp(c, have); err != nil {
 			return
 		}
+		if have < gone { // reading the log again would find no more
+			err := pawl.Errorf(pawl.CodeDamaged, "the log of run %s lacks event %d, which its watchers were already sent", c.run(), gone)
+			_ = s.write(sse("error", "", problem(err)))
+			return
+		}
 	}
+}
+
+// logged reports whether the run's log has the event that a reader says it has.
+func logged(c *call, seq pawl.Seq) bool {
+	if seq == 0 {
+		return true
+	}
+	for e, err := range c.s.Events(c.Context(), c.run(), seq-1) {
+		return err == nil && e.Seq == seq
+	}
+	return false
 }
 
 // stream is an answer of server-sent events.

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,10 +91,22 @@ func mustWatch(t *testing.T, p *pipes, target string, headers ...string) *reader
 // mustRead asks for a stream of events and reads its head.
 func mustRead(t *testing.T, conn net.Conn, target string, headers ...string) *reader {
 	t.Helper()
+	mustRequest(t, conn, target, headers...)
+	return mustReadHead(t, conn)
+}
+
+// mustRequest asks for a stream of events.
+func mustRequest(t *testing.T, conn net.Conn, target string, headers ...string) {
+	t.Helper()
 	text := "GET " + target + " HTTP/1.1\r\nHost: pawl\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// mustReadHead reads the head of a stream that was asked for.
+func mustReadHead(t *testing.T, conn net.Conn) *reader {
+	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +184,7 @@ func TestWatch(t *testing.T) {
 		}
 	})
 	t.Run("LastEventIDGoesOn", func(t *testing.T) { // TRUST row 23
-		p, stop := mustServe(t, f)
+		p, stop := mustServe(t, &fake{events: all[:3], watch: f.watch})
 		defer stop()
 		r := mustWatch(t, p, "/v1/runs/001-a/watch?after=1", "Last-Event-ID: 3")
 		defer r.close()
@@ -393,14 +408,13 @@ func TestClosingServer(t *testing.T) {
 	})
 	t.Run("AlsoWithReadersThatDoNotRead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := &fake{watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
-				for e := pause(1, ""); e.Seq < 3*RingEntries && yield(pawl.Update{Event: &e}, nil); e.Seq++ {
-				}
-				<-ctx.Done()
-			}}
-			p, stop := mustServe(t, f)
+			s := &ticking{more: make(chan struct{})}
+			p, stop := mustServe(t, s)
 			stalled := mustWatch(t, p, "/v1/runs/001-a/watch")
 			defer stalled.close()
+			for range 2 * RingEntries {
+				s.tick()
+			}
 			synctest.Wait()
 			begin := time.Now()
 			stop()
@@ -408,5 +422,79 @@ func TestClosingServer(t *testing.T) {
 				t.Errorf("closing took %s", got)
 			}
 		})
+	})
+}
+
+// patient is a service that allows a number of reads of its log. A reader that asks
+// for more, because it gets nowhere, is given an error.
+type patient struct {
+	pawl.Service
+	reads atomic.Int32
+}
+
+func newPatient(s pawl.Service, reads int32) *patient {
+	p := &patient{Service: s}
+	p.reads.Store(reads)
+	return p
+}
+
+func (p *patient) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	if p.reads.Add(-1) < 0 {
+		return func(yield func(pawl.Event, error) bool) {
+			yield(pawl.Event{}, pawl.Errorf(pawl.CodeInternal, "the log is read again and again"))
+		}
+	}
+	return p.Service.Events(ctx, run, after)
+}
+
+// A log that lacks events which its watchers were already sent ends a watch. The
+// watch used to read the log for ever, and the server did not close. F-65
+func TestWatchOfLogThatLacksEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPatient(&fake{watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+			for e := pause(1, ""); e.Seq <= RingEntries+7 && yield(pawl.Update{Event: &e}, nil); e.Seq++ {
+			}
+			<-ctx.Done()
+		}}, 10)
+		h := newHandler(s, nil, nil)
+		_, leave := h.feeds.join(watched{run: "001-a"}, s, 0)
+		defer leave()
+		synctest.Wait() // the ring has dropped the first events
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://pawl/v1/runs/001-a/watch", nil)
+		w := httptest.NewRecorder()
+		h.face(faceProject, socketHosts).ServeHTTP(w, r)
+		if got := w.Body.String(); !strings.Contains(got, "event: error\n") || !strings.Contains(got, "lacks event 7,") {
+			t.Errorf("the stream is %.300q", got)
+		}
+	})
+}
+
+// A watcher that claims more events than there are does no harm to the others: they
+// are sent every event, and do not read the log again and again. F-65
+func TestWatcherThatClaimsTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &ticking{more: make(chan struct{})}
+		for range 3 {
+			log.tick()
+		}
+		p, stop := mustServe(t, newPatient(log, 10))
+		defer stop()
+		claims := mustWatch(t, p, "/v1/runs/001-a/watch", "Last-Event-ID: 5")
+		defer claims.close()
+		synctest.Wait() // it has started the feed that the other one joins
+		r := mustWatch(t, p, "/v1/runs/001-a/watch")
+		defer r.close()
+		synctest.Wait()
+		for range 3 {
+			log.tick()
+		}
+		for seq := 1; seq <= 6; seq++ {
+			if got := r.next(); !strings.Contains(got, fmt.Sprintf("|id: %d|", seq)) {
+				t.Fatalf("%.80q comes where event %d is next", got, seq)
+			}
+		}
+		if got := claims.next(); !strings.Contains(got, "|id: 6|") {
+			t.Errorf("a watcher that has 5 events is sent %.80q", got)
+		}
 	})
 }
