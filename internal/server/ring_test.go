@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
@@ -20,69 +21,94 @@ import (
 	"pawl"
 )
 
-// Whatever is put and however readers fall behind: each gets every event once and in
-// order, from the ring or from the log. R-78
+// ringReader follows a ring as a watch does: it reads the log, finds its place in the
+// ring, and reads the log again when the ring has left it behind.
+type ringReader struct {
+	place
+	joined bool
+	got    pawl.Seq // the last event it was given
+	text   int      // the number of the last text it was given
+}
+
+func (rd *ringReader) take(t *rapid.T, lines []byte) {
+	for line := range strings.Lines(string(lines)) {
+		var n int
+		if _, err := fmt.Sscanf(line, "text %d\n", &n); err == nil {
+			if n <= rd.text {
+				t.Fatalf("text %d follows text %d", n, rd.text)
+			}
+			rd.text = n
+			continue
+		}
+		if want := fmt.Sprintf("%d\n", rd.got+1); line != want {
+			t.Fatalf("event %q follows %d", line, rd.got)
+		}
+		rd.got++
+	}
+}
+
+// Whatever is put, and whenever readers join or fall behind, each gets every event
+// once and in order, from the log or from the ring. A reader that has read the log
+// joins later, when the ring may be ahead of it. R-78, F-61
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRing(0)
-		var log pawl.Seq
-		type reader struct {
-			place
-			in  bool // it follows the ring
-			got pawl.Seq
+		var log pawl.Seq // the last event in it
+		for range rapid.IntRange(0, 3).Draw(t, "before") {
+			log++
 		}
-		readers := make([]reader, 3)
-		take := func(rd *reader, seq pawl.Seq) {
-			if seq != rd.got+1 {
-				t.Fatalf("event %d follows %d", seq, rd.got)
-			}
-			rd.got = seq
-		}
-		catchUp := func(rd *reader) {
+		r := newRing(log)
+		texts := 0
+		readers := make([]ringReader, 3)
+		readLog := func(rd *ringReader) {
 			for rd.have < log {
 				rd.have++
-				take(rd, rd.have)
-			}
-			if rd.cursor, rd.in = r.seek(rd.have); !rd.in {
-				t.Fatal("a reader that has read the log does not find into the ring")
+				rd.take(t, fmt.Appendf(nil, "%d\n", rd.have))
 			}
 		}
+		put := func() { r.put(entry{log, fmt.Appendf(nil, "%d\n", log)}) }
+		some := rapid.IntRange(0, len(readers)-1)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"put", "flood", "text", "read", "late"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"put", "flood", "text", "catch up", "join", "read", "late"}).Draw(t, "step") {
 			case "put":
 				log++
-				r.put(entry{log, []byte(fmt.Sprintf("%d\n", log))})
+				put()
 			case "flood":
 				for range rapid.IntRange(1, 2*RingEntries).Draw(t, "events") {
 					log++
-					r.put(entry{log, []byte(fmt.Sprintf("%d\n", log))})
+					put()
 				}
 			case "text":
-				r.put(entry{0, []byte("text\n")})
-			case "late": // the log is ahead of what the ring was told
+				texts++
+				r.put(entry{0, fmt.Appendf(nil, "text %d\n", texts)})
+			case "late": // the log is ahead of the ring
 				log++
-				rd := &readers[rapid.IntRange(0, 2).Draw(t, "reader")]
-				catchUp(rd)
-				r.put(entry{log, []byte(fmt.Sprintf("%d\n", log))})
-			case "read":
-				rd := &readers[rapid.IntRange(0, 2).Draw(t, "reader")]
-				if !rd.in {
-					catchUp(rd)
+				readLog(&readers[some.Draw(t, "reader")])
+				put()
+			case "catch up":
+				if rd := &readers[some.Draw(t, "reader")]; !rd.joined {
+					readLog(rd)
 				}
+			case "join":
+				if rd := &readers[some.Draw(t, "reader")]; !rd.joined {
+					rd.cursor, rd.joined = r.seek(rd.have)
+				}
+			case "read":
+				rd := &readers[some.Draw(t, "reader")]
 				for {
+					if !rd.joined {
+						if rd.cursor, rd.joined = r.seek(rd.have); !rd.joined {
+							readLog(rd)
+							continue
+						}
+					}
 					text, to, more, _, behind := r.read(rd.place, nil)
 					if behind {
-						rd.in = false
-						catchUp(rd)
+						rd.joined = false
+						readLog(rd)
 						continue
 					}
 					rd.place = to
-					for line := range strings.Lines(string(text)) {
-						var seq pawl.Seq
-						if _, err := fmt.Sscanf(line, "%d\n", &seq); err == nil {
-							take(rd, seq)
-						}
-					}
+					rd.take(t, text)
 					if more != nil {
 						break
 					}
@@ -96,6 +122,150 @@ func TestRing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A reader with any number of events joins a ring with any arrangement of events and
+// text, some of which may have been dropped: it is given exactly the events it does
+// not have, or is sent to the log if one of those is not in the ring. F-61
+func TestJoiningRing(t *testing.T) {
+	longest := 6
+	if testing.Short() {
+		longest = 4
+	}
+	for n := range longest + 1 {
+		for layout := range 1 << n {
+			for _, flood := range []int{0, RingEntries - 2} {
+				for _, start := range []pawl.Seq{0, 2} {
+					joinRing(t, start, n, layout, flood)
+				}
+			}
+		}
+	}
+}
+
+// joinRing puts n entries into a ring that starts after an event, entry i an event if
+// the layout has bit i and text otherwise, and then a flood of text. It joins with
+// every number of events a reader may have.
+func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
+	t.Helper()
+	r, last := newRing(start), start
+	lost := start // the last event that is not in the ring
+	for i := range n + flood {
+		e := entry{data: []byte("text\n")}
+		if layout>>i&1 == 1 && i < n {
+			last++
+			e = entry{last, fmt.Appendf(nil, "%d\n", last)}
+			if i < n+flood-RingEntries {
+				lost = last
+			}
+		}
+		r.put(e)
+	}
+	for have := range last + 2 {
+		cursor, ok := r.seek(have)
+		if want := have >= lost; ok != want {
+			t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d joins: %v, want %v", layout, n, start, flood, have, ok, want)
+		}
+		if !ok {
+			continue
+		}
+		var want strings.Builder
+		for seq := have + 1; seq <= last; seq++ {
+			fmt.Fprintf(&want, "%d\n", seq)
+		}
+		var got strings.Builder
+		at := place{cursor, have}
+		for {
+			text, to, more, _, behind := r.read(at, nil)
+			if behind {
+				t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d joined and is behind", layout, n, start, flood, have)
+			}
+			got.WriteString(strings.ReplaceAll(string(text), "text\n", ""))
+			if at = to; more != nil {
+				break
+			}
+		}
+		if got.String() != want.String() || at.have != max(have, last) {
+			t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d is given %q up to %d, want %q",
+				layout, n, start, flood, have, got.String(), at.have, want.String())
+		}
+	}
+}
+
+// lagging is a run whose log is read slowly: afterEvents is called when everything
+// that was in the log has been read, before the reader is told that this is all.
+type lagging struct {
+	*ticking
+	afterEvents func(after pawl.Seq)
+}
+
+func (s *lagging) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return func(yield func(pawl.Event, error) bool) {
+		for e, err := range s.ticking.Events(ctx, run, after) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		s.afterEvents(after)
+	}
+}
+
+// Events that happen while a joining watcher reads the log are in the ring before it
+// joins. It finds them there, each once. R-78, F-61
+func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
+	const old, logged, events = 4, 7, 10
+	s := &lagging{ticking: &ticking{more: make(chan struct{})}}
+	socket := filepath.Join(mustTemp(t), "s", "pawl.sock")
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	joining, ahead := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.afterEvents = func(after pawl.Seq) {
+		if after == old {
+			once.Do(func() { close(joining); <-ahead })
+		}
+	}
+	go func() { done <- Serve(ctx, socket, s, func() { close(ready) }) }()
+	<-ready
+	dial := func() net.Conn {
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	mustGet := func(r *reader, from, to int) {
+		t.Helper()
+		for seq := from; seq <= to; seq++ {
+			if got := r.next(); !strings.Contains(got, fmt.Sprintf("|id: %d|", seq)) {
+				t.Fatalf("%.80q comes where event %d is next", got, seq)
+			}
+		}
+	}
+	first := mustRead(t, dial(), "/v1/runs/001-a/watch") // it starts the feed, from the beginning
+	for range logged {
+		s.tick()
+	}
+	mustGet(first, 1, logged)
+	conn := dial()
+	mustRequest(t, conn, "/v1/runs/001-a/watch", fmt.Sprintf("Last-Event-ID: %d", old))
+	<-joining
+	for range events - logged {
+		s.tick()
+	}
+	mustGet(first, logged+1, events)
+	close(ahead)
+	second := mustReadHead(t, conn)
+	mustGet(second, old+1, events)
+	s.tick()
+	mustGet(first, events+1, events+1)
+	mustGet(second, events+1, events+1)
+	first.close()
+	second.close()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // The ring is bounded in bytes too, and keeps the newest however large it is.
