@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pawl"
 	"pawl/internal/artifact"
@@ -154,7 +156,7 @@ type bed struct {
 	daemon *daemon
 }
 
-func newBed(t *testing.T) *bed {
+func newDaemon(t *testing.T) *daemon {
 	t.Helper()
 	e := engine.New(engine.Config{Log: mem.New(), Performer: &world{}, Version: "test", Sandbox: box{},
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
@@ -162,6 +164,12 @@ func newBed(t *testing.T) *bed {
 	t.Cleanup(e.Close)
 	d := &daemon{Service: e}
 	d.feed = message.NewFeed(d)
+	return d
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	d := newDaemon(t)
 	b := &bed{t, t.TempDir() + "/s", d}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", b.path)
 	if err != nil {
@@ -546,4 +554,39 @@ func TestLongLine(t *testing.T) {
 	if l := c.read(); l.Error == nil || l.Error.Code != -32600 {
 		t.Fatalf("%+v", l)
 	}
+}
+
+// A client that reads slowly does not keep a server from closing: it is sent the line
+// under way and no further one. F-65
+func TestSlowReaderOfClosingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDaemon(t)
+		conn, far := net.Pipe()
+		defer conn.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			lines.Serve(ctx, far, lines.Config{Projects: d, Feed: d.feed, Create: d.create, Version: "test"})
+		}()
+		c := &client{t: t, conn: conn, in: bufio.NewReader(conn)}
+		c.ok("connect", `{"version":"1","dir":"/shop"}`)
+		if _, err := d.create(t.Context(), "", "Add OAuth"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // more than a few messages wait to be sent
+		begin := time.Now()
+		cancel()
+		sent := 0
+		for range time.Tick(lines.WriteTimeout - time.Second) {
+			if _, err := c.in.ReadBytes('\n'); err != nil {
+				break
+			}
+			sent++
+		}
+		<-done
+		if sent != 1 {
+			t.Errorf("%d lines were sent in %s after the server began to close", sent, time.Since(begin))
+		}
+	})
 }
