@@ -88,7 +88,7 @@ func (x *terminal) listen() {
 // sees waits until the screen shows all of these.
 func (x *terminal) sees(want ...string) {
 	x.t.Helper()
-	late := time.AfterFunc(30*time.Second, func() { // only so that a failure is told in words
+	late := time.AfterFunc(5*time.Minute, func() { // only so that a failure is told in words
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.gone = true
@@ -265,7 +265,14 @@ var tour = [][]string{{}, {"down", "down", "down", "down"}, {"2"}, {"3"}, {"4"},
 
 // Whatever others say, alone and wherever it is drawn, nothing but text is. R-50
 func TestNothingHostileIsDrawn(t *testing.T) {
-	for _, said := range attacks(t) {
+	every := 1
+	if testing.Short() {
+		every = 4
+	}
+	for i, said := range attacks(t) {
+		if i%every != 0 {
+			continue
+		}
 		for _, run := range []string{"001-hostile", "002-hostile"} {
 			d := drive(t, hostile(t, said), 120, 40, pen{})
 			d.m.want = run

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,10 +102,15 @@ func (s *screen) resize(width int) {
 // Whatever is drawn, the screen is the log lines, each once and whole, and
 // below them the live area, not wider than the terminal.
 func TestProgressOnATerminal(t *testing.T) {
-	for name, tell := range stories {
-		for _, width := range []int{20, 80, 200} {
+	for i, name := range slices.Sorted(maps.Keys(stories)) {
+		widths := []int{20, 80, 200}
+		if testing.Short() {
+			widths = widths[i%3:][:1]
+		}
+		for _, width := range widths {
 			t.Run(fmt.Sprintf("%s at %d", name, width), func(t *testing.T) {
-				s := tell(t)
+				t.Parallel()
+				s := stories[name](t)
 				scr := &screen{tb: t, width: width}
 				p := NewProgress(New(), ProgressOptions{Out: scr, Live: true, Color: true, Width: func() int { return width }, Least: Normal, Blobs: s.read})
 				want := &screen{tb: t, width: width}
