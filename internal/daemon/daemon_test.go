@@ -265,6 +265,9 @@ func TestIdle(t *testing.T) {
 		}
 	}()
 	<-b.engines["a"].entered
+	for len(b.closed) > 0 { // it may have been idle before the watcher came, and was opened again
+		<-b.closed
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := b.Idle(ctx, time.Millisecond); err == nil {

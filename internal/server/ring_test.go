@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -192,6 +192,34 @@ func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
 	}
 }
 
+// mustServeSocket serves s on a real socket; stop ends it and waits.
+func mustServeSocket(t *testing.T, s pawl.Service) (h *handler, dial func() net.Conn, stop func()) {
+	t.Helper()
+	socket := filepath.Join(mustTemp(t), "s", "pawl.sock")
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := listen(ctx, socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = newHandler(s, nil, nil)
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, &served{l, h.face(faceProject, socketHosts)}) }()
+	dial = func() net.Conn {
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Error(err)
+			runtime.Goexit()
+		}
+		return conn
+	}
+	return h, dial, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // lagging is a run whose log is read slowly: afterEvents is called when everything
 // that was in the log has been read, before the reader is told that this is all.
 type lagging struct {
@@ -215,24 +243,14 @@ func (s *lagging) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) it
 func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	const old, logged, events = 4, 7, 10
 	s := &lagging{ticking: &ticking{more: make(chan struct{})}}
-	socket := filepath.Join(mustTemp(t), "s", "pawl.sock")
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
+	_, dial, stop := mustServeSocket(t, s)
+	defer stop()
 	joining, ahead := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	s.afterEvents = func(after pawl.Seq) {
 		if after == old {
 			once.Do(func() { close(joining); <-ahead })
 		}
-	}
-	go func() { done <- Serve(ctx, socket, s, func() { close(ready) }) }()
-	<-ready
-	dial := func() net.Conn {
-		conn, err := net.Dial("unix", socket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conn
 	}
 	mustGet := func(r *reader, from, to int) {
 		t.Helper()
@@ -262,10 +280,6 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	mustGet(second, events+1, events+1)
 	first.close()
 	second.close()
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
 }
 
 // The ring is bounded in bytes too, and keeps the newest however large it is.
@@ -284,65 +298,58 @@ func TestRingOfLargeEntries(t *testing.T) {
 }
 
 // Many watchers at different paces over a real socket, joining while the run goes on:
-// each sees every event once and in order, and the run is watched once for all.
+// each sees every event once and in order, and the run is watched once for all. One
+// that is cut off, because the machine is slow, continues where it was.
 func TestManyWatchers(t *testing.T) {
-	const watchers, events = 20, 6000
+	const watchers, events, connections = 20, 6000, 100
 	s := &ticking{more: make(chan struct{})}
 	var watches atomic.Int32
 	s.watching = func() { watches.Add(1) }
-	socket := filepath.Join(mustTemp(t), "s", "pawl.sock")
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- Serve(ctx, socket, s, func() { close(ready) }) }()
-	<-ready
-	conn, err := net.Dial("unix", socket) // it keeps the feed
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(conn, "GET /v1/runs/001-a/watch HTTP/1.1\r\nHost: pawl\r\n\r\n")
-	if _, err := conn.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, conn) }()
+	h, dial, stop := mustServeSocket(t, s)
+	defer stop()
+	_, leave := h.feeds.join(watched{run: "001-a"}, s, 0) // so that the feed lasts
+	defer leave()
 	var all sync.WaitGroup
 	for range watchers {
 		pause := 50 + rand.IntN(1000)
 		all.Go(func() {
-			conn, err := net.Dial("unix", socket)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer conn.Close()
-			fmt.Fprint(conn, "GET /v1/runs/001-a/watch HTTP/1.1\r\nHost: pawl\r\n\r\n")
-			in := bufio.NewReader(conn)
-			for want := 1; want <= events; {
-				line, err := in.ReadString('\n')
-				if err != nil {
-					t.Errorf("before event %d: %v", want, err)
-					return
-				}
-				if id, ok := strings.CutPrefix(line, "id: "); ok {
+			want := 1
+			watch := func() error {
+				conn := dial()
+				defer conn.Close()
+				fmt.Fprintf(conn, "GET /v1/runs/001-a/watch HTTP/1.1\r\nHost: pawl\r\nLast-Event-ID: %d\r\n\r\n", want-1)
+				in := bufio.NewReader(conn)
+				for want <= events {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return err
+					}
+					id, ok := strings.CutPrefix(line, "id: ")
+					if !ok {
+						continue
+					}
 					if id != fmt.Sprintf("%d\n", want) {
 						t.Errorf("event %s where %d is next", id, want)
-						return
+						return nil
 					}
 					if want++; want%pause == 0 {
 						time.Sleep(time.Millisecond) //nolint:forbidigo // a reader that is slow
 					}
 				}
+				return nil
 			}
+			for range connections {
+				if watch() == nil {
+					return
+				}
+			}
+			t.Errorf("a watcher that connected %d times does not get beyond event %d", connections, want-1)
 		})
 	}
 	for range events {
 		s.tick()
 	}
 	all.Wait()
-	_ = conn.Close()
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
 	if watches.Load() != 1 {
 		t.Errorf("the run was watched %d times", watches.Load())
 	}
