@@ -318,7 +318,7 @@ func TestDamagedPage(t *testing.T) {
 			}
 			mustWrite(t, path, broken)
 			if !heads {
-				db, err := fileSystem(dir).connect("rw")
+				db, err := fileSystem{dir, osDisk{}}.connect("rw")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -19,27 +19,65 @@ const (
 var errOtherSize = errors.New("the file has another size than the log says")
 
 // fileSystem is the log's folder. Names below it have slashes.
-type fileSystem string
+type fileSystem struct {
+	dir  string
+	disk disk
+}
+
+// disk makes, renames and removes files and folders. What a power cut could undo
+// goes through it, so that tests can use a disk that loses what was not synced.
+type disk interface {
+	MkdirAll(path string, mode os.FileMode) error
+	OpenFile(path string, flag int, mode os.FileMode) (file, error)
+	CreateTemp(folder, pattern string) (file, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	RemoveAll(path string) error
+}
+
+// file is an open file or folder of a [disk].
+type file interface {
+	io.Writer
+	io.Closer
+	Name() string
+	Sync() error
+}
+
+// osDisk is the operating system's.
+type osDisk struct{}
+
+func (osDisk) MkdirAll(path string, mode os.FileMode) error { return os.MkdirAll(path, mode) }
+func (osDisk) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (osDisk) Remove(path string) error                     { return os.Remove(path) }
+func (osDisk) RemoveAll(path string) error                  { return os.RemoveAll(path) }
+
+func (osDisk) OpenFile(path string, flag int, mode os.FileMode) (file, error) {
+	return os.OpenFile(path, flag, mode)
+}
+
+func (osDisk) CreateTemp(folder, pattern string) (file, error) {
+	return os.CreateTemp(folder, pattern)
+}
 
 func (f fileSystem) path(name string) string {
-	return filepath.Join(string(f), filepath.FromSlash(name))
+	return filepath.Join(f.dir, filepath.FromSlash(name))
 }
 
 // prepare makes the folder and the database file, with modes that keep other
 // users out, and removes what an earlier process left half written.
 func (f fileSystem) prepare() error {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
+	if err := f.disk.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.Chmod(string(f), 0o700); err != nil {
+	if err := os.Chmod(f.dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(f.path(tempFolder)); err != nil {
+	if err := f.disk.RemoveAll(f.path(tempFolder)); err != nil {
 		return err
 	}
 	// A file that exists is not opened here: closing it would drop the locks
 	// that SQLite holds on it elsewhere in this process.
-	file, err := os.OpenFile(f.path(fileName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := f.disk.OpenFile(f.path(fileName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return os.Chmod(f.path(fileName), 0o600)
 	}
@@ -49,10 +87,10 @@ func (f fileSystem) prepare() error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := syncFolder(string(f)); err != nil {
+	if err := f.syncFolder(f.dir); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(string(f)))
+	return f.syncFolder(filepath.Dir(f.dir))
 }
 
 // write makes a file with this content durable, its folders included. It
@@ -60,15 +98,15 @@ func (f fileSystem) prepare() error {
 func (f fileSystem) write(name string, content []byte) error {
 	folder := filepath.Dir(f.path(name))
 	for _, dir := range []string{folder, f.path(tempFolder)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := f.disk.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	temp, err := os.CreateTemp(f.path(tempFolder), "")
+	temp, err := f.disk.CreateTemp(f.path(tempFolder), "")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name())
+	defer f.disk.Remove(temp.Name())
 	defer temp.Close()
 	if _, err := temp.Write(content); err != nil {
 		return err
@@ -79,13 +117,13 @@ func (f fileSystem) write(name string, content []byte) error {
 	if err := temp.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(temp.Name(), f.path(name)); err != nil {
+	if err := f.disk.Rename(temp.Name(), f.path(name)); err != nil {
 		return err
 	}
 	// Also when the folders were there already: another goroutine may have made
 	// them a moment ago.
-	for _, dir := range []string{folder, f.path(blobFolder), string(f)} {
-		if err := syncFolder(dir); err != nil {
+	for _, dir := range []string{folder, f.path(blobFolder), f.dir} {
+		if err := f.syncFolder(dir); err != nil {
 			return err
 		}
 	}
@@ -113,13 +151,13 @@ func (f fileSystem) read(name string, size int64) ([]byte, error) {
 	return content, nil
 }
 
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
+func (f fileSystem) syncFolder(path string) error {
+	folder, err := f.disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
+	defer folder.Close()
+	if err := folder.Sync(); err != nil {
 		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil

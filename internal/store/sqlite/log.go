@@ -46,8 +46,10 @@ const maxQueued = 1024
 // there and bringing the schema up to date. A log that a newer Pawl wrote is
 // refused with [pawl.CodeState] and left as it is. Only one process may have a
 // folder open so; the caller sees to that.
-func Open(dir string) (*Log, error) {
-	l, err := newLog(dir)
+func Open(dir string) (*Log, error) { return openOn(osDisk{}, dir) }
+
+func openOn(d disk, dir string) (*Log, error) {
+	l, err := newLog(d, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func Open(dir string) (*Log, error) {
 // read a file in WAL mode (an empty -wal and a -shm). Append fails with
 // [pawl.CodeState]; a folder without a log is [pawl.CodeNotFound].
 func OpenReadOnly(dir string) (*Log, error) {
-	l, err := newLog(dir)
+	l, err := newLog(osDisk{}, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func OpenReadOnly(dir string) (*Log, error) {
 	return l, nil
 }
 
-func newLog(dir string) (*Log, error) {
+func newLog(d disk, dir string) (*Log, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
@@ -81,13 +83,13 @@ func newLog(dir string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{files: fileSystem(dir), pack: pack, index: newIndex()}, nil
+	return &Log{files: fileSystem{dir, d}, pack: pack, index: newIndex()}, nil
 }
 
 func (l *Log) open() error {
 	ctx := context.Background()
 	if err := l.files.prepare(); err != nil {
-		return explain("open log "+string(l.files), err)
+		return explain("open log "+l.files.dir, err)
 	}
 	version, err := l.schema(ctx)
 	if err != nil {

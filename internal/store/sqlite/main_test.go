@@ -53,7 +53,7 @@ func mustClose(tb testing.TB, log *Log) {
 // mustSQL connects to a log's file behind the log's back.
 func mustSQL(tb testing.TB, dir string) *sql.DB {
 	tb.Helper()
-	db, err := fileSystem(dir).connect("rw", "synchronous(off)")
+	db, err := fileSystem{dir, osDisk{}}.connect("rw", "synchronous(off)")
 	if err != nil {
 		tb.Fatal(err)
 	}
