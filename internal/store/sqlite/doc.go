@@ -3,7 +3,8 @@
 // # Files
 //
 // A folder (mode 0700) with pawl.db (mode 0600), its -wal and -shm while it is
-// in use, and blobs/ab/<hash>[.zst] for blobs above 64 KiB.
+// in use, and blobs/ab/<hash>[.zst] for blobs above 64 KiB. Before the first
+// write to a new pawl.db, its folder and every folder above are synced.
 //
 // # Appending
 //

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 const (
@@ -75,22 +76,48 @@ func (f fileSystem) prepare() error {
 	if err := f.disk.RemoveAll(f.path(tempFolder)); err != nil {
 		return err
 	}
+	name := f.path(fileName)
 	// A file that exists is not opened here: closing it would drop the locks
 	// that SQLite holds on it elsewhere in this process.
-	file, err := f.disk.OpenFile(f.path(fileName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return os.Chmod(f.path(fileName), 0o600)
+	file, err := f.disk.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case err == nil:
+		err = file.Close()
+	case errors.Is(err, os.ErrExist):
+		err = os.Chmod(name, 0o600)
 	}
 	if err != nil {
 		return err
 	}
-	if err := file.Close(); err != nil {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() > 0 {
 		return err
 	}
-	if err := f.syncFolder(f.dir); err != nil {
-		return err
+	return f.syncAncestors()
+}
+
+// syncAncestors makes the folder itself durable. Any folder above it may be new
+// as well, made by this process or by one that was killed before it got here, so
+// each is synced, once in the life of a log: while the database is still empty.
+func (f fileSystem) syncAncestors() error {
+	for path := f.dir; ; {
+		err := f.syncFolder(path)
+		if path != f.dir && cannotSync(err) {
+			err = nil
+		}
+		parent := filepath.Dir(path)
+		if err != nil || parent == path {
+			return err
+		}
+		path = parent
 	}
-	return f.syncFolder(filepath.Dir(f.dir))
+}
+
+// cannotSync reports whether a folder cannot be synced by us or at all: then it
+// was not made by us either.
+func cannotSync(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported) ||
+		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS)
 }
 
 // write makes a file with this content durable, its folders included. It

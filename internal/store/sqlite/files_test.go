@@ -129,14 +129,15 @@ type filing struct {
 	fileSystem
 	blobs [][]byte
 
-	safe map[string][]byte // the files of which a log would say that it has them
+	prepared bool
+	safe     map[string][]byte // the files of which a log would say that it has them
 }
 
-// mustFile is a filing in an empty folder.
+// mustFile is a filing in which no folder exists yet.
 func mustFile(t *testing.T) *filing {
 	base := t.TempDir()
 	f := &filing{fragileDisk: newFragileDisk(base), safe: map[string][]byte{}}
-	f.fileSystem = fileSystem{base, f.fragileDisk}
+	f.fileSystem = fileSystem{filepath.Join(base, "state", "pawl", "project"), f.fragileDisk}
 	below := map[string][]byte{}
 	for seed := uint64(0); len(f.blobs) < 3; seed++ {
 		blob := storetest.Noise(seed, 2000)
@@ -165,6 +166,7 @@ func (f *filing) use() error {
 		if err := f.prepare(); err != nil {
 			return err
 		}
+		f.prepared = true
 		for _, blob := range f.blobs {
 			if err := f.store(blob); err != nil {
 				return err
@@ -178,6 +180,9 @@ func (f *filing) use() error {
 func (f *filing) wantSafe(t *testing.T, when string, most int) {
 	t.Helper()
 	f.cuts(uint64(len(f.safe)), most, func(found image) {
+		if f.prepared && found[f.path(fileName)] == nil {
+			t.Fatalf("a power cut after %s loses the database", when)
+		}
 		for name, want := range f.safe {
 			if string(found[name]) != string(want) {
 				t.Fatalf("a power cut after %s loses the blob %s: it has %d bytes, want %d; there is\n%s",
@@ -196,7 +201,7 @@ func (f *filing) wantSafe(t *testing.T, when string, most int) {
 }
 
 // Whenever the power is cut, whatever the disk had kept of what was not synced:
-// the blobs that a log would have acknowledged are there, and
+// the database and the blobs that a log would have acknowledged are there, and
 // nothing that is half written is called a blob. F-62
 func TestPowerCut(t *testing.T) {
 	most := 5000
@@ -218,6 +223,7 @@ func TestPowerCut(t *testing.T) {
 			if err := f.prepare(); err != nil {
 				t.Fatal(err)
 			}
+			f.prepared = true
 			calls := 0
 			f.after = func(call string) {
 				if calls++; calls == at+1 {
@@ -265,6 +271,7 @@ func TestPowerCut(t *testing.T) {
 			if _, err := os.Stat(f.path(tempFolder)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("killed at call %d: what was half written is still there: %v", at+1, err)
 			}
+			f.prepared = true
 			f.wantSafe(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
 			for _, blob := range f.blobs {
 				if err := f.store(blob); err != nil {
@@ -310,6 +317,38 @@ func TestFailingCalls(t *testing.T) {
 			t.Errorf("%s has failed before, and then %v", failed, err)
 		}
 		f.wantSafe(t, failed+" had failed", 50)
+	}
+}
+
+// A folder above that is not ours to sync does not keep a log from being made;
+// a disk that fails does.
+func TestAncestorsThatCannotBeSynced(t *testing.T) {
+	for _, row := range []struct {
+		err  error
+		own  bool // the folder itself cannot be synced
+		want error
+	}{
+		{syscall.EACCES, false, nil},
+		{syscall.EINVAL, false, nil},
+		{syscall.ENOTSUP, false, nil},
+		{syscall.EROFS, false, nil},
+		{syscall.EIO, false, syscall.EIO},
+		{syscall.EINVAL, true, syscall.EINVAL},
+	} {
+		f := mustFile(t)
+		at := filepath.Dir(f.dir)
+		if row.own {
+			at = f.dir
+		}
+		f.before = func(call string) error {
+			if call == "sync "+at {
+				return row.err
+			}
+			return nil
+		}
+		if err := f.prepare(); !errors.Is(err, row.want) {
+			t.Errorf("syncing %s fails with %v, and the error is %v", at, row.err, err)
+		}
 	}
 }
 
