@@ -373,12 +373,13 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 	file, wal := copyFiles(t, dir)
 	want := func(found image) {
 		t.Helper()
-		dir := found.mustRestore(t, dir)
-		mustWrite(t, filepath.Join(dir, fileName), file)
-		mustWrite(t, filepath.Join(dir, fileName+"-wal"), wal)
-		log := mustOpen(t, dir)
+		to := t.TempDir()
+		found.mustRestore(t, dir, to)
+		mustWrite(t, filepath.Join(to, fileName), file)
+		mustWrite(t, filepath.Join(to, fileName+"-wal"), wal)
+		log := mustOpen(t, to)
 		defer mustClose(t, log)
-		if _, err := os.Stat(filepath.Join(dir, tempFolder)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(to, tempFolder)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("what was half written is still there: %v", err)
 		}
 		if acknowledged > 0 {

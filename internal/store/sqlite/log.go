@@ -28,6 +28,8 @@ type Log struct {
 	anew      chan renewal
 	committed chan error // the committer's last word
 
+	copyAfter int // as the constant, unless a test wants more checkpoints
+
 	// forgetful reports a file from before there was a memory.
 	forgetful bool
 
@@ -83,7 +85,7 @@ func newLog(d disk, dir string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{files: fileSystem{dir, d}, pack: pack, index: newIndex()}, nil
+	return &Log{files: fileSystem{dir, d}, pack: pack, index: newIndex(), copyAfter: copyAfter}, nil
 }
 
 func (l *Log) open() error {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +15,19 @@ import (
 )
 
 // childDir, when it is set, makes the test binary the process that
-// TestKilledProcess kills.
-const childDir = "PAWL_TEST_STORE_CHILD"
+// TestKilledProcess kills and TestPowerCutOfTheDatabase traces.
+const (
+	childDir    = "PAWL_TEST_STORE_CHILD"
+	childRounds = "PAWL_TEST_STORE_ROUNDS"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		os.Exit(appendUntilKilled(dir))
+		if err := appendUntilKilled(dir, os.Getenv(childRounds)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }

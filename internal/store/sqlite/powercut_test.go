@@ -245,10 +245,9 @@ func nextPicks(picks []pick) []pick {
 	return nil
 }
 
-// mustRestore makes the part of an image below a folder real, and returns where.
-func (i image) mustRestore(tb testing.TB, below string) string {
+// mustRestore makes the part of an image from a folder on real, in another folder.
+func (i image) mustRestore(tb testing.TB, below, to string) {
 	tb.Helper()
-	to := tb.TempDir()
 	for _, name := range slices.Sorted(maps.Keys(i)) {
 		rest, ok := strings.CutPrefix(name, below)
 		if !ok {
@@ -264,7 +263,6 @@ func (i image) mustRestore(tb testing.TB, below string) string {
 			tb.Fatal(err)
 		}
 	}
-	return to
 }
 
 // String lists an image, for a test that fails.

@@ -38,7 +38,7 @@ func (w *writer) tidy() {
 	if w.behind >= flushAtLatest || idle && w.behind >= flushAfter {
 		w.flush()
 	}
-	if w.grown < copyAfter || w.copying || w.broken != nil {
+	if w.grown < w.log.copyAfter || w.copying || w.broken != nil {
 		return
 	}
 	w.grown, w.copying = 0, true

@@ -1,0 +1,330 @@
+package sqlite
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pawl/internal/store/storetest"
+)
+
+// noted are the system calls from which a disk can be rebuilt. A log that makes a
+// foreign one fails the test: a [platter] does not know what it does.
+const (
+	noted = "openat,open,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,write,pwrite64,fsync,fdatasync,ftruncate,close"
+
+	foreign = "creat,truncate,fallocate,writev,pwritev,pwritev2,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,dup,dup2,dup3"
+)
+
+// sysCall is one of them, made by a thread. Of two that overlap, what the first
+// one does may come to the disk after what the second one does.
+type sysCall struct {
+	name   string
+	args   []string
+	result int64
+
+	node *node // what is synced
+	mark int
+}
+
+// history is what happened to a disk, in order.
+type history struct {
+	*platter
+	below   string // the folder that is looked at
+	open    map[int64]*handle
+	running map[string]*sysCall // by thread
+	told    [childRuns]int      // what was acknowledged
+}
+
+type handle struct {
+	node *node
+	at   int64
+}
+
+// mustTrace runs the child and returns what strace says it did, line by line.
+func mustTrace(t *testing.T, dir string, rounds string) iter.Seq[string] {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	if out, err := exec.Command("strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace cannot run here, so what SQLite syncs is not tested: %v\n%s", err, out)
+	}
+	child := exec.Command("strace", "-f", "-qq", "-xx", "-s", "10000000", "-o", trace,
+		"-e", "signal=none", "-e", "trace="+noted+","+foreign, os.Args[0])
+	child.Env = append(os.Environ(), childDir+"="+dir, childRounds+"="+rounds)
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out[max(0, len(out)-1000):])
+	}
+	f, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return func(yield func(string) bool) {
+		lines := bufio.NewReaderSize(f, 1<<20)
+		for {
+			line, err := lines.ReadString('\n')
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	}
+}
+
+// parse takes in a line of strace's. It returns the call that begins with it or
+// ends with it.
+func (h *history) parse(line string) (s *sysCall, begins, ends bool, err error) {
+	thread, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimLeft(rest, " ")
+	if after, ok := strings.CutPrefix(rest, "<... "); ok {
+		s = h.running[thread]
+		delete(h.running, thread)
+		if s == nil {
+			return nil, false, false, fmt.Errorf("nothing was resumed")
+		}
+		_, rest, _ = strings.Cut(after, "resumed>")
+	} else {
+		name, args, ok := strings.Cut(rest, "(")
+		if !ok {
+			return nil, false, false, fmt.Errorf("it is no call")
+		}
+		s, begins, rest = &sysCall{name: name}, true, args
+		if args, ok := strings.CutSuffix(rest, " <unfinished ...>"); ok {
+			s.args = split(args)
+			h.running[thread] = s
+			return s, true, false, nil
+		}
+	}
+	args, rest, _ := strings.Cut(rest, ")") // no argument has one
+	s.args = append(s.args, split(args)...)
+	result, _, _ := strings.Cut(strings.TrimLeft(rest, " ="), " ")
+	s.result, err = strconv.ParseInt(result, 0, 64)
+	return s, begins, true, err
+}
+
+// split takes arguments apart, of which no text has a comma: it is in hex.
+func split(args string) []string {
+	return strings.FieldsFunc(args, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func text(arg string) []byte {
+	arg = strings.ReplaceAll(strings.Trim(arg, `"`), `\x`, "")
+	data, err := hex.DecodeString(arg)
+	if err != nil {
+		panic(fmt.Sprintf("%.100q is no text: %v", arg, err))
+	}
+	return data
+}
+
+func number(arg string) int64 {
+	n, err := strconv.ParseInt(arg, 0, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// begin takes in that a call begins.
+func (h *history) begin(s *sysCall) {
+	switch s.name {
+	case "fsync", "fdatasync":
+		if f := h.open[number(s.args[0])]; f != nil {
+			s.node, s.mark = f.node, f.node.mark()
+		}
+	case "close":
+		delete(h.open, number(s.args[0]))
+	case "write":
+		if number(s.args[0]) == 1 { // Append has returned
+			var run, seq int
+			if _, err := fmt.Sscan(string(text(s.args[1])), &run, &seq); err == nil {
+				h.told[run] = seq
+			}
+		}
+	}
+}
+
+// end takes in that a call has ended, and reports whether it changed anything.
+func (h *history) end(s *sysCall) (changed bool, err error) {
+	if s.result < 0 {
+		return false, nil
+	}
+	switch s.name {
+	case "openat", "open":
+		flags := slices.IndexFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "O_") })
+		return h.opened(h.paths(s)[0], s.args[flags], s.result)
+	case "mkdirat", "mkdir", "unlink", "unlinkat", "rmdir":
+		name := h.paths(s)[0]
+		if !strings.HasPrefix(name, h.below) {
+			return false, nil
+		}
+		if strings.HasPrefix(s.name, "mkdir") {
+			h.set(name, newFolder())
+		} else {
+			h.set(name, nil)
+		}
+		return true, nil
+	case "rename", "renameat", "renameat2":
+		names := h.paths(s)
+		if !strings.HasPrefix(names[0], h.below) {
+			return false, nil
+		}
+		n := h.find(names[0])
+		h.set(names[0], nil)
+		h.set(names[1], n)
+		return true, nil
+	case "fsync", "fdatasync":
+		if s.node != nil {
+			s.node.settle(s.mark)
+		}
+		return s.node != nil, nil
+	case "write", "pwrite64", "ftruncate":
+		return h.written(s), nil
+	case "close":
+		return false, nil
+	}
+	if f := h.open[number(s.args[0])]; f != nil || slices.ContainsFunc(h.paths(s), func(p string) bool { return strings.HasPrefix(p, h.below) }) {
+		return false, fmt.Errorf("the log made the call %s", s.name)
+	}
+	return false, nil
+}
+
+// paths are the names among a call's arguments.
+func (h *history) paths(s *sysCall) (paths []string) {
+	for _, arg := range s.args {
+		if strings.HasPrefix(arg, `"`) {
+			paths = append(paths, string(text(arg)))
+		}
+	}
+	return paths
+}
+
+func (h *history) opened(name, flags string, fd int64) (changed bool, err error) {
+	n := h.find(name)
+	if !strings.HasPrefix(name, h.below) && (n == nil || !n.isFolder()) {
+		return false, nil
+	}
+	if n == nil {
+		if !strings.Contains(flags, "O_CREAT") {
+			return false, fmt.Errorf("%s is opened and was never made", name)
+		}
+		n, changed = &node{}, true
+		h.set(name, n)
+	}
+	if strings.Contains(flags, "O_TRUNC") || strings.Contains(flags, "O_APPEND") {
+		return false, fmt.Errorf("%s is opened with %s", name, flags)
+	}
+	h.open[fd] = &handle{node: n}
+	return changed, nil
+}
+
+func (h *history) written(s *sysCall) bool {
+	f := h.open[number(s.args[0])]
+	if f == nil {
+		return false
+	}
+	switch s.name {
+	case "ftruncate":
+		f.node.change(edit{at: number(s.args[1]), cut: true})
+	case "pwrite64":
+		f.node.change(edit{at: number(s.args[3]), data: text(s.args[1])[:s.result]})
+	case "write":
+		f.node.change(edit{at: f.at, data: text(s.args[1])[:s.result]})
+		f.at += s.result
+	}
+	return true
+}
+
+// Whenever the power is cut, whatever the disk had kept of what SQLite had
+// written and not synced: what was acknowledged is there, and what is there is
+// the beginning of each run. The disk is rebuilt from the system calls that a
+// process made. F-62
+func TestPowerCutOfTheDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tracing SQLite and opening some hundred logs takes a while: a short test leaves it out")
+	}
+	base := t.TempDir()
+	dir := filepath.Join(base, "state", "log")
+	trace := mustTrace(t, dir, "3 3 3 3 3 30")
+	h := &history{platter: newPlatter(), below: base, open: map[int64]*handle{}, running: map[string]*sysCall{}}
+	h.mkdirAll(base, true)
+	random := rand.New(rand.NewPCG(1, 2))
+	calls, cuts := 0, 0
+	look := func(when string) {
+		// At first after every call, then less and less often, as the log grows.
+		if calls++; random.IntN(1+calls/20) == 0 {
+			cuts++
+			h.wantTold(t, dir, random, fmt.Sprintf("%s, call %d", when, calls))
+		}
+	}
+	for line := range trace {
+		s, begins, ends, err := h.parse(line)
+		if err != nil {
+			t.Fatalf("%v: %.200s", err, line)
+		}
+		if begins {
+			h.begin(s)
+		}
+		if ends && s.node != nil { // it is synced in a moment
+			look("before " + s.name)
+		}
+		if ends {
+			changed, err := h.end(s)
+			if err != nil {
+				t.Fatalf("%v: %.200s", err, line)
+			}
+			if changed {
+				look(s.name)
+			}
+		}
+	}
+	for i, events := range h.told {
+		if events != 3*45 {
+			t.Fatalf("of 45 units of three events to run %d, %d events were acknowledged", i, events)
+		}
+	}
+	h.wantTold(t, dir, random, "the end")
+	t.Logf("%d calls, the power cut at %d of them", calls, cuts)
+}
+
+// wantTold opens what two power cuts leave of a log.
+func (h *history) wantTold(t *testing.T, dir string, random *rand.Rand, when string) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the power was cut at %s", when)
+		}
+	}()
+	for _, pick := range []func(fate) fate{
+		func(fate) fate { return lose },
+		func(of fate) fate { return fate(random.IntN(int(of))) },
+	} {
+		to := filepath.Join(t.TempDir(), "log")
+		h.cut(pick).mustRestore(t, dir, to)
+		log, err := Open(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantTold(t, log, h.told)
+		storetest.MustAppend(t, log, storetest.Unit("900-later", 0, 1, storetest.Noise(1, 70_000)))
+		mustClose(t, log)
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
