@@ -81,7 +81,7 @@ func (s *suite) placesComeFirst(t *testing.T) {
 	}}
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s", got)
 	}
@@ -100,7 +100,7 @@ func (s *suite) placesGivenBack(t *testing.T) {
 	}}
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	b.d.Close()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *suite) waitingIsFree(t *testing.T) {
 	}}
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if timed == 0 {
 		t.Error("no effect had a time of its own")
 	}
@@ -148,9 +148,9 @@ func (s *suite) withdrawnWhileItWaits(t *testing.T) {
 	w := &World{}
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	job := <-waits
+	job := receive(t, waits, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeCancelled {
 		t.Errorf("outcome %s, want cancelled", got)
 	}
@@ -165,11 +165,11 @@ func (s *suite) closesWhileItWaits(t *testing.T) {
 	log, w := s.newLog(t), &World{}
 	b := s.bedWith(t, log, w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-waits
+	receive(t, waits, "gate")
 	b.d.Close()
 	after := s.bed(t, log, w)
 	must(t, after.d.Adopt(t.Context(), "001-small"))
-	must(t, after.atRest("001-small", 1))
+	must(t, after.atRest("001-small"))
 	if got := after.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s", got)
 	}
@@ -190,7 +190,7 @@ func (s *suite) notWorthSending(t *testing.T) {
 	}}
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	st := b.state("001-small")
 	if st.Outcome != pawl.OutcomeHalted || st.Spent.Tokens != 0 {
 		t.Errorf("outcome %s, %d tokens spent", st.Outcome, st.Spent.Tokens)
@@ -209,11 +209,11 @@ func (s *suite) aPersonIsWanted(t *testing.T) {
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-held
+	receive(t, held, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
 	close(letGo)
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if d.wanted != 2 {
 		t.Errorf("heard of it %d times, want of the start and of resuming", d.wanted)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pawl"
@@ -35,28 +36,38 @@ type Options struct {
 	Left func(run pawl.RunID, err error)
 }
 
-// Run runs the suite.
+// Run runs the suite. Every test runs in a synctest bubble: there [synctest.Wait] returns
+// when nothing can go on, and time passes only then, so a driver that hangs fails at once.
+// The log must therefore be in memory, and the driver must wait on channels, timers and
+// the like only.
 func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.TB, Options) Driver) {
 	s := &suite{newLog: newLog, newDriver: newDriver}
-	t.Run("RunsToTheEnd", s.runsToTheEnd)
-	t.Run("PerformsOnlyWhatIsDurable", s.performsOnlyWhatIsDurable)
-	t.Run("CutOffAnywhereEndsTheSame", s.cutOffAnywhere)
-	t.Run("RefusedCommandChangesNothing", s.refused)
-	t.Run("PausedRunWaits", s.paused)
-	t.Run("WithdrawnEffectIsCancelled", s.withdrawn)
-	t.Run("ResumesAnEndedRun", s.resumesEnded)
-	t.Run("AnswerInWordsIsABlob", s.answered)
-	t.Run("DefectOfThePerformerIsAnAnswer", s.defect)
-	t.Run("StoreWithoutSpaceIsWaitedFor", s.noSpace)
-	t.Run("DamageStopsOneRunOnly", s.damage)
-	t.Run("ManyAtOnce", s.many)
-	t.Run("PlacesComeFirst", s.placesComeFirst)
-	t.Run("PlacesAreGivenBackOnce", s.placesGivenBack)
-	t.Run("WaitingIsNotTheEffectsTime", s.waitingIsFree)
-	t.Run("WithdrawnWhileItWaits", s.withdrawnWhileItWaits)
-	t.Run("ClosesWhileItWaits", s.closesWhileItWaits)
-	t.Run("NotWorthSending", s.notWorthSending)
-	t.Run("APersonIsWanted", s.aPersonIsWanted)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"RunsToTheEnd", s.runsToTheEnd},
+		{"PerformsOnlyWhatIsDurable", s.performsOnlyWhatIsDurable},
+		{"CutOffAnywhereEndsTheSame", s.cutOffAnywhere},
+		{"RefusedCommandChangesNothing", s.refused},
+		{"PausedRunWaits", s.paused},
+		{"WithdrawnEffectIsCancelled", s.withdrawn},
+		{"ResumesAnEndedRun", s.resumesEnded},
+		{"AnswerInWordsIsABlob", s.answered},
+		{"DefectOfThePerformerIsAnAnswer", s.defect},
+		{"StoreWithoutSpaceIsWaitedFor", s.noSpace},
+		{"DamageStopsOneRunOnly", s.damage},
+		{"ManyAtOnce", s.many},
+		{"PlacesComeFirst", s.placesComeFirst},
+		{"PlacesAreGivenBackOnce", s.placesGivenBack},
+		{"WaitingIsNotTheEffectsTime", s.waitingIsFree},
+		{"WithdrawnWhileItWaits", s.withdrawnWhileItWaits},
+		{"ClosesWhileItWaits", s.closesWhileItWaits},
+		{"NotWorthSending", s.notWorthSending},
+		{"APersonIsWanted", s.aPersonIsWanted},
+	} {
+		t.Run(test.name, func(t *testing.T) { synctest.Test(t, test.run) })
+	}
 }
 
 type suite struct {
@@ -70,10 +81,8 @@ type bed struct {
 	log pawl.Log
 	d   Driver
 
-	mu   sync.Mutex
-	cond *sync.Cond
-	left map[pawl.RunID]error
-	rest map[pawl.RunID]int
+	mu   sync.Mutex // guards left
+	left map[pawl.RunID]chan error
 }
 
 func (s *suite) bed(tb testing.TB, log pawl.Log, p driver.Performer) *bed {
@@ -81,34 +90,28 @@ func (s *suite) bed(tb testing.TB, log pawl.Log, p driver.Performer) *bed {
 }
 
 func (s *suite) bedWith(tb testing.TB, log pawl.Log, p driver.Performer, places driver.Places) *bed {
-	b := &bed{tb: tb, log: log, left: map[pawl.RunID]error{}, rest: map[pawl.RunID]int{}}
-	b.cond = sync.NewCond(&b.mu)
+	b := &bed{tb: tb, log: log, left: map[pawl.RunID]chan error{}}
 	b.d = s.newDriver(tb, Options{Log: log, Performer: p, Places: places, Left: func(run pawl.RunID, err error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.left[run] = err
-		b.rest[run]++
-		b.cond.Broadcast()
+		b.leftCalls(run) <- err
 	}})
 	tb.Cleanup(b.d.Close)
 	return b
 }
 
-// atRest waits until the run has come to rest n times.
-func (b *bed) atRest(run pawl.RunID, n int) error {
-	b.tb.Helper()
-	stop := time.AfterFunc(deadline, func() { b.cond.Broadcast() })
-	defer stop.Stop()
-	end := time.Now().Add(deadline)
+// leftCalls receives the error of each call of Left for a run.
+func (b *bed) leftCalls(run pawl.RunID) chan error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.rest[run] < n {
-		if time.Now().After(end) {
-			b.tb.Fatalf("run %s did not come to rest", run)
-		}
-		b.cond.Wait()
+	if b.left[run] == nil {
+		b.left[run] = make(chan error, 8)
 	}
 	return b.left[run]
+}
+
+// atRest waits until the run comes to rest, and returns why.
+func (b *bed) atRest(run pawl.RunID) error {
+	b.tb.Helper()
+	return receive(b.tb, b.leftCalls(run), fmt.Sprintf("rest of run %s", run))
 }
 
 func (b *bed) state(run pawl.RunID) *kernel.State {
@@ -156,7 +159,7 @@ const failsTwiceEnds = "1 fail pass iterate commit-1; 2 fail pass escalate commi
 func (s *suite) runsToTheEnd(t *testing.T) {
 	b := s.bed(t, s.newLog(t), &World{GateVerdict: failsTwice, Calls: 2})
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.verdicts("001-small"); got != failsTwiceEnds {
 		t.Errorf("got  %s\nwant %s", got, failsTwiceEnds)
 	}
@@ -182,7 +185,7 @@ func (s *suite) performsOnlyWhatIsDurable(t *testing.T) {
 	}
 	b := s.bed(t, log, w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if n := early.Load(); n > 0 {
 		t.Errorf("%d effects began before their request was in the log", n)
 	}
@@ -199,50 +202,31 @@ func (s *suite) cutOffAnywhere(t *testing.T) {
 	for n := int32(1); ; n++ {
 		log := s.newLog(t)
 		var begun atomic.Int32
-		reached := make(chan struct{})
 		w := &World{GateVerdict: failsTwice, Calls: 1}
 		w.Before = func(ctx context.Context, _ driver.Job) {
 			if begun.Add(1) == n {
-				close(reached)
 				<-ctx.Done() // the driver goes while this is under way
 			}
 		}
 		b := s.bed(t, log, w)
 		must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-		cut := false
-		select {
-		case <-reached:
-			cut = true
-			b.d.Close()
-		case <-rest(b, "001-small"):
-		}
-		if !cut {
+		synctest.Wait()
+		if begun.Load() < n {
 			if n < 20 {
 				t.Fatalf("the run had only %d effects", n)
 			}
+			must(t, b.atRest("001-small"))
 			return
 		}
+		b.d.Close()
 		w.Before = nil
 		after := s.bed(t, log, w)
 		must(t, after.d.Adopt(t.Context(), "001-small"))
-		must(t, after.atRest("001-small", 1))
+		must(t, after.atRest("001-small"))
 		if got := after.verdicts("001-small"); got != failsTwiceEnds {
 			t.Errorf("cut off in effect %d:\ngot  %s\nwant %s", n, got, failsTwiceEnds)
 		}
 	}
-}
-
-func rest(b *bed, run pawl.RunID) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for b.rest[run] == 0 {
-			b.cond.Wait()
-		}
-	}()
-	return done
 }
 
 // holding is a world that holds effects of one verb until they are let go.
@@ -265,7 +249,7 @@ func (s *suite) refused(t *testing.T) {
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-held
+	receive(t, held, "model call")
 	before := b.state("001-small").Seq
 	err := b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume})
 	if pawl.CodeOf(err) != pawl.CodeState {
@@ -275,27 +259,26 @@ func (s *suite) refused(t *testing.T) {
 		t.Errorf("a refused command appended %d events", after-before)
 	}
 	close(letGo)
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 }
 
 func (s *suite) paused(t *testing.T) {
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-held
+	receive(t, held, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
 	letGo <- struct{}{}
-	for len(kernel.Pending(b.state("001-small"))) > 0 { // the call that was under way ends
-		if t.Context().Err() != nil {
-			t.Fatal("the call's answer did not arrive")
-		}
+	synctest.Wait() // the call that was under way ends
+	if n := len(kernel.Pending(b.state("001-small"))); n > 0 {
+		t.Errorf("%d effects are pending", n)
 	}
 	if st := b.state("001-small"); st.Status != pawl.StatusPaused {
 		t.Errorf("status %s, want paused", st.Status)
 	}
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
 	close(letGo)
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s", got)
 	}
@@ -313,10 +296,10 @@ func (s *suite) withdrawn(t *testing.T) {
 	}
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-held
+	receive(t, held, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
-	<-ended
-	must(t, b.atRest("001-small", 1))
+	receive(t, ended, "cancelled effect")
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeCancelled {
 		t.Errorf("outcome %s, want cancelled", got)
 	}
@@ -331,12 +314,12 @@ func (s *suite) resumesEnded(t *testing.T) {
 	}}
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeBlocked {
 		t.Fatalf("outcome %s, want blocked", got)
 	}
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
-	must(t, b.atRest("001-small", 2))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s after resuming, want complete", got)
 	}
@@ -363,16 +346,11 @@ func (s *suite) answered(t *testing.T) {
 	log := hearing{s.newLog(t), make(chan *pawl.QuestionAsked, 1)}
 	b := s.bed(t, log, &World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }})
 	must(t, b.d.Start(t.Context(), "001-small", Asking(), nil))
-	var question *pawl.QuestionAsked
-	select {
-	case question = <-log.asked:
-	case <-time.After(deadline):
-		t.Fatal("no question was asked")
-	}
+	question := receive(t, log.asked, "question")
 	const text = "no: \"it\" is\nhopeless"
 	reply := &pawl.Reply{Question: question.N, Choice: question.Choices[len(question.Choices)-1], Text: text, About: question.About}
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerAnswer, Answer: reply}))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	for e, err := range log.Events(t.Context(), "001-small", 0) {
 		must(t, err)
 		if a, ok := e.Body.(*pawl.QuestionAnswered); ok {
@@ -394,7 +372,7 @@ func (s *suite) defect(t *testing.T) {
 	}}
 	b := s.bed(t, s.newLog(t), w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if st := b.state("001-small"); st.Outcome != pawl.OutcomeFailed {
 		t.Errorf("outcome %s (%s), want failed", st.Outcome, st.Reason)
 	}
@@ -418,10 +396,10 @@ func (s *suite) noSpace(t *testing.T) {
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bed(t, log, w)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
-	<-held
+	receive(t, held, "model call")
 	log.refuse.Store(3)
 	close(letGo)
-	must(t, b.atRest("001-small", 1))
+	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s", got)
 	}
@@ -447,14 +425,14 @@ func (s *suite) damage(t *testing.T) {
 	b := s.bed(t, log, w)
 	must(t, b.d.Start(t.Context(), "001-bad", Started(), nil))
 	must(t, b.d.Start(t.Context(), "002-good", Started(), nil))
-	<-held
-	<-held
+	receive(t, held, "model call")
+	receive(t, held, "model call")
 	log.broken.Store(true)
 	close(letGo)
-	if err := b.atRest("001-bad", 1); pawl.CodeOf(err) != pawl.CodeDamaged {
+	if err := b.atRest("001-bad"); pawl.CodeOf(err) != pawl.CodeDamaged {
 		t.Errorf("the damaged run came to rest with %v", err)
 	}
-	must(t, b.atRest("002-good", 1))
+	must(t, b.atRest("002-good"))
 	if got := b.state("002-good").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("the other run ended %s", got)
 	}
@@ -473,7 +451,7 @@ func (s *suite) many(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range runs {
-		must(t, b.atRest(runID(i), 1))
+		must(t, b.atRest(runID(i)))
 		if got := b.verdicts(runID(i)); got != failsTwiceEnds {
 			t.Errorf("run %d: %s", i, got)
 		}
@@ -481,6 +459,18 @@ func (s *suite) many(t *testing.T) {
 }
 
 func runID(i int) pawl.RunID { return pawl.RunID(fmt.Sprintf("%03d-small", i+1)) }
+
+// receive receives what a test waits for. Time passes only when nothing else can go on, so
+// a driver that hangs reaches the deadline at once.
+func receive[T any](tb testing.TB, from <-chan T, what string) (v T) {
+	tb.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(time.Minute):
+		tb.Fatalf("there is no %s", what)
+	}
+	return v
+}
 
 func must(tb testing.TB, err error) {
 	tb.Helper()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"time"
 
 	"pawl"
 	"pawl/internal/driver"
@@ -143,6 +142,3 @@ func started(r pawl.Recipe) *pawl.RunStarted {
 	}
 	return &pawl.RunStarted{Task: 1, Title: "a small thing", Base: "base", Branch: "pawl/001-small", Seed: 42, Count: 1, Recipe: recipe, Settings: settings}
 }
-
-// deadline bounds waiting in the suite: reaching it is a failure, not a measure.
-const deadline = 60 * time.Second

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pawl"
 	"pawl/internal/driver"
@@ -14,7 +16,9 @@ import (
 
 // What is in flight when a driver comes to its end is answered, durably; nothing is
 // begun any more, and nothing is taken on.
-func TestDrain(t *testing.T) {
+func TestDrain(t *testing.T) { synctest.Test(t, drain) }
+
+func drain(t *testing.T) {
 	log, begun, letGo := mem.New(), make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	world := &drivertest.World{Calls: 3}
@@ -40,7 +44,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("a run was taken on: %v", err)
 	}
 	close(letGo)
-	d.Drain(t.Context())
+	mustDrain(t, d)
 	d.Close()
 	s, err := local.Fold(t.Context(), log, "001-a")
 	if err != nil {
@@ -57,5 +61,15 @@ func TestDrain(t *testing.T) {
 	}
 	if answered != 1 || s.Status != pawl.StatusRunning {
 		t.Errorf("%d calls were answered, and the run is %s", answered, s.Status)
+	}
+}
+
+// mustDrain drains a driver in a bubble: one that hangs reaches the deadline at once.
+func mustDrain(t *testing.T, d *local.Driver) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if d.Drain(ctx); ctx.Err() != nil {
+		t.Error("the driver does not drain")
 	}
 }

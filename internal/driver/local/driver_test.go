@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -42,7 +43,9 @@ func (s *slow) Take(_ context.Context, job driver.Job) (func(pawl.Answer), error
 func (s *slow) Wanted() {}
 
 // An answer says how long its effect waited, and nothing when it did not.
-func TestWaitedIsSaid(t *testing.T) {
+func TestWaitedIsSaid(t *testing.T) { synctest.Test(t, waitedIsSaid) }
+
+func waitedIsSaid(t *testing.T) {
 	log, places, left := mem.New(), &slow{}, make(chan error, 1)
 	d := &local.Driver{Log: log, Performer: &drivertest.World{Calls: 1}, Places: places, Now: places.now, Left: func(_ pawl.RunID, err error) { left <- err }}
 	defer d.Close()
@@ -74,7 +77,9 @@ func TestWaitedIsSaid(t *testing.T) {
 }
 
 // Drain does not wait for what waits for places, and does not begin it.
-func TestDrainLeavesWhatWaits(t *testing.T) {
+func TestDrainLeavesWhatWaits(t *testing.T) { synctest.Test(t, drainLeavesWhatWaits) }
+
+func drainLeavesWhatWaits(t *testing.T) {
 	waits := make(chan struct{}, 1)
 	places := blocked{waits}
 	w := &drivertest.World{}
@@ -83,7 +88,7 @@ func TestDrainLeavesWhatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-waits
-	d.Drain(t.Context()) // the test's own time bounds it
+	mustDrain(t, d)
 	d.Close()
 	if n := len(w.Performed("001-small")); n != 0 {
 		t.Errorf("%d effects were begun", n)
