@@ -32,6 +32,9 @@ type Options struct {
 	Performer driver.Performer
 	// Places say when an effect may be performed; nil means at once.
 	Places driver.Places
+	// Observe must be called with events once they are durable, in order, and with the
+	// run's line after them. It may be nil.
+	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
 	// Left must be told when a run comes to rest, and why.
 	Left func(run pawl.RunID, err error)
 }
@@ -48,6 +51,12 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 	}{
 		{"RunsToTheEnd", s.runsToTheEnd},
 		{"PerformsOnlyWhatIsDurable", s.performsOnlyWhatIsDurable},
+		{"NothingBeforeItIsDurable", s.nothingBeforeItIsDurable},
+		{"NothingBeforeARefusedAppendIsDurable", s.nothingBeforeARefusedAppendIsDurable},
+		{"CommandsWaitForTheirUnit", s.commandsWaitForTheirUnit},
+		{"NothingOfAFailedStart", s.nothingOfAFailedStart},
+		{"NothingOfAFailedCommand", s.nothingOfAFailedCommand},
+		{"ClosedDuringAnAppend", s.closedDuringAnAppend},
 		{"CutOffAnywhereEndsTheSame", s.cutOffAnywhere},
 		{"RefusedCommandChangesNothing", s.refused},
 		{"PausedRunWaits", s.paused},

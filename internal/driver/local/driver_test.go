@@ -22,7 +22,7 @@ func TestDriver(t *testing.T) {
 	drivertest.Run(t,
 		func(testing.TB) pawl.Log { return mem.New() },
 		func(_ testing.TB, o drivertest.Options) drivertest.Driver {
-			return &local.Driver{Log: o.Log, Performer: o.Performer, Places: o.Places, Left: o.Left, AppendRetry: time.Millisecond}
+			return &local.Driver{Log: o.Log, Performer: o.Performer, Places: o.Places, Observe: o.Observe, Left: o.Left, AppendRetry: time.Millisecond}
 		})
 }
 
