@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -52,13 +53,19 @@ func (box) Describe() string { return "a box" }
 
 // newEngine makes an engine over a log whose effects are answered by rule.
 func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(pawl.RunID) error) *engine.Engine {
-	e := engine.New(engine.Config{
-		Log: log, Performer: world, Sandbox: box{}, Clean: clean,
-		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
-		Numbers: func(context.Context) (int, error) { return 0, nil },
-	})
+	c := config(log, world)
+	c.Clean = clean
+	e := engine.New(c)
 	tb.Cleanup(e.Close)
 	return e
+}
+
+func config(log pawl.Log, world driver.Performer) engine.Config {
+	return engine.Config{
+		Log: log, Performer: world, Sandbox: box{},
+		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
+		Numbers: func(context.Context) (int, error) { return 0, nil },
+	}
 }
 
 func mustStart(tb testing.TB, e *engine.Engine) pawl.RunID {
@@ -83,7 +90,9 @@ func request() pawl.StartRequest {
 // mustWatch watches a run until no process drives it, and returns how it is then.
 func mustWatch(tb testing.TB, e *engine.Engine, run pawl.RunID) pawl.RunInfo {
 	tb.Helper()
-	for _, err := range e.Watch(context.Background(), run, 0) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for _, err := range e.Watch(ctx, run, 0) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -108,6 +117,11 @@ func at(verb pawl.Verb) (world *drivertest.World, begun <-chan struct{}) {
 	}}, jobs
 }
 
+// inBubble runs a test in a synctest bubble, where it fails at once when nothing can go on.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
 // V-64: what earlier runs have learned is counted on, here and in what the
 // repository has of the task; the new run starts where its work is.
 func TestTaskOfTheRepository(t *testing.T) {
@@ -130,17 +144,14 @@ func TestTaskOfTheRepository(t *testing.T) {
 		{engine.Known{}, "base", 3, "007-do-it-r2"},
 		{engine.Known{Base: "branch", Learnings: 11, Runs: 4}, "branch", 11, "007-do-it-r5"},
 	} {
-		e := engine.New(engine.Config{
-			Log: log, Performer: &drivertest.World{}, Sandbox: box{},
-			Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
-			Numbers: func(context.Context) (int, error) { return 0, nil },
-			Known: func(_ context.Context, task string) (engine.Known, error) {
-				if task != "007-do-it" {
-					t.Errorf("asked for %s", task)
-				}
-				return test.known, nil
-			},
-		})
+		c := config(log, &drivertest.World{})
+		c.Known = func(_ context.Context, task string) (engine.Known, error) {
+			if task != "007-do-it" {
+				t.Errorf("asked for %s", task)
+			}
+			return test.known, nil
+		}
+		e := engine.New(c)
 		req := request()
 		req.Task = "007-do-it"
 		info, err := e.Start(t.Context(), req)
@@ -207,7 +218,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	t.Run("AtStartWhatDeadProcessesLeft", func(t *testing.T) {
+	inBubble(t, "AtStartWhatDeadProcessesLeft", func(t *testing.T) {
 		log := &quarantining{Log: mem.New()}
 		world, begun := at(pawl.VerbCallModel)
 		old := newEngine(t, log, &drivertest.World{}, func(pawl.RunID) error { return errors.New("the disk is away") })
@@ -242,7 +253,7 @@ func TestClean(t *testing.T) {
 	})
 
 	// What is removed could be what the resumed run is just using.
-	t.Run("BeforeAnythingElseBegins", func(t *testing.T) {
+	inBubble(t, "BeforeAnythingElseBegins", func(t *testing.T) {
 		var mu sync.Mutex
 		cleaning := false
 		world := &drivertest.World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictFail }}

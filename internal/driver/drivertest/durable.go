@@ -18,21 +18,27 @@ import (
 
 const smallRun pawl.RunID = "001-small"
 
-// heldLog is a log whose appends wait for a word from the test.
-type heldLog struct {
+// HeldLog is a log whose appends wait for a word from the test. Make one with [Hold].
+type HeldLog struct {
 	pawl.Log
-	begun chan pawl.Unit // receives each append as it begins
-	word  chan error     // nil lets the append through, an error fails it
+	Begun chan pawl.Unit // receives each append as it begins
+	Word  chan error     // nil lets the append through, an error fails it
 }
 
-func (l *heldLog) Append(ctx context.Context, u pawl.Unit) error {
+// Hold makes the appends to a log wait for the test.
+func Hold(log pawl.Log) *HeldLog {
+	return &HeldLog{Log: log, Begun: make(chan pawl.Unit), Word: make(chan error)}
+}
+
+// Append implements [pawl.Log].
+func (l *HeldLog) Append(ctx context.Context, u pawl.Unit) error {
 	select {
-	case l.begun <- u:
+	case l.Begun <- u:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case err := <-l.word:
+	case err := <-l.Word:
 		if err != nil {
 			return err
 		}
@@ -75,7 +81,7 @@ func (o *observer) forgetLeft() []error {
 // heldRun is the small run under a driver whose appends are held.
 type heldRun struct {
 	tb    testing.TB
-	log   *heldLog
+	log   *HeldLog
 	world *World
 	d     Driver
 	seen  observer
@@ -87,7 +93,7 @@ type heldRun struct {
 func (s *suite) heldRun(tb testing.TB) *heldRun {
 	h := &heldRun{
 		tb:    tb,
-		log:   &heldLog{Log: s.newLog(tb), begun: make(chan pawl.Unit), word: make(chan error)},
+		log:   Hold(s.newLog(tb)),
 		world: &World{GateVerdict: failsTwice, Calls: 1},
 	}
 	h.d = s.newDriver(tb, Options{Log: h.log, Performer: h.world, Observe: h.seen.observe, Left: h.seen.leave})
@@ -114,7 +120,7 @@ func ask(f func() error) <-chan error {
 // next waits until an append is held and nothing else can go on.
 func (h *heldRun) next() pawl.Unit {
 	h.tb.Helper()
-	unit := receive(h.tb, h.log.begun, "append")
+	unit := receive(h.tb, h.log.Begun, "append")
 	synctest.Wait()
 	return unit
 }
@@ -122,7 +128,7 @@ func (h *heldRun) next() pawl.Unit {
 // letThrough makes the held unit durable and waits until everything that follows is held too.
 func (h *heldRun) letThrough(u pawl.Unit) {
 	h.tb.Helper()
-	h.log.word <- nil
+	h.log.Word <- nil
 	synctest.Wait()
 	for _, e := range u.Events {
 		must(h.tb, kernel.Apply(&h.state, e))
@@ -195,7 +201,7 @@ func (s *suite) holdEveryAppend(t *testing.T, refusals int) {
 		unit := h.next()
 		h.check("during an append")
 		for range refusals {
-			h.log.word <- pawl.Errorf(pawl.CodeUnavailable, "no space left")
+			h.log.Word <- pawl.Errorf(pawl.CodeUnavailable, "no space left")
 			if again := h.next(); !slices.Equal(again.Events, unit.Events) {
 				t.Fatalf("events %d to %d were refused; the next append has other ones", unit.After+1, int(unit.After)+len(unit.Events))
 			}
@@ -253,7 +259,7 @@ func (s *suite) nothingOfAFailedStart(t *testing.T) {
 	h := s.heldRun(t)
 	started := h.start()
 	h.next()
-	h.log.word <- errBroken
+	h.log.Word <- errBroken
 	synctest.Wait()
 	if err := answered(t, started, "Start"); !errors.Is(err, errBroken) {
 		t.Errorf("Start: %v", err)
@@ -266,7 +272,7 @@ func (s *suite) nothingOfAFailedCommand(t *testing.T) {
 	h := s.heldRun(t)
 	refused, accepted := h.twoCommands()
 	h.next()
-	h.log.word <- errBroken
+	h.log.Word <- errBroken
 	synctest.Wait()
 	if err := answered(t, refused, "the refused command"); !errors.Is(err, errBroken) {
 		t.Errorf("the refused command: %v", err)

@@ -97,7 +97,7 @@ func (s *suite) forkRefused(t *testing.T) {
 	b.mustBe(err, pawl.CodeNotFound, false)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	other := b.mustStart("something else").ID
-	<-begun
+	receive(t, begun, "effect")
 	_, err = b.Fork(t.Context(), other, 2)
 	b.mustBe(err, pawl.CodeState, true)
 	letGo()
@@ -117,7 +117,7 @@ func (s *suite) forkPaused(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause})
 	letGo()
 	at := b.info(run).Seq

@@ -29,7 +29,7 @@ func (s *suite) readRuns(t *testing.T) {
 	var want []pawl.RunID
 	for _, goal := range []string{"z", "a", "m"} {
 		want = append(want, b.mustStart(goal).ID)
-		<-begun
+		receive(t, begun, "effect")
 	}
 	b.mustSteer(want[1], pawl.Steering{Verb: pawl.SteerPause})
 	var got []pawl.RunID
@@ -145,7 +145,7 @@ func (s *suite) readDamage(t *testing.T) {
 	_, err = collect(b.Events(t.Context(), bad, 4))
 	b.mustBe(err, pawl.CodeDamaged, true)
 	seen := 0
-	for u, werr := range b.Watch(t.Context(), bad, 0) {
+	for u, werr := range b.Watch(bounded(t), bad, 0) {
 		if err = werr; u.Event != nil {
 			seen++
 		}

@@ -23,7 +23,7 @@ func (s *suite) steerPause(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause, Reason: "lunch"})
 	if got := b.info(run); got.Status != pawl.StatusPaused || got.Reason != "lunch" {
 		t.Errorf("the run is %s: %s", got.Status, got.Reason)
@@ -42,7 +42,7 @@ func (s *suite) steerCancel(t *testing.T) {
 			b := s.bed(t)
 			begun, letGo := b.holding(pawl.VerbCallTool)
 			run := b.mustStart("do it").ID
-			<-begun
+			receive(t, begun, "effect")
 			b.mustSteer(run, pawl.Steering{Verb: pawl.SteerCancel, Running: how, Reason: "wrong approach"})
 			if how != pawl.DrainNow {
 				if got := b.info(run); got.Status != pawl.StatusStopping {
@@ -61,7 +61,7 @@ func (s *suite) steerLimits(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	want := pawl.Limits{Money: 7, Tokens: 8_000_000, Iterations: 3}
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerLimits, Limits: &want})
 	events := b.mustEvents(run, 0)
@@ -109,7 +109,7 @@ func (s *suite) steerRefused(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	refused := func(state string, code pawl.Code, steerings ...pawl.Steering) {
 		t.Helper()
 		before := len(b.mustEvents(run, 0))
@@ -160,7 +160,7 @@ func (s *suite) steerCleans(t *testing.T) {
 	}
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause})
 	if cleaned() > 0 {
 		t.Error("a run that can go on was cleaned up after")
@@ -197,7 +197,7 @@ func (s *suite) cutAt(t *testing.T, verb pawl.Verb, first ...pawl.Steering) (*be
 	old := s.bed(t)
 	begun, _ := old.holding(verb)
 	run := old.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	for _, x := range first {
 		old.mustSteer(run, x)
 	}
@@ -347,7 +347,7 @@ func (s *suite) interruptedMany(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	<-begun
+	receive(t, begun, "effect")
 	letGo()
 	if got := b.mustRest(run); got.Outcome != pawl.OutcomeComplete {
 		t.Errorf("it ended %s: %s", got.Outcome, got.Reason)

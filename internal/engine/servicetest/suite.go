@@ -247,9 +247,7 @@ func (b *bed) mustRest(run pawl.RunID) pawl.RunInfo {
 // mustSee watches the run from its beginning until an event is what is waited for.
 func (b *bed) mustSee(run pawl.RunID, wanted func(pawl.Event) bool) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), deadline)
-	defer cancel()
-	for u, err := range b.Watch(ctx, run, 0) {
+	for u, err := range b.Watch(bounded(b.t), run, 0) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -272,7 +270,25 @@ func (b *bed) mustBe(err error, code pawl.Code, hint bool) {
 }
 
 // deadline bounds waiting: reaching it is a failure, not a measure.
-const deadline = 60 * time.Second
+const deadline = 2 * time.Minute
+
+// bounded is the context of a test that waits for what the context ends with.
+func bounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// receive receives what a test waits for.
+func receive[T any](t *testing.T, from <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-bounded(t).Done():
+		t.Fatalf("there is no %s", what)
+	}
+	return v
+}
 
 func collect(in iter.Seq2[pawl.Event, error]) (out []pawl.Event, err error) {
 	for e, err := range in {

@@ -60,7 +60,7 @@ func (s *suite) taskAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-begun
+	receive(t, begun, "effect")
 	_, err = b.Start(t.Context(), again(string(first)))
 	b.mustBe(err, pawl.CodeState, true)
 	b.mustBe(b.Steer(t.Context(), first, pawl.Steering{Verb: pawl.SteerResume}), pawl.CodeState, true)

@@ -51,7 +51,7 @@ func (s *suite) watchAll(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	now := pawl.Seq(len(b.mustEvents(run, 0)))
 	var wg sync.WaitGroup
 	for after := range now + 3 { // some of them wait for what has not happened yet
@@ -87,11 +87,11 @@ func (s *suite) watchPaused(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	paused, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		var end bool
-		for u, err := range b.Watch(t.Context(), run, 0) {
+		for u, err := range b.Watch(bounded(t), run, 0) {
 			if err != nil {
 				done <- err
 				return
@@ -107,10 +107,10 @@ func (s *suite) watchPaused(t *testing.T) {
 		close(done)
 	}()
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause})
-	<-paused
+	receive(t, paused, "pause in what is watched")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerResume})
 	letGo()
-	if err := <-done; err != nil {
+	if err := receive(t, done, "end of what is watched"); err != nil {
 		t.Error(err)
 	}
 }
@@ -129,7 +129,7 @@ func (s *suite) watchLive(t *testing.T) {
 		hold(ctx, job)
 	}
 	run := b.mustStart("do it").ID
-	job := <-begun
+	job := receive(t, begun, "effect")
 	go func() { // until both have arrived, more is said
 		for {
 			select {
@@ -144,7 +144,7 @@ func (s *suite) watchLive(t *testing.T) {
 	var text string
 	var once sync.Once
 	requested := false
-	for u, err := range b.Watch(t.Context(), run, 0) {
+	for u, err := range b.Watch(bounded(t), run, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,10 +171,10 @@ func (s *suite) watchSlow(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallTool)
 	run := b.mustStart("do it").ID
-	job := <-begun
+	job := receive(t, begun, "effect")
 	next, stopped := pawl.Seq(1), false
 	live := 0
-	for u, err := range b.Watch(t.Context(), run, 0) {
+	for u, err := range b.Watch(bounded(t), run, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func (s *suite) watchContext(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	job := <-begun
+	job := receive(t, begun, "effect")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
@@ -226,9 +226,9 @@ func (s *suite) watchStops(t *testing.T) {
 	b := s.bed(t)
 	begun, letGo := b.holding(pawl.VerbCallModel)
 	run := b.mustStart("do it").ID
-	<-begun
+	receive(t, begun, "effect")
 	for range 10 {
-		for range b.Watch(t.Context(), run, 0) {
+		for range b.Watch(bounded(t), run, 0) {
 			break
 		}
 	}
@@ -242,7 +242,7 @@ func (s *suite) watchRace(t *testing.T) {
 	for round := range 20 {
 		begun, letGo := b.holding(pawl.VerbCloseWorkspace)
 		run := b.mustStart("do it").ID
-		<-begun
+		receive(t, begun, "effect")
 		var started atomic.Int32
 		var wg sync.WaitGroup
 		for i := range 8 {

@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver/drivertest"
+	"pawl/internal/engine"
+	"pawl/internal/store/mem"
+)
+
+// shown is what an engine has shown of a run.
+type shown struct {
+	told    pawl.Seq // the event at which the run's line was last told
+	watched pawl.Seq // the last event a watcher has seen
+	cleaned bool
+	effects int // that were performed
+}
+
+// F-60: whoever starts or watches a run, is told of it or cleans up after it, learns of an
+// event when it is durable: not before, and without waiting for another one.
+func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, world, got := drivertest.Hold(mem.New()), &drivertest.World{}, shown{}
+		c := config(log, world)
+		c.Told = func(info pawl.RunInfo) { got.told = info.Seq }
+		c.Clean = func(pawl.RunID) error { got.cleaned = true; return nil }
+		e := engine.New(c)
+		t.Cleanup(e.Close)
+		started := make(chan error, 1)
+		go func() {
+			info, err := e.Start(t.Context(), request())
+			started <- err
+			for u, err := range e.Watch(t.Context(), info.ID, 0) {
+				if err != nil {
+					return
+				}
+				got.watched = u.Event.Seq
+			}
+		}()
+		check := func(when string, want shown) {
+			t.Helper()
+			synctest.Wait()
+			if got.effects = len(world.Performed("001-do-it")); got != want {
+				t.Fatalf("%s the engine has shown %+v, want %+v", when, got, want)
+			}
+		}
+		for want, ended := (shown{}), false; !ended; {
+			var unit pawl.Unit
+			select {
+			case unit = <-log.Begun:
+			case <-time.After(time.Minute):
+				t.Fatalf("after %+v nothing is appended", got)
+			}
+			check("during an append", want)
+			if unit.After == 0 && len(started) > 0 {
+				t.Fatalf("Start returned %v before the run was durable", <-started)
+			}
+			last := unit.Events[len(unit.Events)-1]
+			_, ended = last.Body.(*pawl.RunEnded)
+			want = shown{told: last.Seq, watched: last.Seq, cleaned: ended, effects: want.effects}
+			for _, ev := range unit.Events {
+				if ev.Body.EventKind() == pawl.KindEffectRequested {
+					want.effects++
+				}
+			}
+			log.Word <- nil
+			check("after an append", want)
+			if unit.After == 0 && len(started) == 0 {
+				t.Fatal("Start has not returned")
+			}
+		}
+		if err := <-started; err != nil {
+			t.Error(err)
+		}
+	})
+}
