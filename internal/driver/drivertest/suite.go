@@ -206,13 +206,18 @@ func (s *suite) performsOnlyWhatIsDurable(t *testing.T) {
 }
 
 // cutOffAnywhere closes the driver while the n-th effect is under way, for every
-// n, and lets another one take over.
+// n, and lets another one take over. Again is then true of the effects that were
+// pending, and of no other (F-62).
 func (s *suite) cutOffAnywhere(t *testing.T) {
+	again := 0
 	for n := int32(1); ; n++ {
 		log := s.newLog(t)
 		var begun atomic.Int32
 		w := &World{GateVerdict: failsTwice, Calls: 1}
-		w.Before = func(ctx context.Context, _ driver.Job) {
+		w.Before = func(ctx context.Context, job driver.Job) {
+			if job.Again {
+				t.Errorf("effect %d is performed again without a crash", job.Effect.ID)
+			}
 			if begun.Add(1) == n {
 				<-ctx.Done() // the driver goes while this is under way
 			}
@@ -221,20 +226,35 @@ func (s *suite) cutOffAnywhere(t *testing.T) {
 		must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
 		synctest.Wait()
 		if begun.Load() < n {
-			if n < 20 {
-				t.Fatalf("the run had only %d effects", n)
-			}
 			must(t, b.atRest("001-small"))
+			if n < 20 || again < 10 {
+				t.Errorf("the run had only %d effects, and %d were performed again", n, again)
+			}
 			return
 		}
 		b.d.Close()
-		w.Before = nil
+		var mu sync.Mutex
+		pending := map[pawl.Seq]bool{}
+		for _, f := range kernel.Pending(b.state("001-small")) {
+			pending[f.ID] = true
+		}
+		w.Before = func(_ context.Context, job driver.Job) {
+			mu.Lock()
+			defer mu.Unlock()
+			if id := job.Effect.ID; job.Again != pending[id] {
+				t.Errorf("cut off in effect %d: effect %d was pending: %t; Again is %t", n, id, pending[id], job.Again)
+			}
+			if job.Again {
+				again++
+			}
+		}
 		after := s.bed(t, log, w)
 		must(t, after.d.Adopt(t.Context(), "001-small"))
 		must(t, after.atRest("001-small"))
 		if got := after.verdicts("001-small"); got != failsTwiceEnds {
 			t.Errorf("cut off in effect %d:\ngot  %s\nwant %s", n, got, failsTwiceEnds)
 		}
+		after.d.Close()
 	}
 }
 
