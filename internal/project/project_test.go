@@ -43,8 +43,23 @@ func TestAt(t *testing.T) {
 		if again := mustAt(t, home, "/src/app/.git"); again.Dir != p.Dir {
 			t.Errorf("the same repository has %s and %s", p.Dir, again.Dir)
 		}
-		if other := mustAt(t, home, "/src/other/.git"); other.Dir == p.Dir {
-			t.Errorf("two repositories have %s", p.Dir)
+	})
+	// Clones have the names of folders in common, and paths begin and end alike. F-63
+	t.Run("NoFolderForTwoRepositories", func(t *testing.T) {
+		of := map[string]string{p.Dir: "/src/app/.git"}
+		for _, gitDir := range []string{
+			"/src/other/.git", "/work/app/.git", "/a/src/app/.git", "/src/App/.git", "/src/app/app/.git", "/src/app.git",
+			"/src/app/.git/modules/app", "/src/app", "/src/ap/p/.git", "/srcapp/.git", "/src/app/.git ",
+			"/src/" + strings.Repeat("a", 300) + "/.git", "/src/" + strings.Repeat("a", 301) + "/.git",
+		} {
+			other := mustAt(t, home, gitDir)
+			if of[other.Dir] != "" {
+				t.Errorf("%s and %s have the folder %s", gitDir, of[other.Dir], other.Dir)
+			}
+			of[other.Dir] = gitDir
+			if name := filepath.Base(other.Dir); len(name) < 16 { // 64 bits: the thousandth folder is as safe
+				t.Errorf("%s has the folder %s, a short name", gitDir, name)
+			}
 		}
 	})
 	t.Run("OnlyTheUserEnters", func(t *testing.T) {
