@@ -133,7 +133,24 @@ func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
 		Base:       r.mustInspect(tb).Head,
 		Restart:    func(tb testing.TB) pawl.Workspaces { return r.open(tb, nil) },
 		Resolve:    r.resolve,
+		Move:       func(tb rapid.TB, ref string, to pawl.CommitHash) { r.git(tb, "update-ref", ref, string(to)) },
+		Watch:      r.watch,
 	}
+}
+
+// watch is a Workspaces that calls before in front of each call of git.
+func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspaces {
+	tb.Helper()
+	command, err := git.Find(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := r.open(tb, command)
+	command.Exec = func(cmd *exec.Cmd) error {
+		before(cmd.Args[1] == "update-ref")
+		return cmd.Run()
+	}
+	return w
 }
 
 func (r *repository) resolve(tb rapid.TB, ref string) pawl.CommitHash {

@@ -27,6 +27,13 @@ type Fixture struct {
 	// Resolve returns what a ref of the user's repository points to, empty when
 	// there is no such ref.
 	Resolve func(tb rapid.TB, ref string) pawl.CommitHash
+	// Move makes a ref of the user's repository point to a commit, as somebody else
+	// would who asks nobody.
+	Move func(tb rapid.TB, ref string, to pawl.CommitHash)
+	// Watch returns a new Workspaces over the same state, which calls before in front
+	// of each of its steps, such as a call of git, and says whether the step moves a
+	// ref. Steps may run side by side.
+	Watch func(tb testing.TB, before func(moves bool)) pawl.Workspaces
 }
 
 // Make makes a fixture whose commit has the files.
@@ -48,6 +55,7 @@ func Run(t *testing.T, newFixture Make) {
 		{"Paths", testPaths},
 		{"Merge", testMerge},
 		{"Advance", testAdvance},
+		{"Rivals", testRivals},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, newFixture) })
 	}

@@ -1,0 +1,154 @@
+package workspacetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// testRivals moves branches between the moment a call looks at them and the moment
+// it moves them itself. F-63
+func testRivals(t *testing.T, newFixture Make) {
+	ctx := context.Background()
+	at := time.Unix(1_780_000_200, 0)
+	for _, test := range []struct {
+		name string
+		// call moves the branch from the base to a commit, which it returns.
+		call func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error)
+		code pawl.Code // of a call that comes too late; any when it is empty
+	}{
+		{"Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			return child, w.Advance(ctx, branch, f.Base, child)
+		}, pawl.CodeConflict},
+		{"Merge, then Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			info, err := w.Merge(ctx, mergeSpec(f.Base, child))
+			if err != nil {
+				return "", err
+			}
+			return info.Commit, w.Advance(ctx, branch, f.Base, info.Commit)
+		}, pawl.CodeConflict},
+		{"Commit", func(w pawl.Workspaces, f Fixture, _ pawl.CommitHash) (pawl.CommitHash, error) {
+			info, err := w.Commit(ctx, commitSpec(f, "7"))
+			return info.Commit, err
+		}, pawl.CodeConflict},
+		{"Restore", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			info, err := w.Restore(ctx, pawl.RestoreSpec{Branch: branch, From: f.Base, To: child, Message: "Back", ID: "7", Time: at})
+			return info.Commit, err
+		}, pawl.CodeConflict},
+		{"WriteFiles", func(w pawl.Workspaces, f Fixture, _ pawl.CommitHash) (pawl.CommitHash, error) {
+			return w.WriteFiles(ctx, pawl.FilesSpec{
+				Branch: branch, From: f.Base, Folder: pawl.TasksFolder + "/" + name,
+				Files: map[string][]byte{"plan.md": []byte("The plan.\n")}, Message: "Plan", ID: "7", Time: at,
+			})
+		}, pawl.CodeConflict},
+		{"Reset", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			state, err := w.Reset(ctx, name, child, kept)
+			return state.Head, err
+		}, ""},
+	} {
+		// raced is a fixture in which do is done while the call is being made, so
+		// many steps before it moves the branch, and how that call ended.
+		steps := 0 // that an earlier call took to there
+		raced := func(t *testing.T, before int, do func(f Fixture, other, child pawl.CommitHash)) (f Fixture, other, child pawl.CommitHash, err error) {
+			t.Helper()
+			f = newFixture(t, project())
+			MustWrite(t, MustOpen(t, f, spec(f)).Dir, "new/file", "new\n")
+			child = MustWork(t, f, child1, f.Base, "README", "Read me.\n").Commit
+			other = MustWork(t, f, child2, f.Base, "lib/a.txt", "Mine.\n").Commit
+			at := 0
+			if before > 0 {
+				at = steps - before
+			}
+			w, moved := meanwhile(t, f, at, func() { do(f, other, child) })
+			_, err = test.call(w, f, child)
+			if steps = moved(); steps == 0 {
+				t.Fatalf("the call moved no ref: %v", err)
+			}
+			return f, other, child, err
+		}
+
+		leaves := func(t *testing.T, before int) {
+			t.Helper()
+			f, other, child, err := raced(t, before, func(f Fixture, other, _ pawl.CommitHash) { f.Move(t, head, other) })
+			wantRef(t, f, head, other)
+			if err == nil {
+				t.Error("the call says that it moved the branch")
+			}
+			if test.code == "" {
+				return
+			}
+			wantCode(t, err, test.code, string(other))
+			_, err = test.call(f.Restart(t), f, child)
+			wantCode(t, err, test.code, string(other))
+			wantRef(t, f, head, other)
+		}
+		t.Run(test.name+" leaves a branch that somebody else has moved", func(t *testing.T) {
+			leaves(t, 0)
+			if !testing.Short() {
+				leaves(t, 1)
+			}
+		})
+
+		// A process died, and what it had begun ended only now.
+		t.Run(test.name+" is done when the same call has moved it", func(t *testing.T) {
+			var first pawl.CommitHash
+			f, _, child, _ := raced(t, 0, func(f Fixture, _, child pawl.CommitHash) {
+				var err error
+				if first, err = test.call(f.Restart(t), f, child); err != nil {
+					t.Fatal(err)
+				}
+			})
+			wantRef(t, f, head, first)
+			again, err := test.call(f.Restart(t), f, child)
+			if err != nil || again != first {
+				t.Errorf("called again it is %s, %v; want %s", again, err, first)
+			}
+			wantRef(t, f, head, first)
+		})
+	}
+
+	t.Run("Open takes no branch from somebody else", func(t *testing.T) {
+		f := newFixture(t, project())
+		other := MustWork(t, f, child2, f.Base, "lib/a.txt", "Mine.\n").Commit
+		w, _ := meanwhile(t, f, 0, func() { f.Move(t, head, other) })
+		if _, err := w.Open(ctx, spec(f)); err == nil {
+			t.Error("the call says that it made the branch")
+		}
+		wantRef(t, f, head, other)
+	})
+
+	t.Run("Mark keeps the first of two commits", func(t *testing.T) {
+		f := newFixture(t, project())
+		other := MustWork(t, f, child2, f.Base, "lib/a.txt", "Mine.\n").Commit
+		w, _ := meanwhile(t, f, 0, func() { f.Move(t, kept, other) })
+		err := w.Mark(ctx, kept, f.Base)
+		wantCode(t, err, pawl.CodeConflict, string(other))
+		wantRef(t, f, kept, other)
+	})
+}
+
+// meanwhile is a Workspaces over a fixture's state that calls do once: before its
+// step of this number, and at the latest before it first moves a ref. moved is the
+// number of the step that first moved one; 0 when none did.
+func meanwhile(t *testing.T, f Fixture, at int, do func()) (w pawl.Workspaces, moved func() int) {
+	t.Helper()
+	var mu sync.Mutex
+	var once sync.Once
+	step, first := 0, 0
+	w = f.Watch(t, func(moves bool) {
+		mu.Lock()
+		step++
+		if moves && first == 0 {
+			first = step
+		}
+		now := step == at || moves
+		mu.Unlock()
+		if now {
+			once.Do(do)
+		}
+	})
+	return w, func() int { return first }
+}
