@@ -136,7 +136,7 @@ type looked struct {
 }
 
 func (c *looked) Read(data []byte) (int, error) {
-	if len(c.first) > 0 && len(data) > 0 {
+	if len(c.first) > 0 {
 		n := copy(data, c.first)
 		c.first = c.first[n:]
 		return n, nil

@@ -11,13 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pawl"
@@ -171,7 +168,9 @@ func newDaemonBed(t *testing.T, change func(*Daemon)) *daemonBed {
 // ask sends a request; headers are "Name: value".
 func (b *daemonBed) ask(method, path, body string, headers ...string) (status int, answer []byte, head http.Header) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), method, "http://pawl"+path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://pawl"+path, strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -273,7 +272,12 @@ func TestPlansOverHTTP(t *testing.T) {
 	}
 	var done Decided
 	b.mustAsk(http.MethodPost, at+"/iterate", decision(p.About, `,"text":"smaller","by":"ada"`), &done)
-	if done.Approval != pawl.ApprovalIterating {
+	if done != (Decided{Loop: p.Loop, Approval: pawl.ApprovalIterating}) {
+		t.Errorf("it is %+v", done)
+	}
+	second := b.mustPlan()
+	b.mustAsk(http.MethodPost, "/v1/projects/shop/runs/"+string(second.Run)+"/plans/"+second.Loop+"/approve", decision(second.About, ""), &done)
+	if done != (Decided{Loop: second.Loop, Approval: pawl.ApprovalApproved, Specs: 2}) {
 		t.Errorf("it is %+v", done)
 	}
 }
@@ -488,11 +492,7 @@ type wideReader struct {
 
 func (b *daemonBed) mustWide(path string, headers ...string) *wideReader {
 	b.t.Helper()
-	conn, err := net.Dial("unix", b.socket)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	r := mustRead(b.t, conn, path, headers...)
+	r := mustRead(b.t, mustDial(b.t, "unix", b.socket), path, headers...)
 	return &wideReader{*r}
 }
 
@@ -552,39 +552,6 @@ func TestTwoProtocolsOnOneSocket(t *testing.T) {
 			t.Errorf("it is %+v", about)
 		}
 	}
-}
-
-// full is a listener of a process that has too many files open for a while.
-type full struct {
-	*pipes
-	times int
-}
-
-func (f *full) Accept() (net.Conn, error) {
-	if f.times--; f.times >= 0 {
-		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
-	}
-	return f.pipes.Accept()
-}
-
-// Too many open files end nothing: the next connection is taken when there is room.
-func TestTooManyFiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		f := newFork(t.Context(), &full{p, 20}, nil)
-		defer f.Close()
-		conn, err := p.dial(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		go func() { _, _ = conn.Write([]byte("G")) }()
-		if got, err := f.Accept(); err != nil {
-			t.Errorf("it takes no connection: %v", err)
-		} else {
-			_ = got.Close()
-		}
-	})
 }
 
 // The records of loops have Loopr's fields. R-69

@@ -37,10 +37,7 @@ func mustTCP(t *testing.T) (b *daemonBed, address, token string) {
 // raw sends a request as it is written and reads the head of the answer.
 func raw(t *testing.T, network, address, text string) *http.Response {
 	t.Helper()
-	conn, err := net.Dial(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := mustDial(t, network, address)
 	t.Cleanup(func() { _ = conn.Close() })
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)

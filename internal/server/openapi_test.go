@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -256,10 +255,7 @@ func (b *daemonBed) answer(address, token, tag, method, target, body string, hea
 		network, at, host = "tcp", address, address
 		headers = append(headers, "Authorization: Bearer "+token)
 	}
-	conn, err := net.Dial(network, at)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	conn := mustDial(b.t, network, at)
 	defer conn.Close()
 	text := strings.ToUpper(method) + " " + target + " HTTP/1.1\r\n"
 	if len(headers) == 0 || !strings.HasPrefix(headers[0], "Host: ") {

@@ -81,16 +81,14 @@ func (r *ring) wake() {
 	if r.waiting {
 		return
 	}
-	if r.gather > 0 {
-		if left := r.gather - time.Since(r.woken); left > 0 {
-			r.waiting = true
-			time.AfterFunc(left, func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.wakeNow()
-			})
-			return
-		}
+	if left := r.gather - time.Since(r.woken); left > 0 {
+		r.waiting = true
+		time.AfterFunc(left, func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.wakeNow()
+		})
+		return
 	}
 	r.wakeNow()
 }

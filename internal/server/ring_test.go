@@ -98,14 +98,18 @@ func TestRing(t *testing.T) {
 					if !rd.joined {
 						if rd.cursor, rd.joined = r.seek(rd.have); !rd.joined {
 							readLog(rd)
-							continue
+							if rd.cursor, rd.joined = r.seek(rd.have); !rd.joined {
+								t.Fatal("a reader that has read the log cannot join the ring")
+							}
 						}
 					}
 					text, to, more, _, behind := r.read(rd.place, nil)
-					if behind {
-						rd.joined = false
+					if rd.joined = !behind; behind {
 						readLog(rd)
 						continue
+					}
+					if more == nil && len(text) == 0 {
+						t.Fatal("a reader has neither anything to read nor anything to wait for")
 					}
 					rd.place = to
 					rd.take(t, text)
@@ -149,45 +153,45 @@ func TestJoiningRing(t *testing.T) {
 func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
 	t.Helper()
 	r, last := newRing(start), start
-	lost := start // the last event that is not in the ring
+	var kept []entry
 	for i := range n + flood {
 		e := entry{data: []byte("text\n")}
-		if layout>>i&1 == 1 && i < n {
+		if i < n && layout>>i&1 == 1 {
 			last++
 			e = entry{last, fmt.Appendf(nil, "%d\n", last)}
-			if i < n+flood-RingEntries {
-				lost = last
-			}
 		}
 		r.put(e)
+		kept = append(kept, e)
 	}
+	lost := start // the last event that is not in the ring
+	for _, e := range kept[:max(0, len(kept)-RingEntries)] {
+		lost = max(lost, e.seq)
+	}
+	kept = kept[max(0, len(kept)-RingEntries):]
 	for have := range last + 2 {
+		at := fmt.Sprintf("layout %b of %d after %d, flood %d: a reader that has %d", layout, n, start, flood, have)
 		cursor, ok := r.seek(have)
 		if want := have >= lost; ok != want {
-			t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d joins: %v, want %v", layout, n, start, flood, have, ok, want)
+			t.Fatalf("%s joins: %v, want %v", at, ok, want)
 		}
 		if !ok {
 			continue
 		}
-		var want strings.Builder
-		for seq := have + 1; seq <= last; seq++ {
-			fmt.Fprintf(&want, "%d\n", seq)
-		}
-		var got strings.Builder
-		at := place{cursor, have}
-		for {
-			text, to, more, _, behind := r.read(at, nil)
-			if behind {
-				t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d joined and is behind", layout, n, start, flood, have)
-			}
-			got.WriteString(strings.ReplaceAll(string(text), "text\n", ""))
-			if at = to; more != nil {
-				break
+		var want []byte // everything from the first event that it does not have
+		for _, e := range kept {
+			if len(want) > 0 || e.seq > have {
+				want = append(want, e.data...)
 			}
 		}
-		if got.String() != want.String() || at.have != max(have, last) {
-			t.Fatalf("layout %b of %d after %d, flood %d: a reader that has %d is given %q up to %d, want %q",
-				layout, n, start, flood, have, got.String(), at.have, want.String())
+		text, to, more, _, behind := r.read(place{cursor, have}, nil)
+		if string(text) != string(want) || behind || to.have != max(have, last) {
+			t.Fatalf("%s is given %q up to %d (behind: %v), want %q", at, text, to.have, behind, want)
+		}
+		if more == nil {
+			text, _, more, _, behind = r.read(to, nil)
+		}
+		if len(text) > 0 && len(want) == 0 || more == nil || behind {
+			t.Fatalf("%s has read everything, and is given %q (behind: %v)", at, text, behind)
 		}
 	}
 }
@@ -210,6 +214,7 @@ func mustServeSocket(t *testing.T, s pawl.Service) (h *handler, dial func() net.
 			t.Error(err)
 			runtime.Goexit()
 		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		return conn
 	}
 	return h, dial, func() {
@@ -294,6 +299,25 @@ func TestRingOfLargeEntries(t *testing.T) {
 	r.put(entry{11, make([]byte, 2*RingBytes)})
 	if len(r.entries) != 1 || r.gone != 10 {
 		t.Errorf("it keeps %d, the last that is gone is %d", len(r.entries), r.gone)
+	}
+}
+
+// A reader is given about a piece at a time, and an entry that is larger as a whole.
+func TestPieces(t *testing.T) {
+	r, want := newRing(0), []int{piece, piece - 1, 2 * piece, 1}
+	for i, size := range []int{piece / 2, piece / 2, piece - 1, 2 * piece, 1} {
+		r.put(entry{pawl.Seq(i + 1), make([]byte, size)})
+	}
+	at := place{}
+	for i, size := range want {
+		text, to, more, over, behind := r.read(at, nil)
+		if len(text) != size || more != nil || over || behind {
+			t.Fatalf("piece %d has %d bytes, want %d", i, len(text), size)
+		}
+		at = to
+	}
+	if text, _, more, over, behind := r.read(at, nil); len(text) > 0 || more == nil || over || behind {
+		t.Errorf("after the last piece there are %d bytes", len(text))
 	}
 }
 
@@ -432,4 +456,28 @@ func TestRingGathers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Few readers are woken at once, many are not woken more often than so and so often,
+// and nobody waits who has not been woken for that long.
+func TestGatherTime(t *testing.T) {
+	for readers, want := range map[int]time.Duration{0: 0, 1: 0, 24: 0, 25: time.Millisecond, 100: 4 * time.Millisecond, 2499: 99960 * time.Microsecond,
+		2500: 100 * time.Millisecond, 100_000: 100 * time.Millisecond} {
+		r := newRing(0)
+		if r.serve(readers); r.gather != want {
+			t.Errorf("%d readers are woken every %s, want %s", readers, r.gather, want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRing(0)
+		r.serve(1000)
+		_, _, more, _, _ := r.read(place{}, nil)
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		r.put(entry{1, []byte("x")})
+		select {
+		case <-more:
+		default:
+			t.Error("a reader that has slept for long is not woken at once")
+		}
+	})
 }

@@ -1,0 +1,288 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pawl"
+)
+
+// patience bounds how long tests wait for what another goroutine sends, so that
+// something that never comes fails the test in words.
+const patience = 2 * time.Minute
+
+// mustDial connects to a socket.
+func mustDial(tb testing.TB, network, address string) net.Conn {
+	tb.Helper()
+	conn, err := net.Dial(network, address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	return conn
+}
+
+// say writes to a connection whose other end reads when it likes.
+func say(conn net.Conn, text string) {
+	go func() { _, _ = io.WriteString(conn, text) }()
+}
+
+// mustPipe is the near end of a connection.
+func mustPipe(t *testing.T, p *pipes) net.Conn {
+	t.Helper()
+	conn, err := p.dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// full is a listener of a process that has too many files open for a while.
+type full struct {
+	*pipes
+	times int
+	err   error // once there is room
+}
+
+func (f *full) Accept() (net.Conn, error) {
+	if f.times--; f.times >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.pipes.Accept()
+}
+
+// Too many open files end nothing: the listener tries again, not all the time, and
+// takes the next connection when there is room.
+func TestTooManyFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, begin := newPipes(), time.Now()
+		f := newFork(t.Context(), &full{pipes: p, times: 20}, nil)
+		defer f.Close()
+		conn := mustPipe(t, p)
+		defer conn.Close()
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("it tried 20 times in %s", took)
+		}
+		say(conn, "G")
+		if got, err := f.Accept(); err != nil {
+			t.Errorf("it takes no connection: %v", err)
+		} else {
+			_ = got.Close()
+		}
+	})
+	t.Run("UntilItIsClosed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFork(t.Context(), &full{pipes: newPipes(), times: 1_000_000}, nil)
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func TestFork(t *testing.T) {
+	test := func(name string, do func(t *testing.T, p *pipes, f *lineFork)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPipes()
+				f := newFork(t.Context(), p, nil)
+				defer f.Close()
+				do(t, p, f)
+			})
+		})
+	}
+	isOver := func(t *testing.T, conn net.Conn) {
+		t.Helper()
+		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Errorf("a connection that should be closed is sent %d bytes, %v", n, err)
+		}
+	}
+	test("AConnectionThatEndsSilentlyIsDropped", func(t *testing.T, p *pipes, f *lineFork) {
+		_ = mustPipe(t, p).Close()
+		synctest.Wait()
+		conn := mustPipe(t, p)
+		defer conn.Close()
+		say(conn, "GET")
+		got, err := f.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Close()
+		text := make([]byte, 3)
+		if _, err := io.ReadFull(got, text); err != nil || string(text) != "GET" {
+			t.Errorf("the connection that is handed over says %q, %v", text, err)
+		}
+	})
+	test("LinesAreClosedWhereNobodySpeaksThem", func(t *testing.T, p *pipes, _ *lineFork) {
+		conn := mustPipe(t, p)
+		defer conn.Close()
+		say(conn, "{")
+		isOver(t, conn)
+	})
+	test("ClosingDropsWhatNobodyAccepts", func(t *testing.T, p *pipes, f *lineFork) {
+		silent, waits := mustPipe(t, p), mustPipe(t, p)
+		defer silent.Close()
+		defer waits.Close()
+		say(waits, "G")
+		synctest.Wait()
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		isOver(t, silent)
+		isOver(t, waits)
+		if _, err := f.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("it accepts: %v", err)
+		}
+	})
+	t.Run("AnErrorOfTheListenerIsGivenOn", func(t *testing.T) {
+		broken := errors.New("it is broken")
+		f := newFork(t.Context(), &full{err: broken, pipes: newPipes()}, nil)
+		if _, err := f.Accept(); !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		f = newFork(t.Context(), stuck{newPipes(), broken}, nil)
+		if err := f.Close(); !errors.Is(err, broken) {
+			t.Errorf("closing: %v", err)
+		}
+	})
+}
+
+// stuck is a listener that does not close properly.
+type stuck struct {
+	*pipes
+	err error
+}
+
+func (s stuck) Close() error { return errors.Join(s.pipes.Close(), s.err) }
+
+// The pieces of a connection's first bytes come in order.
+func TestLookedConnection(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	say(far, "bcd")
+	c := &looked{Conn: near, first: []byte("a")}
+	var got bytes.Buffer
+	for got.Len() < 4 {
+		piece := make([]byte, 2)
+		n, err := c.Read(piece)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(piece[:n])
+	}
+	if got.String() != "abcd" {
+		t.Errorf("it says %q", got.String())
+	}
+}
+
+// A daemon needs no more than projects and what to say about itself. What is wrong
+// with where it is to listen is told, and leaves no socket.
+func TestServeDaemon(t *testing.T) {
+	d := Daemon{Projects: one{&fake{}}, About: func() pawl.DaemonInfo { return pawl.DaemonInfo{} }}
+	socket := filepath.Join(mustTemp(t), "s", "daemon.sock")
+	serving := func(d Daemon, do func(ctx context.Context)) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return ServeDaemon(ctx, socket, d, func() {
+			do(ctx)
+			cancel()
+		})
+	}
+	t.Run("WithDefaults", func(t *testing.T) {
+		ready, done := make(chan struct{}), make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { done <- ServeDaemon(ctx, socket, d, func() { close(ready) }) }()
+		<-ready
+		mustRead(t, mustDial(t, "unix", socket), "/v1/events").close()
+		resp := raw(t, "unix", socket, "POST /v1/handover HTTP/1.1\r\nHost: pawl\r\nContent-Length: 2\r\n\r\n{}")
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("handover to nobody: %s", resp.Status)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	for name, change := range map[string]func(d *Daemon){
+		"OtherMachinesMayConnect": func(d *Daemon) { d.TCP = "0.0.0.0:0" },
+		"NoPort":                  func(d *Daemon) { d.TCP = "127.0.0.1" },
+		"NoToken":                 func(d *Daemon) { d.TCP, d.Token = "127.0.0.1:0", filepath.Join(t.TempDir(), "no", "token") },
+		"PortInUse": func(d *Daemon) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+			d.TCP = l.Addr().String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := d
+			change(&d)
+			if err := serving(d, func(context.Context) {}); err == nil {
+				t.Error("it serves")
+			}
+			if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the socket is there: %v", err)
+			}
+		})
+	}
+	t.Run("SomethingElseInItsPlace", func(t *testing.T) {
+		if err := os.WriteFile(socket, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := serving(d, func(context.Context) {}); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A request that is being answered when the server closes is given a moment.
+func TestClosingServerAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan struct{})
+		p, stop := mustServe(t, &slowRuns{asked: asked})
+		conn := mustPipe(t, p)
+		defer conn.Close()
+		say(conn, "GET /v1/runs HTTP/1.1\r\nHost: pawl\r\nConnection: close\r\n\r\n")
+		answer := make(chan string, 1)
+		go func() {
+			text, _ := io.ReadAll(conn)
+			answer <- string(text)
+		}()
+		<-asked
+		stop()
+		if got := <-answer; !strings.HasPrefix(got, "HTTP/1.1 200") {
+			t.Errorf("it was answered %q", got)
+		}
+	})
+}
+
+// slowRuns takes most of what closing allows to list the runs.
+type slowRuns struct {
+	fake
+	asked chan struct{}
+}
+
+func (s *slowRuns) Runs(context.Context) ([]pawl.RunInfo, error) {
+	close(s.asked)
+	time.Sleep(400 * time.Millisecond) //nolint:forbidigo // fake time
+	return nil, nil
+}
