@@ -127,9 +127,33 @@ func TestLoadErrors(t *testing.T) {
 		"not a template":   {files("x.yaml", bad, "x/work.md", "a\n---user---\n\n{{.Goal"), "recipe x: template: work.md:4: unclosed action"},
 		"unknown field":    {files("x.yaml", bad, "x/work.md", "a\n---user---\n{{.Gaol}}\n"), "recipe x: template: work.md:3:2: executing \"work.md\" at <.Gaol>: can't evaluate field Gaol in type recipe.promptView"},
 		"a folder instead": {files("x.yaml/y", ""), "read recipes/x.yaml: x.yaml is not a regular file"},
+		"template folder":  {files("x.yaml", bad, "x/work.md/y", ""), "read x/work.md: x/work.md is not a regular file"},
 	} {
 		if _, err := recipe.Prompts("x", c.files); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// What has no folder can still extend the built-in recipe of its own name.
+func TestParseExtendsItsOwnName(t *testing.T) {
+	r, err := recipe.Parse("taskloop", []byte("extends: taskloop\nagent: mine\n"))
+	if err != nil || r.Agent != "mine" || len(r.Kinds) != 1 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// A list takes the place of the base's, and does not add to it; what is not given stays.
+func TestExtendedVerdicts(t *testing.T) {
+	base := "start: a\nkinds:\n  a:\n    steps: [{name: work}]\n    extract: {name: learn, output: learnings, when: {verdict: [pass]}}\n"
+	for given, want := range map[string][]pawl.Verdict{"{verdict: [fail]}": {"fail"}, "{tier: [1]}": {"pass"}} {
+		dir := files("base.yaml", base, "x.yaml", "extends: base\nkinds:\n  a:\n    extract: {name: learn, when: "+given+"}\n")
+		r, err := recipe.Load("x", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Kinds[0].Extract.When.Verdict; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", given, got, want)
 		}
 	}
 }

@@ -44,13 +44,13 @@ func TestRenderFences(t *testing.T) {
 
 func TestRenderErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"no user part":                                           "want a system part and a user part",
-		"a\n---user---\nb\n---user---\nc":                        "want a system part and a user part",
-		"a\n---user---\n{{.Inputs.assessment}}":                  `map has no entry for key "assessment"`,
-		"a\n---user---\n{{.Nope}}":                               "can't evaluate field Nope",
-		"a\n---user---\n{{printf \"%d\" 1}}":                     "the function printf is not available",
-		"a\n---user---\n{{range 1000000000}}{{end}}":             "range goes over fields of the data only",
-		"a\n---user---\n{{$n := 1000000000}}{{range $n}}{{end}}": "range goes over fields of the data only",
+		"no user part":                                     "want a system part and a user part",
+		"a\n---user---\nb\n---user---\nc":                  "want a system part and a user part",
+		"a\n---user---\n{{.Inputs.assessment}}":            `map has no entry for key "assessment"`,
+		"a\n---user---\n{{.Nope}}":                         "can't evaluate field Nope",
+		"a\n---user---\n{{printf \"%d\" 1}}":               "the function printf is not available",
+		"a\n---user---\n{{range 1000}}{{end}}":             "range goes over fields of the data only",
+		"a\n---user---\n{{$n := 1000}}{{range $n}}{{end}}": "range goes over fields of the data only",
 		"a\n---user---\n{{range .History}}{{range $.History}}{{range $.History}}{{end}}{{end}}{{end}}": "range stands in too many others",
 		"a\n---user---\n{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}":                   "define, block and template are not available",
 	} {

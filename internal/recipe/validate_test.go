@@ -1,0 +1,128 @@
+package recipe_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pawl"
+	"pawl/internal/recipe"
+)
+
+func mustParse(tb testing.TB, text string) pawl.Recipe {
+	tb.Helper()
+	r, err := recipe.Parse("x", []byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// A recipe that was not read from a file can have mistakes that no file can have.
+func TestMistakesInValues(t *testing.T) {
+	for want, m := range map[string]struct {
+		in     string
+		change func(r *pawl.Recipe, k *pawl.LoopKind) // k is the first kind
+	}{
+		`"A b" cannot be the name of a recipe: want lower-case letters, digits, - and _`: {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Name = "A b" }},
+		"tiers: want the names of tiers 1, 2 and 3, got 2":                               {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Tiers = []string{"a", "b"} }},
+		`tiers[2]: two tiers are called "a"`:                                             {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Tiers = []string{"a", "b", "a"} }},
+		"kinds: a recipe needs at least one kind of loop":                                {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds = nil }},
+		"start: is missing: which kind is the root loop? known here: task":               {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Start = "" }},
+		"kinds.leaf.steps: a kind needs at least one step":                               {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps = nil }},
+		"kinds.plan.steps[0].prompt: a step needs a prompt or a repeat":                  {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Prompt = "" }},
+		"kinds.plan.steps[0].timeout_ms: is negative":                                    {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Timeout = -1 }},
+		"kinds.plan.steps[0].parallel: only a step with for_each runs several times":     {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Parallel = 2 }},
+		"kinds.plan.steps[1].repeat.until: is empty: which decision ends the group?":     {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.Until = nil }},
+		"kinds.plan.steps[1].repeat.steps: the group has no steps":                       {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.Steps = nil }},
+		"kinds.plan.steps[1].repeat.on_max: there is no way to go on \"stop\"; known here: continue, fail, ask": {parent,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.OnMax = "stop" }},
+		"kinds.plan.steps[1].repeat.steps[0].repeat: a group that repeats cannot hold another one": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Steps[1].Repeat.Steps[0] = pawl.Step{Name: "ask", Repeat: &pawl.Repeat{}}
+		}},
+		"kinds.plan.children.replan.prompt: is missing": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Replan.Prompt = "" }},
+		"kinds.plan.children.batch: there is no way to batch \"all\"; known here: barrier, rolling": {parent,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Batch = "all" }},
+		"kinds.plan.children.on_failure: there is no way to go on \"panic\"; known here: continue, block, stop": {parent,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.OnFailure = "panic" }},
+		"kinds.plan.children.monitor.BLOCKED[0]: there is no recovery \"sleep\"; known here: gather, revise, rollback, ask": {batched,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Monitor["BLOCKED"] = []string{"sleep"} }},
+		"kinds.task.complexity.bands: has no bands":     {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Complexity.Tiers = nil }},
+		"kinds.task.gates[0].timeout_ms: is negative":   {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[0].Timeout = -1 }},
+		"kinds.task.gates[1].review.role: is missing":   {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[1].Review.Role = "" }},
+		"kinds.task.gates[1].review.prompt: is missing": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[1].Review.Prompt = "" }},
+		"kinds.task.gates[1].on.skip: only revise, retry and fail lead somewhere": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Gates[1].On[pawl.VerdictSkip] = pawl.Route{From: "start", Max: 1, Then: "fail"}
+		}},
+		"kinds.task.gates[0].on.retry: commands say fail; a review, a person or a check can say retry": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Gates[0].On = map[pawl.Verdict]pawl.Route{pawl.VerdictRetry: {From: "start", Max: 1, Then: "fail"}}
+		}},
+		"kinds.task.gates[0].commands[1]: all stands for every kind and must be alone": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[0].Commands = []string{"lint", "*"} }},
+		"kinds.task.ladder.council: a council needs the prompts propose and ballot":    {good, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Ladder.Council.Ballot = "" }},
+		"kinds.task.ladder.council.lenses: a council has 2 to 9 members, not 10": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Ladder.Council.Lenses = nil
+			for i := range 10 {
+				k.Ladder.Council.Lenses = append(k.Ladder.Council.Lenses, pawl.Lens{Name: fmt.Sprint("member ", i), Focus: "All."})
+			}
+		}},
+		"kinds.task.ladder.then: there is no way to go on \"panic\"; known here: blocked, fail, replan, ask": {good,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Ladder.Then = "panic" }},
+	} {
+		r := mustParse(t, m.in)
+		m.change(&r, &r.Kinds[0])
+		if err := recipe.Validate(r); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// The least and the most of each number are accepted, and nothing beyond.
+func TestBoundsOfNumbers(t *testing.T) {
+	for name, n := range map[string]struct {
+		in          string
+		least, most int
+		set         func(r *pawl.Recipe, k *pawl.LoopKind, n int)
+	}{
+		"loops":                {good, 0, 500, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Loops = n }},
+		"iterations":           {good, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Iterations = n }},
+		"priority":             {good, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Priority = n }},
+		"concurrent":           {good, 0, 500, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Concurrent = n }},
+		"unknown":              {good, 0, 14, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Complexity.Unknown = n }},
+		"turns":                {good, 0, 200, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Steps[1].Turns = n }},
+		"tier of a step":       {good, 0, 3, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Steps[1].Tier = n }},
+		"tier of a review":     {good, 1, 3, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Gates[1].Review.Tier = n }},
+		"turns of a review":    {good, 0, 200, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Gates[1].Review.Turns = n }},
+		"votes":                {good, 0, 9, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Gates[1].Review.Votes = n }},
+		"failures":             {good, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Rungs[0].Failures = n }},
+		"tier of a council":    {good, 1, 3, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Council.Tier = n }},
+		"attempts after it":    {good, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Council.Attempts = n }},
+		"turns in it":          {good, 0, 200, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Council.Turns = n }},
+		"rounds":               {parent, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Steps[1].Repeat.Max = n }},
+		"parallel":             {parent, 1, 64, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Parallel = n }},
+		"limit":                {parent, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Limit = n }},
+		"every":                {parent, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Replan.Every = n }},
+		"versions":             {parent, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Replan.MaxVersions = n }},
+		"calls of a tool":      {tree, 1, 1000, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Kinds[1].Steps[0].Limits[0].Max = n }},
+		"tier in when":         {tree, 1, 3, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Kinds[1].Extract.When.Tier[0] = n }},
+		"verification in when": {tree, 1, 3, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Kinds[1].Gates[0].When.Verification[0] = n }},
+		"recoveries":           {batched, 0, 10, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Recoveries = n }},
+		"votes on a batch":     {batched, 0, 1, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Review.Votes = n }},
+		"attempts of a route": {good, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) {
+			k.Gates[1].On[pawl.VerdictRetry] = pawl.Route{From: "start", Max: n, Then: "fail"}
+		}},
+		"members of a council": {good, 2, 9, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) {
+			k.Ladder.Council.Lenses = nil
+			for i := range n {
+				k.Ladder.Council.Lenses = append(k.Ladder.Council.Lenses, pawl.Lens{Name: fmt.Sprint(i), Focus: "All."})
+			}
+		}},
+		"failures that are alike": {good, 2, 10, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Stuck = n }},
+	} {
+		for _, value := range []int{n.least - 1, n.least, n.most, n.most + 1} {
+			r := mustParse(t, n.in)
+			n.set(&r, &r.Kinds[0], value)
+			if err := recipe.Validate(r); (err == nil) != (value >= n.least && value <= n.most) {
+				t.Errorf("%s of %d: %v", name, value, err)
+			}
+		}
+	}
+}
