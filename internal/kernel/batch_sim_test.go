@@ -334,7 +334,6 @@ func (r *round) at(task int) int {
 
 // saw takes an event into the books. It has been applied.
 func (g *field) saw(e pawl.Event) {
-	g.w.t.Helper()
 	switch b := e.Body.(type) {
 	case *pawl.RunStarted:
 		g.begin()
@@ -1074,7 +1073,6 @@ func (g *field) remembered(e pawl.Event, b *pawl.MemoryAdded) {
 
 // settled checks what holds whenever a driver looks.
 func (g *field) settled() {
-	g.w.t.Helper()
 	s := g.w.state
 	if g.rolled != g.antis && !(g.cut && s.Status == pawl.StatusRunning) {
 		g.w.t.Fatalf("event %d: %d ways back led to %d anti-patterns", s.Seq, g.rolled, g.antis)

@@ -231,7 +231,6 @@ func (g *wood) below(ref pawl.LoopRef, yield func(*tree)) {
 }
 
 func (g *wood) saw(e pawl.Event) {
-	g.w.t.Helper()
 	if e.Loop == 0 {
 		g.sawRun(e)
 		return
@@ -567,7 +566,6 @@ func (g *wood) letIn(e pawl.Event, t *tree, b *pawl.LoopAdmitted) {
 // settled checks what holds whenever a driver looks: nobody waits who could run, the
 // counts are those of the books, and loops stay small.
 func (g *wood) settled() {
-	g.w.t.Helper()
 	s := g.w.state
 	if g.left > 0 {
 		g.w.t.Fatalf("event %d: %d children of loop %d do not exist", s.Seq, g.left, g.next)

@@ -282,10 +282,11 @@ func (c *chance) calmDown() {
 	w.checkWhole()
 }
 
-// checkWhole folds the whole log once more.
+// checkWhole folds the whole log once more, as it was stored: an event that was changed
+// after it had been decided leads to another state.
 func (w *world) checkWhole() {
 	w.t.Helper()
-	s := fold(w.t, w.log)
+	s := fold(w.t, w.stored)
 	s.Started, s.Recipe, s.Settings = w.state.Started, w.state.Recipe, w.state.Settings
 	for _, l := range s.loops {
 		l.Kind, l.flow = w.state.loops[l.Ref-1].Kind, w.state.loops[l.Ref-1].flow

@@ -116,7 +116,6 @@ type signalBook struct {
 // loop that is told and before that loop has ended; who has acknowledged its end begins
 // nothing; and nothing happens to a loop that does not count any more. R-61, R-B09, R-B10
 func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
-	t.Helper()
 	if b.unseen == nil {
 		b.unseen = map[int]pawl.LoopRef{}
 	}

@@ -415,7 +415,6 @@ func (g *grove) fail(e pawl.Event, format string, args ...any) {
 
 // saw takes an event into the books. It has been applied.
 func (g *grove) saw(e pawl.Event) {
-	g.w.t.Helper()
 	switch b := e.Body.(type) {
 	case *pawl.RunStarted:
 		g.c = g.w.state.Recipe.Kinds[0].Children
@@ -801,7 +800,6 @@ func (g *grove) compare(e pawl.Event) {
 // settled checks what holds whenever a driver looks: no place is idle while a task
 // is ready, one merge is made at a time, and loops stay small.
 func (g *grove) settled() {
-	g.w.t.Helper()
 	s := g.w.state
 	root := s.Loop(1)
 	merging := 0

@@ -1,0 +1,113 @@
+package kernel
+
+import (
+	"reflect"
+	"strings"
+	"unsafe"
+
+	"pawl"
+)
+
+// copyOf copies a value and everything it reaches through types of this package, so
+// that a test can continue from the middle of a run in more than one way without
+// folding the log again. Pointers that were equal stay equal. What belongs to other
+// packages is shared: events, effects and recipes never change once they exist. So
+// are functions, which the caller must bind to the copy.
+func copyOf[T any](v *T) *T {
+	c := copier{}
+	return c.pointer(reflect.ValueOf(v)).Interface().(*T)
+}
+
+// copier maps the pointers it has met to their copies.
+type copier map[unsafe.Pointer]reflect.Value
+
+func (c copier) pointer(p reflect.Value) reflect.Value {
+	if known, ok := c[p.UnsafePointer()]; ok {
+		return known
+	}
+	out := reflect.New(p.Type().Elem())
+	c[p.UnsafePointer()] = out
+	c.copy(out.Elem(), p.Elem())
+	return out
+}
+
+// copy makes dst, which can be set, a copy of src, which can be addressed.
+func (c copier) copy(dst, src reflect.Value) {
+	t := src.Type()
+	switch t.Kind() {
+	case reflect.Struct:
+		dst.Set(src)
+		for i := range t.NumField() {
+			if f := t.Field(i).Type; !isShared(f) {
+				c.copy(fieldAt(dst, i), fieldAt(src, i))
+			}
+		}
+	case reflect.Pointer:
+		if !src.IsNil() {
+			dst.Set(c.pointer(src))
+		}
+	case reflect.Slice:
+		if t == reflect.TypeFor[[]pawl.Event]() {
+			dst.Set(src.Slice3(0, src.Len(), src.Len())) // a log, which is only appended to
+			return
+		}
+		if src.IsNil() {
+			return
+		}
+		dst.Set(reflect.MakeSlice(t, src.Len(), src.Len()))
+		c.elements(dst, src)
+	case reflect.Array:
+		c.elements(dst, src)
+	case reflect.Map:
+		if src.IsNil() {
+			return
+		}
+		dst.Set(reflect.MakeMapWithSize(t, src.Len()))
+		from := reflect.New(t.Elem()).Elem()
+		for it := src.MapRange(); it.Next(); {
+			to := it.Value()
+			if !isShared(t.Elem()) {
+				from.Set(to)
+				to = reflect.New(t.Elem()).Elem()
+				c.copy(to, from)
+			}
+			dst.SetMapIndex(it.Key(), to)
+		}
+	}
+}
+
+func (c copier) elements(dst, src reflect.Value) {
+	reflect.Copy(dst, src)
+	if !isShared(src.Type().Elem()) {
+		for i := range src.Len() {
+			c.copy(dst.Index(i), src.Index(i))
+		}
+	}
+}
+
+// fieldAt is a field that can be read and set even when it is not exported.
+func fieldAt(v reflect.Value, i int) reflect.Value {
+	f := v.Field(i)
+	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
+}
+
+// isShared reports whether a copy has values of this type in common with the original.
+func isShared(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Map:
+		return false
+	case reflect.Array:
+		return isShared(t.Elem())
+	case reflect.Pointer:
+		return t.Elem() == reflect.TypeFor[flow]() || isForeign(t.Elem())
+	case reflect.Struct:
+		return isForeign(t)
+	}
+	return true
+}
+
+// isForeign reports whether another package has declared the type.
+func isForeign(t reflect.Type) bool {
+	pkg := t.PkgPath()
+	return pkg != "" && !strings.HasPrefix(pkg, "pawl/internal/kernel")
+}
