@@ -54,7 +54,6 @@ func simulateBatches(t testing.TB, seed uint64) *world {
 	w := newWorld(t)
 	c := newChance(w, 1<<32+seed)
 	c.rare = 1 + c.IntN(8)
-	w.happens = c.happens
 	w.compares = 1 + 15*c.IntN(2)
 	c.tasks = 1 + c.IntN(12)
 	r, set := c.batchRecipe(), c.treeSettings()
@@ -71,9 +70,9 @@ func simulateBatches(t testing.TB, seed uint64) *world {
 
 // sow lets the run's field be watched.
 func (c *chance) sow() {
-	c.field = &field{grove: grove{w: c.w}, happened: map[pawl.Seq]bool{}}
-	c.grove = &c.field.grove
-	c.w.watch, c.w.look = c.field.saw, c.field.settled
+	c.field = &field{grove: &grove{w: c.w}, happened: map[pawl.Seq]bool{}}
+	c.grove = c.field.grove
+	c.keepBooks()
 }
 
 // batchRecipe is a recipe whose batches are judged as a whole, varied.
@@ -264,7 +263,7 @@ func (c *chance) boss() {
 // field keeps its own books of a run's batches, naively and from the log alone, and
 // compares them with what the kernel does.
 type field struct {
-	grove
+	*grove
 
 	head     pawl.CommitHash // of the run's branch
 	from     map[pawl.Seq]*pawl.Effect
@@ -1115,20 +1114,20 @@ func (g *field) small() {
 // Whatever is in the log of a run whose batches are judged when a driver dies, the
 // next one brings the run to its end.
 func TestBatchCrashAfterAnyEvent(t *testing.T) {
-	for seed := uint64(1); seed < 9; seed++ {
+	t.Parallel()
+	seed, n := uint64(1), 0
+	defer sayWhere(t, &judged, &seed, &n)
+	for ; seed < 9; seed++ {
 		full := judged.seeded(t, seed)
-		for n := 3; n <= len(full.log); n += 7 {
-			w := newWorld(t)
-			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
-			c := newChance(w, 1<<32+seed)
-			c.calm, c.tasks, w.happens = true, 4, c.happens
-			c.sow()
-			worldOf(w, full.log[:n])
-			if p := w.state.Loop(1).plan; p != nil && p.batch != nil && p.batch.shown != "" {
-				w.folder.head = p.batch.shown
+		c := calm(full, 1<<32+seed, (*chance).sow)
+		for n = range c.w.replay(full.log) {
+			if n < 3 || !isTried(n, seed, 2) {
+				continue
 			}
+			c := c.clone()
 			_, c.field.cut = full.log[n-1].Body.(*pawl.RolledBack)
-			w.crash(0)
+			c.w.inherit()
+			c.w.crash(0)
 			c.calmDown()
 		}
 	}

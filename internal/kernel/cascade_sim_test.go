@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -47,12 +46,10 @@ func simulateCascade(t testing.TB, seed uint64) *world {
 	w := newWorld(t)
 	c := newChance(w, 1<<33+seed)
 	c.rare = 2 + c.IntN(30)
-	w.happens = c.happens
 	w.compares = 1 + 15*c.IntN(2)
 	r, set := c.cascadeRecipe(), c.treeSettings()
 	set.Approval, set.Limits.Iterations = "", c.IntN(2)*(1+c.IntN(6))
-	c.wood = newWood(w)
-	w.watch, w.look = c.wood.saw, c.wood.settled
+	c.plant()
 	w.start(r, set)
 	for range 100 + c.IntN(2500) {
 		if !c.step() {
@@ -204,8 +201,10 @@ type signed struct {
 	seen bool
 }
 
-func newWood(w *world) *wood {
-	return &wood{w: w, branches: map[string]bool{}, ids: map[string]bool{}, listing: map[pawl.LoopRef][]pawl.TaskEntry{}}
+// plant lets the run's wood be watched.
+func (c *chance) plant() {
+	c.wood = &wood{w: c.w, branches: map[string]bool{}, ids: map[string]bool{}, listing: map[pawl.LoopRef][]pawl.TaskEntry{}}
+	c.keepBooks()
 }
 
 func (g *wood) fail(e pawl.Event, format string, args ...any) {
@@ -600,28 +599,26 @@ func (g *wood) over() {
 	}
 }
 
-// treesAt are worlds that go on from parts of the logs of simulated runs: also from half
-// the children of an artifact, which are in the log together or not at all.
-func treesAt(t *testing.T, seeds uint64, every int, half bool, goOn func(w *world, c *chance, log []pawl.Event)) {
+// cascadesAt lets simulated runs go on from parts of their logs, or forks of them: those
+// also from half the children of an artifact, which are in a log together or not at all.
+func cascadesAt(t *testing.T, distance int, forks bool, goOn func(c *chance)) {
 	seed, n := uint64(0), 0
-	defer func() {
-		if t.Failed() {
-			t.Logf("this was event %d of PAWL_CASCADE_SEED=%d", n, seed)
-		}
-	}()
-	for ; seed < seeds; seed++ {
+	defer sayWhere(t, &cascaded, &seed, &n)
+	for ; seed < 6; seed++ {
 		full := cascaded.seeded(t, seed)
-		for n = 3 + int(seed); n <= len(full.log); n += every {
-			w := newWorld(t)
-			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
-			c := newChance(w, seed)
-			c.calm, c.wood, w.happens = true, newWood(w), c.happens
-			at := n
-			for !half && at < len(full.log) && full.log[at].Body.EventKind() == pawl.KindLoopStarted {
-				at++
+		c, log := calm(full, seed, (*chance).plant), full.log
+		if forks { // branches have other names, and the books know but one
+			c.w.watch, c.w.look, log = nil, nil, forked(log)
+		}
+		due := false
+		for n = range c.w.replay(log) {
+			due = due || n >= 3 && isTried(n, seed, distance)
+			if !due || !forks && n < len(log) && log[n].Body.EventKind() == pawl.KindLoopStarted {
+				continue
 			}
-			goOn(w, c, full.log[:at])
-			c.calmDown()
+			due = false
+			c := c.clone()
+			goOn(c)
 		}
 	}
 }
@@ -629,23 +626,25 @@ func treesAt(t *testing.T, seeds uint64, every int, half bool, goOn func(w *worl
 // Whatever is in the log of a tree when a driver dies, the next one brings it to its end:
 // also after a part of what was decided at once.
 func TestCascadeCrashAfterAnyEvent(t *testing.T) {
-	treesAt(t, 6, 53, false, func(w *world, c *chance, log []pawl.Event) {
-		w.watch, w.look = c.wood.saw, c.wood.settled
-		worldOf(w, log)
-		w.crash(0)
+	t.Parallel()
+	cascadesAt(t, 16, false, func(c *chance) {
+		c.w.inherit()
+		c.w.crash(0)
+		c.calmDown()
 	})
 }
 
 // A fork of a tree begins its loops anew, and asks anew about a plan.
 func TestCascadeForkAnywhere(t *testing.T) {
-	treesAt(t, 6, 59, true, func(w *world, c *chance, log []pawl.Event) {
-		approved, asks := false, false
-		w.watch = func(e pawl.Event) {
+	t.Parallel()
+	cascadesAt(t, 30, true, func(c *chance) {
+		fork(t, c.w)
+		c.calmDown()
+		asks, approved := c.w.state.Recipe.Kinds[0].Approval != nil, false
+		for _, e := range c.w.log {
 			switch b := e.Body.(type) {
-			case *pawl.RunStarted:
-				asks = w.state.Recipe.Kinds[0].Approval != nil
 			case *pawl.Forked, *pawl.PlanAccepted:
-				approved = approved && (e.Loop > 1)
+				approved = approved && e.Loop > 1
 			case *pawl.QuestionAnswered:
 				approved = approved || e.Loop == 1 && b.Choice == choiceApprove
 			case *pawl.LoopStarted:
@@ -654,6 +653,5 @@ func TestCascadeForkAnywhere(t *testing.T) {
 				}
 			}
 		}
-		fork(t, w, log)
 	})
 }

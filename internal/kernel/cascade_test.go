@@ -13,6 +13,11 @@ import (
 // of its phases fails, while that of another one is still at work. Nobody is asked.
 func playLevels(t *testing.T, upto func(*world) bool, lines ...string) *world {
 	t.Helper()
+	return scriptLevels(t, upto, lines...).w
+}
+
+func scriptLevels(t *testing.T, upto func(*world) bool, lines ...string) *script {
+	t.Helper()
 	w := newWorld(t)
 	s := &script{w: w}
 	w.happens = s.happens
@@ -34,7 +39,7 @@ func playLevels(t *testing.T, upto func(*world) bool, lines ...string) *world {
 	for !upto(w) && w.land() {
 		continue
 	}
-	return w
+	return s
 }
 
 // task is the newest loop of a task.
@@ -101,16 +106,13 @@ func TestHowALevelGoesOn(t *testing.T) {
 // A crash at any moment while a loop begins anew, and a driver that takes over at once,
 // lead to the same end: signals are state. R-61
 func TestSignalsOutliveCrashes(t *testing.T) {
-	for n := 0; ; n++ {
-		told := 0
-		w := playLevels(t, func(w *world) bool {
-			if has[*pawl.SignalSent](w) {
-				told++
-			}
-			return told > n
-		})
-		if ended(w) {
-			return
+	t.Parallel()
+	s := scriptLevels(t, has[*pawl.SignalSent])
+	for n := 0; !ended(s.w); n++ {
+		w := s.clone().w
+		s.w.land()
+		if !isTried(n, 0, 1) {
+			continue
 		}
 		w.crash(time.Second)
 		for w.land() {
@@ -125,16 +127,13 @@ func TestSignalsOutliveCrashes(t *testing.T) {
 // After a crash a loop that begins anew waits for those below it, and not for the rest of
 // the time that they had. R-61
 func TestACrashCostsNoTimeOfSignals(t *testing.T) {
-	for n := 0; ; n++ {
-		told := 0
-		w := playLevels(t, func(w *world) bool {
-			if has[*pawl.SignalSent](w) {
-				told++
-			}
-			return told > n
-		}, "task code-a2 code turn 2: calls read takes 5s")
-		if ended(w) {
-			return
+	t.Parallel()
+	s := scriptLevels(t, has[*pawl.SignalSent], "task code-a2 code turn 2: calls read takes 5s")
+	for n := 0; !ended(s.w); n++ {
+		w := s.clone().w
+		s.w.land()
+		if !isTried(n, 0, 1) {
+			continue
 		}
 		w.crash(time.Second)
 		for w.land() {

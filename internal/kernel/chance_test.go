@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // the world may come up with, each often enough to meet the others.
 type chance struct {
 	*rand.Rand
+	seed uint64
 	w    *world
 	calm bool // nothing fails any more
 	rare int  // how much rarer than usual things go wrong; 0 = as usual
@@ -27,11 +29,49 @@ type chance struct {
 }
 
 func newChance(w *world, seed uint64) *chance {
-	c := &chance{Rand: rand.New(rand.NewPCG(seed, 1)), w: w}
-	if !slices.Contains(found, seed) {
-		c.more = rand.New(rand.NewPCG(seed, 2))
-	}
+	c := &chance{seed: seed, w: w}
+	c.begin()
 	return c
+}
+
+// begin starts the sequence of random numbers and lets the world ask for answers.
+func (c *chance) begin() {
+	c.Rand, c.more, c.w.happens = rand.New(rand.NewPCG(c.seed, 1)), nil, c.happens
+	if !slices.Contains(found, c.seed) {
+		c.more = rand.New(rand.NewPCG(c.seed, 2))
+	}
+}
+
+// keepBooks has the books of a run with children see its events.
+func (c *chance) keepBooks() {
+	switch w := c.w; {
+	case c.wood != nil:
+		w.watch, w.look = c.wood.saw, c.wood.settled
+	case c.field != nil:
+		w.watch, w.look = c.field.saw, c.field.settled
+	case c.grove != nil:
+		w.watch, w.look = c.grove.saw, c.grove.settled
+	}
+}
+
+// calm is a world for the log of another one, in which nothing fails any more.
+func calm(of *world, seed uint64, books func(*chance)) *chance {
+	c := newChance(newWorld(of.t), seed)
+	c.w.lists, c.w.trees = maps.Clone(of.lists), maps.Clone(of.trees)
+	c.calm, c.tasks = true, 4
+	books(c)
+	return c
+}
+
+// clone copies a world with its books, so that its run can also continue in another
+// way from here. The random numbers of the copy start again.
+func (c *chance) clone() *chance {
+	n := copyOf(c)
+	n.begin()
+	if n.w.watch != nil {
+		n.keepBooks()
+	}
+	return n
 }
 
 // in reports true once in n times, and never when all is calm.

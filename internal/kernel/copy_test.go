@@ -3,6 +3,7 @@ package kernel
 import (
 	"reflect"
 	"strings"
+	"testing"
 	"unsafe"
 
 	"pawl"
@@ -10,7 +11,8 @@ import (
 
 // copyOf copies a value and everything it reaches through types of this package, so
 // that a test can continue from the middle of a run in more than one way without
-// folding the log again. Pointers that were equal stay equal. What belongs to other
+// folding the log again. Pointers that were equal stay equal; none may
+// point into a struct. What belongs to other
 // packages is shared: events, effects and recipes never change once they exist. So
 // are functions, which the caller must bind to the copy.
 func copyOf[T any](v *T) *T {
@@ -110,4 +112,45 @@ func isShared(t reflect.Type) bool {
 func isForeign(t reflect.Type) bool {
 	pkg := t.PkgPath()
 	return pkg != "" && !strings.HasPrefix(pkg, "pawl/internal/kernel")
+}
+
+// A clone of a world is what folding the log anew gives, and what happens in it does not
+// reach the world it was cloned from: that one ends as one that was never cloned.
+func TestClone(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		of    *simulation
+		seed  uint64 // of the chance
+		books func(*chance)
+	}{
+		{&plain, 1, func(*chance) {}},
+		{&trees, 1, (*chance).grow},
+		{&judged, 1<<32 + 1, (*chance).sow},
+		{&cascaded, 1, (*chance).plant},
+	} {
+		full := row.of.seeded(t, 1)
+		cloned, alone := calm(full, row.seed, row.books), calm(full, row.seed, row.books)
+		for n := range cloned.w.replay(full.log) {
+			if n < 3 || !isTried(n, 0, 1+len(full.log)/40) {
+				continue
+			}
+			c := cloned.clone()
+			c.w.checkWhole()
+			c.w.inherit()
+			c.w.crash(0)
+			for range 20 {
+				c.step()
+			}
+		}
+		for range alone.w.replay(full.log) {
+			continue
+		}
+		for _, c := range []*chance{cloned, alone} {
+			c.w.happens, c.w.watch, c.w.look = nil, nil, nil
+			c.w.state.Started, c.w.state.Recipe, c.w.state.Settings, c.w.state.flows = nil, nil, nil, nil
+		}
+		if !equal(cloned, alone) {
+			t.Errorf("%s=1: what happened in clones has reached the original", row.of.env)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,58 +12,62 @@ import (
 	"pawl/internal/recipe"
 )
 
-// fork lets a world have a run whose first events are those of another one. The
-// commits are there, worktrees and branches are not.
-func fork(t testing.TB, w *world, log []pawl.Event) {
-	t.Helper()
+// forked is the beginning of a fork's log: the events of another run.
+func forked(log []pawl.Event) []pawl.Event {
 	first := *log[0].Body.(*pawl.RunStarted)
 	first.ForkOf, first.ForkAt = log[0].Run, log[len(log)-1].Seq
 	first.Branch += "-r2"
 	first.Seed++
-	for i, e := range log {
-		if e.Run += "-r2"; i == 0 {
-			e.Body = &first
-		}
-		w.append(e)
-		if b, ok := e.Body.(*pawl.Committed); ok {
-			w.commits[b.Effect] = b
-		}
+	log = slices.Clone(log)
+	for i := range log {
+		log[i].Run += "-r2"
 	}
+	log[0].Body = &first
+	return log
+}
+
+// fork lets a world that has another run's events go on as its fork. The commits are
+// there, worktrees and branches are not.
+func fork(t testing.TB, w *world) {
+	t.Helper()
+	first, at := w.state.Started, len(w.log)
 	w.now = w.state.Last
 	spent, head := w.state.Spent, w.state.head()
 	w.mustTake(Input{Fork: &Fork{}})
-	b, ok := w.log[len(log)].Body.(*pawl.Forked)
+	b, ok := w.log[at].Body.(*pawl.Forked)
 	if !ok || head != "" && b.Commit != head || b.Cost != spent.Money || b.Tokens != spent.Tokens {
-		t.Fatalf("the fork at event %d, with %v spent and the branch at %s, begins with %s", len(log), spent, head, mustJSON(t, w.log[len(log)]))
+		t.Fatalf("the fork at event %d, with %v spent and the branch at %s, begins with %s", at, spent, head, mustJSON(t, w.log[at]))
 	}
 	s, root := w.state, w.state.Loop(1)
-	for _, e := range w.log[len(log)+1:] {
+	for _, e := range w.log[at+1:] {
 		if r, ok := e.Body.(*pawl.EffectRequested); ok && e.Loop == 1 {
 			do, opens := r.Effect.Do.(*pawl.OpenWorkspace)
 			if !opens || do.Base != b.Commit || do.Branch != first.Branch {
-				t.Fatalf("the fork at event %d goes on with %s", len(log), mustJSON(t, e.Body))
+				t.Fatalf("the fork at event %d goes on with %s", at, mustJSON(t, e.Body))
 			}
 			break
 		}
 	}
 	if s.Status != pawl.StatusRunning || s.Spent != (Purse{}) || s.waiting > 0 || s.live != 1 || root.question != nil || root.approved {
-		t.Fatalf("the fork at event %d is as the other run was: %s", len(log), describe(s))
+		t.Fatalf("the fork at event %d is as the other run was: %s", at, describe(s))
 	}
 }
 
 // Whatever a run had come to, a fork from there goes on with nothing under way, at
 // the newest commit of the run's branch, and comes to its end.
 func TestForkAnywhere(t *testing.T) {
+	t.Parallel()
 	seed, n := uint64(0), 0
-	defer sayWhere(t, &seed, &n)
+	defer sayWhere(t, &plain, &seed, &n)
 	for ; seed < 12; seed++ {
 		of := plain.seeded(t, seed)
-		for n = 2; n <= len(of.log); n += 5 {
-			w := newWorld(t)
-			w.trees = maps.Clone(of.trees)
-			c := newChance(w, seed)
-			c.calm, w.happens = true, c.happens
-			fork(t, w, of.log[:n])
+		c := calm(of, seed, func(*chance) {})
+		for n = range c.w.replay(forked(of.log)) {
+			if n < 2 || !isTried(n, seed, 1) {
+				continue
+			}
+			c := c.clone()
+			fork(t, c.w)
 			c.calmDown()
 		}
 	}
@@ -71,20 +76,22 @@ func TestForkAnywhere(t *testing.T) {
 // So does one of a run with children: those at work begin anew, on branches of the
 // fork's own; what is merged stays.
 func TestTreeForkAnywhere(t *testing.T) {
+	t.Parallel()
 	seed, n := uint64(1), 0
-	defer sayWhere(t, &seed, &n)
+	defer sayWhere(t, &trees, &seed, &n)
 	for ; seed < 14; seed++ {
 		of := trees.seeded(t, seed)
-		for n = 2; n <= len(of.log); n += 11 {
-			w := newWorld(t)
-			w.lists, w.trees, w.compares = maps.Clone(of.lists), maps.Clone(of.trees), 8
-			c := newChance(w, seed)
-			c.grove, c.calm, c.tasks, w.happens = &grove{w: w}, true, 4, c.happens
-			w.watch, w.look = c.grove.saw, c.grove.settled
-			fork(t, w, of.log[:n])
+		c := calm(of, seed, (*chance).grow)
+		for n = range c.w.replay(forked(of.log)) {
+			if n < 2 || !isTried(n, seed, 3) {
+				continue
+			}
+			c := c.clone()
+			loops := len(c.w.state.loops)
+			fork(t, c.w)
 			c.calmDown()
-			for _, l := range w.state.loops {
-				if l.branch != "" && int(l.Ref) > loopsIn(of.log[:n]) && !strings.HasPrefix(l.branch, "pawl/001-add-login-r2--") {
+			for _, l := range c.w.state.loops[loops:] {
+				if l.branch != "" && !strings.HasPrefix(l.branch, "pawl/001-add-login-r2--") {
 					t.Fatalf("a loop of the fork has the branch %s", l.branch)
 				}
 			}
@@ -99,23 +106,10 @@ func (s *story) fork(t *testing.T, td *datadriven.TestData) {
 	s.w, s.told = newWorld(t), atoi(t, at)
 	s.w.trees, s.script.w, s.w.happens = maps.Clone(of.trees), s.w, s.script.happens
 	s.world(t, td.Input)
-	fork(t, s.w, of.log[:s.told])
-}
-
-// sayWhere says which fork it was when it fails.
-func sayWhere(t testing.TB, seed *uint64, n *int) {
-	if t.Failed() {
-		t.Logf("this was the fork at event %d of PAWL_SEED or PAWL_TREE_SEED=%d", *n, *seed)
+	for range s.w.replay(forked(of.log[:s.told])) {
+		continue
 	}
-}
-
-func loopsIn(log []pawl.Event) (n int) {
-	for _, e := range log {
-		if e.Body.EventKind() == pawl.KindLoopStarted {
-			n++
-		}
-	}
-	return n
+	fork(t, s.w)
 }
 
 // A run that was not made of another one is no fork.
@@ -132,23 +126,23 @@ func TestForkOfNothing(t *testing.T) {
 // checkpoint, finishes the work: what was approved stays approved, what was at work is
 // done once more, and of a rollback one thing is learned, once. V-51
 func TestForkOfBatches(t *testing.T) {
+	t.Parallel()
 	r, err := recipe.Load("coherence")
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := settings()
 	set.Limits.Iterations, set.Gates = 0, []pawl.GateSpec{gate("tests")}
-	play := func() *world {
-		s := &story{w: newWorld(t)}
-		s.script = &script{w: s.w}
-		s.w.happens = s.script.happens
+	play := func() *script {
+		s := &story{script: &script{w: newWorld(t)}}
+		s.script.w.happens = s.script.happens
 		s.world(t, `list: base scaffold, a after base, b after base, c after a, d
 			plan-review: submits decision=APPROVED
 			plan: submits count=4 decisions=2
 			task a implement: submits decisions=1`)
-		return s.w
+		return s.script
 	}
-	of := play()
+	of := play().w
 	of.start(&r, set)
 	rolled := 0
 	for of.land() {
@@ -162,10 +156,14 @@ func TestForkOfBatches(t *testing.T) {
 	if of.state.Outcome != pawl.OutcomeComplete || rolled == 0 {
 		t.Fatalf("the run ends %s: %s", of.state.Outcome, of.state.Reason)
 	}
-	for n := 2; n <= len(of.log); n++ {
-		w := play()
-		w.trees, w.compares = maps.Clone(of.trees), 8
-		fork(t, w, of.log[:n])
+	begun := play()
+	begun.w.trees = maps.Clone(of.trees)
+	for n := range begun.w.replay(forked(of.log)) {
+		if n < 2 || !isTried(n, 0, 1) {
+			continue
+		}
+		w := begun.clone().w
+		fork(t, w)
 		for w.land() {
 		}
 		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).plan.succeeded() {

@@ -2,48 +2,80 @@ package kernel
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pawl"
 )
 
-// worldAt is the world after a part of a log: the driver has died with the last event.
-func worldAt(t testing.TB, log []pawl.Event) *world {
-	return worldOf(newWorld(t), log)
-}
-
-// worldOf lets a part of a log have happened in a new world.
-func worldOf(w *world, log []pawl.Event) *world {
-	w.t.Helper()
-	for _, e := range log {
-		w.append(e)
-		if b, ok := e.Body.(*pawl.Committed); ok {
-			w.commits[b.Effect] = b
+// replay folds the events of another world's log one by one, and yields how many it has
+// folded. A test lets clones go on from there: the log is folded once for all of them.
+func (w *world) replay(log []pawl.Event) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, e := range log {
+			w.append(e)
+			if b, ok := e.Body.(*pawl.Committed); ok {
+				w.commits[b.Effect] = b
+			}
+			if !yield(i + 1) {
+				return
+			}
 		}
 	}
+}
+
+// inherit has the clock, the worktrees and the branches be as the log says.
+func (w *world) inherit() {
 	w.now = w.state.Last
 	for _, l := range w.state.loops {
 		*w.folderOf(l.Ref) = folder{l.worktree.tree, l.Head}
 		w.branches[w.state.branch(l)] = l.Head
+		if p := l.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the review
+			w.folderOf(l.Ref).head = p.batch.shown
+		}
 	}
-	return w
+}
+
+// shortStride is how many times fewer events a short test tries than a full one.
+const shortStride = 12
+
+// everyEvent is at which distance a test tries the events of a log.
+func everyEvent(distance int) int {
+	if testing.Short() {
+		return distance * shortStride
+	}
+	return distance
+}
+
+// isTried reports whether a test tries the nth event of a log; other seeds try others.
+func isTried(n int, seed uint64, distance int) bool { return (n+int(seed))%everyEvent(distance) == 0 }
+
+// sayWhere says which event it was when a test fails.
+func sayWhere(t testing.TB, of *simulation, seed *uint64, n *int) {
+	if t.Failed() {
+		t.Logf("this was event %d of %s=%d", *n, of.env, *seed)
+	}
 }
 
 // Whatever is in the log when a driver dies, the next one brings the run to its
-// end: also after a part of what was decided at once, as a fork from there finds it.
+// end: also after a part of what was decided at once, as a fork from there finds it. F-56
 func TestCrashAfterAnyEvent(t *testing.T) {
-	for seed := range uint64(30) {
-		log := plain.seeded(t, seed).log
-		for n := 1; n <= len(log); n++ {
-			if _, first := log[n-1].Body.(*pawl.RunStarted); first {
-				continue // decided together with the loop's start, and never without it
+	t.Parallel()
+	seed, n := uint64(0), 0
+	defer sayWhere(t, &plain, &seed, &n)
+	for ; seed < 30; seed++ {
+		full := plain.seeded(t, seed)
+		c := calm(full, seed, func(*chance) {})
+		for n = range c.w.replay(full.log) {
+			if n == 1 || !isTried(n, seed, 1) { // the first is decided with the loop's start, and never without it
+				continue
 			}
-			w := worldAt(t, log[:n])
-			c := newChance(w, seed)
-			c.calm, w.happens = true, c.happens
-			w.crash(0)
+			c := c.clone()
+			c.w.inherit()
+			c.w.crash(0)
 			c.calmDown()
 		}
 	}
@@ -52,37 +84,43 @@ func TestCrashAfterAnyEvent(t *testing.T) {
 // Pausing and resuming loses nothing and repeats nothing, wherever it happens:
 // the same effects are performed as without it.
 func TestPauseAnywhere(t *testing.T) {
-	effects := func(pauseAt pawl.Seq) (out []string) {
-		w := newWorld(t)
-		s := &script{w: w}
-		w.happens = s.happens
-		for _, line := range []string{"implement turn 1: calls read write run", "iteration 1 tests: fail TestA", "iteration 2 tests: fail TestB",
-			"implement turn 2: error overloaded x2", "commit: breaks machine x1"} {
-			s.rules = append(s.rules, parseRule(t, line))
-		}
-		r, set := taskLoop(), settings()
-		set.Gates, r.Kinds[0].Ladder.Rungs[0].Failures, r.Kinds[0].Ladder.Rungs = []pawl.GateSpec{gate("tests"), gate("lint")}, 1, r.Kinds[0].Ladder.Rungs[:1]
-		w.start(r, set)
-		for paused := false; w.state.Status != pawl.StatusEnded; {
-			if !paused && w.state.Seq >= pauseAt {
-				paused = true
-				w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerPause}})
-			}
-			if !w.land() {
-				w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
-			}
-		}
-		for _, e := range w.log {
-			if r, ok := e.Body.(*pawl.EffectRequested); ok {
-				out = append(out, fmt.Sprint(r.Effect.Do.Verb(), r.Effect.Place))
-			}
+	t.Parallel()
+	s := &script{w: newWorld(t)}
+	s.w.happens = s.happens
+	for _, line := range []string{"implement turn 1: calls read write run", "iteration 1 tests: fail TestA", "iteration 2 tests: fail TestB",
+		"implement turn 2: error overloaded x2", "commit: breaks machine x1"} {
+		s.rules = append(s.rules, parseRule(t, line))
+	}
+	r, set := taskLoop(), settings()
+	set.Gates, r.Kinds[0].Ladder.Rungs[0].Failures, r.Kinds[0].Ladder.Rungs = []pawl.GateSpec{gate("tests"), gate("lint")}, 1, r.Kinds[0].Ladder.Rungs[:1]
+	effects := func(w *world) (out []string) {
+		for _, f := range requests[pawl.Do](w) {
+			out = append(out, fmt.Sprint(f.Do.Verb(), f.Place))
 		}
 		return append(out, string(w.state.Outcome))
 	}
-	want := effects(1 << 40)
-	for at := range pawl.Seq(len(want) * 3) {
-		if got := effects(at + 1); !reflect.DeepEqual(got, want) {
-			t.Fatalf("paused at event %d, other effects are performed:\n%v\n%v", at+1, got, want)
+	var paused []*world
+	s.w.start(r, set)
+	for n := 0; s.w.state.Status != pawl.StatusEnded; n++ {
+		if isTried(n, 0, 1) {
+			w := s.clone().w
+			w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerPause}})
+			for w.state.Status != pawl.StatusEnded {
+				if !w.land() {
+					w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerResume}})
+				}
+			}
+			paused = append(paused, w)
+		}
+		if !s.w.land() {
+			t.Fatal("it does not end")
+		}
+	}
+	want := effects(s.w)
+	for _, w := range paused {
+		if got := effects(w); !reflect.DeepEqual(got, want) {
+			at := slices.IndexFunc(w.log, func(e pawl.Event) bool { return e.Body.EventKind() == pawl.KindRunPaused })
+			t.Errorf("paused after event %d, other effects are performed:\n%v\n%v", at, got, want)
 		}
 	}
 }
@@ -94,6 +132,10 @@ func TestDamagedLogs(t *testing.T) { damaged(t, &plain, 60, 200) }
 func TestDamagedLogsOfTrees(t *testing.T) { damaged(t, &cascaded, 20, 100) }
 
 func damaged(t *testing.T, of *simulation, seeds uint64, times int) {
+	t.Parallel()
+	if testing.Short() {
+		seeds /= 5
+	}
 	for seed := range seeds {
 		log := of.seeded(t, seed).log
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -115,6 +115,13 @@ type script struct {
 	texts      map[pawl.Hash]string // what is remembered
 }
 
+// clone copies a world whose effects are answered by rules, as chance.clone does.
+func (s *script) clone() *script {
+	n := copyOf(s)
+	n.w.happens = n.happens
+	return n
+}
+
 // subjects are the names under which rules may speak of an effect.
 func subjects(f *pawl.Effect) []string {
 	p := f.Place

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -56,7 +55,6 @@ func simulateTree(t testing.TB, seed uint64) *world {
 	w := newWorld(t)
 	c := newChance(w, seed)
 	c.rare = 1 + c.IntN(6)
-	w.happens = c.happens
 	n := 1 + c.IntN(8)
 	if seed%20 == 0 {
 		n, c.rare = 20+c.IntN(181), 12
@@ -64,8 +62,7 @@ func simulateTree(t testing.TB, seed uint64) *world {
 	}
 	c.tasks = n
 	r, set := c.treeRecipe(), c.treeSettings()
-	c.grove = &grove{w: w}
-	w.watch, w.look = c.grove.saw, c.grove.settled
+	c.grow()
 	w.startWith(r, set, c.given())
 	for range 50 + c.IntN(100+20*n) {
 		if !c.step() {
@@ -74,6 +71,12 @@ func simulateTree(t testing.TB, seed uint64) *world {
 	}
 	c.calmDown()
 	return w
+}
+
+// grow lets the run's grove be watched.
+func (c *chance) grow() {
+	c.grove = &grove{w: c.w}
+	c.keepBooks()
 }
 
 // treeRecipe is the tests' recipe with children, varied.
@@ -838,16 +841,19 @@ const maxCalm = 40_000
 // Whatever is in the log of a run with children when a driver dies, the next one
 // brings the run to its end.
 func TestTreeCrashAfterAnyEvent(t *testing.T) {
-	for seed := uint64(1); seed < 12; seed++ {
+	t.Parallel()
+	seed, n := uint64(1), 0
+	defer sayWhere(t, &trees, &seed, &n)
+	for ; seed < 12; seed++ {
 		full := trees.seeded(t, seed)
-		for n := 3; n <= len(full.log); n += 5 {
-			w := newWorld(t)
-			w.lists, w.trees, w.compares = maps.Clone(full.lists), maps.Clone(full.trees), 8
-			c := newChance(w, seed)
-			c.grove, c.calm, c.tasks, w.happens = &grove{w: w}, true, 4, c.happens
-			w.watch, w.look = c.grove.saw, c.grove.settled
-			worldOf(w, full.log[:n])
-			w.crash(0)
+		c := calm(full, seed, (*chance).grow)
+		for n = range c.w.replay(full.log) {
+			if n < 3 || !isTried(n, seed, 1) {
+				continue
+			}
+			c := c.clone()
+			c.w.inherit()
+			c.w.crash(0)
 			c.calmDown()
 		}
 	}
