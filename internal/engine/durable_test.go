@@ -24,7 +24,7 @@ type shown struct {
 func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, world, got := drivertest.Hold(mem.New()), &drivertest.World{}, shown{}
-		c := config(log, world)
+		c := engineConfig(log, world)
 		c.Told = func(info pawl.RunInfo) { got.told = info.Seq }
 		c.Clean = func(pawl.RunID) error { got.cleaned = true; return nil }
 		e := engine.New(c)

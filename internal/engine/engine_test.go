@@ -53,14 +53,14 @@ func (box) Describe() string { return "a box" }
 
 // newEngine makes an engine over a log whose effects are answered by rule.
 func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(pawl.RunID) error) *engine.Engine {
-	c := config(log, world)
+	c := engineConfig(log, world)
 	c.Clean = clean
 	e := engine.New(c)
 	tb.Cleanup(e.Close)
 	return e
 }
 
-func config(log pawl.Log, world driver.Performer) engine.Config {
+func engineConfig(log pawl.Log, world driver.Performer) engine.Config {
 	return engine.Config{
 		Log: log, Performer: world, Sandbox: box{},
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
@@ -144,7 +144,7 @@ func TestTaskOfTheRepository(t *testing.T) {
 		{engine.Known{}, "base", 3, "007-do-it-r2"},
 		{engine.Known{Base: "branch", Learnings: 11, Runs: 4}, "branch", 11, "007-do-it-r5"},
 	} {
-		c := config(log, &drivertest.World{})
+		c := engineConfig(log, &drivertest.World{})
 		c.Known = func(_ context.Context, task string) (engine.Known, error) {
 			if task != "007-do-it" {
 				t.Errorf("asked for %s", task)

@@ -1,0 +1,78 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"pawl"
+	"pawl/internal/config"
+	"pawl/internal/driver"
+	"pawl/internal/driver/drivertest"
+	"pawl/internal/engine"
+	"pawl/internal/store/mem"
+)
+
+// caching answers as a model that uses all that was reserved for a call and writes all of
+// its input to a cache.
+type caching struct{ drivertest.World }
+
+func (c *caching) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	answer, blobs := c.World.Perform(ctx, job)
+	if b, ok := answer.(*pawl.ModelReplied); ok {
+		do := job.Effect.Do.(*pawl.CallModel)
+		b.Usage = pawl.Usage{CacheWrite: do.ReservedTokens - int64(do.MaxOutput), Output: int64(do.MaxOutput)}
+	}
+	return answer, blobs
+}
+
+// F-63: the prices of the configuration are those a run reserves and pays: of a model whose
+// cache is dearer to write than its input, a call that writes all of its input to the cache
+// costs what was reserved for it.
+func TestPricesOfTheConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := config.Load(config.Sources{Flags: []config.Flag{{Name: "--model", Key: "model", Value: "anthropic/claude-haiku-5-5"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := request()
+		if req.Settings, err = c.Settings(); err != nil {
+			t.Fatal(err)
+		}
+		price := req.Settings.Models[0].Price
+		if price.CacheWrite <= price.Input {
+			t.Fatalf("the model is of no use here: %+v", price)
+		}
+		log := mem.New()
+		e := engine.New(engineConfig(log, &caching{}))
+		t.Cleanup(e.Close)
+		started, err := e.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := started.ID
+		info := mustWatch(t, e, run)
+		requested := map[pawl.Seq]*pawl.CallModel{}
+		var paid pawl.Micros
+		for ev, err := range log.Events(t.Context(), run, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch b := ev.Body.(type) {
+			case *pawl.EffectRequested:
+				if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
+					requested[ev.Seq] = do
+				}
+			case *pawl.ModelReplied:
+				do := requested[b.Effect]
+				if want := price.Cost(b.Usage); b.Cost != want || do.Reserved != want {
+					t.Errorf("call %d costs %d, %d were reserved, want %d", b.Effect, b.Cost, do.Reserved, want)
+				}
+				paid += b.Cost
+			}
+		}
+		if len(requested) == 0 || info.Cost != paid || paid == 0 {
+			t.Errorf("%d calls cost %d, and the run says %d", len(requested), paid, info.Cost)
+		}
+	})
+}
