@@ -3,6 +3,8 @@ package pawl
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +158,29 @@ func BenchmarkDecodeEvent(b *testing.B) {
 	for b.Loop() {
 		if _, err := DecodeEvent("r", 1, data); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+var wordBoundary = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// F-63: the name of every kind of event is its body's type in snake case, so that no
+// rename passes unnoticed. L-B22
+func TestKindsAreNamedAfterTheirBodies(t *testing.T) {
+	for k := range Kind(255) {
+		body := newBody(k)
+		if body == nil {
+			if kinds[k] != "" {
+				t.Errorf("kind %d is named %s and has no body", uint8(k), k)
+			}
+			continue
+		}
+		typ := reflect.TypeOf(body).Elem().Name()
+		if want := strings.ToLower(wordBoundary.ReplaceAllString(typ, "${1}_$2")); k.String() != want {
+			t.Errorf("kind %d of %s is named %s, want %s", uint8(k), typ, k, want)
+		}
+		if body.EventKind() != k || kindNamed(k.String()) != k {
+			t.Errorf("%s is of kind %s, and its name is of kind %s, want %d", typ, body.EventKind(), kindNamed(k.String()), uint8(k))
 		}
 	}
 }

@@ -196,19 +196,6 @@ func TestQuestionsCarryContext(t *testing.T) { // V-77
 	}
 }
 
-// Who is asked what only they know does not approve anything.
-func TestNamesOfQuestions(t *testing.T) {
-	got := names(coherenceAsks(t))
-	for _, want := range []string{"question_asked", "question_answered", "batch_started", "health_judged", "rollback_called"} {
-		if !slices.Contains(got, want) {
-			t.Errorf("no %s in %v", want, got)
-		}
-	}
-	if slices.Contains(got, "approval_requested") {
-		t.Errorf("an approval in %v", got)
-	}
-}
-
 func TestWhyOfBatches(t *testing.T) {
 	for name, want := range map[string][]string{
 		"coherence-back":    {"waits for your answer to question 1 (health)", "← REGRESSING after batch 3 went back to checkpoint 1 (scaffold): the pass rate fell", "open again: 2.1, 2.3", "← health after batch 4: FLIP-FLOPPING"},
