@@ -20,7 +20,7 @@ import (
 
 // patience bounds how long tests wait for what another goroutine sends, so that
 // something that never comes fails the test in words.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // mustDial connects to a socket.
 func mustDial(tb testing.TB, network, address string) net.Conn {

@@ -170,14 +170,34 @@ func TestToken(t *testing.T) {
 	if _, err := readToken(file); pawl.CodeOf(err) != pawl.CodeUnavailable {
 		t.Errorf("others can read it: %v", err)
 	}
-	if err := os.WriteFile(file, []byte("guess\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.Chmod(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for _, text := range []string{"", "guess!", "Z3Vlc3M", token[1:], token + "!"} {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readToken(file); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := os.WriteFile(file, []byte(" "+token+"\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readToken(file); err != nil || got != token {
+		t.Errorf("with spaces around it it is %q, %v", got, err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := readToken(file); pawl.CodeOf(err) != pawl.CodeUnavailable {
-		t.Errorf("a short one: %v", err)
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := readToken(filepath.Join(file, "no", "token")); err == nil {
+		t.Error("there is no folder for it, and it is made")
 	}
 }
 

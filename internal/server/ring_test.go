@@ -252,6 +252,8 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	defer stop()
 	joining, ahead := make(chan struct{}), make(chan struct{})
 	var once sync.Once
+	release := sync.OnceFunc(func() { close(ahead) })
+	defer release()
 	s.afterEvents = func(after pawl.Seq) {
 		if after == old {
 			once.Do(func() { close(joining); <-ahead })
@@ -277,7 +279,7 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 		s.tick()
 	}
 	mustGet(first, logged+1, events)
-	close(ahead)
+	release()
 	second := mustReadHead(t, conn)
 	mustGet(second, old+1, events)
 	s.tick()

@@ -47,8 +47,8 @@ func logged(c *call, seq pawl.Seq) bool {
 	if seq == 0 {
 		return true
 	}
-	for e, err := range c.s.Events(c.Context(), c.run(), seq-1) {
-		return err == nil && e.Seq == seq
+	for _, err := range c.s.Events(c.Context(), c.run(), seq-1) {
+		return err == nil // it is the first one after that
 	}
 	return false
 }

@@ -498,3 +498,66 @@ func TestWatcherThatClaimsTooMuch(t *testing.T) {
 		}
 	})
 }
+
+// growing is a run whose log has a few events when it is first read.
+type growing struct {
+	fake
+	first int
+}
+
+func (s *growing) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
+	all := s.fake.events
+	if s.first > 0 {
+		all, s.first = all[:s.first], 0
+	}
+	return (&fake{events: all}).Events(ctx, run, after)
+}
+
+// A watcher that the ring has left behind, even when it comes, continues with the log,
+// and then with the ring if that has no event that the log has not.
+func TestWatcherThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPatient(&growing{first: 3, fake: fake{events: pauses(7), watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
+			for _, e := range pauses(7) {
+				yield(pawl.Update{Event: &e}, nil)
+			}
+			for range RingEntries {
+				yield(pawl.Update{Live: &pawl.Live{Text: "x"}}, nil)
+			}
+		}}}, 10)
+		h := newHandler(s, nil, nil)
+		f, leave := h.feeds.join(watched{run: "001-a"}, s, 0)
+		defer leave()
+		synctest.Wait()
+		if gone := f.lastGone(); gone != 7 {
+			t.Fatalf("the ring has lost event %d", gone)
+		}
+		h.feeds.all[watched{run: "001-a"}] = f // as if the run went on
+		w := httptest.NewRecorder()
+		h.face(faceProject, socketHosts).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://pawl/v1/runs/001-a/watch", nil))
+		want := ": pawl\n\n"
+		for seq := range pawl.Seq(7) {
+			want += strings.ReplaceAll(told(seq+1), "|", "\n") + "\n\n"
+		}
+		if got := w.Body.String(); got != want+"event: end\ndata: {}\n\n" {
+			t.Errorf("the stream is %.2000q", got)
+		}
+	})
+}
+
+// A log that cannot be read ends a watch with an error, also when it has begun.
+func TestWatchOfDamagedLog(t *testing.T) {
+	damaged := pawl.Errorf(pawl.CodeDamaged, "event 3 is damaged")
+	for n := range 3 {
+		w := request(&fake{events: pauses(n), broken: damaged}, http.MethodGet, "/v1/runs/001-a/watch", "")
+		if n == 0 {
+			if e := refusal(t, w); w.Code != http.StatusInternalServerError || e.Code != pawl.CodeDamaged {
+				t.Errorf("status %d, %+v", w.Code, e)
+			}
+			continue
+		}
+		if got := w.Body.String(); w.Code != http.StatusOK || strings.Count(got, "event: event\n") != n || !strings.HasSuffix(got, `"code":"damaged"}`+"\n\n") {
+			t.Errorf("after %d events: status %d, %q", n, w.Code, got)
+		}
+	}
+}
