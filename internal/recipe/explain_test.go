@@ -45,7 +45,7 @@ func whole() pawl.Recipe {
 				BeforeBatch: []pawl.Step{{Name: "gather", Role: "gather"}}, Review: &pawl.Review{Role: "reviewer", Tier: 3},
 				AfterBatch: []pawl.Step{{Name: "record", Role: "record"}},
 				Monitor:    map[string][]string{"STALLED": {"gather", "revise"}, "BLOCKED": {"ask"}}, Recoveries: 1,
-				Replan: &pawl.Replan{On: []string{"failure", "discovery"}, Every: 1, MaxVersions: 3}, OnFailure: "block",
+				Replan: &pawl.Replan{On: []string{"failure", "discovery"}, Every: 2, MaxVersions: 3}, OnFailure: "block",
 			},
 			FinalGates: []pawl.Stage{{Name: "all", Commands: []string{"*"}}},
 			FinalSteps: []pawl.Step{{Name: "report", Role: "report"}},
@@ -94,7 +94,7 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
     STALLED: gather, then revise
     BLOCKED: ask
     after 1 recovery from one health: ask a person
-    planned anew: on failure or discovery, every 1 completed, version 3 at most
+    planned anew: on failure or discovery, every 2 completed, version 3 at most
     a child that failed: what depends on it is blocked
   final gates:
     1. all: all command gates, side by side

@@ -39,6 +39,27 @@ func TestMistakesInValues(t *testing.T) {
 		"kinds.plan.steps[1].repeat.steps[0].repeat: a group that repeats cannot hold another one": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
 			k.Steps[1].Repeat.Steps[0] = pawl.Step{Name: "ask", Repeat: &pawl.Repeat{}}
 		}},
+		"kinds.leaf.final_gates: final gates judge what children did, and the kind has none; use gates": {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) {
+			r.Kinds[1].FinalGates = []pawl.Stage{{Name: "last", Human: true}}
+		}},
+		`kinds.leaf.steps[0].name: want a name of lower-case letters, digits, - and _, got "Do it"`:   {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Name = "Do it" }},
+		"kinds.leaf.steps[0].name: start is where a gate's route begins and cannot be a step or gate": {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Name = "start" }},
+		"kinds.leaf.steps[0].tier_from: the step has a tier already":                                  {tree, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Tier = 2 }},
+		"kinds.leaf.steps[0].required: the step has no output that could be required":                 {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Required = true }},
+		"kinds.plan.steps[0].check.demands: is missing: which decision?":                              {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Check.Demands = "" }},
+		"kinds.plan.steps[1].repeat.steps[1].for_each: step note has no output to take entries from": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			group := k.Steps[1].Repeat
+			group.Steps = append([]pawl.Step{{Name: "note", Prompt: "note.md"}}, pawl.Step{Name: "each", Prompt: "each.md", ForEach: "note.decisions"})
+		}},
+		"kinds.task.complexity.bands[1].tier: a harder task would start on a lower tier: 1 comes after 2": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Complexity.Tiers[0].Tier, k.Complexity.Tiers[1].Tier = 2, 1
+		}},
+		"kinds.task.complexity.bands[1].max: scores must rise: 4 comes after 4": {good, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Complexity.Tiers = []pawl.Band{{Max: 4, Tier: 1}, {Max: 4, Tier: 2}, {Max: 14, Tier: 2}}
+		}},
+		`kinds.plan.children.from: there is no step "work"; known here: plan, ask, note, talk`: {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.From = "work" }},
+		`kinds.task.gates[0].commands[0]: there is no kind of command gate "smell"; known here: all, tests, types, lint, security, format`: {good,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[0].Commands = []string{"smell"} }},
 		"kinds.plan.children.replan.prompt: is missing": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Replan.Prompt = "" }},
 		"kinds.plan.children.batch: there is no way to batch \"all\"; known here: barrier, rolling": {parent,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Batch = "all" }},
@@ -124,5 +145,40 @@ func TestBoundsOfNumbers(t *testing.T) {
 				t.Errorf("%s of %d: %v", name, value, err)
 			}
 		}
+	}
+}
+
+// Whatever judges a batch as a whole needs batches that end.
+func TestRollingBatches(t *testing.T) {
+	const refused = "kinds.plan.children.batch: batches that are judged as a whole must end: want barrier"
+	step := []pawl.Step{{Name: "beside", Prompt: "beside.md"}}
+	health := map[string][]string{"BLOCKED": {"ask"}}
+	for name, ch := range map[string]pawl.Children{
+		"before and after":   {BeforeBatch: step, AfterBatch: []pawl.Step{{Name: "later", Prompt: "later.md"}}},
+		"before and monitor": {BeforeBatch: step, Monitor: health},
+		"after and monitor":  {AfterBatch: step, Monitor: health},
+		"monitor":            {Monitor: health},
+		"checkpoint":         {Checkpoint: true},
+		"scaffold":           {ScaffoldFirst: true},
+		"review":             {Review: &pawl.Review{Role: "judge", Prompt: "review.md", Tier: 1, Output: "batch"}},
+		"nothing":            {},
+	} {
+		r := mustParse(t, parent)
+		of := r.Kinds[0].Children
+		ch.From, ch.Kind, ch.Order, ch.Parallel, ch.Replan, ch.Batch = of.From, of.Kind, of.Order, of.Parallel, of.Replan, "rolling"
+		r.Kinds[0].Children = &ch
+		err := recipe.Validate(r)
+		if name == "nothing" && err != nil || name != "nothing" && (err == nil || err.Error() != refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The first band may hold the score 0 only.
+func TestBandOfOneScore(t *testing.T) {
+	r := mustParse(t, good)
+	r.Kinds[0].Complexity.Tiers[0].Max = 0
+	if err := recipe.Validate(r); err != nil {
+		t.Error(err)
 	}
 }
