@@ -51,6 +51,7 @@ func (l *HeldLog) Append(ctx context.Context, u pawl.Unit) error {
 // observer records what a driver shows of the small run.
 type observer struct {
 	mu     sync.Mutex // guards the rest
+	calls  int
 	events []pawl.Event
 	last   pawl.RunInfo
 	left   []error
@@ -59,6 +60,7 @@ type observer struct {
 func (o *observer) observe(_ pawl.RunID, events []pawl.Event, info pawl.RunInfo) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.calls++
 	o.events = append(o.events, events...)
 	o.last = info
 }
@@ -134,6 +136,19 @@ func (h *heldRun) letThrough(u pawl.Unit) {
 		must(h.tb, kernel.Apply(&h.state, e))
 		if b, ok := e.Body.(*pawl.EffectRequested); ok && b.Effect.Do.Verb() != pawl.VerbWait {
 			h.requests = append(h.requests, e.Seq)
+		}
+	}
+}
+
+// letAllThrough lets appends through until the run has nothing more to do.
+func (h *heldRun) letAllThrough() {
+	h.tb.Helper()
+	for {
+		select {
+		case u := <-h.log.Begun:
+			h.letThrough(u)
+		default:
+			return
 		}
 	}
 }
@@ -238,6 +253,16 @@ func (s *suite) commandsWaitForTheirUnit(t *testing.T) {
 	must(t, answered(t, accepted, "the accepted command"))
 	if h.state.Status != pawl.StatusPaused {
 		t.Errorf("the unit left the run %s, want paused", h.state.Status)
+	}
+	h.check("after the commands' append")
+
+	h.letAllThrough()
+	calls := h.seen.calls // a command without events needs no append, and shows nothing
+	if err := answered(t, h.steer(pawl.SteerPause), "another refused command"); pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("pausing a paused run: %v", err)
+	}
+	if h.seen.calls != calls {
+		t.Error("a command without events was shown")
 	}
 }
 

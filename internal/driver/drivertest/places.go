@@ -206,15 +206,23 @@ func (s *suite) notWorthSending(t *testing.T) {
 // Places hear that a person starts or resumes a run, and of no other command.
 func (s *suite) aPersonIsWanted(t *testing.T) {
 	d := &desk{}
+	heard := func(want int, of string) {
+		t.Helper()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.wanted != want {
+			t.Errorf("after %s the places have heard of a person %d times, want %d", of, d.wanted, want)
+		}
+	}
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
 	receive(t, held, "model call")
+	heard(1, "the start")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
+	heard(1, "the pause")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
+	heard(2, "the resumption")
 	close(letGo)
 	must(t, b.atRest("001-small"))
-	if d.wanted != 2 {
-		t.Errorf("heard of it %d times, want of the start and of resuming", d.wanted)
-	}
 }

@@ -59,7 +59,10 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 		{"ClosedDuringAnAppend", s.closedDuringAnAppend},
 		{"CutOffAnywhereEndsTheSame", s.cutOffAnywhere},
 		{"RefusedCommandChangesNothing", s.refused},
+		{"RefusedStartLeavesNoRun", s.refusedStart},
 		{"PausedRunWaits", s.paused},
+		{"AdoptedWithACommand", s.adoptedWithCommand},
+		{"AdoptedWithARefusedCommand", s.adoptedWithRefusedCommand},
 		{"WithdrawnEffectIsCancelled", s.withdrawn},
 		{"ResumesAnEndedRun", s.resumesEnded},
 		{"AnswerInWordsIsABlob", s.answered},
@@ -171,6 +174,11 @@ func (s *suite) runsToTheEnd(t *testing.T) {
 	must(t, b.atRest("001-small"))
 	if got := b.verdicts("001-small"); got != failsTwiceEnds {
 		t.Errorf("got  %s\nwant %s", got, failsTwiceEnds)
+	}
+	runs, err := b.log.Runs(t.Context())
+	must(t, err)
+	if len(runs) != 1 || runs[0].Status != pawl.StatusEnded || runs[0].Outcome != pawl.OutcomeComplete || runs[0].Iteration != 3 {
+		t.Errorf("the run's line in lists is %+v", runs)
 	}
 }
 
@@ -289,6 +297,64 @@ func (s *suite) refused(t *testing.T) {
 	}
 	close(letGo)
 	must(t, b.atRest("001-small"))
+}
+
+// A run that cannot begin is not driven: another one may have its name.
+func (s *suite) refusedStart(t *testing.T) {
+	b := s.bed(t, s.newLog(t), &World{})
+	err := b.d.Start(t.Context(), "001-small", nil, nil)
+	if pawl.CodeOf(err) != pawl.CodeInternal {
+		t.Errorf("starting nothing: %v", err)
+	}
+	if why := b.atRest("001-small"); why == nil || why.Error() != err.Error() {
+		t.Errorf("it came to rest with %v, want %v", why, err)
+	}
+	synctest.Wait()
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	must(t, b.atRest("001-small"))
+}
+
+// cutOff is a log with a run whose driver was closed in its first model call.
+func (s *suite) cutOff(t *testing.T) pawl.Log {
+	t.Helper()
+	log := s.newLog(t)
+	w, held, _ := holding(pawl.VerbCallModel)
+	b := s.bed(t, log, w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	receive(t, held, "model call")
+	b.d.Close()
+	return log
+}
+
+// A command that comes with a takeover is obeyed before anything is begun.
+func (s *suite) adoptedWithCommand(t *testing.T) {
+	for name, command := range map[string]func(d Driver, in pawl.Steering) error{
+		"Adopt": func(d Driver, in pawl.Steering) error { return d.Adopt(t.Context(), "001-small", in) },
+		"Steer": func(d Driver, in pawl.Steering) error { return d.Steer(t.Context(), "001-small", in) },
+	} {
+		w := &World{}
+		b := s.bed(t, s.cutOff(t), w)
+		must(t, command(b.d, pawl.Steering{Verb: pawl.SteerPause}))
+		synctest.Wait()
+		if st := b.state("001-small"); st.Status != pawl.StatusPaused || len(w.Performed("001-small")) > 0 {
+			t.Errorf("%s: the run is %s, and %d effects were begun", name, st.Status, len(w.Performed("001-small")))
+		}
+		must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
+		must(t, b.atRest("001-small"))
+	}
+}
+
+// A command that is refused does not keep the run from being taken over.
+func (s *suite) adoptedWithRefusedCommand(t *testing.T) {
+	b := s.bed(t, s.cutOff(t), &World{})
+	err := b.d.Adopt(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume})
+	if pawl.CodeOf(err) != pawl.CodeState {
+		t.Errorf("resuming a running run: %v", err)
+	}
+	must(t, b.atRest("001-small"))
+	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
+		t.Errorf("outcome %s", got)
+	}
 }
 
 func (s *suite) paused(t *testing.T) {

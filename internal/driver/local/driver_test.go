@@ -2,6 +2,8 @@ package local_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"pawl/internal/driver"
 	"pawl/internal/driver/drivertest"
 	"pawl/internal/driver/local"
+	"pawl/internal/kernel"
 	"pawl/internal/store/mem"
 )
 
@@ -105,3 +108,149 @@ func (b blocked) Take(ctx context.Context, _ driver.Job) (func(pawl.Answer), err
 }
 
 func (blocked) Wanted() {}
+
+// full is a log that has no space for the first appends after a run's first.
+type full struct {
+	pawl.Log
+	times int
+}
+
+func (l *full) Append(ctx context.Context, u pawl.Unit) error {
+	if u.After > 0 && l.times > 0 {
+		l.times--
+		return pawl.Errorf(pawl.CodeUnavailable, "no space left")
+	}
+	return l.Log.Append(ctx, u)
+}
+
+// Between two tries to append a driver waits as long as it is told.
+func TestAppendRetry(t *testing.T) {
+	for pause, want := range map[time.Duration]time.Duration{0: 15 * time.Second, time.Minute: 3 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			left := make(chan error, 1)
+			d := &local.Driver{Log: &full{mem.New(), 3}, Performer: &drivertest.World{}, AppendRetry: pause, Left: func(_ pawl.RunID, err error) { left <- err }}
+			t.Cleanup(d.Close)
+			begun := time.Now()
+			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-left; err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(begun); got != want {
+				t.Errorf("three tries with a pause of %s took %s, want %s", pause, got, want)
+			}
+		})
+	}
+}
+
+// A unit has as many inputs as may queue, and no more.
+func TestUnitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := drivertest.Hold(mem.New())
+		d := &local.Driver{Log: log, Performer: &drivertest.World{}}
+		t.Cleanup(d.Close)
+		go func() { _ = d.Start(t.Context(), "001-small", drivertest.Started(), nil) }()
+		<-log.Begun
+		for range 257 { // as many as may queue, and one that waits for its place
+			go func() {
+				_ = d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerLimits, Limits: &pawl.Limits{Money: pawl.Dollars}})
+			}()
+		}
+		synctest.Wait()
+		for i, want := range []int{256, 1} {
+			log.Word <- nil
+			unit, got := <-log.Begun, 0
+			for _, e := range unit.Events {
+				if e.Body.EventKind() == pawl.KindLimitsChanged {
+					got++
+				}
+			}
+			if got != want {
+				t.Errorf("unit %d has the events of %d commands, want %d", i+2, got, want)
+			}
+		}
+	})
+}
+
+// Live text is passed on with its effect; without a receiver it is dropped.
+func TestLive(t *testing.T) {
+	for _, heard := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var want, got []pawl.Live // of effects that are performed one at a time
+			world := &drivertest.World{Before: func(_ context.Context, job driver.Job) {
+				if job.Effect.Do.Verb() == pawl.VerbCallModel {
+					job.Live("hello")
+					want = append(want, pawl.Live{Effect: job.Effect.ID, Place: job.Effect.Place, Text: "hello"})
+				}
+			}}
+			left := make(chan error, 1)
+			d := &local.Driver{Log: mem.New(), Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
+			t.Cleanup(d.Close)
+			if heard {
+				d.Live = func(run pawl.RunID, l pawl.Live) {
+					if run != "001-small" {
+						t.Errorf("text of run %s", run)
+					}
+					got = append(got, l)
+				}
+			}
+			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-left; err != nil {
+				t.Fatal(err)
+			}
+			if heard && (len(got) == 0 || !slices.Equal(got, want)) {
+				t.Errorf("heard %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// A run is driven from its start to its end.
+func TestDriven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := drivertest.Hold(mem.New())
+		d := &local.Driver{Log: log, Performer: &drivertest.World{}}
+		t.Cleanup(d.Close)
+		if d.Driven("001-small") {
+			t.Error("a run is driven that was never started")
+		}
+		go func() { _ = d.Start(t.Context(), "001-small", drivertest.Started(), nil) }()
+		<-log.Begun
+		if !d.Driven("001-small") || d.Driven("002-other") {
+			t.Error("the run that begins is not the one that is driven")
+		}
+		close(log.Word) // from now on every append is let through
+		for ended := false; !ended; {
+			unit := <-log.Begun
+			ended = unit.Events[len(unit.Events)-1].Body.EventKind() == pawl.KindRunEnded
+		}
+		if synctest.Wait(); d.Driven("001-small") {
+			t.Error("a run is driven that has ended")
+		}
+	})
+}
+
+// A defect in deciding one run stops that run, and says so to whoever asked.
+func TestDefectInDeciding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := make(chan error, 1)
+		d := &local.Driver{Log: mem.New(), Performer: &drivertest.World{}, Left: func(_ pawl.RunID, err error) { left <- err }}
+		t.Cleanup(d.Close)
+		err := d.AdoptFolded(t.Context(), "001-broken", &kernel.State{Seq: 1}) // of no log
+		if err == nil || !strings.Contains(err.Error(), "deciding panicked") {
+			t.Errorf("taking over what cannot be decided: %v", err)
+		}
+		if why := <-left; why != err {
+			t.Errorf("it came to rest with %v, want %v", why, err)
+		}
+		if err := d.Start(t.Context(), "002-small", drivertest.Started(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-left; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+func TestBlobCacheKeepsTheLatest(t *testing.T) {
+	quarter := bytes.Repeat([]byte{1}, blobCacheSize/4)
+	blob := func(name byte, size int) pawl.Blob {
+		return pawl.Blob{Hash: pawl.HashOf([]byte{name}), Data: quarter[:size]}
+	}
+	c := newBlobCache()
+	held := func(step, want string) {
+		t.Helper()
+		var got []byte
+		for name := byte('a'); name <= 'z'; name++ {
+			if _, ok := c.get(pawl.HashOf([]byte{name})); ok {
+				got = append(got, name)
+			}
+		}
+		if string(got) != want {
+			t.Errorf("%s: it holds %q, want %q", step, got, want)
+		}
+	}
+	full := len(quarter)
+	c.add([]pawl.Blob{blob('a', full), blob('b', full), blob('c', full), blob('d', full)})
+	held("exactly full", "abcd")
+	c.add([]pawl.Blob{blob('b', full)})
+	held("added once more", "abcd")
+	c.add([]pawl.Blob{blob('e', 1)})
+	held("a byte more", "bcde")
+	c.add([]pawl.Blob{blob('f', full-1)})
+	held("exactly full again", "bcdef")
+	c.add([]pawl.Blob{blob('g', full), blob('h', full)})
+	held("two more", "defgh")
+	c.add([]pawl.Blob{{Hash: pawl.HashOf([]byte("i")), Data: append(quarter, 1)}})
+	held("one larger than a quarter", "defgh")
+}
+
+// A run's line is stored anew when something has changed that lists show of it.
+func TestChangedLines(t *testing.T) {
+	shown := []string{"Status", "Outcome", "Iteration", "Max", "Tier", "Tasks", "Passed", "Health", "Questions"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[pawl.RunInfo]()) {
+		var a, b pawl.RunInfo
+		v := reflect.ValueOf(&b).Elem().FieldByIndex(field.Index)
+		switch {
+		case v.CanInt():
+			v.SetInt(1)
+		case v.CanUint():
+			v.SetUint(1)
+		case v.Kind() == reflect.String:
+			v.SetString("x")
+		case v.Kind() == reflect.Bool:
+			v.SetBool(true)
+		case v.Type() == reflect.TypeFor[time.Time]():
+			v.Set(reflect.ValueOf(time.Unix(1, 0)))
+		default:
+			t.Fatalf("no way to change %s", field.Name)
+		}
+		if want := slices.Contains(shown, field.Name); changed(a, b) != want || changed(b, a) != want || changed(b, b) {
+			t.Errorf("another %s is a change: %t, want %t", field.Name, changed(a, b), want)
+		}
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	for _, test := range []struct {
+		do         pawl.Do
+		says, want time.Duration
+	}{
+		{&pawl.CallTool{}, time.Minute, time.Minute},
+		{&pawl.CallTool{}, 1, 1},
+		{&pawl.CallTool{}, 0, math.MaxInt64},
+		{&pawl.CallTool{}, -1, math.MaxInt64},
+		{&pawl.RunGate{}, time.Minute, 90 * time.Second},
+		{&pawl.RunGate{}, 0, math.MaxInt64},
+	} {
+		if got := timeout(&pawl.Effect{Do: test.do, Timeout: test.says}); got != test.want {
+			t.Errorf("%s with a timeout of %s may take %s, want %s", test.do.Verb(), test.says, got, test.want)
+		}
+	}
+}
+
+type performerFunc func(ctx context.Context) pawl.Answer
+
+func (f performerFunc) Perform(ctx context.Context, _ driver.Job) (pawl.Answer, []pawl.Blob) {
+	return f(ctx), []pawl.Blob{pawl.NewBlob(nil)}
+}
+
+// What a performer gives in time is the answer. After that a fact still counts, and
+// anything else says that the time was up.
+func TestAnswersInAndOutOfTime(t *testing.T) {
+	fact := &pawl.ToolReturned{Effect: 7}
+	failure := failed(7, pawl.FailMachine, "no space left")
+	for name, test := range map[string]struct {
+		gives, inTime, late pawl.Answer
+	}{
+		"Fact":    {fact, fact, fact},
+		"Failure": {failure, failure, failed(7, pawl.FailTimeout, "it took longer than 1m0s")},
+		"Nothing": {nil, failed(7, pawl.FailDefect, "there is no answer"), failed(7, pawl.FailTimeout, "it took longer than 1m0s")},
+	} {
+		for _, late := range []bool{false, true} {
+			want := test.inTime
+			if late {
+				want = test.late
+			}
+			synctest.Test(t, func(t *testing.T) {
+				r := &run{d: &Driver{Performer: performerFunc(func(ctx context.Context) pawl.Answer {
+					if late {
+						<-ctx.Done()
+					}
+					return test.gives
+				})}}
+				got, blobs := r.timed(t.Context(), driver.Job{Effect: &pawl.Effect{ID: 7, Do: &pawl.CallTool{}, Timeout: time.Minute}})
+				if d := cmp.Diff(want, got); d != "" || (len(blobs) > 0) != (want == test.gives) {
+					t.Errorf("%s, late: %t: %d blobs, and the answer differs (-want +got):\n%s", name, late, len(blobs), d)
+				}
+			})
+		}
+	}
+}
+
+func TestWaitsAreNoted(t *testing.T) {
+	for _, test := range []struct{ waited, want time.Duration }{
+		{0, 0},
+		{10*time.Millisecond - 1, 0},
+		{10 * time.Millisecond, 10 * time.Millisecond},
+		{time.Second + 1400*time.Microsecond, time.Second + time.Millisecond},
+	} {
+		model, tool, failure := &pawl.ModelReplied{}, &pawl.ToolReturned{}, &pawl.EffectFailed{}
+		for _, a := range []pawl.Answer{model, tool, failure, &pawl.Committed{}} {
+			note(a, test.waited)
+		}
+		if model.Waited != test.want || tool.Waited != test.want || failure.Waited != test.want {
+			t.Errorf("after %s it says %s, %s and %s, want %s", test.waited, model.Waited, tool.Waited, failure.Waited, test.want)
+		}
+	}
+}
+
+// What a person says is a blob, where an event has its hash.
+func TestSaid(t *testing.T) {
+	h := pawl.HashOf([]byte("x"))
+	got := said([]pawl.Event{
+		{Body: &pawl.QuestionAnswered{Text: "an answer", Said: h}},
+		{Body: &pawl.QuestionAnswered{Text: "a choice alone"}},
+		{Body: &pawl.SignalSent{Signal: pawl.SignalInfo, Reason: "a message", Payload: h}},
+		{Body: &pawl.SignalSent{Signal: pawl.SignalInfo, Reason: "nothing to read"}},
+		{Body: &pawl.SignalSent{Signal: pawl.SignalPause, Reason: "a pause", Payload: h}},
+		{Body: &pawl.RunPaused{}},
+	})
+	if d := cmp.Diff([]pawl.Blob{pawl.NewBlob([]byte("an answer")), pawl.NewBlob([]byte("a message"))}, got); d != "" {
+		t.Errorf("what was said (-want +got):\n%s", d)
+	}
+}
