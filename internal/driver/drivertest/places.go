@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"pawl"
 	"pawl/internal/driver"
@@ -156,6 +157,37 @@ func (s *suite) withdrawnWhileItWaits(t *testing.T) {
 	}
 	if n := w.Performed("001-small")[job.Effect.ID]; n != 0 {
 		t.Errorf("what waited for places was performed %d times", n)
+	}
+}
+
+// An effect that was withdrawn just before it got its places gives them back and is not
+// performed.
+func (s *suite) placesTooLate(t *testing.T) {
+	late := make(chan struct{}, 1)
+	d := &desk{take: func(ctx context.Context, job driver.Job) error {
+		if job.Effect.Do.Verb() == pawl.VerbCallModel {
+			late <- struct{}{}
+			<-ctx.Done()
+		}
+		return nil
+	}}
+	w := &World{}
+	b := s.bedWith(t, s.newLog(t), w, d)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	receive(t, late, "model call")
+	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
+	must(t, b.atRest("001-small"))
+	synctest.Wait()
+	for e, err := range b.log.Events(t.Context(), "001-small", 0) {
+		must(t, err)
+		if r, ok := e.Body.(*pawl.EffectRequested); ok && r.Effect.Do.Verb() == pawl.VerbCallModel && w.Performed("001-small")[e.Seq] > 0 {
+			t.Error("the withdrawn call was made")
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.held) > 0 {
+		t.Errorf("%d places were not given back", len(d.held))
 	}
 }
 

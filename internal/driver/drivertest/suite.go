@@ -74,6 +74,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 		{"PlacesAreGivenBackOnce", s.placesGivenBack},
 		{"WaitingIsNotTheEffectsTime", s.waitingIsFree},
 		{"WithdrawnWhileItWaits", s.withdrawnWhileItWaits},
+		{"PlacesThatComeTooLate", s.placesTooLate},
 		{"ClosesWhileItWaits", s.closesWhileItWaits},
 		{"NotWorthSending", s.notWorthSending},
 		{"APersonIsWanted", s.aPersonIsWanted},
@@ -379,11 +380,16 @@ func (s *suite) paused(t *testing.T) {
 	}
 }
 
+// What a withdrawn effect answers is not heard.
 func (s *suite) withdrawn(t *testing.T) {
+	closing := make(chan struct{})
 	w, held, _ := holding(pawl.VerbCallModel)
 	ended := make(chan struct{}, 1)
 	hold := w.Before
 	w.Before = func(ctx context.Context, job driver.Job) {
+		if job.Effect.Do.Verb() == pawl.VerbCloseWorkspace {
+			<-closing
+		}
 		hold(ctx, job)
 		if ctx.Err() != nil {
 			ended <- struct{}{}
@@ -394,9 +400,17 @@ func (s *suite) withdrawn(t *testing.T) {
 	receive(t, held, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}))
 	receive(t, ended, "cancelled effect")
+	synctest.Wait() // the effect has answered
+	close(closing)
 	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeCancelled {
 		t.Errorf("outcome %s, want cancelled", got)
+	}
+	for e, err := range b.log.Events(t.Context(), "001-small", 0) {
+		must(t, err)
+		if e.Body.EventKind() == pawl.KindAnswerIgnored {
+			t.Errorf("event %d: the answer was brought to the run", e.Seq)
+		}
 	}
 }
 

@@ -43,8 +43,12 @@ func drain(t *testing.T) {
 	if err := start("002-b"); pawl.CodeOf(err) != pawl.CodeUnavailable {
 		t.Errorf("a run was taken on: %v", err)
 	}
+	before := len(world.Performed("001-a"))
 	close(letGo)
 	mustDrain(t, d)
+	if synctest.Wait(); len(world.Performed("001-a")) != before {
+		t.Error("something was begun while the driver drained")
+	}
 	d.Close()
 	s, err := local.Fold(t.Context(), log, "001-a")
 	if err != nil {
@@ -62,6 +66,76 @@ func drain(t *testing.T) {
 	if answered != 1 || s.Status != pawl.StatusRunning {
 		t.Errorf("%d calls were answered, and the run is %s", answered, s.Status)
 	}
+}
+
+// limited is a world in which the first model call of a run meets a rate limit.
+type limited struct {
+	drivertest.World
+	mu  sync.Mutex // guards met
+	met map[pawl.RunID]bool
+}
+
+func (l *limited) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	answer, blobs := l.World.Perform(ctx, job)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if job.Effect.Do.Verb() == pawl.VerbCallModel && !l.met[job.Run] {
+		l.met[job.Run] = true
+		return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: pawl.Failure{Code: pawl.FailureCode(pawl.ModelRateLimit)}}, nil
+	}
+	return answer, blobs
+}
+
+// without gives no places to one run.
+type without struct{ run pawl.RunID }
+
+func (w without) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), error) {
+	if job.Run != w.run {
+		return func(pawl.Answer) {}, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (without) Wanted() {}
+
+// Drain waits for what is under way, whatever was withdrawn before it began and whatever
+// timers have ended.
+func TestDrainCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, letGo := make(chan struct{}, 1), make(chan struct{})
+		world := &limited{World: drivertest.World{Calls: 1}, met: map[pawl.RunID]bool{}}
+		world.Before = func(_ context.Context, job driver.Job) {
+			if job.Effect.Do.Verb() == pawl.VerbCallTool {
+				begun <- struct{}{}
+				<-letGo
+			}
+		}
+		d := &local.Driver{Log: mem.New(), Performer: world, Places: without{"001-waits"}}
+		t.Cleanup(d.Close)
+		for _, id := range []pawl.RunID{"001-waits", "002-limited"} {
+			if err := d.Start(t.Context(), id, drivertest.Started(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Steer(t.Context(), "001-waits", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}); err != nil {
+			t.Fatal(err)
+		}
+		<-begun // after the timer that the rate limit led to
+		drained := make(chan struct{})
+		go func() {
+			d.Drain(t.Context())
+			close(drained)
+		}()
+		synctest.Wait()
+		select {
+		case <-drained:
+			t.Error("the driver has drained while a tool call is under way")
+		default:
+		}
+		close(letGo)
+		mustDrain(t, d)
+	})
 }
 
 // mustDrain drains a driver in a bubble: one that hangs reaches the deadline at once.
