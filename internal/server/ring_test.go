@@ -3,10 +3,12 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -274,7 +276,11 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	mustGet(first, 1, logged)
 	conn := dial()
 	mustRequest(t, conn, "/v1/runs/001-a/watch", fmt.Sprintf("Last-Event-ID: %d", old))
-	<-joining
+	select {
+	case <-joining:
+	case <-time.After(patience):
+		t.Fatal("the second watcher does not read the log")
+	}
 	for range events - logged {
 		s.tick()
 	}
@@ -365,7 +371,11 @@ func TestManyWatchers(t *testing.T) {
 				return nil
 			}
 			for range connections {
-				if watch() == nil {
+				switch err := watch(); {
+				case err == nil:
+					return
+				case errors.Is(err, os.ErrDeadlineExceeded):
+					t.Errorf("after event %d: %v", want-1, err)
 					return
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +71,21 @@ func TestSilentWideStream(t *testing.T) {
 		mustWatch(t, p, "/v1/events").close()
 		if got := (<-ended).Sub(begin); got != 0 {
 			t.Errorf("one that has gone was served for %s", got)
+		}
+	})
+}
+
+// A wide stream that is cut off because the server closes just stops, as a watch does.
+func TestWideStreamOfClosingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, stop := mustServe(t, atWork{&fake{watch: until(make(chan time.Time, 1))}})
+		r := mustWatch(t, p, "/v1/events")
+		defer r.close()
+		last := make(chan string, 1)
+		go func() { last <- r.next() }()
+		stop()
+		if got := <-last; got != io.ErrUnexpectedEOF.Error() && got != io.EOF.Error() {
+			t.Errorf("at last it says %q", got)
 		}
 	})
 }
