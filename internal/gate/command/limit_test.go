@@ -1,0 +1,268 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+	"pawl/internal/gate/report"
+)
+
+// passing tests whose names take 600 bytes of JSON each.
+func longNames(n int) (tests []pawl.TestResult) {
+	for i := range n {
+		tests = append(tests, pawl.TestResult{Name: fmt.Sprintf("%0572d", i), Status: pawl.TestPass})
+	}
+	return tests
+}
+
+func TestBoundTests(t *testing.T) {
+	const most = maxTestBytes / 600
+	r := pawl.GateReport{Tests: longNames(most)}
+	if dropped := boundTests(&r); dropped != 0 || len(r.Tests) != most {
+		t.Errorf("of as many tests as may be %d are dropped", dropped)
+	}
+	all := longNames(most + 2)
+	all[most+1].Status = pawl.TestFail
+	r = pawl.GateReport{Tests: all}
+	if dropped := boundTests(&r); dropped != 2 || len(r.Tests) != most || r.Tests[most-1].Name != all[most+1].Name {
+		t.Errorf("of two tests too many %d are dropped, and the failing one is not the last of %d", dropped, len(r.Tests))
+	}
+	if !slices.IsSortedFunc(r.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the tests are not sorted")
+	}
+	if all[most].Name != fmt.Sprintf("%0572d", most) {
+		t.Error("the list that was given has changed")
+	}
+}
+
+func TestBoundOutputs(t *testing.T) {
+	half := strings.Repeat("x", maxTestOutputs/2)
+	r := pawl.GateReport{Tests: []pawl.TestResult{
+		{Name: "a", Status: pawl.TestPass, Output: "y"}, {Name: "b", Status: pawl.TestFail, Output: half}, {Name: "c", Status: pawl.TestFail, Output: half},
+	}}
+	boundTests(&r)
+	if r.Tests[0].Output != "" || r.Tests[1].Output != half || r.Tests[2].Output != half {
+		t.Errorf("outputs of %d, %d and %d bytes are left", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
+	}
+	r.Tests[0].Output, r.Tests[0].Status = "yy", pawl.TestFail
+	r.Tests[2].Output = half[1:]
+	boundTests(&r)
+	if len(r.Tests[0].Output) != 2 || r.Tests[1].Output != half || r.Tests[2].Output != "" {
+		t.Errorf("outputs of %d, %d and %d bytes are left", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
+	}
+}
+
+func TestBoundFindings(t *testing.T) {
+	// Each takes 350 bytes of JSON: the message and 28 for each text, and 40.
+	const most = maxFindingBytes / 350
+	findings := func(n int) (all []pawl.Finding) {
+		for i := range n {
+			all = append(all, pawl.Finding{File: "f", Rule: "r", Message: fmt.Sprintf("%0224d", i), Severity: pawl.SeverityLow})
+		}
+		return all
+	}
+	j := &judgement{}
+	r := pawl.GateReport{Findings: findings(most)}
+	if dropped := j.boundFindings(&r); dropped != 0 || len(r.Findings) != most {
+		t.Errorf("of as many findings as may be %d are dropped", dropped)
+	}
+	all := findings(most + 2)
+	all[most+1].Severity = pawl.SeverityHigh
+	r = pawl.GateReport{Findings: all}
+	if dropped := j.boundFindings(&r); dropped != 2 || len(r.Findings) != most || r.Findings[0].Severity != pawl.SeverityHigh || r.Findings[1] != all[0] {
+		t.Errorf("of two findings too many %d are dropped, and the first of %d is %+v", dropped, len(r.Findings), r.Findings[0])
+	}
+}
+
+func TestBoundReason(t *testing.T) {
+	for _, c := range []struct {
+		left, leftFindings int
+		want               string
+	}{
+		{0, 0, ""}, {1, 0, "; 1 more test result not listed"}, {2, 1, "; 2 more test results not listed; 1 more finding not listed"},
+	} {
+		j := &judgement{reading: report.Reading{LeftOut: c.left, FindingsLeftOut: c.leftFindings}}
+		r := pawl.GateReport{Reason: strings.Repeat("x", maxReason+1)}
+		if j.bound(&r); r.Reason != strings.Repeat("x", maxReason)+c.want {
+			t.Errorf("left out %d and %d: %s", c.left, c.leftFindings, r.Reason[maxReason-1:])
+		}
+	}
+}
+
+func TestBoundedInventory(t *testing.T) {
+	list := slices.Repeat([]string{"x"}, maxInventory)
+	if got := bounded(list); len(got) != maxInventory || got[maxInventory-1] != "x" {
+		t.Errorf("%d entries, the last one %q", len(got), got[len(got)-1])
+	}
+	list = append(list, "y", "z")
+	if got := bounded(list); len(got) != maxInventory+1 || got[maxInventory] != "and 2 more" || list[maxInventory] != "y" {
+		t.Errorf("%d entries, the last one %q", len(got), got[len(got)-1])
+	}
+}
+
+// straddle is a text of n bytes with a line across its middle; nothing else in it tells
+// of a failure.
+func straddle(n int) string {
+	const line = "\nexpected three got four\n"
+	before := n/2 - len(line)/2
+	return strings.Repeat("-", before) + line + strings.Repeat("-", n-before-len(line))
+}
+
+// Of a long text the beginning and the end are read, of one that is not too long all.
+func TestMiddleOfLongTexts(t *testing.T) {
+	const all = "expected three got four"
+	if got := Normalise(straddle(2 * maxRaw)); got != all {
+		t.Errorf("of as much as may be %q is left", got)
+	}
+	if got := Normalise(straddle(2*maxRaw + 2)); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
+		t.Errorf("of more %q is left", got)
+	}
+	if got := gist(straddle(2*maxRaw), 3); !slices.Equal(got, []string{all}) {
+		t.Errorf("the gist of as much as may be is %q", got)
+	}
+	if got := strings.Join(gist(straddle(2*maxRaw+2), 3), "|"); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
+		t.Errorf("the gist of more is %q", got)
+	}
+}
+
+// The gist is the first lines that speak of an error, or else the last ones.
+func TestGist(t *testing.T) {
+	for _, c := range []struct {
+		output string
+		n      int
+		want   string
+	}{
+		{"one\nerror: two\nthree\nfailed: four\nerror: five", 2, "error: two|failed: four"},
+		{"one\ntwo\nthree", 2, "two|three"},
+		{"one\ntwo", 2, "one|two"},
+		{"exit status 1\none\nFAIL\n----", 3, "one"},
+		{"a\x01b\x7fc error", 1, "a b c error"},
+		{"\x1fx ", 1, "x"},
+		{"", 2, ""},
+	} {
+		if got := strings.Join(gist(c.output, c.n), "|"); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.output, got, c.want)
+		}
+	}
+}
+
+func TestCutText(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aä", 2, "a"}, {"ää", 3, "ä"}, {"äx", 1, ""}, {"ab c", 3, "ab"}} {
+		if got := cutText(c.text, c.n); got != c.want {
+			t.Errorf("%q to %d: %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+func TestMaskPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/users":                "/users",
+		"/tmp/x1234":            "<tmp>",
+		"/tmp/x.sock":           "<tmp>.sock",
+		"/tmp/a/b":              "b",
+		"/var/a/run9":           "run#",
+		"/api/users":            "/api/users",
+		"/api/users.go":         "users.go",
+		"/home/ann/7shop":       "#shop",
+		"/c/work/shop2":         "shop#",
+		"/opt/tool/":            "tool",
+		"/private/folders.":     "<tmp>",
+		"/run/lock/pawl/a.lock": "a.lock",
+	} {
+		if got := maskPath(path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestRoughly(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		10 * time.Second:                      "10s",
+		10*time.Second + 600*time.Millisecond: "11s",
+		9*time.Second + 600*time.Millisecond:  "9.6s",
+		2 * time.Minute:                       "2m",
+		90 * time.Second:                      "1m30s",
+		time.Hour:                             "1h0m",
+		500 * time.Millisecond:                "500ms",
+		time.Minute + 400*time.Millisecond:    "1m",
+	} {
+		if got := roughly(d); got != want {
+			t.Errorf("%s is %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestNameList(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for _, c := range []struct {
+		n, total int
+		want     string
+	}{{0, 0, ""}, {0, 3, ""}, {1, 1, "a"}, {2, 3, "a, b (and 1 more)"}, {5, 5, "a, b, c, d, e"}, {6, 6, "a, b, c, d, e (and 1 more)"}} {
+		if got := nameList(names[:c.n], c.total); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.n, c.total, got, c.want)
+		}
+	}
+}
+
+func TestTell(t *testing.T) {
+	for want, f := range map[string]pawl.Finding{
+		"m":              {Message: "m"},
+		"R: m":           {Rule: "R", Message: "m"},
+		"a.go: R: m":     {File: "a.go", Rule: "R", Message: "m"},
+		"a.go:1: R: m":   {File: "a.go", Line: 1, Rule: "R", Message: "m"},
+		"R: m with line": {Line: 3, Rule: "R", Message: "m with line"},
+	} {
+		if got := tell(f); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// As many report files as may be are read, and as many bytes; one more is an error.
+func TestReportFileLimits(t *testing.T) {
+	dir := t.TempDir()
+	w := watchFiles(dir, "*.xml")
+	for i := range maxReportFiles {
+		MustWrite(t, dir, fmt.Sprintf("%04d.xml", i), "x")
+	}
+	if got, err := w.read(); err != nil || len(got) != maxReportFiles {
+		t.Errorf("%d files are read: %v", len(got), err)
+	}
+	MustWrite(t, dir, "more.xml", "x")
+	if _, err := w.read(); err == nil || err.Error() != "find the report files *.xml: more than 2000 files match *.xml" {
+		t.Errorf("error %v", err)
+	}
+
+	dir = t.TempDir()
+	w = watchFiles(dir, "*.xml")
+	size := func(name string, n int64) {
+		t.Helper()
+		MustWrite(t, dir, name, "")
+		if err := os.Truncate(filepath.Join(dir, name), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size("a.xml", maxReportBytes-1)
+	size("b.xml", 1)
+	if got, err := w.read(); err != nil || len(got) != 2 {
+		t.Errorf("%d files are read: %v", len(got), err)
+	}
+	size("b.xml", 2)
+	if _, err := w.read(); err == nil || err.Error() != "the report *.xml is larger than 32 MiB" {
+		t.Errorf("error %v", err)
+	}
+	size("a.xml", maxReportBytes+1)
+	if _, err := w.read(); err == nil || err.Error() != "the report *.xml is larger than 32 MiB" {
+		t.Errorf("error %v", err)
+	}
+}
