@@ -54,6 +54,10 @@ func TestRedAtBase(t *testing.T) {
 		r := MustJudge(t, tests, play(1, strings.Replace(out, "    shop_test.go:9: ", "", 1)), &base)
 		want(t, r, pawl.VerdictFail, "2 tests of the base no longer run: TestB (removed), TestC (removed); not worse than the base: 1 test fails there too: TestA")
 	})
+	t.Run("the base fails with exit code 0", func(t *testing.T) {
+		silent := MustJudge(t, tests, play(0, goJSON("-TestA")), nil)
+		want(t, MustJudge(t, tests, play(0, goJSON("-TestA")), &silent), pawl.VerdictPass, "not worse than the base: 1 test fails there too: TestA")
+	})
 	t.Run("no test runs", func(t *testing.T) {
 		none := MustJudge(t, tests, play(0, "1..0\n"), nil)
 		want(t, MustJudge(t, tests, play(0, "1..0\n"), &none), pawl.VerdictFail, "0 tests ran")
@@ -83,6 +87,7 @@ func TestFindingsAgainstTheBase(t *testing.T) {
 	want(t, r, pawl.VerdictPass, "not worse than the base, which has the same: 2 errors: a.go:33: unused: x is unused; b.go:1: style: bad")
 	r = MustJudge(t, lint, play(1, "a.go:3:1: x is unused (unused)\na.go:5:1: x is unused (unused)\n"), &base)
 	want(t, r, pawl.VerdictFail, "new: 1 error: a.go:5: unused: x is unused; on the base too: 1 error")
+	want(t, MustJudge(t, lint, play(1, "c.go:5:1: worse (style)\n"), &base), pawl.VerdictFail, "1 error: c.go:5: style: worse")
 }
 
 func TestSecurityAgainstTheBase(t *testing.T) {
@@ -189,6 +194,11 @@ func TestSilencedTests(t *testing.T) {
 	base := MustJudge(t, tests, goResult("+TestA", "+TestB"), nil)
 	want(t, MustJudge(t, tests, play(0, "all good\n"), &base), pawl.VerdictFail, "2 tests ran on the base, and no test result can be read now")
 
+	red := MustJudge(t, tests, goResult("-TestA", "+TestB"), nil)
+	want(t, MustJudge(t, tests, play(0, "all good\n"), &red), pawl.VerdictFail, "2 tests ran on the base, and no test result can be read now")
+	none := MustJudge(t, tests, play(0, "fine\n"), nil)
+	want(t, MustJudge(t, tests, play(0, "all good\n"), &none), pawl.VerdictPass, "exit 0")
+
 	// Text that names no tests: only the count can tell.
 	maven := func(n int) pawl.CommandResult {
 		return play(0, fmt.Sprintf("[INFO] Tests run: %d, Failures: 0, Errors: 0, Skipped: 0\n", n))
@@ -211,6 +221,8 @@ func TestUnnamedFailuresMustNotGrow(t *testing.T) {
 	r := MustJudge(t, tests, maven(1), &base)
 	want(t, r, pawl.VerdictPass, "not worse than the base, which fails alike: 1 of 9 tests fails")
 	want(t, MustJudge(t, tests, maven(2), &base), pawl.VerdictFail, "2 of 9 tests fail; on the base 1 of 9 tests fails")
+	green := play(0, "[INFO] Tests run: 8, Failures: 0, Errors: 0, Skipped: 0\n")
+	want(t, MustJudge(t, tests, green, &base), pawl.VerdictFail, "9 tests ran on the base, 8 now")
 }
 
 // jest names the tests of a single file, and only files when there are several.

@@ -60,6 +60,19 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
+// A test that failed and does not run again is counted and listed as failed, once.
+func TestFailsAgain(t *testing.T) {
+	first := MustDoubt(t, goResult("-TestA", "-TestC", "+TestB"), nil, nil)
+	r := MustDoubt(t, goResult("~TestA", "+TestB"), &first, nil)
+	var got []string
+	for _, test := range r.Tests {
+		got = append(got, test.Name+" "+string(test.Status))
+	}
+	if strings.Join(got, ", ") != "shop.TestA fail, shop.TestB pass, shop.TestC fail" || r.Passed != 1 || r.Failed != 2 || r.Skipped != 0 {
+		t.Errorf("%q: %d passed, %d failed, %d skipped", got, r.Passed, r.Failed, r.Skipped)
+	}
+}
+
 // What is no test is not excused by a second look, and a report that cannot be
 // read stays one.
 func TestFlakyIsATest(t *testing.T) {

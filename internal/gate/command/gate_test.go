@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +165,30 @@ func TestTestsGate(t *testing.T) {
 		tests.Report = pawl.ReportAuto
 		want(t, MustJudge(t, tests, play(-1, "working\n"), nil), pawl.VerdictFail, "the command was killed")
 	})
+}
+
+// The error of a command whose report names nothing is what its output tells of it.
+func TestErrorOfACommand(t *testing.T) {
+	types, tests := spec(pawl.GateTypes), spec(pawl.GateTests)
+	for _, c := range []struct {
+		spec pawl.GateSpec
+		res  pawl.CommandResult
+		want string
+	}{
+		{types, play(2, "compiling\nerror: no such module\n"), "error: no such module"},
+		{types, play(9, ""), "exit 9: it printed nothing"},
+		{types, play(3, "Time: unexpected\n"), "exit 3: Time: unexpected"},
+		{tests, play(0, "1..0\nerror: nothing was collected\n"), "# test ran"},
+	} {
+		if r := MustJudge(t, c.spec, c.res, nil); r.Error != c.want {
+			t.Errorf("%s: the error is %q, want %q", r.Reason, r.Error, c.want)
+		}
+	}
+	tests.Report = pawl.ReportJUnit
+	r := MustJudge(t, tests, play(2, "working\nfatal error: no space left\n"), nil)
+	if want := "no JUnit XML was found on standard output\nfatal error: no space left"; r.Error != want {
+		t.Errorf("the error of a report that cannot be read is %q, want %q", r.Error, want)
+	}
 }
 
 func TestMissingCommand(t *testing.T) {
@@ -328,4 +354,125 @@ func TestReportStaysSmall(t *testing.T) {
 	if !strings.HasPrefix(r.Reason, "2000 of 30000 tests fail: ") || !strings.HasSuffix(r.Reason, "more test results not listed") {
 		t.Errorf("reason %q", r.Reason)
 	}
+}
+
+// The streams together are read first, unless something of them was dropped.
+func TestOutputThatWasCut(t *testing.T) {
+	ran := func(n int) []byte {
+		return fmt.Appendf(nil, "[INFO] Tests run: %d, Failures: 0, Errors: 0, Skipped: 0\n", n)
+	}
+	for dropped, want := range map[int64]int{0: 3, 1: 14} {
+		r := MustJudge(t, spec(pawl.GateTests), pawl.CommandResult{Stdout: ran(14), Output: ran(3), Dropped: dropped}, nil)
+		if r.Passed != want {
+			t.Errorf("with %d bytes dropped %d tests pass, want %d", dropped, r.Passed, want)
+		}
+	}
+}
+
+// A checkout is known by the path it was given and by the one that this resolves to.
+func TestRoots(t *testing.T) {
+	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[string][]string{
+		dir: {dir}, dir + "/": {dir}, link: {link, dir}, dir + "/nothing": {dir + "/nothing"}, "/": nil, "relative": nil, "": nil,
+	} {
+		if got := roots(of); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", of, got, want)
+		}
+	}
+}
+
+// A gate's own time limit comes first, then that of its request, then the default.
+func TestTimeoutOfACommand(t *testing.T) {
+	for _, c := range []struct{ spec, req, want time.Duration }{
+		{time.Second, time.Minute, time.Second}, {0, time.Minute, time.Minute}, {0, 0, pawl.DefaultCommandTimeout},
+	} {
+		req := pawl.GateRequest{Spec: spec(pawl.GateLint), Timeout: c.req}
+		req.Spec.Timeout = c.spec
+		if got := timeout(req); got != c.want {
+			t.Errorf("%s and %s: got %s, want %s", c.spec, c.req, got, c.want)
+		}
+	}
+}
+
+// An exit code that says more than that something was found is no explanation of it.
+func TestExitCodesOfTools(t *testing.T) {
+	lint := spec(pawl.GateLint)
+	warning := sarif(`{"ruleId":"R","level":"warning","message":{"text":"w"}}`)
+	want(t, MustJudge(t, lint, play(123, warning), nil), pawl.VerdictPass, "1 warning: R: w")
+	if r := MustJudge(t, lint, play(124, warning), nil); r.Verdict != pawl.VerdictFail {
+		t.Errorf("exit 124: %s: %s", r.Verdict, r.Reason)
+	}
+	if r := MustJudge(t, lint, play(1, sarif()), nil); r.Verdict != pawl.VerdictFail {
+		t.Errorf("exit 1 without a finding: %s: %s", r.Verdict, r.Reason)
+	}
+	failed := MustDoubt(t, goResult("+TestA"), nil, nil)
+	for code, verdict := range map[int]pawl.Verdict{1: pawl.VerdictPass, 123: pawl.VerdictPass, 124: pawl.VerdictFail} {
+		res := goResult("-TestA")
+		res.ExitCode = code
+		if r := MustDoubt(t, res, &failed, nil); r.Verdict != verdict {
+			t.Errorf("a flaky test and exit %d: %s: %s", code, r.Verdict, r.Reason)
+		}
+	}
+}
+
+func TestFindingsAreTold(t *testing.T) {
+	finding := func(s pawl.Severity, message string) pawl.Finding {
+		return pawl.Finding{Severity: s, Message: message}
+	}
+	low, medium, high, critical := finding(pawl.SeverityLow, "low"), finding(pawl.SeverityMedium, "medium"), finding(pawl.SeverityHigh, "high"), finding(pawl.SeverityCritical, "critical")
+	for _, c := range []struct {
+		kind     pawl.GateKind
+		findings []pawl.Finding
+		want     string
+	}{
+		{pawl.GateLint, []pawl.Finding{low}, "1 note: low"},
+		{pawl.GateLint, []pawl.Finding{low, medium}, "2 warnings: medium; low"},
+		{pawl.GateLint, []pawl.Finding{low, medium, high}, "3 errors: high; medium; low"},
+		{pawl.GateLint, []pawl.Finding{low, low, medium, high}, "4 errors: high; medium; low (and 1 more)"},
+		{pawl.GateSecurity, []pawl.Finding{low}, "1 low finding: low"},
+		{pawl.GateSecurity, []pawl.Finding{low, critical}, "1 critical, 1 low findings: critical; low"},
+		{pawl.GateSecurity, []pawl.Finding{low, medium, medium, high, critical}, "1 critical, 1 high, 2 medium, 1 low findings: critical; high; medium (and 2 more)"},
+	} {
+		j := &judgement{req: pawl.GateRequest{Spec: spec(c.kind)}}
+		if got := j.findingsReason(c.findings); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.kind, got, c.want)
+		}
+	}
+}
+
+func TestMissingProgram(t *testing.T) {
+	for _, c := range []struct{ output, command, want string }{
+		{"/bin/sh: 1: tsc: not found\n", "npm test", "tsc"},
+		{"sh: first: not found\nsh: second: not found\n", "x", "second"},
+		{`exec: "gosec": executable file not found in $PATH`, "make scan", "gosec"},
+		{"env: node: No such file or directory\n", "x", "node"},
+		{"", "A=1 B=2 golint ./...", "golint"},
+		{"", "A=1", "the command"},
+		{"", "", "the command"},
+	} {
+		if got := missingProgram(c.output, c.command); got != c.want {
+			t.Errorf("%q of %q: got %q, want %q", c.output, c.command, got, c.want)
+		}
+	}
+}
+
+// What ran on the base is not missing by itself, but when the base did not have it either,
+// an optional gate skips.
+func TestMissingOnTheBaseToo(t *testing.T) {
+	lint := spec(pawl.GateLint)
+	missing := play(127, "sh: 1: check: not found\n")
+	base := MustJudge(t, lint, missing, nil)
+	lint.Optional = true
+	want(t, MustJudge(t, lint, missing, &base), pawl.VerdictSkip, "check is not installed (exit 127)")
+	lint.Optional = false
+	ran := MustJudge(t, lint, play(0, ""), nil)
+	want(t, MustJudge(t, lint, missing, &ran), pawl.VerdictFail, "check is not installed (exit 127)")
 }
