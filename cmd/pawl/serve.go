@@ -205,14 +205,12 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		end(err)
 		served <- err
 	}()
-	go s.boot(ctx)
-	if s.o.OnDemand {
-		go func() {
-			if s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
-				end(errIdle)
-			}
-		}()
-	}
+	go func() {
+		s.boot(ctx) // before that it cannot tell whether it is needed
+		if s.o.OnDemand && s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
+			end(errIdle)
+		}
+	}()
 	<-ctx.Done()
 	err = s.finish(context.Cause(ctx), stopServing)
 	err = errors.Join(err, <-served)

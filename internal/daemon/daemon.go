@@ -231,7 +231,8 @@ func (d *Daemon) enter() func() {
 }
 
 // Idle returns nil when nobody has asked for anything for so long and no run is at
-// work, or the error of ctx.
+// work, or the error of ctx. After nil the daemon refuses every request, as from [Daemon.End]
+// on: a run that began now would be interrupted at once.
 func (d *Daemon) Idle(ctx context.Context, after time.Duration) error {
 	for wait := after; ; {
 		t := time.NewTimer(wait)
@@ -241,14 +242,22 @@ func (d *Daemon) Idle(ctx context.Context, after time.Duration) error {
 			t.Stop()
 			return ctx.Err()
 		}
+		if d.Live(ctx) > 0 {
+			wait = after
+			continue
+		}
+		// A run can begin from here on only through a request, which the lock lets in
+		// before the decision or after it.
 		d.mu.Lock()
 		busy, since := d.uses > 0, time.Since(d.used)
+		idle := !busy && since >= after
+		d.ending = d.ending || idle
 		d.mu.Unlock()
 		switch {
-		case busy || d.Live(ctx) > 0:
-			wait = after
-		case since >= after:
+		case idle:
 			return nil
+		case busy:
+			wait = after
 		default:
 			wait = after - since
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -30,12 +31,16 @@ type engine struct {
 	driven  bool
 	refuses error // to adopt
 	told    func(pawl.RunInfo)
+	looked  func()        // called when the runs are asked for; nil does nothing
 	entered chan struct{} // a watcher has come
 	watched chan struct{} // watchers may go
 	drained bool
 }
 
 func (e *engine) Runs(context.Context) ([]pawl.RunInfo, error) {
+	if e.looked != nil {
+		e.looked()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return []pawl.RunInfo{{ID: "001-a", Status: e.status}}, nil
@@ -277,9 +282,6 @@ func TestIdle(t *testing.T) {
 		t.Errorf("it is closed, and watched: %v", err)
 	}
 	close(b.engines["a"].watched)
-	if err := b.Idle(t.Context(), time.Millisecond); err != nil {
-		t.Error(err)
-	}
 	<-b.closed
 	if _, held, err := mustProject(t, b, "a").Holder(t.Context()); held || err != nil {
 		t.Errorf("it is closed, and held: %v", err)
@@ -287,6 +289,35 @@ func TestIdle(t *testing.T) {
 	if !b.line(t, "a").Closed {
 		t.Error("it is not called closed")
 	}
+	if err := b.Idle(t.Context(), time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Open(t.Context(), "a"); pawl.CodeOf(err) != pawl.CodeUnavailable { // F-66
+		t.Errorf("it is opened by a daemon that has decided to end: %v", err)
+	}
+}
+
+// F-66: somebody who comes while the daemon looks whether a run is at work needs it.
+func TestIdleSeesWhoComesMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, 24*time.Hour, "a")
+		if _, err := b.Open(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		come := sync.OnceFunc(func() {
+			if _, err := b.Project(t.Context(), "a"); pawl.CodeOf(err) != pawl.CodeNotFound {
+				t.Error(err)
+			}
+		})
+		b.engines["a"].looked = come
+		begun := time.Now()
+		if err := b.Idle(t.Context(), time.Hour); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took != 2*time.Hour { // of the bubble's clock
+			t.Errorf("it was idle after %s, want an hour after the request in the first", took)
+		}
+	})
 }
 
 func TestEnd(t *testing.T) {
