@@ -15,7 +15,7 @@ import (
 // in a short one.
 const (
 	batchKills      = 100
-	batchKillsShort = 10
+	batchKillsShort = 5
 )
 
 // listScript plays coherence on lists, five tasks two at a time: the second batch is
@@ -72,7 +72,8 @@ func writes(ids ...string) string {
 // merges, checkpoints and a rollback: the same tasks in the same tree, what was
 // learned once, and nothing is lost. V-49 V-50 V-51 V-B12
 func TestBatchesKilledAnywhereEndTheSame(t *testing.T) {
-	bin, n := buildPawl(t), batchKills
+	t.Parallel()
+	bin, n := pawlProgram(t), batchKills
 	if testing.Short() {
 		n = batchKillsShort
 	}

@@ -10,7 +10,8 @@ import (
 // What is measured with processes works and counts what it says it counts. No time is
 // looked at.
 func TestBenchOfDaemons(t *testing.T) {
-	o := bench.Options{Dir: t.TempDir(), Program: buildPawl(t), Progress: func(what string) { t.Log(what) }}
+	t.Parallel()
+	o := bench.Options{Dir: t.TempDir(), Program: pawlProgram(t), Progress: func(what string) { t.Log(what) }}
 	t.Run("Recovery", func(t *testing.T) {
 		r, err := bench.MeasureRecovery(t.Context(), o, 2, 60, 1)
 		if err != nil || r.Orphans > 0 || r.Effect.Max > r.Call.Max {

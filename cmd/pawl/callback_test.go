@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,43 +16,47 @@ import (
 // The address a run names hears how it ended, signed, once more after it failed,
 // and as the same delivery; one that never answers changes nothing. L-29 L-30
 func TestCallbackHearsTheEnd(t *testing.T) {
-	bin, secret := buildPawl(t), "a secret of the two"
+	t.Parallel()
+	bin, secret := pawlProgram(t), "a secret of the two"
 	for _, refuse := range []int{1, 100} {
-		var mu sync.Mutex // guards heard
-		var heard []*http.Request
-		var bodies [][]byte
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			mu.Lock()
-			defer mu.Unlock()
-			heard, bodies = append(heard, r), append(bodies, body)
-			if len(heard) <= refuse {
-				w.WriteHeader(http.StatusInternalServerError)
+		t.Run(fmt.Sprintf("Refused%d", refuse), func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex // guards heard
+			var heard []*http.Request
+			var bodies [][]byte
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				heard, bodies = append(heard, r), append(bodies, body)
+				if len(heard) <= refuse {
+					w.WriteHeader(http.StatusInternalServerError)
+				}
+			}))
+			v := newVictim(t, bin, quickScript, map[string]string{"README": "a repository\n"}, "do it", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true",
+				"--callback", server.URL, "--callback-private")
+			v.env = append(v.env, "PAWL_CALLBACK_SECRET="+secret)
+			v.finish(t)
+			server.Close()
+			if s := v.state(t); s.Outcome != pawl.OutcomeComplete {
+				t.Fatalf("%s: %s\n%s", s.Outcome, s.Reason, v.out.String())
 			}
-		}))
-		v := newVictim(t, bin, shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--unsandboxed", "--gate", "tests="+fine,
-			"--callback", server.URL, "--callback-private")
-		v.env = append(v.env, "PAWL_CALLBACK_SECRET="+secret)
-		v.finish(t)
-		server.Close()
-		if s := v.state(t); s.Outcome != pawl.OutcomeComplete {
-			t.Fatalf("%s: %s\n%s", s.Outcome, s.Reason, v.out.String())
-		}
-		if want := min(refuse+1, 3); len(heard) != want {
-			t.Fatalf("it was told %d times, want %d", len(heard), want)
-		}
-		for i, r := range heard {
-			if got, want := r.Header.Get("Pawl-Signature"), callback.Sign(secret, r.Header.Get("Pawl-Timestamp"), bodies[i]); got != want {
-				t.Errorf("the signature is %q, want %q", got, want)
+			if want := min(refuse+1, 3); len(heard) != want {
+				t.Fatalf("it was told %d times, want %d", len(heard), want)
 			}
-			if r.Header.Get("Pawl-Delivery") != heard[0].Header.Get("Pawl-Delivery") {
-				t.Errorf("try %d is another delivery", i+1)
+			for i, r := range heard {
+				if got, want := r.Header.Get("Pawl-Signature"), callback.Sign(secret, r.Header.Get("Pawl-Timestamp"), bodies[i]); got != want {
+					t.Errorf("the signature is %q, want %q", got, want)
+				}
+				if r.Header.Get("Pawl-Delivery") != heard[0].Header.Get("Pawl-Delivery") {
+					t.Errorf("try %d is another delivery", i+1)
+				}
 			}
-		}
-		var said struct{ Event, Run, Outcome string }
-		if err := json.Unmarshal(bodies[0], &said); err != nil || said.Event != "task_completed" || said.Outcome != "complete" || said.Run != "001-list-a-cart-and-a" {
-			t.Errorf("%v: %s", err, bodies[0])
-		}
-		noSecretIn(t, v.home, secret)
+			var said struct{ Event, Run, Outcome string }
+			if err := json.Unmarshal(bodies[0], &said); err != nil || said.Event != "task_completed" || said.Outcome != "complete" || said.Run != "001-do-it" {
+				t.Errorf("%v: %s", err, bodies[0])
+			}
+			noSecretIn(t, v.home, secret)
+		})
 	}
 }

@@ -272,7 +272,8 @@ answers:
 var waitScript = strings.Replace(quickScript, `write: {path: want.txt, content: "yes\n"}`, `run: {command: "`+waitCommand+`"}`, 1)
 
 func TestDaemon(t *testing.T) {
-	bin := buildPawl(t)
+	t.Parallel()
+	bin := pawlProgram(t)
 	tell := func(name string, story func(t *testing.T, y *yard)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -515,7 +516,8 @@ func (y *yard) say(name string) {
 // A daemon with eight runs that hang in model calls, tool calls and gates is told to
 // end: it does in time, nothing is left over, and nothing is lost.
 func TestDaemonEndsInTime(t *testing.T) {
-	y := newYard(t, buildPawl(t))
+	t.Parallel()
+	y := newYard(t, pawlProgram(t))
 	begun := y.fifo("begun")
 	held, asked := make(chan struct{}), make(chan struct{}, 100)
 	letGo := sync.OnceFunc(func() { close(held) })
@@ -608,7 +610,12 @@ func steady(req pawl.ModelRequest) modeltest.Reply {
 // same process, with the key that only the shell had which started it. After a crash
 // the key is gone: the run waits until somebody brings it again.
 func TestDaemonHandsOver(t *testing.T) {
-	older, newer := buildVersion(t, "v1.2.0"), buildVersion(t, "v1.10.0")
+	t.Parallel()
+	older, err := exec.LookPath(olderPawl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(filepath.Dir(older), newerPawl)
 	y := newYard(t, older)
 	const key = "sk-test-0123456789abcdef"
 	asked, held := make(chan struct{}, 100), make(chan struct{})
@@ -676,15 +683,6 @@ func TestDaemonHandsOver(t *testing.T) {
 	if strings.Contains(d.text(), key) {
 		t.Error("the daemon said the key")
 	}
-}
-
-func buildVersion(t *testing.T, version string) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "pawl")
-	if out, err := exec.Command("go", "build", "-o", bin, "-ldflags", "-X main.version="+version, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
 }
 
 func TestNewer(t *testing.T) {

@@ -65,6 +65,7 @@ func in(task string, files map[string]string) map[string]string {
 // on the newest of a task's branches that HEAD does not have. What lies about in
 // the checkout does not count.
 func TestFolders(t *testing.T) {
+	t.Parallel()
 	c := checkout{t, t.TempDir()}
 	c.git("init", "-q", "-b", "main")
 	p := project.Project{Repo: pawl.Repository{GitDir: filepath.Join(c.dir, ".git"), Root: c.dir}}

@@ -64,7 +64,8 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every kill is a whole run")
 	}
-	bin := buildPawl(t)
+	t.Parallel()
+	bin := pawlProgram(t)
 	victim := func(t *testing.T) *victim {
 		v := newVictim(t, bin, listScript(), map[string]string{"README": "lists\n"}, "Five lists", "--recipe", "coherence", "--parallel", "2", "--unsandboxed",
 			"--gate", "types=test -e README")

@@ -25,7 +25,7 @@ import (
 // inside an effect, and for each crash class to be hit.
 const (
 	kills        = 200
-	killsShort   = 20
+	killsShort   = 8
 	killsInside  = 50
 	killsEachRun = 5
 )
@@ -65,7 +65,8 @@ const killGate = `echo 1..2; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; te
 // same outcome and the same verdict of every iteration; nothing is lost, no
 // process is left over.
 func TestKilledAnywhereEndsTheSame(t *testing.T) {
-	bin := buildPawl(t)
+	t.Parallel()
+	bin := pawlProgram(t)
 	n := kills
 	if testing.Short() {
 		n = killsShort
@@ -171,15 +172,6 @@ type victim struct {
 	out             bytes.Buffer
 	took            time.Duration
 	seqs            []pawl.Seq // of the log after each kill
-}
-
-func buildPawl(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "pawl")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
 }
 
 // newVictim makes a repository of files, for a run that the script speaks in.

@@ -17,7 +17,8 @@ import (
 // another one approves, the daemon is ended in the middle, and the next one goes on with
 // it by itself. R-03 R-51 R-52 R-78
 func TestLooprInTheDaemon(t *testing.T) {
-	y := newYard(t, buildPawl(t))
+	t.Parallel()
+	y := newYard(t, pawlProgram(t))
 	begun, dir := y.fifo("begun"), y.repo("parts")
 	mustWrite(t, filepath.Join(dir, ".pawl/recipes/small.yaml"), smallLoopr)
 	script := y.script("loopr.yaml", strings.Replace(looprScript(), `calls: [{write: {path: a2.txt, content: "made\n"}}]`,

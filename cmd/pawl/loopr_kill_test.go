@@ -72,7 +72,11 @@ answers:
 // cascade: every loop that does not count is archived once with its branches kept, none
 // is at work twice at once, and nothing is lost.
 func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
-	bin, n := buildPawl(t), treeOfLoopsKills
+	if testing.Short() {
+		t.Skip("every kill is a whole tree: make test kills them, TestLooprInTheDaemon ends one in the middle and goes on with it")
+	}
+	t.Parallel()
+	bin, n := pawlProgram(t), treeOfLoopsKills
 	if s := os.Getenv("PAWL_LOOPR_KILLS"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {

@@ -14,7 +14,8 @@ import (
 // With manual approval every task waits for a person, who answers from another
 // process; an answer that comes too late is told who was first, and of what. L-32
 func TestTasksWaitForAPerson(t *testing.T) {
-	v := newVictim(t, buildPawl(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--unsandboxed", "--gate", "tests="+fine,
+	t.Parallel()
+	v := newVictim(t, pawlProgram(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--unsandboxed", "--gate", "tests="+fine,
 		"--approval", "manual", "--json")
 	cmd := v.command()
 	cmd.Stdout = nil

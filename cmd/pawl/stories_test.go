@@ -4,16 +4,22 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -21,12 +27,50 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Commands are run by this program once more, whatever it is called then.
+	// Commands are run by this program once more, whatever it is called then. Nothing is
+	// left to do afterwards; os.Exit would have the race detector wait for a second.
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
-		os.Exit(sandbox.Supervise(os.Args[2:]))
+		syscall.Exit(sandbox.Supervise(os.Args[2:]))
 	}
-	testscript.Main(m, map[string]func(){"pawl": main})
+	// Most tests wait for other processes, or for times that the program itself waits.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	released := func(v string) func() { return func() { version = v; main() } }
+	testscript.Main(m, map[string]func(){"pawl": main, olderPawl: released("v1.2.0"), newerPawl: released("v1.10.0")})
 }
+
+// Names under which the test binary is a release of pawl.
+const olderPawl, newerPawl = "pawl-v1.2.0", "pawl-v1.10.0"
+
+// noRaceWait is in the environment of programs that may have the race detector: without
+// it each of them waits for a second when it ends.
+const noRaceWait = "GORACE=atexit_sleep_ms=0"
+
+// pawlProgram is the path of pawl, for tests that run it. The test binary is one, under
+// that name. Only stories run the one with the race detector: it takes several times as
+// long, so that hundreds of runs get one without, which is built once.
+func pawlProgram(t *testing.T) string {
+	t.Helper()
+	program, err := plainPawl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+var plainPawl = sync.OnceValues(func() (string, error) {
+	program, err := exec.LookPath("pawl")
+	info, ok := debug.ReadBuildInfo()
+	if err != nil || !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return program, err
+	}
+	plain := filepath.Join(filepath.Dir(program), "pawl-plain") // removed with the folder
+	if out, err := exec.Command("go", "build", "-o", plain, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
+	}
+	return plain, nil
+})
 
 // tools are the programs stories may use. PATH holds nothing else: a sandbox
 // that some machines have and others do not would tell other stories.
@@ -34,6 +78,7 @@ var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "
 
 // TestStories tells what users do, in testdata/script, with the real program.
 func TestStories(t *testing.T) {
+	t.Parallel()
 	bin, confining := toolFolder(t, tools...), toolFolder(t, "bwrap")
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -89,6 +134,7 @@ func settle(env *testscript.Env, tools string) error {
 	} {
 		env.Setenv(name, value)
 	}
+	env.Vars = append(env.Vars, noRaceWait)
 	env.Values[heardKey{}] = heard{}
 	scripts, err := filepath.Glob(env.WorkDir + "/*.yaml")
 	if err != nil {
@@ -163,6 +209,7 @@ func listen(ts *testscript.TestScript, neg bool, args []string) {
 		f, err := os.OpenFile(ts.MkAbs(name), os.O_RDWR, 0) // as a writer too, so that nobody waits
 		ts.Check(err)
 		ts.Defer(func() { _ = f.Close() })
+		ts.Check(f.SetReadDeadline(time.Now().Add(deadline)))
 		ts.Value(heardKey{}).(heard)[ts.MkAbs(name)] = bufio.NewReader(f)
 	}
 }
@@ -175,9 +222,11 @@ func reads(ts *testscript.TestScript, neg bool, args []string) {
 	pattern, err := regexp.Compile(args[1])
 	ts.Check(err)
 	in := ts.Value(heardKey{}).(heard)[ts.MkAbs(args[0])]
-	for {
+	for said := ""; ; {
 		line, err := in.ReadString('\n')
-		ts.Check(err)
+		if said += line; err != nil {
+			ts.Fatalf("no line fits %s: %v; it said\n%s", args[1], err, said)
+		}
 		if pattern.MatchString(line) {
 			return
 		}

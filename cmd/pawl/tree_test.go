@@ -126,11 +126,15 @@ func (v *victim) sound(t *testing.T) {
 // A three-task feature on a real Go repository, side by side: the second of two
 // that change the same lines is told what conflicts, and resolves it. L-76 L-10
 func TestConflictIsResolved(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
+	t.Parallel()
+	gate := "go test -json ./..."
+	if testing.Short() {
+		gate = fine // every commit would be compiled from nothing
+	} else if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go")
 	}
-	v := newVictim(t, buildPawl(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3",
-		"--unsandboxed", "--gate", "tests=go test -json ./...")
+	v := newVictim(t, pawlProgram(t), shopScript(resolves), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3",
+		"--unsandboxed", "--gate", "tests="+gate)
 	v.finish(t)
 	s := v.state(t)
 	if s.Outcome != pawl.OutcomeComplete {
@@ -166,7 +170,8 @@ func TestConflictIsResolved(t *testing.T) {
 // With a script that ignores the conflict, three tries end in the ladder: the
 // tier rises, and the task fails for good and is planned anew.
 func TestConflictIsIgnored(t *testing.T) {
-	v := newVictim(t, buildPawl(t), shopScript(""), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
+	t.Parallel()
+	v := newVictim(t, pawlProgram(t), shopScript(""), shop, "List a cart and a till", "--recipe", "loom", "--parallel", "3", "--unsandboxed", "--gate", "tests="+fine)
 	v.finish(t)
 	if s := v.state(t); s.Outcome != pawl.OutcomeComplete { // the new plan's loop begins from what was merged
 		t.Fatalf("%s: %s\n%s", s.Outcome, s.Reason, v.out.String())
@@ -195,13 +200,14 @@ func TestConflictIsIgnored(t *testing.T) {
 // treeKills is how often runs with children are killed in all.
 const (
 	treeKills      = 200
-	treeKillsShort = 10
+	treeKillsShort = 5
 )
 
 // A run with children that is killed at any moment and resumed ends the same:
 // every task passed and merged once, in the same tree; nothing is lost. L-AC11 P-B16
 func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
-	bin, n := buildPawl(t), treeKills
+	t.Parallel()
+	bin, n := pawlProgram(t), treeKills
 	if testing.Short() {
 		n = treeKillsShort
 	}

@@ -28,7 +28,8 @@ var providers = []struct {
 // A run through each vendor's SDK against a server that speaks the protocol: a
 // rate limit and a cut stream on the way, a failing attempt, feedback, success.
 func TestRunOverTheWire(t *testing.T) {
-	bin := buildPawl(t)
+	t.Parallel()
+	bin := pawlProgram(t)
 	for _, p := range providers {
 		t.Run(string(p.wire), func(t *testing.T) {
 			t.Parallel()
