@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,7 +76,7 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	var mu sync.Mutex // guards the counts
 	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
 	t.Run("runs", func(t *testing.T) {
-		runs := n * 5 / 4 / killsEachRun // some end before they are killed as often
+		runs := max(n*5/4/killsEachRun, 1) // some end before they are killed as often
 		killAnywhere(t, runs, killing{
 			victim: func(t *testing.T) *victim {
 				return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",
@@ -137,8 +139,8 @@ func killAnywhere(t *testing.T, runs int, k killing) {
 	t.Logf("repeat with PAWL_KILL_SEED=%d", seed)
 	undisturbed := k.victim(t)
 	undisturbed.finish(t)
-	want, lasts := k.ending(undisturbed, t), undisturbed.took
-	t.Logf("undisturbed, in %s: %s", lasts.Round(time.Millisecond), want)
+	want, lasts, events := k.ending(undisturbed, t), undisturbed.took, len(undisturbed.events(t))
+	t.Logf("undisturbed, %d events in %s: %s", events, lasts.Round(time.Millisecond), want)
 	k.sound(undisturbed, t)
 	for i := range runs {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -149,7 +151,9 @@ func killAnywhere(t *testing.T, runs int, k killing) {
 				if v.ended(t) {
 					break
 				}
-				v.killAfter(t, time.Duration(rnd.Int64N(int64(lasts)/2)))
+				// How far it comes is counted in events, so that a slow machine kills as often;
+				// the delay, up to that of two events, spreads the kills over what is between them.
+				v.killAfter(t, rnd.IntN(2*events/killsEachRun), time.Duration(rnd.Int64N(2*int64(lasts)/int64(events))))
 				if k.killed != nil {
 					k.killed(t, v)
 				}
@@ -215,27 +219,57 @@ func (v *victim) git(t *testing.T, args ...string) string {
 }
 
 // command starts the run, or goes on with it.
-func (v *victim) command() *exec.Cmd {
+func (v *victim) command(flags ...string) *exec.Cmd {
 	args := []string{"resume", "1"}
 	if !v.started {
 		args = v.begin
 	}
-	cmd := exec.Command(v.bin, args...)
+	cmd := exec.Command(v.bin, append(slices.Clone(args), flags...)...)
 	cmd.Dir, cmd.Env = v.repo, v.env
 	cmd.Stdout, cmd.Stderr = &v.out, &v.out
 	return cmd
 }
 
-// killAfter lets the run work for a while and kills it with SIGKILL.
-func (v *victim) killAfter(t *testing.T, d time.Duration) {
+// killAfter lets the run work until so many further events have happened, and for a
+// while, and kills it with SIGKILL.
+func (v *victim) killAfter(t *testing.T, events int, d time.Duration) {
 	t.Helper()
-	cmd := v.command()
+	var from pawl.Seq
+	if s := v.state(t); s != nil {
+		from = s.Seq
+	}
+	cmd := v.command("--json")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
+	hangs := time.AfterFunc(deadline, func() {
+		t.Errorf("%v has not ended after %s", cmd.Args, deadline)
+		_ = cmd.Process.Kill()
+	})
+	defer hangs.Stop()
+	var timer *time.Timer
+	kill := func() { timer = time.AfterFunc(d, func() { _ = cmd.Process.Kill() }) }
+	if events == 0 {
+		kill()
+	}
+	for in := json.NewDecoder(out); ; {
+		var e struct{ Seq pawl.Seq }
+		if in.Decode(&e) != nil {
+			break
+		}
+		if timer == nil && e.Seq >= from+pawl.Seq(events) {
+			kill()
+		}
+	}
 	_ = cmd.Wait()
-	timer.Stop()
+	if timer != nil {
+		timer.Stop()
+	}
 	v.started = v.started || v.hasRun(t)
 	v.nothingRuns(t)
 }
@@ -347,17 +381,19 @@ func (v *victim) nothingLost(t *testing.T) {
 // nothingRuns waits until no process works in the victim's folders any more.
 func (v *victim) nothingRuns(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	late := time.Now().Add(deadline)
 	for {
 		left := processesIn(v.home)
 		if len(left) == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Now().After(late) {
 			for _, pid := range left {
+				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+				t.Errorf("process %d is left over after %s: %s", pid, deadline, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
-			t.Fatalf("processes left over: %v", left)
+			t.FailNow()
 		}
 		<-time.After(5 * time.Millisecond) // there is no event for a process that is not ours
 	}
