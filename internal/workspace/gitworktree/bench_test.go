@@ -38,7 +38,7 @@ func benchmark(b *testing.B, run func(b *testing.B, w pawl.Workspaces, state paw
 			r := newRepository(b, largeProject(files))
 			r.git(b, "gc", "-q")
 			w := r.open(b, nil)
-			state := workspacetest.MustOpen(b, w, pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: r.mustInspect(b).Head})
+			state := workspacetest.MustOpen(b, w, pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: r.base(b)})
 			run(b, w, state)
 		})
 	}

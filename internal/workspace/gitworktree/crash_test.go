@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
-	"pawl/internal/git"
 	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
@@ -286,8 +286,6 @@ func newStage(t *testing.T, op operation) *stage {
 	for _, name := range []string{"HEAD", "index", "packed-refs"} { // a git of the user's own was killed too
 		lock(filepath.Join(r.root, ".git", name))
 	}
-	found := r.mustInspect(t)
-	r.known = &found
 	s.users, s.commits = r.users(t), r.commits(t)
 	s.copy(t, r.top(), s.saved)
 	return s
@@ -346,10 +344,7 @@ func (s *stage) struck(t *testing.T, c *crash) string {
 	return s.twice(t, func() (any, error, bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		command, err := git.Find(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		command := mustFind(t)
 		w := s.r.open(t, command)
 		command.Exec, c.die = c.exec, cancel
 		answer, err := s.call(ctx, w, s.f)
@@ -392,12 +387,18 @@ func readsOnly(verb string) bool {
 // Whatever call is struck, the next process ends where one call would have ended, and nothing is lost.
 // V-49, V-50, V-B12
 func TestCrashes(t *testing.T) {
-	for _, op := range operations() {
+	for n, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			s, writes, all := newStage(t, op), &crash{}, &crash{reads: op.every}
+			sample(t, n)
+			t.Parallel()
+			s, writes := newStage(t, op), &crash{}
 			want := s.struck(t, writes)
 			s.strike(t, want, "after", writes, after)
-			s.struck(t, all)
+			all := writes
+			if op.every {
+				all = &crash{reads: true}
+				s.struck(t, all)
+			}
 			s.strike(t, want, "before", all, before)
 		})
 	}
@@ -406,6 +407,9 @@ func TestCrashes(t *testing.T) {
 // strike strikes one call after the other.
 func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike func(func(*exec.Cmd) error, *exec.Cmd)) {
 	for at, call := range whole.calls { // calls side by side may change places
+		if testing.Short() && (at+len(whole.calls))%6 != 0 {
+			continue // it takes a sixth of them
+		}
 		t.Run(fmt.Sprintf("%s call %d", when, at+1), func(t *testing.T) {
 			c := &crash{at: at + 1, reads: whole.reads, strike: strike}
 			got := s.struck(t, c)
@@ -446,9 +450,11 @@ func mustStrace(t *testing.T) (path string, step int) {
 // TestKills kills git within its calls.
 func TestKills(t *testing.T) {
 	strace, step := mustStrace(t)
-	kills, calls := 0, 0
-	for _, op := range operations() {
+	kills := countKills(t)
+	for n, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			calls := 5 * n
 			s, whole := newStage(t, op), &crash{}
 			want := s.struck(t, whole)
 			for at := range whole.calls {
@@ -472,24 +478,33 @@ func TestKills(t *testing.T) {
 					if missed || t.Failed() {
 						break // git ended before its nth change
 					}
-					kills++
+					kills.Add(1)
 				}
 			}
 		})
 	}
-	t.Logf("git was killed %d times", kills)
-	if kills == 0 {
-		t.Error("git was never killed")
-	}
+}
+
+// countKills says at the end of a test how often it has killed what it tests.
+func countKills(t *testing.T) *atomic.Int32 {
+	t.Helper()
+	var kills atomic.Int32
+	t.Cleanup(func() {
+		if t.Logf("killed %d times", kills.Load()); kills.Load() == 0 {
+			t.Error("nothing was ever killed")
+		}
+	})
+	return &kills
 }
 
 // TestKillsOfPawl kills the whole process where it changes files itself, between
 // its calls of git.
 func TestKillsOfPawl(t *testing.T) {
 	strace, step := mustStrace(t)
-	kills := 0
+	kills := countKills(t)
 	for i, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
 			s := newStage(t, op)
 			want := s.struck(t, &crash{})
 			for nth, ended := 1+7*i%step, false; !ended && !t.Failed(); nth += step {
@@ -513,14 +528,10 @@ func TestKillsOfPawl(t *testing.T) {
 					}
 				})
 				if !ended {
-					kills++
+					kills.Add(1)
 				}
 			}
 		})
-	}
-	t.Logf("pawl was killed %d times", kills)
-	if kills == 0 {
-		t.Error("pawl was never killed")
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
-	"pawl/internal/git"
 	"pawl/internal/workspace/workspacetest"
 )
 
@@ -21,13 +20,10 @@ import (
 func TestWriteFailures(t *testing.T) {
 	ctx := context.Background()
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
-	command, err := git.Find(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := mustFind(t)
 	full := false
 	random := rand.NewChaCha8([32]byte{1})
-	noise := make([]byte, 2<<20)
+	noise := make([]byte, 1<<20)
 	_, _ = random.Read(noise) // it never fails
 	command.Exec = func(cmd *exec.Cmd) error {
 		if full && !readsOnly(cmd.Args[1]) { // no file may grow beyond 512 kB
@@ -55,7 +51,7 @@ func TestWriteFailures(t *testing.T) {
 		"reset":  func() error { _, err := f.Reset(ctx, runName, f.Base, runSalvage); return err },
 		"show":   func() error { _, err := f.Show(ctx, runName, one.Commit, runSalvage); return err },
 		"write files": func() error {
-			_, err := f.WriteFiles(ctx, recording(f.Base, "large", string(noise[:1<<20])))
+			_, err := f.WriteFiles(ctx, recording(f.Base, "large", string(noise)))
 			return err
 		},
 		"merge": func() error { _, err := f.Merge(ctx, merging(one.Commit, two.Commit)); return err },

@@ -3,9 +3,11 @@ package gitworktree_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +99,7 @@ func evil(t *testing.T) (*repository, trap) {
 	})
 	trap := newTrap(t)
 	trap.hooks(t, filepath.Join(r.root, ".git", "hooks"))
+	r.odd = true
 	workspacetest.MustWrite(t, r.home, "attributes", "* filter=evil diff=evil\n")
 	config := strings.NewReplacer("HOOKS", filepath.Join(r.root, ".git", "hooks"), "ATTRIBUTES", filepath.Join(r.home, "attributes")).Replace(trap.config())
 	for _, path := range []string{filepath.Join(r.root, ".git", "config"), filepath.Join(r.home, ".gitconfig")} {
@@ -189,7 +192,7 @@ func TestNothingForeignIsRun(t *testing.T) {
 		}
 	})
 
-	for about, spoil := range map[string]func(t *testing.T, trap trap, r *repository, dir string){
+	spoils := map[string]func(t *testing.T, trap trap, r *repository, dir string){
 		"behind a .git file that points elsewhere": func(t *testing.T, trap trap, r *repository, dir string) {
 			workspacetest.MustRemove(t, dir, ".git")
 			workspacetest.MustWrite(t, dir, ".git", "gitdir: "+foreign(t, trap)+"\n")
@@ -236,8 +239,11 @@ func TestNothingForeignIsRun(t *testing.T) {
 			workspacetest.MustWrite(t, dir, ".gitattributes", "* filter=evil diff=evil merge=evil export-subst\n")
 			workspacetest.MustWrite(t, dir, ".gitmodules", "[submodule \"x\"]\npath = x\nurl = ext::"+trap.program+"\nupdate = !"+trap.program+"\n")
 		},
-	} {
+	}
+	for n, about := range slices.Sorted(maps.Keys(spoils)) {
+		spoil := spoils[about]
 		t.Run(about, func(t *testing.T) {
+			sample(t, n)
 			r := newRepository(t, map[string]string{"README": "A project.\n", "lib/a.txt": "one\n"})
 			trap := newTrap(t)
 			f := r.fixture(t)

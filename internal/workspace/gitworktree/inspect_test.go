@@ -21,10 +21,8 @@ func TestInspect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := pawl.Repository{
-			Root: r.root, GitDir: filepath.Join(r.root, ".git"), Head: pawl.CommitHash(r.git(t, "rev-parse", "HEAD")), Branch: "main",
-		}
-		if diff := cmp.Diff(want, found); diff != "" {
+		r.open(t, nil)
+		if diff := cmp.Diff(*r.known, found); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

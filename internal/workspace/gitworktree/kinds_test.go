@@ -21,7 +21,7 @@ var _ pawl.Workspaces = (*gitworktree.Workspaces)(nil)
 // Runs work in every kind of repository a user may have.
 func TestKindsOfRepository(t *testing.T) {
 	files := map[string]string{"README": "A project.\n", "lib/a.txt": "one\n", ".gitignore": "build/\n"}
-	for _, kind := range []struct {
+	for n, kind := range []struct {
 		name string
 		// turn makes the repository one of the kind.
 		turn func(t *testing.T, r *repository)
@@ -71,8 +71,10 @@ func TestKindsOfRepository(t *testing.T) {
 		}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			sample(t, n)
 			r := newRepository(t, files)
 			kind.turn(t, r)
+			r.odd = true
 			f := r.fixture(t)
 			status := r.git(t, "for-each-ref", "refs/heads/main", "refs/heads/side", "refs/remotes")
 			state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
@@ -333,7 +335,7 @@ func TestNumbers(t *testing.T) {
 	w := r.open(t, nil)
 	numbers := func(want int) {
 		t.Helper()
-		got, err := w.Numbers(ctx, r.mustInspect(t).Head)
+		got, err := w.Numbers(ctx, r.base(t))
 		if err != nil || got != want {
 			t.Errorf("the highest number is %d, %v; want %d", got, err, want)
 		}

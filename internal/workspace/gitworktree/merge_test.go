@@ -66,7 +66,7 @@ func TestConflicts(t *testing.T) {
 		}
 	}
 	strange := "a\nb \"q\" \t\\"
-	for _, test := range []struct {
+	for n, test := range []struct {
 		name         string
 		base         map[string]string
 		ours, theirs func(dir string)
@@ -144,12 +144,13 @@ func TestConflicts(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			sample(t, n)
 			files := map[string]string{"README": "A project.\n"}
 			for path, content := range test.base {
 				files[path] = content
 			}
 			r := newRepository(t, files)
-			base := r.mustInspect(t).Head
+			base := r.base(t)
 			ours, theirs := r.side(t, base, "ours", test.ours), r.side(t, base, "theirs", test.theirs)
 			f := r.fixture(t)
 			before := r.users(t)
@@ -217,7 +218,7 @@ func TestMergeOfSubmodules(t *testing.T) {
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
 	r.git(t, "submodule", "--quiet", "add", inner.root, "sub")
 	r.git(t, "commit", "-q", "-m", "Submodule")
-	base := r.mustInspect(t).Head
+	base := r.base(t)
 	var sides []pawl.CommitHash
 	for _, name := range []string{"ours", "theirs"} {
 		at := inner.side(t, pawl.CommitHash(inner.git(t, "rev-parse", "HEAD")), name, writes(t, "f", name+"\n"))
@@ -247,7 +248,7 @@ func TestHunksAreBounded(t *testing.T) {
 		}
 	}
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
-	base := r.mustInspect(t).Head
+	base := r.base(t)
 	ours, theirs := r.side(t, base, "ours", writes(t, sides[0]...)), r.side(t, base, "theirs", writes(t, sides[1]...))
 	info := workspacetest.MustMerge(t, r.fixture(t), merging(ours, theirs))
 	if len(info.Conflicts) != 200 || len(info.Hunks) > 24_000 || len(info.Hunks) < 20_000 {
@@ -268,7 +269,7 @@ func TestMergeOfLargeFiles(t *testing.T) {
 	}
 	large := strings.Repeat(strings.Repeat("x", 99)+"\n", 400_000)
 	r := newRepository(t, map[string]string{"large": large})
-	base := r.mustInspect(t).Head
+	base := r.base(t)
 	ours, theirs := r.side(t, base, "ours", writes(t, "large", "ours\n"+large)), r.side(t, base, "theirs", writes(t, "large", "theirs\n"+large))
 	f := r.fixture(t)
 	info := workspacetest.MustMerge(t, f, merging(ours, theirs))
@@ -310,7 +311,7 @@ func TestMarked(t *testing.T) {
 // a marker, and does not pass for what we write ourselves.
 func TestMergeMessages(t *testing.T) {
 	r := newRepository(t, map[string]string{"f": "1\n"})
-	base := r.mustInspect(t).Head
+	base := r.base(t)
 	ours, theirs := r.side(t, base, "ours", writes(t, "f", "2\n")), r.side(t, base, "theirs", writes(t, "f", "3\n"))
 	f := r.fixture(t)
 	spec := merging(ours, theirs)
@@ -328,7 +329,7 @@ func TestMergeMessages(t *testing.T) {
 // Commits without a common history are no merge that could be tried again.
 func TestMergeOfUnrelatedCommits(t *testing.T) {
 	r := newRepository(t, map[string]string{"f": "1\n"})
-	base := r.mustInspect(t).Head
+	base := r.base(t)
 	other := r.git(t, "commit-tree", "-m", "Other", string(base)+"^{tree}")
 	f := r.fixture(t)
 	if _, err := f.Merge(context.Background(), merging(base, pawl.CommitHash(other))); pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), "no history in common") {

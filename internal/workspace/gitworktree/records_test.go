@@ -51,7 +51,7 @@ func TestWriteFiles(t *testing.T) {
 		}
 		return out
 	}
-	for _, test := range []struct {
+	for n, test := range []struct {
 		name  string
 		from  files
 		write []string
@@ -71,6 +71,7 @@ func TestWriteFiles(t *testing.T) {
 			with(runFolder+"/.gitattributes", "* filter=evil", runFolder+"/.gitignore", "*")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			sample(t, n)
 			r := newRepository(t, files{"README": "A project.\n"})
 			from := r.at(t, test.from)
 			f, before := r.fixture(t), r.users(t)

@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,31 +30,102 @@ type repository struct {
 	root, home string
 	state      string // of Pawl
 	log        *bytes.Buffer
-	known      *pawl.Repository // what there is to inspect, if it stays as it is
+	odd        bool             // there is more to inspect than of other repositories
+	known      *pawl.Repository // what there was to inspect when it was first opened
 }
 
 // newRepository makes a repository with one commit that has the files.
 func newRepository(tb testing.TB, files map[string]string, options ...string) *repository {
 	tb.Helper()
-	top := tb.TempDir()
-	r := &repository{
+	r := repositoryIn(tb.TempDir())
+	if files == nil {
+		r.init(tb, options...)
+		return r
+	}
+	if err := os.CopyFS(r.top(), os.DirFS(prototypes.of(tb, files, options))); err != nil {
+		tb.Fatal(err)
+	}
+	r.git(tb, "update-index", "-q", "--refresh") // the files are others than those that were added
+	return r
+}
+
+func repositoryIn(top string) *repository {
+	return &repository{
 		root: filepath.Join(top, "project"), home: filepath.Join(top, "home"), state: filepath.Join(top, "state"), log: &bytes.Buffer{},
 	}
+}
+
+func (r *repository) init(tb testing.TB, options ...string) {
+	tb.Helper()
 	for _, dir := range []string{r.root, r.home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	workspacetest.MustWrite(tb, r.home, ".gitconfig", "[user]\nname = User\nemail = user@example.com\n[gc]\nauto = 0\n[init]\ndefaultBranch = main\n[protocol \"file\"]\nallow = always\n")
-	r.git(tb, append([]string{"init", "-q"}, options...)...)
-	if files != nil {
-		for path, content := range files {
-			workspacetest.MustWrite(tb, r.root, path, content)
-		}
-		r.git(tb, "add", "-Af", ".")
-		r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
+	r.git(tb, append([]string{"init", "-q", "--template="}, options...)...)
+}
+
+// prototypes are repositories to copy, which is cheaper than to make them.
+var prototypes cabinet
+
+type cabinet struct {
+	mu  sync.Mutex
+	dir string
+	by  map[string]string // what is in them
+}
+
+// of is the folder of a repository with one commit that has the files.
+func (c *cabinet) of(tb testing.TB, files map[string]string, options []string) string {
+	tb.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := fmt.Sprintf("%q %q", files, options)
+	if top, ok := c.by[key]; ok {
+		return top
 	}
-	return r
+	if c.by == nil {
+		var err error
+		if c.dir, err = os.MkdirTemp("", "prototypes"); err != nil {
+			tb.Fatal(err)
+		}
+		c.by = map[string]string{}
+	}
+	top := filepath.Join(c.dir, strconv.Itoa(len(c.by)))
+	if err := os.Mkdir(top, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	r := repositoryIn(top)
+	r.init(tb, options...)
+	for path, content := range files {
+		workspacetest.MustWrite(tb, r.root, path, content)
+	}
+	r.git(tb, "add", "-Af", ".")
+	r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
+	r.open(tb, nil) // the state folder is copied as well
+	c.by[key] = top
+	return top
+}
+
+func (c *cabinet) remove() {
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir)
+	}
+}
+
+// sample skips the nth row of a table whose rows are much alike, unless it is the
+// third that a short test takes.
+func sample(t *testing.T, n int) {
+	t.Helper()
+	if testing.Short() && n%3 != 0 {
+		t.Skip("a short test takes every third")
+	}
+}
+
+// base is the commit that the user's branch is at.
+func (r *repository) base(tb rapid.TB) pawl.CommitHash {
+	tb.Helper()
+	return r.resolve(tb, "refs/heads/main")
 }
 
 // top is the folder that all of it is in.
@@ -107,13 +180,18 @@ func (r *repository) mustInspect(tb testing.TB) pawl.Repository {
 // open returns a new Workspaces over the state. A nil command means git as it is.
 func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Workspaces {
 	tb.Helper()
-	found := r.known
-	if found == nil {
-		inspected := r.mustInspect(tb)
-		found = &inspected
+	if r.known == nil {
+		found := pawl.Repository{Root: r.root, GitDir: filepath.Join(r.root, ".git"), Head: r.base(tb), Branch: "main"}
+		if r.odd {
+			found = r.mustInspect(tb)
+		}
+		r.known = &found
+	}
+	if command == nil {
+		command = mustFind(tb)
 	}
 	w, err := gitworktree.New(context.Background(), gitworktree.Options{
-		Repository: *found,
+		Repository: *r.known,
 		State:      r.state,
 		Git:        command,
 		Log:        slog.New(slog.NewTextHandler(r.log, nil)),
@@ -125,12 +203,26 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 	return w
 }
 
+var findGit = sync.OnceValues(func() (*git.Command, error) { return git.Find(context.Background()) })
+
+// mustFind is git, which is looked for once, for the caller to change.
+func mustFind(tb testing.TB) *git.Command {
+	tb.Helper()
+	found, err := findGit()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	command := *found
+	return &command
+}
+
 // fixture is the repository as the suite wants it.
 func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
 	tb.Helper()
+	w := r.open(tb, nil)
 	return workspacetest.Fixture{
-		Workspaces: r.open(tb, nil),
-		Base:       r.mustInspect(tb).Head,
+		Workspaces: w,
+		Base:       r.known.Head,
 		Restart:    func(tb testing.TB) pawl.Workspaces { return r.open(tb, nil) },
 		Resolve:    r.resolve,
 		Move:       func(tb rapid.TB, ref string, to pawl.CommitHash) { r.git(tb, "update-ref", ref, string(to)) },
@@ -141,10 +233,7 @@ func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
 // watch is a Workspaces that calls before in front of each call of git.
 func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspaces {
 	tb.Helper()
-	command, err := git.Find(context.Background())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	command := mustFind(tb)
 	w := r.open(tb, command)
 	command.Exec = func(cmd *exec.Cmd) error {
 		before(cmd.Args[1] == "update-ref")

@@ -40,7 +40,7 @@ func (r *repository) at(t *testing.T, files map[string]string) pawl.CommitHash {
 func TestRestore(t *testing.T) {
 	ctx := context.Background()
 	type files = map[string]string
-	for _, test := range []struct {
+	for n, test := range []struct {
 		name           string
 		to, from, want files
 	}{
@@ -61,6 +61,7 @@ func TestRestore(t *testing.T) {
 		{"nothing", files{}, files{"a": "2", ".pawl/tasks/1": "2"}, files{".pawl/tasks/1": "2"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			sample(t, n)
 			r := newRepository(t, map[string]string{"README": "A project.\n"})
 			to, from := r.at(t, test.to), r.at(t, test.from)
 			f, before := r.fixture(t), r.users(t)
@@ -146,7 +147,7 @@ func TestRestore(t *testing.T) {
 
 	t.Run("leaves a branch that the user has checked out", func(t *testing.T) {
 		r := newRepository(t, map[string]string{"README": "A project.\n"})
-		base, from := r.mustInspect(t).Head, r.at(t, map[string]string{"a": "1"})
+		base, from := r.base(t), r.at(t, map[string]string{"a": "1"})
 		r.git(t, "switch", "-q", runBranch)
 		f := r.fixture(t)
 		_, err := f.Restore(ctx, restoring(from, base))

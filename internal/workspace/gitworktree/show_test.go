@@ -3,6 +3,8 @@ package gitworktree_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,7 +164,7 @@ func TestShow(t *testing.T) {
 
 	// What is written where a candidate is shown is work, and the candidate is none.
 	t.Run("and what is written is saved", func(t *testing.T) {
-		for name, leave := range map[string]func(*testing.T, workspacetest.Fixture) string{
+		leaves := map[string]func(*testing.T, workspacetest.Fixture) string{
 			"by a reset": func(t *testing.T, f workspacetest.Fixture) string {
 				return workspacetest.MustReset(t, f, runName, f.Base, runSalvage).Salvage
 			},
@@ -175,12 +177,14 @@ func TestShow(t *testing.T) {
 			"by opening": func(t *testing.T, f workspacetest.Fixture) string {
 				return workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Salvage
 			},
-		} {
+		}
+		for n, name := range slices.Sorted(maps.Keys(leaves)) {
 			t.Run(name, func(t *testing.T) {
+				sample(t, n)
 				r, f, candidate := shown(t)
 				mustShow(t, f, runName, candidate.Commit, runSalvage)
 				workspacetest.MustWrite(t, f.Dir(runName), "new", "not committed\n")
-				saved := leave(t, f)
+				saved := leaves[name](t, f)
 				if !strings.HasPrefix(saved, "refs/pawl/salvage/"+runName+"/") {
 					t.Fatalf("saved is %q", saved)
 				}

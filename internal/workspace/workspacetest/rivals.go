@@ -14,7 +14,7 @@ import (
 func testRivals(t *testing.T, newFixture Make) {
 	ctx := context.Background()
 	at := time.Unix(1_780_000_200, 0)
-	for _, test := range []struct {
+	for n, test := range []struct {
 		name string
 		// call moves the branch from the base to a commit, which it returns.
 		call func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error)
@@ -23,16 +23,20 @@ func testRivals(t *testing.T, newFixture Make) {
 		{"Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
 			return child, w.Advance(ctx, branch, f.Base, child)
 		}, pawl.CodeConflict},
+		{"Commit", func(w pawl.Workspaces, f Fixture, _ pawl.CommitHash) (pawl.CommitHash, error) {
+			info, err := w.Commit(ctx, commitSpec(f, "7"))
+			return info.Commit, err
+		}, pawl.CodeConflict},
+		{"Reset", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			state, err := w.Reset(ctx, name, child, kept)
+			return state.Head, err
+		}, ""},
 		{"Merge, then Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
 			info, err := w.Merge(ctx, mergeSpec(f.Base, child))
 			if err != nil {
 				return "", err
 			}
 			return info.Commit, w.Advance(ctx, branch, f.Base, info.Commit)
-		}, pawl.CodeConflict},
-		{"Commit", func(w pawl.Workspaces, f Fixture, _ pawl.CommitHash) (pawl.CommitHash, error) {
-			info, err := w.Commit(ctx, commitSpec(f, "7"))
-			return info.Commit, err
 		}, pawl.CodeConflict},
 		{"Restore", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
 			info, err := w.Restore(ctx, pawl.RestoreSpec{Branch: branch, From: f.Base, To: child, Message: "Back", ID: "7", Time: at})
@@ -44,10 +48,6 @@ func testRivals(t *testing.T, newFixture Make) {
 				Files: map[string][]byte{"plan.md": []byte("The plan.\n")}, Message: "Plan", ID: "7", Time: at,
 			})
 		}, pawl.CodeConflict},
-		{"Reset", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
-			state, err := w.Reset(ctx, name, child, kept)
-			return state.Head, err
-		}, ""},
 	} {
 		// raced is a fixture in which do is done while the call is being made, so
 		// many steps before it moves the branch, and how that call ended.
@@ -86,6 +86,9 @@ func testRivals(t *testing.T, newFixture Make) {
 			wantRef(t, f, head, other)
 		}
 		t.Run(test.name+" leaves a branch that somebody else has moved", func(t *testing.T) {
+			if testing.Short() && n > 2 {
+				t.Skip("a short test takes the first three calls")
+			}
 			leaves(t, 0)
 			if !testing.Short() {
 				leaves(t, 1)
@@ -94,6 +97,9 @@ func testRivals(t *testing.T, newFixture Make) {
 
 		// A process died, and what it had begun ended only now.
 		t.Run(test.name+" is done when the same call has moved it", func(t *testing.T) {
+			if testing.Short() && n > 0 {
+				t.Skip("a short test takes the first call")
+			}
 			var first pawl.CommitHash
 			f, _, child, _ := raced(t, 0, func(f Fixture, _, child pawl.CommitHash) {
 				var err error
