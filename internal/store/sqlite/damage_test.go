@@ -79,7 +79,7 @@ func TestDamagedUnit(t *testing.T) {
 				}
 				for _, column := range []string{"name", "info", "refs", "data"} {
 					size := mustInt(t, db, "SELECT coalesce(length("+column+"), 0) FROM units WHERE id = ?", id)
-					for at := range int(size) {
+					for at := 0; at < int(size); at += stride(5) {
 						damageByte(t, db, dir, n, id, column, at)
 					}
 				}
@@ -246,15 +246,17 @@ func TestDamagedBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	for at := range was {
+	tried := 0
+	for at := 0; at < len(was); at += stride(5) {
 		wrong := bytes.Clone(was)
 		wrong[at] ^= 1 << (at % 8)
 		mustExec(t, db, "UPDATE units SET blobs = ?", wrong)
 		told += damaged(fmt.Sprintf("byte %d of %d", at, len(was)), 1)
+		tried++
 	}
 	// A few bits of a compressed form mean nothing.
-	if told < len(was)-5 {
-		t.Errorf("%d of %d wrong bytes were noticed", told, len(was))
+	if told < tried-5 {
+		t.Errorf("%d of %d wrong bytes were noticed", told, tried)
 	}
 	mustExec(t, db, "UPDATE units SET blobs = NULL")
 	if n := damaged("none", 3); n != 3 {
@@ -311,7 +313,7 @@ func TestDamagedPage(t *testing.T) {
 	sound := mustRead(t, path)
 	root := int(mustInt(t, mustSQL(t, dir), "SELECT rootpage FROM sqlite_schema WHERE name = 'units'"))
 	for _, heads := range []bool{true, false} {
-		for page := 2; page <= len(sound)/4096; page++ {
+		for page := 2; page <= len(sound)/4096; page += stride(3) {
 			broken := bytes.Clone(sound)
 			for at := range 4096 {
 				broken[(page-1)*4096+at] = 0xff

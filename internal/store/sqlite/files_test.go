@@ -204,10 +204,7 @@ func (f *filing) wantSafe(t *testing.T, when string, most int) {
 // the database and the blobs that a log would have acknowledged are there, and
 // nothing that is half written is called a blob. F-62
 func TestPowerCut(t *testing.T) {
-	most := 5000
-	if testing.Short() {
-		most = 300
-	}
+	most := 5000 / stride(20)
 	t.Run("after each call", func(t *testing.T) {
 		f := mustFile(t)
 		f.after = func(call string) { f.wantSafe(t, call, most) }
@@ -244,11 +241,7 @@ func TestPowerCut(t *testing.T) {
 	// What a killed process made is there, and not synced, when the next one begins.
 	t.Run("after a kill", func(t *testing.T) {
 		errKilled := errors.New("the process was killed")
-		step := 1
-		if testing.Short() {
-			step = 3
-		}
-		for at := 0; ; at += step {
+		for at := 0; ; at += stride(4) {
 			f := mustFile(t)
 			calls := 0
 			f.before = func(string) error {
@@ -285,11 +278,7 @@ func TestPowerCut(t *testing.T) {
 
 // A call that fails is an error, leaves no temporary file, and can be made again.
 func TestFailingCalls(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 3
-	}
-	for at := 0; ; at += step {
+	for at := 0; ; at += stride(5) {
 		f := mustFile(t)
 		calls, failed := 0, ""
 		f.before = func(call string) error {
@@ -355,10 +344,7 @@ func TestAncestorsThatCannotBeSynced(t *testing.T) {
 // After a power cut a log opens, has everything that was acknowledged and goes
 // on, whatever the disk had kept of the files of blobs. F-62
 func TestOpenAfterAPowerCut(t *testing.T) {
-	step, most := 1, 6
-	if testing.Short() {
-		step, most = 4, 3
-	}
+	most := 6 / stride(2)
 	base := t.TempDir()
 	dir := filepath.Join(base, "log")
 	d := newFragileDisk(base)
@@ -392,7 +378,7 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 	}
 	calls := 0
 	d.after = func(string) {
-		if calls++; calls%step == 0 {
+		if calls++; calls%stride(7) == 0 {
 			d.cuts(uint64(calls), most, want)
 		}
 	}

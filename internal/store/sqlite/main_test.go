@@ -32,6 +32,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// stride is how far a loop goes on that tries everything, or so many in a short test.
+func stride(short int) int {
+	if testing.Short() {
+		return short
+	}
+	return 1
+}
+
 // mustOpen opens a log for appending; whoever calls it closes it.
 func mustOpen(tb testing.TB, dir string) *Log {
 	tb.Helper()

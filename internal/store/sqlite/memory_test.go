@@ -266,7 +266,7 @@ func TestMemoryAfterACrash(t *testing.T) {
 	}
 	file, wal := mustRead(t, filepath.Join(dir, fileName)), mustRead(t, filepath.Join(dir, fileName+"-wal"))
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 25 {
+	for range 25 / stride(5) {
 		end := random.IntN(len(wal) + 1)
 		crashed := t.TempDir()
 		mustWrite(t, filepath.Join(crashed, fileName), file)
@@ -316,7 +316,8 @@ func TestMemoryConcurrently(t *testing.T) {
 	dir := t.TempDir()
 	log := mustOpen(t, dir)
 	other := mustOpenForTest(t, dir)
-	const runs, units = 6, 30
+	const runs = 6
+	units := 30 / stride(3)
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})
 	for i := range runs {
