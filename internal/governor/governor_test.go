@@ -33,9 +33,13 @@ func failure(kind pawl.ModelErrorKind, wait time.Duration) pawl.Answer {
 	return &pawl.EffectFailed{Failure: pawl.Failure{Code: pawl.FailureCode(kind), Message: "the provider says " + string(kind), Wait: wait}}
 }
 
+// MustTake takes the places of an effect. In a bubble it fails at once when nobody will
+// ever give them.
 func MustTake(tb testing.TB, g *Governor, j driver.Job) func(pawl.Answer) {
 	tb.Helper()
-	give, err := g.Places("p").Take(tb.Context(), j)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Hour)
+	defer cancel()
+	give, err := g.Places("p").Take(ctx, j)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,7 +61,9 @@ func elapse(d time.Duration) { <-time.After(d) }
 var roomy = Limits{Machine: 16, Calls: 10, NoNet: 10, Net: 5, Heavy: 2}
 
 // which places an effect takes, all or none.
-func TestWhatEffectsTake(t *testing.T) {
+func TestWhatEffectsTake(t *testing.T) { synctest.Test(t, whatEffectsTake) }
+
+func whatEffectsTake(t *testing.T) {
 	for _, m := range []struct {
 		do   pawl.Do
 		want string
@@ -264,6 +270,69 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+// A success ends the breaker for everyone, not for one call at a time.
+func TestSuccessEndsTheBreaker(t *testing.T) {
+	for _, kind := range []pawl.ModelErrorKind{pawl.ModelQuota, pawl.ModelAuth} {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(roomy, nil)
+			MustTake(t, g, call("001-a", 1, 1))(failure(kind, 0))
+			elapse(BreakerRest)
+			MustTake(t, g, call("001-a", 2, 1))(&pawl.ModelReplied{})
+			first := MustTake(t, g, call("001-a", 3, 1))
+			MustTake(t, g, call("001-a", 4, 1))(nil)
+			first(nil)
+		})
+	}
+}
+
+// What is shown of an account is the limit that lasts longest, as long as it lasts.
+func TestWhatIsShownOfAnAccount(t *testing.T) {
+	now := start
+	rests := func(until time.Duration) *breaker {
+		return &breaker{failure: pawl.Failure{Message: "breaker"}, until: start.Add(until)}
+	}
+	for name, test := range map[string]struct {
+		a     account
+		until time.Duration // 0 = nothing is shown
+		why   string
+	}{
+		"Nothing":         {account{}, 0, ""},
+		"Closed":          {account{until: start.Add(2), why: "closed"}, 2, "closed"},
+		"Opened":          {account{until: start, why: "closed"}, 0, ""},
+		"Breaker":         {account{breakers: []*breaker{rests(2)}}, 2, "breaker"},
+		"BreakerRested":   {account{breakers: []*breaker{rests(0)}}, 0, ""},
+		"BreakerLonger":   {account{until: start.Add(2), why: "closed", breakers: []*breaker{rests(3)}}, 3, "breaker"},
+		"BreakerShorter":  {account{until: start.Add(3), why: "closed", breakers: []*breaker{rests(2)}}, 3, "closed"},
+		"BreakersOverlap": {account{breakers: []*breaker{rests(3), rests(2)}}, 3, "breaker"},
+	} {
+		until, why := test.a.shown(now)
+		want := start.Add(test.until)
+		if test.until == 0 {
+			want = time.Time{}
+		}
+		if !until.Equal(want) || why != test.why {
+			t.Errorf("%s: it shows %s until %s, want %s until %s", name, why, until, test.why, want)
+		}
+	}
+}
+
+// What a provider said is shown in at most 200 bytes, all of them whole characters.
+func TestCut(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"", ""},
+		{strings.Repeat("x", 200), strings.Repeat("x", 200)},
+		{strings.Repeat("x", 201), strings.Repeat("x", 197) + "…"},
+		{strings.Repeat("é", 100), strings.Repeat("é", 100)},
+		{strings.Repeat("é", 101), strings.Repeat("é", 98) + "…"},
+		{strings.Repeat("𝄞", 51), strings.Repeat("𝄞", 49) + "…"},
+		{"a\xffb", "a\uFFFDb"},
+	} {
+		if got := cut(test.in); got != test.want {
+			t.Errorf("%q is cut to %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
 // A call that was accepted before the quota was used up says nothing of it.
 func TestEarlierSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -332,7 +401,9 @@ func TestLoad(t *testing.T) {
 }
 
 // The smallest machine there can be still does everything, one at a time.
-func TestZeroLimits(t *testing.T) {
+func TestZeroLimits(t *testing.T) { synctest.Test(t, zeroLimits) }
+
+func zeroLimits(t *testing.T) {
 	g := New(Limits{}, nil)
 	for i, do := range []pawl.Do{&pawl.CallModel{Tier: 1}, &pawl.CallTool{Tool: "run"}, &pawl.CallTool{Tool: "x"}, &pawl.RunGate{}} {
 		MustTake(t, g, job("001-a", pawl.Seq(i), do))(nil)
