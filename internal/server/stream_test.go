@@ -561,3 +561,14 @@ func TestWatchOfDamagedLog(t *testing.T) {
 		}
 	}
 }
+
+// What is written in pieces is counted whole.
+func TestPacedWriter(t *testing.T) {
+	for _, size := range []int{0, 1, piece, piece + 1, 3*piece + 1} {
+		w := httptest.NewRecorder()
+		p := &pacedWriter{ResponseWriter: w, c: http.NewResponseController(w)}
+		if n, err := p.Write(make([]byte, size)); n != size || err != nil || w.Body.Len() != size {
+			t.Errorf("of %d bytes %d are written, and %d arrive: %v", size, n, w.Body.Len(), err)
+		}
+	}
+}
