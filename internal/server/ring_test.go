@@ -96,7 +96,10 @@ func TestRing(t *testing.T) {
 				}
 			case "read":
 				rd := &readers[some.Draw(t, "reader")]
-				for {
+				for reads := 0; ; reads++ {
+					if reads == 1000 {
+						t.Fatal("a reader that reads does not get to the end")
+					}
 					if !rd.joined {
 						if rd.cursor, rd.joined = r.seek(rd.have); !rd.joined {
 							readLog(rd)
