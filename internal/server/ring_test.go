@@ -332,6 +332,50 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// Whoever comes when a feed is ending, because its last reader has gone or its run has
+// come to rest, begins another one: the run may go on.
+func TestFeedThatIsEnding(t *testing.T) {
+	w := watched{run: "001-a"}
+	t.Run("NobodyReads", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ends := make(chan struct{})
+			s := &fake{watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, _ func(pawl.Update, error) bool) {
+				<-ctx.Done()
+				<-ends
+			}}
+			var fs feeds
+			first, leave := fs.join(w, s, 0)
+			go leave()
+			synctest.Wait() // the last reader has gone, and the watch has not ended
+			second, leaveToo := fs.join(w, s, 0)
+			if first == second {
+				t.Error("it joins a feed that is ending")
+			}
+			close(ends)
+			synctest.Wait()
+			if fs.all[w] != second {
+				t.Error("the first feed's end took the second one away")
+			}
+			leaveToo()
+			if len(fs.all) > 0 {
+				t.Error("a feed that nobody reads is kept")
+			}
+		})
+	})
+	t.Run("TheRunIsAtRest", func(t *testing.T) {
+		s := &fake{watch: func(context.Context, pawl.RunID, pawl.Seq, func(pawl.Update, error) bool) {}}
+		var fs feeds
+		first, leave := fs.join(w, s, 0)
+		defer leave()
+		<-first.done
+		second, leaveToo := fs.join(w, s, 0)
+		defer leaveToo()
+		if first == second {
+			t.Error("it joins a feed that has ended")
+		}
+	})
+}
+
 // Many watchers at different paces over a real socket, joining while the run goes on:
 // each sees every event once and in order, and the run is watched once for all. One
 // that is cut off, because the machine is slow, continues where it was.
