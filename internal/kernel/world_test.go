@@ -127,11 +127,17 @@ func mustJSON(t testing.TB, v any) pawl.JSON {
 
 func blobOf(name string) pawl.Hash { return pawl.HashOf([]byte(name)) }
 
+// maxInputs is more than any run here takes: a defect that lets a run go round in circles
+// fails its test and does not hang it.
+const maxInputs = 50_000
+
 // take gives the run an input, as a driver does: decide, append, apply.
 func (w *world) take(in Input) error {
 	in.At = w.now
 	events, err := Decide(w.state, in)
-	w.inputs++
+	if w.inputs++; w.inputs > maxInputs {
+		w.t.Fatalf("after %d inputs the run has not ended", maxInputs)
+	}
 	if !w.isAsLogged(events) {
 		w.t.Helper()
 		w.t.Fatalf("after event %d the state is not what the log says, or deciding %s changed it:\n%s", w.state.Seq, inputName(in), w.differs())
