@@ -187,6 +187,57 @@ func TestSignalsAreRefused(t *testing.T) {
 	}
 }
 
+// A signal is acknowledged once: then it is no part of the state, a second time it is not
+// known, and others stay. F-63
+func TestSignalsAreAcknowledgedOnce(t *testing.T) {
+	for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalInfo, pawl.SignalRebase, pawl.SignalError, pawl.SignalInvalidate} {
+		s := &State{loops: []*Loop{{Ref: 1, Kind: &pawl.LoopKind{}, clearing: &clearing{}}}}
+		l := &Loop{Ref: 2, Parent: 1, Kind: &pawl.LoopKind{}}
+		s.loops = append(s.loops, l)
+		for range 2 {
+			if err := s.signaled(l, &pawl.SignalSent{N: s.signals + 1, Signal: kind, Source: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if len(l.signals) != 1 || l.signals[0].n != 2 {
+			t.Errorf("%s: after the first is acknowledged, the loop has yet to see %+v", kind, l.signals)
+		}
+		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err == nil {
+			t.Errorf("%s: it is acknowledged twice", kind)
+		}
+		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.signals != nil {
+			t.Errorf("%s: the second: %v, and the loop has yet to see %+v", kind, err, l.signals)
+		}
+	}
+}
+
+// Every signal of a run is acknowledged in its log once, by the loop that was told. F-63
+func TestEachSignalIsAcknowledged(t *testing.T) {
+	w := playLevels(t, ended)
+	told, seen := map[int]pawl.LoopRef{}, map[int]int{}
+	for _, e := range w.log {
+		switch b := e.Body.(type) {
+		case *pawl.SignalSent:
+			told[b.N] = e.Loop
+		case *pawl.SignalAcknowledged:
+			if seen[b.N]++; told[b.N] != e.Loop {
+				t.Errorf("event %d: loop %d acknowledges signal %d, which loop %d was told", e.Seq, e.Loop, b.N, told[b.N])
+			}
+		}
+	}
+	for n := range told {
+		if seen[n] != 1 {
+			t.Errorf("signal %d is acknowledged %d times", n, seen[n])
+		}
+	}
+	if len(told) < 4 {
+		t.Errorf("%d signals were sent", len(told))
+	}
+}
+
 // An archived run says so in its line, until it goes on.
 func TestArchivedRunsSaySo(t *testing.T) {
 	w := playLevels(t, func(w *world) bool { return has[*pawl.SignalSent](w) })

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -173,6 +174,57 @@ func TestCouncilResetsStuck(t *testing.T) { // D-B04
 		if want := map[bool]int{true: 3, false: 0}[stuck]; l.stuckFrom != want {
 			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.stuckFrom, want)
 		}
+	}
+}
+
+// At the top a council is called at once, and not a higher tier too. The log says whether
+// stuck detection called it: then the attempts before it do not count a second time. D-B04
+func TestStuckCallsTheCouncil(t *testing.T) { // F-63
+	for _, stuck := range []bool{true, false} {
+		var lines []string
+		for i := range 3 {
+			test := "TestA"
+			if !stuck { // the tier's patience calls it
+				test = fmt.Sprint("Test", i)
+			}
+			lines = append(lines, fmt.Sprintf("iteration %d tests: fail %s", i+1, test))
+		}
+		top := 14
+		w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) { set.Complexity = &top }, lines...)
+		if n := len(all[*pawl.Escalated](w)); n > 0 {
+			t.Errorf("stuck %t: %d escalations besides the council", stuck, n)
+		}
+		s, called := &State{}, 0
+		for _, e := range w.log {
+			if err := Apply(s, e); err != nil {
+				t.Fatal(err)
+			}
+			b, ok := e.Body.(*pawl.CouncilCalled)
+			if !ok {
+				continue
+			}
+			called++
+			want := map[bool]int{true: 3, false: 0}[stuck]
+			if l := s.Loop(1); b.Stuck != stuck || l.stuckFrom != want || l.Iteration != 3 {
+				t.Errorf("stuck %t: the council is called after attempt %d with %+v, and attempts count from %d", stuck, l.Iteration, b, l.stuckFrom)
+			}
+		}
+		if called != 1 {
+			t.Errorf("stuck %t: %d councils", stuck, called)
+		}
+	}
+}
+
+// A tier that stuck detection leaves is said to be left for that. D-B04
+func TestStuckEscalates(t *testing.T) {
+	w := play(t, func(r *pawl.Recipe, set *pawl.Settings) {
+		easy(r, set)
+		for i := range r.Kinds[0].Ladder.Rungs {
+			r.Kinds[0].Ladder.Rungs[i].Failures = 9
+		}
+	}, "iteration 1 tests: fail TestA", "iteration 2 tests: fail TestA", "iteration 3 tests: fail TestA")
+	if got := all[*pawl.Escalated](w); len(got) != 1 || !got[0].Stuck || got[0].To != 2 || len(all[*pawl.CouncilCalled](w)) > 0 {
+		t.Errorf("escalated %+v", got)
 	}
 }
 

@@ -67,6 +67,42 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
+// A loop whose tasks have all passed is complete, proven by their gates where it has none
+// of its own; a task that no command gate proved leaves it unverified, and one that did
+// not pass decides. Before the iteration has its plan, the one before says nothing. P-82, F-63
+func TestAllTasksPassed(t *testing.T) {
+	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass}
+	for _, row := range []struct {
+		why      string
+		statuses []pawl.TaskStatus // of a and b
+		unproven int
+		planned  bool
+		own      []*pawl.GateJudged
+		want     string
+	}{
+		{"all passed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete complete"},
+		{"all passed, one without proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, nil, "complete unverified"},
+		{"… and gates of its own prove it", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete"},
+		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete"},
+		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked"},
+		{"the plan is that of an attempt before", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete"},
+		{"… and nothing proves this one", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			r := treeLoop()
+			s := &State{Recipe: r, Settings: settings()}
+			l := &Loop{Ref: 1, Kind: &r.Kinds[0], Iteration: 1, planned: row.planned, results: row.own, plan: planOf(t, "list", entries("a", "b"))}
+			for i, status := range row.statuses {
+				l.plan.set(i, status)
+			}
+			l.plan.unproven = row.unproven
+			if got := spell(s.ruling(l, l.withChildren(l.judgement()), &pawl.IterationEnded{N: 1})); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // A copy of a plan shares nothing that changes.
 func TestPlanClone(t *testing.T) {
 	p := planOf(t, "list", many(200))

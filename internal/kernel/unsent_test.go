@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"testing"
+	"time"
 
 	"pawl"
 )
@@ -16,5 +17,63 @@ func TestUnsentCallsAreFree(t *testing.T) {
 	}
 	if got := s.chargedFor(f, &pawl.Failure{Code: pawl.FailureCode(pawl.ModelNetwork), Unsent: true}); got != (Purse{}) {
 		t.Errorf("an unsent call is charged %v", got)
+	}
+}
+
+// A model call that is lost with its driver, and one that is withdrawn, may have reached
+// the provider: each is paid for at its reservation, once. F-63
+func TestLostCallsAreCharged(t *testing.T) {
+	for name, stop := range map[string]func(*world){
+		"lost": func(w *world) { w.crash(time.Second) },
+		"withdrawn": func(w *world) {
+			w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}})
+		},
+	} {
+		w := newWorld(t)
+		w.happens = (&script{w: w}).happens
+		r, set := taskLoop(), settings()
+		easy(r, set)
+		w.start(r, set)
+		calls := func() (out []*pawl.Effect) {
+			for _, f := range Pending(w.state) {
+				if f.Do.Verb() == pawl.VerbCallModel {
+					out = append(out, f)
+				}
+			}
+			return out
+		}
+		for len(calls()) == 0 && w.land() {
+			continue
+		}
+		lost, before := calls()[0], w.state.Spent
+		want := Purse{lost.Do.(*pawl.CallModel).Reserved, lost.Do.(*pawl.CallModel).ReservedTokens}
+		if want.Money == 0 || want.Tokens == 0 || w.state.Reserved != want {
+			t.Fatalf("%s: %v is reserved for a call that reserves %v", name, w.state.Reserved, want)
+		}
+		stop(w)
+		var charged []Purse
+		for _, e := range w.log {
+			switch b := e.Body.(type) {
+			case *pawl.EffectLost:
+				charged = append(charged, Purse{b.Charged, b.ChargedTokens})
+			case *pawl.EffectWithdrawn:
+				if b.Effect == lost.ID {
+					charged = append(charged, Purse{b.Charged, b.ChargedTokens})
+				}
+			}
+		}
+		if len(charged) != 1 || charged[0] != want {
+			t.Errorf("%s: charged %v, want %v once", name, charged, want)
+		}
+		if got := w.state.Spent.sub(before); got != want {
+			t.Errorf("%s: %v is spent, want %v", name, got, want)
+		}
+		left := Purse{}
+		for _, f := range calls() {
+			left = left.add(Purse{f.Do.(*pawl.CallModel).Reserved, f.Do.(*pawl.CallModel).ReservedTokens})
+		}
+		if w.state.Reserved != left {
+			t.Errorf("%s: %v is reserved, and %v by open calls", name, w.state.Reserved, left)
+		}
 	}
 }
