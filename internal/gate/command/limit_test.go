@@ -30,7 +30,7 @@ func TestBoundTests(t *testing.T) {
 	all := longNames(most + 2)
 	all[most+1].Status = pawl.TestFail
 	r = pawl.GateReport{Tests: all}
-	if dropped := boundTests(&r); dropped != 2 || len(r.Tests) != most || r.Tests[most-1].Name != all[most+1].Name {
+	if dropped := boundTests(&r); dropped != 2 || len(r.Tests) != most || r.Tests[most-1].Name != all[most+1].Name || r.Tests[0].Name != all[0].Name {
 		t.Errorf("of two tests too many %d are dropped, and the failing one is not the last of %d", dropped, len(r.Tests))
 	}
 	if !slices.IsSortedFunc(r.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) }) {
@@ -92,6 +92,15 @@ func TestBoundReason(t *testing.T) {
 		if j.bound(&r); r.Reason != strings.Repeat("x", maxReason)+c.want {
 			t.Errorf("left out %d and %d: %s", c.left, c.leftFindings, r.Reason[maxReason-1:])
 		}
+	}
+}
+
+// What the reader left out and what the report leaves out is told in one number.
+func TestBoundReasonAddsUp(t *testing.T) {
+	j := &judgement{reading: report.Reading{LeftOut: 1, FindingsLeftOut: 2}}
+	r := pawl.GateReport{Tests: longNames(maxTestBytes/600 + 3), Findings: slices.Repeat([]pawl.Finding{{Message: strings.Repeat("x", maxFindingBytes)}}, 4)}
+	if j.bound(&r); r.Reason != "; 4 more test results not listed; 6 more findings not listed" {
+		t.Errorf("got %q", r.Reason)
 	}
 }
 
