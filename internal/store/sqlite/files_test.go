@@ -341,6 +341,24 @@ func TestAncestorsThatCannotBeSynced(t *testing.T) {
 	}
 }
 
+// A log that was written to is not synced again each time it is opened.
+func TestPrepareOfALogInUse(t *testing.T) {
+	f := mustFile(t)
+	if err := f.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, f.path(fileName), []byte("x"))
+	f.before = func(call string) error {
+		if strings.HasPrefix(call, "sync ") {
+			t.Errorf("it made the call %s", call)
+		}
+		return nil
+	}
+	if err := f.prepare(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // After a power cut a log opens, has everything that was acknowledged and goes
 // on, whatever the disk had kept of the files of blobs. F-62
 func TestOpenAfterAPowerCut(t *testing.T) {
