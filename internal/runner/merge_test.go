@@ -117,6 +117,7 @@ func TestAdvanceBranch(t *testing.T) {
 }
 
 func TestProbeConflicts(t *testing.T) {
+	t.Parallel()
 	w := MustWorld(t, map[string]string{"a": "one\n"})
 	mine := w.MustBranch(t, "mine", "a", "two\n")
 	do := &pawl.ProbeConflicts{Commit: mine, Others: []pawl.Sibling{
@@ -155,8 +156,9 @@ func TestProbeConflicts(t *testing.T) {
 
 	// However many siblings conflict, the answer is small.
 	do.Others = nil
+	many := w.MustBranch(t, "many", "a", strings.Repeat("many\n", 500))
 	for n := range 40 {
-		do.Others = append(do.Others, pawl.Sibling{Loop: pawl.LoopRef(n + 2), Task: fmt.Sprintf("task-%03d", n), Commit: w.MustBranch(t, fmt.Sprint("many-", n), "a", strings.Repeat(fmt.Sprintln(n), 500))})
+		do.Others = append(do.Others, pawl.Sibling{Loop: pawl.LoopRef(n + 2), Task: fmt.Sprintf("task-%03d", n), Commit: many})
 	}
 	got = must[*pawl.ConflictsProbed](t, w, do)
 	hunks = w.MustBlob(t, got.Hunks)
