@@ -10,8 +10,8 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// Clones whose folders have one name have a state folder each, with runs of their
-// own, and every way to reach a clone leads to the same state. F-63
+// Clones whose folders have the same name have separate state folders with runs of
+// their own, and every path to a clone leads to the same state folder. F-63
 func TestClonesOfOneName(t *testing.T) {
 	top := t.TempDir()
 	in := func(dir string) checkout {

@@ -35,9 +35,9 @@ func childBlobs(run int, after pawl.Seq) [][]byte {
 	return blobs
 }
 
-// appendUntilKilled is the child: it never ends by itself, unless it is told how
-// many units to append to each run in each round. Then it makes many checkpoints,
-// and closes the log after every round but the last.
+// appendUntilKilled is the child. It never ends by itself unless rounds says how
+// many units to append to each run in each round; then it makes many checkpoints and
+// closes the log after every round but the last.
 func appendUntilKilled(dir, rounds string) error {
 	often := rounds != ""
 	if !often {

@@ -25,8 +25,8 @@ type fileSystem struct {
 	disk disk
 }
 
-// disk makes, renames and removes files and folders. What a power cut could undo
-// goes through it, so that tests can use a disk that loses what was not synced.
+// disk creates, renames and removes files and folders. Every call that a power cut
+// could undo goes through it, so that tests can lose what was not synced.
 type disk interface {
 	MkdirAll(path string, mode os.FileMode) error
 	OpenFile(path string, flag int, mode os.FileMode) (file, error)
@@ -44,7 +44,7 @@ type file interface {
 	Sync() error
 }
 
-// osDisk is the operating system's.
+// osDisk is the disk of the operating system.
 type osDisk struct{}
 
 func (osDisk) MkdirAll(path string, mode os.FileMode) error { return os.MkdirAll(path, mode) }
@@ -96,9 +96,9 @@ func (f fileSystem) prepare() error {
 	return f.syncAncestors()
 }
 
-// syncAncestors makes the folder itself durable. Any folder above it may be new
-// as well, made by this process or by one that was killed before it got here, so
-// each is synced, once in the life of a log: while the database is still empty.
+// syncAncestors syncs the folder and all folders above it. Any of them may be new:
+// created by this process, or by one that was killed before it came this far. It
+// runs once in the life of a log, while the database is still empty.
 func (f fileSystem) syncAncestors() error {
 	for path := f.dir; ; {
 		err := f.syncFolder(path)
@@ -113,8 +113,8 @@ func (f fileSystem) syncAncestors() error {
 	}
 }
 
-// cannotSync reports whether a folder cannot be synced by us or at all: then it
-// was not made by us either.
+// cannotSync reports whether err means that this user cannot sync a folder, or that
+// nobody can. We did not create such a folder.
 func cannotSync(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported) ||
 		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS)

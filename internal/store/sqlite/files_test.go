@@ -15,26 +15,26 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// fragileDisk is the operating system's disk, of which it keeps the [platter].
-// Its syncs cost nothing: they are only noted.
-type fragileDisk struct {
-	*platter
+// recordingDisk performs calls on the real file system and records them in a
+// [crashDisk]. Syncs are only recorded.
+type recordingDisk struct {
+	*crashDisk
 	mu sync.Mutex
-	// before is called before a call does anything, which an error prevents.
+	// before runs ahead of each call; if it fails, so does the call.
 	before func(call string) error
-	// after is called when a call has succeeded.
+	// after runs after each call that succeeded.
 	after func(call string)
 }
 
-// newFragileDisk is one on which the folder is safe.
-func newFragileDisk(folder string) *fragileDisk {
-	d := &fragileDisk{platter: newPlatter(), before: func(string) error { return nil }, after: func(string) {}}
+// newRecordingDisk returns a disk on which the folder is durable.
+func newRecordingDisk(folder string) *recordingDisk {
+	d := &recordingDisk{crashDisk: newCrashDisk(), before: func(string) error { return nil }, after: func(string) {}}
 	d.mkdirAll(folder, true)
 	return d
 }
 
-// call makes a call, and notes on the platter what it did.
-func (d *fragileDisk) call(name string, call func() error, note func()) error {
+// call performs a call and records its effect.
+func (d *recordingDisk) call(name string, call func() error, record func()) error {
 	if err := d.before(name); err != nil {
 		return err
 	}
@@ -42,18 +42,18 @@ func (d *fragileDisk) call(name string, call func() error, note func()) error {
 		return err
 	}
 	d.mu.Lock()
-	note()
+	record()
 	d.mu.Unlock()
 	d.after(name)
 	return nil
 }
 
-func (d *fragileDisk) MkdirAll(path string, mode os.FileMode) error {
+func (d *recordingDisk) MkdirAll(path string, mode os.FileMode) error {
 	return d.call("make folder "+path, func() error { return os.MkdirAll(path, mode) }, func() { d.mkdirAll(path, false) })
 }
 
-func (d *fragileDisk) OpenFile(path string, flag int, mode os.FileMode) (file, error) {
-	f := &fragileFile{disk: d}
+func (d *recordingDisk) OpenFile(path string, flag int, mode os.FileMode) (file, error) {
+	f := &recordingFile{disk: d}
 	return f, d.call("open "+path, func() (err error) {
 		f.File, err = os.OpenFile(path, flag, mode)
 		return err
@@ -65,15 +65,15 @@ func (d *fragileDisk) OpenFile(path string, flag int, mode os.FileMode) (file, e
 	})
 }
 
-func (d *fragileDisk) CreateTemp(folder, pattern string) (file, error) {
-	f := &fragileFile{disk: d, node: &node{}}
+func (d *recordingDisk) CreateTemp(folder, pattern string) (file, error) {
+	f := &recordingFile{disk: d, node: &node{}}
 	return f, d.call("create a file in "+folder, func() (err error) {
 		f.File, err = os.CreateTemp(folder, pattern)
 		return err
 	}, func() { d.set(f.Name(), f.node) })
 }
 
-func (d *fragileDisk) Rename(from, to string) error {
+func (d *recordingDisk) Rename(from, to string) error {
 	return d.call("rename to "+to, func() error { return os.Rename(from, to) }, func() {
 		n := d.find(from)
 		d.set(from, nil)
@@ -81,14 +81,14 @@ func (d *fragileDisk) Rename(from, to string) error {
 	})
 }
 
-func (d *fragileDisk) Remove(path string) error {
+func (d *recordingDisk) Remove(path string) error {
 	return d.call("remove "+path, func() error { return os.Remove(path) }, func() { d.set(path, nil) })
 }
 
-func (d *fragileDisk) RemoveAll(path string) error {
+func (d *recordingDisk) RemoveAll(path string) error {
 	return d.call("remove all of "+path, func() error { return os.RemoveAll(path) }, func() {
 		if n := d.find(path); n != nil {
-			for name := range n.now {
+			for name := range n.current {
 				n.change(edit{name: name})
 			}
 			d.set(path, nil)
@@ -96,14 +96,14 @@ func (d *fragileDisk) RemoveAll(path string) error {
 	})
 }
 
-type fragileFile struct {
+type recordingFile struct {
 	*os.File
-	disk *fragileDisk
+	disk *recordingDisk
 	node *node
 	size int64
 }
 
-func (f *fragileFile) Write(data []byte) (n int, err error) {
+func (f *recordingFile) Write(data []byte) (n int, err error) {
 	err = f.disk.call("write", func() error {
 		n, err = f.File.Write(data)
 		return err
@@ -114,35 +114,35 @@ func (f *fragileFile) Write(data []byte) (n int, err error) {
 	return n, err
 }
 
-func (f *fragileFile) Sync() error {
-	return f.disk.call("sync "+f.Name(), func() error { return nil }, func() { f.node.settle(f.node.mark()) })
+func (f *recordingFile) Sync() error {
+	return f.disk.call("sync "+f.Name(), func() error { return nil }, func() { f.node.endSync(f.node.beginSync()) })
 }
 
-func (f *fragileFile) Close() error {
+func (f *recordingFile) Close() error {
 	return f.disk.call("close "+f.Name(), f.File.Close, func() {})
 }
 
-// filing uses a folder on a fragile disk as a log does: it prepares it, writes
-// blobs, some of them below the same folder, and does so again in a new process.
-type filing struct {
-	*fragileDisk
+// workload uses a folder as a log does: it prepares it and writes blobs, two of
+// them to the same folder, and then does so once more, as a new process would.
+type workload struct {
+	*recordingDisk
 	fileSystem
 	blobs [][]byte
 
 	prepared bool
-	safe     map[string][]byte // the files of which a log would say that it has them
+	stored   map[string][]byte // the files that a log would have acknowledged
 }
 
-// mustFile is a filing in which no folder exists yet.
-func mustFile(t *testing.T) *filing {
+// newWorkload returns a workload whose folder and its parents do not exist yet.
+func newWorkload(t *testing.T) *workload {
 	base := t.TempDir()
-	f := &filing{fragileDisk: newFragileDisk(base), safe: map[string][]byte{}}
-	f.fileSystem = fileSystem{filepath.Join(base, "state", "pawl", "project"), f.fragileDisk}
+	f := &workload{recordingDisk: newRecordingDisk(base), stored: map[string][]byte{}}
+	f.fileSystem = fileSystem{filepath.Join(base, "state", "pawl", "project"), f.recordingDisk}
 	below := map[string][]byte{}
 	for seed := uint64(0); len(f.blobs) < 3; seed++ {
 		blob := storetest.Noise(seed, 2000)
 		first := pawl.HashOf(blob).String()[:2]
-		if other := below[first]; other != nil { // two below one folder, and one that is below another
+		if other := below[first]; other != nil { // two in one folder and one in another
 			f.blobs = [][]byte{other, storetest.Noise(seed+1, 2000), blob}
 		}
 		below[first] = blob
@@ -152,16 +152,16 @@ func mustFile(t *testing.T) *filing {
 
 func nameOf(blob []byte) string { return blobFile(ref{hash: pawl.HashOf(blob)}) }
 
-func (f *filing) store(blob []byte) error {
+func (f *workload) store(blob []byte) error {
 	if err := f.write(nameOf(blob), blob); err != nil {
 		return err
 	}
-	f.safe[f.path(nameOf(blob))] = blob
+	f.stored[f.path(nameOf(blob))] = blob
 	return nil
 }
 
-// use makes every call that there is.
-func (f *filing) use() error {
+// use makes every kind of call.
+func (f *workload) use() error {
 	for range 2 {
 		if err := f.prepare(); err != nil {
 			return err
@@ -176,14 +176,14 @@ func (f *filing) use() error {
 	return nil
 }
 
-// wantSafe checks what is found after power cuts.
-func (f *filing) wantSafe(t *testing.T, when string, most int) {
+// wantStored checks what is there after a power cut.
+func (f *workload) wantStored(t *testing.T, when string, most int) {
 	t.Helper()
-	f.cuts(uint64(len(f.safe)), most, func(found image) {
+	f.crashes(uint64(len(f.stored)), most, func(found image) {
 		if f.prepared && found[f.path(fileName)] == nil {
 			t.Fatalf("a power cut after %s loses the database", when)
 		}
-		for name, want := range f.safe {
+		for name, want := range f.stored {
 			if string(found[name]) != string(want) {
 				t.Fatalf("a power cut after %s loses the blob %s: it has %d bytes, want %d; there is\n%s",
 					when, filepath.Base(name), len(found[name]), len(want), found)
@@ -194,29 +194,28 @@ func (f *filing) wantSafe(t *testing.T, when string, most int) {
 				continue
 			}
 			if pawl.HashOf(content).String() != filepath.Base(name) {
-				t.Fatalf("a power cut after %s leaves a blob %s that is half written", when, filepath.Base(name))
+				t.Fatalf("a power cut after %s leaves an incomplete blob %s", when, filepath.Base(name))
 			}
 		}
 	})
 }
 
-// Whenever the power is cut, whatever the disk had kept of what was not synced:
-// the database and the blobs that a log would have acknowledged are there, and
-// nothing that is half written is called a blob. F-62
+// After a power cut at any time, whichever unsynced changes survive, the database
+// and all acknowledged blobs are there, and no blob is incomplete. F-62
 func TestPowerCut(t *testing.T) {
 	most := 5000 / stride(20)
 	t.Run("after each call", func(t *testing.T) {
-		f := mustFile(t)
-		f.after = func(call string) { f.wantSafe(t, call, most) }
+		f := newWorkload(t)
+		f.after = func(call string) { f.wantStored(t, call, most) }
 		if err := f.use(); err != nil {
 			t.Fatal(err)
 		}
-		f.wantSafe(t, "everything", most)
+		f.wantStored(t, "everything", most)
 	})
-	// Another goroutine makes folders and does not get to syncing them.
+	// Another goroutine has made the folders but not synced them yet.
 	t.Run("while another blob is being written", func(t *testing.T) {
 		for at := 0; ; at++ {
-			f := mustFile(t)
+			f := newWorkload(t)
 			if err := f.prepare(); err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +226,7 @@ func TestPowerCut(t *testing.T) {
 					if err := f.store(f.blobs[2]); err != nil {
 						t.Fatal(err)
 					}
-					f.wantSafe(t, "another blob at "+call, most)
+					f.wantStored(t, "another blob at "+call, most)
 				}
 			}
 			if err := f.store(f.blobs[0]); err != nil {
@@ -238,11 +237,11 @@ func TestPowerCut(t *testing.T) {
 			}
 		}
 	})
-	// What a killed process made is there, and not synced, when the next one begins.
+	// The next process finds what a killed one made but did not sync.
 	t.Run("after a kill", func(t *testing.T) {
 		errKilled := errors.New("the process was killed")
 		for at := 0; ; at += stride(4) {
-			f := mustFile(t)
+			f := newWorkload(t)
 			calls := 0
 			f.before = func(string) error {
 				if calls++; calls > at {
@@ -262,24 +261,24 @@ func TestPowerCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(f.path(tempFolder)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("killed at call %d: what was half written is still there: %v", at+1, err)
+				t.Errorf("killed at call %d: temporary files are still there: %v", at+1, err)
 			}
 			f.prepared = true
-			f.wantSafe(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
+			f.wantStored(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
 			for _, blob := range f.blobs {
 				if err := f.store(blob); err != nil {
 					t.Fatal(err)
 				}
-				f.wantSafe(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
+				f.wantStored(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
 			}
 		}
 	})
 }
 
-// A call that fails is an error, leaves no temporary file, and can be made again.
+// A failed call is reported, leaves no temporary file and can be repeated.
 func TestFailingCalls(t *testing.T) {
 	for at := 0; ; at += stride(5) {
-		f := mustFile(t)
+		f := newWorkload(t)
 		calls, failed := 0, ""
 		f.before = func(call string) error {
 			if calls++; calls == at+1 && !strings.HasPrefix(call, "remove "+f.dir) {
@@ -293,9 +292,9 @@ func TestFailingCalls(t *testing.T) {
 			return
 		}
 		if failed == "" {
-			continue // temporary files that stay are removed when the log is next opened
+			continue // the next process removes temporary files that stay
 		}
-		// Of closing, only that of a file that was written tells of the disk.
+		// Closing what was synced or only read tells nothing new.
 		if err == nil && !strings.HasPrefix(failed, "close ") || err != nil && !errors.Is(err, syscall.EIO) {
 			t.Errorf("%s fails, and the error is %v", failed, err)
 		}
@@ -305,16 +304,16 @@ func TestFailingCalls(t *testing.T) {
 		if err := f.use(); err != nil {
 			t.Errorf("%s has failed before, and then %v", failed, err)
 		}
-		f.wantSafe(t, failed+" had failed", 50)
+		f.wantStored(t, failed+" had failed", 50)
 	}
 }
 
-// A folder above that is not ours to sync does not keep a log from being made;
-// a disk that fails does.
+// A parent folder that cannot be synced does not keep a log from being created; a
+// failing disk does.
 func TestAncestorsThatCannotBeSynced(t *testing.T) {
 	for _, row := range []struct {
 		err  error
-		own  bool // the folder itself cannot be synced
+		own  bool // the log's own folder cannot be synced
 		want error
 	}{
 		{syscall.EACCES, false, nil},
@@ -324,7 +323,7 @@ func TestAncestorsThatCannotBeSynced(t *testing.T) {
 		{syscall.EIO, false, syscall.EIO},
 		{syscall.EINVAL, true, syscall.EINVAL},
 	} {
-		f := mustFile(t)
+		f := newWorkload(t)
 		at := filepath.Dir(f.dir)
 		if row.own {
 			at = f.dir
@@ -341,9 +340,9 @@ func TestAncestorsThatCannotBeSynced(t *testing.T) {
 	}
 }
 
-// A log that was written to is not synced again each time it is opened.
+// Opening a log that has been written to syncs nothing.
 func TestPrepareOfALogInUse(t *testing.T) {
-	f := mustFile(t)
+	f := newWorkload(t)
 	if err := f.prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -359,13 +358,13 @@ func TestPrepareOfALogInUse(t *testing.T) {
 	}
 }
 
-// After a power cut a log opens, has everything that was acknowledged and goes
-// on, whatever the disk had kept of the files of blobs. F-62
+// After a power cut the log opens, has everything it acknowledged and takes further
+// units, whatever survives of the blob files. F-62
 func TestOpenAfterAPowerCut(t *testing.T) {
 	most := 6 / stride(2)
 	base := t.TempDir()
 	dir := filepath.Join(base, "log")
-	d := newFragileDisk(base)
+	d := newRecordingDisk(base)
 	log, err := openOn(d, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +383,7 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 		log := mustOpen(t, to)
 		defer mustClose(t, log)
 		if _, err := os.Stat(filepath.Join(to, tempFolder)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("what was half written is still there: %v", err)
+			t.Errorf("temporary files are still there: %v", err)
 		}
 		if acknowledged > 0 {
 			wantRun(t, log, "001-a", acknowledged)
@@ -397,13 +396,13 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 	calls := 0
 	d.after = func(string) {
 		if calls++; calls%stride(7) == 0 {
-			d.cuts(uint64(calls), most, want)
+			d.crashes(uint64(calls), most, want)
 		}
 	}
 	for i := range 4 {
 		storetest.MustAppend(t, log, unit(i))
 		acknowledged++
 		file, wal = copyFiles(t, dir)
-		d.cuts(uint64(i), most, want)
+		d.crashes(uint64(i), most, want)
 	}
 }

@@ -28,7 +28,7 @@ type Log struct {
 	anew      chan renewal
 	committed chan error // the committer's last word
 
-	copyAfter int // as the constant, unless a test wants more checkpoints
+	copyAfter int // the constant, unless a test wants more checkpoints
 
 	// forgetful reports a file from before there was a memory.
 	forgetful bool

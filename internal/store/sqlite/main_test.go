@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stride is how far a loop goes on that tries everything, or so many in a short test.
+// stride returns the step of a loop that tries everything: 1, or more in short mode.
 func stride(short int) int {
 	if testing.Short() {
 		return short

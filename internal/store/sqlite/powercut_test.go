@@ -11,50 +11,54 @@ import (
 	"testing"
 )
 
-// platter is what a disk holds, and what it was told and may forget: a power cut
-// keeps any of the changes that were not synced, in whole or in part, and loses
-// the others. Content that was not synced may be lost, torn, or a hole that has
-// its size. A name that was made or removed is safe when the folder it is in was
-// synced, and only then: syncing a file does not keep its name.
+// crashDisk models what a disk holds after a power cut. Each change that was not
+// synced may survive or not, independently of the others. Unsynced content may be
+// missing, torn, or zeros of the right length. A name that was created or removed
+// is durable once its folder has been synced, and only then: syncing a file does
+// not make its name durable.
 //
-// Paths are absolute. What was there before the test is on the disk.
-type platter struct{ root *node }
+// Paths are absolute.
+type crashDisk struct{ root *node }
 
 // node is a file or a folder.
 type node struct {
-	content []byte // of a file
-	names   map[string]*node
-	// cached are the changes, oldest first, that were not synced, of which
-	// settled more were made before them.
-	cached  []edit
-	settled int
-	now     map[string]*node // of a folder: the names that a running process sees
+	content []byte           // durable content of a file
+	names   map[string]*node // durable entries of a folder
+	// unsynced are the changes that are not durable, oldest first; synced counts
+	// those that came before and are.
+	unsynced []edit
+	synced   int
+	current  map[string]*node // entries of a folder as a running process sees them
 }
 
 // edit is one change to a file or to a folder.
 type edit struct {
-	name string // in a folder
-	node *node  // nil when the name was removed
+	// Of a folder: the name, and what it refers to; nil when it was removed.
+	name string
+	node *node
 
-	at   int64 // in a file
-	data []byte
-	cut  bool // at this size; else data was written
+	// Of a file: the offset and what was written there, or the size it was
+	// truncated to.
+	at       int64
+	data     []byte
+	truncate bool
 }
 
-func newFolder() *node { return &node{names: map[string]*node{}, now: map[string]*node{}} }
+func newFolder() *node { return &node{names: map[string]*node{}, current: map[string]*node{}} }
 
-func newPlatter() *platter { return &platter{newFolder()} }
+func newCrashDisk() *crashDisk { return &crashDisk{newFolder()} }
 
 func (n *node) isFolder() bool { return n.names != nil }
 
-// change makes a change that is not durable.
+// change records a change that is not durable yet.
 func (n *node) change(c edit) {
-	n.cached = append(n.cached, c)
+	n.unsynced = append(n.unsynced, c)
 	if n.isFolder() {
-		n.now = edited(n.now, c)
+		n.current = edited(n.current, c)
 	}
 }
 
+// edited returns a copy of a folder's entries with a change applied.
 func edited(names map[string]*node, c edit) map[string]*node {
 	names = maps.Clone(names)
 	if c.node == nil {
@@ -65,116 +69,118 @@ func edited(names map[string]*node, c edit) map[string]*node {
 	return names
 }
 
-// mark is what a sync that begins now makes durable, once it has ended.
-func (n *node) mark() int { return n.settled + len(n.cached) }
+// beginSync returns a mark: the changes before it are durable once endSync is called
+// with it.
+func (n *node) beginSync() int { return n.synced + len(n.unsynced) }
 
-// settle ends a sync that began at a mark.
-func (n *node) settle(mark int) {
-	for ; n.settled < mark; n.settled++ {
-		c := n.cached[0]
-		n.cached = n.cached[1:]
+// endSync makes the changes before a mark durable.
+func (n *node) endSync(mark int) {
+	for ; n.synced < mark; n.synced++ {
+		c := n.unsynced[0]
+		n.unsynced = n.unsynced[1:]
 		if n.isFolder() {
 			n.names = edited(n.names, c)
 		} else {
-			n.content = c.apply(n.content, keep)
+			n.content = c.apply(n.content, kept)
 		}
 	}
 }
 
-// find is the file or folder at a path, as a running process sees it; nil when
-// there is none.
-func (p *platter) find(name string) *node {
+// find returns the file or folder at a path as a running process sees it, or nil.
+func (p *crashDisk) find(name string) *node {
 	n := p.root
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
 		if part != "" && n != nil {
-			n = n.now[part]
+			n = n.current[part]
 		}
 	}
 	return n
 }
 
-// mkdirAll makes the folders that are missing; those of safe are on the disk.
-func (p *platter) mkdirAll(name string, safe bool) *node {
+// mkdirAll creates the missing folders of a path. With durable they survive a crash.
+func (p *crashDisk) mkdirAll(name string, durable bool) *node {
 	n := p.root
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
-		if n.now[part] == nil {
+		if n.current[part] == nil {
 			n.change(edit{name: part, node: newFolder()})
-			if safe {
-				n.settle(n.mark())
+			if durable {
+				n.endSync(n.beginSync())
 			}
 		}
-		n = n.now[part]
+		n = n.current[part]
 	}
 	return n
 }
 
-// set gives a path another file or folder; nil removes it.
-func (p *platter) set(name string, n *node) {
+// set makes a path refer to a file or folder; nil removes the path.
+func (p *crashDisk) set(name string, n *node) {
 	p.find(path.Dir(name)).change(edit{name: path.Base(name), node: n})
 }
 
-// fate is what becomes of a change in a power cut.
-type fate int
+// outcome is what a power cut does to one unsynced change.
+type outcome int
 
 const (
-	lose fate = iota
-	keep
-	tear  // the first half of what was written
-	blank // the size, and not what was written
-	fates
+	dropped outcome = iota
+	kept
+	torn   // only the first half was written
+	zeroed // the file has the new size, but zeros in place of the data
+	outcomes
 )
 
-func (c edit) apply(content []byte, f fate) []byte {
-	if f == lose {
+// apply returns content after the change.
+func (c edit) apply(content []byte, f outcome) []byte {
+	if f == dropped {
 		return content
 	}
 	end := c.at
-	if !c.cut {
+	if !c.truncate {
 		end += int64(len(c.data))
 	}
 	content = slices.Clone(content)
-	if f == tear {
+	if f == torn {
 		end -= int64(len(c.data)) / 2
 	}
 	if end > int64(len(content)) {
 		content = append(content, make([]byte, end-int64(len(content)))...)
 	}
 	switch {
-	case c.cut:
+	case c.truncate:
 		content = content[:c.at]
-	case f == keep, f == tear:
+	case f == kept, f == torn:
 		copy(content[c.at:end], c.data)
 	}
 	return content
 }
 
-// image is what is found after a power cut: files, and folders with a nil content.
+// image is the state of a disk after a power cut: the content of every file, by
+// path. A folder has nil.
 type image map[string][]byte
 
-// cut is the image after a power cut in which pick decides, out of so many fates
-// from [lose] on, what becomes of each change.
-func (p *platter) cut(pick func(of fate) fate) image {
+// crash returns the image after a power cut. choose picks the outcome of each
+// unsynced change among the first few.
+func (p *crashDisk) crash(choose func(of outcome) outcome) image {
 	found := image{}
 	type seen struct {
 		content []byte
 		names   map[string]*node
 	}
-	known := map[*node]seen{} // a file may have two names, and still one content
+	known := map[*node]seen{} // a file with two names has one content
 	var walk func(at string, n *node)
 	walk = func(at string, n *node) {
 		s, ok := known[n]
 		if !ok {
 			s = seen{n.content, n.names}
-			for _, c := range n.cached {
+			for _, c := range n.unsynced {
 				switch {
 				case n.isFolder():
-					if pick(tear) == keep {
+					if choose(torn) == kept {
 						s.names = edited(s.names, c)
 					}
-				case c.cut:
-					s.content = c.apply(s.content, pick(tear))
+				case c.truncate:
+					s.content = c.apply(s.content, choose(torn))
 				default:
-					s.content = c.apply(s.content, pick(fates))
+					s.content = c.apply(s.content, choose(outcomes))
 				}
 			}
 			known[n] = s
@@ -195,57 +201,57 @@ func (p *platter) cut(pick func(of fate) fate) image {
 	return found
 }
 
-// cuts visits the images of a power cut: all that there can be when they are no
-// more than most, else those where everything is lost and where nothing is, and
-// some others.
-func (p *platter) cuts(seed uint64, most int, visit func(image)) {
+// crashes visits the images that a power cut may leave: all of them if there are at
+// most so many, otherwise that without any unsynced change, that with all of them,
+// and a random sample.
+func (p *crashDisk) crashes(seed uint64, most int, visit func(image)) {
 	all := 0
-	for picks := []pick{}; picks != nil && all <= most; picks = nextPicks(picks) {
-		p.cut(replay(&picks))
+	for choices := []choice{}; choices != nil && all <= most; choices = nextChoices(choices) {
+		p.crash(replay(&choices))
 		all++
 	}
 	if all <= most {
-		for picks := []pick{}; picks != nil; picks = nextPicks(picks) {
-			visit(p.cut(replay(&picks)))
+		for choices := []choice{}; choices != nil; choices = nextChoices(choices) {
+			visit(p.crash(replay(&choices)))
 		}
 		return
 	}
-	visit(p.cut(func(fate) fate { return lose }))
-	visit(p.cut(func(fate) fate { return keep }))
+	visit(p.crash(func(outcome) outcome { return dropped }))
+	visit(p.crash(func(outcome) outcome { return kept }))
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range most - 2 {
-		visit(p.cut(func(of fate) fate { return fate(random.IntN(int(of))) }))
+		visit(p.crash(func(of outcome) outcome { return outcome(random.IntN(int(of))) }))
 	}
 }
 
-// pick is one of several fates.
-type pick struct{ is, of fate }
+// choice is one of several outcomes.
+type choice struct{ is, of outcome }
 
-// replay picks what picks says, and notes there what it picks beyond that.
-func replay(picks *[]pick) func(fate) fate {
+// replay makes the given choices and appends those it has to make beyond them.
+func replay(choices *[]choice) func(outcome) outcome {
 	at := 0
-	return func(of fate) fate {
-		if at == len(*picks) {
-			*picks = append(*picks, pick{of: of})
+	return func(of outcome) outcome {
+		if at == len(*choices) {
+			*choices = append(*choices, choice{of: of})
 		}
 		at++
-		return (*picks)[at-1].is
+		return (*choices)[at-1].is
 	}
 }
 
-// nextPicks is the next way to pick; nil when there are no more.
-func nextPicks(picks []pick) []pick {
-	for len(picks) > 0 {
-		last := &picks[len(picks)-1]
+// nextChoices returns the next combination of choices, or nil after the last.
+func nextChoices(choices []choice) []choice {
+	for len(choices) > 0 {
+		last := &choices[len(choices)-1]
 		if last.is++; last.is < last.of {
-			return picks
+			return choices
 		}
-		picks = picks[:len(picks)-1]
+		choices = choices[:len(choices)-1]
 	}
 	return nil
 }
 
-// mustRestore makes the part of an image from a folder on real, in another folder.
+// mustRestore writes what an image has below one folder into another folder.
 func (i image) mustRestore(tb testing.TB, below, to string) {
 	tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(i)) {
@@ -265,7 +271,7 @@ func (i image) mustRestore(tb testing.TB, below, to string) {
 	}
 }
 
-// String lists an image, for a test that fails.
+// String lists the files of an image for failure messages.
 func (i image) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(i)) {

@@ -19,32 +19,31 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// noted are the system calls from which a disk can be rebuilt. A log that makes a
-// foreign one fails the test: a [platter] does not know what it does.
+// tracedCalls are the system calls that a [crashDisk] models. The test fails if the
+// log makes one of unsupportedCalls, which change files in other ways.
 const (
-	noted = "openat,open,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,write,pwrite64,fsync,fdatasync,ftruncate,close"
+	tracedCalls = "openat,open,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,write,pwrite64,fsync,fdatasync,ftruncate,close"
 
-	foreign = "creat,truncate,fallocate,writev,pwritev,pwritev2,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,dup,dup2,dup3"
+	unsupportedCalls = "creat,truncate,fallocate,writev,pwritev,pwritev2,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,dup,dup2,dup3"
 )
 
-// sysCall is one of them, made by a thread. Of two that overlap, what the first
-// one does may come to the disk after what the second one does.
+// sysCall is one traced call. Calls of different threads may overlap.
 type sysCall struct {
 	name   string
 	args   []string
 	result int64
 
-	node *node // what is synced
+	node *node // what it syncs, up to mark
 	mark int
 }
 
-// history is what happened to a disk, in order.
-type history struct {
-	*platter
-	below   string // the folder that is looked at
+// tracedDisk rebuilds a disk from a trace.
+type tracedDisk struct {
+	*crashDisk
+	below   string // the folder that is modelled
 	open    map[int64]*handle
-	running map[string]*sysCall // by thread
-	told    [childRuns]int      // what was acknowledged
+	running map[string]*sysCall // unfinished calls by thread
+	told    [childRuns]int      // the acknowledged events of each run
 }
 
 type handle struct {
@@ -52,15 +51,15 @@ type handle struct {
 	at   int64
 }
 
-// mustTrace runs the child and returns what strace says it did, line by line.
+// mustTrace runs the child under strace and returns the lines of the trace.
 func mustTrace(t *testing.T, dir string, rounds string) iter.Seq[string] {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	if out, err := exec.Command("strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
-		t.Skipf("strace cannot run here, so what SQLite syncs is not tested: %v\n%s", err, out)
+		t.Skipf("strace cannot run here, so the syncs of SQLite are not tested: %v\n%s", err, out)
 	}
 	child := exec.Command("strace", "-f", "-qq", "-xx", "-s", "10000000", "-o", trace,
-		"-e", "signal=none", "-e", "trace="+noted+","+foreign, os.Args[0])
+		"-e", "signal=none", "-e", "trace="+tracedCalls+","+unsupportedCalls, os.Args[0])
 	child.Env = append(os.Environ(), childDir+"="+dir, childRounds+"="+rounds)
 	if out, err := child.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out[max(0, len(out)-1000):])
@@ -87,9 +86,9 @@ func mustTrace(t *testing.T, dir string, rounds string) iter.Seq[string] {
 	}
 }
 
-// parse takes in a line of strace's. It returns the call that begins with it or
-// ends with it.
-func (h *history) parse(line string) (s *sysCall, begins, ends bool, err error) {
+// parse parses a line of the trace and reports whether its call begins and whether
+// it ends there.
+func (h *tracedDisk) parse(line string) (s *sysCall, begins, ends bool, err error) {
 	thread, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimLeft(rest, " ")
 	if after, ok := strings.CutPrefix(rest, "<... "); ok {
@@ -111,14 +110,17 @@ func (h *history) parse(line string) (s *sysCall, begins, ends bool, err error) 
 			return s, true, false, nil
 		}
 	}
-	args, rest, _ := strings.Cut(rest, ")") // no argument has one
+	args, rest, _ := strings.Cut(rest, ")") // no argument contains one
 	s.args = append(s.args, split(args)...)
 	result, _, _ := strings.Cut(strings.TrimLeft(rest, " ="), " ")
+	if result == "?" { // the process ended first
+		return s, begins, false, nil
+	}
 	s.result, err = strconv.ParseInt(result, 0, 64)
 	return s, begins, true, err
 }
 
-// split takes arguments apart, of which no text has a comma: it is in hex.
+// split splits arguments. Strings are in hex and contain no separators.
 func split(args string) []string {
 	return strings.FieldsFunc(args, func(r rune) bool { return r == ',' || r == ' ' })
 }
@@ -140,17 +142,17 @@ func number(arg string) int64 {
 	return n
 }
 
-// begin takes in that a call begins.
-func (h *history) begin(s *sysCall) {
+// begin handles the start of a call.
+func (h *tracedDisk) begin(s *sysCall) {
 	switch s.name {
 	case "fsync", "fdatasync":
 		if f := h.open[number(s.args[0])]; f != nil {
-			s.node, s.mark = f.node, f.node.mark()
+			s.node, s.mark = f.node, f.node.beginSync()
 		}
 	case "close":
 		delete(h.open, number(s.args[0]))
 	case "write":
-		if number(s.args[0]) == 1 { // Append has returned
+		if number(s.args[0]) == 1 { // the child reports that Append has returned
 			var run, seq int
 			if _, err := fmt.Sscan(string(text(s.args[1])), &run, &seq); err == nil {
 				h.told[run] = seq
@@ -159,8 +161,8 @@ func (h *history) begin(s *sysCall) {
 	}
 }
 
-// end takes in that a call has ended, and reports whether it changed anything.
-func (h *history) end(s *sysCall) (changed bool, err error) {
+// end handles the end of a call and reports whether it changed anything.
+func (h *tracedDisk) end(s *sysCall) (changed bool, err error) {
 	if s.result < 0 {
 		return false, nil
 	}
@@ -190,7 +192,7 @@ func (h *history) end(s *sysCall) (changed bool, err error) {
 		return true, nil
 	case "fsync", "fdatasync":
 		if s.node != nil {
-			s.node.settle(s.mark)
+			s.node.endSync(s.mark)
 		}
 		return s.node != nil, nil
 	case "write", "pwrite64", "ftruncate":
@@ -204,8 +206,8 @@ func (h *history) end(s *sysCall) (changed bool, err error) {
 	return false, nil
 }
 
-// paths are the names among a call's arguments.
-func (h *history) paths(s *sysCall) (paths []string) {
+// paths returns the string arguments of a call.
+func (h *tracedDisk) paths(s *sysCall) (paths []string) {
 	for _, arg := range s.args {
 		if strings.HasPrefix(arg, `"`) {
 			paths = append(paths, string(text(arg)))
@@ -214,7 +216,7 @@ func (h *history) paths(s *sysCall) (paths []string) {
 	return paths
 }
 
-func (h *history) opened(name, flags string, fd int64) (changed bool, err error) {
+func (h *tracedDisk) opened(name, flags string, fd int64) (changed bool, err error) {
 	n := h.find(name)
 	if !strings.HasPrefix(name, h.below) && (n == nil || !n.isFolder()) {
 		return false, nil
@@ -233,14 +235,14 @@ func (h *history) opened(name, flags string, fd int64) (changed bool, err error)
 	return changed, nil
 }
 
-func (h *history) written(s *sysCall) bool {
+func (h *tracedDisk) written(s *sysCall) bool {
 	f := h.open[number(s.args[0])]
 	if f == nil {
 		return false
 	}
 	switch s.name {
 	case "ftruncate":
-		f.node.change(edit{at: number(s.args[1]), cut: true})
+		f.node.change(edit{at: number(s.args[1]), truncate: true})
 	case "pwrite64":
 		f.node.change(edit{at: number(s.args[3]), data: text(s.args[1])[:s.result]})
 	case "write":
@@ -250,25 +252,24 @@ func (h *history) written(s *sysCall) bool {
 	return true
 }
 
-// Whenever the power is cut, whatever the disk had kept of what SQLite had
-// written and not synced: what was acknowledged is there, and what is there is
-// the beginning of each run. The disk is rebuilt from the system calls that a
-// process made. F-62
+// After a power cut at any time, whichever unsynced writes survive, the log has
+// everything it acknowledged, and every run is whole up to its last event. The disk
+// is rebuilt from the system calls of a process that appends units. F-62
 func TestPowerCutOfTheDatabase(t *testing.T) {
 	if testing.Short() {
-		t.Skip("tracing SQLite and opening some hundred logs takes a while: a short test leaves it out")
+		t.Skip("it opens about 200 logs: left out of short tests")
 	}
 	base := t.TempDir()
 	dir := filepath.Join(base, "state", "log")
 	trace := mustTrace(t, dir, "3 3 3 3 3 30")
-	h := &history{platter: newPlatter(), below: base, open: map[int64]*handle{}, running: map[string]*sysCall{}}
+	h := &tracedDisk{crashDisk: newCrashDisk(), below: base, open: map[int64]*handle{}, running: map[string]*sysCall{}}
 	h.mkdirAll(base, true)
 	random := rand.New(rand.NewPCG(1, 2))
-	calls, cuts := 0, 0
+	calls, crashes := 0, 0
 	look := func(when string) {
-		// At first after every call, then less and less often, as the log grows.
+		// After every call at first, then less often as the log grows.
 		if calls++; random.IntN(1+calls/20) == 0 {
-			cuts++
+			crashes++
 			h.wantTold(t, dir, random, fmt.Sprintf("%s, call %d", when, calls))
 		}
 	}
@@ -280,7 +281,7 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 		if begins {
 			h.begin(s)
 		}
-		if ends && s.node != nil { // it is synced in a moment
+		if ends && s.node != nil { // the last moment at which it is not synced
 			look("before " + s.name)
 		}
 		if ends {
@@ -299,23 +300,24 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 		}
 	}
 	h.wantTold(t, dir, random, "the end")
-	t.Logf("%d calls, the power cut at %d of them", calls, cuts)
+	t.Logf("%d calls, the power cut at %d of them", calls, crashes)
 }
 
-// wantTold opens what two power cuts leave of a log.
-func (h *history) wantTold(t *testing.T, dir string, random *rand.Rand, when string) {
+// wantTold opens the log after two power cuts: one that loses every unsynced change,
+// and a random one.
+func (h *tracedDisk) wantTold(t *testing.T, dir string, random *rand.Rand, when string) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
 			t.Logf("the power was cut at %s", when)
 		}
 	}()
-	for _, pick := range []func(fate) fate{
-		func(fate) fate { return lose },
-		func(of fate) fate { return fate(random.IntN(int(of))) },
+	for _, choice := range []func(outcome) outcome{
+		func(outcome) outcome { return dropped },
+		func(of outcome) outcome { return outcome(random.IntN(int(of))) },
 	} {
 		to := filepath.Join(t.TempDir(), "log")
-		h.cut(pick).mustRestore(t, dir, to)
+		h.crash(choice).mustRestore(t, dir, to)
 		log, err := Open(to)
 		if err != nil {
 			t.Fatal(err)

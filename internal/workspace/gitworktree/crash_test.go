@@ -407,8 +407,9 @@ func TestCrashes(t *testing.T) {
 // strike strikes one call after the other.
 func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike func(func(*exec.Cmd) error, *exec.Cmd)) {
 	for at, call := range whole.calls { // calls side by side may change places
+		// Short mode strikes every sixth call.
 		if testing.Short() && (at+len(whole.calls))%6 != 0 {
-			continue // it takes a sixth of them
+			continue
 		}
 		t.Run(fmt.Sprintf("%s call %d", when, at+1), func(t *testing.T) {
 			c := &crash{at: at + 1, reads: whole.reads, strike: strike}
@@ -485,7 +486,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// countKills says at the end of a test how often it has killed what it tests.
+// countKills returns a counter that must not be zero when the test ends.
 func countKills(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var kills atomic.Int32

@@ -30,8 +30,8 @@ type repository struct {
 	root, home string
 	state      string // of Pawl
 	log        *bytes.Buffer
-	odd        bool             // there is more to inspect than of other repositories
-	known      *pawl.Repository // what there was to inspect when it was first opened
+	odd        bool             // must be inspected: not as newRepository made it
+	known      *pawl.Repository // what inspecting gave, or would give, when it was first opened
 }
 
 // newRepository makes a repository with one commit that has the files.
@@ -42,10 +42,10 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 		r.init(tb, options...)
 		return r
 	}
-	if err := os.CopyFS(r.top(), os.DirFS(prototypes.of(tb, files, options))); err != nil {
+	if err := os.CopyFS(r.top(), os.DirFS(templates.of(tb, files, options))); err != nil {
 		tb.Fatal(err)
 	}
-	r.git(tb, "update-index", "-q", "--refresh") // the files are others than those that were added
+	r.git(tb, "update-index", "-q", "--refresh") // the copies are other files than those that were added
 	return r
 }
 
@@ -66,17 +66,17 @@ func (r *repository) init(tb testing.TB, options ...string) {
 	r.git(tb, append([]string{"init", "-q", "--template="}, options...)...)
 }
 
-// prototypes are repositories to copy, which is cheaper than to make them.
-var prototypes cabinet
+// templates are repositories to copy: that is cheaper than making each with git.
+var templates templateCache
 
-type cabinet struct {
+type templateCache struct {
 	mu  sync.Mutex
 	dir string
-	by  map[string]string // what is in them
+	by  map[string]string // folders by files and options
 }
 
-// of is the folder of a repository with one commit that has the files.
-func (c *cabinet) of(tb testing.TB, files map[string]string, options []string) string {
+// of returns the folder of a repository with one commit that has the files.
+func (c *templateCache) of(tb testing.TB, files map[string]string, options []string) string {
 	tb.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *cabinet) of(tb testing.TB, files map[string]string, options []string) s
 	}
 	if c.by == nil {
 		var err error
-		if c.dir, err = os.MkdirTemp("", "prototypes"); err != nil {
+		if c.dir, err = os.MkdirTemp("", "templates"); err != nil {
 			tb.Fatal(err)
 		}
 		c.by = map[string]string{}
@@ -102,27 +102,26 @@ func (c *cabinet) of(tb testing.TB, files map[string]string, options []string) s
 	}
 	r.git(tb, "add", "-Af", ".")
 	r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
-	r.open(tb, nil) // the state folder is copied as well
+	r.open(tb, nil) // makes the state folder, which is copied too
 	c.by[key] = top
 	return top
 }
 
-func (c *cabinet) remove() {
+func (c *templateCache) remove() {
 	if c.dir != "" {
 		_ = os.RemoveAll(c.dir)
 	}
 }
 
-// sample skips the nth row of a table whose rows are much alike, unless it is the
-// third that a short test takes.
+// sample skips two of three rows of a table in short mode.
 func sample(t *testing.T, n int) {
 	t.Helper()
 	if testing.Short() && n%3 != 0 {
-		t.Skip("a short test takes every third")
+		t.Skip("short mode takes every third")
 	}
 }
 
-// base is the commit that the user's branch is at.
+// base returns the head of the user's branch.
 func (r *repository) base(tb rapid.TB) pawl.CommitHash {
 	tb.Helper()
 	return r.resolve(tb, "refs/heads/main")
@@ -205,7 +204,7 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 
 var findGit = sync.OnceValues(func() (*git.Command, error) { return git.Find(context.Background()) })
 
-// mustFind is git, which is looked for once, for the caller to change.
+// mustFind returns a copy of the git command, which is found only once.
 func mustFind(tb testing.TB) *git.Command {
 	tb.Helper()
 	found, err := findGit()
@@ -230,7 +229,7 @@ func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
 	}
 }
 
-// watch is a Workspaces that calls before in front of each call of git.
+// watch returns a Workspaces that calls before ahead of each call of git.
 func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspaces {
 	tb.Helper()
 	command := mustFind(tb)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		prototypes.remove()
+		templates.remove()
 		os.Exit(code)
 	}))
 }

@@ -9,8 +9,8 @@ import (
 	"pawl"
 )
 
-// testRivals moves branches between the moment a call looks at them and the moment
-// it moves them itself. F-63
+// testRivals moves a branch after a call has read where it is and before the call
+// moves it. F-63
 func testRivals(t *testing.T, newFixture Make) {
 	ctx := context.Background()
 	at := time.Unix(1_780_000_200, 0)
@@ -18,7 +18,7 @@ func testRivals(t *testing.T, newFixture Make) {
 		name string
 		// call moves the branch from the base to a commit, which it returns.
 		call func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error)
-		code pawl.Code // of a call that comes too late; any when it is empty
+		code pawl.Code // of the call that lost; any if empty
 	}{
 		{"Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
 			return child, w.Advance(ctx, branch, f.Base, child)
@@ -49,9 +49,9 @@ func testRivals(t *testing.T, newFixture Make) {
 			})
 		}, pawl.CodeConflict},
 	} {
-		// raced is a fixture in which do is done while the call is being made, so
-		// many steps before it moves the branch, and how that call ended.
-		steps := 0 // that an earlier call took to there
+		// raced returns a fixture in which do ran during the call, right before it
+		// moved the branch or some steps earlier, and the error of that call.
+		steps := 0 // of the previous call up to the move
 		raced := func(t *testing.T, before int, do func(f Fixture, other, child pawl.CommitHash)) (f Fixture, other, child pawl.CommitHash, err error) {
 			t.Helper()
 			f = newFixture(t, project())
@@ -87,7 +87,7 @@ func testRivals(t *testing.T, newFixture Make) {
 		}
 		t.Run(test.name+" leaves a branch that somebody else has moved", func(t *testing.T) {
 			if testing.Short() && n > 2 {
-				t.Skip("a short test takes the first three calls")
+				t.Skip("short mode takes the first three calls")
 			}
 			leaves(t, 0)
 			if !testing.Short() {
@@ -95,10 +95,10 @@ func testRivals(t *testing.T, newFixture Make) {
 			}
 		})
 
-		// A process died, and what it had begun ended only now.
+		// The git command of a process that died ended only now.
 		t.Run(test.name+" is done when the same call has moved it", func(t *testing.T) {
 			if testing.Short() && n > 0 {
-				t.Skip("a short test takes the first call")
+				t.Skip("short mode takes the first call")
 			}
 			var first pawl.CommitHash
 			f, _, child, _ := raced(t, 0, func(f Fixture, _, child pawl.CommitHash) {
@@ -136,9 +136,9 @@ func testRivals(t *testing.T, newFixture Make) {
 	})
 }
 
-// meanwhile is a Workspaces over a fixture's state that calls do once: before its
-// step of this number, and at the latest before it first moves a ref. moved is the
-// number of the step that first moved one; 0 when none did.
+// meanwhile returns a Workspaces over a fixture's state that calls do once: before
+// step at, or at the latest before it first moves a ref. moved returns the number of
+// the step that did so, or 0.
 func meanwhile(t *testing.T, f Fixture, at int, do func()) (w pawl.Workspaces, moved func() int) {
 	t.Helper()
 	var mu sync.Mutex

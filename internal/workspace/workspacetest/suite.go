@@ -27,12 +27,11 @@ type Fixture struct {
 	// Resolve returns what a ref of the user's repository points to, empty when
 	// there is no such ref.
 	Resolve func(tb rapid.TB, ref string) pawl.CommitHash
-	// Move makes a ref of the user's repository point to a commit, as somebody else
-	// would who asks nobody.
+	// Move points a ref of the user's repository to a commit, as the user could.
 	Move func(tb rapid.TB, ref string, to pawl.CommitHash)
-	// Watch returns a new Workspaces over the same state, which calls before in front
-	// of each of its steps, such as a call of git, and says whether the step moves a
-	// ref. Steps may run side by side.
+	// Watch returns a new Workspaces over the same state that calls before ahead of
+	// each step, such as a git command, and says whether the step moves a ref. Steps
+	// may run concurrently.
 	Watch func(tb testing.TB, before func(moves bool)) pawl.Workspaces
 }
 
