@@ -51,9 +51,11 @@ func load() (*module, error) {
 
 func ours(path string) bool { return path == "pawl" || strings.HasPrefix(path, "pawl/") }
 
-// watchers are the packages whose tests can see a package, in groups: the nearest first.
+// watchers are the packages whose tests can see a package, in groups: the nearest
+// first, and the program last, as its tests take longest.
 func (m *module) watchers(pkg string) [][]string {
-	groups, seen := [][]string{{pkg}}, map[string]bool{pkg: true}
+	const program = "pawl/cmd/pawl"
+	groups, seen := [][]string{{pkg}}, map[string]bool{pkg: true, program: true}
 	for {
 		var next []string
 		for _, p := range groups[len(groups)-1] {
@@ -65,11 +67,15 @@ func (m *module) watchers(pkg string) [][]string {
 			}
 		}
 		if len(next) == 0 {
-			return groups
+			break
 		}
 		slices.Sort(next)
 		groups = append(groups, next)
 	}
+	if pkg != program {
+		groups = append(groups, []string{program})
+	}
+	return groups
 }
 
 // mutant is a change of one piece of a file.
