@@ -3,6 +3,8 @@ package governor
 import (
 	"testing"
 	"time"
+
+	"pawl"
 )
 
 // The next account to open is the earliest of those that are closed and waited for.
@@ -38,6 +40,124 @@ func TestOpens(t *testing.T) {
 		}
 		if got := d.opens(); !got.Equal(want) {
 			t.Errorf("%s: the next account opens at %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Of places that are free at the same time those of the machine and those of a lane say
+// whose turn it is, whichever are fewer; the lane when they are as many.
+func TestTheScarcePoolChooses(t *testing.T) {
+	a, b := key{"p", "a"}, key{"p", "b"}
+	serve := func(l Limits, other string, holds, blocks int) (order string) {
+		d, id := newDesk(l, start), pawl.Seq(0)
+		take := func(k key, lane string) *ticket {
+			id++
+			return d.take(start, k, id, lane, "m")
+		}
+		for range holds { // a has places of the machine already
+			take(a, other)
+		}
+		var blockers []*ticket
+		for range blocks { // another run has what a and b will wait for
+			blockers = append(blockers, take(key{"p", "x"}, noNetLane))
+		}
+		for range 2 {
+			take(a, noNetLane)
+			take(b, noNetLane)
+		}
+		now := start.Add(quantum) // what they were given in the first round is used up
+		for _, x := range blockers {
+			d.moved = nil
+			d.give(now, x, nil)
+			for i := 0; i < len(d.moved); i++ { // each is over at once
+				y := d.moved[i]
+				order += string(y.flows[0].run.run)
+				d.give(now, y, nil)
+			}
+		}
+		return order
+	}
+	// The machine has one place left and the lane three: b has none of the machine's.
+	if got := serve(Limits{Machine: 3, Heavy: 2, NoNet: 3}, heavyLane, 2, 1); got != "bbaa" {
+		t.Errorf("where the machine is scarce they are served as %s", got)
+	}
+	// The machine and the lane have one place left each: they take turns in the lane.
+	if got := serve(Limits{Machine: 2, Heavy: 1, NoNet: 1}, heavyLane, 1, 1); got != "abab" {
+		t.Errorf("where both are scarce they are served as %s", got)
+	}
+	// The lane has one place of four left, and the machine has many: they take turns.
+	if got := serve(Limits{Machine: 64, Heavy: 8, NoNet: 4}, heavyLane, 8, 4); got != "abab" {
+		t.Errorf("where the lane is scarce they are served as %s", got)
+	}
+}
+
+// A run waits for what its oldest effect waits for: the machine, or a pool that is full.
+func TestWhatARunWaitsFor(t *testing.T) {
+	for _, test := range []struct {
+		heavy, net pawl.Seq // the numbers of the effects that wait for each
+		want       string
+	}{{10, 11, heavyLane}, {11, 10, netLane}, {0, 10, netLane}, {0, 0, ""}} {
+		d := newDesk(Limits{Machine: 64}, start)
+		for i, lane := range []string{heavyLane, netLane} {
+			d.take(start, key{"p", "other"}, pawl.Seq(i), lane, "") // has the only place
+		}
+		k := key{"p", "a"}
+		if test.heavy > 0 {
+			d.take(start, k, test.heavy, heavyLane, "")
+		}
+		if test.net > 0 {
+			d.take(start, k, test.net, netLane, "")
+		}
+		if got := d.waitsFor(d.tenant(k)); got != test.want {
+			t.Errorf("with effect %d waiting for heavy and %d for net it waits for %q, want %q", test.heavy, test.net, got, test.want)
+		}
+	}
+}
+
+// When no time passes nobody is charged or forgiven anything.
+func TestNoTimePasses(t *testing.T) {
+	d := newDesk(Limits{Machine: 2}, start)
+	d.take(start, key{"p", "a"}, 1, heavyLane, "")
+	f := d.machine().flows[0]
+	f.deficit = quantum / 2
+	if d.tick(start); f.deficit != quantum/2 {
+		t.Errorf("of a credit of %s there is %s left", quantum/2, f.deficit)
+	}
+	if d.tick(start.Add(1)); f.deficit != 0 {
+		t.Errorf("while nobody waits it has a credit of %s", f.deficit)
+	}
+}
+
+// What a run has used is known for the last minute, to five seconds.
+func TestLately(t *testing.T) {
+	type use struct {
+		from, length time.Duration
+		places       int
+	}
+	const s = time.Second
+	for name, test := range map[string]struct {
+		uses       []use
+		now        time.Duration
+		used, want time.Duration
+	}{
+		"Nothing":        {nil, s, 0, 0},
+		"NoPlaces":       {[]use{{0, 7 * s, 0}}, 7 * s, 0, 0},
+		"Now":            {[]use{{0, 7 * s, 2}}, 7 * s, 14 * s, 14 * s},
+		"WithinAMinute":  {[]use{{0, 7 * s, 2}}, 59 * s, 14 * s, 14 * s},
+		"PartlyWithin":   {[]use{{0, 7 * s, 2}}, 60 * s, 14 * s, 4 * s},
+		"NotWithin":      {[]use{{0, 7 * s, 2}}, 65 * s, 14 * s, 0},
+		"AcrossTwoSpans": {[]use{{3 * s, 4 * s, 1}}, 60 * s, 4 * s, 2 * s},
+		"Added":          {[]use{{0, s, 1}, {s, 2 * s, 3}}, 3 * s, 7 * s, 7 * s},
+		"AMinute":        {[]use{{0, 60 * s, 1}}, 60 * s, 60 * s, 55 * s},
+		"LongerThanThat": {[]use{{0, 300 * s, 1}}, 300 * s, 300 * s, 55 * s},
+		"AMinuteApart":   {[]use{{0, 5 * s, 1}, {60 * s, 5 * s, 1}}, 64 * s, 10 * s, 5 * s},
+	} {
+		var run tenant
+		for _, u := range test.uses {
+			run.spend(start.Add(u.from), u.length, u.places)
+		}
+		if got := run.lately(start.Add(test.now)); got != test.want || run.used != test.used {
+			t.Errorf("%s: of %s in all it has used %s lately, want %s of %s", name, run.used, got, test.want, test.used)
 		}
 	}
 }

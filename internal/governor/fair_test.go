@@ -422,6 +422,20 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// Whoever has nothing left of a round is not served while another run has.
+func TestWhoHasSomethingLeftIsServed(t *testing.T) {
+	p := &pool{slots: 4}
+	nothing, little := &flow{pool: p, waiting: 1}, &flow{pool: p, waiting: 1, running: 3, deficit: 1}
+	p.flows = []*flow{nothing, little}
+	all := func(*flow) bool { return true }
+	if p.choose(all) != little {
+		t.Error("the run that has nothing left is served")
+	}
+	if little.deficit = 0; p.choose(all) != nothing {
+		t.Error("after another round the run with the fewest places is not served")
+	}
+}
+
 // Whatever is taken, given back and given up, in whatever order: places are counted
 // right, nothing that could begin waits, and at the end nothing is left.
 func TestNothingIsLost(t *testing.T) {
