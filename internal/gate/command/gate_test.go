@@ -256,6 +256,10 @@ func TestSecurityGate(t *testing.T) {
 		t.Error("the low finding is not listed")
 	}
 	want(t, MustJudge(t, security, play(1, sarif()), nil), pawl.VerdictFail, "exit 1: "+sarif())
+	npm := `{"auditReportVersion":2,"vulnerabilities":{"left-pad":{"name":"left-pad","severity":"low","via":[{"source":1,"name":"left-pad","title":"pads","severity":"low"}],"effects":[],"range":"*","nodes":[]}},"metadata":{"vulnerabilities":{"low":1,"total":1}}}`
+	if r := MustJudge(t, security, play(1, npm), nil); r.Verdict != pawl.VerdictPass || len(r.Findings) != 1 {
+		t.Errorf("a low finding of npm audit: %s: %s", r.Verdict, r.Reason)
+	}
 	want(t, MustJudge(t, security, play(1, "cannot fetch the database\n"), nil), pawl.VerdictFail, "exit 1: cannot fetch the database")
 }
 

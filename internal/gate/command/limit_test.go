@@ -166,7 +166,7 @@ func TestCutText(t *testing.T) {
 		text string
 		n    int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aä", 2, "a"}, {"ää", 3, "ä"}, {"äx", 1, ""}, {"ab c", 3, "ab"}} {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aä", 2, "a"}, {"ää", 3, "ä"}, {"äx", 1, ""}, {"ab c", 3, "ab"}, {"\x80\x80", 1, ""}} {
 		if got := cutText(c.text, c.n); got != c.want {
 			t.Errorf("%q to %d: %q, want %q", c.text, c.n, got, c.want)
 		}
@@ -220,6 +220,15 @@ func TestNameList(t *testing.T) {
 		if got := nameList(names[:c.n], c.total); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", c.n, c.total, got, c.want)
 		}
+	}
+}
+
+// Names that are one without their places are told with them.
+func TestShortNames(t *testing.T) {
+	long := "p.Test" + strings.Repeat("x", maxQuote)
+	got := shortNames([]string{"a.TestX", "b.TestX", "c.TestY/1", long})
+	if want := []string{"a.TestX", "b.TestX", "TestY/1", long[2 : 2+maxQuote]}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
