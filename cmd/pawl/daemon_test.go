@@ -237,9 +237,13 @@ func (y *yard) fifo(name string) *bufio.Reader {
 	return bufio.NewReader(f)
 }
 
-// hear waits for so many lines.
-func hear(t *testing.T, from *bufio.Reader, n int) {
+// hear waits for so many lines, as long as the process lives that they need; nil = none.
+func hear(t *testing.T, from *bufio.Reader, n int, needed *process) {
 	t.Helper()
+	var ended chan struct{}
+	if needed != nil {
+		ended = needed.ended
+	}
 	heard, late := make(chan error), time.After(deadline)
 	go func() {
 		for range n {
@@ -253,6 +257,8 @@ func hear(t *testing.T, from *bufio.Reader, n int) {
 			if err != nil {
 				t.Fatal(err)
 			}
+		case <-ended:
+			t.Fatalf("%v ended when of %d commands %d had said that they began", needed.cmd.Args, n, i)
 		case <-late:
 			t.Fatalf("of %d commands %d have said that they began, after %s", n, i, deadline)
 		}
@@ -359,7 +365,7 @@ func TestDaemon(t *testing.T) {
 		begun, dir := y.fifo("begun"), y.repo("repo")
 		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", strings.Replace(waitScript, "sleep 4321", "head -n 1 WORK/word", 1)))
 		word := y.fifo("word")
-		hear(t, begun, 1)
+		hear(t, begun, 1, c)
 		c.signal(syscall.SIGKILL)
 		_ = c.end()
 		f := y.start(y.pawl(dir, "logs", "-f"))
@@ -387,7 +393,7 @@ func TestDaemon(t *testing.T) {
 			dirs = append(dirs, y.repo(fmt.Sprint("repo", i)))
 			clients = append(clients, y.begin(dirs[i], "--gate", "tests=true", "--model", model))
 		}
-		hear(t, begun, 3)
+		hear(t, begun, 3, d)
 		for _, c := range clients {
 			c.signal(syscall.SIGKILL) // or they would start another one
 			_ = c.end()
@@ -405,7 +411,7 @@ func TestDaemon(t *testing.T) {
 	tell("KilledItIsReplacedByWhoAttends", func(t *testing.T, y *yard) {
 		d, begun := y.serve(), y.fifo("begun")
 		c := y.begin(y.repo("repo"), "--gate", "tests=true", "--model", y.script("s.yaml", waitScript))
-		hear(t, begun, 1)
+		hear(t, begun, 1, d)
 		mustWrite(t, filepath.Join(y.home, "go"), "")
 		d.signal(syscall.SIGKILL)
 		if err := c.end(); err != nil {
@@ -458,14 +464,14 @@ func TestDaemon(t *testing.T) {
 		d, begun, dir := y.serve(), y.fifo("begun"), y.repo("repo")
 		y.fifo("word")
 		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", strings.Replace(waitScript, "sleep 4321", "head -n 1 WORK/word", 1)))
-		hear(t, begun, 1)
+		hear(t, begun, 1, d)
 		c.signal(syscall.SIGKILL) // or it would start another one
 		_ = c.end()
 		d.signal(syscall.SIGKILL)
 		_ = d.end()
 		y.noOrphans()
 		d = y.serve("--on-demand", "--idle", "1ms", "--idle-project", "1h")
-		hear(t, begun, 1)
+		hear(t, begun, 1, d)
 		y.say("word")
 		if err := d.end(); err != nil {
 			t.Error(err)
@@ -484,7 +490,7 @@ func TestDaemon(t *testing.T) {
 		y.fifo("word")
 		gate := strings.ReplaceAll("tests=test -e WORK/go || { echo begun >WORK/begun; head -n 1 WORK/word; }", "WORK", y.home)
 		first := y.begin(y.repo("one"), "--gate", gate, "--model", model)
-		hear(t, begun, 1)
+		hear(t, begun, 1, first)
 		second := y.begin(y.repo("two"), "--gate", gate, "--model", model)
 		for waiting, late := false, time.Now().Add(deadline); !waiting; {
 			var top pawl.Load
@@ -514,7 +520,7 @@ func TestDaemon(t *testing.T) {
 		begun, dir := y.fifo("begun"), y.repo("repo")
 		local := y.start(y.pawl(dir, "run", "do it", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true", "--local", "--model",
 			y.script("s.yaml", waitScript)))
-		hear(t, begun, 1)
+		hear(t, begun, 1, local)
 		d := y.serve()
 		d.wait(fmt.Sprintf(`repo is with process %d`, local.cmd.Process.Pid))
 		if p := y.status().Projects; len(p) != 1 || p[0].Holder != local.cmd.Process.Pid {
@@ -590,7 +596,7 @@ func TestDaemonEndsInTime(t *testing.T) {
 			t.Fatal("no model was asked")
 		}
 	}
-	hear(t, begun, 5)
+	hear(t, begun, 5, d)
 	told := time.Now()
 	d.signal(syscall.SIGTERM)
 	if err := d.end(); err != nil { // nothing of what hangs would come to its own end

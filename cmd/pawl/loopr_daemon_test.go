@@ -50,7 +50,7 @@ func TestLooprInTheDaemon(t *testing.T) {
 	if out := y.must(dir, "plan", "approve", "1", "--about", about[1]); !strings.Contains(out, "is approved: 2 of kind spec spawned") {
 		t.Errorf("it says %s", out)
 	}
-	hear(t, begun, 1)
+	hear(t, begun, 1, nil)
 	top := y.must(dir, "top", "--once")
 	if !strings.Contains(top, "001-two-parts") {
 		t.Errorf("it says %s", top)
