@@ -18,6 +18,8 @@ func TestMergesNameTheHead(t *testing.T) {
 		"side by side": playList(t, "pandora", side, "list: one, two, three after one+two", "task two execute: calls write x2"),
 		"conflicts": playList(t, "loom", side, "list: one, two, three, four after one", "task two merge: conflict 1 x1",
 			"task two rebase: conflict 1 x1", "task three merge: conflict 1 x1"),
+		"a probe after a merge": playList(t, "loom", side, "list: one, two, three", "task one executor: submits takes 10s", "task two iteration 1 executor: submits takes 20s",
+			"task two executor: submits takes 300s", "task three executor: submits takes 100s", "task two merge: conflict 1 x1", "task two rebase: conflict 1 x1"),
 		"levels": playLevels(t, ended),
 		"batch":  playBatch(t),
 	}
@@ -78,6 +80,45 @@ func TestMergesNameTheHead(t *testing.T) {
 		}
 		if s.Outcome != pawl.OutcomeComplete || moved < 2 {
 			t.Errorf("%s: the run ended %s: %s; branches moved %d times", name, s.Outcome, s.Reason, moved)
+		}
+	}
+}
+
+// A merge commit that was made with a head the branch has left is made again, and not
+// moved to. F-63
+func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	s := &script{w: w}
+	w.happens = s.happens
+	s.list(t, "list: one, two")
+	r, set := treeLoop(), settings()
+	set.Gates = []pawl.GateSpec{gate("tests")}
+	w.startWith(r, set, blobOf(listName("")))
+	for !has[*pawl.Merged](w) && w.land() {
+		continue
+	}
+	l := w.state.Loop(2)
+	if l == nil || l.merge == nil || l.merge.made == nil || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
+		t.Fatalf("no branch is being moved: %s", describe(w.state))
+	}
+	for _, head := range []pawl.CommitHash{l.merge.onto, "elsewhere"} {
+		d := newDraft(copyOf(w.state), w.now)
+		d.own(1)
+		d.own(2)
+		root, l := d.s.Loop(1), d.s.Loop(2)
+		root.Head, l.open = head, nil
+		if d.mergeOn(l) {
+			t.Error("the branch has moved")
+		}
+		switch do := d.events[0].Body.(*pawl.EffectRequested).Effect.Do.(type) {
+		case *pawl.AdvanceBranch:
+			if head == "elsewhere" || do.From != head {
+				t.Errorf("the branch is at %s and is moved from %s", head, do.From)
+			}
+		case *pawl.Merge:
+			if head != "elsewhere" || do.Ours != head {
+				t.Errorf("the branch is at %s, and the merge is made again with %s", head, do.Ours)
+			}
 		}
 	}
 }

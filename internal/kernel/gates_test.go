@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"testing"
+
+	"pawl"
+)
+
+// Only a loop that has its plan, of tasks that are judged as batches, goes on while
+// something of its own is under way. P-82
+func TestInBatches(t *testing.T) {
+	judged, rolling := &pawl.LoopKind{Children: &pawl.Children{Checkpoint: true}}, &pawl.LoopKind{Children: &pawl.Children{}}
+	for _, row := range []struct {
+		planned bool
+		plan    *plan
+		kind    *pawl.LoopKind
+		want    bool
+	}{
+		{true, &plan{}, judged, true},
+		{false, &plan{}, judged, false},
+		{true, nil, judged, false},
+		{false, nil, judged, false},
+		{true, &plan{}, rolling, false},
+		{true, nil, rolling, false},
+	} {
+		if l := (&Loop{planned: row.planned, plan: row.plan, Kind: row.kind}); l.inBatches() != row.want {
+			t.Errorf("planned %t, with a plan %t, judged as batches %t: got %t", row.planned, row.plan != nil, row.kind == judged, !row.want)
+		}
+	}
+}
+
+// Verdicts on an attempt's tree stand for the next one's if it is the same tree, and the
+// steps of neither failed.
+func TestSameTree(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		change func(*Loop, *attempt)
+		want   bool
+	}{
+		{"the same tree", func(*Loop, *attempt) {}, true},
+		{"another tree", func(l *Loop, _ *attempt) { l.candidate.Tree = "other" }, false},
+		{"no tree", func(l *Loop, a *attempt) { l.candidate.Tree, a.tree = "", "" }, false},
+		{"the steps before failed", func(_ *Loop, a *attempt) { a.stepFailed = "no result" }, false},
+		{"the steps fail now", func(l *Loop, _ *attempt) { l.stepFailed = "no result" }, false},
+		{"nothing was judged", func(_ *Loop, a *attempt) { a.results = nil }, false},
+	} {
+		l := &Loop{Kind: &pawl.LoopKind{}, candidate: &pawl.Committed{Tree: "tree"}, history: []attempt{{n: 1, failed: true, tree: "tree",
+			results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}}
+		row.change(l, &l.history[0])
+		if got := l.sameTree() != nil; got != row.want {
+			t.Errorf("%s: verdicts stand: %t", row.why, got)
+		}
+	}
+}
