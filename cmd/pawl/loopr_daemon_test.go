@@ -64,9 +64,12 @@ func TestLooprInTheDaemon(t *testing.T) {
 	if err := syscall.Kill(daemon.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	y.say("go")               // what is under way finishes
-	for held := true; held; { // there is no event for a process that is not ours
+	y.say("go")                                               // what is under way finishes
+	for held, late := true, time.Now().Add(deadline); held; { // there is no event for a process that is not ours
 		<-time.After(5 * time.Millisecond)
+		if time.Now().After(late) {
+			t.Fatalf("the daemon, process %d, has not ended after %s", daemon.PID, deadline)
+		}
 		var err error
 		if _, held, err = project.HomeAt(filepath.Join(y.home, "state")).Holder(t.Context()); err != nil {
 			t.Fatal(err)
@@ -79,6 +82,16 @@ func TestLooprInTheDaemon(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	y.must(dir, "serve", "--background")
+	for late := time.Now().Add(deadline); ; { // F-66: until then nobody drives the run that is followed
+		daemon := y.status()
+		if daemon != nil && len(daemon.Projects) == 1 && !daemon.Projects[0].Closed && y.outcomes(dir)[0] != "interrupted " {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the next daemon does not go on with the run after %s: %+v", deadline, daemon)
+		}
+		<-time.After(5 * time.Millisecond) // there is no event for a process that is not ours
+	}
 	if out := y.must(dir, "logs", "1", "-f"); !strings.Contains(out, "COMPLETE: every gate passed") {
 		t.Errorf("it says\n%s", out)
 	}
