@@ -141,7 +141,7 @@ func cut(s string) string {
 		return s
 	}
 	n := maxWhy - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	for !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + "…"

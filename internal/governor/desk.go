@@ -235,7 +235,7 @@ func (d *desk) next() *ticket {
 	}
 	for _, p := range d.pools[1:] {
 		p.turn = nil
-		p.open = p.waiting > 0 && !p.full() && !p.shut(d.now)
+		p.open = !p.full() && !p.shut(d.now)
 		if free := p.slots - p.used; p.open && p.waiting > free && free <= m.slots-m.used { // it is what is scarce
 			p.turn = p.choose(func(f *flow) bool { return f.waiting > 0 })
 		}

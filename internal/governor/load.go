@@ -26,9 +26,8 @@ func (t *tenant) spend(from time.Time, dt time.Duration, places int) {
 		return
 	}
 	t.used += time.Duration(places) * dt
-	if early := dt - time.Minute; early > 0 { // longer ago than anybody asks
-		from, dt = from.Add(early), time.Minute
-	}
+	early := max(0, dt-time.Minute) // longer ago than anybody asks
+	from, dt = from.Add(early), dt-early
 	for dt > 0 {
 		n := from.UnixNano() / int64(spanLength)
 		part := min(dt, time.Duration((n+1)*int64(spanLength)-from.UnixNano()))

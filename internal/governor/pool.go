@@ -18,7 +18,7 @@ type pool struct {
 	flows   []*flow // in the order they came
 	account *account
 	turn    *flow // whose turn it is while choosing; nil = everybody's
-	open    bool  // something can begin, while choosing
+	open    bool  // it has room and no limit shuts it, while choosing
 }
 
 // flow is what one run has of one pool.
@@ -41,7 +41,7 @@ func (p *pool) shut(now time.Time) bool { return p.account != nil && p.account.u
 // another run waiting is charged.
 func (p *pool) charge(dt time.Duration) {
 	for _, f := range p.flows {
-		if f.running > 0 && p.waiting > f.waiting {
+		if p.waiting > f.waiting {
 			f.deficit -= time.Duration(f.running) * dt
 		}
 	}
@@ -108,8 +108,6 @@ func (p *pool) rounds(n time.Duration) {
 		if f.waiting == 0 {
 			most = 0
 		}
-		if f.deficit < most {
-			f.deficit = min(f.deficit+n*quantum, most)
-		}
+		f.deficit = max(f.deficit, min(f.deficit+n*quantum, most))
 	}
 }
