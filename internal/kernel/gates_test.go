@@ -52,3 +52,22 @@ func TestSameTree(t *testing.T) {
 		}
 	}
 }
+
+// Only what a security gate finds below critical, and objects to, is compared with the
+// attempt before. D-B02
+func TestSecurityPrint(t *testing.T) {
+	for _, row := range []struct {
+		judged pawl.GateJudged
+		want   bool
+	}{
+		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: 7}, true},
+		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: 7, Critical: 1}, false},
+		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictPass, Found: 7}, false},
+		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Found: 7}, false},
+		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Found: 7}, false},
+	} {
+		if got := securityPrint([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
+			t.Errorf("%s %s, %d critical: a finding to compare: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
+		}
+	}
+}
