@@ -1,17 +1,15 @@
-// Mutate plants mutants that gremlins does not reach and reports which of them no
-// test catches:
+// Mutate plants mutants that gremlins cannot and reports those that no test catches:
 //
 //	go run ./tools/mutate -calls -seed 1 -n 60    where one package of Pawl calls another
 //	go run ./tools/mutate -cases -in internal/governor    in the conditions of case clauses
 //
-// gremlins mutates operators of covered lines. A call that is dropped, an error that
-// is ignored, two arguments that change places are no operators, and Go's coverage
-// does not count the conditions of a switch.
+// gremlins replaces operators in covered lines. It has no mutants for calls, and Go's
+// coverage does not count case conditions.
 //
-// The same seed draws the same mutants from the same source. No file changes: the
-// go command sees a mutant through an overlay. A mutant that does not compile is
-// drawn again. The mutant's own package is tested first; for calls, then the packages
-// that import it, all of them with -short.
+// The same seed gives the same order for the same source. Source files stay unchanged:
+// the go command sees a mutant through an overlay. Mutants that do not compile are
+// skipped. Each mutant is tested with -short, first by its own package and, for calls,
+// then by the packages that import it.
 package main
 
 import (
@@ -41,29 +39,29 @@ func main() {
 	}
 }
 
-// verdict says what the tests made of a mutant.
+// verdict is the result of testing a mutant.
 type verdict string
 
 const (
 	killed   verdict = "killed"
-	hung     verdict = "hung" // a test failed by its time limit alone
+	hung     verdict = "hung" // no test failed before the time limit
 	survived verdict = "SURVIVED"
 )
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	seed := flags.Uint64("seed", 1, "the seed mutants are drawn with")
-	n := flags.Int("n", 0, "how many mutants to plant; 0 means all")
+	seed := flags.Uint64("seed", 1, "seed for the order in which mutants are planted")
+	n := flags.Int("n", 0, "number of mutants to plant; 0 means all")
 	calls := flags.Bool("calls", false, "mutate calls between packages")
 	cases := flags.Bool("cases", false, "mutate the conditions of case clauses")
-	in := flags.String("in", "", "mutate only packages whose path matches this regular expression")
-	list := flags.Bool("list", false, "print the mutants and test none")
-	limit := flags.Duration("limit", 10*time.Minute, "the time limit of one package's tests")
+	in := flags.String("in", "", "mutate only packages whose import path matches this regular expression")
+	list := flags.Bool("list", false, "print the mutants without testing them")
+	limit := flags.Duration("limit", 10*time.Minute, "time limit for the tests of one group of packages")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *calls == *cases {
-		return errors.New("want one of -calls and -cases")
+		return errors.New("want exactly one of -calls and -cases")
 	}
 	only, err := regexp.Compile(*in)
 	if err != nil {
@@ -77,12 +75,15 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if *cases {
 		find = (*walker).conditions
 	}
-	mutants := m.mutants(only, find)
+	mutants, err := m.mutants(only, find)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "%d mutants at %d places, seed %d\n", len(mutants), places(mutants), *seed)
 	mutants = draw(rand.New(rand.NewPCG(*seed, 0)), mutants)
 
 	count := map[verdict]int{}
-	drawn := map[string]bool{} // one mutant a call is enough
+	drawn := map[string]bool{} // by place for calls: one mutant of each is enough
 	for _, x := range mutants {
 		if *n > 0 && len(drawn) == *n {
 			break
@@ -117,8 +118,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return nil
 }
 
-// draw puts mutants in the order in which they are planted: the pairs of packages
-// take turns, in random order, or else most mutants would be in how text is laid out.
+// draw returns mutants in random order, one of each pair of caller and callee package
+// before the second of any. Otherwise the pairs with most calls would crowd out the rest.
 func draw(r *rand.Rand, mutants []mutant) []mutant {
 	r.Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 	turn, taken := make([]int, len(mutants)), map[[2]string]int{}
@@ -146,7 +147,7 @@ func places(mutants []mutant) int {
 
 var errDoesNotCompile = errors.New("the mutant does not compile")
 
-// try runs the tests that can see a mutant until one fails.
+// try runs the tests that can notice x until one fails.
 func (m *module) try(ctx context.Context, x mutant, importers bool, limit time.Duration) (verdict, string, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -187,7 +188,7 @@ func (m *module) try(ctx context.Context, x mutant, importers bool, limit time.D
 
 var failLine = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+)`)
 
-// failing names the first test that failed, or its package.
+// failing returns the name of the first test that failed, or else of its package.
 func failing(out []byte) string {
 	f := failLine.FindSubmatch(out)
 	if f == nil {
@@ -196,7 +197,7 @@ func failing(out []byte) string {
 	return string(f[1]) + string(f[2])
 }
 
-// command is a go command that sees the mutant, also in what its tests build.
+// command returns a go command that sees the mutant, as do the builds its tests start.
 func (m *module) command(ctx context.Context, overlay string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = m.root
@@ -204,7 +205,8 @@ func (m *module) command(ctx context.Context, overlay string, args ...string) *e
 	return c
 }
 
-// overlay writes the mutated file and the file that tells the go command of it.
+// overlay writes the mutated file and the overlay file that names it, and returns the
+// name of the latter.
 func (x mutant) overlay(dir string) (string, error) {
 	source, err := os.ReadFile(x.file)
 	if err != nil {

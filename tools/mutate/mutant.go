@@ -18,7 +18,7 @@ import (
 type module struct {
 	root     string
 	packages []*packages.Package
-	users    map[string][]string // the packages that import one, with or without tests
+	users    map[string][]string // importers by package, including those of test files only
 }
 
 func load() (*module, error) {
@@ -51,8 +51,8 @@ func load() (*module, error) {
 
 func ours(path string) bool { return path == "pawl" || strings.HasPrefix(path, "pawl/") }
 
-// watchers are the packages whose tests can see a package, in groups: the nearest
-// first, and the program last, as its tests take longest.
+// watchers lists the packages whose tests can notice a change of pkg, in groups:
+// the nearest first, and cmd/pawl last because its tests take longest.
 func (m *module) watchers(pkg string) [][]string {
 	const program = "pawl/cmd/pawl"
 	groups, seen := [][]string{{pkg}}, map[string]bool{pkg: true, program: true}
@@ -78,20 +78,20 @@ func (m *module) watchers(pkg string) [][]string {
 	return groups
 }
 
-// mutant is a change of one piece of a file.
+// mutant is one replacement in one source file.
 type mutant struct {
 	pkg, file string
-	callee    string // the package that is called
-	from, to  int    // bytes of the file that are replaced
+	callee    string // the package of the called function
+	from, to  int    // the replaced bytes of the file
 	with      string
-	place     string // where it stands, and what stands there
-	what      string // what is changed
+	place     string // position and original code
+	what      string // the change, in words
 }
 
 func (x mutant) String() string { return x.place + ": " + x.what }
 
-// mutants lists every mutant that find finds, in the order of the source.
-func (m *module) mutants(only *regexp.Regexp, find func(w *walker, n ast.Node, stack []ast.Node)) []mutant {
+// mutants returns every mutant that find adds, in source order.
+func (m *module) mutants(only *regexp.Regexp, find func(w *walker, n ast.Node, stack []ast.Node)) ([]mutant, error) {
 	var out []mutant
 	slices.SortFunc(m.packages, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	for _, p := range m.packages {
@@ -99,7 +99,12 @@ func (m *module) mutants(only *regexp.Regexp, find func(w *walker, n ast.Node, s
 			continue
 		}
 		for _, f := range p.Syntax {
-			w := &walker{module: m, p: p, file: p.Fset.File(f.Pos())}
+			file := p.Fset.File(f.Pos())
+			source, err := os.ReadFile(file.Name())
+			if err != nil {
+				return nil, err
+			}
+			w := &walker{module: m, p: p, file: file, source: source}
 			ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
 				find(w, n, stack)
 				return true
@@ -107,10 +112,13 @@ func (m *module) mutants(only *regexp.Regexp, find func(w *walker, n ast.Node, s
 			out = append(out, w.found...)
 		}
 	}
-	return out
+	if len(out) == 0 {
+		return nil, fmt.Errorf("-in: no package that %q matches has anything to mutate", only)
+	}
+	return out, nil
 }
 
-// isTool reports whether a package is part of no run: it tests, measures or mutates.
+// isTool reports whether a package only tests, measures or mutates Pawl.
 func isTool(path string) bool {
 	name := path[strings.LastIndex(path, "/")+1:]
 	return strings.HasSuffix(name, "test") || name == "bench" || strings.HasPrefix(path, "pawl/tools/")
@@ -118,14 +126,15 @@ func isTool(path string) bool {
 
 type walker struct {
 	*module
-	p     *packages.Package
-	file  *token.File
-	found []mutant
+	p      *packages.Package
+	file   *token.File
+	source []byte // the content of file
+	found  []mutant
 }
 
-// crosses reports whether a call is one of another package of ours. Of the root
-// only its contracts count: the rest of it is words that everybody uses, as are
-// the packages that lay out text.
+// crosses reports whether call calls another package of Pawl. In the root package
+// only interface methods count, because its other functions are vocabulary that
+// every package uses. Packages that only format text do not count.
 func (w *walker) crosses(call *ast.CallExpr) bool {
 	f := w.callee(call)
 	if f == nil || f.Pkg() == nil || !ours(f.Pkg().Path()) || f.Pkg().Path() == w.p.PkgPath {
@@ -150,15 +159,16 @@ func (w *walker) callee(call *ast.CallExpr) *types.Func {
 	return nil
 }
 
-// add adds a mutant of what stands at a node.
-func (w *walker) add(at ast.Node, callee, stands string, from, to token.Pos, with, what string) {
+// add records the mutant that replaces the code from from to to. original is the code
+// that the report shows.
+func (w *walker) add(at ast.Node, callee, original string, from, to token.Pos, with, what string) {
 	pos := w.p.Fset.Position(at.Pos())
 	name, err := filepath.Rel(w.root, pos.Filename)
 	if err != nil {
 		name = pos.Filename
 	}
 	w.found = append(w.found, mutant{pkg: w.p.PkgPath, callee: callee, file: pos.Filename, from: w.file.Offset(from), to: w.file.Offset(to), with: with,
-		place: fmt.Sprintf("%s:%d:%d %s", name, pos.Line, pos.Column, stands), what: what})
+		place: fmt.Sprintf("%s:%d:%d %s", name, pos.Line, pos.Column, original), what: what})
 }
 
 func (w *walker) addCall(call *ast.CallExpr, from, to token.Pos, with, what string) {
@@ -166,20 +176,20 @@ func (w *walker) addCall(call *ast.CallExpr, from, to token.Pos, with, what stri
 	w.add(call, f.Pkg().Path(), f.Pkg().Name()+"."+f.Name(), from, to, with, what)
 }
 
-// seams adds the mutants of a call of another package.
+// seams adds the mutants of a call to another package.
 func (w *walker) seams(n ast.Node, stack []ast.Node) {
 	if call, ok := n.(*ast.CallExpr); ok && w.crosses(call) {
 		w.mutate(call, stack)
 	}
 }
 
-// opposite and boundary are what gremlins makes of an operator elsewhere.
+// opposite and boundary are the replacements that gremlins uses for operators.
 var (
 	opposite = map[token.Token]string{token.EQL: "!=", token.NEQ: "==", token.LSS: ">=", token.GEQ: "<", token.GTR: "<=", token.LEQ: ">", token.LAND: "||", token.LOR: "&&"}
 	boundary = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
 )
 
-// conditions adds the mutants of an operator in the condition of a case clause.
+// conditions adds the mutants of an operator in a case condition.
 func (w *walker) conditions(n ast.Node, stack []ast.Node) {
 	b, ok := n.(*ast.BinaryExpr)
 	if !ok || !inCondition(b, stack) {
@@ -187,15 +197,15 @@ func (w *walker) conditions(n ast.Node, stack []ast.Node) {
 	}
 	for _, with := range []string{opposite[b.Op], boundary[b.Op]} {
 		if with != "" {
-			stands := strings.Join(strings.Fields(w.text(b)), " ")
-			what := fmt.Sprintf("%s is %s", b.Op, with)
-			w.add(b, w.p.PkgPath, stands, b.OpPos, b.OpPos+token.Pos(len(b.Op.String())), with, what)
+			original := strings.Join(strings.Fields(w.text(b)), " ")
+			what := fmt.Sprintf("%s becomes %s", b.Op, with)
+			w.add(b, w.p.PkgPath, original, b.OpPos, b.OpPos+token.Pos(len(b.Op.String())), with, what)
 		}
 	}
 }
 
-// inCondition reports whether an expression is part of a case clause's condition, and
-// not of a function in it, whose lines are covered as others are.
+// inCondition reports whether n is part of a case condition. A function literal inside
+// the condition is excluded: coverage counts its statements.
 func inCondition(n ast.Node, stack []ast.Node) bool {
 	for _, up := range slices.Backward(stack) {
 		switch up := up.(type) {
@@ -208,13 +218,13 @@ func inCondition(n ast.Node, stack []ast.Node) bool {
 	return false
 }
 
-// mutate adds the mutants of one call: it is dropped, its answer is turned or
-// ignored, an argument is another's, none, or one more.
+// mutate adds the mutants of one call: the call is removed, its result negated, its
+// error ignored, or an argument exchanged, zeroed or incremented.
 func (w *walker) mutate(call *ast.CallExpr, stack []ast.Node) {
 	parent := stack[len(stack)-1]
 	switch s := parent.(type) {
 	case *ast.ExprStmt, *ast.DeferStmt:
-		w.addCall(call, parent.Pos(), parent.End(), "", "dropped")
+		w.addCall(call, parent.Pos(), parent.End(), "", "call removed")
 	case *ast.AssignStmt:
 		w.ignoreError(call, s, stack)
 	}
@@ -224,7 +234,7 @@ func (w *walker) mutate(call *ast.CallExpr, stack []ast.Node) {
 	w.arguments(call)
 }
 
-// ignoreError lets a test of the call's error be false.
+// ignoreError adds a mutant that makes the check of the call's error always false.
 func (w *walker) ignoreError(call *ast.CallExpr, s *ast.AssignStmt, stack []ast.Node) {
 	var test *ast.IfStmt
 	switch up := stack[len(stack)-2].(type) {
@@ -242,7 +252,7 @@ func (w *walker) ignoreError(call *ast.CallExpr, s *ast.AssignStmt, stack []ast.
 	}
 	if b, ok := test.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ {
 		if x, ok := b.X.(*ast.Ident); ok && x.Name == "err" {
-			w.addCall(call, test.Cond.End(), test.Cond.End(), " && false", "its error is ignored")
+			w.addCall(call, test.Cond.End(), test.Cond.End(), " && false", "error ignored")
 		}
 	}
 }
@@ -255,20 +265,21 @@ func (w *walker) arguments(call *ast.CallExpr) {
 		}
 		if i+1 < len(call.Args) && types.Identical(t, w.p.TypesInfo.TypeOf(call.Args[i+1])) {
 			b := call.Args[i+1]
-			w.addCall(call, a.Pos(), b.End(), w.text(b)+", "+w.text(a), fmt.Sprintf("arguments %d and %d change places", i+1, i+2))
+			w.addCall(call, a.Pos(), b.End(), w.text(b)+", "+w.text(a), fmt.Sprintf("arguments %d and %d are exchanged", i+1, i+2))
 		}
 		if with := zero(t); with != "" && with != w.text(a) {
-			w.addCall(call, a.Pos(), a.End(), with, fmt.Sprintf("argument %d is %s", i+1, with))
+			w.addCall(call, a.Pos(), a.End(), with, fmt.Sprintf("argument %d becomes %s", i+1, with))
 		}
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-			w.addCall(call, a.End(), a.End(), "+1", fmt.Sprintf("argument %d is one more", i+1))
+			w.addCall(call, a.End(), a.End(), "+1", fmt.Sprintf("argument %d is incremented", i+1))
 		}
 	}
 }
 
 func isContext(t types.Type) bool { return t.String() == "context.Context" }
 
-// zero is a type's zero value as it is written anywhere; empty = there is none.
+// zero returns the literal of t's zero value, or "" if it has none that is valid in
+// every package.
 func zero(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -287,9 +298,5 @@ func zero(t types.Type) string {
 }
 
 func (w *walker) text(n ast.Node) string {
-	source, err := os.ReadFile(w.file.Name())
-	if err != nil {
-		return ""
-	}
-	return string(source[w.file.Offset(n.Pos()):w.file.Offset(n.End())])
+	return string(w.source[w.file.Offset(n.Pos()):w.file.Offset(n.End())])
 }
