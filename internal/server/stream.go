@@ -20,11 +20,12 @@ func (h *handler) watch(w http.ResponseWriter, c *call) {
 		return
 	}
 	s := &stream{w: w, c: http.NewResponseController(w)}
+	claimed := have
 	if have, err = s.catchUp(c, have); err != nil {
 		return
 	}
 	start := have
-	if !logged(c, have) {
+	if have == claimed && !logged(c, have) {
 		start = 0 // the feed also serves readers that claim less
 	}
 	f, leave := h.feeds.join(watched{c.project, c.run()}, c.s, start)
