@@ -12,20 +12,20 @@ import (
 	"pawl/internal/kernel"
 )
 
-// The tests in this file hold every append and look at what the run has let out while the
-// append has not returned. Whatever a driver does too early it has done when
-// [synctest.Wait] returns.
+// The tests in this file block every append and check what the driver has performed,
+// reported and answered in the meantime. They check after [synctest.Wait], when a driver
+// that acts too early has already acted.
 
 const smallRun pawl.RunID = "001-small"
 
-// HeldLog is a log whose appends wait for a word from the test. Make one with [Hold].
+// HeldLog is a log whose appends block until the test decides them. [Hold] makes one.
 type HeldLog struct {
 	pawl.Log
-	Begun chan pawl.Unit // receives each append as it begins
-	Word  chan error     // nil lets the append through, an error fails it
+	Begun chan pawl.Unit // receives the unit of each append when the append begins
+	Word  chan error     // the test sends nil to complete the append, or an error to fail it
 }
 
-// Hold makes the appends to a log wait for the test.
+// Hold returns a log whose appends to log block until the test decides them.
 func Hold(log pawl.Log) *HeldLog {
 	return &HeldLog{Log: log, Begun: make(chan pawl.Unit), Word: make(chan error)}
 }
@@ -48,13 +48,13 @@ func (l *HeldLog) Append(ctx context.Context, u pawl.Unit) error {
 	}
 }
 
-// observer records what a driver shows of the small run.
+// observer records the calls of Observe and Left for the small run.
 type observer struct {
 	mu     sync.Mutex // guards the rest
 	calls  int
 	events []pawl.Event
 	last   pawl.RunInfo
-	left   []error
+	left   []error // the errors that Left was called with
 }
 
 func (o *observer) observe(_ pawl.RunID, events []pawl.Event, info pawl.RunInfo) {
@@ -71,7 +71,7 @@ func (o *observer) leave(_ pawl.RunID, err error) {
 	o.left = append(o.left, err)
 }
 
-// forgetLeft returns what Left was called with, and starts anew.
+// forgetLeft returns the errors that Left was called with, and clears them.
 func (o *observer) forgetLeft() []error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *observer) forgetLeft() []error {
 	return left
 }
 
-// heldRun is the small run under a driver whose appends are held.
+// heldRun is the small run under a driver with a [HeldLog].
 type heldRun struct {
 	tb    testing.TB
 	log   *HeldLog
@@ -88,8 +88,8 @@ type heldRun struct {
 	d     Driver
 	seen  observer
 
-	state    kernel.State // folded from the units that were let through
-	requests []pawl.Seq   // the effects they request, but for timers
+	state    kernel.State // folded from the durable units
+	requests []pawl.Seq   // the effects that the durable units request, except timers
 }
 
 func (s *suite) heldRun(tb testing.TB) *heldRun {
@@ -111,7 +111,8 @@ func (h *heldRun) steer(verb pawl.SteerVerb) <-chan error {
 	return ask(func() error { return h.d.Steer(h.tb.Context(), smallRun, pawl.Steering{Verb: verb}) })
 }
 
-// ask asks a driver for something. The channel has the driver's answer once there is one.
+// ask calls f in a goroutine and waits until nothing can go on. The channel receives the
+// result of f.
 func ask(f func() error) <-chan error {
 	answer := make(chan error, 1)
 	go func() { answer <- f() }()
@@ -119,7 +120,7 @@ func ask(f func() error) <-chan error {
 	return answer
 }
 
-// next waits until an append is held and nothing else can go on.
+// next waits until an append is blocked and nothing else can go on, and returns its unit.
 func (h *heldRun) next() pawl.Unit {
 	h.tb.Helper()
 	unit := receive(h.tb, h.log.Begun, "append")
@@ -127,7 +128,7 @@ func (h *heldRun) next() pawl.Unit {
 	return unit
 }
 
-// letThrough makes the held unit durable and waits until everything that follows is held too.
+// letThrough completes the blocked append and waits until nothing can go on.
 func (h *heldRun) letThrough(u pawl.Unit) {
 	h.tb.Helper()
 	h.log.Word <- nil
@@ -140,7 +141,7 @@ func (h *heldRun) letThrough(u pawl.Unit) {
 	}
 }
 
-// letAllThrough lets appends through until the run has nothing more to do.
+// letAllThrough completes appends until the run appends nothing more.
 func (h *heldRun) letAllThrough() {
 	h.tb.Helper()
 	for {
@@ -153,14 +154,14 @@ func (h *heldRun) letAllThrough() {
 	}
 }
 
-// check compares what the driver has performed and shown with what is durable: all of that
-// once, and nothing else.
+// check reports an error unless the driver has performed every effect whose request is
+// durable once, has observed every durable event once, and has done nothing else.
 func (h *heldRun) check(when string) {
 	h.tb.Helper()
 	performed := h.world.Performed(smallRun)
 	for _, id := range h.requests {
 		if n := performed[id]; n != 1 {
-			h.tb.Errorf("%s: effect %d, whose request is durable, was performed %d times", when, id, n)
+			h.tb.Errorf("%s: effect %d, whose request is durable, was performed %d times, want 1", when, id, n)
 		}
 		delete(performed, id)
 	}
@@ -171,11 +172,11 @@ func (h *heldRun) check(when string) {
 	defer h.seen.mu.Unlock()
 	for i, e := range h.seen.events {
 		if e.Seq != pawl.Seq(i+1) {
-			h.tb.Fatalf("%s: event %d was observed where event %d belongs", when, e.Seq, i+1)
+			h.tb.Fatalf("%s: event %d was observed, want event %d", when, e.Seq, i+1)
 		}
 	}
 	if n := pawl.Seq(len(h.seen.events)); n != h.state.Seq || h.seen.last.Seq != n {
-		h.tb.Errorf("%s: %d events are durable, %d were observed with the run's line at event %d", when, h.state.Seq, n, h.seen.last.Seq)
+		h.tb.Errorf("%s: %d events are durable; %d were observed, and the run's line is at event %d", when, h.state.Seq, n, h.seen.last.Seq)
 	}
 	if ended := h.state.Status == pawl.StatusEnded; ended != (len(h.seen.left) > 0) || len(h.seen.left) > 1 {
 		h.tb.Errorf("%s: the run's end is durable: %t; Left was called %d times", when, ended, len(h.seen.left))
@@ -185,7 +186,7 @@ func (h *heldRun) check(when string) {
 	}
 }
 
-// notAnswered fails when a driver has answered.
+// notAnswered fails the test if the driver has answered.
 func notAnswered(tb testing.TB, answer <-chan error, what string) {
 	tb.Helper()
 	if len(answer) > 0 {
@@ -193,7 +194,7 @@ func notAnswered(tb testing.TB, answer <-chan error, what string) {
 	}
 }
 
-// answered returns what a driver has answered, and fails when it has not.
+// answered returns the driver's answer. It fails the test if there is none.
 func answered(tb testing.TB, answer <-chan error, what string) error {
 	tb.Helper()
 	if len(answer) == 0 {
@@ -202,11 +203,12 @@ func answered(tb testing.TB, answer <-chan error, what string) error {
 	return <-answer
 }
 
-// F-60: nothing is performed, observed or answered while its append has not returned, and
-// each happens once when it has.
+// F-60: a driver performs, reports and answers nothing before the append of its unit has
+// returned, and everything once afterwards.
 func (s *suite) nothingBeforeItIsDurable(t *testing.T) { s.holdEveryAppend(t, 0) }
 
-// F-60: appends that fail for want of space are tried again, and let nothing out.
+// F-60: a driver repeats an append that failed for lack of space. Until the append succeeds,
+// nothing is performed, reported or answered.
 func (s *suite) nothingBeforeARefusedAppendIsDurable(t *testing.T) { s.holdEveryAppend(t, 2) }
 
 func (s *suite) holdEveryAppend(t *testing.T, refusals int) {
@@ -218,9 +220,9 @@ func (s *suite) holdEveryAppend(t *testing.T, refusals int) {
 		for range refusals {
 			h.log.Word <- pawl.Errorf(pawl.CodeUnavailable, "no space left")
 			if again := h.next(); !slices.Equal(again.Events, unit.Events) {
-				t.Fatalf("events %d to %d were refused; the next append has other ones", unit.After+1, int(unit.After)+len(unit.Events))
+				t.Fatalf("events %d to %d were refused; the next append has other events", unit.After+1, int(unit.After)+len(unit.Events))
 			}
-			h.check("during an append that was refused before")
+			h.check("during a repeated append")
 		}
 		if unit.After > 0 {
 			h.letThrough(unit)
@@ -236,9 +238,9 @@ func (s *suite) holdEveryAppend(t *testing.T, refusals int) {
 	}
 }
 
-// F-60: whoever gives a command hears nothing before what follows from all commands of the
-// same unit is durable. That holds for a refused one too: it may be refused because of
-// another one that is not durable yet.
+// F-60: a command is answered after the events of all commands in its unit are durable.
+// That includes a refused command: the reason for the refusal may be another command
+// whose events are not durable yet.
 func (s *suite) commandsWaitForTheirUnit(t *testing.T) {
 	h := s.heldRun(t)
 	refused, accepted := h.twoCommands()
@@ -257,17 +259,18 @@ func (s *suite) commandsWaitForTheirUnit(t *testing.T) {
 	h.check("after the commands' append")
 
 	h.letAllThrough()
-	calls := h.seen.calls // a command without events needs no append, and shows nothing
+	calls := h.seen.calls // a command that leads to no events needs no append
 	if err := answered(t, h.steer(pawl.SteerPause), "another refused command"); pawl.CodeOf(err) != pawl.CodeState {
 		t.Errorf("pausing a paused run: %v", err)
 	}
 	if h.seen.calls != calls {
-		t.Error("a command without events was shown")
+		t.Error("a command that led to no events was observed")
 	}
 }
 
-// twoCommands starts the run and gives it two commands while its first unit is held, so
-// that the second unit has both: resuming is refused, pausing is not.
+// twoCommands starts the run and gives it two commands while the append of its first unit
+// is blocked. The second unit therefore contains both commands: the run refuses to resume
+// and accepts to pause.
 func (h *heldRun) twoCommands() (refused, accepted <-chan error) {
 	h.start()
 	first := h.next()
@@ -278,8 +281,8 @@ func (h *heldRun) twoCommands() (refused, accepted <-chan error) {
 
 var errBroken = errors.New("the disk is gone")
 
-// F-60: of a unit that cannot be appended nothing is performed or observed, and whoever
-// asked for it hears why.
+// F-60: if the first unit of a run cannot be appended, Start returns the error, and nothing
+// of the unit is performed or observed.
 func (s *suite) nothingOfAFailedStart(t *testing.T) {
 	h := s.heldRun(t)
 	started := h.start()
@@ -292,7 +295,8 @@ func (s *suite) nothingOfAFailedStart(t *testing.T) {
 	h.checkFailed()
 }
 
-// F-60
+// F-60: if the unit of two commands cannot be appended, both commands return the error,
+// and nothing of the unit is performed or observed.
 func (s *suite) nothingOfAFailedCommand(t *testing.T) {
 	h := s.heldRun(t)
 	refused, accepted := h.twoCommands()
@@ -308,7 +312,8 @@ func (s *suite) nothingOfAFailedCommand(t *testing.T) {
 	h.checkFailed()
 }
 
-// checkFailed checks that the run was given up, and let nothing out that is not durable.
+// checkFailed reports an error unless Left was called once with [errBroken] and the driver
+// has performed and observed only what is durable.
 func (h *heldRun) checkFailed() {
 	h.tb.Helper()
 	if left := h.seen.forgetLeft(); len(left) != 1 || !errors.Is(left[0], errBroken) {
@@ -317,8 +322,8 @@ func (h *heldRun) checkFailed() {
 	h.check("after a failed append")
 }
 
-// F-60: a driver that is closed during an append lets nothing of it out, and whoever has
-// the run taken over hears so when that is durable.
+// F-60: a driver that is closed during an append performs and observes nothing of its unit.
+// Adopt returns after the events of the takeover are durable.
 func (s *suite) closedDuringAnAppend(t *testing.T) {
 	h := s.heldRun(t)
 	h.start()

@@ -160,7 +160,7 @@ func (s *suite) withdrawnWhileItWaits(t *testing.T) {
 	}
 }
 
-// An effect that was withdrawn just before it got its places gives them back and is not
+// An effect that is withdrawn just before it receives its places returns them and is not
 // performed.
 func (s *suite) placesTooLate(t *testing.T) {
 	late := make(chan struct{}, 1)
@@ -181,7 +181,7 @@ func (s *suite) placesTooLate(t *testing.T) {
 	for e, err := range b.log.Events(t.Context(), "001-small", 0) {
 		must(t, err)
 		if r, ok := e.Body.(*pawl.EffectRequested); ok && r.Effect.Do.Verb() == pawl.VerbCallModel && w.Performed("001-small")[e.Seq] > 0 {
-			t.Error("the withdrawn call was made")
+			t.Error("the withdrawn model call was performed")
 		}
 	}
 	d.mu.Lock()
@@ -238,23 +238,23 @@ func (s *suite) notWorthSending(t *testing.T) {
 // Places hear that a person starts or resumes a run, and of no other command.
 func (s *suite) aPersonIsWanted(t *testing.T) {
 	d := &desk{}
-	heard := func(want int, of string) {
+	wanted := func(want int, after string) {
 		t.Helper()
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.wanted != want {
-			t.Errorf("after %s the places have heard of a person %d times, want %d", of, d.wanted, want)
+			t.Errorf("after %s Wanted was called %d times, want %d", after, d.wanted, want)
 		}
 	}
 	w, held, letGo := holding(pawl.VerbCallModel)
 	b := s.bedWith(t, s.newLog(t), w, d)
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
 	receive(t, held, "model call")
-	heard(1, "the start")
+	wanted(1, "the start")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
-	heard(1, "the pause")
+	wanted(1, "the pause")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
-	heard(2, "the resumption")
+	wanted(2, "the resumption")
 	close(letGo)
 	must(t, b.atRest("001-small"))
 }

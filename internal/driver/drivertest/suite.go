@@ -32,17 +32,16 @@ type Options struct {
 	Performer driver.Performer
 	// Places say when an effect may be performed; nil means at once.
 	Places driver.Places
-	// Observe must be called with events once they are durable, in order, and with the
-	// run's line after them. It may be nil.
+	// Observe must be called with every event once, in order, after the event is durable.
+	// The info is the run's line after these events. Observe may be nil.
 	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
 	// Left must be told when a run comes to rest, and why.
 	Left func(run pawl.RunID, err error)
 }
 
-// Run runs the suite. Every test runs in a synctest bubble: there [synctest.Wait] returns
-// when nothing can go on, and time passes only then, so a driver that hangs fails at once.
-// The log must therefore be in memory, and the driver must wait on channels, timers and
-// the like only.
+// Run runs the suite. Every test runs in a synctest bubble, where time advances only when
+// every goroutine is blocked, so a driver that hangs fails at once. The log must therefore
+// be in memory, and the driver must block only on channels, timers and the like.
 func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.TB, Options) Driver) {
 	s := &suite{newLog: newLog, newDriver: newDriver}
 	for _, test := range []struct {
@@ -54,8 +53,8 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 		{"NothingBeforeItIsDurable", s.nothingBeforeItIsDurable},
 		{"NothingBeforeARefusedAppendIsDurable", s.nothingBeforeARefusedAppendIsDurable},
 		{"CommandsWaitForTheirUnit", s.commandsWaitForTheirUnit},
-		{"NothingOfAFailedStart", s.nothingOfAFailedStart},
-		{"NothingOfAFailedCommand", s.nothingOfAFailedCommand},
+		{"FailedStartShowsNothing", s.nothingOfAFailedStart},
+		{"FailedCommandShowsNothing", s.nothingOfAFailedCommand},
 		{"ClosedDuringAnAppend", s.closedDuringAnAppend},
 		{"CutOffAnywhereEndsTheSame", s.cutOffAnywhere},
 		{"RefusedCommandChangesNothing", s.refused},
@@ -74,7 +73,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 		{"PlacesAreGivenBackOnce", s.placesGivenBack},
 		{"WaitingIsNotTheEffectsTime", s.waitingIsFree},
 		{"WithdrawnWhileItWaits", s.withdrawnWhileItWaits},
-		{"PlacesThatComeTooLate", s.placesTooLate},
+		{"PlacesAfterWithdrawal", s.placesTooLate},
 		{"ClosesWhileItWaits", s.closesWhileItWaits},
 		{"NotWorthSending", s.notWorthSending},
 		{"APersonIsWanted", s.aPersonIsWanted},
@@ -111,7 +110,7 @@ func (s *suite) bedWith(tb testing.TB, log pawl.Log, p driver.Performer, places 
 	return b
 }
 
-// leftCalls receives the error of each call of Left for a run.
+// leftCalls returns the channel that receives the error of each call of Left for a run.
 func (b *bed) leftCalls(run pawl.RunID) chan error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,10 +120,10 @@ func (b *bed) leftCalls(run pawl.RunID) chan error {
 	return b.left[run]
 }
 
-// atRest waits until the run comes to rest, and returns why.
+// atRest waits until Left is called for the run, and returns the error of the call.
 func (b *bed) atRest(run pawl.RunID) error {
 	b.tb.Helper()
-	return receive(b.tb, b.leftCalls(run), fmt.Sprintf("rest of run %s", run))
+	return receive(b.tb, b.leftCalls(run), fmt.Sprintf("call of Left for run %s", run))
 }
 
 func (b *bed) state(run pawl.RunID) *kernel.State {
@@ -179,7 +178,7 @@ func (s *suite) runsToTheEnd(t *testing.T) {
 	runs, err := b.log.Runs(t.Context())
 	must(t, err)
 	if len(runs) != 1 || runs[0].Status != pawl.StatusEnded || runs[0].Outcome != pawl.OutcomeComplete || runs[0].Iteration != 3 {
-		t.Errorf("the run's line in lists is %+v", runs)
+		t.Errorf("the log lists the run as %+v", runs)
 	}
 }
 
@@ -215,8 +214,8 @@ func (s *suite) performsOnlyWhatIsDurable(t *testing.T) {
 }
 
 // cutOffAnywhere closes the driver while the n-th effect is under way, for every
-// n, and lets another one take over. Again is then true of the effects that were
-// pending, and of no other (F-62).
+// n, and lets another one take over. Again is then true for the effects that were
+// pending and for no other effect (F-62).
 func (s *suite) cutOffAnywhere(t *testing.T) {
 	again := 0
 	for n := int32(1); ; n++ {
@@ -225,7 +224,7 @@ func (s *suite) cutOffAnywhere(t *testing.T) {
 		w := &World{GateVerdict: failsTwice, Calls: 1}
 		w.Before = func(ctx context.Context, job driver.Job) {
 			if job.Again {
-				t.Errorf("effect %d is performed again without a crash", job.Effect.ID)
+				t.Errorf("effect %d has Again set without a crash", job.Effect.ID)
 			}
 			if begun.Add(1) == n {
 				<-ctx.Done() // the driver goes while this is under way
@@ -237,7 +236,7 @@ func (s *suite) cutOffAnywhere(t *testing.T) {
 		if begun.Load() < n {
 			must(t, b.atRest("001-small"))
 			if n < 20 || again < 10 {
-				t.Errorf("the run had only %d effects, and %d were performed again", n, again)
+				t.Errorf("the run had only %d effects, and only %d were performed again", n, again)
 			}
 			return
 		}
@@ -251,7 +250,7 @@ func (s *suite) cutOffAnywhere(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if id := job.Effect.ID; job.Again != pending[id] {
-				t.Errorf("cut off in effect %d: effect %d was pending: %t; Again is %t", n, id, pending[id], job.Again)
+				t.Errorf("cut off in effect %d: effect %d has Again %[4]t, and pending is %[3]t", n, id, pending[id], job.Again)
 			}
 			if job.Again {
 				again++
@@ -300,22 +299,22 @@ func (s *suite) refused(t *testing.T) {
 	must(t, b.atRest("001-small"))
 }
 
-// A run that cannot begin is not driven: another one may have its name.
+// A run whose start is refused is not driven. Another run can start under its id.
 func (s *suite) refusedStart(t *testing.T) {
 	b := s.bed(t, s.newLog(t), &World{})
 	err := b.d.Start(t.Context(), "001-small", nil, nil)
 	if pawl.CodeOf(err) != pawl.CodeInternal {
-		t.Errorf("starting nothing: %v", err)
+		t.Errorf("Start without an event: %v", err)
 	}
 	if why := b.atRest("001-small"); why == nil || why.Error() != err.Error() {
-		t.Errorf("it came to rest with %v, want %v", why, err)
+		t.Errorf("Left was called with %v, want %v", why, err)
 	}
 	synctest.Wait()
 	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
 	must(t, b.atRest("001-small"))
 }
 
-// cutOff is a log with a run whose driver was closed in its first model call.
+// cutOff returns a log with a run whose driver was closed during the first model call.
 func (s *suite) cutOff(t *testing.T) pawl.Log {
 	t.Helper()
 	log := s.newLog(t)
@@ -327,7 +326,7 @@ func (s *suite) cutOff(t *testing.T) pawl.Log {
 	return log
 }
 
-// A command that comes with a takeover is obeyed before anything is begun.
+// A command that comes with a takeover applies before any effect begins.
 func (s *suite) adoptedWithCommand(t *testing.T) {
 	for name, command := range map[string]func(d Driver, in pawl.Steering) error{
 		"Adopt": func(d Driver, in pawl.Steering) error { return d.Adopt(t.Context(), "001-small", in) },
@@ -338,14 +337,14 @@ func (s *suite) adoptedWithCommand(t *testing.T) {
 		must(t, command(b.d, pawl.Steering{Verb: pawl.SteerPause}))
 		synctest.Wait()
 		if st := b.state("001-small"); st.Status != pawl.StatusPaused || len(w.Performed("001-small")) > 0 {
-			t.Errorf("%s: the run is %s, and %d effects were begun", name, st.Status, len(w.Performed("001-small")))
+			t.Errorf("%s: the run is %s with %d effects begun, want paused with none", name, st.Status, len(w.Performed("001-small")))
 		}
 		must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume}))
 		must(t, b.atRest("001-small"))
 	}
 }
 
-// A command that is refused does not keep the run from being taken over.
+// A refused command does not prevent the takeover of the run.
 func (s *suite) adoptedWithRefusedCommand(t *testing.T) {
 	b := s.bed(t, s.cutOff(t), &World{})
 	err := b.d.Adopt(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerResume})
@@ -365,9 +364,9 @@ func (s *suite) paused(t *testing.T) {
 	receive(t, held, "model call")
 	must(t, b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause}))
 	letGo <- struct{}{}
-	synctest.Wait() // the call that was under way ends
+	synctest.Wait() // the active call ends
 	if n := len(kernel.Pending(b.state("001-small"))); n > 0 {
-		t.Errorf("%d effects are pending", n)
+		t.Errorf("%d effects are pending, want 0", n)
 	}
 	if st := b.state("001-small"); st.Status != pawl.StatusPaused {
 		t.Errorf("status %s, want paused", st.Status)
@@ -380,7 +379,7 @@ func (s *suite) paused(t *testing.T) {
 	}
 }
 
-// What a withdrawn effect answers is not heard.
+// The driver drops the answer of a withdrawn effect.
 func (s *suite) withdrawn(t *testing.T) {
 	closing := make(chan struct{})
 	w, held, _ := holding(pawl.VerbCallModel)
@@ -409,7 +408,7 @@ func (s *suite) withdrawn(t *testing.T) {
 	for e, err := range b.log.Events(t.Context(), "001-small", 0) {
 		must(t, err)
 		if e.Body.EventKind() == pawl.KindAnswerIgnored {
-			t.Errorf("event %d: the answer was brought to the run", e.Seq)
+			t.Errorf("event %d: the run received the answer of the withdrawn effect", e.Seq)
 		}
 	}
 }
@@ -569,8 +568,8 @@ func (s *suite) many(t *testing.T) {
 
 func runID(i int) pawl.RunID { return pawl.RunID(fmt.Sprintf("%03d-small", i+1)) }
 
-// receive receives what a test waits for. Time passes only when nothing else can go on, so
-// a driver that hangs reaches the deadline at once.
+// receive returns the next value of a channel. It fails the test if nothing is sent within
+// a minute, which passes at once in a bubble where every goroutine is blocked.
 func receive[T any](tb testing.TB, from <-chan T, what string) (v T) {
 	tb.Helper()
 	select {

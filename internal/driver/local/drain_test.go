@@ -47,7 +47,7 @@ func drain(t *testing.T) {
 	close(letGo)
 	mustDrain(t, d)
 	if synctest.Wait(); len(world.Performed("001-a")) != before {
-		t.Error("something was begun while the driver drained")
+		t.Error("an effect began while the driver drained")
 	}
 	d.Close()
 	s, err := local.Fold(t.Context(), log, "001-a")
@@ -68,7 +68,7 @@ func drain(t *testing.T) {
 	}
 }
 
-// limited is a world in which the first model call of a run meets a rate limit.
+// limited is a world in which the first model call of each run fails with a rate limit.
 type limited struct {
 	drivertest.World
 	mu  sync.Mutex // guards met
@@ -86,7 +86,7 @@ func (l *limited) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []p
 	return answer, blobs
 }
 
-// without gives no places to one run.
+// without gives places to every run but one.
 type without struct{ run pawl.RunID }
 
 func (w without) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), error) {
@@ -99,8 +99,8 @@ func (w without) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), e
 
 func (without) Wanted() {}
 
-// Drain waits for what is under way, whatever was withdrawn before it began and whatever
-// timers have ended.
+// Drain waits for active effects. Effects that were withdrawn before they began and timers
+// that have ended do not make it return early.
 func TestDrainCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, letGo := make(chan struct{}, 1), make(chan struct{})
@@ -121,7 +121,7 @@ func TestDrainCounts(t *testing.T) {
 		if err := d.Steer(t.Context(), "001-waits", pawl.Steering{Verb: pawl.SteerCancel, Running: pawl.DrainNow}); err != nil {
 			t.Fatal(err)
 		}
-		<-begun // after the timer that the rate limit led to
+		<-begun // the timer of the rate limit has ended by then
 		drained := make(chan struct{})
 		go func() {
 			d.Drain(t.Context())
@@ -130,7 +130,7 @@ func TestDrainCounts(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-drained:
-			t.Error("the driver has drained while a tool call is under way")
+			t.Error("Drain returned while a tool call was active")
 		default:
 		}
 		close(letGo)
@@ -138,12 +138,12 @@ func TestDrainCounts(t *testing.T) {
 	})
 }
 
-// mustDrain drains a driver in a bubble: one that hangs reaches the deadline at once.
+// mustDrain drains a driver in a bubble. If Drain hangs, the test fails at once.
 func mustDrain(t *testing.T, d *local.Driver) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if d.Drain(ctx); ctx.Err() != nil {
-		t.Error("the driver does not drain")
+		t.Error("Drain did not return in time")
 	}
 }

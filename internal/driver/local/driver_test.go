@@ -109,26 +109,27 @@ func (b blocked) Take(ctx context.Context, _ driver.Job) (func(pawl.Answer), err
 
 func (blocked) Wanted() {}
 
-// full is a log that has no space for the first appends after a run's first.
-type full struct {
+// fullLog is a log whose first appends to an existing run fail for lack of space.
+type fullLog struct {
 	pawl.Log
-	times int
+	failures int // how many appends still fail
 }
 
-func (l *full) Append(ctx context.Context, u pawl.Unit) error {
-	if u.After > 0 && l.times > 0 {
-		l.times--
+func (l *fullLog) Append(ctx context.Context, u pawl.Unit) error {
+	if u.After > 0 && l.failures > 0 {
+		l.failures--
 		return pawl.Errorf(pawl.CodeUnavailable, "no space left")
 	}
 	return l.Log.Append(ctx, u)
 }
 
-// Between two tries to append a driver waits as long as it is told.
+// A driver waits for AppendRetry between two tries of an append, or for the default if
+// AppendRetry is zero.
 func TestAppendRetry(t *testing.T) {
 	for pause, want := range map[time.Duration]time.Duration{0: 15 * time.Second, time.Minute: 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			left := make(chan error, 1)
-			d := &local.Driver{Log: &full{mem.New(), 3}, Performer: &drivertest.World{}, AppendRetry: pause, Left: func(_ pawl.RunID, err error) { left <- err }}
+			d := &local.Driver{Log: &fullLog{mem.New(), 3}, Performer: &drivertest.World{}, AppendRetry: pause, Left: func(_ pawl.RunID, err error) { left <- err }}
 			t.Cleanup(d.Close)
 			begun := time.Now()
 			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
@@ -138,13 +139,13 @@ func TestAppendRetry(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := time.Since(begun); got != want {
-				t.Errorf("three tries with a pause of %s took %s, want %s", pause, got, want)
+				t.Errorf("a run with three failed appends and AppendRetry %s took %s, want %s", pause, got, want)
 			}
 		})
 	}
 }
 
-// A unit has as many inputs as may queue, and no more.
+// A unit contains at most as many inputs as the queue holds.
 func TestUnitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := drivertest.Hold(mem.New())
@@ -152,7 +153,7 @@ func TestUnitsAreBounded(t *testing.T) {
 		t.Cleanup(d.Close)
 		go func() { _ = d.Start(t.Context(), "001-small", drivertest.Started(), nil) }()
 		<-log.Begun
-		for range 257 { // as many as may queue, and one that waits for its place
+		for range 257 { // as many as the queue holds, and one more
 			go func() {
 				_ = d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerLimits, Limits: &pawl.Limits{Money: pawl.Dollars}})
 			}()
@@ -167,17 +168,17 @@ func TestUnitsAreBounded(t *testing.T) {
 				}
 			}
 			if got != want {
-				t.Errorf("unit %d has the events of %d commands, want %d", i+2, got, want)
+				t.Errorf("unit %d contains the events of %d commands, want %d", i+2, got, want)
 			}
 		}
 	})
 }
 
-// Live text is passed on with its effect; without a receiver it is dropped.
+// A driver passes live text on with its effect. Without a receiver it drops the text.
 func TestLive(t *testing.T) {
-	for _, heard := range []bool{false, true} {
+	for _, receiver := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var want, got []pawl.Live // of effects that are performed one at a time
+			var want, got []pawl.Live // need no lock: effects are performed one at a time
 			world := &drivertest.World{Before: func(_ context.Context, job driver.Job) {
 				if job.Effect.Do.Verb() == pawl.VerbCallModel {
 					job.Live("hello")
@@ -187,10 +188,10 @@ func TestLive(t *testing.T) {
 			left := make(chan error, 1)
 			d := &local.Driver{Log: mem.New(), Performer: world, Left: func(_ pawl.RunID, err error) { left <- err }}
 			t.Cleanup(d.Close)
-			if heard {
+			if receiver {
 				d.Live = func(run pawl.RunID, l pawl.Live) {
 					if run != "001-small" {
-						t.Errorf("text of run %s", run)
+						t.Errorf("live text of run %s, want 001-small", run)
 					}
 					got = append(got, l)
 				}
@@ -201,50 +202,50 @@ func TestLive(t *testing.T) {
 			if err := <-left; err != nil {
 				t.Fatal(err)
 			}
-			if heard && (len(got) == 0 || !slices.Equal(got, want)) {
-				t.Errorf("heard %+v, want %+v", got, want)
+			if receiver && (len(got) == 0 || !slices.Equal(got, want)) {
+				t.Errorf("live text %+v, want %+v", got, want)
 			}
 		})
 	}
 }
 
-// A run is driven from its start to its end.
+// Driven reports true for a run from its start to its end.
 func TestDriven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := drivertest.Hold(mem.New())
 		d := &local.Driver{Log: log, Performer: &drivertest.World{}}
 		t.Cleanup(d.Close)
 		if d.Driven("001-small") {
-			t.Error("a run is driven that was never started")
+			t.Error("a run that was never started is driven")
 		}
 		go func() { _ = d.Start(t.Context(), "001-small", drivertest.Started(), nil) }()
 		<-log.Begun
 		if !d.Driven("001-small") || d.Driven("002-other") {
-			t.Error("the run that begins is not the one that is driven")
+			t.Error("the run that has started is not the one that is driven")
 		}
-		close(log.Word) // from now on every append is let through
+		close(log.Word) // from now on every append completes
 		for ended := false; !ended; {
 			unit := <-log.Begun
 			ended = unit.Events[len(unit.Events)-1].Body.EventKind() == pawl.KindRunEnded
 		}
 		if synctest.Wait(); d.Driven("001-small") {
-			t.Error("a run is driven that has ended")
+			t.Error("a run that has ended is driven")
 		}
 	})
 }
 
-// A defect in deciding one run stops that run, and says so to whoever asked.
+// A panic while deciding one run stops only that run. The caller receives it as an error.
 func TestDefectInDeciding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := make(chan error, 1)
 		d := &local.Driver{Log: mem.New(), Performer: &drivertest.World{}, Left: func(_ pawl.RunID, err error) { left <- err }}
 		t.Cleanup(d.Close)
-		err := d.AdoptFolded(t.Context(), "001-broken", &kernel.State{Seq: 1}) // of no log
+		err := d.AdoptFolded(t.Context(), "001-broken", &kernel.State{Seq: 1}) // no log leads to this state
 		if err == nil || !strings.Contains(err.Error(), "deciding panicked") {
-			t.Errorf("taking over what cannot be decided: %v", err)
+			t.Errorf("AdoptFolded of a state that cannot be decided: %v", err)
 		}
 		if why := <-left; why != err {
-			t.Errorf("it came to rest with %v, want %v", why, err)
+			t.Errorf("Left was called with %v, want %v", why, err)
 		}
 		if err := d.Start(t.Context(), "002-small", drivertest.Started(), nil); err != nil {
 			t.Fatal(err)

@@ -31,25 +31,26 @@ func TestBlobCacheKeepsTheLatest(t *testing.T) {
 			}
 		}
 		if string(got) != want {
-			t.Errorf("%s: it holds %q, want %q", step, got, want)
+			t.Errorf("%s: the cache holds %q, want %q", step, got, want)
 		}
 	}
 	full := len(quarter)
 	c.add([]pawl.Blob{blob('a', full), blob('b', full), blob('c', full), blob('d', full)})
 	held("exactly full", "abcd")
 	c.add([]pawl.Blob{blob('b', full)})
-	held("added once more", "abcd")
+	held("a blob added again", "abcd")
 	c.add([]pawl.Blob{blob('e', 1)})
-	held("a byte more", "bcde")
+	held("one byte more", "bcde")
 	c.add([]pawl.Blob{blob('f', full-1)})
 	held("exactly full again", "bcdef")
 	c.add([]pawl.Blob{blob('g', full), blob('h', full)})
-	held("two more", "defgh")
+	held("two more blobs", "defgh")
 	c.add([]pawl.Blob{{Hash: pawl.HashOf([]byte("i")), Data: append(quarter, 1)}})
-	held("one larger than a quarter", "defgh")
+	held("a blob larger than a quarter", "defgh")
 }
 
-// A run's line is stored anew when something has changed that lists show of it.
+// A change of a field that lists show makes the driver store the run's line again; a change
+// of any other field does not.
 func TestChangedLines(t *testing.T) {
 	shown := []string{"Status", "Outcome", "Iteration", "Max", "Tier", "Tasks", "Passed", "Health", "Questions"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[pawl.RunInfo]()) {
@@ -67,10 +68,10 @@ func TestChangedLines(t *testing.T) {
 		case v.Type() == reflect.TypeFor[time.Time]():
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
 		default:
-			t.Fatalf("no way to change %s", field.Name)
+			t.Fatalf("the test has no other value for field %s of type %s", field.Name, field.Type)
 		}
 		if want := slices.Contains(shown, field.Name); changed(a, b) != want || changed(b, a) != want || changed(b, b) {
-			t.Errorf("another %s is a change: %t, want %t", field.Name, changed(a, b), want)
+			t.Errorf("a change of %s makes changed %t, want %t", field.Name, changed(a, b), want)
 		}
 	}
 }
@@ -88,7 +89,7 @@ func TestTimeouts(t *testing.T) {
 		{&pawl.RunGate{}, 0, math.MaxInt64},
 	} {
 		if got := timeout(&pawl.Effect{Do: test.do, Timeout: test.says}); got != test.want {
-			t.Errorf("%s with a timeout of %s may take %s, want %s", test.do.Verb(), test.says, got, test.want)
+			t.Errorf("%s with timeout %s may take %s, want %s", test.do.Verb(), test.says, got, test.want)
 		}
 	}
 }
@@ -99,13 +100,13 @@ func (f performerFunc) Perform(ctx context.Context, _ driver.Job) (pawl.Answer, 
 	return f(ctx), []pawl.Blob{pawl.NewBlob(nil)}
 }
 
-// What a performer gives in time is the answer. After that a fact still counts, and
-// anything else says that the time was up.
+// What a performer returns in time is the answer. After the timeout a fact is still the
+// answer, and anything else becomes a failure that names the timeout.
 func TestAnswersInAndOutOfTime(t *testing.T) {
 	fact := &pawl.ToolReturned{Effect: 7}
 	failure := failed(7, pawl.FailMachine, "no space left")
 	for name, test := range map[string]struct {
-		gives, inTime, late pawl.Answer
+		returned, inTime, late pawl.Answer
 	}{
 		"Fact":    {fact, fact, fact},
 		"Failure": {failure, failure, failed(7, pawl.FailTimeout, "it took longer than 1m0s")},
@@ -121,10 +122,10 @@ func TestAnswersInAndOutOfTime(t *testing.T) {
 					if late {
 						<-ctx.Done()
 					}
-					return test.gives
+					return test.returned
 				})}}
 				got, blobs := r.timed(t.Context(), driver.Job{Effect: &pawl.Effect{ID: 7, Do: &pawl.CallTool{}, Timeout: time.Minute}})
-				if d := cmp.Diff(want, got); d != "" || (len(blobs) > 0) != (want == test.gives) {
+				if d := cmp.Diff(want, got); d != "" || (len(blobs) > 0) != (want == test.returned) {
 					t.Errorf("%s, late: %t: %d blobs, and the answer differs (-want +got):\n%s", name, late, len(blobs), d)
 				}
 			})
@@ -144,12 +145,12 @@ func TestWaitsAreNoted(t *testing.T) {
 			note(a, test.waited)
 		}
 		if model.Waited != test.want || tool.Waited != test.want || failure.Waited != test.want {
-			t.Errorf("after %s it says %s, %s and %s, want %s", test.waited, model.Waited, tool.Waited, failure.Waited, test.want)
+			t.Errorf("after a wait of %s the answers say %s, %s and %s, want %s", test.waited, model.Waited, tool.Waited, failure.Waited, test.want)
 		}
 	}
 }
 
-// What a person says is a blob, where an event has its hash.
+// What a person says becomes a blob if the event has its hash.
 func TestSaid(t *testing.T) {
 	h := pawl.HashOf([]byte("x"))
 	got := said([]pawl.Event{
@@ -161,6 +162,6 @@ func TestSaid(t *testing.T) {
 		{Body: &pawl.RunPaused{}},
 	})
 	if d := cmp.Diff([]pawl.Blob{pawl.NewBlob([]byte("an answer")), pawl.NewBlob([]byte("a message"))}, got); d != "" {
-		t.Errorf("what was said (-want +got):\n%s", d)
+		t.Errorf("blobs (-want +got):\n%s", d)
 	}
 }
