@@ -230,9 +230,9 @@ func (d *Daemon) enter() func() {
 	}
 }
 
-// Idle returns nil when nobody has asked for anything for so long and no run is at
-// work, or the error of ctx. After nil the daemon refuses every request, as from [Daemon.End]
-// on: a run that began now would be interrupted at once.
+// Idle returns nil when no request has arrived for the duration after and no run is active,
+// or the error of ctx. Once it has returned nil the daemon refuses every request, as it does
+// after [Daemon.End]: a run that began now would be interrupted at once.
 func (d *Daemon) Idle(ctx context.Context, after time.Duration) error {
 	for wait := after; ; {
 		t := time.NewTimer(wait)
@@ -246,8 +246,8 @@ func (d *Daemon) Idle(ctx context.Context, after time.Duration) error {
 			wait = after
 			continue
 		}
-		// A run can begin from here on only through a request, which the lock lets in
-		// before the decision or after it.
+		// From here on a run can begin only through a request. The lock orders each request
+		// before or after this decision.
 		d.mu.Lock()
 		busy, since := d.uses > 0, time.Since(d.used)
 		idle := !busy && since >= after

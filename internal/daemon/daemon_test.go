@@ -31,7 +31,7 @@ type engine struct {
 	driven  bool
 	refuses error // to adopt
 	told    func(pawl.RunInfo)
-	looked  func()        // called when the runs are asked for; nil does nothing
+	looked  func()        // called by Runs; may be nil
 	entered chan struct{} // a watcher has come
 	watched chan struct{} // watchers may go
 	drained bool
@@ -270,7 +270,7 @@ func TestIdle(t *testing.T) {
 		}
 	}()
 	<-b.engines["a"].entered
-	for len(b.closed) > 0 { // it may have been idle before the watcher came, and was opened again
+	for len(b.closed) > 0 { // the project may have been idle before the watcher came, and reopened
 		<-b.closed
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -293,11 +293,11 @@ func TestIdle(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := b.Open(t.Context(), "a"); pawl.CodeOf(err) != pawl.CodeUnavailable { // F-66
-		t.Errorf("it is opened by a daemon that has decided to end: %v", err)
+		t.Errorf("Open after Idle returned nil: %v, want unavailable", err)
 	}
 }
 
-// F-66: somebody who comes while the daemon looks whether a run is at work needs it.
+// F-66: a request that arrives while the daemon checks for active runs counts as use.
 func TestIdleSeesWhoComesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, 24*time.Hour, "a")
@@ -314,8 +314,8 @@ func TestIdleSeesWhoComesMeanwhile(t *testing.T) {
 		if err := b.Idle(t.Context(), time.Hour); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took != 2*time.Hour { // of the bubble's clock
-			t.Errorf("it was idle after %s, want an hour after the request in the first", took)
+		if took := time.Since(begun); took != 2*time.Hour { // on the bubble's clock
+			t.Errorf("Idle returned after %s, want 2h: an hour after the request, which came at 1h", took)
 		}
 	})
 }

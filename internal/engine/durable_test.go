@@ -11,16 +11,16 @@ import (
 	"pawl/internal/store/mem"
 )
 
-// shown is what an engine has shown of a run.
+// shown is what an engine has made visible of a run.
 type shown struct {
-	told    pawl.Seq // the event at which the run's line was last told
-	watched pawl.Seq // the last event a watcher has seen
-	cleaned bool
-	effects int // that were performed
+	told    pawl.Seq // the event of the last RunInfo passed to Told
+	watched pawl.Seq // the last event a watcher has received
+	cleaned bool     // Clean was called
+	effects int      // how many effects were performed
 }
 
-// F-60: whoever starts or watches a run, is told of it or cleans up after it, learns of an
-// event when it is durable: not before, and without waiting for another one.
+// F-60: an event becomes visible to Start, Watch, Told and Clean when it is durable: not
+// earlier, and not only with the next event.
 func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, world, got := drivertest.Hold(mem.New()), &drivertest.World{}, shown{}
@@ -44,7 +44,7 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			if got.effects = len(world.Performed("001-do-it")); got != want {
-				t.Fatalf("%s the engine has shown %+v, want %+v", when, got, want)
+				t.Fatalf("%s: the engine has shown %+v, want %+v", when, got, want)
 			}
 		}
 		for want, ended := (shown{}), false; !ended; {
@@ -52,7 +52,7 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 			select {
 			case unit = <-log.Begun:
 			case <-time.After(time.Minute):
-				t.Fatalf("after %+v nothing is appended", got)
+				t.Fatalf("nothing more is appended; the engine has shown %+v", got)
 			}
 			check("during an append", want)
 			if unit.After == 0 && len(started) > 0 {

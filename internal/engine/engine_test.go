@@ -117,7 +117,7 @@ func at(verb pawl.Verb) (world *drivertest.World, begun <-chan struct{}) {
 	}}, jobs
 }
 
-// inBubble runs a test in a synctest bubble, where it fails at once when nothing can go on.
+// inBubble runs a subtest in a synctest bubble, where a test that hangs fails at once.
 func inBubble(t *testing.T, name string, test func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }

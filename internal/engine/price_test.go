@@ -13,8 +13,8 @@ import (
 	"pawl/internal/store/mem"
 )
 
-// caching answers as a model that uses all that was reserved for a call and writes all of
-// its input to a cache.
+// caching is a world whose model uses everything that was reserved for a call and writes
+// the whole input to a cache.
 type caching struct{ drivertest.World }
 
 func (c *caching) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
@@ -26,9 +26,9 @@ func (c *caching) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []p
 	return answer, blobs
 }
 
-// F-63: the prices of the configuration are those a run reserves and pays: of a model whose
-// cache is dearer to write than its input, a call that writes all of its input to the cache
-// costs what was reserved for it.
+// F-63: a run reserves and pays the prices of the configuration. If a model charges more for
+// a cache write than for input, a call that writes the whole input to the cache costs
+// exactly what was reserved for it.
 func TestPricesOfTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := config.Load(config.Sources{Flags: []config.Flag{{Name: "--model", Key: "model", Value: "anthropic/claude-haiku-5-5"}}})
@@ -41,7 +41,7 @@ func TestPricesOfTheConfiguration(t *testing.T) {
 		}
 		price := req.Settings.Models[0].Price
 		if price.CacheWrite <= price.Input {
-			t.Fatalf("the model is of no use here: %+v", price)
+			t.Fatalf("the test needs a model whose cache writes cost more than input: %+v", price)
 		}
 		log := mem.New()
 		e := engine.New(engineConfig(log, &caching{}))
@@ -66,13 +66,13 @@ func TestPricesOfTheConfiguration(t *testing.T) {
 			case *pawl.ModelReplied:
 				do := requested[b.Effect]
 				if want := price.Cost(b.Usage); b.Cost != want || do.Reserved != want {
-					t.Errorf("call %d costs %d, %d were reserved, want %d", b.Effect, b.Cost, do.Reserved, want)
+					t.Errorf("call %d costs %d with %d reserved, want %d for both", b.Effect, b.Cost, do.Reserved, want)
 				}
 				paid += b.Cost
 			}
 		}
 		if len(requested) == 0 || info.Cost != paid || paid == 0 {
-			t.Errorf("%d calls cost %d, and the run says %d", len(requested), paid, info.Cost)
+			t.Errorf("%d calls cost %d, and the run's line says %d", len(requested), paid, info.Cost)
 		}
 	})
 }

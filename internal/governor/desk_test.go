@@ -7,28 +7,29 @@ import (
 	"pawl"
 )
 
-// The next account to open is the earliest of those that are closed and waited for.
+// Of the closed accounts that effects wait for, opens returns the time of the one that
+// opens first.
 func TestOpens(t *testing.T) {
 	type account struct {
 		closed  time.Duration // from now
-		waiting bool
+		waiting bool          // an effect waits for it
 	}
 	for name, test := range map[string]struct {
 		a, b account
 		want time.Duration // 0 = none
 	}{
-		"None":           {account{}, account{}, 0},
-		"NobodyWaits":    {account{5, false}, account{3, false}, 0},
-		"OpenAndFull":    {account{0, true}, account{-1, true}, 0},
-		"First":          {account{3, true}, account{5, true}, 3},
-		"Second":         {account{5, true}, account{3, true}, 3},
-		"OnlyWhoWaits":   {account{3, false}, account{5, true}, 5},
-		"OnlyWhatIsShut": {account{0, true}, account{5, true}, 5},
+		"None":            {account{}, account{}, 0},
+		"NobodyWaits":     {account{5, false}, account{3, false}, 0},
+		"OpenAndFull":     {account{0, true}, account{-1, true}, 0},
+		"First":           {account{3, true}, account{5, true}, 3},
+		"Second":          {account{5, true}, account{3, true}, 3},
+		"OnlyWithWaiters": {account{3, false}, account{5, true}, 5},
+		"OnlyClosed":      {account{0, true}, account{5, true}, 5},
 	} {
 		d := newDesk(Limits{Machine: 64}, start)
 		for i, a := range []account{test.a, test.b} {
 			pool := accountPrefix + string(rune('a'+i))
-			d.take(start, key{"p", "001-a"}, 1, pool, "m") // has the only place
+			d.take(start, key{"p", "001-a"}, 1, pool, "m") // takes the only place
 			if a.waiting {
 				d.take(start, key{"p", "001-a"}, 2, pool, "m")
 			}
@@ -44,8 +45,8 @@ func TestOpens(t *testing.T) {
 	}
 }
 
-// Of places that are free at the same time those of the machine and those of a lane say
-// whose turn it is, whichever are fewer; the lane when they are as many.
+// When both the machine and a lane have free places, the one with fewer of them chooses the
+// next run. The lane chooses if both have the same number.
 func TestTheScarcePoolChooses(t *testing.T) {
 	a, b := key{"p", "a"}, key{"p", "b"}
 	serve := func(l Limits, other string, holds, blocks int) (order string) {
@@ -54,22 +55,22 @@ func TestTheScarcePoolChooses(t *testing.T) {
 			id++
 			return d.take(start, k, id, lane, "m")
 		}
-		for range holds { // a has places of the machine already
+		for range holds { // run a already has places of the machine
 			take(a, other)
 		}
 		var blockers []*ticket
-		for range blocks { // another run has what a and b will wait for
+		for range blocks { // run x has the places that a and b will wait for
 			blockers = append(blockers, take(key{"p", "x"}, noNetLane))
 		}
 		for range 2 {
 			take(a, noNetLane)
 			take(b, noNetLane)
 		}
-		now := start.Add(quantum) // what they were given in the first round is used up
+		now := start.Add(quantum) // the credit of the first round is used up
 		for _, x := range blockers {
 			d.moved = nil
 			d.give(now, x, nil)
-			for i := 0; i < len(d.moved); i++ { // each is over at once
+			for i := 0; i < len(d.moved); i++ { // each effect ends at once
 				y := d.moved[i]
 				order += string(y.flows[0].run.run)
 				d.give(now, y, nil)
@@ -77,29 +78,31 @@ func TestTheScarcePoolChooses(t *testing.T) {
 		}
 		return order
 	}
-	// The machine has one place left and the lane three: b has none of the machine's.
+	// The machine has fewer free places than the lane. b is served first, because it has no
+	// place of the machine.
 	if got := serve(Limits{Machine: 3, Heavy: 2, NoNet: 3}, heavyLane, 2, 1); got != "bbaa" {
-		t.Errorf("where the machine is scarce they are served as %s", got)
+		t.Errorf("with the machine scarcer they are served in the order %s, want bbaa", got)
 	}
-	// The machine and the lane have one place left each: they take turns in the lane.
+	// The machine and the lane have one free place each: a and b take turns in the lane.
 	if got := serve(Limits{Machine: 2, Heavy: 1, NoNet: 1}, heavyLane, 1, 1); got != "abab" {
-		t.Errorf("where both are scarce they are served as %s", got)
+		t.Errorf("with both equally scarce they are served in the order %s, want abab", got)
 	}
-	// The lane has one place of four left, and the machine has many: they take turns.
+	// The lane has four places and the machine has many: a and b take turns in the lane.
 	if got := serve(Limits{Machine: 64, Heavy: 8, NoNet: 4}, heavyLane, 8, 4); got != "abab" {
-		t.Errorf("where the lane is scarce they are served as %s", got)
+		t.Errorf("with the lane scarcer they are served in the order %s, want abab", got)
 	}
 }
 
-// A run waits for what its oldest effect waits for: the machine, or a pool that is full.
+// waitsFor returns the full pool that the oldest effect of a run waits for, and "" if no
+// effect waits.
 func TestWhatARunWaitsFor(t *testing.T) {
 	for _, test := range []struct {
-		heavy, net pawl.Seq // the numbers of the effects that wait for each
+		heavy, net pawl.Seq // the effect that waits for each lane; 0 = none
 		want       string
 	}{{10, 11, heavyLane}, {11, 10, netLane}, {0, 10, netLane}, {0, 0, ""}} {
 		d := newDesk(Limits{Machine: 64}, start)
 		for i, lane := range []string{heavyLane, netLane} {
-			d.take(start, key{"p", "other"}, pawl.Seq(i), lane, "") // has the only place
+			d.take(start, key{"p", "other"}, pawl.Seq(i), lane, "") // takes the only place
 		}
 		k := key{"p", "a"}
 		if test.heavy > 0 {
@@ -109,26 +112,26 @@ func TestWhatARunWaitsFor(t *testing.T) {
 			d.take(start, k, test.net, netLane, "")
 		}
 		if got := d.waitsFor(d.tenant(k)); got != test.want {
-			t.Errorf("with effect %d waiting for heavy and %d for net it waits for %q, want %q", test.heavy, test.net, got, test.want)
+			t.Errorf("with effect %d waiting for heavy and %d for net the run waits for %q, want %q", test.heavy, test.net, got, test.want)
 		}
 	}
 }
 
-// When no time passes nobody is charged or forgiven anything.
+// A tick without elapsed time changes no run's credit.
 func TestNoTimePasses(t *testing.T) {
 	d := newDesk(Limits{Machine: 2}, start)
 	d.take(start, key{"p", "a"}, 1, heavyLane, "")
 	f := d.machine().flows[0]
 	f.deficit = quantum / 2
 	if d.tick(start); f.deficit != quantum/2 {
-		t.Errorf("of a credit of %s there is %s left", quantum/2, f.deficit)
+		t.Errorf("after a tick without elapsed time the credit is %s, want %s", f.deficit, quantum/2)
 	}
 	if d.tick(start.Add(1)); f.deficit != 0 {
-		t.Errorf("while nobody waits it has a credit of %s", f.deficit)
+		t.Errorf("after elapsed time without waiting effects the credit is %s, want 0", f.deficit)
 	}
 }
 
-// What a run has used is known for the last minute, to five seconds.
+// lately returns what a run has used in the last minute, in spans of five seconds.
 func TestLately(t *testing.T) {
 	type use struct {
 		from, length time.Duration
@@ -145,11 +148,11 @@ func TestLately(t *testing.T) {
 		"Now":            {[]use{{0, 7 * s, 2}}, 7 * s, 14 * s, 14 * s},
 		"WithinAMinute":  {[]use{{0, 7 * s, 2}}, 59 * s, 14 * s, 14 * s},
 		"PartlyWithin":   {[]use{{0, 7 * s, 2}}, 60 * s, 14 * s, 4 * s},
-		"NotWithin":      {[]use{{0, 7 * s, 2}}, 65 * s, 14 * s, 0},
+		"Outside":        {[]use{{0, 7 * s, 2}}, 65 * s, 14 * s, 0},
 		"AcrossTwoSpans": {[]use{{3 * s, 4 * s, 1}}, 60 * s, 4 * s, 2 * s},
 		"Added":          {[]use{{0, s, 1}, {s, 2 * s, 3}}, 3 * s, 7 * s, 7 * s},
 		"AMinute":        {[]use{{0, 60 * s, 1}}, 60 * s, 60 * s, 55 * s},
-		"LongerThanThat": {[]use{{0, 300 * s, 1}}, 300 * s, 300 * s, 55 * s},
+		"FiveMinutes":    {[]use{{0, 300 * s, 1}}, 300 * s, 300 * s, 55 * s},
 		"AMinuteApart":   {[]use{{0, 5 * s, 1}, {60 * s, 5 * s, 1}}, 64 * s, 10 * s, 5 * s},
 	} {
 		var run tenant
@@ -157,7 +160,7 @@ func TestLately(t *testing.T) {
 			run.spend(start.Add(u.from), u.length, u.places)
 		}
 		if got := run.lately(start.Add(test.now)); got != test.want || run.used != test.used {
-			t.Errorf("%s: of %s in all it has used %s lately, want %s of %s", name, run.used, got, test.want, test.used)
+			t.Errorf("%s: the run has used %s lately and %s in all, want %s and %s", name, got, run.used, test.want, test.used)
 		}
 	}
 }

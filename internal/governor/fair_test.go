@@ -422,17 +422,17 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// Whoever has nothing left of a round is not served while another run has.
+// A run without credit is not served while another run has credit.
 func TestWhoHasSomethingLeftIsServed(t *testing.T) {
 	p := &pool{slots: 4}
-	nothing, little := &flow{pool: p, waiting: 1}, &flow{pool: p, waiting: 1, running: 3, deficit: 1}
-	p.flows = []*flow{nothing, little}
+	none, some := &flow{pool: p, waiting: 1}, &flow{pool: p, waiting: 1, running: 3, deficit: 1}
+	p.flows = []*flow{none, some}
 	all := func(*flow) bool { return true }
-	if p.choose(all) != little {
-		t.Error("the run that has nothing left is served")
+	if p.choose(all) != some {
+		t.Error("choose returns the run without credit")
 	}
-	if little.deficit = 0; p.choose(all) != nothing {
-		t.Error("after another round the run with the fewest places is not served")
+	if some.deficit = 0; p.choose(all) != none {
+		t.Error("after another round choose does not return the run with the fewest places")
 	}
 }
 

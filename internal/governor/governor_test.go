@@ -33,8 +33,8 @@ func failure(kind pawl.ModelErrorKind, wait time.Duration) pawl.Answer {
 	return &pawl.EffectFailed{Failure: pawl.Failure{Code: pawl.FailureCode(kind), Message: "the provider says " + string(kind), Wait: wait}}
 }
 
-// MustTake takes the places of an effect. In a bubble it fails at once when nobody will
-// ever give them.
+// MustTake takes the places of an effect. In a bubble it fails at once if the effect never
+// receives them.
 func MustTake(tb testing.TB, g *Governor, j driver.Job) func(pawl.Answer) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Hour)
@@ -270,7 +270,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// A success ends the breaker for everyone, not for one call at a time.
+// A success ends the breaker for all calls: two calls can then run at the same time.
 func TestSuccessEndsTheBreaker(t *testing.T) {
 	for _, kind := range []pawl.ModelErrorKind{pawl.ModelQuota, pawl.ModelAuth} {
 		synctest.Test(t, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestSuccessEndsTheBreaker(t *testing.T) {
 	}
 }
 
-// What is shown of an account is the limit that lasts longest, as long as it lasts.
+// shown returns the limit of an account that lasts longest, and nothing once it is over.
 func TestWhatIsShownOfAnAccount(t *testing.T) {
 	now := start
 	rests := func(until time.Duration) *breaker {
@@ -311,12 +311,12 @@ func TestWhatIsShownOfAnAccount(t *testing.T) {
 			want = time.Time{}
 		}
 		if !until.Equal(want) || why != test.why {
-			t.Errorf("%s: it shows %s until %s, want %s until %s", name, why, until, test.why, want)
+			t.Errorf("%s: shown returns %s until %s, want %s until %s", name, why, until, test.why, want)
 		}
 	}
 }
 
-// What a provider said is shown in at most 200 bytes, all of them whole characters.
+// cut shortens a provider's message to at most 200 bytes and splits no character.
 func TestCut(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"", ""},
@@ -328,7 +328,7 @@ func TestCut(t *testing.T) {
 		{"a\xffb", "a\uFFFDb"},
 	} {
 		if got := cut(test.in); got != test.want {
-			t.Errorf("%q is cut to %q, want %q", test.in, got, test.want)
+			t.Errorf("cut(%q) = %q, want %q", test.in, got, test.want)
 		}
 	}
 }

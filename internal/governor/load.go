@@ -26,7 +26,7 @@ func (t *tenant) spend(from time.Time, dt time.Duration, places int) {
 		return
 	}
 	t.used += time.Duration(places) * dt
-	early := max(0, dt-time.Minute) // longer ago than anybody asks
+	early := max(0, dt-time.Minute) // use that is too old for lately
 	from, dt = from.Add(early), dt-early
 	for dt > 0 {
 		n := from.UnixNano() / int64(spanLength)

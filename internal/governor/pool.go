@@ -18,7 +18,7 @@ type pool struct {
 	flows   []*flow // in the order they came
 	account *account
 	turn    *flow // whose turn it is while choosing; nil = everybody's
-	open    bool  // it has room and no limit shuts it, while choosing
+	open    bool  // while choosing: it has free slots and no limit closes it
 }
 
 // flow is what one run has of one pool.

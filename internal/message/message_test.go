@@ -75,7 +75,7 @@ func (k *kept) all(tb testing.TB) []message.Message {
 	return out
 }
 
-// What is told of a run, in the order it is told. R-78
+// The messages of a run, in their order. R-78
 func TestRun(t *testing.T) {
 	k := load(t)
 	all := k.all(t)
@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 		case message.Plan:
 			if !strings.Contains(d.Content, "## Overview") || // R-41 R-49
 				len(d.Specs) != 2 || d.Approval != pawl.ApprovalAwaiting || d.About.IsZero() {
-				t.Errorf("the plan that is told: %+v", d)
+				t.Errorf("the message has the plan %+v", d)
 			}
 		case message.Approved:
 			specs := 0
@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 					specs++
 				}
 			}
-			if d.SpecsSpawned != 2 || specs != 2 { // R-46 R-B04 R-B25: it is told when all of them are there
+			if d.SpecsSpawned != 2 || specs != 2 { // R-46 R-B04 R-B25: the message follows the creation of all specs
 				t.Errorf("approved with %d, and %d are there", d.SpecsSpawned, specs)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// F-63: the names of messages are those of Loopr's protocol, which programs outside know.
-// Whoever adds one writes it down here.
+// F-63: the names of messages are those of Loopr's protocol, which external programs use.
+// A new message must be added to this list.
 func TestNamesOfMessages(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "message.go", nil, 0)
 	if err != nil {

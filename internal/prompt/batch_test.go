@@ -50,8 +50,9 @@ func (w *world) coherent(tb testing.TB, template string, task int) *pawl.Assembl
 	return do
 }
 
-// Each template of Coherence, as it is sent. V-07: who gets the context. V-38 V-52
-// V-55: who gets decisions and anti-patterns, with their numbers and reasons (V-02).
+// Each template of Coherence produces the expected prompt. V-07: some templates receive the
+// context. V-38 V-52 V-55: some receive decisions and anti-patterns, with their numbers and
+// reasons (V-02).
 func TestCoherencePrompts(t *testing.T) {
 	gathered := `{"phase": "EXECUTE", "current_state": ["apps/auth/api.py has the routes"], "patterns": ["make test"], "decisions": ["001: JWT, no table"], "anti_patterns": ["002: no mocked clock"]}`
 	known := []string{"- 001 Tokens that expire. Context: Sessions must end. Choice: JWT, one hour: no table is needed. Alternatives Rejected: a table of sessions: a query for each request. Depends On: none. Invalidated If: tokens must be revoked.\n",

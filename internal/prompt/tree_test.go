@@ -51,8 +51,8 @@ func (w *world) child(tb testing.TB, template string) *pawl.AssemblePrompt {
 	return do
 }
 
-// The context of a task is built for it (P-50), to the letter, and holds what was
-// learned before it (P-81).
+// The context of a task is built for that task alone (P-50), has exactly this text, and
+// contains the learnings of earlier tasks (P-81).
 func TestPandoraContext(t *testing.T) {
 	w := MustWorldOf(t, "pandora")
 	w.remember(remembered)
@@ -69,7 +69,7 @@ func TestPandoraContext(t *testing.T) {
 		"| Dependencies | None |\n\n" + // P-59
 		"**Acceptance Criteria:**\n1. POST /auth/forgot-password sends email\n2. Reset token expires in 1 hour\n" + // P-60
 		"3. POST /auth/reset-password validates token\n4. Tests pass\n\n" +
-		"**Prior Task Learnings:**\n- [TASK-001] OAuth uses passport.js with Google strategy\n" + // P-61 P-62: TASK-002 does not depend on it
+		"**Prior Task Learnings:**\n- [TASK-001] OAuth uses passport.js with Google strategy\n" + // P-61 P-62: TASK-002 does not depend on TASK-001
 		"- [TASK-001] Auth routes in apps/auth/routes.py\n\n---\n\n" + // P-63
 		"**Intent:** edit\n**Mode:** code\n" // P-64
 	wants(t, p, "## What a person said", "- Keep the old sessions working.")

@@ -15,12 +15,12 @@ import (
 	"pawl/internal/store/mem"
 )
 
-// dying is a runner whose process dies in the first tool call: after the call has been
-// made, or before it was begun.
+// dying is a runner whose process dies in the first tool call, either before the call
+// begins or after it was made.
 type dying struct {
 	*runner.Runner
-	made    bool
-	reached chan struct{}
+	made    bool          // the process dies after the call
+	reached chan struct{} // closed when the process dies
 }
 
 func (d *dying) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
@@ -35,8 +35,8 @@ func (d *dying) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 	return nil, nil
 }
 
-// F-62: a driver that takes a run over has the runner look whether a write that was under
-// way was made. One that was is not made twice, and one that was not is made.
+// F-62: after a crash during a write the runner checks whether the write was made. If it was,
+// the runner does not repeat it; if not, the runner makes it.
 func TestCrashInAWrite(t *testing.T) {
 	calls := map[string]struct{ tool, args, path, want string }{
 		"Write": {"write", `{"path": "new.txt", "content": "new\n"}`, "new.txt", "new"},
@@ -69,17 +69,17 @@ func TestCrashInAWrite(t *testing.T) {
 				}
 				returned, text := theCall(t, log)
 				if returned.IsError || returned.Conflict || strings.Contains(text, ": done, ") != made {
-					t.Errorf("the call was answered with %+v, %q", returned, text)
+					t.Errorf("the call returned %+v with output %q", returned, text)
 				}
 				if got := w.git(t, "show", "pawl/001-small:"+call.path); got != call.want {
-					t.Errorf("%s holds %q, want %q", call.path, got, call.want)
+					t.Errorf("%s contains %q, want %q", call.path, got, call.want)
 				}
 			})
 		}
 	}
 }
 
-// writing begins a run of one step that writes files, without gates.
+// writing returns the start of a run that has one step, which writes files, and no gates.
 func writing(base pawl.CommitHash) *pawl.RunStarted {
 	started, recipe := drivertest.Started(), drivertest.Recipe()
 	kind := &recipe.Kinds[0]
@@ -99,6 +99,7 @@ func newDriver(t *testing.T, log pawl.Log, p driver.Performer) *local.Driver {
 	return d
 }
 
+// await returns the next value of a channel. It fails the test after two minutes.
 func await[T any](t *testing.T, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {
@@ -109,7 +110,7 @@ func await[T any](t *testing.T, from <-chan T, what string) (v T) {
 	return v
 }
 
-// theCall returns the answer to the run's one tool call, and what it says.
+// theCall returns the answer to the run's only tool call, and the call's output.
 func theCall(t *testing.T, log pawl.Log) (*pawl.ToolReturned, string) {
 	t.Helper()
 	var calls []*pawl.ToolReturned
@@ -122,7 +123,7 @@ func theCall(t *testing.T, log pawl.Log) (*pawl.ToolReturned, string) {
 		}
 	}
 	if len(calls) != 1 {
-		t.Fatalf("%d calls were answered, want 1", len(calls))
+		t.Fatalf("%d tool calls returned, want 1", len(calls))
 	}
 	text, err := log.Blob(t.Context(), "001-small", calls[0].Output)
 	if err != nil {

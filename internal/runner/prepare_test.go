@@ -54,18 +54,19 @@ func TestPrepare(t *testing.T) {
 	}
 	t.Run("TimesOut", func(t *testing.T) {
 		t.Parallel()
-		// On a slow machine the time may run out before the command begins: then it gets more. F-66
+		// F-66: on a slow machine the time may run out before the command begins. The test then
+		// tries again with a longer limit.
 		for limit := time.Second / 4; ; limit *= 2 {
 			w := preparing(t, "echo begun; read x < /dev/zero; sleep 4321")
 			b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base}, timeout(limit))
 			if b.Verdict != pawl.VerdictFail || !b.Partial || !strings.Contains(b.Reason, "timed out") {
-				t.Fatalf("judged %+v after %s", b, limit)
+				t.Fatalf("judged %+v with a limit of %s", b, limit)
 			}
 			if strings.Contains(w.report(t, b).Output, "begun") {
 				return
 			}
 			if limit > 5*time.Minute {
-				t.Fatalf("the command has not begun after %s", limit)
+				t.Fatalf("the command has not begun within %s", limit)
 			}
 		}
 	})

@@ -166,7 +166,7 @@ func TestProbe(t *testing.T) {
 	foreign := func(t *testing.T, name string, made bool) {
 		t.Helper()
 		if testing.Short() && !slices.Contains([]string{"WriteNew", "Edit", "GitPath", "EditIgnored"}, name) {
-			t.Skip("a conflict whatever the call is: four of them show it in short mode, all in make test")
+			t.Skip("every call has the same conflict; short mode tests four calls, make test all")
 		}
 		p := newProbing(t, w, writeCases[name])
 		if made {
@@ -174,7 +174,7 @@ func TestProbe(t *testing.T) {
 		}
 		MustWrite(t, p.dir("foreign.txt"), "not ours\n")
 		if got := p.recover(t); got != conflict {
-			t.Errorf("recovery makes of it %s, want a conflict", got)
+			t.Errorf("recovery returned %s, want a conflict", got)
 		}
 	}
 	for name, c := range writeCases {
@@ -210,7 +210,7 @@ func TestProbeOfTheSameFile(t *testing.T) {
 			p := newProbing(t, w, writeCases["Edit"])
 			MustWrite(t, p.dir("a.txt"), content)
 			if got := p.recover(t); got != conflict {
-				t.Errorf("recovery makes of it %s, want a conflict", got)
+				t.Errorf("recovery returned %s, want a conflict", got)
 			}
 		})
 	}
@@ -221,7 +221,7 @@ func TestProbeOfTheSameFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.recover(t); got != conflict {
-			t.Errorf("recovery makes of it %s, want a conflict", got)
+			t.Errorf("recovery returned %s, want a conflict", got)
 		}
 	})
 	t.Run("Link", func(t *testing.T) { // a link that a command made in the file's place
@@ -233,7 +233,7 @@ func TestProbeOfTheSameFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.recover(t); got != conflict {
-			t.Errorf("recovery makes of it %s, want a conflict", got)
+			t.Errorf("recovery returned %s, want a conflict", got)
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestProbeOfALink(t *testing.T) {
 		}
 		MustWrite(t, p.dir("foreign.txt"), "not ours\n")
 		if got := p.recover(t); got != conflict {
-			t.Errorf("%v: recovery makes of it %s, want a conflict", c.args, got)
+			t.Errorf("%v: recovery returned %s, want a conflict", c.args, got)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestKillOfPawlEndsCommands(t *testing.T) {
 func TestEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	moments, step := 30, 700*time.Microsecond
-	if testing.Short() { // every third
+	if testing.Short() { // every third moment
 		moments, step = moments/3, 3*step
 	}
 	both(t, func(t *testing.T, box pawl.Sandbox) {
@@ -152,7 +152,7 @@ func awaitReaping(t *testing.T, supervisor int) {
 			}
 		}
 	}
-	t.Error("the supervisor does not wait for its children after five minutes")
+	t.Error("after five minutes the supervisor does not yet wait for its children")
 }
 
 func TestProgramWithoutSupervise(t *testing.T) {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case sandbox.SuperviseWord:
-			syscall.Exit(sandbox.Supervise(os.Args[2:])) // with os.Exit the race detector would wait for a second
+			syscall.Exit(sandbox.Supervise(os.Args[2:])) // unlike os.Exit, it skips the race detector's wait of one second
 		case "__host":
 			os.Exit(playHost(os.Args[2], os.Args[3], os.Args[4]))
 		case "__daemon":

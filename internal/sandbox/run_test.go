@@ -225,17 +225,18 @@ func TestTimeoutEndsTheWholeTree(t *testing.T) {
 		cmd := MustCommand(t, fmt.Sprintf(
 			"trap '' TERM; %[1]s __daemon %[2]s; (sleep %[2]s & sleep %[2]s) & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token))
 		cmd.Grace = time.Millisecond
-		// On a slow machine the time may run out before the tree is there: then it gets more. F-66
+		// F-66: on a slow machine the time may run out before all processes of the tree have
+		// started. The test then tries again with a longer timeout.
 		for cmd.Timeout = time.Second / 4; ; cmd.Timeout *= 2 {
 			result := MustRun(t, box, cmd)
 			if left := processes(token); !result.TimedOut || result.ExitCode != -1 || len(left) > 0 {
-				t.Fatalf("after %s: %+v with output %s; left over: %v", cmd.Timeout, result, result.Output, left)
+				t.Fatalf("with a timeout of %s: %+v with output %s; left over: %v", cmd.Timeout, result, result.Output, left)
 			}
 			if strings.Contains(string(result.Output), "ready") {
 				return
 			}
 			if cmd.Timeout > 5*time.Minute {
-				t.Fatalf("the tree was not ready after %s", cmd.Timeout)
+				t.Fatalf("the tree was not ready within %s", cmd.Timeout)
 			}
 		}
 	})

@@ -163,7 +163,7 @@ func (s *suite) startMany(t *testing.T) {
 		seen[info.Task] = true
 	}
 	for range many {
-		receive(t, begun, "effect") // they are at work at the same time
+		receive(t, begun, "effect") // the runs are active at the same time
 	}
 	letGo()
 	for _, info := range infos {

@@ -272,14 +272,14 @@ func (b *bed) mustBe(err error, code pawl.Code, hint bool) {
 // deadline bounds waiting: reaching it is a failure, not a measure.
 const deadline = 2 * time.Minute
 
-// bounded is the context of a test that waits for what the context ends with.
+// bounded returns a context that ends at the deadline or with the test.
 func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// receive receives what a test waits for.
+// receive returns the next value of a channel. It fails the test at the deadline.
 func receive[T any](t *testing.T, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {

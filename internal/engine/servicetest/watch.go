@@ -107,10 +107,10 @@ func (s *suite) watchPaused(t *testing.T) {
 		close(done)
 	}()
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerPause})
-	receive(t, paused, "pause in what is watched")
+	receive(t, paused, "pause in the watched events")
 	b.mustSteer(run, pawl.Steering{Verb: pawl.SteerResume})
 	letGo()
-	if err := receive(t, done, "end of what is watched"); err != nil {
+	if err := receive(t, done, "end of the watched events"); err != nil {
 		t.Error(err)
 	}
 }
