@@ -35,9 +35,10 @@ func childBlobs(run int, after pawl.Seq) [][]byte {
 	return blobs
 }
 
-// appendUntilKilled is the child. It never ends by itself unless rounds says how
-// many units to append to each run in each round; then it makes many checkpoints and
-// closes the log after every round but the last.
+// appendUntilKilled is the main function of the child process. It appends units until
+// the process is killed, unless rounds lists how many units to append to each run in
+// each round. In that case it checkpoints often and closes the log after every round
+// but the last.
 func appendUntilKilled(dir, rounds string) error {
 	often := rounds != ""
 	if !often {
@@ -74,8 +75,8 @@ func appendUntilKilled(dir, rounds string) error {
 	return nil
 }
 
-// appendUnits appends units of three events to a run and writes a line to
-// standard output for each one that was acknowledged.
+// appendUnits appends units of three events to a run and writes a line to standard
+// output for each acknowledged unit.
 func appendUnits(log *Log, run, units int) error {
 	ctx := context.Background()
 	events, err := storetest.Collect(log.Events(ctx, childRun(run), 0))
@@ -150,8 +151,8 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// wantTold checks that each run has at least the events that were acknowledged, in
-// whole units with their blobs.
+// wantTold checks that each run has at least its acknowledged events, in whole units
+// with their blobs.
 func wantTold(t *testing.T, log *Log, told [childRuns]int) (seen [childRuns]int) {
 	t.Helper()
 	for i, least := range told {

@@ -97,8 +97,8 @@ func (f fileSystem) prepare() error {
 }
 
 // syncAncestors syncs the folder and all folders above it. Any of them may be new:
-// created by this process, or by one that was killed before it came this far. It
-// runs once in the life of a log, while the database is still empty.
+// this process may have created it, or an earlier one that was killed before it
+// synced it. It runs only while the database is still empty.
 func (f fileSystem) syncAncestors() error {
 	for path := f.dir; ; {
 		err := f.syncFolder(path)
@@ -113,8 +113,8 @@ func (f fileSystem) syncAncestors() error {
 	}
 }
 
-// cannotSync reports whether err means that this user cannot sync a folder, or that
-// nobody can. We did not create such a folder.
+// cannotSync reports whether err means that a folder cannot be synced by this user or
+// by anybody. Pawl did not create such a folder, so its entry needs no sync.
 func cannotSync(err error) bool {
 	return errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported) ||
 		errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS)

@@ -16,17 +16,17 @@ import (
 )
 
 // recordingDisk performs calls on the real file system and records them in a
-// [crashDisk]. Syncs are only recorded.
+// [crashDisk]. It records syncs without performing them.
 type recordingDisk struct {
 	*crashDisk
 	mu sync.Mutex
-	// before runs ahead of each call; if it fails, so does the call.
+	// before is called before each call. If it returns an error, the call fails with it.
 	before func(call string) error
-	// after runs after each call that succeeded.
+	// after is called after each successful call.
 	after func(call string)
 }
 
-// newRecordingDisk returns a disk on which the folder is durable.
+// newRecordingDisk returns a disk on which only the folder exists and is durable.
 func newRecordingDisk(folder string) *recordingDisk {
 	d := &recordingDisk{crashDisk: newCrashDisk(), before: func(string) error { return nil }, after: func(string) {}}
 	d.mkdirAll(folder, true)
@@ -122,15 +122,15 @@ func (f *recordingFile) Close() error {
 	return f.disk.call("close "+f.Name(), f.File.Close, func() {})
 }
 
-// workload uses a folder as a log does: it prepares it and writes blobs, two of
-// them to the same folder, and then does so once more, as a new process would.
+// workload uses a folder as a log does. It prepares the folder and writes blobs, two
+// of them to the same subfolder, and then does both again, as a new process would.
 type workload struct {
 	*recordingDisk
 	fileSystem
 	blobs [][]byte
 
 	prepared bool
-	stored   map[string][]byte // the files that a log would have acknowledged
+	stored   map[string][]byte // files that were written and so must survive
 }
 
 // newWorkload returns a workload whose folder and its parents do not exist yet.
@@ -160,7 +160,7 @@ func (f *workload) store(blob []byte) error {
 	return nil
 }
 
-// use makes every kind of call.
+// use prepares the folder and stores the blobs, twice.
 func (f *workload) use() error {
 	for range 2 {
 		if err := f.prepare(); err != nil {
@@ -176,7 +176,8 @@ func (f *workload) use() error {
 	return nil
 }
 
-// wantStored checks what is there after a power cut.
+// wantStored checks that the database and the stored blobs survive a power cut and
+// that no blob is incomplete.
 func (f *workload) wantStored(t *testing.T, when string, most int) {
 	t.Helper()
 	f.crashes(uint64(len(f.stored)), most, func(found image) {
@@ -185,7 +186,7 @@ func (f *workload) wantStored(t *testing.T, when string, most int) {
 		}
 		for name, want := range f.stored {
 			if string(found[name]) != string(want) {
-				t.Fatalf("a power cut after %s loses the blob %s: it has %d bytes, want %d; there is\n%s",
+				t.Fatalf("a power cut after %s loses the blob %s: it has %d bytes, want %d; the disk holds\n%s",
 					when, filepath.Base(name), len(found[name]), len(want), found)
 			}
 		}
@@ -200,8 +201,8 @@ func (f *workload) wantStored(t *testing.T, when string, most int) {
 	})
 }
 
-// After a power cut at any time, whichever unsynced changes survive, the database
-// and all acknowledged blobs are there, and no blob is incomplete. F-62
+// The database and all acknowledged blobs survive a power cut at any time, whichever
+// unsynced changes survive with them, and no blob is left incomplete. F-62
 func TestPowerCut(t *testing.T) {
 	most := 5000 / stride(20)
 	t.Run("after each call", func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestPowerCut(t *testing.T) {
 		}
 		f.wantStored(t, "everything", most)
 	})
-	// Another goroutine has made the folders but not synced them yet.
+	// Another goroutine has created the folders but has not synced them yet.
 	t.Run("while another blob is being written", func(t *testing.T) {
 		for at := 0; ; at++ {
 			f := newWorkload(t)
@@ -237,7 +238,7 @@ func TestPowerCut(t *testing.T) {
 			}
 		}
 	})
-	// The next process finds what a killed one made but did not sync.
+	// The next process finds files that a killed process created but did not sync.
 	t.Run("after a kill", func(t *testing.T) {
 		errKilled := errors.New("the process was killed")
 		for at := 0; ; at += stride(4) {
@@ -261,7 +262,7 @@ func TestPowerCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(f.path(tempFolder)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("killed at call %d: temporary files are still there: %v", at+1, err)
+				t.Errorf("killed at call %d: temporary files remain: %v", at+1, err)
 			}
 			f.prepared = true
 			f.wantStored(t, fmt.Sprintf("a kill at call %d, in the next process", at+1), most/50)
@@ -275,7 +276,7 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-// A failed call is reported, leaves no temporary file and can be repeated.
+// A failed call returns its error, leaves no temporary file and can be repeated.
 func TestFailingCalls(t *testing.T) {
 	for at := 0; ; at += stride(5) {
 		f := newWorkload(t)
@@ -292,24 +293,24 @@ func TestFailingCalls(t *testing.T) {
 			return
 		}
 		if failed == "" {
-			continue // the next process removes temporary files that stay
+			continue // the next process removes a temporary file that could not be removed
 		}
-		// Closing what was synced or only read tells nothing new.
+		// An error from closing a synced file or a folder may be ignored.
 		if err == nil && !strings.HasPrefix(failed, "close ") || err != nil && !errors.Is(err, syscall.EIO) {
-			t.Errorf("%s fails, and the error is %v", failed, err)
+			t.Errorf("%s fails, but the error is %v", failed, err)
 		}
 		if left, _ := os.ReadDir(f.path(tempFolder)); len(left) > 0 {
-			t.Errorf("%s fails, and %d temporary files are left", failed, len(left))
+			t.Errorf("%s fails and leaves %d temporary files", failed, len(left))
 		}
 		if err := f.use(); err != nil {
-			t.Errorf("%s has failed before, and then %v", failed, err)
+			t.Errorf("after a failure of %s, a second attempt: %v", failed, err)
 		}
 		f.wantStored(t, failed+" had failed", 50)
 	}
 }
 
-// A parent folder that cannot be synced does not keep a log from being created; a
-// failing disk does.
+// A log can be created below a folder that cannot be synced, but not on a failing
+// disk.
 func TestAncestorsThatCannotBeSynced(t *testing.T) {
 	for _, row := range []struct {
 		err  error
@@ -335,12 +336,12 @@ func TestAncestorsThatCannotBeSynced(t *testing.T) {
 			return nil
 		}
 		if err := f.prepare(); !errors.Is(err, row.want) {
-			t.Errorf("syncing %s fails with %v, and the error is %v", at, row.err, err)
+			t.Errorf("sync of %s fails with %v: got error %v, want %v", at, row.err, err, row.want)
 		}
 	}
 }
 
-// Opening a log that has been written to syncs nothing.
+// Opening a log that is not empty syncs nothing.
 func TestPrepareOfALogInUse(t *testing.T) {
 	f := newWorkload(t)
 	if err := f.prepare(); err != nil {
@@ -349,7 +350,7 @@ func TestPrepareOfALogInUse(t *testing.T) {
 	mustWrite(t, f.path(fileName), []byte("x"))
 	f.before = func(call string) error {
 		if strings.HasPrefix(call, "sync ") {
-			t.Errorf("it made the call %s", call)
+			t.Errorf("unexpected call: %s", call)
 		}
 		return nil
 	}
@@ -358,8 +359,8 @@ func TestPrepareOfALogInUse(t *testing.T) {
 	}
 }
 
-// After a power cut the log opens, has everything it acknowledged and takes further
-// units, whatever survives of the blob files. F-62
+// After a power cut the log opens, has every acknowledged unit and accepts new ones,
+// whatever survives of the blob files. F-62
 func TestOpenAfterAPowerCut(t *testing.T) {
 	most := 6 / stride(2)
 	base := t.TempDir()
@@ -383,7 +384,7 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 		log := mustOpen(t, to)
 		defer mustClose(t, log)
 		if _, err := os.Stat(filepath.Join(to, tempFolder)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("temporary files are still there: %v", err)
+			t.Errorf("temporary files remain: %v", err)
 		}
 		if acknowledged > 0 {
 			wantRun(t, log, "001-a", acknowledged)

@@ -28,7 +28,7 @@ type Log struct {
 	anew      chan renewal
 	committed chan error // the committer's last word
 
-	copyAfter int // the constant, unless a test wants more checkpoints
+	copyAfter int // the constant of this name; tests lower it to get more checkpoints
 
 	// forgetful reports a file from before there was a memory.
 	forgetful bool
@@ -50,6 +50,7 @@ const maxQueued = 1024
 // folder open so; the caller sees to that.
 func Open(dir string) (*Log, error) { return openOn(osDisk{}, dir) }
 
+// openOn is Open on a disk of the caller's choice.
 func openOn(d disk, dir string) (*Log, error) {
 	l, err := newLog(d, dir)
 	if err != nil {

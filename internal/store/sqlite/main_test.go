@@ -14,8 +14,9 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// childDir, when it is set, makes the test binary the process that
-// TestKilledProcess kills and TestPowerCutOfTheDatabase traces.
+// The test binary becomes the process that TestKilledProcess kills and
+// TestPowerCutOfTheDatabase traces if the variable childDir is set. It names the log's
+// folder, and childRounds holds the rounds argument of appendUntilKilled.
 const (
 	childDir    = "PAWL_TEST_STORE_CHILD"
 	childRounds = "PAWL_TEST_STORE_ROUNDS"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stride returns the step of a loop that tries everything: 1, or more in short mode.
+// stride returns the step of a loop over all cases: 1, or short in short mode.
 func stride(short int) int {
 	if testing.Short() {
 		return short

@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// crashDisk models what a disk holds after a power cut. Each change that was not
-// synced may survive or not, independently of the others. Unsynced content may be
-// missing, torn, or zeros of the right length. A name that was created or removed
-// is durable once its folder has been synced, and only then: syncing a file does
-// not make its name durable.
+// crashDisk models what a disk holds after a power cut. Each unsynced change may
+// survive or not, independently of the others. Unsynced content may be missing, torn,
+// or zeros of the right length. The creation or removal of a name is durable only
+// after its folder has been synced; syncing a file does not make its name durable.
 //
 // Paths are absolute.
 type crashDisk struct{ root *node }
@@ -24,8 +23,8 @@ type crashDisk struct{ root *node }
 type node struct {
 	content []byte           // durable content of a file
 	names   map[string]*node // durable entries of a folder
-	// unsynced are the changes that are not durable, oldest first; synced counts
-	// those that came before and are.
+	// unsynced holds the changes that are not durable yet, oldest first. synced is the
+	// number of earlier changes, which are durable.
 	unsynced []edit
 	synced   int
 	current  map[string]*node // entries of a folder as a running process sees them
@@ -33,12 +32,12 @@ type node struct {
 
 // edit is one change to a file or to a folder.
 type edit struct {
-	// Of a folder: the name, and what it refers to; nil when it was removed.
+	// For a folder: a name and the node it refers to, or nil if it was removed.
 	name string
 	node *node
 
-	// Of a file: the offset and what was written there, or the size it was
-	// truncated to.
+	// For a file: an offset and the data written there, or the size to which the file
+	// was truncated.
 	at       int64
 	data     []byte
 	truncate bool
@@ -69,8 +68,8 @@ func edited(names map[string]*node, c edit) map[string]*node {
 	return names
 }
 
-// beginSync returns a mark: the changes before it are durable once endSync is called
-// with it.
+// beginSync marks the changes made so far. They become durable when endSync is called
+// with the mark.
 func (n *node) beginSync() int { return n.synced + len(n.unsynced) }
 
 // endSync makes the changes before a mark durable.
@@ -97,7 +96,8 @@ func (p *crashDisk) find(name string) *node {
 	return n
 }
 
-// mkdirAll creates the missing folders of a path. With durable they survive a crash.
+// mkdirAll creates the missing folders of a path and returns the last one. If durable
+// is set, they survive a power cut.
 func (p *crashDisk) mkdirAll(name string, durable bool) *node {
 	n := p.root
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
@@ -112,7 +112,7 @@ func (p *crashDisk) mkdirAll(name string, durable bool) *node {
 	return n
 }
 
-// set makes a path refer to a file or folder; nil removes the path.
+// set makes a path refer to a file or folder. A nil node removes the path.
 func (p *crashDisk) set(name string, n *node) {
 	p.find(path.Dir(name)).change(edit{name: path.Base(name), node: n})
 }
@@ -123,12 +123,12 @@ type outcome int
 const (
 	dropped outcome = iota
 	kept
-	torn   // only the first half was written
-	zeroed // the file has the new size, but zeros in place of the data
-	outcomes
+	torn     // only the first half was written
+	zeroed   // the file has the new size, but zeros in place of the data
+	outcomes // the number of outcomes
 )
 
-// apply returns content after the change.
+// apply returns the content after the change had the given outcome.
 func (c edit) apply(content []byte, f outcome) []byte {
 	if f == dropped {
 		return content
@@ -157,8 +157,8 @@ func (c edit) apply(content []byte, f outcome) []byte {
 // path. A folder has nil.
 type image map[string][]byte
 
-// crash returns the image after a power cut. choose picks the outcome of each
-// unsynced change among the first few.
+// crash returns the image after a power cut. For each unsynced change it calls choose
+// with the number of possible outcomes; choose returns one of them.
 func (p *crashDisk) crash(choose func(of outcome) outcome) image {
 	found := image{}
 	type seen struct {
@@ -201,9 +201,9 @@ func (p *crashDisk) crash(choose func(of outcome) outcome) image {
 	return found
 }
 
-// crashes visits the images that a power cut may leave: all of them if there are at
-// most so many, otherwise that without any unsynced change, that with all of them,
-// and a random sample.
+// crashes visits the images that a power cut may leave. If there are more than most, it
+// visits the image without unsynced changes, the image with all of them, and a random
+// sample of the others.
 func (p *crashDisk) crashes(seed uint64, most int, visit func(image)) {
 	all := 0
 	for choices := []choice{}; choices != nil && all <= most; choices = nextChoices(choices) {
@@ -224,10 +224,11 @@ func (p *crashDisk) crashes(seed uint64, most int, visit func(image)) {
 	}
 }
 
-// choice is one of several outcomes.
+// choice is one outcome of several possible ones.
 type choice struct{ is, of outcome }
 
-// replay makes the given choices and appends those it has to make beyond them.
+// replay returns a choose function for crash that makes the given choices. For each
+// further choice it appends the first outcome to choices.
 func replay(choices *[]choice) func(outcome) outcome {
 	at := 0
 	return func(of outcome) outcome {
@@ -251,7 +252,7 @@ func nextChoices(choices []choice) []choice {
 	return nil
 }
 
-// mustRestore writes what an image has below one folder into another folder.
+// mustRestore copies the files and folders of an image from one folder into another.
 func (i image) mustRestore(tb testing.TB, below, to string) {
 	tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(i)) {

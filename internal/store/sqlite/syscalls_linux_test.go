@@ -19,8 +19,8 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// tracedCalls are the system calls that a [crashDisk] models. The test fails if the
-// log makes one of unsupportedCalls, which change files in other ways.
+// tracedCalls lists the system calls that a [tracedDisk] models. unsupportedCalls lists
+// others that change files; the test fails if the log makes one of them.
 const (
 	tracedCalls = "openat,open,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,write,pwrite64,fsync,fdatasync,ftruncate,close"
 
@@ -33,16 +33,16 @@ type sysCall struct {
 	args   []string
 	result int64
 
-	node *node // what it syncs, up to mark
+	node *node // the node that the call syncs, up to mark
 	mark int
 }
 
-// tracedDisk rebuilds a disk from a trace.
+// tracedDisk rebuilds the state of a disk from a trace of system calls.
 type tracedDisk struct {
 	*crashDisk
-	below   string // the folder that is modelled
+	below   string // only files below this folder are modelled
 	open    map[int64]*handle
-	running map[string]*sysCall // unfinished calls by thread
+	running map[string]*sysCall // unfinished calls, by thread
 	told    [childRuns]int      // the acknowledged events of each run
 }
 
@@ -56,7 +56,7 @@ func mustTrace(t *testing.T, dir string, rounds string) iter.Seq[string] {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	if out, err := exec.Command("strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync", "true").CombinedOutput(); err != nil {
-		t.Skipf("strace cannot run here, so the syncs of SQLite are not tested: %v\n%s", err, out)
+		t.Skipf("cannot run strace, so the syncs of SQLite are not tested: %v\n%s", err, out)
 	}
 	child := exec.Command("strace", "-f", "-qq", "-xx", "-s", "10000000", "-o", trace,
 		"-e", "signal=none", "-e", "trace="+tracedCalls+","+unsupportedCalls, os.Args[0])
@@ -86,8 +86,8 @@ func mustTrace(t *testing.T, dir string, rounds string) iter.Seq[string] {
 	}
 }
 
-// parse parses a line of the trace and reports whether its call begins and whether
-// it ends there.
+// parse parses a line of the trace and reports whether the call begins and whether it
+// ends on this line.
 func (h *tracedDisk) parse(line string) (s *sysCall, begins, ends bool, err error) {
 	thread, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimLeft(rest, " ")
@@ -95,13 +95,13 @@ func (h *tracedDisk) parse(line string) (s *sysCall, begins, ends bool, err erro
 		s = h.running[thread]
 		delete(h.running, thread)
 		if s == nil {
-			return nil, false, false, fmt.Errorf("nothing was resumed")
+			return nil, false, false, fmt.Errorf("the thread has no unfinished call")
 		}
 		_, rest, _ = strings.Cut(after, "resumed>")
 	} else {
 		name, args, ok := strings.Cut(rest, "(")
 		if !ok {
-			return nil, false, false, fmt.Errorf("it is no call")
+			return nil, false, false, fmt.Errorf("not a system call")
 		}
 		s, begins, rest = &sysCall{name: name}, true, args
 		if args, ok := strings.CutSuffix(rest, " <unfinished ...>"); ok {
@@ -110,30 +110,32 @@ func (h *tracedDisk) parse(line string) (s *sysCall, begins, ends bool, err erro
 			return s, true, false, nil
 		}
 	}
-	args, rest, _ := strings.Cut(rest, ")") // no argument contains one
+	args, rest, _ := strings.Cut(rest, ")") // no argument contains a parenthesis
 	s.args = append(s.args, split(args)...)
 	result, _, _ := strings.Cut(strings.TrimLeft(rest, " ="), " ")
-	if result == "?" { // the process ended first
+	if result == "?" { // the process exited during the call
 		return s, begins, false, nil
 	}
 	s.result, err = strconv.ParseInt(result, 0, 64)
 	return s, begins, true, err
 }
 
-// split splits arguments. Strings are in hex and contain no separators.
+// split splits a list of arguments. Strings are in hex, so they contain no separators.
 func split(args string) []string {
 	return strings.FieldsFunc(args, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// text decodes a string argument.
 func text(arg string) []byte {
 	arg = strings.ReplaceAll(strings.Trim(arg, `"`), `\x`, "")
 	data, err := hex.DecodeString(arg)
 	if err != nil {
-		panic(fmt.Sprintf("%.100q is no text: %v", arg, err))
+		panic(fmt.Sprintf("%.100q is not a string argument: %v", arg, err))
 	}
 	return data
 }
 
+// number parses a numeric argument.
 func number(arg string) int64 {
 	n, err := strconv.ParseInt(arg, 0, 64)
 	if err != nil {
@@ -216,6 +218,7 @@ func (h *tracedDisk) paths(s *sysCall) (paths []string) {
 	return paths
 }
 
+// opened handles a successful open and reports whether it created the file.
 func (h *tracedDisk) opened(name, flags string, fd int64) (changed bool, err error) {
 	n := h.find(name)
 	if !strings.HasPrefix(name, h.below) && (n == nil || !n.isFolder()) {
@@ -223,7 +226,7 @@ func (h *tracedDisk) opened(name, flags string, fd int64) (changed bool, err err
 	}
 	if n == nil {
 		if !strings.Contains(flags, "O_CREAT") {
-			return false, fmt.Errorf("%s is opened and was never made", name)
+			return false, fmt.Errorf("%s is opened but was never created", name)
 		}
 		n, changed = &node{}, true
 		h.set(name, n)
@@ -235,6 +238,7 @@ func (h *tracedDisk) opened(name, flags string, fd int64) (changed bool, err err
 	return changed, nil
 }
 
+// written handles a write or truncation and reports whether it changed a modelled file.
 func (h *tracedDisk) written(s *sysCall) bool {
 	f := h.open[number(s.args[0])]
 	if f == nil {
@@ -252,12 +256,12 @@ func (h *tracedDisk) written(s *sysCall) bool {
 	return true
 }
 
-// After a power cut at any time, whichever unsynced writes survive, the log has
-// everything it acknowledged, and every run is whole up to its last event. The disk
-// is rebuilt from the system calls of a process that appends units. F-62
+// Every acknowledged event survives a power cut at any time, whichever unsynced writes
+// survive with it, and no run has gaps. The disk is rebuilt from the system calls of a
+// process that appends units. F-62
 func TestPowerCutOfTheDatabase(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it opens about 200 logs: left out of short tests")
+		t.Skip("skipped in short mode: it opens about 200 logs")
 	}
 	base := t.TempDir()
 	dir := filepath.Join(base, "state", "log")
@@ -267,7 +271,7 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	calls, crashes := 0, 0
 	look := func(when string) {
-		// After every call at first, then less often as the log grows.
+		// Cut the power after every call at first, and less often as the log grows.
 		if calls++; random.IntN(1+calls/20) == 0 {
 			crashes++
 			h.wantTold(t, dir, random, fmt.Sprintf("%s, call %d", when, calls))
@@ -281,7 +285,7 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 		if begins {
 			h.begin(s)
 		}
-		if ends && s.node != nil { // the last moment at which it is not synced
+		if ends && s.node != nil { // the last moment before the changes are durable
 			look("before " + s.name)
 		}
 		if ends {
@@ -296,15 +300,15 @@ func TestPowerCutOfTheDatabase(t *testing.T) {
 	}
 	for i, events := range h.told {
 		if events != 3*45 {
-			t.Fatalf("of 45 units of three events to run %d, %d events were acknowledged", i, events)
+			t.Fatalf("run %d: %d events were acknowledged, want 45 units of three", i, events)
 		}
 	}
 	h.wantTold(t, dir, random, "the end")
-	t.Logf("%d calls, the power cut at %d of them", calls, crashes)
+	t.Logf("cut the power at %d of %d points", crashes, calls)
 }
 
-// wantTold opens the log after two power cuts: one that loses every unsynced change,
-// and a random one.
+// wantTold checks the log after each of two power cuts: one that loses every unsynced
+// change, and one with random outcomes.
 func (h *tracedDisk) wantTold(t *testing.T, dir string, random *rand.Rand, when string) {
 	t.Helper()
 	defer func() {
