@@ -18,11 +18,11 @@ import (
 	"pawl"
 )
 
-// patience bounds how long tests wait for what another goroutine sends, so that
-// something that never comes fails the test in words.
+// patience bounds how long tests wait for another goroutine to send something. A test
+// that waits in vain fails with a message instead of hanging.
 const patience = 2 * time.Minute
 
-// mustDial connects to a socket.
+// mustDial connects to an address and sets a deadline for the whole connection.
 func mustDial(tb testing.TB, network, address string) net.Conn {
 	tb.Helper()
 	conn, err := net.Dial(network, address)
@@ -33,12 +33,12 @@ func mustDial(tb testing.TB, network, address string) net.Conn {
 	return conn
 }
 
-// say writes to a connection whose other end reads when it likes.
+// say writes to a connection without waiting for the other end to read.
 func say(conn net.Conn, text string) {
 	go func() { _, _ = io.WriteString(conn, text) }()
 }
 
-// mustPipe is the near end of a connection.
+// mustPipe returns the client's end of a new connection to the pipes' listener.
 func mustPipe(t *testing.T, p *pipes) net.Conn {
 	t.Helper()
 	conn, err := p.dial(t.Context(), "", "")
@@ -48,11 +48,11 @@ func mustPipe(t *testing.T, p *pipes) net.Conn {
 	return conn
 }
 
-// full is a listener of a process that has too many files open for a while.
+// full is a listener of a process that has too many files open for some time.
 type full struct {
 	*pipes
-	times int
-	err   error // once there is room
+	times int   // how often Accept fails because of that
+	err   error // returned by Accept afterwards, if set
 }
 
 func (f *full) Accept() (net.Conn, error) {
@@ -65,8 +65,8 @@ func (f *full) Accept() (net.Conn, error) {
 	return f.pipes.Accept()
 }
 
-// Too many open files end nothing: the listener tries again, not all the time, and
-// takes the next connection when there is room.
+// Too many open files do not stop the listener. It tries again after a pause and
+// accepts the next connection as soon as it can.
 func TestTooManyFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, begin := newPipes(), time.Now()
@@ -75,11 +75,11 @@ func TestTooManyFiles(t *testing.T) {
 		conn := mustPipe(t, p)
 		defer conn.Close()
 		if took := time.Since(begin); took != time.Second {
-			t.Errorf("it tried 20 times in %s", took)
+			t.Errorf("20 attempts took %s, want a second", took)
 		}
 		say(conn, "G")
 		if got, err := f.Accept(); err != nil {
-			t.Errorf("it takes no connection: %v", err)
+			t.Errorf("a listener that can accept again: %v", err)
 		} else {
 			_ = got.Close()
 		}
@@ -108,10 +108,10 @@ func TestFork(t *testing.T) {
 	isOver := func(t *testing.T, conn net.Conn) {
 		t.Helper()
 		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
-			t.Errorf("a connection that should be closed is sent %d bytes, %v", n, err)
+			t.Errorf("a connection that should be closed received %d bytes, %v", n, err)
 		}
 	}
-	test("AConnectionThatEndsSilentlyIsDropped", func(t *testing.T, p *pipes, f *lineFork) {
+	test("ConnectionsClosedBeforeTheFirstByteAreDropped", func(t *testing.T, p *pipes, f *lineFork) {
 		_ = mustPipe(t, p).Close()
 		synctest.Wait()
 		conn := mustPipe(t, p)
@@ -123,16 +123,16 @@ func TestFork(t *testing.T) {
 		}
 		defer got.Close()
 		if text, err := bufio.NewReader(got).Peek(3); err != nil || string(text) != "GET" {
-			t.Errorf("the connection that is handed over says %q, %v", text, err)
+			t.Errorf("the accepted connection says %q, %v", text, err)
 		}
 	})
-	test("LinesAreClosedWhereNobodySpeaksThem", func(t *testing.T, p *pipes, _ *lineFork) {
+	test("LineConnectionsAreClosedWithoutAHandler", func(t *testing.T, p *pipes, _ *lineFork) {
 		conn := mustPipe(t, p)
 		defer conn.Close()
 		say(conn, "{")
 		isOver(t, conn)
 	})
-	test("ClosingDropsWhatNobodyAccepts", func(t *testing.T, p *pipes, f *lineFork) {
+	test("CloseDropsConnectionsThatNobodyAccepted", func(t *testing.T, p *pipes, f *lineFork) {
 		silent, waits := mustPipe(t, p), mustPipe(t, p)
 		defer silent.Close()
 		defer waits.Close()
@@ -144,11 +144,11 @@ func TestFork(t *testing.T) {
 		isOver(t, silent)
 		isOver(t, waits)
 		if _, err := f.Accept(); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("it accepts: %v", err)
+			t.Errorf("Accept after Close: %v", err)
 		}
 	})
-	t.Run("AnErrorOfTheListenerIsGivenOn", func(t *testing.T) {
-		broken := errors.New("it is broken")
+	t.Run("ListenerErrorsAreReturned", func(t *testing.T) {
+		broken := errors.New("the listener is broken")
 		f := newFork(t.Context(), &full{err: broken, pipes: newPipes()}, nil)
 		if _, err := f.Accept(); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
@@ -158,12 +158,12 @@ func TestFork(t *testing.T) {
 		}
 		f = newFork(t.Context(), stuck{newPipes(), broken}, nil)
 		if err := f.Close(); !errors.Is(err, broken) {
-			t.Errorf("closing: %v", err)
+			t.Errorf("Close: %v", err)
 		}
 	})
 }
 
-// stuck is a listener that does not close properly.
+// stuck is a listener whose Close returns an error.
 type stuck struct {
 	*pipes
 	err error
@@ -171,19 +171,19 @@ type stuck struct {
 
 func (s stuck) Close() error { return errors.Join(s.pipes.Close(), s.err) }
 
-// The byte that was looked at is read before the others.
+// A connection returns the byte that was already read before the others.
 func TestLookedConnection(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	say(far, "bcd")
 	in := bufio.NewReader(&looked{Conn: near, first: []byte("a")})
 	if text, err := in.Peek(4); err != nil || string(text) != "abcd" {
-		t.Errorf("it says %q, %v", text, err)
+		t.Errorf("read %q, %v", text, err)
 	}
 }
 
-// A daemon needs no more than projects and what to say about itself. What is wrong
-// with where it is to listen is told, and leaves no socket.
+// A daemon needs only its projects and a description of itself. If it cannot listen at
+// its TCP address, it returns an error and leaves no socket.
 func TestServeDaemon(t *testing.T) {
 	d := Daemon{Projects: one{&fake{}}, About: func() pawl.DaemonInfo { return pawl.DaemonInfo{} }}
 	socket := filepath.Join(mustTemp(t), "s", "daemon.sock")
@@ -208,7 +208,7 @@ func TestServeDaemon(t *testing.T) {
 		mustRead(t, mustDial(t, "unix", socket), "/v1/events").close()
 		resp := raw(t, "unix", socket, "POST /v1/handover HTTP/1.1\r\nHost: pawl\r\nContent-Length: 2\r\n\r\n{}")
 		if resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("handover to nobody: %s", resp.Status)
+			t.Errorf("handover without a successor: %s", resp.Status)
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -232,10 +232,10 @@ func TestServeDaemon(t *testing.T) {
 			d := d
 			change(&d)
 			if err := serving(d, func(context.Context) {}); err == nil {
-				t.Error("it serves")
+				t.Error("the daemon serves")
 			}
 			if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the socket is there: %v", err)
+				t.Errorf("the socket exists: %v", err)
 			}
 		})
 	}
@@ -249,7 +249,7 @@ func TestServeDaemon(t *testing.T) {
 	})
 }
 
-// A request that is being answered when the server closes is given a moment.
+// A server that closes gives the requests in progress a moment to finish.
 func TestClosingServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan struct{})
@@ -265,12 +265,12 @@ func TestClosingServerAnswers(t *testing.T) {
 		<-asked
 		stop()
 		if got := <-answer; !strings.HasPrefix(got, "HTTP/1.1 200") {
-			t.Errorf("it was answered %q", got)
+			t.Errorf("the answer is %q", got)
 		}
 	})
 }
 
-// slowRuns takes most of what closing allows to list the runs.
+// slowRuns is a service that needs most of a closing server's patience to list its runs.
 type slowRuns struct {
 	fake
 	asked chan struct{}

@@ -50,7 +50,7 @@ type tcp struct {
 
 // listenTCP listens at an address of this machine alone.
 func listenTCP(ctx context.Context, address, token string) (*tcp, error) {
-	host, _, _ := net.SplitHostPort(address) // without a port it has no host either
+	host, _, _ := net.SplitHostPort(address) // on an error, host is empty
 	if !net.ParseIP(host).IsLoopback() {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "%q is no address of this machine alone", address).WithHint("give 127.0.0.1:PORT; port 0 takes any")
 	}

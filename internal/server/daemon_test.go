@@ -273,12 +273,12 @@ func TestPlansOverHTTP(t *testing.T) {
 	var done Decided
 	b.mustAsk(http.MethodPost, at+"/iterate", decision(p.About, `,"text":"smaller","by":"ada"`), &done)
 	if done != (Decided{Loop: p.Loop, Approval: pawl.ApprovalIterating}) {
-		t.Errorf("it is %+v", done)
+		t.Errorf("the decision is %+v", done)
 	}
 	second := b.mustPlan()
 	b.mustAsk(http.MethodPost, "/v1/projects/shop/runs/"+string(second.Run)+"/plans/"+second.Loop+"/approve", decision(second.About, ""), &done)
 	if done != (Decided{Loop: second.Loop, Approval: pawl.ApprovalApproved, Specs: 2}) {
-		t.Errorf("it is %+v", done)
+		t.Errorf("the decision is %+v", done)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestSessions(t *testing.T) {
 				_, code, _ := strings.Cut(a.link().URL, "?")
 				time.Sleep(age) //nolint:forbidigo // fake time
 				if w := recorded(a, code); w.StatusCode != status {
-					t.Errorf("after %s: %s", age, w.Status)
+					t.Errorf("a link %s old: %s", age, w.Status)
 				}
 			}
 		})
@@ -180,14 +180,14 @@ func TestToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := readToken(file); pawl.CodeOf(err) != pawl.CodeUnavailable {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("a token file with %q: %v", text, err)
 		}
 	}
 	if err := os.WriteFile(file, []byte(" "+token+"\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readToken(file); err != nil || got != token {
-		t.Errorf("with spaces around it it is %q, %v", got, err)
+		t.Errorf("a token between spaces is read as %q, %v", got, err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -196,10 +196,10 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readToken(file); pawl.CodeOf(err) != pawl.CodeUnavailable {
-		t.Errorf("a folder: %v", err)
+		t.Errorf("a folder as the token file: %v", err)
 	}
 	if _, err := readToken(filepath.Join(file, "no", "token")); err == nil {
-		t.Error("there is no folder for it, and it is made")
+		t.Error("a token is created below a folder that cannot exist")
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// counter is something that is done for requests with keys.
+// counter counts how often requests with keys are performed.
 type counter struct {
 	once
-	status int // of the answer; 0 = there is none
-	done   int // how often it was done
+	status int // of the answer; 0 means no answer
+	done   int // the number of requests that were performed
 }
 
+// ask sends a request with a key and returns the answer.
 func (k *counter) ask(ctx context.Context, key string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	c := &call{Request: httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/runs", nil)}
@@ -33,24 +34,24 @@ func (k *counter) ask(ctx context.Context, key string) *httptest.ResponseRecorde
 }
 
 func TestKeys(t *testing.T) {
-	t.Run("AreForgottenInTime", func(t *testing.T) {
+	t.Run("Expire", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := &counter{status: 200}
 			k.ask(t.Context(), "first")
 			time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
 			if w := k.ask(t.Context(), "first"); k.done != 1 || w.Body.String() != "answer 1" || w.Header().Get("Idempotency-Replayed") != "true" {
-				t.Errorf("after ten minutes it is answered %q, done %d times", w.Body, k.done)
+				t.Errorf("after ten minutes the answer is %q, performed %d times", w.Body, k.done)
 			}
 			k.ask(t.Context(), "second")
 			time.Sleep(time.Second) //nolint:forbidigo // fake time
 			if k.ask(t.Context(), "second"); k.done != 2 || !slices.Equal(k.order, []string{"second"}) {
-				t.Errorf("it is done %d times, remembered are %q", k.done, k.order)
+				t.Errorf("performed %d times, remembered keys %q", k.done, k.order)
 			}
 			if w := k.ask(t.Context(), "first"); k.done != 3 || w.Body.String() != "answer 3" || w.Header().Get("Idempotency-Replayed") != "" {
-				t.Errorf("later it is answered %q, done %d times", w.Body, k.done)
+				t.Errorf("after more than ten minutes the answer is %q, performed %d times", w.Body, k.done)
 			}
 			if !slices.Equal(k.order, []string{"second", "first"}) || len(k.keys) != 2 {
-				t.Errorf("remembered are %q", k.order)
+				t.Errorf("the remembered keys are %q", k.order)
 			}
 		})
 	})
@@ -65,15 +66,15 @@ func TestKeys(t *testing.T) {
 				want = append(want, "key")
 			}
 			if !slices.Equal(k.order, want) || len(k.keys) != len(want) {
-				t.Fatalf("after an answer of status %d, remembered are %q", status, k.order)
+				t.Fatalf("after an answer with status %d, the remembered keys are %q", status, k.order)
 			}
 			k.ask(t.Context(), "key")
 			if again := k.done == 3; again == remembered {
-				t.Errorf("after an answer of status %d it is done again: %v", status, again)
+				t.Errorf("after an answer with status %d, performed again: %v", status, again)
 			}
 		}
 	})
-	t.Run("HaveALength", func(t *testing.T) {
+	t.Run("AreLimitedInLength", func(t *testing.T) {
 		k := &counter{status: 200}
 		for length, status := range map[int]int{MaxKey: 200, MaxKey + 1: 400} {
 			if w := k.ask(t.Context(), strings.Repeat("x", length)); w.Code != status {
@@ -81,14 +82,14 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	})
-	t.Run("AreNotWaitedForByWhoHasGone", func(t *testing.T) {
+	t.Run("DoNotBlockAClientThatHasGone", func(t *testing.T) {
 		k := &counter{status: 200}
 		k.ask(t.Context(), "key")
-		k.keys["key"].done = make(chan struct{}) // it is still being answered
+		k.keys["key"].done = make(chan struct{}) // the first request is still in progress
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if w := k.ask(ctx, "key"); k.done != 1 || w.Body.Len() > 0 {
-			t.Errorf("it is answered %q, done %d times", w.Body, k.done)
+			t.Errorf("the answer is %q, performed %d times", w.Body, k.done)
 		}
 	})
 }

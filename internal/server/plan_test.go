@@ -11,7 +11,7 @@ import (
 	"pawl"
 )
 
-// planned is a project whose runs have the same events, but for one that is damaged.
+// planned is a project whose runs all have the same events, except a run that is damaged.
 type planned struct {
 	fake
 	runs []pawl.RunInfo
@@ -26,8 +26,8 @@ func (p *planned) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) it
 	return p.fake.Events(ctx, run, after)
 }
 
-// The plans that wait are those of runs with a question, unless they are archived. A
-// damaged run keeps nobody from the plans of the others.
+// The waiting plans are those of runs with an open question that are not archived. A
+// damaged run does not hide the plans of the others.
 func TestPlansThatWait(t *testing.T) {
 	b := newDaemonBed(t, nil)
 	run := b.mustPlan().Run
@@ -54,20 +54,20 @@ func TestPlansThatWait(t *testing.T) {
 	if got := list(); len(got) != 0 {
 		t.Errorf("the plans of no runs are %+v", got)
 	}
-	t.Run("ForOneWhoHasGone", func(t *testing.T) {
+	t.Run("ForAClientThatHasGone", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s.runs = []pawl.RunInfo{waits}
 		w := httptest.NewRecorder()
 		Handler(s).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://pawl/v1/plans", nil))
 		if e := refusal(t, w); e.Code != pawl.CodeUnavailable {
-			t.Errorf("it is told %+v", e)
+			t.Errorf("the answer is %+v", e)
 		}
 	})
 	t.Run("WithoutARunList", func(t *testing.T) {
 		w := request(&fake{err: pawl.Errorf(pawl.CodeDamaged, "it is damaged")}, http.MethodGet, "/v1/plans", "")
 		if e := refusal(t, w); e.Code != pawl.CodeDamaged {
-			t.Errorf("it is told %+v", e)
+			t.Errorf("the answer is %+v", e)
 		}
 	})
 }

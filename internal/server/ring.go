@@ -121,7 +121,7 @@ func (r *ring) seek(have pawl.Seq) (cursor uint64, ok bool) {
 	return r.first + uint64(len(r.entries)), r.gone <= have
 }
 
-// lastGone is the last event that is in the log and not in the ring.
+// lastGone returns the last event that readers have to find in the log.
 func (r *ring) lastGone() pawl.Seq {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -23,38 +23,39 @@ import (
 	"pawl"
 )
 
-// ringReader follows a ring as a watch does: it reads the log, finds its place in the
-// ring, and reads the log again when the ring has left it behind.
+// ringReader follows a ring as a watch does. It reads the log, joins the ring, and reads
+// the log again when it has fallen behind the ring.
 type ringReader struct {
 	place
 	joined bool
-	got    pawl.Seq // the last event it was given
-	text   int      // the number of the last text it was given
+	got    pawl.Seq // the last event received
+	text   int      // the number of the last text received
 }
 
+// take checks that lines continue what the reader has received.
 func (rd *ringReader) take(t *rapid.T, lines []byte) {
 	for line := range strings.Lines(string(lines)) {
 		var n int
 		if _, err := fmt.Sscanf(line, "text %d\n", &n); err == nil {
 			if n <= rd.text {
-				t.Fatalf("text %d follows text %d", n, rd.text)
+				t.Fatalf("text %d comes after text %d", n, rd.text)
 			}
 			rd.text = n
 			continue
 		}
 		if want := fmt.Sprintf("%d\n", rd.got+1); line != want {
-			t.Fatalf("event %q follows %d", line, rd.got)
+			t.Fatalf("line %q comes after event %d", line, rd.got)
 		}
 		rd.got++
 	}
 }
 
-// Whatever is put, and whenever readers join or fall behind, each gets every event
-// once and in order, from the log or from the ring. A reader that has read the log
-// joins later, when the ring may be ahead of it. R-78, F-61
+// Each reader gets every event once and in order, from the log or from the ring,
+// whatever is put into the ring and whenever readers join or fall behind. A reader may
+// join some time after it has read the log, when the ring is ahead of it. R-78, F-61
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var log pawl.Seq // the last event in it
+		var log pawl.Seq // the last event in the log
 		for range rapid.IntRange(0, 3).Draw(t, "before") {
 			log++
 		}
@@ -98,7 +99,7 @@ func TestRing(t *testing.T) {
 				rd := &readers[some.Draw(t, "reader")]
 				for reads := 0; ; reads++ {
 					if reads == 1000 {
-						t.Fatal("a reader that reads does not get to the end")
+						t.Fatal("a reader does not reach the end of the ring in 1000 reads")
 					}
 					if !rd.joined {
 						if rd.cursor, rd.joined = r.seek(rd.have); !rd.joined {
@@ -114,7 +115,7 @@ func TestRing(t *testing.T) {
 						continue
 					}
 					if more == nil && len(text) == 0 {
-						t.Fatal("a reader has neither anything to read nor anything to wait for")
+						t.Fatal("a reader got no text and no channel to wait on")
 					}
 					rd.place = to
 					rd.take(t, text)
@@ -133,9 +134,9 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// A reader with any number of events joins a ring with any arrangement of events and
-// text, some of which may have been dropped: it is given exactly the events it does
-// not have, or is sent to the log if one of those is not in the ring. F-61
+// A reader that has any number of events joins a ring with any arrangement of events
+// and text, some of which may have been dropped. It gets exactly the events it lacks,
+// or must read the log if the ring lacks one of them. F-61
 func TestJoiningRing(t *testing.T) {
 	longest := 6
 	if testing.Short() {
@@ -152,9 +153,9 @@ func TestJoiningRing(t *testing.T) {
 	}
 }
 
-// joinRing puts n entries into a ring that starts after an event, entry i an event if
-// the layout has bit i and text otherwise, and then a flood of text. It joins with
-// every number of events a reader may have.
+// joinRing puts n entries and then a flood of text into a ring that starts after an
+// event. Entry i is an event if bit i of the layout is set, and text otherwise. It joins
+// the ring as a reader with each number of events that a reader may have.
 func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
 	t.Helper()
 	r, last := newRing(start), start
@@ -182,7 +183,7 @@ func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
 		if !ok {
 			continue
 		}
-		var want []byte // everything from the first event that it does not have
+		var want []byte // all entries from the first event that it lacks
 		for _, e := range kept {
 			if len(want) > 0 || e.seq > have {
 				want = append(want, e.data...)
@@ -190,18 +191,18 @@ func joinRing(t *testing.T, start pawl.Seq, n, layout, flood int) {
 		}
 		text, to, more, _, behind := r.read(place{cursor, have}, nil)
 		if string(text) != string(want) || behind || to.have != max(have, last) {
-			t.Fatalf("%s is given %q up to %d (behind: %v), want %q", at, text, to.have, behind, want)
+			t.Fatalf("%s gets %q up to %d (behind: %v), want %q", at, text, to.have, behind, want)
 		}
 		if more == nil {
 			text, _, more, _, behind = r.read(to, nil)
 		}
 		if len(text) > 0 && len(want) == 0 || more == nil || behind {
-			t.Fatalf("%s has read everything, and is given %q (behind: %v)", at, text, behind)
+			t.Fatalf("%s has read everything but gets %q (behind: %v)", at, text, behind)
 		}
 	}
 }
 
-// mustServeSocket serves s on a real socket; stop ends it and waits.
+// mustServeSocket serves s on a real socket. stop closes the server and waits for it.
 func mustServeSocket(t *testing.T, s pawl.Service) (h *handler, dial func() net.Conn, stop func()) {
 	t.Helper()
 	socket := filepath.Join(mustTemp(t), "s", "pawl.sock")
@@ -230,8 +231,8 @@ func mustServeSocket(t *testing.T, s pawl.Service) (h *handler, dial func() net.
 	}
 }
 
-// lagging is a run whose log is read slowly: afterEvents is called when everything
-// that was in the log has been read, before the reader is told that this is all.
+// lagging is a run whose log is read slowly. It calls afterEvents after the last event
+// of the log has been read and before the reader sees the end.
 type lagging struct {
 	*ticking
 	afterEvents func(after pawl.Seq)
@@ -248,8 +249,8 @@ func (s *lagging) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) it
 	}
 }
 
-// Events that happen while a joining watcher reads the log are in the ring before it
-// joins. It finds them there, each once. R-78, F-61
+// Events that happen while a watcher reads the log are in the ring before the watcher
+// joins it. The watcher gets each of them once. R-78, F-61
 func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	const old, logged, events = 4, 7, 10
 	s := &lagging{ticking: &ticking{more: make(chan struct{})}}
@@ -268,11 +269,11 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 		t.Helper()
 		for seq := from; seq <= to; seq++ {
 			if got := r.next(); !strings.Contains(got, fmt.Sprintf("|id: %d|", seq)) {
-				t.Fatalf("%.80q comes where event %d is next", got, seq)
+				t.Fatalf("got %.80q, want event %d", got, seq)
 			}
 		}
 	}
-	first := mustRead(t, dial(), "/v1/runs/001-a/watch") // it starts the feed, from the beginning
+	first := mustRead(t, dial(), "/v1/runs/001-a/watch") // starts the feed, from the beginning
 	for range logged {
 		s.tick()
 	}
@@ -282,7 +283,7 @@ func TestWatcherJoinsRingThatIsAhead(t *testing.T) {
 	select {
 	case <-joining:
 	case <-time.After(patience):
-		t.Fatal("the second watcher does not read the log")
+		t.Fatal("the second watcher did not read the log")
 	}
 	for range events - logged {
 		s.tick()
@@ -313,7 +314,7 @@ func TestRingOfLargeEntries(t *testing.T) {
 	}
 }
 
-// A reader is given about a piece at a time, and an entry that is larger as a whole.
+// A reader gets at most about a piece at a time. An entry that is larger comes whole.
 func TestPieces(t *testing.T) {
 	r, want := newRing(0), []int{piece, piece - 1, 2 * piece, 1}
 	for i, size := range []int{piece / 2, piece / 2, piece - 1, 2 * piece, 1} {
@@ -328,12 +329,13 @@ func TestPieces(t *testing.T) {
 		at = to
 	}
 	if text, _, more, over, behind := r.read(at, nil); len(text) > 0 || more == nil || over || behind {
-		t.Errorf("after the last piece there are %d bytes", len(text))
+		t.Errorf("%d bytes follow the last piece", len(text))
 	}
 }
 
-// Whoever comes when a feed is ending, because its last reader has gone or its run has
-// come to rest, begins another one: the run may go on.
+// A reader that comes while a feed is ending starts a new feed. The old one may be
+// ending because its last reader has left or because the run is at rest, but the run
+// may continue.
 func TestFeedThatIsEnding(t *testing.T) {
 	w := watched{run: "001-a"}
 	t.Run("NobodyReads", func(t *testing.T) {
@@ -346,19 +348,19 @@ func TestFeedThatIsEnding(t *testing.T) {
 			var fs feeds
 			first, leave := fs.join(w, s, 0)
 			go leave()
-			synctest.Wait() // the last reader has gone, and the watch has not ended
+			synctest.Wait() // the last reader has left, but the watch has not ended
 			second, leaveToo := fs.join(w, s, 0)
 			if first == second {
-				t.Error("it joins a feed that is ending")
+				t.Error("the reader joins a feed that is ending")
 			}
 			close(ends)
 			synctest.Wait()
 			if fs.all[w] != second {
-				t.Error("the first feed's end took the second one away")
+				t.Error("the end of the first feed removed the second")
 			}
 			leaveToo()
 			if len(fs.all) > 0 {
-				t.Error("a feed that nobody reads is kept")
+				t.Error("a feed without readers remains")
 			}
 		})
 	})
@@ -371,14 +373,14 @@ func TestFeedThatIsEnding(t *testing.T) {
 		second, leaveToo := fs.join(w, s, 0)
 		defer leaveToo()
 		if first == second {
-			t.Error("it joins a feed that has ended")
+			t.Error("the reader joins a feed that has ended")
 		}
 	})
 }
 
-// Many watchers at different paces over a real socket, joining while the run goes on:
-// each sees every event once and in order, and the run is watched once for all. One
-// that is cut off, because the machine is slow, continues where it was.
+// Many watchers join over a real socket while the run continues, and read at different
+// paces. Each sees every event once and in order, and the run is watched only once. A
+// watcher that is cut off because the machine is slow resumes where it was.
 func TestManyWatchers(t *testing.T) {
 	watchers, events := 20, 6000
 	if testing.Short() {
@@ -390,7 +392,7 @@ func TestManyWatchers(t *testing.T) {
 	s.watching = func() { watches.Add(1) }
 	h, dial, stop := mustServeSocket(t, s)
 	defer stop()
-	_, leave := h.feeds.join(watched{run: "001-a"}, s, 0) // so that the feed lasts
+	_, leave := h.feeds.join(watched{run: "001-a"}, s, 0) // keeps the feed until the end
 	defer leave()
 	var all sync.WaitGroup
 	for range watchers {
@@ -431,7 +433,7 @@ func TestManyWatchers(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("a watcher that connected %d times does not get beyond event %d", connections, want-1)
+			t.Errorf("a watcher that connected %d times got no further than event %d", connections, want-1)
 		})
 	}
 	for range events {
@@ -522,8 +524,8 @@ func TestRingGathers(t *testing.T) {
 	}
 }
 
-// Few readers are woken at once, many are not woken more often than so and so often,
-// and nobody waits who has not been woken for that long.
+// A few readers are woken at once. Many readers are woken at most once in the ring's
+// gather time, and at once if they were not woken for that long.
 func TestGatherTime(t *testing.T) {
 	for readers, want := range map[int]time.Duration{0: 0, 1: 0, 24: 0, 25: time.Millisecond, 100: 4 * time.Millisecond, 2499: 99960 * time.Microsecond,
 		2500: 100 * time.Millisecond, 100_000: 100 * time.Millisecond} {
@@ -541,7 +543,7 @@ func TestGatherTime(t *testing.T) {
 		select {
 		case <-more:
 		default:
-			t.Error("a reader that has slept for long is not woken at once")
+			t.Error("a reader that was not woken for a second is not woken at once")
 		}
 	})
 }

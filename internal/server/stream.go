@@ -26,7 +26,7 @@ func (h *handler) watch(w http.ResponseWriter, c *call) {
 	}
 	start := have
 	if have == claimed && !logged(c, have) {
-		start = 0 // the feed also serves readers that claim less
+		start = 0 // the feed also serves readers that have fewer events
 	}
 	f, leave := h.feeds.join(watched{c.project, c.run()}, c.s, start)
 	defer leave()
@@ -35,7 +35,7 @@ func (h *handler) watch(w http.ResponseWriter, c *call) {
 		if have, err = s.catchUp(c, have); err != nil {
 			return
 		}
-		if have < gone { // reading the log again would find no more
+		if have < gone { // reading the log again would find the same
 			err := pawl.Errorf(pawl.CodeDamaged, "the log of run %s lacks event %d, which its watchers were already sent", c.run(), gone)
 			_ = s.write(sse("error", "", problem(err)))
 			return
@@ -43,13 +43,13 @@ func (h *handler) watch(w http.ResponseWriter, c *call) {
 	}
 }
 
-// logged reports whether the run's log has the event that a reader says it has.
+// logged reports whether the run's log has an event with this number.
 func logged(c *call, seq pawl.Seq) bool {
 	if seq == 0 {
 		return true
 	}
 	for _, err := range c.s.Events(c.Context(), c.run(), seq-1) {
-		return err == nil // it is the first one after that
+		return err == nil // only the first event after seq-1 matters
 	}
 	return false
 }

@@ -95,7 +95,7 @@ func mustRead(t *testing.T, conn net.Conn, target string, headers ...string) *re
 	return mustReadHead(t, conn)
 }
 
-// mustRequest asks for a stream of events.
+// mustRequest sends a request for a stream of events.
 func mustRequest(t *testing.T, conn net.Conn, target string, headers ...string) {
 	t.Helper()
 	text := "GET " + target + " HTTP/1.1\r\nHost: pawl\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
@@ -104,7 +104,7 @@ func mustRequest(t *testing.T, conn net.Conn, target string, headers ...string) 
 	}
 }
 
-// mustReadHead reads the head of a stream that was asked for.
+// mustReadHead reads the head of a stream that was requested.
 func mustReadHead(t *testing.T, conn net.Conn) *reader {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -425,8 +425,8 @@ func TestClosingServer(t *testing.T) {
 	})
 }
 
-// patient is a service that allows a number of reads of its log. A reader that asks
-// for more, because it gets nowhere, is given an error.
+// patient is a service that allows a limited number of reads of its logs. Further reads
+// fail, so that a reader that makes no progress cannot loop forever.
 type patient struct {
 	pawl.Service
 	reads atomic.Int32
@@ -447,8 +447,8 @@ func (p *patient) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) it
 	return p.Service.Events(ctx, run, after)
 }
 
-// A log that lacks events which its watchers were already sent ends a watch. The
-// watch used to read the log for ever, and the server did not close. F-65
+// A watch ends with an error if the log lacks events that other watchers were already
+// sent. The watch used to read the log forever, and the server did not close. F-65
 func TestWatchOfLogThatLacksEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPatient(&fake{watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
@@ -469,8 +469,8 @@ func TestWatchOfLogThatLacksEvents(t *testing.T) {
 	})
 }
 
-// A watcher that claims more events than there are does no harm to the others: they
-// are sent every event, and do not read the log again and again. F-65
+// A watcher that claims more events than the log has does not affect the others. They
+// get every event and do not read the log again and again. F-65
 func TestWatcherThatClaimsTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &ticking{more: make(chan struct{})}
@@ -481,7 +481,7 @@ func TestWatcherThatClaimsTooMuch(t *testing.T) {
 		defer stop()
 		claims := mustWatch(t, p, "/v1/runs/001-a/watch", "Last-Event-ID: 5")
 		defer claims.close()
-		synctest.Wait() // it has started the feed that the other one joins
+		synctest.Wait() // the claiming watcher has started the feed
 		r := mustWatch(t, p, "/v1/runs/001-a/watch")
 		defer r.close()
 		synctest.Wait()
@@ -490,16 +490,16 @@ func TestWatcherThatClaimsTooMuch(t *testing.T) {
 		}
 		for seq := 1; seq <= 6; seq++ {
 			if got := r.next(); !strings.Contains(got, fmt.Sprintf("|id: %d|", seq)) {
-				t.Fatalf("%.80q comes where event %d is next", got, seq)
+				t.Fatalf("got %.80q, want event %d", got, seq)
 			}
 		}
 		if got := claims.next(); !strings.Contains(got, "|id: 6|") {
-			t.Errorf("a watcher that has 5 events is sent %.80q", got)
+			t.Errorf("a watcher that claims 5 events gets %.80q, want event 6", got)
 		}
 	})
 }
 
-// growing is a run whose log has a few events when it is first read.
+// growing is a run whose log has only its first few events when it is first read.
 type growing struct {
 	fake
 	first int
@@ -513,8 +513,8 @@ func (s *growing) Events(ctx context.Context, run pawl.RunID, after pawl.Seq) it
 	return (&fake{events: all}).Events(ctx, run, after)
 }
 
-// A watcher that the ring has left behind, even when it comes, continues with the log,
-// and then with the ring if that has no event that the log has not.
+// A watcher that is behind the ring already when it joins reads the log again. It then
+// continues with the ring once the log has every event that the ring has dropped.
 func TestWatcherThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPatient(&growing{first: 3, fake: fake{events: pauses(7), watch: func(ctx context.Context, _ pawl.RunID, _ pawl.Seq, yield func(pawl.Update, error) bool) {
@@ -530,9 +530,9 @@ func TestWatcherThatIsBehind(t *testing.T) {
 		defer leave()
 		synctest.Wait()
 		if gone := f.lastGone(); gone != 7 {
-			t.Fatalf("the ring has lost event %d", gone)
+			t.Fatalf("the last event that the ring dropped is %d, want 7", gone)
 		}
-		h.feeds.all[watched{run: "001-a"}] = f // as if the run went on
+		h.feeds.all[watched{run: "001-a"}] = f // as if the run continued
 		w := httptest.NewRecorder()
 		h.face(faceProject, socketHosts).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://pawl/v1/runs/001-a/watch", nil))
 		want := ": pawl\n\n"
@@ -545,7 +545,7 @@ func TestWatcherThatIsBehind(t *testing.T) {
 	})
 }
 
-// A log that cannot be read ends a watch with an error, also when it has begun.
+// A watch of a damaged log ends with an error, also if it has already sent events.
 func TestWatchOfDamagedLog(t *testing.T) {
 	damaged := pawl.Errorf(pawl.CodeDamaged, "event 3 is damaged")
 	for n := range 3 {
@@ -562,13 +562,13 @@ func TestWatchOfDamagedLog(t *testing.T) {
 	}
 }
 
-// What is written in pieces is counted whole.
+// Write returns the number of bytes in all pieces.
 func TestPacedWriter(t *testing.T) {
 	for _, size := range []int{0, 1, piece, piece + 1, 3*piece + 1} {
 		w := httptest.NewRecorder()
 		p := &pacedWriter{ResponseWriter: w, c: http.NewResponseController(w)}
 		if n, err := p.Write(make([]byte, size)); n != size || err != nil || w.Body.Len() != size {
-			t.Errorf("of %d bytes %d are written, and %d arrive: %v", size, n, w.Body.Len(), err)
+			t.Errorf("a write of %d bytes returned %d, and %d arrived: %v", size, n, w.Body.Len(), err)
 		}
 	}
 }

@@ -19,15 +19,14 @@ import (
 	"pawl/internal/message"
 )
 
-// atWork is a service with one run, which is at work.
+// atWork is a service with one active run.
 type atWork struct{ pawl.Service }
 
 func (atWork) Runs(context.Context) ([]pawl.RunInfo, error) {
 	return []pawl.RunInfo{{ID: "001-a", Status: pawl.StatusRunning, Updated: time.Now()}}, nil
 }
 
-// A reader of the wide stream that the feed leaves behind misses nothing, and is told
-// nothing twice.
+// A reader of the wide stream that falls behind the feed gets every event exactly once.
 func TestWideReaderThatFallsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const events = message.FeedEntries + 500
@@ -42,14 +41,14 @@ func TestWideReaderThatFallsBehind(t *testing.T) {
 		synctest.Wait()
 		for seq := range events {
 			if _, _, data := r.event(); !strings.Contains(data, fmt.Sprintf(`"seq":%d,`, seq+1)) {
-				t.Fatalf("%.80q comes where event %d is next", data, seq+1)
+				t.Fatalf("got %.80q, want event %d", data, seq+1)
 			}
 		}
 	})
 }
 
-// The wide stream says that it is alive. A reader that does not read is cut off, and one
-// that goes away is noticed.
+// A silent wide stream sends a sign of life every 15 seconds. The server cuts off a
+// reader that does not read, and notices at once when a reader disconnects.
 func TestSilentWideStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Time, 1)
@@ -60,22 +59,22 @@ func TestSilentWideStream(t *testing.T) {
 		for n := range time.Duration(2) {
 			r.mustNext(": alive")
 			if got := time.Since(begin); got != (n+1)*15*time.Second {
-				t.Errorf("it said so after %s", got)
+				t.Errorf("the sign of life came after %s", got)
 			}
 		}
 		if got := (<-ended).Sub(begin); got != 50*time.Second {
-			t.Errorf("one that does not read was served for %s", got)
+			t.Errorf("a reader that does not read was served for %s", got)
 		}
 		r.close()
 		begin = time.Now()
 		mustWatch(t, p, "/v1/events").close()
 		if got := (<-ended).Sub(begin); got != 0 {
-			t.Errorf("one that has gone was served for %s", got)
+			t.Errorf("a reader that disconnected was served for %s", got)
 		}
 	})
 }
 
-// A wide stream that is cut off because the server closes just stops, as a watch does.
+// When the server closes, a wide stream stops without a last message, as a watch does.
 func TestWideStreamOfClosingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, stop := mustServe(t, atWork{&fake{watch: until(make(chan time.Time, 1))}})
@@ -85,15 +84,15 @@ func TestWideStreamOfClosingServer(t *testing.T) {
 		go func() { last <- r.next() }()
 		stop()
 		if got := <-last; got != io.ErrUnexpectedEOF.Error() && got != io.EOF.Error() {
-			t.Errorf("at last it says %q", got)
+			t.Errorf("the stream ends with %q", got)
 		}
 	})
 }
 
-// unlisted is a daemon whose projects cannot be listed when they are asked for later.
+// unlisted is a daemon whose projects can be listed only a number of times.
 type unlisted struct {
 	one
-	lists int // how often they can
+	lists int // how often they can still be listed
 }
 
 func (u *unlisted) Projects(ctx context.Context) ([]pawl.ProjectInfo, error) {
@@ -103,7 +102,7 @@ func (u *unlisted) Projects(ctx context.Context) ([]pawl.ProjectInfo, error) {
 	return u.one.Projects(ctx)
 }
 
-// What keeps the wide stream from going on is its last message.
+// An error that ends the wide stream is its last message.
 func TestWideStreamEndsWithAnError(t *testing.T) {
 	for lists := range 2 {
 		d := Daemon{Projects: &unlisted{one: one{&fake{}}, lists: lists}}
@@ -111,15 +110,15 @@ func TestWideStreamEndsWithAnError(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.face(faceSocket, socketHosts).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://pawl/v1/events", nil))
 		if got := w.Body.String(); !strings.HasPrefix(got, ": pawl\n\nevent: stream.error\n") || !strings.Contains(got, "the projects cannot be listed") || strings.Count(got, "event:") != 1 {
-			t.Errorf("listed %d times, it is %q", lists, got)
+			t.Errorf("with projects that can be listed %d times, the stream is %q", lists, got)
 		}
 	}
 }
 
-// neighbours is a daemon with projects of which some cannot be read.
+// neighbours is a daemon with several projects, some of which cannot be read.
 type neighbours struct {
 	one
-	closed pawl.Service // of the project that is closed
+	closed pawl.Service // the service of the closed project
 }
 
 func (n neighbours) Projects(context.Context) ([]pawl.ProjectInfo, error) {
@@ -138,8 +137,8 @@ func (n neighbours) Project(_ context.Context, id string) (pawl.Service, error) 
 	return nil, errors.New("it was closed")
 }
 
-// wideOf is what a reader of a project's part of the wide stream is told, or of all of
-// them.
+// wideOf returns the wide stream of a reader that is interested in one project, or in
+// all of them if project is empty.
 func wideOf(t *testing.T, projects pawl.Projects, project string, at wideCursor) *wideStream {
 	t.Helper()
 	h := newHandler(nil, &Daemon{Projects: projects}, nil)
@@ -148,12 +147,12 @@ func wideOf(t *testing.T, projects pawl.Projects, project string, at wideCursor)
 		c: &call{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", nil), project: project}}
 }
 
-// A cursor is completed by the runs that something has happened to since, up to the
-// last event before that. What cannot be read is left out.
+// A cursor is completed with the runs that changed since its time, each up to its last
+// event before that time. Projects and runs that cannot be read are left out.
 func TestCompleteCursor(t *testing.T) {
 	since := time.Unix(3, 0)
 	m := runs(4)
-	m.events = pauses(5) // each in a second of its own
+	m.events = pauses(5) // one event each second
 	for i, updated := range []int64{2, 3, 4, 5} {
 		m.runs[i].Updated = time.Unix(updated, 0)
 	}
@@ -166,13 +165,13 @@ func TestCompleteCursor(t *testing.T) {
 	}{
 		{"All", "", false, message.Cursor{runKey("shop", m.runs[2].ID): 3, runKey("shop", m.runs[3].ID): 1, runKey("attic", attic.runs[0].ID): 2}},
 		{"OneProject", "shop", false, message.Cursor{runKey("shop", m.runs[2].ID): 3, runKey("shop", m.runs[3].ID): 1}},
-		{"NobodyMissesWhatIsInAClosedProject", "", true, message.Cursor{runKey("shop", m.runs[2].ID): 3, runKey("shop", m.runs[3].ID): 1}},
+		{"AFreshReaderSkipsClosedProjects", "", true, message.Cursor{runKey("shop", m.runs[2].ID): 3, runKey("shop", m.runs[3].ID): 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := wideOf(t, neighbours{one{m}, attic}, test.project, wideCursor{Seen: message.Cursor{runKey("shop", m.runs[3].ID): 1}, Since: since})
 			s.fresh = test.fresh
 			if err := s.complete(t.Context()); err != nil || !maps.Equal(s.at.Seen, test.want) || s.fresh {
-				t.Errorf("it is %v, %v", s.at.Seen, err)
+				t.Errorf("the cursor is %v, %v", s.at.Seen, err)
 			}
 		})
 	}
@@ -181,12 +180,12 @@ func TestCompleteCursor(t *testing.T) {
 		torn.err = errors.New("it is torn")
 		s := wideOf(t, neighbours{one{torn}, attic}, "shop", wideCursor{Seen: message.Cursor{}, Since: since})
 		if err := s.complete(t.Context()); err != nil || len(s.at.Seen) > 0 {
-			t.Errorf("it is %v, %v", s.at.Seen, err)
+			t.Errorf("the cursor is %v, %v", s.at.Seen, err)
 		}
 	})
 }
 
-// The messages of one event share its number: a reader is told those it does not have.
+// The messages of one event share its number. A reader gets only those that it lacks.
 func TestMessagesOfOneEvent(t *testing.T) {
 	const run = "001-a"
 	key := runKey("shop", run)
@@ -222,12 +221,12 @@ func TestMessagesOfOneEvent(t *testing.T) {
 			got += name
 		}
 		if got != test.want || !maps.Equal(s.at.Seen, test.left) || s.at.In != "" || s.at.Part != 0 {
-			t.Errorf("told are %q, want %q, up to %+v", got, test.want, s.at)
+			t.Errorf("the reader got %q, want %q, and is at %+v", got, test.want, s.at)
 		}
 	}
 }
 
-// A cursor that has become long is made shorter, not with every message.
+// A long cursor is shortened, but not with every message.
 func TestCursorIsShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := runs(400)
@@ -245,9 +244,9 @@ func TestCursorIsShortened(t *testing.T) {
 			return len(s.at.Seen)
 		}
 		time.Sleep(time.Minute)                      //nolint:forbidigo // fake time
-		for i, want := range []int{1, 401, 401, 1} { // the run it tells of is another one
+		for i, want := range []int{1, 401, 401, 1} { // the message's own run counts too
 			if got := tell(pawl.Seq(i + 1)); got != want {
-				t.Errorf("with message %d it has %d runs, want %d", i+1, got, want)
+				t.Errorf("after message %d the cursor has %d runs, want %d", i+1, got, want)
 			}
 			time.Sleep(WideMargin / 2) //nolint:forbidigo // fake time
 		}
@@ -255,13 +254,13 @@ func TestCursorIsShortened(t *testing.T) {
 		s.at.Seen = message.Cursor{}
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
 		if got := tell(9); got != 11 {
-			t.Errorf("a short cursor has %d runs", got)
+			t.Errorf("a short cursor has %d runs, want 11", got)
 		}
 	})
 }
 
-// Runs of projects that are closed, or cannot be read, are left in a cursor only if they
-// were in it and something happens to them.
+// Shortening a cursor removes the runs that ended some time ago, including those of
+// closed projects. It keeps a run whose project cannot be read.
 func TestShortenLeavesProjects(t *testing.T) {
 	now := time.Now()
 	m, attic := runs(1), runs(1)
@@ -273,7 +272,7 @@ func TestShortenLeavesProjects(t *testing.T) {
 	s := wideOf(t, neighbours{one{m}, attic}, "", wideCursor{Seen: seen(), Since: now.Add(-time.Minute)})
 	s.shorten(t.Context(), message.Message{Project: "shop", Run: "x", Seq: 8})
 	if want := (message.Cursor{runKey("torn", "001-x"): 1}); !maps.Equal(s.at.Seen, want) || !s.at.Since.Equal(now.Add(-10*time.Second)) {
-		t.Errorf("it is %+v", s.at)
+		t.Errorf("the cursor is %+v", s.at)
 	}
 	for name, at := range map[string]struct {
 		project string
@@ -288,7 +287,7 @@ func TestShortenLeavesProjects(t *testing.T) {
 		s := wideOf(t, neighbours{one{m}, attic}, "", wideCursor{Seen: seen(), Since: at.since})
 		s.shorten(t.Context(), message.Message{Project: at.project, Run: "x", Seq: 8})
 		if !maps.Equal(s.at.Seen, seen()) || !s.at.Since.Equal(at.since) {
-			t.Errorf("%s: it is %+v", name, s.at)
+			t.Errorf("%s: the cursor is %+v", name, s.at)
 		}
 	}
 }
@@ -309,7 +308,7 @@ func TestCursorsThatWereNotGivenOut(t *testing.T) {
 	}
 }
 
-// A process that has one project has no others.
+// A process that serves one project has no others.
 func TestSoleProject(t *testing.T) {
 	m := runs(1)
 	p := sole{m}
@@ -321,9 +320,9 @@ func TestSoleProject(t *testing.T) {
 		t.Errorf("the project is %v, %v", s, err)
 	}
 	if _, err := p.Open(t.Context(), "/elsewhere"); pawl.CodeOf(err) != pawl.CodeUnavailable {
-		t.Errorf("it opens another one: %v", err)
+		t.Errorf("opening another project: %v", err)
 	}
 	if load, err := p.Load(t.Context()); err != nil || load.At.IsZero() {
-		t.Errorf("its load is %+v, %v", load, err)
+		t.Errorf("the load is %+v, %v", load, err)
 	}
 }

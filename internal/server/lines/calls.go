@@ -109,7 +109,7 @@ func (s *session) push(ctx context.Context, begun func()) {
 			if errors.Is(err, message.ErrBehind) {
 				break // and go on from where it is
 			}
-			if err != nil || ctx.Err() != nil { // messages that are left do not hold up who closes
+			if err != nil || ctx.Err() != nil { // unsent messages do not delay closing
 				return
 			}
 			if seen.See(m); s.project != "" && s.project != m.Project {

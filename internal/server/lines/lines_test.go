@@ -556,8 +556,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// A client that reads slowly does not keep a server from closing: it is sent the line
-// under way and no further one. F-65
+// A client that reads slowly does not keep a server from closing. The server finishes
+// the line it is sending and sends no other. F-65
 func TestSlowReaderOfClosingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDaemon(t)
@@ -574,7 +574,7 @@ func TestSlowReaderOfClosingServer(t *testing.T) {
 		if _, err := d.create(t.Context(), "", "Add OAuth"); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // more than a few messages wait to be sent
+		synctest.Wait() // several messages are waiting to be sent
 		begin := time.Now()
 		cancel()
 		sent := 0
@@ -586,7 +586,7 @@ func TestSlowReaderOfClosingServer(t *testing.T) {
 		}
 		<-done
 		if sent != 1 {
-			t.Errorf("%d lines were sent in %s after the server began to close", sent, time.Since(begin))
+			t.Errorf("%d lines were sent in %s after the server began to close, want 1", sent, time.Since(begin))
 		}
 	})
 }
