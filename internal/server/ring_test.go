@@ -55,10 +55,7 @@ func (rd *ringReader) take(t *rapid.T, lines []byte) {
 // join some time after it has read the log, when the ring is ahead of it. R-78, F-61
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var log pawl.Seq // the last event in the log
-		for range rapid.IntRange(0, 3).Draw(t, "before") {
-			log++
-		}
+		log := pawl.Seq(rapid.IntRange(0, 3).Draw(t, "before")) // the last event in the log
 		r := newRing(log)
 		texts := 0
 		readers := make([]ringReader, 3)
