@@ -7,8 +7,8 @@ import (
 	"pawl/internal/bench"
 )
 
-// What is measured with processes works and counts what it says it counts. No time is
-// looked at. F-66
+// Benchmarks with daemon processes run to their end and count correctly. The test checks no
+// durations. F-66
 func TestBenchOfDaemons(t *testing.T) {
 	t.Parallel()
 	o := bench.Options{Dir: t.TempDir(), Program: pawlProgram(t), Progress: func(what string) { t.Log(what) }}
@@ -17,7 +17,8 @@ func TestBenchOfDaemons(t *testing.T) {
 		if err != nil || r.Effect.Max > r.Call.Max {
 			t.Errorf("%+v, %v", r, err)
 		}
-		t.Logf("%d orphans", r.Orphans) // a slow machine may leave some for longer than is waited; TestDaemon waits until there is none
+		// On a slow machine some orphans may outlive the benchmark. TestDaemon waits for their end.
+		t.Logf("%d orphans", r.Orphans)
 	})
 	t.Run("Watchers", func(t *testing.T) {
 		w, err := bench.MeasureWatchers(t.Context(), o, 30, 3, 20, time.Millisecond)

@@ -13,15 +13,16 @@ import (
 	"pawl/internal/callback"
 )
 
-// The address a run names hears how it ended, signed, once more after it failed,
-// and as the same delivery; one that never answers changes nothing. L-29 L-30
+// The callback address of a run receives the signed outcome. A failed delivery is tried
+// again under the same delivery id, and an address that always fails does not change the
+// run. L-29 L-30
 func TestCallbackHearsTheEnd(t *testing.T) {
 	t.Parallel()
 	bin, secret := pawlProgram(t), "a secret of the two"
 	for _, refuse := range []int{1, 100} {
 		t.Run(fmt.Sprintf("Refused%d", refuse), func(t *testing.T) {
 			t.Parallel()
-			var mu sync.Mutex // guards heard
+			var mu sync.Mutex // guards heard and bodies
 			var heard []*http.Request
 			var bodies [][]byte
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,14 +43,14 @@ func TestCallbackHearsTheEnd(t *testing.T) {
 				t.Fatalf("%s: %s\n%s", s.Outcome, s.Reason, v.out.String())
 			}
 			if want := min(refuse+1, 3); len(heard) != want {
-				t.Fatalf("it was told %d times, want %d", len(heard), want)
+				t.Fatalf("the address received %d requests, want %d", len(heard), want)
 			}
 			for i, r := range heard {
 				if got, want := r.Header.Get("Pawl-Signature"), callback.Sign(secret, r.Header.Get("Pawl-Timestamp"), bodies[i]); got != want {
 					t.Errorf("the signature is %q, want %q", got, want)
 				}
 				if r.Header.Get("Pawl-Delivery") != heard[0].Header.Get("Pawl-Delivery") {
-					t.Errorf("try %d is another delivery", i+1)
+					t.Errorf("request %d has another delivery id", i+1)
 				}
 			}
 			var said struct{ Event, Run, Outcome string }

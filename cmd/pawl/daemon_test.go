@@ -41,7 +41,7 @@ func newYard(t *testing.T, bin string) *yard {
 	t.Cleanup(func() {
 		_ = y.pawl(home, "serve", "stop").Run()
 		if log, err := os.ReadFile(filepath.Join(home, "state", "pawl", "daemon.log")); err == nil && t.Failed() {
-			t.Logf("daemons in the background said:\n%s", log)
+			t.Logf("log of background daemons:\n%s", log)
 		}
 	})
 	return y
@@ -92,14 +92,15 @@ func (y *yard) begin(dir string, args ...string) *process {
 	return y.start(y.pawl(dir, append([]string{"run", "do it", "--recipe", "taskloop", "--unsandboxed"}, args...)...))
 }
 
-// process is a program whose output can be waited for, and is printed when its test fails.
+// process is a program whose output a test can wait for. The output is logged if the test
+// fails.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	mu     sync.Mutex
 	said   bytes.Buffer
-	more   chan struct{} // closed and made anew when something was said
-	silent chan struct{} // closed when nothing more can be said
+	more   chan struct{} // closed and replaced when there is more output
+	silent chan struct{} // closed when there can be no more output
 	ended  chan struct{}
 	err    error
 }
@@ -137,17 +138,17 @@ func (y *yard) start(cmd *exec.Cmd) *process {
 		_ = cmd.Process.Kill()
 		<-p.ended
 		if y.t.Failed() {
-			y.t.Logf("%v said:\n%s", cmd.Args, p.text())
+			y.t.Logf("output of %v:\n%s", cmd.Args, p.text())
 		}
 	})
 	return p
 }
 
-// deadline is when a test gives up waiting for what does not come. It is a last resort:
-// no machine is so slow that what comes takes as long. F-66
+// deadline bounds every wait of a test. It is so long that even a slow machine reaches it
+// only if something hangs. F-66
 const deadline = 5 * time.Minute
 
-// wait waits until it has said something.
+// wait waits until the output matches a pattern.
 func (p *process) wait(pattern string) {
 	p.t.Helper()
 	re, late := regexp.MustCompile(pattern), time.After(deadline)
@@ -159,14 +160,14 @@ func (p *process) wait(pattern string) {
 		case found:
 			return
 		case silent:
-			p.t.Fatalf("%v ended and has not said %q", p.cmd.Args, pattern)
+			p.t.Fatalf("%v ended, and its output does not match %q", p.cmd.Args, pattern)
 		}
 		select {
 		case <-more:
 		case <-p.silent:
 			silent = true
 		case <-late:
-			p.t.Fatalf("%v has not said %q after %s", p.cmd.Args, pattern, deadline)
+			p.t.Fatalf("the output of %v does not match %q after %s", p.cmd.Args, pattern, deadline)
 		}
 	}
 }
@@ -237,7 +238,8 @@ func (y *yard) fifo(name string) *bufio.Reader {
 	return bufio.NewReader(f)
 }
 
-// hear waits for so many lines, as long as the process lives that they need; nil = none.
+// hear waits for n lines, one from each command that begins. It fails the test if the
+// process needed ends first; nil means no process is needed.
 func hear(t *testing.T, from *bufio.Reader, n int, needed *process) {
 	t.Helper()
 	var ended chan struct{}
@@ -258,9 +260,9 @@ func hear(t *testing.T, from *bufio.Reader, n int, needed *process) {
 				t.Fatal(err)
 			}
 		case <-ended:
-			t.Fatalf("%v ended when of %d commands %d had said that they began", needed.cmd.Args, n, i)
+			t.Fatalf("%v ended after %d of %d commands had begun", needed.cmd.Args, i, n)
 		case <-late:
-			t.Fatalf("of %d commands %d have said that they began, after %s", n, i, deadline)
+			t.Fatalf("%d of %d commands have begun after %s", i, n, deadline)
 		}
 	}
 }
@@ -458,8 +460,8 @@ func TestDaemon(t *testing.T) {
 		d.wait(`closed .*/repo`)
 	})
 
-	// F-66: the daemon has a run to go on with, so that it must not end, however short
-	// its idle time is, until the test lets the run come to its end.
+	// F-66: the daemon has a run to continue. However short its idle time is, it must not end
+	// before the test lets the run finish.
 	tell("ItEndsWhenNobodyNeedsIt", func(t *testing.T, y *yard) {
 		d, begun, dir := y.serve(), y.fifo("begun"), y.repo("repo")
 		y.fifo("word")
@@ -504,7 +506,7 @@ func TestDaemon(t *testing.T) {
 				waiting = waiting || p.Name == "lane:heavy" && p.Waiting == 1
 			}
 			if time.Now().After(late) {
-				t.Fatalf("no gate waits for the lane after %s: %+v", deadline, top)
+				t.Fatalf("no gate waits for the lane heavy after %s: %+v", deadline, top)
 			}
 		}
 		mustWrite(t, filepath.Join(y.home, "go"), "")
@@ -599,7 +601,7 @@ func TestDaemonEndsInTime(t *testing.T) {
 	hear(t, begun, 5, d)
 	told := time.Now()
 	d.signal(syscall.SIGTERM)
-	if err := d.end(); err != nil { // nothing of what hangs would come to its own end
+	if err := d.end(); err != nil { // the hanging calls would never end by themselves
 		t.Errorf("%v\n%s", err, d.text())
 	}
 	t.Logf("the daemon took %s to end", time.Since(told))

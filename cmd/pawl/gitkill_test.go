@@ -62,7 +62,7 @@ func (v *victim) calls(t *testing.T) []string {
 // commit is lost, and the user's checkout is as it was. V-49 V-50 V-B12
 func TestKilledAtCallsOfGit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("every kill is a whole run: make test kills at calls of git, TestBatchesKilledAnywhereEndTheSame at any moment")
+		t.Skip("each kill needs a whole run; make test runs them, and TestBatchesKilledAnywhereEndTheSame kills at random moments")
 	}
 	t.Parallel()
 	bin := pawlProgram(t)
@@ -87,7 +87,7 @@ func TestKilledAtCallsOfGit(t *testing.T) {
 				v := victim(t)
 				marker := filepath.Join(v.home, "bin", when)
 				mustWrite(t, marker, fmt.Sprintln(at))
-				v.killAfter(t, math.MaxInt, 0) // it kills itself
+				v.killAfter(t, math.MaxInt, 0) // the wrapped git kills it
 				if err := os.Remove(marker); err != nil {
 					t.Fatal(err)
 				}

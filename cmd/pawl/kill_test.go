@@ -151,8 +151,8 @@ func killAnywhere(t *testing.T, runs int, k killing) {
 				if v.ended(t) {
 					break
 				}
-				// How far it comes is counted in events, so that a slow machine kills as often;
-				// the delay, up to that of two events, spreads the kills over what is between them.
+				// Kills are placed by events, so that a slow machine kills as often. The delay of
+				// up to two mean event intervals spreads the kills between events.
 				v.killAfter(t, rnd.IntN(2*events/killsEachRun), time.Duration(rnd.Int64N(2*int64(lasts)/int64(events))))
 				if k.killed != nil {
 					k.killed(t, v)
@@ -218,7 +218,7 @@ func (v *victim) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// command starts the run, or goes on with it.
+// command returns the command that starts the run or resumes it.
 func (v *victim) command(flags ...string) *exec.Cmd {
 	args := []string{"resume", "1"}
 	if !v.started {
@@ -230,8 +230,8 @@ func (v *victim) command(flags ...string) *exec.Cmd {
 	return cmd
 }
 
-// killAfter lets the run work until so many further events have happened, and for a
-// while, and kills it with SIGKILL.
+// killAfter lets the run append a number of further events and then work for d, and kills
+// it with SIGKILL. The run may end or die earlier.
 func (v *victim) killAfter(t *testing.T, events int, d time.Duration) {
 	t.Helper()
 	var from pawl.Seq
@@ -390,7 +390,7 @@ func (v *victim) nothingRuns(t *testing.T) {
 		if time.Now().After(late) {
 			for _, pid := range left {
 				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-				t.Errorf("process %d is left over after %s: %s", pid, deadline, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+				t.Errorf("process %d still runs after %s: %s", pid, deadline, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 			t.FailNow()

@@ -68,7 +68,7 @@ func TestLooprInTheDaemon(t *testing.T) {
 	for held, late := true, time.Now().Add(deadline); held; { // there is no event for a process that is not ours
 		<-time.After(5 * time.Millisecond)
 		if time.Now().After(late) {
-			t.Fatalf("the daemon, process %d, has not ended after %s", daemon.PID, deadline)
+			t.Fatalf("the daemon (process %d) has not ended after %s", daemon.PID, deadline)
 		}
 		var err error
 		if _, held, err = project.HomeAt(filepath.Join(y.home, "state")).Holder(t.Context()); err != nil {
@@ -82,13 +82,13 @@ func TestLooprInTheDaemon(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	y.must(dir, "serve", "--background")
-	for late := time.Now().Add(deadline); ; { // F-66: until then nobody drives the run that is followed
+	for late := time.Now().Add(deadline); ; { // F-66: logs -f follows a run only while a process drives it
 		daemon := y.status()
 		if daemon != nil && len(daemon.Projects) == 1 && !daemon.Projects[0].Closed && y.outcomes(dir)[0] != "interrupted " {
 			break
 		}
 		if time.Now().After(late) {
-			t.Fatalf("the next daemon does not go on with the run after %s: %+v", deadline, daemon)
+			t.Fatalf("the next daemon has not continued the run after %s: %+v", deadline, daemon)
 		}
 		<-time.After(5 * time.Millisecond) // there is no event for a process that is not ours
 	}

@@ -73,7 +73,7 @@ answers:
 // is at work twice at once, and nothing is lost.
 func TestLooprKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
-		t.Skip("every kill is a whole tree: make test kills them, TestLooprInTheDaemon ends one in the middle and goes on with it")
+		t.Skip("each kill needs a whole tree; make test runs them, and TestLooprInTheDaemon interrupts and continues one tree")
 	}
 	t.Parallel()
 	bin, n := pawlProgram(t), treeOfLoopsKills

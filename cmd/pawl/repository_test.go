@@ -10,8 +10,8 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// Clones whose folders have the same name have separate state folders with runs of
-// their own, and every path to a clone leads to the same state folder. F-63
+// Clones in folders of the same name have separate state folders, each with its own runs.
+// Every path to one clone leads to the same state folder. F-63
 func TestClonesOfOneName(t *testing.T) {
 	top := t.TempDir()
 	in := func(dir string) checkout {
@@ -45,12 +45,12 @@ func TestClonesOfOneName(t *testing.T) {
 					state = p.Dir
 				}
 				if p.Dir != state {
-					t.Errorf("%s has the state folders %s and %s", dir, state, p.Dir)
+					t.Errorf("%s leads to the state folder %s, want %s", dir, p.Dir, state)
 				}
 			}
 		}
 		if other := clones[state]; other != "" {
-			t.Fatalf("%s has the state folder of %s", clone, other)
+			t.Fatalf("%s has the same state folder as %s", clone, other)
 		}
 		clones[state], events[state] = clone, i+1
 		log, err := sqlite.Open(state)

@@ -206,7 +206,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		served <- err
 	}()
 	go func() {
-		s.boot(ctx) // before that it cannot tell whether it is needed
+		s.boot(ctx) // Idle must know which runs the daemon continues
 		if s.o.OnDemand && s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
 			end(errIdle)
 		}

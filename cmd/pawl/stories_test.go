@@ -27,12 +27,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Commands are run by this program once more, whatever it is called then. Nothing is
-	// left to do afterwards; os.Exit would have the race detector wait for a second.
+	// The sandbox runs this program again as the supervisor of each command, under any name.
+	// Unlike os.Exit, syscall.Exit skips the race detector's wait of one second.
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
 		syscall.Exit(sandbox.Supervise(os.Args[2:]))
 	}
-	// Most tests wait for other processes, or for times that the program itself waits.
+	// Most tests spend their time waiting for other processes.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
@@ -40,16 +40,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"pawl": main, olderPawl: released("v1.2.0"), newerPawl: released("v1.10.0")})
 }
 
-// Names under which the test binary is a release of pawl.
+// Names under which the test binary runs as a release of pawl.
 const olderPawl, newerPawl = "pawl-v1.2.0", "pawl-v1.10.0"
 
-// noRaceWait is in the environment of programs that may have the race detector: without
-// it each of them waits for a second when it ends.
+// noRaceWait is an environment entry that stops programs with the race detector from
+// waiting for a second when they exit.
 const noRaceWait = "GORACE=atexit_sleep_ms=0"
 
-// pawlProgram is the path of pawl, for tests that run it. The test binary is one, under
-// that name. Only stories run the one with the race detector: it takes several times as
-// long, so that hundreds of runs get one without, which is built once.
+// pawlProgram returns the path of a pawl program without the race detector, which makes
+// pawl several times slower. If the test binary has the race detector, pawl is built once
+// without it; otherwise the test binary itself is the program. Only stories run pawl with
+// the race detector.
 func pawlProgram(t *testing.T) string {
 	t.Helper()
 	program, err := plainPawl()
@@ -65,7 +66,7 @@ var plainPawl = sync.OnceValues(func() (string, error) {
 	if err != nil || !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return program, err
 	}
-	plain := filepath.Join(filepath.Dir(program), "pawl-plain") // removed with the folder
+	plain := filepath.Join(filepath.Dir(program), "pawl-plain") // testscript removes the folder
 	if out, err := exec.Command("go", "build", "-o", plain, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
 	}
@@ -225,7 +226,7 @@ func reads(ts *testscript.TestScript, neg bool, args []string) {
 	for said := ""; ; {
 		line, err := in.ReadString('\n')
 		if said += line; err != nil {
-			ts.Fatalf("no line fits %s: %v; it said\n%s", args[1], err, said)
+			ts.Fatalf("no line matches %s: %v; lines read:\n%s", args[1], err, said)
 		}
 		if pattern.MatchString(line) {
 			return

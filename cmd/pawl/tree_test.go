@@ -129,7 +129,7 @@ func TestConflictIsResolved(t *testing.T) {
 	t.Parallel()
 	gate := "go test -json ./..."
 	if testing.Short() {
-		gate = fine // every commit would be compiled from nothing
+		gate = fine // go test would compile every commit without a cache
 	} else if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go")
 	}
@@ -204,7 +204,7 @@ const treeKills = 200
 // every task passed and merged once, in the same tree; nothing is lost. L-AC11 P-B16
 func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 	if testing.Short() {
-		t.Skip("make test kills it; TestBatchesKilledAnywhereEndTheSame has children too")
+		t.Skip("make test runs it; TestBatchesKilledAnywhereEndTheSame also kills runs with children")
 	}
 	t.Parallel()
 	bin := pawlProgram(t)

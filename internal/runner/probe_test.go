@@ -182,7 +182,7 @@ func TestProbe(t *testing.T) {
 			t.Run("CrashBefore", func(t *testing.T) {
 				p := newProbing(t, w, c)
 				if got := p.recover(t); got != c.before {
-					t.Errorf("recovery makes of it %s, want %s", got, c.before)
+					t.Errorf("recovery returned %s, want %s", got, c.before)
 				}
 				if c.before == redo {
 					p.holds(t)
@@ -192,7 +192,7 @@ func TestProbe(t *testing.T) {
 				p := newProbing(t, w, c)
 				p.make(t)
 				if got := p.recover(t); got != c.after {
-					t.Errorf("recovery makes of it %s, want %s", got, c.after)
+					t.Errorf("recovery returned %s, want %s", got, c.after)
 				}
 				p.holds(t)
 			})
@@ -255,7 +255,7 @@ func TestProbeOfALink(t *testing.T) {
 		}
 		p.before = must[*pawl.WorkspaceInspected](t, p.world, &pawl.InspectWorkspace{}).Tree
 		if got := p.recover(t); got != redo {
-			t.Errorf("%v: recovery makes of it %s, want redo", c.args, got)
+			t.Errorf("%v: recovery returned %s, want redo", c.args, got)
 		}
 		MustWrite(t, p.dir("foreign.txt"), "not ours\n")
 		if got := p.recover(t); got != conflict {
@@ -314,7 +314,7 @@ func TestProbeWithLineEnds(t *testing.T) {
 		p.before = must[*pawl.WorkspaceInspected](t, w, &pawl.InspectWorkspace{}).Tree
 		p.make(t)
 		if got := p.recover(t); got != test.want {
-			t.Errorf("recovery of %q makes of it %s, want %s", test.old, got, test.want)
+			t.Errorf("recovery of %q returned %s, want %s", test.old, got, test.want)
 		}
 	}
 }
