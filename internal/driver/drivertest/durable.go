@@ -98,9 +98,14 @@ func (s *suite) heldRun(tb testing.TB) *heldRun {
 		log:   Hold(s.newLog(tb)),
 		world: &World{GateVerdict: failsTwice, Calls: 1},
 	}
-	h.d = s.newDriver(tb, Options{Log: h.log, Performer: h.world, Observe: h.seen.observe, Left: h.seen.leave})
-	tb.Cleanup(h.d.Close)
+	h.open(s)
 	return h
+}
+
+// open gives the run a new driver.
+func (h *heldRun) open(s *suite) {
+	h.d = s.newDriver(h.tb, Options{Log: h.log, Performer: h.world, Observe: h.seen.observe, Left: h.seen.leave})
+	h.tb.Cleanup(h.d.Close)
 }
 
 func (h *heldRun) start() <-chan error {
@@ -333,8 +338,7 @@ func (s *suite) closedDuringAnAppend(t *testing.T) {
 	h.seen.forgetLeft()
 	h.check("after closing")
 
-	h.d = s.newDriver(t, Options{Log: h.log, Performer: h.world, Observe: h.seen.observe, Left: h.seen.leave})
-	t.Cleanup(h.d.Close)
+	h.open(s)
 	adopted := ask(func() error { return h.d.Adopt(t.Context(), smallRun) })
 	unit := h.next()
 	h.check("during the append of the takeover")
