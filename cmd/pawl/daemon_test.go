@@ -467,7 +467,7 @@ func TestDaemon(t *testing.T) {
 		y.fifo("word")
 		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", strings.Replace(waitScript, "sleep 4321", "head -n 1 WORK/word", 1)))
 		hear(t, begun, 1, d)
-		c.signal(syscall.SIGKILL) // or it would start another one
+		c.signal(syscall.SIGKILL) // the client would start another daemon
 		_ = c.end()
 		d.signal(syscall.SIGKILL)
 		_ = d.end()
@@ -506,7 +506,7 @@ func TestDaemon(t *testing.T) {
 				waiting = waiting || p.Name == "lane:heavy" && p.Waiting == 1
 			}
 			if time.Now().After(late) {
-				t.Fatalf("no gate waits for the lane heavy after %s: %+v", deadline, top)
+				t.Fatalf("no gate waits for the heavy lane after %s: %+v", deadline, top)
 			}
 		}
 		mustWrite(t, filepath.Join(y.home, "go"), "")

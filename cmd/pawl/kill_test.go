@@ -76,7 +76,7 @@ func TestKilledAnywhereEndsTheSame(t *testing.T) {
 	var mu sync.Mutex // guards the counts
 	classes, inside, done := map[pawl.CrashClass]int{}, 0, 0
 	t.Run("runs", func(t *testing.T) {
-		runs := max(n*5/4/killsEachRun, 1) // some end before they are killed as often
+		runs := max(n*5/4/killsEachRun, 1) // some runs end before killsEachRun kills
 		killAnywhere(t, runs, killing{
 			victim: func(t *testing.T) *victim {
 				return newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"}, "make the files", "--recipe", "taskloop",

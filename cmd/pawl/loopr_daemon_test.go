@@ -64,7 +64,7 @@ func TestLooprInTheDaemon(t *testing.T) {
 	if err := syscall.Kill(daemon.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	y.say("go")                                               // what is under way finishes
+	y.say("go")                                               // the active effects finish
 	for held, late := true, time.Now().Add(deadline); held; { // there is no event for a process that is not ours
 		<-time.After(5 * time.Millisecond)
 		if time.Now().After(late) {

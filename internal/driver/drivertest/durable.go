@@ -18,14 +18,15 @@ import (
 
 const smallRun pawl.RunID = "001-small"
 
-// HeldLog is a log whose appends block until the test decides them. [Hold] makes one.
+// HeldLog is a log whose appends block until the test completes or fails them. [Hold] makes
+// one.
 type HeldLog struct {
 	pawl.Log
 	Begun chan pawl.Unit // receives the unit of each append when the append begins
 	Word  chan error     // the test sends nil to complete the append, or an error to fail it
 }
 
-// Hold returns a log whose appends to log block until the test decides them.
+// Hold returns a log that blocks every append to log until the test completes or fails it.
 func Hold(log pawl.Log) *HeldLog {
 	return &HeldLog{Log: log, Begun: make(chan pawl.Unit), Word: make(chan error)}
 }
@@ -274,8 +275,8 @@ func (s *suite) commandsWaitForTheirUnit(t *testing.T) {
 }
 
 // twoCommands starts the run and gives it two commands while the append of its first unit
-// is blocked. The second unit therefore contains both commands: the run refuses to resume
-// and accepts to pause.
+// is blocked. The second unit therefore contains both commands: resuming is refused and
+// pausing is accepted.
 func (h *heldRun) twoCommands() (refused, accepted <-chan error) {
 	h.start()
 	first := h.next()
