@@ -61,8 +61,8 @@ func mustDaemon(tb testing.TB, socket string, d server.Daemon) (end func()) {
 	}
 }
 
-// A project of a daemon, seen over its socket, is what it is from within: whoever has the
-// API can start a run. L-03
+// A project of a daemon behaves over the socket as it does in the process. Any client of
+// the API can start a run. L-03
 func TestServiceOfADaemon(t *testing.T) {
 	servicetest.Run(t,
 		func(testing.TB) pawl.Log { return mem.New() },

@@ -124,7 +124,7 @@ func files(tb testing.TB, dir string) map[string]string {
 	return out
 }
 
-// What there is of each loop, by iteration.
+// Each loop's folder has the files of its iterations.
 func TestFolders(t *testing.T) {
 	s, dir := grown(t), t.TempDir()
 	if err := Rebuild(dir, run, s.all, s.read); err != nil {

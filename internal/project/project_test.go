@@ -44,7 +44,8 @@ func TestAt(t *testing.T) {
 			t.Errorf("the same repository has %s and %s", p.Dir, again.Dir)
 		}
 	})
-	// Clones have the names of folders in common, and paths begin and end alike. F-63
+	// No two repositories share a state folder, even if their paths begin or end alike or
+	// clones have a folder name in common. F-63
 	t.Run("NoFolderForTwoRepositories", func(t *testing.T) {
 		of := map[string]string{p.Dir: "/src/app/.git"}
 		for _, gitDir := range []string{
@@ -54,11 +55,11 @@ func TestAt(t *testing.T) {
 		} {
 			other := mustAt(t, home, gitDir)
 			if of[other.Dir] != "" {
-				t.Errorf("%s and %s have the folder %s", gitDir, of[other.Dir], other.Dir)
+				t.Errorf("%s and %s share the folder %s", gitDir, of[other.Dir], other.Dir)
 			}
 			of[other.Dir] = gitDir
-			if name := filepath.Base(other.Dir); len(name) < 16 { // 64 bits: the thousandth folder is as safe
-				t.Errorf("%s has the folder %s, a short name", gitDir, name)
+			if name := filepath.Base(other.Dir); len(name) < 16 { // 64 bits of a hash, so that collisions are unlikely
+				t.Errorf("%s has the folder %s, whose name has fewer than 16 bytes", gitDir, name)
 			}
 		}
 	})

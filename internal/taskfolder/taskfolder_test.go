@@ -181,7 +181,7 @@ func remembered(t *tale, learning int, kind pawl.MemoryKind, text string) *pawl.
 	return &pawl.MemoryAdded{N: learning, Kind: kind, Scope: pawl.ScopeProject, Text: t.keep(text), Learning: learning, Task: "1.2"}
 }
 
-// The folder of a task from its first event to its last.
+// TestFolder follows a task's folder from its first event to its last.
 func TestFolder(t *testing.T) {
 	x := tell(t)
 	golden(t, "begun", x.render(nil))
@@ -197,12 +197,12 @@ func TestFolder(t *testing.T) {
 		t.Errorf("a plan that is to be revised is %s", s)
 	}
 	x.hands("review", "{}", pawl.Fact{Name: "decision", Value: "APPROVED"})
-	if s := Parse("x", x.render(nil)).Status; s != Approved { // V-B13: the verdict is kept for the reviewer, who writes nothing
+	if s := Parse("x", x.render(nil)).Status; s != Approved { // V-B13: Pawl records the verdict, since the reviewer writes nothing
 		t.Errorf("a plan that was reviewed is %s", s)
 	}
 	x.lists(1, specs...)
-	// V-14 V-54 V-B02: a decision is a file of the task's learnings. V-B18: the phase is
-	// SCAFFOLD as long as what lays the ground is open.
+	// V-14 V-54 V-B02: a decision is a file among the task's learnings. V-B18: the phase is
+	// SCAFFOLD until the scaffolding specs are done.
 	golden(t, "approved", x.render(nil))
 
 	x.batch(1, []int{0}, 0)
@@ -210,7 +210,7 @@ func TestFolder(t *testing.T) {
 	x.say(1, &pawl.BatchStarted{N: 2, Tasks: []int{1, 2}}, &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Error: 5},
 		&pawl.TaskJudged{Batch: 2, Task: 1, Verdict: pawl.VerdictPass, By: "review"})
 	files := x.render(nil)
-	if got := box(t, files, "1.2"); got != "[ ]" { // V-B04: approved, and not in the branch
+	if got := box(t, files, "1.2"); got != "[ ]" { // V-B04: approved, but not in the branch yet
 		t.Errorf("the box of 1.2 is %s", got)
 	}
 	golden(t, "at-work", files)

@@ -52,7 +52,7 @@ func example() []tasks.Task {
 
 var created = time.Date(2026, 1, 23, 10, 30, 0, 0, time.FixedZone("CET", 3600))
 
-// The file is as its document shows it, byte for byte. P-32 P-37
+// tasks.json matches the document's example byte for byte. P-32 P-37
 func TestFreshTasksJSON(t *testing.T) {
 	got := tasks.TasksJSON(tasks.State{Created: created, Query: "Implement user authentication", Tasks: example()})
 	if diff := cmp.Diff(string(MustRead(t, "fresh.json")), string(got)); diff != "" {
@@ -72,7 +72,7 @@ func TestFreshTasksJSON(t *testing.T) {
 		`"status": "blocked",
       "depends_on": [
         "TASK-001"
-      ]`, // P-42 P-68 P-71: it waits
+      ]`, // P-42 P-68 P-71: a waiting task is shown as blocked
 		`"progress": {
     "completed": 0,
     "total": 3,
@@ -80,12 +80,12 @@ func TestFreshTasksJSON(t *testing.T) {
   }`, // P-36
 	} {
 		if !strings.Contains(string(got), text) {
-			t.Errorf("tasks.json does not say %s:\n%s", text, got)
+			t.Errorf("tasks.json does not contain %s:\n%s", text, got)
 		}
 	}
 }
 
-// Every status in the file's words, with the reason of what did not pass. P-49
+// Each status appears in the file's words, with the reason if a task did not pass. P-49
 func TestTasksJSONUnderWay(t *testing.T) {
 	list := example()
 	list[0].Status, list[0].Reason = pawl.TaskFailed, "TASK-001: 2 of 4 criteria met"
@@ -114,7 +114,7 @@ func TestTasksJSONUnderWay(t *testing.T) {
 		"passed: ",                              // P-40
 		"blocked: blocked by TASK-001",          // P-42
 		"in_progress: mind the gap",             // P-39
-		"pending: ",                             // P-38 P-B01: what it depends on has passed
+		"pending: ",                             // P-38 P-B01: its dependencies have passed
 		"pending: skipped: the run ended",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {

@@ -88,7 +88,7 @@ func (x *terminal) listen() {
 // sees waits until the screen shows all of these.
 func (x *terminal) sees(want ...string) {
 	x.t.Helper()
-	late := time.AfterFunc(5*time.Minute, func() { // only so that a failure is told in words
+	late := time.AfterFunc(5*time.Minute, func() { // fails with a message instead of hanging
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.gone = true

@@ -71,8 +71,8 @@ func (s *story) fold() *Run {
 	return r
 }
 
-// The tree of a run at two moments, narrow and wide, its log, and why it is where it
-// is.
+// TestTreeOfLoops shows the tree of a run at two moments, narrow and wide, its log, and
+// the reason why the run is where it is.
 func TestTreeOfLoops(t *testing.T) {
 	s := cascade(t)
 	var files txtar.Archive

@@ -9,7 +9,7 @@ import (
 	"pawl"
 )
 
-// twoLoops is a run of the recipe loom with a plan and one subtask, loop 2.
+// twoLoops returns a run of the recipe loom with a plan and one subtask, which is loop 2.
 func twoLoops(t *testing.T) *story {
 	t.Helper()
 	s := grow(t, loom, "Write a parser", settings())
@@ -24,8 +24,8 @@ func (s *story) name(ref pawl.LoopRef, body pawl.Body) string {
 	return Name(s.events[len(s.events)-1], fold(s.events))
 }
 
-// nameOfKind are the names of events without any fields, of a task and of a subtask. An
-// event that is not here has none.
+// nameOfKind maps a kind to the names of an event of this kind without any fields: its
+// name for a task and its name for a subtask. Events of other kinds have no name.
 var nameOfKind = map[pawl.Kind][2]string{
 	pawl.KindRunPaused:         {"task_paused", "subtask_paused"},
 	pawl.KindRunResumed:        {"task_resumed", "subtask_resumed"},
@@ -51,11 +51,11 @@ var nameOfKind = map[pawl.Kind][2]string{
 	pawl.KindRolledBack:        {"rolled_back", "rolled_back"},
 }
 
-// F-63: what each kind of event is called is written down here. L-B22
+// Each kind of event has its name in nameOfKind. F-63 L-B22
 func TestNamesOfKinds(t *testing.T) {
 	for k := range pawl.Kind(255) {
 		if strings.HasPrefix(k.String(), "kind ") || k == pawl.KindEffectRequested {
-			continue // not a kind, or never without its effect
+			continue // not a kind, or never without an effect
 		}
 		for i, want := range nameOfKind[k] {
 			var e pawl.Event
@@ -69,8 +69,8 @@ func TestNamesOfKinds(t *testing.T) {
 	}
 }
 
-// F-63: an effect that is told of at all is <what>_started, and <what>_failed however it
-// comes to nothing. L-B22
+// An effect that has a name is called <what>_started when it is requested and
+// <what>_failed when it fails, is lost or is withdrawn. F-63 L-B22
 func TestNamesOfEffects(t *testing.T) {
 	told := map[pawl.Verb]string{pawl.VerbCallModel: "model_call", pawl.VerbCallTool: "tool_call", pawl.VerbRunGate: "verification"}
 	for v := pawl.VerbOpenWorkspace; !strings.HasPrefix(v.String(), "verb "); v++ {
@@ -100,8 +100,8 @@ func TestNamesOfEffects(t *testing.T) {
 	}
 }
 
-// F-63: a question that asks for consent is an approval, one that asks what only a person
-// knows is a question. L-B22
+// A question that asks for consent is called an approval. One that asks for information
+// is called a question. F-63 L-B22
 func TestNamesOfQuestions(t *testing.T) {
 	for kind, consent := range map[pawl.QuestionKind]bool{
 		pawl.AskPlan: true, pawl.AskStart: true, pawl.AskMerge: true, pawl.AskVotes: true, pawl.AskReplan: true,

@@ -111,7 +111,7 @@ func (s *story) asksForPlan(n int, about pawl.Hash) {
 	s.add(s.ref, &pawl.QuestionAsked{N: n, Kind: pawl.AskPlan, Text: "May these 2 specs be worked on?", Choices: []string{"approve", "iterate", "reject"}, About: about})
 }
 
-// A plan's status and its approval are two things, which a person's answers change.
+// A plan has a status and an approval, and a person's answers change both.
 func TestStatusOfAPlan(t *testing.T) {
 	s := planted(t)
 	s.is(1, pawl.LoopRunning, pawl.ApprovalNone)
@@ -146,11 +146,11 @@ func TestStatusOfAPlan(t *testing.T) {
 	s.spawns(2, "spec", 2, 1, "auth", "api")
 	s.is(2, pawl.LoopPending, pawl.ApprovalNone)
 	s.add(2, &pawl.LoopAdmitted{Score: 60})
-	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-18 R-B14: before its first iteration
+	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // R-18 R-B14: running before its first iteration
 	s.is(3, pawl.LoopPending, pawl.ApprovalNone)
 }
 
-// A loop's status follows what happens to it.
+// A loop's status follows from its events.
 func TestStatusOfALoopAtWork(t *testing.T) {
 	s := planted(t)
 	list := s.hands(`{"title":"Login"}`)
@@ -294,7 +294,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// R-16: these are the words of a loop's status.
+// R-16: a loop's status is encoded as one of these words.
 func TestStatusWords(t *testing.T) {
 	got, err := json.Marshal([]pawl.LoopStatus{pawl.LoopPending, pawl.LoopRunning, pawl.LoopPaused, pawl.LoopRebasing, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated})
 	if want := `["pending","running","paused","rebasing","complete","failed","invalidated"]`; err != nil || string(got) != want {
@@ -387,7 +387,7 @@ func TestSignalRecords(t *testing.T) {
 		one.Reason != "Parent re-iterating" || one.AcknowledgedAt != one.CreatedAt+1000 {
 		t.Errorf("the first signal is %+v", one)
 	}
-	if two.AcknowledgedAt != 0 || // R-B10: each of them acknowledges its own
+	if two.AcknowledgedAt != 0 || // R-B10: each target acknowledges its own signal
 		three.Payload != "no such table" || three.TargetLoop != rs.Loop(1).ID {
 		t.Errorf("the others are %+v and %+v", two, three)
 	}

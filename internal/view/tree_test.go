@@ -354,7 +354,7 @@ func TestTasksFileAtEveryEvent(t *testing.T) { // P-43 P-44 P-B02
 	}
 }
 
-// fields checks how a document's fields are called.
+// fields checks the names of a document's fields.
 func fields(tb testing.TB, v any, want string) {
 	tb.Helper()
 	data, err := json.Marshal(v)
@@ -402,7 +402,7 @@ func TestLoomTask(t *testing.T) {
 		t.Errorf("lexer %+v", lexer)
 	}
 
-	s = grow(t, loom, "Write a parser", settings()) // what is asked for before anything has begun
+	s = grow(t, loom, "Write a parser", settings()) // a plan of which nothing has started yet
 	s.plan(1, pawl.ForStep, "", "", parser...)
 	if got, err = Loom(fold(s.events), s.read); err != nil {
 		t.Fatal(err)
@@ -419,8 +419,8 @@ func TestLoomTask(t *testing.T) {
 	}
 }
 
-// L-58 L-59: a subtask that did not pass has failed; its summary is the beginning of
-// what was said.
+// L-58 L-59: a subtask that did not pass has failed. Its summary is the beginning of
+// the model's reply.
 func TestLoomResult(t *testing.T) {
 	s := grow(t, loom, "Write a parser", settings())
 	s.plan(1, pawl.ForStep, "", "", parser[0])

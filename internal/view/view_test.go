@@ -137,8 +137,8 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // Every projection exists after every event, is the same when it is made again
-// from events that were stored, and shows only what is safe. The run whose
-// projections are made on the way ends as one that is folded at once.
+// from stored events, and shows only what is safe. Making projections after each event
+// does not change the run: at the end it equals a run that is folded all at once.
 func TestEveryPrefix(t *testing.T) {
 	every := 1
 	if testing.Short() {

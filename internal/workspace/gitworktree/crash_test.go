@@ -407,7 +407,7 @@ func TestCrashes(t *testing.T) {
 // strike strikes one call after the other.
 func (s *stage) strike(t *testing.T, want, when string, whole *crash, strike func(func(*exec.Cmd) error, *exec.Cmd)) {
 	for at, call := range whole.calls { // calls side by side may change places
-		// Short mode strikes every sixth call.
+		// In short mode only every sixth call is struck.
 		if testing.Short() && (at+len(whole.calls))%6 != 0 {
 			continue
 		}
@@ -486,13 +486,13 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// countKills returns a counter that must not be zero when the test ends.
+// countKills returns a counter of kills. The test fails if it is zero at the end.
 func countKills(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var kills atomic.Int32
 	t.Cleanup(func() {
-		if t.Logf("killed %d times", kills.Load()); kills.Load() == 0 {
-			t.Error("nothing was ever killed")
+		if t.Logf("killed a process %d times", kills.Load()); kills.Load() == 0 {
+			t.Error("no process was killed")
 		}
 	})
 	return &kills

@@ -30,8 +30,8 @@ type repository struct {
 	root, home string
 	state      string // of Pawl
 	log        *bytes.Buffer
-	odd        bool             // must be inspected: not as newRepository made it
-	known      *pawl.Repository // what inspecting gave, or would give, when it was first opened
+	odd        bool             // open must inspect the repository, because the test has changed what it finds
+	known      *pawl.Repository // the result of inspecting the repository when it was first opened
 }
 
 // newRepository makes a repository with one commit that has the files.
@@ -45,16 +45,18 @@ func newRepository(tb testing.TB, files map[string]string, options ...string) *r
 	if err := os.CopyFS(r.top(), os.DirFS(templates.of(tb, files, options))); err != nil {
 		tb.Fatal(err)
 	}
-	r.git(tb, "update-index", "-q", "--refresh") // the copies are other files than those that were added
+	r.git(tb, "update-index", "-q", "--refresh") // the index has the times and inodes of the template's files
 	return r
 }
 
+// repositoryIn returns a repository whose folders are below top and do not exist yet.
 func repositoryIn(top string) *repository {
 	return &repository{
 		root: filepath.Join(top, "project"), home: filepath.Join(top, "home"), state: filepath.Join(top, "state"), log: &bytes.Buffer{},
 	}
 }
 
+// init creates the folders and an empty git repository.
 func (r *repository) init(tb testing.TB, options ...string) {
 	tb.Helper()
 	for _, dir := range []string{r.root, r.home} {
@@ -66,16 +68,16 @@ func (r *repository) init(tb testing.TB, options ...string) {
 	r.git(tb, append([]string{"init", "-q", "--template="}, options...)...)
 }
 
-// templates are repositories to copy: that is cheaper than making each with git.
+// templates holds repositories to copy, which is cheaper than creating each with git.
 var templates templateCache
 
 type templateCache struct {
 	mu  sync.Mutex
 	dir string
-	by  map[string]string // folders by files and options
+	by  map[string]string // the folder of a template by its files and options
 }
 
-// of returns the folder of a repository with one commit that has the files.
+// of returns the folder of a template, which has one commit with the files.
 func (c *templateCache) of(tb testing.TB, files map[string]string, options []string) string {
 	tb.Helper()
 	c.mu.Lock()
@@ -102,7 +104,7 @@ func (c *templateCache) of(tb testing.TB, files map[string]string, options []str
 	}
 	r.git(tb, "add", "-Af", ".")
 	r.git(tb, "commit", "-q", "--allow-empty", "-m", "Base")
-	r.open(tb, nil) // makes the state folder, which is copied too
+	r.open(tb, nil) // creates the state folder, which is copied too
 	c.by[key] = top
 	return top
 }
@@ -113,15 +115,15 @@ func (c *templateCache) remove() {
 	}
 }
 
-// sample skips two of three rows of a table in short mode.
+// sample skips two thirds of the rows of a table in short mode. n is the row's index.
 func sample(t *testing.T, n int) {
 	t.Helper()
 	if testing.Short() && n%3 != 0 {
-		t.Skip("short mode takes every third")
+		t.Skip("skipped in short mode, which runs every third case")
 	}
 }
 
-// base returns the head of the user's branch.
+// base returns the commit at the head of the user's branch.
 func (r *repository) base(tb rapid.TB) pawl.CommitHash {
 	tb.Helper()
 	return r.resolve(tb, "refs/heads/main")
@@ -204,7 +206,7 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 
 var findGit = sync.OnceValues(func() (*git.Command, error) { return git.Find(context.Background()) })
 
-// mustFind returns a copy of the git command, which is found only once.
+// mustFind returns a copy of the git command, which it looks for only once.
 func mustFind(tb testing.TB) *git.Command {
 	tb.Helper()
 	found, err := findGit()
@@ -229,7 +231,8 @@ func (r *repository) fixture(tb testing.TB) workspacetest.Fixture {
 	}
 }
 
-// watch returns a Workspaces that calls before ahead of each call of git.
+// watch returns a Workspaces that calls before right before each git command, with
+// whether the command moves a ref.
 func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspaces {
 	tb.Helper()
 	command := mustFind(tb)

@@ -9,8 +9,8 @@ import (
 	"pawl"
 )
 
-// testRivals moves a branch after a call has read where it is and before the call
-// moves it. F-63
+// testRivals moves a branch between the moment a call reads the branch and the moment
+// the call moves it. F-63
 func testRivals(t *testing.T, newFixture Make) {
 	ctx := context.Background()
 	at := time.Unix(1_780_000_200, 0)
@@ -18,7 +18,7 @@ func testRivals(t *testing.T, newFixture Make) {
 		name string
 		// call moves the branch from the base to a commit, which it returns.
 		call func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error)
-		code pawl.Code // of the call that lost; any if empty
+		code pawl.Code // of the error if another process moved the branch first; any if empty
 	}{
 		{"Advance", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
 			return child, w.Advance(ctx, branch, f.Base, child)
@@ -49,9 +49,9 @@ func testRivals(t *testing.T, newFixture Make) {
 			})
 		}, pawl.CodeConflict},
 	} {
-		// raced returns a fixture in which do ran during the call, right before it
-		// moved the branch or some steps earlier, and the error of that call.
-		steps := 0 // of the previous call up to the move
+		// raced runs do during a call: right before the call moves the branch, or the
+		// given number of steps earlier. It returns the fixture and the call's error.
+		steps := 0 // the number of steps of the previous call up to the move
 		raced := func(t *testing.T, before int, do func(f Fixture, other, child pawl.CommitHash)) (f Fixture, other, child pawl.CommitHash, err error) {
 			t.Helper()
 			f = newFixture(t, project())
@@ -75,7 +75,7 @@ func testRivals(t *testing.T, newFixture Make) {
 			f, other, child, err := raced(t, before, func(f Fixture, other, _ pawl.CommitHash) { f.Move(t, head, other) })
 			wantRef(t, f, head, other)
 			if err == nil {
-				t.Error("the call says that it moved the branch")
+				t.Error("the call reports that it moved the branch")
 			}
 			if test.code == "" {
 				return
@@ -85,9 +85,9 @@ func testRivals(t *testing.T, newFixture Make) {
 			wantCode(t, err, test.code, string(other))
 			wantRef(t, f, head, other)
 		}
-		t.Run(test.name+" leaves a branch that somebody else has moved", func(t *testing.T) {
+		t.Run(test.name+" leaves a branch that another process has moved", func(t *testing.T) {
 			if testing.Short() && n > 2 {
-				t.Skip("short mode takes the first three calls")
+				t.Skip("skipped in short mode, which runs the first three calls")
 			}
 			leaves(t, 0)
 			if !testing.Short() {
@@ -95,10 +95,10 @@ func testRivals(t *testing.T, newFixture Make) {
 			}
 		})
 
-		// The git command of a process that died ended only now.
-		t.Run(test.name+" is done when the same call has moved it", func(t *testing.T) {
+		// A process died, but its git command ends only now.
+		t.Run(test.name+" succeeds if the same call has already moved the branch", func(t *testing.T) {
 			if testing.Short() && n > 0 {
-				t.Skip("short mode takes the first call")
+				t.Skip("skipped in short mode, which runs the first call")
 			}
 			var first pawl.CommitHash
 			f, _, child, _ := raced(t, 0, func(f Fixture, _, child pawl.CommitHash) {
@@ -110,18 +110,18 @@ func testRivals(t *testing.T, newFixture Make) {
 			wantRef(t, f, head, first)
 			again, err := test.call(f.Restart(t), f, child)
 			if err != nil || again != first {
-				t.Errorf("called again it is %s, %v; want %s", again, err, first)
+				t.Errorf("a second call returned %s, %v; want %s", again, err, first)
 			}
 			wantRef(t, f, head, first)
 		})
 	}
 
-	t.Run("Open takes no branch from somebody else", func(t *testing.T) {
+	t.Run("Open leaves a branch that another process has created", func(t *testing.T) {
 		f := newFixture(t, project())
 		other := MustWork(t, f, child2, f.Base, "lib/a.txt", "Mine.\n").Commit
 		w, _ := meanwhile(t, f, 0, func() { f.Move(t, head, other) })
 		if _, err := w.Open(ctx, spec(f)); err == nil {
-			t.Error("the call says that it made the branch")
+			t.Error("Open reports that it created the branch")
 		}
 		wantRef(t, f, head, other)
 	})
@@ -136,9 +136,9 @@ func testRivals(t *testing.T, newFixture Make) {
 	})
 }
 
-// meanwhile returns a Workspaces over a fixture's state that calls do once: before
-// step at, or at the latest before it first moves a ref. moved returns the number of
-// the step that did so, or 0.
+// meanwhile returns a Workspaces over a fixture's state that calls do once: before step
+// number at, or before the first step that moves a ref if that comes earlier. moved
+// returns the number of the first step that moved a ref, or 0.
 func meanwhile(t *testing.T, f Fixture, at int, do func()) (w pawl.Workspaces, moved func() int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -27,11 +27,11 @@ type Fixture struct {
 	// Resolve returns what a ref of the user's repository points to, empty when
 	// there is no such ref.
 	Resolve func(tb rapid.TB, ref string) pawl.CommitHash
-	// Move points a ref of the user's repository to a commit, as the user could.
+	// Move makes a ref of the user's repository point to a commit, as the user could do.
 	Move func(tb rapid.TB, ref string, to pawl.CommitHash)
-	// Watch returns a new Workspaces over the same state that calls before ahead of
-	// each step, such as a git command, and says whether the step moves a ref. Steps
-	// may run concurrently.
+	// Watch returns a new Workspaces over the same state. It calls before right before
+	// each step, such as a git command, with whether the step moves a ref. Steps may run
+	// concurrently.
 	Watch func(tb testing.TB, before func(moves bool)) pawl.Workspaces
 }
 
