@@ -8,17 +8,18 @@ BIN   := bin/pawl
 GO    ?= go
 # The race detector needs cgo and a C compiler.
 RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# The kernel has no goroutine, which TestPure holds: in its simulations the race
-# detector would find nothing and cost most of the suite's time.
+# The kernel starts no goroutine, which TestPure checks. In its simulations the race
+# detector would find nothing and take most of the suite's time.
 KERNEL := ./internal/kernel/...
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Tools that are built from source the first time, each with a go.mod of its own.
+# Tools that are built from source on first use. Each has its own go.mod.
 LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
 SUM     := $(GO) tool -modfile=tools/gotestsum/go.mod gotestsum
 MUTANTS := $(GO) tool -modfile=tools/gremlins/go.mod gremlins
 
-# run-tests NAME,FLAGS,PACKAGES runs the packages' tests and prints a line for each
-# package, what fails in full, and the ten slowest tests. go vet has run already.
+# run-tests NAME,FLAGS,PACKAGES runs the packages' tests. It prints a line for each
+# package, the full output of tests that fail, and the ten slowest tests. It does not
+# vet, since the targets that use it run go vet themselves.
 define run-tests
 	@mkdir -p bin
 	@$(SUM) --format pkgname --format-hide-empty-pkg --hide-summary skipped --jsonfile-timing-events bin/$(1).json -- -vet=off $(2) $(3); \
@@ -36,12 +37,12 @@ build: ## build bin/pawl
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
 	@$(BIN) demo
 
-check: ## vet, build and test in about two minutes: simulations and kill tests cut down, no race detector
+check: ## vet, build and test in about two minutes, with smaller simulations and kill tests and no race detector
 	$(GO) vet ./...
 	$(GO) build ./...
 	$(call run-tests,check,-short -timeout 20m,./...)
 
-test: ## run every test whole, with the race detector where there is a C compiler
+test: ## run every test in full, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "make test: no C compiler, so the race detector is off"; fi
 	$(GO) vet ./...
 	$(call run-tests,kernel,-timeout 80m,$(KERNEL))
