@@ -55,7 +55,7 @@ var rules = []rule{
 	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
 		"internal/recipe", "internal/strictyaml", "internal/gate/detect", "internal/tasks", "internal/resolve", "internal/artifact", "internal/tui", "internal/daemon", "internal/loopfolder"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
 	{"internal/bench", []string{"internal/..."}, "measurements join the real parts as cmd/pawl does"},
-	{"tools/...", nil, "a tool reads the source and is part of no run"},
+	{"tools/...", nil, "tools read the source and take part in no run"},
 	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
 }
 
@@ -73,8 +73,8 @@ type goPackage struct {
 	XTestImports []string
 }
 
-// L-41, L-B18: who decides and who performs is given what it needs. Only cmd/pawl and the
-// bench may import implementations, so nothing else can choose one.
+// L-41, L-B18: the packages that decide and perform receive their dependencies. Only cmd/pawl
+// and the bench may import implementations, so nothing else can choose one.
 func TestImportDirections(t *testing.T) {
 	for _, p := range listPackages(t) {
 		of := below(p.ImportPath)

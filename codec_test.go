@@ -164,14 +164,14 @@ func BenchmarkDecodeEvent(b *testing.B) {
 
 var wordBoundary = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// F-63: the name of every kind of event is its body's type in snake case, so that no
-// rename passes unnoticed. L-B22
+// F-63: each kind of event is named after its body's type in snake case, so that the test
+// notices a rename. L-B22
 func TestKindsAreNamedAfterTheirBodies(t *testing.T) {
 	for k := range Kind(255) {
 		body := newBody(k)
 		if body == nil {
 			if kinds[k] != "" {
-				t.Errorf("kind %d is named %s and has no body", uint8(k), k)
+				t.Errorf("kind %d is named %s but has no body", uint8(k), k)
 			}
 			continue
 		}
@@ -180,7 +180,7 @@ func TestKindsAreNamedAfterTheirBodies(t *testing.T) {
 			t.Errorf("kind %d of %s is named %s, want %s", uint8(k), typ, k, want)
 		}
 		if body.EventKind() != k || kindNamed(k.String()) != k {
-			t.Errorf("%s is of kind %s, and its name is of kind %s, want %d", typ, body.EventKind(), kindNamed(k.String()), uint8(k))
+			t.Errorf("%s has kind %s, and its name belongs to kind %s, want %d", typ, body.EventKind(), kindNamed(k.String()), uint8(k))
 		}
 	}
 }

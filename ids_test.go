@@ -15,25 +15,25 @@ import (
 	"testing"
 )
 
-// lastLine says how many requirement lines there are of each kind, numbered from 1.
+// lastLine has the number of the last requirement line of each kind. Numbers begin with 1.
 var lastLine = map[string]int{"D-": 64, "D-B": 15, "P-": 94, "P-B": 21, "L-": 85, "L-AC": 11, "L-B": 22,
 	"V-": 79, "V-B": 18, "R-": 82, "R-B": 31}
 
-// closedFindings are defects that reviews found and that are mended, by number: a test
-// that fails without the mend names each.
+// closedFindings has the numbers of defects that reviews found and that are fixed. A test that
+// fails without the fix names each.
 var closedFindings = []int{56, 60, 61, 62, 63, 64, 65, 66}
 
-// maxIDs bounds how many ids a comment names, so that whoever looks for the test of a
-// line finds the assertion that holds it.
+// maxIDs bounds how many ids a comment names, so that a reader who looks for the test of a
+// requirement finds its assertion.
 const maxIDs = 5
 
 var (
 	idPattern = regexp.MustCompile(`\b(?:[DPLVR]-(?:B?[0-9]{2}|AC[0-9]{1,2})|F-[0-9]{2,})\b`)
-	// idRange matches ids that are written as a range: what lies between is not named.
+	// idRange matches a range of ids, which does not name the ids between its ends.
 	idRange = regexp.MustCompile(`[DPLVRF]-[ABC]*[0-9]+\s*(?:…|\.\.|–|—|-|to|through)\s*(?:[DPLVRF]-)?[ABC]*[0-9]+`)
 )
 
-// knownIDs are all ids a test may name. A line's number has two digits, but that of an
+// knownIDs returns all ids that a test may name. Numbers have two digits, but that of an
 // acceptance criterion has no leading zero.
 func knownIDs() map[string]bool {
 	known := map[string]bool{}
@@ -49,9 +49,9 @@ func knownIDs() map[string]bool {
 	return known
 }
 
-// Every requirement line is named by the comment of a test, or else by
-// docs/not-testable.md with the reason why none shows it; so is every closed finding by
-// a test. Whether a test shows the line that it names is for its author to prove. F-64
+// A test names every requirement line, unless docs/not-testable.md says why no test shows it.
+// A test also names every closed finding. The author of a test must prove that it shows the
+// lines it names. F-64
 func TestRequirementsAreNamed(t *testing.T) {
 	known := knownIDs()
 	if want := 522; len(known) != want {
@@ -85,7 +85,7 @@ func TestRequirementsAreNamed(t *testing.T) {
 	}
 }
 
-// A comment names few ids, each in full. F-64
+// A comment names at most maxIDs ids, each in full. F-64
 func TestCommentsNameFewIDs(t *testing.T) {
 	for _, f := range testFiles(t) {
 		for _, c := range f.comments {
@@ -112,7 +112,8 @@ func TestIDRange(t *testing.T) {
 	}
 }
 
-// excusedIDs are the ids of which docs/not-testable.md says why no test shows them.
+// excusedIDs returns the ids that docs/not-testable.md lists, and reports those without a
+// reason.
 func excusedIDs(t *testing.T) map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile("docs/not-testable.md")
@@ -135,18 +136,19 @@ func excusedIDs(t *testing.T) map[string]bool {
 	return ids
 }
 
-// testFile is a file with tests, or what tests read.
+// testFile is a file of tests, or one that tests read.
 type testFile struct {
 	text     string
 	comments []comment
 }
 
-// comment is a run of comment lines, with where it begins.
+// comment is a block of comment lines and the position of its first line.
 type comment struct {
 	at, text string
 }
 
-// testFiles are the files of tests, of suites of tests, and of stories and scripts.
+// testFiles returns the files of tests and of test suites, and the stories and scripts that
+// tests read.
 func testFiles(t *testing.T) []testFile {
 	t.Helper()
 	var all []testFile
@@ -190,7 +192,7 @@ func goComments(path string, text []byte) ([]comment, error) {
 	return all, nil
 }
 
-// hashComments are the runs of lines that begin with a hash.
+// hashComments returns the blocks of lines that begin with a hash.
 func hashComments(path, text string) []comment {
 	var all []comment
 	n, within := 0, false

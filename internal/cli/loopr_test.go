@@ -230,7 +230,7 @@ Specs to Create (2)
 	}
 }
 
-// a person approves, rejects or wants another iteration.
+// a person approves a plan, rejects it or asks for another iteration.
 func TestPlanDecisions(t *testing.T) {
 	t.Run("Approve", func(t *testing.T) {
 		b, g := groveBed(t)
@@ -499,7 +499,7 @@ func TestAwaitingIsSeen(t *testing.T) {
 	}
 }
 
-// Loops are listed by what they are, and exported.
+// Loops can be listed by status, type, parent and staleness, and exported.
 func TestLoops(t *testing.T) {
 	b, g := groveBed(t)
 	g.obey(&pawl.Reply{Question: 1, Choice: "approve", By: "ada"})

@@ -199,7 +199,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// The task loop's own file, as its document shows it.
+// The task loop's own file is read as its document shows it.
 func TestTaskLoopFile(t *testing.T) {
 	const file = `task_loop:
   max_iterations: 7

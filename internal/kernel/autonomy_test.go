@@ -9,9 +9,9 @@ import (
 	"pawl/internal/recipe"
 )
 
-// eager is a world of which every model claims that all is well: with its first reply of
-// a session it calls every tool there is, and some that would end things; with the next
-// it hands in a result that approves. The gates are red as soon as anything has changed.
+// eager plays a run whose models claim success at every turn. The first reply of a session
+// calls every tool, and some whose names would end a session or a run. The next reply submits
+// a result that approves. The gates fail as soon as anything has changed.
 func eager(t *testing.T, r *pawl.Recipe, list string) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -37,12 +37,12 @@ func eager(t *testing.T, r *pawl.Recipe, list string) *world {
 	return w
 }
 
-// L-01: no tool of a model ends a session other than its own result, and nothing a model
-// says ends a loop or a run well: the gates do.
+// L-01: a model's tool calls end no session except through its own result, and nothing a model
+// says ends a loop or a run successfully. Only the gates do.
 func TestModelsDecideNothing(t *testing.T) {
 	tree := levels()
 	tree.Kinds[0].Approval = nil
-	lists := map[*pawl.Recipe]string{taskLoop(): "list: one", tree: "list: one"} // a phase has one code
+	lists := map[*pawl.Recipe]string{taskLoop(): "list: one", tree: "list: one"} // each phase has one code child
 	for _, name := range []string{"pandora", "loom", "coherence"} {
 		r, err := recipe.Load(name)
 		if err != nil {
@@ -57,24 +57,23 @@ func TestModelsDecideNothing(t *testing.T) {
 			turns[f.Place.Turn]++
 		}
 		if turns[1] == 0 || turns[2] != turns[1] {
-			t.Errorf("%s: of %d sessions %d went on after calls of every tool", r.Name, turns[1], turns[2])
+			t.Errorf("%s: %d sessions called every tool and %d of them continued", r.Name, turns[1], turns[2])
 		}
 		if w.state.Outcome.Succeeded() || len(requests[*pawl.RunGate](w)) < 2 {
-			t.Errorf("%s: the run is %s, %s, after %d gates", r.Name, w.state.Status, w.state.Outcome, len(requests[*pawl.RunGate](w)))
+			t.Errorf("%s: the run is %s with outcome %s after %d gate runs", r.Name, w.state.Status, w.state.Outcome, len(requests[*pawl.RunGate](w)))
 		}
 		for _, b := range all[*pawl.LoopEnded](w) {
 			if b.Outcome.Succeeded() {
-				t.Errorf("%s: a loop ended %s with red gates", r.Name, b.Outcome)
+				t.Errorf("%s: a loop ended %s although its gates failed", r.Name, b.Outcome)
 			}
 		}
 	}
 }
 
-// L-01: the run goes on as long as there are subtasks to do, though a model says that it
-// has done them all.
+// L-01: the run continues while subtasks are left, even if a model says that all are done.
 func TestRunGoesOnWhileTasksAreLeft(t *testing.T) {
 	w := playList(t, "loom", nil, "list: one, two, three", "executor: says")
 	if p := w.state.Loop(1).plan; p.states() != "aaa" || len(all[*pawl.LoopStarted](w)) != 4 {
-		t.Errorf("after %d loops the tasks are %s", len(all[*pawl.LoopStarted](w)), p.states())
+		t.Errorf("after %d loops the task states are %s", len(all[*pawl.LoopStarted](w)), p.states())
 	}
 }

@@ -16,12 +16,11 @@ import (
 // back while the plan is asked about; work that is late for the last batch.
 var foundInBatches = []uint64{611, 635, 642, 677, 686, 691, 924, 1013, 1065, 1279, 1393, 1467, 1554, 1938, 2100, 2259, 3624}
 
-// TestBatchSimulation drives runs whose batches are judged as a whole through
-// random worlds, as TestTreeSimulation does: with reviews that approve, change,
-// forget and name unknown tasks, red and flaky candidates, blocked tasks, trees that
-// return, and people who go back to checkpoints and go on in spite of the monitor.
-// What must hold of batches, branches and checkpoints at every event is checked by
-// the run's field.
+// TestBatchSimulation drives runs whose batches are judged as a whole through random worlds,
+// as TestTreeSimulation does: with reviews that approve, change, forget and name unknown
+// tasks, red and flaky candidates, blocked tasks, trees that return, and people who go back to
+// checkpoints and go on in spite of the monitor. The run's field checks batches, branches and
+// checkpoints after every event.
 func TestBatchSimulation(t *testing.T) { judged.test(t) }
 
 var judged = simulation{env: "PAWL_BATCH_SEED", seeds: 500, short: 7, found: foundInBatches, simulate: simulateBatches, complete: (*census).completeBatches}
@@ -68,7 +67,7 @@ func simulateBatches(t testing.TB, seed uint64) *world {
 	return w
 }
 
-// sow lets the run's field be watched.
+// sow gives the run a field, which checks its events.
 func (c *chance) sow() {
 	c.field = &field{grove: &grove{w: c.w}, happened: map[pawl.Seq]bool{}}
 	c.grove = c.field.grove

@@ -14,11 +14,11 @@ import (
 // breaks; the time that loops below one have to end, which is nothing in flight.
 var foundInCascades = []uint64{571, 1201, 1340, 2435, 2552}
 
-// TestCascadeSimulation drives trees of four levels, each of which stands on an artifact
-// of the one above, through random worlds, as TestSimulation does: with gates that fail,
-// conflicts, provider's limits, persons who approve, want another iteration, reject, come
-// late, and tell loops to stop, pause, go on, rebase, or something to know. What must hold
-// at every event is checked by the run's wood.
+// TestCascadeSimulation drives trees of four levels, each of which stands on an artifact of
+// the one above, through random worlds, as TestSimulation does: with gates that fail,
+// conflicts, providers' limits, and persons who approve, ask for another iteration, reject,
+// answer late, and tell loops to stop, pause, continue or rebase, or give them information.
+// The run's wood checks every event.
 func TestCascadeSimulation(t *testing.T) { cascaded.test(t) }
 
 var cascaded = simulation{env: "PAWL_CASCADE_SEED", seeds: 300, short: 7, found: foundInCascades, simulate: simulateCascade, complete: (*census).completeCascades}
@@ -201,7 +201,7 @@ type signed struct {
 	seen bool
 }
 
-// plant lets the run's wood be watched.
+// plant gives the run a wood, which checks its events.
 func (c *chance) plant() {
 	c.wood = &wood{w: c.w, branches: map[string]bool{}, ids: map[string]bool{}, listing: map[pawl.LoopRef][]pawl.TaskEntry{}}
 	c.keepBooks()
@@ -388,8 +388,8 @@ func (g *wood) requests(e pawl.Event, t *tree, f *pawl.Effect) {
 	}
 }
 
-// anew checks that nothing is left of the generation before: all have ended, and are
-// invalidated; and the branch is a fresh one, unless others have what was on it. R-23 R-54 R-59
+// anew checks the start of a new generation: every loop below has ended and is invalidated,
+// and the branch is a new one, except that the root can keep its own. R-23 R-54 R-59
 func (g *wood) anew(e pawl.Event, t *tree, b *pawl.GenerationStarted) {
 	g.below(e.Loop, func(o *tree) {
 		if o.ended == "" || !o.invalid {
@@ -599,15 +599,15 @@ func (g *wood) over() {
 	}
 }
 
-// cascadesAt lets simulated runs go on from parts of their logs, or forks of them: those
-// also from half the children of an artifact, which are in a log together or not at all.
+// cascadesAt continues simulated runs, or forks of them, from the middle of their logs. The
+// children of an artifact are appended together, so only a fork can begin among them.
 func cascadesAt(t *testing.T, distance int, forks bool, goOn func(c *chance)) {
 	seed, n := uint64(0), 0
 	defer sayWhere(t, &cascaded, &seed, &n)
 	for ; seed < 6; seed++ {
 		full := cascaded.seeded(t, seed)
 		c, log := calm(full, seed, (*chance).plant), full.log
-		if forks { // branches have other names, and the books know but one
+		if forks { // a fork's branches have other names than those in the books
 			c.w.watch, c.w.look, log = nil, nil, forked(log)
 		}
 		due := false

@@ -187,8 +187,8 @@ func TestSignalsAreRefused(t *testing.T) {
 	}
 }
 
-// A signal is acknowledged once: then it is no part of the state, a second time it is not
-// known, and others stay. F-63
+// A signal is acknowledged once. The acknowledgement removes it from the state and keeps other
+// signals. A second acknowledgement of it is an error. F-63
 func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 	for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalInfo, pawl.SignalRebase, pawl.SignalError, pawl.SignalInvalidate} {
 		s := &State{loops: []*Loop{{Ref: 1, Kind: &pawl.LoopKind{}, clearing: &clearing{}}}}
@@ -203,38 +203,38 @@ func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if len(l.signals) != 1 || l.signals[0].n != 2 {
-			t.Errorf("%s: after the first is acknowledged, the loop has yet to see %+v", kind, l.signals)
+			t.Errorf("%s: after the first acknowledgement the pending signals are %+v", kind, l.signals)
 		}
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err == nil {
-			t.Errorf("%s: it is acknowledged twice", kind)
+			t.Errorf("%s: a signal is acknowledged twice without an error", kind)
 		}
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.signals != nil {
-			t.Errorf("%s: the second: %v, and the loop has yet to see %+v", kind, err, l.signals)
+			t.Errorf("%s: acknowledging the second signal: error %v, pending signals %+v", kind, err, l.signals)
 		}
 	}
 }
 
-// Every signal of a run is acknowledged in its log once, by the loop that was told. F-63
+// Every signal of a run is acknowledged once in its log, by the loop that it was sent to. F-63
 func TestEachSignalIsAcknowledged(t *testing.T) {
 	w := playLevels(t, ended)
-	told, seen := map[int]pawl.LoopRef{}, map[int]int{}
+	sentTo, seen := map[int]pawl.LoopRef{}, map[int]int{}
 	for _, e := range w.log {
 		switch b := e.Body.(type) {
 		case *pawl.SignalSent:
-			told[b.N] = e.Loop
+			sentTo[b.N] = e.Loop
 		case *pawl.SignalAcknowledged:
-			if seen[b.N]++; told[b.N] != e.Loop {
-				t.Errorf("event %d: loop %d acknowledges signal %d, which loop %d was told", e.Seq, e.Loop, b.N, told[b.N])
+			if seen[b.N]++; sentTo[b.N] != e.Loop {
+				t.Errorf("event %d: loop %d acknowledges signal %d, which was sent to loop %d", e.Seq, e.Loop, b.N, sentTo[b.N])
 			}
 		}
 	}
-	for n := range told {
+	for n := range sentTo {
 		if seen[n] != 1 {
 			t.Errorf("signal %d is acknowledged %d times", n, seen[n])
 		}
 	}
-	if len(told) < 4 {
-		t.Errorf("%d signals were sent", len(told))
+	if len(sentTo) < 4 {
+		t.Errorf("%d signals were sent, want at least 4", len(sentTo))
 	}
 }
 

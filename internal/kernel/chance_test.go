@@ -34,7 +34,7 @@ func newChance(w *world, seed uint64) *chance {
 	return c
 }
 
-// begin starts the sequence of random numbers and lets the world ask for answers.
+// begin seeds the random numbers and makes c answer the world's effects.
 func (c *chance) begin() {
 	c.Rand, c.more, c.w.happens = rand.New(rand.NewPCG(c.seed, 1)), nil, c.happens
 	if !slices.Contains(found, c.seed) {
@@ -42,7 +42,7 @@ func (c *chance) begin() {
 	}
 }
 
-// keepBooks has the books of a run with children see its events.
+// keepBooks passes the world's events to the books of its run, if it has any.
 func (c *chance) keepBooks() {
 	switch w := c.w; {
 	case c.wood != nil:
@@ -54,7 +54,7 @@ func (c *chance) keepBooks() {
 	}
 }
 
-// calm is a world for the log of another one, in which nothing fails any more.
+// calm returns a world that can replay the log of another one and in which nothing fails.
 func calm(of *world, seed uint64, books func(*chance)) *chance {
 	c := newChance(newWorld(of.t), seed)
 	c.w.lists, c.w.trees = maps.Clone(of.lists), maps.Clone(of.trees)
@@ -63,8 +63,8 @@ func calm(of *world, seed uint64, books func(*chance)) *chance {
 	return c
 }
 
-// clone copies a world with its books, so that its run can also continue in another
-// way from here. The random numbers of the copy start again.
+// clone copies a world and its books, so that a test can continue the run in more than one way
+// from here. The copy's random numbers start from the beginning.
 func (c *chance) clone() *chance {
 	n := copyOf(c)
 	n.begin()

@@ -9,18 +9,17 @@ import (
 	"pawl"
 )
 
-// copyOf copies a value and everything it reaches through types of this package, so
-// that a test can continue from the middle of a run in more than one way without
-// folding the log again. Pointers that were equal stay equal; none may
-// point into a struct. What belongs to other
-// packages is shared: events, effects and recipes never change once they exist. So
-// are functions, which the caller must bind to the copy.
+// copyOf returns a copy of a value and of everything it reaches through types of this package,
+// so that a test can continue from the middle of a run in more than one way without folding
+// the log again. Equal pointers stay equal, and none may point into a struct. Values of other
+// packages' types are shared: events, effects and recipes never change once they exist.
+// Functions are shared too, and the caller must bind them to the copy.
 func copyOf[T any](v *T) *T {
 	c := copier{}
 	return c.pointer(reflect.ValueOf(v)).Interface().(*T)
 }
 
-// copier maps the pointers it has met to their copies.
+// copier maps each pointer that was copied to its copy.
 type copier map[unsafe.Pointer]reflect.Value
 
 func (c copier) pointer(p reflect.Value) reflect.Value {
@@ -33,7 +32,7 @@ func (c copier) pointer(p reflect.Value) reflect.Value {
 	return out
 }
 
-// copy makes dst, which can be set, a copy of src, which can be addressed.
+// copy makes dst, which must be settable, a copy of src, which must be addressable.
 func (c copier) copy(dst, src reflect.Value) {
 	t := src.Type()
 	switch t.Kind() {
@@ -50,7 +49,7 @@ func (c copier) copy(dst, src reflect.Value) {
 		}
 	case reflect.Slice:
 		if t == reflect.TypeFor[[]pawl.Event]() {
-			dst.Set(src.Slice3(0, src.Len(), src.Len())) // a log, which is only appended to
+			dst.Set(src.Slice3(0, src.Len(), src.Len())) // a log is only ever appended to
 			return
 		}
 		if src.IsNil() {
@@ -87,13 +86,13 @@ func (c copier) elements(dst, src reflect.Value) {
 	}
 }
 
-// fieldAt is a field that can be read and set even when it is not exported.
+// fieldAt returns a field that can be read and set even if it is not exported.
 func fieldAt(v reflect.Value, i int) reflect.Value {
 	f := v.Field(i)
 	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
 }
 
-// isShared reports whether a copy has values of this type in common with the original.
+// isShared reports whether a copy and its original share values of this type.
 func isShared(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -108,14 +107,14 @@ func isShared(t reflect.Type) bool {
 	return true
 }
 
-// isForeign reports whether another package has declared the type.
+// isForeign reports whether the type is declared in another package.
 func isForeign(t reflect.Type) bool {
 	pkg := t.PkgPath()
 	return pkg != "" && !strings.HasPrefix(pkg, "pawl/internal/kernel")
 }
 
-// A clone of a world is what folding the log anew gives, and what happens in it does not
-// reach the world it was cloned from: that one ends as one that was never cloned.
+// A clone of a world equals a fold of the same log, and what happens in a clone does not
+// change its original.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -150,7 +149,7 @@ func TestClone(t *testing.T) {
 			c.w.state.Started, c.w.state.Recipe, c.w.state.Settings, c.w.state.flows = nil, nil, nil, nil
 		}
 		if !equal(cloned, alone) {
-			t.Errorf("%s=1: what happened in clones has reached the original", row.of.env)
+			t.Errorf("%s=1: the clones have changed their original", row.of.env)
 		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"unsafe"
 )
 
-// equal is reflect.DeepEqual of what two pointers point to, twenty times as quick: the
-// worlds of these tests compare states at every input. It knows no cycles.
+// equal reports whether reflect.DeepEqual holds for what a and b point to. It is twenty times
+// as fast, because the worlds of these tests compare states at every input. It does not
+// support cyclic values.
 func equal[T any](a, b *T) bool {
 	return equalFunc(reflect.TypeFor[T]())(unsafe.Pointer(a), unsafe.Pointer(b))
 }
 
-// comparer compares two values of one type, by their addresses.
+// comparer compares two values of one type, given their addresses.
 type comparer func(a, b unsafe.Pointer) bool
 
 var comparers sync.Map // reflect.Type → comparer
@@ -63,7 +64,7 @@ func newComparer(t reflect.Type) comparer {
 	}
 }
 
-// isPlain reports whether values of the type are equal if their bytes are.
+// isPlain reports whether values of the type are equal exactly when their bytes are.
 func isPlain(t reflect.Type) bool {
 	k := t.Kind()
 	return k >= reflect.Bool && k <= reflect.Uintptr || k == reflect.Array && isPlain(t.Elem())
@@ -100,7 +101,7 @@ func sameElements(p, q unsafe.Pointer, n int, size uintptr, elem comparer) bool 
 
 func structComparer(t reflect.Type) comparer {
 	type part struct {
-		at, size uintptr // of plain fields that lie together, when equal is nil
+		at, size uintptr // of adjacent plain fields, if equal is nil
 		equal    comparer
 	}
 	var parts []part
@@ -125,7 +126,7 @@ func structComparer(t reflect.Type) comparer {
 	}
 }
 
-// What the worlds of these tests compare by is as strict as reflect.DeepEqual.
+// equal agrees with reflect.DeepEqual.
 func TestEqual(t *testing.T) {
 	type value struct {
 		Small  int8

@@ -12,7 +12,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// forked is the beginning of a fork's log: the events of another run.
+// forked returns the events of another run as the log with which a fork of it begins.
 func forked(log []pawl.Event) []pawl.Event {
 	first := *log[0].Body.(*pawl.RunStarted)
 	first.ForkOf, first.ForkAt = log[0].Run, log[len(log)-1].Seq
@@ -26,8 +26,8 @@ func forked(log []pawl.Event) []pawl.Event {
 	return log
 }
 
-// fork lets a world that has another run's events go on as its fork. The commits are
-// there, worktrees and branches are not.
+// fork continues a world that has another run's events as a fork of that run. The run's
+// commits exist, its worktrees and branches do not.
 func fork(t testing.TB, w *world) {
 	t.Helper()
 	first, at := w.state.Started, len(w.log)
@@ -43,13 +43,13 @@ func fork(t testing.TB, w *world) {
 		if r, ok := e.Body.(*pawl.EffectRequested); ok && e.Loop == 1 {
 			do, opens := r.Effect.Do.(*pawl.OpenWorkspace)
 			if !opens || do.Base != b.Commit || do.Branch != first.Branch {
-				t.Fatalf("the fork at event %d goes on with %s", at, mustJSON(t, e.Body))
+				t.Fatalf("the fork at event %d continues with %s", at, mustJSON(t, e.Body))
 			}
 			break
 		}
 	}
 	if s.Status != pawl.StatusRunning || s.Spent != (Purse{}) || s.waiting > 0 || s.live != 1 || root.question != nil || root.approved {
-		t.Fatalf("the fork at event %d is as the other run was: %s", at, describe(s))
+		t.Fatalf("the fork at event %d keeps state of the original run: %s", at, describe(s))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"pawl"
 )
 
-// Only a loop that has its plan, of tasks that are judged as batches, goes on while
-// something of its own is under way. P-82
+// Only a loop that has a plan, and whose batches are judged as a whole, continues while
+// effects of its own are active. P-82
 func TestInBatches(t *testing.T) {
 	judged, rolling := &pawl.LoopKind{Children: &pawl.Children{Checkpoint: true}}, &pawl.LoopKind{Children: &pawl.Children{}}
 	for _, row := range []struct {
@@ -24,13 +24,13 @@ func TestInBatches(t *testing.T) {
 		{true, nil, rolling, false},
 	} {
 		if l := (&Loop{planned: row.planned, plan: row.plan, Kind: row.kind}); l.inBatches() != row.want {
-			t.Errorf("planned %t, with a plan %t, judged as batches %t: got %t", row.planned, row.plan != nil, row.kind == judged, !row.want)
+			t.Errorf("planned %t, has a plan %t, batches judged %t: got %t", row.planned, row.plan != nil, row.kind == judged, !row.want)
 		}
 	}
 }
 
-// Verdicts on an attempt's tree stand for the next one's if it is the same tree, and the
-// steps of neither failed.
+// The verdicts on one attempt's tree hold for the next attempt if the tree is the same and no
+// step failed in either.
 func TestSameTree(t *testing.T) {
 	for _, row := range []struct {
 		why    string
@@ -48,13 +48,13 @@ func TestSameTree(t *testing.T) {
 			results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}}
 		row.change(l, &l.history[0])
 		if got := l.sameTree() != nil; got != row.want {
-			t.Errorf("%s: verdicts stand: %t", row.why, got)
+			t.Errorf("%s: the verdicts hold: %t", row.why, got)
 		}
 	}
 }
 
-// Only what a security gate finds below critical, and objects to, is compared with the
-// attempt before. D-B02
+// Only the findings of a security gate that fails without a critical one are compared with
+// those of the previous attempt. D-B02
 func TestSecurityPrint(t *testing.T) {
 	for _, row := range []struct {
 		judged pawl.GateJudged
@@ -67,7 +67,7 @@ func TestSecurityPrint(t *testing.T) {
 		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Found: 7}, false},
 	} {
 		if got := securityPrint([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
-			t.Errorf("%s %s, %d critical: a finding to compare: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
+			t.Errorf("%s %s, %d critical: findings are compared: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
 		}
 	}
 }

@@ -177,14 +177,15 @@ func TestCouncilResetsStuck(t *testing.T) { // D-B04
 	}
 }
 
-// At the top a council is called at once, and not a higher tier too. The log says whether
-// stuck detection called it: then the attempts before it do not count a second time. D-B04
+// On the top tier the ladder calls a council at once and does not escalate as well. The log
+// says whether stuck detection called it. If so, the attempts before it do not count again.
+// D-B04
 func TestStuckCallsTheCouncil(t *testing.T) { // F-63
 	for _, stuck := range []bool{true, false} {
 		var lines []string
 		for i := range 3 {
 			test := "TestA"
-			if !stuck { // the tier's patience calls it
+			if !stuck { // the tier's limit of failures calls the council
 				test = fmt.Sprint("Test", i)
 			}
 			lines = append(lines, fmt.Sprintf("iteration %d tests: fail %s", i+1, test))
@@ -192,7 +193,7 @@ func TestStuckCallsTheCouncil(t *testing.T) { // F-63
 		top := 14
 		w := play(t, func(_ *pawl.Recipe, set *pawl.Settings) { set.Complexity = &top }, lines...)
 		if n := len(all[*pawl.Escalated](w)); n > 0 {
-			t.Errorf("stuck %t: %d escalations besides the council", stuck, n)
+			t.Errorf("stuck %t: %d escalations besides the council, want none", stuck, n)
 		}
 		s, called := &State{}, 0
 		for _, e := range w.log {
@@ -210,12 +211,12 @@ func TestStuckCallsTheCouncil(t *testing.T) { // F-63
 			}
 		}
 		if called != 1 {
-			t.Errorf("stuck %t: %d councils", stuck, called)
+			t.Errorf("stuck %t: %d councils were called, want 1", stuck, called)
 		}
 	}
 }
 
-// A tier that stuck detection leaves is said to be left for that. D-B04
+// An escalation that stuck detection causes is logged as such. D-B04
 func TestStuckEscalates(t *testing.T) {
 	w := play(t, func(r *pawl.Recipe, set *pawl.Settings) {
 		easy(r, set)
@@ -224,7 +225,7 @@ func TestStuckEscalates(t *testing.T) {
 		}
 	}, "iteration 1 tests: fail TestA", "iteration 2 tests: fail TestA", "iteration 3 tests: fail TestA")
 	if got := all[*pawl.Escalated](w); len(got) != 1 || !got[0].Stuck || got[0].To != 2 || len(all[*pawl.CouncilCalled](w)) > 0 {
-		t.Errorf("escalated %+v", got)
+		t.Errorf("got escalations %+v", got)
 	}
 }
 

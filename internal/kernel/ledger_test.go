@@ -27,7 +27,7 @@ type ledger struct {
 	signals  signalBook
 }
 
-// request is an effect as the stored log has it, and what its session sends with it.
+// request is an effect as it was stored, and the transcript that its session sends with it.
 type request struct {
 	effect     pawl.Effect
 	transcript []byte
@@ -90,7 +90,7 @@ func (g *ledger) order(x *Session, f *pawl.Effect) {
 	}
 }
 
-// after keeps the books, of an event as it is stored.
+// after enters an event, as it was stored, in the books.
 func (g *ledger) after(s *State, e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:
@@ -224,17 +224,17 @@ func (g *ledger) close(id pawl.Seq, cost Purse) {
 	g.t.Fatalf("effect %d is closed and was not open", id)
 }
 
-// unchanged checks that an effect means what it did when it was requested.
+// unchanged checks that an open effect is still as it was requested.
 func (g *ledger) unchanged(f *pawl.Effect) {
 	now, then := *f, g.asked[f.ID]
 	now.Transcript = nil
 	if !equal(&now, &then.effect) || !bytes.Equal(transcript(f), then.transcript) {
-		g.t.Fatalf("effect %d means something else than when it was requested", f.ID)
+		g.t.Fatalf("effect %d differs from its request", f.ID)
 	}
 }
 
-// settled checks what holds whenever a driver looks; whole has it look at every pending
-// effect besides those that are closed.
+// settled checks what must hold whenever a driver looks. If whole is true, it also compares
+// every pending effect with its request; otherwise only effects that close are compared.
 func (g *ledger) settled(s *State, whole bool) {
 	if len(g.open) != len(Pending(s)) || (len(g.open) > 0 && !reflect.DeepEqual(g.open, Pending(s))) {
 		g.t.Fatalf("event %d: %d effects are pending, and the log has %d open requests", s.Seq, len(Pending(s)), len(g.open))

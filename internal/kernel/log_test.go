@@ -11,8 +11,8 @@ import (
 	"pawl"
 )
 
-// replay folds the events of another world's log one by one, and yields how many it has
-// folded. A test lets clones go on from there: the log is folded once for all of them.
+// replay folds the events of another world's log one by one and yields how many it has folded.
+// A test continues clones from there, so that the log is folded only once.
 func (w *world) replay(log []pawl.Event) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i, e := range log {
@@ -27,22 +27,22 @@ func (w *world) replay(log []pawl.Event) iter.Seq[int] {
 	}
 }
 
-// inherit has the clock, the worktrees and the branches be as the log says.
+// inherit sets the clock, the worktrees and the branches to what the log says.
 func (w *world) inherit() {
 	w.now = w.state.Last
 	for _, l := range w.state.loops {
 		*w.folderOf(l.Ref) = folder{l.worktree.tree, l.Head}
 		w.branches[w.state.branch(l)] = l.Head
-		if p := l.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the review
+		if p := l.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the batch's review
 			w.folderOf(l.Ref).head = p.batch.shown
 		}
 	}
 }
 
-// shortStride is how many times fewer events a short test tries than a full one.
+// shortStride is the factor by which a short test tries fewer events than a full one.
 const shortStride = 12
 
-// everyEvent is at which distance a test tries the events of a log.
+// everyEvent returns the distance between two events of a log that a test tries.
 func everyEvent(distance int) int {
 	if testing.Short() {
 		return distance * shortStride
@@ -50,18 +50,18 @@ func everyEvent(distance int) int {
 	return distance
 }
 
-// isTried reports whether a test tries the nth event of a log; other seeds try others.
+// isTried reports whether a test tries the nth event of a log. Other seeds try other events.
 func isTried(n int, seed uint64, distance int) bool { return (n+int(seed))%everyEvent(distance) == 0 }
 
-// sayWhere says which event it was when a test fails.
+// sayWhere logs the event at which a test failed.
 func sayWhere(t testing.TB, of *simulation, seed *uint64, n *int) {
 	if t.Failed() {
 		t.Logf("this was event %d of %s=%d", *n, of.env, *seed)
 	}
 }
 
-// Whatever is in the log when a driver dies, the next one brings the run to its
-// end: also after a part of what was decided at once, as a fork from there finds it. F-56
+// Whatever is in the log when a driver dies, the next driver brings the run to its end. A fork
+// can also begin after only a part of what was decided at once. F-56
 func TestCrashAfterAnyEvent(t *testing.T) {
 	t.Parallel()
 	seed, n := uint64(0), 0
@@ -70,7 +70,7 @@ func TestCrashAfterAnyEvent(t *testing.T) {
 		full := plain.seeded(t, seed)
 		c := calm(full, seed, func(*chance) {})
 		for n = range c.w.replay(full.log) {
-			if n == 1 || !isTried(n, seed, 1) { // the first is decided with the loop's start, and never without it
+			if n == 1 || !isTried(n, seed, 1) { // a log never ends between the first event and the loop's start
 				continue
 			}
 			c := c.clone()
@@ -113,14 +113,14 @@ func TestPauseAnywhere(t *testing.T) {
 			paused = append(paused, w)
 		}
 		if !s.w.land() {
-			t.Fatal("it does not end")
+			t.Fatal("the run does not end")
 		}
 	}
 	want := effects(s.w)
 	for _, w := range paused {
 		if got := effects(w); !reflect.DeepEqual(got, want) {
 			at := slices.IndexFunc(w.log, func(e pawl.Event) bool { return e.Body.EventKind() == pawl.KindRunPaused })
-			t.Errorf("paused after event %d, other effects are performed:\n%v\n%v", at, got, want)
+			t.Errorf("paused after event %d, the run performs other effects:\n got %v\nwant %v", at, got, want)
 		}
 	}
 }

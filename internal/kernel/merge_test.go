@@ -8,10 +8,10 @@ import (
 	"pawl/internal/recipe"
 )
 
-// What makes a merge commit and what moves a branch names the head it was decided on,
-// so that whoever performs it can refuse when the branch is elsewhere. The heads are
-// followed from the answers in the log alone, in runs where siblings are merged in the
-// meantime, conflict, rebase, and where a batch is merged as a whole. F-63
+// A merge and a branch move name the head that they were decided on, so that whoever performs
+// them can refuse if the branch has moved. The test follows the heads from the answers in the
+// log alone. In its runs, siblings are merged in the meantime, conflict and rebase, and a
+// batch is merged as a whole. F-63
 func TestMergesNameTheHead(t *testing.T) {
 	side := func(set *pawl.Settings) { set.Parallel = 3 }
 	runs := map[string]*world{
@@ -25,7 +25,7 @@ func TestMergesNameTheHead(t *testing.T) {
 	}
 	for name, w := range runs {
 		heads, from, made := map[pawl.LoopRef]pawl.CommitHash{}, map[pawl.Seq]*pawl.Effect{}, map[pawl.LoopRef]*pawl.Merged{}
-		into, moved := map[pawl.LoopRef]pawl.CommitHash{}, 0 // what each loop's last merge commit was made with
+		into, moved := map[pawl.LoopRef]pawl.CommitHash{}, 0 // the head that each loop's last merge commit was based on
 		s := &State{}
 		for _, e := range w.log {
 			switch b := e.Body.(type) {
@@ -39,17 +39,17 @@ func TestMergesNameTheHead(t *testing.T) {
 				case *pawl.Merge:
 					chained := made[e.Loop] != nil && do.Ours == made[e.Loop].Commit && target == e.Loop
 					if do.Ours != heads[target] && !chained {
-						t.Errorf("%s: event %d merges into %s, and the head is %s", name, e.Seq, do.Ours, heads[target])
+						t.Errorf("%s: event %d merges into %s, but the head is %s", name, e.Seq, do.Ours, heads[target])
 					}
 					if theirs := s.Loop(e.Loop).candidate; target != e.Loop && do.Theirs != heads[e.Loop] && (theirs == nil || do.Theirs != theirs.Commit) {
-						t.Errorf("%s: event %d merges %s, which is not what loop %d made", name, e.Seq, do.Theirs, e.Loop)
+						t.Errorf("%s: event %d merges %s, which loop %d did not make", name, e.Seq, do.Theirs, e.Loop)
 					}
 				case *pawl.AdvanceBranch:
 					if moved++; do.From != heads[target] || do.Branch != s.branch(s.Loop(target)) {
-						t.Errorf("%s: event %d moves %s from %s, and %s is at %s", name, e.Seq, do.Branch, do.From, s.branch(s.Loop(target)), heads[target])
+						t.Errorf("%s: event %d moves %s from %s, but %s is at %s", name, e.Seq, do.Branch, do.From, s.branch(s.Loop(target)), heads[target])
 					}
 					if m := made[e.Loop]; m == nil || do.To != m.Commit || target != e.Loop && into[e.Loop] != do.From {
-						t.Errorf("%s: event %d moves %s to %s, and %+v was made with %s", name, e.Seq, do.Branch, do.To, m, into[e.Loop])
+						t.Errorf("%s: event %d moves %s to %s, but %+v was based on %s", name, e.Seq, do.Branch, do.To, m, into[e.Loop])
 					}
 				}
 			case *pawl.WorkspaceOpened:
@@ -79,13 +79,13 @@ func TestMergesNameTheHead(t *testing.T) {
 			}
 		}
 		if s.Outcome != pawl.OutcomeComplete || moved < 2 {
-			t.Errorf("%s: the run ended %s: %s; branches moved %d times", name, s.Outcome, s.Reason, moved)
+			t.Errorf("%s: the run ended %s: %s; its branches moved %d times, want at least 2", name, s.Outcome, s.Reason, moved)
 		}
 	}
 }
 
-// A merge commit that was made with a head the branch has left is made again, and not
-// moved to. F-63
+// A merge commit whose base is no longer the branch's head is made again, and the branch is
+// not moved to it. F-63
 func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	s := &script{w: w}
@@ -99,7 +99,7 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 	}
 	l := w.state.Loop(2)
 	if l == nil || l.merge == nil || l.merge.made == nil || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
-		t.Fatalf("no branch is being moved: %s", describe(w.state))
+		t.Fatalf("no branch move is pending: %s", describe(w.state))
 	}
 	for _, head := range []pawl.CommitHash{l.merge.onto, "elsewhere"} {
 		d := newDraft(copyOf(w.state), w.now)
@@ -108,16 +108,16 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 		root, l := d.s.Loop(1), d.s.Loop(2)
 		root.Head, l.open = head, nil
 		if d.mergeOn(l) {
-			t.Error("the branch has moved")
+			t.Errorf("head %s: mergeOn reports that the branch has moved", head)
 		}
 		switch do := d.events[0].Body.(*pawl.EffectRequested).Effect.Do.(type) {
 		case *pawl.AdvanceBranch:
 			if head == "elsewhere" || do.From != head {
-				t.Errorf("the branch is at %s and is moved from %s", head, do.From)
+				t.Errorf("head %s: the branch is moved from %s", head, do.From)
 			}
 		case *pawl.Merge:
 			if head != "elsewhere" || do.Ours != head {
-				t.Errorf("the branch is at %s, and the merge is made again with %s", head, do.Ours)
+				t.Errorf("head %s: the merge is made again on %s", head, do.Ours)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 // inBatch reports whether the loop's own children are merged as a batch.
 func inBatch(s *State, ref pawl.LoopRef) bool { return judgesBatches(s.Loop(ref).Kind) }
 
-// playBatch is a run whose first batch of two is merged as a whole.
+// playBatch plays a run that merges a batch of at least two tasks as a whole.
 func playBatch(t *testing.T) *world {
 	t.Helper()
 	r, err := recipe.Load("coherence")

@@ -16,7 +16,7 @@ func planOf(t *testing.T, order string, tasks []pawl.TaskEntry) *plan {
 	return newPlan(g, 1, blobOf("list"))
 }
 
-// A task waits for all it depends on, and only passing counts.
+// A task is ready when everything it depends on has passed. No other status counts.
 func TestReady(t *testing.T) {
 	p := planOf(t, "list", entries("a", "b after a", "c after a b"))
 	if p.next() != 0 {
@@ -67,9 +67,10 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-// A loop whose tasks have all passed is complete, proven by their gates where it has none
-// of its own; a task that no command gate proved leaves it unverified, and one that did
-// not pass decides. Before the iteration has its plan, the one before says nothing. P-82, F-63
+// A loop whose tasks have all passed is complete. If it has no gates of its own, its tasks'
+// gates prove it, and a task that no command gate proved leaves it unverified. A task that did
+// not pass decides the outcome. Until an iteration has its plan, the plan of the one before
+// does not count. P-82, F-63
 func TestAllTasksPassed(t *testing.T) {
 	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass}
 	for _, row := range []struct {
@@ -82,11 +83,11 @@ func TestAllTasksPassed(t *testing.T) {
 	}{
 		{"all passed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete complete"},
 		{"all passed, one without proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, nil, "complete unverified"},
-		{"… and gates of its own prove it", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete"},
+		{"all passed, one without proof, but own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete"},
 		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete"},
 		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked"},
-		{"the plan is that of an attempt before", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete"},
-		{"… and nothing proves this one", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified"},
+		{"the plan of an earlier attempt", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete"},
+		{"the plan of an earlier attempt, and no proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			r := treeLoop()

@@ -16,10 +16,10 @@ import (
 // mayImport is what a package without a clock, randomness and I/O may need.
 var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/json", "fmt", "hash/fnv", "math/bits", "slices", "strconv", "strings", "time", "unicode", "unicode/utf8", "pawl", "pawl/internal/kernel/monitor"}
 
-// The kernel decides the same from the same log, on every machine and at every
-// time: it has no clock, no goroutine and no variable of its own, it does not go
-// over a map, whose order is random, and it does not count in floating point. Nor
-// does it read a file: what it must know of a project is handed in. V-15 V-57 L-41 L-B18
+// The kernel decides the same from the same log, on every machine and at every time: it has no
+// clock, no goroutine and no variable of its own, it does not range over a map, whose order is
+// random, and it does not calculate in floating point. It reads no file: its caller passes
+// what it must know of a project. V-15 V-57 L-41 L-B18
 func TestPure(t *testing.T) {
 	for _, of := range []string{".", "monitor"} {
 		pure(t, of)

@@ -74,7 +74,7 @@ func easy(_ *pawl.Recipe, set *pawl.Settings) {
 	set.Complexity = &n
 }
 
-// D-04: the loop calls who implements, the gates and the validator, and decides.
+// D-04: the loop calls the implementer, the gates and the validator, and decides.
 func TestOrderOfAnIteration(t *testing.T) {
 	w := play(t, easy)
 	var order []string
@@ -204,8 +204,8 @@ func TestWhatTheImplementerIsTold(t *testing.T) {
 	}
 }
 
-// D-35: gates judge the candidate's commit and know what it started from. They are
-// commands: no model is asked.
+// D-35: gates judge the candidate's commit and receive its base. They are commands and call no
+// model.
 func TestWhatTheGatesAreTold(t *testing.T) {
 	w := play(t, easy)
 	candidate := all[*pawl.Committed](w)[0].Commit
@@ -225,7 +225,7 @@ func TestWhatTheGatesAreTold(t *testing.T) {
 	}
 	for _, f := range requests[*pawl.CallModel](w) {
 		if slices.Contains([]string{"tests", "lint", "types", "security"}, f.Place.Step) {
-			t.Errorf("a model is asked for the verdict of %s", f.Place.Step)
+			t.Errorf("a model is called for the verdict of %s", f.Place.Step)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"pawl"
 )
 
-// F-63: a reservation takes every input token at the dearest of the input prices, also
-// when that is the price of writing or reading a cache.
+// F-63: a reservation prices every input token at the highest of the input prices, even if
+// that is the price of writing or reading a cache.
 func TestReservationTakesTheDearestInput(t *testing.T) {
 	const million, d = 1_000_000, pawl.Dollars
 	for name, price := range map[string]pawl.Price{
@@ -25,7 +25,7 @@ func TestReservationTakesTheDearestInput(t *testing.T) {
 	}
 }
 
-// F-63: no reply within the estimated tokens costs more than was reserved for it.
+// F-63: a reply within the estimated tokens never costs more than its reservation.
 func TestReservationCoversEveryReply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		micros := func(name string) pawl.Micros {
@@ -41,7 +41,7 @@ func TestReservationCoversEveryReply(t *testing.T) {
 		written := rapid.Int64Range(0, tokens-read).Draw(t, "written")
 		used := pawl.Usage{Input: tokens - read - written, CacheRead: read, CacheWrite: written, Output: rapid.Int64Range(0, int64(output)).Draw(t, "said")}
 		if cost := price.Cost(used); cost > want.Money || used.Total() > want.Tokens {
-			t.Errorf("%+v costs %d and %d tokens, %d and %d were reserved", used, int64(cost), used.Total(), int64(want.Money), want.Tokens)
+			t.Errorf("%+v costs %d and %d tokens, but %d and %d were reserved", used, int64(cost), used.Total(), int64(want.Money), want.Tokens)
 		}
 	})
 }

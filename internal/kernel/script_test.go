@@ -115,7 +115,7 @@ type script struct {
 	texts      map[pawl.Hash]string // what is remembered
 }
 
-// clone copies a world whose effects are answered by rules, as chance.clone does.
+// clone copies a script and its world, as chance.clone does.
 func (s *script) clone() *script {
 	n := copyOf(s)
 	n.w.happens = n.happens

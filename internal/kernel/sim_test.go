@@ -283,8 +283,8 @@ func (c *chance) calmDown() {
 	w.checkWhole()
 }
 
-// checkWhole folds the whole log once more, as it was stored: an event that was changed
-// after it had been decided leads to another state.
+// checkWhole folds the whole stored log once more. If an event was changed after it had been
+// decided, that state differs.
 func (w *world) checkWhole() {
 	w.t.Helper()
 	s := fold(w.t, w.stored)

@@ -82,8 +82,7 @@ func TestFreshContexts(t *testing.T) {
 	}
 }
 
-// P-43 L-20 L-35 L-AC10: a task's status changes by an event that says so, and never
-// otherwise.
+// P-43 L-20 L-35 L-AC10: a task's status changes only by an event that records the change.
 func TestTaskStatusesChangeByEvents(t *testing.T) {
 	allowed := map[string][]pawl.Kind{
 		"pending running": {pawl.KindLoopStarted}, // P-38 P-39 L-47
@@ -124,8 +123,8 @@ func TestTaskStatusesChangeByEvents(t *testing.T) {
 	}
 }
 
-// A task begins when everything it depends on has passed, and only then; with a place
-// free, none that may begin waits.
+// A task begins only when everything it depends on has passed. No ready task waits while a
+// place is free.
 func TestTasksBeginWhenTheyMay(t *testing.T) {
 	for name, w := range lists(t) {
 		s := &State{}
@@ -237,7 +236,7 @@ func TestDefaultLimitsOfLists(t *testing.T) {
 	}
 }
 
-// P-B11: any one of the criteria is a sign of many steps; a small request has none.
+// P-B11: any one of the criteria is a sign of many steps. A small request has no sign.
 func TestSigns(t *testing.T) {
 	for _, row := range []struct {
 		goal, want string

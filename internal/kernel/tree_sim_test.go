@@ -73,7 +73,7 @@ func simulateTree(t testing.TB, seed uint64) *world {
 	return w
 }
 
-// grow lets the run's grove be watched.
+// grow gives the run a grove, which checks its events.
 func (c *chance) grow() {
 	c.grove = &grove{w: c.w}
 	c.keepBooks()

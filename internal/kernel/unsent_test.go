@@ -20,8 +20,8 @@ func TestUnsentCallsAreFree(t *testing.T) {
 	}
 }
 
-// A model call that is lost with its driver, and one that is withdrawn, may have reached
-// the provider: each is paid for at its reservation, once. F-63
+// A model call that is lost with its driver, or that is withdrawn, may have reached the
+// provider. Each is charged its reservation, once. F-63
 func TestLostCallsAreCharged(t *testing.T) {
 	for name, stop := range map[string]func(*world){
 		"lost": func(w *world) { w.crash(time.Second) },
@@ -48,7 +48,7 @@ func TestLostCallsAreCharged(t *testing.T) {
 		lost, before := calls()[0], w.state.Spent
 		want := Purse{lost.Do.(*pawl.CallModel).Reserved, lost.Do.(*pawl.CallModel).ReservedTokens}
 		if want.Money == 0 || want.Tokens == 0 || w.state.Reserved != want {
-			t.Fatalf("%s: %v is reserved for a call that reserves %v", name, w.state.Reserved, want)
+			t.Fatalf("%s: the run reserves %v, but its call reserves %v", name, w.state.Reserved, want)
 		}
 		stop(w)
 		var charged []Purse
@@ -73,7 +73,7 @@ func TestLostCallsAreCharged(t *testing.T) {
 			left = left.add(Purse{f.Do.(*pawl.CallModel).Reserved, f.Do.(*pawl.CallModel).ReservedTokens})
 		}
 		if w.state.Reserved != left {
-			t.Errorf("%s: %v is reserved, and %v by open calls", name, w.state.Reserved, left)
+			t.Errorf("%s: the run reserves %v, but its open calls reserve %v", name, w.state.Reserved, left)
 		}
 	}
 }

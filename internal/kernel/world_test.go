@@ -24,7 +24,7 @@ type world struct {
 	log     []pawl.Event
 	stored  []pawl.Event // the log after encoding and decoding
 	flights []flight
-	// shadow is the log folded apart from the state.
+	// shadow is a second fold of the log, independent of state.
 	shadow *State
 	ledger ledger
 	// happens says what performing an effect gives, and how long it takes.
@@ -36,7 +36,7 @@ type world struct {
 	trees    map[pawl.CommitHash]commitModel // of every commit that was made
 	commits  map[pawl.Seq]*pawl.Committed    // by effect, so that a commit made again is the same
 	lists    map[pawl.Hash][]pawl.TaskEntry  // what a list of tasks reads as
-	compares int                             // the whole state is compared with the log's at every so many inputs; 0 = wholeEvery
+	compares int                             // inputs between two comparisons of the whole state with the log's; 0 = wholeEvery
 	inputs   int
 	touched  []pawl.LoopRef   // loops of the last input's events
 	watch    func(pawl.Event) // sees every event once it is applied; nil = nobody does
@@ -127,8 +127,8 @@ func mustJSON(t testing.TB, v any) pawl.JSON {
 
 func blobOf(name string) pawl.Hash { return pawl.HashOf([]byte(name)) }
 
-// maxInputs is more than any run here takes: a defect that lets a run go round in circles
-// fails its test and does not hang it.
+// maxInputs is more than any run here takes, so that a run which never ends fails its test
+// instead of hanging it.
 const maxInputs = 50_000
 
 // take gives the run an input, as a driver does: decide, append, apply.
@@ -155,15 +155,16 @@ func (w *world) take(in Input) error {
 	return nil
 }
 
-// wholeEvery is at how many inputs the whole state is compared once: comparing it at
-// each took most of the time. The loops that events touch are compared at each.
+// wholeEvery is the number of inputs between two comparisons of the whole state. Comparing it
+// at every input took most of the tests' time. Loops that events touch are compared at every
+// input.
 const wholeEvery = 16
 
-// isWhole reports whether the present input is one at which everything is checked.
+// isWhole reports whether everything is checked at the present input.
 func (w *world) isWhole() bool { return w.inputs%cmp.Or(w.compares, wholeEvery) == 0 }
 
-// isAsLogged compares the state with the log's after events were decided: there is no
-// copy of a loop that could be another one than the log's. R-B27
+// isAsLogged reports whether the state equals the fold of the log after a decision: no loop
+// has a second copy that could differ from the log. R-B27
 func (w *world) isAsLogged(decided []pawl.Event) bool {
 	touched := w.touched
 	w.touched = nil

@@ -11,8 +11,8 @@ import (
 	"pawl/internal/recipe"
 )
 
-// whole is a recipe in which everything is said that can be explained, and next to it
-// what is explained when it is not said.
+// whole returns a recipe that sets everything that Explain describes. Beside each such field,
+// another part of the recipe leaves it out.
 func whole() pawl.Recipe {
 	scaffold, rest := true, false
 	return pawl.Recipe{
@@ -125,7 +125,7 @@ tip (no limit on iterations of its own)
 	}
 }
 
-// Explaining ends, also for a recipe whose kinds are among their own descendants.
+// Explain returns even if a recipe's kinds are among their own descendants.
 func TestExplainCircle(t *testing.T) {
 	kind := func(name, child string) pawl.LoopKind {
 		return pawl.LoopKind{Name: name, Children: &pawl.Children{Kind: child, Cascade: true}}

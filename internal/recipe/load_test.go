@@ -135,7 +135,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// What has no folder can still extend the built-in recipe of its own name.
+// A recipe without a folder can still extend the built-in recipe of its own name.
 func TestParseExtendsItsOwnName(t *testing.T) {
 	r, err := recipe.Parse("taskloop", []byte("extends: taskloop\nagent: mine\n"))
 	if err != nil || r.Agent != "mine" || len(r.Kinds) != 1 {
@@ -143,7 +143,8 @@ func TestParseExtendsItsOwnName(t *testing.T) {
 	}
 }
 
-// A list takes the place of the base's, and does not add to it; what is not given stays.
+// A list replaces the base's list and does not add to it. A field that is not given keeps the
+// base's value.
 func TestExtendedVerdicts(t *testing.T) {
 	base := "start: a\nkinds:\n  a:\n    steps: [{name: work}]\n    extract: {name: learn, output: learnings, when: {verdict: [pass]}}\n"
 	for given, want := range map[string][]pawl.Verdict{"{verdict: [fail]}": {"fail"}, "{tier: [1]}": {"pass"}} {

@@ -157,10 +157,10 @@ func TestCoherence(t *testing.T) {
 	}
 }
 
-// What each role can do is what its tools let it do (V-05). What a document is made
-// from is one result: "writes X" means that the tool is X's. The monitor and the
-// rollback are no sessions, nor is the orchestrator (V-61), and no tool calls another
-// role (V-04) or a person (V-71).
+// What each role can do is what its tools let it do (V-05). A document is made from one
+// result, so "writes X" means that the role has X's tool. The monitor and the rollback are not
+// sessions, nor is the orchestrator (V-61). No tool calls another role (V-04) or a person
+// (V-71).
 func TestCoherencePermissions(t *testing.T) {
 	with := func(tools []string, output string) []string { return append(slices.Clone(tools), "submit_"+output) }
 	want := map[string][]string{
@@ -240,7 +240,7 @@ func TestTreeTemplates(t *testing.T) {
 	}
 }
 
-// The planner is told when to make a list of tasks, and that one reason is enough.
+// The planner's prompt says when to make a list of tasks, and that one reason is enough.
 func TestActivationIsTold(t *testing.T) {
 	prompts, err := recipe.Prompts("pandora")
 	if err != nil {

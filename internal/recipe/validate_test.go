@@ -17,7 +17,7 @@ func mustParse(tb testing.TB, text string) pawl.Recipe {
 	return r
 }
 
-// A recipe that was not read from a file can have mistakes that no file can have.
+// A recipe that was not read from a file can have mistakes that no file can express.
 func TestMistakesInValues(t *testing.T) {
 	for want, m := range map[string]struct {
 		in     string
@@ -96,7 +96,7 @@ func TestMistakesInValues(t *testing.T) {
 	}
 }
 
-// The least and the most of each number are accepted, and nothing beyond.
+// The minimum and the maximum of each number are accepted, and nothing beyond them.
 func TestBoundsOfNumbers(t *testing.T) {
 	for name, n := range map[string]struct {
 		in          string
@@ -148,7 +148,7 @@ func TestBoundsOfNumbers(t *testing.T) {
 	}
 }
 
-// Whatever judges a batch as a whole needs batches that end.
+// Everything that judges a batch as a whole needs batches that end.
 func TestRollingBatches(t *testing.T) {
 	const refused = "kinds.plan.children.batch: batches that are judged as a whole must end: want barrier"
 	step := []pawl.Step{{Name: "beside", Prompt: "beside.md"}}
@@ -174,7 +174,7 @@ func TestRollingBatches(t *testing.T) {
 	}
 }
 
-// The first band may hold the score 0 only.
+// The first band may consist of the score 0 alone.
 func TestBandOfOneScore(t *testing.T) {
 	r := mustParse(t, good)
 	r.Kinds[0].Complexity.Tiers[0].Max = 0

@@ -10,14 +10,14 @@ import (
 	"pawl/internal/recipe"
 )
 
-// rendered is the user's part of a prompt.
+// rendered returns the user's part of a rendered prompt.
 func rendered(tb testing.TB, text string, data recipe.PromptData) string {
 	tb.Helper()
 	_, user := MustRender(tb, "s\n---user---\n"+text, data)
 	return user
 }
 
-// Each thing remembered stands in the lists it belongs to, and in no other.
+// Each memory appears in the lists of its kind and in no other.
 func TestRenderMemory(t *testing.T) {
 	entries := []recipe.Memory{
 		{Kind: pawl.MemoryLearning, Task: "a", Text: "learned", Learning: 3},
@@ -45,12 +45,12 @@ func TestRenderMemory(t *testing.T) {
 		}
 	}
 	if got := rendered(t, "{{range .Memory}}[{{.Number}}]{{end}}", recipe.PromptData{Memory: entries}); got != "[003][][][][][012][]\n" {
-		t.Errorf("the numbers are %q", got)
+		t.Errorf("got numbers %q", got)
 	}
 }
 
-// What a person said is told apart from objections, and what was said of an iteration
-// from what was said while the loop ran.
+// Feedback from a person is separate from objections, and feedback on an iteration is separate
+// from messages to a running loop.
 func TestRenderFeedback(t *testing.T) {
 	data := recipe.PromptData{Feedback: []recipe.Feedback{
 		{From: "tests", Verdict: "fail", Summary: "one fails", Evidence: "FAIL"},
@@ -72,7 +72,7 @@ func TestRenderFeedback(t *testing.T) {
 	}
 }
 
-// Attempts are told once there are two, and what is not known of is said.
+// Attempts are listed once there are two. Attempts without a record are marked as unknown.
 func TestRenderAttempts(t *testing.T) {
 	const known = "attempt 1: it failed, attempt 2: so did this, attempt 3: and this"
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestRenderAttempts(t *testing.T) {
 	}
 }
 
-// A fence is longer than any run of backticks in what it holds.
+// A fence is longer than any run of backticks in the text it holds.
 func TestRenderFenceLength(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":       "```\nplain\n```",
@@ -116,7 +116,7 @@ func TestRenderFenceLength(t *testing.T) {
 	}
 }
 
-// A line is cut at 300 bytes, and never within a character.
+// A line is cut at 300 bytes, but never within a character.
 func TestRenderLineLength(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("x ", 150):             `"` + strings.Repeat("x ", 150) + `"`,
@@ -130,15 +130,15 @@ func TestRenderLineLength(t *testing.T) {
 	}
 }
 
-// Criteria are numbered, and are shown as the user wrote them unless they are a task's.
+// Criteria are numbered. The user's are shown as written, and a task's are escaped.
 func TestRenderCriteria(t *testing.T) {
 	const text = "{{range .Criteria}}{{.N}} {{.ID}}: {{.Text}}\n{{end}}"
 	data := recipe.PromptData{Criteria: []pawl.Criterion{{ID: "AC-001", Text: "# it\nworks"}, {ID: "AC-002", Text: "a | b"}}}
 	if got := rendered(t, text, data); got != "1 AC-001: # it\nworks\n2 AC-002: a | b\n" {
-		t.Errorf("the user's: %q", got)
+		t.Errorf("the user's criteria: got %q", got)
 	}
 	data.Task = &pawl.TaskSpec{ID: "T"}
 	if got := rendered(t, text, data); got != "1 AC-001: \\# it works\n2 AC-002: a \\| b\n" {
-		t.Errorf("a task's: %q", got)
+		t.Errorf("a task's criteria: got %q", got)
 	}
 }

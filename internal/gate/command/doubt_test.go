@@ -60,7 +60,7 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
-// A test that failed and does not run again is counted and listed as failed, once.
+// A test that failed and is missing from the second run is counted and listed as failed, once.
 func TestFailsAgain(t *testing.T) {
 	first := MustDoubt(t, goResult("-TestA", "-TestC", "+TestB"), nil, nil)
 	r := MustDoubt(t, goResult("~TestA", "+TestB"), &first, nil)

@@ -167,7 +167,7 @@ func TestTestsGate(t *testing.T) {
 	})
 }
 
-// The error of a command whose report names nothing is what its output tells of it.
+// If a command's report names nothing, its error is taken from its output.
 func TestErrorOfACommand(t *testing.T) {
 	types, tests := spec(pawl.GateTypes), spec(pawl.GateTests)
 	for _, c := range []struct {
@@ -258,7 +258,7 @@ func TestSecurityGate(t *testing.T) {
 	want(t, MustJudge(t, security, play(1, sarif()), nil), pawl.VerdictFail, "exit 1: "+sarif())
 	npm := `{"auditReportVersion":2,"vulnerabilities":{"left-pad":{"name":"left-pad","severity":"low","via":[{"source":1,"name":"left-pad","title":"pads","severity":"low"}],"effects":[],"range":"*","nodes":[]}},"metadata":{"vulnerabilities":{"low":1,"total":1}}}`
 	if r := MustJudge(t, security, play(1, npm), nil); r.Verdict != pawl.VerdictPass || len(r.Findings) != 1 {
-		t.Errorf("a low finding of npm audit: %s: %s", r.Verdict, r.Reason)
+		t.Errorf("a low finding of npm audit: got %s: %s", r.Verdict, r.Reason)
 	}
 	want(t, MustJudge(t, security, play(1, "cannot fetch the database\n"), nil), pawl.VerdictFail, "exit 1: cannot fetch the database")
 }
@@ -360,7 +360,7 @@ func TestReportStaysSmall(t *testing.T) {
 	}
 }
 
-// The streams together are read first, unless something of them was dropped.
+// The combined output is read first, unless part of it was dropped.
 func TestOutputThatWasCut(t *testing.T) {
 	ran := func(n int) []byte {
 		return fmt.Appendf(nil, "[INFO] Tests run: %d, Failures: 0, Errors: 0, Skipped: 0\n", n)
@@ -368,12 +368,12 @@ func TestOutputThatWasCut(t *testing.T) {
 	for dropped, want := range map[int64]int{0: 3, 1: 14} {
 		r := MustJudge(t, spec(pawl.GateTests), pawl.CommandResult{Stdout: ran(14), Output: ran(3), Dropped: dropped}, nil)
 		if r.Passed != want {
-			t.Errorf("with %d bytes dropped %d tests pass, want %d", dropped, r.Passed, want)
+			t.Errorf("with %d bytes dropped, %d tests pass, want %d", dropped, r.Passed, want)
 		}
 	}
 }
 
-// A checkout is known by the path it was given and by the one that this resolves to.
+// A checkout is known by the given path and by the path that it resolves to.
 func TestRoots(t *testing.T) {
 	dir := t.TempDir()
 	dir, err := filepath.EvalSymlinks(dir)
@@ -393,7 +393,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// A gate's own time limit comes first, then that of its request, then the default.
+// A gate's own time limit takes precedence over its request's, which takes precedence over the
+// default.
 func TestTimeoutOfACommand(t *testing.T) {
 	for _, c := range []struct{ spec, req, want time.Duration }{
 		{time.Second, time.Minute, time.Second}, {0, time.Minute, time.Minute}, {0, 0, pawl.DefaultCommandTimeout},
@@ -406,23 +407,24 @@ func TestTimeoutOfACommand(t *testing.T) {
 	}
 }
 
-// An exit code that says more than that something was found is no explanation of it.
+// Findings and flaky tests explain exit codes up to 123. A higher code fails the gate, and so
+// does a code without a finding.
 func TestExitCodesOfTools(t *testing.T) {
 	lint := spec(pawl.GateLint)
 	warning := sarif(`{"ruleId":"R","level":"warning","message":{"text":"w"}}`)
 	want(t, MustJudge(t, lint, play(123, warning), nil), pawl.VerdictPass, "1 warning: R: w")
 	if r := MustJudge(t, lint, play(124, warning), nil); r.Verdict != pawl.VerdictFail {
-		t.Errorf("exit 124: %s: %s", r.Verdict, r.Reason)
+		t.Errorf("exit 124: got %s: %s", r.Verdict, r.Reason)
 	}
 	if r := MustJudge(t, lint, play(1, sarif()), nil); r.Verdict != pawl.VerdictFail {
-		t.Errorf("exit 1 without a finding: %s: %s", r.Verdict, r.Reason)
+		t.Errorf("exit 1 without a finding: got %s: %s", r.Verdict, r.Reason)
 	}
 	failed := MustDoubt(t, goResult("+TestA"), nil, nil)
 	for code, verdict := range map[int]pawl.Verdict{1: pawl.VerdictPass, 123: pawl.VerdictPass, 124: pawl.VerdictFail} {
 		res := goResult("-TestA")
 		res.ExitCode = code
 		if r := MustDoubt(t, res, &failed, nil); r.Verdict != verdict {
-			t.Errorf("a flaky test and exit %d: %s: %s", code, r.Verdict, r.Reason)
+			t.Errorf("a flaky test and exit %d: got %s: %s", code, r.Verdict, r.Reason)
 		}
 	}
 }
@@ -468,8 +470,8 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
-// What ran on the base is not missing by itself, but when the base did not have it either,
-// an optional gate skips.
+// An optional gate skips if its program is also missing on the base. A required gate fails if
+// its program ran on the base and is missing now.
 func TestMissingOnTheBaseToo(t *testing.T) {
 	lint := spec(pawl.GateLint)
 	missing := play(127, "sh: 1: check: not found\n")

@@ -33,11 +33,11 @@ func TestOutermost(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := outermost(list, []string{"p.TestB", "p.TestC/q"}); !slices.Equal(got, []string{"p.TestA", "p.TestC/q"}) {
-		t.Errorf("beside others: %q", got)
+		t.Errorf("with others: got %q", got)
 	}
 }
 
-// Each new test takes one place only.
+// Each new test replaces at most one test that is gone.
 func TestPlaces(t *testing.T) {
 	for name, c := range map[string]struct{ gone, gained, want string }{
 		"moved":                {"a.TestX", "b.TestX", ""},
@@ -55,12 +55,13 @@ func TestPlaces(t *testing.T) {
 	} {
 		inv := &inventory{gained: strings.Fields(c.gained)}
 		if got := strings.Join(inv.unplaced(strings.Fields(c.gone)), " "); got != c.want {
-			t.Errorf("%s: %q have no place, want %q", name, got, c.want)
+			t.Errorf("%s: %q are not replaced, want %q", name, got, c.want)
 		}
 	}
 }
 
-// What a candidate's own failures explain is not lost as well, unless it passes.
+// A missing test that a failure of the candidate explains is not reported as lost, unless the
+// candidate passes.
 func TestExplainedByFailures(t *testing.T) {
 	base := []pawl.TestResult{{Name: "p.TestA", Status: pawl.TestPass}, {Name: "p.TestA/x", Status: pawl.TestPass}, {Name: "q.TestB", Status: pawl.TestFail}, {Name: "q.TestC", Status: pawl.TestSkip}}
 	lost := func(lenient bool, reading report.Reading) string {
@@ -90,7 +91,7 @@ func TestExplainedByFailures(t *testing.T) {
 		"it is skipped with another": {false, report.Reading{Tests: []pawl.TestResult{{Name: "p.TestA", Status: pawl.TestSkip}, {Name: "q.TestB", Status: pawl.TestSkip}}}, "p.TestA (skipped now), q.TestB (skipped now)"},
 	} {
 		if got := lost(c.lenient, c.reading); got != c.want {
-			t.Errorf("%s: %q is lost, want %q", name, got, c.want)
+			t.Errorf("%s: %q are lost, want %q", name, got, c.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/gate/report"
 )
 
-// passing tests whose names take 600 bytes of JSON each.
+// longNames returns n passing tests whose names take 600 bytes of JSON each.
 func longNames(n int) (tests []pawl.TestResult) {
 	for i := range n {
 		tests = append(tests, pawl.TestResult{Name: fmt.Sprintf("%0572d", i), Status: pawl.TestPass})
@@ -25,19 +25,19 @@ func TestBoundTests(t *testing.T) {
 	const most = maxTestBytes / 600
 	r := pawl.GateReport{Tests: longNames(most)}
 	if dropped := boundTests(&r); dropped != 0 || len(r.Tests) != most {
-		t.Errorf("of as many tests as may be %d are dropped", dropped)
+		t.Errorf("at the limit of tests, %d are dropped", dropped)
 	}
 	all := longNames(most + 2)
 	all[most+1].Status = pawl.TestFail
 	r = pawl.GateReport{Tests: all}
 	if dropped := boundTests(&r); dropped != 2 || len(r.Tests) != most || r.Tests[most-1].Name != all[most+1].Name || r.Tests[0].Name != all[0].Name {
-		t.Errorf("of two tests too many %d are dropped, and the failing one is not the last of %d", dropped, len(r.Tests))
+		t.Errorf("with two tests too many, %d are dropped and %d are left, want the first ones and the failing one", dropped, len(r.Tests))
 	}
 	if !slices.IsSortedFunc(r.Tests, func(a, b pawl.TestResult) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the tests are not sorted")
 	}
 	if all[most].Name != fmt.Sprintf("%0572d", most) {
-		t.Error("the list that was given has changed")
+		t.Error("boundTests has changed the caller's list")
 	}
 }
 
@@ -48,18 +48,18 @@ func TestBoundOutputs(t *testing.T) {
 	}}
 	boundTests(&r)
 	if r.Tests[0].Output != "" || r.Tests[1].Output != half || r.Tests[2].Output != half {
-		t.Errorf("outputs of %d, %d and %d bytes are left", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
+		t.Errorf("outputs of %d, %d and %d bytes are kept", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
 	}
 	r.Tests[0].Output, r.Tests[0].Status = "yy", pawl.TestFail
 	r.Tests[2].Output = half[1:]
 	boundTests(&r)
 	if len(r.Tests[0].Output) != 2 || r.Tests[1].Output != half || r.Tests[2].Output != "" {
-		t.Errorf("outputs of %d, %d and %d bytes are left", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
+		t.Errorf("outputs of %d, %d and %d bytes are kept", len(r.Tests[0].Output), len(r.Tests[1].Output), len(r.Tests[2].Output))
 	}
 }
 
 func TestBoundFindings(t *testing.T) {
-	// Each takes 350 bytes of JSON: the message and 28 for each text, and 40.
+	// Each finding takes 350 bytes of JSON: its texts, 28 more for each of the three, and 40.
 	const most = maxFindingBytes / 350
 	findings := func(n int) (all []pawl.Finding) {
 		for i := range n {
@@ -70,13 +70,13 @@ func TestBoundFindings(t *testing.T) {
 	j := &judgement{}
 	r := pawl.GateReport{Findings: findings(most)}
 	if dropped := j.boundFindings(&r); dropped != 0 || len(r.Findings) != most {
-		t.Errorf("of as many findings as may be %d are dropped", dropped)
+		t.Errorf("at the limit of findings, %d are dropped", dropped)
 	}
 	all := findings(most + 2)
 	all[most+1].Severity = pawl.SeverityHigh
 	r = pawl.GateReport{Findings: all}
 	if dropped := j.boundFindings(&r); dropped != 2 || len(r.Findings) != most || r.Findings[0].Severity != pawl.SeverityHigh || r.Findings[1] != all[0] {
-		t.Errorf("of two findings too many %d are dropped, and the first of %d is %+v", dropped, len(r.Findings), r.Findings[0])
+		t.Errorf("with two findings too many, %d are dropped, and the first of the other %d is %+v", dropped, len(r.Findings), r.Findings[0])
 	}
 }
 
@@ -90,12 +90,12 @@ func TestBoundReason(t *testing.T) {
 		j := &judgement{reading: report.Reading{LeftOut: c.left, FindingsLeftOut: c.leftFindings}}
 		r := pawl.GateReport{Reason: strings.Repeat("x", maxReason+1)}
 		if j.bound(&r); r.Reason != strings.Repeat("x", maxReason)+c.want {
-			t.Errorf("left out %d and %d: %s", c.left, c.leftFindings, r.Reason[maxReason-1:])
+			t.Errorf("left out %d tests and %d findings: got %s", c.left, c.leftFindings, r.Reason[maxReason-1:])
 		}
 	}
 }
 
-// What the reader left out and what the report leaves out is told in one number.
+// The reason counts what the reader left out and what the report leaves out in one number.
 func TestBoundReasonAddsUp(t *testing.T) {
 	j := &judgement{reading: report.Reading{LeftOut: 1, FindingsLeftOut: 2}}
 	r := pawl.GateReport{Tests: longNames(maxTestBytes/600 + 3), Findings: slices.Repeat([]pawl.Finding{{Message: strings.Repeat("x", maxFindingBytes)}}, 4)}
@@ -107,40 +107,41 @@ func TestBoundReasonAddsUp(t *testing.T) {
 func TestBoundedInventory(t *testing.T) {
 	list := slices.Repeat([]string{"x"}, maxInventory)
 	if got := bounded(list); len(got) != maxInventory || got[maxInventory-1] != "x" {
-		t.Errorf("%d entries, the last one %q", len(got), got[len(got)-1])
+		t.Errorf("got %d entries, the last one %q", len(got), got[len(got)-1])
 	}
 	list = append(list, "y", "z")
 	if got := bounded(list); len(got) != maxInventory+1 || got[maxInventory] != "and 2 more" || list[maxInventory] != "y" {
-		t.Errorf("%d entries, the last one %q", len(got), got[len(got)-1])
+		t.Errorf("got %d entries, the last one %q", len(got), got[len(got)-1])
 	}
 }
 
-// straddle is a text of n bytes with a line across its middle; nothing else in it tells
-// of a failure.
+// straddle returns a text of n bytes with a line across its middle. No other part of it
+// mentions a failure.
 func straddle(n int) string {
 	const line = "\nexpected three got four\n"
 	before := n/2 - len(line)/2
 	return strings.Repeat("-", before) + line + strings.Repeat("-", n-before-len(line))
 }
 
-// Of a long text the beginning and the end are read, of one that is not too long all.
+// A text up to the limit is read whole. Of a longer one only the beginning and the end are
+// read.
 func TestMiddleOfLongTexts(t *testing.T) {
 	const all = "expected three got four"
 	if got := Normalise(straddle(2 * maxRaw)); got != all {
-		t.Errorf("of as much as may be %q is left", got)
+		t.Errorf("a text of the maximum length becomes %q", got)
 	}
 	if got := Normalise(straddle(2*maxRaw + 2)); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
-		t.Errorf("of more %q is left", got)
+		t.Errorf("a longer text becomes %q", got)
 	}
 	if got := gist(straddle(2*maxRaw), 3); !slices.Equal(got, []string{all}) {
-		t.Errorf("the gist of as much as may be is %q", got)
+		t.Errorf("the gist of a text of the maximum length is %q", got)
 	}
 	if got := strings.Join(gist(straddle(2*maxRaw+2), 3), "|"); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
-		t.Errorf("the gist of more is %q", got)
+		t.Errorf("the gist of a longer text is %q", got)
 	}
 }
 
-// The gist is the first lines that speak of an error, or else the last ones.
+// The gist is the first lines that mention an error, or else the last ones.
 func TestGist(t *testing.T) {
 	for _, c := range []struct {
 		output string
@@ -223,7 +224,7 @@ func TestNameList(t *testing.T) {
 	}
 }
 
-// Names that are one without their places are told with them.
+// Names that differ only by their place are shown with it.
 func TestShortNames(t *testing.T) {
 	long := "p.Test" + strings.Repeat("x", maxQuote)
 	got := shortNames([]string{"a.TestX", "b.TestX", "c.TestY/1", long})
@@ -246,7 +247,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// As many report files as may be are read, and as many bytes; one more is an error.
+// Report files are read up to the limits of files and bytes. One more of either is an error.
 func TestReportFileLimits(t *testing.T) {
 	dir := t.TempDir()
 	w := watchFiles(dir, "*.xml")
@@ -258,7 +259,7 @@ func TestReportFileLimits(t *testing.T) {
 	}
 	MustWrite(t, dir, "more.xml", "x")
 	if _, err := w.read(); err == nil || err.Error() != "find the report files *.xml: more than 2000 files match *.xml" {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v", err)
 	}
 
 	dir = t.TempDir()
@@ -277,10 +278,10 @@ func TestReportFileLimits(t *testing.T) {
 	}
 	size("b.xml", 2)
 	if _, err := w.read(); err == nil || err.Error() != "the report *.xml is larger than 32 MiB" {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v", err)
 	}
 	size("a.xml", maxReportBytes+1)
 	if _, err := w.read(); err == nil || err.Error() != "the report *.xml is larger than 32 MiB" {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v", err)
 	}
 }

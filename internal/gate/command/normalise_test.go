@@ -103,7 +103,7 @@ func TestNormaliseTexts(t *testing.T) {
 		{"main_test.go:9: the page has 12 errors", "main_test.go: the page has # error"},
 		{"a\na\nb", "a\nb"},
 		{"bad \xff byte", "bad \uFFFD byte"},
-		// Of a stack the program's own first frame is kept; what follows it is text again.
+		// A stack is reduced to the program's own first frame. What follows the stack is text again.
 		{"panic: boom\n\ngoroutine 1 [running]:\nruntime.gopanic(0x1)\n\t/go/panic.go:1 +0x1\nexample.com/a.F(0x1)\n\t/a/f.go:1 +0x1\n" +
 			"example.com/a.G(0x1)\n\t/a/g.go:2 +0x2\ncreated by main.start\n\t/a/m.go:1\n\nexample.com/a.H(0x2) is wrong\n",
 			"panic: boom\nin example.com/a.F\nexample.com/a.H(0x#) is wrong"},

@@ -28,8 +28,8 @@ type sick struct {
 	passing int
 }
 
-// V-45 V-46 V-47 V-48: each pattern, let into honest histories at a random place, is found at
-// the latest three batches after it is complete, but for one in twenty.
+// V-45 V-46 V-47 V-48: each pattern, inserted into honest histories at a random place, is
+// found at most three batches after it is complete, in at least nineteen of twenty histories.
 func TestInjectedPatterns(t *testing.T) {
 	t.Parallel()
 	const histories = 1000

@@ -7,7 +7,7 @@ import (
 	"pawl"
 )
 
-// What counts as nearer, at the edges: zero is a number, and n values back is n.
+// nearer treats zero as a known value and looks back exactly n values.
 func TestNearer(t *testing.T) {
 	const no = -1 // not known
 	for _, c := range []struct {
@@ -19,7 +19,7 @@ func TestNearer(t *testing.T) {
 		{"more pass than in the last two", []mark{{9, no, 0}, {1, no, 0}, {2, no, 0}, {3, no, 0}}, Nearer, true},
 		{"fewer pass than in the last three", []mark{{9, no, 0}, {1, no, 0}, {2, no, 0}, {3, no, 0}}, 3, false},
 		{"none passed, one does", []mark{{0, no, 0}, {1, no, 0}}, Window, true},
-		{"nobody knows how many passed", []mark{{no, no, 0}, {1, no, 0}}, Window, false},
+		{"unknown how many passed", []mark{{no, no, 0}, {1, no, 0}}, Window, false},
 		{"fewer fail than at first", []mark{{no, 2, 0}, {no, 1, 0}}, Nearer, true},
 		{"none failed, one does", []mark{{no, 3, 0}, {no, 0, 0}, {no, 1, 0}}, Nearer, false},
 		{"none fails any more", []mark{{no, 2, 0}, {no, 0, 0}}, Nearer, true},
@@ -31,7 +31,7 @@ func TestNearer(t *testing.T) {
 	}
 }
 
-// An attempt whose gates counted nothing is not one in which no test failed.
+// An attempt whose gates counted no tests differs from one in which no test failed.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		task  Task
@@ -46,18 +46,18 @@ func TestMarks(t *testing.T) {
 		{Task{Passing: -1, Failed: 2}, mark{-1, 2, 0}, true},
 	} {
 		if got := marks([]attempt{{0, &c.task}})[0]; got != c.want || got.known() != c.known {
-			t.Errorf("%+v is %+v, known %t; want %+v, %t", c.task, got, got.known(), c.want, c.known)
+			t.Errorf("%+v: got %+v, known %t; want %+v, %t", c.task, got, got.known(), c.want, c.known)
 		}
 	}
 	if !(mark{-1, 0, 0}).known() {
-		t.Error("that no test fails is not known")
+		t.Error("a mark without failing tests is not known")
 	}
 }
 
-// A reason as long as the limit is whole.
+// A reason of exactly the maximum length is not cut.
 func TestReasonOfFullLength(t *testing.T) {
 	why := strings.Repeat("x", ReasonMax)
 	if got := verdict(pawl.HealthStalled, why).Reason; got != why {
-		t.Errorf("%d bytes became %d", len(why), len(got))
+		t.Errorf("a reason of %d bytes became one of %d", len(why), len(got))
 	}
 }

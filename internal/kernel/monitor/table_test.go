@@ -18,8 +18,8 @@ type history struct {
 	labels      []pawl.Health
 }
 
-// What is said after every batch of the written histories is what their labels want.
-// Nothing is accused falsely, nothing missed. V-44 V-45 V-46 V-47 V-48
+// After every batch of the written histories the monitor gives the verdict of the batch's
+// label, without a false alarm and without a miss. V-44 V-45 V-46 V-47 V-48
 func TestHistories(t *testing.T) {
 	for _, c := range []struct {
 		file  string

@@ -25,8 +25,8 @@ func aPhaseOf(name, more string) string {
 	return `{"name": "` + name + `", "title": "t", "description": "d"` + more + `}`
 }
 
-// R-44: what children are spawned from is handed in with tools of their
-// own names; decisions are told how many loops there will be.
+// R-44: each artifact that children are spawned from has a tool of its own name, and its facts
+// say how many loops there will be.
 func TestArtifacts(t *testing.T) {
 	for result, test := range map[string]struct{ args, want string }{
 		"create_plan":  {aPlan, "count=2"},                                                                                                      // R-10 R-11
