@@ -166,9 +166,11 @@ func testFiles(t *testing.T) []testFile {
 		if err != nil {
 			return err
 		}
-		f := testFile{text: string(text), comments: hashComments(path, string(text))}
+		f := testFile{text: string(text)}
 		if source {
 			f.comments, err = goComments(path, text)
+		} else {
+			f.comments = hashComments(path, f.text)
 		}
 		all = append(all, f)
 		return err

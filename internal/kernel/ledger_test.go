@@ -250,8 +250,8 @@ func (g *ledger) settled(s *State, whole bool) {
 	if n != len(g.open) {
 		g.t.Fatalf("event %d: the loops have %d of %d pending effects", s.Seq, n, len(g.open))
 	}
-	for _, f := range Pending(s) {
-		if whole {
+	if whole {
+		for _, f := range Pending(s) {
 			g.unchanged(f)
 		}
 	}
