@@ -28,6 +28,7 @@ func (b *RunStarted) fields(c *coder) {
 	str(c, 20, &b.ForkOf)
 	num(c, 21, &b.ForkAt)
 	sum(c, 22, &b.ForkEvents)
+	flag(c, 23, &b.BaseTrusted)
 }
 
 // Kind implements [Body].

@@ -39,10 +39,12 @@ type RunStarted struct {
 	Criteria Hash       `json:"criteria"` // a JSON list of Criterion
 	Count    int        `json:"criteria_count"`
 	Base     CommitHash `json:"base"`
-	Branch   string     `json:"branch"`
-	Seed     uint64     `json:"seed"` // of ids and of jitter
-	Sandbox  string     `json:"sandbox"`
-	Confined bool       `json:"confined"`
+	// BaseTrusted reports that when the run started a branch outside pawl/ had Base.
+	BaseTrusted bool   `json:"base_trusted,omitempty"`
+	Branch      string `json:"branch"`
+	Seed        uint64 `json:"seed"` // of ids and of jitter
+	Sandbox     string `json:"sandbox"`
+	Confined    bool   `json:"confined"`
 	// Notes are sentences about the repository that the user should read.
 	Notes []string `json:"notes,omitempty"`
 	// Version is the pawl that started the run.

@@ -74,8 +74,8 @@ type Gate interface {
 // GateRequest is one judgement to make.
 type GateRequest struct {
 	Spec GateSpec
-	// Dir is a clean checkout of the candidate; Temp is writable beside it.
-	Dir, Temp string
+	// Room has a clean checkout of the candidate as its work tree.
+	Room Room
 	// Base is the same gate's report on the run's base commit; nil when this is
 	// the base, or when the gate did not run there.
 	Base *GateReport

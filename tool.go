@@ -30,10 +30,13 @@ type Tool interface {
 type ToolEnv struct {
 	// Dir is the worktree's absolute path. No tool reads or writes outside it.
 	Dir string
-	// Temp is a folder outside the worktree that commands may write to.
+	// Room opens the room that commands run in; the worktree is its work tree.
+	Room func(ctx context.Context) (Room, error)
+	// Temp is a folder that commands do not see, on the worktree's file system if
+	// possible: a new file is written there before it is moved into the worktree.
 	Temp string
-	// Sandbox runs commands.
-	Sandbox Sandbox
+	// Owner is who files and folders that a tool makes in the worktree belong to.
+	Owner Owner
 	// Progress receives output while a command runs; it may be nil and may drop.
 	Progress func([]byte)
 }

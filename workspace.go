@@ -172,6 +172,8 @@ type Repository struct {
 	Head   CommitHash // where a run starts
 	Branch string     // empty when HEAD is detached
 	Bare   bool
+	// Trusted reports that a branch outside pawl/ has Head.
+	Trusted bool
 	// Dirty reports uncommitted changes; a run starts from Head and does not see them.
 	Dirty bool
 	// Notes are sentences the user should read: what a run will not see or do here.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/driver"
 	"pawl/internal/plain"
-	"pawl/internal/sandbox"
+	"pawl/internal/room"
 )
 
 // environs are what runs have of their user's environment. A daemon lives longer than
@@ -158,7 +157,7 @@ func (e *environs) redact(doc []byte) []byte {
 // handing are the variables that a command hands over to the daemon: what its runs'
 // providers need, and what their commands are to see of the user's environment.
 func handing(app *cli.App) []string {
-	wanted := append(sandbox.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
+	wanted := append(room.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
 	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
 	if err == nil { // or the command says what is wrong with it
 		wanted = append(wanted, cfg.KeyNames()...)
@@ -203,44 +202,4 @@ func (o ofRun) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl
 func (e *environs) environ(ctx context.Context) []string {
 	r, _ := ctx.Value(runKey{}).(runOf)
 	return e.get(r)
-}
-
-// boxes are the sandboxes of this process, one for each environment that commands
-// see: shells may have other tools on their paths.
-type boxes struct {
-	environs *environs
-	confined bool
-
-	mu   sync.Mutex // guards made
-	made map[[sha256.Size]byte]pawl.Sandbox
-}
-
-// mostBoxes is how many are kept; then they are made anew.
-const mostBoxes = 32
-
-// of is the sandbox for the run that ctx belongs to.
-func (b *boxes) of(ctx context.Context) (pawl.Sandbox, error) {
-	seen := sandbox.Variables()
-	environ := slices.DeleteFunc(b.environs.environ(ctx), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return !slices.Contains(seen, name)
-	})
-	key := sha256.Sum256([]byte(strings.Join(environ, "\x00")))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if box, ok := b.made[key]; ok {
-		return box, nil
-	}
-	box := sandbox.NewUnconfined(sandbox.Options{Environ: environ})
-	if b.confined {
-		var err error
-		if box, err = sandbox.New(context.WithoutCancel(ctx), sandbox.Options{Environ: environ}); err != nil {
-			return nil, err
-		}
-	}
-	if b.made == nil || len(b.made) >= mostBoxes {
-		b.made = map[[sha256.Size]byte]pawl.Sandbox{}
-	}
-	b.made[key] = box
-	return box, nil
 }

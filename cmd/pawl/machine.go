@@ -25,6 +25,7 @@ import (
 	"pawl/internal/loopfolder"
 	"pawl/internal/project"
 	"pawl/internal/prompt"
+	"pawl/internal/room"
 	"pawl/internal/runner"
 	"pawl/internal/sandbox"
 	"pawl/internal/store/mem"
@@ -42,8 +43,7 @@ type machine struct {
 	governor *governor.Governor
 
 	probed chan struct{} // closed when what follows is known
-	box    pawl.Sandbox
-	boxes  *boxes
+	box    *sandbox.Box
 	// unconfined is why commands cannot be confined here; nil when they can.
 	unconfined error
 }
@@ -64,7 +64,6 @@ func (m *machine) probe(ctx context.Context) {
 	if m.box, m.unconfined = sandbox.Probe(ctx); m.unconfined != nil {
 		m.box = sandbox.Unconfined()
 	}
-	m.boxes = &boxes{environs: m.environs, confined: m.unconfined == nil}
 }
 
 // limits are how much is done at once on this machine.
@@ -81,6 +80,7 @@ type opened struct {
 	owned
 	engine  *engine.Engine
 	folders *loopfolder.Keeper
+	rooms   *room.Rooms
 	log     *sqlite.Log
 	file    *os.File
 }
@@ -101,7 +101,7 @@ func (o *opened) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), foldersTime)
 	defer cancel()
 	o.folders.Close(ctx)
-	return errors.Join(o.log.Close(), o.file.Close())
+	return errors.Join(o.rooms.Close(), o.log.Close(), o.file.Close())
 }
 
 // open opens a project whose lock this process has. told is told each run's line when
@@ -117,7 +117,10 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	spaces, err := gitworktree.New(ctx, gitworktree.Options{Repository: p.Repo, State: p.Dir, Log: logger})
+	spaces, err := gitworktree.New(ctx, gitworktree.Options{
+		Repository: p.Repo, State: p.Dir, Log: logger,
+		Owner: func() pawl.Owner { <-m.probed; return m.box.Owner() },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -131,10 +134,14 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)
 	<-m.probed
-	box := shown{m.box, m.boxes, spaces.Visible()}
+	rooms := m.rooms(p, spaces)
+	if err := rooms.Recover(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	e := engine.New(engine.Config{
-		Log: log, Logger: logger, Version: m.version, Sandbox: box, Clean: p.RemoveTemp,
-		Performer: ofRun{m.performer(p, spaces, box, engine.Reader{Log: log}.Recall), name},
+		Log: log, Logger: logger, Version: m.version, Sandbox: rooms,
+		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
+		Performer: ofRun{m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall), name},
 		Places:    m.governor.Places(name),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
@@ -152,9 +159,17 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			}
 		},
 	})
-	o.engine, o.folders, o.log, o.file = e, folders, log, file
+	o.engine, o.folders, o.rooms, o.log, o.file = e, folders, rooms, log, file
 	o.owned = owned{service{e, e.Driven}, m, e, name, &sync.Mutex{}}
 	return o, nil
+}
+
+// rooms are the rooms of a project: each run's commands have that run's environment.
+func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces) *room.Rooms {
+	return room.New(room.Options{
+		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible,
+		Host: func(ctx context.Context) room.Host { return room.NewHost(m.environs.environ(ctx), "") },
+	})
 }
 
 // forget drops what only a run at work needs. One that is resumed brings it again.
@@ -196,7 +211,7 @@ func openLog(p project.Project) (*slog.Logger, *os.File, error) {
 
 type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
 
-func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, box pawl.Sandbox, recall recall) driver.Performer {
+func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, rooms pawl.Rooms, recall recall) driver.Performer {
 	sender := func(ctx context.Context) *callback.Sender {
 		app := cli.App{Environ: m.environs.environ(ctx)}
 		return &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
@@ -206,8 +221,8 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, b
 		Tools:   tool.New(tool.Builtin()...),
 		Submits: submit.Results{},
 		Prompts: &prompt.Assembler{Diff: spaces.Diff, Recall: recall},
-		Gate:    command.New(box),
-		Spaces:  spaces, Sandbox: box, Temp: p.Temp,
+		Gate:    command.New(),
+		Spaces:  spaces, Rooms: rooms, Temp: p.Temp,
 		Callback: func(ctx context.Context, to pawl.Callback, delivery string, body []byte) (int, error) {
 			return sender(ctx).Send(ctx, to, delivery, body)
 		},

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/term"
 
 	"pawl/internal/cli"
-	"pawl/internal/sandbox"
+	"pawl/internal/sandbox/helper"
 )
 
 // version is set by the build.
 var version = "dev"
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
-		os.Exit(sandbox.Supervise(os.Args[2:]))
+	if code, ok := helper.Run(os.Args); ok {
+		os.Exit(code)
 	}
 	os.Exit(run(os.Args[1:]))
 }

@@ -24,13 +24,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pawl/internal/sandbox"
+	"pawl/internal/sandbox/helper"
 )
 
 func TestMain(m *testing.M) {
 	// The sandbox runs this program again as the supervisor of each command, under any name.
 	// Unlike os.Exit, syscall.Exit skips the race detector's wait of one second.
-	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
-		syscall.Exit(sandbox.Supervise(os.Args[2:]))
+	if code, ok := helper.Run(os.Args); ok {
+		syscall.Exit(code)
 	}
 	// Most tests spend their time waiting for other processes.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {

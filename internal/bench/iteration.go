@@ -14,6 +14,7 @@ import (
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
 	"pawl/internal/prompt"
+	"pawl/internal/room"
 	"pawl/internal/runner"
 	"pawl/internal/sandbox"
 	"pawl/internal/store/sqlite"
@@ -146,6 +147,10 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model) (*engi
 		return nil, nil, err
 	}
 	box := sandbox.Unconfined()
+	rooms := room.New(room.Options{
+		State: state, Enforcer: box, Visible: spaces.Visible,
+		Host: func(context.Context) room.Host { return room.NewHost(nil, "") },
+	})
 	e := engine.New(engine.Config{
 		Log: log, Sandbox: box, Version: "bench",
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return found, nil },
@@ -153,11 +158,11 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model) (*engi
 		Performer: &runner.Runner{
 			Model: func(context.Context, driver.Job, int) (pawl.Model, error) { return model, nil },
 			Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Prompts: &prompt.Assembler{Diff: spaces.Diff},
-			Gate: command.New(box), Spaces: spaces, Sandbox: box,
+			Gate: command.New(), Spaces: spaces, Rooms: rooms,
 			Temp: func(pawl.RunID) (string, error) { return state, nil },
 		},
 	})
-	return e, func() { e.Close(); _ = log.Close() }, nil
+	return e, func() { e.Close(); _ = rooms.Close(); _ = log.Close() }, nil
 }
 
 // prompter is a model that answers at once: it reads a file, writes one, edits

@@ -31,7 +31,7 @@ type bed struct {
 	opened   []cli.Access
 }
 
-type box struct{ pawl.Sandbox }
+type box struct{}
 
 func (box) Confined() bool   { return true }
 func (box) Describe() string { return "a box" }

@@ -36,7 +36,10 @@ type Config struct {
 	Known func(ctx context.Context, task string) (Known, error)
 	Pin   func(ctx context.Context, ref string, commit pawl.CommitHash) error
 	// Sandbox says what confines commands.
-	Sandbox pawl.Sandbox
+	Sandbox interface {
+		Confined() bool
+		Describe() string
+	}
 	// Clean removes what only a run at work needs, such as its caches. It is
 	// called when a run has ended, before anything else can begin in it, and by
 	// New for every run at rest: an earlier process may have died before it could.
@@ -299,7 +302,7 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place) (
 	}
 	started := &pawl.RunStarted{
 		Task: at.number, Title: title(req.Goal), Goal: keep([]byte(req.Goal)), Criteria: keep(criteriaJSON), Count: len(criteria),
-		Base: cmp.Or(at.known.Base, repo.Head), Branch: branch(at.id), Seed: seed, Learnings: at.known.Learnings,
+		Base: cmp.Or(at.known.Base, repo.Head), BaseTrusted: repo.Trusted && cmp.Or(at.known.Base, repo.Head) == repo.Head, Branch: branch(at.id), Seed: seed, Learnings: at.known.Learnings,
 		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: repo.Notes, Version: e.c.Version,
 		Script: keep([]byte(req.Script)), Recipe: recipeJSON, Settings: settingsJSON,
 		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),

@@ -46,7 +46,7 @@ func TestService(t *testing.T) {
 	})
 }
 
-type box struct{ pawl.Sandbox }
+type box struct{}
 
 func (box) Confined() bool   { return true }
 func (box) Describe() string { return "a box" }

@@ -11,7 +11,9 @@
 //	    pawl.sock       where a process serves that has this project alone (writer.lock names it)
 //	    pawl.db, blobs/ the log
 //	    git/, worktrees/, checkouts/, tmp/   what internal/workspace keeps
-//	    homes/<run>/    the home of a run's commands: caches, temporary files
+//	    homes/<run>/    files that a run's tools are writing
+//	    rooms/, layers/ what commands write, and what was prepared: see internal/room
+//	    cache/          the trusted cache, by layers
 //
 // Only the user can enter the folders.
 package project
@@ -100,7 +102,8 @@ func replace(name string, content []byte) error {
 	return err
 }
 
-// Temp is the home of a run's commands; it is made when it is not there.
+// Temp is a folder for the files that a run's tools are writing; it is made when it is
+// not there.
 func (p Project) Temp(run pawl.RunID) (string, error) {
 	if !filepath.IsLocal(string(run)) {
 		return "", pawl.Errorf(pawl.CodeInvalid, "%q is no run's id", run)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,17 +30,23 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
 	defer release()
-	req.Dir = dir
-	forget, err := r.tell(ctx, job, do, &req)
-	if err != nil {
-		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
-	}
-	defer forget()
-	report, leave, err := r.prepare(ctx, job, req)
+	spec := pawl.GateRoom{Run: job.Run, Commit: do.Commit, Tree: dir}
+	report, leave, err := r.prepare(ctx, job, &spec, req)
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
 	defer leave()
+	if report == nil {
+		room, err := r.gateRoom(ctx, job, do, spec)
+		if err != nil {
+			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
+		}
+		defer func() { _ = room.Close() }() // what stays is removed when the project is opened again
+		req.Room = room
+		if err := r.tell(ctx, job, do, &req); err != nil {
+			return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
+		}
+	}
 	before, err := reportOf(ctx, job, "the report before", do.Before)
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
@@ -74,8 +78,17 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	if req.Doubt, err = reportOf(ctx, job, "the earlier report on this commit", do.Doubt); err != nil {
 		return req, err
 	}
-	req.Temp, err = r.Temp(job.Run)
-	return req, err
+	return req, nil
+}
+
+// gateRoom opens the room for a judgement. What the gates leave in the cache on the
+// commit a run starts from may be used by later ones, if that commit was in a branch
+// of the user's own when the run started: no model of this run has written it.
+func (r *Runner) gateRoom(ctx context.Context, job driver.Job, do *pawl.RunGate, spec pawl.GateRoom) (pawl.Room, error) {
+	if do.OnBase && do.Task.IsZero() && job.Started.BaseTrusted && do.Commit == job.Started.Base {
+		return r.Rooms.Base(ctx, spec)
+	}
+	return r.Rooms.Gate(ctx, spec)
 }
 
 // validationTimeout bounds a task's own command where its request does not.
@@ -136,24 +149,24 @@ func takeTime(req *pawl.GateRequest, used time.Duration) {
 
 // tell leaves what a gate is told in its environment: the task, where the
 // checkout is, and a list of the files that differ from the start, which is
-// empty on the base. forget removes the list.
-func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req *pawl.GateRequest) (forget func(), err error) {
+// empty on the base.
+func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req *pawl.GateRequest) error {
 	var paths []string
 	if do.Start != "" && !do.OnBase && do.Start != do.Commit {
 		diff, err := r.Spaces.Diff(ctx, do.Start, do.Commit)
 		if err != nil {
-			return nil, fmt.Errorf("list the changed files: %w", err)
+			return fmt.Errorf("list the changed files: %w", err)
 		}
 		if paths, err = changedPaths(diff); err != nil {
-			return nil, fmt.Errorf("list the changed files: %w", err)
+			return fmt.Errorf("list the changed files: %w", err)
 		}
 	}
-	file := filepath.Join(req.Temp, fmt.Sprintf("changed-%d", job.Effect.ID))
-	if err := os.WriteFile(file, []byte(pathLines(paths)), 0o600); err != nil {
-		return nil, fmt.Errorf("list the changed files: %w", err)
+	file, err := req.Room.Give(fmt.Sprintf("changed-%d", job.Effect.ID), []byte(pathLines(paths)))
+	if err != nil {
+		return fmt.Errorf("list the changed files: %w", err)
 	}
-	req.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + req.Dir, "PAWL_CHANGED_FILES=" + file}
-	return func() { _ = os.Remove(file) }, nil // what stays is in a folder for temporary files
+	req.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + req.Room.Dir(), "PAWL_CHANGED_FILES=" + file}
+	return nil
 }
 
 // judged makes the fact of a report. What is let through has no fingerprints:

@@ -207,7 +207,7 @@ func TestGateTroubles(t *testing.T) {
 	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "true"})
 	held := &counted{Workspaces: w.r.Spaces}
 	w.r.Spaces = held
-	realGate, realTemp := w.r.Gate, w.r.Temp
+	realGate := w.r.Gate
 	run := &pawl.RunGate{Gate: "tests", Commit: w.base}
 	for name, test := range map[string]struct {
 		do    *pawl.RunGate
@@ -218,8 +218,7 @@ func TestGateTroubles(t *testing.T) {
 		"BaseGone":   {&pawl.RunGate{Gate: "tests", Commit: w.base, Base: pawl.HashOf([]byte("gone"))}, nil, pawl.FailDefect, "read the report on the base"},
 		"BaseBroken": {&pawl.RunGate{Gate: "tests", Commit: w.base, Base: w.MustKeep(t, `{"verdict": `)}, nil, pawl.FailDefect, "read the report on the base"},
 		"NoCommit":   {&pawl.RunGate{Gate: "tests", Commit: "1234567812345678123456781234567812345678"}, nil, pawl.FailMachine, "gate tests: commit 1234"},
-		"NoTemp":     {run, func() { w.r.Temp = func(pawl.RunID) (string, error) { return "", errors.New("no space left") } }, pawl.FailMachine, "no space left"},
-		"TempGone":   {run, func() { w.r.Temp = func(pawl.RunID) (string, error) { return "/nonexistent/x", nil } }, pawl.FailMachine, "list the changed files"},
+		"NoRoom":     {run, func() { w.r.Rooms = noRooms{w.r.Rooms} }, pawl.FailMachine, "no space left"},
 		"GateBroken": {run, func() {
 			w.r.Gate = gateFunc(func(context.Context, pawl.GateRequest) (pawl.GateReport, error) {
 				return pawl.GateReport{}, errors.New("cannot fork")
@@ -227,14 +226,14 @@ func TestGateTroubles(t *testing.T) {
 		}, pawl.FailMachine, "gate tests: cannot fork"},
 		"PrepareBroken": {run, func() {
 			w.job.Settings.Prepare = []string{"npm ci"}
-			w.r.Sandbox = sandboxFunc(func(context.Context, pawl.Command) (pawl.CommandResult, error) {
+			w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
 				return pawl.CommandResult{}, errors.New("cannot fork")
 			})
 		}, pawl.FailMachine, `gate tests: prepare "npm ci": cannot fork`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			box := w.r.Sandbox
-			defer func() { w.r.Gate, w.r.Temp, w.r.Sandbox, w.job.Settings.Prepare = realGate, realTemp, box, nil }()
+			rooms := w.r.Rooms
+			defer func() { w.r.Gate, w.r.Rooms, w.job.Settings.Prepare = realGate, rooms, nil }()
 			if test.spoil != nil {
 				test.spoil()
 			}
@@ -287,4 +286,11 @@ func TestJudged(t *testing.T) {
 		prints("CVE-2024-1") == prints("CVE-2024-2") || prints() != 0 {
 		t.Error("other findings do not differ")
 	}
+}
+
+// noRooms are rooms of which none can be opened for a gate.
+type noRooms struct{ pawl.Rooms }
+
+func (noRooms) Gate(context.Context, pawl.GateRoom) (pawl.Room, error) {
+	return nil, errors.New("no space left")
 }

@@ -32,7 +32,7 @@ func TestOnceBeginsAnew(t *testing.T) {
 	broken, end := errors.New("withdrawn"), make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
-		if _, _, err := p.once(t.Context(), "dir", func() (*pawl.GateReport, error) { <-end; return nil, broken }); !errors.Is(err, broken) {
+		if _, _, err := p.once(t.Context(), "dir", func() (preparedTree, error) { <-end; return preparedTree{}, broken }); !errors.Is(err, broken) {
 			t.Errorf("the first has %v", err)
 		}
 	})
@@ -42,16 +42,16 @@ func TestOnceBeginsAnew(t *testing.T) {
 	var leaves []func()
 	for range 5 {
 		group.Go(func() {
-			report, leave, err := p.once(t.Context(), "dir", func() (*pawl.GateReport, error) {
+			made, leave, err := p.once(t.Context(), "dir", func() (preparedTree, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				runs++
-				return &pawl.GateReport{Reason: "anew"}, nil
+				return preparedTree{report: &pawl.GateReport{Reason: "anew"}}, nil
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || report == nil || report.Reason != "anew" {
-				t.Errorf("one who waited has %+v, %v", report, err)
+			if err != nil || made.report == nil || made.report.Reason != "anew" {
+				t.Errorf("one who waited has %+v, %v", made, err)
 				return
 			}
 			leaves = append(leaves, leave)
@@ -78,7 +78,7 @@ func TestOnceWithdrawn(t *testing.T) {
 	end := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
-		_, leave, err := p.once(t.Context(), "dir", func() (*pawl.GateReport, error) { <-end; return nil, nil })
+		_, leave, err := p.once(t.Context(), "dir", func() (preparedTree, error) { <-end; return preparedTree{}, nil })
 		if err != nil {
 			t.Errorf("the first has %v", err)
 			return

@@ -11,30 +11,53 @@ import (
 	"pawl/internal/driver"
 )
 
-// prepare runs the commands that make a clean checkout ready, with the network.
+// prepare runs the commands that make a clean checkout ready, with the network, in a
+// room of their own, and puts what they leave below the room that spec asks for.
 // Gates that judge side by side share a checkout, and it is prepared once for
 // all of them. A command that fails is the gates' failure: report is then not
 // nil. leave must be called when the checkout is not needed any more.
-func (r *Runner) prepare(ctx context.Context, job driver.Job, req pawl.GateRequest) (report *pawl.GateReport, leave func(), err error) {
+func (r *Runner) prepare(ctx context.Context, job driver.Job, spec *pawl.GateRoom, req pawl.GateRequest) (report *pawl.GateReport, leave func(), err error) {
 	if len(job.Settings.Prepare) == 0 {
 		return nil, func() {}, nil
 	}
-	return r.prepared.once(ctx, req.Dir, func() (*pawl.GateReport, error) {
-		began := time.Now()
-		for _, line := range job.Settings.Prepare {
-			left := req
-			takeTime(&left, time.Since(began))
-			if report, err := r.prepareWith(ctx, line, left); report != nil || err != nil {
-				return report, err
-			}
-		}
-		return nil, nil
+	made, leave, err := r.prepared.once(ctx, string(job.Run)+" "+spec.Tree, func() (preparedTree, error) {
+		return r.prepareIn(ctx, job, *spec, req)
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	spec.Prepared = made.layer
+	return made.report, leave, nil
 }
 
-func (r *Runner) prepareWith(ctx context.Context, line string, req pawl.GateRequest) (*pawl.GateReport, error) {
-	res, err := r.Sandbox.Run(ctx, pawl.Command{
-		Shell: line, Dir: req.Dir, Temp: req.Temp, Env: req.Env, Network: true, Timeout: req.Timeout, Progress: req.Progress,
+// preparedTree is how a preparation came out: the layer, or the report of a command
+// that failed.
+type preparedTree struct {
+	layer  pawl.Prepared
+	report *pawl.GateReport
+}
+
+func (r *Runner) prepareIn(ctx context.Context, job driver.Job, spec pawl.GateRoom, req pawl.GateRequest) (made preparedTree, err error) {
+	began := time.Now()
+	room, err := r.Rooms.Prepare(ctx, spec)
+	if err != nil {
+		return made, err
+	}
+	for _, line := range job.Settings.Prepare {
+		left := req
+		left.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}
+		takeTime(&left, time.Since(began))
+		if made.report, err = prepareWith(ctx, room, line, left); made.report != nil || err != nil {
+			return made, errors.Join(err, room.Close())
+		}
+	}
+	made.layer, err = room.Keep()
+	return made, err
+}
+
+func prepareWith(ctx context.Context, room pawl.Room, line string, req pawl.GateRequest) (*pawl.GateReport, error) {
+	res, err := room.Run(ctx, pawl.Command{
+		Shell: line, Env: req.Env, Timeout: req.Timeout, Progress: req.Progress,
 	})
 	var reason string
 	switch {
@@ -63,15 +86,15 @@ type preparations struct {
 
 type preparation struct {
 	holders int
-	done    chan struct{} // closed when report and err are set
-	report  *pawl.GateReport
+	done    chan struct{} // closed when made and err are set
+	made    preparedTree
 	err     error
 }
 
 // once runs a preparation unless whoever else holds the folder has run it, or is
 // running it: then it waits for theirs. One that did not come to an end is begun
 // anew by whoever still waits.
-func (p *preparations) once(ctx context.Context, dir string, run func() (*pawl.GateReport, error)) (*pawl.GateReport, func(), error) {
+func (p *preparations) once(ctx context.Context, dir string, run func() (preparedTree, error)) (preparedTree, func(), error) {
 	for {
 		x, mine := p.hold(dir)
 		leave := sync.OnceFunc(func() { p.leave(dir, x) })
@@ -82,24 +105,24 @@ func (p *preparations) once(ctx context.Context, dir string, run func() (*pawl.G
 		case <-x.done:
 		case <-ctx.Done():
 			leave()
-			return nil, nil, ctx.Err()
+			return preparedTree{}, nil, ctx.Err()
 		}
 		if x.err == nil {
-			return x.report, leave, nil
+			return x.made, leave, nil
 		}
 		p.drop(dir, x)
 		leave()
 		if mine {
-			return nil, nil, x.err
+			return preparedTree{}, nil, x.err
 		}
 	}
 }
 
 // end runs the preparation; also when that panics, nobody waits for it any more.
-func (x *preparation) end(run func() (*pawl.GateReport, error)) {
+func (x *preparation) end(run func() (preparedTree, error)) {
 	defer close(x.done)
 	x.err = errors.New("the preparation broke off")
-	x.report, x.err = run()
+	x.made, x.err = run()
 }
 
 func (p *preparations) hold(dir string) (x *preparation, mine bool) {
@@ -127,8 +150,13 @@ func (p *preparations) drop(dir string, x *preparation) {
 
 func (p *preparations) leave(dir string, x *preparation) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if x.holders--; x.holders == 0 && p.dirs[dir] == x {
+	x.holders--
+	last := x.holders == 0
+	if last && p.dirs[dir] == x {
 		delete(p.dirs, dir)
+	}
+	p.mu.Unlock()
+	if last && x.made.layer != nil {
+		_ = x.made.layer.Remove() // what stays is removed when the project is opened again
 	}
 }

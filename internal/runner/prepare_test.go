@@ -78,7 +78,10 @@ func TestPrepareAsksFor(t *testing.T) {
 	w := preparing(t, "one", "two")
 	w.job.Settings.Gates[0].Timeout = time.Hour
 	var asked []pawl.Command
-	w.r.Sandbox = sandboxFunc(func(_ context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	w.play(func(_ context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error) {
+		if !network {
+			t.Errorf("%s is not run in a prepare room", cmd.Shell)
+		}
 		asked = append(asked, cmd)
 		return pawl.CommandResult{Output: []byte("fine")}, nil
 	})
@@ -93,7 +96,7 @@ func TestPrepareAsksFor(t *testing.T) {
 	}
 	last := time.Minute + 1
 	for _, cmd := range asked {
-		if !cmd.Network || cmd.Dir != gate.Dir || cmd.Temp != gate.Temp || cmd.Timeout >= last || cmd.Timeout <= 0 || !slices.Contains(cmd.Env, "PAWL_TASK_ID="+runID) || cmd.Progress == nil {
+		if cmd.Timeout >= last || cmd.Timeout <= 0 || !slices.Contains(cmd.Env, "PAWL_TASK_ID="+runID) || cmd.Progress == nil {
 			t.Errorf("asked for %+v", cmd)
 		}
 		last = cmd.Timeout
@@ -112,19 +115,19 @@ func TestPrepareAsksFor(t *testing.T) {
 func TestPrepareOnce(t *testing.T) {
 	w := preparing(t, "prepare")
 	var mu sync.Mutex
-	prepared := map[string]int{}
+	prepared := 0
 	both := make(chan struct{}) // closed when the second gate is about to be prepared, too
-	w.r.Sandbox = sandboxFunc(func(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
 		<-both
 		mu.Lock()
 		defer mu.Unlock()
-		prepared[cmd.Dir]++
+		prepared++
 		return pawl.CommandResult{}, nil
 	})
 	judging := make(chan struct{}, 2)
 	w.r.Gate = gateFunc(func(ctx context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
 		mu.Lock()
-		n := prepared[req.Dir]
+		n := prepared
 		mu.Unlock()
 		judging <- struct{}{}
 		for len(judging) < 2 { // hold the checkout until both judge
@@ -154,10 +157,8 @@ func TestPrepareOnce(t *testing.T) {
 
 	<-judging // so that the next one, which is alone, need not wait
 	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
-	for dir, n := range prepared {
-		if n != 2 {
-			t.Errorf("%s was prepared %d times", dir, n)
-		}
+	if prepared != 2 {
+		t.Errorf("the checkout was prepared %d times", prepared)
 	}
 }
 
@@ -182,7 +183,7 @@ func TestPrepareWithdrawn(t *testing.T) {
 	})
 	begun, runs := make(chan struct{}), 0
 	var mu sync.Mutex
-	w.r.Sandbox = sandboxFunc(func(ctx context.Context, _ pawl.Command) (pawl.CommandResult, error) {
+	w.play(func(ctx context.Context, _ pawl.Command, _ bool) (pawl.CommandResult, error) {
 		mu.Lock()
 		runs++
 		first := runs == 1

@@ -36,10 +36,10 @@ type Runner struct {
 	// Prompts writes what a session begins with.
 	Prompts Prompts
 	Gate    pawl.Gate
-	// Spaces keeps the worktrees, Sandbox runs their commands.
-	Spaces  pawl.Workspaces
-	Sandbox pawl.Sandbox
-	// Temp returns a folder for a run's temporary files and caches.
+	// Spaces keeps the worktrees, Rooms are where their commands run.
+	Spaces pawl.Workspaces
+	Rooms  pawl.Rooms
+	// Temp returns a folder for the files that a run's tools are writing.
 	Temp func(run pawl.RunID) (string, error)
 	// Redact takes known secrets out of a text; nil leaves it as it is.
 	Redact func([]byte) []byte
@@ -127,6 +127,9 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		st, err := reset(ctx, job.Workspace, do.Commit, do.Salvage)
 		return &pawl.WorkspaceReset{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage}, err
 	case *pawl.CloseWorkspace:
+		if err := r.Rooms.Leave(job.Run, job.Workspace); err != nil {
+			return nil, err
+		}
 		saved, err := r.Spaces.Close(ctx, job.Workspace, do.Salvage)
 		return &pawl.WorkspaceClosed{Effect: id, Salvage: saved}, err
 	case *pawl.ReadTasks:

@@ -28,7 +28,10 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 		return nil, err
 	}
 	res, err := t.Call(ctx, pawl.ToolEnv{
-		Dir: r.Spaces.Dir(job.Workspace), Temp: temp, Sandbox: r.Sandbox, Progress: r.live(job).write,
+		Dir: r.Spaces.Dir(job.Workspace), Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
+		Room: func(ctx context.Context) (pawl.Room, error) {
+			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: r.Spaces.Dir(job.Workspace)})
+		},
 	}, args)
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", do.Tool, err)

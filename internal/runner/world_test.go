@@ -23,8 +23,10 @@ import (
 	"pawl"
 	"pawl/internal/driver"
 	"pawl/internal/gate/command"
+	"pawl/internal/room"
 	"pawl/internal/runner"
 	"pawl/internal/sandbox"
+	"pawl/internal/sandbox/helper"
 	"pawl/internal/store/mem"
 	"pawl/internal/tool"
 	"pawl/internal/tool/submit"
@@ -34,8 +36,8 @@ import (
 // The test program also plays the supervisor of the commands it runs. It ends at
 // once: under -cover, os.Exit would write a warning among a command's output.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseWord {
-		syscall.Exit(sandbox.Supervise(os.Args[2:]))
+	if code, ok := helper.Run(os.Args); ok {
+		syscall.Exit(code)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -82,9 +84,12 @@ func MustWorld(tb testing.TB, files map[string]string) *world {
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	box := sandbox.Unconfined()
+	rooms := room.New(room.Options{
+		State: filepath.Join(top, "state"), Enforcer: sandbox.Unconfined(), Visible: spaces.Visible,
+		Host: func(context.Context) room.Host { return room.NewHost(nil, "") },
+	})
 	w.r = &runner.Runner{
-		Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Gate: command.New(box), Spaces: spaces, Sandbox: box,
+		Tools: tool.New(tool.Builtin()...), Submits: submit.Results{}, Gate: command.New(), Spaces: spaces, Rooms: rooms,
 		Temp: func(pawl.RunID) (string, error) { return temp, nil },
 	}
 	w.job = driver.Job{
@@ -362,14 +367,44 @@ func (f gateFunc) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateRep
 	return f(ctx, req)
 }
 
-// sandboxFunc is a sandbox.
-type sandboxFunc func(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error)
+// runFunc runs commands for rooms. network reports that it is a prepare room.
+type runFunc func(ctx context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error)
 
-func (f sandboxFunc) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
-	return f(ctx, cmd)
+// played are rooms whose commands are played.
+type played struct {
+	pawl.Rooms
+	run runFunc
 }
-func (sandboxFunc) Confined() bool   { return false }
-func (sandboxFunc) Describe() string { return "a test" }
+
+// play lets a function run the world's commands from now on.
+func (w *world) play(run runFunc) { w.r.Rooms = played{w.r.Rooms, run} }
+
+func (p played) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
+	room, err := p.Rooms.Gate(ctx, spec)
+	return playedRoom{room, p.run, false}, err
+}
+
+func (p played) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRoom, error) {
+	room, err := p.Rooms.Prepare(ctx, spec)
+	return playedPrepare{playedRoom{room, p.run, true}, room}, err
+}
+
+type playedRoom struct {
+	pawl.Room
+	run     runFunc
+	network bool
+}
+
+func (p playedRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	return p.run(ctx, cmd, p.network)
+}
+
+type playedPrepare struct {
+	playedRoom
+	real pawl.PrepareRoom
+}
+
+func (p playedPrepare) Keep() (pawl.Prepared, error) { return p.real.Keep() }
 
 // MustLink makes a symbolic link.
 func MustLink(tb testing.TB, target, path string) {

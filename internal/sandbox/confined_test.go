@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/room"
 	"pawl/internal/sandbox"
 )
 
@@ -26,8 +27,8 @@ func TestConfinedWrites(t *testing.T) {
 	}{
 		{"Dir", "$PWD/x", "written"},
 		{"DeepInDir", "$PWD/sub/x", "written"},
-		{"Temp", "$HOME/x", "written"},
-		{"BesideDir", "$PWD/../x", "private"},
+		{"HomeOfRoom", "$HOME/x", "private"},
+		{"BesideDir", "$PWD/../x", "refused"},
 		{"SharedTemp", "/tmp/pawl-sandbox-test", "private"},
 		{"SharedMemory", "/dev/shm/pawl-sandbox-test", "private"},
 		{"Outside", outside + "/x", "refused"},
@@ -42,13 +43,19 @@ func TestConfinedWrites(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cmd := MustCommand(t, fmt.Sprintf(`mkdir sub; : >> "%s"`, test.path))
-			if err := os.Mkdir(filepath.Join(cmd.Dir, ".git"), 0o755); err != nil {
+			folder := MustFolder(t, box)
+			dir := filepath.Join(folder, "dir")
+			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			MustWrite(t, filepath.Join(cmd.Dir, ".git", "config"), "[core]\n")
-			result := MustRun(t, box, cmd)
-			path := os.Expand(test.path, func(name string) string { return map[string]string{"PWD": cmd.Dir, "HOME": cmd.Temp}[name] })
+			MustWrite(t, filepath.Join(dir, ".git", "config"), "[core]\n")
+			for _, path := range []string{".git", ".git/config"} { // it is the mount that protects them
+				MustGive(t, box, filepath.Join(dir, path))
+			}
+			rooms := newRooms(box, folder)
+			defer rooms.Close()
+			result := MustRun(t, MustAgent(t, rooms, dir), pawl.Command{Shell: fmt.Sprintf(`mkdir sub; : >> "%s"`, test.path)})
+			path := os.Expand(test.path, func(name string) string { return map[string]string{"PWD": dir, "HOME": "/home/pawl"}[name] })
 			got := "refused"
 			if result.ExitCode == 0 {
 				got = "private"
@@ -72,10 +79,13 @@ func TestConfinedGitFile(t *testing.T) {
 		"Cover":  "echo x > other && mv -f other .git",
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := MustCommand(t, shell)
-			file := filepath.Join(cmd.Dir, ".git")
+			folder := MustFolder(t, box)
+			file := filepath.Join(folder, "dir", ".git")
 			MustWrite(t, file, "gitdir: /somewhere\n")
-			if result := MustRun(t, box, cmd); result.ExitCode == 0 {
+			MustGive(t, box, file)
+			rooms := newRooms(box, folder)
+			defer rooms.Close()
+			if result := MustRun(t, MustAgent(t, rooms, filepath.Join(folder, "dir")), pawl.Command{Shell: shell}); result.ExitCode == 0 {
 				t.Errorf("%s succeeded", shell)
 			}
 			if text, err := os.ReadFile(file); err != nil || string(text) != "gitdir: /somewhere\n" {
@@ -84,24 +94,17 @@ func TestConfinedGitFile(t *testing.T) {
 		})
 	}
 	t.Run("Link", func(t *testing.T) {
-		cmd := MustCommand(t, "true")
-		if err := os.Symlink("elsewhere", filepath.Join(cmd.Dir, ".git")); err != nil {
+		folder := MustFolder(t, box)
+		dir := filepath.Join(folder, "dir")
+		if err := os.Symlink("elsewhere", filepath.Join(dir, ".git")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := box.Run(t.Context(), cmd); pawl.CodeOf(err) != pawl.CodeState {
+		rooms := newRooms(box, folder)
+		defer rooms.Close()
+		if _, err := rooms.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: dir}); pawl.CodeOf(err) != pawl.CodeState {
 			t.Errorf("error %v, want one about the link", err)
 		}
 	})
-}
-
-func TestConfinedReadOnly(t *testing.T) {
-	box := MustConfined(t)
-	cmd := MustCommand(t, "cat file && ! touch x 2>/dev/null && touch $HOME/x")
-	cmd.ReadOnly = true
-	MustWrite(t, filepath.Join(cmd.Dir, "file"), "content")
-	if result := MustRun(t, box, cmd); result.ExitCode != 0 || string(result.Output) != "content" {
-		t.Errorf("got %+v with output %q", result, result.Output)
-	}
 }
 
 func TestConfinedSees(t *testing.T) {
@@ -109,9 +112,11 @@ func TestConfinedSees(t *testing.T) {
 	visible, hidden := t.TempDir(), t.TempDir()
 	MustWrite(t, filepath.Join(visible, "file"), "x")
 	MustWrite(t, filepath.Join(hidden, "file"), "x")
-	cmd := MustCommand(t, fmt.Sprintf("test -e %[1]s/file && ! touch %[1]s/new && test ! -e %[2]s", visible, hidden))
-	cmd.Visible = []string{visible}
-	if result := MustRun(t, box, cmd); result.ExitCode != 0 {
+	folder := MustFolder(t, box)
+	rooms := newRooms(box, folder, visible)
+	defer rooms.Close()
+	cmd := pawl.Command{Shell: fmt.Sprintf("test -e %[1]s/file && ! touch %[1]s/new && test ! -e %[2]s", visible, hidden)}
+	if result := MustRun(t, MustAgent(t, rooms, filepath.Join(folder, "dir")), cmd); result.ExitCode != 0 {
 		t.Errorf("got %+v with output %s", result, result.Output)
 	}
 }
@@ -130,15 +135,16 @@ func TestConfinedHome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	MustConfined(t)
-	box, err := sandbox.New(t.Context(), sandbox.Options{
-		Environ: []string{"PATH=" + home + "/bin:" + home + "/.cargo/bin:" + home + "/.ssh:" + home + ":/usr/bin:/bin"},
-		Home:    home,
+	box := MustConfined(t)
+	folder := MustFolder(t, box)
+	host := room.NewHost([]string{"PATH=" + home + "/bin:" + home + "/.cargo/bin:" + home + "/.ssh:" + home + ":/usr/bin:/bin"}, home)
+	rooms := room.New(room.Options{
+		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func() []string { return nil },
+		Host: func(context.Context) room.Host { return host },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result := MustRun(t, box, MustCommand(t, "find "+home+" -type f | sort; env | grep -E '^(RUSTUP_HOME|GOMODCACHE)=' | sort"))
+	defer rooms.Close()
+	result := MustRun(t, MustAgent(t, rooms, filepath.Join(folder, "dir")),
+		pawl.Command{Shell: "find " + home + " -type f | sort; env | grep -E '^(RUSTUP_HOME|GOMODCACHE)=' | sort"})
 	want := strings.ReplaceAll(`~/.cargo/bin/tool
 ~/.rustup/settings.toml
 ~/bin/tool
@@ -171,11 +177,24 @@ func TestConfinedNetwork(t *testing.T) {
 			accepted <- struct{}{}
 		}
 	}()
+	folder := MustFolder(t, box)
+	rooms := newRooms(box, folder)
+	defer rooms.Close()
+	spec := pawl.GateRoom{Run: "001", Commit: "c0", Tree: MustCheckout(t, box, folder)}
 	connect := func(network bool) int {
-		cmd := MustCommand(t, "")
-		cmd.Argv = []string{MustBash(t), "-c", "exec 3<>/dev/tcp/127.0.0.1/" + fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)}
-		cmd.Network = network
-		return MustRun(t, box, cmd).ExitCode
+		cmd := pawl.Command{Argv: []string{MustBash(t), "-c", "exec 3<>/dev/tcp/127.0.0.1/" + fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)}}
+		var r pawl.Room
+		var err error
+		if network {
+			r, err = rooms.Prepare(t.Context(), spec)
+		} else {
+			r, err = rooms.Gate(t.Context(), spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		return MustRun(t, r, cmd).ExitCode
 	}
 	if connect(false) == 0 {
 		t.Error("a command without network reached a listener outside")
@@ -193,7 +212,7 @@ func TestConfinedNetwork(t *testing.T) {
 
 func TestConfinedLoopbackWorks(t *testing.T) {
 	box := MustConfined(t)
-	result := MustRun(t, box, MustCommand(t, "cat /proc/net/dev | grep -c :"))
+	result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "cat /proc/net/dev | grep -c :"})
 	if strings.TrimSpace(string(result.Output)) != "1" {
 		t.Errorf("there are %s interfaces, want loopback alone", result.Output)
 	}
@@ -201,7 +220,7 @@ func TestConfinedLoopbackWorks(t *testing.T) {
 
 func TestConfinedProcesses(t *testing.T) {
 	box := MustConfined(t)
-	result := MustRun(t, box, MustCommand(t, "echo /proc/[0-9]*; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status"))
+	result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "echo /proc/[0-9]*; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status"})
 	if strings.Contains(string(result.Output), fmt.Sprintf("/proc/%d", os.Getpid())) && os.Getpid() > 100 {
 		t.Errorf("processes outside are seen: %s", result.Output)
 	}
@@ -220,11 +239,15 @@ func TestConfinedGo(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("go is not on PATH")
 	}
-	cmd := MustCommand(t, "go version && go build -o $HOME/hello . && $HOME/hello")
-	MustWrite(t, filepath.Join(cmd.Dir, "go.mod"), "module hello\n\ngo 1.21\n")
-	MustWrite(t, filepath.Join(cmd.Dir, "main.go"), "package main\n\nfunc main() { println(\"hello\") }\n")
-	MustWrite(t, filepath.Join(cmd.Dir, ".git"), "gitdir: /not/visible\n") // go build must not stumble over it
-	if result := MustRun(t, box, cmd); result.ExitCode != 0 || !strings.HasSuffix(string(result.Output), "\nhello\n") {
+	folder := MustFolder(t, box)
+	dir := filepath.Join(folder, "dir")
+	MustWrite(t, filepath.Join(dir, "go.mod"), "module hello\n\ngo 1.21\n")
+	MustWrite(t, filepath.Join(dir, "main.go"), "package main\n\nfunc main() { println(\"hello\") }\n")
+	MustWrite(t, filepath.Join(dir, ".git"), "gitdir: /not/visible\n") // go build must not stumble over it
+	rooms := newRooms(box, folder)
+	defer rooms.Close()
+	cmd := pawl.Command{Shell: "go version && go build -o $HOME/hello . && $HOME/hello"}
+	if result := MustRun(t, MustAgent(t, rooms, dir), cmd); result.ExitCode != 0 || !strings.HasSuffix(string(result.Output), "\nhello\n") {
 		t.Errorf("got %+v with output %s", result, result.Output)
 	}
 }
@@ -285,9 +308,20 @@ func TestDescribe(t *testing.T) {
 	if !box.Confined() || !strings.HasPrefix(box.Describe(), "bubblewrap ") {
 		t.Errorf("confined: %v, %s", box.Confined(), box.Describe())
 	}
-	if root := os.Geteuid() == 0; root != strings.Contains(box.Describe(), "runs as root") {
+	if root := os.Geteuid() == 0; root != strings.Contains(box.Describe(), "commands run as user") {
 		t.Errorf("Pawl runs as root: %v, described as %s", root, box.Describe())
 	}
+}
+
+// MustCheckout makes a clean checkout in the state folder of newRooms.
+func MustCheckout(tb testing.TB, box *sandbox.Box, folder string) string {
+	tb.Helper()
+	tree := filepath.Join(folder, "state", "checkouts", "c0")
+	if err := os.MkdirAll(tree, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	MustGive(tb, box, tree)
+	return tree
 }
 
 // MustWrite writes a file.

@@ -41,7 +41,7 @@ func TestKillOfPawlEndsCommands(t *testing.T) {
 			}
 			token := newToken(t)
 			shell := fmt.Sprintf("trap '' TERM HUP; %[1]s __daemon %[2]s; sleep %[2]s & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token)
-			host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t), shell)
+			host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t, sandbox.Unconfined()), shell)
 			host.Stderr = os.Stderr
 			output, err := host.StdoutPipe()
 			if err != nil {
@@ -75,14 +75,12 @@ func TestEndAtAnyMoment(t *testing.T) {
 	if testing.Short() { // every third moment
 		moments, step = moments/3, 3*step
 	}
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		t.Run("Context", func(t *testing.T) {
 			token := newToken(t)
 			for i := range moments {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*step)
-				cmd := MustCommand(t, "sleep "+token)
-				cmd.Grace = time.Millisecond
-				if _, err := box.Run(ctx, cmd); !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := MustRoom(t, box).Run(ctx, pawl.Command{Shell: "sleep " + token, Grace: time.Millisecond}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 				}
 				cancel()
@@ -98,7 +96,7 @@ func TestEndAtAnyMoment(t *testing.T) {
 			}
 			token := newToken(t)
 			for i := range moments {
-				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t), "sleep "+token)
+				host := exec.Command(MustSelf(t), "__host", kind, MustFolder(t, sandbox.Unconfined()), "sleep "+token)
 				host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed probe leaves its folder
 				if err := host.Start(); err != nil {
 					t.Fatal(err)
@@ -118,7 +116,7 @@ func TestEndAtAnyMoment(t *testing.T) {
 
 func TestKillOfTheSupervisorEndsTheGroup(t *testing.T) {
 	token := newToken(t)
-	cmd := MustCommand(t, fmt.Sprintf("sleep %[1]s & echo $PPID; sleep %[1]s", token))
+	cmd := pawl.Command{Shell: fmt.Sprintf("sleep %[1]s & echo $PPID; sleep %[1]s", token)}
 	var seen strings.Builder
 	cmd.Progress = func(p []byte) {
 		seen.Write(p)
@@ -130,7 +128,7 @@ func TestKillOfTheSupervisorEndsTheGroup(t *testing.T) {
 		awaitReaping(t, supervisor)
 		unix.Kill(supervisor, unix.SIGKILL)
 	}
-	result, err := sandbox.Unconfined().Run(t.Context(), cmd)
+	result, err := MustRoom(t, sandbox.Unconfined()).Run(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,26 +155,25 @@ func awaitReaping(t *testing.T, supervisor int) {
 
 func TestProgramWithoutSupervise(t *testing.T) {
 	box := sandbox.NewUnconfined(sandbox.Options{Program: "/bin/false"})
-	if _, err := box.Run(t.Context(), MustCommand(t, "echo hello")); pawl.CodeOf(err) != pawl.CodeUnavailable {
+	if _, err := MustRoom(t, box).Run(t.Context(), pawl.Command{Shell: "echo hello"}); pawl.CodeOf(err) != pawl.CodeUnavailable {
 		t.Errorf("error %v, want one that it could not be started", err)
 	}
 }
 
 func TestSupervisedProgramStartsNoOther(t *testing.T) {
 	t.Setenv("PAWL_SUPERVISED", "1")
-	_, err := sandbox.Unconfined().Run(t.Context(), MustCommand(t, "true"))
-	if err == nil || !strings.Contains(err.Error(), "sandbox.Supervise") {
-		t.Errorf("error %v, want one that names sandbox.Supervise", err)
+	_, err := MustRoom(t, sandbox.Unconfined()).Run(t.Context(), pawl.Command{Shell: "true"})
+	if err == nil || !strings.Contains(err.Error(), "helper.Run") {
+		t.Errorf("error %v, want one that names helper.Run", err)
 	}
 }
 
 func BenchmarkRun(b *testing.B) {
-	run := func(box pawl.Sandbox) func(*testing.B) {
+	run := func(box *sandbox.Box) func(*testing.B) {
 		return func(b *testing.B) {
-			cmd := MustCommand(b, "true")
-			cmd.Timeout = time.Minute
+			r := MustRoom(b, box)
 			for b.Loop() {
-				MustRun(b, box, cmd)
+				MustRun(b, r, pawl.Command{Shell: "true", Timeout: time.Minute})
 			}
 		}
 	}

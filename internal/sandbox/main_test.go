@@ -18,16 +18,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl"
+	"pawl/internal/room"
 	"pawl/internal/sandbox"
+	"pawl/internal/sandbox/helper"
 )
 
 // The test program also plays the programs that tests start: the supervisor, a
 // Pawl process to be killed, and a daemon that leaves its parents' session.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
+		if code, ok := helper.Run(os.Args); ok {
+			syscall.Exit(code) // unlike os.Exit, it skips the race detector's wait of one second
+		}
 		switch os.Args[1] {
-		case sandbox.SuperviseWord:
-			syscall.Exit(sandbox.Supervise(os.Args[2:])) // unlike os.Exit, it skips the race detector's wait of one second
 		case "__host":
 			os.Exit(playHost(os.Args[2], os.Args[3], os.Args[4]))
 		case "__daemon":
@@ -61,19 +64,17 @@ func playHost(kind, folder, shell string) int {
 			return 1
 		}
 	}
-	_, err := box.Run(context.Background(), pawl.Command{
-		Shell:    shell,
-		Dir:      filepath.Join(folder, "dir"),
-		Temp:     filepath.Join(folder, "temp"),
-		Visible:  []string{os.Args[0]},
-		Progress: func(p []byte) { os.Stdout.Write(p) },
-	})
+	rooms := newRooms(box, folder, os.Args[0])
+	r, err := rooms.Agent(context.Background(), pawl.AgentRoom{Run: "001", Name: "001", Tree: filepath.Join(folder, "dir")})
+	if err == nil {
+		_, err = r.Run(context.Background(), pawl.Command{Shell: shell, Progress: func(p []byte) { os.Stdout.Write(p) }})
+	}
 	fmt.Fprintln(os.Stderr, "the command ended:", err)
 	return 1
 }
 
 // MustConfined returns a confined sandbox, or skips.
-func MustConfined(tb testing.TB) pawl.Sandbox {
+func MustConfined(tb testing.TB) *sandbox.Box {
 	tb.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		tb.Skip("bubblewrap is not installed")
@@ -86,28 +87,69 @@ func MustConfined(tb testing.TB) pawl.Sandbox {
 }
 
 // both runs a test with each kind of sandbox.
-func both(t *testing.T, test func(t *testing.T, box pawl.Sandbox)) {
+func both(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
 	t.Run("confined", func(t *testing.T) { test(t, MustConfined(t)) })
 	t.Run("unconfined", func(t *testing.T) { test(t, sandbox.Unconfined()) })
 }
 
-// MustCommand is a shell command in new folders.
-func MustCommand(tb testing.TB, shell string) pawl.Command {
-	tb.Helper()
-	folder := MustFolder(tb)
-	return pawl.Command{Shell: shell, Dir: filepath.Join(folder, "dir"), Temp: filepath.Join(folder, "temp"), Visible: []string{MustSelf(tb)}}
+// place is an agent's room over a new folder.
+type place struct {
+	pawl.Room
+	dir   string // its work tree, outside
+	state string
 }
 
-// MustFolder makes a folder with dir and temp in it.
-func MustFolder(tb testing.TB) string {
+// newRooms are rooms with their state below a folder, which show one path more.
+func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
+	return room.New(room.Options{
+		State: filepath.Join(folder, "state"), Enforcer: box,
+		Visible: func() []string { return visible },
+		Host:    func(context.Context) room.Host { return room.NewHost(nil, "") },
+	})
+}
+
+// MustRoom opens a room in which the test program can be run.
+func MustRoom(tb testing.TB, box *sandbox.Box) place {
+	tb.Helper()
+	folder := MustFolder(tb, box)
+	rooms := newRooms(box, folder, MustSelf(tb))
+	tb.Cleanup(func() {
+		if err := rooms.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return place{MustAgent(tb, rooms, filepath.Join(folder, "dir")), filepath.Join(folder, "dir"), filepath.Join(folder, "state")}
+}
+
+// MustAgent opens an agent's room over a work tree.
+func MustAgent(tb testing.TB, rooms *room.Rooms, dir string) pawl.Room {
+	tb.Helper()
+	r, err := rooms.Agent(tb.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: dir})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// MustFolder makes a folder with dir in it, a work tree.
+func MustFolder(tb testing.TB, box *sandbox.Box) string {
 	tb.Helper()
 	folder := tb.TempDir()
-	for _, name := range []string{"dir", "temp"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(folder, "dir"), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	MustGive(tb, box, filepath.Join(folder, "dir"))
+	return folder
+}
+
+// MustGive gives a file to whoever commands run as.
+func MustGive(tb testing.TB, box *sandbox.Box, path string) {
+	tb.Helper()
+	if owner := box.Owner(); owner != (pawl.Owner{}) {
+		if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	return folder
 }
 
 // MustSelf is the path of the test program.
@@ -121,9 +163,9 @@ func MustSelf(tb testing.TB) string {
 }
 
 // MustRun runs a command to its end.
-func MustRun(tb testing.TB, box pawl.Sandbox, cmd pawl.Command) pawl.CommandResult {
+func MustRun(tb testing.TB, r pawl.Room, cmd pawl.Command) pawl.CommandResult {
 	tb.Helper()
-	result, err := box.Run(tb.Context(), cmd)
+	result, err := r.Run(tb.Context(), cmd)
 	if err != nil {
 		tb.Fatalf("run %s: %v", cmd.Shell, err)
 	}

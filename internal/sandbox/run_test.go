@@ -18,7 +18,7 @@ import (
 )
 
 func TestRunResults(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		tests := []struct {
 			name, shell, output, stdout string
 			code                        int
@@ -34,7 +34,7 @@ func TestRunResults(t *testing.T) {
 		}
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				result := MustRun(t, box, MustCommand(t, test.shell))
+				result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: test.shell})
 				if got := string(result.Output); got != test.output {
 					t.Errorf("output %q, want %q", got, test.output)
 				}
@@ -50,26 +50,26 @@ func TestRunResults(t *testing.T) {
 }
 
 func TestRunWords(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		cmd := MustCommand(t, "")
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		cmd := pawl.Command{}
 		cmd.Argv = []string{"printf", "%s|", "a b", "$HOME", "*", "'"}
-		if got, want := string(MustRun(t, box, cmd).Output), "a b|$HOME|*|'|"; got != want {
+		if got, want := string(MustRun(t, MustRoom(t, box), cmd).Output), "a b|$HOME|*|'|"; got != want {
 			t.Errorf("output %q, want %q", got, want)
 		}
 	})
 }
 
 func TestRunMissing(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		t.Run("Shell", func(t *testing.T) {
-			if result := MustRun(t, box, MustCommand(t, "no-such-program --version")); !result.Missing || result.ExitCode != 127 {
+			if result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "no-such-program --version"}); !result.Missing || result.ExitCode != 127 {
 				t.Errorf("got %+v, want missing with 127", result)
 			}
 		})
 		t.Run("Words", func(t *testing.T) {
-			cmd := MustCommand(t, "")
+			cmd := pawl.Command{}
 			cmd.Argv = []string{"no-such-program"}
-			if result := MustRun(t, box, cmd); !result.Missing || result.ExitCode != 127 {
+			if result := MustRun(t, MustRoom(t, box), cmd); !result.Missing || result.ExitCode != 127 {
 				t.Errorf("got %+v, want missing with 127", result)
 			}
 		})
@@ -77,29 +77,16 @@ func TestRunMissing(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
-		if err != nil {
-			t.Skipf("no home: %v", err)
-		}
-		tests := map[string]func(*pawl.Command){
-			"NothingToRun":    func(c *pawl.Command) { c.Shell = "" },
-			"BothKinds":       func(c *pawl.Command) { c.Argv = []string{"true"} },
-			"NUL":             func(c *pawl.Command) { c.Shell = "echo \x00" },
-			"NotAVariable":    func(c *pawl.Command) { c.Env = []string{"=x"} },
-			"RelativeDir":     func(c *pawl.Command) { c.Dir = "." },
-			"NoTemp":          func(c *pawl.Command) { c.Temp = "" },
-			"HomeAsDir":       func(c *pawl.Command) { c.Dir = home },
-			"RootAsDir":       func(c *pawl.Command) { c.Dir = "/" },
-			"HomeVisible":     func(c *pawl.Command) { c.Visible = []string{home} },
-			"KeysVisible":     func(c *pawl.Command) { c.Visible = []string{filepath.Join(home, ".ssh")} },
-			"RelativeVisible": func(c *pawl.Command) { c.Visible = []string{"x"} },
-		}
-		for name, change := range tests {
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		r := MustRoom(t, box)
+		for name, cmd := range map[string]pawl.Command{
+			"NothingToRun": {},
+			"BothKinds":    {Shell: "true", Argv: []string{"true"}},
+			"NUL":          {Shell: "echo \x00"},
+			"NotAVariable": {Shell: "true", Env: []string{"=x"}},
+		} {
 			t.Run(name, func(t *testing.T) {
-				cmd := MustCommand(t, "true")
-				change(&cmd)
-				if _, err := box.Run(t.Context(), cmd); pawl.CodeOf(err) != pawl.CodeInvalid {
+				if _, err := r.Run(t.Context(), cmd); pawl.CodeOf(err) != pawl.CodeInvalid {
 					t.Errorf("error %v, want an invalid one", err)
 				}
 			})
@@ -107,22 +94,28 @@ func TestRunRefuses(t *testing.T) {
 	})
 }
 
-func TestRunDirMissing(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		cmd := MustCommand(t, "true")
-		cmd.Dir = filepath.Join(cmd.Dir, "nowhere")
-		if _, err := box.Run(t.Context(), cmd); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("error %v, want one that the folder does not exist", err)
+// What must stay hidden is shown in no room.
+func TestRoomRefusesToShow(t *testing.T) {
+	box := MustConfined(t)
+	home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
+	if err != nil {
+		t.Skipf("no home: %v", err)
+	}
+	for _, path := range []string{home, filepath.Join(home, ".ssh"), "/"} {
+		folder := MustFolder(t, box)
+		rooms := newRooms(box, folder, path)
+		if _, err := rooms.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: filepath.Join(folder, "dir")}); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("%s: error %v, want an invalid one", path, err)
 		}
-	})
+	}
 }
 
 func TestProgress(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		var seen strings.Builder
-		cmd := MustCommand(t, "echo one; echo two; echo three")
+		cmd := pawl.Command{Shell: "echo one; echo two; echo three"}
 		cmd.Progress = func(p []byte) { seen.Write(p) }
-		result := MustRun(t, box, cmd)
+		result := MustRun(t, MustRoom(t, box), cmd)
 		if diff := cmp.Diff(string(result.Output), seen.String()); diff != "" {
 			t.Errorf("progress differs from output (-output +progress):\n%s", diff)
 		}
@@ -140,18 +133,28 @@ func TestEnvironmentHasNoCanary(t *testing.T) {
 		t.Setenv(name, canary)
 	}
 	t.Setenv("GOPROXY", "https://user:"+canary+"@proxy.example/x,direct")
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		for _, network := range []bool{false, true} {
-			cmd := MustCommand(t, "env; cat /proc/$PPID/environ | tr '\\0' '\\n'")
-			cmd.Network = network
-			cmd.Env = []string{"PAWL_TASK_ID=001"}
-			output := string(MustRun(t, box, cmd).Output)
-			if strings.Contains(output, canary) {
-				t.Errorf("network %v: a canary is in the environment:\n%s", network, output)
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		folder := MustFolder(t, box)
+		rooms := newRooms(box, folder)
+		defer rooms.Close()
+		spec := pawl.GateRoom{Run: "001", Commit: "c0", Tree: MustCheckout(t, box, folder)}
+		for name, open := range map[string]func() (pawl.Room, error){
+			"Gate":    func() (pawl.Room, error) { return rooms.Gate(t.Context(), spec) },
+			"Prepare": func() (pawl.Room, error) { return rooms.Prepare(t.Context(), spec) },
+		} {
+			r, err := open()
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, want := range []string{"PAWL_TASK_ID=001", "HOME=" + cmd.Temp, "TMPDIR=" + cmd.Temp, "TERM=dumb", "USER=pawl"} {
-				if !strings.Contains(output, want+"\n") {
-					t.Errorf("network %v: %s is not in the environment:\n%s", network, want, output)
+			defer r.Close()
+			cmd := pawl.Command{Shell: "env; cat /proc/$PPID/environ | tr '\\0' '\\n'", Env: []string{"PAWL_TASK_ID=001"}}
+			output := string(MustRun(t, r, cmd).Output)
+			if strings.Contains(output, canary) {
+				t.Errorf("%s: a canary is in the environment:\n%s", name, output)
+			}
+			for _, want := range []string{"PAWL_TASK_ID=001", "HOME=/", "TMPDIR=/", "TERM=dumb\n", "USER=pawl\n"} {
+				if !strings.Contains(output, want) {
+					t.Errorf("%s: %s is not in the environment:\n%s", name, want, output)
 				}
 			}
 		}
@@ -162,8 +165,8 @@ func TestDescriptors(t *testing.T) {
 	// What Pawl was started with must not reach commands either: a descriptor
 	// without the close-on-exec flag, as a parent's shell leaves them.
 	leaked := MustInheritable(t)
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		result := MustRun(t, box, MustCommand(t, `ls /proc/$$/fd; readlink /proc/$$/fd/0`))
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: `ls /proc/$$/fd; readlink /proc/$$/fd/0`})
 		if got, want := string(result.Output), "0\n1\n2\n/dev/null\n"; got != want {
 			t.Errorf("a command has the descriptors\n%s, want\n%s", got, want)
 		}
@@ -174,10 +177,10 @@ func TestDescriptors(t *testing.T) {
 }
 
 func TestOutputCut(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		cmd := MustCommand(t, "echo first; yes | head -c 1000000; echo last")
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		cmd := pawl.Command{Shell: "echo first; yes | head -c 1000000; echo last"}
 		cmd.Keep = 1000
-		result := MustRun(t, box, cmd)
+		result := MustRun(t, MustRoom(t, box), cmd)
 		output := string(result.Output)
 		if !strings.HasPrefix(output, "first\n") || !strings.HasSuffix(output, "\nlast\n") {
 			t.Errorf("head or tail is missing: %.60q … %q", output, output[len(output)-30:])
@@ -198,7 +201,7 @@ func TestEndlessOutputDoesNotGrowTheHeap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two gigabytes take seconds")
 	}
-	cmd := MustCommand(t, "yes | head -c 2147483648")
+	cmd := pawl.Command{Shell: "yes | head -c 2147483648"}
 	cmd.Timeout = 10 * time.Minute
 	var peak, pieces uint64
 	cmd.Progress = func([]byte) {
@@ -208,7 +211,7 @@ func TestEndlessOutputDoesNotGrowTheHeap(t *testing.T) {
 			peak = max(peak, stats.HeapInuse)
 		}
 	}
-	result := MustRun(t, sandbox.Unconfined(), cmd)
+	result := MustRun(t, MustRoom(t, sandbox.Unconfined()), cmd)
 	if result.Dropped < 2147483648-pawl.DefaultOutputLimit {
 		t.Errorf("dropped %d", result.Dropped)
 	}
@@ -220,15 +223,15 @@ func TestEndlessOutputDoesNotGrowTheHeap(t *testing.T) {
 
 func TestTimeoutEndsTheWholeTree(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		token := newToken(t)
-		cmd := MustCommand(t, fmt.Sprintf(
-			"trap '' TERM; %[1]s __daemon %[2]s; (sleep %[2]s & sleep %[2]s) & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token))
+		cmd := pawl.Command{Shell: fmt.Sprintf(
+			"trap '' TERM; %[1]s __daemon %[2]s; (sleep %[2]s & sleep %[2]s) & echo ready; sleep %[2]s; sleep %[2]s", MustSelf(t), token)}
 		cmd.Grace = time.Millisecond
 		// F-66: on a slow machine the time may run out before all processes of the tree have
 		// started. The test then tries again with a longer timeout.
 		for cmd.Timeout = time.Second / 4; ; cmd.Timeout *= 2 {
-			result := MustRun(t, box, cmd)
+			result := MustRun(t, MustRoom(t, box), cmd)
 			if left := processes(token); !result.TimedOut || result.ExitCode != -1 || len(left) > 0 {
 				t.Fatalf("with a timeout of %s: %+v with output %s; left over: %v", cmd.Timeout, result, result.Output, left)
 			}
@@ -243,13 +246,13 @@ func TestTimeoutEndsTheWholeTree(t *testing.T) {
 }
 
 func TestEndIsPoliteFirst(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		cmd := MustCommand(t, "trap 'echo cleared up; exit 4' TERM; echo ready; while :; do sleep 0.05; done")
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		cmd := pawl.Command{Shell: "trap 'echo cleared up; exit 4' TERM; echo ready; while :; do sleep 0.05; done"}
 		cmd.Grace = time.Minute // never reached
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		cmd.Progress = onLine("ready", cancel)
-		result, err := box.Run(ctx, cmd)
+		result, err := MustRoom(t, box).Run(ctx, cmd)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want %v", err, context.Canceled)
 		}
@@ -260,13 +263,13 @@ func TestEndIsPoliteFirst(t *testing.T) {
 }
 
 func TestContextEndsTheWholeTree(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		token := newToken(t)
-		cmd := MustCommand(t, fmt.Sprintf("%[1]s __daemon %[2]s; echo ready; sleep %[2]s", MustSelf(t), token))
+		cmd := pawl.Command{Shell: fmt.Sprintf("%[1]s __daemon %[2]s; echo ready; sleep %[2]s", MustSelf(t), token)}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		cmd.Progress = onLine("ready", cancel)
-		result, err := box.Run(ctx, cmd)
+		result, err := MustRoom(t, box).Run(ctx, cmd)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want %v", err, context.Canceled)
 		}
@@ -280,10 +283,10 @@ func TestContextEndsTheWholeTree(t *testing.T) {
 }
 
 func TestNothingStaysInTheBackground(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
 		token := newToken(t)
 		// The sleeper holds standard output, the daemon is an orphan in its own session.
-		result := MustRun(t, box, MustCommand(t, fmt.Sprintf("sleep %[2]s & %[1]s __daemon %[2]s; echo done", MustSelf(t), token)))
+		result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: fmt.Sprintf("sleep %[2]s & %[1]s __daemon %[2]s; echo done", MustSelf(t), token)})
 		if result.ExitCode != 0 || string(result.Output) != "done\n" {
 			t.Errorf("got %+v with output %q", result, result.Output)
 		}
@@ -295,12 +298,12 @@ func TestNothingStaysInTheBackground(t *testing.T) {
 
 func TestForkBombIsEnded(t *testing.T) {
 	// Chains of processes that fork and end at once cannot be caught one by one.
-	cmd := MustCommand(t, `f() { f 3600.77 & }; i=0; while [ $i -lt 5 ]; do f & i=$((i+1)); done; echo ready; wait`)
+	cmd := pawl.Command{Shell: `f() { f 3600.77 & }; i=0; while [ $i -lt 5 ]; do f & i=$((i+1)); done; echo ready; wait`}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cmd.Progress = onLine("ready", cancel)
 	cmd.Grace = time.Millisecond
-	if _, err := sandbox.Unconfined().Run(ctx, cmd); !errors.Is(err, context.Canceled) {
+	if _, err := MustRoom(t, sandbox.Unconfined()).Run(ctx, cmd); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	if left := processes("3600.77"); len(left) > 0 {
@@ -309,14 +312,12 @@ func TestForkBombIsEnded(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	both(t, func(t *testing.T, box pawl.Sandbox) {
-		cmd := MustCommand(t, "")
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		r := MustRoom(t, box)
 		failures := make(chan error, 20)
 		for i := range cap(failures) {
 			go func() {
-				c := cmd
-				c.Shell = fmt.Sprintf("echo %d", i)
-				result, err := box.Run(t.Context(), c)
+				result, err := r.Run(t.Context(), pawl.Command{Shell: fmt.Sprintf("echo %d", i)})
 				if err == nil && string(result.Output) != fmt.Sprintf("%d\n", i) {
 					err = fmt.Errorf("command %d printed %q", i, result.Output)
 				}

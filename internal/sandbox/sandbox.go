@@ -5,54 +5,60 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 
 	"pawl"
+	"pawl/internal/room"
+	"pawl/internal/sandbox/helper"
 )
 
-// Options say what a sandbox takes from the machine. The zero value takes all
-// of it from the Pawl process.
+// Options say how rooms are enforced. The zero value is right but for tests.
 type Options struct {
-	// Environ are the variables the allow-list picks from; nil means those of
-	// this process.
-	Environ []string
-	// Home is the user's home, which commands never see; empty means HOME of Environ.
-	Home string
 	// Bubblewrap is the path of bwrap; empty means the one on this process's PATH.
 	Bubblewrap string
-	// Program is the program that calls [Supervise] when its first argument is
-	// [SuperviseWord]; empty means this one.
+	// Program is the program that calls [helper.Run] before it does anything else;
+	// empty means this one.
 	Program string
+	// NoOverlay does without overlayfs, as on a machine that has none.
+	NoOverlay bool
+	// UID is who commands run as when Pawl runs as root; zero means the first free
+	// one from [DefaultUID] on.
+	UID int
 }
 
-// box is a sandbox: confined when bwrap is set.
-type box struct {
-	host    host
+// Box enforces rooms. It implements [room.Enforcer]. It is confined when bwrap is set.
+type Box struct {
 	bwrap   string // path of bwrap
 	version string // of bwrap
-	program string // path of the supervisor
+	program string // path of the helper
 	name    string // what it is called, as this process was: a program may go by its name
-	root    bool   // Pawl runs as root
+	uid     int    // who commands run as, when Pawl is root; else zero
+
+	overlays bool
+	mu       sync.Mutex      // guards joins
+	joins    map[string]bool // whether overlayfs works, by file system
 }
 
-var _ pawl.Sandbox = (*box)(nil)
+var _ room.Enforcer = (*Box)(nil)
 
-// Unconfined returns a sandbox that confines nothing: commands are plain
-// processes with the same clean environment, limits and end as confined ones.
+// DefaultUID is the first user id that commands may run as when Pawl runs as root. It
+// is above those that systems give to people, services and containers' users, so
+// that as a rule no account has it.
+const DefaultUID = 61_184
+
+// Unconfined returns a box that confines nothing: commands are plain processes with
+// the same clean environment, limits and end as confined ones.
 //
-// The calling program must hand its process over to [Supervise] when its first
-// argument is [SuperviseWord], before it does anything else; so for [Probe].
-func Unconfined() pawl.Sandbox { return NewUnconfined(Options{}) }
+// The calling program must hand its process over to [helper.Run] before it does
+// anything else; so for [Probe].
+func Unconfined() *Box { return NewUnconfined(Options{}) }
 
 // NewUnconfined is [Unconfined] with options.
-func NewUnconfined(opts Options) pawl.Sandbox {
+func NewUnconfined(opts Options) *Box {
 	closeInherited()
-	b := newBox(opts)
-	return &b
-}
-
-func newBox(opts Options) box {
-	b := box{host: newHost(opts), program: opts.Program, name: opts.Program, root: os.Geteuid() == 0}
+	b := &Box{program: opts.Program, name: opts.Program}
 	if b.program == "" {
 		b.program = "/proc/self/exe" // the running program, even after an upgrade replaced its file
 		b.name = os.Args[0]
@@ -60,39 +66,86 @@ func newBox(opts Options) box {
 	return b
 }
 
-// Confined reports whether bubblewrap confines commands.
-func (b *box) Confined() bool { return b.bwrap != "" }
+// Confined implements [room.Enforcer].
+func (b *Box) Confined() bool { return b.bwrap != "" }
 
-// Describe says in one line what confines a command.
-func (b *box) Describe() string {
+// Owner implements [room.Enforcer].
+func (b *Box) Owner() pawl.Owner { return pawl.Owner{UID: b.uid, GID: b.uid} }
+
+// give gives a file to whoever commands run as.
+func (b *Box) give(path string) error {
+	if b.uid == 0 {
+		return nil
+	}
+	return os.Lchown(path, b.uid, b.uid)
+}
+
+// Describe implements [room.Enforcer].
+func (b *Box) Describe() string {
 	if !b.Confined() {
 		return "none: commands run with all rights of the user Pawl runs as; only their environment, time and output are limited"
 	}
-	s := b.version + ": own user, process, network and file namespaces; writes only to the worktree and a temporary folder; no network unless asked for"
-	if b.root {
-		s += "; Pawl runs as root, which weakens this: run it as an ordinary user"
+	s := b.version + ": own user, process, network and file namespaces; writes only to the worktree and the room's own folders; no network"
+	if b.uid != 0 {
+		s += "; commands run as user " + strconv.Itoa(b.uid)
 	}
 	return s
 }
 
-// Run implements [pawl.Sandbox]. Safe for concurrent use. When ctx ends, the
-// command is ended as at a timeout and what there was comes with ctx's error.
-func (b *box) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
-	if err := b.check(&cmd); err != nil {
-		return pawl.CommandResult{}, err
+// Open implements [room.Enforcer].
+func (b *Box) Open(d *room.Description) (room.Opened, error) {
+	if !b.Confined() {
+		return &supervisedRoom{b, d}, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	return &heldRoom{box: b, d: d}, nil
+}
+
+// Overlay implements [room.Enforcer]. It is tried once for a file system.
+func (b *Box) Overlay(dir string) bool {
+	if !b.overlays {
+		return false
 	}
-	owner := b.supervised(cmd)
-	if b.Confined() {
-		var err error
-		if owner, err = b.bubblewrapped(cmd); err != nil {
-			return pawl.CommandResult{}, err
+	on := fileSystem(dir)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	works, tried := b.joins[on]
+	if !tried {
+		works = b.tryOverlay(dir) == nil
+		b.joins[on] = works
+	}
+	return works
+}
+
+// tryOverlay writes above a layer and looks for what was written where it should be.
+func (b *Box) tryOverlay(dir string) error {
+	folder, err := os.MkdirTemp(dir, "try-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	for _, name := range []string{"lower", "upper", "work"} {
+		path := filepath.Join(folder, name)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			return err
+		}
+		if err := b.give(path); err != nil {
+			return err
 		}
 	}
-	defer owner.close()
-	return owner.run(ctx, cmd)
+	h, err := b.hold(context.Background(), &helper.Room{Stage: stage, Mounts: []helper.Mount{{
+		Path: "/try", Lower: []string{filepath.Join(folder, "lower")}, Upper: filepath.Join(folder, "upper"), Work: filepath.Join(folder, "work"),
+	}}})
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if err := os.WriteFile(filepath.Join(h.root(), "try", "file"), nil, 0o644); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "upper", "file")); err != nil {
+		return fmt.Errorf("overlayfs does not write where it should: %w", err)
+	}
+	return nil
 }
 
 // shell is the command as a program to start. A list of words goes through the
@@ -105,7 +158,7 @@ func shell(cmd pawl.Command) []string {
 }
 
 // check fills in defaults and refuses what could not be run as meant.
-func (b *box) check(cmd *pawl.Command) error {
+func check(cmd *pawl.Command) error {
 	if (cmd.Shell == "") == (len(cmd.Argv) == 0) {
 		return pawl.Errorf(pawl.CodeInvalid, "run command: exactly one of a shell line and a list of words is needed")
 	}
@@ -119,20 +172,6 @@ func (b *box) check(cmd *pawl.Command) error {
 			return pawl.Errorf(pawl.CodeInvalid, "run command: the variable %q is not NAME=value", v)
 		}
 	}
-	for _, folder := range []string{cmd.Dir, cmd.Temp} {
-		if err := b.checkFolder(folder); err != nil {
-			return err
-		}
-	}
-	visible := make([]string, len(cmd.Visible)) // the caller's list stays as it is
-	for i, path := range cmd.Visible {
-		visible[i] = filepath.Clean(path)
-		if !filepath.IsAbs(path) || b.host.exposes(visible[i]) {
-			return pawl.Errorf(pawl.CodeInvalid, "run command: %s is not a path that commands may see", path)
-		}
-	}
-	cmd.Visible = visible
-	cmd.Dir, cmd.Temp = filepath.Clean(cmd.Dir), filepath.Clean(cmd.Temp)
 	if cmd.Timeout <= 0 {
 		cmd.Timeout = pawl.DefaultCommandTimeout
 	}
@@ -141,20 +180,6 @@ func (b *box) check(cmd *pawl.Command) error {
 	}
 	if cmd.Keep <= 0 {
 		cmd.Keep = pawl.DefaultOutputLimit
-	}
-	return nil
-}
-
-func (b *box) checkFolder(folder string) error {
-	if !filepath.IsAbs(folder) || contains(filepath.Clean(folder), b.host.home) {
-		return pawl.Errorf(pawl.CodeInvalid, "run command: %q is not a folder that a command may write to", folder)
-	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return fmt.Errorf("run command: %w", err)
-	}
-	if !info.IsDir() {
-		return pawl.Errorf(pawl.CodeInvalid, "run command: %s is not a folder", folder)
 	}
 	return nil
 }

@@ -59,15 +59,19 @@ func (Run) Call(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (paw
 	if err != nil {
 		return answer("run", "", err)
 	}
-	if env.Sandbox == nil {
-		return pawl.ToolResult{}, pawl.Errorf(pawl.CodeUnavailable, "run: there is no sandbox to run commands in")
+	if env.Room == nil {
+		return pawl.ToolResult{}, pawl.Errorf(pawl.CodeUnavailable, "run: there is no room to run commands in")
 	}
 	timeout := pawl.DefaultCommandTimeout
 	if args.Timeout > 0 {
 		timeout = min(time.Duration(args.Timeout)*time.Millisecond, maxTimeout)
 	}
-	result, err := env.Sandbox.Run(ctx, pawl.Command{
-		Shell: args.Command, Dir: env.Dir, Temp: env.Temp, Timeout: timeout, Keep: outputLimit, Progress: env.Progress,
+	room, err := env.Room(ctx)
+	if err != nil {
+		return pawl.ToolResult{}, fmt.Errorf("run: %w", err)
+	}
+	result, err := room.Run(ctx, pawl.Command{
+		Shell: args.Command, Timeout: timeout, Keep: outputLimit, Progress: env.Progress,
 	})
 	if err != nil {
 		return pawl.ToolResult{}, fmt.Errorf("run: %w", err)

@@ -15,8 +15,9 @@ import (
 	"pawl/internal/tool"
 )
 
-// scripted is a sandbox that answers what it was told and keeps what it was asked.
+// scripted is a room that answers what it was told and keeps what it was asked.
 type scripted struct {
+	pawl.Room
 	result pawl.CommandResult
 	err    error
 	asked  pawl.Command
@@ -26,8 +27,9 @@ func (s *scripted) Run(_ context.Context, cmd pawl.Command) (pawl.CommandResult,
 	s.asked = cmd
 	return s.result, s.err
 }
-func (s *scripted) Confined() bool   { return false }
-func (s *scripted) Describe() string { return "a script" }
+
+// open is how a tool opens the room.
+func (s *scripted) open(context.Context) (pawl.Room, error) { return s, nil }
 
 func TestRun(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -44,7 +46,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := MustWorld(t, nil)
-			w.env.Sandbox = &scripted{result: test.result}
+			w.env.Room = (&scripted{result: test.result}).open
 			got := w.call(t, tool.Run{}, map[string]any{"command": "x"})
 			if got.Text != test.want || got.IsError != test.isError {
 				t.Errorf("got %+v, want %q, error %v", got, test.want, test.isError)
@@ -56,9 +58,9 @@ func TestRun(t *testing.T) {
 func TestRunAsks(t *testing.T) {
 	box := &scripted{}
 	w := MustWorld(t, nil)
-	w.env.Sandbox = box
+	w.env.Room = box.open
 	w.call(t, tool.Run{}, map[string]any{"command": "go test ./...", "timeout_ms": 5000})
-	want := pawl.Command{Shell: "go test ./...", Dir: w.env.Dir, Temp: w.env.Temp, Timeout: 5 * time.Second, Keep: 100_000} // R-34
+	want := pawl.Command{Shell: "go test ./...", Timeout: 5 * time.Second, Keep: 100_000} // R-34
 	if diff := cmp.Diff(want, box.asked, cmpopts.IgnoreFields(pawl.Command{}, "Progress")); diff != "" {
 		t.Errorf("the command differs (-want +got):\n%s", diff)
 	}
@@ -70,7 +72,7 @@ func TestRunAsks(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	w := MustWorld(t, nil)
-	w.env.Sandbox = &scripted{}
+	w.env.Room = (&scripted{}).open
 	w.refuses(t, tool.Run{}, map[string]any{"command": " "}, "the command is empty")
 	w.refuses(t, tool.Run{}, map[string]any{"command": "a\x00b"}, "NUL byte")
 	w.refuses(t, tool.Run{}, map[string]any{"command": strings.Repeat("a", 100_001)}, "write a file and run it")
@@ -80,9 +82,9 @@ func TestRunErrors(t *testing.T) {
 	w := MustWorld(t, nil)
 	raw := json.RawMessage(`{"command": "x"}`)
 	if _, err := (tool.Run{}).Call(t.Context(), w.env, raw); pawl.CodeOf(err) != pawl.CodeUnavailable {
-		t.Errorf("without a sandbox the error is %v", err)
+		t.Errorf("without a room the error is %v", err)
 	}
-	w.env.Sandbox = &scripted{err: context.Canceled}
+	w.env.Room = (&scripted{err: context.Canceled}).open
 	if _, err := (tool.Run{}).Call(t.Context(), w.env, raw); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v, want %v", err, context.Canceled)
 	}

@@ -67,8 +67,9 @@ func machineFault(err error) bool {
 
 // worktree is the folder a call may touch.
 type worktree struct {
-	dir  string
-	root *os.Root
+	dir   string
+	root  *os.Root
+	owner pawl.Owner
 }
 
 func openWorktree(env pawl.ToolEnv) (*worktree, error) {
@@ -76,7 +77,7 @@ func openWorktree(env pawl.ToolEnv) (*worktree, error) {
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the worktree: %w", err)
 	}
-	return &worktree{dir: env.Dir, root: root}, nil
+	return &worktree{dir: env.Dir, root: root, owner: env.Owner}, nil
 }
 
 func (w *worktree) close() { _ = w.root.Close() }

@@ -28,6 +28,7 @@ type place struct {
 	parent *os.Root // the folder, in which no link was followed to get there
 	name   string   // the file's name in it
 	info   fs.FileInfo
+	owner  pawl.Owner
 }
 
 func (p *place) close() { _ = p.parent.Close() }
@@ -78,14 +79,14 @@ func (w *worktree) place(path string, makeFolders bool) (*place, error) {
 	}
 	parts := strings.Split(rel, "/")
 	for i, part := range parts[:len(parts)-1] {
-		next, err := enter(parent, part, strings.Join(parts[:i+1], "/"), makeFolders)
+		next, err := w.enter(parent, part, strings.Join(parts[:i+1], "/"), makeFolders)
 		_ = parent.Close()
 		if err != nil {
 			return nil, err
 		}
 		parent = next
 	}
-	p := &place{path: rel, parent: parent, name: parts[len(parts)-1]}
+	p := &place{path: rel, parent: parent, name: parts[len(parts)-1], owner: w.owner}
 	p.info, err = parent.Lstat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -102,10 +103,13 @@ func (w *worktree) place(path string, makeFolders bool) (*place, error) {
 
 // enter opens a folder of a folder, and makes sure that it is the one it looked
 // at: a link that took its place meanwhile is not followed.
-func enter(parent *os.Root, name, path string, make bool) (*os.Root, error) {
+func (w *worktree) enter(parent *os.Root, name, path string, make bool) (*os.Root, error) {
 	before, err := parent.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && make {
-		if err = parent.Mkdir(name, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
+		if err = parent.Mkdir(name, 0o755); err == nil && w.owner != (pawl.Owner{}) {
+			err = parent.Lchown(name, w.owner.UID, w.owner.GID)
+		}
+		if err == nil || errors.Is(err, fs.ErrExist) {
 			before, err = parent.Lstat(name)
 		}
 	}
@@ -198,7 +202,7 @@ func (p *place) put(temp, content string) error {
 	if err != nil {
 		return err
 	}
-	err = fill(f, content, mode)
+	err = p.fill(f, content, mode)
 	if err == nil {
 		err = p.parent.Rename(leftover, p.name)
 	}
@@ -215,7 +219,7 @@ func (p *place) putFrom(temp, content string, mode fs.FileMode) error {
 	if err != nil {
 		return pawl.Errorf(pawl.CodeUnavailable, "write in the temporary folder: %w", err)
 	}
-	if err = fill(f, content, mode); err == nil {
+	if err = p.fill(f, content, mode); err == nil {
 		err = p.moveIn(f.Name())
 	}
 	if err != nil {
@@ -239,7 +243,10 @@ func (p *place) moveIn(from string) error {
 }
 
 // fill writes a new file and closes it.
-func fill(f *os.File, content string, mode fs.FileMode) error {
+func (p *place) fill(f *os.File, content string, mode fs.FileMode) error {
 	_, err := f.WriteString(content)
+	if p.owner != (pawl.Owner{}) {
+		err = errors.Join(err, f.Chown(p.owner.UID, p.owner.GID))
+	}
 	return errors.Join(err, f.Chmod(mode), f.Close())
 }

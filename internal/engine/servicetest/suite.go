@@ -82,14 +82,11 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 	return b
 }
 
-// box is a sandbox in which nothing is run.
+// box is a sandbox that is never used.
 type box struct{ b *bed }
 
 func (x box) Confined() bool { return x.b.confined }
 func (box) Describe() string { return "a box without walls" }
-func (box) Run(context.Context, pawl.Command) (pawl.CommandResult, error) {
-	return pawl.CommandResult{}, errors.New("no command is run here")
-}
 
 // log is a log that fails as it is told.
 type log struct {

@@ -260,7 +260,7 @@ func TestAgainstTheBaseProperty(t *testing.T) {
 		}
 		pass = pass && ran > 0
 		judge := func(res pawl.CommandResult, base *pawl.GateReport) pawl.GateReport {
-			r, err := New(&player{result: res}).Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: dir, Base: base})
+			r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Room: &player{tree: dir, result: res}, Base: base})
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 // MustDoubt judges a played result of a commit that has a report already.
 func MustDoubt(tb testing.TB, now pawl.CommandResult, doubt, base *pawl.GateReport) pawl.GateReport {
 	tb.Helper()
-	r, err := New(&player{result: now}).Judge(tb.Context(), pawl.GateRequest{
-		Spec: spec(pawl.GateTests), Dir: tb.TempDir(), Base: base, Doubt: doubt, Timeout: time.Minute,
+	r, err := New().Judge(tb.Context(), pawl.GateRequest{
+		Spec: spec(pawl.GateTests), Room: &player{tree: tb.TempDir(), result: now}, Base: base, Doubt: doubt, Timeout: time.Minute,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -28,10 +28,10 @@ func MustWrite(tb testing.TB, dir, name, content string) {
 // whose report is in file.
 func MustJudgeFile(t *testing.T, dir, file string, during func()) pawl.GateReport {
 	t.Helper()
-	p := &player{result: play(0, "done\n"), during: func(pawl.Command) { during() }}
+	p := &player{tree: dir, result: play(0, "done\n"), during: func(pawl.Command) { during() }}
 	s := spec(pawl.GateTests)
 	s.File = file
-	r, err := New(p).Judge(t.Context(), pawl.GateRequest{Spec: s, Dir: dir})
+	r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestReportFile(t *testing.T) {
 func TestNamesDoNotHoldTheCheckout(t *testing.T) {
 	judge := func(base *pawl.GateReport) pawl.GateReport {
 		dir := t.TempDir()
-		p := &player{result: play(0, "TAP version 13\nok 1 - "+dir+"/test/a.js\n1..1\n")}
-		r, err := New(p).Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: dir, Base: base})
+		p := &player{tree: dir, result: play(0, "TAP version 13\nok 1 - "+dir+"/test/a.js\n1..1\n")}
+		r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Room: p, Base: base})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,20 +12,24 @@ import (
 )
 
 // Gate judges candidates with commands. It is made by [New].
-type Gate struct {
-	sandbox pawl.Sandbox
-}
+type Gate struct{}
 
-// New makes the gate that runs its commands in a sandbox.
-func New(sandbox pawl.Sandbox) pawl.Gate { return &Gate{sandbox: sandbox} }
+// New makes the gate that runs its commands in the rooms it is given.
+func New() pawl.Gate { return &Gate{} }
 
 // Judge runs the gate's command and reads its result; see [pawl.Gate].
 func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
 	if strings.TrimSpace(req.Spec.Command) == "" {
 		return pawl.GateReport{Verdict: pawl.VerdictFail, Reason: "the gate has no command", Error: "the gate has no command"}, nil
 	}
-	files := watchFiles(req.Dir, req.Spec.File)
-	res, err := g.sandbox.Run(ctx, commandOf(req))
+	tree, err := req.Room.Tree()
+	if err != nil {
+		return pawl.GateReport{}, fmt.Errorf("run gate %s: %w", req.Spec.Name, err)
+	}
+	files := watchFiles(tree, req.Spec.File)
+	res, err := req.Room.Run(ctx, pawl.Command{
+		Shell: req.Spec.Command, Env: req.Env, Timeout: timeout(req), Progress: req.Progress,
+	})
 	if ctx.Err() != nil {
 		return pawl.GateReport{}, ctx.Err()
 	}
@@ -35,21 +39,6 @@ func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport
 	reading := read(req, res, files)
 	j := &judgement{req: req, res: res, reading: reading}
 	return j.report(), nil
-}
-
-func commandOf(req pawl.GateRequest) pawl.Command {
-	cmd := pawl.Command{
-		Shell: req.Spec.Command, Dir: req.Dir, Temp: req.Temp, Env: req.Env,
-		Timeout: timeout(req), Progress: req.Progress,
-	}
-	// The list of changed files may lie beside the checkout; the command reads it.
-	for _, v := range req.Env {
-		path, ok := strings.CutPrefix(v, "PAWL_CHANGED_FILES=")
-		if ok && filepath.IsAbs(path) && !inside(path, req.Dir) && !inside(path, req.Temp) {
-			cmd.Visible = append(cmd.Visible, path)
-		}
-	}
-	return cmd
 }
 
 func timeout(req pawl.GateRequest) time.Duration {
@@ -62,17 +51,12 @@ func timeout(req pawl.GateRequest) time.Duration {
 	return pawl.DefaultCommandTimeout
 }
 
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return dir != "" && err == nil && filepath.IsLocal(rel)
-}
-
 // read makes a reading of what the command left. A report file that cannot be
 // read is damage, for which nothing else makes up.
 func read(req pawl.GateRequest, res pawl.CommandResult, files *fileWatch) report.Reading {
 	src := report.Source{
 		Format: req.Spec.Report, Kind: req.Spec.Kind, Stdout: res.Stdout, Output: res.Output,
-		OutputCut: res.Dropped > 0, Roots: roots(req.Dir), ExitOK: res.ExitCode == 0 && !res.TimedOut,
+		OutputCut: res.Dropped > 0, Roots: roots(req.Room.Dir()), ExitOK: res.ExitCode == 0 && !res.TimedOut,
 	}
 	if files == nil || req.Spec.Report == pawl.ReportExit {
 		return report.Read(src)

@@ -15,8 +15,10 @@ import (
 	"pawl"
 )
 
-// player is a sandbox that plays a recorded result and keeps the command.
+// player is a room that plays a recorded result and keeps the command.
 type player struct {
+	pawl.Room
+	tree    string
 	result  pawl.CommandResult
 	err     error
 	command pawl.Command
@@ -34,8 +36,8 @@ func (p *player) Run(_ context.Context, cmd pawl.Command) (pawl.CommandResult, e
 	return p.result, p.err
 }
 
-func (p *player) Confined() bool   { return true }
-func (p *player) Describe() string { return "plays recorded results" }
+func (p *player) Dir() string           { return p.tree }
+func (p *player) Tree() (string, error) { return p.tree, nil }
 
 // play is the result of a command that printed out and ended with code.
 func play(code int, out string) pawl.CommandResult {
@@ -49,8 +51,8 @@ func spec(kind pawl.GateKind) pawl.GateSpec {
 // MustJudge judges a played result against a base, which may be nil.
 func MustJudge(tb testing.TB, s pawl.GateSpec, res pawl.CommandResult, base *pawl.GateReport) pawl.GateReport {
 	tb.Helper()
-	p := &player{result: res}
-	r, err := New(p).Judge(tb.Context(), pawl.GateRequest{Spec: s, Dir: tb.TempDir(), Base: base, Timeout: 2 * time.Minute})
+	p := &player{tree: tb.TempDir(), result: res}
+	r, err := New().Judge(tb.Context(), pawl.GateRequest{Spec: s, Room: p, Base: base, Timeout: 2 * time.Minute})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -285,43 +287,40 @@ func TestNoCommand(t *testing.T) {
 
 // D-35
 func TestCommandIsGivenWhatItNeeds(t *testing.T) {
-	p := &player{result: play(0, "")}
-	dir, temp, list := t.TempDir(), t.TempDir(), t.TempDir()+"/changed"
+	dir := t.TempDir()
+	p := &player{tree: dir, result: play(0, "")}
 	s := spec(pawl.GateLint)
-	env := []string{"PAWL_TASK_ID=001", "PAWL_CHANGED_FILES=" + list, "PAWL_PROJECT_ROOT=" + dir}
+	env := []string{"PAWL_TASK_ID=001", "PAWL_CHANGED_FILES=/given/changed", "PAWL_PROJECT_ROOT=" + dir}
 	heard := 0
-	req := pawl.GateRequest{Spec: s, Dir: dir, Temp: temp, Env: env, Timeout: time.Minute, Progress: func([]byte) { heard++ }}
-	if _, err := New(p).Judge(t.Context(), req); err != nil {
+	req := pawl.GateRequest{Spec: s, Room: p, Env: env, Timeout: time.Minute, Progress: func([]byte) { heard++ }}
+	if _, err := New().Judge(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	c := p.command
-	if c.Shell != s.Command || c.Dir != dir || c.Temp != temp || c.ReadOnly || c.Network || c.Timeout != time.Minute || !slices.Equal(c.Env, env) {
+	if c.Shell != s.Command || c.Timeout != time.Minute || !slices.Equal(c.Env, env) {
 		t.Errorf("%+v", c)
-	}
-	if !slices.Equal(c.Visible, []string{list}) {
-		t.Errorf("visible: %v", c.Visible)
 	}
 	if c.Progress([]byte("x")); heard != 1 {
 		t.Error("progress does not arrive")
 	}
-	req.Spec.Timeout, req.Env = time.Second, []string{"PAWL_CHANGED_FILES=" + temp + "/changed"}
-	if _, err := New(p).Judge(t.Context(), req); err != nil {
+	req.Spec.Timeout = time.Second
+	if _, err := New().Judge(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	if p.command.Timeout != time.Second || len(p.command.Visible) != 0 {
+	if p.command.Timeout != time.Second {
 		t.Errorf("%+v", p.command)
 	}
 }
 
 func TestNoVerdict(t *testing.T) {
 	broken := &player{err: errors.New("no namespaces")}
-	_, err := New(broken).Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: t.TempDir()})
+	_, err := New().Judge(t.Context(), pawl.GateRequest{Spec: spec(pawl.GateTests), Room: broken})
 	if err == nil || err.Error() != "run gate tests: no namespaces" || !errors.Is(err, broken.err) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelled := &player{result: play(-1, ""), during: func(pawl.Command) { cancel() }}
-	if _, err := New(cancelled).Judge(ctx, pawl.GateRequest{Spec: spec(pawl.GateTests), Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
+	if _, err := New().Judge(ctx, pawl.GateRequest{Spec: spec(pawl.GateTests), Room: cancelled}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -14,18 +14,21 @@ import (
 	"pawl"
 )
 
-// shell is a sandbox that confines nothing. It runs what these tests wrote.
-type shell struct{}
+// shell is a room that confines nothing. It runs what these tests wrote.
+type shell struct {
+	pawl.Room
+	tree, temp string
+}
 
-func (shell) Confined() bool   { return false }
-func (shell) Describe() string { return "a plain shell" }
+func (s shell) Dir() string           { return s.tree }
+func (s shell) Tree() (string, error) { return s.tree, nil }
 
-func (shell) Run(ctx context.Context, c pawl.Command) (pawl.CommandResult, error) {
+func (s shell) Run(ctx context.Context, c pawl.Command) (pawl.CommandResult, error) {
 	limit, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "/bin/sh", "-c", c.Shell)
-	cmd.Dir = c.Dir
-	cmd.Env = append(c.Env, "PATH="+os.Getenv("PATH"), "HOME="+c.Temp, "TMPDIR="+c.Temp,
+	cmd.Dir = s.tree
+	cmd.Env = append(c.Env, "PATH="+os.Getenv("PATH"), "HOME="+s.temp, "TMPDIR="+s.temp,
 		"GOCACHE="+os.Getenv("GOCACHE"), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOPROXY=off")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -67,7 +70,7 @@ func MustRun(t *testing.T, s pawl.GateSpec, dir string, base *pawl.GateReport) p
 		}
 		t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
 	}
-	r, err := New(shell{}).Judge(t.Context(), pawl.GateRequest{Spec: s, Dir: dir, Temp: t.TempDir(), Base: base, Timeout: 5 * time.Minute})
+	r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: shell{tree: dir, temp: t.TempDir()}, Base: base, Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,10 +80,13 @@ func (s *Workspaces) makeCheckout(ctx context.Context, commit string) error {
 	if err := repo.CheckOut(ctx, commit); err != nil {
 		return err
 	}
-	return errors.Join(
+	if err := errors.Join(
 		os.WriteFile(filepath.Join(entry, "commondir"), []byte(s.shown()+"\n"), 0o644),
 		os.WriteFile(filepath.Join(entry, "HEAD"), []byte(commit+"\n"), 0o644),
-	)
+	); err != nil {
+		return err
+	}
+	return giveAll(dir, s.owner())
 }
 
 // letGo counts a holder out and removes the checkout after the last.

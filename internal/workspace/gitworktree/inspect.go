@@ -135,10 +135,29 @@ func (i *inspection) head(ctx context.Context) error {
 	branch, err := i.ask(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if e, ok := errors.AsType[*git.Error](err); ok && e.Exit == 1 {
 		i.note("HEAD is detached: the run starts from commit %.12s, which may be on no branch.", i.found.Head)
-		return nil
+		return i.trust(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	i.found.Branch = branch[0]
-	return err
+	if i.found.Trusted = !ours(i.found.Branch); i.found.Trusted {
+		return nil
+	}
+	return i.trust(ctx)
+}
+
+// ours reports whether a branch is one that runs make.
+func ours(branch string) bool { return strings.HasPrefix(branch, "pawl/") }
+
+// trust looks for a branch of the user's own that has the commit a run starts from.
+func (i *inspection) trust(ctx context.Context) error {
+	out, err := i.user.Git(ctx, nil, "for-each-ref", "--contains", string(i.found.Head), "--format=%(refname:lstrip=2)", "refs/heads")
+	if err != nil {
+		return err
+	}
+	i.found.Trusted = slices.ContainsFunc(strings.Fields(string(out)), func(branch string) bool { return !ours(branch) })
+	return nil
 }
 
 // changes counts what is not committed. Submodules are not looked into.

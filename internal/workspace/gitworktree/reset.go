@@ -239,7 +239,10 @@ func (w *worktree) restoreFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.vacate(w.occupied(entries))
+	if err := w.vacate(w.occupied(entries)); err != nil {
+		return err
+	}
+	return w.give()
 }
 
 // vacate empties the folders of submodules.

@@ -34,6 +34,8 @@ type Options struct {
 	// Log receives what was put right: lock files removed, nested repositories
 	// moved aside. Nil drops it.
 	Log *slog.Logger
+	// Owner is who the files of worktrees belong to; nil means this process's user.
+	Owner func() pawl.Owner
 	// Now dates salvage commits; nil means [time.Now].
 	Now func() time.Time
 }
@@ -45,6 +47,7 @@ type Workspaces struct {
 	state      string
 	log        *slog.Logger
 	now        func() time.Time
+	owner      func() pawl.Owner
 	started    time.Time     // lock files older than this are of a dead process
 	patience   time.Duration // with younger ones
 
@@ -82,6 +85,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		state:      state,
 		log:        o.Log,
 		now:        o.Now,
+		owner:      o.Owner,
 		started:    time.Now(),
 		patience:   lockPatience,
 		user:       git.Repo{Command: command, Dir: o.Repository.GitDir},
@@ -98,6 +102,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.owner == nil {
+		s.owner = func() pawl.Owner { return pawl.Owner{} }
 	}
 	if runtime.GOOS == "darwin" {
 		s.engine.Config = []git.Setting{{Key: "core.ignoreCase", Value: "true"}, {Key: "core.precomposeUnicode", Value: "true"}}

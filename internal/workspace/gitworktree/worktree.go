@@ -114,8 +114,17 @@ func (w *worktree) arrive(ctx context.Context) error {
 	if w.note.Restoring {
 		return w.restore(ctx)
 	}
-	return w.point(ctx)
+	if err := w.point(ctx); err != nil {
+		return err
+	}
+	if isOwned(w.dir, w.s.owner()) {
+		return nil
+	}
+	return w.give() // it was made before commands ran as somebody else
 }
+
+// give gives the worktree's files to whoever commands run as, itself last.
+func (w *worktree) give() error { return giveAll(w.dir, w.s.owner()) }
 
 // read reads the note and reports whether there is one.
 func (w *worktree) read() (bool, error) {

@@ -1,4 +1,4 @@
-package sandbox
+package room
 
 import (
 	"net/url"
@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"pawl"
 )
 
 // passed names the variables of the Pawl process that commands see. Nothing
@@ -30,19 +28,21 @@ func Variables() []string {
 	return out
 }
 
-// host is what sandboxes know of the machine: the variables of the Pawl process
-// and where the user's home is.
-type host struct {
+// Host is what rooms take of the machine: the variables of whoever started a run,
+// and where the user's home is, which commands never see.
+type Host struct {
 	environ map[string]string
 	home    string
 }
 
-func newHost(opts Options) host {
-	list := opts.Environ
+// NewHost is the host with these variables; nil means those of this process. An
+// empty home means HOME among them.
+func NewHost(environ []string, home string) Host {
+	list := environ
 	if list == nil {
 		list = os.Environ()
 	}
-	h := host{environ: make(map[string]string, len(list)), home: opts.Home}
+	h := Host{environ: make(map[string]string, len(list)), home: home}
 	for _, v := range list {
 		if name, value, ok := strings.Cut(v, "="); ok {
 			h.environ[name] = value
@@ -58,30 +58,43 @@ func newHost(opts Options) host {
 	return h
 }
 
-// commandEnviron builds a command's environment from nothing: the allow-list, then
-// what keeps tools quiet and their caches in the command's own temporary
-// folder, then the command's own variables, which win.
-func (h host) commandEnviron(cmd pawl.Command) []string {
+// places are where commands see their folders.
+type places struct{ dir, home, temp, cache string }
+
+// variables builds the environment of a room from nothing: the allow-list, then what
+// keeps tools quiet and their files in the room's own folders.
+//
+// Python's compiled files are not in the cache: they are found by the time and size
+// of a source file, which two commits can share.
+func (h Host) variables(p places, network, prepared bool) []string {
 	env := []string{
 		"PATH=" + strings.Join(h.path(), ":"),
-		"HOME=" + cmd.Temp,
-		"TMPDIR=" + cmd.Temp,
+		"HOME=" + p.home,
+		"TMPDIR=" + p.temp,
 		"USER=pawl",
 		"LOGNAME=pawl",
 		"SHELL=/bin/sh",
 		"TERM=dumb",
 		"CI=true",
 		"LANG=C.UTF-8",
-		"PWD=" + cmd.Dir,
-		"XDG_CACHE_HOME=" + filepath.Join(cmd.Temp, "cache"),
-		"npm_config_cache=" + filepath.Join(cmd.Temp, "npm"),
+		"PWD=" + p.dir,
+		"XDG_CACHE_HOME=" + filepath.Join(p.cache, "xdg"),
+		"npm_config_cache=" + filepath.Join(p.cache, "npm"),
+		"npm_config_store_dir=" + filepath.Join(p.cache, "pnpm"),
 		"npm_config_update_notifier=false",
+		"YARN_CACHE_FOLDER=" + filepath.Join(p.cache, "yarn"),
+		"PIP_CACHE_DIR=" + filepath.Join(p.cache, "pip"),
 		"PIP_DISABLE_PIP_VERSION_CHECK=1",
-		"PYTHONPYCACHEPREFIX=" + filepath.Join(cmd.Temp, "pycache"),
-		"CARGO_HOME=" + filepath.Join(cmd.Temp, "cargo"),
-		"GRADLE_USER_HOME=" + filepath.Join(cmd.Temp, "gradle"),
+		"UV_CACHE_DIR=" + filepath.Join(p.cache, "uv"),
+		"POETRY_CACHE_DIR=" + filepath.Join(p.cache, "poetry"),
+		"PYTHONPYCACHEPREFIX=" + filepath.Join(p.temp, "pycache"),
+		"CARGO_HOME=" + filepath.Join(p.cache, "cargo"),
+		"GRADLE_USER_HOME=" + filepath.Join(p.cache, "gradle"),
+		"MAVEN_OPTS=-Dmaven.repo.local=" + filepath.Join(p.cache, "maven"),
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_OPTIONAL_LOCKS=0",
+		// The work tree's files belong to another user than what its .git names.
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
 	}
 	for _, name := range passed {
 		if value, ok := h.environ[name]; ok {
@@ -93,45 +106,47 @@ func (h host) commandEnviron(cmd pawl.Command) []string {
 			env = append(env, t.variable+"="+t.folder)
 		}
 	}
-	env = append(env, h.goEnviron(cmd)...)
-	return lastOfEach(append(env, cmd.Env...))
+	return lastOfEach(append(env, h.goVariables(p, network, prepared)...))
 }
 
-// goEnviron is what the go command needs to work without the user's home:
-// offline from the user's module cache, which is not writable; with a network
-// into a module cache of its own, filled from the user's first.
+// goVariables are what the go command needs to work without the user's home: offline
+// from the user's module cache, which is not writable, or where modules may have
+// been fetched, from one of the room's own, filled from the user's first.
 //
-// Version control stamping is off: a worktree's .git points to a folder that
-// commands usually do not see, and go build would fail on it.
-func (h host) goEnviron(cmd pawl.Command) []string {
-	env := []string{"GOCACHE=" + filepath.Join(cmd.Temp, "go-build")}
-	flags := strings.Fields(h.environ["GOFLAGS"])
-	flags = append(flags, "-buildvcs=false")
+// Version control stamping is off: go build would fail where a work tree's git
+// folder is out of sight.
+func (h Host) goVariables(p places, network, prepared bool) []string {
+	env := []string{"GOCACHE=" + filepath.Join(p.cache, "go-build")}
+	flags := append(strings.Fields(h.environ["GOFLAGS"]), "-buildvcs=false")
+	own, proxy := "GOMODCACHE="+filepath.Join(p.cache, "go-mod"), "off"
 	shared := h.moduleCache()
-	if !cmd.Network {
-		env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS="+strings.Join(flags, " "))
-		if shared != "" {
-			env = append(env, "GOMODCACHE="+shared)
+	if network {
+		if proxy = withoutCredentials(h.environ["GOPROXY"]); proxy == "" {
+			proxy = "https://proxy.golang.org,direct"
 		}
-		return env
+		if v := h.environ["GOTOOLCHAIN"]; v != "" {
+			env = append(env, "GOTOOLCHAIN="+v)
+		}
+	} else {
+		env = append(env, "GOTOOLCHAIN=local")
 	}
-	proxy := withoutCredentials(h.environ["GOPROXY"])
-	if proxy == "" {
-		proxy = "https://proxy.golang.org,direct"
+	switch {
+	case network || prepared:
+		flags = append(flags, "-modcacherw") // so that the folder can be removed
+		if shared != "" {
+			proxy = "file://" + filepath.Join(shared, "cache", "download") + "," + proxy
+		}
+		env = append(env, own)
+	case shared != "":
+		env = append(env, "GOMODCACHE="+shared)
+	default:
+		env = append(env, own)
 	}
-	if shared != "" {
-		proxy = "file://" + filepath.Join(shared, "cache", "download") + "," + proxy
-	}
-	if v := h.environ["GOTOOLCHAIN"]; v != "" {
-		env = append(env, "GOTOOLCHAIN="+v)
-	}
-	flags = append(flags, "-modcacherw") // so that the temporary folder can be removed
-	return append(env, "GOPROXY="+proxy, "GOFLAGS="+strings.Join(flags, " "),
-		"GOMODCACHE="+filepath.Join(cmd.Temp, "go-mod"))
+	return append(env, "GOPROXY="+proxy, "GOFLAGS="+strings.Join(flags, " "))
 }
 
 // moduleCache is the user's Go module cache; empty when there is none.
-func (h host) moduleCache() string {
+func (h Host) moduleCache() string {
 	folder := h.environ["GOMODCACHE"]
 	if folder == "" {
 		gopath, _, _ := strings.Cut(h.environ["GOPATH"], ":")

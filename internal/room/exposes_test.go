@@ -1,11 +1,11 @@
-package sandbox
+package room
 
 import "testing"
 
 // What Pawl keeps of a project may be shown, where it is by default; the rest of
 // ~/.local may not.
 func TestStateFolderMayBeShown(t *testing.T) {
-	h := host{home: "/home/u"}
+	h := Host{home: "/home/u"}
 	for path, want := range map[string]bool{
 		"/home/u/.local/state/pawl/12ab/git": false,
 		"/home/u/.local/state/pawl":          true,

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,81 +16,63 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl"
+	"pawl/internal/room"
+	"pawl/internal/sandbox/helper"
 )
+
+// supervisedRoom is a room that confines nothing.
+type supervisedRoom struct {
+	box *Box
+	d   *room.Description
+}
+
+// Run implements [room.Opened].
+func (r *supervisedRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	if err := check(&cmd); err != nil {
+		return pawl.CommandResult{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	if helper.IsSupervised() {
+		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeInternal, "run command: this program does not call helper.Run")
+	}
+	out := newCapture(cmd.Keep, cmd.Progress)
+	o := &owner{
+		program: r.box.program,
+		argv:    append([]string{r.box.name, helper.SuperviseWord}, shell(cmd)...),
+		env:     append(r.d.Variables(cmd.Env), helper.SupervisedMark+"=1"),
+		dir:     r.d.Dir,
+		out:     out,
+	}
+	if err := o.start(ctx, out); err != nil {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	return runToEnd(ctx, o, cmd, out)
+}
+
+// Reach implements [room.Opened].
+func (r *supervisedRoom) Reach(path string) (string, error) { return path, nil }
+
+// Close implements [room.Opened].
+func (r *supervisedRoom) Close() error { return nil }
 
 // drainDelay is how long output is still read after the owner has ended. It
 // only matters when a process outside the tree was handed the pipe.
 const drainDelay = time.Second
 
-// killLimit is how long the end of a killed tree may take before Run gives up.
-const killLimit = 10 * time.Second
-
-// owner is the supervisor of one command; see the package comment.
+// owner is the supervisor of one command; see [helper]. It implements [running].
 type owner struct {
 	program string // what runs as the supervisor
 	argv    []string
 	env     []string
 	dir     string
-	files   []*os.File // from descriptor 4 on
+	out     *capture
 
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when the owner has ended and waitErr is set
+	ended   chan struct{} // closed when the owner has ended and waitErr is set
 	waitErr error
 	report  report
-}
-
-func (o *owner) close() {
-	for _, f := range o.files {
-		f.Close()
-	}
-}
-
-// run starts the owner and waits until nothing of the command is left.
-func (o *owner) run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
-	if os.Getenv(supervisedMark) != "" {
-		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeInternal, "run command: this program does not call sandbox.Supervise")
-	}
-	out := newCapture(cmd.Keep, cmd.Progress)
-	began := time.Now()
-	if err := o.start(ctx, out); err != nil {
-		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
-	}
-	timeout := time.NewTimer(cmd.Timeout)
-	defer timeout.Stop()
-	var timedOut bool
-	var ctxErr, endErr error
-	select {
-	case <-o.exited:
-	case <-timeout.C:
-		timedOut, endErr = o.end(cmd.Grace)
-	case <-ctx.Done():
-		var ended bool
-		if ended, endErr = o.end(cmd.Grace); ended {
-			ctxErr = ctx.Err()
-		}
-	}
-	code, finished := o.report.exitCode()
-	result := pawl.CommandResult{TimedOut: timedOut, ExitCode: exitCode(code, finished), Duration: time.Since(began)}
-	result.Missing = result.ExitCode == 127
-	result.Output, result.Stdout, result.Dropped = out.result()
-	if err := errors.Join(ctxErr, endErr); err != nil {
-		return result, fmt.Errorf("run command: %w", err)
-	}
-	if !finished && !timedOut && !o.killed() {
-		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeUnavailable, "run command: it could not be started: %s",
-			strings.TrimSpace(string(result.Output)))
-	}
-	return result, nil
-}
-
-// exitCode is -1 for a command that a signal ended. Shells and bubblewrap tell
-// so by a code of 128 and the signal's number, which is therefore read alike
-// whether confined or not.
-func exitCode(code int, finished bool) int {
-	if !finished || code > 128 && code <= 128+64 {
-		return -1
-	}
-	return code
 }
 
 // start starts the owner from a thread that lives as long as the owner does:
@@ -107,10 +89,10 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 	o.cmd.Dir = o.dir
 	o.cmd.Stdout = stream{out, true}
 	o.cmd.Stderr = stream{out, false}
-	o.cmd.ExtraFiles = append([]*os.File{writer}, o.files...)
+	o.cmd.ExtraFiles = []*os.File{writer}
 	o.cmd.WaitDelay = drainDelay
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGTERM}
-	o.exited = make(chan struct{})
+	o.ended = make(chan struct{})
 	o.report.began, o.report.done = make(chan struct{}), make(chan struct{})
 	started := make(chan error)
 	go func() {
@@ -126,7 +108,7 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 		// Nobody is left to write; a read that still waits ends with the deadline.
 		_ = reader.SetReadDeadline(time.Now().Add(drainDelay))
 		<-o.report.done
-		close(o.exited)
+		close(o.ended)
 	}()
 	if err := <-started; err != nil {
 		reader.Close()
@@ -136,34 +118,20 @@ func (o *owner) start(ctx context.Context, out *capture) error {
 	return nil
 }
 
-// end ends the whole tree: TERM to the command's process group, and after the
-// grace, or when the command has not begun, KILL to everything. It returns
-// false when the command had ended by itself before.
-func (o *owner) end(grace time.Duration) (bool, error) {
-	if _, finished := o.report.exitCode(); finished && o.exits(killLimit) {
-		return false, nil
-	}
-	if o.report.terminate(grace) && o.exits(grace) {
-		return true, nil
-	}
-	_ = o.cmd.Process.Signal(unix.SIGTERM) // an owner that is gone already is as good
-	if o.exits(killLimit) {
-		return true, nil
-	}
-	_ = o.cmd.Process.Kill()
-	return true, fmt.Errorf("process %d and what it started could not be ended within %s", o.cmd.Process.Pid, killLimit)
-}
+func (o *owner) exited() <-chan struct{} { return o.ended }
 
-// exits waits for the owner's end, for a while.
-func (o *owner) exits(within time.Duration) bool {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case <-o.exited:
-		return true
-	case <-timer.C:
-		return false
+func (o *owner) terminate(grace time.Duration) bool { return o.report.terminate(grace) }
+
+// kill asks the supervisor to end everything.
+func (o *owner) kill() { _ = o.cmd.Process.Signal(unix.SIGTERM) } // one that is gone already is as good
+
+func (o *owner) result() (code int, finished bool, err error) {
+	code, finished = o.report.exitCode()
+	if !finished && !o.killed() {
+		output, _, _ := o.out.result()
+		err = pawl.Errorf(pawl.CodeUnavailable, "it could not be started: %s", bytes.TrimSpace(output))
 	}
+	return code, finished, err
 }
 
 // killed reports whether a signal that was not ours ended the owner. What its

@@ -1,4 +1,4 @@
-package sandbox
+package room
 
 import (
 	"os"
@@ -47,7 +47,7 @@ var private = [...]string{
 var rootMarks = [...]string{"pkg/tool", "lib/node_modules", "pyvenv.cfg", "lib/rustlib", "lib/modules", "lib/ruby"}
 
 // path is PATH without relative and repeated entries.
-func (h host) path() []string {
+func (h Host) path() []string {
 	list := h.environ["PATH"]
 	if list == "" {
 		list = "/usr/local/bin:/usr/bin:/bin"
@@ -63,7 +63,7 @@ func (h host) path() []string {
 
 // toolchains are the home toolchains there are on this machine, where their
 // variables say or where they are by default.
-func (h host) toolchains() []toolchain {
+func (h Host) toolchains() []toolchain {
 	var there []toolchain
 	for _, t := range homeToolchains {
 		folder := filepath.Join(h.home, t.folder)
@@ -80,7 +80,7 @@ func (h host) toolchains() []toolchain {
 // programs are the folders to show so that the programs on PATH run: the
 // entries themselves, the roots of toolchains they belong to, and the home
 // toolchains.
-func (h host) programs() []string {
+func (h Host) programs() []string {
 	var folders []string
 	for _, entry := range h.path() {
 		if !h.showable(entry) {
@@ -117,7 +117,7 @@ func isToolchain(root string) bool {
 // showable reports whether a path is a folder that may be shown: not the root,
 // not the home or above it, not ~/.local as a whole, nothing private. The same
 // goes for what the path is a link to.
-func (h host) showable(path string) bool {
+func (h Host) showable(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
 	}
@@ -132,7 +132,7 @@ func (h host) showable(path string) bool {
 }
 
 // exposes reports whether showing a path would show what must stay hidden.
-func (h host) exposes(path string) bool {
+func (h Host) exposes(path string) bool {
 	if state := filepath.Join(h.home, ".local", "state", "pawl"); path != state && contains(state, path) {
 		return false // a project's own state: its git folder, which Pawl itself asks to show
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package helper
 
 import (
 	"fmt"
@@ -13,49 +13,29 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"pawl"
 )
 
-// SuperviseWord is the first argument of a program that must call [Supervise]
-// with the arguments after it.
-const SuperviseWord = "__supervise"
-
-// What a supervisor starts. The shell is reported on by the supervisor, bwrap
-// reports by itself and is handed the descriptors for it.
-const (
-	superviseShell = "shell"
-	superviseBwrap = "bwrap"
-)
-
-// supervisedMark is set for the supervisor alone. A program that forgets to call
+// SupervisedMark is set for the supervisor alone. A program that forgets to call
 // Supervise finds it and refuses to run commands, instead of starting itself for ever.
-const supervisedMark = "PAWL_SUPERVISED"
+const SupervisedMark = "PAWL_SUPERVISED"
+
+// IsSupervised reports that this process was started as a supervisor and is none.
+func IsSupervised() bool { return os.Getenv(SupervisedMark) != "" }
 
 // sweepInterval is how long the supervisor waits for its last descendants to
 // end, by themselves at first and after it has killed them, before it looks for more.
 const sweepInterval = 5 * time.Millisecond
-
-// supervised is the owner of an unconfined command.
-func (b *box) supervised(cmd pawl.Command) *owner {
-	return &owner{
-		program: b.program,
-		argv:    append([]string{b.name, SuperviseWord, superviseShell}, shell(cmd)...),
-		env:     append(b.host.commandEnviron(cmd), supervisedMark+"=1"),
-		dir:     cmd.Dir,
-	}
-}
 
 // Supervise runs a command as the owner described in the package comment and
 // returns the process's exit code. Nothing is left of the command when it
 // returns. It changes the whole process and must be all that the process does.
 func Supervise(args []string) int {
 	closeInherited()
-	if len(args) < 2 {
+	if len(args) < 1 {
 		fmt.Fprintln(os.Stderr, "supervise: this is for Pawl's own use")
 		return 125
 	}
-	code, err := supervise(args[0], args[1:])
+	code, err := supervise(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "supervise: %v\n", err)
 		return 125
@@ -63,7 +43,7 @@ func Supervise(args []string) int {
 	return code
 }
 
-func supervise(kind string, argv []string) (int, error) {
+func supervise(argv []string) (int, error) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -72,19 +52,14 @@ func supervise(kind string, argv []string) (int, error) {
 	// The command's parent-death signal follows this thread, which must
 	// therefore live as long as the process.
 	runtime.LockOSThread()
-	var status *os.File
-	files := []uintptr{0, 1, 2, 3, 4}
-	if kind == superviseShell {
-		status, files = os.NewFile(3, "status"), files[:3]
-		// A command that gains rights could not be ended. bwrap sees to this
-		// itself and may need its own rights.
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return 0, fmt.Errorf("give up gaining rights: %w", err)
-		}
+	status := os.NewFile(3, "status")
+	// A command that gains rights could not be ended.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, fmt.Errorf("give up gaining rights: %w", err)
 	}
 	child, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-		Env:   slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, supervisedMark+"=") }),
-		Files: files,
+		Env:   slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, SupervisedMark+"=") }),
+		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
 	})
 	if err != nil {
@@ -105,9 +80,7 @@ func supervise(kind string, argv []string) (int, error) {
 
 // tell reports to Pawl. When Pawl is gone that fails, and a signal says so too.
 func tell(status *os.File, name string, value int) {
-	if status != nil {
-		fmt.Fprintf(status, "{%q: %d}\n", name, value)
-	}
+	fmt.Fprintf(status, "{%q: %d}\n", name, value)
 }
 
 // reap waits for every child, the orphaned descendants included. It sends how
@@ -207,20 +180,4 @@ func parseStat(text string) (relation, bool) {
 	parent, err2 := strconv.Atoi(fields[1])
 	group, err3 := strconv.Atoi(fields[2])
 	return relation{pid, parent, group}, err1 == nil && err2 == nil && err3 == nil
-}
-
-// closeInherited marks every descriptor but 0, 1 and 2 to be closed in the
-// programs this process starts. Go does so with what it opens, but not with what
-// the process was started with; descriptors meant for a child are passed one by
-// one and not touched by this.
-func closeInherited() {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return // no /proc: then no command can be run here either
-	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
 }

@@ -1,0 +1,101 @@
+package room
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// copyLayers fills an upper folder with copies of layers, the strongest first, where
+// they cannot be joined. It starts anew unless an earlier call came to its end, so
+// that what an agent's room wrote stays.
+func (r *Rooms) copyLayers(layers []Layer, upper Upper) error {
+	if _, err := os.Stat(upper.Files()); err == nil {
+		return nil
+	}
+	if err := removeAll(upper.Work()); err != nil {
+		return err
+	}
+	if err := r.mkdir(upper.Work()); err != nil {
+		return err
+	}
+	for i := len(layers) - 1; i >= 0; i-- {
+		if err := r.copyTree(layers[i].dir, upper.Work()); err != nil {
+			return fmt.Errorf("copy a layer: %w", err)
+		}
+	}
+	if err := os.Rename(upper.Work(), upper.Files()); err != nil {
+		return fmt.Errorf("copy a layer: %w", err)
+	}
+	return nil
+}
+
+// copyTree copies what is in a folder into another one. Sockets, pipes and devices
+// are left out.
+func (r *Rooms) copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return r.copyEntry(path, filepath.Join(to, rel), info)
+	})
+}
+
+func (r *Rooms) copyEntry(from, to string, info fs.FileInfo) error {
+	mode := info.Mode()
+	if there, err := os.Lstat(to); err == nil && !(mode.IsDir() && there.IsDir()) {
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case mode.IsDir():
+		if err = os.Mkdir(to, mode.Perm()|0o700); errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+	case mode&fs.ModeSymlink != 0:
+		var target string
+		if target, err = os.Readlink(from); err == nil {
+			err = os.Symlink(target, to)
+		}
+	case mode.IsRegular():
+		if err = copyFile(from, to, mode.Perm()); err == nil {
+			err = os.Chtimes(to, info.ModTime(), info.ModTime())
+		}
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.own(to)
+}
+
+// copyFile copies a file's content, or shares its blocks where the file system can.
+func copyFile(from, to string, perm fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	if err != nil {
+		return err
+	}
+	if err = shareBlocks(in, out); err != nil {
+		_, err = io.Copy(out, in)
+	}
+	return errors.Join(err, out.Close())
+}

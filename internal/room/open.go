@@ -1,0 +1,232 @@
+package room
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"pawl"
+)
+
+// content is what a room is opened with.
+type content struct {
+	name string
+	tree string  // a worktree's folder, which commands write to
+	work []Layer // or the layers of one, the strongest first
+
+	home       bool    // it is kept
+	homeLayers []Layer // or above these
+	cache      []Layer
+	network    bool
+	prepared   bool
+}
+
+// room implements [pawl.Room].
+type room struct {
+	rooms   *Rooms
+	folder  string // what it writes to
+	kept    bool   // Close leaves the folder
+	whole   bool   // its folders have copies of their layers in them
+	release func() // lets its layers go
+	tree    string
+	dir     string
+	given   string // where commands see what is given to them
+	opened  Opened
+	once    sync.Once
+	err     error // of closing
+}
+
+// open makes the room's folders and opens it.
+func (x *room) open(ctx context.Context, c content) error {
+	d := &Description{Name: c.name, Network: c.network, Given: filepath.Join(x.folder, "given")}
+	if err := x.rooms.mkdir(d.Given); err != nil {
+		return err
+	}
+	host := x.rooms.o.Host(ctx)
+	var err error
+	if x.rooms.o.Enforcer.Confined() {
+		err = x.confined(d, host, c)
+	} else {
+		err = x.plain(d, host, c)
+	}
+	if err != nil {
+		return err
+	}
+	x.dir, x.tree, x.given = d.Dir, d.Tree, d.GivenPath
+	x.opened, err = x.rooms.o.Enforcer.Open(d)
+	return err
+}
+
+// confined describes a room with mounts.
+func (x *room) confined(d *Description, host Host, c content) error {
+	d.Dir, d.GivenPath = workPath, givenPath
+	own := []Mount{
+		{Path: tempPath, Size: DefaultTempSize, Inodes: DefaultTempInodes},
+		{Path: givenPath, Source: d.Given, ReadOnly: true},
+	}
+	for _, path := range x.rooms.o.Visible() {
+		if host.exposes(path) {
+			return pawl.Errorf(pawl.CodeInvalid, "%s is not a folder that commands may see", path)
+		}
+		own = appendVisible(own, path)
+	}
+	work, err := x.workTree(d, c)
+	if err != nil {
+		return err
+	}
+	cache, err := x.joined(cachePath, "cache", c.cache)
+	if err != nil {
+		return err
+	}
+	var home Mount
+	switch {
+	case c.home:
+		dir := filepath.Join(x.folder, "home")
+		home, err = Mount{Path: homePath, Source: dir}, x.rooms.mkdir(dir)
+	case len(c.homeLayers) > 0:
+		home, err = x.joined(homePath, "home", c.homeLayers)
+	default:
+		home = Mount{Path: homePath, Size: DefaultTempSize, Inodes: DefaultTempInodes}
+	}
+	if err != nil {
+		return err
+	}
+	d.confined(host, append(append(own, work...), home, cache))
+	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, c.network, c.prepared)
+	return nil
+}
+
+// workTree shows the work tree. The .git file of a worktree is kept from commands,
+// as our git goes by it; that of a checkout is in the room's own layer.
+func (x *room) workTree(d *Description, c content) ([]Mount, error) {
+	if c.tree == "" {
+		m, err := x.joined(workPath, "work", c.work)
+		return []Mount{m}, err
+	}
+	d.Tree = c.tree
+	mounts := []Mount{{Path: workPath, Source: c.tree}}
+	git := filepath.Join(c.tree, ".git")
+	info, err := os.Lstat(git)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return mounts, nil
+	case err != nil:
+		return nil, err
+	case info.Mode()&os.ModeSymlink != 0:
+		// Only what a link points to can be mounted read-only, never the link.
+		return nil, pawl.Errorf(pawl.CodeState, "%s is a symbolic link; it must be a file or a folder to be protected", git)
+	}
+	return append(mounts, Mount{Path: filepath.Join(workPath, ".git"), Source: git, ReadOnly: true}), nil
+}
+
+// joined shows layers with a folder of the room's above them.
+func (x *room) joined(path, name string, layers []Layer) (Mount, error) {
+	upper := Upper{filepath.Join(x.folder, name)}
+	if err := x.rooms.mkdir(upper.dir); err != nil {
+		return Mount{}, err
+	}
+	if len(layers) == 0 {
+		below, err := x.rooms.empty()
+		if err != nil {
+			return Mount{}, err
+		}
+		layers = []Layer{below}
+	}
+	if x.rooms.o.Enforcer.Overlay(upper.dir) {
+		if err := errors.Join(x.rooms.mkdir(upper.Files()), x.rooms.mkdir(upper.Work())); err != nil {
+			return Mount{}, err
+		}
+		return Mount{Path: path, Lower: layers, Upper: upper}, nil
+	}
+	x.whole = true
+	if err := x.rooms.copyLayers(layers, upper); err != nil {
+		return Mount{}, err
+	}
+	return Mount{Path: path, Source: upper.Files()}, nil
+}
+
+// plain describes a room of commands that nothing confines: the same folders, where
+// they are.
+func (x *room) plain(d *Description, host Host, c content) error {
+	x.whole = true
+	dirs := places{dir: c.tree, home: filepath.Join(x.folder, "home"), temp: filepath.Join(x.folder, "temp")}
+	for _, p := range []struct {
+		name   string
+		layers []Layer
+		to     *string
+	}{{"work", c.work, &dirs.dir}, {"cache", c.cache, &dirs.cache}, {"home", c.homeLayers, &dirs.home}} {
+		if p.name == "work" && c.tree != "" || p.name == "home" && len(p.layers) == 0 {
+			continue
+		}
+		upper := Upper{filepath.Join(x.folder, p.name)}
+		if err := x.rooms.copyLayers(p.layers, upper); err != nil {
+			return err
+		}
+		*p.to = upper.Files()
+	}
+	for _, dir := range []string{dirs.home, dirs.temp, dirs.cache} {
+		if err := x.rooms.mkdir(dir); err != nil {
+			return err
+		}
+	}
+	d.Dir, d.Tree, d.GivenPath = dirs.dir, dirs.dir, d.Given
+	d.Environ = host.variables(dirs, c.network, c.prepared)
+	return nil
+}
+
+// Run implements [pawl.Room].
+func (x *room) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
+	return x.opened.Run(ctx, cmd)
+}
+
+// Dir implements [pawl.Room].
+func (x *room) Dir() string { return x.dir }
+
+// Tree implements [pawl.Room].
+func (x *room) Tree() (string, error) {
+	if x.tree != "" {
+		return x.tree, nil
+	}
+	return x.opened.Reach(x.dir)
+}
+
+// Give implements [pawl.Room].
+func (x *room) Give(name string, content []byte) (string, error) {
+	if name != filepath.Base(name) || name == "." || !filepath.IsLocal(name) {
+		return "", pawl.Errorf(pawl.CodeInvalid, "%q is not the name of a file", name)
+	}
+	given := filepath.Join(x.folder, "given")
+	f, err := os.CreateTemp(given, ".new-*")
+	if err != nil {
+		return "", fmt.Errorf("give a file to commands: %w", err)
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(0o444), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(given, name))
+	}
+	if err != nil {
+		return "", fmt.Errorf("give a file to commands: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return filepath.Join(x.given, name), nil
+}
+
+// Close implements [pawl.Room].
+func (x *room) Close() error {
+	if x.kept {
+		return nil // until Leave
+	}
+	return errors.Join(x.shut(), removeAll(x.folder))
+}
+
+// shut ends everything in the room.
+func (x *room) shut() error {
+	x.once.Do(func() {
+		x.err = x.opened.Close()
+		x.release()
+	})
+	return x.err
+}

@@ -1,0 +1,367 @@
+package room
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"pawl"
+)
+
+// Enforcer opens rooms as they are described. Implemented in internal/sandbox.
+type Enforcer interface {
+	// Confined reports whether commands are kept from the rest of the machine.
+	Confined() bool
+	// Describe says in one line what confines a command.
+	Describe() string
+	// Overlay reports whether layers can be joined by overlayfs in a folder.
+	Overlay(dir string) bool
+	// Owner is who commands run as outside their rooms.
+	Owner() pawl.Owner
+	// Open opens a room. What it needs of the machine may be set up by the first command.
+	Open(d *Description) (Opened, error)
+}
+
+// Opened is an open room as the [Enforcer] has it.
+type Opened interface {
+	Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error)
+	// Reach is the path by which this process reaches one that commands see.
+	Reach(path string) (string, error)
+	// Close ends everything in the room. It may be called again.
+	Close() error
+}
+
+// Options say whose rooms there are and what they are made of.
+type Options struct {
+	// State is the project's state folder.
+	State string
+	// Host is what the rooms of whoever ctx belongs to take of the machine.
+	Host func(ctx context.Context) Host
+	// Visible are folders that git in a work tree has to read.
+	Visible  func() []string
+	Enforcer Enforcer
+}
+
+// Rooms implements [pawl.Rooms] for one project.
+type Rooms struct {
+	o     Options
+	cache *Cache
+
+	mu     sync.Mutex // guards what follows
+	next   int        // numbers rooms that last as long as one judgement
+	agents map[string]*room
+	bases  map[string]*base
+}
+
+var _ pawl.Rooms = (*Rooms)(nil)
+
+// New is the rooms of a project. Call Recover before the first is opened.
+func New(o Options) *Rooms {
+	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[string]*base)}
+	r.cache = OpenCache(filepath.Join(o.State, "cache"))
+	return r
+}
+
+// folder is where rooms keep what they write, layers where layers are that no
+// room writes to.
+func (r *Rooms) folder() string { return filepath.Join(r.o.State, "rooms") }
+func (r *Rooms) layers() string { return filepath.Join(r.o.State, "layers") }
+
+// Recover removes what a process that died left of rooms that last as long as one
+// judgement. What agents' rooms keep is left alone.
+func (r *Rooms) Recover() error {
+	return errors.Join(removeAll(filepath.Join(r.folder(), once)), removeAll(r.prepared()), r.cache.sweep())
+}
+
+// once is the folder of rooms that keep nothing.
+const once = "once"
+
+// prepared is the folder of what was prepared.
+func (r *Rooms) prepared() string { return filepath.Join(r.layers(), "prepared") }
+
+// Confined implements [pawl.Rooms].
+func (r *Rooms) Confined() bool { return r.o.Enforcer.Confined() }
+
+// Describe implements [pawl.Rooms].
+func (r *Rooms) Describe() string { return r.o.Enforcer.Describe() }
+
+// Owner implements [pawl.Rooms].
+func (r *Rooms) Owner() pawl.Owner { return r.o.Enforcer.Owner() }
+
+// Close closes all rooms.
+func (r *Rooms) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, x := range r.agents {
+		errs = append(errs, x.opened.Close())
+	}
+	for _, b := range r.bases {
+		errs = append(errs, b.room.opened.Close())
+	}
+	clear(r.agents)
+	clear(r.bases)
+	return errors.Join(errs...)
+}
+
+// Agent implements [pawl.Rooms].
+func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, error) {
+	folder, err := r.agentFolder(spec.Run, spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.agents[folder]; x != nil {
+		return x, nil
+	}
+	layers, release, err := r.cache.use()
+	if err != nil {
+		return nil, err
+	}
+	x := &room{rooms: r, folder: folder, kept: true, release: release}
+	err = x.open(ctx, content{name: spec.Name, tree: spec.Tree, home: true, cache: layers})
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
+	}
+	r.agents[folder] = x
+	return x, nil
+}
+
+// Leave implements [pawl.Rooms].
+func (r *Rooms) Leave(run pawl.RunID, name string) error {
+	folder, err := r.agentFolder(run, name)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	x := r.agents[folder]
+	delete(r.agents, folder)
+	r.mu.Unlock()
+	if x != nil {
+		err = x.shut()
+	}
+	return errors.Join(err, removeAll(folder))
+}
+
+// Remove removes what all rooms of a run kept. None of them may be open.
+func (r *Rooms) Remove(run pawl.RunID) error {
+	if !filepath.IsLocal(string(run)) {
+		return pawl.Errorf(pawl.CodeInvalid, "%q is not the id of a run", run)
+	}
+	return removeAll(filepath.Join(r.folder(), "agents", string(run)))
+}
+
+// agentFolder is where an agent's room keeps its home and its upper folders.
+func (r *Rooms) agentFolder(run pawl.RunID, name string) (string, error) {
+	key := strings.ReplaceAll(name, "/", "@")
+	if !filepath.IsLocal(string(run)) || !filepath.IsLocal(key) {
+		return "", pawl.Errorf(pawl.CodeInvalid, "%q of run %q cannot be the name of a room", name, run)
+	}
+	return filepath.Join(r.folder(), "agents", string(run), key), nil
+}
+
+// Gate implements [pawl.Rooms].
+func (r *Rooms) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
+	x, err := r.judge(ctx, spec, r.temporary())
+	if err != nil {
+		return nil, fmt.Errorf("open a room for commit %s: %w", spec.Commit, err)
+	}
+	return x, nil
+}
+
+// judge opens a room over a clean checkout.
+func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string) (*room, error) {
+	work, err := r.checkout(spec.Tree)
+	if err != nil {
+		return nil, err
+	}
+	layers, release, err := r.cache.use()
+	if err != nil {
+		return nil, err
+	}
+	c := content{name: filepath.Base(folder), work: []Layer{work}, cache: layers}
+	if spec.Prepared != nil {
+		err = c.add(spec)
+	}
+	x := &room{rooms: r, folder: folder, release: release}
+	if err == nil {
+		err = x.open(ctx, c)
+	}
+	if err != nil {
+		release()
+		return nil, errors.Join(err, removeAll(folder))
+	}
+	return x, nil
+}
+
+// add puts what was prepared above a room's other layers.
+func (c *content) add(spec pawl.GateRoom) error {
+	made, ok := spec.Prepared.(*candidate)
+	if !ok {
+		return fmt.Errorf("what was prepared is a %T, which no room left", spec.Prepared)
+	}
+	c.prepared = true
+	for _, p := range []struct {
+		name string
+		to   *[]Layer
+	}{{"work", &c.work}, {"home", &c.homeLayers}, {"cache", &c.cache}} {
+		layer, err := made.part(p.name, string(spec.Run), string(spec.Commit))
+		if err != nil {
+			return err
+		}
+		*p.to = append([]Layer{layer}, *p.to...)
+	}
+	return nil
+}
+
+// temporary is the folder of a room that lasts as long as one judgement.
+func (r *Rooms) temporary() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next++
+	return filepath.Join(r.folder(), once, fmt.Sprintf("%d", r.next))
+}
+
+// Prepare implements [pawl.Rooms].
+func (r *Rooms) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRoom, error) {
+	work, err := r.checkout(spec.Tree)
+	if err != nil {
+		return nil, err
+	}
+	below, err := r.empty()
+	if err != nil {
+		return nil, err
+	}
+	layers, release, err := r.cache.use()
+	if err != nil {
+		return nil, err
+	}
+	folder := r.temporary()
+	x := &room{rooms: r, folder: folder, release: release}
+	err = x.open(ctx, content{
+		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below}, cache: layers, network: true,
+	})
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, removeAll(folder)))
+	}
+	return &prepareRoom{x, spec}, nil
+}
+
+// prepareRoom implements [pawl.PrepareRoom].
+type prepareRoom struct {
+	*room
+	spec pawl.GateRoom
+}
+
+// Keep implements [pawl.PrepareRoom].
+func (p *prepareRoom) Keep() (pawl.Prepared, error) {
+	if err := p.shut(); err != nil {
+		return nil, err
+	}
+	r := p.rooms
+	kept := filepath.Join(r.prepared(), filepath.Base(p.folder))
+	err := os.MkdirAll(r.prepared(), 0o700)
+	if err == nil {
+		err = os.Rename(p.folder, kept)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep what was prepared: %w", errors.Join(err, removeAll(p.folder)))
+	}
+	return &candidate{rooms: r, run: string(p.spec.Run), commit: string(p.spec.Commit), dir: kept}, nil
+}
+
+// base is the room of the gates that judge a trusted commit at the same time.
+type base struct {
+	room    *room
+	holders int
+	ready   chan struct{} // closed when room or err is set
+	err     error
+	from    int // the cache's generation below it
+}
+
+// Base implements [pawl.Rooms].
+func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
+	name := string(spec.Commit)
+	r.mu.Lock()
+	b := r.bases[name]
+	mine := b == nil
+	if mine {
+		b = &base{ready: make(chan struct{}), from: r.cache.Generation()}
+		r.bases[name] = b
+	}
+	b.holders++
+	r.mu.Unlock()
+	if mine {
+		b.room, b.err = r.judge(context.WithoutCancel(ctx), spec, r.temporary())
+		close(b.ready)
+	}
+	select {
+	case <-b.ready:
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), r.leaveBase(name, b))
+	}
+	if b.err != nil {
+		err := b.err
+		return nil, fmt.Errorf("open a room for commit %s: %w", spec.Commit, errors.Join(err, r.leaveBase(name, b)))
+	}
+	return &baseRoom{room: b.room, leave: sync.OnceValue(func() error { return r.leaveBase(name, b) })}, nil
+}
+
+// baseRoom is one gate's hold on a [base].
+type baseRoom struct {
+	*room
+	leave func() error
+}
+
+// Close implements [pawl.Room].
+func (b *baseRoom) Close() error { return b.leave() }
+
+// leaveBase closes the room after its last gate. Its cache then becomes the trusted
+// one, unless that has grown meanwhile: what two rooms wrote is not mixed.
+func (r *Rooms) leaveBase(name string, b *base) error {
+	r.mu.Lock()
+	if b.holders--; b.holders > 0 {
+		r.mu.Unlock()
+		return nil
+	}
+	if r.bases[name] == b {
+		delete(r.bases, name)
+	}
+	r.mu.Unlock()
+	<-b.ready
+	if b.room == nil {
+		return nil
+	}
+	err := b.room.shut()
+	if err == nil {
+		_, err = r.cache.grow(b.from, filepath.Join(b.room.folder, "cache"), b.room.whole)
+	}
+	return errors.Join(err, removeAll(b.room.folder))
+}
+
+// mkdir makes a folder that belongs to whoever commands run as.
+func (r *Rooms) mkdir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make a room: %w", err)
+	}
+	return r.own(dir)
+}
+
+// own gives a file to whoever commands run as.
+func (r *Rooms) own(path string) error {
+	owner := r.Owner()
+	if owner == (pawl.Owner{}) {
+		return nil
+	}
+	if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
+		return fmt.Errorf("make a room: %w", err)
+	}
+	return nil
+}

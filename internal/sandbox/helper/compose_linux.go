@@ -1,0 +1,220 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of the file system in memory that holds a room's root and nothing that a
+// command writes.
+const (
+	stageSize   = 4 << 20 // bytes
+	stageInodes = 10_000
+)
+
+// compose puts the room together in this process's mount namespace, which must be
+// its own.
+func (r *Room) compose() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts to this namespace: %w", err)
+	}
+	// Bubblewrap looks its child up there, by the number it has in this namespace.
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	if !r.Network {
+		if err := raiseLoopback(); err != nil {
+			return err
+		}
+	}
+	options := fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", stageSize, stageInodes)
+	if err := unix.Mount("pawl", r.Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount a file system in memory at %s: %w", r.Stage, err)
+	}
+	root := filepath.Join(r.Stage, Root)
+	for _, dir := range []string{root, filepath.Join(root, "proc"), filepath.Join(root, "dev")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if r.Bwrap != "" {
+		if err := show(&Mount{Source: r.Bwrap, ReadOnly: true}, filepath.Join(r.Stage, Bwrap)); err != nil {
+			return fmt.Errorf("show bubblewrap: %w", err)
+		}
+	}
+	for path, target := range r.Links {
+		if err := r.link(filepath.Join(root, path), target); err != nil {
+			return err
+		}
+	}
+	for path, content := range r.Files {
+		if err := r.file(filepath.Join(root, path), content); err != nil {
+			return err
+		}
+	}
+	for i := range r.Mounts {
+		if err := r.mount(root, &r.Mounts[i]); err != nil {
+			return fmt.Errorf("show %s: %w", r.Mounts[i].Path, err)
+		}
+	}
+	// Only the root's own files: what is mounted below it has its own rights.
+	err := unix.MountSetattr(unix.AT_FDCWD, r.Stage, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if err != nil {
+		return fmt.Errorf("make the root read-only: %w", err)
+	}
+	return nil
+}
+
+func (r *Room) link(path, target string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(target, path)
+}
+
+func (r *Room) file(path, content string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(content), 0o644)
+}
+
+func (r *Room) mount(root string, m *Mount) error {
+	target := filepath.Join(root, m.Path)
+	switch {
+	case m.Source != "":
+		return show(m, target)
+	case len(m.Lower) > 0:
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return err
+		}
+		return overlay(m, target)
+	}
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("mode=0700,size=%d,nr_inodes=%d,uid=%d,gid=%d", m.Size, m.Inodes, r.UID, r.GID)
+	return unix.Mount("pawl", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options)
+}
+
+// show shows a folder or a file of the host.
+func show(m *Mount, target string) error {
+	info, err := os.Stat(m.Source)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		err = os.MkdirAll(target, 0o755)
+	} else if err = os.MkdirAll(filepath.Dir(target), 0o755); err == nil {
+		err = place(target)
+	}
+	if err != nil {
+		return err
+	}
+	tree, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", m.Source, err)
+	}
+	defer unix.Close(tree)
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	if m.ReadOnly {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		return fmt.Errorf("protect %s: %w", m.Source, err)
+	}
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount %s: %w", m.Source, err)
+	}
+	return nil
+}
+
+// place makes an empty file for a file to be mounted on, unless there is one.
+func place(target string) error {
+	f, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// overlay mounts layers. They are named by descriptors, so that neither a comma or
+// a colon in a path nor their number matters: the options have to fit in a page.
+func overlay(m *Mount, target string) error {
+	var opened []int
+	defer func() {
+		for _, fd := range opened {
+			unix.Close(fd)
+		}
+	}()
+	name := func(path string) (string, error) {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return "", &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		opened = append(opened, fd)
+		return "/proc/self/fd/" + strconv.Itoa(fd), nil
+	}
+	lower := make([]string, len(m.Lower))
+	for i, path := range m.Lower {
+		var err error
+		if lower[i], err = name(path); err != nil {
+			return err
+		}
+	}
+	options := "lowerdir=" + strings.Join(lower, ":")
+	if m.Upper != "" {
+		upper, err := name(m.Upper)
+		if err != nil {
+			return err
+		}
+		work, err := name(m.Work)
+		if err != nil {
+			return err
+		}
+		options += ",upperdir=" + upper + ",workdir=" + work
+	}
+	if os.Getuid() != 0 || inUserNamespace() {
+		options += ",userxattr"
+	}
+	if err := unix.Mount("pawl", target, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount an overlay of %d layers: %w", len(m.Lower), err)
+	}
+	return nil
+}
+
+// inUserNamespace reports whether this process's user namespace is not the first one.
+func inUserNamespace() bool {
+	content, err := os.ReadFile("/proc/self/uid_map")
+	fields := strings.Fields(string(content))
+	return err != nil || len(fields) != 3 || fields[0] != "0" || fields[1] != "0" || fields[2] != "4294967295"
+}
+
+// raiseLoopback makes the network namespace's loopback device work. The kernel
+// gives it its addresses.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("raise the loopback device: %w", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("raise the loopback device: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"pawl"
+)
+
+// running is a command that runs.
+type running interface {
+	// exited is closed when nothing of the command is left.
+	exited() <-chan struct{}
+	// terminate asks the command's process group to end. It returns false when there
+	// is none, also after the time a command that is just being set up gets.
+	terminate(within time.Duration) bool
+	// kill ends everything that the command started.
+	kill()
+	// result says how it ended: finished reports that it ended by itself. The error
+	// says why it could not be started.
+	result() (code int, finished bool, err error)
+}
+
+// runToEnd waits until nothing of a command is left, and ends it when its time is
+// over or ctx ends. What there was then comes with the context's error.
+func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (pawl.CommandResult, error) {
+	began := time.Now()
+	timeout := time.NewTimer(cmd.Timeout)
+	defer timeout.Stop()
+	var timedOut bool
+	var ctxErr, endErr error
+	select {
+	case <-p.exited():
+	case <-timeout.C:
+		timedOut, endErr = end(p, cmd.Grace)
+	case <-ctx.Done():
+		var ended bool
+		if ended, endErr = end(p, cmd.Grace); ended {
+			ctxErr = ctx.Err()
+		}
+	}
+	result := pawl.CommandResult{TimedOut: timedOut, Duration: time.Since(began)}
+	result.Output, result.Stdout, result.Dropped = out.result()
+	if endErr != nil {
+		result.ExitCode = -1
+		return result, fmt.Errorf("run command: %w", errors.Join(ctxErr, endErr))
+	}
+	code, finished, err := p.result()
+	result.ExitCode = exitCode(code, finished)
+	result.Missing = result.ExitCode == 127
+	if ctxErr != nil {
+		return result, fmt.Errorf("run command: %w", ctxErr)
+	}
+	if err != nil && !timedOut {
+		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+	}
+	return result, nil
+}
+
+// killLimit is how long the end of a killed tree may take before Run gives up.
+const killLimit = 10 * time.Second
+
+// end ends the whole tree: TERM to the command's process group, and after the
+// grace, or when the command has not begun, KILL to everything. It returns false
+// when the command had ended by itself before.
+func end(p running, grace time.Duration) (bool, error) {
+	if exits(p, 0) {
+		return false, nil
+	}
+	if p.terminate(grace) && exits(p, grace) {
+		return true, nil
+	}
+	p.kill()
+	if exits(p, killLimit) {
+		return true, nil
+	}
+	return true, fmt.Errorf("the command and what it started could not be ended within %s", killLimit)
+}
+
+// exits waits for the end, for a while.
+func exits(p running, within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.exited():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// exitCode is -1 for a command that a signal ended. Shells and bubblewrap tell
+// so by a code of 128 and the signal's number, which is therefore read alike
+// whether confined or not.
+func exitCode(code int, finished bool) int {
+	if !finished || code > 128 && code <= 128+64 {
+		return -1
+	}
+	return code
+}
+
+// bounded keeps the first bytes of what is written to it.
+type bounded struct {
+	mu    sync.Mutex
+	limit int
+	text  bytes.Buffer
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Write(p[:min(len(p), b.limit-b.text.Len())])
+	return len(p), nil
+}
+
+func (b *bounded) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,133 @@
+package pawl
+
+import (
+	"context"
+	"time"
+)
+
+// Rooms opens the rooms that commands run in. Implemented in internal/room over
+// internal/sandbox. Nothing that is written in a room in which a model's code ran
+// is ever below another room; see the package comment there.
+type Rooms interface {
+	// Confined reports whether commands are kept from the rest of the machine.
+	Confined() bool
+	// Describe says in one line what confines a command, for reports.
+	Describe() string
+	// Owner is who commands run as outside their rooms, to whom the files of a work
+	// tree have to belong.
+	Owner() Owner
+	// Agent opens the room of a loop's tools, or returns the open one of that name.
+	// It stays open until Leave.
+	Agent(ctx context.Context, spec AgentRoom) (Room, error)
+	// Leave closes the agent's room of that name if it is open and removes what it kept.
+	Leave(run RunID, name string) error
+	// Prepare opens the room in which a clean checkout is made ready.
+	Prepare(ctx context.Context, spec GateRoom) (PrepareRoom, error)
+	// Gate opens a room for one judgement of a commit.
+	Gate(ctx context.Context, spec GateRoom) (Room, error)
+	// Base opens a room for a gate on the commit a run starts from, which is in a
+	// branch of the user's own. What its commands leave in the cache becomes the
+	// project's trusted cache when the last such room of the commit is closed.
+	Base(ctx context.Context, spec GateRoom) (Room, error)
+}
+
+// Owner is who a file belongs to. The zero value means whoever makes it.
+type Owner struct{ UID, GID int }
+
+// AgentRoom asks for the room of a loop's tools.
+type AgentRoom struct {
+	Run  RunID
+	Name string // of the worktree; unique in the project
+	Tree string // the worktree's folder
+}
+
+// GateRoom asks for a room for a clean checkout.
+type GateRoom struct {
+	Run    RunID
+	Commit CommitHash
+	// Tree is the folder of the checkout. It does not change while the room is
+	// open: what commands write is seen in this room alone.
+	Tree string
+	// Prepared is what was made ready for this checkout; nil when nothing was.
+	Prepared Prepared
+}
+
+// Prepared is what a prepare room left: a layer below the rooms of the same run
+// and commit, and of no other.
+type Prepared interface {
+	// Remove removes it. No room that has it below it may be open.
+	Remove() error
+}
+
+// PrepareRoom is a room whose content can be kept.
+type PrepareRoom interface {
+	Room
+	// Keep closes the room and returns what was written in it.
+	Keep() (Prepared, error)
+}
+
+// Room is everything that the commands in it see: a root, a work tree, a home,
+// caches, a network, limits and an owner. Its methods may be called at any time and
+// from many goroutines. The environment of a command is built from nothing: no
+// variable of the Pawl process is inherited but those an allow-list names, so no
+// key or token can be.
+type Room interface {
+	// Run runs one command to its end and returns what it printed. A command that
+	// fails, times out or is killed is a result, not an error; an error means that it
+	// could not be run at all or that ctx ended. When Run returns, no process of
+	// the command is left.
+	Run(ctx context.Context, cmd Command) (CommandResult, error)
+	// Dir is the work tree's folder as commands see it.
+	Dir() string
+	// Tree is the path by which this process reaches the work tree. It is good until
+	// the room is closed.
+	Tree() (string, error)
+	// Give shows commands a file of this name, read-only, and returns its path as
+	// they see it. The name is one path element. An earlier file of it is replaced.
+	Give(name string, content []byte) (path string, err error)
+	// Close ends what runs in the room and removes what only it had.
+	Close() error
+}
+
+// Command is one command to run in a room.
+type Command struct {
+	// Shell is a line for /bin/sh -c. Exactly one of Shell and Argv is set.
+	Shell string
+	Argv  []string
+	// Env are further variables, "NAME=value".
+	Env []string
+	// Timeout ends the command's whole process tree, TERM first and KILL after
+	// Grace. Zero means [DefaultCommandTimeout].
+	Timeout time.Duration
+	// Grace is the time between TERM and KILL; zero means [DefaultGrace].
+	Grace time.Duration
+	// Keep is how many bytes of output are kept, half from the head and half
+	// from the tail. Zero means [DefaultOutputLimit].
+	Keep int
+	// Progress receives output as it comes; it may be nil and may drop.
+	Progress func([]byte)
+}
+
+// Limits of commands.
+const (
+	DefaultCommandTimeout = 120 * time.Second
+	DefaultGrace          = 2 * time.Second
+	DefaultOutputLimit    = 100_000 // bytes
+)
+
+// CommandResult is how a command ended.
+type CommandResult struct {
+	// Output is standard output and standard error as they came, cut to Keep
+	// with a line that says how many bytes are missing. It is valid UTF-8.
+	Output []byte
+	// Stdout is standard output alone, cut to 16 MiB: reports are read from it.
+	Stdout []byte
+	// Dropped is how many bytes were cut from Output.
+	Dropped int64
+	// ExitCode is -1 when a signal ended the command.
+	ExitCode int
+	// Missing reports that the shell or system did not find the program (127, or no such file).
+	Missing  bool
+	TimedOut bool
+	Duration time.Duration
+}
