@@ -91,6 +91,9 @@ type WorkspaceState struct {
 	Head    CommitHash
 	Tree    TreeHash // of its present content
 	Salvage string   // the ref that keeps what was set aside; empty when nothing was
+	// Note is a sentence the user should read about what commands in it do not see;
+	// empty when there is none. Only Open fills it in.
+	Note string
 }
 
 // CommitSpec asks for a commit.

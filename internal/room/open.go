@@ -24,6 +24,14 @@ type content struct {
 	prepared   bool
 }
 
+// source is the folder that the room's work tree comes from.
+func (c *content) source() string {
+	if c.tree == "" && len(c.work) > 0 {
+		return c.work[len(c.work)-1].dir // what was prepared is above the checkout
+	}
+	return c.tree
+}
+
 // room implements [pawl.Room].
 type room struct {
 	rooms   *Rooms
@@ -67,7 +75,7 @@ func (x *room) confined(d *Description, host Host, c content) error {
 		{Path: tempPath, Size: DefaultTempSize, Inodes: DefaultTempInodes},
 		{Path: givenPath, Source: d.Given, ReadOnly: true},
 	}
-	for _, path := range x.rooms.o.Visible() {
+	for _, path := range x.rooms.o.Visible(c.source()) {
 		if host.exposes(path) {
 			return pawl.Errorf(pawl.CodeInvalid, "%s is not a folder that commands may see", path)
 		}

@@ -41,8 +41,8 @@ type Options struct {
 	State string
 	// Host is what the rooms of whoever ctx belongs to take of the machine.
 	Host func(ctx context.Context) Host
-	// Visible are folders that git in a work tree has to read.
-	Visible  func() []string
+	// Visible are the folders that git in a work tree has to read.
+	Visible  func(tree string) []string
 	Enforcer Enforcer
 }
 

@@ -139,7 +139,7 @@ func TestConfinedHome(t *testing.T) {
 	folder := MustFolder(t, box)
 	host := room.NewHost([]string{"PATH=" + home + "/bin:" + home + "/.cargo/bin:" + home + "/.ssh:" + home + ":/usr/bin:/bin"}, home)
 	rooms := room.New(room.Options{
-		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func() []string { return nil },
+		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func(string) []string { return nil },
 		Host: func(context.Context) room.Host { return host },
 	})
 	defer rooms.Close()

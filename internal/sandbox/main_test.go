@@ -103,7 +103,7 @@ type place struct {
 func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
 	return room.New(room.Options{
 		State: filepath.Join(folder, "state"), Enforcer: box,
-		Visible: func() []string { return visible },
+		Visible: func(string) []string { return visible },
 		Host:    func(context.Context) room.Host { return room.NewHost(nil, "") },
 	})
 }

@@ -13,6 +13,7 @@ import (
 // checkout is a clean checkout that is being made, or held.
 type checkout struct {
 	holders int
+	release func()        // lets its store go
 	ready   chan struct{} // closed when it is made, or was not
 	err     error
 }
@@ -37,7 +38,7 @@ func (s *Workspaces) Checkout(ctx context.Context, commit pawl.CommitHash) (dir 
 		c.holders++
 		s.mu.Unlock()
 		if !found {
-			c.err = s.makeCheckout(ctx, name)
+			c.release, c.err = s.makeCheckout(ctx, name)
 			close(c.ready)
 		}
 		select {
@@ -63,13 +64,20 @@ func (s *Workspaces) checkoutDir(commit string) string {
 
 // makeCheckout makes the folder of a checkout, after what a dead process may
 // have left of it.
-func (s *Workspaces) makeCheckout(ctx context.Context, commit string) error {
+func (s *Workspaces) makeCheckout(ctx context.Context, commit string) (release func(), err error) {
 	if err := s.removeCheckout(commit)(); err != nil {
-		return err
+		return nil, err
 	}
-	// The git folder is in the checkout, but for what it shares with worktrees.
-	// A .git file would do for git, but the go command takes none and looks on
-	// in the folders above.
+	base, release, err := s.stores.near(ctx, commit)
+	if err == nil {
+		err = s.checkOut(ctx, commit, base)
+	}
+	return release, err
+}
+
+// checkOut writes the files of a checkout. Its git folder is in it: a .git file would
+// do for git, but the go command takes none and looks on in the folders above.
+func (s *Workspaces) checkOut(ctx context.Context, commit, base string) error {
 	dir := s.checkoutDir(commit)
 	entry := filepath.Join(dir, ".git")
 	if err := os.MkdirAll(entry, 0o755); err != nil {
@@ -77,13 +85,17 @@ func (s *Workspaces) makeCheckout(ctx context.Context, commit string) error {
 	}
 	repo := s.engine
 	repo.WorkTree, repo.Index = dir, filepath.Join(entry, "index")
-	if err := repo.CheckOut(ctx, commit); err != nil {
-		return err
+	err := repo.CheckOut(ctx, commit)
+	if err == nil {
+		err = s.furnish(entry, base)
 	}
-	if err := errors.Join(
-		os.WriteFile(filepath.Join(entry, "commondir"), []byte(s.shown()+"\n"), 0o644),
-		os.WriteFile(filepath.Join(entry, "HEAD"), []byte(commit+"\n"), 0o644),
-	); err != nil {
+	if err == nil {
+		err = s.supply(ctx, entry, view{Base: base, Tip: base}, commit, nil)
+	}
+	if err == nil {
+		err = s.showTags(ctx, entry, base, commit)
+	}
+	if err = errors.Join(err, os.WriteFile(filepath.Join(entry, "HEAD"), []byte(commit+"\n"), 0o644)); err != nil {
 		return err
 	}
 	return giveAll(dir, s.owner())
@@ -97,6 +109,9 @@ func (s *Workspaces) letGo(commit string, c *checkout) {
 		return
 	}
 	delete(s.checkouts, commit)
+	if c.release != nil {
+		c.release()
+	}
 	remove := s.removeCheckout(commit)
 	s.mu.Unlock()
 	if err := remove(); err != nil {

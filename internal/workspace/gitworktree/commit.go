@@ -156,7 +156,7 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	group.Go(func() error { return w.s.describe(ctx, spec, full.tree, &info) })
 	commit, err := w.s.grow(ctx, stepOf(spec), full.tree)
 	if err == nil {
-		err = w.follow(commit, full.index)
+		err = w.follow(ctx, commit, full.index)
 	}
 	describing := group.Wait()
 	info.Commit = pawl.CommitHash(commit)
@@ -202,8 +202,8 @@ func plain(text, otherwise string) string {
 
 // follow makes the worktree's own view follow its branch to a commit that holds
 // the content of an index.
-func (w *worktree) follow(commit, index string) error {
-	if err := w.show(commit, index); err != nil {
+func (w *worktree) follow(ctx context.Context, commit, index string) error {
+	if err := w.show(ctx, commit, index); err != nil {
 		return err
 	}
 	w.note.Head = commit
@@ -217,7 +217,7 @@ func (w *worktree) catchUp(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	return w.follow(commit, full.index)
+	return w.follow(ctx, commit, full.index)
 }
 
 // describe fills in what is to be known of a commit with a tree.

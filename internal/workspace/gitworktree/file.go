@@ -10,7 +10,10 @@ import (
 )
 
 // writeFile replaces a file by one that has the content, or leaves it as it was.
-func writeFile(path string, content []byte) error {
+func writeFile(path string, content []byte) error { return replaceFile(path, content, true) }
+
+// replaceFile is writeFile for a file that need not survive a power cut, too.
+func replaceFile(path string, content []byte, durable bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -23,7 +26,7 @@ func writeFile(path string, content []byte) error {
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -42,9 +45,12 @@ func writeIfOther(path, content string) error {
 
 // readPlain is the content of a small plain file, and empty for anything else:
 // it does not follow symbolic links and does not wait for a pipe.
-func readPlain(path string) string {
+func readPlain(path string) string { return readUpTo(path, 1<<16) }
+
+// readUpTo is readPlain of a file that may have so many bytes.
+func readUpTo(path string, limit int64) string {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {
 		return ""
 	}
 	content, err := os.ReadFile(path)

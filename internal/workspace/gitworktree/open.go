@@ -20,7 +20,13 @@ func (s *Workspaces) Open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Wo
 		return pawl.WorkspaceState{}, err
 	}
 	defer unlock()
+	w.base = spec.Base
 	state, err := w.open(ctx, spec)
+	if err == nil {
+		v := w.view()
+		state.Note = s.stores.note(v.Base)
+		err = s.showTags(ctx, w.shown, v.Base, w.at())
+	}
 	return state, explain("open worktree "+spec.Name, err)
 }
 
@@ -56,8 +62,12 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 		return w.comeBack(ctx, head)
 	}
 	r, err := w.record(ctx)
-	if err == nil && !known && there { // its entry may be gone as well
-		err = w.show(head, r.index)
+	switch {
+	case err != nil:
+	case !known && there: // what it showed may be gone as well
+		err = w.show(ctx, head, r.index, r.tree)
+	default:
+		err = w.showAgain(ctx)
 	}
 	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
 }

@@ -202,7 +202,7 @@ func (w *worktree) restore(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = w.show(w.at(), w.full())
+		err = w.show(ctx, w.at(), w.full())
 	}
 	if err == nil {
 		err = copyIndex(w.full(), w.index())

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +53,8 @@ type Workspaces struct {
 	user   git.Repo // the user's repository: refs
 	engine git.Repo // our own: everything else
 
+	stores *stores // what commands see
+
 	opening   sync.Mutex // held while a worktree is added
 	mu        sync.Mutex // of the maps below
 	worktrees map[string]*worktree
@@ -97,6 +98,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		worktrees: map[string]*worktree{},
 		checkouts: map[string]*checkout{},
 	}
+	s.stores = newStores(s)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -109,33 +111,34 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	if runtime.GOOS == "darwin" {
 		s.engine.Config = []git.Setting{{Key: "core.ignoreCase", Value: "true"}, {Key: "core.precomposeUnicode", Value: "true"}}
 	}
-	if err := s.prepare(ctx); err != nil {
-		return nil, explain("prepare "+state, err)
+	for _, step := range []func(context.Context) error{s.prepare, s.takeOver} {
+		if err := step(ctx); err != nil {
+			return nil, explain("prepare "+state, err)
+		}
 	}
 	return s, nil
 }
 
-// prepare makes our two repositories and lets them borrow the user's objects.
+// prepare makes our own repository and lets it borrow the user's objects.
 func (s *Workspaces) prepare(ctx context.Context) error {
-	format, err := s.user.ObjectFormat(ctx)
-	if err != nil {
-		return err
-	}
-	for _, dir := range []string{s.engine.Dir, s.shown()} {
-		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
-			if err := (git.Repo{Command: s.user.Command, Dir: dir}).Create(ctx, format); err != nil {
-				return err
-			}
-		}
-		if err := writeIfOther(filepath.Join(dir, "objects", "info", "alternates"), s.engine.Store+"\n"); err != nil {
+	dir := s.engine.Dir
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		format, err := s.user.ObjectFormat(ctx)
+		if err != nil {
 			return err
 		}
-		// A shallow repository ends where this file says; what the user excludes
-		// here besides .gitignore is excluded in worktrees too.
-		for _, file := range []string{"shallow", "info/exclude"} {
-			if err := copyIfAny(filepath.Join(s.user.Dir, file), filepath.Join(dir, file)); err != nil {
-				return err
-			}
+		if err := (git.Repo{Command: s.user.Command, Dir: dir}).Create(ctx, format); err != nil {
+			return err
+		}
+	}
+	if err := writeIfOther(filepath.Join(dir, "objects", "info", "alternates"), s.engine.Store+"\n"); err != nil {
+		return err
+	}
+	// A shallow repository ends where this file says; what the user excludes here
+	// besides .gitignore is excluded in worktrees too.
+	for _, file := range []string{"shallow", "info/exclude"} {
+		if err := copyIfAny(filepath.Join(s.user.Dir, file), filepath.Join(dir, file)); err != nil {
+			return err
 		}
 	}
 	return s.groupWritable(ctx)
@@ -153,43 +156,17 @@ func (s *Workspaces) groupWritable(ctx context.Context) error {
 	return nil
 }
 
-// shown is the repository that worktrees point to.
-func (s *Workspaces) shown() string { return filepath.Join(s.state, "git") }
+// shown is the folder of the git folders that worktrees point to.
+func (s *Workspaces) shown() string { return filepath.Join(s.state, "git", "worktrees") }
 
 // Dir is where the named worktree is, or would be.
 func (s *Workspaces) Dir(name string) string {
 	return filepath.Join(s.state, "worktrees", key(name))
 }
 
-// Visible are the folders besides a worktree that git needs to be able to read
-// when it is run in one, by an agent or a gate: show them read-only.
-func (s *Workspaces) Visible() []string {
-	folders := []string{s.shown()}
-	for next := []string{s.engine.Store}; len(next) > 0; next = next[1:] {
-		if slices.Contains(folders, next[0]) {
-			continue
-		}
-		folders = append(folders, next[0])
-		list, err := os.ReadFile(filepath.Join(next[0], "info", "alternates"))
-		if err != nil {
-			continue // it borrows from nobody
-		}
-		for line := range strings.Lines(string(list)) {
-			line = strings.TrimSuffix(line, "\n")
-			if line == "" || line[0] == '#' || line[0] == '"' {
-				continue
-			}
-			if !filepath.IsAbs(line) {
-				line = filepath.Join(next[0], line)
-			}
-			next = append(next, line)
-		}
-	}
-	return folders
-}
-
 // Recover removes what a process that died left behind and nobody needs: clean
-// checkouts, half-deleted worktrees, temporary files. Worktrees are left alone;
+// checkouts, half-deleted worktrees, temporary files, object stores that were never
+// finished or have not been used for long. Worktrees are left alone;
 // they are put right when they are opened. It is called before everything else.
 func (s *Workspaces) Recover(ctx context.Context) error {
 	s.mu.Lock()
@@ -208,6 +185,7 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 			s.log.WarnContext(ctx, "removed a checkout that a dead process left", "commit", entry.Name())
 		}
 	}
+	errs = append(errs, s.stores.prune())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("clean up %s: %w", s.state, err)
 	}

@@ -18,11 +18,12 @@ type worktree struct {
 	s     *Workspaces
 	name  string
 	dir   string // the files
-	shown string // its entry in the repository that its .git file points to
+	shown string // the git folder that its .git file points to
 	desk  string // what we keep about it, out of everybody's reach
 
 	mu   sync.Mutex
 	note note
+	base pawl.CommitHash // what Open was told; empty when it was not called yet
 }
 
 // note is what is remembered of a worktree, in worktree.json.
@@ -59,7 +60,7 @@ func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err erro
 		w = &worktree{
 			s: s, name: name,
 			dir:   s.Dir(name),
-			shown: filepath.Join(s.shown(), "worktrees", k),
+			shown: filepath.Join(s.shown(), k),
 			desk:  filepath.Join(s.desks(), k),
 		}
 		s.worktrees[k] = w
@@ -187,18 +188,9 @@ func (w *worktree) there() (bool, error) {
 	return true, nil
 }
 
-// point makes the worktree's .git file and the entry it points to what they
-// should be.
+// point makes the worktree's .git file what it should be.
 func (w *worktree) point(ctx context.Context) error {
-	err := errors.Join(
-		w.pointer(ctx),
-		writeIfOther(filepath.Join(w.shown, "gitdir"), filepath.Join(w.dir, ".git")+"\n"),
-		writeIfOther(filepath.Join(w.shown, "commondir"), "../..\n"),
-	)
-	if err != nil {
-		return explain("point worktree "+w.name+" to its repository", err)
-	}
-	return nil
+	return explain("point worktree "+w.name+" to its repository", w.pointer(ctx))
 }
 
 // pointer makes .git in the worktree a plain file that names its entry. What an
@@ -230,17 +222,4 @@ func (w *worktree) pointer(ctx context.Context) error {
 	}
 	_, err = f.WriteString(want)
 	return errors.Join(err, f.Close())
-}
-
-// show lets a git that is run in the worktree see a commit as HEAD and its
-// files, with the stat information of an index, as the index.
-func (w *worktree) show(commit, index string) error {
-	err := errors.Join(
-		writeIfOther(filepath.Join(w.shown, "HEAD"), commit+"\n"),
-		copyIndex(index, filepath.Join(w.shown, "index")),
-	)
-	if err != nil {
-		return explain("show worktree "+w.name, err)
-	}
-	return nil
 }
