@@ -12,6 +12,8 @@ type WorkspaceOpened struct {
 	Tree   TreeHash   `json:"tree"`
 	// Salvage is the ref that keeps what an earlier worktree held.
 	Salvage string `json:"salvage,omitempty"`
+	// Note is a sentence the user should read about what commands do not see.
+	Note string `json:"note,omitempty"`
 }
 
 // PromptAssembled answers [AssemblePrompt].

@@ -306,6 +306,7 @@ func (b *WorkspaceOpened) fields(c *coder) {
 	str(c, 2, &b.Head)
 	str(c, 3, &b.Tree)
 	str(c, 4, &b.Salvage)
+	str(c, 5, &b.Note)
 }
 
 // Kind implements [Body].

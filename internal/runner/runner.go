@@ -105,7 +105,7 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	switch do := job.Effect.Do.(type) {
 	case *pawl.OpenWorkspace:
 		st, err := r.Spaces.Open(ctx, pawl.WorkspaceSpec{Name: do.Name, Branch: do.Branch, Base: do.Base})
-		return &pawl.WorkspaceOpened{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage}, err
+		return &pawl.WorkspaceOpened{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage, Note: st.Note}, err
 	case *pawl.AssemblePrompt:
 		return r.assemble(ctx, job, do, a)
 	case *pawl.CallModel:

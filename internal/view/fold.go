@@ -120,6 +120,7 @@ func (r *Run) applyRun(e pawl.Event) {
 // start reads what is frozen in the first event.
 func (r *Run) start(e pawl.Event, b *pawl.RunStarted) {
 	r.Start, r.Status, r.since = *b, pawl.StatusRunning, e.Seq
+	r.Notes = slices.Clone(b.Notes)
 	if err := json.Unmarshal(b.Recipe, &r.Recipe); err != nil {
 		r.problem(e, "its recipe cannot be read: %v", err)
 	}
@@ -248,6 +249,9 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 	case *pawl.WorkspaceOpened:
 		if r.Head == "" && l.Branch == "" {
 			r.Head = b.Head
+		}
+		if b.Note != "" && !slices.Contains(r.Notes, b.Note) {
+			r.Notes = append(r.Notes, b.Note)
 		}
 	case *pawl.PromptAssembled:
 		if s := l.session(f); s != nil {

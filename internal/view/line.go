@@ -91,11 +91,15 @@ func LevelOf(e pawl.Event) Level {
 		if b.Result == pawl.SessionDone {
 			return Normal
 		}
+	case *pawl.WorkspaceOpened:
+		if b.Note == "" {
+			return Normal
+		}
 	case *pawl.WorkspaceReset:
 		if b.Salvage == "" {
 			return Normal
 		}
-	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.WorkspaceOpened, *pawl.GatesReused, *pawl.EffectWithdrawn,
+	case *pawl.RunStarted, *pawl.ModelReplied, *pawl.SessionStarted, *pawl.GatesReused, *pawl.EffectWithdrawn,
 		*pawl.MergeQueued, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.MemoryForgotten,
 		*pawl.Recorded:
 		return Normal
@@ -335,7 +339,11 @@ func charged(m pawl.Micros) string {
 func (t teller) answer() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.WorkspaceOpened:
-		return fmt.Sprintf("worktree open at %s%s", short(b.Head), saved(b.Salvage))
+		s := fmt.Sprintf("worktree open at %s%s", short(b.Head), saved(b.Salvage))
+		if b.Note != "" {
+			s += " · " + b.Note
+		}
+		return s
 	case *pawl.PromptAssembled:
 		s := "prompt assembled: " + count(int(b.Bytes), "byte")
 		if len(b.Cut) > 0 {

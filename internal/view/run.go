@@ -19,6 +19,7 @@ type Blobs func(pawl.Hash) ([]byte, error)
 type Run struct {
 	ID       pawl.RunID
 	Start    pawl.RunStarted
+	Notes    []string // what the user should read about the repository and about what commands see of it
 	Recipe   pawl.Recipe
 	Settings pawl.Settings
 	Limits   pawl.Limits // those in force

@@ -86,7 +86,7 @@ type SummaryGate struct {
 func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
-		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Notes: lines(r.Start.Notes),
+		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Notes: lines(r.Notes),
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
@@ -212,7 +212,7 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Complexity %d/14, %s (%s)", l.Score, r.band(l), l.ScoreWhy)
 	}
 	t.line("  Spent      %s", r.spent())
-	for _, n := range r.Start.Notes {
+	for _, n := range r.Notes {
 		t.line("  Note       %s", n)
 	}
 	if criteria := r.criterionList(blobs); len(criteria) > 0 {

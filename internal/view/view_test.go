@@ -331,6 +331,27 @@ Final Model: opus
 	}
 }
 
+// F-11: what commands do not see of the history is said once, and remembered.
+func TestNoteOfAWorktree(t *testing.T) {
+	const note = "Commands see only the latest 500 commits of the history before the run."
+	s := begin(t, 6, 2, func(_ *pawl.Settings, b *pawl.RunStarted) { b.Notes = []string{"The repository is bare."} })
+	for range 2 { // it is opened again when the run goes on
+		open := s.ask(0, s.place("open", "", 0), &pawl.OpenWorkspace{Name: "x", Branch: "pawl/x", Base: s.head})
+		s.add(s.ref, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree0", Note: note})
+	}
+	r := New()
+	for _, e := range s.events {
+		r.Apply(e)
+	}
+	last := s.events[len(s.events)-1]
+	if line := Line(last, r, s.read); LevelOf(last) != Important || !strings.HasSuffix(line, " · "+note) {
+		t.Errorf("the event is told as %q at level %v", line, LevelOf(last))
+	}
+	if shown := Show(r, s.read); strings.Count(shown, "  Note       "+note+"\n") != 1 || !strings.Contains(shown, "The repository is bare.") {
+		t.Errorf("the run is shown as\n%s", shown)
+	}
+}
+
 func TestIterationStartIsLogged(t *testing.T) { // D-29
 	s := escalated(t)
 	text := log(s.events, s.read)
