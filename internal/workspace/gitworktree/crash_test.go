@@ -328,9 +328,11 @@ func outcome(t *testing.T, r *repository, f workspacetest.Fixture, answer any) s
 		}) {
 			fmt.Fprintf(&b, "%s: %q\n", path, files[path])
 		}
-		b.WriteString(r.gitIn(t, f.Dir(runName), "status", "--short", "--branch") + "\n")
+		for _, args := range [][]string{{"status", "--short", "--branch"}, {"log", "--all", "HEAD", "--format=%H"}, {"fsck", "--no-dangling"}} {
+			b.WriteString(r.gitIn(t, f.Dir(runName), args...) + "\n")
+		}
 	}
-	for _, pattern := range []string{"git/worktrees/*", "engine/worktrees/*", "engine/worktrees/*/*.lock", "worktrees/*", "trash/*", "tmp/*"} {
+	for _, pattern := range []string{"git/worktrees/*", "engine/worktrees/*", "engine/worktrees/*/*.lock", "worktrees/*", "trash/*", "tmp/*", "objects/*"} {
 		left, _ := filepath.Glob(filepath.Join(r.state, pattern))
 		fmt.Fprintf(&b, "%s: %d\n", pattern, len(left))
 	}
@@ -381,7 +383,7 @@ func (s *stage) twice(t *testing.T, first func() (answer any, err error, dead bo
 
 // readsOnly reports whether a git command changes nothing.
 func readsOnly(verb string) bool {
-	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse"}, verb)
+	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse", "rev-list"}, verb)
 }
 
 // Whatever call is struck, the next process ends where one call would have ended, and nothing is lost.

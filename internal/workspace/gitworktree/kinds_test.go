@@ -99,6 +99,7 @@ func TestKindsOfRepository(t *testing.T) {
 				if got := r.gitIn(t, folder, "status", "--short", "--branch"); got != "## HEAD (no branch)" {
 					t.Errorf("git status in %s says %q", folder, got)
 				}
+				r.wantShown(t, f.Workspaces.(*gitworktree.Workspaces), folder, string(info.Commit)) // F-11
 				if got := r.gitIn(t, folder, "log", "-1", "--format=%s%n%an <%ae>%n%(trailers)"); got != "Work\nPawl <pawl@localhost>\nPawl-Effect: 7\n" {
 					t.Errorf("git log in %s says %q", folder, got)
 				}
