@@ -2,15 +2,17 @@
 //
 // # Whose repository is what
 //
-// Three git folders take part, and each is used for one thing only:
+// Git folders of three kinds take part, and each is used for one thing only:
 //
 //	the user's      refs are read and moved, new objects are stored; nothing else
-//	<state>/git     what the worktrees' .git files point to: for the eyes of
-//	                agents and gates. It is written here and never read back.
-//	<state>/engine  where git runs for us: an own empty repository, whose
-//	                configuration no agent and no user wrote, and our indexes
+//	<state>/engine  where git runs for us: an own empty repository, which borrows
+//	                the user's objects and whose configuration no agent and no user
+//	                wrote, and our indexes
+//	views           for the eyes of agents and gates: <state>/git/worktrees/NAME, which
+//	                a worktree's .git file points to, and the .git of a clean checkout.
+//	                They are written here, and nothing depends on what is in them.
 //
-// Both of ours borrow the user's objects. Every call names its git folder, its
+// Every call names its git folder, its
 // worktree, its index and where objects go, so what stands in a worktree's .git,
 // in the user's configuration, hooks and filters, or in a .gitattributes file
 // never makes git run a program. The .git file of a worktree is put right before
@@ -19,6 +21,21 @@
 //
 // The branch in the user's repository is the only truth about its head. New
 // objects and refs are flushed to disk before they are reported.
+//
+// # What commands see
+//
+// A command must not find what its run does not need: the user's stash, other
+// branches, what no ref reaches any more. So a view borrows nothing of the user's but
+// from <state>/objects/BASE, a store of the objects that its base commit reaches. A
+// store is built once, when a worktree of that base is first opened, by copying packed
+// objects as they are; it never changes, and may borrow from the store of an
+// ancestor. What came after the base is copied into the view itself whenever another
+// commit is shown. HEAD and the user's tags in its history are the only refs.
+//
+// A history that exceeds the limits of a store is cut, as in a shallow clone, and Open
+// says so. A view shows another commit only after it has its objects, and view.json
+// names the store in use only when that is complete; views and stores can be removed
+// at any time while nothing runs, and are made again.
 //
 // # Crashes
 //
