@@ -484,6 +484,15 @@ func TestLargeHistoryIsCut(t *testing.T) {
 			if next := g.mustOpen(t, "002-next", base); next.Note != state.Note {
 				t.Errorf("the note of the next run is %q", next.Note)
 			}
+			// The next base has all history again when the limits allow it.
+			g.w.SetStoreLimits(1<<30, time.Hour, 3)
+			g.grow(t, "9", "big", "small\n")
+			if dir := g.mustOpen(t, "003-later", g.base(t)).Dir; g.gitIn(t, dir, "log", "--format=%s") != g.git(t, "log", "--format=%s", "main") {
+				t.Errorf("later git log says\n%s", g.gitIn(t, dir, "log", "--format=%s"))
+			}
+			if left, _ := os.ReadDir(filepath.Join(g.state, "tmp")); len(left) > 0 {
+				t.Errorf("temporary files are left: %v", left)
+			}
 		})
 	}
 }
@@ -591,4 +600,59 @@ func TestStateOfEarlierVersionsIsTakenOver(t *testing.T) {
 	check()
 	g.mustOpen(t, runName, base)
 	check()
+}
+
+// F-11: a process that dies while it copies objects leaves no store and no view that
+// is taken for whole.
+func TestDeathWhileCopyingObjects(t *testing.T) {
+	g := newGuarded(t)
+	base := g.base(t)
+	g.mustOpen(t, "000-earlier", g.resolve(t, "refs/tags/light")) // its store is one to borrow from
+	s := &stage{r: g.repository}
+	var left []string // copies of everything at such moments
+	command := mustFind(t)
+	command.Exec = func(cmd *exec.Cmd) error {
+		if cmd.Args[1] != "pack-objects" {
+			return cmd.Run()
+		}
+		keep := func() {
+			left = append(left, filepath.Join(t.TempDir(), "left"))
+			s.copy(t, g.top(), left[len(left)-1])
+		}
+		keep()
+		err := cmd.Run()
+		keep()
+		return err
+	}
+	attempt := func(w pawl.Workspaces) pawl.CommitHash {
+		t.Helper()
+		g.w = w.(*gitworktree.Workspaces)
+		g.mustOpen(t, runName, base)
+		return g.mustGrow(t, runName, base, "1", "attempt\n")
+	}
+	head := attempt(g.open(t, command))
+	if len(left) != 4 {
+		t.Fatalf("objects were copied %d/2 times, want twice", len(left))
+	}
+	for n, saved := range left {
+		s.saved = saved
+		s.set(t)
+		dir := g.w.Dir(runName)
+		if _, err := os.Stat(filepath.Join(g.state, "git", "worktrees", runName, "HEAD")); err == nil {
+			g.wantGit(t, dir, map[string]string{"log -1 --format=%s": "Third"}) // it shows the base still
+		} else if n > 1 {
+			t.Errorf("copy %d has no HEAD: %v", n, err)
+		}
+		w := g.open(t, nil)
+		if err := w.Recover(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if again := attempt(w); again != head {
+			t.Errorf("after copy %d the commit is %s, want %s", n, again, head)
+		}
+		g.wantShown(t, w, dir, append(ownTags, string(head))...)
+		if left, _ := os.ReadDir(filepath.Join(g.state, "tmp")); len(left) > 0 {
+			t.Errorf("temporary files are left: %v", left)
+		}
+	}
 }
