@@ -44,6 +44,15 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// F-11: what the user should read about a worktree is in the answer.
+func TestNoteOfAWorktree(t *testing.T) {
+	const note = "Commands see only the latest 500 commits."
+	w := &world{r: &runner.Runner{Spaces: &spaces{open: func() (pawl.WorkspaceState, error) { return pawl.WorkspaceState{Note: note}, nil }}}, log: mem.New()}
+	if opened := must[*pawl.WorkspaceOpened](t, w, &pawl.OpenWorkspace{}); opened.Note != note {
+		t.Errorf("opened %+v", opened)
+	}
+}
+
 func TestTimeoutAndWithdrawal(t *testing.T) {
 	opens := func(ctx context.Context) *world {
 		return &world{r: &runner.Runner{Spaces: &spaces{open: func() (pawl.WorkspaceState, error) {
