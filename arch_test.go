@@ -46,6 +46,7 @@ var rules = []rule{
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
 	{"internal/room", nil, "what a room is depends on nothing that enforces it"},
 	{"internal/sandbox/helper", nil, "a helper starts for every command: it has as little in it as possible"},
+	{"internal/sandbox/confine", nil, "the program that confines itself before it becomes a command must start fast and trust nothing else"},
 	{"internal/sandbox", []string{"internal/room"}, "the sandbox enforces rooms as they are described, and describes none"},
 	{"internal/git", nil, "the one package that runs git"},
 	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git"}, "workspaces are made with git and nothing else of ours"},
