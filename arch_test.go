@@ -47,6 +47,7 @@ var rules = []rule{
 	{"internal/room", nil, "what a room is depends on nothing that enforces it"},
 	{"internal/sandbox/helper", nil, "a helper starts for every command: it has as little in it as possible"},
 	{"internal/sandbox/confine", nil, "the program that confines itself before it becomes a command must start fast and trust nothing else"},
+	{"internal/sandbox/cgroup", nil, "control groups are the kernel's: what they limit is given to them"},
 	{"internal/sandbox", []string{"internal/room"}, "the sandbox enforces rooms as they are described, and describes none"},
 	{"internal/git", nil, "the one package that runs git"},
 	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git"}, "workspaces are made with git and nothing else of ours"},
