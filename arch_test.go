@@ -48,6 +48,7 @@ var rules = []rule{
 	{"internal/sandbox/helper", nil, "a helper starts for every command: it has as little in it as possible"},
 	{"internal/sandbox/confine", nil, "the program that confines itself before it becomes a command must start fast and trust nothing else"},
 	{"internal/sandbox/cgroup", nil, "control groups are the kernel's: what they limit is given to them"},
+	{"internal/sandbox/abuse", nil, "abuses are tried on whatever sandbox a test gives them"},
 	{"internal/sandbox", []string{"internal/room"}, "the sandbox enforces rooms as they are described, and describes none"},
 	{"internal/git", nil, "the one package that runs git"},
 	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git"}, "workspaces are made with git and nothing else of ours"},
@@ -88,6 +89,9 @@ func TestImportDirections(t *testing.T) {
 			continue
 		}
 		for _, imp := range p.Imports {
+			if imp == "pawl/internal/sandbox/abuse" {
+				t.Errorf("%s imports the suite of abuses, which is for tests", p.ImportPath)
+			}
 			if ours(imp) && !allowed(r, of, below(imp)) {
 				t.Errorf("%s imports %s, and must not: %s", p.ImportPath, imp, r.why)
 			}

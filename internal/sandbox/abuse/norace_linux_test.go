@@ -1,0 +1,5 @@
+//go:build linux && !race
+
+package abuse_test
+
+const raceEnabled = false
