@@ -17,6 +17,9 @@ const (
 	givenPath = "/run/pawl"
 )
 
+// Writable are the folders of a confined room that commands may write to.
+func Writable() []string { return []string{workPath, homePath, cachePath, tempPath} }
+
 // UID and GID are who commands are in a confined room, whoever runs them outside.
 const (
 	UID = 1000
@@ -134,7 +137,8 @@ func Probing(dir string) *Description {
 	d := &Description{Name: "probe", Dir: workPath, Tree: dir}
 	host := NewHost(nil, "")
 	d.confined(host, []Mount{
-		{Path: tempPath, Size: 1 << 20, Inodes: 100}, {Path: homePath, Size: 1 << 20, Inodes: 100}, {Path: workPath, Source: dir},
+		{Path: tempPath, Size: 1 << 20, Inodes: 100}, {Path: homePath, Size: 1 << 20, Inodes: 100},
+		{Path: cachePath, Size: 1 << 20, Inodes: 100}, {Path: workPath, Source: dir},
 	})
 	d.Environ = host.variables(places{workPath, homePath, tempPath, tempPath}, false, false)
 	return d

@@ -8,12 +8,15 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox/cgroup"
+	"pawl/internal/sandbox/confine"
 )
 
 // probeTimeout is how long the probe may take; it takes some 20 ms.
@@ -27,7 +30,7 @@ func Probe(ctx context.Context) (*Box, error) { return New(ctx, Options{}) }
 // New is [Probe] with options.
 func New(ctx context.Context, opts Options) (*Box, error) {
 	b := NewUnconfined(opts)
-	b.overlays, b.joins = !opts.NoOverlay, make(map[string]bool)
+	b.overlays, b.joins, b.limits = !opts.NoOverlay, make(map[string]bool), opts.Limits.filled()
 	path := opts.Bubblewrap
 	if path == "" {
 		found, err := exec.LookPath("bwrap")
@@ -52,6 +55,18 @@ func New(ctx context.Context, opts Options) (*Box, error) {
 	if os.Geteuid() == 0 {
 		if b.uid = opts.UID; b.uid == 0 {
 			b.uid = freeUID()
+		}
+	}
+	// Without a filter of system calls too much of the kernel is open.
+	b.missing = confine.Missing(confine.Spec{})
+	if slices.Contains(b.missing, confine.Seccomp) {
+		return nil, pawl.Errorf(pawl.CodeUnavailable, "no sandbox: this kernel or processor has no filter of system calls (seccomp)").
+			WithHint("pass --unsandboxed to run commands without a sandbox")
+	}
+	if groups := cgroup.Probe(); len(groups.Missing(b.groupLimits())) == 0 {
+		b.groups = groups
+		if _, err := groups.RemoveLeftovers(); err != nil {
+			return nil, fmt.Errorf("remove the control groups of a process that died: %w", err)
 		}
 	}
 	if err := b.probe(ctx); err != nil {

@@ -21,6 +21,8 @@ import (
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox/cgroup"
+	"pawl/internal/sandbox/confine"
 	"pawl/internal/sandbox/helper"
 )
 
@@ -120,7 +122,9 @@ func (b *Box) composition(d *room.Description) *helper.Room {
 
 // holder is a holder as its starter has it.
 type holder struct {
+	box    *Box
 	cmd    *exec.Cmd
+	group  *cgroup.Group // nil where there are no control groups
 	socket *net.UnixConn
 	errors *bounded
 	gone   chan struct{} // closed when it has ended
@@ -156,7 +160,7 @@ func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
 		theirs.Close()
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
-	h := &holder{socket: conn.(*net.UnixConn), errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process)}
+	h := &holder{box: b, socket: conn.(*net.UnixConn), errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process)}
 	h.cmd = exec.CommandContext(context.WithoutCancel(ctx), b.program)
 	h.cmd.Args = []string{b.name, helper.HoldWord}
 	h.cmd.Env = []string{}
@@ -175,11 +179,16 @@ func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
 	err = h.cmd.Start()
 	theirs.Close() // so that the socket ends with the holder
 	if err != nil {
-		h.socket.Close()
+		_ = h.socket.Close()
 		return nil, fmt.Errorf("start a namespace: %w", err)
 	}
 	ready := make(chan helper.Answer, 1)
 	go h.listen(ready)
+	// It starts no command before it was told to, so all of them are in the group.
+	if h.group, err = b.limit(h.cmd.Process.Pid); err != nil {
+		h.close()
+		return nil, err
+	}
 	timer := time.NewTimer(holdLimit)
 	defer timer.Stop()
 	select {
@@ -216,6 +225,9 @@ func (h *holder) alive() bool {
 func (h *holder) close() {
 	_ = h.cmd.Process.Kill() // one that has ended is as good
 	<-h.gone
+	if h.group != nil {
+		_ = h.group.Close() // what stays is removed by the next process
+	}
 }
 
 // listen receives answers until the holder ends. The first one goes to ready.
@@ -247,7 +259,7 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 	left := h.processes
 	h.processes = nil
 	h.mu.Unlock()
-	h.socket.Close()
+	_ = h.socket.Close()
 	for _, p := range left {
 		p.finish(helper.Answer{}, pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended"))
 	}
@@ -275,12 +287,20 @@ func (h *holder) command(d *room.Description, cmd pawl.Command, out *capture) (*
 		return nil, err
 	}
 	defer file.Close()
-	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--"}, shell(cmd)...)
-	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file)
-	if err == nil {
-		p.out = out
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	defer writer.Close()
+	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(cmd).Args(shell(cmd)...)...)
+	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file, writer)
+	if err != nil {
+		reader.Close()
+		return nil, err
+	}
+	p.out = out
+	p.copy(reader, &p.refused)
+	return p, nil
 }
 
 // start starts a process in the holder's namespaces. Without input it reads nothing.
@@ -300,7 +320,7 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		}
 		defer input.Close()
 	}
-	p = &process{holder: h, done: make(chan struct{})}
+	p = &process{holder: h, done: make(chan struct{}), refused: bounded{limit: 4096}}
 	var writers []*os.File
 	defer func() {
 		for _, w := range writers {
@@ -362,6 +382,40 @@ func (h *holder) send(req helper.Request, fds []int) error {
 	return err
 }
 
+// confinement is what a command is confined to within its room.
+func (b *Box) confinement(pawl.Command) confine.Spec {
+	spec := confine.Spec{
+		ReadWrite: append(room.Writable(), "/dev/shm"),
+		Limits:    confine.Limits{FileSize: uint64(b.limits.FileSize)},
+		Accept:    b.missing,
+		Report:    5,
+	}
+	if b.groups == nil {
+		spec.Limits.Processes, spec.Limits.Data = uint64(b.limits.Processes), uint64(b.limits.Memory)
+	}
+	return spec
+}
+
+// limit puts a holder into a group of its own with the limits of a room.
+func (b *Box) limit(pid int) (*cgroup.Group, error) {
+	if b.groups == nil {
+		return nil, nil
+	}
+	group, err := b.groups.New(fmt.Sprintf("room-%d", b.holders.Add(1)), b.groupLimits())
+	if err != nil {
+		return nil, err
+	}
+	if err := group.Add(pid); err != nil {
+		return nil, errors.Join(err, group.Close())
+	}
+	return group, nil
+}
+
+// groupLimits are the limits of a room that a control group enforces.
+func (b *Box) groupLimits() cgroup.Limits {
+	return cgroup.Limits{Processes: b.limits.Processes, Memory: b.limits.Memory}
+}
+
 // signal asks the holder to end a process.
 func (h *holder) signal(id uint64, name string) {
 	h.mu.Lock()
@@ -376,12 +430,14 @@ type process struct {
 	holder *holder
 	id     uint64
 	out    *capture // of a command
-	copies sync.WaitGroup
-	mu     sync.Mutex // guards readers
-	reads  []*os.File
-	done   chan struct{} // closed when answer and err are set and its output is read
-	answer helper.Answer
-	err    error
+	// refused is why a command could not be confined, or executed once it was.
+	refused bounded
+	copies  sync.WaitGroup
+	mu      sync.Mutex // guards readers
+	reads   []*os.File
+	done    chan struct{} // closed when answer and err are set and its output is read
+	answer  helper.Answer
+	err     error
 }
 
 // copy copies what the process prints until nobody can print any more.
@@ -428,6 +484,9 @@ func (p *process) kill() { p.holder.signal(p.id, "KILL") }
 func (p *process) result() (code int, finished bool, err error) {
 	if p.answer.Error != "" {
 		return 0, false, pawl.Errorf(pawl.CodeUnavailable, "it could not be started: %s", p.answer.Error)
+	}
+	if text := p.refused.String(); text != "" && p.answer.Code == confine.ExitRefused {
+		return 0, false, pawl.Errorf(pawl.CodeUnavailable, "it could not be confined: %s", strings.TrimSpace(text))
 	}
 	if p.err == nil && !p.answer.Finished && !p.answer.Began {
 		output, _, _ := p.out.result()

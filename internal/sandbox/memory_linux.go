@@ -46,3 +46,12 @@ func closeInherited() {
 		}
 	}
 }
+
+// machineMemory is how much memory the machine has, in bytes.
+func machineMemory() uint64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 8 << 30
+	}
+	return info.Totalram * uint64(info.Unit)
+}

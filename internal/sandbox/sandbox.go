@@ -8,9 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"pawl"
 	"pawl/internal/room"
+	"pawl/internal/sandbox/cgroup"
+	"pawl/internal/sandbox/confine"
 	"pawl/internal/sandbox/helper"
 )
 
@@ -26,6 +29,36 @@ type Options struct {
 	// UID is who commands run as when Pawl runs as root; zero means the first free
 	// one from [DefaultUID] on.
 	UID int
+	// Limits are those of a room; a zero field means its default.
+	Limits Limits
+}
+
+// Limits are what the commands of a room may use.
+type Limits struct {
+	Processes int64 // processes and threads that exist at once
+	Memory    int64 // bytes of all processes and of what is in the room's temporary folder
+	FileSize  int64 // bytes of one file
+}
+
+// The defaults of [Limits], which the test suite of a real project does not meet.
+const (
+	DefaultProcesses = 4096
+	DefaultMemory    = 0.8      // of the machine's
+	DefaultFileSize  = 10 << 30 // bytes
+)
+
+// filled are the limits with defaults.
+func (l Limits) filled() Limits {
+	if l.Processes == 0 {
+		l.Processes = DefaultProcesses
+	}
+	if l.Memory == 0 {
+		l.Memory = int64(float64(machineMemory()) * DefaultMemory)
+	}
+	if l.FileSize == 0 {
+		l.FileSize = DefaultFileSize
+	}
+	return l
 }
 
 // Box enforces rooms. It implements [room.Enforcer]. It is confined when bwrap is set.
@@ -36,9 +69,15 @@ type Box struct {
 	name    string // what it is called, as this process was: a program may go by its name
 	uid     int    // who commands run as, when Pawl is root; else zero
 
+	missing  []confine.Feature // what this kernel lacks
+	groups   *cgroup.Host      // nil where there are no control groups
+	limits   Limits
 	overlays bool
-	mu       sync.Mutex      // guards joins
-	joins    map[string]bool // whether overlayfs works, by file system
+
+	holders atomic.Uint64 // counts those started
+
+	mu    sync.Mutex      // guards joins; held while overlayfs is tried
+	joins map[string]bool // whether overlayfs works, by file system
 }
 
 var _ room.Enforcer = (*Box)(nil)
@@ -86,6 +125,14 @@ func (b *Box) Describe() string {
 		return "none: commands run with all rights of the user Pawl runs as; only their environment, time and output are limited"
 	}
 	s := b.version + ": own user, process, network and file namespaces; writes only to the worktree and the room's own folders; no network"
+	if b.groups != nil {
+		s += "; limits by " + b.groups.Describe()
+	} else {
+		s += "; limits for each process, as there are no control groups"
+	}
+	for _, feature := range b.missing {
+		s += "; without " + string(feature)
+	}
 	if b.uid != 0 {
 		s += "; commands run as user " + strconv.Itoa(b.uid)
 	}

@@ -316,7 +316,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// F-04: with all layers nothing gets through but what fills a disk.
+// With all layers nothing gets through but what fills a disk.
 func TestAllLayers(t *testing.T) {
 	MustConfine(t)
 	for _, u := range users() {
@@ -416,10 +416,10 @@ func TestShimAlone(t *testing.T) {
 	}
 }
 
-// Rooms hold what namespaces hold.
+// Rooms hold everything but what fills the disk, which is watched and not enforced.
 func TestRooms(t *testing.T) {
 	MustConfine(t)
-	enforcer, err := sandbox.Probe(t.Context())
+	enforcer, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Processes: 200, Memory: 400 << 20, FileSize: 100 << 20}})
 	if err != nil {
 		t.Skipf("no sandbox: %v", err)
 	}
@@ -430,7 +430,7 @@ func TestRooms(t *testing.T) {
 	s := abuse.NewStage(t, u.owner, u.user)
 	rooms := room.New(room.Options{
 		State: t.TempDir(), Enforcer: enforcer,
-		Visible: func() []string { return []string{s.Program} },
+		Visible: func(string) []string { return []string{s.Program} },
 		Host: func(context.Context) room.Host {
 			return room.NewHost(append(s.Environ, "PATH=/usr/local/bin:/usr/bin:/bin"), s.Home)
 		},
@@ -442,7 +442,7 @@ func TestRooms(t *testing.T) {
 	}
 	table := abuse.Run(t, inRoom{r}, s, rowsFor(u))
 	t.Logf("\n%s", table)
-	may := []int{35, 36, 38, 39, 44, 45, 46, 47, 48, 61, 63, 66}
+	may := []int{47, 48}
 	for _, o := range table {
 		if o.Escaped && !slices.Contains(may, o.Number) {
 			t.Errorf("%d %s: escaped", o.Number, o.Name)

@@ -144,7 +144,7 @@ func (s *started) line(tb testing.TB) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// F-04: a fork bomb stops at the limit.
+// A fork bomb stops at the limit.
 func TestProcesses(t *testing.T) {
 	limits := Limits{Processes: 20}
 	g := MustNew(t, MustProbe(t, limits), limits)
@@ -165,7 +165,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// F-04: who uses more memory than the limit is killed.
+// Who uses more memory than the limit is killed.
 func TestMemory(t *testing.T) {
 	limits := Limits{Memory: 64 << 20}
 	h := MustProbe(t, limits)

@@ -33,7 +33,7 @@ func MustHave(tb testing.TB, features ...confine.Feature) {
 // all is every feature.
 var all = []confine.Feature{confine.Landlock, confine.LandlockTruncate, confine.LandlockTCP, confine.LandlockDevices, confine.LandlockScope, confine.Seccomp}
 
-// F-04: everything but the granted folders can be read and not changed.
+// Everything but the granted folders can be read and not changed.
 func TestFiles(t *testing.T) {
 	MustHave(t, confine.Landlock, confine.LandlockTruncate)
 	eachUser(t, func(t *testing.T, u user) {
@@ -243,7 +243,7 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// F-04: the calls that the filter refuses, each made for real.
+// The calls that the filter refuses, each made for real.
 func TestRefusedCalls(t *testing.T) {
 	MustHave(t, confine.Seccomp)
 	eachUser(t, func(t *testing.T, u user) {

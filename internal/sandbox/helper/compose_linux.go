@@ -3,6 +3,7 @@ package helper
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 // Bounds of the file system in memory that holds a room's root and nothing that a
 // command writes.
 const (
-	stageSize   = 4 << 20 // bytes
+	stageSize   = 256 << 20 // bytes; but for a copy of the program it takes some 100 kB
 	stageInodes = 10_000
 )
 
@@ -48,6 +49,9 @@ func (r *Room) compose() error {
 		if err := show(&Mount{Source: r.Bwrap, ReadOnly: true}, filepath.Join(r.Stage, Bwrap)); err != nil {
 			return fmt.Errorf("show bubblewrap: %w", err)
 		}
+	}
+	if err := showSelf(filepath.Join(root, Enter)); err != nil {
+		return fmt.Errorf("show the program that confines commands: %w", err)
 	}
 	for path, target := range r.Links {
 		if err := r.link(filepath.Join(root, path), target); err != nil {
@@ -104,6 +108,34 @@ func (r *Room) mount(root string, m *Mount) error {
 	return unix.Mount("pawl", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options)
 }
 
+// showSelf shows this program. One that was replaced by another since it was
+// started is copied: only what runs can be trusted to be the right one.
+func showSelf(target string) error {
+	const self = "/proc/self/exe"
+	running, err := os.Stat(self)
+	if err != nil {
+		return err
+	}
+	path, err := os.Readlink(self)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && os.SameFile(info, running) {
+		return show(&Mount{Source: path, ReadOnly: true}, target)
+	}
+	from, err := os.Open(self)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o555)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
 // show shows a folder or a file of the host.
 func show(m *Mount, target string) error {
 	info, err := os.Stat(m.Source)
@@ -154,7 +186,7 @@ func overlay(m *Mount, target string) error {
 	var opened []int
 	defer func() {
 		for _, fd := range opened {
-			unix.Close(fd)
+			_ = unix.Close(fd)
 		}
 	}()
 	name := func(path string) (string, error) {

@@ -1,5 +1,7 @@
 package helper
 
+import "pawl/internal/sandbox/confine"
+
 // Run runs the helper that args, those of the process, name, and returns its exit
 // code. ok is false when they name none: then the process is something else. A
 // helper changes the whole process and is all that the process does.
@@ -12,6 +14,8 @@ func Run(args []string) (code int, ok bool) {
 		return Supervise(args[2:]), true
 	case HoldWord:
 		return Hold(), true
+	case EnterWord:
+		return confine.Main(args[2:]), true
 	}
 	return 0, false
 }

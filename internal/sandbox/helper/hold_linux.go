@@ -100,7 +100,7 @@ func (h *holder) serve() error {
 			h.start(req.ID, fds)
 		}
 		for _, fd := range fds {
-			unix.Close(fd)
+			_ = unix.Close(fd)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (c *child) endAll() {
 			break
 		}
 	}
-	unix.Close(c.inner)
+	_ = unix.Close(c.inner)
 	c.inner = -1
 }
 

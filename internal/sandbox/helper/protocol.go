@@ -28,6 +28,10 @@ const (
 	Bwrap = "bwrap"
 )
 
+// Enter is where the commands of a room see the program that confines them, which is
+// the holder's own.
+const Enter = "/.enter"
+
 // Mount is one thing that a room shows at Path. Exactly one of Source, Lower and
 // Size is set.
 type Mount struct {
