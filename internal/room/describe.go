@@ -43,6 +43,10 @@ type Description struct {
 	Mounts []Mount
 	Links  map[string]string
 	Files  map[string]string
+	// Writable, Readable and Protected are, in a room that shows everything where it
+	// is, what commands may write to, what they may read beside that and the system's own,
+	// and what they may not write to all the same.
+	Writable, Readable, Protected []string
 	// Environ is the whole environment but for what a command adds.
 	Environ []string
 	// Dir is the work tree's folder as commands see it, and Tree as this process

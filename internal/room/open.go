@@ -55,7 +55,7 @@ func (x *room) open(ctx context.Context, c content) error {
 	}
 	host := x.rooms.o.Host(ctx)
 	var err error
-	if x.rooms.o.Enforcer.Confined() {
+	if x.rooms.o.Enforcer.Mounts() {
 		err = x.confined(d, host, c)
 	} else {
 		err = x.plain(d, host, c)
@@ -156,8 +156,7 @@ func (x *room) joined(path, name string, layers []Layer) (Mount, error) {
 	return Mount{Path: path, Source: upper.Files()}, nil
 }
 
-// plain describes a room of commands that nothing confines: the same folders, where
-// they are.
+// plain describes a room that shows everything where it is.
 func (x *room) plain(d *Description, host Host, c content) error {
 	x.whole = true
 	dirs := places{dir: c.tree, home: filepath.Join(x.folder, "home"), temp: filepath.Join(x.folder, "temp")}
@@ -182,6 +181,17 @@ func (x *room) plain(d *Description, host Host, c content) error {
 	}
 	d.Dir, d.Tree, d.GivenPath = dirs.dir, dirs.dir, d.Given
 	d.Environ = host.variables(dirs, c.network, c.prepared)
+	d.Writable = []string{dirs.dir, dirs.home, dirs.temp, dirs.cache}
+	d.Readable = append(host.programs(), d.Given)
+	for _, path := range x.rooms.o.Visible(c.source()) {
+		if host.exposes(path) {
+			return pawl.Errorf(pawl.CodeInvalid, "%s is not a folder that commands may see", path)
+		}
+		d.Readable = append(d.Readable, path)
+	}
+	if c.tree != "" {
+		d.Protected = []string{filepath.Join(c.tree, ".git")}
+	}
 	return nil
 }
 

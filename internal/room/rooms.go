@@ -18,6 +18,8 @@ type Enforcer interface {
 	Confined() bool
 	// Describe says in one line what confines a command.
 	Describe() string
+	// Mounts reports whether a room can show things elsewhere than where they are.
+	Mounts() bool
 	// Overlay reports whether layers can be joined by overlayfs in a folder.
 	Overlay(dir string) bool
 	// Owner is who commands run as outside their rooms.

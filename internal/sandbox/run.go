@@ -61,6 +61,10 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (p
 	return result, nil
 }
 
+// drainDelay is how long output is still read after a command has ended. It
+// only matters when a process outside the tree was handed the pipe.
+const drainDelay = time.Second
+
 // killLimit is how long the end of a killed tree may take before Run gives up.
 const killLimit = 10 * time.Second
 

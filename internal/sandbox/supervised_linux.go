@@ -57,10 +57,6 @@ func (r *supervisedRoom) Reach(path string) (string, error) { return path, nil }
 // Close implements [room.Opened].
 func (r *supervisedRoom) Close() error { return nil }
 
-// drainDelay is how long output is still read after the owner has ended. It
-// only matters when a process outside the tree was handed the pipe.
-const drainDelay = time.Second
-
 // owner is the supervisor of one command; see [helper]. It implements [running].
 type owner struct {
 	program string // what runs as the supervisor

@@ -22,11 +22,6 @@ import (
 // probeTimeout is how long the probe may take; it takes some 20 ms.
 const probeTimeout = 10 * time.Second
 
-// Probe returns a box in which bubblewrap confines commands. The error says exactly
-// why that is not possible here and what to do; it is for the caller to decide
-// whether to go on with [Unconfined]. There is no silent fallback.
-func Probe(ctx context.Context) (*Box, error) { return New(ctx, Options{}) }
-
 // New is [Probe] with options.
 func New(ctx context.Context, opts Options) (*Box, error) {
 	b := NewUnconfined(opts)
