@@ -31,7 +31,8 @@ endef
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-build: ## build bin/pawl
+build: ## build bin/pawl and bin/pawl-helper
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)-helper ./cmd/pawl-helper
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/pawl
 
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed

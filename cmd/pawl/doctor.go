@@ -32,7 +32,7 @@ func probes(app *cli.App) doctor.Probes {
 			if err != nil {
 				return "", err
 			}
-			return box.Describe(), nil
+			return box.Describe() + "; started by " + box.Helper(), nil
 		},
 		FileSystem: fileSystem,
 		Store:      checkStore,

@@ -67,6 +67,9 @@ func (b *Box) probe(ctx context.Context) error {
 // Confined implements [room.Enforcer].
 func (b *Box) Confined() bool { return b.confined }
 
+// Helper says in one line which program stands around commands.
+func (b *Box) Helper() string { return "pawl itself" }
+
 // Mounts implements [room.Enforcer].
 func (b *Box) Mounts() bool { return false }
 

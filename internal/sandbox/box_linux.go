@@ -49,6 +49,14 @@ func NewUnconfined(opts Options) *Box {
 // Confined implements [room.Enforcer].
 func (b *Box) Confined() bool { return b.bwrap != "" }
 
+// Helper says in one line which program stands around commands.
+func (b *Box) Helper() string {
+	if b.program == "/proc/self/exe" {
+		return "pawl itself, as no pawl-helper of its version is beside it: each command starts some milliseconds later"
+	}
+	return b.program
+}
+
 // Mounts implements [room.Enforcer].
 func (b *Box) Mounts() bool { return b.Confined() }
 

@@ -28,6 +28,9 @@ func unsupported() error {
 // Confined implements [room.Enforcer].
 func (b *Box) Confined() bool { return false }
 
+// Helper says in one line which program stands around commands.
+func (b *Box) Helper() string { return "pawl itself" }
+
 // Mounts implements [room.Enforcer].
 func (b *Box) Mounts() bool { return false }
 

@@ -17,6 +17,7 @@ import (
 	"pawl/internal/room"
 	"pawl/internal/sandbox/cgroup"
 	"pawl/internal/sandbox/confine"
+	"pawl/internal/sandbox/helper"
 )
 
 // probeTimeout is how long the probe may take; it takes some 20 ms.
@@ -26,6 +27,11 @@ const probeTimeout = 10 * time.Second
 func New(ctx context.Context, opts Options) (*Box, error) {
 	b := NewUnconfined(opts)
 	b.overlays, b.joins, b.limits = !opts.NoOverlay, make(map[string]bool), opts.Limits.filled()
+	if opts.Program == "" {
+		if program := installedHelper(ctx); program != "" {
+			b.program, b.name = program, program
+		}
+	}
 	path := opts.Bubblewrap
 	if path == "" {
 		found, err := exec.LookPath("bwrap")
@@ -68,6 +74,24 @@ func New(ctx context.Context, opts Options) (*Box, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// installedHelper is the small program beside this one, if it fits this one.
+func installedHelper(ctx context.Context) string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	program := filepath.Join(filepath.Dir(self), "pawl-helper")
+	if _, err := os.Stat(program); err != nil {
+		return ""
+	}
+	cmd := exec.CommandContext(ctx, program, helper.ProtocolWord)
+	cmd.Env = []string{}
+	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != helper.Protocol {
+		return ""
+	}
+	return program
 }
 
 // freeUID is the first user id from DefaultUID on that no account has.

@@ -1,6 +1,10 @@
 package helper
 
-import "pawl/internal/sandbox/confine"
+import (
+	"fmt"
+
+	"pawl/internal/sandbox/confine"
+)
 
 // Run runs the helper that args, those of the process, name, and returns its exit
 // code. ok is false when they name none: then the process is something else. A
@@ -10,6 +14,9 @@ func Run(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[1] {
+	case ProtocolWord:
+		fmt.Println(Protocol)
+		return 0, true
 	case SuperviseWord:
 		return Supervise(args[2:]), true
 	case HoldWord:

@@ -1,5 +1,9 @@
 package helper
 
+// Protocol is the version of everything in this file and of what the words mean. A
+// helper of another version is not used.
+const Protocol = "1"
+
 // Room is what a holder puts together and keeps.
 type Room struct {
 	// Stage is an empty folder. In the holder's mount namespace a file system in
@@ -88,4 +92,6 @@ const (
 	SuperviseWord = "__supervise"
 	HoldWord      = "__hold"
 	EnterWord     = "__enter"
+	// ProtocolWord makes a helper print [Protocol].
+	ProtocolWord = "__protocol"
 )
