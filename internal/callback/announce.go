@@ -7,14 +7,17 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"pawl"
+	"pawl/internal/process"
 )
 
 // commandLimit is how long a command may take to hear of something.
 const commandLimit = 30 * time.Second
+
+// commandGrace is how long it has to end when that is over.
+const commandGrace = time.Second
 
 // Announce tells a command, an address or both the same JSON body, each once, and
 // returns the HTTP status, zero when there is no address or no answer. What goes
@@ -23,7 +26,7 @@ const commandLimit = 30 * time.Second
 //
 // The command is the user's own: their shell runs it, in no sandbox, with their
 // environment and what is in env, with the body on its standard input. What it
-// prints is dropped. When its time is up, or ctx ends, it is killed with all it
+// prints is dropped. When its time is up, or ctx ends, it is ended with all it
 // started that stayed in its process group. No error tells what the command is: it
 // may hold a secret.
 func (s *Sender) Announce(ctx context.Context, to pawl.Announcing, delivery string, body []byte, env []string) (status int, err error) {
@@ -53,12 +56,9 @@ func (s *Sender) run(ctx context.Context, command string, body []byte, env []str
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errLate)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd := process.Command(ctx, commandGrace, "sh", "-c", command)
 	cmd.Stdin, cmd.Env = bytes.NewReader(body), append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // for what left the group and holds on to the input
-	err := cmd.Run()
+	err := process.Run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):

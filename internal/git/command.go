@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/process"
 )
 
 // MinVersion is the oldest git this package is used and tested with.
@@ -31,6 +32,16 @@ const MinVersion = "2.39"
 
 // DefaultLimit bounds the output of one call in bytes.
 const DefaultLimit = 256 << 20
+
+// DefaultTimeout bounds one call.
+const DefaultTimeout = 10 * time.Minute
+
+// grace is how long git has to remove its lock files and temporary objects when it is
+// ended.
+const grace = 5 * time.Second
+
+// ErrTimeout means that a call reached its time limit and was ended.
+var ErrTimeout = errors.New("the time limit of a git call")
 
 // Command is the git program and what every call shares.
 type Command struct {
@@ -41,8 +52,11 @@ type Command struct {
 	Name, Email string
 	// Limit bounds what one call may print, in bytes; zero means [DefaultLimit].
 	Limit int64
-	// Exec runs a prepared command to its end; nil means (*exec.Cmd).Run. Tests
-	// put faults here.
+	// Timeout bounds one call; zero means [DefaultTimeout]. A caller's context may end
+	// it sooner.
+	Timeout time.Duration
+	// Exec runs a prepared command to its end; nil means [process.Run]. Tests put
+	// faults here.
 	Exec func(*exec.Cmd) error
 }
 
@@ -197,10 +211,10 @@ func (r Repo) environment() []string {
 	return env
 }
 
-// prepare makes the command of a call. When ctx ends, git is asked to stop, so
-// that it removes its lock files, and killed if it does not.
+// prepare makes the command of a call. When ctx ends, or we do, git is asked to stop,
+// so that it removes its lock files.
 func (r Repo) prepare(ctx context.Context, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, r.Command.Path, args...)
+	cmd := process.Command(ctx, grace, r.Command.Path, args...)
 	cmd.Env = r.environment()
 	switch {
 	case r.WorkTree != "":
@@ -210,10 +224,6 @@ func (r Repo) prepare(ctx context.Context, args []string) *exec.Cmd {
 	default:
 		cmd.Dir = r.folder
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	// Its own process group, so that Ctrl-C in a terminal does not reach it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
@@ -224,11 +234,23 @@ func (c *Command) limit() int64 {
 	return DefaultLimit
 }
 
+func (c *Command) timeout() time.Duration {
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return DefaultTimeout
+}
+
+// within bounds the time of a call.
+func (c *Command) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.timeout(), ErrTimeout)
+}
+
 func (c *Command) exec(cmd *exec.Cmd) error {
 	if c.Exec != nil {
 		return c.Exec(cmd)
 	}
-	return cmd.Run()
+	return process.Run(cmd)
 }
 
 // do runs one call that neither reads nor prints.
@@ -239,14 +261,27 @@ func (r Repo) do(ctx context.Context, args ...string) error {
 
 // run runs one call to its end and returns its warnings.
 func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) (string, error) {
+	ctx, cancel := r.Command.within(ctx)
+	defer cancel()
 	cmd := r.prepare(ctx, args)
 	stderr := &bounded{limit: 4096, cut: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	err := r.failure(ctx, args, r.Command.exec(cmd), stderr.buf.String())
-	if e, ok := errors.AsType[*Error](err); ok && e.Signaled && r.Index != "" {
+	err := r.Command.exec(cmd)
+	if signaled(cmd) && r.Index != "" {
 		_ = os.Remove(r.Index + ".lock") // nobody else uses the index, and its owner is dead
 	}
+	err = r.failure(ctx, args, err, stderr.buf.String())
 	return stderr.buf.String(), err
+}
+
+// signaled reports whether a signal ended a command, which may have kept it from
+// removing its lock files.
+func signaled(cmd *exec.Cmd) bool {
+	if cmd.ProcessState == nil {
+		return false
+	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
 }
 
 // output runs one call and returns what it printed.
@@ -270,8 +305,15 @@ func (r Repo) failure(ctx context.Context, args []string, err error, stderr stri
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
+		return &pawl.Error{
+			Code:    pawl.CodeUnavailable,
+			Message: fmt.Sprintf("git %s took longer than its limit of %s and was ended", args[0], r.Command.timeout()),
+			Hint:    "look whether the disk is slow or the repository is unusually large",
+			Err:     cause,
+		}
+	} else if cause != nil {
+		return fmt.Errorf("git %s: %w", args[0], cause)
 	}
 	e := &Error{Args: args, Exit: -1, Stderr: strings.TrimSpace(stderr), Err: err}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

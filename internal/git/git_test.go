@@ -18,6 +18,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -376,6 +377,49 @@ func TestKilledCalls(t *testing.T) {
 	}
 	if err := r.AddAll(ctx); !errors.Is(err, reason) {
 		t.Errorf("error is %v, want %v", err, reason)
+	}
+}
+
+// A call that takes too long is ended, and says so. Its lock is removed, also when it
+// had to be killed. F-03
+func TestTimeLimit(t *testing.T) {
+	command := mustFind(t)
+	r := mustRepo(t, command)
+	commit := mustCommit(t, r, map[string]string{"a": "a\n"})
+	lock := r.Index + ".lock"
+	command.Timeout = 20 * time.Millisecond
+	command.Exec = func(cmd *exec.Cmd) error {
+		if err := os.WriteFile(lock, nil, 0o644); err != nil {
+			t.Error(err)
+		}
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "exec sleep 1000"}
+		return process.Run(cmd)
+	}
+	err := r.AddAll(t.Context())
+	if !errors.Is(err, git.ErrTimeout) || pawl.CodeOf(err) != pawl.CodeUnavailable {
+		t.Errorf("error is %v, want a time limit", err)
+	}
+	if want := "git add took longer than its limit of 20ms and was ended"; err == nil || err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+	if _, err := os.Lstat(lock); err == nil {
+		t.Error("the lock is still there")
+	}
+	objects, err := r.Objects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects.Get(commit); err == nil {
+		t.Error("an object was read from a git that hangs")
+	}
+	if err := objects.Close(); !errors.Is(err, git.ErrTimeout) {
+		t.Errorf("error is %v, want a time limit", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	command.Timeout = time.Hour
+	if err := r.AddAll(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v, want the caller's deadline", err)
 	}
 }
 

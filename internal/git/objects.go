@@ -56,11 +56,13 @@ func (r Repo) Objects(ctx context.Context) (*Objects, error) {
 		_, _ = childIn.Close(), requests.Close()
 		return nil, fmt.Errorf("read objects: %w", err)
 	}
+	ctx, cancel := r.Command.within(ctx)
 	cmd := r.prepare(ctx, args)
 	stderr := &bounded{limit: 4096, cut: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
 	ended := make(chan error, 1)
 	go func() {
+		defer cancel()
 		err := r.Command.exec(cmd)
 		_, _ = childIn.Close(), childOut.Close() // ends a Get that waits
 		ended <- r.failure(ctx, args, err, stderr.buf.String())

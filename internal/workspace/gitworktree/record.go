@@ -44,7 +44,7 @@ func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.TreeHash, erro
 // record records what the worktree holds.
 func (w *worktree) record(ctx context.Context) (record, error) {
 	r, err := w.tryRecord(ctx)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errQuarantine) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errQuarantine) && !errors.Is(err, git.ErrTimeout) {
 		// An agent may have made files unreadable. The index may be damaged, or
 		// name objects that a git gc of the user removed: without it every file
 		// is read again.

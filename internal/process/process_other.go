@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package process
+
+import "syscall"
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func closeRange() bool { return false }
