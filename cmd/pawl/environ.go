@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
 
 	"pawl"
 	"pawl/internal/cli"
@@ -94,9 +90,9 @@ func over(environ, by []string) []string {
 	return slices.Sorted(maps.Values(all))
 }
 
-// leave writes what runs were handed into memory that the program can read which this
-// process becomes, and returns the number of the open file.
-func (e *environs) leave() (fd int, err error) {
+// leave hands what runs were given over to the program that this process becomes, and
+// returns the number of the open file.
+func (e *environs) leave() (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []left
@@ -107,13 +103,7 @@ func (e *environs) leave() (fd int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if fd, err = unix.MemfdCreate("pawl", 0); err != nil {
-		return 0, fmt.Errorf("make room in memory: %w", err)
-	}
-	if _, err := unix.Pwrite(fd, data, 0); err != nil {
-		return 0, errors.Join(err, unix.Close(fd))
-	}
-	return fd, nil
+	return handOver(data)
 }
 
 // take reads what another process has left.

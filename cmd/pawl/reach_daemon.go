@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"pawl"
@@ -223,9 +222,6 @@ func (r *reaching) late(why string) error {
 	return pawl.Errorf(pawl.CodeUnavailable, "there is no daemon: %s", why).
 		WithHint("%s tells what it does; pawl … --local works without one", r.home.Log())
 }
-
-// alive reports whether there is a process.
-func alive(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // newer reports whether this program is newer than a daemon: by version where both are
 // releases, else by when they were built. An older program uses a newer daemon.

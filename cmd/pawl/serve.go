@@ -15,10 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"pawl"
 	"pawl/internal/cli"
@@ -320,7 +317,7 @@ func (s *serving) become(program string) error {
 		env = append(env, keysFD+"="+strconv.Itoa(keys))
 	}
 	s.say("going on as %s", program)
-	err := syscall.Exec(program, append([]string{program}, s.o.Args()...), env)
+	err := replaceProgram(program, append([]string{program}, s.o.Args()...), env)
 	return fmt.Errorf("become %s: %w", program, err)
 }
 
@@ -348,8 +345,7 @@ func inherited(variable string) (*os.File, error) {
 	if err != nil || fd < 3 {
 		return nil, pawl.Errorf(pawl.CodeInvalid, "%s=%q: want the number of an open file", variable, text)
 	}
-	unix.CloseOnExec(fd)
-	return os.NewFile(uintptr(fd), variable), nil
+	return openFile(fd, variable), nil
 }
 
 // tell says to whoever started the daemon what became of it, once.
@@ -384,7 +380,7 @@ func startDaemon(ctx context.Context, app *cli.App, home project.Home, program s
 	cmd.Dir = "/" // it keeps no folder of anybody's busy
 	cmd.Env = append(withoutKeys(app), "XDG_STATE_HOME="+app.StateHome, readyFD+"=3")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ready}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = detached()
 	err = cmd.Start()
 	_ = ready.Close()
 	if err != nil {
@@ -441,7 +437,7 @@ func (r *rotated) open() error {
 	}
 	r.file, r.size = f, info.Size()
 	// What the runtime says when it dies belongs there too.
-	return errors.Join(unix.Dup2(int(f.Fd()), 1), unix.Dup2(int(f.Fd()), 2))
+	return captureOutput(f)
 }
 
 // Write implements [io.Writer]. A line is never torn.
@@ -498,7 +494,7 @@ func stopDaemon(ctx context.Context, app *cli.App) (int, error) {
 	if err != nil || !held {
 		return 0, err
 	}
-	if err := syscall.Kill(holder.Pid, syscall.SIGTERM); err != nil {
+	if err := terminate(holder.Pid); err != nil {
 		return 0, pawl.Errorf(pawl.CodeUnavailable, "end process %d: %w", holder.Pid, err)
 	}
 	for until, wait := time.Now().Add(changing), 5*time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {

@@ -3,13 +3,11 @@ package git_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -420,25 +418,5 @@ func TestTimeLimit(t *testing.T) {
 	command.Timeout = time.Hour
 	if err := r.AddAll(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v, want the caller's deadline", err)
-	}
-}
-
-// Ctrl-C in a terminal goes to the process group: git is in one of its own.
-func TestOwnProcessGroup(t *testing.T) {
-	command := mustFind(t)
-	r := mustRepo(t, command)
-	command.Exec = func(cmd *exec.Cmd) error {
-		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "sed 's/.*) . [0-9]* \\([0-9]*\\) .*/\\1/' /proc/$$/stat"}
-		return cmd.Run()
-	}
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("there is no /proc")
-	}
-	group, err := r.WriteTree(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if group == fmt.Sprint(syscall.Getpgrp()) {
-		t.Error("git is in our process group")
 	}
 }

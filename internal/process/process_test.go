@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,6 +108,22 @@ func TestGrace(t *testing.T) {
 	}
 	if text, err := os.ReadFile(said); string(text) != "bye\n" {
 		t.Errorf("it said %q, %v", text, err)
+	}
+}
+
+// Ctrl-C in a terminal goes to the process group: a child is in one of its own.
+func TestOwnGroup(t *testing.T) {
+	if _, err := exec.LookPath("ps"); err != nil {
+		t.Skip(err)
+	}
+	var group strings.Builder
+	cmd := Command(t.Context(), time.Second, "/bin/sh", "-c", "ps -o pgid= -p $$")
+	cmd.Stdout = &group
+	if err := Run(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(group.String()) == strconv.Itoa(syscall.Getpgrp()) {
+		t.Error("the child is in our process group")
 	}
 }
 

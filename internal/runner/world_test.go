@@ -413,11 +413,3 @@ func MustLink(tb testing.TB, target, path string) {
 		tb.Fatal(err)
 	}
 }
-
-// MustPipe makes a FIFO.
-func MustPipe(tb testing.TB, path string) {
-	tb.Helper()
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}

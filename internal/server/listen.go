@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"pawl"
@@ -34,6 +33,9 @@ func Serve(ctx context.Context, socket string, s pawl.Service, ready func()) err
 }
 
 func listen(ctx context.Context, socket string) (net.Listener, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
 	if err := checkFolder(filepath.Dir(socket)); err != nil {
 		return nil, err
 	}
@@ -60,11 +62,10 @@ func checkFolder(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at the socket's folder: %w", err)
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
 		return insecure(dir, "is no folder").WithHint("remove it")
-	case !ok || int(owner.Uid) != os.Geteuid():
+	case !ours(info):
 		return insecure(dir, "belongs to another user").WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
 	case info.Mode().Perm()&0o077 != 0:
 		return insecure(dir, "can be entered by others").WithHint("chmod 700 %s", dir)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package tui
 
 import (
@@ -21,6 +23,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"pawl"
 )
@@ -132,9 +135,9 @@ func (x *terminal) ends() string {
 	return x.raw.String()
 }
 
-func (x *terminal) modes() unix.Termios {
+func (x *terminal) modes() term.State {
 	x.t.Helper()
-	m, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
+	m, err := term.GetState(int(x.slave.Fd()))
 	if err != nil {
 		x.t.Fatal(err)
 	}

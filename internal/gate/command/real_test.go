@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"pawl"
+	"pawl/internal/process"
 )
 
 // shell is a room that confines nothing. It runs what these tests wrote.
@@ -26,17 +26,14 @@ func (s shell) Tree() (string, error) { return s.tree, nil }
 func (s shell) Run(ctx context.Context, c pawl.Command) (pawl.CommandResult, error) {
 	limit, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(limit, "/bin/sh", "-c", c.Shell)
+	cmd := process.Command(limit, time.Second, "/bin/sh", "-c", c.Shell)
 	cmd.Dir = s.tree
 	cmd.Env = append(c.Env, "PATH="+os.Getenv("PATH"), "HOME="+s.temp, "TMPDIR="+s.temp,
 		"GOCACHE="+os.Getenv("GOCACHE"), "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOPROXY=off")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	var stdout, output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &output
 	start := time.Now()
-	err := cmd.Run()
+	err := process.Run(cmd)
 	if ctx.Err() != nil {
 		return pawl.CommandResult{}, ctx.Err()
 	}
