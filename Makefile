@@ -11,6 +11,7 @@ RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" 
 # The kernel starts no goroutine, which TestPure checks. In its simulations the race
 # detector would find nothing and take most of the suite's time.
 KERNEL := ./internal/kernel/...
+PLATFORMS := linux/amd64 darwin/amd64 darwin/arm64 windows/amd64
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Tools that are built from source on first use. Each has its own go.mod.
 LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -49,8 +50,9 @@ test: ## run every test in full, with the race detector where there is a C compi
 	$(call run-tests,kernel,-timeout 80m,$(KERNEL))
 	$(call run-tests,test,$(RACE) -timeout 80m,$$($(GO) list ./... | grep -v pawl/internal/kernel))
 
-lint: ## run the linters
+lint: ## run the linters, and go vet for every platform that Pawl compiles on
 	$(LINT) run ./...
+	@for p in $(PLATFORMS); do echo "go vet for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
 
 bench: build ## measure, as docs/benchmarks.md says
 	$(BIN) bench
