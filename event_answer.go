@@ -108,6 +108,8 @@ type ToolReturned struct {
 	Conflict bool `json:"conflict,omitempty"`
 	// Waited is as in [ModelReplied].
 	Waited time.Duration `json:"waited,omitempty"`
+	// LeftOut says which files of the worktree Tree does not have, by the limits they meet.
+	LeftOut []LimitMet `json:"left_out,omitempty"`
 }
 
 // GateJudged says what a gate found: a command gate (it answers [RunGate]), or
@@ -169,6 +171,10 @@ type Committed struct {
 	// Kept counts the paths below .pawl/ that differ from the base: the harness
 	// keeps these, and no candidate may touch them.
 	Kept int `json:"kept,omitempty"`
+	// LeftOut is as in [ToolReturned]. Report is then a JSON [GateReport] that names the
+	// files: the candidate has not passed.
+	LeftOut []LimitMet `json:"left_out,omitempty"`
+	Report  Hash       `json:"report,omitzero"`
 }
 
 // WorkspaceInspected answers [InspectWorkspace].

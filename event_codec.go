@@ -360,6 +360,13 @@ func (b *ToolReturned) fields(c *coder) {
 	str(c, 6, &b.Tree)
 	flag(c, 7, &b.Conflict)
 	num(c, 8, &b.Waited)
+	list(c, 9, &b.LeftOut, (*coder).limitMet)
+}
+
+func (c *coder) limitMet(b *LimitMet) {
+	str(c, 1, &b.Limit)
+	num(c, 2, &b.Max)
+	num(c, 3, &b.Files)
 }
 
 // Kind implements [Body].
@@ -406,6 +413,8 @@ func (b *Committed) fields(c *coder) {
 	str(c, 8, &b.PatchID)
 	ints(c, 9, &b.Hunks)
 	num(c, 10, &b.Kept)
+	list(c, 11, &b.LeftOut, (*coder).limitMet)
+	sum(c, 12, &b.Report)
 }
 
 // Kind implements [Body].

@@ -108,23 +108,28 @@ type LimitName string
 
 // The limits.
 const (
-	LimitMoney      LimitName = "money"      // micro-dollars
-	LimitTokens     LimitName = "tokens"     // tokens
-	LimitTime       LimitName = "time"       // nanoseconds the driver was alive
-	LimitIterations LimitName = "iterations" // attempts of a loop
-	LimitTurns      LimitName = "turns"      // model calls of a session
-	LimitRetries    LimitName = "retries"    // dispatches of one model call
-	LimitTasks      LimitName = "tasks"      // children a loop has started
-	LimitPlans      LimitName = "plans"      // versions of a loop's plan
-	LimitRounds     LimitName = "rounds"     // of a group of steps
-	LimitRoutes     LimitName = "routes"     // returns to a step by one verdict of a gate
-	LimitCalls      LimitName = "calls"      // of one tool in a session
-	LimitConflicts  LimitName = "conflicts"  // merges in a row that conflicted
-	LimitQuestions  LimitName = "questions"  // rounds of questions of one step
-	LimitRecoveries LimitName = "recoveries" // from one health since the last good checkpoint
-	LimitSize       LimitName = "size"       // tokens of a structured result that must be short
-	LimitLoops      LimitName = "loops"      // at work side by side, of a kind or in the whole run
-	LimitSignal     LimitName = "signal"     // nanoseconds until a signal is acknowledged
+	LimitMoney      LimitName = "money"       // micro-dollars
+	LimitTokens     LimitName = "tokens"      // tokens
+	LimitTime       LimitName = "time"        // nanoseconds the driver was alive
+	LimitIterations LimitName = "iterations"  // attempts of a loop
+	LimitTurns      LimitName = "turns"       // model calls of a session
+	LimitRetries    LimitName = "retries"     // dispatches of one model call
+	LimitTasks      LimitName = "tasks"       // children a loop has started
+	LimitPlans      LimitName = "plans"       // versions of a loop's plan
+	LimitRounds     LimitName = "rounds"      // of a group of steps
+	LimitRoutes     LimitName = "routes"      // returns to a step by one verdict of a gate
+	LimitCalls      LimitName = "calls"       // of one tool in a session
+	LimitConflicts  LimitName = "conflicts"   // merges in a row that conflicted
+	LimitQuestions  LimitName = "questions"   // rounds of questions of one step
+	LimitRecoveries LimitName = "recoveries"  // from one health since the last good checkpoint
+	LimitSize       LimitName = "size"        // tokens of a structured result that must be short
+	LimitLoops      LimitName = "loops"       // at work side by side, of a kind or in the whole run
+	LimitSignal     LimitName = "signal"      // nanoseconds until a signal is acknowledged
+	LimitFile       LimitName = "file"        // bytes of a file that a recording may have
+	LimitNewFiles   LimitName = "new_files"   // files of a recording that its worktree's commit does not have
+	LimitNewBytes   LimitName = "new_bytes"   // bytes of a recording's new and changed files
+	LimitGitName    LimitName = "git_name"    // names that git takes
+	LimitGitContent LimitName = "git_content" // contents that git can store
 )
 
 // LimitReached says that a limit stops something. Limits are inclusive: the

@@ -2,7 +2,10 @@ package pawl
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // What the harness keeps in a repository. No candidate may touch KeptFolder.
@@ -23,18 +26,20 @@ const (
 type Workspaces interface {
 	// Open makes the worktree of a loop, or finds the one there is, and its branch.
 	Open(ctx context.Context, spec WorkspaceSpec) (WorkspaceState, error)
-	// Tree records the worktree's present content as a git tree and returns its
-	// hash. What .gitignore names is not part of it, nor is .pawl/tasks.
-	Tree(ctx context.Context, name string) (TreeHash, error)
+	// Tree records the worktree's present content as a git tree. What .gitignore
+	// names is not part of it, nor is .pawl/tasks.
+	Tree(ctx context.Context, name string) (Recording, error)
 	// FileAt returns a file's content in a recorded tree; nil when it is not there.
 	FileAt(ctx context.Context, tree TreeHash, path string) ([]byte, error)
 	// WithFile returns the tree that results from writing one file into a recorded tree.
 	WithFile(ctx context.Context, tree TreeHash, path string, content []byte) (TreeHash, error)
 	// Commit records the worktree's content as one commit on the branch and
-	// moves the branch from spec.Parent to it. Nothing changed is a commit too.
+	// moves the branch from spec.Parent to it. Nothing changed is a commit too, and
+	// so is what is left of the content without the files that are left out.
 	Commit(ctx context.Context, spec CommitSpec) (CommitInfo, error)
 	// Reset saves what the worktree holds beyond commit under a salvage ref and
-	// makes the worktree equal to commit, which becomes the branch's head.
+	// makes the worktree equal to commit, which becomes the branch's head. What
+	// cannot be recorded is moved out of the worktree and kept as files.
 	Reset(ctx context.Context, name string, commit CommitHash, salvage string) (WorkspaceState, error)
 	// Show makes the worktree equal to a commit as Reset does, but leaves the branch
 	// where it is: the worktree is detached until the next Reset, Open or Commit.
@@ -83,6 +88,91 @@ type WorkspaceSpec struct {
 	Name   string     // unique in the project; the run's id, with the loop's when it is not the first
 	Branch string     // such as "pawl/001-add-login", without refs/heads/
 	Base   CommitHash // where the branch starts when it does not exist yet
+}
+
+// The limits of one recording when nothing else is set.
+const (
+	DefaultMaxFile     int64 = 50_000_000    // bytes of a file
+	DefaultMaxNewFiles       = 50_000        // files that the worktree's commit does not have
+	DefaultMaxNewBytes int64 = 1_000_000_000 // bytes of new and changed files together
+)
+
+// Recording is a worktree's content as a git tree.
+type Recording struct {
+	Tree TreeHash
+	// LeftOut are the files that the tree does not have because git cannot hold them
+	// or must not. Where the tree had such a file before, it has that one still.
+	LeftOut []LeftOut
+	// Stale reports that Tree is the one recorded before, as nothing can be recorded.
+	Stale bool
+}
+
+// LeftOut are the files that a recording left out for one reason.
+type LeftOut struct {
+	LimitMet
+	Paths []LeftPath // at most [MaxLeftPaths], sorted
+}
+
+// MaxLeftPaths bounds how many files are named that a recording left out.
+const MaxLeftPaths = 20
+
+// LeftPath is a file or folder that a recording left out.
+type LeftPath struct {
+	Path string
+	Why  string // continues a sentence about the path
+}
+
+// LimitMet says that a recording left files out.
+type LimitMet struct {
+	Limit LimitName `json:"limit"`
+	// Max is the limit in bytes or files; 0 where it is git itself that refuses.
+	Max   int64 `json:"max,omitempty"`
+	Files int   `json:"files"` // how many were left out
+}
+
+// RefusedName returns the part of a clean path, relative to a worktree, that git refuses:
+// .git, and what other file systems take for it. It is empty when git takes the path.
+func RefusedName(path string) string {
+	for part := range strings.SplitSeq(path, "/") {
+		if isDotGitHFS(part) {
+			return part
+		}
+		for i, name := range strings.Split(part, `\`) { // which separates folders on Windows
+			if isDotGitNTFS(name) && (i != 1 || part[0] != '\\') { // git does not look at a first one
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+// isDotGitHFS reports whether HFS+ takes a name for .git: in any case, with characters
+// that it ignores, and up to what is no UTF-8.
+func isDotGitHFS(name string) bool {
+	rest := ".git"
+	for len(name) > 0 {
+		r, size := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		name = name[size:]
+		switch {
+		case r >= 0x200C && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x206A && r <= 0x206F, r == 0xFEFF:
+		case rest == "" || unicode.ToLower(r) != rune(rest[0]) || r > unicode.MaxASCII:
+			return false
+		default:
+			rest = rest[1:]
+		}
+	}
+	return rest == ""
+}
+
+// isDotGitNTFS reports whether NTFS takes a name for .git: in any case, by its short
+// name, with spaces and dots at the end, or as one of its streams.
+func isDotGitNTFS(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
 // WorkspaceState is a worktree as it was found.
@@ -144,6 +234,9 @@ type CommitInfo struct {
 	// paths below .pawl/ among Total.
 	Hunks []uint64
 	Kept  int
+	// LeftOut is as in [Recording]; for a commit that an earlier call made, it is what
+	// the worktree holds now.
+	LeftOut []LeftOut
 }
 
 // MergeSpec asks for a merge commit.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"pawl"
 	"pawl/internal/git"
@@ -376,6 +377,57 @@ func TestKilledCalls(t *testing.T) {
 	if err := r.AddAll(ctx); !errors.Is(err, reason) {
 		t.Errorf("error is %v, want %v", err, reason)
 	}
+}
+
+// The names that are refused before git sees them are those that git refuses. F-10
+func TestRefusedNames(t *testing.T) {
+	r := mustRepo(t, mustFind(t))
+	hashes, err := r.WriteFiles(t.Context(), []string{mustFile(t, r)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	takes := func(path string) bool {
+		if err := os.Remove(r.Index); err != nil && !errors.Is(err, os.ErrNotExist) {
+			panic(err)
+		}
+		if err := r.Enter(t.Context(), []git.Entry{{Mode: git.ModeFile, Hash: hashes[0], Name: path}}); err != nil {
+			panic(err)
+		}
+		entries, err := r.List(t.Context())
+		if err != nil {
+			panic(err)
+		}
+		return len(entries) == 1 && entries[0].Name == path
+	}
+	for _, path := range []string{".git", ".GIT/x", "a/.git", "git~1", "a/GIT~1/x", ".git ", ".git...", ".git. .", ".g\u200cit", "\ufeff.git", ".git\u206f/x", ".git:x", "git~1::$DATA", `a\.git`, `a\git~1\x`, `\\.git`, ".git\xff", ".g\xffit", "\xff.git"} {
+		if refused := pawl.RefusedName(path) != ""; refused == takes(path) {
+			t.Errorf("%q is refused: %t, by git: %t", path, refused, !refused)
+		}
+	}
+	for _, path := range []string{".gitx", ".git x", "git~2", "xgit~1", "git", ".g it", ".git\u200b", "odd\nname", "\xff", "a\tb", "CON", "aux.txt", "trailing ", `back\slash`, `\.git`, "\u202a", "gıt~1", ".gİt"} {
+		if pawl.RefusedName(path) != "" || !takes(path) {
+			t.Errorf("%q is refused: %q, by git: %t", path, pawl.RefusedName(path), !takes(path))
+		}
+	}
+	parts := rapid.SampledFrom([]string{".", "g", "i", "t", "G", "I", "T", "~", "1", " ", ":", `\`, "/", "x", "\u200c", "\u202b", "\ufeff", "\xe2\x80", "\xff", ".git", "git~1", ".GIT"})
+	rapid.Check(t, func(rt *rapid.T) {
+		path := strings.Join(rapid.SliceOfN(parts, 1, 6).Draw(rt, "path"), "")
+		if path != filepath.Clean(path) || !filepath.IsLocal(path) || path == "." {
+			return
+		}
+		if refused := pawl.RefusedName(path) != ""; refused == takes(path) {
+			rt.Errorf("%q is refused: %t, by git: %t", path, refused, !refused)
+		}
+	})
+}
+
+// mustFile makes a file in the worktree and returns its name.
+func mustFile(tb testing.TB, r git.Repo) string {
+	tb.Helper()
+	if err := os.WriteFile(filepath.Join(r.WorkTree, "file"), nil, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return "file"
 }
 
 // A call that takes too long is ended, and says so. Its lock is removed, also when it

@@ -3,7 +3,10 @@ package git
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,11 +33,17 @@ func (r Repo) Clean(ctx context.Context) error {
 // names left out. Paths below one of except are not looked at. A folder that
 // cannot be read is an error.
 func (r Repo) AddAll(ctx context.Context, except ...string) error {
-	args := []string{"add", "-A", "--no-warn-embedded-repo", "--", "."}
-	for _, path := range except {
-		args = append(args, ":(top,exclude,literal)"+path)
-	}
-	warnings, err := r.run(ctx, nil, nil, args...)
+	return r.add(ctx, "-A", except)
+}
+
+// AddKnown is AddAll of the files that the index has.
+func (r Repo) AddKnown(ctx context.Context, except ...string) error {
+	return r.add(ctx, "-u", except)
+}
+
+func (r Repo) add(ctx context.Context, what string, except []string) error {
+	args := []string{"add", what, "--no-warn-embedded-repo", "--pathspec-from-file=-", "--pathspec-file-nul"}
+	warnings, err := r.run(ctx, strings.NewReader(strings.Join(but(except), "\x00")), nil, args...)
 	if err == nil && strings.Contains(warnings, "could not open directory") {
 		err = &Error{Args: args, Stderr: warnings, Err: os.ErrPermission}
 	}
@@ -71,6 +80,10 @@ func (r Repo) List(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readEntries(out), nil
+}
+
+func readEntries(out []byte) []Entry {
 	var entries []Entry
 	for _, line := range split(out) {
 		about, path, _ := strings.Cut(line, "\t")
@@ -78,14 +91,90 @@ func (r Repo) List(ctx context.Context) ([]Entry, error) {
 			entries = append(entries, Entry{Mode: fields[0], Hash: fields[1], Name: path})
 		}
 	}
-	return entries, nil
+	return entries
+}
+
+// but is the pathspec of everything but what is below some paths.
+func but(except []string) []string {
+	paths := []string{"."}
+	for _, path := range except {
+		paths = append(paths, ":(top,exclude,literal)"+path)
+	}
+	return paths
 }
 
 // Unrecorded lists what is in the worktree and neither in the index nor ignored:
-// files, and the folders of nested repositories with a slash at the end.
-func (r Repo) Unrecorded(ctx context.Context) ([]string, error) {
-	out, err := r.output(ctx, nil, "ls-files", "--others", "--exclude-standard", "-z")
+// files, and the folders of nested repositories with a slash at the end. There are
+// more when it returns most of them. Paths below one of except are not looked at.
+func (r Repo) Unrecorded(ctx context.Context, most int, except ...string) ([]string, error) {
+	out := &parts{most: most}
+	_, err := r.run(ctx, nil, out, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, but(except)...)...)
+	if len(out.list) == most {
+		err = nil // it was not read to its end
+	}
+	return out.list, err
+}
+
+// Touched lists the paths of the index whose files may have changed since, by all but
+// their content. Paths below one of except are left out.
+func (r Repo) Touched(ctx context.Context, except ...string) ([]string, error) {
+	out, err := r.output(ctx, nil, append([]string{"diff-files", "--name-only", "--ignore-submodules=all", "-z", "--"}, but(except)...)...)
 	return split(out), err
+}
+
+// Sizes returns the sizes of the index's files at some paths. A path that has none is
+// left out.
+func (r Repo) Sizes(ctx context.Context, paths []string) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	for some := range slices.Chunk(paths, 100) { // so that the call's arguments are not too long
+		out, err := r.output(ctx, nil, append([]string{"--literal-pathspecs", "ls-files", "--stage", "-z", "--"}, some...)...)
+		if err != nil {
+			return nil, err
+		}
+		entries := readEntries(out)
+		var hashes strings.Builder
+		for _, e := range entries {
+			hashes.WriteString(e.Hash + "\n")
+		}
+		out, err = r.output(ctx, strings.NewReader(hashes.String()), "cat-file", "--batch-check=%(objectsize)")
+		if err != nil {
+			return nil, err
+		}
+		lines := strings.Split(string(out), "\n")
+		for i, e := range entries {
+			if size, err := strconv.ParseInt(lines[i], 10, 64); err == nil { // or the object is missing
+				sizes[e.Name] = size
+			}
+		}
+	}
+	return sizes, nil
+}
+
+// Added counts the paths of the index that a commit does not have.
+func (r Repo) Added(ctx context.Context, commit string) (int, error) {
+	out, err := r.output(ctx, nil, "diff-index", "--cached", "--name-only", "--diff-filter=A", "--no-renames", "--ignore-submodules=all", "-z", commit, "--")
+	return bytes.Count(out, []byte{0}), err
+}
+
+// parts keeps the first parts of what git ends with NUL each.
+type parts struct {
+	most int
+	list []string
+	half []byte // of the next
+}
+
+func (p *parts) Write(data []byte) (int, error) {
+	n := len(data)
+	for len(p.list) < p.most {
+		part, rest, ended := bytes.Cut(data, []byte{0})
+		p.half = append(p.half, part...)
+		if !ended {
+			return n, nil
+		}
+		p.list = append(p.list, string(p.half))
+		p.half, data = p.half[:0], rest
+	}
+	return 0, io.ErrShortWrite
 }
 
 // split takes apart what git ended with NUL each.

@@ -221,9 +221,11 @@ func (l *Loop) lastAttempt() *attempt {
 
 // whole are the attempt's verdicts that were reached in full, and on its own work
 // alone: what a batch made of it may be different with other siblings, and that it
-// touches what the harness keeps is not in its tree.
+// touches what the harness keeps, or lacks files, is not in its tree.
 func (a *attempt) whole() []*pawl.GateJudged {
-	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool { return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept })
+	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool {
+		return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept || r.Gate == gateRecorded
+	})
 }
 
 // lineSize is how many bytes are kept of what was objected to an iteration. A loop whose

@@ -42,6 +42,10 @@ func (d *draft) judge(l *Loop) {
 		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: print64(gateKept),
 			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.candidate.Kept)})
 	}
+	if l.candidate.LeftOut != nil && l.result(gateRecorded) == nil {
+		d.emit(l.Ref, &pawl.GateJudged{Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: print64(gateRecorded),
+			Reason: leftOut(l.candidate.LeftOut), Evidence: l.candidate.Report})
+	}
 	d.reuse(l)
 	d.probeSiblings(l)
 	before := !l.planned // a loop whose children are at work has been judged
@@ -66,6 +70,22 @@ func (d *draft) judge(l *Loop) {
 
 // gateKept is the gate that no candidate of a child passes that touches what the harness keeps.
 const gateKept = "pawl-folder"
+
+// gateRecorded is the gate that no candidate passes that lacks files of its worktree.
+const gateRecorded = "unrecorded-files"
+
+// leftOut says in one sentence what a commit lacks.
+func leftOut(limits []pawl.LimitMet) string {
+	words := map[pawl.LimitName]string{
+		pawl.LimitGitName: "with names that git refuses", pawl.LimitGitContent: "that git cannot store",
+		pawl.LimitFile: "that are too large", pawl.LimitNewFiles: "as there are too many new ones", pawl.LimitNewBytes: "as there is too much in them",
+	}
+	var parts []string
+	for _, m := range limits {
+		parts = append(parts, fmt.Sprintf("%d %s", m.Files, words[m.Limit]))
+	}
+	return cut("the commit lacks files of the worktree: "+strings.Join(parts, ", "), 300)
+}
 
 // inBatches reports whether the loop's children work in batches that are judged as a whole.
 func (l *Loop) inBatches() bool { return l.planned && l.plan != nil && judgesBatches(l.Kind) }

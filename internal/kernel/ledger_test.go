@@ -120,7 +120,9 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.IterationRestarted, *pawl.Rerouted:
 		delete(g.verdicts, e.Loop)
 	case *pawl.GatesReused:
-		g.verdicts[e.Loop] = slices.DeleteFunc(slices.Clone(g.kept[seat{e.Loop, b.From}]), func(v *pawl.GateJudged) bool { return v.Partial || ofBatch(v.Gate) || v.Gate == gateKept })
+		g.verdicts[e.Loop] = slices.DeleteFunc(slices.Clone(g.kept[seat{e.Loop, b.From}]), func(v *pawl.GateJudged) bool {
+			return v.Partial || ofBatch(v.Gate) || v.Gate == gateKept || v.Gate == gateRecorded
+		})
 	case *pawl.IterationEnded:
 		g.decided(s.Loop(e.Loop), e, b)
 	case *pawl.Escalated:

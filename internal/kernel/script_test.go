@@ -27,7 +27,8 @@ import (
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
 // RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
-// For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps). For a tool: conflict, edits nothing.
+// For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
+// are left out). For a tool: conflict, edits nothing.
 // For anything: breaks [CODE], hangs.
 type rule struct {
 	line      string
@@ -254,6 +255,9 @@ func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
 			b.Tree = pawl.TreeHash(r.what[i+1])
 		case "kept":
 			b.Kept = 1
+		case "lacks":
+			b.LeftOut = []pawl.LimitMet{{Limit: pawl.LimitGitName, Files: 2}, {Limit: pawl.LimitFile, Max: 50, Files: 1}}
+			b.Report = blobOf("report")
 		case "nothing":
 			b.Files, b.Total, b.FileSet, b.Paths = 0, 0, 0, pawl.Hash{}
 		}

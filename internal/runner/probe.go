@@ -20,10 +20,11 @@ import (
 //     have been made, and made twice it could spoil the file: the model is told
 //     that the call was interrupted, and looks for itself.
 func (r *Runner) probe(ctx context.Context, job driver.Job, do *pawl.CallTool, t pawl.Tool, args []byte, a *answer) (pawl.Answer, error) {
-	now, err := r.Spaces.Tree(ctx, job.Workspace)
+	recording, err := r.Spaces.Tree(ctx, job.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("look at the worktree: %w", err)
 	}
+	now := recording.Tree
 	change, err := r.replay(ctx, do.Before, t, args)
 	switch {
 	case err != nil:
@@ -33,9 +34,7 @@ func (r *Runner) probe(ctx context.Context, job driver.Job, do *pawl.CallTool, t
 	case now == do.Before:
 		return nil, nil
 	case now == change.tree:
-		out := returned(job, pawl.ToolResult{Text: fmt.Sprintf("%s: done, %d bytes", change.path, change.size)}, a)
-		out.Tree = now
-		return out, nil
+		return recorded(job, pawl.ToolResult{Text: fmt.Sprintf("%s: done, %d bytes", change.path, change.size)}, recording, a), nil
 	}
 	out := returned(job, pawl.ToolResult{Text: "the worktree is not as this call found it", IsError: true}, a)
 	out.Tree, out.Conflict = now, true

@@ -290,7 +290,9 @@ func TestProbeInTrouble(t *testing.T) {
 	if f := p.fails(t, call, again); f.Code != pawl.FailMachine || !strings.Contains(f.Message, "look at the worktree") {
 		t.Errorf("failed with %+v", f)
 	}
-	p.r.Spaces = &spaces{Workspaces: p.r.Spaces, tree: func() (pawl.TreeHash, error) { return "", pawl.Errorf(pawl.CodeUnavailable, "no space left") }}
+	p.r.Spaces = &spaces{Workspaces: p.r.Spaces, tree: func() (pawl.Recording, error) {
+		return pawl.Recording{}, pawl.Errorf(pawl.CodeUnavailable, "no space left")
+	}}
 	call.Before = p.before
 	if f := p.fails(t, call, again); f.Code != pawl.FailMachine || !strings.Contains(f.Message, "no space left") {
 		t.Errorf("failed with %+v", f)

@@ -117,8 +117,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	case *pawl.Commit:
 		return r.commit(ctx, job, do, a)
 	case *pawl.InspectWorkspace:
-		tree, err := r.Spaces.Tree(ctx, job.Workspace)
-		return &pawl.WorkspaceInspected{Effect: id, Tree: tree}, err
+		found, err := r.Spaces.Tree(ctx, job.Workspace)
+		return &pawl.WorkspaceInspected{Effect: id, Tree: found.Tree}, err
 	case *pawl.ResetWorkspace:
 		reset := r.Spaces.Reset
 		if do.Detached {
@@ -231,9 +231,16 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 		return nil, err
 	}
 	paths, _ := a.text(pathLines(info.Total))
+	var report pawl.Blob
+	if len(info.LeftOut) > 0 {
+		if report, err = a.document(lacking(info.LeftOut)); err != nil {
+			return nil, fmt.Errorf("encode what was left out: %w", err)
+		}
+	}
 	return &pawl.Committed{
 		Effect: job.Effect.ID, Commit: info.Commit, Tree: info.Tree, Files: len(info.Files), Total: len(info.Total),
 		FileSet: fingerprint(info.Files), Paths: paths, PatchID: info.PatchID, Hunks: info.Hunks, Kept: info.Kept,
+		LeftOut: met(info.LeftOut), Report: report.Hash,
 	}, nil
 }
 

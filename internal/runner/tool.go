@@ -36,15 +36,16 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", do.Tool, err)
 	}
-	out := returned(job, res, a)
-	if t.Class() != pawl.CrashRepeat {
-		// What a tool that can write left behind is recorded as a tree, so that
-		// recovery can tell what happened since.
-		if out.Tree, err = r.Spaces.Tree(ctx, job.Workspace); err != nil {
-			return nil, fmt.Errorf("record the worktree after %s: %w", do.Tool, err)
-		}
+	if t.Class() == pawl.CrashRepeat {
+		return returned(job, res, a), nil
 	}
-	return out, nil
+	// What a tool that can write left behind is recorded as a tree, so that recovery
+	// can tell what happened since.
+	recording, err := r.Spaces.Tree(ctx, job.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("record the worktree after %s: %w", do.Tool, err)
+	}
+	return recorded(job, res, recording, a), nil
 }
 
 func returned(job driver.Job, res pawl.ToolResult, a *answer) *pawl.ToolReturned {

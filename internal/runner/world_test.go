@@ -299,12 +299,12 @@ func (w *world) call(tb rapid.TB, name string, args any) *pawl.CallTool {
 // spaces are worktrees some of whose methods are replaced.
 type spaces struct {
 	pawl.Workspaces
-	tree func() (pawl.TreeHash, error)
+	tree func() (pawl.Recording, error)
 	open func() (pawl.WorkspaceState, error)
 	diff func() ([]byte, error)
 }
 
-func (s *spaces) Tree(ctx context.Context, name string) (pawl.TreeHash, error) {
+func (s *spaces) Tree(ctx context.Context, name string) (pawl.Recording, error) {
 	if s.tree != nil {
 		return s.tree()
 	}

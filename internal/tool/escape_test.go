@@ -102,8 +102,10 @@ func TestWriteRefuses(t *testing.T) {
 		".git":                             "belongs to the harness",
 		".GIT/hooks/x":                     "belongs to the harness",
 		"folder/.git":                      "belongs to the harness",
-		"folder/.git. /x":                  "belongs to the harness",
-		"GIT~1/config":                     "belongs to the harness",
+		"folder/.git. /x":                  "git refuses the name .git. ,",
+		"GIT~1/config":                     "git refuses the name GIT~1,",
+		"folder/.g\u200cit":                "git refuses the name \".g\\u200cit\",", // F-10
+		"a\\.git":                          "git refuses the name a\\.git,",
 		"./folder/../.git/config":          "belongs to the harness",
 		".pawl/config.yaml":                "belongs to the harness",
 		".Pawl/config.yaml":                "belongs to the harness",

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -51,12 +52,15 @@ func writePath(path string) (string, error) {
 	if rel == "." {
 		return "", refuse("%s is the worktree itself, not a file", printable(path))
 	}
-	for i, part := range strings.Split(rel, "/") {
-		// Other file systems take other spellings for the same name.
-		name := strings.ToLower(strings.TrimRight(part, ". "))
-		if name == ".git" || name == "git~1" || part == leftover || i == 0 && name == ".pawl" {
-			return "", refuse("%s may not be written: %s belongs to the harness", printable(path), printable(part))
-		}
+	first, _, _ := strings.Cut(rel, "/")
+	own := strings.EqualFold(strings.TrimRight(first, ". "), ".pawl") || slices.Contains(strings.Split(rel, "/"), leftover)
+	switch part := pawl.RefusedName(rel); {
+	case own:
+		return "", refuse("%s may not be written: it belongs to the harness", printable(path))
+	case strings.EqualFold(part, ".git"):
+		return "", refuse("%s may not be written: %s belongs to the harness", printable(path), printable(part))
+	case part != "":
+		return "", refuse("%s may not be written: git refuses the name %s, which other systems take for .git", printable(path), printable(part))
 	}
 	return rel, nil
 }

@@ -282,12 +282,13 @@ func TestReusedVerdicts(t *testing.T) {
 	s.tests(3, 3)
 	s.gate(pawl.GateJudged{Gate: "types", Verdict: pawl.VerdictFail, Partial: true})
 	s.gate(pawl.GateJudged{Gate: "pawl-folder", Verdict: pawl.VerdictFail})
+	s.gate(pawl.GateJudged{Gate: "unrecorded-files", Verdict: pawl.VerdictFail})
 	s.gate(pawl.GateJudged{Gate: "batch-review", Verdict: pawl.VerdictRevise})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictFail, Decision: pawl.DecideIterate})
 	s.iterate(1, "")
 	s.add(s.ref, &pawl.GatesReused{From: 1})
 	loop := fold(s.events).loop(1)
-	if got := loop.last().Gates; len(got) != 1 || got[0].Kind != pawl.GateTests || len(loop.Iterations[0].Gates) != 4 {
+	if got := loop.last().Gates; len(got) != 1 || got[0].Kind != pawl.GateTests || len(loop.Iterations[0].Gates) != 5 {
 		t.Errorf("%+v", got)
 	}
 }

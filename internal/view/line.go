@@ -357,7 +357,7 @@ func (t teller) answer() string {
 	case *pawl.GateJudged:
 		return judgedText(b)
 	case *pawl.Committed:
-		return fmt.Sprintf("Commit %s: %s changed, %s against the base", short(b.Commit), count(b.Files, "file"), count(b.Total, "file"))
+		return fmt.Sprintf("Commit %s: %s changed, %s against the base%s", short(b.Commit), count(b.Files, "file"), count(b.Total, "file"), leftOut(b.LeftOut))
 	case *pawl.WorkspaceInspected:
 		return "looked at the worktree"
 	case *pawl.WorkspaceReset:
@@ -371,6 +371,29 @@ func (t teller) answer() string {
 		return "the wait is over"
 	}
 	return t.e.Body.EventKind().String()
+}
+
+// leftOut says how many files a recording left out, and by which limits.
+func leftOut(limits []pawl.LimitMet) string {
+	var s string
+	for _, m := range limits {
+		s += fmt.Sprintf(", %s left out: ", count(m.Files, "file"))
+		switch m.Limit {
+		case pawl.LimitGitName:
+			s += "git refuses the name"
+		case pawl.LimitGitContent:
+			s += "git cannot store the content"
+		case pawl.LimitFile:
+			s += "more than " + count(int(m.Max), "byte")
+		case pawl.LimitNewFiles:
+			s += "more than " + count(int(m.Max), "new file")
+		case pawl.LimitNewBytes:
+			s += "more than " + count(int(m.Max), "byte") + " of new content"
+		default:
+			s += "limit " + string(m.Limit)
+		}
+	}
+	return s
 }
 
 // saved says where uncommitted work is kept.
@@ -404,6 +427,8 @@ func (t teller) returned(b *pawl.ToolReturned) string {
 	switch {
 	case b.Interrupted:
 		return tool + ": interrupted when the process died"
+	case len(b.LeftOut) > 0:
+		return tool + ": the worktree holds what cannot be recorded" + leftOut(b.LeftOut)
 	case b.IsError:
 		return tool + ": error: " + plain.Line(t.blobs.text(b.Output), 160)
 	}

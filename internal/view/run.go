@@ -207,9 +207,10 @@ type Gate struct {
 
 // stands reports whether a verdict is one on the tree of the loop's own work, in full:
 // it holds for a further attempt with the same tree. That the folder of the harness was
-// touched is not in the tree.
+// touched, or that files were left out, is not in the tree.
 func (g *Gate) stands() bool {
-	return !g.Partial && !strings.HasPrefix(g.GateJudged.Gate, "batch-") && g.GateJudged.Gate != "pawl-folder"
+	name := g.GateJudged.Gate
+	return !g.Partial && !strings.HasPrefix(name, "batch-") && name != "pawl-folder" && name != "unrecorded-files"
 }
 
 func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }

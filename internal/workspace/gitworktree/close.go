@@ -88,10 +88,14 @@ func (w *worktree) saveWork(ctx context.Context, salvage string) (string, error)
 	if gone { // nothing but this keeps it
 		under = head
 	}
-	if !gone && (full.tree == head.Tree || full.tree == under.Tree) {
-		return "", nil
+	var saved string
+	if gone || full.tree != head.Tree && full.tree != under.Tree {
+		saved, err = w.s.keep(ctx, salvage, under, full.tree)
 	}
-	return w.s.keep(ctx, salvage, under, full.tree)
+	if err == nil {
+		err = w.clear(ctx, full.seen)
+	}
+	return saved, err
 }
 
 // forget removes what is kept about the worktree, its note last.
@@ -106,7 +110,7 @@ func (w *worktree) forget() error {
 	}
 	for _, e := range entries {
 		if path := filepath.Join(w.desk, e.Name()); path != w.notePath() {
-			if err := os.Remove(path); err != nil {
+			if err := removeAll(path); err != nil {
 				return err
 			}
 		}

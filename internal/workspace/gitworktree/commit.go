@@ -44,16 +44,15 @@ func (s *Workspaces) Commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Com
 		}
 		return w.commit(ctx, spec)
 	}
-	if w.note.Shown == "" && w.note.Head == string(spec.Parent) { // the earlier call was cut off
-		if err := w.catchUp(ctx, done.Hash); err != nil {
-			return pawl.CommitInfo{}, err
-		}
+	full, err := w.catchUp(ctx, spec, done.Hash)
+	if err != nil {
+		return pawl.CommitInfo{}, err
 	}
 	tree, err := s.withoutTasks(ctx, done)
 	if err != nil {
 		return pawl.CommitInfo{}, err
 	}
-	info := pawl.CommitInfo{Commit: pawl.CommitHash(done.Hash), Tree: pawl.TreeHash(tree)}
+	info := pawl.CommitInfo{Commit: pawl.CommitHash(done.Hash), Tree: pawl.TreeHash(tree), LeftOut: w.leftOut(full.seen)}
 	return info, explain("describe commit "+done.Hash, s.describe(ctx, spec, done.Tree, &info))
 }
 
@@ -151,7 +150,7 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 		return pawl.CommitInfo{}, err
 	}
 	// The description needs the tree alone; it is made while the branch moves.
-	info := pawl.CommitInfo{Tree: pawl.TreeHash(r.tree)}
+	info := pawl.CommitInfo{Tree: pawl.TreeHash(r.tree), LeftOut: w.leftOut(full.seen)}
 	var group errgroup.Group
 	group.Go(func() error { return w.s.describe(ctx, spec, full.tree, &info) })
 	commit, err := w.s.grow(ctx, stepOf(spec), full.tree)
@@ -210,14 +209,17 @@ func (w *worktree) follow(ctx context.Context, commit, index string) error {
 	return w.write()
 }
 
-// catchUp is follow for a commit of the worktree's present content that was made
-// before a crash.
-func (w *worktree) catchUp(ctx context.Context, commit string) error {
-	_, full, err := w.recordAll(ctx)
-	if err != nil {
-		return err
+// catchUp is follow for a commit of the worktree's present content that an earlier call
+// made. The record is empty when the worktree has gone elsewhere since.
+func (w *worktree) catchUp(ctx context.Context, spec pawl.CommitSpec, commit string) (record, error) {
+	if w.note.Shown != "" || w.note.Head != string(spec.Parent) && w.note.Head != commit {
+		return record{}, nil
 	}
-	return w.follow(ctx, commit, full.index)
+	_, full, err := w.recordAll(ctx)
+	if err == nil && w.note.Head != commit { // the earlier call was cut off
+		err = w.follow(ctx, commit, full.index)
+	}
+	return full, err
 }
 
 // describe fills in what is to be known of a commit with a tree.

@@ -46,14 +46,19 @@ func goneTree(tree pawl.TreeHash, err error) error {
 
 // WithFile returns the tree that results from writing one file into a recorded
 // tree: what [Workspaces.Tree] would return afterwards. So a file that
-// .gitignore names, or one in .pawl/tasks, changes nothing, and .gitattributes
-// decides about line ends.
+// .gitignore names, one in .pawl/tasks, or one that is left out changes nothing, and
+// .gitattributes decides about line ends.
 func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name string, content []byte) (pawl.TreeHash, error) {
 	if err := errors.Join(checkHashes(tree), checkPath(name)); err != nil {
 		return "", err
 	}
-	if name == tasks || strings.HasPrefix(name, tasks+"/") {
+	if name == tasks || strings.HasPrefix(name, tasks+"/") || pawl.RefusedName(name) != "" {
 		return tree, nil
+	}
+	if size := int64(len(content)); size > s.limits.file {
+		if before, err := s.FileAt(ctx, tree, name); err != nil || size > int64(len(before)) {
+			return tree, err
+		}
 	}
 	repo, done, err := s.temporary()
 	if err != nil {
@@ -64,6 +69,9 @@ func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name stri
 		return "", goneTree(tree, err)
 	}
 	result, err := rewrite(ctx, repo, string(tree), repo.AddPresent)
+	if _, _, ok := blamed(err); ok {
+		return tree, nil
+	}
 	if err != nil {
 		return "", explain(fmt.Sprintf("write %s into tree %s", name, tree), err)
 	}

@@ -3,8 +3,11 @@ package gitworktree
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,12 +60,62 @@ func (s *Workspaces) dropLock(ctx context.Context, path string) {
 
 // heldOpen reports whether a process is known to have the file open. Where
 // there is no /proc, nothing is known.
-func heldOpen(path string) bool {
+func heldOpen(path string) bool { return slices.Contains(allOpen(), path) }
+
+// allOpen are the names of all files that are known to be open.
+func allOpen() []string {
 	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	var names []string
 	for _, link := range links {
-		if target, err := os.Readlink(link); err == nil && target == path {
-			return true
+		if target, err := os.Readlink(link); err == nil {
+			names = append(names, target)
 		}
 	}
-	return false
+	return names
+}
+
+// sweep removes temporary objects that a dead git left in the user's repository: older
+// than this Workspaces, and open in no process. Git itself removes the folder of an add
+// when it is asked to end, but not when it is killed, and single objects not at all.
+func (s *Workspaces) sweep(ctx context.Context) error {
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		return nil //nolint:nilerr // who has a file open cannot be known; git's own gc removes them in two weeks
+	}
+	var left []string
+	for _, pattern := range []string{"tmp_objdir-bulk-fsync-*", "[0-9a-f][0-9a-f]/tmp_obj_*", "pack/tmp_pack_*", "pack/tmp_idx_*"} {
+		found, err := filepath.Glob(filepath.Join(escapeGlob(s.engine.Store), pattern))
+		if err != nil {
+			return err
+		}
+		left = append(left, found...)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	open := allOpen()
+	var errs []error
+	for _, at := range left {
+		inUse := func(name string) bool { return name == at || strings.HasPrefix(name, at+string(filepath.Separator)) }
+		if slices.ContainsFunc(open, inUse) || !s.isOlder(at) {
+			continue
+		}
+		errs = append(errs, removeAll(at))
+		s.log.WarnContext(ctx, "removed temporary objects that a dead git left", "path", at)
+	}
+	return errors.Join(errs...)
+}
+
+// isOlder reports whether nothing at or below a path was changed since this Workspaces
+// was made.
+func (s *Workspaces) isOlder(at string) bool {
+	older := true
+	_ = filepath.WalkDir(at, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // it was removed, or nothing is known of it
+		}
+		info, err := d.Info()
+		older = older && (err != nil || info.ModTime().Before(s.started))
+		return nil
+	})
+	return older
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -27,30 +28,38 @@ type record struct {
 	// occupied are the folders of submodules that hold files. The record has
 	// the files in the submodule's place.
 	occupied []string
+	// seen tells what the record leaves out.
+	seen []sight
 }
 
-// Tree records the worktree's present content as a git tree and returns its
-// hash. What .gitignore names is not part of it, nor is .pawl/tasks.
-func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.TreeHash, error) {
+// Tree records the worktree's present content as a git tree. What .gitignore
+// names is not part of it, nor is .pawl/tasks.
+func (s *Workspaces) Tree(ctx context.Context, name string) (pawl.Recording, error) {
 	w, unlock, err := s.enter(ctx, name)
 	if err != nil {
-		return "", err
+		return pawl.Recording{}, err
 	}
 	defer unlock()
 	r, err := w.record(ctx)
-	return pawl.TreeHash(r.tree), err
+	stale := slices.ContainsFunc(r.seen, func(s sight) bool { return s.none })
+	return pawl.Recording{Tree: pawl.TreeHash(r.tree), LeftOut: w.leftOut(r.seen), Stale: stale}, err
 }
 
 // record records what the worktree holds.
 func (w *worktree) record(ctx context.Context) (record, error) {
 	r, err := w.tryRecord(ctx)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errQuarantine) && !errors.Is(err, git.ErrTimeout) {
-		// An agent may have made files unreadable. The index may be damaged, or
-		// name objects that a git gc of the user removed: without it every file
-		// is read again.
+	for _, mend := range []func() error{
+		// An agent may have made files unreadable.
+		func() error { openUp(w.dir); return nil },
+		// The index may be damaged, or name objects that a git gc of the user removed:
+		// without it every file is read again.
+		func() error { return os.Remove(w.index()) },
+	} {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errQuarantine) || errors.Is(err, git.ErrTimeout) {
+			break
+		}
 		w.s.log.WarnContext(ctx, "recording a worktree anew", "worktree", w.name, "because", err)
-		openUp(w.dir)
-		if err := os.Remove(w.index()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := mend(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return record{}, explain("record worktree "+w.name, err)
 		}
 		r, err = w.tryRecord(ctx)
@@ -70,25 +79,30 @@ func (w *worktree) record(ctx context.Context) (record, error) {
 
 func (w *worktree) tryRecord(ctx context.Context) (record, error) {
 	r := record{index: w.index()}
-	entries, tree, err := w.addAll(ctx, w.repo(w.index()))
+	if err := w.stage(); err != nil {
+		return record{}, err
+	}
+	entries, err := w.addAll(ctx, w.recording(w.index()), &r)
 	if err != nil {
 		return record{}, err
 	}
-	if r.tree, r.occupied = tree, w.occupied(entries); len(r.occupied) == 0 {
-		return r, nil
+	if r.occupied = w.occupied(entries); len(r.occupied) > 0 {
+		if err = w.withOccupied(ctx, &r); err == nil {
+			r.tree, err = w.recording(r.index).WriteTree(ctx)
+		}
 	}
-	if r.index, err = w.withOccupied(ctx, r.occupied); err == nil {
-		r.tree, err = w.repo(r.index).WriteTree(ctx)
+	if err == nil {
+		err = w.settle()
 	}
 	return r, err
 }
 
 // withOccupied makes an index that has the files in submodules' folders in the
-// submodules' place, and returns where it is.
-func (w *worktree) withOccupied(ctx context.Context, folders []string) (string, error) {
-	for _, folder := range folders {
+// submodules' place.
+func (w *worktree) withOccupied(ctx context.Context, r *record) error {
+	for _, folder := range r.occupied {
 		if err := w.quarantine(ctx, w.search(folder)); err != nil {
-			return "", err
+			return err
 		}
 	}
 	index := filepath.Join(w.desk, "occupied")
@@ -97,42 +111,45 @@ func (w *worktree) withOccupied(ctx context.Context, folders []string) (string, 
 		err = copyIndex(w.index(), index)
 	}
 	if err == nil {
-		err = w.repo(index).Forget(ctx, folders...)
+		err = w.recording(index).Forget(ctx, r.occupied...)
 	}
 	if err == nil {
-		err = w.repo(index).AddAll(ctx, w.except()...)
+		err = w.takeUp(ctx, index, r, false, w.except()...)
 	}
-	return index, err
+	r.index = index
+	return err
 }
 
-// addAll brings the index up to the worktree and writes its tree. Repositories
-// that it finds in the worktree are moved aside, so that their files are recorded
-// as files.
-func (w *worktree) addAll(ctx context.Context, repo git.Repo) (entries []git.Entry, tree string, err error) {
+// addAll brings the record's index up to the worktree and writes its tree.
+// Repositories that it finds in the worktree are moved aside, so that their files are
+// recorded as files.
+func (w *worktree) addAll(ctx context.Context, repo git.Repo, r *record) (entries []git.Entry, err error) {
 	for range nesting {
-		if err := w.fill(ctx, repo); err != nil {
-			return nil, "", err
+		fresh, err := w.fill(ctx, repo)
+		if err != nil {
+			return nil, err
 		}
-		var nested []string
-		if err = repo.AddAll(ctx, w.except()...); err == nil {
-			if entries, tree, err = written(ctx, repo); err == nil {
-				nested = w.nested(entries)
-			}
-		} else if ctx.Err() == nil { // git does not add a repository without a commit, and fails
-			nested = w.empty(ctx, repo)
+		r.seen = nil
+		if err := w.takeUp(ctx, repo.Index, r, fresh, w.except()...); err != nil {
+			return nil, err
 		}
+		if entries, r.tree, err = written(ctx, repo); err != nil {
+			return nil, err
+		}
+		w.listed = len(entries)
+		nested := w.nested(entries)
 		if len(nested) == 0 {
-			return entries, tree, err
+			return entries, nil
 		}
 		if err := w.quarantine(ctx, nested); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		// The index may name a repository where there are only files now.
 		if err := os.Remove(repo.Index); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	return nil, "", pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
+	return nil, pawl.Errorf(pawl.CodeState, "worktree %s has repositories nested more than %d deep", w.name, nesting)
 }
 
 // except is what a recording does not look at. Git refuses to leave out what is
@@ -158,18 +175,19 @@ func written(ctx context.Context, repo git.Repo) (entries []git.Entry, tree stri
 	return entries, tree, group.Wait()
 }
 
-// fill makes the index from the worktree's commit if there is none.
-func (w *worktree) fill(ctx context.Context, repo git.Repo) error {
+// fill makes the index from the worktree's commit if there is none, and reports
+// whether it did.
+func (w *worktree) fill(ctx context.Context, repo git.Repo) (fresh bool, err error) {
 	if err := w.s.clearLock(ctx, repo.Index+".lock"); err != nil {
-		return err
+		return false, err
 	}
 	if _, err := os.Stat(repo.Index); err == nil {
-		return nil
+		return false, nil
 	}
 	if err := repo.ReadTree(ctx, w.at()); err != nil {
-		return err
+		return false, err
 	}
-	return repo.Forget(ctx, tasks)
+	return true, repo.Forget(ctx, tasks)
 }
 
 // fresh makes sure that there is no index at the path.
@@ -203,18 +221,6 @@ func (w *worktree) nested(entries []git.Entry) []string {
 			look(e.Name)
 		} else {
 			look(path.Dir(e.Name))
-		}
-	}
-	return found
-}
-
-// empty lists the .git of the nested repositories that git cannot add.
-func (w *worktree) empty(ctx context.Context, repo git.Repo) []string {
-	var found []string
-	paths, _ := repo.Unrecorded(ctx) // what is wrong is git's to say when it adds
-	for _, folder := range paths {
-		if at := filepath.Join(w.dir, folder, ".git"); strings.HasSuffix(folder, "/") && exists(at) {
-			found = append(found, at)
 		}
 	}
 	return found
@@ -297,7 +303,7 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 	if !exists(filepath.Join(w.dir, filepath.FromSlash(tasks))) {
 		return r, nil
 	}
-	full := w.repo(w.full())
+	full := w.recording(w.full())
 	err := w.quarantine(ctx, w.search(tasks))
 	if err == nil {
 		err = w.fresh(ctx, full.Index)
@@ -306,11 +312,14 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 		err = copyIndex(r.index, full.Index)
 	}
 	if err == nil {
-		err = full.AddAll(ctx)
+		err = w.takeUp(ctx, full.Index, &r, false)
 	}
 	r.index = full.Index
 	if err == nil {
 		r.tree, err = full.WriteTree(ctx)
+	}
+	if err == nil {
+		err = w.settle()
 	}
 	if err != nil {
 		return record{}, explain("record worktree "+w.name, err)

@@ -98,14 +98,14 @@ func (w *worktree) head(to note) error {
 }
 
 // setAside saves what would be lost when the worktree goes from head, its branch's,
-// to target, and returns the ref that has it. merged reports that head itself is not
+// to target, and returns the ref that has it; what cannot be recorded is moved aside. merged reports that head itself is not
 // lost. clean reports that the worktree is at target already.
 func (w *worktree) setAside(ctx context.Context, head, target git.Commit, merged bool, salvage string) (saved string, clean bool, err error) {
 	r, full, err := w.recordAll(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	clean = full.tree == target.Tree && len(r.occupied) == 0 && w.at() == target.Hash
+	clean = full.tree == target.Tree && len(r.occupied) == 0 && len(w.leftOut(full.seen)) == 0 && w.at() == target.Hash
 	// The same call may have come this far before.
 	earlier, err := w.s.ref(ctx, salvage)
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *worktree) setAside(ctx context.Context, head, target git.Commit, merged
 	}
 	holds := merged || earlier.Hash == head.Hash || len(earlier.Parents) > 0 && earlier.Parents[0] == head.Hash
 	if earlier.Hash != "" && holds && (full.tree == target.Tree || full.tree == earlier.Tree) {
-		return salvage, clean, nil
+		return salvage, clean, w.clear(ctx, full.seen)
 	}
 	under, err := w.under(ctx, head)
 	if err != nil {
@@ -127,6 +127,9 @@ func (w *worktree) setAside(ctx context.Context, head, target git.Commit, merged
 		saved, err = w.s.keep(ctx, salvage, head, full.tree)
 	case !merged:
 		saved, err = w.s.keep(ctx, salvage, head, head.Tree)
+	}
+	if err == nil {
+		err = w.clear(ctx, full.seen)
 	}
 	return saved, clean, err
 }

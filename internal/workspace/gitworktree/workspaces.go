@@ -1,6 +1,7 @@
 package gitworktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,15 @@ type Options struct {
 	Owner func() pawl.Owner
 	// Now dates salvage commits; nil means [time.Now].
 	Now func() time.Time
+	// MaxFile bounds a file of a recording, in bytes by its length, which sparse files
+	// have too. Zero means [pawl.DefaultMaxFile].
+	MaxFile int64
+	// MaxNewFiles bounds the files of a recording that its worktree's commit does not
+	// have. Zero means [pawl.DefaultMaxNewFiles].
+	MaxNewFiles int
+	// MaxNewBytes bounds the new and changed files of a recording together. Zero means
+	// [pawl.DefaultMaxNewBytes].
+	MaxNewBytes int64
 }
 
 // Workspaces implements [pawl.Workspaces]. One process at a time may use a state
@@ -49,6 +59,7 @@ type Workspaces struct {
 	owner      func() pawl.Owner
 	started    time.Time     // lock files older than this are of a dead process
 	patience   time.Duration // with younger ones
+	limits     limits        // of one recording
 
 	user   git.Repo // the user's repository: refs
 	engine git.Repo // our own: everything else
@@ -94,6 +105,11 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 			Command: command,
 			Dir:     filepath.Join(state, "engine", "git"),
 			Store:   filepath.Join(o.Repository.GitDir, "objects"),
+		},
+		limits: limits{
+			file:     cmp.Or(o.MaxFile, pawl.DefaultMaxFile),
+			newFiles: cmp.Or(o.MaxNewFiles, pawl.DefaultMaxNewFiles),
+			newBytes: cmp.Or(o.MaxNewBytes, pawl.DefaultMaxNewBytes),
 		},
 		worktrees: map[string]*worktree{},
 		checkouts: map[string]*checkout{},
@@ -165,8 +181,8 @@ func (s *Workspaces) Dir(name string) string {
 }
 
 // Recover removes what a process that died left behind and nobody needs: clean
-// checkouts, half-deleted worktrees, temporary files, object stores that were never
-// finished or have not been used for long. Worktrees are left alone;
+// checkouts, half-deleted worktrees, temporary files and objects, object stores that
+// were never finished or have not been used for long. Worktrees are left alone;
 // they are put right when they are opened. It is called before everything else.
 func (s *Workspaces) Recover(ctx context.Context) error {
 	s.mu.Lock()
@@ -175,6 +191,7 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 	for _, folder := range []string{"trash", "tmp"} {
 		errs = append(errs, removeAll(filepath.Join(s.state, folder)))
 	}
+	errs = append(errs, s.sweep(ctx))
 	left, err := os.ReadDir(filepath.Join(s.state, "checkouts"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)

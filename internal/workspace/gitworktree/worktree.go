@@ -21,9 +21,10 @@ type worktree struct {
 	shown string // the git folder that its .git file points to
 	desk  string // what we keep about it, out of everybody's reach
 
-	mu   sync.Mutex
-	note note
-	base pawl.CommitHash // what Open was told; empty when it was not called yet
+	mu     sync.Mutex
+	note   note
+	base   pawl.CommitHash // what Open was told; empty when it was not called yet
+	listed int             // how many entries its index had when they were last listed; 0 = not known
 }
 
 // note is what is remembered of a worktree, in worktree.json.

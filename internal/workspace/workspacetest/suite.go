@@ -98,7 +98,10 @@ func MustTree(tb rapid.TB, w pawl.Workspaces, name string) pawl.TreeHash {
 	if err != nil {
 		tb.Fatalf("tree of %s: %v", name, err)
 	}
-	return tree
+	if len(tree.LeftOut) > 0 {
+		tb.Fatalf("tree of %s leaves out %+v", name, tree.LeftOut)
+	}
+	return tree.Tree
 }
 
 // MustCommit commits.
