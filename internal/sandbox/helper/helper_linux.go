@@ -1,7 +1,7 @@
 package helper
 
 import (
-	"fmt"
+	"os"
 
 	"pawl/internal/sandbox/confine"
 )
@@ -15,7 +15,9 @@ func Run(args []string) (code int, ok bool) {
 	}
 	switch args[1] {
 	case ProtocolWord:
-		fmt.Println(Protocol)
+		if _, err := os.Stdout.WriteString(Protocol + "\n"); err != nil {
+			return 1, true
+		}
 		return 0, true
 	case SuperviseWord:
 		return Supervise(args[2:]), true
