@@ -253,6 +253,16 @@ func TestDaemonComesLater(t *testing.T) {
 	d.shows("002 Add login")
 }
 
+// A project that the daemon refuses is asked for again.
+func TestProjectIsRefusedOnce(t *testing.T) {
+	w := busy(t)
+	w.noProject = pawl.Errorf(pawl.CodeNotFound, "its folder has moved")
+	d := drive(t, w, 80, 24, pen{})
+	w.noProject = nil
+	d.send(tickMsg{})
+	d.shows("002 Add login")
+}
+
 // What is kept of a run does not grow without end: its log, what is said live, blobs,
 // runs that are watched.
 func TestMemoryIsBounded(t *testing.T) {

@@ -25,6 +25,8 @@ type world struct {
 	said  []pawl.Steering // commands, in the order they came
 	gone  error           // the daemon is not there
 	now   time.Time
+
+	noProject error // it refuses every project
 }
 
 // told is a run of a world.
@@ -74,6 +76,9 @@ func (w *world) Projects(context.Context) ([]pawl.ProjectInfo, error) {
 
 // Project implements [pawl.Projects].
 func (w *world) Project(_ context.Context, id string) (pawl.Service, error) {
+	if w.noProject != nil {
+		return nil, w.noProject
+	}
 	return &service{world: w, id: id}, nil
 }
 
