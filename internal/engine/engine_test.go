@@ -307,6 +307,29 @@ func (l *quarantining) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
 	return runs, err
 }
 
+// unlisted is a log that cannot list its runs.
+type unlisted struct {
+	pawl.Log
+	err error
+}
+
+func (l unlisted) Runs(context.Context) ([]pawl.RunInfo, error) { return nil, l.err }
+
+// While the runs cannot be listed, another run of the task may be active: none is resumed.
+func TestResumeNeedsTheOtherRuns(t *testing.T) {
+	log := mem.New()
+	world, begun := at(pawl.VerbCallModel)
+	first := newEngine(t, log, world, nil)
+	run := mustStart(t, first)
+	<-begun
+	first.Close()
+	broken := errors.New("the index is damaged")
+	e := newEngine(t, unlisted{log, broken}, world, nil)
+	if err := e.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}); !errors.Is(err, broken) || e.Driven(run) {
+		t.Errorf("resume: %v, driven: %v; want %v and not driven", err, e.Driven(run), broken)
+	}
+}
+
 func TestReader(t *testing.T) {
 	log := mem.New()
 	e := newEngine(t, log, &drivertest.World{}, nil)
