@@ -325,6 +325,7 @@ func TestTreeErrors(t *testing.T) {
 		says  string
 	}{
 		"Task":   {func(w *world, do *pawl.AssemblePrompt) { do.Task = w.MustKeep(t, "{") }, pawl.CodeDamaged, "read the task: "},
+		"Spec":   {func(w *world, do *pawl.AssemblePrompt) { do.Plan = w.MustKeep(t, `{"phases":{}}`) }, pawl.CodeDamaged, "read the plan: the spec does not fit"},
 		"Plan":   {func(w *world, do *pawl.AssemblePrompt) { do.Plan = w.MustKeep(t, "no list") }, pawl.CodeDamaged, "read the plan: "},
 		"Memory": {func(w *world, do *pawl.AssemblePrompt) { do.Memory = &pawl.Memory{Select: "all"} }, pawl.CodeInternal, "what is remembered: no disk"},
 	} {
