@@ -127,8 +127,8 @@ func (g *grove) Watch(ctx context.Context, _ pawl.RunID, after pawl.Seq) iter.Se
 	}
 }
 
-func (g *grove) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) {
-	if b, ok := g.blobs[h]; ok {
+func (g *grove) Blob(_ context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
+	if b, ok := g.blobs[h]; ok && run == groveRun {
 		return b, nil
 	}
 	return nil, errors.New("no such blob")

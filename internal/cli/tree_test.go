@@ -79,8 +79,8 @@ func (p *planned) Events(_ context.Context, _ pawl.RunID, after pawl.Seq) iter.S
 	}
 }
 
-func (p *planned) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) {
-	if b, ok := p.blobs[h]; ok {
+func (p *planned) Blob(_ context.Context, run pawl.RunID, h pawl.Hash) ([]byte, error) {
+	if b, ok := p.blobs[h]; ok && run == plannedRun {
 		return b, nil
 	}
 	return nil, errors.New("no such blob")
