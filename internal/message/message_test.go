@@ -175,6 +175,31 @@ func (s still) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.S
 
 func (s still) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) { return s.k.blob(h) }
 
+// unlisted is a service that cannot list its projects.
+type unlisted struct {
+	still
+	err error
+}
+
+func (u unlisted) Projects(context.Context) ([]pawl.ProjectInfo, error) { return nil, u.err }
+
+// A subscriber is told that the projects cannot be listed. It would otherwise wait
+// for messages of runs that nobody follows.
+func TestSubscribeNeedsTheProjects(t *testing.T) {
+	broken := errors.New("the daemon is ending")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	for m, err := range message.NewFeed(unlisted{err: broken}).Subscribe(ctx, nil, cancel) { // cancelled once it has begun, so that nobody waits
+		if n++; !errors.Is(err, broken) {
+			t.Errorf("%s, %v; want %v", m.Event, err, broken)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d messages and errors, want 1", n)
+	}
+}
+
 // Whoever was cut off anywhere and goes on with its cursor is told each event's
 // messages, all of them, in order.
 func TestCursor(t *testing.T) {
