@@ -117,6 +117,11 @@ func TestDoctor(t *testing.T) {
 		{"StateIsRemote", func(p *patient) {
 			p.probes.FileSystem = func(string) (string, bool, error) { return "NFS", true, nil }
 		}, "state folder", Failed, "local disk"},
+		{"HolderIsUnknown", func(p *patient) { // a link to itself
+			if err := os.Symlink("writer.lock", filepath.Join(p.state, "writer.lock")); err != nil {
+				panic(err)
+			}
+		}, "owner", Failed, ""},
 		{"NoStoreYet", func(p *patient) {
 			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
 				return nil, pawl.Errorf(pawl.CodeNotFound, "none")
@@ -141,13 +146,8 @@ func TestDoctor(t *testing.T) {
 		}, "salvage", Warning, "git log -p"},
 		{"BadSetting", func(p *patient) { p.app.Environ = append(p.app.Environ, "PAWL_LIMITS_TOKENS=many") }, "configuration", Failed, ""},
 		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
-		{"BadRecipe", func(p *patient) {
-			root := p.app.Dir
-			mkdir(root, ".pawl", "recipes")
-			if err := os.WriteFile(filepath.Join(root, ".pawl", "recipes", "mine.yaml"), []byte("kindz: {}"), 0o644); err != nil {
-				panic(err)
-			}
-		}, "recipes", Failed, ""},
+		{"OwnRecipe", func(p *patient) { addRecipe(p, "extends: taskloop\n") }, "recipes", OK, ""},
+		{"BadRecipe", func(p *patient) { addRecipe(p, "kindz: {}") }, "recipes", Failed, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := healthy(t)
@@ -164,6 +164,15 @@ func TestDoctor(t *testing.T) {
 				t.Errorf("the store: %+v", checks["store"])
 			}
 		})
+	}
+}
+
+// addRecipe gives the repository a recipe of its own.
+func addRecipe(p *patient, text string) {
+	dir := filepath.Join(p.app.Dir, ".pawl", "recipes")
+	mkdir(dir)
+	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o644); err != nil {
+		panic(err)
 	}
 }
 
