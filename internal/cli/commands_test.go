@@ -131,6 +131,15 @@ func TestShowPrompt(t *testing.T) {
 	}
 }
 
+func TestShowJSON(t *testing.T) {
+	b, _ := finished(t)
+	b.app.JSON = true
+	var got view.Summary
+	if err := b.execute(t, show.New(b.app)); err != nil || json.Unmarshal(b.out.Bytes(), &got) != nil || got.Goal != "do it" || got.Outcome != pawl.OutcomeComplete {
+		t.Errorf("%v: %s", err, b.out.String())
+	}
+}
+
 func TestEventsAfter(t *testing.T) {
 	b, run := finished(t)
 	r, err := cli.Fold(t.Context(), b.session(), run)

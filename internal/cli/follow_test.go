@@ -15,6 +15,25 @@ import (
 	"pawl/internal/view"
 )
 
+// Lines are redrawn on a capable terminal unless JSON is wanted, and coloured unless colours are unwanted.
+func TestScreen(t *testing.T) {
+	for name, c := range map[string]struct {
+		app         cli.App
+		live, color bool
+	}{
+		"Terminal":   {cli.App{Terminal: true, Environ: []string{"TERM=xterm"}}, true, true},
+		"NoColor":    {cli.App{Terminal: true, Environ: []string{"TERM=xterm"}, NoColor: true}, true, false},
+		"NO_COLOR":   {cli.App{Terminal: true, Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, true, false},
+		"Dumb":       {cli.App{Terminal: true, Environ: []string{"TERM=dumb"}}, false, false},
+		"JSON":       {cli.App{Terminal: true, Environ: []string{"TERM=xterm"}, JSON: true}, false, false},
+		"NoTerminal": {cli.App{Environ: []string{"TERM=xterm"}}, false, false},
+	} {
+		if live, color := c.app.Screen(); live != c.live || color != c.color {
+			t.Errorf("%s: live %v, colour %v; want %v, %v", name, live, color, c.live, c.color)
+		}
+	}
+}
+
 func TestFollow(t *testing.T) {
 	t.Run("ToTheEnd", func(t *testing.T) {
 		b := newBed(t, &drivertest.World{Calls: 1})

@@ -562,6 +562,13 @@ func TestLoops(t *testing.T) {
 			}
 		}
 	}
+	inTheWay := t.TempDir()
+	if err := os.WriteFile(filepath.Join(inTheWay, "loops"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.execute(t, export.New(b.app), "7", "--folders", "--dir", inTheWay); err == nil {
+		t.Errorf("folders below a file are no error: %s", b.out.String())
+	}
 }
 
 // R-21 R-22 R-25
@@ -620,6 +627,9 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	b, g = groveBed(t)
+	if err := b.execute(t, archive.New(b.app), "7", "poem"); pawl.CodeOf(err) != pawl.CodeNotFound || len(g.steered) > 0 {
+		t.Errorf("a loop that does not exist: %v, steered to %+v", err, g.steered)
+	}
 	g.refuse = pawl.Errorf(pawl.CodeState, "it is at work")
 	if err := b.execute(t, archive.New(b.app), "7"); pawl.CodeOf(err) != pawl.CodeState {
 		t.Error(err)

@@ -209,7 +209,7 @@ func TestReplan(t *testing.T) {
 
 // The files of a run with tasks, also as they were after an event.
 func TestExportTasks(t *testing.T) { // P-39 P-42 P-43
-	b, _ := plannedBed(t)
+	b, p := plannedBed(t)
 	for at, want := range map[string][]string{
 		"5": {`"status": "pending"`, `"status": "blocked"`, `"notes": "waiting for lexer"`, `"current_iteration": 0`},
 		"6": {`"status": "in_progress"`, `"current_iteration": 1`, `"_type": "PANDORA_LOOP"`},
@@ -231,6 +231,10 @@ func TestExportTasks(t *testing.T) { // P-39 P-42 P-43
 		if !strings.Contains(b.out.String(), "/"+name+"\n") {
 			t.Errorf("no %s in\n%s", name, b.out.String())
 		}
+	}
+	p.add(0, &pawl.RunEnded{Outcome: pawl.OutcomeBlocked})
+	if err := b.execute(t, export.New(b.app), "--only", "result.json", "--dir", "-"); err != nil || !strings.HasPrefix(b.out.String(), "{\n  \"status\": \"blocked\"") {
+		t.Errorf("%v: no outcome in\n%s", err, b.out.String())
 	}
 	for _, args := range [][]string{{"--only", "poem.txt", "--dir", dir}, {"--at", "99", "--dir", dir}} {
 		if err := b.execute(t, export.New(b.app), args...); pawl.CodeOf(err) != pawl.CodeNotFound {
