@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"pawl"
 	"pawl/internal/cli"
 )
 
@@ -48,4 +51,29 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		}
 	}
 	check(root)
+}
+
+// Every command that uses a project opens it through its App. A command that was given
+// none fails here at once. A story might wait forever for what it prints.
+func TestCommandsOpenTheProject(t *testing.T) {
+	refused := errors.New("the project cannot be opened")
+	for _, line := range []string{
+		"run x", "resume 1", "pause 1", "cancel 1", "inbox", "answer", "plan show", "signal 1 pause --to 1-a", "replan 1", "continue 1", "rollback 1", "fork 1 --at 2",
+		"list", "top --once", "tasks", "loops", "checkpoints", "show", "logs", "diff", "why", "events", "memory",
+		"export --dir x", "replay", "archive 1",
+	} {
+		t.Run(strings.ReplaceAll(line, " ", "_"), func(t *testing.T) {
+			app := &cli.App{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: t.TempDir(), StateHome: t.TempDir(),
+				Open:     func(context.Context, cli.Access) (*cli.Session, error) { return nil, refused },
+				Root:     func(context.Context) string { return "" },
+				Projects: func(context.Context) (pawl.Projects, func() error, error) { return nil, nil, refused },
+			}
+			root := newRoot(app)
+			root.SilenceErrors, root.SilenceUsage = true, true
+			root.SetArgs(strings.Fields(line))
+			if err := root.ExecuteContext(t.Context()); !errors.Is(err, refused) {
+				t.Errorf("got %v, want %v", err, refused)
+			}
+		})
+	}
 }
