@@ -110,6 +110,8 @@ type ToolReturned struct {
 	Waited time.Duration `json:"waited,omitempty"`
 	// LeftOut says which files of the worktree Tree does not have, by the limits they meet.
 	LeftOut []LimitMet `json:"left_out,omitempty"`
+	// Met are the limits of its room that a command met.
+	Met []ResourceMet `json:"met,omitempty"`
 }
 
 // GateJudged says what a gate found: a command gate (it answers [RunGate]), or
@@ -149,6 +151,8 @@ type GateJudged struct {
 	Broke  []string `json:"broke,omitempty"`
 	Mended []string `json:"mended,omitempty"`
 	Flaky  []string `json:"flaky,omitempty"`
+	// Met are the limits of its room that the gate's command met.
+	Met []ResourceMet `json:"met,omitempty"`
 }
 
 // Committed answers [Commit].

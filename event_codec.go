@@ -361,6 +361,12 @@ func (b *ToolReturned) fields(c *coder) {
 	flag(c, 7, &b.Conflict)
 	num(c, 8, &b.Waited)
 	list(c, 9, &b.LeftOut, (*coder).limitMet)
+	list(c, 10, &b.Met, (*coder).resourceMet)
+}
+
+func (c *coder) resourceMet(b *ResourceMet) {
+	str(c, 1, &b.Resource)
+	num(c, 2, &b.Max)
 }
 
 func (c *coder) limitMet(b *LimitMet) {
@@ -397,6 +403,7 @@ func (b *GateJudged) fields(c *coder) {
 	words(c, 22, &b.Broke)
 	words(c, 23, &b.Mended)
 	words(c, 24, &b.Flaky)
+	list(c, 25, &b.Met, (*coder).resourceMet)
 }
 
 // Kind implements [Body].

@@ -118,7 +118,9 @@ type GateReport struct {
 	Flaky []string `json:"flaky,omitempty"`
 	// Error is the normalised error: no paths, addresses, times or counters, so
 	// that two attempts that fail alike compare equal. Empty when nothing failed.
-	Error    string        `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Met are the limits of its room that the command met.
+	Met      []ResourceMet `json:"met,omitempty"`
 	ExitCode int           `json:"exit_code"`
 	Output   string        `json:"output,omitempty"` // cut to the output limit
 	Duration time.Duration `json:"duration"`

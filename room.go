@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -129,5 +130,34 @@ type CommandResult struct {
 	// Missing reports that the shell or system did not find the program (127, or no such file).
 	Missing  bool
 	TimedOut bool
+	// Met are the limits of the room that the command met.
+	Met      []ResourceMet
 	Duration time.Duration
+}
+
+// Resource is something that a room's commands share and have a limit of.
+type Resource string
+
+// The resources of a room.
+const (
+	ResourceProcesses Resource = "processes"  // that exist at once: one was refused
+	ResourceMemory    Resource = "memory"     // bytes: a process was killed
+	ResourceDisk      Resource = "disk space" // bytes written to disk: the command was ended
+	ResourceFiles     Resource = "files"      // made on disk: the command was ended
+	ResourceFileSize  Resource = "one file"   // bytes: a write was refused or its process killed
+)
+
+// ResourceMet says that commands met a limit of their room.
+type ResourceMet struct {
+	Resource Resource `json:"resource"`
+	Max      int64    `json:"max"` // in the resource's unit
+}
+
+// String says it in a few words.
+func (m ResourceMet) String() string {
+	switch m.Resource {
+	case ResourceMemory, ResourceDisk, ResourceFileSize:
+		return fmt.Sprintf("the limit of %d MB of %s was met", m.Max/1_000_000, m.Resource)
+	}
+	return fmt.Sprintf("the limit of %d %s was met", m.Max, m.Resource)
 }

@@ -45,6 +45,8 @@ type ToolEnv struct {
 type ToolResult struct {
 	Text    string
 	IsError bool
+	// Met are the limits of its room that a command met.
+	Met []ResourceMet
 	// Wrote names the files the tool wrote, relative to the worktree, when it
 	// knows them. The tree hash tells what really changed.
 	Wrote []string

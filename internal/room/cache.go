@@ -230,7 +230,7 @@ func diskUsage(dir string) (total int64, err error) {
 		if err != nil {
 			return err
 		}
-		total += onDisk(info)
+		total += DiskSize(info)
 		return nil
 	})
 	if err != nil {

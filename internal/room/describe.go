@@ -64,6 +64,23 @@ func (d *Description) Variables(more []string) []string {
 	return lastOfEach(slices.Concat(d.Environ, more))
 }
 
+// OnDisk are the folders on disk that the room's commands write to.
+func (d *Description) OnDisk() []string {
+	if len(d.Mounts) == 0 {
+		return d.Writable
+	}
+	var folders []string
+	for i := range d.Mounts {
+		switch m := &d.Mounts[i]; {
+		case !m.Upper.IsZero():
+			folders = append(folders, m.Upper.Files())
+		case m.Source != "" && !m.ReadOnly:
+			folders = append(folders, m.Source)
+		}
+	}
+	return folders
+}
+
 // Mount is one thing that a confined command sees at Path. Exactly one of Source,
 // Lower and Size is set.
 type Mount struct {

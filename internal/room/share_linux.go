@@ -13,8 +13,8 @@ func shareBlocks(from, to *os.File) error {
 	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd()))
 }
 
-// onDisk is how many bytes a file takes on disk.
-func onDisk(info fs.FileInfo) int64 {
+// DiskSize is how many bytes a file takes on disk.
+func DiskSize(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Blocks * 512
 	}

@@ -11,5 +11,5 @@ import (
 // shareBlocks makes a file share another one's blocks until one of them is written to.
 func shareBlocks(_, _ *os.File) error { return errors.ErrUnsupported }
 
-// onDisk is how many bytes a file takes on disk, as far as its size tells.
-func onDisk(info fs.FileInfo) int64 { return info.Size() }
+// DiskSize is how many bytes a file takes on disk, as far as its size tells.
+func DiskSize(info fs.FileInfo) int64 { return info.Size() }

@@ -185,6 +185,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *p
 		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
 		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
 	}
+	out.Met = kept.Met
 	count(out, kept.Findings)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
 		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))

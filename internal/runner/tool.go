@@ -49,7 +49,7 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 }
 
 func returned(job driver.Job, res pawl.ToolResult, a *answer) *pawl.ToolReturned {
-	out := &pawl.ToolReturned{Effect: job.Effect.ID, IsError: res.IsError}
+	out := &pawl.ToolReturned{Effect: job.Effect.ID, IsError: res.IsError, Met: res.Met}
 	out.Output, out.Bytes = a.text(res.Text)
 	return out
 }

@@ -118,7 +118,7 @@ func (r *profiledRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandR
 		return pawl.CommandResult{}, pawl.Errorf(pawl.CodeUnavailable, "run command: %w", err)
 	}
 	go g.wait()
-	return runToEnd(ctx, g, cmd, out)
+	return runToEnd(ctx, g, cmd, out, nil)
 }
 
 // Reach implements [room.Opened].

@@ -38,6 +38,7 @@ type heldRoom struct {
 
 	mu     sync.Mutex // guards what follows; held while the holder is started
 	holder *holder
+	disk   *diskWatch // from the first holder on
 	closed bool
 }
 
@@ -58,7 +59,21 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 	if err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
-	return runToEnd(ctx, p, cmd, out)
+	before := h.met()
+	result, err := runToEnd(ctx, p, cmd, out, h.disk)
+	for i := range result.Met {
+		if result.Met[i].Resource == pawl.ResourceFileSize {
+			result.Met[i].Max = r.box.limits.FileSize
+		}
+	}
+	after := h.met()
+	if after.Processes > before.Processes {
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: r.box.limits.Processes})
+	}
+	if after.Memory > before.Memory {
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: r.box.limits.Memory})
+	}
+	return result, err
 }
 
 // Reach implements [room.Opened].
@@ -94,10 +109,14 @@ func (r *heldRoom) open(ctx context.Context) (*holder, error) {
 		r.holder.close()
 	}
 	var err error
+	if r.disk == nil {
+		r.disk = watchDisk(r.d.OnDisk(), r.box.limits)
+	}
 	r.holder, err = r.box.hold(ctx, r.box.composition(r.d))
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the room %s: %w", r.d.Name, err)
 	}
+	r.holder.disk = r.disk
 	return r.holder, nil
 }
 
@@ -125,6 +144,7 @@ type holder struct {
 	box    *Box
 	cmd    *exec.Cmd
 	group  *cgroup.Group // nil where there are no control groups
+	disk   *diskWatch
 	socket *net.UnixConn
 	errors *bounded
 	gone   chan struct{} // closed when it has ended
@@ -212,6 +232,15 @@ func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
 // root is the path by which this process reaches the room's root.
 func (h *holder) root() string {
 	return filepath.Join("/proc", strconv.Itoa(h.cmd.Process.Pid), "root", stage, helper.Root)
+}
+
+// met counts how often the room has met the limits of its control group.
+func (h *holder) met() cgroup.Met {
+	if h.group == nil {
+		return cgroup.Met{}
+	}
+	met, _ := h.group.Met() // a group that is gone has met nothing more
+	return met
 }
 
 // alive reports whether the holder has not ended.

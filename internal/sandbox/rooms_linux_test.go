@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -420,5 +422,75 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	if !strings.Contains(string(out), "--- PASS: TestTrustedCache/Overlay") && strings.Contains(string(out), "bubblewrap does not work here") {
 		t.Skip("an ordinary user cannot confine commands here")
+	}
+}
+
+// F-04: a command that fills the disk is ended, whatever it writes to; the room goes on, and
+// one that makes room again is left alone.
+func TestDiskIsWatched(t *testing.T) {
+	MustConfined(t)
+	const size = 8 << 20
+	box, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Disk: size, Files: 300}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		shell string
+		met   pawl.ResourceMet
+	}{
+		"Worktree": {"while :; do head -c 1000000 /dev/urandom > f$((i=i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceDisk, Max: size}},
+		"Home":     {"cd; while :; do head -c 1000000 /dev/urandom > f$((i=i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceDisk, Max: size}},
+		"Cache":    {`cd "$XDG_CACHE_HOME/.."; while :; do head -c 1000000 /dev/urandom > f$((i=i+1)); test $i -lt 40 || sleep 60; done`, pawl.ResourceMet{Resource: pawl.ResourceDisk, Max: size}},
+		"Files":    {"while :; do : > f$((i=i+1)); test $i -lt 20000 || sleep 60; done", pawl.ResourceMet{Resource: pawl.ResourceFiles, Max: 300}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := MustRoom(t, box)
+			shell := strings.ReplaceAll(test.shell, "while :; do head", "while test ${i:-0} -lt 40 || sleep 60; do head")
+			result := MustRun(t, r, pawl.Command{Shell: shell, Timeout: 5 * time.Minute})
+			if result.TimedOut || !slices.Contains(result.Met, test.met) {
+				t.Errorf("got exit code %d, timed out: %v, limits met: %v", result.ExitCode, result.TimedOut, result.Met)
+			}
+			result = MustRun(t, r, pawl.Command{Shell: `rm -rf ~/* /work/* /cache/*; echo fine`})
+			if string(result.Output) != "fine\n" || len(result.Met) > 0 {
+				t.Errorf("a command that makes room prints %q, limits met: %v", result.Output, result.Met)
+			}
+		})
+	}
+}
+
+// F-04: limits that the kernel enforces are told with the result of the command that met them.
+func TestLimitsAreTold(t *testing.T) {
+	MustConfined(t)
+	limits := sandbox.Limits{Processes: 60, Memory: 200 << 20, FileSize: 1 << 20}
+	box, err := sandbox.New(t.Context(), sandbox.Options{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := !strings.Contains(box.Describe(), "no control groups")
+	for name, test := range map[string]struct {
+		shell string
+		met   pawl.ResourceMet
+		group bool // only a control group tells
+	}{
+		"FileSize":  {"exec head -c 2000000 /dev/zero > big", pawl.ResourceMet{Resource: pawl.ResourceFileSize, Max: 1 << 20}, false},
+		"Processes": {"i=0; while [ $i -lt 100 ]; do sleep 10 & i=$((i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: 60}, true},
+		"Memory":    {"head -c 400000000 /dev/zero | tail -c 390000000 | wc -c", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
+	} {
+		if test.group && !groups {
+			continue
+		}
+		r := MustRoom(t, box)
+		result := MustRun(t, r, pawl.Command{Shell: test.shell})
+		// On a busy machine a fork can fail for another reason, which the kernel counts nowhere.
+		for tries := 1; test.group && len(result.Met) == 0 && tries < 5; tries++ {
+			result = MustRun(t, r, pawl.Command{Shell: test.shell})
+		}
+		if !slices.Contains(result.Met, test.met) {
+			t.Errorf("%s: exit code %d, limits met: %v: %.200s", name, result.ExitCode, result.Met, result.Output)
+		}
+		if result := MustRun(t, r, pawl.Command{Shell: "echo fine"}); len(result.Met) > 0 || string(result.Output) != "fine\n" {
+			t.Errorf("%s: then a command prints %q, limits met: %v", name, result.Output, result.Met)
+		}
 	}
 }

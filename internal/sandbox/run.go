@@ -27,14 +27,24 @@ type running interface {
 
 // runToEnd waits until nothing of a command is left, and ends it when its time is
 // over or ctx ends. What there was then comes with the context's error.
-func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (pawl.CommandResult, error) {
+func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w *diskWatch) (pawl.CommandResult, error) {
 	began := time.Now()
 	timeout := time.NewTimer(cmd.Timeout)
 	defer timeout.Stop()
+	disk := make(chan pawl.ResourceMet, 1)
+	if w != nil {
+		done := make(chan struct{})
+		defer close(done)
+		go w.run(done, func(met pawl.ResourceMet) { disk <- met })
+	}
 	var timedOut bool
 	var ctxErr, endErr error
+	var met []pawl.ResourceMet
 	select {
 	case <-p.exited():
+	case m := <-disk:
+		met = append(met, m)
+		_, endErr = end(p, 0)
 	case <-timeout.C:
 		timedOut, endErr = end(p, cmd.Grace)
 	case <-ctx.Done():
@@ -43,7 +53,7 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (p
 			ctxErr = ctx.Err()
 		}
 	}
-	result := pawl.CommandResult{TimedOut: timedOut, Duration: time.Since(began)}
+	result := pawl.CommandResult{TimedOut: timedOut, Met: met, Duration: time.Since(began)}
 	result.Output, result.Stdout, result.Dropped = out.result()
 	if endErr != nil {
 		result.ExitCode = -1
@@ -51,11 +61,14 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (p
 	}
 	code, finished, err := p.result()
 	result.ExitCode = exitCode(code, finished)
+	if finished && code == 128+fileSizeSignal {
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceFileSize})
+	}
 	result.Missing = result.ExitCode == 127
 	if ctxErr != nil {
 		return result, fmt.Errorf("run command: %w", ctxErr)
 	}
-	if err != nil && !timedOut {
+	if err != nil && !timedOut && len(met) == 0 {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
 	return result, nil
@@ -64,6 +77,10 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture) (p
 // drainDelay is how long output is still read after a command has ended. It
 // only matters when a process outside the tree was handed the pipe.
 const drainDelay = time.Second
+
+// fileSizeSignal ends a process that makes a file larger than its limit: SIGXFSZ, which
+// has the same number on all systems that have it.
+const fileSizeSignal = 25
 
 // killLimit is how long the end of a killed tree may take before Run gives up.
 const killLimit = 10 * time.Second

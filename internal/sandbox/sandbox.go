@@ -34,6 +34,10 @@ type Limits struct {
 	Processes int64 // processes and threads that exist at once
 	Memory    int64 // bytes of all processes and of what is in the room's temporary folder
 	FileSize  int64 // bytes of one file
+	// Disk and Files are what a room may write to disk beyond what was there when it
+	// was opened, in bytes and files. They are looked at about once a second: a command
+	// that goes above is ended, and may have written more by then.
+	Disk, Files int64
 }
 
 // The defaults of [Limits], which the test suite of a real project does not meet.
@@ -41,6 +45,8 @@ const (
 	DefaultProcesses = 4096
 	DefaultMemory    = 0.8      // of the machine's
 	DefaultFileSize  = 10 << 30 // bytes
+	DefaultDisk      = 20 << 30 // bytes
+	DefaultFiles     = 2_000_000
 )
 
 // filled are the limits with defaults.
@@ -53,6 +59,12 @@ func (l Limits) filled() Limits {
 	}
 	if l.FileSize == 0 {
 		l.FileSize = DefaultFileSize
+	}
+	if l.Disk == 0 {
+		l.Disk = DefaultDisk
+	}
+	if l.Files == 0 {
+		l.Files = DefaultFiles
 	}
 	return l
 }

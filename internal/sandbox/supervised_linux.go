@@ -48,7 +48,7 @@ func (r *supervisedRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.Comman
 	if err := o.start(ctx, out); err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
-	return runToEnd(ctx, o, cmd, out)
+	return runToEnd(ctx, o, cmd, out, nil)
 }
 
 // Reach implements [room.Opened].

@@ -79,6 +79,7 @@ func (Run) Call(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (paw
 	return pawl.ToolResult{
 		Text:    commandText(result, timeout),
 		IsError: result.ExitCode != 0 || result.TimedOut,
+		Met:     result.Met,
 	}, nil
 }
 
@@ -95,6 +96,9 @@ func commandText(r pawl.CommandResult, timeout time.Duration) string {
 		how = "exit code 127: the program is not installed, or not on PATH"
 	default:
 		how = fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+	for _, m := range r.Met {
+		how += "; " + m.String()
 	}
 	if len(r.Output) == 0 {
 		return how + ", no output\n"

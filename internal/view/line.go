@@ -429,6 +429,8 @@ func (t teller) returned(b *pawl.ToolReturned) string {
 		return tool + ": interrupted when the process died"
 	case len(b.LeftOut) > 0:
 		return tool + ": the worktree holds what cannot be recorded" + leftOut(b.LeftOut)
+	case len(b.Met) > 0:
+		return tool + ": " + b.Met[0].String()
 	case b.IsError:
 		return tool + ": error: " + plain.Line(t.blobs.text(b.Output), 160)
 	}

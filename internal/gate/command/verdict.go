@@ -43,13 +43,16 @@ func (j *judgement) report() pawl.GateReport {
 		Verdict: own.verdict, Reason: own.reason, Partial: j.res.TimedOut, Format: j.reading.Format,
 		Passed: j.reading.Passed, Failed: j.reading.Failed, Skipped: j.reading.Skipped,
 		Tests: j.reading.Tests, Findings: j.reading.Findings, Flaky: bounded(j.flaky),
-		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration,
+		ExitCode: j.res.ExitCode, Output: string(j.res.Output), Duration: j.res.Duration, Met: j.res.Met,
 	}
 	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
 		r.Error = j.errorText(&r, own)
 	}
 	j.againstBase(&r, own)
 	r.Reason += j.flakyNote()
+	for _, m := range j.res.Met {
+		r.Reason += "; " + m.String()
+	}
 	j.bound(&r)
 	return r
 }

@@ -416,7 +416,7 @@ func TestShimAlone(t *testing.T) {
 	}
 }
 
-// Rooms hold everything but what fills the disk, which is watched and not enforced.
+// F-04: rooms hold everything but what fills the disk, which is watched and not enforced.
 func TestRooms(t *testing.T) {
 	MustConfine(t)
 	enforcer, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Processes: 200, Memory: 400 << 20, FileSize: 100 << 20}})
