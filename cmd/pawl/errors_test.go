@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,5 +41,15 @@ func TestServeWithoutStateFolder(t *testing.T) {
 	err := serveProjects(t.Context(), &cli.App{StateHome: file}, servecmd.Options{})
 	if e, ok := errors.AsType[*pawl.Error](err); !ok || e.Code != pawl.CodeUnavailable || !strings.Contains(e.Hint, "XDG_STATE_HOME") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func mustWrite(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
