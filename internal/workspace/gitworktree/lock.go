@@ -105,6 +105,10 @@ func (s *Workspaces) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// clockStep is by how much the time of a file that was just written may lie before
+// the time that this process reads: the kernel dates files by its last tick.
+const clockStep = 10 * time.Millisecond
+
 // isOlder reports whether nothing at or below a path was changed since this Workspaces
 // was made.
 func (s *Workspaces) isOlder(at string) bool {
@@ -114,7 +118,7 @@ func (s *Workspaces) isOlder(at string) bool {
 			return nil //nolint:nilerr // it was removed, or nothing is known of it
 		}
 		info, err := d.Info()
-		older = older && (err != nil || info.ModTime().Before(s.started))
+		older = older && (err != nil || info.ModTime().Before(s.started.Add(-clockStep)))
 		return nil
 	})
 	return older

@@ -72,10 +72,6 @@ type Workspaces struct {
 	checkouts map[string]*checkout
 }
 
-// clockStep is by how much the time of a file that was just written may lie before
-// the time that this process reads: the kernel dates files by its last tick.
-const clockStep = 10 * time.Millisecond
-
 // New prepares the state folder. It changes nothing in the user's repository.
 func New(ctx context.Context, o Options) (*Workspaces, error) {
 	command := o.Git
@@ -102,7 +98,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		log:        o.Log,
 		now:        o.Now,
 		owner:      o.Owner,
-		started:    time.Now().Add(-clockStep),
+		started:    time.Now(),
 		patience:   lockPatience,
 		user:       git.Repo{Command: command, Dir: o.Repository.GitDir},
 		engine: git.Repo{
