@@ -37,7 +37,7 @@ type Box struct {
 
 // NewUnconfined is [Unconfined] with options.
 func NewUnconfined(opts Options) *Box {
-	closeInherited()
+	helper.CloseInherited()
 	b := &Box{program: opts.Program, name: opts.Program}
 	if b.program == "" {
 		b.program = "/proc/self/exe" // the running program, even after an upgrade replaced its file

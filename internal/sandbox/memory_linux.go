@@ -31,22 +31,6 @@ func fileSystem(dir string) string {
 	return strconv.FormatUint(info.Dev, 16)
 }
 
-// closeInherited marks every descriptor but 0, 1 and 2 to be closed in the
-// programs this process starts. Go does so with what it opens, but not with what
-// the process was started with; descriptors meant for a child are passed one by
-// one and not touched by this.
-func closeInherited() {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return // no /proc: then no command can be run here either
-	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
-}
-
 // machineMemory is how much memory the machine has, in bytes.
 func machineMemory() uint64 {
 	var info unix.Sysinfo_t

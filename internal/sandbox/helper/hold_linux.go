@@ -23,7 +23,7 @@ const maxFDs = 8
 
 // Hold is the holder of a room; see the package comment.
 func Hold() int {
-	closeInherited()
+	CloseInherited()
 	h := &holder{children: make(map[int]*child), byID: make(map[uint64]*child), started: make(chan struct{}, 1)}
 	if err := h.open(); err != nil {
 		h.tell(Answer{Error: err.Error()})
@@ -346,10 +346,11 @@ func (c *child) endAll() {
 	c.inner = -1
 }
 
-// closeInherited marks every descriptor but 0, 1 and 2 to be closed in the
+// CloseInherited marks every descriptor but 0, 1 and 2 to be closed in the
 // programs this process starts. Go does so with what it opens, but not with what
-// the process was started with.
-func closeInherited() {
+// the process was started with; descriptors meant for a child are passed one by one and
+// not touched by this.
+func CloseInherited() {
 	if unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
 	}

@@ -30,7 +30,7 @@ const sweepInterval = 5 * time.Millisecond
 // returns the process's exit code. Nothing is left of the command when it
 // returns. It changes the whole process and must be all that the process does.
 func Supervise(args []string) int {
-	closeInherited()
+	CloseInherited()
 	if len(args) < 1 {
 		fmt.Fprintln(os.Stderr, "supervise: this is for Pawl's own use")
 		return 125
