@@ -117,25 +117,34 @@ func (p Project) Temp(run pawl.RunID) (string, error) {
 
 func (p Project) homes() string { return filepath.Join(p.Dir, "homes") }
 
-// RemoveTemp removes what [Project.Temp] made, if it did. Commands may have left
-// anything there: nothing outside is touched, wherever links lead, and folders
-// without permissions go too.
+// RemoveTemp removes what [Project.Temp] made, if it did.
 func (p Project) RemoveTemp(run pawl.RunID) error {
-	root, err := os.OpenRoot(p.homes())
+	return removeIn(p.homes(), string(run))
+}
+
+// RemoveAll removes a folder of the state folder, if it is there. Commands may have
+// left anything in it: nothing outside is touched, wherever links lead, and folders
+// without permissions go too.
+func RemoveAll(dir string) error { return removeIn(filepath.Dir(dir), filepath.Base(dir)) }
+
+// removeIn removes what is called name in a folder. A name that leads out of the
+// folder is refused.
+func removeIn(folder, name string) error {
+	root, err := os.OpenRoot(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("remove temporary files: %w", err)
+		return fmt.Errorf("remove %s in %s: %w", name, folder, err)
 	}
 	defer root.Close()
-	err = root.RemoveAll(string(run))
+	err = root.RemoveAll(name)
 	if errors.Is(err, fs.ErrPermission) {
-		openAll(root, string(run))
-		err = root.RemoveAll(string(run))
+		openAll(root, name)
+		err = root.RemoveAll(name)
 	}
 	if err != nil {
-		return fmt.Errorf("remove the temporary files of run %s: %w", run, err)
+		return fmt.Errorf("remove %s in %s: %w", name, folder, err)
 	}
 	return nil
 }

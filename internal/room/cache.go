@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"pawl/internal/project"
 )
 
 // maxLayers is how many layers the trusted cache may have before they are joined
@@ -116,7 +118,7 @@ func (c *Cache) grow(from int, folder string, whole bool) (grown bool, err error
 	if err != nil || len(entries) == 0 {
 		return false, err
 	}
-	if err := removeAll(filepath.Join(folder, "work")); err != nil {
+	if err := project.RemoveAll(filepath.Join(folder, "work")); err != nil {
 		return false, err
 	}
 	size, err := diskUsage(folder)
@@ -138,7 +140,7 @@ func (c *Cache) grow(from int, folder string, whole bool) (grown bool, err error
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return false, fmt.Errorf("grow the cache: %w", err)
 	}
-	if err := removeAll(to); err != nil { // of a process that died before it wrote the file
+	if err := project.RemoveAll(to); err != nil { // of a process that died before it wrote the file
 		return false, err
 	}
 	if err := os.Rename(folder, to); err != nil {
@@ -159,7 +161,7 @@ func (c *Cache) grow(from int, folder string, whole bool) (grown bool, err error
 func (c *Cache) joined(state cacheState) (cacheState, error) {
 	name := strconv.Itoa(state.Generation) + "-joined"
 	to := filepath.Join(c.dir, name)
-	if err := removeAll(to); err != nil {
+	if err := project.RemoveAll(to); err != nil {
 		return cacheState{}, err
 	}
 	var layers []Layer
@@ -210,7 +212,7 @@ func (c *Cache) sweep() error {
 	var errs []error
 	for _, e := range entries {
 		if e.IsDir() && !known[e.Name()] && c.used[e.Name()] == 0 {
-			errs = append(errs, removeAll(filepath.Join(c.dir, e.Name())))
+			errs = append(errs, project.RemoveAll(filepath.Join(c.dir, e.Name())))
 		}
 	}
 	return errors.Join(errs...)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"pawl/internal/project"
 )
 
 // copyLayers fills an upper folder with copies of layers, the strongest first, where
@@ -16,7 +18,7 @@ func (r *Rooms) copyLayers(layers []Layer, upper Upper) error {
 	if _, err := os.Stat(upper.Files()); err == nil {
 		return nil
 	}
-	if err := removeAll(upper.Work()); err != nil {
+	if err := project.RemoveAll(upper.Work()); err != nil {
 		return err
 	}
 	if err := r.mkdir(upper.Work()); err != nil {

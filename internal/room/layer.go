@@ -1,11 +1,10 @@
 package room
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+
+	"pawl/internal/project"
 )
 
 // Layer is a folder that rooms have below what they write. There is no other way to
@@ -43,7 +42,7 @@ type candidate struct {
 }
 
 // Remove implements [pawl.Prepared].
-func (c *candidate) Remove() error { return removeAll(c.dir) }
+func (c *candidate) Remove() error { return project.RemoveAll(c.dir) }
 
 // part is one of a candidate's layers: "work", "home" or "cache". It refuses rooms
 // that the candidate is not of.
@@ -52,42 +51,4 @@ func (c *candidate) part(name string, run, commit string) (Layer, error) {
 		return Layer{}, fmt.Errorf("what was prepared for commit %s of run %s is not for commit %s of run %s", c.commit, c.run, commit, run)
 	}
 	return Layer{filepath.Join(c.dir, name, "upper")}, nil
-}
-
-// removeAll removes a folder in which commands may have left anything: nothing
-// outside is touched, wherever links lead, and folders without permissions go too.
-func removeAll(dir string) error {
-	root, err := os.OpenRoot(filepath.Dir(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("remove a room: %w", err)
-	}
-	defer root.Close()
-	name := filepath.Base(dir)
-	err = root.RemoveAll(name)
-	if errors.Is(err, fs.ErrPermission) {
-		openAll(root, name)
-		err = root.RemoveAll(name)
-	}
-	if err != nil {
-		return fmt.Errorf("remove a room: %w", err)
-	}
-	return nil
-}
-
-// openAll makes every folder below name one whose content can be removed, as far
-// as it can.
-func openAll(root *os.Root, name string) {
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case d == nil || !d.IsDir():
-		case err != nil: // it could not be read all the same
-			return fs.SkipDir
-		default:
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pawl"
+	"pawl/internal/project"
 )
 
 // content is what a room is opened with.
@@ -237,7 +238,7 @@ func (x *room) Close() error {
 	if x.kept {
 		return nil // until Leave
 	}
-	return errors.Join(x.shut(), removeAll(x.folder))
+	return errors.Join(x.shut(), project.RemoveAll(x.folder))
 }
 
 // shut ends everything in the room.

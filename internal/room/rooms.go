@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"pawl"
+	"pawl/internal/project"
 )
 
 // Enforcer opens rooms as they are described. Implemented in internal/sandbox.
@@ -76,7 +77,7 @@ func (r *Rooms) layers() string { return filepath.Join(r.o.State, "layers") }
 // Recover removes what a process that died left of rooms that last as long as one
 // judgement. What agents' rooms keep is left alone.
 func (r *Rooms) Recover() error {
-	return errors.Join(removeAll(filepath.Join(r.folder(), once)), removeAll(r.prepared()), r.cache.sweep())
+	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), r.cache.sweep())
 }
 
 // once is the folder of rooms that keep nothing.
@@ -148,7 +149,7 @@ func (r *Rooms) Leave(run pawl.RunID, name string) error {
 	if x != nil {
 		err = x.shut()
 	}
-	return errors.Join(err, removeAll(folder))
+	return errors.Join(err, project.RemoveAll(folder))
 }
 
 // Remove removes what all rooms of a run kept. None of them may be open.
@@ -156,7 +157,7 @@ func (r *Rooms) Remove(run pawl.RunID) error {
 	if !filepath.IsLocal(string(run)) {
 		return pawl.Errorf(pawl.CodeInvalid, "%q is not the id of a run", run)
 	}
-	return removeAll(filepath.Join(r.folder(), "agents", string(run)))
+	return project.RemoveAll(filepath.Join(r.folder(), "agents", string(run)))
 }
 
 // agentFolder is where an agent's room keeps its home and its upper folders.
@@ -197,7 +198,7 @@ func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string) (*
 	}
 	if err != nil {
 		release()
-		return nil, errors.Join(err, removeAll(folder))
+		return nil, errors.Join(err, project.RemoveAll(folder))
 	}
 	return x, nil
 }
@@ -251,7 +252,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRo
 	})
 	if err != nil {
 		release()
-		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, removeAll(folder)))
+		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, project.RemoveAll(folder)))
 	}
 	return &prepareRoom{x, spec}, nil
 }
@@ -274,7 +275,7 @@ func (p *prepareRoom) Keep() (pawl.Prepared, error) {
 		err = os.Rename(p.folder, kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep what was prepared: %w", errors.Join(err, removeAll(p.folder)))
+		return nil, fmt.Errorf("keep what was prepared: %w", errors.Join(err, project.RemoveAll(p.folder)))
 	}
 	return &candidate{rooms: r, run: string(p.spec.Run), commit: string(p.spec.Commit), dir: kept}, nil
 }
@@ -345,7 +346,7 @@ func (r *Rooms) leaveBase(name string, b *base) error {
 	if err == nil {
 		_, err = r.cache.grow(b.from, filepath.Join(b.room.folder, "cache"), b.room.whole)
 	}
-	return errors.Join(err, removeAll(b.room.folder))
+	return errors.Join(err, project.RemoveAll(b.room.folder))
 }
 
 // mkdir makes a folder that belongs to whoever commands run as.
