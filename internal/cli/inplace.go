@@ -45,8 +45,8 @@ func (t *typing) lines(in io.Reader) <-chan string {
 	return t.out
 }
 
-// ReadAnswer reads the line that is typed to a question. Ctrl-C ends the waiting for
-// it, with the error of ctx.
+// ReadAnswer reads the line that is typed to a question, and nothing of the next one.
+// Ctrl-C ends the waiting for it, with the error of ctx.
 func (a *App) ReadAnswer(ctx context.Context) (string, error) {
 	type read struct {
 		line string
@@ -54,7 +54,7 @@ func (a *App) ReadAnswer(ctx context.Context) (string, error) {
 	}
 	typed := make(chan read, 1)
 	go func() { // ends with the line, with the input, or with the process
-		line, err := bufio.NewReader(io.LimitReader(a.In, 1<<20)).ReadString('\n')
+		line, err := readLine(a.In)
 		typed <- read{strings.TrimSpace(line), err}
 	}()
 	select {
@@ -63,6 +63,23 @@ func (a *App) ReadAnswer(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+// readLine reads up to the end of a line, byte by byte so that it takes nothing of the
+// next one.
+func readLine(in io.Reader) (string, error) {
+	const most = 1 << 20 // bytes
+	var line []byte
+	for b := make([]byte, 1); len(line) < most; {
+		if _, err := io.ReadFull(in, b); err != nil {
+			return string(line), err
+		}
+		if b[0] == '\n' {
+			break
+		}
+		line = append(line, b[0])
+	}
+	return string(line), nil
 }
 
 // asking is whether and what a follower asks in place.

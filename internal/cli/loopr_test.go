@@ -181,10 +181,18 @@ func (b *bed) onTerminal(typed string) {
 	b.app.Interactive, b.app.Terminal, b.app.In = true, true, strings.NewReader(typed)
 }
 
-// typist is what a person types, decided when it is read.
-type typist func() string
+// typist is what a person types, decided when its first byte is read.
+type typist struct {
+	decide func() string
+	typed  io.Reader
+}
 
-func (f typist) Read(p []byte) (int, error) { return copy(p, f()), nil }
+func (x *typist) Read(p []byte) (int, error) {
+	if x.typed == nil {
+		x.typed = strings.NewReader(x.decide())
+	}
+	return x.typed.Read(p)
+}
 
 func about() string { h := pawl.HashOf([]byte(aPlan)); return h.Short() }
 
@@ -359,11 +367,11 @@ func TestPlanRefusals(t *testing.T) {
 	t.Run("AnotherOneMeanwhile", func(t *testing.T) { // while it is read
 		b, g := groveBed(t)
 		b.onTerminal("")
-		b.app.In = typist(func() string {
+		b.app.In = &typist{decide: func() string {
 			g.add(0, &pawl.QuestionAnswered{N: 1, Choice: "iterate", Text: "smaller", By: "kim"})
 			g.add(1, &pawl.QuestionAsked{N: 2, Kind: pawl.AskPlan, Text: "And this one?", Choices: []string{"approve", "iterate", "reject"}, About: g.blob(strings.Replace(aPlan, "Login", "Logout", 1))})
 			return "y\n"
-		})
+		}}
 		err := b.execute(t, plan.New(b.app), "approve")
 		if pawl.CodeOf(err) != pawl.CodeConflict || !strings.Contains(err.Error(), "has changed since it was shown") || len(g.steered) > 0 {
 			t.Errorf("%v: steered to %+v", err, g.steered)

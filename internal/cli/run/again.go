@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -175,17 +174,14 @@ func which(ctx context.Context, app *cli.App, goal *string, means resolve.Answer
 // pick reads what is picked, until it can be: a number, n for the goal as new work,
 // or other new work in words.
 func pick(ctx context.Context, app *cli.App, goal *string, may []cli.KnownTask) (string, error) {
-	lines := read(ctx, app)
 	for {
 		app.Printf("Which one? Its number, n for new work, or what else is to be done: ")
-		var line string
-		select {
-		case text, ok := <-lines:
-			if line = strings.TrimSpace(text); !ok {
-				return "", cli.Exit(cli.ExitWhich)
-			}
-		case <-ctx.Done():
+		line, err := app.ReadAnswer(ctx)
+		switch {
+		case ctx.Err() != nil:
 			return "", ctx.Err()
+		case err != nil && line == "":
+			return "", cli.Exit(cli.ExitWhich)
 		}
 		n, err := strconv.Atoi(line)
 		switch {
@@ -200,22 +196,6 @@ func pick(ctx context.Context, app *cli.App, goal *string, may []cli.KnownTask) 
 			return "", nil
 		}
 	}
-}
-
-// read brings the lines that are typed.
-func read(ctx context.Context, app *cli.App) <-chan string {
-	out := make(chan string)
-	go func() {
-		defer close(out)
-		for in := bufio.NewScanner(app.In); in.Scan(); {
-			select {
-			case out <- in.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
 }
 
 // recordsRecipe is the recipe that keeps folders of tasks.
