@@ -23,7 +23,7 @@ type Rooms interface {
 	// Leave closes the agent's room of that name if it is open and removes what it kept.
 	Leave(run RunID, name string) error
 	// Prepare opens the room in which a clean checkout is made ready.
-	Prepare(ctx context.Context, spec GateRoom) (PrepareRoom, error)
+	Prepare(ctx context.Context, spec PrepareSpec) (PrepareRoom, error)
 	// Gate opens a room for one judgement of a commit.
 	Gate(ctx context.Context, spec GateRoom) (Room, error)
 	// Base opens a room for a gate on the commit a run starts from, which is in a
@@ -51,6 +51,15 @@ type GateRoom struct {
 	Tree string
 	// Prepared is what was made ready for this checkout; nil when nothing was.
 	Prepared Prepared
+}
+
+// PrepareSpec asks for a room that makes a clean checkout ready.
+type PrepareSpec struct {
+	Run    RunID
+	Commit CommitHash
+	Tree   string // the checkout's folder, as of a [GateRoom]
+	// Network gives commands this machine's network; without it they have loopback alone.
+	Network bool
 }
 
 // Prepared is what a prepare room left: a layer below the rooms of the same run

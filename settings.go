@@ -1,6 +1,8 @@
 package pawl
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -70,8 +72,11 @@ type Settings struct {
 	Models [3]ModelChoice `json:"models"`
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
-	// Prepare are commands run, with the network, in each clean checkout before its gates.
+	// Prepare are commands run in each clean checkout before its gates.
 	Prepare []string `json:"prepare,omitempty"`
+	// PrepareFrom says who chose Prepare. It is empty in runs that were started before
+	// it was recorded; see [Settings.PrepareHasNetwork].
+	PrepareFrom Origin `json:"prepare_from,omitempty"`
 	// Retry says how often and how slowly a model call is tried again.
 	Retry RetryPolicy `json:"retry"`
 	// HaltOn are the conditions that end the run at once.
@@ -105,6 +110,30 @@ type Settings struct {
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
 }
+
+// PrepareHasNetwork reports whether the commands of Prepare have this machine's
+// network: a repository's do not. A run that was started before PrepareFrom was recorded
+// continues as it began, with the network.
+func (s *Settings) PrepareHasNetwork() bool { return s.PrepareFrom != FromRepository }
+
+// PrepareHash identifies the commands of Prepare: it is the SHA-256 of their JSON, such
+// as ["npm ci","make deps"], without spaces and with nothing escaped that need not be.
+func (s *Settings) PrepareHash() Hash {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s.Prepare) // strings can always be encoded
+	return HashOf(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+}
+
+// Origin says who chose a setting.
+type Origin string
+
+// The origins.
+const (
+	FromUser       Origin = "user"       // the user: a file of their own, a variable or a flag
+	FromRepository Origin = "repository" // a file of the repository
+)
 
 // Callback is an HTTP address that is told how a run ends. What is sent is
 // signed with the secret of the process that sends it; the secret is no setting.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,4 +169,32 @@ func TestMistakesOutsideOfFiles(t *testing.T) {
 	// Variables that are someone else's are left alone.
 	MustLoad(t, config.Sources{Env: []string{"PAWL_TASK_ID=3", "PAWL_PROJECT_ROOT=/x", "PAWL_CHANGED_FILES=/y", "PAWLX=1", "PAWL=1",
 		"PAWL_CALLBACK_SECRET=s", "PAWL_LOCAL=1"}})
+}
+
+// The commands that prepare a checkout are the repository's unless a stronger layer
+// replaces them, whatever else that layer says.
+func TestPrepareOrigin(t *testing.T) {
+	theirs := repo(config.RepoFile, "prepare: [make deps]\ncriteria: [it works]\n")
+	user := MustWrite(t, "criteria: [mine]\n")
+	for name, test := range map[string]struct {
+		src      config.Sources
+		commands []string
+		from     pawl.Origin
+	}{
+		"None":              {config.Sources{Repo: repo(), UserFile: user}, nil, ""},
+		"Repository":        {config.Sources{Repo: theirs, UserFile: user}, []string{"make deps"}, pawl.FromRepository},
+		"UserFile":          {config.Sources{Repo: repo(), UserFile: MustWrite(t, "prepare: [npm ci]\n")}, []string{"npm ci"}, pawl.FromUser},
+		"UserFileSaysSame":  {config.Sources{Repo: theirs, UserFile: MustWrite(t, "prepare: [make deps]\n")}, []string{"make deps"}, pawl.FromUser},
+		"UserFileWantsNone": {config.Sources{Repo: theirs, UserFile: MustWrite(t, "prepare: []\n")}, nil, ""},
+		"Variable":          {config.Sources{Repo: theirs, Env: []string{"PAWL_PREPARE=npm ci"}}, []string{"npm ci"}, pawl.FromUser},
+		"Flag": {config.Sources{Repo: theirs, Flags: []config.Flag{{Name: "--prepare", Key: "prepare", Value: "npm ci"}}},
+			[]string{"npm ci"}, pawl.FromUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := MustSettings(t, test.src)
+			if !slices.Equal(s.Prepare, test.commands) || s.PrepareFrom != test.from {
+				t.Errorf("got %q from %q, want %q from %q", s.Prepare, s.PrepareFrom, test.commands, test.from)
+			}
+		})
+	}
 }

@@ -103,6 +103,12 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
 	}
+	if len(out.Prepare) > 0 {
+		out.PrepareFrom = pawl.FromUser
+		if inRepository(c.origins["prepare"]) {
+			out.PrepareFrom = pawl.FromRepository
+		}
+	}
 	for i := range v.models {
 		if v.models[i].name == "" {
 			return pawl.Settings{}, pawl.Errorf(pawl.CodeInvalid, "no configuration was loaded")

@@ -141,7 +141,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
 	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
 	v.gateNames(m)
-	m.Key("prepare", "Commands run, with the network, in each clean checkout before its gates.").Texts(&v.prepare)
+	m.Key("prepare", "Commands run in each clean checkout before its gates. Your own have the network; a repository's have none and need your consent.").Texts(&v.prepare)
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)
 	m.Key("halt_on", "What ends a run at once. A repository may not take out `budget_exceeded`.").Words(&v.haltOn, haltConditions...)

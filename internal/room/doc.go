@@ -6,7 +6,7 @@
 //	agent    its loop           its own, kept           layers + own upper, kept   none
 //	gate     one judgement      empty                   layers + upper, dropped    none
 //	base     one judgement      empty                   grows the trusted cache    none
-//	prepare  one preparation    empty, kept as a layer  kept as a layer            the user's choice
+//	prepare  one preparation    empty, kept as a layer  kept as a layer            the host's or none
 //
 // # Layers
 //

@@ -232,7 +232,7 @@ func (r *Rooms) temporary() string {
 }
 
 // Prepare implements [pawl.Rooms].
-func (r *Rooms) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRoom, error) {
+func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.PrepareRoom, error) {
 	work, err := r.checkout(spec.Tree)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,8 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRo
 	folder := r.temporary()
 	x := &room{rooms: r, folder: folder, release: release}
 	err = x.open(ctx, content{
-		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below}, cache: layers, network: true,
+		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below}, cache: layers,
+		network: spec.Network, prepared: true,
 	})
 	if err != nil {
 		release()
@@ -260,7 +261,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRo
 // prepareRoom implements [pawl.PrepareRoom].
 type prepareRoom struct {
 	*room
-	spec pawl.GateRoom
+	spec pawl.PrepareSpec
 }
 
 // Keep implements [pawl.PrepareRoom].

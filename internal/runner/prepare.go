@@ -11,8 +11,8 @@ import (
 	"pawl/internal/driver"
 )
 
-// prepare runs the commands that make a clean checkout ready, with the network, in a
-// room of their own, and puts what they leave below the room that spec asks for.
+// prepare runs the commands that make a clean checkout ready, in a room of their own
+// that has the network if the user chose them, and puts what they leave below the room that spec asks for.
 // Gates that judge side by side share a checkout, and it is prepared once for
 // all of them. A command that fails is the gates' failure: report is then not
 // nil. leave must be called when the checkout is not needed any more.
@@ -39,7 +39,9 @@ type preparedTree struct {
 
 func (r *Runner) prepareIn(ctx context.Context, job driver.Job, spec pawl.GateRoom, req pawl.GateRequest) (made preparedTree, err error) {
 	began := time.Now()
-	room, err := r.Rooms.Prepare(ctx, spec)
+	room, err := r.Rooms.Prepare(ctx, pawl.PrepareSpec{
+		Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Network: job.Settings.PrepareHasNetwork(),
+	})
 	if err != nil {
 		return made, err
 	}

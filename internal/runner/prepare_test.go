@@ -72,16 +72,12 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-// What prepares a checkout has the network; it and the gate together have the
-// effect's time.
+// What prepares a checkout and the gate together have the effect's time.
 func TestPrepareAsksFor(t *testing.T) {
 	w := preparing(t, "one", "two")
 	w.job.Settings.Gates[0].Timeout = time.Hour
 	var asked []pawl.Command
-	w.play(func(_ context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error) {
-		if !network {
-			t.Errorf("%s is not run in a prepare room", cmd.Shell)
-		}
+	w.play(func(_ context.Context, cmd pawl.Command, _ bool) (pawl.CommandResult, error) {
 		asked = append(asked, cmd)
 		return pawl.CommandResult{Output: []byte("fine")}, nil
 	})
@@ -107,6 +103,31 @@ func TestPrepareAsksFor(t *testing.T) {
 	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
 	if gate.Timeout != 0 || gate.Spec.Timeout != time.Hour {
 		t.Errorf("without a limit the gate has %s and its spec %s", gate.Timeout, gate.Spec.Timeout)
+	}
+}
+
+// The user's own commands have the network and a repository's do not. Runs of earlier
+// versions, which did not record whose the commands are, keep it.
+func TestPrepareNetwork(t *testing.T) {
+	for from, want := range map[pawl.Origin]bool{pawl.FromUser: true, pawl.FromRepository: false, "": true} {
+		t.Run(string(from), func(t *testing.T) {
+			w := preparing(t, "one")
+			w.job.Settings.PrepareFrom = from
+			ran := 0
+			w.play(func(_ context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error) {
+				if ran++; cmd.Shell != "one" || network != want {
+					t.Errorf("%q has the network: %t, want %t", cmd.Shell, network, want)
+				}
+				return pawl.CommandResult{}, nil
+			})
+			w.r.Gate = gateFunc(func(context.Context, pawl.GateRequest) (pawl.GateReport, error) {
+				return pawl.GateReport{Verdict: pawl.VerdictPass}, nil
+			})
+			must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
+			if ran != 1 {
+				t.Errorf("%d commands were run, want 1", ran)
+			}
+		})
 	}
 }
 

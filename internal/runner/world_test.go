@@ -367,7 +367,7 @@ func (f gateFunc) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateRep
 	return f(ctx, req)
 }
 
-// runFunc runs commands for rooms. network reports that it is a prepare room.
+// runFunc runs commands for rooms. network reports that the room has the network.
 type runFunc func(ctx context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error)
 
 // played are rooms whose commands are played.
@@ -384,9 +384,9 @@ func (p played) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error)
 	return playedRoom{room, p.run, false}, err
 }
 
-func (p played) Prepare(ctx context.Context, spec pawl.GateRoom) (pawl.PrepareRoom, error) {
+func (p played) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.PrepareRoom, error) {
 	room, err := p.Rooms.Prepare(ctx, spec)
-	return playedPrepare{playedRoom{room, p.run, true}, room}, err
+	return playedPrepare{playedRoom{room, p.run, spec.Network}, room}, err
 }
 
 type playedRoom struct {

@@ -215,18 +215,27 @@ func TestPreparedLayer(t *testing.T) {
 	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
 		e := MustEstate(t, box)
 		MustWrite(t, filepath.Join(e.spec.Tree, "lock"), "1")
-		p, err := e.Prepare(t.Context(), e.spec)
+		modules := t.TempDir() // of the user, which commands cannot write to
+		t.Setenv("GOMODCACHE", modules)
+		p, err := e.Prepare(t.Context(), pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree})
 		if err != nil {
 			t.Fatal(err)
 		}
 		MustRun(t, p, pawl.Command{Shell: `mkdir modules && echo m > modules/m && echo h > "$HOME/h" && mkdir -p "$npm_config_cache" && echo c > "$npm_config_cache/c"`})
+		if out := MustRun(t, p, pawl.Command{Shell: `mkdir -p "$GOMODCACHE" && echo fetched > "$GOMODCACHE/module"`}); out.ExitCode != 0 {
+			t.Errorf("modules cannot be fetched: %s", out.Output)
+		}
 		made, err := p.Keep()
 		if err != nil {
 			t.Fatal(err)
 		}
-		const look = `cat lock modules/m "$HOME/h" "$npm_config_cache/c" 2>/dev/null | tr -d '\n'; rm -rf modules`
 		spec := e.spec
 		spec.Prepared = made
+		r, err := e.Gate(t.Context(), spec)
+		if got := e.says(t, r, err, `cat "$GOMODCACHE/module"`); got != "fetched" {
+			t.Errorf("a gate finds the module %q", got)
+		}
+		const look = `cat lock modules/m "$HOME/h" "$npm_config_cache/c" 2>/dev/null | tr -d '\n'; rm -rf modules`
 		for range 2 {
 			r, err := e.Gate(t.Context(), spec)
 			if got := e.says(t, r, err, look); got != "1mhc" {

@@ -139,8 +139,10 @@ func TestEnvironmentHasNoCanary(t *testing.T) {
 		defer rooms.Close()
 		spec := pawl.GateRoom{Run: "001", Commit: "c0", Tree: MustCheckout(t, box, folder)}
 		for name, open := range map[string]func() (pawl.Room, error){
-			"Gate":    func() (pawl.Room, error) { return rooms.Gate(t.Context(), spec) },
-			"Prepare": func() (pawl.Room, error) { return rooms.Prepare(t.Context(), spec) },
+			"Gate": func() (pawl.Room, error) { return rooms.Gate(t.Context(), spec) },
+			"Prepare": func() (pawl.Room, error) {
+				return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Network: true})
+			},
 		} {
 			r, err := open()
 			if err != nil {
