@@ -21,6 +21,7 @@ type Summary struct {
 	Head       pawl.CommitHash    `json:"head,omitempty"`
 	Sandbox    string             `json:"sandbox"`
 	Confined   bool               `json:"confined"`
+	Prepare    *SummaryPrepare    `json:"prepare,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
 	Complexity *int               `json:"complexity,omitempty"` // 0 to 14
 	Alive      time.Duration      `json:"alive"`                // nanoseconds a driver had the run
@@ -68,6 +69,13 @@ type SummaryIteration struct {
 	Ended        time.Time       `json:"ended,omitzero"`
 }
 
+// SummaryPrepare is what makes checkouts ready before their gates, in a [Summary].
+type SummaryPrepare struct {
+	Commands []string    `json:"commands"`
+	From     pawl.Origin `json:"from,omitempty"` // missing in runs that did not record it
+	Network  bool        `json:"network"`        // they have this machine's network
+}
+
 // SummaryGate is a verdict in a [Summary].
 type SummaryGate struct {
 	Gate      string        `json:"gate"`
@@ -86,7 +94,7 @@ type SummaryGate struct {
 func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
-		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Notes: lines(r.Notes),
+		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
@@ -207,6 +215,9 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Forked     from %s at event %d, which had spent %s, %s", string(f.Of), f.At, r.money(f.Cost), count(int(f.Tokens), "token"))
 	}
 	t.line("  Sandbox    %s", r.sandbox())
+	if prepare := r.Prepare(); prepare != "" {
+		t.line("  Prepare    %s", prepare)
+	}
 	t.line("  Models     %s", r.models())
 	if l := r.root(); l != nil && l.Score >= 0 {
 		t.line("  Complexity %d/14, %s (%s)", l.Score, r.band(l), l.ScoreWhy)

@@ -161,6 +161,35 @@ func (r *Run) sandbox() string {
 	return plain.Line(r.Start.Sandbox, 0)
 }
 
+// Prepare says which commands make a checkout ready, whose they are, and whether they
+// have the network; empty when there are none. The commands are quoted: they cannot say
+// anything about themselves.
+func (r *Run) Prepare() string {
+	p := r.prepare()
+	if p == nil {
+		return ""
+	}
+	var commands []string
+	for _, c := range r.Settings.Prepare {
+		commands = append(commands, strconv.Quote(c))
+	}
+	whose := map[pawl.Origin]string{pawl.FromUser: "your own commands, ", pawl.FromRepository: "the repository's commands, "}[p.From]
+	network := "without a network"
+	if p.Network {
+		network = "with this machine's network"
+	}
+	return whose + network + ": " + strings.Join(commands, ", ")
+}
+
+// prepare is how checkouts are made ready; nil when nothing does.
+func (r *Run) prepare() *SummaryPrepare {
+	s := &r.Settings
+	if len(s.Prepare) == 0 {
+		return nil
+	}
+	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare)}
+}
+
 // redAtBase are the gates that did not pass on the base commit.
 func (r *Run) redAtBase() []*Gate {
 	var out []*Gate
