@@ -15,6 +15,7 @@ const (
 	CodeNotFound    Code = "not_found"   // no such run, event or blob
 	CodeConflict    Code = "conflict"    // it exists already, or someone was faster
 	CodeState       Code = "state"       // not possible in the present state
+	CodeConsent     Code = "consent"     // the user has to allow it first
 	CodeUnavailable Code = "unavailable" // something that is needed is not there: a sandbox, a model, a socket
 	CodeDamaged     Code = "damaged"     // stored data cannot be read; the run is quarantined
 	CodeInternal    Code = "internal"    // our fault

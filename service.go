@@ -11,7 +11,8 @@ import (
 // blobs (internal/view), so that both ways show the same.
 type Service interface {
 	// Start begins a run and returns its line. The request is complete: recipe
-	// and settings are resolved by the caller and frozen here.
+	// and settings are resolved by the caller and frozen here. Prepare commands that
+	// the repository chose and nobody allowed are refused with [CodeConsent].
 	Start(ctx context.Context, req StartRequest) (RunInfo, error)
 	// Steer gives a running or ended run a command. A command that is not
 	// possible in the present state is refused with [CodeState] and changes nothing.
@@ -47,6 +48,9 @@ type StartRequest struct {
 	Dir string `json:"dir,omitempty"`
 	// Unsandboxed allows commands to run unconfined where no sandbox works.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
+	// AllowPrepare allows the commands that the repository chose for Settings.Prepare,
+	// for this run and later ones of the project.
+	AllowPrepare bool `json:"allow_prepare,omitempty"`
 	// Task continues a task that was worked on before, here or in another clone:
 	// its full id, NNN-slug. Empty = a new one.
 	Task string `json:"task,omitempty"`

@@ -139,7 +139,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		return nil, errors.Join(err, log.Close())
 	}
 	e := engine.New(engine.Config{
-		Log: log, Logger: logger, Version: m.version, Sandbox: rooms,
+		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
 		Performer: ofRun{m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall), name},
 		Places:    m.governor.Places(name),

@@ -28,7 +28,8 @@ func (r *recording) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunI
 	r.asked = append(r.asked, req)
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
 	return r.Service.Start(ctx, pawl.StartRequest{
-		Goal: req.Goal, Task: req.Task, Recipe: drivertest.Recipe(), Settings: pawl.Settings{
+		Goal: req.Goal, Task: req.Task, AllowPrepare: req.AllowPrepare, Recipe: drivertest.Recipe(), Settings: pawl.Settings{
+			Prepare: req.Settings.Prepare, PrepareFrom: req.Settings.PrepareFrom,
 			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
 			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
 		},

@@ -14,6 +14,7 @@ import (
 	"pawl/internal/driver"
 	"pawl/internal/driver/drivertest"
 	"pawl/internal/engine"
+	"pawl/internal/project"
 	"pawl/internal/store/mem"
 )
 
@@ -25,6 +26,7 @@ type bed struct {
 	app      *cli.App
 	engine   *engine.Engine
 	log      pawl.Log
+	home     project.Project // remembers what was allowed
 	out, err bytes.Buffer
 	signals  chan os.Signal
 	left     chan int // the codes the process would have ended with
@@ -38,7 +40,8 @@ func (box) Describe() string { return "a box" }
 
 func newBed(t *testing.T, world driver.Performer) *bed {
 	b := &bed{log: mem.New(), signals: make(chan os.Signal, 2), left: make(chan int, 2)}
-	b.engine = newEngine(t, b.log, world)
+	b.home.Dir = t.TempDir()
+	b.engine = newEngine(t, b.log, world, b.home)
 	b.app = &cli.App{
 		Out: &b.out, Err: &b.err, Dir: "here", Environ: []string{"TERM=dumb"},
 		Open: func(_ context.Context, a cli.Access) (*cli.Session, error) {
@@ -52,9 +55,9 @@ func newBed(t *testing.T, world driver.Performer) *bed {
 	return b
 }
 
-func newEngine(t *testing.T, log pawl.Log, world driver.Performer) *engine.Engine {
+func newEngine(t *testing.T, log pawl.Log, world driver.Performer, consent engine.Consent) *engine.Engine {
 	e := engine.New(engine.Config{
-		Log: log, Performer: world, Sandbox: box{}, Version: "test",
+		Log: log, Performer: world, Sandbox: box{}, Consent: consent, Version: "test",
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 	})

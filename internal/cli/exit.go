@@ -16,7 +16,7 @@ const (
 	ExitInternal    = 1
 	ExitInvalid     = 2
 	ExitNotFound    = 3
-	ExitState       = 4 // conflict, or not possible in the present state
+	ExitState       = 4 // conflict, not possible in the present state, or not allowed yet
 	ExitUnavailable = 5
 	ExitDamaged     = 6
 	ExitUnverified  = 10
@@ -99,7 +99,7 @@ func exitCode(c pawl.Code) int {
 		return ExitInvalid
 	case pawl.CodeNotFound:
 		return ExitNotFound
-	case pawl.CodeConflict, pawl.CodeState:
+	case pawl.CodeConflict, pawl.CodeState, pawl.CodeConsent:
 		return ExitState
 	case pawl.CodeUnavailable:
 		return ExitUnavailable

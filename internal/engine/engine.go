@@ -40,6 +40,8 @@ type Config struct {
 		Confined() bool
 		Describe() string
 	}
+	// Consent remembers what the user allowed the repository.
+	Consent Consent
 	// Clean removes what only a run at work needs, such as its caches. It is
 	// called when a run has ended, before anything else can begin in it, and by
 	// New for every run at rest: an earlier process may have died before it could.
@@ -163,8 +165,14 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err := e.check(req); err != nil {
 		return pawl.RunInfo{}, err
 	}
+	if err := settlePrepare(&req.Settings); err != nil {
+		return pawl.RunInfo{}, err
+	}
 	repo, err := e.c.Inspect(ctx, req.Dir)
 	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	if err := e.consent(&req); err != nil { // last, as it may ask a person
 		return pawl.RunInfo{}, err
 	}
 	e.starting.Lock()

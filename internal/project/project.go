@@ -12,6 +12,7 @@
 //	    pawl.db, blobs/ the log
 //	    git/, worktrees/, checkouts/, tmp/   what internal/workspace keeps
 //	    homes/<run>/    files that a run's tools are writing
+//	    allowed/        what the user allowed the repository, one file a decision
 //	    rooms/, layers/ what commands write, and what was prepared: see internal/room
 //	    cache/          the trusted cache, by layers
 //

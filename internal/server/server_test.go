@@ -240,7 +240,7 @@ func TestAnswers(t *testing.T) {
 
 func TestErrorsKeepTheirCodesAndHints(t *testing.T) {
 	for code, status := range map[pawl.Code]int{
-		pawl.CodeInvalid: 400, pawl.CodeNotFound: 404, pawl.CodeConflict: 409, pawl.CodeState: 409,
+		pawl.CodeInvalid: 400, pawl.CodeNotFound: 404, pawl.CodeConflict: 409, pawl.CodeState: 409, pawl.CodeConsent: 403,
 		pawl.CodeUnavailable: 503, pawl.CodeDamaged: 500, pawl.CodeInternal: 500,
 	} {
 		f := &fake{err: fmt.Errorf("start run 001-a: %w", pawl.Errorf(code, "it <cannot> be").WithHint("do %q", "this"))}

@@ -123,6 +123,8 @@ func Status(c pawl.Code) int {
 		return http.StatusNotFound
 	case pawl.CodeConflict, pawl.CodeState:
 		return http.StatusConflict
+	case pawl.CodeConsent:
+		return http.StatusForbidden
 	case pawl.CodeUnavailable:
 		return http.StatusServiceUnavailable
 	}

@@ -186,7 +186,8 @@ func Propose(gates []pawl.GateSpec) string {
 		}
 	}
 	b.WriteString(`
-# Run before the gates in each clean checkout, with the network.
+# Run before the gates in each clean checkout, without a network. Whoever starts a
+# run is asked once whether these commands may run.
 #prepare:
 #  - make deps
 

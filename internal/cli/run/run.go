@@ -36,7 +36,7 @@ type options struct {
 	budget                      string
 	tokens                      string
 	council, green, unsandboxed bool
-	verbose                     bool
+	verbose, yesPrepare         bool
 
 	tasks, approval, callback, replan string
 	threshold, parallel               int
@@ -45,6 +45,8 @@ type options struct {
 	announcePrivate                   bool
 
 	list *tasks.List // what the file of --tasks says, once it was read
+
+	allowed pawl.Hash // the repository's prepare commands that the user allowed when asked
 
 	fresh bool           // new work, whatever it sounds like
 	again *cli.KnownTask // the task that is continued by a new run; nil = new work
@@ -97,7 +99,9 @@ same.
 
 The run starts from the commit HEAD is on. Configuration is read from
 .pawl/config.yaml, your own config file, the environment and these flags, in
-this order of strength, and is frozen into the run.
+this order of strength, and is frozen into the run. When .pawl/config.yaml has
+commands to prepare a checkout, you are asked once whether they may run; where
+nobody can be asked the run is refused, and --yes-prepare allows them.
 
 The run goes on in the daemon (pawl serve), which is started when none runs:
 Ctrl-C only stops following, and pawl logs -f rejoins. With --local this process
@@ -151,6 +155,7 @@ durable, one JSON object per line.
 	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
+	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands that the repository wants to run before its gates, now and later")
 	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
@@ -174,13 +179,19 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 	var req pawl.StartRequest
 	var notes []string
 	var info pawl.RunInfo
-	s, err := app.With(ctx, cli.Steer, func(s *cli.Session) (err error) {
+	start := func(s *cli.Session) (err error) {
 		if req, notes, err = o.request(cmd, app, s, goal); err != nil {
 			return err
 		}
 		info, err = s.Start(ctx, req)
 		return err
-	})
+	}
+	s, err := app.With(ctx, cli.Steer, start)
+	if pawl.CodeOf(err) == pawl.CodeConsent && app.Terminal && app.Interactive && !app.JSON {
+		if err = o.askPrepare(ctx, app, req); err == nil {
+			s, err = app.With(ctx, cli.Steer, start)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -217,6 +228,7 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	if req.Settings, err = cfg.Settings(); err != nil {
 		return req, nil, err
 	}
+	req.AllowPrepare = o.yesPrepare || o.allowed == req.Settings.PrepareHash()
 	notes := cfg.Notes
 	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
 		return req, nil, err
@@ -420,6 +432,9 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 	say("models", models(req))
 	say("limits", limits(req, info.Max))
 	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
+		if prepare := r.Prepare(); prepare != "" {
+			say("prepare", prepare)
+		}
 		if !r.Start.Confined {
 			say("sandbox", "none: commands run with your rights (--unsandboxed)")
 		}

@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ func (s *suite) start(t *testing.T) {
 	t.Run("FreezesWhatWasAskedFor", s.startFreezes)
 	t.Run("RefusesWhatCannotRun", s.startRefuses)
 	t.Run("Unconfined", s.startUnconfined)
+	t.Run("PrepareOfTheRepository", s.startPrepare)
+	t.Run("PrepareOfTheUser", s.startOwnPrepare)
 	t.Run("RepositoryThatCannotBeRead", s.startInspect)
 	t.Run("Numbers", s.startNumbers)
 	t.Run("ManyAtOnceHaveNumbersOfTheirOwn", s.startMany)
@@ -115,6 +118,127 @@ func (s *suite) startUnconfined(t *testing.T) {
 	if first := b.mustEvents(info.ID, 0)[0].Body.(*pawl.RunStarted); first.Confined {
 		t.Error("the run says that it is confined")
 	}
+}
+
+// Commands that the repository chose to prepare checkouts are run only if the user has
+// allowed these very commands, and their run says whose they are.
+func (s *suite) startPrepare(t *testing.T) {
+	b := s.bed(t)
+	asking := func(allow bool, commands ...string) (pawl.RunInfo, error) {
+		req := request("do it")
+		req.Settings.Prepare, req.Settings.PrepareFrom, req.AllowPrepare = commands, pawl.FromRepository, allow
+		return b.Start(t.Context(), req)
+	}
+	refused := func(commands ...string) {
+		t.Helper()
+		_, err := asking(false, commands...)
+		b.mustBe(err, pawl.CodeConsent, true)
+		hash := (&pawl.Settings{Prepare: commands}).PrepareHash()
+		for _, want := range append([]string{hash.String()}, commands...) {
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("it does not say %s: %v", want, err)
+			}
+		}
+	}
+	refused("make deps", "make more")
+	if runs := b.mustRuns(); len(runs) > 0 {
+		t.Errorf("there are runs: %+v", runs)
+	}
+	for _, allow := range []bool{true, false, true} { // once is enough
+		info, err := asking(allow, "make deps", "make more")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustRest(info.ID)
+		if got := b.frozen(info.ID); !slices.Equal(got.Prepare, []string{"make deps", "make more"}) || got.PrepareFrom != pawl.FromRepository {
+			t.Errorf("it prepares with %q from %q", got.Prepare, got.PrepareFrom)
+		}
+	}
+	refused("make deps")
+	refused("make more", "make deps")
+	_, err := asking(true, strings.Repeat("true; ", 2000))
+	b.mustBe(err, pawl.CodeInvalid, true)
+
+	t.Run("NobodySaysWhose", func(t *testing.T) {
+		req := request("do it")
+		req.Settings.Prepare = []string{"make it"}
+		_, err := b.Start(t.Context(), req)
+		(&bed{t: t}).mustBe(err, pawl.CodeConsent, true)
+		req.AllowPrepare = true
+		info, err := b.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustRest(info.ID)
+		if got := b.frozen(info.ID); got.PrepareFrom != pawl.FromRepository {
+			t.Errorf("the commands are from %q", got.PrepareFrom)
+		}
+	})
+	t.Run("NotKnown", func(t *testing.T) {
+		b.consent.fail(errors.New("the disk is gone"))
+		for _, allow := range []bool{false, true} {
+			if _, err := asking(allow, "make deps", "make more"); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+				t.Errorf("allowed now: %t, got %v", allow, err)
+			}
+		}
+		b.consent.fail(nil)
+	})
+	t.Run("ResumedAndForked", func(t *testing.T) { // what was frozen counts
+		begun, letGo := b.holding(pawl.VerbCallModel)
+		info, err := asking(false, "make deps", "make more")
+		if err != nil {
+			t.Fatal(err)
+		}
+		receive(t, begun, "effect")
+		b.mustSteer(info.ID, pawl.Steering{Verb: pawl.SteerPause})
+		b.consent.forget()
+		b.mustSteer(info.ID, pawl.Steering{Verb: pawl.SteerResume})
+		letGo()
+		whole := b.mustRest(info.ID)
+		if whole.Outcome != pawl.OutcomeComplete {
+			t.Errorf("it ended %s: %s", whole.Outcome, whole.Reason)
+		}
+		fork, err := b.Fork(t.Context(), info.ID, whole.Seq-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustRest(fork.ID)
+		if got := b.frozen(fork.ID); got.PrepareFrom != pawl.FromRepository {
+			t.Errorf("the commands are from %q", got.PrepareFrom)
+		}
+	})
+}
+
+// Nobody is asked about commands of the user's own.
+func (s *suite) startOwnPrepare(t *testing.T) {
+	b := s.bed(t)
+	req := request("do it")
+	req.Settings.Prepare, req.Settings.PrepareFrom = []string{"npm ci"}, pawl.FromUser
+	info, err := b.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(info.ID)
+	if got := b.frozen(info.ID); got.PrepareFrom != pawl.FromUser || len(got.Prepare) != 1 {
+		t.Errorf("it prepares with %q from %q", got.Prepare, got.PrepareFrom)
+	}
+	req.Settings.PrepareFrom = "me"
+	_, err = b.Start(t.Context(), req)
+	b.mustBe(err, pawl.CodeInvalid, false)
+	req.Settings.Prepare, req.Settings.PrepareFrom = nil, pawl.FromRepository
+	if info, err = b.Start(t.Context(), req); err != nil {
+		t.Fatalf("without commands: %v", err)
+	}
+	b.mustRest(info.ID)
+}
+
+// frozen returns the settings of a run's first event.
+func (b *bed) frozen(run pawl.RunID) (s pawl.Settings) {
+	b.t.Helper()
+	if err := json.Unmarshal(b.mustEvents(run, 0)[0].Body.(*pawl.RunStarted).Settings, &s); err != nil {
+		b.t.Fatal(err)
+	}
+	return s
 }
 
 func (s *suite) startInspect(t *testing.T) {

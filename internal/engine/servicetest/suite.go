@@ -43,10 +43,11 @@ type suite struct {
 // bed is a service with what it stands on.
 type bed struct {
 	pawl.Service
-	t     *testing.T
-	world *drivertest.World
-	log   *log
-	end   func()
+	t       *testing.T
+	world   *drivertest.World
+	log     *log
+	consent *consent
+	end     func()
 
 	numbers  atomic.Int64 // the highest number the repository shows
 	inspect  error        // what looking at the repository fails with
@@ -62,7 +63,7 @@ func (s *suite) bed(t *testing.T) *bed {
 
 // over is a service over a log that may have runs.
 func (s *suite) over(t *testing.T, l *log) *bed {
-	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, confined: true}
+	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, consent: &consent{}, confined: true}
 	service, end := s.newService(t, engine.Config{
 		Log: l, Performer: b.world, Version: "test",
 		Inspect: func(context.Context, string) (pawl.Repository, error) {
@@ -70,6 +71,7 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 		},
 		Numbers: func(context.Context) (int, error) { return int(b.numbers.Load()), nil },
 		Sandbox: box{b},
+		Consent: b.consent,
 		Clean: func(run pawl.RunID) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -87,6 +89,46 @@ type box struct{ b *bed }
 
 func (x box) Confined() bool { return x.b.confined }
 func (box) Describe() string { return "a box without walls" }
+
+// consent remembers what was allowed until it is told otherwise.
+type consent struct {
+	mu      sync.Mutex
+	allowed map[pawl.Hash]bool
+	err     error
+}
+
+func (c *consent) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+}
+
+func (c *consent) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.allowed)
+}
+
+// PrepareAllowed implements [engine.Consent].
+func (c *consent) PrepareAllowed(commands pawl.Hash) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.allowed[commands], c.err
+}
+
+// AllowPrepare implements [engine.Consent].
+func (c *consent) AllowPrepare(hash pawl.Hash, _ []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	if c.allowed == nil {
+		c.allowed = make(map[pawl.Hash]bool)
+	}
+	c.allowed[hash] = true
+	return nil
+}
 
 // log is a log that fails as it is told.
 type log struct {

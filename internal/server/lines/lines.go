@@ -128,7 +128,7 @@ func failureOf(err error) *failure {
 		switch e.Code {
 		case pawl.CodeNotFound:
 			f.Code = codeNotFound
-		case pawl.CodeState, pawl.CodeConflict:
+		case pawl.CodeState, pawl.CodeConflict, pawl.CodeConsent:
 			f.Code = codeInvalidState
 		case pawl.CodeInvalid:
 			f.Code = codeParams

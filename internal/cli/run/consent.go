@@ -1,0 +1,34 @@
+package run
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+// askPrepare shows the prepare commands of the repository and asks whether they may
+// run. Without a yes it fails.
+func (o *options) askPrepare(ctx context.Context, app *cli.App, req pawl.StartRequest) error {
+	app.Printf("This repository wants to run these commands in every clean checkout, before its gates:\n\n")
+	for _, command := range req.Settings.Prepare {
+		app.Printf("  %s\n", strconv.Quote(command)) // one line each, with nothing hidden
+	}
+	where := "They run in a room of their own, without a network."
+	if req.Unsandboxed {
+		where = "They run with your own rights where they cannot be confined (--unsandboxed)."
+	}
+	app.Printf("\n%s Allow them, now and in later runs? [y/N] ", where)
+	line, _ := app.ReadAnswer(ctx) // no answer is no consent
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if word := strings.ToLower(line); word != "y" && word != "yes" {
+		return pawl.Errorf(pawl.CodeConsent, "nothing was started: the repository's prepare commands are not allowed").
+			WithHint("set prepare in %s to run your own commands instead, or to [] for none", app.UserConfig())
+	}
+	o.allowed = req.Settings.PrepareHash()
+	return nil
+}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"strings"
+
+	"pawl"
+)
+
+// Consent remembers which of the repository's prepare commands the user allowed.
+// Implemented in internal/project.
+type Consent interface {
+	// PrepareAllowed reports whether commands with this hash were allowed.
+	PrepareAllowed(commands pawl.Hash) (bool, error)
+	// AllowPrepare remembers that these commands are allowed.
+	AllowPrepare(hash pawl.Hash, commands []string) error
+}
+
+// maxPrepare bounds the prepare commands of a repository, in bytes: a person reads them
+// before allowing them.
+const maxPrepare = 8 << 10
+
+// settlePrepare says who chose the prepare commands of a request. If the request does
+// not say, they are treated as the repository's: whatever is frozen without an origin
+// would count as allowed.
+func settlePrepare(s *pawl.Settings) error {
+	switch {
+	case len(s.Prepare) == 0:
+		s.PrepareFrom = ""
+	case s.PrepareFrom == "":
+		s.PrepareFrom = pawl.FromRepository
+	case s.PrepareFrom != pawl.FromUser && s.PrepareFrom != pawl.FromRepository:
+		return pawl.Errorf(pawl.CodeInvalid, "prepare_from is %q, want %s or %s", s.PrepareFrom, pawl.FromUser, pawl.FromRepository)
+	}
+	return nil
+}
+
+// consent refuses prepare commands of the repository that the user has not allowed, and
+// remembers them if the request allows them.
+func (e *Engine) consent(req *pawl.StartRequest) error {
+	s := &req.Settings
+	if s.PrepareFrom != pawl.FromRepository {
+		return nil
+	}
+	if n := len(strings.Join(s.Prepare, "\n")); n > maxPrepare {
+		return pawl.Errorf(pawl.CodeInvalid, "the repository's prepare commands have %d bytes, want at most %d", n, maxPrepare).
+			WithHint("put them into a script of the repository")
+	}
+	hash := s.PrepareHash()
+	if req.AllowPrepare {
+		return e.c.Consent.AllowPrepare(hash, s.Prepare)
+	}
+	switch allowed, err := e.c.Consent.PrepareAllowed(hash); {
+	case err != nil:
+		return err
+	case !allowed:
+		return pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %q (hash %s)", s.Prepare, hash).
+			WithHint("read them, then allow them once: pawl run --yes-prepare, or allow_prepare in a start request")
+	}
+	return nil
+}
