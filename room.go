@@ -3,6 +3,7 @@ package pawl
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"time"
 )
 
@@ -39,7 +40,7 @@ type Owner struct{ UID, GID int }
 type AgentRoom struct {
 	Run  RunID
 	Name string // of the worktree; unique in the project
-	Tree string // the worktree's folder
+	Tree string // the folder of the worktree's files
 }
 
 // GateRoom asks for a room for a clean checkout.
@@ -60,6 +61,44 @@ type PrepareSpec struct {
 	Tree   string // the checkout's folder, as of a [GateRoom]
 	// Network gives commands this machine's network; without it they have loopback alone.
 	Network bool
+}
+
+// Trees joins files that never change with what is written above them, so that a work
+// tree costs what differs in it. Implemented in internal/room.
+type Trees interface {
+	// Joins reports whether that can be done in a folder.
+	Joins(dir string) bool
+	// Join shows what is in the folder lower at dir/tree. What is written there goes to
+	// dir/upper, and overlayfs works in dir/work. It is shown to this process and to
+	// what Run runs, until Part. The folder lower must be one that no command writes to.
+	Join(ctx context.Context, dir, lower string) (Joined, error)
+	// Part ends what was joined in a folder and everything that runs there.
+	Part(dir string) error
+}
+
+// Joined is a folder with layers below it.
+type Joined interface {
+	// Reach is the path by which this process reaches it. It is good until Part, unless
+	// the process that holds it dies; Reach then holds it by another one.
+	Reach() (string, error)
+	// Run runs one of our own programs where it finds the folder at its own path. When
+	// ctx ends, the program is asked to end, and killed after the grace. Path, Args, Env, Dir,
+	// Stdin, Stdout and Stderr of cmd count, and no two of the last may be the same. A
+	// program that fails is an [*ExitError].
+	Run(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error
+}
+
+// ExitError says how a program failed.
+type ExitError struct {
+	Code     int // -1 when a signal ended it
+	Signaled bool
+}
+
+func (e *ExitError) Error() string {
+	if e.Signaled {
+		return "a signal ended it"
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
 }
 
 // Prepared is what a prepare room left: a layer below the rooms of the same run

@@ -73,8 +73,17 @@ type Workspaces interface {
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
-	// Dir is where the named worktree is, or would be.
-	Dir(name string) string
+	// Locate says where the files of the named worktree are.
+	Locate(ctx context.Context, name string) (Location, error)
+}
+
+// Location is where the files of a worktree are.
+type Location struct {
+	// Dir is the folder as our git and rooms find it.
+	Dir string
+	// Reach is the path by which this process reaches it. It is good until the worktree
+	// is closed or the process ends that holds what it is joined from; see [Joined].
+	Reach string
 }
 
 // CommitHash and TreeHash are git object ids in hex.
@@ -177,7 +186,6 @@ func isDotGitNTFS(name string) bool {
 
 // WorkspaceState is a worktree as it was found.
 type WorkspaceState struct {
-	Dir     string
 	Head    CommitHash
 	Tree    TreeHash // of its present content
 	Salvage string   // the ref that keeps what was set aside; empty when nothing was

@@ -117,9 +117,16 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			err = errors.Join(err, file.Close())
 		}
 	}()
+	var rooms *room.Rooms // from before the first worktree is opened
 	spaces, err := gitworktree.New(ctx, gitworktree.Options{
 		Repository: p.Repo, State: p.Dir, Log: logger,
 		Owner: func() pawl.Owner { <-m.probed; return m.box.Owner() },
+		Trees: func() pawl.Trees {
+			if rooms == nil {
+				return nil
+			}
+			return rooms
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +141,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)
 	<-m.probed
-	rooms := m.rooms(p, spaces)
+	rooms = m.rooms(p, spaces)
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}

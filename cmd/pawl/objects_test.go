@@ -34,7 +34,11 @@ func TestConfinedCommandsSeeOwnObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := spaces.Open(t.Context(), pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: base})
+	_, err = spaces.Open(t.Context(), pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := spaces.Locate(t.Context(), "001-x")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,9 +55,9 @@ type Command struct {
 	// Timeout bounds one call; zero means [DefaultTimeout]. A caller's context may end
 	// it sooner.
 	Timeout time.Duration
-	// Exec runs a prepared command to its end; nil means [process.Run]. Tests put
-	// faults here.
-	Exec func(*exec.Cmd) error
+	// Exec is called with every prepared command and what runs it to its end; nil means
+	// that it is just run. Tests put faults here.
+	Exec func(cmd *exec.Cmd, run func(*exec.Cmd) error) error
 }
 
 // Find looks git up in PATH and checks its version.
@@ -117,6 +117,9 @@ type Repo struct {
 	Store string
 	// Config are further settings that win over all files.
 	Config []Setting
+	// Run runs a command where WorkTree can be found, which is not here; nil means that
+	// it is a folder like others. See [pawl.Joined].
+	Run func(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error
 
 	personal []string // the variables that find the user's own configuration
 	folder   string   // where discovery starts when Dir is empty
@@ -246,11 +249,15 @@ func (c *Command) within(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, c.timeout(), ErrTimeout)
 }
 
-func (c *Command) exec(cmd *exec.Cmd) error {
-	if c.Exec != nil {
-		return c.Exec(cmd)
+func (r Repo) exec(ctx context.Context, cmd *exec.Cmd) error {
+	run := process.Run
+	if r.Run != nil {
+		run = func(cmd *exec.Cmd) error { return r.Run(ctx, cmd, grace) }
 	}
-	return process.Run(cmd)
+	if r.Command.Exec != nil {
+		return r.Command.Exec(cmd, run)
+	}
+	return run(cmd)
 }
 
 // do runs one call that neither reads nor prints.
@@ -266,22 +273,26 @@ func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args .
 	cmd := r.prepare(ctx, args)
 	stderr := &bounded{limit: 4096, cut: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	err := r.Command.exec(cmd)
-	if signaled(cmd) && r.Index != "" {
+	err := r.exec(ctx, cmd)
+	if _, signaled := exitOf(err); signaled && r.Index != "" {
 		_ = os.Remove(r.Index + ".lock") // nobody else uses the index, and its owner is dead
 	}
 	err = r.failure(ctx, args, err, stderr.buf.String())
 	return stderr.buf.String(), err
 }
 
-// signaled reports whether a signal ended a command, which may have kept it from
-// removing its lock files.
-func signaled(cmd *exec.Cmd) bool {
-	if cmd.ProcessState == nil {
-		return false
+// exitOf is how a command failed: its exit code, -1 when there is none, and whether a
+// signal ended it, which may have kept it from removing its lock files.
+func exitOf(err error) (code int, signaled bool) {
+	if exit, ok := errors.AsType[*pawl.ExitError](err); ok {
+		return exit.Code, exit.Signaled
 	}
-	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return -1, false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return exit.ExitCode(), ok && status.Signaled()
 }
 
 // output runs one call and returns what it printed.
@@ -315,13 +326,8 @@ func (r Repo) failure(ctx context.Context, args []string, err error, stderr stri
 	} else if cause != nil {
 		return fmt.Errorf("git %s: %w", args[0], cause)
 	}
-	e := &Error{Args: args, Exit: -1, Stderr: strings.TrimSpace(stderr), Err: err}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		e.Exit = exit.ExitCode()
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok {
-			e.Signaled = status.Signaled()
-		}
-	}
+	e := &Error{Args: args, Stderr: strings.TrimSpace(stderr), Err: err}
+	e.Exit, e.Signaled = exitOf(err)
 	return e
 }
 

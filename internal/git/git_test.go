@@ -17,7 +17,6 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
-	"pawl/internal/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,9 +112,9 @@ func TestEnvironment(t *testing.T) {
 	}
 	command := mustFind(t)
 	var env []string
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		env = cmd.Env
-		return cmd.Run()
+		return run(cmd)
 	}
 	r := mustRepo(t, command)
 	commit := mustCommit(t, r, map[string]string{"a": "a\n"})
@@ -349,12 +348,12 @@ func TestKilledCalls(t *testing.T) {
 	r := mustRepo(t, command)
 	mustCommit(t, r, map[string]string{"a": "a\n"})
 	lock := r.Index + ".lock"
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		if err := os.WriteFile(lock, nil, 0o644); err != nil {
 			t.Error(err)
 		}
 		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "kill -KILL $$"}
-		return cmd.Run()
+		return run(cmd)
 	}
 	err := r.AddAll(context.Background())
 	if e, ok := errors.AsType[*git.Error](err); !ok || !e.Signaled {
@@ -366,7 +365,7 @@ func TestKilledCalls(t *testing.T) {
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("enough")
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, _ func(*exec.Cmd) error) error {
 		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "while :; do sleep 1; done"}
 		if err := cmd.Start(); err != nil {
 			return err
@@ -438,12 +437,12 @@ func TestTimeLimit(t *testing.T) {
 	commit := mustCommit(t, r, map[string]string{"a": "a\n"})
 	lock := r.Index + ".lock"
 	command.Timeout = 20 * time.Millisecond
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		if err := os.WriteFile(lock, nil, 0o644); err != nil {
 			t.Error(err)
 		}
 		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "exec sleep 1000"}
-		return process.Run(cmd)
+		return run(cmd)
 	}
 	err := r.AddAll(t.Context())
 	if !errors.Is(err, git.ErrTimeout) || pawl.CodeOf(err) != pawl.CodeUnavailable {

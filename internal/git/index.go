@@ -55,6 +55,11 @@ func (r Repo) AddPresent(ctx context.Context) error {
 	return r.do(ctx, "add", "--ignore-removal", "--", ".")
 }
 
+// Refresh makes the index know files by their present times that have not changed.
+func (r Repo) Refresh(ctx context.Context) error {
+	return r.do(ctx, "update-index", "-q", "--refresh")
+}
+
 // Forget removes paths from the index, with everything below them, and leaves
 // the worktree. Paths that are not there are no error.
 func (r Repo) Forget(ctx context.Context, paths ...string) error {

@@ -63,7 +63,7 @@ func (r Repo) Objects(ctx context.Context) (*Objects, error) {
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
-		err := r.Command.exec(cmd)
+		err := r.exec(ctx, cmd)
 		_, _ = childIn.Close(), childOut.Close() // ends a Get that waits
 		ended <- r.failure(ctx, args, err, stderr.buf.String())
 	}()

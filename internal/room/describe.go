@@ -41,6 +41,9 @@ type Description struct {
 	// Mounts are what a confined command sees, parents before what lies in them.
 	// Links and Files are the root's own symbolic links and small files.
 	Mounts []Mount
+	// Joined is mounted at its own path before them, where they find it; nil when there
+	// is nothing to be joined.
+	Joined *Mount
 	Links  map[string]string
 	Files  map[string]string
 	// Writable, Readable and Protected are, in a room that shows everything where it
@@ -70,8 +73,12 @@ func (d *Description) OnDisk() []string {
 		return d.Writable
 	}
 	var folders []string
+	if d.Joined != nil {
+		folders = append(folders, d.Joined.Upper.Files())
+	}
 	for i := range d.Mounts {
 		switch m := &d.Mounts[i]; {
+		case d.Joined != nil && contains(d.Joined.Path, m.Source):
 		case !m.Upper.IsZero():
 			folders = append(folders, m.Upper.Files())
 		case m.Source != "" && !m.ReadOnly:

@@ -14,9 +14,10 @@ import (
 
 // content is what a room is opened with.
 type content struct {
-	name string
-	tree string  // a worktree's folder, which commands write to
-	work []Layer // or the layers of one, the strongest first
+	name  string
+	tree  string  // a worktree's folder, which commands write to
+	joint *joined // what is joined in that folder; nil when it is just files
+	work  []Layer // or the layers of one, the strongest first
 
 	home       bool    // it is kept
 	homeLayers []Layer // or above these
@@ -41,6 +42,8 @@ type room struct {
 	whole   bool   // its folders have copies of their layers in them
 	release func() // lets its layers go
 	tree    string
+	joint   *joined
+	work    string // the work tree below what is joined
 	dir     string
 	given   string // where commands see what is given to them
 	opened  Opened
@@ -64,7 +67,13 @@ func (x *room) open(ctx context.Context, c content) error {
 	if err != nil {
 		return err
 	}
-	x.dir, x.tree, x.given = d.Dir, d.Tree, d.GivenPath
+	x.dir, x.tree, x.given, x.joint = d.Dir, d.Tree, d.GivenPath, c.joint
+	if c.joint != nil {
+		x.work = c.tree
+		c.joint.opened.Furnish(d)
+		x.opened = c.joint.opened
+		return nil
+	}
 	x.opened, err = x.rooms.o.Enforcer.Open(d)
 	return err
 }
@@ -115,10 +124,19 @@ func (x *room) workTree(d *Description, c content) ([]Mount, error) {
 		m, err := x.joined(workPath, "work", c.work)
 		return []Mount{m}, err
 	}
-	d.Tree = c.tree
+	reach := c.tree
+	if c.joint == nil {
+		d.Tree = c.tree
+	} else {
+		d.Joined = c.joint.mount
+		var err error
+		if reach, err = c.joint.reach(c.tree); err != nil {
+			return nil, err
+		}
+	}
 	mounts := []Mount{{Path: workPath, Source: c.tree}}
 	git := filepath.Join(c.tree, ".git")
-	info, err := os.Lstat(git)
+	info, err := os.Lstat(filepath.Join(reach, ".git"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return mounts, nil
@@ -208,6 +226,9 @@ func (x *room) Dir() string { return x.dir }
 func (x *room) Tree() (string, error) {
 	if x.tree != "" {
 		return x.tree, nil
+	}
+	if x.joint != nil {
+		return x.joint.reach(x.work)
 	}
 	return x.opened.Reach(x.dir)
 }

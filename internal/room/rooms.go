@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"pawl"
 	"pawl/internal/project"
@@ -27,6 +29,9 @@ type Enforcer interface {
 	Owner() pawl.Owner
 	// Open opens a room. What it needs of the machine may be set up by the first command.
 	Open(d *Description) (Opened, error)
+	// Join holds what d joins, where Overlay reports that it can be. There is nothing else
+	// in the room yet.
+	Join(d *Description) (Held, error)
 }
 
 // Opened is an open room as the [Enforcer] has it.
@@ -36,6 +41,18 @@ type Opened interface {
 	Reach(path string) (string, error)
 	// Close ends everything in the room. It may be called again.
 	Close() error
+}
+
+// Held is a room whose work tree is joined, and used, before the room is furnished.
+type Held interface {
+	Opened
+	// Furnish makes a room of what is only joined yet: from the next command on, the room
+	// is as described. What is joined stays the same.
+	Furnish(d *Description)
+	// ReachJoined is the path by which this process reaches what is joined.
+	ReachJoined() (string, error)
+	// Exec runs a program of ours where it finds what is joined; see [pawl.Joined].
+	Exec(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error
 }
 
 // Options say whose rooms there are and what they are made of.
@@ -58,13 +75,20 @@ type Rooms struct {
 	next   int        // numbers rooms that last as long as one judgement
 	agents map[string]*room
 	bases  map[string]*base
+	joined map[string]*joined // by the folder
 }
 
-var _ pawl.Rooms = (*Rooms)(nil)
+var (
+	_ pawl.Rooms = (*Rooms)(nil)
+	_ pawl.Trees = (*Rooms)(nil)
+)
 
 // New is the rooms of a project. Call Recover before the first is opened.
 func New(o Options) *Rooms {
-	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[string]*base)}
+	if real, err := filepath.EvalSymlinks(o.State); err == nil { // which is how our git names what is in it
+		o.State = real
+	}
+	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[string]*base), joined: make(map[string]*joined)}
 	r.cache = OpenCache(filepath.Join(o.State, "cache"))
 	return r
 }
@@ -106,8 +130,12 @@ func (r *Rooms) Close() error {
 	for _, b := range r.bases {
 		errs = append(errs, b.room.opened.Close())
 	}
+	for _, j := range r.joined {
+		errs = append(errs, j.opened.Close())
+	}
 	clear(r.agents)
 	clear(r.bases)
+	clear(r.joined)
 	return errors.Join(errs...)
 }
 
@@ -127,7 +155,7 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 		return nil, err
 	}
 	x := &room{rooms: r, folder: folder, kept: true, release: release}
-	err = x.open(ctx, content{name: spec.Name, tree: spec.Tree, home: true, cache: layers})
+	err = x.open(ctx, content{name: spec.Name, tree: spec.Tree, joint: r.joinedAt(spec.Tree), home: true, cache: layers})
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
@@ -145,6 +173,9 @@ func (r *Rooms) Leave(run pawl.RunID, name string) error {
 	r.mu.Lock()
 	x := r.agents[folder]
 	delete(r.agents, folder)
+	if x != nil && x.joint != nil {
+		delete(r.joined, x.joint.dir) // it ends with the room
+	}
 	r.mu.Unlock()
 	if x != nil {
 		err = x.shut()

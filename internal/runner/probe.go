@@ -29,7 +29,7 @@ func (r *Runner) probe(ctx context.Context, job driver.Job, do *pawl.CallTool, t
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("look at the worktree: %w", err)
-	case now == do.Before && change.wants != "" && r.holds(job.Workspace, change.wants):
+	case now == do.Before && change.wants != "" && r.holds(ctx, job.Workspace, change.wants):
 		return &pawl.ToolReturned{Effect: job.Effect.ID, IsError: true, Interrupted: true, Tree: now}, nil
 	case now == do.Before:
 		return nil, nil
@@ -84,10 +84,13 @@ func (r *Runner) replay(ctx context.Context, before pawl.TreeHash, t pawl.Tool, 
 
 // holds reports whether there is something at a path of a worktree, which the
 // tool that named it keeps within.
-func (r *Runner) holds(workspace, path string) bool {
+func (r *Runner) holds(ctx context.Context, workspace, path string) bool {
 	if !filepath.IsLocal(path) {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(r.Spaces.Dir(workspace), path))
+	at, err := r.Spaces.Locate(ctx, workspace)
+	if err == nil {
+		_, err = os.Lstat(filepath.Join(at.Reach, path))
+	}
 	return err == nil
 }

@@ -159,7 +159,9 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 		if err != nil {
 			return use, err
 		}
-		use.Facts, use.Problem = r.submitted(job, name, b.Args, criteria, a)
+		if use.Facts, use.Problem, err = r.submitted(ctx, job, name, b.Args, criteria, a); err != nil {
+			return use, err
+		}
 		if use.Problem != "" {
 			use.Trimmed = r.trimmed(name, b.Args, a)
 		}
@@ -186,24 +188,28 @@ func criteria(ctx context.Context, job driver.Job) (criteria []pawl.Criterion, e
 }
 
 // submitted are the facts of a result that is handed in, or what is wrong with it.
-func (r *Runner) submitted(job driver.Job, name string, args []byte, criteria []pawl.Criterion, a *answer) (pawl.Facts, string) {
+func (r *Runner) submitted(ctx context.Context, job driver.Job, name string, args []byte, criteria []pawl.Criterion, a *answer) (pawl.Facts, string, error) {
 	facts, problem := r.Submits.Facts(name, args, criteria)
 	switch {
 	case problem != "":
-		return nil, problem
+		return nil, problem, nil
 	case name == resultLearnings:
-		return a.keepTexts(facts), ""
+		return a.keepTexts(facts), "", nil
 	case texts[name] != nil:
-		return a.keepNamed(facts, texts[name]), ""
+		return a.keepNamed(facts, texts[name]), "", nil
 	case name == resultResult:
-		if problem := checkArtifacts(r.Spaces.Dir(job.Workspace), args); problem != "" {
-			return nil, problem
+		at, err := r.Spaces.Locate(ctx, job.Workspace)
+		if err != nil {
+			return nil, "", err
+		}
+		if problem := checkArtifacts(at.Reach, args); problem != "" {
+			return nil, problem, nil
 		}
 	}
 	for i := range facts {
 		facts[i].Value = a.clean(facts[i].Value)
 	}
-	return boundFacts(facts), ""
+	return boundFacts(facts), "", nil
 }
 
 // trimmed is a result that is only too long, cut to its size and kept; the zero

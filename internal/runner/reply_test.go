@@ -55,6 +55,7 @@ func TestReply(t *testing.T) {
 // What is wrong with a call is said in words; the reply as such is fine.
 func TestCallProblems(t *testing.T) {
 	w := MustWorld(t, nil)
+	w.MustOpen(t)
 	for name, test := range map[string]struct {
 		tool, args string
 		says       string // of the problem; empty = none

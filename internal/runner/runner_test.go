@@ -49,10 +49,11 @@ func TestWorktrees(t *testing.T) {
 	if reset.Head != w.base || reset.Tree != opened.Tree || reset.Salvage != "refs/pawl/salvage/1" {
 		t.Errorf("reset %+v", reset)
 	}
+	dir := w.dir()
 	if closed := must[*pawl.WorkspaceClosed](t, w, &pawl.CloseWorkspace{Salvage: "refs/pawl/salvage/2"}); closed.Salvage != "" {
 		t.Errorf("closed %+v", closed)
 	}
-	if _, err := os.Stat(w.dir()); !os.IsNotExist(err) {
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the worktree is still there: %v", err)
 	}
 }

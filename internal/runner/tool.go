@@ -27,10 +27,14 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	if err != nil {
 		return nil, err
 	}
+	at, err := r.Spaces.Locate(ctx, job.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", do.Tool, err)
+	}
 	res, err := t.Call(ctx, pawl.ToolEnv{
-		Dir: r.Spaces.Dir(job.Workspace), Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
+		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
 		Room: func(ctx context.Context) (pawl.Room, error) {
-			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: r.Spaces.Dir(job.Workspace)})
+			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir})
 		},
 	}, args)
 	if err != nil {

@@ -117,7 +117,11 @@ func (w *world) MustOpen(tb testing.TB) pawl.TreeHash {
 
 // dir is a path in the worktree.
 func (w *world) dir(parts ...string) string {
-	return filepath.Join(append([]string{w.r.Spaces.Dir(runID)}, parts...)...)
+	at, err := w.r.Spaces.Locate(context.Background(), runID)
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Join(append([]string{at.Reach}, parts...)...)
 }
 
 func (w *world) git(tb testing.TB, args ...string) string {

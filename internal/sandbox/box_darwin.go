@@ -163,3 +163,6 @@ func (g *processGroup) result() (code int, finished bool, err error) {
 	code = g.cmd.ProcessState.ExitCode()
 	return code, code >= 0, nil
 }
+
+// Join implements [room.Enforcer].
+func (b *Box) Join(*room.Description) (room.Held, error) { return nil, errors.ErrUnsupported }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,6 +100,14 @@ func (b *Box) Open(d *room.Description) (room.Opened, error) {
 	return &heldRoom{box: b, d: d}, nil
 }
 
+// Join implements [room.Enforcer].
+func (b *Box) Join(d *room.Description) (room.Held, error) {
+	if !b.Confined() {
+		return nil, errors.ErrUnsupported
+	}
+	return &heldRoom{box: b, d: d}, nil
+}
+
 // Overlay implements [room.Enforcer]. It is tried once for a file system.
 func (b *Box) Overlay(dir string) bool {
 	if !b.overlays {
@@ -138,7 +147,7 @@ func (b *Box) tryOverlay(dir string) error {
 		return err
 	}
 	defer h.close()
-	if err := os.WriteFile(filepath.Join(h.root(), "try", "file"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(h.root(), stage, helper.Root, "try", "file"), nil, 0o644); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(folder, "upper", "file")); err != nil {

@@ -45,3 +45,6 @@ func (b *Box) Overlay(string) bool { return false }
 
 // Open implements [room.Enforcer].
 func (b *Box) Open(*room.Description) (room.Opened, error) { return nil, unsupported() }
+
+// Join implements [room.Enforcer].
+func (b *Box) Join(*room.Description) (room.Held, error) { return nil, unsupported() }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,7 +37,7 @@ type heldRoom struct {
 	box *Box
 	d   *room.Description
 
-	mu     sync.Mutex // guards what follows; held while the holder is started
+	mu     sync.Mutex // guards what follows and d; held while the holder is started
 	holder *holder
 	disk   *diskWatch // from the first holder on
 	closed bool
@@ -50,7 +51,7 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 	if err := ctx.Err(); err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
-	h, err := r.open(ctx)
+	h, err := r.open(ctx, true)
 	if err != nil {
 		return pawl.CommandResult{}, err
 	}
@@ -78,11 +79,36 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 
 // Reach implements [room.Opened].
 func (r *heldRoom) Reach(path string) (string, error) {
-	h, err := r.open(context.Background())
+	h, err := r.open(context.Background(), true)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(h.root(), path), nil
+	return filepath.Join(h.root(), stage, helper.Root, path), nil
+}
+
+// Furnish implements [room.Held].
+func (r *heldRoom) Furnish(d *room.Description) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.d = d
+}
+
+// ReachJoined implements [room.Held].
+func (r *heldRoom) ReachJoined() (string, error) {
+	h, err := r.open(context.Background(), false)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(h.root(), r.d.Joined.Path), nil
+}
+
+// Exec implements [room.Held].
+func (r *heldRoom) Exec(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
+	h, err := r.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	return h.exec(ctx, cmd, grace)
 }
 
 // Close implements [room.Opened].
@@ -96,26 +122,39 @@ func (r *heldRoom) Close() error {
 	return nil
 }
 
-// open returns the room's holder.
-func (r *heldRoom) open(ctx context.Context) (*holder, error) {
+// open returns the room's holder. Unless the room is furnished, it may have nothing but
+// what is joined.
+func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.closed:
+	if r.closed {
 		return nil, pawl.Errorf(pawl.CodeState, "the room %s is closed", r.d.Name)
-	case r.holder != nil && r.holder.alive():
-		return r.holder, nil
-	case r.holder != nil:
-		r.holder.close()
 	}
-	var err error
-	if r.disk == nil {
+	if r.holder != nil && !r.holder.alive() {
+		r.holder.close()
+		r.holder = nil
+	}
+	furnished = furnished || r.d.Joined == nil
+	if r.disk == nil && furnished {
 		r.disk = watchDisk(r.d.OnDisk(), r.box.limits)
 	}
-	r.holder, err = r.box.hold(ctx, r.box.composition(r.d))
+	whole := r.box.composition(r.d)
+	var err error
+	switch {
+	case r.holder == nil && furnished:
+		r.holder, err = r.box.hold(ctx, whole)
+	case r.holder == nil:
+		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: whole.Joined, Network: r.d.Network})
+	case furnished && !r.holder.furnished:
+		if err = r.holder.furnish(ctx, whole); err != nil {
+			r.holder.close()
+			r.holder = nil
+		}
+	}
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the room %s: %w", r.d.Name, err)
 	}
+	r.holder.furnished = r.holder.furnished || furnished
 	r.holder.disk = r.disk
 	return r.holder, nil
 }
@@ -126,28 +165,38 @@ func (b *Box) composition(d *room.Description) *helper.Room {
 		Stage: stage, Bwrap: b.bwrap, Links: d.Links, Files: d.Files, UID: b.uid, GID: b.uid, Network: d.Network,
 	}
 	for i := range d.Mounts {
-		m := &d.Mounts[i]
-		to := helper.Mount{Path: m.Path, Source: m.Source, ReadOnly: m.ReadOnly, Size: m.Size, Inodes: m.Inodes}
-		for _, l := range m.Lower {
-			to.Lower = append(to.Lower, l.Dir())
-		}
-		if len(m.Lower) > 0 && !m.Upper.IsZero() {
-			to.Upper, to.Work = m.Upper.Files(), m.Upper.Work()
-		}
-		out.Mounts = append(out.Mounts, to)
+		out.Mounts = append(out.Mounts, asMounted(&d.Mounts[i]))
+	}
+	if d.Joined != nil {
+		joined := asMounted(d.Joined)
+		out.Joined = &joined
 	}
 	return out
 }
 
+// asMounted is a mount as a holder makes it.
+func asMounted(m *room.Mount) helper.Mount {
+	to := helper.Mount{Path: m.Path, Source: m.Source, ReadOnly: m.ReadOnly, Size: m.Size, Inodes: m.Inodes}
+	for _, l := range m.Lower {
+		to.Lower = append(to.Lower, l.Dir())
+	}
+	if len(m.Lower) > 0 && !m.Upper.IsZero() {
+		to.Upper, to.Work = m.Upper.Files(), m.Upper.Work()
+	}
+	return to
+}
+
 // holder is a holder as its starter has it.
 type holder struct {
-	box    *Box
-	cmd    *exec.Cmd
-	group  *cgroup.Group // nil where there are no control groups
-	disk   *diskWatch
-	socket *net.UnixConn
-	errors *bounded
-	gone   chan struct{} // closed when it has ended
+	box   *Box
+	cmd   *exec.Cmd
+	group *cgroup.Group // nil where there are no control groups
+	disk  *diskWatch
+	// furnished reports that the room is there, not only what is joined. The room guards it.
+	furnished bool
+	socket    *net.UnixConn
+	errors    *bounded
+	gone      chan struct{} // closed when it has ended
 
 	mu        sync.Mutex // guards what follows
 	next      uint64
@@ -229,9 +278,39 @@ func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
 	return nil, err
 }
 
-// root is the path by which this process reaches the room's root.
+// furnish puts the room together of which the holder has only what is joined.
+func (h *holder) furnish(ctx context.Context, r *helper.Room) error {
+	content, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	description, err := memoryFile("pawl-room", content)
+	if err != nil {
+		return err
+	}
+	defer description.Close()
+	p := &process{holder: h, done: make(chan struct{})}
+	if err := h.ask(p, helper.Request{Furnish: true}, []*os.File{description}); err != nil {
+		return err
+	}
+	timer := time.NewTimer(holdLimit)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		if p.answer.Error != "" {
+			return errors.New(p.answer.Error)
+		}
+		return p.err
+	case <-timer.C:
+		return fmt.Errorf("it was not put together within %s", holdLimit)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// root is the path by which this process reaches the root of the holder's mounts.
 func (h *holder) root() string {
-	return filepath.Join("/proc", strconv.Itoa(h.cmd.Process.Pid), "root", stage, helper.Root)
+	return filepath.Join("/proc", strconv.Itoa(h.cmd.Process.Pid), "root")
 }
 
 // met counts how often the room has met the limits of its control group.
@@ -349,7 +428,10 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		}
 		defer input.Close()
 	}
-	p = &process{holder: h, done: make(chan struct{}), refused: bounded{limit: 4096}}
+	p = &process{holder: h, done: make(chan struct{}), refused: bounded{limit: 4096}, drain: drainDelay}
+	if !s.Room {
+		p.drain = programDrainDelay
+	}
 	var writers []*os.File
 	defer func() {
 		for _, w := range writers {
@@ -365,30 +447,92 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		writers = append(writers, writer)
 		p.copy(reader, to)
 	}
-	files := append([]*os.File{description, input, writers[0], writers[1]}, more...)
+	if err := h.ask(p, helper.Request{}, append([]*os.File{description, input, writers[0], writers[1]}, more...)); err != nil {
+		p.abandon()
+		return nil, err
+	}
+	return p, nil
+}
+
+// ask sends a request that p has the answer of.
+func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	fds := make([]int, len(files))
 	for i, f := range files {
 		fds[i] = int(f.Fd())
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.isGone {
-		h.mu.Unlock()
-		p.abandon()
-		return nil, pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
+		return pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
 	}
 	h.next++
-	p.id = h.next
+	req.ID = h.next
+	p.id = req.ID
 	h.processes[p.id] = p
-	err = h.send(helper.Request{ID: p.id}, fds)
-	if err != nil {
+	if err := h.send(req, fds); err != nil {
 		delete(h.processes, p.id)
+		return fmt.Errorf("ask the holder: %w", err)
 	}
-	h.mu.Unlock()
+	return nil
+}
+
+// programDrainDelay is [drainDelay] for a program of ours, of whose output nothing may be
+// missing.
+const programDrainDelay = time.Minute
+
+// exec runs a program of ours in the holder's namespaces to its end; see [pawl.Joined].
+func (h *holder) exec(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var input *os.File
+	var fed sync.WaitGroup
+	if cmd.Stdin != nil {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer fed.Wait()
+		defer reader.Close()
+		input = reader
+		fed.Go(func() {
+			_, _ = io.Copy(writer, cmd.Stdin) // a program need not read all of it
+			writer.Close()
+		})
+	}
+	argv := append([]string{cmd.Path}, cmd.Args[1:]...)
+	p, err := h.start(helper.Start{Argv: argv, Env: cmd.Env, Dir: cmd.Dir}, input, orNowhere(cmd.Stdout), orNowhere(cmd.Stderr))
 	if err != nil {
-		p.abandon()
-		return nil, fmt.Errorf("ask the holder: %w", err)
+		return err
 	}
-	return p, nil
+	if input != nil {
+		input.Close() // so that the copy ends with the program
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		if _, err := end(p, grace); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.answer.Error != "":
+		return errors.New(p.answer.Error)
+	case p.cut.Load():
+		return fmt.Errorf("its output did not end within %s", programDrainDelay)
+	case !p.answer.Finished || p.answer.Code != 0:
+		return &pawl.ExitError{Code: exitCode(p.answer.Code, p.answer.Finished), Signaled: !p.answer.Finished}
+	}
+	return ctx.Err()
+}
+
+func orNowhere(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
 }
 
 // sendLimit is how long a holder may take to receive a request.
@@ -462,7 +606,9 @@ type process struct {
 	// refused is why a command could not be confined, or executed once it was.
 	refused bounded
 	copies  sync.WaitGroup
-	mu      sync.Mutex // guards readers
+	drain   time.Duration // how long its output is still read after its end
+	cut     atomic.Bool   // not all of it could be read
+	mu      sync.Mutex    // guards readers
 	reads   []*os.File
 	done    chan struct{} // closed when answer and err are set and its output is read
 	answer  helper.Answer
@@ -476,7 +622,9 @@ func (p *process) copy(from *os.File, to io.Writer) {
 	p.mu.Unlock()
 	p.copies.Go(func() {
 		defer from.Close()
-		_, _ = io.Copy(to, from) // what could be read is there
+		if _, err := io.Copy(to, from); errors.Is(err, os.ErrDeadlineExceeded) {
+			p.cut.Store(true) // what could be read is there
+		}
 	})
 }
 
@@ -495,7 +643,7 @@ func (p *process) finish(answer helper.Answer, err error) {
 	go func() {
 		p.mu.Lock()
 		for _, f := range p.reads {
-			_ = f.SetReadDeadline(time.Now().Add(drainDelay))
+			_ = f.SetReadDeadline(time.Now().Add(p.drain))
 		}
 		p.mu.Unlock()
 		p.copies.Wait()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,9 +21,9 @@ const (
 	stageInodes = 10_000
 )
 
-// compose puts the room together in this process's mount namespace, which must be
-// its own.
-func (r *Room) compose() error {
+// prepare makes this process's mount and network namespaces, which must be its own,
+// ready for a room, and mounts what is joined.
+func (r *Room) prepare() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts to this namespace: %w", err)
 	}
@@ -35,6 +36,17 @@ func (r *Room) compose() error {
 			return err
 		}
 	}
+	if r.Joined == nil {
+		return nil
+	}
+	if err := overlay(r.Joined, r.Joined.Path); err != nil {
+		return fmt.Errorf("join %s: %w", r.Joined.Path, err)
+	}
+	return nil
+}
+
+// compose puts the room together after prepare.
+func (r *Room) compose() error {
 	options := fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", stageSize, stageInodes)
 	if err := unix.Mount("pawl", r.Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount a file system in memory at %s: %w", r.Stage, err)
@@ -206,6 +218,9 @@ func overlay(m *Mount, target string) error {
 	}
 	options := "lowerdir=" + strings.Join(lower, ":")
 	if m.Upper != "" {
+		if err := lock(m.Upper); err != nil {
+			return err
+		}
 		upper, err := name(m.Upper)
 		if err != nil {
 			return err
@@ -221,6 +236,36 @@ func overlay(m *Mount, target string) error {
 	}
 	if err := unix.Mount("pawl", target, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount an overlay of %d layers: %w", len(m.Lower), err)
+	}
+	return nil
+}
+
+// lockTime is how long a holder that was killed may take to let its layers go.
+const lockTime = 10 * time.Second
+
+// lock locks a folder as long as this process lives. Mounted twice, an overlay's upper
+// folder would be damaged without a word.
+func lock(dir string) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	locked := make(chan error, 1)
+	go func() {
+		for {
+			if err := unix.Flock(fd, unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+				locked <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err = <-locked: // the descriptor is closed when this process ends
+	case <-time.After(lockTime):
+		err = errors.New("another process has it mounted")
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return nil
 }

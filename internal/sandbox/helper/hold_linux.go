@@ -66,14 +66,39 @@ type child struct {
 
 // open reads what room it is and puts it together.
 func (h *holder) open() error {
-	content, err := readAll(roomFD)
+	if err := h.read(roomFD); err != nil {
+		return err
+	}
+	if err := h.room.prepare(); err != nil || len(h.room.Mounts) == 0 {
+		return err
+	}
+	return h.room.compose()
+}
+
+func (h *holder) read(fd int) error {
+	content, err := readAll(fd)
+	if err == nil {
+		err = json.Unmarshal(content, &h.room)
+	}
 	if err != nil {
 		return fmt.Errorf("read the room: %w", err)
 	}
-	if err := json.Unmarshal(content, &h.room); err != nil {
-		return fmt.Errorf("read the room: %w", err)
+	return nil
+}
+
+// furnish puts the room together and says whether it could.
+func (h *holder) furnish(id uint64, fds []int) {
+	err := errors.New("furnish: no description, or a room already")
+	if len(fds) == 1 && len(h.room.Mounts) == 0 {
+		if err = h.read(fds[0]); err == nil {
+			err = h.room.compose()
+		}
 	}
-	return h.room.compose()
+	answer := Answer{ID: id}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	h.tell(answer)
 }
 
 // serve answers requests until Pawl is gone.
@@ -94,9 +119,12 @@ func (h *holder) serve() error {
 		if err := json.Unmarshal(packet[:n], &req); err != nil {
 			return fmt.Errorf("receive: %w", err)
 		}
-		if req.Signal != "" {
+		switch {
+		case req.Signal != "":
 			h.signal(req)
-		} else {
+		case req.Furnish:
+			h.furnish(req.ID, fds)
+		default:
 			h.start(req.ID, fds)
 		}
 		for _, fd := range fds {

@@ -2,14 +2,18 @@ package helper
 
 // Protocol is the version of everything in this file and of what the words mean. A
 // helper of another version is not used.
-const Protocol = "1"
+const Protocol = "2"
 
 // Room is what a holder puts together and keeps.
 type Room struct {
 	// Stage is an empty folder. In the holder's mount namespace a file system in
 	// memory covers it, and the room's root is the folder [Root] in that.
 	Stage string
-	// Mounts are what the room shows, parents before what lies in them.
+	// Joined is an overlay that is mounted at its own path before anything else, so that
+	// git, run by the holder, and Mounts find it there. It may be missing.
+	Joined *Mount `json:",omitempty"`
+	// Mounts are what the room shows, parents before what lies in them. Without any there
+	// is no room until a request furnishes it.
 	Mounts []Mount
 	// Links are symbolic links at the root of the room, by their path.
 	Links map[string]string
@@ -72,6 +76,9 @@ type Request struct {
 	// "KILL" ends it and all it has started. Empty means a [Start], whose JSON is the
 	// content of the first descriptor that comes with the packet.
 	Signal string `json:",omitempty"`
+	// Furnish puts together a room of which there is only [Room.Joined]. The first
+	// descriptor has the whole [Room].
+	Furnish bool `json:",omitempty"`
 }
 
 // Answer is what a holder tells, one packet each. The first one has ID 0 and says

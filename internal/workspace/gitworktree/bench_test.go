@@ -32,7 +32,7 @@ func largeProject(files int) map[string]string {
 	return project
 }
 
-func benchmark(b *testing.B, run func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState)) {
+func benchmark(b *testing.B, run func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened)) {
 	for _, files := range sizes() {
 		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
 			r := newRepository(b, largeProject(files))
@@ -45,7 +45,7 @@ func benchmark(b *testing.B, run func(b *testing.B, w pawl.Workspaces, state paw
 }
 
 func BenchmarkTree(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for n := 0; b.Loop(); n++ {
 			workspacetest.MustWrite(b, state.Dir, "d1/s0/f1.go", fmt.Sprintf("change %d\n", n))
 			workspacetest.MustTree(b, w, "001-x")
@@ -56,7 +56,7 @@ func BenchmarkTree(b *testing.B) {
 func BenchmarkCommit(b *testing.B) {
 	for _, about := range []string{"", "+tasks"} {
 		b.Run("code"+about, func(b *testing.B) {
-			benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+			benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 				if about != "" {
 					workspacetest.MustWrite(b, state.Dir, ".pawl/tasks/001-x/plan.md", "plan\n")
 				}
@@ -74,7 +74,7 @@ func BenchmarkCommit(b *testing.B) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for n := 0; b.Loop(); n++ {
 			name := fmt.Sprintf("%03d-new", n+2)
 			workspacetest.MustOpen(b, w, pawl.WorkspaceSpec{Name: name, Branch: "pawl/" + name, Base: state.Head})
@@ -83,7 +83,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 func BenchmarkReopen(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for b.Loop() {
 			workspacetest.MustOpen(b, w, pawl.WorkspaceSpec{Name: "001-x", Branch: "pawl/001-x", Base: state.Head})
 		}
@@ -91,7 +91,7 @@ func BenchmarkReopen(b *testing.B) {
 }
 
 func BenchmarkReset(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for n := 0; b.Loop(); n++ {
 			workspacetest.MustWrite(b, state.Dir, "d1/s0/f1.go", fmt.Sprintf("change %d\n", n))
 			workspacetest.MustReset(b, w, "001-x", state.Head, fmt.Sprintf("refs/pawl/salvage/001-x/%d", n))
@@ -100,7 +100,7 @@ func BenchmarkReset(b *testing.B) {
 }
 
 func BenchmarkCheckout(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for b.Loop() {
 			_, release, err := w.Checkout(context.Background(), state.Head)
 			if err != nil {
@@ -112,7 +112,7 @@ func BenchmarkCheckout(b *testing.B) {
 }
 
 func BenchmarkWithFile(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for n := 0; b.Loop(); n++ {
 			if _, err := w.WithFile(context.Background(), state.Tree, "d1/s0/f1.go", fmt.Appendf(nil, "change %d\n", n)); err != nil {
 				b.Fatal(err)
@@ -122,7 +122,7 @@ func BenchmarkWithFile(b *testing.B) {
 }
 
 func BenchmarkFileAt(b *testing.B) {
-	benchmark(b, func(b *testing.B, w pawl.Workspaces, state pawl.WorkspaceState) {
+	benchmark(b, func(b *testing.B, w pawl.Workspaces, state workspacetest.Opened) {
 		for b.Loop() {
 			if _, err := w.FileAt(context.Background(), state.Tree, "d1/s0/f1.go"); err != nil {
 				b.Fatal(err)

@@ -30,12 +30,12 @@ func (w *worktree) close(ctx context.Context, salvage string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	there, err := w.there()
+	there, err := w.there(ctx)
 	if err != nil {
 		return "", err
 	}
 	if there && !known {
-		return "", pawl.Errorf(pawl.CodeState, "%s is not known to be a worktree", w.dir).
+		return "", pawl.Errorf(pawl.CodeState, "%s is not known to be a worktree", w.folder).
 			WithHint("open it again, then close it; or look at it and remove it by hand")
 	}
 	earlier, err := w.s.ref(ctx, salvage)
@@ -52,7 +52,10 @@ func (w *worktree) close(ctx context.Context, salvage string) (string, error) {
 		} else if found != "" {
 			saved = found
 		}
-		moved, err := moveAway(w.dir, filepath.Join(w.s.state, "trash"), filepath.Base(w.dir))
+		if err := errors.Join(w.part(), w.tidy()); err != nil {
+			return "", err
+		}
+		moved, err := moveAway(w.folder, filepath.Join(w.s.state, "trash"), filepath.Base(w.folder))
 		if err != nil {
 			return "", err
 		}

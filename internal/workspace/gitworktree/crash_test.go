@@ -38,7 +38,7 @@ type crash struct {
 
 var errDead = errors.New("the process is dead")
 
-func (c *crash) exec(cmd *exec.Cmd) error {
+func (c *crash) exec(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 	c.mu.Lock()
 	if c.dead {
 		c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *crash) exec(cmd *exec.Cmd) error {
 	}
 	if !c.reads && readsOnly(cmd.Args[1]) {
 		c.mu.Unlock()
-		return cmd.Run()
+		return run(cmd)
 	}
 	c.calls = append(c.calls, strings.Join(cmd.Args[1:], " "))
 	struck := len(c.calls) == c.at
@@ -55,9 +55,9 @@ func (c *crash) exec(cmd *exec.Cmd) error {
 	}
 	c.mu.Unlock()
 	if !struck {
-		return cmd.Run()
+		return run(cmd)
 	}
-	c.strike((*exec.Cmd).Run, cmd)
+	c.strike(run, cmd)
 	c.die()
 	return errDead
 }
@@ -143,7 +143,10 @@ func childName(n int) string { return fmt.Sprintf("%s--%d-task-%03d", runName, n
 
 // childHead is the commit that [children] noted for a child.
 func childHead(w pawl.Workspaces, n int) pawl.CommitHash {
-	content, err := os.ReadFile(filepath.Join(w.Dir(runName), "..", "..", childName(n)))
+	if f, ok := w.(workspacetest.Fixture); ok {
+		w = f.Workspaces
+	}
+	content, err := os.ReadFile(filepath.Join(w.(*gitworktree.Workspaces).State(), childName(n)))
 	if err != nil {
 		panic(err)
 	}
@@ -157,7 +160,7 @@ func children(t *testing.T, f workspacetest.Fixture) {
 	for n := 1; n <= 2; n++ {
 		info := workspacetest.MustWork(t, f, "pawl/"+childName(n), f.Base,
 			"lib/a.txt", fmt.Sprintf("work %d\n", n), "deep/er/b.go", "-", fmt.Sprintf("new/%d", n), "new\n")
-		workspacetest.MustWrite(t, filepath.Join(f.Dir(runName), "..", ".."), childName(n), string(info.Commit))
+		workspacetest.MustWrite(t, f.Workspaces.(*gitworktree.Workspaces).State(), childName(n), string(info.Commit))
 	}
 }
 
@@ -174,7 +177,7 @@ func operations() []operation {
 		{"open", false, func(*testing.T, workspacetest.Fixture) {}, openRun},
 		{"open again after the worktree was deleted", false, func(t *testing.T, f workspacetest.Fixture) {
 			dirty(t, f)
-			workspacetest.MustRemove(t, f.Dir(runName), "")
+			workspacetest.MustRemove(t, workspacetest.MustLocate(t, f, runName), "")
 		}, openRun},
 		{"commit", false, dirty, commitRun("7")},
 		{"reset", false, func(t *testing.T, f workspacetest.Fixture) {
@@ -182,8 +185,8 @@ func operations() []operation {
 			if _, err := commitRun("7")(context.Background(), f, f); err != nil {
 				t.Fatal(err)
 			}
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "newer\n")
-			workspacetest.MustWrite(t, f.Dir(runName), "lib/deep", "a file in a folder's place\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "newer\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "lib/deep", "a file in a folder's place\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, f.Base, runSalvage)
 		}},
@@ -211,7 +214,7 @@ func operations() []operation {
 		{"reset with work after advancing", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "new\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "new\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			return w.Reset(ctx, runName, childHead(w, 1), runSalvage)
 		}},
@@ -226,7 +229,7 @@ func operations() []operation {
 		{"roll back", true, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "not committed\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			info, err := w.Restore(ctx, restoring(childHead(w, 1), f.Base))
 			if err != nil {
@@ -242,20 +245,20 @@ func operations() []operation {
 		}},
 		{"show", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "not committed\n")
 		}, func(ctx context.Context, w pawl.Workspaces, _ workspacetest.Fixture) (any, error) {
 			return w.Show(ctx, runName, childHead(w, 1), runSalvage)
 		}},
 		{"open what is detached", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			mustShow(t, f, runName, childHead(f, 1), runSalvage)
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "not committed\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "not committed\n")
 		}, openRun},
 		{"commit what was detached", false, func(t *testing.T, f workspacetest.Fixture) {
 			children(t, f)
 			mustShow(t, f, runName, childHead(f, 1), runSalvage)
 			workspacetest.MustAdvance(t, f, runBranch, f.Base, childHead(f, 1))
-			workspacetest.MustWrite(t, f.Dir(runName), "new/file", "new\n")
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "new\n")
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
 			f.Base = childHead(w, 1)
 			return commitRun("7")(ctx, w, f)
@@ -294,6 +297,7 @@ func newStage(t *testing.T, op operation) *stage {
 // set makes everything what it was before the operation.
 func (s *stage) set(t *testing.T) {
 	t.Helper()
+	s.r.died(t)
 	if err := os.RemoveAll(s.r.top()); err != nil {
 		t.Fatal(err)
 	}
@@ -317,8 +321,8 @@ func outcome(t *testing.T, r *repository, f workspacetest.Fixture, answer any) s
 	if unreachable := r.git(t, "fsck", "--strict", "--no-reflogs", "--unreachable"); strings.Contains(unreachable, "commit") {
 		fmt.Fprintf(&b, "unreachable: %s\n", unreachable)
 	}
-	if _, err := os.Lstat(f.Dir(runName)); err == nil {
-		files := workspacetest.Files(t, f.Dir(runName))
+	if workspacetest.Exists(t, f, runName) {
+		files := workspacetest.Files(t, workspacetest.MustLocate(t, f, runName))
 		for _, path := range slices.Sorted(func(yield func(string) bool) {
 			for path := range files {
 				if !yield(path) {
@@ -329,7 +333,7 @@ func outcome(t *testing.T, r *repository, f workspacetest.Fixture, answer any) s
 			fmt.Fprintf(&b, "%s: %q\n", path, files[path])
 		}
 		for _, args := range [][]string{{"status", "--short", "--branch"}, {"log", "--all", "HEAD", "--format=%H"}, {"fsck", "--no-dangling"}} {
-			b.WriteString(r.gitIn(t, f.Dir(runName), args...) + "\n")
+			b.WriteString(r.gitIn(t, workspacetest.MustLocate(t, f, runName), args...) + "\n")
 		}
 	}
 	for _, pattern := range []string{"git/worktrees/*", "engine/worktrees/*", "engine/worktrees/*/*.lock", "worktrees/*", "trash/*", "tmp/*", "objects/*"} {
@@ -360,6 +364,7 @@ func (s *stage) twice(t *testing.T, first func() (answer any, err error, dead bo
 	s.set(t)
 	answer, err, dead := first()
 	if dead {
+		s.r.died(t)
 		next := s.r.open(t, nil)
 		if err := next.Recover(context.Background()); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,9 @@ import (
 // SetPatience sets how long lock files of living processes are waited for.
 func (s *Workspaces) SetPatience(d time.Duration) { s.patience = d }
 
+// State is the state folder.
+func (s *Workspaces) State() string { return s.state }
+
 // Fingerprints are those of what differs between two trees.
 func (s *Workspaces) Fingerprints(ctx context.Context, from, to string) ([]uint64, error) {
 	return s.fingerprints(ctx, from, to)

@@ -25,12 +25,12 @@ func TestWriteFailures(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{1})
 	noise := make([]byte, 1<<20)
 	_, _ = random.Read(noise) // it never fails
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		if full && !readsOnly(cmd.Args[1]) { // no file may grow beyond 512 kB
 			cmd.Args = append([]string{"sh", "-c", `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = "/bin/sh"
 		}
-		return cmd.Run()
+		return run(cmd)
 	}
 	f := r.fixture(t)
 	f.Workspaces = r.open(t, command)

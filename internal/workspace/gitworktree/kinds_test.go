@@ -156,7 +156,7 @@ func TestBranchThatIsCheckedOut(t *testing.T) {
 // What people do to a repository by hand is seen before the next step.
 func TestChangesByHand(t *testing.T) {
 	ctx := context.Background()
-	setup := func(t *testing.T) (*repository, workspacetest.Fixture, pawl.WorkspaceState) {
+	setup := func(t *testing.T) (*repository, workspacetest.Fixture, workspacetest.Opened) {
 		r := newRepository(t, map[string]string{"README": "A project.\n", "lib/a.txt": "one\n"})
 		f := r.fixture(t)
 		state := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
@@ -265,7 +265,15 @@ func TestChangesByHand(t *testing.T) {
 	t.Run("a symbolic link in the worktree's place is refused", func(t *testing.T) {
 		r, f, state := setup(t)
 		users := r.users(t)
-		workspacetest.MustRemove(t, state.Dir, "")
+		if r.joined {
+			state.Dir = filepath.Join(r.state, "worktrees", runName)
+			workspacetest.MustRemove(t, filepath.Join(r.state, "layered", runName), "")
+			if err := os.MkdirAll(filepath.Dir(state.Dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			workspacetest.MustRemove(t, state.Dir, "")
+		}
 		if err := os.Symlink(r.root, state.Dir); err != nil {
 			t.Fatal(err)
 		}

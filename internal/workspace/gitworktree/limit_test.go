@@ -295,7 +295,7 @@ func (l limited) wantsKept(t *testing.T, left bool) {
 	if got := workspacetest.MustTree(t, l, runName); got != state.Tree || string(got) != l.git(t, "rev-parse", string(l.Base)+"^{tree}") {
 		t.Errorf("after the reset the tree is %s", got)
 	}
-	kept := contents(t, filepath.Join(l.state, "quarantine"))
+	kept := contents(t, l.quarantine())
 	if left != (len(kept) > 0) {
 		t.Errorf("the quarantine has %d files", len(kept))
 	}

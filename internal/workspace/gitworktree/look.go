@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -106,7 +107,7 @@ func (w *worktree) list(ctx context.Context, repo git.Repo, s *sight, except []s
 	var files []candidate
 	for _, name := range unrecorded {
 		folder, isFolder := strings.CutSuffix(name, "/")
-		if at := filepath.Join(w.dir, folder, ".git"); !isFolder {
+		if at := filepath.Join(w.files, folder, ".git"); !isFolder {
 			files = append(files, candidate{path: name, isNew: true})
 		} else if exists(at) {
 			s.nested = append(s.nested, at)
@@ -164,7 +165,7 @@ func (w *worktree) measure(s *sight, files []candidate) []candidate {
 	isFolder = func(name string) bool {
 		known, ok := folders[name]
 		if !ok {
-			info, err := os.Lstat(filepath.Join(w.dir, name))
+			info, err := os.Lstat(filepath.Join(w.files, name))
 			known = err == nil && info.IsDir() && isFolder(path.Dir(name))
 			folders[name] = known
 		}
@@ -182,7 +183,7 @@ func (w *worktree) measure(s *sight, files []candidate) []candidate {
 		if !isFolder(path.Dir(c.path)) { // for git, nothing is behind a link
 			continue
 		}
-		info, err := os.Lstat(filepath.Join(w.dir, c.path))
+		info, err := os.Lstat(filepath.Join(w.files, c.path))
 		switch {
 		case err != nil || info.IsDir(): // it is gone
 		case !info.Mode().IsRegular() && info.Mode().Type() != os.ModeSymlink:
@@ -330,7 +331,7 @@ func blamed(err error) (name string, o omission, ok bool) {
 func (w *worktree) blame(s *sight, err error) bool {
 	name, o, ok := blamed(err)
 	_, before := s.omitted[name]
-	if !ok || before || !filepath.IsLocal(name) || !exists(filepath.Join(w.dir, name)) && o.why != withoutEncoding {
+	if !ok || before || !filepath.IsLocal(name) || !exists(filepath.Join(w.files, name)) && o.why != withoutEncoding {
 		return false
 	}
 	s.omitted[name] = o
@@ -375,44 +376,39 @@ func (w *worktree) clear(ctx context.Context, sights []sight) error {
 		names = slices.AppendSeq(names, maps.Keys(s.omitted))
 	}
 	if all {
-		names = nil
-		entries, err := os.ReadDir(w.dir)
-		if err != nil {
+		var err error
+		if names, err = w.wrote("."); err != nil {
 			return err
 		}
-		for _, e := range entries {
-			if e.Name() != ".git" {
-				names = append(names, e.Name())
-			}
-		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == ".git" })
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(w.s.quarantined(), 0o700); err != nil {
+	if err := os.MkdirAll(w.asides(), 0o700); err != nil {
 		return err
 	}
-	to, err := os.MkdirTemp(w.s.quarantined(), key(w.name)+"-*")
+	to, err := os.MkdirTemp(w.asides(), key(w.name)+"-*")
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(w.dir) // it does not follow symbolic links out of the worktree
+	root, err := os.OpenRoot(w.files) // it does not follow symbolic links out of the worktree
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	for _, name := range names {
-		if err := moveTo(root, name, to); err != nil {
+		if err := w.moveTo(root, name, to); err != nil {
 			return fmt.Errorf("move %s aside: %w", name, err)
 		}
 	}
-	w.s.log.WarnContext(ctx, "moved files aside that cannot be recorded", "worktree", w.name, "paths", len(names), "to", to)
+	w.s.log.WarnContext(ctx, "moved files aside that cannot be recorded", "worktree", w.name, "paths", len(names), "to", w.public(to))
 	return nil
 }
 
-// moveTo moves a file or folder of a worktree to its path below a folder, unless it is
-// gone.
-func moveTo(root *os.Root, name, folder string) error {
+// moveTo moves a file or folder of the worktree to its path below a folder, unless it is
+// gone. Of a folder that has something below it in another layer, what was written moves.
+func (w *worktree) moveTo(root *os.Root, name, folder string) error {
 	if _, err := root.Lstat(name); errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -428,6 +424,15 @@ func moveTo(root *os.Root, name, folder string) error {
 		openUp(from) // a folder must be writable to be moved
 		_ = os.Chmod(filepath.Dir(from), 0o700)
 		err = os.Rename(from, to)
+	}
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	names, err := w.wrote(name)
+	for _, inner := range names {
+		if err == nil {
+			err = w.moveTo(root, filepath.Join(name, inner), folder)
+		}
 	}
 	return err
 }

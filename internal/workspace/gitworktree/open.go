@@ -38,7 +38,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if known && w.note.Branch != spec.Branch {
 		return pawl.WorkspaceState{}, pawl.Errorf(pawl.CodeConflict, "worktree %s is on branch %s, not on %s", w.name, w.note.Branch, spec.Branch)
 	}
-	there, err := w.there()
+	there, err := w.there(ctx)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
@@ -51,7 +51,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	}
 	if !known || !there {
 		w.note = note{Branch: spec.Branch, Head: head, Restoring: !there}
-		if err := w.add(); err != nil {
+		if err := w.add(ctx, !there); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
 	}
@@ -61,6 +61,15 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if w.note.Shown != "" {
 		return w.comeBack(ctx, head)
 	}
+	if w.untouched {
+		w.untouched = false
+		commit, err := w.s.commit(ctx, pawl.CommitHash(head))
+		if err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+		tree, err := w.s.withoutTasks(ctx, commit)
+		return pawl.WorkspaceState{Head: pawl.CommitHash(head), Tree: pawl.TreeHash(tree), Salvage: w.note.Saved}, err
+	}
 	r, err := w.record(ctx)
 	switch {
 	case err != nil:
@@ -69,7 +78,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	default:
 		err = w.showAgain(ctx)
 	}
-	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
+	return pawl.WorkspaceState{Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
 }
 
 // branch returns the head of the worktree's branch, which it makes at spec.Base
@@ -97,7 +106,7 @@ func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bo
 
 // add stores the note of a worktree that is new, or whose folder is. One branch
 // has one worktree.
-func (w *worktree) add() error {
+func (w *worktree) add(ctx context.Context, folder bool) error {
 	w.s.opening.Lock()
 	defer w.s.opening.Unlock()
 	notes, err := filepath.Glob(filepath.Join(escapeGlob(w.s.desks()), "*", "worktree.json"))
@@ -112,6 +121,11 @@ func (w *worktree) add() error {
 		}
 		if other.Branch == w.note.Branch {
 			return pawl.Errorf(pawl.CodeConflict, "branch %s has a worktree already: %s", other.Branch, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	if folder {
+		if err := w.lay(ctx, w.note.Head); err != nil {
+			return err
 		}
 	}
 	return w.write()

@@ -50,7 +50,7 @@ func (w *worktree) record(ctx context.Context) (record, error) {
 	r, err := w.tryRecord(ctx)
 	for _, mend := range []func() error{
 		// An agent may have made files unreadable.
-		func() error { openUp(w.dir); return nil },
+		func() error { openUp(w.files); return nil },
 		// The index may be damaged, or name objects that a git gc of the user removed:
 		// without it every file is read again.
 		func() error { return os.Remove(w.index()) },
@@ -155,7 +155,7 @@ func (w *worktree) addAll(ctx context.Context, repo git.Repo, r *record) (entrie
 // except is what a recording does not look at. Git refuses to leave out what is
 // behind a symbolic link, where it never looks.
 func (w *worktree) except() []string {
-	if info, err := os.Lstat(filepath.Join(w.dir, path.Dir(tasks))); err != nil || !info.IsDir() {
+	if info, err := os.Lstat(filepath.Join(w.files, path.Dir(tasks))); err != nil || !info.IsDir() {
 		return nil
 	}
 	return []string{tasks}
@@ -211,7 +211,7 @@ func (w *worktree) nested(entries []git.Entry) []string {
 		// Folders above one that was seen were seen with it.
 		for ; !seen[folder]; folder = path.Dir(folder) {
 			seen[folder] = true
-			if at := filepath.Join(w.dir, folder, ".git"); exists(at) {
+			if at := filepath.Join(w.files, folder, ".git"); exists(at) {
 				found = append(found, at)
 			}
 		}
@@ -229,16 +229,16 @@ func (w *worktree) nested(entries []git.Entry) []string {
 // search lists all nested .git files and folders below a folder of the worktree,
 // in ignored folders too; none when it is elsewhere, behind a symbolic link.
 func (w *worktree) search(folder string) []string {
-	top := filepath.Join(w.dir, folder)
-	if real, err := filepath.EvalSymlinks(top); err != nil || real != top {
+	if !w.isFolder(folder) {
 		return nil
 	}
+	top := filepath.Join(w.files, folder)
 	var found []string
 	_ = filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != ".git" {
 			return nil //nolint:nilerr // what cannot be read is git's to complain about
 		}
-		if at != filepath.Join(w.dir, ".git") {
+		if at != filepath.Join(w.files, ".git") {
 			found = append(found, at)
 		}
 		if d.IsDir() {
@@ -256,18 +256,18 @@ var errQuarantine = errors.New("cannot be moved aside")
 func (w *worktree) quarantine(ctx context.Context, paths []string) error {
 	for _, at := range paths {
 		var moved string
-		folder, err := filepath.EvalSymlinks(filepath.Dir(at))
-		if err == nil && !strings.HasPrefix(folder, w.dir+"/") {
-			err = fmt.Errorf("it is in %s", folder)
+		folder, err := filepath.Rel(w.files, filepath.Dir(at))
+		if err == nil && (folder == "." || !w.isFolder(folder)) {
+			err = errors.New("it is behind a symbolic link")
 		}
 		if err == nil {
-			moved, err = moveAway(at, w.s.quarantined(), key(w.name))
+			moved, err = moveAway(at, w.asides(), key(w.name))
 		}
 		if err != nil {
-			e := pawl.Errorf(pawl.CodeState, "worktree %s has a git repository in it: %s %w", w.name, at, errQuarantine)
-			return e.WithHint("its files cannot be recorded: remove %s (%v)", at, err)
+			e := pawl.Errorf(pawl.CodeState, "worktree %s has a git repository in it: %s %w", w.name, w.public(at), errQuarantine)
+			return e.WithHint("its files cannot be recorded: remove %s (%v)", w.public(at), err)
 		}
-		w.s.log.WarnContext(ctx, "moved a nested git repository aside; its files are recorded as files", "path", at, "to", moved)
+		w.s.log.WarnContext(ctx, "moved a nested git repository aside; its files are recorded as files", "path", w.public(at), "to", w.public(moved))
 	}
 	return nil
 }
@@ -279,7 +279,7 @@ func (w *worktree) occupied(entries []git.Entry) []string {
 		if e.Mode != git.ModeSubmodule {
 			continue
 		}
-		at := filepath.Join(w.dir, e.Name)
+		at := filepath.Join(w.files, e.Name)
 		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
 			continue // git records what there is instead
 		}
@@ -300,7 +300,7 @@ func (w *worktree) recordAll(ctx context.Context) (r, full record, err error) {
 
 // withTasks is a record with .pawl/tasks, as it is committed.
 func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
-	if !exists(filepath.Join(w.dir, filepath.FromSlash(tasks))) {
+	if !exists(filepath.Join(w.files, filepath.FromSlash(tasks))) {
 		return r, nil
 	}
 	full := w.recording(w.full())

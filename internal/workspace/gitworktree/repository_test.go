@@ -21,6 +21,8 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/room"
+	"pawl/internal/sandbox"
 	"pawl/internal/workspace/gitworktree"
 	"pawl/internal/workspace/workspacetest"
 )
@@ -32,12 +34,15 @@ type repository struct {
 	log        *bytes.Buffer
 	odd        bool             // open must inspect the repository, because the test has changed what it finds
 	known      *pawl.Repository // the result of inspecting the repository when it was first opened
+	joined     bool             // worktrees are joined from layers
+	rooms      *room.Rooms      // which join them
 }
 
 // newRepository makes a repository with one commit that has the files.
 func newRepository(tb testing.TB, files map[string]string, options ...string) *repository {
 	tb.Helper()
 	r := repositoryIn(tb.TempDir())
+	r.joined = os.Getenv(joinedVariable) != ""
 	if files == nil {
 		r.init(tb, options...)
 		return r
@@ -152,6 +157,9 @@ func (r *repository) gitIn(tb rapid.TB, dir string, args ...string) string {
 	tb.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
+	if at := strings.Index(dir, r.state); at > 0 { // in what is joined
+		return r.gitJoined(tb, cmd, dir[at:])
+	}
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_DATE=2026-05-17T09:00:00Z", "GIT_COMMITTER_DATE=2026-05-17T09:00:00Z"}
 	out, err := cmd.CombinedOutput()
@@ -159,6 +167,27 @@ func (r *repository) gitIn(tb rapid.TB, dir string, args ...string) string {
 		tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSuffix(string(out), "\n")
+}
+
+// gitJoined runs git in a folder of what is joined.
+func (r *repository) gitJoined(tb rapid.TB, cmd *exec.Cmd, dir string) string {
+	tb.Helper()
+	folder, _, _ := strings.Cut(dir, "/tree/")
+	lower, err := os.ReadFile(filepath.Join(folder, "lower"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	joined, err := r.rooms.Join(context.Background(), folder, filepath.Join(r.state, "trees", strings.TrimSpace(string(lower)), "lower"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &problems
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1"}
+	if err := joined.Run(context.Background(), cmd, time.Second); err != nil {
+		tb.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, problems.Bytes())
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // inspect inspects the repository as the user, seen from a folder of theirs.
@@ -197,12 +226,62 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 		Git:        command,
 		Log:        slog.New(slog.NewTextHandler(r.log, nil)),
 		Now:        func() time.Time { return time.Unix(1_790_000_000, 0) },
+		Trees:      r.trees(tb),
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return w
 }
+
+// trees joins worktrees if the repository's are to be joined. All Workspaces of a
+// repository have the same, as all of a process do.
+func (r *repository) trees(tb testing.TB) func() pawl.Trees {
+	tb.Helper()
+	if !r.joined {
+		return nil
+	}
+	if r.rooms == nil {
+		box, err := findBox()
+		if err != nil {
+			tb.Skipf("layers cannot be joined here: %v", err)
+		}
+		state, err := filepath.EvalSymlinks(r.top())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		r.rooms = room.New(room.Options{State: filepath.Join(state, filepath.Base(r.state)), Enforcer: box})
+		if err := os.MkdirAll(r.state, 0o700); err != nil {
+			tb.Fatal(err)
+		}
+		if !r.rooms.Joins(r.state) {
+			tb.Skip("layers cannot be joined here: overlayfs does not work in the folder of temporary files")
+		}
+		tb.Cleanup(func() { r.died(tb) })
+	}
+	return func() pawl.Trees { return r.rooms }
+}
+
+// quarantine is where what is moved out of the run's worktree goes first.
+func (r *repository) quarantine() string {
+	if r.joined {
+		return filepath.Join(r.state, "layered", runName, "upper", "aside")
+	}
+	return filepath.Join(r.state, "quarantine")
+}
+
+// died ends what a process that dies has joined.
+func (r *repository) died(tb testing.TB) {
+	tb.Helper()
+	if r.rooms == nil {
+		return
+	}
+	if err := r.rooms.Close(); err != nil {
+		tb.Error(err)
+	}
+}
+
+var findBox = sync.OnceValues(func() (*sandbox.Box, error) { return sandbox.Probe(context.Background()) })
 
 var findGit = sync.OnceValues(func() (*git.Command, error) { return git.Find(context.Background()) })
 
@@ -237,9 +316,9 @@ func (r *repository) watch(tb testing.TB, before func(moves bool)) pawl.Workspac
 	tb.Helper()
 	command := mustFind(tb)
 	w := r.open(tb, command)
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		before(cmd.Args[1] == "update-ref")
-		return cmd.Run()
+		return run(cmd)
 	}
 	return w
 }

@@ -48,7 +48,7 @@ func (w *worktree) arriveAt(ctx context.Context, target git.Commit, clean bool, 
 		}
 	}
 	r, err := w.record(ctx)
-	return pawl.WorkspaceState{Dir: w.dir, Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
+	return pawl.WorkspaceState{Head: pawl.CommitHash(target.Hash), Tree: pawl.TreeHash(r.tree), Salvage: saved}, err
 }
 
 func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string) (pawl.WorkspaceState, error) {
@@ -190,16 +190,21 @@ func (s *Workspaces) keep(ctx context.Context, ref string, head git.Commit, tree
 // ignored stays, unless it is in the way.
 func (w *worktree) restore(ctx context.Context) error {
 	doing := "restore worktree " + w.name
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+	if err := os.MkdirAll(w.files, 0o755); err != nil {
 		return explain(doing, err)
 	}
 	if err := w.point(ctx); err != nil {
 		return err
 	}
-	err := w.restoreFiles(ctx)
+	var err error
+	if w.untouched {
+		err = copyIndex(w.index(), w.full())
+	} else {
+		err = w.restoreFiles(ctx)
+	}
 	if e, ok := errors.AsType[*git.Error](err); ok && !e.Signaled {
 		// An agent may have made folders unwritable, or the index is damaged.
-		openUp(w.dir)
+		openUp(w.files)
 		if err = os.Remove(w.index()); err == nil || errors.Is(err, os.ErrNotExist) {
 			err = w.restoreFiles(ctx)
 		}
@@ -210,7 +215,7 @@ func (w *worktree) restore(ctx context.Context) error {
 	if err == nil {
 		err = copyIndex(w.full(), w.index())
 	}
-	if err == nil && exists(filepath.Join(w.dir, filepath.FromSlash(tasks))) {
+	if err == nil && exists(filepath.Join(w.files, filepath.FromSlash(tasks))) {
 		err = w.repo(w.index()).Forget(ctx, tasks)
 	}
 	if err != nil {
@@ -250,7 +255,7 @@ func (w *worktree) restoreFiles(ctx context.Context) error {
 
 // vacate empties the folders of submodules.
 func (w *worktree) vacate(folders []string) error {
-	root, err := os.OpenRoot(w.dir) // it does not follow symbolic links out of the worktree
+	root, err := os.OpenRoot(w.files) // it does not follow symbolic links out of the worktree
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 // mustShow shows a commit in the named worktree.
-func mustShow(tb rapid.TB, w pawl.Workspaces, name string, commit pawl.CommitHash, salvage string) pawl.WorkspaceState {
+func mustShow(tb rapid.TB, w pawl.Workspaces, name string, commit pawl.CommitHash, salvage string) workspacetest.Opened {
 	tb.Helper()
 	state, err := w.Show(context.Background(), name, commit, salvage)
 	if err != nil {
 		tb.Fatalf("show %s: %v", commit, err)
 	}
-	return state
+	return workspacetest.Opened{WorkspaceState: state, Dir: workspacetest.MustLocate(tb, w, name)}
 }
 
 // wantCode checks an error's code and that it says a word.
@@ -37,7 +37,7 @@ func wantCode(tb rapid.TB, err error, code pawl.Code, word string) {
 // wantFiles compares the files of the run's worktree.
 func wantFiles(tb rapid.TB, f workspacetest.Fixture, want map[string]string) {
 	tb.Helper()
-	if diff := cmp.Diff(want, workspacetest.Files(tb, f.Dir(runName))); diff != "" {
+	if diff := cmp.Diff(want, workspacetest.Files(tb, workspacetest.MustLocate(tb, f, runName))); diff != "" {
 		tb.Errorf("files (-want +got):\n%s", diff)
 	}
 }
@@ -80,8 +80,8 @@ func TestShow(t *testing.T) {
 	t.Run("leaves the branch where it is", func(t *testing.T) {
 		r, f, candidate := shown(t)
 		for _, w := range []pawl.Workspaces{f, f, f.Restart(t)} {
-			want := pawl.WorkspaceState{Dir: f.Dir(runName), Head: candidate.Commit, Tree: candidate.Tree}
-			if got := mustShow(t, w, runName, candidate.Commit, runSalvage); got != want {
+			want := pawl.WorkspaceState{Head: candidate.Commit, Tree: candidate.Tree}
+			if got := mustShow(t, w, runName, candidate.Commit, runSalvage).WorkspaceState; got != want {
 				t.Errorf("state is %+v, want %+v", got, want)
 			}
 			if tree := workspacetest.MustTree(t, w, runName); tree != candidate.Tree {
@@ -92,7 +92,7 @@ func TestShow(t *testing.T) {
 		if got := r.resolve(t, "refs/heads/"+runBranch); got != f.Base {
 			t.Errorf("the branch is at %s, want %s", got, f.Base)
 		}
-		if got := r.gitIn(t, f.Dir(runName), "status", "--short", "--branch"); got != "## HEAD (no branch)" {
+		if got := r.gitIn(t, workspacetest.MustLocate(t, f, runName), "status", "--short", "--branch"); got != "## HEAD (no branch)" {
 			t.Errorf("git status in the worktree says %q", got)
 		}
 	})
@@ -101,9 +101,9 @@ func TestShow(t *testing.T) {
 		r, f, candidate := shown(t)
 		mustShow(t, f, runName, candidate.Commit, runSalvage)
 		workspacetest.MustAdvance(t, f, runBranch, f.Base, candidate.Commit)
-		want := pawl.WorkspaceState{Dir: f.Dir(runName), Head: candidate.Commit, Tree: candidate.Tree}
+		want := pawl.WorkspaceState{Head: candidate.Commit, Tree: candidate.Tree}
 		for _, w := range []pawl.Workspaces{f, f.Restart(t)} {
-			if got := workspacetest.MustReset(t, w, runName, candidate.Commit, runSalvage); got != want {
+			if got := workspacetest.MustReset(t, w, runName, candidate.Commit, runSalvage).WorkspaceState; got != want {
 				t.Errorf("state is %+v, want %+v", got, want)
 			}
 		}
@@ -119,7 +119,9 @@ func TestShow(t *testing.T) {
 	t.Run("and then goes back", func(t *testing.T) {
 		r, f, candidate := shown(t)
 		for _, back := range []func() pawl.WorkspaceState{
-			func() pawl.WorkspaceState { return workspacetest.MustReset(t, f, runName, f.Base, runSalvage) },
+			func() pawl.WorkspaceState {
+				return workspacetest.MustReset(t, f, runName, f.Base, runSalvage).WorkspaceState
+			},
 			func() pawl.WorkspaceState { state, _ := openRun(ctx, f, f); return state.(pawl.WorkspaceState) },
 		} {
 			mustShow(t, f, runName, candidate.Commit, runSalvage)
@@ -149,7 +151,7 @@ func TestShow(t *testing.T) {
 
 	t.Run("saves what was there", func(t *testing.T) {
 		r, f, candidate := shown(t)
-		workspacetest.MustWrite(t, f.Dir(runName), "new", "not committed\n")
+		workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new", "not committed\n")
 		for _, w := range []pawl.Workspaces{f, f.Restart(t)} {
 			if got := mustShow(t, w, runName, candidate.Commit, runSalvage); got.Salvage != runSalvage {
 				t.Errorf("salvage is %q, want %q", got.Salvage, runSalvage)
@@ -183,7 +185,7 @@ func TestShow(t *testing.T) {
 				sample(t, n)
 				r, f, candidate := shown(t)
 				mustShow(t, f, runName, candidate.Commit, runSalvage)
-				workspacetest.MustWrite(t, f.Dir(runName), "new", "not committed\n")
+				workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new", "not committed\n")
 				saved := leaves[name](t, f)
 				if !strings.HasPrefix(saved, "refs/pawl/salvage/"+runName+"/") {
 					t.Fatalf("saved is %q", saved)
@@ -216,7 +218,7 @@ func TestShow(t *testing.T) {
 			t.Errorf("the branch is at %s, want %s", got, f.Base)
 		}
 		workspacetest.MustAdvance(t, f, runBranch, f.Base, candidate.Commit)
-		workspacetest.MustWrite(t, f.Dir(runName), "new", "1\n")
+		workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new", "1\n")
 		spec := pawl.CommitSpec{Name: runName, Branch: runBranch, Parent: candidate.Commit, Base: f.Base, ID: "7", Time: time.Unix(1_780_000_000, 0)}
 		for _, w := range []pawl.Workspaces{f, f.Restart(t)} {
 			if info := workspacetest.MustCommit(t, w, spec); !cmp.Equal(info.Files, []string{"new"}) {
@@ -230,7 +232,7 @@ func TestShow(t *testing.T) {
 
 	t.Run("keeps the last commit of a branch that is gone", func(t *testing.T) {
 		r, f, candidate := shown(t)
-		workspacetest.MustWrite(t, f.Dir(runName), "new", "1\n")
+		workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new", "1\n")
 		info, err := commitRun("7")(ctx, f, f)
 		if err != nil {
 			t.Fatal(err)

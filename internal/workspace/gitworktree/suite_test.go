@@ -7,10 +7,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"pawl/internal/sandbox/helper"
 	"pawl/internal/workspace/workspacetest"
 )
 
 func TestMain(m *testing.M) {
+	if code, ok := helper.Run(os.Args); ok {
+		os.Exit(code)
+	}
 	if name := os.Getenv("PAWL_TEST_OPERATION"); name != "" {
 		if err := perform(name); err != nil {
 			fmt.Fprintln(os.Stderr, err)

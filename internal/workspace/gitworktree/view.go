@@ -343,14 +343,18 @@ func (s *Workspaces) basesInUse() (map[string]bool, error) {
 func (s *Workspaces) Visible(dir string) []string {
 	var folders []string
 	var entry string
-	if below, found := strings.CutPrefix(dir, filepath.Dir(s.Dir("x"))+"/"); found {
-		k, _, _ := strings.Cut(below, "/")
-		entry = filepath.Join(s.shown(), k)
-		folders = []string{entry}
-	} else if below, found := strings.CutPrefix(dir, filepath.Dir(s.checkoutDir("x"))+"/"); found {
+	for _, parent := range []string{filepath.Dir(s.plainOf("x")), s.layered()} {
+		if below, found := strings.CutPrefix(dir, parent+"/"); found {
+			k, _, _ := strings.Cut(below, "/")
+			entry = filepath.Join(s.shown(), k)
+			folders = []string{entry}
+		}
+	}
+	if below, found := strings.CutPrefix(dir, filepath.Dir(s.checkoutDir("x"))+"/"); found {
 		commit, _, _ := strings.Cut(below, "/")
 		entry = filepath.Join(s.checkoutDir(commit), ".git")
-	} else {
+	}
+	if entry == "" {
 		return nil
 	}
 	for _, lender := range lenders(filepath.Join(entry, "objects")) {
@@ -400,7 +404,7 @@ func (s *Workspaces) takeOverWorktree(ctx context.Context, name string) error {
 	}
 	defer unlock()
 	known, err := w.read()
-	if err != nil || !known || !exists(w.dir) || w.note.Restoring {
+	if err != nil || !known || !exists(w.folder) || w.note.Restoring {
 		return err // Open will see to it
 	}
 	if err := w.showAgain(ctx); err != nil {

@@ -88,7 +88,7 @@ func (g *guarded) fixture(t *testing.T) workspacetest.Fixture {
 	return workspacetest.Fixture{Workspaces: g.w, Base: g.base(t)}
 }
 
-func (g *guarded) mustOpen(t *testing.T, name string, base pawl.CommitHash) pawl.WorkspaceState {
+func (g *guarded) mustOpen(t *testing.T, name string, base pawl.CommitHash) workspacetest.Opened {
 	t.Helper()
 	return workspacetest.MustOpen(t, g.w, pawl.WorkspaceSpec{Name: name, Branch: "pawl/" + name, Base: base})
 }
@@ -96,7 +96,7 @@ func (g *guarded) mustOpen(t *testing.T, name string, base pawl.CommitHash) pawl
 // mustGrow changes a file in a worktree and commits that.
 func (g *guarded) mustGrow(t *testing.T, name string, parent pawl.CommitHash, id, content string) pawl.CommitHash {
 	t.Helper()
-	workspacetest.MustWrite(t, g.w.Dir(name), "lib/a.txt", content)
+	workspacetest.MustWrite(t, workspacetest.MustLocate(t, g.w, name), "lib/a.txt", content)
 	return workspacetest.MustCommit(t, g.w, pawl.CommitSpec{
 		Name: name, Branch: "pawl/" + name, Parent: parent, Base: parent, Message: "Attempt " + id, ID: id, Time: time.Unix(1_780_000_000, 0),
 	}).Commit
@@ -371,11 +371,11 @@ func TestStoreIsBuiltOnce(t *testing.T) {
 	command := mustFind(t)
 	w := g.open(t, command)
 	var packs atomic.Int32
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		if cmd.Args[1] == "pack-objects" {
 			packs.Add(1)
 		}
-		return cmd.Run()
+		return run(cmd)
 	}
 	var group sync.WaitGroup
 	for n := range 4 {
@@ -611,16 +611,16 @@ func TestDeathWhileCopyingObjects(t *testing.T) {
 	s := &stage{r: g.repository}
 	var left []string // copies of everything at such moments
 	command := mustFind(t)
-	command.Exec = func(cmd *exec.Cmd) error {
+	command.Exec = func(cmd *exec.Cmd, run func(*exec.Cmd) error) error {
 		if cmd.Args[1] != "pack-objects" {
-			return cmd.Run()
+			return run(cmd)
 		}
 		keep := func() {
 			left = append(left, filepath.Join(t.TempDir(), "left"))
 			s.copy(t, g.top(), left[len(left)-1])
 		}
 		keep()
-		err := cmd.Run()
+		err := run(cmd)
 		keep()
 		return err
 	}
@@ -637,7 +637,7 @@ func TestDeathWhileCopyingObjects(t *testing.T) {
 	for n, saved := range left {
 		s.saved = saved
 		s.set(t)
-		dir := g.w.Dir(runName)
+		dir := workspacetest.MustLocate(t, g.w, runName)
 		if _, err := os.Stat(filepath.Join(g.state, "git", "worktrees", runName, "HEAD")); err == nil {
 			g.wantGit(t, dir, map[string]string{"log -1 --format=%s": "Third"}) // it shows the base still
 		} else if n > 1 {

@@ -36,6 +36,9 @@ type Options struct {
 	Log *slog.Logger
 	// Owner is who the files of worktrees belong to; nil means this process's user.
 	Owner func() pawl.Owner
+	// Trees joins worktrees from layers; nil means that each is a folder with all its
+	// files, as where layers cannot be joined.
+	Trees func() pawl.Trees
 	// Now dates salvage commits; nil means [time.Now].
 	Now func() time.Time
 	// MaxFile bounds a file of a recording, in bytes by its length, which sparse files
@@ -57,6 +60,7 @@ type Workspaces struct {
 	log        *slog.Logger
 	now        func() time.Time
 	owner      func() pawl.Owner
+	trees      func() pawl.Trees
 	started    time.Time     // lock files older than this are of a dead process
 	patience   time.Duration // with younger ones
 	limits     limits        // of one recording
@@ -98,6 +102,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 		log:        o.Log,
 		now:        o.Now,
 		owner:      o.Owner,
+		trees:      o.Trees,
 		started:    time.Now(),
 		patience:   lockPatience,
 		user:       git.Repo{Command: command, Dir: o.Repository.GitDir},
@@ -123,6 +128,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	}
 	if s.owner == nil {
 		s.owner = func() pawl.Owner { return pawl.Owner{} }
+	}
+	if s.trees == nil {
+		s.trees = func() pawl.Trees { return nil }
 	}
 	if runtime.GOOS == "darwin" {
 		s.engine.Config = []git.Setting{{Key: "core.ignoreCase", Value: "true"}, {Key: "core.precomposeUnicode", Value: "true"}}
@@ -175,8 +183,8 @@ func (s *Workspaces) groupWritable(ctx context.Context) error {
 // shown is the folder of the git folders that worktrees point to.
 func (s *Workspaces) shown() string { return filepath.Join(s.state, "git", "worktrees") }
 
-// Dir is where the named worktree is, or would be.
-func (s *Workspaces) Dir(name string) string {
+// plainOf is where the named worktree is kept when all its files are.
+func (s *Workspaces) plainOf(name string) string {
 	return filepath.Join(s.state, "worktrees", key(name))
 }
 
@@ -202,7 +210,7 @@ func (s *Workspaces) Recover(ctx context.Context) error {
 			s.log.WarnContext(ctx, "removed a checkout that a dead process left", "commit", entry.Name())
 		}
 	}
-	errs = append(errs, s.stores.prune())
+	errs = append(errs, s.stores.prune(), s.pruneTrees())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("clean up %s: %w", s.state, err)
 	}

@@ -17,11 +17,18 @@ import (
 type worktree struct {
 	s     *Workspaces
 	name  string
-	dir   string // the files
 	shown string // the git folder that its .git file points to
 	desk  string // what we keep about it, out of everybody's reach
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// What it is made of; see trees.go.
+	folder    string      // where it is kept
+	lower     string      // the commit whose tree is below it; empty = it is a folder like others
+	dir       string      // its files as git finds them
+	files     string      // as this process does; empty until they are joined
+	joined    pawl.Joined // nil until then, and where nothing is joined
+	untouched bool        // it is new, and its files are those of its commit without any work
+
 	note   note
 	base   pawl.CommitHash // what Open was told; empty when it was not called yet
 	listed int             // how many entries its index had when they were last listed; 0 = not known
@@ -60,7 +67,6 @@ func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err erro
 	if w == nil {
 		w = &worktree{
 			s: s, name: name,
-			dir:   s.Dir(name),
 			shown: filepath.Join(s.shown(), k),
 			desk:  filepath.Join(s.desks(), k),
 		}
@@ -68,6 +74,7 @@ func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err erro
 	}
 	s.mu.Unlock()
 	w.mu.Lock()
+	w.plan()
 	return w, w.mu.Unlock, nil
 }
 
@@ -100,12 +107,12 @@ func (w *worktree) ready(ctx context.Context) error {
 	if !known {
 		return pawl.Errorf(pawl.CodeNotFound, "there is no worktree %s", w.name)
 	}
-	there, err := w.there()
+	there, err := w.there(ctx)
 	if err != nil {
 		return err
 	}
 	if !there && !w.note.Restoring {
-		return pawl.Errorf(pawl.CodeState, "the folder of worktree %s is gone: %s", w.name, w.dir).
+		return pawl.Errorf(pawl.CodeState, "the folder of worktree %s is gone: %s", w.name, w.folder).
 			WithHint("what was committed is on branch %s; opening the worktree again makes it anew", w.note.Branch)
 	}
 	return w.arrive(ctx)
@@ -113,20 +120,23 @@ func (w *worktree) ready(ctx context.Context) error {
 
 // arrive finishes a restoring that was interrupted and puts the .git file right.
 func (w *worktree) arrive(ctx context.Context) error {
+	if err := w.join(ctx); err != nil {
+		return err
+	}
 	if w.note.Restoring {
 		return w.restore(ctx)
 	}
 	if err := w.point(ctx); err != nil {
 		return err
 	}
-	if isOwned(w.dir, w.s.owner()) {
+	if isOwned(w.files, w.s.owner()) {
 		return nil
 	}
 	return w.give() // it was made before commands ran as somebody else
 }
 
 // give gives the worktree's files to whoever commands run as, itself last.
-func (w *worktree) give() error { return giveAll(w.dir, w.s.owner()) }
+func (w *worktree) give() error { return giveAll(w.files, w.s.owner()) }
 
 // read reads the note and reports whether there is one.
 func (w *worktree) read() (bool, error) {
@@ -169,24 +179,33 @@ func (w *worktree) full() string { return filepath.Join(w.desk, "full") }
 func (w *worktree) repo(index string) git.Repo {
 	r := w.s.engine
 	r.WorkTree, r.Index = w.dir, index
+	if w.joined != nil {
+		r.Run = w.joined.Run
+	}
 	return r
 }
 
 // there reports whether the worktree's folder exists. Anything else in its place
 // is an error: git would follow a symbolic link out of the state folder.
-func (w *worktree) there() (bool, error) {
-	info, err := os.Lstat(w.dir)
+func (w *worktree) there(ctx context.Context) (bool, error) {
+	info, err := os.Lstat(w.folder)
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		return false, w.part()
 	}
 	if err != nil {
 		return false, explain("look at worktree "+w.name, err)
 	}
 	if !info.IsDir() {
-		return false, pawl.Errorf(pawl.CodeState, "%s is not a folder", w.dir).
+		return false, pawl.Errorf(pawl.CodeState, "%s is not a folder", w.folder).
 			WithHint("something replaced it: look at it, move it away and open the worktree again")
 	}
-	return true, nil
+	if w.lower == "" {
+		return true, nil
+	}
+	if err := w.join(ctx); err != nil {
+		return false, err
+	}
+	return exists(w.files), nil
 }
 
 // point makes the worktree's .git file what it should be.
@@ -197,7 +216,7 @@ func (w *worktree) point(ctx context.Context) error {
 // pointer makes .git in the worktree a plain file that names its entry. What an
 // agent put in its place is removed, or moved aside when it is a folder.
 func (w *worktree) pointer(ctx context.Context) error {
-	path, want := filepath.Join(w.dir, ".git"), "gitdir: "+w.shown+"\n"
+	path, want := filepath.Join(w.files, ".git"), "gitdir: "+w.shown+"\n"
 	if readPlain(path) == want {
 		return nil
 	}
@@ -206,16 +225,16 @@ func (w *worktree) pointer(ctx context.Context) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		moved, err := moveAway(path, w.s.quarantined(), key(w.name))
+		moved, err := moveAway(path, w.asides(), key(w.name))
 		if err != nil {
 			return err
 		}
-		w.s.log.WarnContext(ctx, "moved a repository aside that took the place of a worktree's .git file", "path", path, "to", moved)
+		w.s.log.WarnContext(ctx, "moved a repository aside that took the place of a worktree's .git file", "path", w.public(path), "to", w.public(moved))
 	default:
 		if err := os.Remove(path); err != nil {
 			return err
 		}
-		w.s.log.WarnContext(ctx, "replaced a worktree's .git file that was changed", "path", path)
+		w.s.log.WarnContext(ctx, "replaced a worktree's .git file that was changed", "path", w.public(path))
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

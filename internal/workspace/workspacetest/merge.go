@@ -126,7 +126,7 @@ func testMerge(t *testing.T, newFixture Make) {
 		MustAdvance(t, f, branch, f.Base, first.Commit)
 		marked := MustMerge(t, f, mergeSpec(first.Commit, two.Commit))
 		state := MustReset(t, f, nameOf(child2), marked.Commit, kept)
-		if want := (pawl.WorkspaceState{Dir: state.Dir, Head: marked.Commit, Tree: marked.Tree}); state != want {
+		if want := (pawl.WorkspaceState{Head: marked.Commit, Tree: marked.Tree}); state.WorkspaceState != want {
 			t.Errorf("state is %+v, want %+v", state, want)
 		}
 		wantRef(t, f, "refs/heads/"+child2, marked.Commit)
@@ -163,7 +163,7 @@ func testAdvance(t *testing.T, newFixture Make) {
 	ctx := context.Background()
 	// advanced is a parent whose branch went on to the work of a child, and what
 	// its worktree had in it then.
-	advanced := func(t *testing.T, work ...string) (f Fixture, parent pawl.WorkspaceState, child pawl.CommitInfo) {
+	advanced := func(t *testing.T, work ...string) (f Fixture, parent Opened, child pawl.CommitInfo) {
 		t.Helper()
 		f = newFixture(t, project())
 		parent = MustOpen(t, f, spec(f))
@@ -190,8 +190,8 @@ func testAdvance(t *testing.T, newFixture Make) {
 			t.Errorf("the worktree's tree is %s, want %s as before", tree, parent.Tree)
 		}
 		for _, w := range []pawl.Workspaces{f.Restart(t), f} {
-			want := pawl.WorkspaceState{Dir: parent.Dir, Head: child.Commit, Tree: child.Tree}
-			if got := MustReset(t, w, name, child.Commit, kept); got != want {
+			want := pawl.WorkspaceState{Head: child.Commit, Tree: child.Tree}
+			if got := MustReset(t, w, name, child.Commit, kept).WorkspaceState; got != want {
 				t.Errorf("state is %+v, want %+v", got, want)
 			}
 		}

@@ -3,7 +3,6 @@ package workspacetest
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +17,7 @@ func testOpen(t *testing.T, newFixture Make) {
 	t.Run("makes a worktree of the base and a branch at it", func(t *testing.T) {
 		f := newFixture(t, project())
 		state := MustOpen(t, f, spec(f))
-		if state.Dir != f.Dir(name) || state.Head != f.Base || state.Tree == "" || state.Salvage != "" {
+		if state.Head != f.Base || state.Tree == "" || state.Salvage != "" {
 			t.Errorf("state is %+v", state)
 		}
 		wantFiles(t, state.Dir, project())
@@ -61,10 +60,11 @@ func testOpen(t *testing.T, newFixture Make) {
 		if _, err := f.Tree(ctx, name); err == nil {
 			t.Error("the tree of a worktree that is gone was recorded")
 		}
-		if diff := cmp.Diff(first, MustOpen(t, f, spec(f))); diff != "" {
+		second := MustOpen(t, f, spec(f))
+		if diff := cmp.Diff(first.WorkspaceState, second.WorkspaceState); diff != "" {
 			t.Errorf("opened again (-first +second):\n%s", diff)
 		}
-		wantFiles(t, first.Dir, project())
+		wantFiles(t, second.Dir, project())
 	})
 
 	t.Run("keeps to one branch for a worktree and one worktree for a branch", func(t *testing.T) {
@@ -74,7 +74,7 @@ func testOpen(t *testing.T, newFixture Make) {
 		wantCode(t, err, pawl.CodeConflict, branch)
 		_, err = f.Open(ctx, pawl.WorkspaceSpec{Name: "002-other", Branch: branch, Base: f.Base})
 		wantCode(t, err, pawl.CodeConflict, name)
-		if _, err := os.Lstat(f.Dir("002-other")); err == nil {
+		if Exists(t, f, "002-other") {
 			t.Error("the refused worktree was made")
 		}
 	})
@@ -119,7 +119,7 @@ func testOpen(t *testing.T, newFixture Make) {
 			t.Fatal(err)
 		}
 		for n := range 6 {
-			wantFiles(t, f.Dir(fmt.Sprintf("%03d-loop", n)), project())
+			wantFiles(t, MustLocate(t, f, fmt.Sprintf("%03d-loop", n)), project())
 		}
 	})
 }

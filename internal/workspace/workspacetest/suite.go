@@ -81,14 +81,37 @@ func spec(f Fixture) pawl.WorkspaceSpec {
 	return pawl.WorkspaceSpec{Name: name, Branch: branch, Base: f.Base}
 }
 
+// Opened is a worktree as it was found, and the path by which tests reach its files.
+type Opened struct {
+	pawl.WorkspaceState
+	Dir string
+}
+
 // MustOpen opens the worktree of a spec.
-func MustOpen(tb rapid.TB, w pawl.Workspaces, spec pawl.WorkspaceSpec) pawl.WorkspaceState {
+func MustOpen(tb rapid.TB, w pawl.Workspaces, spec pawl.WorkspaceSpec) Opened {
 	tb.Helper()
 	state, err := w.Open(context.Background(), spec)
 	if err != nil {
 		tb.Fatalf("open %s: %v", spec.Name, err)
 	}
-	return state
+	return Opened{state, MustLocate(tb, w, spec.Name)}
+}
+
+// MustLocate returns the path by which tests reach the files of the named worktree.
+func MustLocate(tb rapid.TB, w pawl.Workspaces, name string) string {
+	tb.Helper()
+	at, err := w.Locate(context.Background(), name)
+	if err != nil {
+		tb.Fatalf("locate %s: %v", name, err)
+	}
+	return at.Reach
+}
+
+// Exists reports whether there is a worktree of this name.
+func Exists(tb rapid.TB, w pawl.Workspaces, name string) bool {
+	tb.Helper()
+	_, err := os.Lstat(MustLocate(tb, w, name))
+	return err == nil
 }
 
 // MustTree records the named worktree.
@@ -115,13 +138,13 @@ func MustCommit(tb rapid.TB, w pawl.Workspaces, spec pawl.CommitSpec) pawl.Commi
 }
 
 // MustReset resets the named worktree.
-func MustReset(tb rapid.TB, w pawl.Workspaces, name string, commit pawl.CommitHash, salvage string) pawl.WorkspaceState {
+func MustReset(tb rapid.TB, w pawl.Workspaces, name string, commit pawl.CommitHash, salvage string) Opened {
 	tb.Helper()
 	state, err := w.Reset(context.Background(), name, commit, salvage)
 	if err != nil {
 		tb.Fatalf("reset %s: %v", name, err)
 	}
-	return state
+	return Opened{state, MustLocate(tb, w, name)}
 }
 
 // MustClose closes the named worktree.
