@@ -30,11 +30,12 @@ type Box struct {
 	limits   Limits
 	overlays bool
 
-	holders atomic.Uint64 // counts those started
-
 	mu    sync.Mutex      // guards joins; held while overlayfs is tried
 	joins map[string]bool // whether overlayfs works, by file system
 }
+
+// holders counts those that this process has started.
+var holders atomic.Uint64
 
 // NewUnconfined is [Unconfined] with options.
 func NewUnconfined(opts Options) *Box {

@@ -574,7 +574,7 @@ func (b *Box) limit(pid int) (*cgroup.Group, error) {
 	if b.groups == nil {
 		return nil, nil
 	}
-	group, err := b.groups.New(fmt.Sprintf("room-%d", b.holders.Add(1)), b.groupLimits())
+	group, err := b.groups.New(fmt.Sprintf("room-%d", holders.Add(1)), b.groupLimits())
 	if err != nil {
 		return nil, err
 	}

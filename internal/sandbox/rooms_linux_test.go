@@ -420,7 +420,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, uid, uid); err != nil {
 		t.Fatal(err)
 	}
-	which := "Room|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results"
+	which := "Room|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results"
 	cmd := exec.Command(program, "-test.run", which, "-test.short", "-test.v")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
