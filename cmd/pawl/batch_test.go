@@ -87,7 +87,7 @@ func TestBatchesKilledAnywhereEndTheSame(t *testing.T) {
 		ending: (*victim).batchEnding,
 		sound: func(v *victim, t *testing.T) {
 			v.nothingLost(t)
-			if left, _ := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "worktrees", "*")); len(left) > 0 {
+			if left := leftWorktrees(v.home); len(left) > 0 {
 				t.Errorf("worktrees are left: %s", left)
 			}
 			for _, e := range v.events(t) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,7 +178,7 @@ func (v *victim) looprEnding(t *testing.T) string {
 func (v *victim) looprSound(t *testing.T) {
 	t.Helper()
 	v.nothingLost(t)
-	if left, _ := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "worktrees", "*")); len(left) > 0 {
+	if left := leftWorktrees(v.home); len(left) > 0 {
 		t.Errorf("worktrees are left: %s", left)
 	}
 	iteration, archived := map[pawl.LoopRef]int{}, map[pawl.LoopRef]int{}

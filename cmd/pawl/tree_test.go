@@ -217,7 +217,7 @@ func TestTreeKilledAnywhereEndsTheSame(t *testing.T) {
 		ending: (*victim).treeEnding,
 		sound: func(v *victim, t *testing.T) {
 			v.sound(t)
-			if left, _ := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "worktrees", "*")); len(left) > 0 {
+			if left := leftWorktrees(v.home); len(left) > 0 {
 				t.Errorf("worktrees are left: %s", left)
 			}
 		},
@@ -248,4 +248,14 @@ func (v *victim) taskOf(t *testing.T, ref pawl.LoopRef) string {
 		}
 	}
 	return ""
+}
+
+// leftWorktrees are the folders of worktrees below a user's home, of both kinds.
+func leftWorktrees(home string) []string {
+	var left []string
+	for _, kind := range []string{"worktrees", "layered"} {
+		found, _ := filepath.Glob(filepath.Join(home, "state", "pawl", "*", kind, "*"))
+		left = append(left, found...)
+	}
+	return left
 }

@@ -172,26 +172,29 @@ func (e *examination) worktrees() {
 		e.skip(name, "a state folder")
 		return
 	}
-	dir := filepath.Join(e.project.Dir, "worktrees")
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		e.fail(name, err, "")
-		return
-	}
 	var left []string
-	for _, entry := range entries {
-		open := slices.ContainsFunc(e.runs, func(r pawl.RunInfo) bool {
-			return r.Status != pawl.StatusEnded && (string(r.ID) == entry.Name() || strings.HasPrefix(entry.Name(), string(r.ID)+"."))
-		})
-		if !open {
-			left = append(left, entry.Name())
+	all := 0
+	for _, kind := range []string{"worktrees", "layered"} {
+		entries, err := os.ReadDir(filepath.Join(e.project.Dir, kind))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.fail(name, err, "")
+			return
+		}
+		for _, entry := range entries {
+			all++
+			open := slices.ContainsFunc(e.runs, func(r pawl.RunInfo) bool {
+				return r.Status != pawl.StatusEnded && (string(r.ID) == entry.Name() || strings.HasPrefix(entry.Name(), string(r.ID)+"."))
+			})
+			if !open {
+				left = append(left, filepath.Join(kind, entry.Name()))
+			}
 		}
 	}
 	if len(left) > 0 {
-		e.warn(name, "left over: "+strings.Join(left, ", "), "look at them in "+dir+" and remove what you do not need")
+		e.warn(name, "left over: "+strings.Join(left, ", "), "look at them in "+e.project.Dir+" and remove what you do not need")
 		return
 	}
-	e.ok(name, fmt.Sprintf("%d in use, none left over", len(entries)))
+	e.ok(name, fmt.Sprintf("%d in use, none left over", all))
 }
 
 func (e *examination) salvage() {

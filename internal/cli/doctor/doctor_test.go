@@ -137,7 +137,7 @@ func TestDoctor(t *testing.T) {
 		{"WorktreeLeftOver", func(p *patient) {
 			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}, {ID: "002-y", Status: pawl.StatusRunning}}
 			mkdir(p.state, "worktrees", "001-x")
-			mkdir(p.state, "worktrees", "002-y")
+			mkdir(p.state, "layered", "002-y")
 		}, "worktrees", Warning, "look at them"},
 		{"Salvage", func(p *patient) {
 			p.probes.Refs = func(context.Context, project.Project, string) ([]string, error) {

@@ -22,6 +22,14 @@
 // The branch in the user's repository is the only truth about its head. New
 // objects and refs are flushed to disk before they are reported.
 //
+// # Layers
+//
+// Where overlayfs works, a worktree is the files of a commit, shared and never written
+// to, and what was written above them; see trees.go. Such a worktree exists only in the
+// namespace of the process that holds it, through which [pawl.Trees] runs git and
+// reaches its files. Elsewhere a worktree is a folder like others. Once made, it stays
+// what it is.
+//
 // # What commands see
 //
 // A command must not find what its run does not need: the user's stash, other
