@@ -11,7 +11,7 @@ import (
 
 // benchWorld is what pawl bench measures, with this very program.
 func benchWorld() benchcmd.World {
-	return benchcmd.World{Sections: bench.Names(), Run: func(ctx context.Context, sections []string, progress func(string)) (any, error) {
+	return benchcmd.World{Sections: bench.Names(), Times: bench.DefaultTimes, Run: func(ctx context.Context, sections []string, times int, progress func(string)) (any, error) {
 		dir, err := os.MkdirTemp("", "pawl-bench-")
 		if err != nil {
 			return nil, fmt.Errorf("make a folder: %w", err)
@@ -21,6 +21,6 @@ func benchWorld() benchcmd.World {
 		if err != nil {
 			return nil, fmt.Errorf("find this program: %w", err)
 		}
-		return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress, Sections: sections})
+		return bench.Measure(ctx, bench.Options{Dir: dir, Program: program, Progress: progress, Sections: sections, Times: times})
 	}}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,4 +45,34 @@ func TestBenchOfDaemons(t *testing.T) {
 			t.Errorf("%+v, %v", i, err)
 		}
 	})
+}
+
+// A command is measured in every way, and a loop's worktree beside git's own.
+func TestBenchOfRooms(t *testing.T) {
+	t.Parallel()
+	o := bench.Options{Dir: t.TempDir(), Progress: func(what string) { t.Log(what) }}
+	r, err := bench.MeasureRooms(t.Context(), o, 3, 60, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Skipped != "" {
+		t.Skip(r.Skipped)
+	}
+	for name, p := range map[string]bench.Percentiles{
+		"shell": r.Shell, "bubblewrap": r.Bubblewrap, "command": r.Command, "gate": r.Gate,
+		"open": r.Trees.Open, "worktree": r.Trees.Worktree, "git": r.Trees.Git,
+	} {
+		if p.P10 <= 0 || p.Median < p.P10 || p.P90 < p.Median {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if want := float64(r.Command.Median) / float64(r.Bubblewrap.Median); r.Ratio != want {
+		t.Errorf("ratio %v, want %v", r.Ratio, want)
+	}
+	if least := int64(60 * 900); r.Trees.GitDisk < least || r.Trees.OpenDisk <= 0 || r.Trees.FirstDisk < r.Trees.OpenDisk || r.Trees.First <= 0 {
+		t.Errorf("git's worktree has %d bytes, want at least %d; a loop's %d, the first %d in %s", r.Trees.GitDisk, least, r.Trees.OpenDisk, r.Trees.FirstDisk, r.Trees.First)
+	}
+	if text := (bench.Report{Rooms: &r}).String(); !strings.Contains(text, "in an agent's room that is open") || strings.Contains(text, "!(") {
+		t.Error(text)
+	}
 }

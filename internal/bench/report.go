@@ -19,6 +19,7 @@ type Report struct {
 	Fold       *Fold       `json:"fold,omitempty"`
 	Decide     []Decision  `json:"decide,omitempty"`
 	Iterations []Iteration `json:"iterations,omitempty"`
+	Rooms      *Rooms      `json:"rooms,omitempty"`
 	Start      *Start      `json:"start,omitempty"`
 	Idle       *Idle       `json:"idle,omitempty"`
 	List       *List       `json:"list,omitempty"`
@@ -34,6 +35,9 @@ type Throughput struct {
 	RawAgain Raw     `json:"raw_fdatasync_again"`
 }
 
+// DefaultTimes is how often a command is run in each way.
+const DefaultTimes = 200
+
 // How much is measured.
 const (
 	stepsFor       = 4 * time.Second
@@ -42,6 +46,8 @@ const (
 	decideLoops    = 500
 	decideSteps    = 200_000
 	iterationRuns  = 21
+	roomFiles      = 13_000
+	roomOpens      = 5
 	starts         = 21
 	idleProjects   = 5
 	idleSettle     = 7 * time.Second
@@ -63,6 +69,7 @@ type Options struct {
 	Program  string // the pawl that is started
 	Progress func(string)
 	Sections []string // what is measured, by name; none = everything
+	Times    int      // how often a command is run in each way; at least 1
 }
 
 // section is one thing that can be measured by itself.
@@ -85,6 +92,9 @@ func sections() []section {
 		}},
 		{"decide", fmt.Sprintf("decisions in a run of %d loops", decideLoops), measureDecide},
 		{"iteration", "the harness's part of an iteration", measureIterations},
+		{"rooms", "confined commands beside plain bubblewrap", func(ctx context.Context, o Options, r *Report) error {
+			return into(&r.Rooms)(MeasureRooms(ctx, o, o.Times, roomFiles, roomOpens))
+		}},
 		{"list", fmt.Sprintf("listing %d stored runs", listRuns), func(ctx context.Context, o Options, r *Report) error {
 			return into(&r.List)(MeasureList(ctx, o, listRuns, listTimes))
 		}},

@@ -43,6 +43,9 @@ func (r Report) alone(p printer) {
 		p("\niteration on %d files: %s of the harness's own (median of %d, %s to %s); its worktree %s, once",
 			i.Files, ms(i.Overhead), i.Runs, ms(i.Min), ms(i.Max), ms(i.Open))
 	}
+	if o := r.Rooms; o != nil {
+		o.print(p)
+	}
 	if s := r.Start; s != nil {
 		p("\nfrom when it is executed")
 		p("  %-38s %s", "pawl --help", s.Help)
@@ -52,6 +55,25 @@ func (r Report) alone(p printer) {
 		p("  %-38s %s", "a daemon's first answer, with state", s.Warm)
 		p("  %-38s %s", "its first list of runs", s.WarmList)
 	}
+}
+
+func (r *Rooms) print(p printer) {
+	if r.Skipped != "" {
+		p("\nrooms: not measured: %s", r.Skipped)
+		return
+	}
+	p("\n/bin/sh -c %s, %d times in each way, in turn, with %s", benchLine, r.Times, r.Helper)
+	p("  %-38s %s", "alone", r.Shell)
+	p("  %-38s %s", "in a plain bwrap --unshare-all", r.Bubblewrap)
+	p("  %-38s %s; %.2f times plain bwrap", "in an agent's room that is open", r.Command, r.Ratio)
+	p("  %-38s %s", "a gate's room, opened and closed", r.Gate)
+	t := &r.Trees
+	p("\na worktree of %d files, %d times in turn", t.Files, t.Times)
+	p("  %-38s %s; %.1f MiB on disk", "git worktree add", t.Git, mib(t.GitDisk))
+	p("  %-38s %s; %.1f MiB on disk", "a loop's, its room and a command in it", t.Open, mib(t.OpenDisk))
+	p("  %-38s %s", "  of which the worktree alone", t.Worktree)
+	p("  %-38s %s; %.1f MiB on disk", "the first of the commit", ms(t.First), mib(t.FirstDisk))
+	p("  git's takes %.1f times as long as a further one, and %.1f times the disk", t.TimeRatio, t.DiskRatio)
 }
 
 // daemon is what a daemon does for many.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
 )
@@ -16,33 +17,40 @@ import (
 type World struct {
 	// Sections are the names of what can be measured by itself.
 	Sections []string
+	// Times is how often section rooms runs each command unless the user says otherwise.
+	Times int
 	// Run measures sections, all when none is named, and says on the way what it
 	// measures. Its report is printed as text where it is a [fmt.Stringer], else as JSON.
-	Run func(ctx context.Context, sections []string, progress func(string)) (report any, err error)
+	Run func(ctx context.Context, sections []string, times int, progress func(string)) (report any, err error)
 }
 
 // New is the command.
 func New(app *cli.App, w World) *cobra.Command {
-	return &cobra.Command{
+	times := w.Times
+	cmd := &cobra.Command{
 		Use:   "bench [SECTION...]",
 		Short: "Measure pawl on this machine",
 		Long: `Bench measures what pawl itself costs: from when it is executed to its first
 answer, a daemon at rest, durable steps per second beside what the disk can do,
-folding and deciding, the harness's own time per iteration, lists of many runs,
-many watchers of one run, and a daemon that is killed with runs under way. Real
-processes, sockets and files are used, all of them below a folder of its own; it
-calls no model but one of its own and leaves nothing behind. All of it takes some
-minutes. Machines differ: compare figures of one machine only.
+folding and deciding, the harness's own time per iteration, confined commands
+beside plain bubblewrap, lists of many runs, many watchers of one run, and a daemon
+that is killed with runs under way. Real processes, sockets and files are used, all
+of them below a folder of its own; it calls no model but one of its own and leaves
+nothing behind. All of it takes some minutes. Machines differ: compare figures of
+one machine only.
 
 The sections are
   ` + strings.Join(w.Sections, " ") + `
 
 ` + cli.ExitCodes,
-		Example:   "  pawl bench start idle\n  pawl bench --json > bench.json",
+		Example:   "  pawl bench start idle\n  pawl bench rooms -n 500\n  pawl bench --json > bench.json",
 		ValidArgs: w.Sections,
 		Args:      cli.Args(0, len(w.Sections)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			report, err := w.Run(cmd.Context(), args, func(what string) { app.Notef("%s", what) })
+			if times < 1 {
+				return pawl.Errorf(pawl.CodeInvalid, "--times %d: it must be at least 1", times)
+			}
+			report, err := w.Run(cmd.Context(), args, times, func(what string) { app.Notef("%s", what) })
 			if err != nil {
 				return err
 			}
@@ -53,4 +61,6 @@ The sections are
 			return app.Encode(report)
 		},
 	}
+	cmd.Flags().IntVarP(&times, "times", "n", times, "how often section rooms runs each command")
+	return cmd
 }
