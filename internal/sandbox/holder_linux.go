@@ -446,6 +446,12 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		}
 		writers = append(writers, writer)
 		p.copy(reader, to)
+		if s.Room && h.box.uid != 0 { // who opens /dev/stderr needs rights to the pipe
+			if err := writer.Chown(h.box.uid, h.box.uid); err != nil {
+				p.abandon()
+				return nil, err
+			}
+		}
 	}
 	if err := h.ask(p, helper.Request{}, append([]*os.File{description, input, writers[0], writers[1]}, more...)); err != nil {
 		p.abandon()

@@ -163,6 +163,16 @@ func TestEnvironmentHasNoCanary(t *testing.T) {
 	})
 }
 
+// A command opens its output by name, as scripts do to print to standard error.
+func TestOutputByName(t *testing.T) {
+	both(t, func(t *testing.T, box *sandbox.Box) {
+		result := MustRun(t, MustRoom(t, box), pawl.Command{Shell: "echo out > /dev/stdout; echo err > /dev/stderr"})
+		if string(result.Stdout) != "out\n" || !strings.Contains(string(result.Output), "err\n") || result.ExitCode != 0 {
+			t.Errorf("exit code %d, %q alone, %q together", result.ExitCode, result.Stdout, result.Output)
+		}
+	})
+}
+
 func TestDescriptors(t *testing.T) {
 	// What Pawl was started with must not reach commands either: a descriptor
 	// without the close-on-exec flag, as a parent's shell leaves them.
