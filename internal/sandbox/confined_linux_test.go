@@ -71,6 +71,31 @@ func TestConfinedWrites(t *testing.T) {
 	}
 }
 
+// A room has the devices that programs expect and terminals of its own, and no other
+// device can be opened anywhere in it.
+func TestConfinedDevices(t *testing.T) {
+	r := MustRoom(t, MustConfined(t))
+	for _, test := range []struct{ name, shell, want string }{
+		{"List", "echo $(ls /dev)", "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero"},
+		{"Use", "head -c 3 /dev/zero | tee /dev/null | wc -c", "3"},
+		{"OwnTerminals", "exec 3<>/dev/ptmx && echo $(ls /dev/pts)", "0 ptmx"},
+		{"NoTerminal", "(exec 3<>/dev/tty) || echo none", "none"},
+		{"Make", "(: > /dev/new) || echo refused", "refused"},
+		{"Remove", "rm -f /dev/null || echo refused", "refused"},
+		{"MemoryOfOneCommand", "echo $(ls -A /dev/shm); : > /dev/shm/x", ""},
+		{"MemoryOfTheNext", "echo $(ls -A /dev/shm)", ""},
+		{"MountsWithDevices", `awk '$6 !~ /nodev/ && $5 !~ "^/dev/" {print $5}' /proc/self/mountinfo`, ""},
+		{"MountsWithOwners", `awk '$6 !~ /nosuid/ {print $5}' /proc/self/mountinfo`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result := MustRun(t, r, pawl.Command{Shell: test.shell})
+			if got := strings.TrimSpace(string(result.Stdout)); got != test.want {
+				t.Errorf("%s: %q, want %q", test.shell, got, test.want)
+			}
+		})
+	}
+}
+
 func TestConfinedGitFile(t *testing.T) {
 	box := MustConfined(t)
 	for name, shell := range map[string]string{

@@ -382,8 +382,7 @@ func (h *holder) command(d *room.Description, cmd pawl.Command, out *capture) (*
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--new-session", "--cap-drop", "ALL", "--json-status-fd", "3",
 		"--uid", strconv.Itoa(room.UID), "--gid", strconv.Itoa(room.GID), "--hostname", "pawl",
-		"--bind", filepath.Join(stage, helper.Root), "/",
-		"--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--tmpfs", "/dev/shm",
+		"--dev-bind", filepath.Join(stage, helper.Root), "/", "--proc", "/proc", "--tmpfs", "/dev/shm",
 	}
 	for _, v := range d.Variables(cmd.Env) {
 		name, value, _ := strings.Cut(v, "=")

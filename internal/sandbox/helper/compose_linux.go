@@ -52,10 +52,13 @@ func (r *Room) compose() error {
 		return fmt.Errorf("mount a file system in memory at %s: %w", r.Stage, err)
 	}
 	root := filepath.Join(r.Stage, Root)
-	for _, dir := range []string{root, filepath.Join(root, "proc"), filepath.Join(root, "dev")} {
+	for _, dir := range []string{root, filepath.Join(root, "proc")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
+	}
+	if err := devices(filepath.Join(root, "dev")); err != nil {
+		return fmt.Errorf("show devices: %w", err)
 	}
 	if r.Bwrap != "" {
 		if err := show(&Mount{Source: r.Bwrap, ReadOnly: true}, filepath.Join(r.Stage, Bwrap)); err != nil {
@@ -84,6 +87,33 @@ func (r *Room) compose() error {
 	err := unix.MountSetattr(unix.AT_FDCWD, r.Stage, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	if err != nil {
 		return fmt.Errorf("make the root read-only: %w", err)
+	}
+	return nil
+}
+
+// devices makes the room's /dev. Bubblewrap could make one for each command, but reads
+// the table of all mounts for each device: about a seventh of a command's start.
+func devices(dev string) error {
+	for _, dir := range []string{dev, filepath.Join(dev, "pts"), filepath.Join(dev, "shm")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		if err := attach("/dev/"+name, filepath.Join(dev, name), unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
+			return err
+		}
+	}
+	for name, target := range map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx",
+	} {
+		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil {
+			return err
+		}
+	}
+	err := unix.Mount("devpts", filepath.Join(dev, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	if err != nil {
+		return fmt.Errorf("mount terminals: %w", err)
 	}
 	return nil
 }
@@ -148,9 +178,19 @@ func showSelf(target string) error {
 	return errors.Join(err, to.Close())
 }
 
-// show shows a folder or a file of the host.
+// show shows a folder or a file of the host, without the devices in it.
 func show(m *Mount, target string) error {
-	info, err := os.Stat(m.Source)
+	attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
+	if m.ReadOnly {
+		attributes |= unix.MOUNT_ATTR_RDONLY
+	}
+	return attach(m.Source, target, attributes)
+}
+
+// attach shows a folder or a file of the host, and what is mounted below it, with
+// attributes of its mounts.
+func attach(source, target string, attributes uint64) error {
+	info, err := os.Stat(source)
 	if err != nil {
 		return err
 	}
@@ -162,20 +202,16 @@ func show(m *Mount, target string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	tree, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", m.Source, err)
+		return fmt.Errorf("open %s: %w", source, err)
 	}
 	defer unix.Close(tree)
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	if m.ReadOnly {
-		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
-	}
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
-		return fmt.Errorf("protect %s: %w", m.Source, err)
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes}); err != nil {
+		return fmt.Errorf("protect %s: %w", source, err)
 	}
 	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-		return fmt.Errorf("mount %s: %w", m.Source, err)
+		return fmt.Errorf("mount %s: %w", source, err)
 	}
 	return nil
 }

@@ -2,9 +2,10 @@ package helper
 
 // Protocol is the version of everything in this file and of what the words mean. A
 // helper of another version is not used.
-const Protocol = "2"
+const Protocol = "3"
 
-// Room is what a holder puts together and keeps.
+// Room is what a holder puts together and keeps. It has /dev with the devices that
+// programs expect and terminals of its own; /dev/shm is empty, for each command's own.
 type Room struct {
 	// Stage is an empty folder. In the holder's mount namespace a file system in
 	// memory covers it, and the room's root is the folder [Root] in that.
