@@ -196,10 +196,10 @@ func (w *worktree) restore(ctx context.Context) error {
 	if err := w.point(ctx); err != nil {
 		return err
 	}
+	shown := w.index() // of a new worktree, which need not be looked at
 	var err error
-	if w.untouched {
-		err = copyIndex(w.index(), w.full())
-	} else {
+	if !w.untouched {
+		shown = w.full()
 		err = w.restoreFiles(ctx)
 	}
 	if e, ok := errors.AsType[*git.Error](err); ok && !e.Signaled {
@@ -210,10 +210,10 @@ func (w *worktree) restore(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = w.show(ctx, w.at(), w.full())
+		err = w.show(ctx, w.at(), shown)
 	}
-	if err == nil {
-		err = copyIndex(w.full(), w.index())
+	if err == nil && shown != w.index() {
+		err = copyIndex(shown, w.index())
 	}
 	if err == nil && exists(filepath.Join(w.files, filepath.FromSlash(tasks))) {
 		err = w.repo(w.index()).Forget(ctx, tasks)
