@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"pawl"
 	"pawl/internal/project"
 )
 
@@ -21,8 +24,16 @@ const maxLayers = 12
 // Cache is a project's trusted cache: what toolchains keep, such as compiled
 // packages and downloaded archives. It grows by layers, of base rooms alone, and a
 // layer never changes.
+//
+// Above its limit the oldest layers are removed, and only they: rooms then see less than
+// before, and nothing that a newer layer replaced or deleted comes back. A whiteout or an
+// opaque folder that hides nothing any more has no effect; overlayfs does not list it,
+// since the folder it is in was copied up. What tools keep in several layers may lose its
+// older part, as it does in any cache that is cleaned by age.
 type Cache struct {
-	dir string
+	dir   string
+	limit int64 // bytes
+	log   *slog.Logger
 
 	mu    sync.Mutex // guards what follows
 	state cacheState
@@ -44,8 +55,11 @@ type cacheLayer struct {
 	Size int64     `json:"size"` // bytes on disk when it was made
 }
 
-// OpenCache is the cache in a folder, which need not be there.
-func OpenCache(dir string) *Cache { return &Cache{dir: dir, used: make(map[string]int)} }
+// OpenCache returns the cache in a folder, which need not exist. Above the limit, in
+// bytes, it is pruned.
+func OpenCache(dir string, limit int64, log *slog.Logger) *Cache {
+	return &Cache{dir: dir, limit: limit, log: log, used: make(map[string]int)}
+}
 
 // load reads the cache's state once. A file that cannot be read means an empty
 // cache: nothing is lost but time.
@@ -61,9 +75,9 @@ func (c *Cache) load() error {
 	if json.Unmarshal(content, &state) == nil {
 		c.state = state
 	}
-	for _, l := range c.state.Layers {
+	for i, l := range c.state.Layers {
 		if info, err := os.Stat(c.layer(l.Name).dir); err != nil || !info.IsDir() {
-			c.state.Layers = nil // the layers above it make no sense without it
+			c.state.Layers = c.state.Layers[:i] // what it hid of older layers would come back
 			break
 		}
 	}
@@ -109,52 +123,175 @@ func (c *Cache) use() (layers []Layer, release func(), err error) {
 	}), nil
 }
 
-// grow puts what a base room wrote above the layers of the generation it had, and
-// reports whether it did: nothing grows that wrote nothing, or that has grown
-// meanwhile. The folder, with upper and work in it, must not be mounted any more.
-// whole reports that it has all of those layers in it, which then are dropped.
-func (c *Cache) grow(from int, folder string, whole bool) (grown bool, err error) {
+// grow puts what a base room wrote above the layers of the generation it had. Nothing
+// grows when it wrote nothing, or when the cache has grown meanwhile. The folder, with
+// upper and work in it, must not be mounted any more. whole reports that it has all of
+// those layers in it, which then are dropped.
+func (c *Cache) grow(from int, folder string, whole bool) error {
 	entries, err := os.ReadDir(filepath.Join(folder, "upper"))
 	if err != nil || len(entries) == 0 {
-		return false, err
+		return err
 	}
 	if err := project.RemoveAll(filepath.Join(folder, "work")); err != nil {
-		return false, err
+		return err
 	}
 	size, err := diskUsage(folder)
 	if err != nil {
-		return false, err
+		return err
 	}
+	_, err = c.update(c.limit, func(now cacheState) (cacheState, error) {
+		if now.Generation != from {
+			return now, nil
+		}
+		next := cacheState{Generation: from + 1}
+		layer := cacheLayer{Name: strconv.Itoa(next.Generation), Made: time.Now().UTC(), Size: size}
+		next.Layers = []cacheLayer{layer}
+		if !whole {
+			next.Layers = append(next.Layers, now.Layers...)
+		}
+		to := filepath.Join(c.dir, layer.Name)
+		if err := os.MkdirAll(c.dir, 0o700); err != nil {
+			return now, fmt.Errorf("grow the cache: %w", err)
+		}
+		if err := project.RemoveAll(to); err != nil { // of a process that died before it wrote the file
+			return now, err
+		}
+		if err := os.Rename(folder, to); err != nil {
+			return now, fmt.Errorf("grow the cache: %w", err)
+		}
+		return next, nil
+	})
+	return err
+}
+
+// prune removes the oldest layers until the others take at most so many bytes, and the
+// folders of a process that died.
+func (c *Cache) prune(most int64) (pawl.PruneResult, error) {
+	return c.update(most, func(now cacheState) (cacheState, error) { return now, nil })
+}
+
+// update replaces the state by what next returns, less the oldest layers that exceed so
+// many bytes, and removes the folders that no longer belong to a layer or an open room.
+//
+// A layer never changes, so one that exceeds the limit by itself, perhaps because it was
+// joined or copied from all older ones, is removed whole: the cache starts anew with what
+// later base rooms write.
+func (c *Cache) update(most int64, next func(cacheState) (cacheState, error)) (pawl.PruneResult, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.load(); err != nil || c.state.Generation != from {
-		return false, err
+	removed, err := c.change(most, next)
+	folders, moveErr := c.takeOut()
+	left := c.state.Layers
+	c.mu.Unlock()
+	err = errors.Join(err, moveErr)
+	for _, folder := range folders { // without the mutex, so that rooms can be opened
+		err = errors.Join(err, project.RemoveAll(folder))
 	}
-	next := cacheState{Generation: from + 1}
-	layer := cacheLayer{Name: strconv.Itoa(next.Generation), Made: time.Now().UTC(), Size: size}
-	next.Layers = []cacheLayer{layer}
-	if !whole {
-		next.Layers = append(next.Layers, c.state.Layers...)
+	result := pawl.PruneResult{Removed: []pawl.CacheLayer{}, Freed: bytesOf(removed), Size: bytesOf(left), Target: most}
+	var names []string
+	for _, l := range removed {
+		result.Removed = append(result.Removed, pawl.CacheLayer{Name: l.Name, Made: l.Made, Size: l.Size})
+		names = append(names, l.Name)
 	}
-	to := filepath.Join(c.dir, layer.Name)
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return false, fmt.Errorf("grow the cache: %w", err)
+	if len(removed) > 0 {
+		c.log.Info("removed layers of the trusted cache", "layers", names, "bytes", result.Freed, "left", result.Size, "limit", most)
 	}
-	if err := project.RemoveAll(to); err != nil { // of a process that died before it wrote the file
-		return false, err
+	return result, err
+}
+
+// change replaces the state and returns the layers that were removed for their size. The
+// state is written before a folder is touched: it never names a layer that is gone. The
+// caller holds the mutex.
+func (c *Cache) change(most int64, next func(cacheState) (cacheState, error)) (removed []cacheLayer, err error) {
+	if err := c.load(); err != nil {
+		return nil, err
 	}
-	if err := os.Rename(folder, to); err != nil {
-		return false, fmt.Errorf("grow the cache: %w", err)
+	state, err := next(c.state)
+	if err != nil {
+		return nil, err
 	}
-	if len(next.Layers) > maxLayers {
-		if next, err = c.joined(next); err != nil {
-			return false, err
+	n := c.fit(state.Layers, most)
+	state.Layers, removed = state.Layers[:n:n], state.Layers[n:]
+	if state.Generation == c.state.Generation && len(removed) == 0 {
+		return nil, nil
+	}
+	if len(state.Layers) > maxLayers {
+		if state, err = c.joined(state); err != nil {
+			return nil, err
 		}
 	}
-	if err := c.write(next); err != nil {
-		return false, err
+	if err := c.write(state); err != nil {
+		return nil, err
 	}
-	return true, nil
+	return removed, nil
+}
+
+// fit is how many of the newest layers are left when the oldest ones go that exceed so
+// many bytes. It keeps a layer that an open room uses and all newer ones: without a
+// newer layer, what that one hides in older layers would come back.
+func (c *Cache) fit(layers []cacheLayer, most int64) int {
+	n := len(layers)
+	for n > 0 && bytesOf(layers[:n]) > most && c.used[layers[n-1].Name] == 0 {
+		n--
+	}
+	return n
+}
+
+// removedPrefix begins the names of folders that are about to be removed.
+const removedPrefix = "removed-"
+
+// takeOut renames the folders that are in no layer and no open room, and returns them:
+// of layers that were removed or joined, and of a process that died. Nothing uses them
+// under their new names, whereas a layer that is made later may have one of the old
+// names. The caller holds the mutex.
+func (c *Cache) takeOut() (folders []string, err error) {
+	if !c.read {
+		return nil, nil // nobody knows the layers
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("clean the cache up: %w", err)
+	}
+	known := make(map[string]bool)
+	for _, l := range c.state.Layers {
+		known[l.Name] = true
+	}
+	for _, e := range entries {
+		if !e.IsDir() || known[e.Name()] || c.used[e.Name()] > 0 {
+			continue
+		}
+		folder := filepath.Join(c.dir, e.Name())
+		if !strings.HasPrefix(e.Name(), removedPrefix) {
+			to := filepath.Join(c.dir, removedPrefix+e.Name()+"-"+strconv.FormatInt(time.Now().UnixNano(), 10))
+			if err := os.Rename(folder, to); err != nil {
+				return folders, fmt.Errorf("clean the cache up: %w", err)
+			}
+			folder = to
+		}
+		folders = append(folders, folder)
+	}
+	return folders, nil
+}
+
+// list returns the cache's layers, the newest first.
+func (c *Cache) list() ([]pawl.CacheLayer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	out := []pawl.CacheLayer{}
+	for _, l := range c.state.Layers {
+		out = append(out, pawl.CacheLayer{Name: l.Name, Made: l.Made, Size: l.Size, InUse: c.used[l.Name] > 0})
+	}
+	return out, nil
+}
+
+// bytesOf is how many bytes layers take.
+func bytesOf(layers []cacheLayer) (bytes int64) {
+	for _, l := range layers {
+		bytes += l.Size
+	}
+	return bytes
 }
 
 // joined is a state with all its layers in one.
@@ -192,30 +329,6 @@ func (c *Cache) write(next cacheState) error {
 	}
 	c.state = next
 	return nil
-}
-
-// sweep removes the folders that no layer is in: of a process that died.
-func (c *Cache) sweep() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.load(); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(c.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("clean the cache up: %w", err)
-	}
-	known := make(map[string]bool)
-	for _, l := range c.state.Layers {
-		known[l.Name] = true
-	}
-	var errs []error
-	for _, e := range entries {
-		if e.IsDir() && !known[e.Name()] && c.used[e.Name()] == 0 {
-			errs = append(errs, project.RemoveAll(filepath.Join(c.dir, e.Name())))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // diskUsage is how many bytes the files below a folder take on disk, as far as they

@@ -1,9 +1,11 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,6 +66,11 @@ type Options struct {
 	// Visible are the folders that git in a work tree has to read.
 	Visible  func(tree string) []string
 	Enforcer Enforcer
+	// CacheSize is how many bytes the trusted cache may take on disk; zero means
+	// [pawl.DefaultCacheSize].
+	CacheSize int64
+	// Log is told what is removed of the trusted cache; nil means nobody is.
+	Log *slog.Logger
 }
 
 // Rooms implements [pawl.Rooms] for one project.
@@ -88,8 +95,11 @@ func New(o Options) *Rooms {
 	if real, err := filepath.EvalSymlinks(o.State); err == nil { // which is how our git names what is in it
 		o.State = real
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[string]*base), joined: make(map[string]*joined)}
-	r.cache = OpenCache(filepath.Join(o.State, "cache"))
+	r.cache = OpenCache(filepath.Join(o.State, "cache"), cmp.Or(o.CacheSize, pawl.DefaultCacheSize), o.Log)
 	return r
 }
 
@@ -99,9 +109,10 @@ func (r *Rooms) folder() string { return filepath.Join(r.o.State, "rooms") }
 func (r *Rooms) layers() string { return filepath.Join(r.o.State, "layers") }
 
 // Recover removes what a process that died left of rooms that last as long as one
-// judgement. What agents' rooms keep is left alone.
+// judgement, and prunes the trusted cache. What agents' rooms keep is left alone.
 func (r *Rooms) Recover() error {
-	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), r.cache.sweep())
+	_, err := r.cache.prune(r.cache.limit)
+	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), err)
 }
 
 // once is the folder of rooms that keep nothing.
@@ -376,7 +387,10 @@ func (r *Rooms) leaveBase(name string, b *base) error {
 	}
 	err := b.room.shut()
 	if err == nil {
-		_, err = r.cache.grow(b.from, filepath.Join(b.room.folder, "cache"), b.room.whole)
+		err = r.cache.grow(b.from, filepath.Join(b.room.folder, "cache"), b.room.whole)
+	}
+	if err != nil { // whoever closes a room has its verdict already
+		r.o.Log.Warn("the trusted cache did not grow", "commit", name, "error", err)
 	}
 	return errors.Join(err, project.RemoveAll(b.room.folder))
 }

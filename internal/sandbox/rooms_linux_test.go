@@ -172,6 +172,80 @@ func TestTrustedCacheIsJoined(t *testing.T) {
 	})
 }
 
+// Without its oldest layer the cache shows less than before: nothing comes back that a
+// newer layer deleted or replaced, no name is listed that is not there, and what hides
+// nothing any more hinders no command.
+func TestTrustedCacheIsPruned(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		e.base(t, `mkdir -p "$GOCACHE" && cd "$GOCACHE" && mkdir dir replaced gone && touch dir/old dir/deleted replaced/old gone/old deleted &&
+			ln -s old dir/link && echo one > changed && echo whole > kept`)
+		e.base(t, `cd "$GOCACHE" && rm -r deleted dir/deleted gone replaced && mkdir replaced && touch replaced/new dir/new new && chmod 640 kept &&
+			rm dir/link && mkdir dir/link && echo two > changed`)
+		info, err := e.Cache(t.Context())
+		if err != nil || len(info.Layers) == 0 {
+			t.Fatalf("it lists %+v, %v", info, err)
+		}
+		newest := info.Layers[0]
+		pruned, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &newest.Size})
+		if err != nil || len(pruned.Removed) != len(info.Layers)-1 || pruned.Size != newest.Size {
+			t.Fatalf("it removed %+v, %v", pruned, err)
+		}
+		const look = `cd "$GOCACHE" && for f in * dir/* replaced/*; do test -e "$f" && echo "$f" || echo "no $f"; done; cat changed kept`
+		want := "changed\ndir\nkept\nnew\nreplaced\ndir/link\ndir/new\nreplaced/new\ntwo\nwhole"
+		if len(info.Layers) == 1 { // it has copies of what is in older ones
+			want = "changed\ndir\nkept\nnew\nreplaced\ndir/link\ndir/new\ndir/old\nreplaced/new\ntwo\nwhole"
+		}
+		if got := e.gate(t, look); got != want {
+			t.Errorf("a gate finds %q, want %q", got, want)
+		}
+		if got := e.gate(t, `cd "$GOCACHE" && touch deleted dir/deleted && mkdir gone && rm -r dir replaced && ls`); got != "changed\ndeleted\ngone\nkept\nnew" {
+			t.Errorf("after its own changes a gate finds %q", got)
+		}
+		all := int64(0)
+		if _, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &all}); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.gate(t, `test -e "$GOCACHE" || echo none`); got != "none" {
+			t.Errorf("after all layers went a gate finds %q", got)
+		}
+		if left, _ := filepath.Glob(filepath.Join(e.folder, "state", "cache", "*", "upper")); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+	})
+}
+
+// A layer stays for as long as a room has it, and nothing that such a room sees changes
+// when the cache is pruned.
+func TestPruneWhileRoomsAreOpen(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		e.base(t, `mkdir -p "$GOCACHE" && echo one > "$GOCACHE/entry"`)
+		r, err := e.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: e.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := int64(0)
+		pruned, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &all})
+		if err != nil || len(pruned.Removed) != 0 || pruned.Size == 0 {
+			t.Errorf("it removed %+v, %v", pruned, err)
+		}
+		if got := MustRun(t, r, pawl.Command{Shell: `cat "$GOCACHE/entry"`}); string(got.Output) != "one\n" {
+			t.Errorf("the agent finds %q", got.Output)
+		}
+		info, err := e.Cache(t.Context())
+		if err != nil || !info.Layers[0].InUse || len(info.Rooms) != 1 || info.Rooms[0].Name != "001" || info.Rooms[0].Run != "001" {
+			t.Errorf("it lists %+v, %v", info, err)
+		}
+		if err := e.Leave("001", "001"); err != nil {
+			t.Fatal(err)
+		}
+		if pruned, err = e.PruneCache(t.Context(), pawl.PruneRequest{Size: &all}); err != nil || len(pruned.Removed) != 1 || pruned.Freed == 0 {
+			t.Errorf("after the room was closed it removed %+v, %v", pruned, err)
+		}
+	})
+}
+
 // Rooms that were open at the same time do not mix what they wrote: the first one
 // closed grows the cache, and the other one's goes.
 func TestTrustedCacheGrowsByOne(t *testing.T) {

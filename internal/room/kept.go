@@ -1,0 +1,106 @@
+package room
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+)
+
+// maxMeasured bounds the files that are looked at when what rooms keep is listed.
+const maxMeasured = 100_000
+
+var _ pawl.Caches = (*Rooms)(nil)
+
+// Cache implements [pawl.Caches]. It only reads, also without an Enforcer: a process that
+// does not have the project sees no layer in use.
+func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
+	layers, err := r.cache.list()
+	if err != nil {
+		return pawl.CacheInfo{}, err
+	}
+	info := pawl.CacheInfo{Limit: r.cache.limit, Layers: layers, Rooms: []pawl.KeptRoom{}}
+	for _, l := range layers {
+		info.Size += l.Size
+	}
+	files := maxMeasured
+	runs, err := folders(filepath.Join(r.folder(), "agents"))
+	if err != nil {
+		return info, err
+	}
+	for _, run := range runs {
+		names, err := folders(filepath.Join(r.folder(), "agents", run))
+		if err != nil {
+			return info, err
+		}
+		for _, name := range names {
+			k := pawl.KeptRoom{Kind: pawl.RoomAgent, Run: pawl.RunID(run), Name: strings.ReplaceAll(name, "@", "/")}
+			k.Size, k.Partial = measure(ctx, filepath.Join(r.folder(), "agents", run, name), &files)
+			info.Rooms = append(info.Rooms, k)
+		}
+	}
+	prepared, err := folders(r.prepared())
+	if err != nil {
+		return info, err
+	}
+	for _, name := range prepared {
+		k := pawl.KeptRoom{Kind: pawl.RoomPrepared, Name: name}
+		k.Size, k.Partial = measure(ctx, filepath.Join(r.prepared(), name), &files)
+		info.Rooms = append(info.Rooms, k)
+	}
+	return info, ctx.Err()
+}
+
+// PruneCache implements [pawl.Caches].
+func (r *Rooms) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
+	most := r.cache.limit
+	if req.Size != nil {
+		most = *req.Size
+	}
+	if most < 0 {
+		return pawl.PruneResult{}, pawl.Errorf(pawl.CodeInvalid, "size %d: want the number of bytes that may stay, 0 or more", most)
+	}
+	return r.cache.prune(most)
+}
+
+// folders are the names of the folders in a folder, which need not exist.
+func folders(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list what rooms keep: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// measure adds up how many bytes the files below a folder take on disk. What vanishes
+// meanwhile or cannot be read is left out. It takes the files it looks at from a number
+// of files, and reports whether that was too small for all of them.
+func measure(ctx context.Context, dir string, files *int) (bytes int64, partial bool) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return fs.SkipAll
+		case err != nil:
+			return nil //nolint:nilerr // it is left out
+		case *files <= 0:
+			partial = true
+			return fs.SkipAll
+		}
+		*files--
+		if info, err := d.Info(); err == nil {
+			bytes += DiskSize(info)
+		}
+		return nil
+	})
+	return bytes, partial
+}
