@@ -269,6 +269,10 @@ func overlay(m *Mount, target string) error {
 	}
 	if os.Getuid() != 0 || inUserNamespace() {
 		options += ",userxattr"
+	} else {
+		// A lower layer may be removed: what a machine sets by default must not leave a
+		// file's data in one, or the place of a renamed folder. userxattr sees to both.
+		options += ",metacopy=off,redirect_dir=off"
 	}
 	if err := unix.Mount("pawl", target, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount an overlay of %d layers: %w", len(m.Lower), err)
