@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
@@ -43,7 +44,7 @@ func ReadPairs(pairs []Pair, fields func(*Map)) (Where, error) {
 			at = at.child(name, p.Origin)
 		}
 		leaf := at.child(names[len(names)-1], p.Origin)
-		*leaf = node{kind: kindLoose, text: p.Value, pos: Pos{Origin: p.Origin}}
+		leaf.kind, leaf.text, leaf.pos = kindLoose, p.Value, Pos{Origin: p.Origin}
 	}
 	var problems Problems
 	return read(root, fields, &problems)
@@ -298,6 +299,85 @@ func (f *Field) Dollars(v *pawl.Micros, most int) {
 	*v = pawl.Micros(amount.Num().Int64())
 }
 
+// units are those of sizes.
+var units = []struct {
+	name string
+	size int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+const (
+	sizePattern    = `^[0-9]{1,15}(B|[kMGT]B|[KMGT]iB)$`
+	percentPattern = `^([1-9]|[1-9][0-9]|100)%$`
+	aSize          = "a size such as 500MB or 2GiB"
+	aPercentage    = "a percentage such as 80%"
+)
+
+// Size is a size from least to most: a number with a unit, such as 500MB or 2GiB, or a
+// number of bytes.
+func (f *Field) Size(v *int64, least, most int64) {
+	f.describe(schema{kind: "string", pattern: sizePattern, what: aSize})
+	f.describe(schema{kind: "integer", min: at(int(least)), max: at(int(most)), what: "a number of bytes"})
+	if n, ok := f.size(least, most); ok {
+		*v = n
+	} else if f.node != nil {
+		f.wrong(fmt.Sprintf("a size from %s to %s, such as 500MB or 2GiB", FormatSize(least), FormatSize(most)))
+	}
+}
+
+// SizeOrPercent is a size as in [Field.Size] or a percentage from 1% to 100%. The one
+// that is not given becomes zero.
+func (f *Field) SizeOrPercent(v *int64, percent *int, least, most int64) {
+	f.describe(schema{kind: "string", pattern: sizePattern + "|" + percentPattern, what: aSize + ", " + aPercentage})
+	f.describe(schema{kind: "integer", min: at(int(least)), max: at(int(most)), what: "a number of bytes"})
+	if f.node == nil {
+		return
+	}
+	if regexp.MustCompile(percentPattern).MatchString(f.node.text) {
+		*v = 0
+		*percent, _ = strconv.Atoi(strings.TrimSuffix(f.node.text, "%"))
+	} else if n, ok := f.size(least, most); ok {
+		*v, *percent = n, 0
+	} else {
+		f.wrong(fmt.Sprintf("a size from %s to %s, such as 500MB or 2GiB, or %s", FormatSize(least), FormatSize(most), aPercentage))
+	}
+}
+
+// size is the value as a size; ok is false when there is none or it is none.
+func (f *Field) size(least, most int64) (n int64, ok bool) {
+	if f.node == nil || f.node.kind == kindList || f.node.kind == kindMapping {
+		return 0, false
+	}
+	text, unit := f.node.text, int64(1)
+	for _, u := range units {
+		if digits, found := strings.CutSuffix(text, u.name); found {
+			text, unit = digits, u.size
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || text[0] == '+' || n > most/unit || n*unit < least {
+		return 0, false
+	}
+	return n * unit, true
+}
+
+// FormatSize writes a size as [Field.Size] reads it, with the largest unit that gives a
+// whole number.
+func FormatSize(n int64) string {
+	best := n
+	text := strconv.FormatInt(n, 10) + "B"
+	for _, u := range units {
+		if n%u.size == 0 && n/u.size < best {
+			best = n / u.size
+			text = strconv.FormatInt(best, 10) + u.name
+		}
+	}
+	return text
+}
+
 // items are the fields of a list's entries; ok is false when there is no list.
 // A variable or flag is cut at separator, or is the only entry.
 func (f *Field) items(separator string) (out []*Field, ok bool) {
@@ -376,7 +456,7 @@ func (f *Field) mapping(read func(*Map)) {
 	if f.node == nil {
 		return
 	}
-	if f.node.kind != kindMapping {
+	if f.node.kind != kindMapping && len(f.node.keys) == 0 {
 		f.wrong("a mapping")
 		return
 	}
@@ -395,6 +475,9 @@ func (f *Field) TextOr(parse func(string) error, read func(*Map)) {
 		if err := parse(text); err != nil {
 			f.m.problems.Add(f.node.pos, f.path, "%s", err)
 		}
+	}
+	if len(f.node.keys) > 0 { // variables give the text and parts of the mapping
+		f.mapping(read)
 	}
 }
 

@@ -31,6 +31,9 @@ type everything struct {
 	Times  map[string]time.Duration
 	Inner  int
 	Either string
+	Size   int64
+	Most   int64
+	Share  int
 	Sub    *part
 	List   []part
 	Named  []part
@@ -58,6 +61,8 @@ func (e *everything) fields(m *strictyaml.Map) {
 	m.Key("inner", "Inner.").Map(func(m *strictyaml.Map) { m.Key("n", "A number.").Int(&e.Inner, 0, 9) })
 	m.Key("either", "Text or a mapping.").TextOr(func(text string) error { e.Either = text; return nil },
 		func(m *strictyaml.Map) { m.Key("text", "Text.").Text(&e.Either) })
+	m.Key("size", "A size.").Size(&e.Size, 1000, 1<<40)
+	m.Key("share", "A size or a percentage.").SizeOrPercent(&e.Most, &e.Share, 1000, 1<<40)
 	strictyaml.Sub(m.Key("sub", "A part."), "part", &e.Sub, readPart)
 	strictyaml.List(m.Key("list", "Parts."), "part", &e.List, readPart)
 	strictyaml.Named(m.Key("named", "Parts by name."), "part", &e.Named, func(p *part) *string { return &p.Name }, readPart)
@@ -84,6 +89,8 @@ times_ms: {work: 5}
 inner: {n: 3}
 either: {text: x}
 sub: {n: 1}
+size: 2GiB
+share: 80%
 list: [{n: 2}, {n: 3}]
 named:
   b: {n: 4}
@@ -95,15 +102,15 @@ named:
 	want := everything{
 		Text: "two\nlines", Name: "fix-it", Word: "yes", Flag: true, Count: -5, Wait: 250 * time.Millisecond, Money: 2_000_001,
 		Texts: []string{"a b", "c"}, Words: []string{"red", "green"}, Ints: []int{1, 3},
-		Times: map[string]time.Duration{"work": 5 * time.Millisecond}, Inner: 3, Either: "x",
+		Times: map[string]time.Duration{"work": 5 * time.Millisecond}, Inner: 3, Either: "x", Size: 2 << 30, Share: 80,
 		Sub: &part{N: 1}, List: []part{{N: 2}, {N: 3}}, Named: []part{{Name: "b", N: 4}, {Name: "a"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for path, want := range map[string]string{
-		"text": "x.yaml:2:7", "words[1]": "x.yaml:14:5", "list[1].n": "x.yaml:20:20", "named.b": "x.yaml:22:3",
-		"named.b.other.more": "x.yaml:22:3", "nothing": "x.yaml:2:1",
+		"text": "x.yaml:2:7", "words[1]": "x.yaml:14:5", "list[1].n": "x.yaml:22:20", "named.b": "x.yaml:24:3",
+		"named.b.other.more": "x.yaml:24:3", "nothing": "x.yaml:2:1",
 	} {
 		if at := where.Find(path).String(); at != want {
 			t.Errorf("%s is at %s, want %s", path, at, want)
@@ -157,6 +164,61 @@ func TestReadPairs(t *testing.T) {
 	_, err = strictyaml.ReadPairs([]strictyaml.Pair{{Path: "list", Value: "x", Origin: "$LIST"}}, got.fields)
 	if err == nil || err.Error() != `$LIST: list: want a mapping, got "x"` {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A value and a part of it can both be set, in either order.
+func TestReadPairsOfOneKey(t *testing.T) {
+	whole := strictyaml.Pair{Path: "either", Value: "whole", Origin: "$EITHER"}
+	part := strictyaml.Pair{Path: "either.n", Value: "3", Origin: "$EITHER_N"}
+	for _, pairs := range [][]strictyaml.Pair{{whole, part}, {part, whole}} {
+		var text string
+		var n int
+		where, err := strictyaml.ReadPairs(pairs, func(m *strictyaml.Map) {
+			m.Key("either", "Text or a mapping.").TextOr(func(s string) error { text = s; return nil },
+				func(m *strictyaml.Map) { m.Key("n", "A number.").Int(&n, 0, 9) })
+		})
+		if err != nil || text != "whole" || n != 3 {
+			t.Errorf("%v: got %q and %d, error %v", pairs, text, n, err)
+		}
+		if where["either"].Origin != "$EITHER" || where["either.n"].Origin != "$EITHER_N" {
+			t.Errorf("%v: they are at %v", pairs, where)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1000": 1000, "1000B": 1000, "1kB": 1000, "1KiB": 1024, "50MB": 50_000_000, "3MiB": 3 << 20, "7GB": 7_000_000_000,
+		"10GiB": 10 << 30, "1TB": 1_000_000_000_000, "1TiB": 1 << 40,
+	} {
+		var got everything
+		if _, err := strictyaml.Read("x.yaml", []byte("size: "+text), got.fields); err != nil || got.Size != want {
+			t.Errorf("size: %s gives %d, error %v", text, got.Size, err)
+		}
+		if text != "1000" && text != "1000B" && strictyaml.FormatSize(want) != text {
+			t.Errorf("%d is written as %s", want, strictyaml.FormatSize(want))
+		}
+	}
+	for _, text := range []string{"999", "2TiB", "9223372036854775807TiB", "99999999999999999999", "-5GB", "+5GB", "1.5GB", "5 GB", "5gb", "5KB", "GB", "80%", "true", "[1GB]", "{}"} {
+		_, err := strictyaml.Read("x.yaml", []byte("size: "+text), new(everything).fields)
+		if err == nil || !strings.HasPrefix(err.Error(), "x.yaml:1:") || !strings.Contains(err.Error(), "size: want a size from 1kB to 1TiB, such as 500MB or 2GiB, got ") {
+			t.Errorf("size: %s gives the error %v", text, err)
+		}
+	}
+	for text, want := range map[string]everything{"1%": {Share: 1}, "100%": {Share: 100}, "2GiB": {Most: 2 << 30}} {
+		for _, got := range []everything{{}, {Most: 5}, {Share: 5}} { // a weaker layer's
+			if _, err := strictyaml.Read("x.yaml", []byte("share: "+text), got.fields); err != nil || !cmp.Equal(got, want) {
+				t.Errorf("share: %s gives %+v, error %v", text, got, err)
+			}
+		}
+	}
+	for _, text := range []string{"0%", "101%", "8.5%", "%", "-1%", "999", "all"} {
+		_, err := strictyaml.Read("x.yaml", []byte(`share: "`+text+`"`), new(everything).fields)
+		want := "x.yaml:1:8: share: want a size from 1kB to 1TiB, such as 500MB or 2GiB, or a percentage such as 80%, got \"" + text + "\""
+		if err == nil || err.Error() != want {
+			t.Errorf("share: %s gives the error %v", text, err)
+		}
 	}
 }
 
