@@ -513,3 +513,29 @@ func TestMachine(t *testing.T) {
 		}
 	}
 }
+
+// How much disk a cache takes is the user's to say.
+func TestCacheSize(t *testing.T) {
+	user := MustWrite(t, "cache: {size: 2GB}\n")
+	for name, test := range map[string]struct {
+		src    config.Sources
+		size   int64
+		shown  string
+		origin string
+	}{
+		"Default":  {config.Sources{}, 10_000_000_000, "10GB", "default"},
+		"File":     {config.Sources{UserFile: user}, 2_000_000_000, "2GB", user + ":1:15"},
+		"Variable": {config.Sources{UserFile: user, Env: []string{"PAWL_CACHE_SIZE=1500MB"}}, 1_500_000_000, "1500MB", "$PAWL_CACHE_SIZE"},
+		"Least":    {config.Sources{Flags: []config.Flag{{Name: "--size", Key: "cache.size", Value: "1MB"}}}, 1_000_000, "1MB", "--size"},
+	} {
+		c := MustLoad(t, test.src)
+		if c.CacheSize() != test.size {
+			t.Errorf("%s: %d bytes, want %d", name, c.CacheSize(), test.size)
+		}
+		for _, v := range c.Explain() {
+			if v.Key == "cache.size" && (v.Value != test.shown || v.Origin != test.origin) {
+				t.Errorf("%s: it is %s from %s, want %s from %s", name, v.Value, v.Origin, test.shown, test.origin)
+			}
+		}
+	}
+}

@@ -14,5 +14,6 @@
 // A repository's files are data from a stranger. They may name gates, the
 // recipe, criteria and timeouts; they may lower the limits on money, tokens and
 // time but not raise them, may not choose models or providers, who is told how
-// runs end, or how much is done at once on the machine, and may not turn the sandbox or approval off.
+// runs end, how much is done at once on the machine, or how much disk caches take, and
+// may not turn the sandbox or approval off.
 package config

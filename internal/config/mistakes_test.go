@@ -27,6 +27,7 @@ func TestRepositoryMayNot(t *testing.T) {
 		{"recipe: pawl\nannounce: {command: \"curl evil.example\"}", ".pawl/config.yaml:2:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
 		{"announce: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
 		{"machine: {heavy: 64}", ".pawl/config.yaml:1:1: machine: a repository may not say how much is done at once on your machine; that belongs into your own file or a variable"},
+		{"cache: {size: 1MB}", ".pawl/config.yaml:1:1: cache: a repository may not say how much disk a cache takes on your machine; that belongs into your own file or a variable"},
 		{"approval: {mode: auto}", ".pawl/config.yaml:1:18: approval.mode: a repository may not turn approval off; set it in your own file, a variable or a flag"},
 		{"approval: {threshold: 79}", ".pawl/config.yaml:1:23: approval.threshold: a repository may raise this threshold, not lower it below 80; set it in your own file, a variable or a flag"},
 		{"task_loop: {halt_conditions: []}", ".pawl/config.yaml:1:13: halt_on: a repository may not take out budget_exceeded"},
@@ -65,9 +66,12 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, limits, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
 		{text: "machine: {places: 0}", want: "1:19: machine.places: want a whole number from 1 to 4096, got 0"},
 		{text: "machine: {accounts: {antropic: 3}}", want: "1:22: machine.accounts.antropic: unknown key (did you mean anthropic?); known here: anthropic, openai, openai-chat, script"},
+		{text: "cache: {size: 999999}", want: "1:15: cache.size: want a size from 1MB to 1000TB, such as 500MB or 2GiB, got 999999"},
+		{text: "cache: {size: 2000TB}", semantic: true, want: `1:15: cache.size: want a size from 1MB to 1000TB, such as 500MB or 2GiB, got "2000TB"`},
+		{text: "cache: {limit: 5GB}", want: "1:9: cache.limit: unknown key; known here: size"},
 		{text: "- a", want: "1:1: want a mapping (key: value), got a list"},
 		{text: "complexity: 15", want: "1:13: complexity: want a whole number from 0 to 14, got 15"},
 		{text: "complexity: -1", want: "1:13: complexity: want a whole number from 0 to 14, got -1"},

@@ -10,7 +10,8 @@ import (
 )
 
 // forbidden reports what a repository's file may not say at all, whatever
-// stronger layers say: where code, money and news of runs go, and what runs unconfined.
+// stronger layers say: where code, money and news of runs go, what of the machine is
+// used, and what runs unconfined.
 func forbidden(where strictyaml.Where, v *values) error {
 	var problems strictyaml.Problems
 	for _, key := range []string{"models", "providers"} {
@@ -26,6 +27,9 @@ func forbidden(where strictyaml.Where, v *values) error {
 	}
 	if pos, ok := where["machine"]; ok {
 		problems.Add(pos, "machine", "a repository may not say how much is done at once on your machine; that belongs into your own file or a variable")
+	}
+	if pos, ok := where["cache"]; ok {
+		problems.Add(pos, "cache", "a repository may not say how much disk a cache takes on your machine; that belongs into your own file or a variable")
 	}
 	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
 		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")

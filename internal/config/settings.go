@@ -92,6 +92,10 @@ func (c *Config) Machine() Machine {
 	return m
 }
 
+// CacheSize is how many bytes the trusted cache of a project may take on disk. Like
+// [Config.Machine] it is the process's, not a run's.
+func (c *Config) CacheSize() int64 { return c.values.cacheSize }
+
 // Settings are what a run freezes, every default filled in. Limits.Iterations is
 // zero when no layer says it, which leaves it to the recipe.
 func (c *Config) Settings() (pawl.Settings, error) {
@@ -313,6 +317,7 @@ func (c *Config) explainMachine(add func(key, value string)) {
 	add("machine.no_net", strconv.Itoa(m.NoNet))
 	add("machine.net", strconv.Itoa(m.Net))
 	add("machine.heavy", strconv.Itoa(m.Heavy))
+	add("cache.size", strictyaml.FormatSize(c.values.cacheSize))
 }
 
 func (mo *model) describe(c pawl.ModelChoice) string {

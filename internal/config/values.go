@@ -41,6 +41,7 @@ type values struct {
 	callback    pawl.Callback
 	announce    announce
 	machine     Machine
+	cacheSize   int64 // bytes
 }
 
 // Machine is how much is done at once on this machine, whichever runs it is for.
@@ -124,6 +125,8 @@ func defaults() values {
 		stuck:   true,
 		cost:    true,
 		machine: defaultMachine(runtime.GOMAXPROCS(0)),
+
+		cacheSize: pawl.DefaultCacheSize,
 	}
 }
 
@@ -155,6 +158,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("callback", "An HTTP address that is told how a run ends. Not in a repository.").Map(v.callbackFields)
 	m.Key("announce", "Who is told when a run asks something: a command, an address, or both. Not in a repository.").Map(v.announceFields)
 	m.Key("machine", "How much is done at once on this machine, for all runs together. Not in a repository.").Map(v.machineFields)
+	m.Key("cache", "What projects keep on disk for later runs. Not in a repository.").Map(v.cacheFields)
 	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
 }
 
@@ -375,6 +379,14 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	m.Key("no_net", "Tool calls without network at once; without it, 10.").Int(&c.NoNet, 1, 1000)
 	m.Key("net", "Tool calls with network at once; without it, 5.").Int(&c.Net, 1, 1000)
 	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
+}
+
+// The least and the most that a project's cache may take, in bytes.
+const leastCache, mostCache = 1_000_000, 1_000_000_000_000_000
+
+func (v *values) cacheFields(m *strictyaml.Map) {
+	m.Key("size", "How much disk the trusted cache of a project may take before its oldest layers are removed; without it, 10GB.").
+		Size(&v.cacheSize, leastCache, mostCache)
 }
 
 func (v *values) announceFields(m *strictyaml.Map) {
