@@ -41,6 +41,7 @@ type machine struct {
 	environs *environs
 	models   *models
 	governor *governor.Governor
+	cache    int64 // how many bytes the trusted cache of a project may take
 
 	probed chan struct{} // closed when what follows is known
 	box    *sandbox.Box
@@ -50,7 +51,9 @@ type machine struct {
 
 func newMachine(ctx context.Context, app *cli.App) *machine {
 	m := &machine{version: app.Version, environs: newEnvirons(app.Environ)}
-	m.governor = governor.New(limits(app), nil)
+	cfg := machineConfig(app)
+	m.governor = governor.New(governor.Limits(cfg.Machine()), nil)
+	m.cache = cfg.CacheSize()
 	m.models = &models{environs: m.environs}
 	m.probed = make(chan struct{})
 	go m.probe(ctx)
@@ -66,13 +69,13 @@ func (m *machine) probe(ctx context.Context) {
 	}
 }
 
-// limits are how much is done at once on this machine.
-func limits(app *cli.App) governor.Limits {
+// machineConfig has the settings that are a process's, whatever runs it drives.
+func machineConfig(app *cli.App) config.Config {
 	cfg, err := providersOf(app)
 	if err != nil {
 		cfg, _ = config.Load(config.Sources{}) // whoever starts a run is told what is wrong
 	}
-	return governor.Limits(cfg.Machine())
+	return cfg
 }
 
 // opened is a project that this process drives the runs of.
@@ -90,6 +93,14 @@ func (o *opened) Drain(ctx context.Context) { o.engine.Drain(ctx) }
 
 // Driven reports whether a run is at work, or paused, in this process.
 func (o *opened) Driven(run pawl.RunID) bool { return o.engine.Driven(run) }
+
+// Cache implements [pawl.Caches].
+func (o *opened) Cache(ctx context.Context) (pawl.CacheInfo, error) { return o.rooms.Cache(ctx) }
+
+// PruneCache implements [pawl.Caches].
+func (o *opened) PruneCache(ctx context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
+	return o.rooms.PruneCache(ctx, req)
+}
 
 // foldersTime is how long the folders of loops are still written when a project is
 // closed. What is not done then is done when its run goes on.
@@ -141,7 +152,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)
 	<-m.probed
-	rooms = m.rooms(p, spaces)
+	rooms = m.rooms(p, spaces, logger)
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -172,9 +183,9 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 }
 
 // rooms are the rooms of a project: each run's commands have that run's environment.
-func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces) *room.Rooms {
+func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces, logger *slog.Logger) *room.Rooms {
 	return room.New(room.Options{
-		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible,
+		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible, CacheSize: m.cache, Log: logger,
 		Host: func(ctx context.Context) room.Host { return room.NewHost(m.environs.environ(ctx), "") },
 	})
 }
@@ -242,13 +253,17 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 }
 
 // openStored reads what a project has stored, until the function it returns is called.
-func openStored(p project.Project, driven func(pawl.RunID) bool) (pawl.Service, func() error, error) {
+// held reports that another process has the project, which drives its runs and uses its
+// cache; limit is how many bytes that may take.
+func openStored(p project.Project, held bool, limit func() int64) (pawl.Service, func() error, error) {
+	stored := stored{service{engine.Reader{Log: mem.New()}, func(pawl.RunID) bool { return held }}, p, held, limit}
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) || pawl.CodeOf(err) == pawl.CodeNotFound {
-		return engine.Reader{Log: mem.New()}, func() error { return nil }, nil
+		return stored, func() error { return nil }, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return service{engine.Reader{Log: log}, driven}, log.Close, nil
+	stored.Service = engine.Reader{Log: log}
+	return stored, log.Close, nil
 }

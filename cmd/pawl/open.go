@@ -67,9 +67,9 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 	case held && holder.Socket == home.Socket():
 		return joinDaemon(ctx, app, p, holder, access)
 	case held:
-		return connect(ctx, p, holder, access)
+		return connect(ctx, app, p, holder, access)
 	case access == cli.Read:
-		return openReadOnly(p, nobody)
+		return openReadOnly(app, p, false)
 	case !app.Local:
 		return openInDaemon(ctx, app, p)
 	}
@@ -101,7 +101,7 @@ const patience = 5 * time.Second
 
 // connect makes a session with the project's owner. One that is stopped, as by
 // Ctrl-Z, does not answer; what it has stored can be read all the same.
-func connect(ctx context.Context, p project.Project, holder project.Holder, access cli.Access) (*cli.Session, error) {
+func connect(ctx context.Context, app *cli.App, p project.Project, holder project.Holder, access cli.Access) (*cli.Session, error) {
 	c := client.New(holder.Socket)
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -114,7 +114,7 @@ func connect(ctx context.Context, p project.Project, holder project.Holder, acce
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case short.Err() != nil && access == cli.Read:
-		return openReadOnly(p, everybody)
+		return openReadOnly(app, p, true)
 	case short.Err() != nil:
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "process %d has this project and does not answer", holder.Pid).
 			WithHint("is it stopped? kill -CONT %d lets it go on, kill %d ends it", holder.Pid, holder.Pid)
@@ -125,8 +125,12 @@ func connect(ctx context.Context, p project.Project, holder project.Holder, acce
 	return nil, fmt.Errorf("process %d has this project: %w", holder.Pid, err)
 }
 
-func openReadOnly(p project.Project, driven func(pawl.RunID) bool) (*cli.Session, error) {
-	s, end, err := openStored(p, driven)
+// openReadOnly reads what is stored. held reports that another process has the project.
+func openReadOnly(app *cli.App, p project.Project, held bool) (*cli.Session, error) {
+	s, end, err := openStored(p, held, func() int64 {
+		cfg := machineConfig(app)
+		return cfg.CacheSize()
+	})
 	if err != nil {
 		return nil, err
 	}

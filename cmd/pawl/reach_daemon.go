@@ -65,7 +65,7 @@ func joinDaemon(ctx context.Context, app *cli.App, p project.Project, holder pro
 		return nil, ctx.Err()
 	}
 	if pawl.CodeOf(err) == pawl.CodeUnavailable || err == nil {
-		return openReadOnly(p, everybody)
+		return openReadOnly(app, p, true)
 	}
 	return nil, fmt.Errorf("the daemon, process %d, has this project: %w", holder.Pid, err)
 }
@@ -101,6 +101,16 @@ type from struct {
 func (f from) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
 	req.Dir = cmp.Or(req.Dir, f.dir)
 	return f.Service.Start(ctx, req)
+}
+
+// Cache implements [pawl.Caches].
+func (f from) Cache(ctx context.Context) (pawl.CacheInfo, error) {
+	return pawl.ListCache(ctx, f.Service)
+}
+
+// PruneCache implements [pawl.Caches].
+func (f from) PruneCache(ctx context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
+	return pawl.PruneCache(ctx, f.Service, req)
 }
 
 // reachDaemon reaches the daemon. Where none runs, one is started when it is to be,

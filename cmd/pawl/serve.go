@@ -185,7 +185,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 			return o, nil
 		},
 		Read: func(_ context.Context, p project.Project) (pawl.Service, func() error, error) {
-			return openStored(p, everybody)
+			return openStored(p, true, func() int64 { return s.machine.cache })
 		},
 		Rest: rest,
 		Load: func(context.Context) (pawl.Load, error) { return s.machine.governor.Load(), nil },

@@ -10,6 +10,8 @@ import (
 	"pawl/internal/daemon"
 	"pawl/internal/engine"
 	"pawl/internal/model/script"
+	"pawl/internal/project"
+	"pawl/internal/room"
 )
 
 // service is a project's runs, with those marked that should be at work and
@@ -18,11 +20,6 @@ type service struct {
 	pawl.Service
 	driven func(pawl.RunID) bool
 }
-
-// Nobody drives what is read from the store of a project without an owner; of
-// one whose owner does not answer it is not known.
-func nobody(pawl.RunID) bool    { return false }
-func everybody(pawl.RunID) bool { return true }
 
 // Runs implements [pawl.Service].
 func (s service) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return s.NewestRuns(ctx, 0) }
@@ -37,6 +34,26 @@ func (s service) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, erro
 		}
 	}
 	return runs, err
+}
+
+// stored is the service of a project that is only read.
+type stored struct {
+	service
+	project project.Project
+	held    bool         // by a process that is not asked
+	limit   func() int64 // of the cache, in bytes
+}
+
+// Cache implements [pawl.Caches].
+func (s stored) Cache(ctx context.Context) (pawl.CacheInfo, error) {
+	info, err := room.New(room.Options{State: s.project.Dir, CacheSize: s.limit()}).Cache(ctx)
+	info.UseUnknown = s.held
+	return info, err
+}
+
+// PruneCache implements [pawl.Caches].
+func (s stored) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResult, error) {
+	return pawl.PruneResult{}, pawl.Errorf(pawl.CodeUnavailable, "only the process that has the project can prune its cache")
 }
 
 // owned is the service of a project that this process has. What a run would only fail

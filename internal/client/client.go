@@ -31,7 +31,10 @@ type Client struct {
 	patience time.Duration
 }
 
-var _ pawl.Service = (*Client)(nil)
+var (
+	_ pawl.Service = (*Client)(nil)
+	_ pawl.Caches  = (*Client)(nil)
+)
 
 // New makes a client of the socket of a process that has one project. It connects
 // with the first call.
@@ -76,6 +79,18 @@ func (c *Client) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 func (c *Client) Recall(ctx context.Context, q pawl.MemoryQuery) (found []pawl.MemoryEntry, err error) {
 	err = c.call(ctx, http.MethodPost, c.at+"/recall", q, &found)
 	return found, err
+}
+
+// Cache implements [pawl.Caches].
+func (c *Client) Cache(ctx context.Context) (info pawl.CacheInfo, err error) {
+	err = c.call(ctx, http.MethodGet, c.at+"/cache", nil, &info)
+	return info, err
+}
+
+// PruneCache implements [pawl.Caches].
+func (c *Client) PruneCache(ctx context.Context, req pawl.PruneRequest) (result pawl.PruneResult, err error) {
+	err = c.call(ctx, http.MethodPost, c.at+"/cache/prune", req, &result)
+	return result, err
 }
 
 // Blob implements [pawl.Service].

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pawl"
 	"pawl/internal/client"
@@ -173,4 +176,56 @@ func (h *history) Watch(ctx context.Context, _ pawl.RunID, _ pawl.Seq) iter.Seq2
 			<-ctx.Done()
 		}
 	}
+}
+
+// stack is a cache of one layer of 10 bytes.
+type stack struct{ pawl.Service }
+
+func (stack) Cache(context.Context) (pawl.CacheInfo, error) {
+	return pawl.CacheInfo{Limit: 100, Size: 10, Layers: []pawl.CacheLayer{{Name: "1", Made: time.Unix(1, 0).UTC(), Size: 10, InUse: true}}, Rooms: []pawl.KeptRoom{}}, nil
+}
+
+func (stack) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
+	switch {
+	case req.Size == nil:
+		return pawl.PruneResult{Removed: []pawl.CacheLayer{}, Size: 10, Target: 100}, nil
+	case *req.Size < 0:
+		return pawl.PruneResult{}, pawl.Errorf(pawl.CodeInvalid, "size %d", *req.Size)
+	}
+	return pawl.PruneResult{Removed: []pawl.CacheLayer{{Name: "1"}}, Freed: 10, Target: *req.Size}, nil
+}
+
+// The cache is the same over the socket of a process with one project and over a daemon's.
+func TestCache(t *testing.T) {
+	alone, end := mustServe(t, stack{})
+	defer end()
+	socket := mustSocket(t)
+	defer mustDaemon(t, socket, server.Daemon{Projects: projects{stack{}}})()
+	d := client.NewDaemon(socket)
+	defer d.Close()
+	of, err := d.Project(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]pawl.Service{"alone": alone, "daemon": of} {
+		want, _ := stack{}.Cache(t.Context())
+		if got, err := pawl.ListCache(t.Context(), s); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: it lists %+v, %v", name, got, err)
+		}
+		none, few, negative := int64(0), int64(7), int64(-1)
+		for _, size := range []*int64{nil, &none, &few} {
+			want, _ := stack{}.PruneCache(t.Context(), pawl.PruneRequest{Size: size})
+			if got, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{Size: size}); err != nil || !cmp.Equal(want, got) {
+				t.Errorf("%s: it removed %+v, %v, want %+v", name, got, err, want)
+			}
+		}
+		_, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{Size: &negative})
+		mustBe(t, err, pawl.CodeInvalid, "size -1")
+	}
+	bare, end := mustServe(t, &history{})
+	defer end()
+	_, err = bare.Cache(t.Context())
+	mustBe(t, err, pawl.CodeUnavailable, "cannot be reached from here")
+	_, err = bare.PruneCache(t.Context(), pawl.PruneRequest{})
+	mustBe(t, err, pawl.CodeUnavailable, "cannot be reached from here")
 }

@@ -66,6 +66,12 @@ func (e *engine) Steer(context.Context, pawl.RunID, pawl.Steering) error {
 	return pawl.Errorf(pawl.CodeState, "it runs")
 }
 
+func (e *engine) Cache(context.Context) (pawl.CacheInfo, error) { return pawl.CacheInfo{Size: 5}, nil }
+
+func (e *engine) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResult, error) {
+	return pawl.PruneResult{Freed: 5}, nil
+}
+
 func (e *engine) Watch(context.Context, pawl.RunID, pawl.Seq) iter.Seq2[pawl.Update, error] {
 	return func(func(pawl.Update, error) bool) {
 		close(e.entered)
@@ -228,11 +234,20 @@ func TestAway(t *testing.T) {
 	if err := s.Steer(t.Context(), "001-a", pawl.Steering{}); pawl.CodeOf(err) != pawl.CodeConflict {
 		t.Errorf("steering it: %v", err)
 	}
+	if info, err := pawl.ListCache(t.Context(), s); err != nil || info.Size != 5 {
+		t.Errorf("its cache: %+v, %v", info, err)
+	}
+	if _, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{}); pawl.CodeOf(err) != pawl.CodeConflict {
+		t.Errorf("pruning it: %v", err)
+	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Runs(t.Context()); err != nil || <-b.opened != "a" {
 		t.Errorf("when that process has gone: %v", err)
+	}
+	if result, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{}); err != nil || result.Freed != 5 {
+		t.Errorf("pruning it then: %+v, %v", result, err)
 	}
 	if _, err := b.Project(t.Context(), "none"); pawl.CodeOf(err) != pawl.CodeNotFound {
 		t.Error(err)

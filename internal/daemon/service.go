@@ -11,7 +11,10 @@ import (
 // asked for.
 type service struct{ h *held }
 
-var _ pawl.Service = service{}
+var (
+	_ pawl.Service = service{}
+	_ pawl.Caches  = service{}
+)
 
 // Start implements [pawl.Service].
 func (s service) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
@@ -47,6 +50,18 @@ func (s service) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 func (s service) NewestRuns(ctx context.Context, most int) (runs []pawl.RunInfo, err error) {
 	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = pawl.NewestRuns(ctx, p, most); return err })
 	return runs, err
+}
+
+// Cache implements [pawl.Caches].
+func (s service) Cache(ctx context.Context) (info pawl.CacheInfo, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { info, err = pawl.ListCache(ctx, p); return err })
+	return info, err
+}
+
+// PruneCache implements [pawl.Caches].
+func (s service) PruneCache(ctx context.Context, req pawl.PruneRequest) (result pawl.PruneResult, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { result, err = pawl.PruneCache(ctx, p, req); return err })
+	return result, err
 }
 
 // Recall implements [pawl.Service].
@@ -116,6 +131,16 @@ func (a away) refuse(ctx context.Context) error {
 // Start implements [pawl.Service].
 func (a away) Start(ctx context.Context, _ pawl.StartRequest) (pawl.RunInfo, error) {
 	return pawl.RunInfo{}, a.refuse(ctx)
+}
+
+// Cache implements [pawl.Caches].
+func (a away) Cache(ctx context.Context) (pawl.CacheInfo, error) {
+	return pawl.ListCache(ctx, a.Service)
+}
+
+// PruneCache implements [pawl.Caches].
+func (a away) PruneCache(ctx context.Context, _ pawl.PruneRequest) (pawl.PruneResult, error) {
+	return pawl.PruneResult{}, a.refuse(ctx)
 }
 
 // Steer implements [pawl.Service].

@@ -114,7 +114,22 @@ func (o one) Project(_ context.Context, id string) (pawl.Service, error) {
 	if id != "shop" {
 		return nil, pawl.Errorf(pawl.CodeNotFound, "no project %q is open", id)
 	}
-	return o.Service, nil
+	return cached(o), nil
+}
+
+// cached is a service that has a cache of two layers, the older one in use.
+type cached struct{ pawl.Service }
+
+func (cached) Cache(context.Context) (pawl.CacheInfo, error) {
+	return pawl.CacheInfo{Limit: 100, Size: 30, Layers: []pawl.CacheLayer{{Name: "2", Size: 10}, {Name: "1", Size: 20, InUse: true}},
+		Rooms: []pawl.KeptRoom{{Kind: pawl.RoomAgent, Run: "001-a", Name: "001-a", Size: 5, Partial: true}}}, nil
+}
+
+func (cached) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
+	if req.Size == nil {
+		return pawl.PruneResult{Removed: []pawl.CacheLayer{}, Size: 30, Target: 100}, nil
+	}
+	return pawl.PruneResult{Removed: []pawl.CacheLayer{{Name: "2"}}, Freed: 10, Size: 20, Target: *req.Size}, nil
 }
 
 func (o one) Load(context.Context) (pawl.Load, error) {

@@ -140,6 +140,12 @@ func runOperations() []operation {
 		takes("/recall", "recall", "What is remembered", func(h *handler, c *call, in pawl.MemoryQuery) ([]pawl.MemoryEntry, error) {
 			return c.s.Recall(c.Context(), in)
 		}),
+		asks(http.MethodGet, "/cache", "listCache", "What the project's rooms keep on disk", func(h *handler, c *call) (pawl.CacheInfo, error) {
+			return pawl.ListCache(c.Context(), c.s)
+		}),
+		takes("/cache/prune", "pruneCache", "Remove the oldest layers of the trusted cache", func(h *handler, c *call, in pawl.PruneRequest) (pawl.PruneResult, error) {
+			return pawl.PruneCache(c.Context(), c.s, in)
+		}).changing(http.StatusConflict),
 
 		streams("/events", "watchProject", "What happens to all runs of the project, as server-sent events", "text/event-stream", (*handler).wide).with(wideParams()...),
 	}
