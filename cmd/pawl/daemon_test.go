@@ -389,6 +389,36 @@ func TestDaemon(t *testing.T) {
 		}
 	})
 
+	tell("PrunesTheCacheOfWhatRuns", func(t *testing.T, y *yard) {
+		begun, dir := y.fifo("begun"), y.repo("repo")
+		c := y.begin(dir, "--gate", `tests=mkdir -p "$GOCACHE" && echo x > "$GOCACHE/compiled"`, "--model", y.script("s.yaml", waitScript))
+		hear(t, begun, 1, c)
+		if got := y.must(dir, "cache"); !regexp.MustCompile(`(?m)^1 .* yes$`).MatchString(got) || !regexp.MustCompile(`(?m)^001-do-it +\d`).MatchString(got) {
+			t.Errorf("while a run is at work it lists\n%s", got)
+		}
+		if got := y.must(dir, "cache", "prune", "--all"); !strings.Contains(got, "No layer was removed.") || !strings.Contains(got, "because open rooms use them") {
+			t.Errorf("while a run is at work it says\n%s", got)
+		}
+		if got := y.must(dir, "cache", "prune", "--all", "--local"); !strings.Contains(got, "because open rooms use them") { // the daemon has the project
+			t.Errorf("without starting a daemon it says\n%s", got)
+		}
+		y.must(dir, "cancel", "1", "--now")
+		_ = c.end()
+		if got := y.must(dir, "cache"); !regexp.MustCompile(`(?m)^1 .* no$`).MatchString(got) || strings.Contains(got, "ROOM") {
+			t.Errorf("after the run it lists\n%s", got)
+		}
+		if got := y.must(dir, "cache", "prune", "--all"); !strings.HasPrefix(got, "Removed 1 layer: ") {
+			t.Errorf("after the run it says\n%s", got)
+		}
+		if left, _ := filepath.Glob(filepath.Join(y.home, "state", "pawl", "*", "cache", "*", "upper")); len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+		y.must(y.home, "serve", "stop")
+		if got := y.must(dir, "cache"); got != "The trusted cache is empty; it may take 10 GB.\n" {
+			t.Errorf("without a daemon it lists\n%s", got)
+		}
+	})
+
 	tell("KilledItGoesOnByItself", func(t *testing.T, y *yard) {
 		d, begun, model := y.serve(), y.fifo("begun"), y.script("s.yaml", waitScript)
 		var dirs []string

@@ -60,7 +60,7 @@ func TestCommandsOpenTheProject(t *testing.T) {
 	for _, line := range []string{
 		"run x", "resume 1", "pause 1", "cancel 1", "inbox", "answer", "plan show", "signal 1 pause --to 1-a", "replan 1", "continue 1", "rollback 1", "fork 1 --at 2",
 		"list", "top --once", "tasks", "loops", "checkpoints", "show", "logs", "diff", "why", "events", "memory",
-		"export --dir x", "replay", "archive 1",
+		"export --dir x", "replay", "archive 1", "cache", "cache prune",
 	} {
 		t.Run(strings.ReplaceAll(line, " ", "_"), func(t *testing.T) {
 			app := &cli.App{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: t.TempDir(), StateHome: t.TempDir(),

@@ -224,6 +224,7 @@ func (e *examination) configuration() {
 	cfg, err := config.Load(src)
 	if err != nil {
 		e.fail("configuration", err, "")
+		e.skip("cache", "a configuration")
 		e.skip("models", "a configuration")
 		return
 	}
@@ -242,6 +243,7 @@ func (e *examination) configuration() {
 	} else {
 		e.ok("configuration", detail)
 	}
+	e.ok("cache", "at most "+cli.Size(cfg.CacheSize())+" of disk for each project; pawl cache lists it")
 	e.models(&cfg)
 }
 

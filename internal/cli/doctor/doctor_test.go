@@ -82,13 +82,16 @@ func (p *patient) examine(t *testing.T) (map[string]Check, int) {
 func TestDoctor(t *testing.T) {
 	t.Run("AllIsWell", func(t *testing.T) {
 		checks, code := healthy(t).examine(t)
-		if code != 0 || len(checks) != 12 {
+		if code != 0 || len(checks) != 13 {
 			t.Errorf("exit code %d, %d checks", code, len(checks))
 		}
 		for name, c := range checks {
 			if c.State != OK || c.Detail == "" || c.Fix != "" {
 				t.Errorf("%s: %+v", name, c)
 			}
+		}
+		if got := checks["cache"].Detail; got != "at most 10 GB of disk for each project; pawl cache lists it" {
+			t.Errorf("the cache: %s", got)
 		}
 	})
 	broken := pawl.Errorf(pawl.CodeUnavailable, "broken").WithHint("mend it")

@@ -1,0 +1,222 @@
+// Package cache is pawl cache: what a project keeps on disk for later runs.
+package cache
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/config"
+	"pawl/internal/plain"
+)
+
+// New is the command.
+func New(app *cli.App) *cobra.Command {
+	c := list(app)
+	c.Use = "cache"
+	c.Short = "List and prune what is kept on disk for later runs"
+	c.Long = `Cache shows the project's trusted cache: what the base gates of its runs have
+compiled, which later runs find again. Each run that compiles something adds a
+layer. Above a limit (the setting cache.size, 10GB by default) the oldest layers
+are removed by themselves, never one that an open room uses. Below stands what
+rooms of runs that have not ended keep; it is removed with them.
+
+` + cli.ExitCodes
+	c.Example = "  pawl cache\n  pawl cache prune --size 2GB"
+	c.Args = cli.NoCommand
+	c.AddCommand(list(app), prune(app))
+	return c
+}
+
+func list(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the layers of the trusted cache, the newest first",
+		Long: `List shows each layer of the trusted cache: when it was made, how much disk it
+takes, and whether an open room uses it; then what rooms of runs that have not
+ended keep. It changes nothing.
+
+With --json it is an object: limit, size (bytes), layers (name, made, size,
+in_use), use_unknown (when the process that has the project does not answer) and
+rooms (kind: agent or prepared, run, name, size, partial).
+
+` + cli.ExitCodes,
+		Example:           "  pawl cache list\n  pawl cache list --json | jq .size",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var info pawl.CacheInfo
+			s, err := app.With(cmd.Context(), cli.Read, func(s *cli.Session) (err error) {
+				info, err = pawl.ListCache(cmd.Context(), s.Service)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if app.JSON {
+				return app.Encode(info)
+			}
+			width := 0
+			if app.Terminal {
+				width = app.Width()
+			}
+			for _, line := range lines(info) {
+				if width > 0 {
+					line = ansi.Truncate(line, width, "…")
+				}
+				app.Printf("%s\n", line)
+			}
+			return nil
+		},
+	}
+}
+
+func prune(app *cli.App) *cobra.Command {
+	var all bool
+	var size string
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove the oldest layers of the trusted cache",
+		Long: `Prune removes layers of the trusted cache, the oldest first, until the others
+take at most as much as the limit, as --size, or nothing with --all. A layer that
+an open room uses stays, with all newer ones. What is removed is compiled again
+when it is needed. The process that has the project does it, so that runs may be
+at work.
+
+With --json it is an object: removed (the layers), freed, size (what is left) and
+target (what was allowed to stay), in bytes.
+
+` + cli.ExitCodes,
+		Example:           "  pawl cache prune --size 2GB\n  pawl cache prune --all --json | jq .freed",
+		Args:              cli.Args(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			req, err := request(all, size, cmd.Flags().Changed("size"))
+			if err != nil {
+				return err
+			}
+			var result pawl.PruneResult
+			s, err := app.With(ctx, cli.Steer, func(s *cli.Session) (err error) {
+				result, err = pawl.PruneCache(ctx, s.Service, req)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if app.JSON {
+				err = app.Encode(result)
+			} else {
+				report(app, result)
+			}
+			if cerr := s.Close(); err == nil {
+				err = cerr
+			}
+			return err
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&all, "all", false, "remove all layers")
+	f.StringVar(&size, "size", "", "remove layers until the others take at most `SIZE`, such as 500MB or 2GB; without it, the limit")
+	c.MarkFlagsMutuallyExclusive("all", "size")
+	return c
+}
+
+// request reads a size as a configuration does.
+func request(all bool, size string, given bool) (req pawl.PruneRequest, err error) {
+	switch {
+	case all:
+		req.Size = new(int64)
+	case given:
+		cfg, err := config.Load(config.Sources{Flags: []config.Flag{{Name: "--size", Key: "cache.size", Value: size}}})
+		if err != nil {
+			return req, err
+		}
+		n := cfg.CacheSize()
+		req.Size = &n
+	}
+	return req, nil
+}
+
+func report(app *cli.App, r pawl.PruneResult) {
+	switch n := len(r.Removed); {
+	case n == 0 && r.Size > r.Target:
+		app.Printf("No layer was removed.\n")
+	case n == 0:
+		app.Printf("There was nothing to remove: the trusted cache takes %s.\n", cli.Size(r.Size))
+	default:
+		app.Printf("Removed %s: %s freed, %s left.\n", layers(n), cli.Size(r.Freed), cli.Size(r.Size))
+	}
+	if r.Size > r.Target {
+		app.Notef("%s stay because open rooms use them; prune again when their runs have ended", cli.Size(r.Size))
+	}
+}
+
+func layers(n int) string {
+	if n == 1 {
+		return "1 layer"
+	}
+	return fmt.Sprintf("%d layers", n)
+}
+
+// lines are the tables of what there is, with a sentence to each.
+func lines(info pawl.CacheInfo) (out []string) {
+	if len(info.Layers) > 0 {
+		rows := [][]string{{"LAYER", "MADE", "SIZE", "IN USE"}}
+		for _, l := range info.Layers {
+			use := "no"
+			switch {
+			case info.UseUnknown:
+				use = "unknown"
+			case l.InUse:
+				use = "yes"
+			}
+			rows = append(rows, []string{plain.Line(l.Name, 0), l.Made.Local().Format("2006-01-02 15:04"), cli.Size(l.Size), use})
+		}
+		out = append(table(rows), fmt.Sprintf("The trusted cache takes %s of at most %s.", cli.Size(info.Size), cli.Size(info.Limit)))
+	} else {
+		out = append(out, fmt.Sprintf("The trusted cache is empty; it may take %s.", cli.Size(info.Limit)))
+	}
+	if len(info.Rooms) == 0 {
+		return out
+	}
+	rows := [][]string{{"ROOM", "SIZE"}}
+	var total int64
+	least := ""
+	for _, r := range info.Rooms {
+		name, size := plain.Line(r.Name, 0), cli.Size(r.Size)
+		if r.Kind == pawl.RoomPrepared {
+			name = "prepared " + name
+		}
+		if r.Partial {
+			size, least = "at least "+size, "at least "
+		}
+		total += r.Size
+		rows = append(rows, []string{name, size})
+	}
+	out = append(append(out, ""), table(rows)...)
+	return append(out, fmt.Sprintf("Rooms of runs that have not ended take %s%s, until they end.", least, cli.Size(total)))
+}
+
+// table puts rows into columns.
+func table(rows [][]string) (out []string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+		}
+		out = append(out, strings.TrimRight(b.String(), " "))
+	}
+	return out
+}
