@@ -31,7 +31,7 @@ type CacheInfo struct {
 	Rooms []KeptRoom `json:"rooms"`
 }
 
-// CacheLayer is one layer of the trusted cache: what the base gates of one run left.
+// CacheLayer is one layer of the trusted cache: what the commands of one base room left.
 type CacheLayer struct {
 	Name  string    `json:"name"`
 	Made  time.Time `json:"made"`

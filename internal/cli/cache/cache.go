@@ -20,10 +20,10 @@ func New(app *cli.App) *cobra.Command {
 	c.Use = "cache"
 	c.Short = "List and prune what is kept on disk for later runs"
 	c.Long = `Cache shows the project's trusted cache: what the base gates of its runs have
-compiled, which later runs find again. Each run that compiles something adds a
-layer. Above a limit (the setting cache.size, 10GB by default) the oldest layers
-are removed by themselves, never one that an open room uses. Below stands what
-rooms of runs that have not ended keep; it is removed with them.
+compiled, which later runs find again. What one of them adds is a layer. Above a
+limit (the setting cache.size, 10GB by default) the oldest layers are removed by
+themselves, never one that an open room uses. Below stands what rooms of runs
+that have not ended keep; it is removed with them.
 
 ` + cli.ExitCodes
 	c.Example = "  pawl cache\n  pawl cache prune --size 2GB"
