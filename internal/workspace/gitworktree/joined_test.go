@@ -27,9 +27,9 @@ func TestJoined(t *testing.T) {
 		t.Skip("all worktrees are joined already")
 	}
 	t.Parallel()
-	tests := []string{
-		"TestWorkspaces", "TestCrashes", "TestLeftOut", "TestCloseKeepsWhatIsLeftOut", "TestNestedRepositories",
-		"TestDotGitIsPutRight", "TestChangesByHand", "TestShow", "TestFilesThatAreNone", "TestSubmodules", "TestLayers",
+	tests := []string{"TestWorkspaces", "TestCrashes", "TestLeftOut", "TestCloseKeepsWhatIsLeftOut", "TestNestedRepositories", "TestLayers"}
+	if !testing.Short() {
+		tests = append(tests, "TestDotGitIsPutRight", "TestChangesByHand", "TestShow", "TestFilesThatAreNone", "TestSubmodules")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^("+strings.Join(tests, "|")+")$")
 	if testing.Short() {

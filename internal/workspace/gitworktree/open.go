@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/git"
 )
 
 // Open makes the worktree of a loop, or finds the one there is, and its branch.
@@ -50,7 +51,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 		return pawl.WorkspaceState{}, err
 	}
 	if !known || !there {
-		w.note = note{Branch: spec.Branch, Head: head, Restoring: !there}
+		w.note = note{Branch: spec.Branch, Head: head.Hash, Restoring: !there}
 		if err := w.add(ctx, !there); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
@@ -59,49 +60,45 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 		return pawl.WorkspaceState{}, err
 	}
 	if w.note.Shown != "" {
-		return w.comeBack(ctx, head)
+		return w.comeBack(ctx, head.Hash)
 	}
 	if w.untouched {
 		w.untouched = false
-		commit, err := w.s.commit(ctx, pawl.CommitHash(head))
-		if err != nil {
-			return pawl.WorkspaceState{}, err
-		}
-		tree, err := w.s.withoutTasks(ctx, commit)
-		return pawl.WorkspaceState{Head: pawl.CommitHash(head), Tree: pawl.TreeHash(tree), Salvage: w.note.Saved}, err
+		tree, err := w.s.withoutTasks(ctx, head)
+		return pawl.WorkspaceState{Head: pawl.CommitHash(head.Hash), Tree: pawl.TreeHash(tree), Salvage: w.note.Saved}, err
 	}
 	r, err := w.record(ctx)
 	switch {
 	case err != nil:
 	case !known && there: // what it showed may be gone as well
-		err = w.show(ctx, head, r.index, r.tree)
+		err = w.show(ctx, head.Hash, r.index, r.tree)
 	default:
 		err = w.showAgain(ctx)
 	}
-	return pawl.WorkspaceState{Head: pawl.CommitHash(head), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
+	return pawl.WorkspaceState{Head: pawl.CommitHash(head.Hash), Tree: pawl.TreeHash(r.tree), Salvage: w.note.Saved}, err
 }
 
 // branch returns the head of the worktree's branch, which it makes at spec.Base
 // if there is none. That a known worktree has none is an error: somebody deleted it.
-func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bool) (string, error) {
+func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bool) (git.Commit, error) {
 	ref := "refs/heads/" + spec.Branch
 	head, err := w.s.ref(ctx, ref)
 	if err != nil || head.Hash != "" {
-		return head.Hash, err
+		return head, err
 	}
 	if known {
-		return "", missingBranch(spec.Branch, w.note.Head)
+		return git.Commit{}, missingBranch(spec.Branch, w.note.Head)
 	}
 	base, err := w.s.commit(ctx, spec.Base)
 	if err != nil {
-		return "", err
+		return git.Commit{}, err
 	}
 	err = w.s.moveRef(ctx, ref, base.Hash, "", "start of "+w.name)
 	if err != nil && strings.Contains(err.Error(), "' exists; cannot create '") {
 		err = pawl.Errorf(pawl.CodeState, "branch %s cannot be made: %w", spec.Branch, err).
 			WithHint("a branch has the name of one of its folders: rename it, for example git branch -m pawl pawl-old")
 	}
-	return base.Hash, err
+	return base, err
 }
 
 // add stores the note of a worktree that is new, or whose folder is. One branch

@@ -196,7 +196,8 @@ func (w *worktree) lay(ctx context.Context, commit string) error {
 	if err := copyIndex(filepath.Join(w.s.treeOf(lower), "index"), w.index()); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, lowerName), []byte(lower+"\n")); err != nil {
+	// A power cut may take it, and what is written until then with it.
+	if err := replaceFile(filepath.Join(folder, lowerName), []byte(lower+"\n"), false); err != nil {
 		return err
 	}
 	w.plan()

@@ -88,8 +88,10 @@ func (w *worktree) provide(ctx context.Context, commit string, trees []string) e
 
 // baseStore holds the store for a view that is new.
 func (w *worktree) baseStore(ctx context.Context, commit string) (base string, release func(), err error) {
-	if _, err := w.s.commit(ctx, w.base); err != nil { // it is not known, or gone
-		return w.s.stores.near(ctx, commit)
+	if string(w.base) != commit {
+		if _, err := w.s.commit(ctx, w.base); err != nil { // it is not known, or gone
+			return w.s.stores.near(ctx, commit)
+		}
 	}
 	release, err = w.s.stores.of(ctx, string(w.base))
 	return string(w.base), release, err
