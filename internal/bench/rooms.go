@@ -304,7 +304,7 @@ func confined(ctx context.Context, r pawl.Room) error {
 // it has.
 func used(ctx context.Context, dir string) (int64, error) {
 	out, err := exec.CommandContext(ctx, "du", "-sk", dir).Output()
-	if err != nil {
+	if err != nil && len(out) == 0 { // what vanishes meanwhile is no matter
 		return 0, fmt.Errorf("du %s: %w", dir, err)
 	}
 	var kb int64
