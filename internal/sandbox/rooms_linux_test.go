@@ -74,6 +74,13 @@ func (e *estate) base(tb testing.TB, shell string) string {
 
 // mechanisms runs a test with every way in which layers are joined.
 func mechanisms(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
+	confinedMechanisms(t, test)
+	t.Run("Unconfined", func(t *testing.T) { test(t, sandbox.Unconfined()) })
+}
+
+// confinedMechanisms runs a test with every way in which a confined room's layers are joined.
+// Copies share blocks on file systems that can; see TestOnAFileSystemThatSharesBlocks.
+func confinedMechanisms(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
 	t.Run("Overlay", func(t *testing.T) {
 		box := MustConfined(t)
 		if !box.Overlay(t.TempDir()) {
@@ -89,7 +96,6 @@ func mechanisms(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
 		}
 		test(t, box)
 	})
-	t.Run("Unconfined", func(t *testing.T) { test(t, sandbox.Unconfined()) })
 }
 
 // everywhere are the folders in which a toolchain keeps what later commands use.
