@@ -33,7 +33,9 @@ type Ecosystem struct {
 	// the room's caches, as the real tools do by default.
 	Gate string
 	// Says is what the gate prints when it fails for the right reason.
-	Says   string
+	Says string
+	// Mend is a shell line that mends the project, after which the gate passes.
+	Mend   string
 	Cheats []Cheat
 }
 

@@ -50,6 +50,7 @@ func TestAnswer(t *testing.T) {
 		},
 		Gate: build + "go test -vet=off ./...",
 		Says: "got 4, want 5",
+		Mend: "sed -i 's/dep.Value()/dep.Value() + 1/' shop.go",
 		Cheats: []Cheat{
 			{"a compiled package replaced in the build cache", build + `mine=$(go list -export -f '{{.Export}}' .) && was=$(basename "$mine" -d) || exit
 sed -i 's/dep.Value()/dep.Value() + 1/' shop.go

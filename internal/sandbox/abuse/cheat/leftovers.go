@@ -52,6 +52,7 @@ sys.exit("nobody says yes")
 		},
 		Gate: "python3 ask.py",
 		Says: "nobody says yes",
+		Mend: `sed -i 's/^said = .*/said = ["yes"]/' ask.py`,
 		Cheats: []Cheat{
 			{"a file in the home", `echo yes >"$HOME/verdict"`},
 			{"a file in the temporary folder", `echo yes >"$TMPDIR/verdict"`},

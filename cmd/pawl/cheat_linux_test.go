@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl"
+	"pawl/internal/sandbox"
+	"pawl/internal/sandbox/abuse/cheat"
+)
+
+// runCall is a model's call of the tool run, in YAML.
+func runCall(tb testing.TB, shell string) string {
+	tb.Helper()
+	args, err := json.Marshal(map[string]any{"command": shell, "timeout_ms": 600_000}) // JSON is YAML
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("{run: %s}", args)
+}
+
+// toolchains are the variables by which programs of the user's home are found from
+// another home.
+func toolchains() []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	var env []string
+	for name, folder := range map[string]string{"RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm", "VOLTA_HOME": ".volta"} {
+		if dir := filepath.Join(home, folder); os.Getenv(name) == "" {
+			if _, err := os.Stat(dir); err == nil {
+				env = append(env, name+"="+dir)
+			}
+		}
+	}
+	return env
+}
+
+// F-01: in a whole run, an agent that leaves everything it can for its gate fails it, and
+// passes once it has mended the project.
+func TestRunWithCheats(t *testing.T) {
+	if _, err := sandbox.Probe(t.Context()); err != nil {
+		t.Skipf("commands cannot be confined here: %v", err)
+	}
+	for _, eco := range cheat.Ecosystems() {
+		t.Run(eco.Name, func(t *testing.T) {
+			if testing.Short() && eco.Name != "Leftovers" {
+				t.Skip("compiles and fetches: for make test")
+			}
+			if out, err := exec.Command("sh", "-c", eco.Needs).CombinedOutput(); err != nil {
+				t.Skipf("the tools of %s are not there: %v: %s", eco.Name, err, out)
+			}
+			t.Parallel()
+			var calls []string
+			for _, c := range eco.Cheats {
+				calls = append(calls, runCall(t, c.Shell))
+			}
+			calls = append(calls, runCall(t, "echo an attempt >notes.txt"))
+			v := newVictim(t, pawlProgram(t), fmt.Sprintf(`
+answers:
+  - when: {step: assess}
+    calls: [{submit_assessment: {files: 1, lines: 1, new_dependencies: 0, type: implementation, risks: [], why: one line}}]
+  - when: {step: implement, iteration: 1, turn: 1}
+    calls: [%s]
+  - when: {step: implement, iteration: 2, turn: 1}
+    calls: [%s]
+  - when: {step: implement}
+    calls: [{submit_result: {summary: done}}]
+  - when: {step: requirements}
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+`, strings.Join(calls, ", "), runCall(t, eco.Mend)), eco.Files, "make the answer right", "--recipe", "taskloop", "--require-green", "--gate", "tests="+eco.Gate)
+			v.env = append(v.env, toolchains()...)
+			v.finish(t)
+			var judged []string
+			for _, e := range v.events(t) {
+				switch b := e.Body.(type) {
+				case *pawl.GateJudged:
+					if b.Gate != "tests" {
+						continue
+					}
+					judged = append(judged, fmt.Sprintf("%s on base: %v", b.Verdict, b.OnBase))
+					if text := v.blob(t, b.Evidence); b.Verdict == pawl.VerdictFail && !strings.Contains(text, eco.Says) {
+						t.Errorf("the gate fails without %q:\n%s", eco.Says, text)
+					}
+				case *pawl.RunEnded:
+					judged = append(judged, string(b.Outcome))
+				}
+			}
+			want := "fail on base: true, fail on base: false, pass on base: false, complete"
+			if got := strings.Join(judged, ", "); got != want {
+				t.Errorf("got %s\nwant %s\n%s", got, want, v.out.String())
+			}
+			v.nothingLost(t)
+		})
+	}
+}
