@@ -326,7 +326,13 @@ func (h *holder) met() cgroup.Met {
 func (h *holder) alive() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.isGone
+	if h.isGone {
+		return false
+	}
+	// listen may not have heard yet of one that was killed a moment ago.
+	var ended unix.Siginfo
+	err := unix.Waitid(unix.P_PID, h.cmd.Process.Pid, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && ended.Signo == 0
 }
 
 // close ends the holder and with it everything in its namespace, and waits for that.

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -390,7 +391,7 @@ func TestHolderThatDied(t *testing.T) {
 	token := newToken(t)
 	result, err := r.Run(t.Context(), pawl.Command{Shell: "echo kept > $HOME/file; echo ready; sleep " + token, Progress: onLine("ready", func() {
 		for _, pid := range processes(token) {
-			killHolder(t, pid)
+			killHolder(pid)
 		}
 	})})
 	if pawl.CodeOf(err) != pawl.CodeUnavailable {
@@ -404,23 +405,93 @@ func TestHolderThatDied(t *testing.T) {
 	}
 }
 
-// killHolder kills the first process above a process that is the test program.
-func killHolder(t *testing.T, pid int) {
-	self := MustSelf(t)
-	for pid > 1 && pid != os.Getpid() {
-		if program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); err == nil && program == self {
-			unix.Kill(pid, unix.SIGKILL)
-			return
-		}
-		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+// A holder that dies between two commands is replaced as well, also that of a gate: what
+// was written is there, and what was in memory is not.
+func TestHolderThatDiedBetweenCommands(t *testing.T) {
+	confinedMechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		MustWrite(t, filepath.Join(e.spec.Tree, "file"), "source")
+		MustGive(t, box, filepath.Join(e.spec.Tree, "file"))
+		e.base(t, `mkdir -p "$GOCACHE"; echo base >"$GOCACHE/entry"`)
+		agent, err := e.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: e.dir})
 		if err != nil {
-			return
+			t.Fatal(err)
+		}
+		gate, err := e.Gate(t.Context(), e.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gate.Close()
+		for _, test := range []struct {
+			name string
+			room pawl.Room
+			want string
+		}{
+			{"agent", agent, "work cache home "}, {"gate", gate, "work cache gone source"},
+		} {
+			result := MustRun(t, test.room, pawl.Command{Shell: `echo work >made; echo cache >"$GOCACHE/entry"; rm -f "$GOCACHE/old"; echo home >"$HOME/made"; echo temp >"$TMPDIR/made"`})
+			if result.ExitCode != 0 {
+				t.Fatalf("the command says %q", result.Output)
+			}
+			for range 2 {
+				holder := holderOf(t, test.room)
+				unix.Kill(holder, unix.SIGKILL)
+				waitGone(t, []int{holder})
+				result := MustRun(t, test.room, pawl.Command{Shell: `test ! -e "$TMPDIR/made" || echo temp; echo $(cat made) $(cat "$GOCACHE/entry") $(cat "$HOME/made" 2>/dev/null || echo gone) "$(cat file 2>/dev/null)"`})
+				if got := strings.TrimSuffix(string(result.Output), "\n"); got != test.want {
+					t.Errorf("%s: the next command finds %q, want %q", test.name, got, test.want)
+				}
+			}
+		}
+		if got := e.gate(t, `cat file "$GOCACHE/entry"; ls`); got != "sourcebase\nfile" {
+			t.Errorf("another gate finds %q", got)
+		}
+	})
+}
+
+// holderOf is the holder of a room in which no command runs.
+func holderOf(t *testing.T, r pawl.Room) int {
+	t.Helper()
+	token, holder := newToken(t), 0
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := r.Run(ctx, pawl.Command{Shell: "echo ready; exec sleep " + token, Progress: onLine("ready", func() {
+		for _, pid := range processes(token) {
+			if above := holderAbove(pid); above != 0 {
+				holder = above
+			}
+		}
+		cancel()
+	})})
+	if !errors.Is(err, context.Canceled) || holder == 0 {
+		t.Fatalf("the room's holder is %d, error %v", holder, err)
+	}
+	return holder
+}
+
+// killHolder kills the holder above a process.
+func killHolder(pid int) {
+	if holder := holderAbove(pid); holder != 0 {
+		unix.Kill(holder, unix.SIGKILL)
+	}
+}
+
+// holderAbove is the first process from a given one upwards that is the test program; 0 when
+// there is none.
+func holderAbove(pid int) int {
+	self, err := os.Executable()
+	for err == nil && pid > 1 && pid != os.Getpid() {
+		if program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); err == nil && program == self {
+			return pid
+		}
+		var stat []byte
+		if stat, err = os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err != nil {
+			break
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if pid, err = strconv.Atoi(fields[1]); err != nil {
-			return
-		}
+		pid, err = strconv.Atoi(fields[1])
 	}
+	return 0
 }
 
 // Reach gives this process the work tree that commands see, with what they wrote.
