@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,16 +12,6 @@ import (
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/abuse/cheat"
 )
-
-// runCall is a model's call of the tool run, in YAML.
-func runCall(tb testing.TB, shell string) string {
-	tb.Helper()
-	args, err := json.Marshal(map[string]any{"command": shell, "timeout_ms": 600_000}) // JSON is YAML
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return fmt.Sprintf("{run: %s}", args)
-}
 
 // toolchains are the variables by which programs of the user's home are found from
 // another home.
