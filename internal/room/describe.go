@@ -15,10 +15,12 @@ const (
 	cachePath = "/cache"
 	tempPath  = "/tmp"
 	givenPath = "/run/pawl"
+
+	sharedPath = "/dev/shm" // memory that programs share
 )
 
 // Writable are the folders of a confined room that commands may write to.
-func Writable() []string { return []string{workPath, homePath, cachePath, tempPath} }
+func Writable() []string { return []string{workPath, homePath, cachePath, tempPath, sharedPath} }
 
 // UID and GID are who commands are in a confined room, whoever runs them outside.
 const (
@@ -26,8 +28,8 @@ const (
 	GID = 1000
 )
 
-// Bounds of what a room has in memory: its temporary folder, and the home of a room
-// that does not keep one.
+// Bounds of each folder that a room has in memory: its temporary folder, its shared
+// memory, and the home of a room that does not keep one.
 const (
 	DefaultTempSize   = 2 << 30 // bytes
 	DefaultTempInodes = 500_000 // files and folders
@@ -140,6 +142,7 @@ var passwd = map[string]string{
 // confined completes a description with the root, in order.
 func (d *Description) confined(h Host, own []Mount) {
 	mounts, links := h.root(d.Network)
+	mounts = append(mounts, Mount{Path: sharedPath, Size: DefaultTempSize, Inodes: DefaultTempInodes})
 	d.Mounts, d.Links, d.Files = inOrder(append(mounts, own...)), links, maps.Clone(passwd)
 	if d.Network {
 		delete(d.Files, "/etc/hosts")

@@ -388,7 +388,7 @@ func (h *holder) command(d *room.Description, cmd pawl.Command, out *capture) (*
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--new-session", "--cap-drop", "ALL", "--json-status-fd", "3",
 		"--uid", strconv.Itoa(room.UID), "--gid", strconv.Itoa(room.GID), "--hostname", "pawl",
-		"--dev-bind", filepath.Join(stage, helper.Root), "/", "--proc", "/proc", "--tmpfs", "/dev/shm",
+		"--dev-bind", filepath.Join(stage, helper.Root), "/", "--proc", "/proc",
 	}
 	for _, v := range d.Variables(cmd.Env) {
 		name, value, _ := strings.Cut(v, "=")
@@ -569,7 +569,7 @@ func (h *holder) send(req helper.Request, fds []int) error {
 // confinement is what a command is confined to within its room.
 func (b *Box) confinement(pawl.Command) confine.Spec {
 	spec := confine.Spec{
-		ReadWrite: append(room.Writable(), "/dev/shm"),
+		ReadWrite: room.Writable(),
 		Limits:    confine.Limits{FileSize: uint64(b.limits.FileSize)},
 		Accept:    b.missing,
 		Report:    5,

@@ -63,7 +63,10 @@ const (
 	shim            layer = "shim" // what is below, and closed descriptors
 	landlock        layer = "Landlock"
 	seccomp         layer = "seccomp"
-	limits          layer = "limits"
+	limits          layer = "limits" // both of the next two
+	controlGroup    layer = "control group"
+	processLimits   layer = "limits of a process"
+	sizedMemory     layer = "sized file systems in memory"
 	dropUID         layer = "uid drop"
 )
 
@@ -120,7 +123,7 @@ func (b *box) Run(ctx context.Context, argv []string, dir string, env []string) 
 	if err := cmd.Start(); err != nil {
 		return 0, "", err
 	}
-	if b.has(limits) {
+	if b.has(limits) && b.has(controlGroup) {
 		group, err := newGroup()
 		if err == nil && group != nil {
 			defer group.Close()
@@ -159,7 +162,9 @@ func (b *box) shimmed(argv []string) []string {
 		spec.ReadWrite = append(spec.ReadWrite, "/tmp")
 	}
 	if b.has(limits) {
-		spec.Limits = confine.Limits{FileSize: 64 << 20, OpenFiles: 1024, CPU: 60}
+		if b.has(processLimits) {
+			spec.Limits = confine.Limits{FileSize: 64 << 20, OpenFiles: 1024, CPU: 60}
+		}
 		if group, err := newGroup(); group != nil && err == nil {
 			group.Close()
 		} else {
@@ -224,8 +229,13 @@ func (b *box) wrapped(argv []string, dir string, env []string) []string {
 		args = append(args, "--ro-bind", "/proc", "/proc")
 	}
 	args = append(args, "--dev", "/dev")
-	option(minimalRoot, "--size", strconv.Itoa(64<<20), "--tmpfs", "/tmp",
-		"--ro-bind", b.stage.Main+"/.git", b.stage.Main+"/.git")
+	for _, folder := range []string{"/tmp", "/dev/shm"} {
+		if b.has(minimalRoot) {
+			option(sizedMemory, "--size", strconv.Itoa(64<<20))
+			args = append(args, "--tmpfs", folder)
+		}
+	}
+	option(minimalRoot, "--ro-bind", b.stage.Main+"/.git", b.stage.Main+"/.git")
 	args = append(args, "--ro-bind", b.stage.Program, b.stage.Program, "--bind", b.stage.Work, b.stage.Work)
 	option(gitReadOnly, "--ro-bind", b.stage.Work+"/.git", b.stage.Work+"/.git")
 	return append(append(args, "--chdir", dir, "--"), argv...)
@@ -354,6 +364,9 @@ func TestLayersTakenAway(t *testing.T) {
 		{layer: cleanEnv, rows: []int{6, 64}},
 		{layer: seccomp, rows: []int{35, 36, 38, 39, 61}},
 		{layer: limits, rows: []int{44, 45, 46}},
+		{layer: controlGroup, rows: []int{44, 45}},
+		{layer: processLimits, rows: []int{46}},
+		{layer: sizedMemory, rows: []int{71}},
 		{layer: shim, rows: []int{50}},
 		// What needs a network shares the machine's, and with it the abstract sockets.
 		{layer: landlock, also: []layer{netNamespace}, rows: []int{32}},
@@ -362,8 +375,15 @@ func TestLayersTakenAway(t *testing.T) {
 		{layer: dropUID, rows: []int{70}, root: true},
 	} {
 		t.Run(string(test.layer), func(t *testing.T) {
-			if testing.Short() && test.layer == limits {
+			if testing.Short() && slices.Contains([]layer{limits, controlGroup, processLimits}, test.layer) {
 				t.Skip("fills memory and disk")
+			}
+			if test.layer == controlGroup {
+				group, err := newGroup()
+				if group == nil || err != nil {
+					t.Skipf("no control group can be made here: %v", err)
+				}
+				group.Close()
 			}
 			u := users()[0]
 			if test.root {
@@ -406,7 +426,7 @@ func TestShimAlone(t *testing.T) {
 			// Reading, metadata, unix sockets by path, what /proc shows, and processes that go on
 			// need namespaces.
 			// Without a control group processes cannot be counted either.
-			may := []int{2, 3, 4, 5, 7, 9, 18, 24, 31, 37, 42, 43, 44, 47, 48, 49, 58, 60, 67, 68, 69}
+			may := []int{2, 3, 4, 5, 7, 9, 18, 24, 31, 37, 42, 43, 44, 47, 48, 49, 58, 60, 67, 68, 69, 71}
 			for _, o := range table {
 				if o.Escaped && !slices.Contains(may, o.Number) {
 					t.Errorf("%d %s: escaped", o.Number, o.Name)

@@ -38,7 +38,23 @@ func limitRows() []Row {
 			inside: func(p Place) error { return fill(p, 200, 1) }},
 		{Number: 48, Name: "make 20,000 files", StoppedBy: "size-limited file system", alone: true,
 			inside: func(p Place) error { return fill(p, 20_000, 0) }},
+		{Number: 71, Name: "have a file system in memory without a limit", StoppedBy: "sized tmpfs", inside: unlimitedMemory},
 	}
+}
+
+// unlimitedMemory looks for more than 2 GiB of room in /tmp and /dev/shm. To fill
+// them would harm the machine where nothing stops it.
+func unlimitedMemory(Place) error {
+	for _, folder := range []string{"/tmp", "/dev/shm"} {
+		var stat unix.Statfs_t
+		if err := unix.Statfs(folder, &stat); err != nil {
+			return err
+		}
+		if int64(stat.Blocks)*stat.Bsize > 2<<30 {
+			return nil
+		}
+	}
+	return errors.New("all are small")
 }
 
 // startMany starts 300 processes that exist at the same time.

@@ -94,7 +94,7 @@ func (r *Room) compose() error {
 // devices makes the room's /dev. Bubblewrap could make one for each command, but reads
 // the table of all mounts for each device: about a seventh of a command's start.
 func devices(dev string) error {
-	for _, dir := range []string{dev, filepath.Join(dev, "pts"), filepath.Join(dev, "shm")} {
+	for _, dir := range []string{dev, filepath.Join(dev, "pts")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}

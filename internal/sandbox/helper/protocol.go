@@ -5,7 +5,7 @@ package helper
 const Protocol = "3"
 
 // Room is what a holder puts together and keeps. It has /dev with the devices that
-// programs expect and terminals of its own; /dev/shm is empty, for each command's own.
+// programs expect and terminals of its own.
 type Room struct {
 	// Stage is an empty folder. In the holder's mount namespace a file system in
 	// memory covers it, and the room's root is the folder [Root] in that.
