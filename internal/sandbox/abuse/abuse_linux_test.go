@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -436,9 +437,56 @@ func TestShimAlone(t *testing.T) {
 	}
 }
 
-// F-04: rooms hold everything but what fills the disk, which is watched and not enforced.
+// roomsVariable marks the process that makes the attempts of TestRooms.
+const roomsVariable = "PAWL_TEST_ROOMS"
+
+// F-04: rooms hold everything but what fills the disk, which is watched and not enforced: of an
+// ordinary user, and of root in a mount namespace of its own, whose mounts nobody else sees.
 func TestRooms(t *testing.T) {
 	MustConfine(t)
+	if os.Getuid() != 0 || os.Getenv(roomsVariable) != "" {
+		holdInRooms(t)
+		return
+	}
+	for _, u := range users() {
+		t.Run(u.name, func(t *testing.T) {
+			home := t.TempDir()
+			for dir := home; dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
+				if err := os.Chmod(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program := filepath.Join(home, "test")
+			if out, err := exec.Command("cp", "/proc/"+strconv.Itoa(os.Getpid())+"/exe", program).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if err := os.Chown(home, u.owner, u.owner); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-test.run=^TestRooms$", "-test.v", "-test.timeout=10m"}
+			if testing.Short() {
+				args = append(args, "-test.short")
+			}
+			cmd := exec.CommandContext(t.Context(), program, args...)
+			cmd.Dir = home
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, roomsVariable + "=1"}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Credential: &syscall.Credential{Uid: uint32(u.owner), Gid: uint32(u.owner)}}
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err != nil:
+				t.Errorf("%v:\n%s", err, out)
+			case strings.Contains(string(out), "--- SKIP: TestRooms"):
+				t.Skipf("%s", out)
+			case !strings.Contains(string(out), "--- PASS: TestRooms"):
+				t.Errorf("the attempts were not made:\n%s", out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// holdInRooms makes all attempts in a room of this process.
+func holdInRooms(t *testing.T) {
 	enforcer, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Processes: 200, Memory: 400 << 20, FileSize: 100 << 20}})
 	if err != nil {
 		t.Skipf("no sandbox: %v", err)
