@@ -572,7 +572,11 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	which := "Room|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results"
-	cmd := exec.Command(program, "-test.run", which, "-test.short", "-test.v")
+	not := "OwnRoom" // what shows that cheats are some shows it once
+	if testing.Short() {
+		not += "|Markers"
+	}
+	cmd := exec.Command(program, "-test.run", which, "-test.skip", not, "-test.short", "-test.v")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
