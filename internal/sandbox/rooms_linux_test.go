@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -492,6 +493,20 @@ func holderAbove(pid int) int {
 		pid, err = strconv.Atoi(fields[1])
 	}
 	return 0
+}
+
+// Boxes of one process do not get in each other's way.
+func TestBoxesSideBySide(t *testing.T) {
+	MustConfined(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := sandbox.Probe(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Reach gives this process the work tree that commands see, with what they wrote.
