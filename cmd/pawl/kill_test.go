@@ -185,19 +185,24 @@ type victim struct {
 // newVictim makes a repository of files, for a run that the script speaks in.
 func newVictim(t *testing.T, bin, script string, files map[string]string, run ...string) *victim {
 	t.Helper()
-	home := t.TempDir()
+	v := victimIn(bin, t.TempDir())
+	for name, content := range files {
+		mustWrite(t, filepath.Join(v.repo, name), content)
+	}
+	mustWrite(t, filepath.Join(v.home, "script.yaml"), script)
+	v.begin = append(append([]string{"run"}, run...), "--model", "script:"+filepath.Join(v.home, "script.yaml"))
+	v.git(t, "init", "-q", "-b", "main")
+	v.git(t, "add", ".")
+	v.git(t, "commit", "-q", "-m", "first")
+	return v
+}
+
+// victimIn is a victim whose home, with its repository and its state, is a folder.
+func victimIn(bin, home string) *victim {
 	v := &victim{bin: bin, home: home, repo: filepath.Join(home, "repo")}
 	v.env = append(os.Environ(), "PAWL_LOCAL=1", "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost")
-	for name, content := range files {
-		mustWrite(t, filepath.Join(v.repo, name), content)
-	}
-	mustWrite(t, filepath.Join(home, "script.yaml"), script)
-	v.begin = append(append([]string{"run"}, run...), "--model", "script:"+filepath.Join(home, "script.yaml"))
-	v.git(t, "init", "-q", "-b", "main")
-	v.git(t, "add", ".")
-	v.git(t, "commit", "-q", "-m", "first")
 	return v
 }
 
