@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -43,7 +44,7 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	}
 	defer os.RemoveAll(dir)
 	repo := filepath.Join(dir, "repo")
-	if err := layRepository(ctx, repo, files); err != nil {
+	if err := layRepository(ctx, repo, files, 0); err != nil {
 		return Iteration{}, err
 	}
 	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"), prompter{})
@@ -108,13 +109,14 @@ func oneIteration(ctx context.Context, e *engine.Engine) (open, over time.Durati
 	return opened.Sub(requested), ended.Sub(began), nil
 }
 
-func layRepository(ctx context.Context, dir string, files int) error {
+// layRepository makes a repository of so many files with at least so many bytes each.
+func layRepository(ctx context.Context, dir string, files, least int) error {
 	for i := range files {
 		name := filepath.Join(dir, fmt.Sprintf("pkg%03d", i/50), fmt.Sprintf("file%02d.txt", i%50))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("make the repository: %w", err)
 		}
-		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d\n%s\n", i, text()), 0o644); err != nil {
+		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d\n%s\n", i, strings.Repeat(text(), least/len(text())+1)), 0o644); err != nil {
 			return fmt.Errorf("make the repository: %w", err)
 		}
 	}

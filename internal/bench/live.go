@@ -26,7 +26,7 @@ const (
 // layProject makes a repository and its state folder, as the user has them.
 func (u *user) layProject(ctx context.Context, name string, files int) (project.Project, error) {
 	repo := filepath.Join(u.dir, name)
-	if err := layRepository(ctx, repo, files); err != nil {
+	if err := layRepository(ctx, repo, files, 0); err != nil {
 		return project.Project{}, err
 	}
 	found, err := gitworktree.Inspect(ctx, nil, repo)

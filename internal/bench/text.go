@@ -70,10 +70,11 @@ func (r *Rooms) print(p printer) {
 	t := &r.Trees
 	p("\na worktree of %d files, %d times in turn", t.Files, t.Times)
 	p("  %-38s %s; %.1f MiB on disk", "git worktree add", t.Git, mib(t.GitDisk))
-	p("  %-38s %s; %.1f MiB on disk", "a loop's, its room and a command in it", t.Open, mib(t.OpenDisk))
-	p("  %-38s %s", "  of which the worktree alone", t.Worktree)
+	p("  %-38s %s; %.1f MiB on disk", "a loop's, all in all", t.Open, mib(t.OpenDisk))
+	p("  %-38s %s", "  the worktree", t.Worktree)
+	p("  %-38s %s", "  its room, and a command in it", t.Room)
 	p("  %-38s %s; %.1f MiB on disk", "the first of the commit", ms(t.First), mib(t.FirstDisk))
-	p("  git's takes %.1f times as long as a further one, and %.1f times the disk", t.TimeRatio, t.DiskRatio)
+	p("  git's takes %.1f times as long as a further one, %.1f times as long as its room, and %.1f times the disk", t.TimeRatio, t.RoomRatio, t.DiskRatio)
 }
 
 // daemon is what a daemon does for many.
