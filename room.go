@@ -1,9 +1,11 @@
 package pawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"time"
 )
 
@@ -38,9 +40,10 @@ type Owner struct{ UID, GID int }
 
 // AgentRoom asks for the room of a loop's tools.
 type AgentRoom struct {
-	Run  RunID
-	Name string // of the worktree; unique in the project
-	Tree string // the folder of the worktree's files
+	Run    RunID
+	Name   string // of the worktree; unique in the project
+	Tree   string // the folder of the worktree's files
+	Limits RoomLimits
 }
 
 // GateRoom asks for a room for a clean checkout.
@@ -52,6 +55,54 @@ type GateRoom struct {
 	Tree string
 	// Prepared is what was made ready for this checkout; nil when nothing was.
 	Prepared Prepared
+	Limits   RoomLimits
+}
+
+// RoomLimits bound what the commands of one room use together. A field that is zero
+// means its default.
+type RoomLimits struct {
+	// Processes bounds the processes and threads that exist at once.
+	Processes int64 `json:"processes,omitempty"`
+	// Memory, in bytes, and MemoryPercent, of the machine's memory, bound all processes
+	// and what is in the room's temporary folder. When both are set the lower one holds.
+	Memory        int64 `json:"memory,omitempty"`
+	MemoryPercent int   `json:"memory_percent,omitempty"`
+	// FileSize bounds one file, in bytes.
+	FileSize int64 `json:"file_size,omitempty"`
+	// Disk and Files bound what is written to disk beyond what was there when the room
+	// was opened, in bytes and files. They are checked about once a second: a command
+	// that exceeds them is ended, and may have written more by then.
+	Disk  int64 `json:"disk,omitempty"`
+	Files int64 `json:"files,omitempty"`
+	// CPU bounds the processor time of each process, in whole seconds. Its default is
+	// no limit: a command's timeout bounds it too.
+	CPU time.Duration `json:"cpu,omitempty"`
+}
+
+// DefaultRoomLimits are the limits of a room when nothing else is set. The test suite
+// of a real project does not meet them.
+var DefaultRoomLimits = RoomLimits{
+	Processes: 4096, MemoryPercent: 80, FileSize: 10 << 30, Disk: 20 << 30, Files: 2_000_000,
+}
+
+// Filled returns the limits with a default for each that is not set.
+func (l RoomLimits) Filled() RoomLimits {
+	d := DefaultRoomLimits
+	if l.Memory == 0 {
+		l.MemoryPercent = cmp.Or(l.MemoryPercent, d.MemoryPercent)
+	}
+	l.Processes, l.FileSize = cmp.Or(l.Processes, d.Processes), cmp.Or(l.FileSize, d.FileSize)
+	l.Disk, l.Files = cmp.Or(l.Disk, d.Disk), cmp.Or(l.Files, d.Files)
+	return l
+}
+
+// MemoryOf returns the limit on memory in bytes on a machine that has total bytes.
+func (l RoomLimits) MemoryOf(total int64) int64 {
+	share := total / 100 * int64(l.MemoryPercent)
+	if l.Memory == 0 || l.MemoryPercent > 0 && share < l.Memory {
+		return share
+	}
+	return l.Memory
 }
 
 // PrepareSpec asks for a room that makes a clean checkout ready.
@@ -61,6 +112,7 @@ type PrepareSpec struct {
 	Tree   string // the checkout's folder, as of a [GateRoom]
 	// Network gives commands this machine's network; without it they have loopback alone.
 	Network bool
+	Limits  RoomLimits
 }
 
 // Trees joins files that never change with what is written above them, so that a work
@@ -193,7 +245,17 @@ const (
 	ResourceDisk      Resource = "disk space" // bytes written to disk: the command was ended
 	ResourceFiles     Resource = "files"      // made on disk: the command was ended
 	ResourceFileSize  Resource = "one file"   // bytes: a write was refused or its process killed
+	ResourceCPU       Resource = "CPU time"   // seconds of one process: it was killed
 )
+
+// Setting is the key of the setting that changes the resource's limit.
+func (r Resource) Setting() string {
+	return map[Resource]string{
+		ResourceProcesses: "limits.room.processes", ResourceMemory: "limits.room.memory",
+		ResourceDisk: "limits.room.disk", ResourceFiles: "limits.room.files",
+		ResourceFileSize: "limits.room.file_size", ResourceCPU: "limits.room.cpu_seconds",
+	}[r]
+}
 
 // ResourceMet says that commands met a limit of their room.
 type ResourceMet struct {
@@ -201,11 +263,16 @@ type ResourceMet struct {
 	Max      int64    `json:"max"` // in the resource's unit
 }
 
-// String says it in a few words.
+// String says it in a few words, with the setting that changes the limit.
 func (m ResourceMet) String() string {
+	amount := strconv.FormatInt(m.Max, 10)
 	switch m.Resource {
-	case ResourceMemory, ResourceDisk, ResourceFileSize:
-		return fmt.Sprintf("the limit of %d MB of %s was met", m.Max/1_000_000, m.Resource)
+	case ResourceMemory, ResourceDisk:
+		amount = strconv.FormatInt(m.Max/1_000_000, 10) + " MB of"
+	case ResourceFileSize:
+		amount = strconv.FormatInt(m.Max/1_000_000, 10) + " MB for"
+	case ResourceCPU:
+		amount += " seconds of"
 	}
-	return fmt.Sprintf("the limit of %d %s was met", m.Max, m.Resource)
+	return fmt.Sprintf("the limit of %s %s was met (%s)", amount, m.Resource, m.Resource.Setting())
 }

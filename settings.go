@@ -68,6 +68,8 @@ var DefaultLimits = Limits{Money: 10 * Dollars, Tokens: 5_000_000, Time: 8 * tim
 // frozen into its first event, every default resolved.
 type Settings struct {
 	Limits Limits `json:"limits"`
+	// Room are the limits of each room that the run's commands run in.
+	Room RoomLimits `json:"room,omitzero"`
 	// Models are the models of tiers 1, 2 and 3.
 	Models [3]ModelChoice `json:"models"`
 	// Gates are the run's command gates, in the order they are reported.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"pawl"
 )
 
 // Where confined commands see things. The work tree has one path in every room of a
@@ -62,6 +64,7 @@ type Description struct {
 	Given, GivenPath string
 	// Network reports that commands share the host's network.
 	Network bool
+	Limits  pawl.RoomLimits
 }
 
 // Variables are the environment of a command that adds some of its own, which win.

@@ -24,6 +24,7 @@ type content struct {
 	cache      []Layer
 	network    bool
 	prepared   bool
+	limits     pawl.RoomLimits
 }
 
 // source is the folder that the room's work tree comes from.
@@ -53,7 +54,7 @@ type room struct {
 
 // open makes the room's folders and opens it.
 func (x *room) open(ctx context.Context, c content) error {
-	d := &Description{Name: c.name, Network: c.network, Given: filepath.Join(x.folder, "given")}
+	d := &Description{Name: c.name, Network: c.network, Limits: c.limits, Given: filepath.Join(x.folder, "given")}
 	if err := x.rooms.mkdir(d.Given); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ type Rooms struct {
 	mu     sync.Mutex // guards what follows
 	next   int        // numbers rooms that last as long as one judgement
 	agents map[string]*room
-	bases  map[string]*base
+	bases  map[baseKey]*base
 	joined map[string]*joined // by the folder
 }
 
@@ -98,7 +98,7 @@ func New(o Options) *Rooms {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[string]*base), joined: make(map[string]*joined)}
+	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[baseKey]*base), joined: make(map[string]*joined)}
 	r.cache = OpenCache(filepath.Join(o.State, "cache"), cmp.Or(o.CacheSize, pawl.DefaultCacheSize), o.Log)
 	return r
 }
@@ -166,7 +166,9 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 		return nil, err
 	}
 	x := &room{rooms: r, folder: folder, kept: true, release: release}
-	err = x.open(ctx, content{name: spec.Name, tree: spec.Tree, joint: r.joinedAt(spec.Tree), home: true, cache: layers})
+	err = x.open(ctx, content{
+		name: spec.Name, tree: spec.Tree, joint: r.joinedAt(spec.Tree), home: true, cache: layers, limits: spec.Limits,
+	})
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
@@ -230,7 +232,7 @@ func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string) (*
 	if err != nil {
 		return nil, err
 	}
-	c := content{name: filepath.Base(folder), work: []Layer{work}, cache: layers}
+	c := content{name: filepath.Base(folder), work: []Layer{work}, cache: layers, limits: spec.Limits}
 	if spec.Prepared != nil {
 		err = c.add(spec)
 	}
@@ -291,7 +293,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	x := &room{rooms: r, folder: folder, release: release}
 	err = x.open(ctx, content{
 		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below}, cache: layers,
-		network: spec.Network, prepared: true,
+		network: spec.Network, prepared: true, limits: spec.Limits,
 	})
 	if err != nil {
 		release()
@@ -323,7 +325,14 @@ func (p *prepareRoom) Keep() (pawl.Prepared, error) {
 	return &candidate{rooms: r, run: string(p.spec.Run), commit: string(p.spec.Commit), dir: kept}, nil
 }
 
-// base is the room of the gates that judge a trusted commit at the same time.
+// baseKey tells base rooms apart.
+type baseKey struct {
+	commit pawl.CommitHash
+	limits pawl.RoomLimits
+}
+
+// base is the room of the gates that judge a trusted commit at the same time, under
+// the same limits.
 type base struct {
 	room    *room
 	holders int
@@ -334,13 +343,13 @@ type base struct {
 
 // Base implements [pawl.Rooms].
 func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
-	name := string(spec.Commit)
+	key := baseKey{spec.Commit, spec.Limits}
 	r.mu.Lock()
-	b := r.bases[name]
+	b := r.bases[key]
 	mine := b == nil
 	if mine {
 		b = &base{ready: make(chan struct{}), from: r.cache.Generation()}
-		r.bases[name] = b
+		r.bases[key] = b
 	}
 	b.holders++
 	r.mu.Unlock()
@@ -351,13 +360,13 @@ func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error)
 	select {
 	case <-b.ready:
 	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), r.leaveBase(name, b))
+		return nil, errors.Join(ctx.Err(), r.leaveBase(key, b))
 	}
 	if b.err != nil {
 		err := b.err
-		return nil, fmt.Errorf("open a room for commit %s: %w", spec.Commit, errors.Join(err, r.leaveBase(name, b)))
+		return nil, fmt.Errorf("open a room for commit %s: %w", spec.Commit, errors.Join(err, r.leaveBase(key, b)))
 	}
-	return &baseRoom{room: b.room, leave: sync.OnceValue(func() error { return r.leaveBase(name, b) })}, nil
+	return &baseRoom{room: b.room, leave: sync.OnceValue(func() error { return r.leaveBase(key, b) })}, nil
 }
 
 // baseRoom is one gate's hold on a [base].
@@ -371,14 +380,14 @@ func (b *baseRoom) Close() error { return b.leave() }
 
 // leaveBase closes the room after its last gate. Its cache then becomes the trusted
 // one, unless that has grown meanwhile: what two rooms wrote is not mixed.
-func (r *Rooms) leaveBase(name string, b *base) error {
+func (r *Rooms) leaveBase(key baseKey, b *base) error {
 	r.mu.Lock()
 	if b.holders--; b.holders > 0 {
 		r.mu.Unlock()
 		return nil
 	}
-	if r.bases[name] == b {
-		delete(r.bases, name)
+	if r.bases[key] == b {
+		delete(r.bases, key)
 	}
 	r.mu.Unlock()
 	<-b.ready
@@ -390,7 +399,7 @@ func (r *Rooms) leaveBase(name string, b *base) error {
 		err = r.cache.grow(b.from, filepath.Join(b.room.folder, "cache"), b.room.whole)
 	}
 	if err != nil { // whoever closes a room has its verdict already
-		r.o.Log.Warn("the trusted cache did not grow", "commit", name, "error", err)
+		r.o.Log.Warn("the trusted cache did not grow", "commit", key.commit, "error", err)
 	}
 	return errors.Join(err, project.RemoveAll(b.room.folder))
 }

@@ -30,7 +30,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
 	defer release()
-	spec := pawl.GateRoom{Run: job.Run, Commit: do.Commit, Tree: dir}
+	spec := pawl.GateRoom{Run: job.Run, Commit: do.Commit, Tree: dir, Limits: job.Settings.Room}
 	report, leave, err := r.prepare(ctx, job, &spec, req)
 	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)

@@ -41,6 +41,7 @@ func (r *Runner) prepareIn(ctx context.Context, job driver.Job, spec pawl.GateRo
 	began := time.Now()
 	room, err := r.Rooms.Prepare(ctx, pawl.PrepareSpec{
 		Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Network: job.Settings.PrepareHasNetwork(),
+		Limits: job.Settings.Room,
 	})
 	if err != nil {
 		return made, err

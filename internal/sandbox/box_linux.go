@@ -27,7 +27,6 @@ type Box struct {
 
 	missing  []confine.Feature // what this kernel lacks
 	groups   *cgroup.Host      // nil where there are no control groups
-	limits   Limits
 	overlays bool
 
 	mu    sync.Mutex      // guards joins; held while overlayfs is tried
@@ -98,7 +97,7 @@ func (b *Box) Open(d *room.Description) (room.Opened, error) {
 	if !b.Confined() {
 		return &supervisedRoom{b, d}, nil
 	}
-	return &heldRoom{box: b, d: d}, nil
+	return &heldRoom{box: b, d: d, limits: limitsOf(d)}, nil
 }
 
 // Join implements [room.Enforcer].
@@ -143,7 +142,7 @@ func (b *Box) tryOverlay(dir string) error {
 	}
 	h, err := b.hold(context.Background(), &helper.Room{Stage: stage, Mounts: []helper.Mount{{
 		Path: "/try", Lower: []string{filepath.Join(folder, "lower")}, Upper: filepath.Join(folder, "upper"), Work: filepath.Join(folder, "work"),
-	}}})
+	}}}, nil)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ const probeTimeout = 10 * time.Second
 // New is [Probe] with options.
 func New(ctx context.Context, opts Options) (*Box, error) {
 	b := NewUnconfined(opts)
-	b.overlays, b.joins, b.limits = !opts.NoOverlay, make(map[string]bool), opts.Limits.filled()
+	b.overlays, b.joins = !opts.NoOverlay, make(map[string]bool)
 	if opts.Program == "" {
 		if program := installedHelper(ctx); program != "" {
 			b.program, b.name = program, program
@@ -64,7 +64,7 @@ func New(ctx context.Context, opts Options) (*Box, error) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "no sandbox: this kernel or processor has no filter of system calls (seccomp)").
 			WithHint("pass --unsandboxed to run commands without a sandbox")
 	}
-	if groups := cgroup.Probe(); len(groups.Missing(b.groupLimits())) == 0 {
+	if groups := cgroup.Probe(); len(groups.Missing(cgroup.Limits{Processes: 1, Memory: 1})) == 0 {
 		b.groups = groups
 		if _, err := groups.RemoveLeftovers(); err != nil {
 			return nil, fmt.Errorf("remove the control groups of a process that died: %w", err)

@@ -34,10 +34,11 @@ const stage = "/sys"
 // heldRoom is a confined room. Its holder is started by the first command, and
 // again when it died: what was written is in the room's folders.
 type heldRoom struct {
-	box *Box
-	d   *room.Description
+	box    *Box
+	d      *room.Description
+	limits pawl.RoomLimits // see limitsOf
 
-	mu     sync.Mutex // guards what follows and d; held while the holder is started
+	mu     sync.Mutex // guards what follows, d and limits; held while the holder is started
 	holder *holder
 	disk   *diskWatch // from the first holder on
 	closed bool
@@ -56,23 +57,26 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 		return pawl.CommandResult{}, err
 	}
 	out := newCapture(cmd.Keep, cmd.Progress)
-	p, err := h.command(r.d, cmd, out)
+	p, err := h.command(r, cmd, out)
 	if err != nil {
 		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
 	}
 	before := h.met()
 	result, err := runToEnd(ctx, p, cmd, out, h.disk)
 	for i := range result.Met {
-		if result.Met[i].Resource == pawl.ResourceFileSize {
-			result.Met[i].Max = r.box.limits.FileSize
+		switch m := &result.Met[i]; m.Resource {
+		case pawl.ResourceFileSize:
+			m.Max = r.limits.FileSize
+		case pawl.ResourceCPU:
+			m.Max = int64(r.limits.CPU / time.Second)
 		}
 	}
 	after := h.met()
 	if after.Processes > before.Processes {
-		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: r.box.limits.Processes})
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: r.limits.Processes})
 	}
 	if after.Memory > before.Memory {
-		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: r.box.limits.Memory})
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: r.limits.Memory})
 	}
 	return result, err
 }
@@ -90,7 +94,14 @@ func (r *heldRoom) Reach(path string) (string, error) {
 func (r *heldRoom) Furnish(d *room.Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.d = d
+	r.d, r.limits = d, limitsOf(d)
+}
+
+// limitsOf are the limits of a room with all of them set, that of memory in bytes.
+func limitsOf(d *room.Description) pawl.RoomLimits {
+	limits := d.Limits.Filled()
+	limits.Memory = limits.MemoryOf(machineMemory())
+	return limits
 }
 
 // ReachJoined implements [room.Held].
@@ -136,17 +147,17 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	}
 	furnished = furnished || r.d.Joined == nil
 	if r.disk == nil && furnished {
-		r.disk = watchDisk(r.d.OnDisk(), r.box.limits)
+		r.disk = watchDisk(r.d.OnDisk(), r.limits)
 	}
 	whole := r.box.composition(r.d)
 	var err error
 	switch {
 	case r.holder == nil && furnished:
-		r.holder, err = r.box.hold(ctx, whole)
+		r.holder, err = r.box.hold(ctx, whole, &r.limits)
 	case r.holder == nil:
-		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: whole.Joined, Network: r.d.Network})
+		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: whole.Joined, Network: r.d.Network}, nil)
 	case furnished && !r.holder.furnished:
-		if err = r.holder.furnish(ctx, whole); err != nil {
+		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, whole)); err != nil {
 			r.holder.close()
 			r.holder = nil
 		}
@@ -207,8 +218,9 @@ type holder struct {
 // holdLimit is how long a holder may take to put its room together.
 const holdLimit = time.Minute
 
-// hold starts a holder and waits until its room is there.
-func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
+// hold starts a holder and waits until its room is there. Without limits its
+// processes are not limited.
+func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits) (*holder, error) {
 	content, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -254,7 +266,7 @@ func (b *Box) hold(ctx context.Context, r *helper.Room) (*holder, error) {
 	ready := make(chan helper.Answer, 1)
 	go h.listen(ready)
 	// It starts no command before it was told to, so all of them are in the group.
-	if h.group, err = b.limit(h.cmd.Process.Pid); err != nil {
+	if h.group, err = b.enclose(h.cmd.Process.Pid, limits); err != nil {
 		h.close()
 		return nil, err
 	}
@@ -383,18 +395,18 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 // command starts a command in the room. Bubblewrap's options go through a descriptor,
 // so that they are not in the process list and have no length limit, and bwrap
 // itself starts with an empty environment: a variable of the command cannot act on it.
-func (h *holder) command(d *room.Description, cmd pawl.Command, out *capture) (*process, error) {
+func (h *holder) command(r *heldRoom, cmd pawl.Command, out *capture) (*process, error) {
 	options := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--new-session", "--cap-drop", "ALL", "--json-status-fd", "3",
 		"--uid", strconv.Itoa(room.UID), "--gid", strconv.Itoa(room.GID), "--hostname", "pawl",
 		"--dev-bind", filepath.Join(stage, helper.Root), "/", "--proc", "/proc",
 	}
-	for _, v := range d.Variables(cmd.Env) {
+	for _, v := range r.d.Variables(cmd.Env) {
 		name, value, _ := strings.Cut(v, "=")
 		options = append(options, "--setenv", name, value)
 	}
-	options = append(options, "--chdir", d.Dir)
+	options = append(options, "--chdir", r.d.Dir)
 	file, err := memoryFile("bwrap-options", []byte(strings.Join(options, "\x00")+"\x00"))
 	if err != nil {
 		return nil, err
@@ -405,7 +417,7 @@ func (h *holder) command(d *room.Description, cmd pawl.Command, out *capture) (*
 		return nil, err
 	}
 	defer writer.Close()
-	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(cmd).Args(shell(cmd)...)...)
+	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(&r.limits).Args(shell(cmd)...)...)
 	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file, writer)
 	if err != nil {
 		reader.Close()
@@ -567,25 +579,25 @@ func (h *holder) send(req helper.Request, fds []int) error {
 }
 
 // confinement is what a command is confined to within its room.
-func (b *Box) confinement(pawl.Command) confine.Spec {
+func (b *Box) confinement(limits *pawl.RoomLimits) confine.Spec {
 	spec := confine.Spec{
 		ReadWrite: room.Writable(),
-		Limits:    confine.Limits{FileSize: uint64(b.limits.FileSize)},
+		Limits:    confine.Limits{FileSize: uint64(limits.FileSize), CPU: uint64(limits.CPU / time.Second)},
 		Accept:    b.missing,
 		Report:    5,
 	}
 	if b.groups == nil {
-		spec.Limits.Processes, spec.Limits.Data = uint64(b.limits.Processes), uint64(b.limits.Memory)
+		spec.Limits.Processes, spec.Limits.Data = uint64(limits.Processes), uint64(limits.Memory)
 	}
 	return spec
 }
 
-// limit puts a holder into a group of its own with the limits of a room.
-func (b *Box) limit(pid int) (*cgroup.Group, error) {
+// enclose puts a holder into a control group of its own, where there are groups.
+func (b *Box) enclose(pid int, limits *pawl.RoomLimits) (*cgroup.Group, error) {
 	if b.groups == nil {
 		return nil, nil
 	}
-	group, err := b.groups.New(fmt.Sprintf("room-%d", holders.Add(1)), b.groupLimits())
+	group, err := b.groups.New(fmt.Sprintf("room-%d", holders.Add(1)), groupLimits(limits))
 	if err != nil {
 		return nil, err
 	}
@@ -595,9 +607,20 @@ func (b *Box) limit(pid int) (*cgroup.Group, error) {
 	return group, nil
 }
 
-// groupLimits are the limits of a room that a control group enforces.
-func (b *Box) groupLimits() cgroup.Limits {
-	return cgroup.Limits{Processes: b.limits.Processes, Memory: b.limits.Memory}
+// limit limits what the holder's processes use together.
+func (h *holder) limit(limits *pawl.RoomLimits) error {
+	if h.group == nil {
+		return nil
+	}
+	return h.group.Limit(groupLimits(limits))
+}
+
+// groupLimits are the limits that a control group enforces.
+func groupLimits(limits *pawl.RoomLimits) cgroup.Limits {
+	if limits == nil {
+		return cgroup.Limits{}
+	}
+	return cgroup.Limits{Processes: limits.Processes, Memory: limits.Memory}
 }
 
 // signal asks the holder to end a process.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -238,5 +239,39 @@ func TestJoinedAboveCheckoutsAlone(t *testing.T) {
 		if _, err := j.Join(t.Context(), filepath.Join(j.estate.folder, "state", "layered", "002"), lower); err == nil {
 			t.Errorf("%s may be below", lower)
 		}
+	}
+}
+
+// A room over joined files gets its limits when it is furnished: lower ones or higher
+// ones than the defaults.
+func TestJoinedRoomHasItsLimits(t *testing.T) {
+	for name, limits := range map[string]pawl.RoomLimits{
+		"Lower":  {Processes: 64, MemoryPercent: 1, FileSize: 1 << 20},
+		"Higher": {Processes: 5000, MemoryPercent: 95, FileSize: 20 << 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := MustJoin(t)
+			j.reach(t, "") // what is joined is there before there is a room
+			r, err := j.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: filepath.Join(j.folder, "tree", "files"), Limits: limits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := MustRun(t, r, pawl.Command{Shell: "exec head -c 2000000 /dev/zero > big"})
+			want := pawl.ResourceMet{Resource: pawl.ResourceFileSize, Max: 1 << 20}
+			if met := slices.Contains(result.Met, want); met != (name == "Lower") {
+				t.Errorf("exit code %d, limits met: %v", result.ExitCode, result.Met)
+			}
+			if name == "Higher" || strings.Contains(MustConfined(t).Describe(), "no control groups") {
+				return
+			}
+			result = MustRun(t, r, pawl.Command{Shell: `i=0; while [ $i -lt 200 ]; do sleep 10 & i=$((i+1)); done`})
+			want = pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: 64}
+			for tries := 1; len(result.Met) == 0 && tries < 5; tries++ { // as in TestLimitsAreTold
+				result = MustRun(t, r, pawl.Command{Shell: `i=0; while [ $i -lt 200 ]; do sleep 10 & i=$((i+1)); done`})
+			}
+			if !slices.Contains(result.Met, want) {
+				t.Errorf("exit code %d, limits met: %v", result.ExitCode, result.Met)
+			}
+		})
 	}
 }

@@ -111,6 +111,12 @@ func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
 // MustRoom opens a room in which the test program can be run.
 func MustRoom(tb testing.TB, box *sandbox.Box) place {
 	tb.Helper()
+	return MustLimited(tb, box, pawl.RoomLimits{})
+}
+
+// MustLimited opens a room with limits in which the test program can be run.
+func MustLimited(tb testing.TB, box *sandbox.Box, limits pawl.RoomLimits) place {
+	tb.Helper()
 	folder := MustFolder(tb, box)
 	rooms := newRooms(box, folder, MustSelf(tb))
 	tb.Cleanup(func() {
@@ -118,7 +124,11 @@ func MustRoom(tb testing.TB, box *sandbox.Box) place {
 			tb.Error(err)
 		}
 	})
-	return place{MustAgent(tb, rooms, filepath.Join(folder, "dir")), filepath.Join(folder, "dir"), filepath.Join(folder, "state")}
+	r, err := rooms.Agent(tb.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: filepath.Join(folder, "dir"), Limits: limits})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return place{r, filepath.Join(folder, "dir"), filepath.Join(folder, "state")}
 }
 
 // MustAgent opens an agent's room over a work tree.

@@ -32,10 +32,10 @@ func fileSystem(dir string) string {
 }
 
 // machineMemory is how much memory the machine has, in bytes.
-func machineMemory() uint64 {
+func machineMemory() int64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 8 << 30
 	}
-	return info.Totalram * uint64(info.Unit)
+	return int64(info.Totalram) * int64(info.Unit)
 }

@@ -607,12 +607,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 // F-04: a command that fills the disk is ended, whatever it writes to; the room goes on, and
 // one that makes room again is left alone.
 func TestDiskIsWatched(t *testing.T) {
-	MustConfined(t)
+	box := MustConfined(t)
 	const size = 8 << 20
-	box, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Disk: size, Files: 300}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, test := range map[string]struct {
 		shell string
 		met   pawl.ResourceMet
@@ -624,7 +620,7 @@ func TestDiskIsWatched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := MustRoom(t, box)
+			r := MustLimited(t, box, pawl.RoomLimits{Disk: size, Files: 300})
 			shell := strings.ReplaceAll(test.shell, "while :; do head", "while test ${i:-0} -lt 40 || sleep 60; do head")
 			result := MustRun(t, r, pawl.Command{Shell: shell, Timeout: 5 * time.Minute})
 			if result.TimedOut || !slices.Contains(result.Met, test.met) {
@@ -640,12 +636,8 @@ func TestDiskIsWatched(t *testing.T) {
 
 // F-04: limits that the kernel enforces are told with the result of the command that met them.
 func TestLimitsAreTold(t *testing.T) {
-	MustConfined(t)
-	limits := sandbox.Limits{Processes: 60, Memory: 200 << 20, FileSize: 1 << 20}
-	box, err := sandbox.New(t.Context(), sandbox.Options{Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := MustConfined(t)
+	limits := pawl.RoomLimits{Processes: 60, Memory: 200 << 20, FileSize: 1 << 20, CPU: time.Second}
 	groups := !strings.Contains(box.Describe(), "no control groups")
 	for name, test := range map[string]struct {
 		shell string
@@ -653,13 +645,14 @@ func TestLimitsAreTold(t *testing.T) {
 		group bool // only a control group tells
 	}{
 		"FileSize":  {"exec head -c 2000000 /dev/zero > big", pawl.ResourceMet{Resource: pawl.ResourceFileSize, Max: 1 << 20}, false},
+		"CPU":       {"exec sh -c 'while :; do :; done'", pawl.ResourceMet{Resource: pawl.ResourceCPU, Max: 1}, false},
 		"Processes": {"i=0; while [ $i -lt 100 ]; do sleep 10 & i=$((i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: 60}, true},
 		"Memory":    {"head -c 400000000 /dev/zero | tail -c 390000000 | wc -c", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
 	} {
 		if test.group && !groups {
 			continue
 		}
-		r := MustRoom(t, box)
+		r := MustLimited(t, box, limits)
 		result := MustRun(t, r, pawl.Command{Shell: test.shell})
 		// On a busy machine a fork can fail for another reason, which the kernel counts nowhere.
 		for tries := 1; test.group && len(result.Met) == 0 && tries < 5; tries++ {
@@ -671,5 +664,44 @@ func TestLimitsAreTold(t *testing.T) {
 		if result := MustRun(t, r, pawl.Command{Shell: "echo fine"}); len(result.Met) > 0 || string(result.Output) != "fine\n" {
 			t.Errorf("%s: then a command prints %q, limits met: %v", name, result.Output, result.Met)
 		}
+	}
+}
+
+// Every kind of room has the limits that it is asked for. Base rooms of one commit
+// that are open at the same time share a room only under the same limits.
+func TestEveryRoomHasItsLimits(t *testing.T) {
+	e := MustEstate(t, MustConfined(t))
+	wide := e.spec
+	shared, err := e.Base(t.Context(), wide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shared.Close()
+	narrow := e.spec
+	narrow.Limits = pawl.RoomLimits{FileSize: 1 << 20}
+	for name, open := range map[string]func() (pawl.Room, error){
+		"Agent": func() (pawl.Room, error) {
+			return e.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: e.dir, Limits: narrow.Limits})
+		},
+		"Gate": func() (pawl.Room, error) { return e.Gate(t.Context(), narrow) },
+		"Base": func() (pawl.Room, error) { return e.Base(t.Context(), narrow) },
+		"Prepare": func() (pawl.Room, error) {
+			return e.Prepare(t.Context(), pawl.PrepareSpec{Run: "001", Commit: "c0", Tree: narrow.Tree, Limits: narrow.Limits})
+		},
+	} {
+		r, err := open()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		result := MustRun(t, r, pawl.Command{Shell: "exec head -c 2000000 /dev/zero > big"})
+		if want := (pawl.ResourceMet{Resource: pawl.ResourceFileSize, Max: 1 << 20}); !slices.Contains(result.Met, want) {
+			t.Errorf("%s: exit code %d, limits met: %v", name, result.ExitCode, result.Met)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if result := MustRun(t, shared, pawl.Command{Shell: "head -c 2000000 /dev/zero > big"}); result.ExitCode != 0 || len(result.Met) > 0 {
+		t.Errorf("the room with the defaults: exit code %d, limits met: %v", result.ExitCode, result.Met)
 	}
 }

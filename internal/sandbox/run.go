@@ -61,8 +61,8 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w 
 	}
 	code, finished, err := p.result()
 	result.ExitCode = exitCode(code, finished)
-	if finished && code == 128+fileSizeSignal {
-		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceFileSize})
+	if resource := signalled[code-128]; finished && resource != "" {
+		result.Met = append(result.Met, pawl.ResourceMet{Resource: resource})
 	}
 	result.Missing = result.ExitCode == 127
 	if ctxErr != nil {
@@ -78,9 +78,9 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w 
 // only matters when a process outside the tree was handed the pipe.
 const drainDelay = time.Second
 
-// fileSizeSignal ends a process that makes a file larger than its limit: SIGXFSZ, which
-// has the same number on all systems that have it.
-const fileSizeSignal = 25
+// signalled are the limits that a process meets when a signal ends it: SIGXCPU and
+// SIGXFSZ, which have the same numbers on all systems that have them.
+var signalled = map[int]pawl.Resource{24: pawl.ResourceCPU, 25: pawl.ResourceFileSize}
 
 // killLimit is how long the end of a killed tree may take before Run gives up.
 const killLimit = 10 * time.Second

@@ -20,54 +20,12 @@ type Options struct {
 	// UID is who commands run as when Pawl runs as root; zero means the first free
 	// one from [DefaultUID] on.
 	UID int
-	// Limits are those of a room; a zero field means its default.
-	Limits Limits
 }
 
 // DefaultUID is the first user id that commands may run as when Pawl runs as root. It
 // is above those that systems give to people, services and containers' users, so
 // that as a rule no account has it.
 const DefaultUID = 61_184
-
-// Limits are what the commands of a room may use.
-type Limits struct {
-	Processes int64 // processes and threads that exist at once
-	Memory    int64 // bytes of all processes and of what is in the room's temporary folder
-	FileSize  int64 // bytes of one file
-	// Disk and Files are what a room may write to disk beyond what was there when it
-	// was opened, in bytes and files. They are looked at about once a second: a command
-	// that goes above is ended, and may have written more by then.
-	Disk, Files int64
-}
-
-// The defaults of [Limits], which the test suite of a real project does not meet.
-const (
-	DefaultProcesses = 4096
-	DefaultMemory    = 0.8      // of the machine's
-	DefaultFileSize  = 10 << 30 // bytes
-	DefaultDisk      = 20 << 30 // bytes
-	DefaultFiles     = 2_000_000
-)
-
-// filled are the limits with defaults.
-func (l Limits) filled() Limits {
-	if l.Processes == 0 {
-		l.Processes = DefaultProcesses
-	}
-	if l.Memory == 0 {
-		l.Memory = int64(float64(machineMemory()) * DefaultMemory)
-	}
-	if l.FileSize == 0 {
-		l.FileSize = DefaultFileSize
-	}
-	if l.Disk == 0 {
-		l.Disk = DefaultDisk
-	}
-	if l.Files == 0 {
-		l.Files = DefaultFiles
-	}
-	return l
-}
 
 // Unconfined returns a box that confines nothing: commands are plain processes with
 // the same clean environment, limits and end as confined ones.

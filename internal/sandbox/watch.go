@@ -43,7 +43,7 @@ func measure(folders []string) (total usage) {
 // than the room may write.
 type diskWatch struct {
 	folders []string
-	limits  Limits
+	limits  pawl.RoomLimits
 	start   usage // when the room was opened
 
 	mu   sync.Mutex // guards last
@@ -51,7 +51,7 @@ type diskWatch struct {
 }
 
 // watchDisk begins to watch a room's folders.
-func watchDisk(folders []string, limits Limits) *diskWatch {
+func watchDisk(folders []string, limits pawl.RoomLimits) *diskWatch {
 	w := &diskWatch{folders: folders, limits: limits, start: measure(folders)}
 	w.last = w.start
 	return w

@@ -19,7 +19,7 @@ func TestDiskWatchLooks(t *testing.T) {
 		}
 	}
 	write(filepath.Join(one, "there"), 500_000) // before the room was opened
-	w := watchDisk([]string{one, two, filepath.Join(one, "nowhere")}, Limits{Disk: 300_000, Files: 3})
+	w := watchDisk([]string{one, two, filepath.Join(one, "nowhere")}, pawl.RoomLimits{Disk: 300_000, Files: 3})
 	look := func(want pawl.Resource) {
 		t.Helper()
 		met := w.look()

@@ -487,7 +487,7 @@ func TestRooms(t *testing.T) {
 
 // holdInRooms makes all attempts in a room of this process.
 func holdInRooms(t *testing.T) {
-	enforcer, err := sandbox.New(t.Context(), sandbox.Options{Limits: sandbox.Limits{Processes: 200, Memory: 400 << 20, FileSize: 100 << 20}})
+	enforcer, err := sandbox.Probe(t.Context())
 	if err != nil {
 		t.Skipf("no sandbox: %v", err)
 	}
@@ -504,7 +504,8 @@ func holdInRooms(t *testing.T) {
 		},
 	})
 	defer rooms.Close()
-	r, err := rooms.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: s.Work})
+	r, err := rooms.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: s.Work,
+		Limits: pawl.RoomLimits{Processes: 200, Memory: 400 << 20, FileSize: 100 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

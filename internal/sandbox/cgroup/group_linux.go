@@ -60,6 +60,16 @@ func (h *Host) New(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
+// Limit sets limits of the group that New did not set.
+func (g *Group) Limit(limits Limits) error {
+	for _, part := range g.parts {
+		if err := part.limit(limits); err != nil {
+			return fmt.Errorf("limit a control group: %w", err)
+		}
+	}
+	return nil
+}
+
 // limit writes the limits that this part's controllers enforce.
 func (p hierarchy) limit(l Limits) error {
 	type setting struct {

@@ -16,6 +16,9 @@ func (h *Host) RemoveLeftovers() (int, error) { return 0, nil }
 // New fails.
 func (h *Host) New(string, Limits) (*Group, error) { return nil, errors.ErrUnsupported }
 
+// Limit fails.
+func (g *Group) Limit(Limits) error { return errors.ErrUnsupported }
+
 // Add fails.
 func (g *Group) Add(int) error { return errors.ErrUnsupported }
 

@@ -130,7 +130,13 @@ func limit(l Limits) error {
 			return fmt.Errorf("read the limit on %s: %w", set.name, err)
 		}
 		value := min(set.value, now.Max)
-		if err := unix.Setrlimit(set.resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
+		limit := unix.Rlimit{Cur: value, Max: value}
+		if set.resource == unix.RLIMIT_CPU {
+			// At the hard limit the kernel kills the process. A second before, it sends
+			// SIGXCPU, which says why the process ended.
+			limit.Max = min(set.value+1, now.Max)
+		}
+		if err := unix.Setrlimit(set.resource, &limit); err != nil {
 			return fmt.Errorf("limit %s: %w", set.name, err)
 		}
 	}
