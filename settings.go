@@ -70,6 +70,8 @@ type Settings struct {
 	Limits Limits `json:"limits"`
 	// Room are the limits of each room that the run's commands run in.
 	Room RoomLimits `json:"room,omitzero"`
+	// Recording are the limits of each recording of a worktree.
+	Recording RecordingLimits `json:"recording,omitzero"`
 	// Models are the models of tiers 1, 2 and 3.
 	Models [3]ModelChoice `json:"models"`
 	// Gates are the run's command gates, in the order they are reported.

@@ -1,6 +1,7 @@
 package pawl
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -99,12 +100,25 @@ type WorkspaceSpec struct {
 	Base   CommitHash // where the branch starts when it does not exist yet
 }
 
-// The limits of one recording when nothing else is set.
-const (
-	DefaultMaxFile     int64 = 50_000_000    // bytes of a file
-	DefaultMaxNewFiles       = 50_000        // files that the worktree's commit does not have
-	DefaultMaxNewBytes int64 = 1_000_000_000 // bytes of new and changed files together
-)
+// RecordingLimits bound what one recording of a worktree takes up. A field that is zero
+// means its default.
+type RecordingLimits struct {
+	// MaxFile bounds a file, in bytes of its length, which sparse files have too.
+	MaxFile int64 `json:"max_file,omitempty"`
+	// MaxNewFiles bounds the files that the worktree's commit does not have.
+	MaxNewFiles int `json:"max_new_files,omitempty"`
+	// MaxNewBytes bounds the new and changed files together.
+	MaxNewBytes int64 `json:"max_new_bytes,omitempty"`
+}
+
+// DefaultRecordingLimits are the limits of a recording when nothing else is set.
+var DefaultRecordingLimits = RecordingLimits{MaxFile: 50_000_000, MaxNewFiles: 50_000, MaxNewBytes: 1_000_000_000}
+
+// Filled returns the limits with a default for each that is not set.
+func (l RecordingLimits) Filled() RecordingLimits {
+	d := DefaultRecordingLimits
+	return RecordingLimits{cmp.Or(l.MaxFile, d.MaxFile), cmp.Or(l.MaxNewFiles, d.MaxNewFiles), cmp.Or(l.MaxNewBytes, d.MaxNewBytes)}
+}
 
 // Recording is a worktree's content as a git tree.
 type Recording struct {
@@ -137,6 +151,14 @@ type LimitMet struct {
 	// Max is the limit in bytes or files; 0 where it is git itself that refuses.
 	Max   int64 `json:"max,omitempty"`
 	Files int   `json:"files"` // how many were left out
+}
+
+// Setting is the key of the setting that changes a limit on recordings; empty where git
+// itself is the limit.
+func (l LimitName) Setting() string {
+	return map[LimitName]string{
+		LimitFile: "recording.max_file", LimitNewFiles: "recording.max_new_files", LimitNewBytes: "recording.max_new_bytes",
+	}[l]
 }
 
 // RefusedName returns the part of a clean path, relative to a worktree, that git refuses:

@@ -82,7 +82,11 @@ func leftOut(limits []pawl.LimitMet) string {
 	}
 	var parts []string
 	for _, m := range limits {
-		parts = append(parts, fmt.Sprintf("%d %s", m.Files, words[m.Limit]))
+		part := fmt.Sprintf("%d %s", m.Files, words[m.Limit])
+		if setting := m.Limit.Setting(); setting != "" {
+			part += " (" + setting + ")"
+		}
+		parts = append(parts, part)
 	}
 	return cut("the commit lacks files of the worktree: "+strings.Join(parts, ", "), 300)
 }

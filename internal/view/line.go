@@ -392,6 +392,9 @@ func leftOut(limits []pawl.LimitMet) string {
 		default:
 			s += "limit " + string(m.Limit)
 		}
+		if setting := m.Limit.Setting(); setting != "" {
+			s += " (" + setting + ")"
+		}
 	}
 	return s
 }

@@ -16,7 +16,7 @@ func (s *Workspaces) Close(ctx context.Context, name, salvage string) (saved str
 	if err := checkKept(salvage); err != nil {
 		return "", err
 	}
-	w, unlock, err := s.worktree(name)
+	w, unlock, err := s.worktree(ctx, name)
 	if err != nil {
 		return "", err
 	}

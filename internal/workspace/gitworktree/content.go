@@ -55,7 +55,7 @@ func (s *Workspaces) WithFile(ctx context.Context, tree pawl.TreeHash, name stri
 	if name == tasks || strings.HasPrefix(name, tasks+"/") || pawl.RefusedName(name) != "" {
 		return tree, nil
 	}
-	if size := int64(len(content)); size > s.limits.file {
+	if size := int64(len(content)); size > s.limits(ctx).Filled().MaxFile {
 		if before, err := s.FileAt(ctx, tree, name); err != nil || size > int64(len(before)) {
 			return tree, err
 		}

@@ -27,8 +27,3 @@ func (s *Workspaces) SetKeptStores(n int) { s.stores.keep = n }
 
 // MaxPacks is how many packs a view may have.
 const MaxPacks = maxPacks
-
-// SetLimits sets what one recording may have.
-func (s *Workspaces) SetLimits(maxFile int64, maxNewFiles int, maxNewBytes int64) {
-	s.limits = limits{maxFile, maxNewFiles, maxNewBytes}
-}

@@ -26,8 +26,7 @@ import (
 type limited struct {
 	*repository
 	workspacetest.Fixture
-	spaces *gitworktree.Workspaces
-	dir    string
+	dir string
 }
 
 const (
@@ -40,10 +39,10 @@ func newLimited(t *testing.T, files map[string]string) limited {
 	t.Helper()
 	r := newRepository(t, files)
 	w := r.open(t, nil)
-	w.SetLimits(testMaxFile, testMaxNewFiles, testMaxNewBytes)
+	r.limits = pawl.RecordingLimits{MaxFile: testMaxFile, MaxNewFiles: testMaxNewFiles, MaxNewBytes: testMaxNewBytes}
 	f := r.fixture(t)
 	f.Workspaces = w
-	return limited{r, f, w, workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Dir}
+	return limited{r, f, workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}).Dir}
 }
 
 func (l limited) write(t *testing.T, name, content string) {
@@ -141,7 +140,7 @@ func TestLeftOut(t *testing.T) {
 			base: map[string]string{"large": strings.Repeat("large\n", 1000)},
 			do: func(t *testing.T, l limited) {
 				l.write(t, "large", strings.Repeat("LARGE\n", 900))
-				l.spaces.SetLimits(testMaxFile, testMaxNewFiles, 1<<20)
+				l.limits.MaxNewBytes = 1 << 20
 			},
 			have: []string{"large"},
 		},
@@ -219,7 +218,7 @@ func TestLeftOut(t *testing.T) {
 		},
 		"more than can be named": {
 			do: func(t *testing.T, l limited) {
-				l.spaces.SetLimits(10, 1<<20, 1<<20)
+				l.limits = pawl.RecordingLimits{MaxFile: 10, MaxNewFiles: 1 << 20, MaxNewBytes: 1 << 20}
 				for i := range 1001 {
 					l.write(t, fmt.Sprintf("large/%04d", i), "more than ten bytes")
 				}
@@ -373,8 +372,8 @@ func TestLookingIsBounded(t *testing.T) {
 	}
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
 	w := r.open(t, nil)
-	w.SetLimits(pawl.DefaultMaxFile, n/2, pawl.DefaultMaxNewBytes)
-	l := limited{r, r.fixture(t), w, ""}
+	r.limits.MaxNewFiles = n / 2
+	l := limited{r, r.fixture(t), ""}
 	l.Workspaces = w
 	l.dir = workspacetest.MustOpen(t, l, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: l.Base}).Dir
 	if err := os.Mkdir(filepath.Join(l.dir, "many"), 0o755); err != nil {
@@ -511,7 +510,7 @@ func TestKilledWhileItRecords(t *testing.T) {
 		})
 	}
 	w := r.open(t, nil)
-	w.SetLimits(pawl.DefaultMaxFile, pawl.DefaultMaxNewFiles, 1<<40)
+	r.limits.MaxNewBytes = 1 << 40
 	if err := w.Recover(t.Context()); err != nil {
 		t.Error(err)
 	}

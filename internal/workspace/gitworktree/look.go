@@ -31,13 +31,6 @@ const (
 	maxListed = 200_000
 )
 
-// limits bound one recording.
-type limits struct {
-	file     int64 // bytes of a file
-	newFiles int   // files that the worktree's commit does not have
-	newBytes int64 // bytes of new and changed files together
-}
-
 // omission is a path that a recording leaves out.
 type omission struct {
 	limit pawl.LimitName
@@ -98,7 +91,7 @@ func (w *worktree) list(ctx context.Context, repo git.Repo, s *sight, except []s
 		return err
 	})
 	group.Go(func() (err error) {
-		unrecorded, err = repo.Unrecorded(ctx, w.s.limits.newFiles+maxListed, except...)
+		unrecorded, err = repo.Unrecorded(ctx, w.limits.MaxNewFiles+maxListed, except...)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -132,12 +125,12 @@ func (w *worktree) omitMany(ctx context.Context, repo git.Repo, s *sight, files 
 			count++
 		}
 	}
-	if count == 0 || w.listed > 0 && w.listed+count <= w.s.limits.newFiles {
+	if count == 0 || w.listed > 0 && w.listed+count <= w.limits.MaxNewFiles {
 		return nil // those that the index has were not too many
 	}
-	if count <= w.s.limits.newFiles {
+	if count <= w.limits.MaxNewFiles {
 		added, err := repo.Added(ctx, w.at())
-		if err != nil || added+count <= w.s.limits.newFiles {
+		if err != nil || added+count <= w.limits.MaxNewFiles {
 			return err
 		}
 	}
@@ -206,7 +199,7 @@ func upTo(name, part string) string {
 func (w *worktree) omitLarge(ctx context.Context, repo git.Repo, s *sight, files []candidate) ([]candidate, error) {
 	var large []string
 	for _, c := range files {
-		if c.size > w.s.limits.file && !c.isNew {
+		if c.size > w.limits.MaxFile && !c.isNew {
 			large = append(large, c.path)
 		}
 	}
@@ -218,10 +211,10 @@ func (w *worktree) omitLarge(ctx context.Context, repo git.Repo, s *sight, files
 		}
 	}
 	return slices.DeleteFunc(files, func(c candidate) bool {
-		if c.size <= max(w.s.limits.file, before[c.path]) {
+		if c.size <= max(w.limits.MaxFile, before[c.path]) {
 			return false
 		}
-		s.omit(c.path, pawl.LimitFile, fmt.Sprintf("has %s, more than the %s a file may have", inBytes(c.size), inBytes(w.s.limits.file)))
+		s.omit(c.path, pawl.LimitFile, fmt.Sprintf("has %s, more than the %s a file may have", inBytes(c.size), inBytes(w.limits.MaxFile)))
 		return true
 	}), nil
 }
@@ -233,11 +226,11 @@ func (w *worktree) omitMuch(s *sight, files []candidate) {
 	for _, c := range files {
 		total += c.size
 	}
-	if total <= w.s.limits.newBytes {
+	if total <= w.limits.MaxNewBytes {
 		return
 	}
 	s.none = true
-	why := fmt.Sprintf("of %s in new and changed files, more than the %s allowed", inBytes(total), inBytes(w.s.limits.newBytes))
+	why := fmt.Sprintf("of %s in new and changed files, more than the %s allowed", inBytes(total), inBytes(w.limits.MaxNewBytes))
 	slices.SortFunc(files, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.path, b.path)) })
 	for i, c := range files {
 		o := omission{pawl.LimitNewBytes, 1, "has " + inBytes(c.size) + " " + why}
@@ -347,8 +340,8 @@ func (w *worktree) leftOut(sights []sight) []pawl.LeftOut {
 	}
 	var left []pawl.LeftOut
 	for _, limit := range []pawl.LimitMet{
-		{Limit: pawl.LimitGitName}, {Limit: pawl.LimitGitContent}, {Limit: pawl.LimitFile, Max: w.s.limits.file},
-		{Limit: pawl.LimitNewFiles, Max: int64(w.s.limits.newFiles)}, {Limit: pawl.LimitNewBytes, Max: w.s.limits.newBytes},
+		{Limit: pawl.LimitGitName}, {Limit: pawl.LimitGitContent}, {Limit: pawl.LimitFile, Max: w.limits.MaxFile},
+		{Limit: pawl.LimitNewFiles, Max: int64(w.limits.MaxNewFiles)}, {Limit: pawl.LimitNewBytes, Max: w.limits.MaxNewBytes},
 	} {
 		out := pawl.LeftOut{LimitMet: limit}
 		for _, name := range slices.Sorted(maps.Keys(all)) {

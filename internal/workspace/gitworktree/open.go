@@ -16,7 +16,7 @@ func (s *Workspaces) Open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Wo
 	if err := checkBranch(spec.Branch); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
-	w, unlock, err := s.worktree(spec.Name)
+	w, unlock, err := s.worktree(ctx, spec.Name)
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}

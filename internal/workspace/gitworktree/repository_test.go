@@ -29,6 +29,7 @@ import (
 
 // repository is a user's repository in a temporary folder, with a home of its own.
 type repository struct {
+	limits     pawl.RecordingLimits
 	root, home string
 	state      string // of Pawl
 	log        *bytes.Buffer
@@ -227,6 +228,7 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 		Log:        slog.New(slog.NewTextHandler(r.log, nil)),
 		Now:        func() time.Time { return time.Unix(1_790_000_000, 0) },
 		Trees:      r.trees(tb),
+		Limits:     func(context.Context) pawl.RecordingLimits { return r.limits },
 	})
 	if err != nil {
 		tb.Fatal(err)

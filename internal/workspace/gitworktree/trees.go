@@ -319,7 +319,7 @@ func (w *worktree) isFolder(name string) bool {
 
 // Locate says where the files of the named worktree are, or would be.
 func (s *Workspaces) Locate(ctx context.Context, name string) (pawl.Location, error) {
-	w, unlock, err := s.worktree(name)
+	w, unlock, err := s.worktree(ctx, name)
 	if err != nil {
 		return pawl.Location{}, err
 	}

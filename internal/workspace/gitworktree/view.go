@@ -400,7 +400,7 @@ func (s *Workspaces) takeOver(ctx context.Context) error {
 }
 
 func (s *Workspaces) takeOverWorktree(ctx context.Context, name string) error {
-	w, unlock, err := s.worktree(name)
+	w, unlock, err := s.worktree(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package gitworktree
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,15 +40,9 @@ type Options struct {
 	Trees func() pawl.Trees
 	// Now dates salvage commits; nil means [time.Now].
 	Now func() time.Time
-	// MaxFile bounds a file of a recording, in bytes by its length, which sparse files
-	// have too. Zero means [pawl.DefaultMaxFile].
-	MaxFile int64
-	// MaxNewFiles bounds the files of a recording that its worktree's commit does not
-	// have. Zero means [pawl.DefaultMaxNewFiles].
-	MaxNewFiles int
-	// MaxNewBytes bounds the new and changed files of a recording together. Zero means
-	// [pawl.DefaultMaxNewBytes].
-	MaxNewBytes int64
+	// Limits are the limits on recordings of the run that ctx belongs to; nil means the
+	// defaults.
+	Limits func(ctx context.Context) pawl.RecordingLimits
 }
 
 // Workspaces implements [pawl.Workspaces]. One process at a time may use a state
@@ -63,7 +56,7 @@ type Workspaces struct {
 	trees      func() pawl.Trees
 	started    time.Time     // lock files older than this are of a dead process
 	patience   time.Duration // with younger ones
-	limits     limits        // of one recording
+	limits     func(context.Context) pawl.RecordingLimits
 
 	user   git.Repo // the user's repository: refs
 	engine git.Repo // our own: everything else
@@ -111,11 +104,7 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 			Dir:     filepath.Join(state, "engine", "git"),
 			Store:   filepath.Join(o.Repository.GitDir, "objects"),
 		},
-		limits: limits{
-			file:     cmp.Or(o.MaxFile, pawl.DefaultMaxFile),
-			newFiles: cmp.Or(o.MaxNewFiles, pawl.DefaultMaxNewFiles),
-			newBytes: cmp.Or(o.MaxNewBytes, pawl.DefaultMaxNewBytes),
-		},
+		limits:    o.Limits,
 		worktrees: map[string]*worktree{},
 		checkouts: map[string]*checkout{},
 	}
@@ -125,6 +114,9 @@ func New(ctx context.Context, o Options) (*Workspaces, error) {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.limits == nil {
+		s.limits = func(context.Context) pawl.RecordingLimits { return pawl.RecordingLimits{} }
 	}
 	if s.owner == nil {
 		s.owner = func() pawl.Owner { return pawl.Owner{} }

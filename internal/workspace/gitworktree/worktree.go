@@ -30,8 +30,9 @@ type worktree struct {
 	untouched bool        // it is new, and its files are those of its commit without any work
 
 	note   note
-	base   pawl.CommitHash // what Open was told; empty when it was not called yet
-	listed int             // how many entries its index had when they were last listed; 0 = not known
+	base   pawl.CommitHash      // what Open was told; empty when it was not called yet
+	limits pawl.RecordingLimits // during a call
+	listed int                  // how many entries its index had when they were last listed; 0 = not known
 }
 
 // note is what is remembered of a worktree, in worktree.json.
@@ -57,7 +58,7 @@ func (w *worktree) at() string {
 }
 
 // worktree returns the named worktree, locked. The caller calls unlock.
-func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err error) {
+func (s *Workspaces) worktree(ctx context.Context, name string) (w *worktree, unlock func(), err error) {
 	if err := checkName(name); err != nil {
 		return nil, nil, err
 	}
@@ -75,6 +76,7 @@ func (s *Workspaces) worktree(name string) (w *worktree, unlock func(), err erro
 	s.mu.Unlock()
 	w.mu.Lock()
 	w.plan()
+	w.limits = s.limits(ctx).Filled()
 	return w, w.mu.Unlock, nil
 }
 
@@ -87,7 +89,7 @@ func (s *Workspaces) desks() string { return filepath.Join(s.state, "engine", "w
 // enter returns the named worktree, locked and put right: its note is read, a
 // restoring that was interrupted is finished, its .git file is ours.
 func (s *Workspaces) enter(ctx context.Context, name string) (w *worktree, unlock func(), err error) {
-	w, unlock, err = s.worktree(name)
+	w, unlock, err = s.worktree(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
