@@ -28,7 +28,8 @@ func probes(app *cli.App) doctor.Probes {
 		Inspect: func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Project: func(repo pawl.Repository) (project.Project, error) { return project.At(app.StateHome, repo) },
 		Sandbox: func(ctx context.Context) (string, error) {
-			box, err := sandbox.Probe(ctx)
+			cfg := machineConfig(app)
+			box, err := sandbox.New(ctx, sandboxOptions(cfg.Sandbox()))
 			if err != nil {
 				return "", err
 			}

@@ -175,7 +175,11 @@ func withoutKeys(app *cli.App) []string {
 	})
 }
 
-type runKey struct{}
+// The keys of what a context says of the run that it belongs to.
+type (
+	runKey      struct{} // a runOf
+	settingsKey struct{} // its frozen settings, a *pawl.Settings
+)
 
 // ofRun performs a run's effects in a context that says whose they are.
 type ofRun struct {
@@ -185,7 +189,16 @@ type ofRun struct {
 
 // Perform implements [driver.Performer].
 func (o ofRun) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
-	return o.Performer.Perform(context.WithValue(ctx, runKey{}, runOf{o.project, job.Run}), job)
+	ctx = context.WithValue(ctx, runKey{}, runOf{o.project, job.Run})
+	return o.Performer.Perform(context.WithValue(ctx, settingsKey{}, job.Settings), job)
+}
+
+// recordingLimits are the limits on recordings of the run that ctx belongs to.
+func recordingLimits(ctx context.Context) pawl.RecordingLimits {
+	if settings, ok := ctx.Value(settingsKey{}).(*pawl.Settings); ok {
+		return settings.Recording
+	}
+	return pawl.RecordingLimits{}
 }
 
 // environ is the environment of the run that ctx belongs to.

@@ -56,15 +56,20 @@ func newMachine(ctx context.Context, app *cli.App) *machine {
 	m.cache = cfg.CacheSize()
 	m.models = &models{environs: m.environs}
 	m.probed = make(chan struct{})
-	go m.probe(ctx)
+	go m.probe(ctx, sandboxOptions(cfg.Sandbox()))
 	return m
+}
+
+// sandboxOptions are how a configuration wants commands confined.
+func sandboxOptions(s config.Sandbox) sandbox.Options {
+	return sandbox.Options{UID: s.UID, Wide: s.Profile == "wide"}
 }
 
 // probe finds out what confines commands. That takes as long as some processes do;
 // only projects wait for it.
-func (m *machine) probe(ctx context.Context) {
+func (m *machine) probe(ctx context.Context, opts sandbox.Options) {
 	defer close(m.probed)
-	if m.box, m.unconfined = sandbox.Probe(ctx); m.unconfined != nil {
+	if m.box, m.unconfined = sandbox.New(ctx, opts); m.unconfined != nil {
 		m.box = sandbox.Unconfined()
 	}
 }
@@ -131,13 +136,14 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	var rooms *room.Rooms // from before the first worktree is opened
 	spaces, err := gitworktree.New(ctx, gitworktree.Options{
 		Repository: p.Repo, State: p.Dir, Log: logger,
-		Owner: func() pawl.Owner { <-m.probed; return m.box.Owner() },
 		Trees: func() pawl.Trees {
 			if rooms == nil {
 				return nil
 			}
 			return rooms
 		},
+		Owner:  func() pawl.Owner { <-m.probed; return m.box.Owner() },
+		Limits: recordingLimits,
 	})
 	if err != nil {
 		return nil, err

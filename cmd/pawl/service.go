@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 
 	"pawl"
@@ -71,8 +72,12 @@ type owned struct {
 // Start implements [pawl.Service].
 func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
 	if o.machine.unconfined != nil && !req.Unsandboxed {
-		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.machine.unconfined).
-			WithHint("install bubblewrap, or accept that commands run with your rights: --unsandboxed")
+		err := pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.machine.unconfined)
+		hint := "install bubblewrap, or accept that commands run with your rights: --unsandboxed"
+		if why, ok := errors.AsType[*pawl.Error](o.machine.unconfined); ok && why.Hint != "" {
+			hint = why.Hint
+		}
+		return pawl.RunInfo{}, err.WithHint("%s", hint)
 	}
 	app := &cli.App{Environ: over(o.machine.environs.own, daemon.Environ(ctx))}
 	if err := keys(app, req.Settings.Models); err != nil {

@@ -100,6 +100,9 @@ func TestStories(t *testing.T) {
 			case "sandbox":
 				_, err := sandbox.Probe(t.Context())
 				return err == nil, nil
+			case "groups": // a sandbox that tells every limit that is met
+				box, err := sandbox.Probe(t.Context())
+				return err == nil && !strings.Contains(box.Describe(), "no control groups"), nil
 			}
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},

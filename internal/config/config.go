@@ -104,6 +104,9 @@ func (c *Config) from(layer strictyaml.Where) {
 			layer[canonical] = pos
 		}
 	}
+	if pos, ok := layer["sandbox.mode"]; ok {
+		layer["sandbox"] = pos
+	}
 	c.origins.Add(layer)
 }
 

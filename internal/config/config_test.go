@@ -57,7 +57,9 @@ func TestDefaults(t *testing.T) {
 	got := MustSettings(t, config.Sources{UserFile: filepath.Join(t.TempDir(), "none.yaml"), Repo: repo()})
 	const d = pawl.Dollars
 	want := pawl.Settings{
-		Limits: pawl.Limits{Money: 10 * d, Tokens: 5_000_000, Time: 8 * time.Hour},
+		Limits:    pawl.Limits{Money: 10 * d, Tokens: 5_000_000, Time: 8 * time.Hour},
+		Room:      pawl.RoomLimits{Processes: 4096, MemoryPercent: 80, FileSize: 10 << 30, Disk: 20 << 30, Files: 2_000_000},
+		Recording: pawl.RecordingLimits{MaxFile: 50_000_000, MaxNewFiles: 50_000, MaxNewBytes: 1_000_000_000},
 		Models: [3]pawl.ModelChoice{
 			{Provider: "anthropic", Name: "claude-haiku-5-5", MaxOutput: 16000, Price: pawl.Price{Input: d / 2, Output: 5 * d / 2, CacheRead: d / 20, CacheWrite: 625_000}}, // D-13
 			{Provider: "anthropic", Name: "claude-sonnet-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 2 * d, Output: 10 * d, CacheRead: d / 10, CacheWrite: 5 * d / 2}}, // D-14
@@ -535,6 +537,82 @@ func TestCacheSize(t *testing.T) {
 		for _, v := range c.Explain() {
 			if v.Key == "cache.size" && (v.Value != test.shown || v.Origin != test.origin) {
 				t.Errorf("%s: it is %s from %s, want %s from %s", name, v.Value, v.Origin, test.shown, test.origin)
+			}
+		}
+	}
+}
+
+// The limits of rooms and recordings come from all layers. A repository may lower them.
+func TestRoomLimits(t *testing.T) {
+	lower := repo(config.RepoFile, "limits: {room: {processes: 100, memory: 4GiB, file_size: 1GiB, cpu_seconds: 60}}\nrecording: {max_file: 5MB, max_new_files: 10}\n")
+	user := MustWrite(t, "limits: {room: {processes: 9000, disk: 100GiB, files: 5000000}}\nrecording: {max_new_bytes: 5GB}\n")
+	c := MustLoad(t, config.Sources{Repo: lower, UserFile: user, Env: []string{"PAWL_LIMITS_ROOM_FILE_SIZE=30GiB"},
+		Flags: []config.Flag{{Name: "--max-disk", Key: "limits.room.disk", Value: "200GiB"}}})
+	s, err := c.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A size that the repository gives is no way around the share of the machine.
+	room := pawl.RoomLimits{Processes: 9000, Memory: 4 << 30, MemoryPercent: 80, FileSize: 30 << 30, Disk: 200 << 30, Files: 5_000_000, CPU: time.Minute}
+	if diff := cmp.Diff(room, s.Room); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	recording := pawl.RecordingLimits{MaxFile: 5_000_000, MaxNewFiles: 10, MaxNewBytes: 5_000_000_000}
+	if diff := cmp.Diff(recording, s.Recording); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	got := map[string]string{}
+	for _, v := range c.Explain() {
+		got[v.Key] = v.Value + " | " + strings.Replace(v.Origin, user, "USER", 1)
+	}
+	for key, want := range map[string]string{
+		"limits.room.processes":   "9000 | USER:1:28",
+		"limits.room.memory":      "4GiB, at most 80% | .pawl/config.yaml:1:41",
+		"limits.room.file_size":   "30GiB | $PAWL_LIMITS_ROOM_FILE_SIZE",
+		"limits.room.disk":        "200GiB | --max-disk",
+		"limits.room.files":       "5000000 | USER:1:55",
+		"limits.room.cpu_seconds": "60 | .pawl/config.yaml:1:77",
+		"recording.max_file":      "5MB | .pawl/config.yaml:2:23",
+		"recording.max_new_files": "10 | .pawl/config.yaml:2:43",
+		"recording.max_new_bytes": "5GB | USER:2:28",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %s, want %s", key, got[key], want)
+		}
+	}
+	// The user's own size may be more than the default share, and a share replaces it.
+	for memory, want := range map[string]pawl.RoomLimits{"64GiB": {Memory: 64 << 30}, "95%": {MemoryPercent: 95}} {
+		s := MustSettings(t, config.Sources{Repo: lower, Env: []string{"PAWL_LIMITS_ROOM_MEMORY=" + memory}})
+		if s.Room.Memory != want.Memory || s.Room.MemoryPercent != want.MemoryPercent {
+			t.Errorf("memory: %s gives %+v", memory, s.Room)
+		}
+	}
+}
+
+// The sandbox is a word or a mapping; who commands run as and what they may call is the
+// user's to say.
+func TestSandbox(t *testing.T) {
+	user := MustWrite(t, "sandbox: {mode: off, uid: 70000, profile: wide}\n")
+	for name, test := range map[string]struct {
+		src         config.Sources
+		unsandboxed bool
+		want        config.Sandbox
+		origin      string
+	}{
+		"Default": {config.Sources{}, false, config.Sandbox{Profile: "default"}, "default"},
+		"Mapping": {config.Sources{UserFile: user}, true, config.Sandbox{UID: 70000, Profile: "wide"}, user + ":1:17"},
+		"Word":    {config.Sources{UserFile: user, Env: []string{"PAWL_SANDBOX=on"}}, false, config.Sandbox{UID: 70000, Profile: "wide"}, "$PAWL_SANDBOX"},
+		"Variables": {config.Sources{Env: []string{"PAWL_SANDBOX_UID=65000", "PAWL_SANDBOX=off", "PAWL_SANDBOX_PROFILE=wide"}}, true,
+			config.Sandbox{UID: 65000, Profile: "wide"}, "$PAWL_SANDBOX"},
+		"Repository": {config.Sources{Repo: repo(config.RepoFile, "sandbox: on\n")}, false, config.Sandbox{Profile: "default"}, ".pawl/config.yaml:1:10"},
+	} {
+		c := MustLoad(t, test.src)
+		if c.Unsandboxed != test.unsandboxed || c.Sandbox() != test.want {
+			t.Errorf("%s: unsandboxed %v, %+v", name, c.Unsandboxed, c.Sandbox())
+		}
+		for _, v := range c.Explain() {
+			if v.Key == "sandbox" && v.Origin != test.origin {
+				t.Errorf("%s: it comes from %s, want %s", name, v.Origin, test.origin)
 			}
 		}
 	}

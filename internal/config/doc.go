@@ -13,7 +13,8 @@
 //
 // A repository's files are data from a stranger. They may name gates, the
 // recipe, criteria and timeouts; they may lower the limits on money, tokens and
-// time but not raise them, may not choose models or providers, who is told how
-// runs end, how much is done at once on the machine, or how much disk caches take, and
-// may not turn the sandbox or approval off.
+// time, rooms and recordings but not raise them, may not choose models or providers,
+// who is told how runs end, how much is done at once on the machine, how much disk
+// caches take, or who commands run as and what they may ask of the kernel, and may not
+// turn the sandbox or approval off.
 package config

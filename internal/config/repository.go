@@ -31,8 +31,14 @@ func forbidden(where strictyaml.Where, v *values) error {
 	if pos, ok := where["cache"]; ok {
 		problems.Add(pos, "cache", "a repository may not say how much disk a cache takes on your machine; that belongs into your own file or a variable")
 	}
-	if pos, ok := where["sandbox"]; ok && v.sandbox == "off" {
-		problems.Add(pos, "sandbox", "a repository may not turn the sandbox off")
+	if v.sandbox == "off" {
+		problems.Add(where.Find("sandbox.mode"), "sandbox", "a repository may not turn the sandbox off")
+	}
+	if pos, ok := where["sandbox.uid"]; ok {
+		problems.Add(pos, "sandbox.uid", "a repository may not choose who commands run as; that belongs into your own file or a variable")
+	}
+	if pos, ok := where["sandbox.profile"]; ok {
+		problems.Add(pos, "sandbox.profile", "a repository may not choose which system calls commands may make; that belongs into your own file or a variable")
 	}
 	return problems.Err()
 }
@@ -50,6 +56,20 @@ func (c *Config) excessive() error {
 	limit("limits.money_usd", int64(l.Money), int64(d.Money), d.Money.String())
 	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
 	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
+	room, most := &c.values.room, pawl.DefaultRoomLimits
+	limit("limits.room.processes", room.Processes, most.Processes, fmt.Sprint(most.Processes))
+	limit("limits.room.file_size", room.FileSize, most.FileSize, strictyaml.FormatSize(most.FileSize))
+	limit("limits.room.disk", room.Disk, most.Disk, strictyaml.FormatSize(most.Disk))
+	limit("limits.room.files", room.Files, most.Files, fmt.Sprint(most.Files))
+	if room.Memory == 0 {
+		limit("limits.room.memory", int64(room.MemoryPercent), int64(most.MemoryPercent), fmt.Sprintf("%d%%", most.MemoryPercent))
+	} else if inRepository(c.origins["limits.room.memory"]) {
+		room.MemoryPercent = most.MemoryPercent // the lower one holds
+	}
+	recording, largest := c.values.recording, pawl.DefaultRecordingLimits
+	limit("recording.max_file", recording.MaxFile, largest.MaxFile, strictyaml.FormatSize(largest.MaxFile))
+	limit("recording.max_new_files", int64(recording.MaxNewFiles), int64(largest.MaxNewFiles), fmt.Sprint(largest.MaxNewFiles))
+	limit("recording.max_new_bytes", recording.MaxNewBytes, largest.MaxNewBytes, strictyaml.FormatSize(largest.MaxNewBytes))
 	if pos := c.origins["approval.mode"]; inRepository(pos) && c.values.approval.mode == "auto" {
 		problems.Add(pos, "approval.mode", "a repository may not turn approval off; set it in your own file, a variable or a flag")
 	}

@@ -96,13 +96,16 @@ func (c *Config) Machine() Machine {
 // [Config.Machine] it is the process's, not a run's.
 func (c *Config) CacheSize() int64 { return c.values.cacheSize }
 
+// Sandbox tells how commands are confined. Like [Config.Machine] it is the process's.
+func (c *Config) Sandbox() Sandbox { return c.values.confinement }
+
 // Settings are what a run freezes, every default filled in. Limits.Iterations is
 // zero when no layer says it, which leaves it to the recipe.
 func (c *Config) Settings() (pawl.Settings, error) {
 	v := &c.values
 	list := knownModels()
 	out := pawl.Settings{
-		Limits: v.limits, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), Retry: v.retry,
+		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), Retry: v.retry,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
@@ -260,6 +263,8 @@ func (c *Config) Explain() []Value {
 	}
 	add("council", strconv.FormatBool(v.council))
 	add("sandbox", v.sandbox)
+	add("sandbox.uid", number(v.confinement.UID, "one without an account"))
+	add("sandbox.profile", v.confinement.Profile)
 	known := knownModels()
 	for i, mo := range v.models {
 		add("models."+tierNames[i], mo.describe(mo.choose(known)))
@@ -278,6 +283,7 @@ func (c *Config) Explain() []Value {
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))
 	add("limits.iterations", number(v.limits.Iterations, recipes))
+	c.explainRoom(add)
 	add("retry.tries", strconv.Itoa(v.retry.Tries))
 	add("retry.first_ms", milliseconds(v.retry.First))
 	add("retry.cap_ms", milliseconds(v.retry.Cap))
@@ -305,6 +311,27 @@ func (c *Config) Explain() []Value {
 	add("announce.allow_private", strconv.FormatBool(v.announce.to.AllowPrivate))
 	c.explainMachine(add)
 	return out
+}
+
+func (c *Config) explainRoom(add func(key, value string)) {
+	l := c.values.room
+	add("limits.room.processes", strconv.FormatInt(l.Processes, 10))
+	memory := strconv.Itoa(l.MemoryPercent) + "%"
+	switch {
+	case l.Memory > 0 && l.MemoryPercent > 0:
+		memory = strictyaml.FormatSize(l.Memory) + ", at most " + memory
+	case l.Memory > 0:
+		memory = strictyaml.FormatSize(l.Memory)
+	}
+	add("limits.room.memory", memory)
+	add("limits.room.file_size", strictyaml.FormatSize(l.FileSize))
+	add("limits.room.disk", strictyaml.FormatSize(l.Disk))
+	add("limits.room.files", strconv.FormatInt(l.Files, 10))
+	add("limits.room.cpu_seconds", number(int(l.CPU/time.Second), "none"))
+	r := c.values.recording
+	add("recording.max_file", strictyaml.FormatSize(r.MaxFile))
+	add("recording.max_new_files", strconv.Itoa(r.MaxNewFiles))
+	add("recording.max_new_bytes", strictyaml.FormatSize(r.MaxNewBytes))
 }
 
 func (c *Config) explainMachine(add func(key, value string)) {

@@ -25,6 +25,9 @@ type values struct {
 	complexity  int
 	council     bool
 	sandbox     string
+	confinement Sandbox
+	recording   pawl.RecordingLimits
+	room        pawl.RoomLimits
 	models      [3]model
 	providers   map[string]Provider
 	gates       []pawl.GateSpec
@@ -42,6 +45,14 @@ type values struct {
 	announce    announce
 	machine     Machine
 	cacheSize   int64 // bytes
+}
+
+// Sandbox is how commands are confined on this machine, whichever run they are of.
+type Sandbox struct {
+	// UID is who commands run as when Pawl runs as root; 0 = one that Pawl chooses.
+	UID int
+	// Profile is the choice of system calls: "default" or "wide".
+	Profile string
 }
 
 // Machine is how much is done at once on this machine, whichever runs it is for.
@@ -106,8 +117,9 @@ var haltConditions = []string{string(pawl.HaltSecurity), string(pawl.HaltIterati
 // defaults is the weakest layer.
 func defaults() values {
 	return values{
-		recipe:  recipe.Default,
-		sandbox: "on",
+		recipe:      recipe.Default,
+		sandbox:     "on",
+		confinement: Sandbox{Profile: "default"},
 		models: [3]model{
 			{provider: "anthropic", name: "claude-haiku-5-5"},
 			{provider: "anthropic", name: "claude-sonnet-5-5"},
@@ -119,13 +131,14 @@ func defaults() values {
 			"openai-chat": {KeyEnv: "OPENAI_API_KEY"},
 			"script":      {},
 		},
-		limits:  pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
-		retry:   pawl.DefaultRetry,
-		haltOn:  slices.Clone(haltConditions),
-		stuck:   true,
-		cost:    true,
-		machine: defaultMachine(runtime.GOMAXPROCS(0)),
-
+		limits:    pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
+		room:      pawl.DefaultRoomLimits,
+		recording: pawl.DefaultRecordingLimits,
+		retry:     pawl.DefaultRetry,
+		haltOn:    slices.Clone(haltConditions),
+		stuck:     true,
+		cost:      true,
+		machine:   defaultMachine(runtime.GOMAXPROCS(0)),
 		cacheSize: pawl.DefaultCacheSize,
 	}
 }
@@ -139,13 +152,14 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("agent", "The specialist that implements; without it, the step's role.").Text(&v.agent)
 	m.Key("complexity", "How hard tasks are, when it need not be found out.").Int(&v.complexity, 0, 14)
 	m.Key("council", "Whether a council is called after the first failed iteration.").Bool(&v.council)
-	m.Key("sandbox", "Whether commands are confined. Not `off` in a repository.").Word(&v.sandbox, "on", "off")
+	m.Key("sandbox", "Whether commands are confined, and how. Not `off` in a repository.").WordOr(&v.sandbox, v.sandboxFields, "on", "off")
 	m.Key("models", "The models of the three tiers. Not in a repository.").Map(v.modelFields)
 	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
 	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
 	v.gateNames(m)
 	m.Key("prepare", "Commands run in each clean checkout before its gates. Your own have the network; a repository's have none and need your consent.").Texts(&v.prepare)
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
+	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)
 	m.Key("halt_on", "What ends a run at once. A repository may not take out `budget_exceeded`.").Words(&v.haltOn, haltConditions...)
 	m.Key("timeouts_ms", "Limits on the time of the recipe's steps and gates, by name.").Times(&v.timeouts, time.Millisecond, 24*hour)
@@ -344,6 +358,49 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	m.Key("time_minutes", "Minutes the run is worked on.").Int(&minutes, 0, 100_000)
 	v.limits.Time = time.Duration(minutes) * time.Minute
 	m.Key("iterations", "Iterations of the root loop, or, where it splits the work, how many tasks may be started; without it, the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
+	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
+}
+
+// Bounds of the limits of rooms and recordings. The lower ones are what a room needs
+// for itself.
+const (
+	minProcesses = 64
+	minMemory    = 64 << 20 // bytes
+	minSize      = 1e6      // bytes
+	maxSize      = 1e15     // bytes
+	minFiles     = 100
+	maxFiles     = 1_000_000_000
+)
+
+func (v *values) roomFields(m *strictyaml.Map) {
+	l := &v.room
+	processes, files, seconds := int(l.Processes), int(l.Files), int(l.CPU/time.Second)
+	m.Key("processes", "Processes and threads that exist at once; without it, 4096.").Int(&processes, minProcesses, 4_194_304)
+	m.Key("memory", "Memory of all processes and of the temporary folder together, as a size or as a part of the machine's; without it, `80%`. In a repository the lower of its size and `80%` holds.").
+		SizeOrPercent(&l.Memory, &l.MemoryPercent, minMemory, maxSize)
+	m.Key("file_size", "Size of one file; without it, `10GiB`.").Size(&l.FileSize, minSize, maxSize)
+	m.Key("disk", "What is written to disk beyond what was there when the room was opened, checked every second; without it, `20GiB`.").Size(&l.Disk, minSize, maxSize)
+	m.Key("files", "Files that are made on disk, checked every second; without it, 2000000.").Int(&files, minFiles, maxFiles)
+	m.Key("cpu_seconds", "Seconds of processor time of each process; without it, or 0, only a command's timeout bounds it.").Int(&seconds, 0, 604_800)
+	l.Processes, l.Files, l.CPU = int64(processes), int64(files), time.Duration(seconds)*time.Second
+}
+
+func (v *values) recordingFields(m *strictyaml.Map) {
+	l := &v.recording
+	m.Key("max_file", "Size of a file; without it, `50MB`.").Size(&l.MaxFile, 1, maxSize)
+	m.Key("max_new_files", "Files that the worktree's commit does not have; without it, 50000.").Int(&l.MaxNewFiles, 1, maxFiles)
+	m.Key("max_new_bytes", "Size of all new and changed files together; without it, `1GB`.").Size(&l.MaxNewBytes, 1, maxSize)
+}
+
+// maxUID is the largest user id that every system takes.
+const maxUID = 1<<31 - 2
+
+func (v *values) sandboxFields(m *strictyaml.Map) {
+	m.Key("mode", "Whether commands are confined. Not `off` in a repository.").Word(&v.sandbox, "on", "off")
+	m.Key("uid", "The user id that commands run as when Pawl runs as root, one without an account; without it, 61184 or the next that is free. Not in a repository.").
+		Int(&v.confinement.UID, 1, maxUID)
+	m.Key("profile", "The system calls that commands may make: `wide` also allows debuggers (ptrace) and System V shared memory; without it, `default`. Not in a repository.").
+		Word(&v.confinement.Profile, "default", "wide")
 }
 
 func (v *values) approvalFields(m *strictyaml.Map) {

@@ -25,6 +25,7 @@ type Box struct {
 	name    string // what it is called, as this process was: a program may go by its name
 	uid     int    // who commands run as, when Pawl is root; else zero
 
+	profile  confine.Profile
 	missing  []confine.Feature // what this kernel lacks
 	groups   *cgroup.Host      // nil where there are no control groups
 	overlays bool
@@ -82,6 +83,9 @@ func (b *Box) Describe() string {
 		s += "; limits by " + b.groups.Describe()
 	} else {
 		s += "; limits for each process, as there are no control groups"
+	}
+	if b.profile == confine.Wide {
+		s += "; wide profile: debuggers and System V shared memory work"
 	}
 	for _, feature := range b.missing {
 		s += "; without " + string(feature)

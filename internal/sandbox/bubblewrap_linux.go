@@ -53,13 +53,16 @@ func New(ctx context.Context, opts Options) (*Box, error) {
 			WithHint("install bubblewrap again, or pass --unsandboxed to run commands without a sandbox")
 	}
 	b.bwrap, b.version = path, strings.TrimSpace(string(text))
+	if opts.Wide {
+		b.profile = confine.Wide
+	}
 	if os.Geteuid() == 0 {
-		if b.uid = opts.UID; b.uid == 0 {
-			b.uid = freeUID()
+		if b.uid, err = chooseUID(opts.UID); err != nil {
+			return nil, err
 		}
 	}
 	// Without a filter of system calls too much of the kernel is open.
-	b.missing = confine.Missing(confine.Spec{})
+	b.missing = confine.Missing(confine.Spec{Profile: b.profile})
 	if slices.Contains(b.missing, confine.Seccomp) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "no sandbox: this kernel or processor has no filter of system calls (seccomp)").
 			WithHint("pass --unsandboxed to run commands without a sandbox")
@@ -92,6 +95,19 @@ func installedHelper(ctx context.Context) string {
 		return ""
 	}
 	return program
+}
+
+// chooseUID is who commands run as. An account's rights are not theirs to have: a room
+// shows none of its files, and whatever got out of one would have them all.
+func chooseUID(wanted int) (int, error) {
+	if wanted == 0 {
+		return freeUID(), nil
+	}
+	if account, err := user.LookupId(strconv.Itoa(wanted)); err == nil {
+		return 0, pawl.Errorf(pawl.CodeInvalid, "sandbox.uid: %d is the user id of the account %s, whose rights commands would have", wanted, account.Username).
+			WithHint("set sandbox.uid to a user id without an account, or leave it out")
+	}
+	return wanted, nil
 }
 
 // freeUID is the first user id from DefaultUID on that no account has.

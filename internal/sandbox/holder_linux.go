@@ -582,6 +582,7 @@ func (h *holder) send(req helper.Request, fds []int) error {
 func (b *Box) confinement(limits *pawl.RoomLimits) confine.Spec {
 	spec := confine.Spec{
 		ReadWrite: room.Writable(),
+		Profile:   b.profile,
 		Limits:    confine.Limits{FileSize: uint64(limits.FileSize), CPU: uint64(limits.CPU / time.Second)},
 		Accept:    b.missing,
 		Report:    5,

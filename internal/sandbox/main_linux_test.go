@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 			os.Exit(playHost(os.Args[2], os.Args[3], os.Args[4]))
 		case "__daemon":
 			os.Exit(playDaemon(os.Args[2]))
+		case "__wide":
+			os.Exit(playDebugger())
 		case "__sleep":
 			<-time.After(time.Hour)
 			os.Exit(0)
@@ -51,6 +53,19 @@ func playDaemon(token string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	return 0
+}
+
+// playDebugger makes a call for System V shared memory and one for debugging, and says
+// what came of them.
+func playDebugger() int {
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+	fmt.Println("shmget:", err == nil)
+	if err == nil {
+		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
+	fmt.Println("ptrace:", errno == 0)
 	return 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -586,7 +587,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, uid, uid); err != nil {
 		t.Fatal(err)
 	}
-	which := "Room|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results"
+	which := "Room|Joined|Cache|Layer|Holder|Reach|Give|Confined|Timeout|Nothing|Descriptors|Results|Limits|Wide"
 	not := "OwnRoom" // what shows that cheats are some shows it once
 	if testing.Short() {
 		not += "|Markers"
@@ -703,5 +704,57 @@ func TestEveryRoomHasItsLimits(t *testing.T) {
 	}
 	if result := MustRun(t, shared, pawl.Command{Shell: "head -c 2000000 /dev/zero > big"}); result.ExitCode != 0 || len(result.Met) > 0 {
 		t.Errorf("the room with the defaults: exit code %d, limits met: %v", result.ExitCode, result.Met)
+	}
+}
+
+// The wide profile reaches the commands of a room: what only it allows works there and
+// nowhere else.
+func TestWideProfile(t *testing.T) {
+	MustConfined(t)
+	for name, wide := range map[string]bool{"Default": false, "Wide": true} {
+		t.Run(name, func(t *testing.T) {
+			box, err := sandbox.New(t.Context(), sandbox.Options{Wide: wide})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := MustRun(t, MustRoom(t, box), pawl.Command{Argv: []string{MustSelf(t), "__wide"}})
+			if want := fmt.Sprintf("shmget: %v\nptrace: %v\n", wide, wide); string(result.Output) != want {
+				t.Errorf("got %q, want %q", result.Output, want)
+			}
+			if told := strings.Contains(box.Describe(), "wide profile"); told != wide {
+				t.Errorf("it is described as %s", box.Describe())
+			}
+		})
+	}
+}
+
+// Root chooses who commands run as, but not somebody who has an account.
+func TestUID(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run commands as somebody else")
+	}
+	MustConfined(t)
+	const uid = 70_123
+	box, err := sandbox.New(t.Context(), sandbox.Options{UID: uid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := MustRoom(t, box)
+	MustRun(t, r, pawl.Command{Shell: ": > mine"})
+	info, err := os.Stat(filepath.Join(r.dir, "mine"))
+	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uid {
+		t.Errorf("a command's file is %+v, error %v", info, err)
+	}
+	account, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skipf("there is no account to try: %v", err)
+	}
+	taken, err := strconv.Atoi(account.Uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sandbox.New(t.Context(), sandbox.Options{UID: taken})
+	if pawl.CodeOf(err) != pawl.CodeInvalid || !strings.HasPrefix(err.Error(), "sandbox.uid: "+account.Uid+" is the user id of the account nobody") {
+		t.Errorf("the user id of an account: error %v", err)
 	}
 }

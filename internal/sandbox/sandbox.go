@@ -8,7 +8,7 @@ import (
 	"pawl/internal/room"
 )
 
-// Options say how rooms are enforced. The zero value is right but for tests.
+// Options say how rooms are enforced.
 type Options struct {
 	// Bubblewrap is the path of bwrap; empty means the one on this process's PATH.
 	Bubblewrap string
@@ -17,9 +17,11 @@ type Options struct {
 	Program string
 	// NoOverlay does without overlayfs, as on a machine that has none.
 	NoOverlay bool
-	// UID is who commands run as when Pawl runs as root; zero means the first free
-	// one from [DefaultUID] on.
+	// UID is who commands run as when Pawl runs as root, a user id without an account;
+	// zero means the first free one from [DefaultUID] on.
 	UID int
+	// Wide allows more system calls, as [confine.Wide] says.
+	Wide bool
 }
 
 // DefaultUID is the first user id that commands may run as when Pawl runs as root. It

@@ -481,6 +481,19 @@ func (f *Field) TextOr(parse func(string) error, read func(*Map)) {
 	}
 }
 
+// WordOr is either one of a few words or a mapping.
+func (f *Field) WordOr(v *string, read func(*Map), allowed ...string) {
+	f.describe(schema{kind: "string", enum: allowed})
+	if f.node == nil || f.node.kind == kindMapping {
+		f.Map(read)
+		return
+	}
+	f.Word(v, allowed...)
+	if len(f.node.keys) > 0 { // as in TextOr
+		f.mapping(read)
+	}
+}
+
 // Times is a mapping of free names to durations, each a whole number of units
 // from 1 to most.
 func (f *Field) Times(v *map[string]time.Duration, unit time.Duration, most int) {

@@ -225,6 +225,7 @@ func (e *examination) configuration() {
 	if err != nil {
 		e.fail("configuration", err, "")
 		e.skip("cache", "a configuration")
+		e.skip("limits", "a configuration")
 		e.skip("models", "a configuration")
 		return
 	}
@@ -244,7 +245,22 @@ func (e *examination) configuration() {
 		e.ok("configuration", detail)
 	}
 	e.ok("cache", "at most "+cli.Size(cfg.CacheSize())+" of disk for each project; pawl cache lists it")
+	e.limits(&cfg)
 	e.models(&cfg)
+}
+
+// limits shows the limits of a run started here.
+func (e *examination) limits(cfg *config.Config) {
+	of := func(section string) string {
+		var parts []string
+		for _, v := range cfg.Explain() {
+			if name, ok := strings.CutPrefix(v.Key, section); ok {
+				parts = append(parts, name+" "+v.Value)
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	e.ok("limits", "of a room: "+of("limits.room.")+"; of a recording: "+of("recording."))
 }
 
 func (e *examination) models(cfg *config.Config) {

@@ -82,7 +82,7 @@ func (p *patient) examine(t *testing.T) (map[string]Check, int) {
 func TestDoctor(t *testing.T) {
 	t.Run("AllIsWell", func(t *testing.T) {
 		checks, code := healthy(t).examine(t)
-		if code != 0 || len(checks) != 13 {
+		if code != 0 || len(checks) != 14 {
 			t.Errorf("exit code %d, %d checks", code, len(checks))
 		}
 		for name, c := range checks {
@@ -148,6 +148,9 @@ func TestDoctor(t *testing.T) {
 			}
 		}, "salvage", Warning, "git log -p"},
 		{"BadSetting", func(p *patient) { p.app.Environ = append(p.app.Environ, "PAWL_LIMITS_TOKENS=many") }, "configuration", Failed, ""},
+		{"Limits", func(p *patient) {
+			p.app.Environ = append(p.app.Environ, "PAWL_LIMITS_ROOM_MEMORY=4GiB", "PAWL_RECORDING_MAX_FILE=5MB")
+		}, "limits", OK, ""},
 		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
 		{"OwnRecipe", func(p *patient) { addRecipe(p, "extends: taskloop\n") }, "recipes", OK, ""},
 		{"BadRecipe", func(p *patient) { addRecipe(p, "kindz: {}") }, "recipes", Failed, ""},
@@ -162,6 +165,10 @@ func TestDoctor(t *testing.T) {
 			}
 			if want := map[State]int{Failed: 1}[c.state]; code != want {
 				t.Errorf("exit code %d, want %d", code, want)
+			}
+			if c.name == "Limits" && got.Detail != "of a room: processes 4096, memory 4GiB, file_size 10GiB, disk 20GiB, files 2000000, cpu_seconds none; "+
+				"of a recording: max_file 5MB, max_new_files 50000, max_new_bytes 1GB" {
+				t.Errorf("limits: %s", got.Detail)
 			}
 			if c.check == "repository" && c.state == Failed && checks["store"].State != Skipped {
 				t.Errorf("the store: %+v", checks["store"])

@@ -35,6 +35,7 @@ type options struct {
 	iterations, complexity      int
 	budget                      string
 	tokens                      string
+	memory, disk, processes     string
 	council, green, unsandboxed bool
 	verbose, yesPrepare         bool
 
@@ -139,6 +140,9 @@ durable, one JSON object per line.
 	f.StringVar(&o.budget, "budget", "", "the most money, in `USD`")
 	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens, a number `N`")
 	f.StringVar(&o.maxTime, "max-time", "", "the most `TIME` at work: minutes, or as 90m and 8h")
+	f.StringVar(&o.memory, "max-memory", "", "the most memory of the commands in a room, a `SIZE` such as 4GiB, or 80% of the machine's")
+	f.StringVar(&o.disk, "max-disk", "", "the most that commands in a room write to disk, a `SIZE` such as 50GiB")
+	f.StringVar(&o.processes, "max-processes", "", "the most processes in a room, a number `N`")
 	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; otherwise it is assessed")
 	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
 	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
@@ -344,6 +348,9 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	add("budget", "limits.money_usd", o.budget)
 	add("max-tokens", "limits.tokens", o.tokens)
 	add("max-time", "limits.time_minutes", cli.Minutes(o.maxTime))
+	add("max-memory", "limits.room.memory", o.memory)
+	add("max-disk", "limits.room.disk", o.disk)
+	add("max-processes", "limits.room.processes", o.processes)
 	add("complexity", "complexity", fmt.Sprint(o.complexity))
 	add("council", "council", fmt.Sprint(o.council))
 	add("agent", "agent", o.agent)
