@@ -85,6 +85,33 @@ var DefaultRoomLimits = RoomLimits{
 	Processes: 4096, MemoryPercent: 80, FileSize: 10 << 30, Disk: 20 << 30, Files: 2_000_000,
 }
 
+// The least that a room needs for itself.
+const (
+	MinRoomProcesses = 64
+	MinRoomMemory    = 64 << 20 // bytes
+)
+
+// Check reports limits under which no command could run.
+func (l RoomLimits) Check() error {
+	for _, c := range []struct {
+		name         string
+		value, least int64
+	}{
+		{"processes", l.Processes, MinRoomProcesses},
+		{"bytes of memory", l.Memory, MinRoomMemory},
+		{"percent of memory", int64(l.MemoryPercent), 1},
+		{"bytes of a file", l.FileSize, 1},
+		{"bytes on disk", l.Disk, 1},
+		{"files", l.Files, 1},
+		{"seconds of CPU time", int64(l.CPU / time.Second), 0},
+	} {
+		if c.value != 0 && c.value < c.least || c.value < 0 {
+			return Errorf(CodeInvalid, "a room with at most %d %s: want at least %d, or 0 for the default", c.value, c.name, c.least)
+		}
+	}
+	return nil
+}
+
 // Filled returns the limits with a default for each that is not set.
 func (l RoomLimits) Filled() RoomLimits {
 	d := DefaultRoomLimits

@@ -32,6 +32,19 @@ func TestRoomLimits(t *testing.T) {
 	}
 }
 
+func TestRoomLimitsCheck(t *testing.T) {
+	for _, l := range []pawl.RoomLimits{{}, pawl.DefaultRoomLimits, {Processes: 64, Memory: 64 << 20, FileSize: 1, Disk: 1, Files: 1, CPU: time.Second}} {
+		if err := l.Check(); err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+	for _, l := range []pawl.RoomLimits{{Processes: 63}, {Memory: 1 << 20}, {MemoryPercent: -1}, {FileSize: -1}, {Disk: -1}, {Files: -1}, {CPU: -time.Second}} {
+		if err := l.Check(); pawl.CodeOf(err) != pawl.CodeInvalid {
+			t.Errorf("%+v: error %v, want an invalid one", l, err)
+		}
+	}
+}
+
 // A line about a limit says which setting changes it.
 func TestResourceMet(t *testing.T) {
 	for want, m := range map[string]pawl.ResourceMet{

@@ -114,6 +114,14 @@ type RecordingLimits struct {
 // DefaultRecordingLimits are the limits of a recording when nothing else is set.
 var DefaultRecordingLimits = RecordingLimits{MaxFile: 50_000_000, MaxNewFiles: 50_000, MaxNewBytes: 1_000_000_000}
 
+// Check reports limits under which nothing could be recorded.
+func (l RecordingLimits) Check() error {
+	if l.MaxFile < 0 || l.MaxNewFiles < 0 || l.MaxNewBytes < 0 {
+		return Errorf(CodeInvalid, "a limit of recordings below zero: want a positive number, or 0 for the default")
+	}
+	return nil
+}
+
 // Filled returns the limits with a default for each that is not set.
 func (l RecordingLimits) Filled() RecordingLimits {
 	d := DefaultRecordingLimits

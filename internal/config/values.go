@@ -361,23 +361,20 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
 }
 
-// Bounds of the limits of rooms and recordings. The lower ones are what a room needs
-// for itself.
+// Bounds of the limits of rooms and recordings.
 const (
-	minProcesses = 64
-	minMemory    = 64 << 20 // bytes
-	minSize      = 1e6      // bytes
-	maxSize      = 1e15     // bytes
-	minFiles     = 100
-	maxFiles     = 1_000_000_000
+	minSize  = 1e6  // bytes
+	maxSize  = 1e15 // bytes
+	minFiles = 100
+	maxFiles = 1_000_000_000
 )
 
 func (v *values) roomFields(m *strictyaml.Map) {
 	l := &v.room
 	processes, files, seconds := int(l.Processes), int(l.Files), int(l.CPU/time.Second)
-	m.Key("processes", "Processes and threads that exist at once; without it, 4096.").Int(&processes, minProcesses, 4_194_304)
+	m.Key("processes", "Processes and threads that exist at once; without it, 4096.").Int(&processes, pawl.MinRoomProcesses, 4_194_304)
 	m.Key("memory", "Memory of all processes and of the temporary folder together, as a size or as a part of the machine's; without it, `80%`. In a repository the lower of its size and `80%` holds.").
-		SizeOrPercent(&l.Memory, &l.MemoryPercent, minMemory, maxSize)
+		SizeOrPercent(&l.Memory, &l.MemoryPercent, pawl.MinRoomMemory, maxSize)
 	m.Key("file_size", "Size of one file; without it, `10GiB`.").Size(&l.FileSize, minSize, maxSize)
 	m.Key("disk", "What is written to disk beyond what was there when the room was opened, checked every second; without it, `20GiB`.").Size(&l.Disk, minSize, maxSize)
 	m.Key("files", "Files that are made on disk, checked every second; without it, 2000000.").Int(&files, minFiles, maxFiles)

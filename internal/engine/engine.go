@@ -237,8 +237,10 @@ func (e *Engine) check(req pawl.StartRequest) error {
 	if strings.TrimSpace(req.Goal) == "" {
 		return pawl.Errorf(pawl.CodeInvalid, "the goal is empty").WithHint(`say what should be there when it is done: pawl run "add a --json flag to list"`)
 	}
-	if err := checkLimits(req.Settings.Limits); err != nil {
-		return err
+	for _, err := range []error{checkLimits(req.Settings.Limits), req.Settings.Room.Check(), req.Settings.Recording.Check()} {
+		if err != nil {
+			return err
+		}
 	}
 	if err := recipe.Validate(req.Recipe); err != nil {
 		return err

@@ -758,3 +758,12 @@ func TestUID(t *testing.T) {
 		t.Errorf("the user id of an account: error %v", err)
 	}
 }
+
+// A room works under the least limits that it may be given.
+func TestLeastLimits(t *testing.T) {
+	r := MustLimited(t, MustConfined(t), pawl.RoomLimits{Processes: pawl.MinRoomProcesses, Memory: pawl.MinRoomMemory, FileSize: 1, Disk: 1, Files: 1, CPU: time.Second})
+	result := MustRun(t, r, pawl.Command{Shell: "echo fine | cat"})
+	if string(result.Output) != "fine\n" || len(result.Met) > 0 {
+		t.Errorf("a command prints %q, limits met: %v", result.Output, result.Met)
+	}
+}

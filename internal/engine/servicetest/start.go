@@ -86,6 +86,9 @@ func (s *suite) startRefuses(t *testing.T) {
 		"RecipeWithoutKinds":      func(r *pawl.StartRequest) { r.Recipe.Kinds = nil },
 		"RecipeWithUnknownOutput": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
 		"NegativeLimit":           func(r *pawl.StartRequest) { r.Settings.Limits.Money = -1 },
+		"TooFewProcesses":         func(r *pawl.StartRequest) { r.Settings.Room.Processes = 1 },
+		"NegativeDisk":            func(r *pawl.StartRequest) { r.Settings.Room.Disk = -1 },
+		"NegativeRecording":       func(r *pawl.StartRequest) { r.Settings.Recording.MaxFile = -1 },
 	} {
 		req := request("do it")
 		spoil(&req)
