@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -100,6 +101,11 @@ func TestStories(t *testing.T) {
 			case "sandbox":
 				_, err := sandbox.Probe(t.Context())
 				return err == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "taken": // root cannot have commands run as 65534, which has an account
+				_, err := user.LookupId("65534")
+				return os.Geteuid() == 0 && err == nil, nil
 			case "groups": // a sandbox that tells every limit that is met
 				box, err := sandbox.Probe(t.Context())
 				return err == nil && !strings.Contains(box.Describe(), "no control groups"), nil
