@@ -164,7 +164,7 @@ func namespaceHint(message string) string {
 	const instead = "or pass --unsandboxed to run commands without a sandbox"
 	for _, sign := range []string{"namespace", "uid map", "RTM_NEWADDR", "peration not permitted", "ermission denied"} {
 		if strings.Contains(message, sign) {
-			return "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu 24.04 and later " +
+			return "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1 and a user.max_user_namespaces above 0; on Ubuntu 24.04 and later " +
 				"kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for pawl and bwrap; in a container, its seccomp profile must allow them), " + instead
 		}
 	}

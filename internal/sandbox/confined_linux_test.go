@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"pawl"
@@ -292,6 +293,7 @@ func TestProbeErrors(t *testing.T) {
 		checkUnavailable(t, err, "not installed", "apt install bubblewrap")
 	})
 	t.Run("NamespacesRefused", func(t *testing.T) {
+		MustNamespace(t)
 		fake := filepath.Join(t.TempDir(), "bwrap")
 		MustWrite(t, fake, "#!/bin/sh\n[ \"$1\" = --version ] && echo 'bubblewrap 9' && exit\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
 		if err := os.Chmod(fake, 0o755); err != nil {
@@ -301,6 +303,7 @@ func TestProbeErrors(t *testing.T) {
 		checkUnavailable(t, err, "No permissions to create new namespace", "kernel.unprivileged_userns_clone")
 	})
 	t.Run("DoesNotConfine", func(t *testing.T) {
+		MustNamespace(t)
 		fake := filepath.Join(t.TempDir(), "bwrap")
 		MustWrite(t, fake, "#!/bin/sh\n[ \"$1\" = --version ] && echo 'bubblewrap 9' && exit\necho '{\"child-pid\": 0, \"exit-code\": 8}' >&3\n")
 		if err := os.Chmod(fake, 0o755); err != nil {
@@ -317,6 +320,20 @@ func TestProbeErrors(t *testing.T) {
 			t.Error("no error")
 		}
 	})
+}
+
+// MustNamespace skips where no process can have namespaces of its own: there bubblewrap
+// is never started.
+func MustNamespace(tb testing.TB) {
+	tb.Helper()
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+	}
+	if err := cmd.Run(); err != nil {
+		tb.Skipf("no process can have namespaces of its own here: %v", err)
+	}
 }
 
 func checkUnavailable(t *testing.T, err error, message, hint string) {

@@ -261,6 +261,9 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits)
 	theirs.Close() // so that the socket ends with the holder
 	if err != nil {
 		_ = h.socket.Close()
+		if errors.Is(err, unix.ENOSPC) { // which reads as if the disk were full
+			err = errors.New("no more namespaces are allowed (sysctl user.max_user_namespaces)")
+		}
 		return nil, fmt.Errorf("start a namespace: %w", err)
 	}
 	ready := make(chan helper.Answer, 1)
