@@ -109,10 +109,11 @@ func (r *Rooms) folder() string { return filepath.Join(r.o.State, "rooms") }
 func (r *Rooms) layers() string { return filepath.Join(r.o.State, "layers") }
 
 // Recover removes what a process that died left of rooms that last as long as one
-// judgement, and prunes the trusted cache. What agents' rooms keep is left alone.
+// judgement, and prunes the trusted cache. What agents' rooms keep is left alone, but
+// given to whoever commands run as.
 func (r *Rooms) Recover() error {
 	_, err := r.cache.prune(r.cache.limit)
-	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), err)
+	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), err, r.handOver())
 }
 
 // once is the folder of rooms that keep nothing.

@@ -759,6 +759,46 @@ func TestUID(t *testing.T) {
 	}
 }
 
+// When commands run as another user than before, they can change what they wrote.
+func TestAnotherUID(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run commands as somebody else")
+	}
+	MustConfined(t)
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(folder, "state", "worktrees", "001")
+	for i, uid := range []int{70_123, 70_124, 70_124, 70_123} {
+		box, err := sandbox.New(t.Context(), sandbox.Options{UID: uid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := os.MkdirAll(tree, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			MustGive(t, box, tree)
+		}
+		rooms := newRooms(box, folder)
+		if err := rooms.Recover(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := rooms.Agent(t.Context(), pawl.AgentRoom{Run: "001", Name: "001", Tree: tree})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := MustRun(t, r, pawl.Command{Shell: `for d in . "$HOME" "$XDG_CACHE_HOME"; do mkdir -p "$d/sub" && echo line >> "$d/sub/file" && wc -l < "$d/sub/file"; done`})
+		if want := strings.Repeat(fmt.Sprintln(i+1), 3); string(result.Output) != want {
+			t.Errorf("as user %d: a command prints %q, want %q", uid, result.Output, want)
+		}
+		if err := rooms.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A room works under the least limits that it may be given.
 func TestLeastLimits(t *testing.T) {
 	r := MustLimited(t, MustConfined(t), pawl.RoomLimits{Processes: pawl.MinRoomProcesses, Memory: pawl.MinRoomMemory, FileSize: 1, Disk: 1, Files: 1, CPU: time.Second})
