@@ -166,7 +166,9 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the room %s: %w", r.d.Name, err)
 	}
 	r.holder.furnished = r.holder.furnished || furnished
-	r.holder.disk = r.disk
+	if r.holder.disk == nil { // or commands that run are reading it
+		r.holder.disk = r.disk
+	}
 	return r.holder, nil
 }
 
