@@ -379,12 +379,17 @@ func TestPruneAtOnce(t *testing.T) {
 	wantLayers(t, c, names...)
 }
 
+// anyone runs commands as whoever Pawl runs as.
+type anyone struct{ Enforcer }
+
+func (anyone) Owner() pawl.Owner { return pawl.Owner{} }
+
 // A project that is opened has its cache pruned to the limit of now, and what a process
 // that died left of it is removed.
 func TestRecoverPrunesTheCache(t *testing.T) {
 	c := MustCache(t, roomy, 10, 20, 30)
 	MustFile(t, filepath.Join(c.dir, "4", "upper", "file"), 1)
-	r := New(Options{State: filepath.Dir(c.dir), CacheSize: 35})
+	r := New(Options{State: filepath.Dir(c.dir), CacheSize: 35, Enforcer: anyone{}})
 	if err := r.Recover(); err != nil {
 		t.Fatal(err)
 	}
