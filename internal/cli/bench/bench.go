@@ -33,11 +33,11 @@ func New(app *cli.App, w World) *cobra.Command {
 		Long: `Bench measures what pawl itself costs: from when it is executed to its first
 answer, a daemon at rest, durable steps per second beside what the disk can do,
 folding and deciding, the harness's own time per iteration, confined commands
-beside plain bubblewrap, lists of many runs, many watchers of one run, and a daemon
-that is killed with runs under way. Real processes, sockets and files are used, all
-of them below a folder of its own; it calls no model but one of its own and leaves
-nothing behind. All of it takes some minutes. Machines differ: compare figures of
-one machine only.
+beside plain bubblewrap, lists of many runs, many watchers of one run, and a
+daemon that is killed with runs under way. Real processes, sockets and files are
+used, all of them below a folder of its own; it calls no model but one of its own
+and leaves nothing behind. All of it takes some minutes. Machines differ: compare
+figures of one machine only.
 
 The sections are
   ` + strings.Join(w.Sections, " ") + `
