@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/doctor"
 	"pawl/internal/git"
 	"pawl/internal/project"
+	"pawl/internal/room"
 	"pawl/internal/sandbox"
 	"pawl/internal/store/sqlite"
 	"pawl/internal/workspace/gitworktree"
@@ -23,17 +25,27 @@ import (
 
 // probes are how pawl doctor looks at this machine.
 func probes(app *cli.App) doctor.Probes {
+	box := sync.OnceValues(func() (*sandbox.Box, error) {
+		cfg := machineConfig(app)
+		return sandbox.New(context.Background(), sandboxOptions(cfg.Sandbox()))
+	})
 	return doctor.Probes{
 		Git:     probeGit,
 		Inspect: func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) },
 		Project: func(repo pawl.Repository) (project.Project, error) { return project.At(app.StateHome, repo) },
-		Sandbox: func(ctx context.Context) (string, error) {
-			cfg := machineConfig(app)
-			box, err := sandbox.New(ctx, sandboxOptions(cfg.Sandbox()))
+		Sandbox: func(context.Context) (string, error) {
+			box, err := box()
 			if err != nil {
 				return "", err
 			}
 			return box.Describe() + "; started by " + box.Helper(), nil
+		},
+		Layers: func(_ context.Context, dir string) string {
+			box, err := box()
+			if err != nil {
+				return ""
+			}
+			return room.Mechanism(box, dir)
 		},
 		FileSystem: fileSystem,
 		Store:      checkStore,

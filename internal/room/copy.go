@@ -101,3 +101,32 @@ func copyFile(from, to string, perm fs.FileMode) error {
 	}
 	return errors.Join(err, out.Close())
 }
+
+// Mechanism says in a few words how layers in a folder are joined: by overlayfs, or else
+// by copies, which share blocks where the file system can do that.
+func Mechanism(e Enforcer, dir string) string {
+	switch {
+	case e.Mounts() && e.Overlay(dir):
+		return "overlayfs"
+	case sharesBlocks(dir):
+		return "copies that share blocks"
+	}
+	return "copies"
+}
+
+// sharesBlocks reports whether files in a folder can share blocks.
+func sharesBlocks(dir string) bool {
+	from, err := os.CreateTemp(dir, "try-")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(from.Name())
+	defer from.Close()
+	to, err := os.CreateTemp(dir, "try-")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(to.Name())
+	defer to.Close()
+	return shareBlocks(from, to) == nil
+}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl"
+	"pawl/internal/room"
 	"pawl/internal/sandbox"
 )
 
@@ -65,6 +66,9 @@ func TestCopiesShareBlocks(t *testing.T) {
 	MustWrite(t, file, strings.Repeat("source\n", size/7))
 	if !canShare(t, file) {
 		t.Skip("the file system cannot share blocks")
+	}
+	if got := room.Mechanism(box, e.folder); got != "copies that share blocks" {
+		t.Errorf("the mechanism is called %q", got)
 	}
 	before := freeSpace(t, e.folder)
 	r, err := e.Gate(t.Context(), e.spec)

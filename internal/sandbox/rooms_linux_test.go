@@ -89,6 +89,9 @@ func confinedMechanisms(t *testing.T, test func(t *testing.T, box *sandbox.Box))
 		if !box.Overlay(t.TempDir()) {
 			t.Skip("overlayfs does not work here")
 		}
+		if got := room.Mechanism(box, t.TempDir()); got != "overlayfs" {
+			t.Errorf("the mechanism is called %q", got)
+		}
 		test(t, box)
 	})
 	t.Run("Copies", func(t *testing.T) {
@@ -96,6 +99,9 @@ func confinedMechanisms(t *testing.T, test func(t *testing.T, box *sandbox.Box))
 		box, err := sandbox.New(t.Context(), sandbox.Options{NoOverlay: true})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := room.Mechanism(box, t.TempDir()); !strings.HasPrefix(got, "copies") {
+			t.Errorf("the mechanism is called %q", got)
 		}
 		test(t, box)
 	})

@@ -77,7 +77,11 @@ func (e *examination) stateFolder() {
 	case remote:
 		e.fail(name, fmt.Errorf("%s is on %s, where locks and fsync cannot be relied on", p.Dir, kind), "set XDG_STATE_HOME to a folder on a local disk")
 	default:
-		e.ok(name, fmt.Sprintf("%s is writable, on %s", p.Dir, kind))
+		found := fmt.Sprintf("%s is writable, on %s", p.Dir, kind)
+		if how := e.probes.Layers(e.ctx, p.Dir); how != "" {
+			found += "; rooms join layers by " + how
+		}
+		e.ok(name, found)
 	}
 }
 

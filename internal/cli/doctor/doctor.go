@@ -25,6 +25,8 @@ type Probes struct {
 	Project func(pawl.Repository) (project.Project, error)
 	// Sandbox says what confines commands, or why nothing can.
 	Sandbox func(ctx context.Context) (string, error)
+	// Layers says how rooms join layers in a folder; empty where nothing can confine.
+	Layers func(ctx context.Context, dir string) string
 	// FileSystem is the kind of file system a folder is on, and whether it is on
 	// another machine.
 	FileSystem func(dir string) (kind string, remote bool, err error)

@@ -49,6 +49,7 @@ func healthy(t *testing.T) *patient {
 			return project.Project{Repo: r, Dir: p.state}, nil
 		},
 		Sandbox:    func(context.Context) (string, error) { return "bubblewrap", nil },
+		Layers:     func(context.Context, string) string { return "overlayfs" },
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
 		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
 		Refs:       func(context.Context, project.Project, string) ([]string, error) { return nil, nil },
