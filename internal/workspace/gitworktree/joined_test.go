@@ -6,8 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,4 +154,85 @@ func TestLayersWithoutOverlayfs(t *testing.T) {
 	if got := workspacetest.Files(t, workspacetest.MustLocate(t, w, runName)); got["new"] != "new\n" {
 		t.Errorf("with overlayfs again, the files are %v", got)
 	}
+}
+
+// A recording during which the holder of the layers dies has the files all the same:
+// nested repositories as files, and nothing of .pawl/tasks.
+func TestHolderDiesDuringRecording(t *testing.T) {
+	for _, word := range []string{"ls-files", "add", "write-tree"} {
+		for _, lost := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%t", word, lost), func(t *testing.T) {
+				r := newRepository(t, map[string]string{"README": "A project.\n"})
+				r.joined = true
+				m := &mortalTrees{Trees: r.trees(t)(), lost: lost}
+				w, err := gitworktree.New(t.Context(), gitworktree.Options{Repository: r.mustInspect(t), State: r.state, Trees: func() pawl.Trees { return m }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.Open(t.Context(), pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)}); err != nil {
+					t.Fatal(err)
+				}
+				dir := workspacetest.MustLocate(t, w, runName)
+				for _, name := range []string{"nested/file", "nested/.git/objects/none", "nested/.git/refs/none", ".pawl/tasks/001-a/state.json"} {
+					workspacetest.MustWrite(t, dir, name, "x\n")
+				}
+				workspacetest.MustWrite(t, dir, "nested/.git/HEAD", "ref: refs/heads/main\n")
+				m.word.Store(&word)
+				recorded, err := w.Tree(t.Context(), runName)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.word.Load() != nil {
+					t.Fatalf("the recording does not call git %s", word)
+				}
+				if got, want := r.git(t, "ls-tree", "-r", "--name-only", string(recorded.Tree)), "README\nnested/file"; got != want {
+					t.Errorf("recorded are %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// mortalTrees are trees whose holder is killed once, just before it is to run git with a
+// word among its arguments.
+type mortalTrees struct {
+	pawl.Trees
+	word atomic.Pointer[string]
+	lost bool // that git is lost with it; otherwise another holder runs it
+}
+
+func (m *mortalTrees) Join(ctx context.Context, dir, lower string) (pawl.Joined, error) {
+	j, err := m.Trees.Join(ctx, dir, lower)
+	return mortalJoined{j, m}, err
+}
+
+type mortalJoined struct {
+	pawl.Joined
+	trees *mortalTrees
+}
+
+func (j mortalJoined) Run(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
+	word := j.trees.word.Load()
+	if word == nil || !slices.Contains(cmd.Args, *word) || !j.trees.word.CompareAndSwap(word, nil) {
+		return j.Joined.Run(ctx, cmd, grace)
+	}
+	at, err := j.Reach()
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.Split(at, "/")[2]) // of /proc/PID/root
+	if err != nil {
+		return err
+	}
+	holder, err := os.FindProcess(pid)
+	if err == nil {
+		err = holder.Kill()
+	}
+	if err != nil {
+		return err
+	}
+	if j.trees.lost {
+		return pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
+	}
+	return j.Joined.Run(ctx, cmd, grace)
 }

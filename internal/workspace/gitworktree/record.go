@@ -59,6 +59,10 @@ func (w *worktree) record(ctx context.Context) (record, error) {
 			break
 		}
 		w.s.log.WarnContext(ctx, "recording a worktree anew", "worktree", w.name, "because", err)
+		// Whoever held the files may have died.
+		if err := w.join(ctx); err != nil {
+			return record{}, err
+		}
 		if err := mend(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return record{}, explain("record worktree "+w.name, err)
 		}
@@ -93,6 +97,9 @@ func (w *worktree) tryRecord(ctx context.Context) (record, error) {
 	}
 	if err == nil {
 		err = w.settle()
+	}
+	if err == nil {
+		err = w.reached()
 	}
 	return r, err
 }
@@ -294,6 +301,9 @@ func (w *worktree) occupied(entries []git.Entry) []string {
 func (w *worktree) recordAll(ctx context.Context) (r, full record, err error) {
 	if r, err = w.record(ctx); err == nil {
 		full, err = w.withTasks(ctx, r)
+	}
+	if err == nil {
+		err = w.reached()
 	}
 	return r, full, err
 }

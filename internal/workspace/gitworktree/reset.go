@@ -218,6 +218,9 @@ func (w *worktree) restore(ctx context.Context) error {
 	if err == nil && exists(filepath.Join(w.files, filepath.FromSlash(tasks))) {
 		err = w.repo(w.index()).Forget(ctx, tasks)
 	}
+	if err == nil {
+		err = w.reached()
+	}
 	if err != nil {
 		return explain(doing, err)
 	}

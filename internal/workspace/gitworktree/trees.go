@@ -235,6 +235,19 @@ func (w *worktree) join(ctx context.Context) error {
 	return explain("open the files of worktree "+w.name, err)
 }
 
+// reached reports an error if the files have been joined anew since join: looked up in
+// the namespace of a process that died, every file seems to be missing.
+func (w *worktree) reached() error {
+	if w.joined == nil {
+		return nil
+	}
+	at, err := w.joined.Reach()
+	if err == nil && filepath.Join(at, filesName) != w.files {
+		err = pawl.Errorf(pawl.CodeUnavailable, "the process that held the files of worktree %s ended", w.name)
+	}
+	return err
+}
+
 // part ends what join began.
 func (w *worktree) part() error {
 	if w.lower == "" {
