@@ -77,6 +77,11 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 	}
 	if after.Memory > before.Memory {
 		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: r.limits.Memory})
+		if err != nil && ctx.Err() == nil && !h.alive() {
+			// What is in the room's folders in memory counts, so the kernel may have found
+			// no larger process than the holder.
+			result.ExitCode, err = -1, nil
+		}
 	}
 	return result, err
 }

@@ -655,6 +655,8 @@ func TestLimitsAreTold(t *testing.T) {
 		"CPU":       {"exec sh -c 'while :; do :; done'", pawl.ResourceMet{Resource: pawl.ResourceCPU, Max: 1}, false},
 		"Processes": {"i=0; while [ $i -lt 100 ]; do sleep 10 & i=$((i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: 60}, true},
 		"Memory":    {"head -c 400000000 /dev/zero | tail -c 390000000 | wc -c", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
+		// What is in /tmp is no process's memory, so that of the holder may be killed for it.
+		"Temp": {"for i in $(seq 300); do head -c 1000000 /dev/zero > /tmp/$i; done", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
 	} {
 		if test.group && !groups {
 			continue

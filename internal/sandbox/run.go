@@ -69,7 +69,7 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w 
 		return result, fmt.Errorf("run command: %w", ctxErr)
 	}
 	if err != nil && !timedOut && len(met) == 0 {
-		return pawl.CommandResult{}, fmt.Errorf("run command: %w", err)
+		return result, fmt.Errorf("run command: %w", err)
 	}
 	return result, nil
 }
