@@ -15,14 +15,18 @@ type Layer struct{ dir string }
 // Dir is the layer's folder.
 func (l Layer) Dir() string { return l.dir }
 
-// checkout is the layer that a clean checkout is. Our git made it, from a commit, in
-// a folder that no room writes to.
+// clean are the folders of the state folder in which our git writes the files of
+// commits, and no room does.
+var clean = []string{"checkouts", "trees"}
+
+// checkout is the layer that a clean checkout is. Our git made it, from a commit.
 func (r *Rooms) checkout(dir string) (Layer, error) {
-	rel, err := filepath.Rel(r.o.State, dir)
-	if err != nil || !filepath.IsLocal(rel) || contains(r.folder(), dir) {
-		return Layer{}, fmt.Errorf("%s is not a clean checkout of this project", dir)
+	for _, name := range clean {
+		if at := filepath.Join(r.o.State, name); filepath.Clean(dir) != at && contains(at, filepath.Clean(dir)) {
+			return Layer{dir}, nil
+		}
 	}
-	return Layer{dir}, nil
+	return Layer{}, fmt.Errorf("%s is not a clean checkout of this project", dir)
 }
 
 // empty is the layer below a room's own folders when there is nothing else.

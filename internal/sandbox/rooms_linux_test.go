@@ -356,12 +356,23 @@ func TestPreparedLayer(t *testing.T) {
 func TestOnlyCheckoutsAreLayers(t *testing.T) {
 	e := MustEstate(t, sandbox.Unconfined())
 	e.agent(t, "001", "true")
-	for _, tree := range []string{e.dir, t.TempDir(), filepath.Join(e.folder, "state", "rooms", "agents", "001", "001", "home"), "checkouts/c0", "/"} {
+	trees := []string{e.dir, t.TempDir(), "checkouts/c0", "/"}
+	for _, name := range []string{"", "rooms/agents/001/001/home", "worktrees/001", "layered/001/upper/files", "quarantine/001-1", "checkouts", "checkouts/../worktrees/001"} {
+		tree := e.folder + "/state/" + name
+		if err := os.MkdirAll(tree, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		trees = append(trees, tree)
+	}
+	for _, tree := range trees {
 		spec := e.spec
 		spec.Tree = tree
-		if r, err := e.Gate(t.Context(), spec); err == nil {
+		r, err := e.Gate(t.Context(), spec)
+		if err == nil {
 			r.Close()
-			t.Errorf("%s is below a gate's room", tree)
+		}
+		if err == nil || !strings.Contains(err.Error(), "not a clean checkout") {
+			t.Errorf("%s below a gate's room: %v", tree, err)
 		}
 	}
 }
