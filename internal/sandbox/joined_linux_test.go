@@ -101,6 +101,9 @@ func TestJoinedRoom(t *testing.T) {
 	if out, err := j.run(t.Context(), "ls", ""); out != "agent\nours\ntheirs\n" || err != nil {
 		t.Errorf("afterwards, a program of ours says %q, %v", out, err)
 	}
+	if got := j.says(t, r, nil, "cat agent"); got != "agent" {
+		t.Errorf("after a program of ours, a command says %q", got)
+	}
 	if got, err := r.Tree(); err != nil || got != j.reach(t, "") {
 		t.Errorf("the room's tree is %s, %v, want %s", got, err, j.reach(t, ""))
 	}
@@ -158,6 +161,14 @@ func TestJoinedProgram(t *testing.T) {
 	err := j.Run(ctx, cmd, time.Minute)
 	if e, ok := errors.AsType[*pawl.ExitError](err); !ok || e.Code != 5 || watch.said.String() != "up\nasked\n" {
 		t.Errorf("error is %v, and it said %q", err, watch.said.String())
+	}
+	// One that succeeds when it is asked to end has been ended all the same, with what it
+	// started: otherwise its output would not end.
+	stopped, stop := context.WithCancel(t.Context())
+	watch = &onWrite{do: stop}
+	cmd = &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", `trap 'exit 0' TERM; sleep 3600 & echo up; wait`}, Dir: "/", Stdout: watch}
+	if err := j.Run(stopped, cmd, time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
 	}
 	if _, err := j.run(ctx, "echo no > no", ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
