@@ -139,9 +139,6 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 	if err != nil {
 		return pawl.CommitInfo{}, err
 	}
-	if len(r.occupied) > 0 {
-		return pawl.CommitInfo{}, w.submoduleError(r.occupied)
-	}
 	if err := w.s.checkFree(spec.Branch); err != nil {
 		return pawl.CommitInfo{}, err
 	}

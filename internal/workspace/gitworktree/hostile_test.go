@@ -2,7 +2,6 @@ package gitworktree_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pawl"
 	"pawl/internal/workspace/workspacetest"
@@ -448,23 +449,32 @@ func TestSubmodules(t *testing.T) {
 	}
 
 	workspacetest.MustWrite(t, state.Dir, "vendor/lib/lib.go", "package lib // made up\n")
-	if workspacetest.MustTree(t, f, runName) == state.Tree {
-		t.Error("files in a submodule's folder do not show in the tree")
+	workspacetest.MustWrite(t, state.Dir, "vendor/lib/deep/more.go", "package deep\n")
+	workspacetest.MustWrite(t, state.Dir, "main.go", "package main\n")
+	want := []string{`git_content: "vendor/lib" is a submodule, and what was written in it cannot be committed`, "2 files by git_content 0"}
+	recorded, err := f.Tree(ctx, runName)
+	if diff := cmp.Diff(want, reasons(recorded.LeftOut)); diff != "" || err != nil {
+		t.Errorf("what is left out differs (-want +got):\n%s %v", diff, err)
 	}
-	_, err := commitRun("7")(ctx, f, f)
-	if pawl.CodeOf(err) != pawl.CodeState || !strings.Contains(fmt.Sprint(err), "vendor/lib") {
-		t.Errorf("error is %v, want one that names the submodule", err)
+	made, err := commitRun("7")(ctx, f, f)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if opened := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base}); opened.Tree == state.Tree {
-		t.Error("opened again, the files do not show")
+	commit := made.(pawl.CommitInfo)
+	if diff := cmp.Diff(want, reasons(commit.LeftOut)); diff != "" || !slices.Equal(commit.Files, []string{"main.go"}) {
+		t.Errorf("the commit has %q, and what it leaves out differs (-want +got):\n%s", commit.Files, diff)
 	}
 
 	reset := workspacetest.MustReset(t, f, runName, f.Base, runSalvage)
 	if reset.Tree != state.Tree {
 		t.Errorf("after the reset tree is %s, want %s", reset.Tree, state.Tree)
 	}
-	if got := r.git(t, "show", runSalvage+":vendor/lib/lib.go"); got != "package lib // made up" {
-		t.Errorf("the salvage has %q", got)
+	kept, err := filepath.Glob(filepath.Join(r.quarantine(), "*", "vendor", "lib", "deep", "more.go"))
+	if err != nil || len(kept) != 1 {
+		t.Errorf("kept are %q, %v", kept, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(reset.Dir, "vendor", "lib")); err != nil || len(left) > 0 {
+		t.Errorf("the submodule's folder has %v, %v", left, err)
 	}
 	answer, err := commitRun("8")(ctx, f, f)
 	if err != nil {

@@ -25,9 +25,6 @@ const nesting = 16
 type record struct {
 	tree  string // without .pawl/tasks
 	index string // the index that holds it
-	// occupied are the folders of submodules that hold files. The record has
-	// the files in the submodule's place.
-	occupied []string
 	// seen tells what the record leaves out.
 	seen []sight
 }
@@ -90,41 +87,13 @@ func (w *worktree) tryRecord(ctx context.Context) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	if r.occupied = w.occupied(entries); len(r.occupied) > 0 {
-		if err = w.withOccupied(ctx, &r); err == nil {
-			r.tree, err = w.recording(r.index).WriteTree(ctx)
-		}
+	if folders := w.occupied(entries); len(folders) > 0 {
+		r.seen = append(r.seen, w.inSubmodules(folders))
 	}
-	if err == nil {
-		err = w.settle()
-	}
-	if err == nil {
+	if err = w.settle(); err == nil {
 		err = w.reached()
 	}
 	return r, err
-}
-
-// withOccupied makes an index that has the files in submodules' folders in the
-// submodules' place.
-func (w *worktree) withOccupied(ctx context.Context, r *record) error {
-	for _, folder := range r.occupied {
-		if err := w.quarantine(ctx, w.search(folder)); err != nil {
-			return err
-		}
-	}
-	index := filepath.Join(w.desk, "occupied")
-	err := w.fresh(ctx, index)
-	if err == nil {
-		err = copyIndex(w.index(), index)
-	}
-	if err == nil {
-		err = w.recording(index).Forget(ctx, r.occupied...)
-	}
-	if err == nil {
-		err = w.takeUp(ctx, index, r, false, w.except()...)
-	}
-	r.index = index
-	return err
 }
 
 // addAll brings the record's index up to the worktree and writes its tree.
@@ -297,6 +266,24 @@ func (w *worktree) occupied(entries []git.Entry) []string {
 	return found
 }
 
+// inSubmodules leaves out what is in the folders of submodules: a commit has a commit of
+// another repository in their place.
+func (w *worktree) inSubmodules(folders []string) sight {
+	s := sight{omitted: map[string]omission{}}
+	for _, folder := range folders {
+		o := omission{limit: pawl.LimitGitContent, why: "is a submodule, and what was written in it cannot be committed"}
+		_ = filepath.WalkDir(filepath.Join(w.files, folder), func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				o.files++
+			}
+			return nil // what cannot be read is not counted
+		})
+		o.files = max(o.files, 1)
+		s.omitted[folder] = o
+	}
+	return s
+}
+
 // recordAll records what the worktree holds, and once more with .pawl/tasks.
 func (w *worktree) recordAll(ctx context.Context) (r, full record, err error) {
 	if r, err = w.record(ctx); err == nil {
@@ -335,12 +322,6 @@ func (w *worktree) withTasks(ctx context.Context, r record) (record, error) {
 		return record{}, explain("record worktree "+w.name, err)
 	}
 	return r, nil
-}
-
-// submoduleError refuses to commit files in a submodule's place.
-func (w *worktree) submoduleError(occupied []string) error {
-	return pawl.Errorf(pawl.CodeState, "files were written in %s, which is a submodule: they cannot be committed", strings.Join(occupied, ", ")).
-		WithHint("submodules are not checked out in worktrees; remove the files, or remove the submodule from .gitmodules and its folder from git")
 }
 
 func exists(path string) bool {

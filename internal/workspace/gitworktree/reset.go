@@ -101,11 +101,11 @@ func (w *worktree) head(to note) error {
 // to target, and returns the ref that has it; what cannot be recorded is moved aside. merged reports that head itself is not
 // lost. clean reports that the worktree is at target already.
 func (w *worktree) setAside(ctx context.Context, head, target git.Commit, merged bool, salvage string) (saved string, clean bool, err error) {
-	r, full, err := w.recordAll(ctx)
+	_, full, err := w.recordAll(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	clean = full.tree == target.Tree && len(r.occupied) == 0 && len(w.leftOut(full.seen)) == 0 && w.at() == target.Hash
+	clean = full.tree == target.Tree && len(w.leftOut(full.seen)) == 0 && w.at() == target.Hash
 	// The same call may have come this far before.
 	earlier, err := w.s.ref(ctx, salvage)
 	if err != nil {

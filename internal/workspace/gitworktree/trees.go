@@ -270,7 +270,9 @@ func (w *worktree) tidy() error {
 	}
 	for _, entry := range entries {
 		if err == nil {
-			err = os.Rename(filepath.Join(from, entry.Name()), filepath.Join(w.s.quarantined(), entry.Name()))
+			to := filepath.Join(w.s.quarantined(), entry.Name())
+			err = os.Rename(filepath.Join(from, entry.Name()), to)
+			w.s.log.Info("what was moved out of a worktree is kept", "worktree", w.name, "in", to)
 		}
 	}
 	return err
