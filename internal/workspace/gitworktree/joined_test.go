@@ -134,6 +134,33 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// What is below a worktree is not its work, when a process died before it made a note of
+// the worktree either: another commit's files may be below.
+func TestLayersAreNoWork(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n", ".pawl/tasks/000-before/report.md": "Done.\n"})
+	r.joined = true
+	f := r.fixture(t)
+	workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: "001-a", Branch: "pawl/001-a", Base: f.Base})
+	next := workspacetest.MustWork(t, f, "pawl/002-b", f.Base, "README", "Changed.\n", "new", "new\n")
+	spec := pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: next.Commit}
+	r.git(t, "branch", runBranch, string(next.Commit))
+	workspacetest.MustWrite(t, r.state, "layered/"+runName+"/lower", string(f.Base)+"\n")
+	opened := workspacetest.MustOpen(t, f, spec)
+	if opened.Tree != next.Tree {
+		t.Errorf("the tree is %s, want %s", opened.Tree, next.Tree)
+	}
+	if got := workspacetest.Files(t, opened.Dir); got["new"] != "new\n" || got["README"] != "Changed.\n" || got[".pawl/tasks/000-before/report.md"] == "" {
+		t.Errorf("the files are %v", got)
+	}
+
+	// The note may be lost later: then there is work, which is kept.
+	workspacetest.MustWrite(t, opened.Dir, "mine", "mine\n")
+	workspacetest.MustRemove(t, r.state, "engine/worktrees/"+runName+"/worktree.json")
+	if got := workspacetest.Files(t, workspacetest.MustOpen(t, f, spec).Dir); got["mine"] != "mine\n" || got["new"] != "new\n" {
+		t.Errorf("without the note, the files are %v", got)
+	}
+}
+
 // A worktree whose layers cannot be joined any more says so and is left as it is.
 func TestLayersWithoutOverlayfs(t *testing.T) {
 	r := newRepository(t, map[string]string{"README": "A project.\n"})

@@ -43,6 +43,11 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
+	if there && !known && w.lower != "" {
+		if there, err = w.hasWork(); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
 	if err := w.s.checkFree(spec.Branch); err != nil {
 		return pawl.WorkspaceState{}, err
 	}
@@ -120,10 +125,10 @@ func (w *worktree) add(ctx context.Context, folder bool) error {
 			return pawl.Errorf(pawl.CodeConflict, "branch %s has a worktree already: %s", other.Branch, filepath.Base(filepath.Dir(path)))
 		}
 	}
-	if folder {
-		if err := w.lay(ctx, w.note.Head); err != nil {
-			return err
-		}
+	// The note comes first: what lies below a worktree that has none would be taken for
+	// its work.
+	if err := w.write(); err != nil || !folder {
+		return err
 	}
-	return w.write()
+	return w.lay(ctx, w.note.Head)
 }

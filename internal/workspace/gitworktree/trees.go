@@ -320,6 +320,15 @@ func (w *worktree) wrote(folder string) ([]string, error) {
 	return names, nil
 }
 
+// hasWork reports whether anything was written or deleted in a joined worktree.
+func (w *worktree) hasWork() (bool, error) {
+	entries, err := os.ReadDir(filepath.Join(w.folder, upperName, filesName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != ".git" }), nil
+}
+
 // isFolder reports whether a path of the worktree is a folder, and all above it are.
 func (w *worktree) isFolder(name string) bool {
 	at := w.files
