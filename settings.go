@@ -133,7 +133,7 @@ func (s *Settings) PrepareHash() Hash {
 // Origin says who chose a setting.
 type Origin string
 
-// The origins.
+// Who can choose a setting.
 const (
 	FromUser       Origin = "user"       // the user: a file of their own, a variable or a flag
 	FromRepository Origin = "repository" // a file of the repository

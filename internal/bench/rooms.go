@@ -60,7 +60,7 @@ type Trees struct {
 	DiskRatio float64 `json:"git_over_open_disk"`
 }
 
-// Percentiles are three of many times.
+// Percentiles are the 10th, 50th and 90th percentile of measured times.
 type Percentiles struct {
 	P10    time.Duration `json:"p10_ns"`
 	Median time.Duration `json:"median_ns"`
@@ -78,8 +78,8 @@ func (p Percentiles) String() string {
 	return fmt.Sprintf("%s (p10 %s, p90 %s)", ms(p.Median), ms(p.P10), ms(p.P90))
 }
 
-// MeasureRooms runs commands so many times in each way, one way after the other, and
-// opens rooms on a repository with so many files.
+// MeasureRooms runs a command in each way, in turn, the given number of times, and opens
+// worktrees and rooms on a repository with the given number of files.
 func MeasureRooms(ctx context.Context, o Options, times, files, opens int) (r Rooms, err error) {
 	r.Times = times
 	box, err := sandbox.Probe(ctx)

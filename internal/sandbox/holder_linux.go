@@ -509,8 +509,8 @@ func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	return nil
 }
 
-// programDrainDelay is [drainDelay] for a program of ours, of whose output nothing may be
-// missing.
+// programDrainDelay is [drainDelay] for a program of ours. It is longer because none of
+// its output may be lost.
 const programDrainDelay = time.Minute
 
 // exec runs a program of ours in the holder's namespaces to its end; see [pawl.Joined].

@@ -78,8 +78,8 @@ func runToEnd(ctx context.Context, p running, cmd pawl.Command, out *capture, w 
 // only matters when a process outside the tree was handed the pipe.
 const drainDelay = time.Second
 
-// signalled are the limits that a process meets when a signal ends it: SIGXCPU and
-// SIGXFSZ, which have the same numbers on all systems that have them.
+// signalled maps the signals that end a process at a limit to what is limited: SIGXCPU
+// and SIGXFSZ, which have the same numbers on all systems that have them.
 var signalled = map[int]pawl.Resource{24: pawl.ResourceCPU, 25: pawl.ResourceFileSize}
 
 // killLimit is how long the end of a killed tree may take before Run gives up.

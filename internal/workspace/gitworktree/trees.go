@@ -268,14 +268,17 @@ func (w *worktree) tidy() error {
 	if err == nil {
 		err = os.MkdirAll(w.s.quarantined(), 0o700)
 	}
-	for _, entry := range entries {
-		if err == nil {
-			to := filepath.Join(w.s.quarantined(), entry.Name())
-			err = os.Rename(filepath.Join(from, entry.Name()), to)
-			w.s.log.Info("what was moved out of a worktree is kept", "worktree", w.name, "in", to)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	for _, entry := range entries {
+		to := filepath.Join(w.s.quarantined(), entry.Name())
+		if err := os.Rename(filepath.Join(from, entry.Name()), to); err != nil {
+			return err
+		}
+		w.s.log.Info("what was moved out of a worktree is kept", "worktree", w.name, "in", to)
+	}
+	return nil
 }
 
 // asides is the folder that takes what is moved out of the worktree.
