@@ -174,16 +174,18 @@ func (p *process) wait(pattern string) {
 	}
 }
 
-// end waits until it has ended.
+// end waits until it has ended and all that it said has been read.
 func (p *process) end() error {
 	p.t.Helper()
-	select {
-	case <-p.ended:
-		return p.err
-	case <-time.After(deadline):
-		p.t.Fatalf("%v has not ended after %s", p.cmd.Args, deadline)
-		return nil
+	late := time.After(deadline)
+	for _, done := range []chan struct{}{p.ended, p.silent} {
+		select {
+		case <-done:
+		case <-late:
+			p.t.Fatalf("%v has not ended after %s", p.cmd.Args, deadline)
+		}
 	}
+	return p.err
 }
 
 func (p *process) text() string {

@@ -338,6 +338,7 @@ func (h *holder) signal(req Request) {
 	}
 	switch {
 	case !c.room:
+		c.asked = signal
 		_ = unix.Kill(-c.pid, signal) // the whole process group
 	case c.leader > 1:
 		c.send(signal)
@@ -357,11 +358,15 @@ func (c *child) send(signal unix.Signal) {
 	}
 }
 
-// endAll ends what a room's command left behind when it ended. The first process of
-// its namespace has ended only when all others have.
+// endAll ends what a room's command left behind when it ended, or a program that was asked
+// to end: a shell's child that has just been forked may miss the request. The first process
+// of a command's namespace has ended only when all others have.
 func (c *child) endAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.room && c.asked != 0 {
+		_ = unix.Kill(-c.pid, unix.SIGKILL) // a group that is gone is as good
+	}
 	if c.inner < 0 {
 		return
 	}
