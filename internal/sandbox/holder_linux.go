@@ -397,7 +397,7 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 	h.mu.Unlock()
 	_ = h.socket.Close()
 	for _, p := range left {
-		p.finish(helper.Answer{}, pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended"))
+		p.finish(helper.Answer{}, gone())
 	}
 	close(h.gone)
 }
@@ -496,7 +496,7 @@ func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.isGone {
-		return pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
+		return gone()
 	}
 	h.next++
 	req.ID = h.next
@@ -504,9 +504,17 @@ func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	h.processes[p.id] = p
 	if err := h.send(req, fds); err != nil {
 		delete(h.processes, p.id)
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) { // nobody has seen its end yet
+			return gone()
+		}
 		return fmt.Errorf("ask the holder: %w", err)
 	}
 	return nil
+}
+
+// gone is why a holder that ended starts nothing.
+func gone() error {
+	return pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
 }
 
 // programDrainDelay is [drainDelay] for a program of ours. It is longer because none of
@@ -673,13 +681,14 @@ func (p *process) copy(from *os.File, to io.Writer) {
 	})
 }
 
-// abandon gives up a process that was not started.
+// abandon gives up a process that was not started. Nothing writes to its outputs afterwards.
 func (p *process) abandon() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, f := range p.reads {
 		_ = f.SetReadDeadline(time.Now())
 	}
+	p.mu.Unlock()
+	p.copies.Wait()
 }
 
 // finish takes over how the process ended. What it printed is read first; a while

@@ -53,9 +53,10 @@ func (d *Driver) depart(f *flight) bool {
 	return true
 }
 
-// arrive counts an effect whose answer is durable, or is not wanted any more.
+// arrive counts an effect whose answer is durable, or is not wanted any more. It is over
+// before it is cancelled: one that the cancellation hands its places must not begin.
 func (d *Driver) arrive(f *flight) {
-	f.cancel()
+	defer f.cancel()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f.over = true; !f.begun || !f.counts {

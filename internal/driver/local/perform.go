@@ -44,7 +44,7 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 		waited := r.d.now().Sub(asked)
 		defer func() { note(answer, waited) }()
 	}
-	if !r.d.depart(fl) {
+	if ctx.Err() != nil || !r.d.depart(fl) {
 		return nil, nil
 	}
 	return r.timed(ctx, job)
