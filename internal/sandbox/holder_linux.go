@@ -154,15 +154,14 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	if r.disk == nil && furnished {
 		r.disk = watchDisk(r.d.OnDisk(), r.limits)
 	}
-	whole := r.box.composition(r.d)
 	var err error
 	switch {
 	case r.holder == nil && furnished:
-		r.holder, err = r.box.hold(ctx, whole, &r.limits)
+		r.holder, err = r.box.hold(ctx, r.box.composition(r.d), &r.limits)
 	case r.holder == nil:
-		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: whole.Joined, Network: r.d.Network}, nil)
+		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: asMounted(r.d.Joined), Network: r.d.Network}, nil)
 	case furnished && !r.holder.furnished:
-		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, whole)); err != nil {
+		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, r.box.composition(r.d))); err != nil {
 			r.holder.close()
 			r.holder = nil
 		}
@@ -183,18 +182,17 @@ func (b *Box) composition(d *room.Description) *helper.Room {
 		Stage: stage, Bwrap: b.bwrap, Links: d.Links, Files: d.Files, UID: b.uid, GID: b.uid, Network: d.Network,
 	}
 	for i := range d.Mounts {
-		out.Mounts = append(out.Mounts, asMounted(&d.Mounts[i]))
+		out.Mounts = append(out.Mounts, *asMounted(&d.Mounts[i]))
 	}
 	if d.Joined != nil {
-		joined := asMounted(d.Joined)
-		out.Joined = &joined
+		out.Joined = asMounted(d.Joined)
 	}
 	return out
 }
 
-// asMounted is a mount as a holder makes it.
-func asMounted(m *room.Mount) helper.Mount {
-	to := helper.Mount{Path: m.Path, Source: m.Source, ReadOnly: m.ReadOnly, Size: m.Size, Inodes: m.Inodes}
+// asMounted describes a mount to a holder.
+func asMounted(m *room.Mount) *helper.Mount {
+	to := &helper.Mount{Path: m.Path, Source: m.Source, ReadOnly: m.ReadOnly, Size: m.Size, Inodes: m.Inodes}
 	for _, l := range m.Lower {
 		to.Lower = append(to.Lower, l.Dir())
 	}
