@@ -14,31 +14,26 @@ import (
 // used, and what runs unconfined.
 func forbidden(where strictyaml.Where, v *values) error {
 	var problems strictyaml.Problems
-	for _, key := range []string{"models", "providers"} {
-		if pos, ok := where[key]; ok {
-			problems.Add(pos, key, "a repository may not choose %s; that belongs into your own file, a variable or a flag", key)
+	const (
+		inFile = "your own file or a variable"
+		inFlag = "your own file, a variable or a flag"
+	)
+	for _, f := range []struct{ key, may, place string }{
+		{"models", "choose models", inFlag},
+		{"providers", "choose providers", inFlag},
+		{"callback", "choose who is told of your runs", inFlag},
+		{"announce", "choose what is run or told when a run asks something", inFlag},
+		{"machine", "say how much is done at once on your machine", inFile},
+		{"cache", "say how much disk a cache takes on your machine", inFile},
+		{"sandbox.uid", "choose who commands run as", inFile},
+		{"sandbox.profile", "choose which system calls commands may make", inFile},
+	} {
+		if pos, ok := where[f.key]; ok {
+			problems.Add(pos, f.key, "a repository may not %s; that belongs into %s", f.may, f.place)
 		}
-	}
-	if pos, ok := where["callback"]; ok {
-		problems.Add(pos, "callback", "a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag")
-	}
-	if pos, ok := where["announce"]; ok {
-		problems.Add(pos, "announce", "a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag")
-	}
-	if pos, ok := where["machine"]; ok {
-		problems.Add(pos, "machine", "a repository may not say how much is done at once on your machine; that belongs into your own file or a variable")
-	}
-	if pos, ok := where["cache"]; ok {
-		problems.Add(pos, "cache", "a repository may not say how much disk a cache takes on your machine; that belongs into your own file or a variable")
 	}
 	if v.sandbox == "off" {
 		problems.Add(where.Find("sandbox.mode"), "sandbox", "a repository may not turn the sandbox off")
-	}
-	if pos, ok := where["sandbox.uid"]; ok {
-		problems.Add(pos, "sandbox.uid", "a repository may not choose who commands run as; that belongs into your own file or a variable")
-	}
-	if pos, ok := where["sandbox.profile"]; ok {
-		problems.Add(pos, "sandbox.profile", "a repository may not choose which system calls commands may make; that belongs into your own file or a variable")
 	}
 	return problems.Err()
 }

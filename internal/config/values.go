@@ -361,7 +361,7 @@ func (v *values) limitFields(m *strictyaml.Map) {
 	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
 }
 
-// Bounds of the limits of rooms and recordings.
+// Bounds of the sizes and numbers of files that rooms, recordings and caches may have.
 const (
 	minSize  = 1e6  // bytes
 	maxSize  = 1e15 // bytes
@@ -435,12 +435,9 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
 }
 
-// The least and the most that a project's cache may take, in bytes.
-const leastCache, mostCache = 1_000_000, 1_000_000_000_000_000
-
 func (v *values) cacheFields(m *strictyaml.Map) {
 	m.Key("size", "How much disk the trusted cache of a project may take before its oldest layers are removed; without it, 10GB.").
-		Size(&v.cacheSize, leastCache, mostCache)
+		Size(&v.cacheSize, minSize, maxSize)
 }
 
 func (v *values) announceFields(m *strictyaml.Map) {
