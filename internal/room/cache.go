@@ -55,6 +55,11 @@ type cacheLayer struct {
 	Size int64     `json:"size"` // bytes on disk when it was made
 }
 
+// public is the layer as it is listed.
+func (l cacheLayer) public(inUse bool) pawl.CacheLayer {
+	return pawl.CacheLayer{Name: l.Name, Made: l.Made, Size: l.Size, InUse: inUse}
+}
+
 // OpenCache returns the cache in a folder, which need not exist. Above the limit, in
 // bytes, it is pruned.
 func OpenCache(dir string, limit int64, log *slog.Logger) *Cache {
@@ -189,7 +194,7 @@ func (c *Cache) update(most int64, next func(cacheState) (cacheState, error)) (p
 	result := pawl.PruneResult{Removed: []pawl.CacheLayer{}, Freed: bytesOf(removed), Size: bytesOf(left), Target: most}
 	var names []string
 	for _, l := range removed {
-		result.Removed = append(result.Removed, pawl.CacheLayer{Name: l.Name, Made: l.Made, Size: l.Size})
+		result.Removed = append(result.Removed, l.public(false))
 		names = append(names, l.Name)
 	}
 	if len(removed) > 0 {
@@ -281,7 +286,7 @@ func (c *Cache) list() ([]pawl.CacheLayer, error) {
 	}
 	out := []pawl.CacheLayer{}
 	for _, l := range c.state.Layers {
-		out = append(out, pawl.CacheLayer{Name: l.Name, Made: l.Made, Size: l.Size, InUse: c.used[l.Name] > 0})
+		out = append(out, l.public(c.used[l.Name] > 0))
 	}
 	return out, nil
 }

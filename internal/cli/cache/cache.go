@@ -148,12 +148,12 @@ func report(app *cli.App, r pawl.PruneResult) {
 	case n == 0 && r.Size > r.Target:
 		app.Printf("No layer was removed.\n")
 	case n == 0:
-		app.Printf("There was nothing to remove: the trusted cache takes %s.\n", cli.Size(r.Size))
+		app.Printf("There was nothing to remove: the trusted cache takes %s.\n", pawl.Bytes(r.Size))
 	default:
-		app.Printf("Removed %s: %s freed, %s left.\n", layers(n), cli.Size(r.Freed), cli.Size(r.Size))
+		app.Printf("Removed %s: %s freed, %s left.\n", layers(n), pawl.Bytes(r.Freed), pawl.Bytes(r.Size))
 	}
 	if r.Size > r.Target {
-		app.Notef("%s stay because open rooms use them; prune again when their runs have ended", cli.Size(r.Size))
+		app.Notef("%s stay because open rooms use them; prune again when their runs have ended", pawl.Bytes(r.Size))
 	}
 }
 
@@ -176,11 +176,11 @@ func lines(info pawl.CacheInfo) (out []string) {
 			case l.InUse:
 				use = "yes"
 			}
-			rows = append(rows, []string{plain.Line(l.Name, 0), l.Made.Local().Format("2006-01-02 15:04"), cli.Size(l.Size), use})
+			rows = append(rows, []string{plain.Line(l.Name, 0), l.Made.Local().Format("2006-01-02 15:04"), pawl.Bytes(l.Size).String(), use})
 		}
-		out = append(table(rows), fmt.Sprintf("The trusted cache takes %s of at most %s.", cli.Size(info.Size), cli.Size(info.Limit)))
+		out = append(table(rows), fmt.Sprintf("The trusted cache takes %s of at most %s.", pawl.Bytes(info.Size), pawl.Bytes(info.Limit)))
 	} else {
-		out = append(out, fmt.Sprintf("The trusted cache is empty; it may take %s.", cli.Size(info.Limit)))
+		out = append(out, fmt.Sprintf("The trusted cache is empty; it may take %s.", pawl.Bytes(info.Limit)))
 	}
 	if len(info.Rooms) == 0 {
 		return out
@@ -189,7 +189,7 @@ func lines(info pawl.CacheInfo) (out []string) {
 	var total int64
 	least := ""
 	for _, r := range info.Rooms {
-		name, size := plain.Line(r.Name, 0), cli.Size(r.Size)
+		name, size := plain.Line(r.Name, 0), pawl.Bytes(r.Size).String()
 		if r.Kind == pawl.RoomPrepared {
 			name = "prepared " + name
 		}
@@ -200,7 +200,7 @@ func lines(info pawl.CacheInfo) (out []string) {
 		rows = append(rows, []string{name, size})
 	}
 	out = append(append(out, ""), table(rows)...)
-	return append(out, fmt.Sprintf("Rooms of runs that have not ended take %s%s, until they end.", least, cli.Size(total)))
+	return append(out, fmt.Sprintf("Rooms of runs that have not ended take %s%s, until they end.", least, pawl.Bytes(total)))
 }
 
 // table puts rows into columns.

@@ -248,7 +248,7 @@ func (e *examination) configuration() {
 	} else {
 		e.ok("configuration", detail)
 	}
-	e.ok("cache", "at most "+cli.Size(cfg.CacheSize())+" of disk for each project; pawl cache lists it")
+	e.ok("cache", fmt.Sprintf("at most %s of disk for each project; pawl cache lists it", pawl.Bytes(cfg.CacheSize())))
 	e.limits(&cfg)
 	e.models(&cfg)
 }

@@ -214,7 +214,7 @@ func (w *worktree) omitLarge(ctx context.Context, repo git.Repo, s *sight, files
 		if c.size <= max(w.limits.MaxFile, before[c.path]) {
 			return false
 		}
-		s.omit(c.path, pawl.LimitFile, fmt.Sprintf("has %s, more than the %s a file may have", inBytes(c.size), inBytes(w.limits.MaxFile)))
+		s.omit(c.path, pawl.LimitFile, fmt.Sprintf("has %s, more than the %s a file may have", pawl.Bytes(c.size), pawl.Bytes(w.limits.MaxFile)))
 		return true
 	}), nil
 }
@@ -230,10 +230,10 @@ func (w *worktree) omitMuch(s *sight, files []candidate) {
 		return
 	}
 	s.none = true
-	why := fmt.Sprintf("of %s in new and changed files, more than the %s allowed", inBytes(total), inBytes(w.limits.MaxNewBytes))
+	why := fmt.Sprintf("of %s in new and changed files, more than the %s allowed", pawl.Bytes(total), pawl.Bytes(w.limits.MaxNewBytes))
 	slices.SortFunc(files, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.path, b.path)) })
 	for i, c := range files {
-		o := omission{pawl.LimitNewBytes, 1, "has " + inBytes(c.size) + " " + why}
+		o := omission{pawl.LimitNewBytes, 1, fmt.Sprintf("has %s %s", pawl.Bytes(c.size), why)}
 		if i == pawl.MaxLeftPaths {
 			o = omission{pawl.LimitNewBytes, len(files) - i, "has the others"}
 			c.path = "."
@@ -445,20 +445,4 @@ func grouped(n int64) string {
 		text = text[:at] + "," + text[at:]
 	}
 	return text
-}
-
-// inBytes is a number of bytes in the unit that suits it.
-func inBytes(n int64) string {
-	unit, size := "bytes", int64(1)
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if n < 1000*size {
-			break
-		}
-		unit, size = u, 1000*size
-	}
-	whole, tenth := n/size, n%size*10/size
-	if tenth == 0 {
-		return grouped(whole) + " " + unit
-	}
-	return fmt.Sprintf("%s.%d %s", grouped(whole), tenth, unit)
 }
