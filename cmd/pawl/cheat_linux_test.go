@@ -51,19 +51,7 @@ func TestRunWithCheats(t *testing.T) {
 				calls = append(calls, runCall(t, c.Shell))
 			}
 			calls = append(calls, runCall(t, "echo an attempt >notes.txt"))
-			v := newVictim(t, pawlProgram(t), fmt.Sprintf(`
-answers:
-  - when: {step: assess}
-    calls: [{submit_assessment: {files: 1, lines: 1, new_dependencies: 0, type: implementation, risks: [], why: one line}}]
-  - when: {step: implement, iteration: 1, turn: 1}
-    calls: [%s]
-  - when: {step: implement, iteration: 2, turn: 1}
-    calls: [%s]
-  - when: {step: implement}
-    calls: [{submit_result: {summary: done}}]
-  - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
-`, strings.Join(calls, ", "), runCall(t, eco.Mend)), eco.Files, "make the answer right", "--recipe", "taskloop", "--require-green", "--gate", "tests="+eco.Gate)
+			v := newVictim(t, pawlProgram(t), attempts(calls, []string{runCall(t, eco.Mend)}), eco.Files, "make the answer right", "--recipe", "taskloop", "--require-green", "--gate", "tests="+eco.Gate)
 			v.env = append(v.env, toolchains()...)
 			v.finish(t)
 			var judged []string

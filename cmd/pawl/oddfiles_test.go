@@ -50,21 +50,9 @@ func TestRunWithOddFiles(t *testing.T) {
 			if !testing.Short() {
 				calls = append(calls, runCall(t, manyFiles))
 			}
-			v := newVictim(t, pawlProgram(t), fmt.Sprintf(`
-answers:
-  - when: {step: assess}
-    calls: [{submit_assessment: {files: 1, lines: 1, new_dependencies: 0, type: implementation, risks: [], why: one line}}]
-  - when: {step: implement, iteration: 1, turn: 1}
-    calls: [%s]
-  - when: {step: implement, iteration: 2, turn: 1}
-    calls: [%s]
-  - when: {step: implement, iteration: 3, turn: 1}
-    calls: [%s]
-  - when: {step: implement}
-    calls: [{submit_result: {summary: made}}]
-  - when: {step: requirements}
-    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [a.txt]}], summary: it is there}}]
-`, strings.Join(calls, ", "), runCall(t, "rm -rf many"), runCall(t, `rm -rf big sparse .g*it git~1 '.git ' pipe nested odd.wide .gitattributes`)),
+			script := attempts(calls, []string{runCall(t, "rm -rf many")},
+				[]string{runCall(t, `rm -rf big sparse .g*it git~1 '.git ' pipe nested odd.wide .gitattributes`)})
+			v := newVictim(t, pawlProgram(t), script,
 				map[string]string{"README": "a list\n"}, append([]string{"A list", "--recipe", "taskloop", "--require-green", "--gate", "tests=test -e a.txt"}, flags...)...)
 			v.finish(t)
 			var reports []string
@@ -117,7 +105,27 @@ answers:
 	}
 }
 
-// runCall is a model's call of the tool run, in YAML.
+// attempts returns a script of the recipe taskloop whose iterations begin with these calls.
+// Each then hands in its result, which passes its review.
+func attempts(iterations ...[]string) string {
+	var script strings.Builder
+	script.WriteString(`
+answers:
+  - when: {step: assess}
+    calls: [{submit_assessment: {files: 1, lines: 1, new_dependencies: 0, type: implementation, risks: [], why: one line}}]
+`)
+	for i, calls := range iterations {
+		fmt.Fprintf(&script, "  - when: {step: implement, iteration: %d, turn: 1}\n    calls: [%s]\n", i+1, strings.Join(calls, ", "))
+	}
+	script.WriteString(`  - when: {step: implement}
+    calls: [{submit_result: {summary: done}}]
+  - when: {step: requirements}
+    calls: [{submit_verdict: {criteria: [{id: AC-001, status: pass, evidence: [seen]}], summary: fine}}]
+`)
+	return script.String()
+}
+
+// runCall returns, in YAML, a model's call of the tool run.
 func runCall(tb testing.TB, shell string) string {
 	tb.Helper()
 	args, err := json.Marshal(map[string]any{"command": shell, "timeout_ms": 600_000}) // JSON is YAML
