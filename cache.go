@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// DefaultCacheSize is how many bytes a project's trusted cache may take on disk.
+// DefaultCacheSize is how many bytes a project's trusted cache may take on disk by default.
 const DefaultCacheSize = 10_000_000_000
 
-// Caches lists and prunes what a project's rooms keep on disk. The [Service] of a project
-// implements it as well; [ListCache] and [PruneCache] ask one.
+// Caches lists and prunes what a project's rooms keep on disk. A [Service] may implement
+// it; see [ListCache] and [PruneCache].
 type Caches interface {
 	// Cache lists what is kept. It changes nothing.
 	Cache(ctx context.Context) (CacheInfo, error)
@@ -23,11 +23,11 @@ type CacheInfo struct {
 	Limit  int64        `json:"limit"`  // bytes: above it, the oldest layers are removed
 	Size   int64        `json:"size"`   // bytes that all layers take
 	Layers []CacheLayer `json:"layers"` // the newest first
-	// UseUnknown reports that the process that has the project could not be asked which
-	// layers are in use.
+	// UseUnknown reports that it is not known which layers are in use, because the process
+	// that has the project could not be asked.
 	UseUnknown bool `json:"use_unknown,omitempty"`
-	// Rooms are what rooms of runs that have not ended keep. It is no part of the cache:
-	// it is removed with the loop or the run, and pruning leaves it alone.
+	// Rooms is what the rooms of unfinished runs keep. It is not part of the cache: it is
+	// removed with the loop or the run, and pruning leaves it alone.
 	Rooms []KeptRoom `json:"rooms"`
 }
 
@@ -74,7 +74,7 @@ type PruneResult struct {
 	Target  int64        `json:"target"`  // bytes that were allowed to stay
 }
 
-// ListCache is [Caches.Cache] of a service.
+// ListCache calls [Caches.Cache] of a service that implements it.
 func ListCache(ctx context.Context, s Service) (CacheInfo, error) {
 	if c, ok := s.(Caches); ok {
 		return c.Cache(ctx)
@@ -82,7 +82,7 @@ func ListCache(ctx context.Context, s Service) (CacheInfo, error) {
 	return CacheInfo{}, noCaches()
 }
 
-// PruneCache is [Caches.PruneCache] of a service.
+// PruneCache calls [Caches.PruneCache] of a service that implements it.
 func PruneCache(ctx context.Context, s Service, req PruneRequest) (PruneResult, error) {
 	if c, ok := s.(Caches); ok {
 		return c.PruneCache(ctx, req)

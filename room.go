@@ -143,7 +143,7 @@ type PrepareSpec struct {
 }
 
 // Trees joins files that never change with what is written above them, so that a work
-// tree costs what differs in it. Implemented in internal/room.
+// tree takes only the space of what differs in it. Implemented in internal/room.
 type Trees interface {
 	// Joins reports whether that can be done in a folder.
 	Joins(dir string) bool
@@ -157,8 +157,8 @@ type Trees interface {
 
 // Joined is a folder with layers below it.
 type Joined interface {
-	// Reach is the path by which this process reaches it. It is good until Part, unless
-	// the process that holds it dies; Reach then holds it by another one.
+	// Reach returns the path by which this process reaches it. The path is valid until Part,
+	// or until the process that holds it dies; Reach then starts another.
 	Reach() (string, error)
 	// Run runs one of our own programs where it finds the folder at its own path. When
 	// ctx ends, the program is asked to end, and killed after the grace. Path, Args, Env, Dir,
@@ -275,7 +275,7 @@ const (
 	ResourceCPU       Resource = "CPU time"   // seconds of one process: it was killed
 )
 
-// Setting is the key of the setting that changes the resource's limit.
+// Setting returns the key of the setting that changes the resource's limit.
 func (r Resource) Setting() string {
 	return map[Resource]string{
 		ResourceProcesses: "limits.room.processes", ResourceMemory: "limits.room.memory",
@@ -290,7 +290,7 @@ type ResourceMet struct {
 	Max      int64    `json:"max"` // in the resource's unit
 }
 
-// String says it in a few words, with the setting that changes the limit.
+// String returns it in a few words, with the setting that changes the limit.
 func (m ResourceMet) String() string {
 	amount := strconv.FormatInt(m.Max, 10)
 	switch m.Resource {

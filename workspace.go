@@ -103,7 +103,7 @@ type WorkspaceSpec struct {
 // RecordingLimits bound what one recording of a worktree takes up. A field that is zero
 // means its default.
 type RecordingLimits struct {
-	// MaxFile bounds a file, in bytes of its length, which sparse files have too.
+	// MaxFile bounds the length of a file in bytes, whether it is sparse or not.
 	MaxFile int64 `json:"max_file,omitempty"`
 	// MaxNewFiles bounds the files that the worktree's commit does not have.
 	MaxNewFiles int `json:"max_new_files,omitempty"`
@@ -161,8 +161,8 @@ type LimitMet struct {
 	Files int   `json:"files"` // how many were left out
 }
 
-// Setting is the key of the setting that changes a limit on recordings; empty where git
-// itself is the limit.
+// Setting returns the key of the setting that changes a limit on recordings; it is empty
+// where git itself is the limit.
 func (l LimitName) Setting() string {
 	return map[LimitName]string{
 		LimitFile: "recording.max_file", LimitNewFiles: "recording.max_new_files", LimitNewBytes: "recording.max_new_bytes",

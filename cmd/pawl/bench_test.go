@@ -47,7 +47,7 @@ func TestBenchOfDaemons(t *testing.T) {
 	})
 }
 
-// A command is measured in every way, and a loop's worktree beside git's own.
+// Commands are measured in every way, and a loop's worktree beside one of git's own.
 func TestBenchOfRooms(t *testing.T) {
 	t.Parallel()
 	o := bench.Options{Dir: t.TempDir(), Progress: func(what string) { t.Log(what) }}

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/sandbox/abuse/cheat"
 )
 
-// toolchains are the variables by which programs of the user's home are found from
+// toolchains returns the variables by which programs in the user's home are found from
 // another home.
 func toolchains() []string {
 	home, err := os.UserHomeDir()
@@ -31,8 +31,8 @@ func toolchains() []string {
 	return env
 }
 
-// F-01: in a whole run, an agent that leaves everything it can for its gate fails it, and
-// passes once it has mended the project.
+// F-01: in a whole run, an agent that leaves everything it can for its gate still fails
+// it, and passes once it has mended the project.
 func TestRunWithCheats(t *testing.T) {
 	if _, err := sandbox.Probe(t.Context()); err != nil {
 		t.Skipf("commands cannot be confined here: %v", err)

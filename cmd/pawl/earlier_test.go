@@ -20,9 +20,9 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// Runs that an earlier version left, interrupted in a command or halted at a name that it could not record,
-// come to their end: with the events, the worktree and the git folders of that version, and with
-// nothing of theirs lost.
+// Runs that an earlier version left behind, interrupted in a command or halted at a name that it
+// could not record, come to their end with that version's events, worktree and git folders, and
+// lose nothing.
 func TestRunsOfEarlierVersionsGoOn(t *testing.T) {
 	for name, salvaged := range map[string]string{"interrupted": "README deep/two.txt one.txt three.txt", "halted": ""} {
 		t.Run(name, func(t *testing.T) {

@@ -175,7 +175,7 @@ func withoutKeys(app *cli.App) []string {
 	})
 }
 
-// The keys of what a context says of the run that it belongs to.
+// Keys of the values that a context carries about its run.
 type (
 	runKey      struct{} // a runOf
 	settingsKey struct{} // its frozen settings, a *pawl.Settings
@@ -193,7 +193,7 @@ func (o ofRun) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl
 	return o.Performer.Perform(context.WithValue(ctx, settingsKey{}, job.Settings), job)
 }
 
-// recordingLimits are the limits on recordings of the run that ctx belongs to.
+// recordingLimits returns the limits on recordings of the run that ctx belongs to.
 func recordingLimits(ctx context.Context) pawl.RecordingLimits {
 	if settings, ok := ctx.Value(settingsKey{}).(*pawl.Settings); ok {
 		return settings.Recording

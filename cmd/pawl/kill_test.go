@@ -197,7 +197,7 @@ func newVictim(t *testing.T, bin, script string, files map[string]string, run ..
 	return v
 }
 
-// victimIn is a victim whose home, with its repository and its state, is a folder.
+// victimIn returns a victim whose home, with its repository and its state, is the folder.
 func victimIn(bin, home string) *victim {
 	v := &victim{bin: bin, home: home, repo: filepath.Join(home, "repo")}
 	v.env = append(os.Environ(), "PAWL_LOCAL=1", "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"),

@@ -60,7 +60,7 @@ func newMachine(ctx context.Context, app *cli.App) *machine {
 	return m
 }
 
-// sandboxOptions are how a configuration wants commands confined.
+// sandboxOptions returns the options of the sandbox that a configuration asks for.
 func sandboxOptions(s config.Sandbox) sandbox.Options {
 	return sandbox.Options{UID: s.UID, Wide: s.Profile == "wide"}
 }
@@ -74,7 +74,8 @@ func (m *machine) probe(ctx context.Context, opts sandbox.Options) {
 	}
 }
 
-// machineConfig has the settings that are a process's, whatever runs it drives.
+// machineConfig returns the configuration of this process, the same for all runs that it
+// drives.
 func machineConfig(app *cli.App) config.Config {
 	cfg, err := providersOf(app)
 	if err != nil {

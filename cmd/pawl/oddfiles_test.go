@@ -15,8 +15,8 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// oddFiles are commands that make what git cannot or must not hold, besides a list
-// that it can hold.
+// oddFiles are commands that make files that git cannot or must not hold, and a list that
+// it can.
 const oddFiles = `echo a >a.txt
 printf x >'.git '
 printf x >'git~1'

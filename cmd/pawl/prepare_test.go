@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Whoever asks the daemon for a run, commands that the repository wants to run before
-// its gates need consent, which the daemon remembers.
+// Commands that a repository wants to run before its gates need consent, however the
+// daemon is asked for a run. The daemon remembers it.
 func TestPrepareInTheDaemon(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, pawlProgram(t))

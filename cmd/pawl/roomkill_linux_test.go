@@ -18,16 +18,16 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// roomKills is how often runs with rooms are killed in all.
+// roomKills is how many times runs with rooms are killed in all.
 const (
 	roomKills      = 60
 	roomKillsShort = 5
 )
 
-// marks counts the marks of this process.
+// marks counts the marks that this process has made.
 var marks atomic.Int64
 
-// newMark is a number of seconds to sleep that no other process has on its command line.
+// newMark returns a number of seconds to sleep that is on no other process's command line.
 func newMark() string { return fmt.Sprintf("3600.%d%06d", os.Getpid(), marks.Add(1)) }
 
 // marked lists the processes whose command line has the mark, and the holders of
@@ -49,8 +49,8 @@ func marked(mark, dir string) []int {
 	return out
 }
 
-// newRoomVictim is a victim whose commands run in rooms. Each command leaves a process in a
-// session of its own behind that would sleep for an hour, marked as all of them are.
+// newRoomVictim returns a victim whose commands run in rooms. Each command leaves behind a
+// process in a session of its own that would sleep for an hour, and has the mark.
 func newRoomVictim(t *testing.T, mark, script, gate string, flags ...string) *victim {
 	t.Helper()
 	leave := "setsid sleep " + mark + " >/dev/null 2>&1 & "
@@ -87,7 +87,7 @@ func (v *victim) noLocks(t *testing.T) {
 }
 
 // A run whose commands run in rooms is killed at any moment: no process of its rooms and no
-// lock in the user's repository is left, and resumed it ends the same. F-03
+// lock in the user's repository is left, and once resumed it ends as it would have. F-03
 func TestKilledWithRoomsEndsTheSame(t *testing.T) {
 	if _, err := sandbox.Probe(t.Context()); err != nil {
 		t.Skipf("commands cannot be confined here: %v", err)
@@ -197,7 +197,7 @@ answers:
 	}
 }
 
-// sleepers are the holders below a process in whose rooms a command sleeps.
+// sleepers returns the holders below a process in whose rooms a command sleeps.
 func sleepers(root int, program string) []int {
 	var out []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -216,8 +216,8 @@ func sleepers(root int, program string) []int {
 	return out
 }
 
-// above is the process that is the next above another one, has the program and lies below the root;
-// 0 when there is none.
+// above returns the nearest process above another one that runs the program and is below the
+// root; 0 if there is none.
 func above(pid int, program string, root int) int {
 	for pid > 1 && pid != root {
 		if is, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && is == program {

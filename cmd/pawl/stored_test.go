@@ -9,8 +9,8 @@ import (
 	"pawl/internal/project"
 )
 
-// Whoever only reads a project lists its cache, knows that nobody uses it only when no
-// process has the project, and prunes nothing.
+// A process that only reads a project can list its cache but not prune it, and knows that
+// no layer is in use only if no process has the project.
 func TestStoredCache(t *testing.T) {
 	p := project.Project{Dir: t.TempDir()}
 	layer := filepath.Join(p.Dir, "cache", "1", "upper")

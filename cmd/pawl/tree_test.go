@@ -250,7 +250,7 @@ func (v *victim) taskOf(t *testing.T, ref pawl.LoopRef) string {
 	return ""
 }
 
-// leftWorktrees are the folders of worktrees below a user's home, of both kinds.
+// leftWorktrees returns the folders of worktrees of both kinds below a user's home.
 func leftWorktrees(home string) []string {
 	var left []string
 	for _, kind := range []string{"worktrees", "layered"} {

@@ -109,7 +109,8 @@ func oneIteration(ctx context.Context, e *engine.Engine) (open, over time.Durati
 	return opened.Sub(requested), ended.Sub(began), nil
 }
 
-// layRepository makes a repository of so many files with at least so many bytes each.
+// layRepository makes a repository of the given number of files, each of at least the given
+// number of bytes.
 func layRepository(ctx context.Context, dir string, files, least int) error {
 	for i := range files {
 		name := filepath.Join(dir, fmt.Sprintf("pkg%03d", i/50), fmt.Sprintf("file%02d.txt", i%50))

@@ -35,7 +35,7 @@ type Throughput struct {
 	RawAgain Raw     `json:"raw_fdatasync_again"`
 }
 
-// DefaultTimes is how often a command is run in each way.
+// DefaultTimes is how many times a command is run in each way by default.
 const DefaultTimes = 200
 
 // How much is measured.

@@ -17,9 +17,9 @@ import (
 	"pawl/internal/workspace/gitworktree"
 )
 
-// Rooms is what commands cost that are confined, and what it costs to open rooms.
+// Rooms is what it costs to confine a command and to open a room.
 type Rooms struct {
-	// Skipped says why nothing was measured; empty when it was.
+	// Skipped says why nothing was measured; empty if something was.
 	Skipped string `json:"skipped,omitempty"`
 	Sandbox string `json:"sandbox,omitempty"`
 	Helper  string `json:"helper,omitempty"` // the program around commands
@@ -30,31 +30,31 @@ type Rooms struct {
 	Bubblewrap Percentiles `json:"bubblewrap"`
 	Command    Percentiles `json:"command"`
 	Ratio      float64     `json:"command_over_bubblewrap"` // of the medians
-	// Gate is from when a gate's room over a checkout is asked for until it is closed
-	// again, with one command in it.
+	// Gate is the time to open a gate's room over a checkout, run one command in it and
+	// close it.
 	Gate  Percentiles `json:"gate"`
 	Trees Trees       `json:"trees"`
 }
 
-// Trees is what a loop's worktree costs, beside one of git's own.
+// Trees is what a loop's worktree costs, and what one of git's own does.
 type Trees struct {
 	Files int `json:"files"` // in the repository
 	Times int `json:"times"`
-	// Open is from when a worktree is asked for until a first command has ended in its
-	// room; OpenDisk is what this added to the disk, in bytes. Worktree is how much of
-	// Open passed until there was a worktree, Room the rest.
+	// Open is the time to open a worktree and its room and to run a first command there:
+	// Worktree is the part for the worktree, Room the rest. OpenDisk is how many bytes of
+	// disk that took.
 	Open     Percentiles `json:"open"`
 	Worktree Percentiles `json:"open_worktree"`
 	Room     Percentiles `json:"open_room"`
 	OpenDisk int64       `json:"open_disk_bytes"`
-	// First and FirstDisk are the same of the first worktree of a commit, which may lay out
-	// files that all others share.
+	// First and FirstDisk are Open and OpenDisk of the first worktree of a commit, which may
+	// write files that all later ones share.
 	First     time.Duration `json:"open_first_ns"`
 	FirstDisk int64         `json:"open_first_disk_bytes"`
-	// Git is git worktree add, and GitDisk what that added.
+	// Git is the time that git worktree add takes, and GitDisk how many bytes of disk.
 	Git     Percentiles `json:"git"`
 	GitDisk int64       `json:"git_disk_bytes"`
-	// How many times as long git takes, and as much of the disk.
+	// Git's time and disk, divided by those of Open and Room.
 	TimeRatio float64 `json:"git_over_open"`
 	RoomRatio float64 `json:"git_over_open_room"`
 	DiskRatio float64 `json:"git_over_open_disk"`
@@ -78,8 +78,8 @@ func (p Percentiles) String() string {
 	return fmt.Sprintf("%s (p10 %s, p90 %s)", ms(p.Median), ms(p.P10), ms(p.P90))
 }
 
-// MeasureRooms runs a command in each way, in turn, the given number of times, and opens
-// worktrees and rooms on a repository with the given number of files.
+// MeasureRooms runs a command the given number of times in each way, taking turns, and
+// opens worktrees and rooms over a repository with the given number of files.
 func MeasureRooms(ctx context.Context, o Options, times, files, opens int) (r Rooms, err error) {
 	r.Times = times
 	box, err := sandbox.Probe(ctx)
@@ -152,7 +152,7 @@ func newSite(ctx context.Context, box *sandbox.Box, dir string, files int) (*sit
 // benchLine is the command that is measured: a shell that does nothing.
 const benchLine = "true"
 
-// commands measures the command in each way.
+// commands measures how long the command takes in each way.
 func (s *site) commands(ctx context.Context, agent pawl.Room, r *Rooms) error {
 	bwrap := []string{"bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"}
 	shell := []string{"/bin/sh", "-c", benchLine}
@@ -186,7 +186,7 @@ func (s *site) commands(ctx context.Context, agent pawl.Room, r *Rooms) error {
 	return nil
 }
 
-// gates opens and closes gates' rooms over one checkout.
+// gates measures how long it takes to open, use and close a gate's room over a checkout.
 func (s *site) gates(ctx context.Context, times int) (p Percentiles, err error) {
 	tree, release, err := s.spaces.Checkout(ctx, s.head)
 	if err != nil {
@@ -208,8 +208,8 @@ func (s *site) gates(ctx context.Context, times int) (p Percentiles, err error) 
 	return percentiles(took), nil
 }
 
-// fileSize is how many bytes a file has: the mean of a repository of 13,000 files and
-// 143 MB, that of moby/moby.
+// fileSize is the size of a file in bytes: the mean of moby/moby, a repository of 13,000
+// files and 143 MB.
 const fileSize = 11_000
 
 // benchRun is the run that all rooms belong to.
@@ -251,7 +251,7 @@ func (s *site) first(ctx context.Context, t *Trees) (pawl.Room, error) {
 	return opened, err
 }
 
-// trees opens further worktrees in turn with git's own, all of which stay.
+// trees measures further worktrees, taking turns with git's own. All of them stay.
 func (s *site) trees(ctx context.Context, times int, t *Trees) error {
 	t.Files, t.Times = s.files, times
 	var opened, made, furnished, git []time.Duration
@@ -290,7 +290,7 @@ func (s *site) trees(ctx context.Context, times int, t *Trees) error {
 	return nil
 }
 
-// execute runs a program of the machine's to its end.
+// execute runs one of the machine's programs to its end.
 func execute(ctx context.Context, argv []string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -308,8 +308,8 @@ func confined(ctx context.Context, r pawl.Room) error {
 	return err
 }
 
-// used is how many bytes a folder takes on disk, each file once however many names
-// it has.
+// used returns how many bytes a folder takes on disk. A file with several names counts
+// once.
 func used(ctx context.Context, dir string) (int64, error) {
 	out, err := exec.CommandContext(ctx, "du", "-sk", dir).Output()
 	if err != nil && len(out) == 0 { // what vanishes meanwhile is no matter

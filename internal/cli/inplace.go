@@ -45,8 +45,8 @@ func (t *typing) lines(in io.Reader) <-chan string {
 	return t.out
 }
 
-// ReadAnswer reads the line that is typed to a question, and nothing of the next one.
-// Ctrl-C ends the waiting for it, with the error of ctx.
+// ReadAnswer reads the line that is typed in answer to a question, and nothing after it.
+// Ctrl-C ends the wait with the error of ctx.
 func (a *App) ReadAnswer(ctx context.Context) (string, error) {
 	type read struct {
 		line string
@@ -65,8 +65,7 @@ func (a *App) ReadAnswer(ctx context.Context) (string, error) {
 	}
 }
 
-// readLine reads up to the end of a line, byte by byte so that it takes nothing of the
-// next one.
+// readLine reads a line byte by byte, so that it consumes nothing after it.
 func readLine(in io.Reader) (string, error) {
 	const most = 1 << 20 // bytes
 	var line []byte

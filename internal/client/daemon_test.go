@@ -195,7 +195,8 @@ func (stack) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.PruneRes
 	return pawl.PruneResult{Removed: []pawl.CacheLayer{{Name: "1"}}, Freed: 10, Target: *req.Size}, nil
 }
 
-// The cache is the same over the socket of a process with one project and over a daemon's.
+// A cache is listed and pruned alike through the socket of a process that has one project
+// and through a daemon's.
 func TestCache(t *testing.T) {
 	alone, end := mustServe(t, stack{})
 	defer end()

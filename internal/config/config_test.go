@@ -516,7 +516,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// How much disk a cache takes is the user's to say.
+// The user says how much disk a cache may take.
 func TestCacheSize(t *testing.T) {
 	user := MustWrite(t, "cache: {size: 2GB}\n")
 	for name, test := range map[string]struct {
@@ -589,8 +589,8 @@ func TestRoomLimits(t *testing.T) {
 	}
 }
 
-// The sandbox is a word or a mapping; who commands run as and what they may call is the
-// user's to say.
+// The sandbox is a word or a mapping. The user says who commands run as and which system
+// calls they may make.
 func TestSandbox(t *testing.T) {
 	user := MustWrite(t, "sandbox: {mode: off, uid: 70000, profile: wide}\n")
 	for name, test := range map[string]struct {

@@ -55,8 +55,8 @@ type Command struct {
 	// Timeout bounds one call; zero means [DefaultTimeout]. A caller's context may end
 	// it sooner.
 	Timeout time.Duration
-	// Exec is called with every prepared command and what runs it to its end; nil means
-	// that it is just run. Tests put faults here.
+	// Exec is called with every prepared command and a function that runs it to its end;
+	// nil means that it is just run. Tests put faults here.
 	Exec func(cmd *exec.Cmd, run func(*exec.Cmd) error) error
 }
 
@@ -117,8 +117,8 @@ type Repo struct {
 	Store string
 	// Config are further settings that win over all files.
 	Config []Setting
-	// Run runs a command where WorkTree can be found, which is not here; nil means that
-	// it is a folder like others. See [pawl.Joined].
+	// Run runs a command where WorkTree is visible, if it is not to this process; nil means
+	// that it is. See [pawl.Joined].
 	Run func(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error
 
 	personal []string // the variables that find the user's own configuration
@@ -281,7 +281,7 @@ func (r Repo) run(ctx context.Context, stdin io.Reader, stdout io.Writer, args .
 	return stderr.buf.String(), err
 }
 
-// exitOf is how a command failed: its exit code, -1 when there is none, and whether a
+// exitOf returns the exit code of a command that failed, -1 if it has none, and whether a
 // signal ended it, which may have kept it from removing its lock files.
 func exitOf(err error) (code int, signaled bool) {
 	if exit, ok := errors.AsType[*pawl.ExitError](err); ok {

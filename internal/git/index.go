@@ -55,7 +55,7 @@ func (r Repo) AddPresent(ctx context.Context) error {
 	return r.do(ctx, "add", "--ignore-removal", "--", ".")
 }
 
-// Refresh makes the index know files by their present times that have not changed.
+// Refresh updates the times in the index of files whose content has not changed.
 func (r Repo) Refresh(ctx context.Context) error {
 	return r.do(ctx, "update-index", "-q", "--refresh")
 }

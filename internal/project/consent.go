@@ -11,7 +11,7 @@ import (
 	"pawl"
 )
 
-// consent is the file that says that commands with this hash are allowed.
+// consent is the path of the file that exists if commands with this hash are allowed.
 func (p Project) consent(commands pawl.Hash) string {
 	return filepath.Join(p.Dir, "allowed", "prepare-"+commands.String()+".json")
 }

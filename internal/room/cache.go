@@ -25,10 +25,10 @@ const maxLayers = 12
 // packages and downloaded archives. It grows by layers, of base rooms alone, and a
 // layer never changes.
 //
-// Above its limit the oldest layers are removed, and only they: rooms then see less than
-// before, and nothing that a newer layer replaced or deleted comes back. A whiteout or an
-// opaque folder that hides nothing any more has no effect; overlayfs does not list it,
-// since the folder it is in was copied up. What tools keep in several layers may lose its
+// If it exceeds its limit, its oldest layers are removed, and no others: rooms then see
+// fewer files than before, but nothing that a newer layer replaced or deleted comes back.
+// A whiteout or an opaque folder that hides nothing any more has no effect: overlayfs does
+// not list it, since the folder it is in was copied up. What tools keep in several layers may lose its
 // older part, as it does in any cache that is cleaned by age.
 type Cache struct {
 	dir   string
@@ -128,10 +128,10 @@ func (c *Cache) use() (layers []Layer, release func(), err error) {
 	}), nil
 }
 
-// grow puts what a base room wrote above the layers of the generation it had. Nothing
-// grows when it wrote nothing, or when the cache has grown meanwhile. The folder, with
-// upper and work in it, must not be mounted any more. whole reports that it has all of
-// those layers in it, which then are dropped.
+// grow adds what a base room wrote as a layer above those of the generation that the room
+// had. It does nothing if the room wrote nothing, or if the cache has grown meanwhile. The
+// folder, which has upper and work in it, must not be mounted any more. whole reports that
+// it holds copies of all those layers, which are then dropped.
 func (c *Cache) grow(from int, folder string, whole bool) error {
 	entries, err := os.ReadDir(filepath.Join(folder, "upper"))
 	if err != nil || len(entries) == 0 {
@@ -169,14 +169,15 @@ func (c *Cache) grow(from int, folder string, whole bool) error {
 	return err
 }
 
-// prune removes the oldest layers until the others take at most so many bytes, and the
-// folders of a process that died.
+// prune removes the oldest layers until the others take at most the given number of bytes,
+// and the folders that a process that died left.
 func (c *Cache) prune(most int64) (pawl.PruneResult, error) {
 	return c.update(most, func(now cacheState) (cacheState, error) { return now, nil })
 }
 
-// update replaces the state by what next returns, less the oldest layers that exceed so
-// many bytes, and removes the folders that no longer belong to a layer or an open room.
+// update replaces the state with what next returns, without the oldest layers if together
+// they take more than most bytes, and removes the folders that no longer belong to a layer
+// or an open room.
 //
 // A layer never changes, so one that exceeds the limit by itself, perhaps because it was
 // joined or copied from all older ones, is removed whole: the cache starts anew with what
@@ -203,9 +204,9 @@ func (c *Cache) update(most int64, next func(cacheState) (cacheState, error)) (p
 	return result, err
 }
 
-// change replaces the state and returns the layers that were removed for their size. The
-// state is written before a folder is touched: it never names a layer that is gone. The
-// caller holds the mutex.
+// change replaces the state and returns the layers that it removed to save space. It writes
+// the state before it touches a folder, so that the state never names a layer that is
+// gone. The caller holds the mutex.
 func (c *Cache) change(most int64, next func(cacheState) (cacheState, error)) (removed []cacheLayer, err error) {
 	if err := c.load(); err != nil {
 		return nil, err
@@ -230,9 +231,9 @@ func (c *Cache) change(most int64, next func(cacheState) (cacheState, error)) (r
 	return removed, nil
 }
 
-// fit is how many of the newest layers are left when the oldest ones go that exceed so
-// many bytes. It keeps a layer that an open room uses and all newer ones: without a
-// newer layer, what that one hides in older layers would come back.
+// fit returns how many of the newest layers remain when the oldest are removed until the
+// rest take at most the given number of bytes. It keeps a layer that an open room uses and
+// all newer ones: without a newer layer, what that hides in older ones would come back.
 func (c *Cache) fit(layers []cacheLayer, most int64) int {
 	n := len(layers)
 	for n > 0 && bytesOf(layers[:n]) > most && c.used[layers[n-1].Name] == 0 {
@@ -244,9 +245,9 @@ func (c *Cache) fit(layers []cacheLayer, most int64) int {
 // removedPrefix begins the names of folders that are about to be removed.
 const removedPrefix = "removed-"
 
-// takeOut renames the folders that are in no layer and no open room, and returns them:
-// of layers that were removed or joined, and of a process that died. Nothing uses them
-// under their new names, whereas a layer that is made later may have one of the old
+// takeOut renames the folders that belong to no layer and no open room, and returns them:
+// those of layers that were removed or joined, and those that a process that died left.
+// Nothing uses them under their new names, whereas a later layer may get one of the old
 // names. The caller holds the mutex.
 func (c *Cache) takeOut() (folders []string, err error) {
 	if !c.read {
@@ -291,7 +292,7 @@ func (c *Cache) list() ([]pawl.CacheLayer, error) {
 	return out, nil
 }
 
-// bytesOf is how many bytes layers take.
+// bytesOf returns how many bytes layers take.
 func bytesOf(layers []cacheLayer) (bytes int64) {
 	for _, l := range layers {
 		bytes += l.Size

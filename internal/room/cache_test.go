@@ -20,7 +20,7 @@ import (
 	"pawl"
 )
 
-// roomy is a limit, in bytes, that the layers of these tests are far below.
+// roomy is a limit in bytes that the layers of these tests do not come near.
 const roomy = 1 << 30
 
 // MustCache makes a cache whose layers, named n to 1, have these sizes, the newest first.
@@ -42,7 +42,7 @@ func MustCache(tb testing.TB, limit int64, sizes ...int64) *Cache {
 	return OpenCache(dir, limit, slog.New(slog.DiscardHandler))
 }
 
-// MustFile writes a file of so many bytes.
+// MustFile writes a file of the given size in bytes.
 func MustFile(tb testing.TB, name string, size int) {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -53,7 +53,7 @@ func MustFile(tb testing.TB, name string, size int) {
 	}
 }
 
-// MustGrow grows a cache by a layer with a file of so many bytes.
+// MustGrow grows a cache by a layer that has one file of the given size in bytes.
 func MustGrow(tb testing.TB, c *Cache, size int) {
 	tb.Helper()
 	from := c.Generation()
@@ -384,8 +384,8 @@ type anyone struct{ Enforcer }
 
 func (anyone) Owner() pawl.Owner { return pawl.Owner{} }
 
-// A project that is opened has its cache pruned to the limit of now, and what a process
-// that died left of it is removed.
+// When a project is opened its cache is pruned to the present limit, and what a process
+// that died left in it is removed.
 func TestRecoverPrunesTheCache(t *testing.T) {
 	c := MustCache(t, roomy, 10, 20, 30)
 	MustFile(t, filepath.Join(c.dir, "4", "upper", "file"), 1)
@@ -433,7 +433,7 @@ func TestCacheInfo(t *testing.T) {
 	}
 }
 
-// However many files rooms keep, only so many are looked at.
+// However many files rooms keep, a list measures at most maxMeasured of them.
 func TestMeasureIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {

@@ -45,8 +45,8 @@ type Description struct {
 	// Mounts are what a confined command sees, parents before what lies in them.
 	// Links and Files are the root's own symbolic links and small files.
 	Mounts []Mount
-	// Joined is mounted at its own path before them, where they find it; nil when there
-	// is nothing to be joined.
+	// Joined is mounted at its own path before Mounts, which may show it; nil if nothing is
+	// joined.
 	Joined *Mount
 	Links  map[string]string
 	Files  map[string]string

@@ -11,8 +11,8 @@ import (
 	"pawl"
 )
 
-// joined implements [pawl.Joined]. Rooms has one for a folder: an upper folder may be
-// mounted once only, so a room over the same files takes over what holds them.
+// joined implements [pawl.Joined]. There is one for each folder: an upper folder may be
+// mounted only once, so a room over the same files takes over the process that holds them.
 type joined struct {
 	dir    string
 	mount  *Mount
@@ -77,13 +77,14 @@ func (j *joined) Run(ctx context.Context, cmd *exec.Cmd, grace time.Duration) er
 	return j.opened.Exec(ctx, cmd, grace)
 }
 
-// reach is the path by which this process reaches one in what is joined.
+// reach returns the path by which this process reaches a path in what is joined.
 func (j *joined) reach(path string) (string, error) {
 	at, err := j.Reach()
 	return at + strings.TrimPrefix(path, j.mount.Path), err
 }
 
-// joinedAt is what is joined where a path is; nil when nothing is. The caller has the lock.
+// joinedAt returns what is joined at a path or above it; nil if nothing is. The caller
+// holds the mutex.
 func (r *Rooms) joinedAt(path string) *joined {
 	for _, j := range r.joined {
 		if contains(j.mount.Path, path) {

@@ -12,13 +12,13 @@ import (
 	"pawl"
 )
 
-// maxMeasured bounds the files that are looked at when what rooms keep is listed.
+// maxMeasured is how many files are measured at most when what rooms keep is listed.
 const maxMeasured = 100_000
 
 var _ pawl.Caches = (*Rooms)(nil)
 
-// Cache implements [pawl.Caches]. It only reads, also without an Enforcer: a process that
-// does not have the project sees no layer in use.
+// Cache implements [pawl.Caches]. It only reads, and needs no Enforcer. In a process that
+// does not have the project no layer appears to be in use.
 func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 	layers, err := r.cache.list()
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *Rooms) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.Prune
 	return r.cache.prune(most)
 }
 
-// folders are the names of the folders in a folder, which need not exist.
+// folders returns the names of the folders in a folder, which need not exist.
 func folders(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func folders(dir string) (names []string, err error) {
 }
 
 // measure adds up how many bytes the files below a folder take on disk. What vanishes
-// meanwhile or cannot be read is left out. It takes the files it looks at from a number
-// of files, and reports whether that was too small for all of them.
+// meanwhile or cannot be read is left out. It looks at as many files as files says, which it
+// counts down, and reports whether there were more.
 func measure(ctx context.Context, dir string, files *int) (bytes int64, partial bool) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		switch {

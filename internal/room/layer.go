@@ -15,11 +15,11 @@ type Layer struct{ dir string }
 // Dir is the layer's folder.
 func (l Layer) Dir() string { return l.dir }
 
-// clean are the folders of the state folder in which our git writes the files of
-// commits, and no room does.
+// clean names the folders of the state folder in which only our git, and no room, writes:
+// the files of commits.
 var clean = []string{"checkouts", "trees"}
 
-// checkout is the layer that a clean checkout is. Our git made it, from a commit.
+// checkout returns a clean checkout as a layer. Our git made it, from a commit.
 func (r *Rooms) checkout(dir string) (Layer, error) {
 	for _, name := range clean {
 		if at := filepath.Join(r.o.State, name); filepath.Clean(dir) != at && contains(at, filepath.Clean(dir)) {

@@ -14,9 +14,9 @@ import (
 	"pawl"
 )
 
-// handOver gives what commands wrote as another user to whoever they run as now:
-// commands could neither change nor remove it. Nothing of the project may be mounted.
-// The file owner says who that was.
+// handOver gives what commands wrote as another user to the user that they run as now, who
+// could neither change nor remove it otherwise. Nothing of the project may be mounted. The
+// file owner holds the number of that user.
 func (r *Rooms) handOver() error {
 	owner := r.Owner()
 	if owner == (pawl.Owner{}) {
@@ -38,7 +38,7 @@ func (r *Rooms) handOver() error {
 }
 
 // giveAll gives everything in a folder that is another user's, and not root's, to an
-// owner. It does not leave the folder, wherever links lead.
+// owner. It follows no link out of the folder.
 func giveAll(folder string, owner pawl.Owner) error {
 	root, err := os.OpenRoot(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -31,8 +31,8 @@ type Enforcer interface {
 	Owner() pawl.Owner
 	// Open opens a room. What it needs of the machine may be set up by the first command.
 	Open(d *Description) (Opened, error)
-	// Join holds what d joins, where Overlay reports that it can be. There is nothing else
-	// in the room yet.
+	// Join opens a room that has only what d.Joined describes, in a folder for which Overlay
+	// reports true.
 	Join(d *Description) (Held, error)
 }
 
@@ -45,11 +45,11 @@ type Opened interface {
 	Close() error
 }
 
-// Held is a room whose work tree is joined, and used, before the room is furnished.
+// Held is a room whose work tree can be used before the rest of it is there.
 type Held interface {
 	Opened
-	// Furnish makes a room of what is only joined yet: from the next command on, the room
-	// is as described. What is joined stays the same.
+	// Furnish adds the rest of the room: from the next command on it is as described. What
+	// is joined stays the same.
 	Furnish(d *Description)
 	// ReachJoined is the path by which this process reaches what is joined.
 	ReachJoined() (string, error)
@@ -69,7 +69,8 @@ type Options struct {
 	// CacheSize is how many bytes the trusted cache may take on disk; zero means
 	// [pawl.DefaultCacheSize].
 	CacheSize int64
-	// Log is told what is removed of the trusted cache; nil means nobody is.
+	// Log is told which layers of the trusted cache are removed; nil means nothing is
+	// logged.
 	Log *slog.Logger
 }
 

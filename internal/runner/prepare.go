@@ -11,9 +11,9 @@ import (
 	"pawl/internal/driver"
 )
 
-// prepare runs the commands that make a clean checkout ready, in a room of their own
-// that has the network if the user chose them, and puts what they leave below the room that spec asks for.
-// Gates that judge side by side share a checkout, and it is prepared once for
+// prepare runs the commands that make a clean checkout ready, in a room of their own that
+// has the network if the user chose them, and puts what they leave below the room that
+// spec asks for. Gates that judge side by side share a checkout, and it is prepared once for
 // all of them. A command that fails is the gates' failure: report is then not
 // nil. leave must be called when the checkout is not needed any more.
 func (r *Runner) prepare(ctx context.Context, job driver.Job, spec *pawl.GateRoom, req pawl.GateRequest) (report *pawl.GateReport, leave func(), err error) {

@@ -34,7 +34,7 @@ type Box struct {
 	joins map[string]bool // whether overlayfs works, by file system
 }
 
-// holders counts those that this process has started.
+// holders counts the holders that this process has started.
 var holders atomic.Uint64
 
 // NewUnconfined is [Unconfined] with options.

@@ -97,8 +97,8 @@ func installedHelper(ctx context.Context) string {
 	return program
 }
 
-// chooseUID is who commands run as. An account's rights are not theirs to have: a room
-// shows none of its files, and whatever got out of one would have them all.
+// chooseUID returns the user id that commands run as. One that has an account is refused:
+// whatever got out of a room would have that account's rights.
 func chooseUID(wanted int) (int, error) {
 	if wanted == 0 {
 		return freeUID(), nil

@@ -18,7 +18,7 @@ import (
 // cheatLimit bounds a command that compiles or fetches, on a busy machine.
 const cheatLimit = 5 * time.Minute
 
-// judged is how a gate's command ended, in a room of its own, after a prelude.
+// judged runs a gate's command in a room of its own, after a prelude, and returns its result.
 func (e *estate) judged(tb testing.TB, prelude string, eco *cheat.Ecosystem) (passed bool, output string) {
 	tb.Helper()
 	r, err := e.Gate(tb.Context(), e.spec)
@@ -150,7 +150,7 @@ func skipSlow(t *testing.T, eco *cheat.Ecosystem) {
 	}
 }
 
-// Each cheat is one: in the gate's own room it makes the gate pass.
+// Each cheat works: in the gate's own room it makes the gate pass.
 func TestCheatsWorkInAGatesOwnRoom(t *testing.T) {
 	box := MustConfined(t)
 	total := 0

@@ -78,8 +78,8 @@ func (r *heldRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResul
 	if after.Memory > before.Memory {
 		result.Met = append(result.Met, pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: r.limits.Memory})
 		if err != nil && ctx.Err() == nil && !h.alive() {
-			// What is in the room's folders in memory counts, so the kernel may have found
-			// no larger process than the holder.
+			// Files in the room's memory count as well, so the kernel may have found no
+			// process larger than the holder.
 			result.ExitCode, err = -1, nil
 		}
 	}
@@ -102,7 +102,7 @@ func (r *heldRoom) Furnish(d *room.Description) {
 	r.d, r.limits = d, limitsOf(d)
 }
 
-// limitsOf are the limits of a room with all of them set, that of memory in bytes.
+// limitsOf returns the limits of a room with all of them set, and that of memory in bytes.
 func limitsOf(d *room.Description) pawl.RoomLimits {
 	limits := d.Limits.Filled()
 	limits.Memory = limits.MemoryOf(machineMemory())
@@ -138,8 +138,8 @@ func (r *heldRoom) Close() error {
 	return nil
 }
 
-// open returns the room's holder. Unless the room is furnished, it may have nothing but
-// what is joined.
+// open returns the room's holder. Unless furnished is set, it may have nothing but what is
+// joined.
 func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +208,8 @@ type holder struct {
 	cmd   *exec.Cmd
 	group *cgroup.Group // nil where there are no control groups
 	disk  *diskWatch
-	// furnished reports that the room is there, not only what is joined. The room guards it.
+	// furnished reports that the whole room is there, not only what is joined. The room's
+	// mutex guards it.
 	furnished bool
 	socket    *net.UnixConn
 	errors    *bounded
@@ -298,7 +299,7 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits)
 	return nil, err
 }
 
-// furnish puts the room together of which the holder has only what is joined.
+// furnish completes the room of a holder that has only what is joined.
 func (h *holder) furnish(ctx context.Context, r *helper.Room) error {
 	content, err := json.Marshal(r)
 	if err != nil {
@@ -485,7 +486,7 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 	return p, nil
 }
 
-// ask sends a request that p has the answer of.
+// ask sends a request whose answer p receives.
 func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	fds := make([]int, len(files))
 	for i, f := range files {
@@ -510,7 +511,7 @@ func (h *holder) ask(p *process, req helper.Request, files []*os.File) error {
 	return nil
 }
 
-// gone is why a holder that ended starts nothing.
+// gone is the error of a request to a holder that has ended.
 func gone() error {
 	return pawl.Errorf(pawl.CodeUnavailable, "the process that holds the room ended")
 }
@@ -632,7 +633,7 @@ func (h *holder) limit(limits *pawl.RoomLimits) error {
 	return h.group.Limit(groupLimits(limits))
 }
 
-// groupLimits are the limits that a control group enforces.
+// groupLimits returns the limits that a control group enforces.
 func groupLimits(limits *pawl.RoomLimits) cgroup.Limits {
 	if limits == nil {
 		return cgroup.Limits{}

@@ -18,7 +18,7 @@ import (
 	"pawl/internal/room"
 )
 
-// joint is a worktree that is joined from a lower folder with a file in it.
+// joint is a worktree that is joined above a folder with one file.
 type joint struct {
 	*estate
 	pawl.Joined
@@ -56,7 +56,7 @@ func (j *joint) must(tb testing.TB, rooms *room.Rooms) pawl.Joined {
 	return joined
 }
 
-// reach is a path of the worktree as this process reaches it now.
+// reach returns the path by which this process now reaches a file of the worktree.
 func (j *joint) reach(tb testing.TB, name string) string {
 	tb.Helper()
 	at, err := j.Reach()
@@ -133,7 +133,7 @@ func TestJoinedRoom(t *testing.T) {
 	}
 }
 
-// The end of a program of ours is told as it was.
+// How one of our programs ended is reported as it was.
 func TestJoinedProgram(t *testing.T) {
 	j := MustJoin(t)
 	for _, test := range []struct {
@@ -162,8 +162,8 @@ func TestJoinedProgram(t *testing.T) {
 	if e, ok := errors.AsType[*pawl.ExitError](err); !ok || e.Code != 5 || watch.said.String() != "up\nasked\n" {
 		t.Errorf("error is %v, and it said %q", err, watch.said.String())
 	}
-	// One that succeeds when it is asked to end has been ended all the same, with what it
-	// started: otherwise its output would not end.
+	// A program that succeeds when it is asked to end has been ended all the same, together
+	// with what it started, or its output would not end.
 	stopped, stop := context.WithCancel(t.Context())
 	watch = &onWrite{do: stop}
 	cmd = &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", `trap 'exit 0' TERM; sleep 3600 & echo up; wait`}, Dir: "/", Stdout: watch}
@@ -187,7 +187,7 @@ func (w *onWrite) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Whoever holds what is joined dies: another one holds it, furnished as it was.
+// When the holder of what is joined dies, another takes its place, furnished as it was.
 func TestJoinedHolderThatDied(t *testing.T) {
 	for _, furnished := range []bool{false, true} {
 		j := MustJoin(t)
@@ -221,7 +221,7 @@ func TestJoinedHolderThatDied(t *testing.T) {
 	}
 }
 
-// What is joined is joined once: a second one who tries is refused.
+// Layers are joined only once: a second attempt is refused.
 func TestJoinedOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the second one waits for ten seconds")
@@ -243,7 +243,7 @@ func TestJoinedOnce(t *testing.T) {
 	}
 }
 
-// Only a folder that no room writes to may be below.
+// Only a folder that no room writes to may be the lower one.
 func TestJoinedAboveCheckoutsAlone(t *testing.T) {
 	j := MustJoin(t)
 	for _, lower := range []string{filepath.Join(j.estate.folder, "dir"), filepath.Join(j.estate.folder, "state", "rooms", "agents"), "/"} {

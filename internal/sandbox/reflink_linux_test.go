@@ -107,7 +107,7 @@ func canShare(t *testing.T, path string) bool {
 	return unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil
 }
 
-// freeSpace is how many bytes a file system has left, once what was written is on it.
+// freeSpace returns how many bytes a file system has left once all that was written is on it.
 func freeSpace(t *testing.T, dir string) int64 {
 	t.Helper()
 	f, err := os.Open(dir)

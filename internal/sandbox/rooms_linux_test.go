@@ -468,7 +468,7 @@ func TestHolderThatDiedBetweenCommands(t *testing.T) {
 	})
 }
 
-// holderOf is the holder of a room in which no command runs.
+// holderOf returns the holder of a room in which no command runs.
 func holderOf(t *testing.T, r pawl.Room) int {
 	t.Helper()
 	token, holder := newToken(t), 0
@@ -495,8 +495,8 @@ func killHolder(pid int) {
 	}
 }
 
-// holderAbove is the first process from a given one upwards that is the test program; 0 when
-// there is none.
+// holderAbove returns the first process, from the given one upwards, that runs the test
+// program; 0 if there is none.
 func holderAbove(pid int) int {
 	self, err := os.Executable()
 	for err == nil && pid > 1 && pid != os.Getpid() {
@@ -666,7 +666,7 @@ func TestLimitsAreTold(t *testing.T) {
 		"CPU":       {"exec sh -c 'while :; do :; done'", pawl.ResourceMet{Resource: pawl.ResourceCPU, Max: 1}, false},
 		"Processes": {"i=0; while [ $i -lt 100 ]; do sleep 10 & i=$((i+1)); done", pawl.ResourceMet{Resource: pawl.ResourceProcesses, Max: 60}, true},
 		"Memory":    {"head -c 400000000 /dev/zero | tail -c 390000000 | wc -c", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
-		// What is in /tmp is no process's memory, so that of the holder may be killed for it.
+		// Files in /tmp are no process's memory, so the holder may be killed for them.
 		"Temp": {"for i in $(seq 300); do head -c 1000000 /dev/zero > /tmp/$i; done", pawl.ResourceMet{Resource: pawl.ResourceMemory, Max: 200 << 20}, true},
 	} {
 		if test.group && !groups {
@@ -747,7 +747,7 @@ func TestWideProfile(t *testing.T) {
 	}
 }
 
-// Root chooses who commands run as, but not somebody who has an account.
+// Root may choose the user id that commands run as, but not one that has an account.
 func TestUID(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run commands as somebody else")

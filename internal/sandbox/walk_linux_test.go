@@ -21,8 +21,8 @@ const leaveEverywhere = `find / -path /proc -prune -o \( -type d -o -type f \) -
 done
 true`
 
-// lookEverywhere prints where there are markers, in all but programs and libraries. A room
-// that could write to those has printed it.
+// lookEverywhere prints the places that have markers. It leaves out the folders of programs
+// and libraries: a room that could write to those has said so.
 const lookEverywhere = `grep -rls left-in-a-file /work /home /cache /tmp /dev/shm /run /var /etc 2>/dev/null
 find / -xdev -name marker-of-a-room 2>/dev/null
 true`

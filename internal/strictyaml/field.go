@@ -299,7 +299,7 @@ func (f *Field) Dollars(v *pawl.Micros, most int) {
 	*v = pawl.Micros(amount.Num().Int64())
 }
 
-// units are those of sizes.
+// units are the units of sizes.
 var units = []struct {
 	name string
 	size int64
@@ -345,7 +345,7 @@ func (f *Field) SizeOrPercent(v *int64, percent *int, least, most int64) {
 	}
 }
 
-// size is the value as a size; ok is false when there is none or it is none.
+// size returns the value as a size; ok is false if there is no value or it is not a size.
 func (f *Field) size(least, most int64) (n int64, ok bool) {
 	if f.node == nil || f.node.kind == kindList || f.node.kind == kindMapping {
 		return 0, false

@@ -17,7 +17,7 @@ import (
 type World struct {
 	// Sections are the names of what can be measured by itself.
 	Sections []string
-	// Times is how often section rooms runs each command unless the user says otherwise.
+	// Times is how many times the section rooms runs each command by default.
 	Times int
 	// Run measures sections, all when none is named, and says on the way what it
 	// measures. Its report is printed as text where it is a [fmt.Stringer], else as JSON.

@@ -127,7 +127,7 @@ target (what was allowed to stay), in bytes.
 	return c
 }
 
-// request reads a size as a configuration does.
+// request returns what the flags ask for. A size is read as in a configuration.
 func request(all bool, size string, given bool) (req pawl.PruneRequest, err error) {
 	switch {
 	case all:
@@ -164,7 +164,7 @@ func layers(n int) string {
 	return fmt.Sprintf("%d layers", n)
 }
 
-// lines are the tables of what there is, with a sentence to each.
+// lines returns a table of the layers and one of the rooms, each with a sentence below it.
 func lines(info pawl.CacheInfo) (out []string) {
 	if len(info.Layers) > 0 {
 		rows := [][]string{{"LAYER", "MADE", "SIZE", "IN USE"}}

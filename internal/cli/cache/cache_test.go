@@ -31,7 +31,7 @@ func (c *caches) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.Prun
 	return c.result, err
 }
 
-// bed is the command with a project whose answers a test decides.
+// bed is the command over a project whose answers the test decides.
 type bed struct {
 	*caches
 	app      *cli.App
@@ -60,7 +60,7 @@ func (b *bed) run(tb testing.TB, args ...string) (string, error) {
 	return b.out.String(), err
 }
 
-// wide is a cache with something of everything.
+// wide is a cache that has something of every kind.
 func wide() pawl.CacheInfo {
 	made := time.Date(2026, 11, 21, 19, 40, 59, 0, time.Local)
 	return pawl.CacheInfo{Limit: 10_000_000_000, Size: 1_800_000_000,

@@ -53,8 +53,9 @@ func (d *Driver) depart(f *flight) bool {
 	return true
 }
 
-// arrive counts an effect whose answer is durable, or is not wanted any more. It is over
-// before it is cancelled: one that the cancellation hands its places must not begin.
+// arrive counts an effect whose answer is durable, or is not wanted any more. It marks the
+// effect as over before it cancels it: one that gets its places because it is cancelled
+// must not begin.
 func (d *Driver) arrive(f *flight) {
 	defer f.cancel()
 	d.mu.Lock()

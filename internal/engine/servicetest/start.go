@@ -212,7 +212,7 @@ func (s *suite) startPrepare(t *testing.T) {
 	})
 }
 
-// Nobody is asked about commands of the user's own.
+// Users are not asked about commands of their own.
 func (s *suite) startOwnPrepare(t *testing.T) {
 	b := s.bed(t)
 	req := request("do it")

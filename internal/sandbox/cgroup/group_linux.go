@@ -60,7 +60,7 @@ func (h *Host) New(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
-// Limit sets limits of the group that New did not set.
+// Limit sets limits of the group that were not given to New.
 func (g *Group) Limit(limits Limits) error {
 	for _, part := range g.parts {
 		if err := part.limit(limits); err != nil {

@@ -186,8 +186,8 @@ func (h *holder) tryStart(id uint64, fds []int) error {
 		files = append(files, uintptr(fd))
 	}
 	var status *os.File
-	// A room's command gets its session from bubblewrap. A second one would cost a place
-	// in the queue: where the scheduler groups processes by session, a new one waits its turn.
+	// A room's command gets its session from bubblewrap. A second one would delay it: where
+	// the scheduler groups processes by session, a new group has to wait its turn.
 	attr := &syscall.SysProcAttr{Setsid: !s.Room}
 	if s.Room {
 		reader, writer, err := os.Pipe()

@@ -11,10 +11,10 @@ type Room struct {
 	// memory covers it, and the room's root is the folder [Root] in that.
 	Stage string
 	// Joined is an overlay that is mounted at its own path before anything else, so that
-	// git, run by the holder, and Mounts find it there. It may be missing.
+	// git, run by the holder, and Mounts find it there; nil if there is none.
 	Joined *Mount `json:",omitempty"`
-	// Mounts are what the room shows, parents before what lies in them. Without any there
-	// is no room until a request furnishes it.
+	// Mounts are what the room shows, parents before what lies in them. If there are none,
+	// the rest of the room comes with a later request.
 	Mounts []Mount
 	// Links are symbolic links at the root of the room, by their path.
 	Links map[string]string
@@ -77,8 +77,8 @@ type Request struct {
 	// "KILL" ends it and all it has started. Empty means a [Start], whose JSON is the
 	// content of the first descriptor that comes with the packet.
 	Signal string `json:",omitempty"`
-	// Furnish puts together a room of which there is only [Room.Joined]. The first
-	// descriptor has the whole [Room].
+	// Furnish completes a room that has only [Room.Joined]. The first descriptor has the
+	// whole [Room].
 	Furnish bool `json:",omitempty"`
 }
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A program starts in as many milliseconds as it has packages that do something when it
-// does: the helper, which starts for every command, has none of Pawl's but its own and
-// neither the network nor what looks users up. // F-13
+// Packages that a program initializes delay its start. The helper, which is started for
+// every command, has none of Pawl's but its own, neither the network nor what looks up
+// users. // F-13
 func TestHelperIsSmall(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "pawl/cmd/pawl-helper")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOOS=linux")

@@ -97,14 +97,14 @@ func TestLayers(t *testing.T) {
 		t.Errorf("what is below has changed (-want +got):\n%s", diff)
 	}
 
-	// Whoever holds the layers dies: another one does, and nothing is lost.
+	// The holder of the layers dies: another takes its place, and nothing is lost.
 	r.died(t)
 	if diff := cmp.Diff(map[string]string{".gitignore": "build/\n", "README": "of a\n", "build/out": "ignored\n"},
 		workspacetest.Files(t, workspacetest.MustLocate(t, f, "001-a"))); diff != "" {
 		t.Errorf("joined again (-want +got):\n%s", diff)
 	}
 
-	// Trees that nothing is above go, but for the latest.
+	// Trees that no worktree uses are removed, but for the latest.
 	for n := range 4 {
 		base := pawl.CommitHash(r.git(t, "commit-tree", "-m", fmt.Sprint(n), string(f.Base)+"^{tree}"))
 		name := fmt.Sprintf("%03d-x", 100+n)

@@ -266,8 +266,8 @@ func (w *worktree) occupied(entries []git.Entry) []string {
 	return found
 }
 
-// inSubmodules leaves out what is in the folders of submodules: a commit has a commit of
-// another repository in their place.
+// inSubmodules leaves out what is in the folders of submodules: where they are, a commit
+// refers to a commit of another repository.
 func (w *worktree) inSubmodules(folders []string) sight {
 	s := sight{omitted: map[string]omission{}}
 	for _, folder := range folders {

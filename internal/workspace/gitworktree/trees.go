@@ -28,7 +28,7 @@ import (
 // Only a file within what is joined can be moved without being copied, so what is moved
 // out of the worktree stays there until nothing is joined any more.
 
-// keptTrees is how many trees are kept that no worktree is above.
+// keptTrees is how many trees that no worktree uses are kept.
 const keptTrees = 2
 
 // Names in the folder of a joined worktree.
@@ -40,7 +40,7 @@ const (
 	asideName = "aside"
 )
 
-// treesFolder is where all trees are.
+// treesFolder is the folder of all trees.
 func (s *Workspaces) treesFolder() string { return filepath.Join(s.state, "trees") }
 
 // treeOf is the folder of a commit's tree: lower has the files, index is their index.
@@ -56,9 +56,9 @@ func (s *Workspaces) joins() bool {
 	return trees != nil && trees.Joins(s.state)
 }
 
-// tree returns the commit whose tree is to be below a worktree of a commit: that of the
-// nearest ancestor that has one, or else its own, which it makes. The caller has the lock
-// of opening.
+// tree returns the commit whose tree is to be below a worktree of the given commit: the
+// nearest ancestor that has a tree, or the commit itself, whose tree it then makes. The
+// caller holds s.opening.
 func (s *Workspaces) tree(ctx context.Context, commit string) (string, error) {
 	near, err := s.stores.ancestor(ctx, commit, s.hasTree)
 	if err != nil {
@@ -112,8 +112,7 @@ func (s *Workspaces) makeTree(ctx context.Context, commit string) error {
 	return os.Rename(folder, s.treeOf(commit))
 }
 
-// pruneTrees removes all trees but those that worktrees are above and the ones that were
-// used last.
+// pruneTrees removes the trees that no worktree uses, except those that were used last.
 func (s *Workspaces) pruneTrees() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -152,7 +151,7 @@ func modified(entry os.DirEntry) time.Time {
 	return info.ModTime()
 }
 
-// treesInUse are the commits whose trees are below worktrees.
+// treesInUse returns the commits whose trees are below worktrees.
 func (s *Workspaces) treesInUse() (map[string]bool, error) {
 	paths, err := filepath.Glob(filepath.Join(escapeGlob(s.layered()), "*", lowerName))
 	if err != nil {
@@ -171,8 +170,7 @@ func (s *Workspaces) layered() string { return filepath.Join(s.state, "layered")
 // layeredOf is where the named worktree is kept when it is joined.
 func (s *Workspaces) layeredOf(name string) string { return filepath.Join(s.layered(), key(name)) }
 
-// lay decides what a new worktree of a commit is made of. The caller has the lock of
-// opening.
+// lay decides what a new worktree of a commit is made of. The caller holds s.opening.
 func (w *worktree) lay(ctx context.Context, commit string) error {
 	err := w.part() // from what is left of one that somebody deleted in part
 	if err == nil {
@@ -196,7 +194,7 @@ func (w *worktree) lay(ctx context.Context, commit string) error {
 	if err := copyIndex(filepath.Join(w.s.treeOf(lower), "index"), w.index()); err != nil {
 		return err
 	}
-	// A power cut may take it, and what is written until then with it.
+	// It is not flushed: a power cut may take it, and with it what was written by then.
 	if err := replaceFile(filepath.Join(folder, lowerName), []byte(lower+"\n"), false); err != nil {
 		return err
 	}
@@ -281,7 +279,7 @@ func (w *worktree) tidy() error {
 	return nil
 }
 
-// asides is the folder that takes what is moved out of the worktree.
+// asides is the folder to which files are moved out of the worktree.
 func (w *worktree) asides() string {
 	if w.lower == "" {
 		return w.s.quarantined()
@@ -303,8 +301,8 @@ func (w *worktree) public(path string) string {
 	return path
 }
 
-// wrote lists what was written in a folder of the worktree. Of a joined one that does
-// not include what is below, nor what was deleted.
+// wrote lists what was written in a folder of the worktree. In a joined worktree that
+// includes neither what is below nor what was deleted.
 func (w *worktree) wrote(folder string) ([]string, error) {
 	at := filepath.Join(w.folder, folder)
 	if w.lower != "" {

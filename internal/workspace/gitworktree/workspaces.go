@@ -175,7 +175,7 @@ func (s *Workspaces) groupWritable(ctx context.Context) error {
 // shown is the folder of the git folders that worktrees point to.
 func (s *Workspaces) shown() string { return filepath.Join(s.state, "git", "worktrees") }
 
-// plainOf is where the named worktree is kept when all its files are.
+// plainOf is where the named worktree is kept when it is not joined.
 func (s *Workspaces) plainOf(name string) string {
 	return filepath.Join(s.state, "worktrees", key(name))
 }
