@@ -136,7 +136,7 @@ func (list *CheckpointList) table(t *text, width int) {
 		}
 		rows = append(rows, []string{here, fmt.Sprint(k.N), dashed(k.Label), short(k.Commit), fmt.Sprint(k.Approved), tests, fmt.Sprint(k.Event), k.marks()})
 	}
-	for _, row := range columns(rows, width) {
+	for _, row := range Columns(rows, width) {
 		t.WriteString(row + "\n")
 	}
 	if len(list.Rollbacks) > 0 {

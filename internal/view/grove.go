@@ -144,7 +144,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 		}
 		table = append(table, cells)
 	}
-	for _, line := range columns(table, o.Width) {
+	for _, line := range Columns(table, o.Width) {
 		t.WriteString(line + "\n")
 	}
 	if left > 0 {
@@ -204,5 +204,5 @@ func SignalsText(r *Run, width int) string {
 		rows = append(rows, []string{fmt.Sprint(s.N), clock(time.UnixMilli(s.CreatedAt)), plain.Line(string(s.SignalType), 12),
 			plain.Line(from, 30), plain.Line(to, 30), seen, plain.Line(s.Reason, 0)})
 	}
-	return strings.Join(columns(rows, width), "\n") + "\n"
+	return strings.Join(Columns(rows, width), "\n") + "\n"
 }

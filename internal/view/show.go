@@ -349,7 +349,7 @@ func showGates(t *text, gates []*Gate) {
 
 // table writes rows in columns as wide as their widest cell. Cells are safe already.
 func (t *text) table(rows [][]string) {
-	for _, row := range columns(rows, 0) {
+	for _, row := range Columns(rows, 0) {
 		t.WriteString(row + "\n")
 	}
 }

@@ -347,7 +347,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 			rows[i] = slices.Delete(rows[i], dependsColumn, dependsColumn+1)
 		}
 	}
-	out := columns(rows, width)
+	out := Columns(rows, width)
 	if left > 0 {
 		out = append(out, fmt.Sprintf("  and %s: pawl tasks %s", count(left, "other"), plain.Line(string(r.ID), 0)))
 	}
@@ -380,9 +380,9 @@ func dashed(s string) string {
 	return s
 }
 
-// columns puts rows of safe cells in columns. No line is wider than width,
+// Columns aligns rows of safe cells in columns. No line is wider than width,
 // where that is not zero; the last column gives way first.
-func columns(rows [][]string, width int) []string {
+func Columns(rows [][]string, width int) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {

@@ -3,7 +3,6 @@ package cache
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/config"
 	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
 // New is the command.
@@ -178,7 +178,7 @@ func lines(info pawl.CacheInfo) (out []string) {
 			}
 			rows = append(rows, []string{plain.Line(l.Name, 0), l.Made.Local().Format("2006-01-02 15:04"), pawl.Bytes(l.Size).String(), use})
 		}
-		out = append(table(rows), fmt.Sprintf("The trusted cache takes %s of at most %s.", pawl.Bytes(info.Size), pawl.Bytes(info.Limit)))
+		out = append(view.Columns(rows, 0), fmt.Sprintf("The trusted cache takes %s of at most %s.", pawl.Bytes(info.Size), pawl.Bytes(info.Limit)))
 	} else {
 		out = append(out, fmt.Sprintf("The trusted cache is empty; it may take %s.", pawl.Bytes(info.Limit)))
 	}
@@ -199,24 +199,6 @@ func lines(info pawl.CacheInfo) (out []string) {
 		total += r.Size
 		rows = append(rows, []string{name, size})
 	}
-	out = append(append(out, ""), table(rows)...)
+	out = append(append(out, ""), view.Columns(rows, 0)...)
 	return append(out, fmt.Sprintf("Rooms of runs that have not ended take %s%s, until they end.", least, pawl.Bytes(total)))
-}
-
-// table puts rows into columns.
-func table(rows [][]string) (out []string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
-		}
-		out = append(out, strings.TrimRight(b.String(), " "))
-	}
-	return out
 }
