@@ -179,6 +179,9 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 	}
 	switch b := a.(type) {
 	case *pawl.TasksRead:
+		if b.Count < 0 {
+			return fmt.Errorf("a list of %d tasks", b.Count)
+		}
 		l.tasksRead(f.Do.(*pawl.ReadTasks), b)
 	case *pawl.Merged:
 		l.worktree.calm()
@@ -299,7 +302,8 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 			l.restart = "the worktree was not as recorded"
 		}
 	case *pawl.WorkspaceClosed:
-		if l.HasWorkspace = false; l.leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
+		w.dirty, w.restore, w.verify, w.unsure = false, false, false, false // there is nothing to look at
+		if l.HasWorkspace = false; l.leaving && l.Phase < PhaseClosing {    // should it go on after all, it is opened again
 			l.Phase = PhaseOpening
 		}
 		l.leaving = false

@@ -48,8 +48,9 @@ type world struct {
 
 // folder is a loop's worktree.
 type folder struct {
-	tree pawl.TreeHash
-	head pawl.CommitHash
+	tree   pawl.TreeHash
+	head   pawl.CommitHash
+	closed bool
 }
 
 // commitModel is a commit: its tree, and the work that is in it. The work of two
@@ -317,6 +318,12 @@ func (w *world) land() bool {
 // touch lets an effect change the world at the moment it is over.
 func (w *world) touch(f flight) pawl.Answer {
 	at := w.folderOf(f.effect.Loop)
+	if at.closed {
+		switch f.answer.(type) {
+		case *pawl.WorkspaceInspected, *pawl.WorkspaceReset, *pawl.Committed:
+			w.t.Fatalf("effect %d, %s, is on a worktree that is closed", f.effect.ID, f.effect.Do.Verb())
+		}
+	}
 	switch b := f.answer.(type) {
 	case *pawl.EffectFailed:
 		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
@@ -334,15 +341,17 @@ func (w *world) touch(f flight) pawl.Answer {
 		if w.branches[do.Branch] == "" {
 			w.branches[do.Branch] = do.Base
 		}
-		*at = folder{w.treeAt(w.branches[do.Branch]), w.branches[do.Branch]}
+		*at = folder{tree: w.treeAt(w.branches[do.Branch]), head: w.branches[do.Branch]}
 		b.Head, b.Tree = at.head, at.tree
+	case *pawl.WorkspaceClosed:
+		at.closed = true
 	case *pawl.Committed:
 		return w.commit(f.effect, b)
 	case *pawl.WorkspaceInspected:
 		b.Tree = at.tree
 	case *pawl.WorkspaceReset:
 		do := f.effect.Do.(*pawl.ResetWorkspace)
-		*at = folder{w.treeAt(do.Commit), do.Commit}
+		*at = folder{tree: w.treeAt(do.Commit), head: do.Commit}
 		if !do.Detached {
 			w.branches[w.state.branch(w.state.Loop(f.effect.Loop))] = do.Commit
 		}
@@ -428,7 +437,7 @@ func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 	if c.Tree == "" {
 		c.Tree = treeOf(c.Commit)
 	}
-	*at = folder{c.Tree, c.Commit}
+	*at = folder{tree: c.Tree, head: c.Commit}
 	w.branches[do.Branch] = c.Commit
 	work := maps.Clone(w.trees[do.Parent].work)
 	if work == nil {
