@@ -263,3 +263,18 @@ func (j mortalJoined) Run(ctx context.Context, cmd *exec.Cmd, grace time.Duratio
 	}
 	return j.Joined.Run(ctx, cmd, grace)
 }
+
+// A plain worktree may have folders with the names that a joined one has beside its files.
+func TestPlainFoldersWithNamesOfJoinedOnes(t *testing.T) {
+	files := map[string]string{"upper/aside/file": "kept\n", "lower": "a file\n"}
+	r := newRepository(t, files)
+	s := r.open(t, nil)
+	opened := workspacetest.MustOpen(t, s, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: r.base(t)})
+	workspacetest.MustWrite(t, opened.Dir, "upper/aside/more", "more\n")
+	if saved := workspacetest.MustClose(t, s, runName, "refs/pawl/salvage/"+runName); saved == "" {
+		t.Error("what was not committed is not saved")
+	}
+	if kept, err := filepath.Glob(filepath.Join(r.state, "quarantine", "*")); err != nil || len(kept) > 0 {
+		t.Errorf("moved out of the worktree: %q, %v", kept, err)
+	}
+}

@@ -258,6 +258,9 @@ func (w *worktree) part() error {
 // tidy moves to the quarantine what was moved out of the worktree, when nothing is joined
 // any more.
 func (w *worktree) tidy() error {
+	if w.lower == "" {
+		return nil
+	}
 	from := filepath.Join(w.folder, upperName, asideName)
 	entries, err := os.ReadDir(from)
 	if errors.Is(err, os.ErrNotExist) {
