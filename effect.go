@@ -95,12 +95,13 @@ const (
 	VerbRestore
 	VerbWriteRecords
 	VerbAnnounce
+	VerbPrepare
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
 	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
 	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify",
-	"mark_checkpoint", "restore", "write_records", "announce"}
+	"mark_checkpoint", "restore", "write_records", "announce", "prepare"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -149,6 +150,8 @@ func newDo(v Verb) Do {
 		return &WriteRecords{}
 	case VerbAnnounce:
 		return &Announce{}
+	case VerbPrepare:
+		return &Prepare{}
 	}
 	return nil
 }
@@ -279,6 +282,16 @@ type RunGate struct {
 	Doubt Hash `json:"doubt,omitzero"`
 	// Task is a JSON TaskSpec whose ValidationCommand is what is run.
 	Task Hash `json:"task,omitzero"`
+	// Prepared is the key of what was prepared for the commit; see [Prepared].
+	Prepared string `json:"prepared,omitempty"`
+}
+
+// Prepare runs the commands of [Settings.Prepare] for a commit, unless what they left for
+// a commit with the same inputs is still there. Answered by [Prepared].
+type Prepare struct {
+	Commit CommitHash `json:"commit"`
+	// Furnish puts what they left into the loop's worktree, which is at the commit.
+	Furnish bool `json:"furnish,omitempty"`
 }
 
 // Commit records the worktree as a candidate. Answered by [Committed].
@@ -327,6 +340,9 @@ func (*CallTool) Verb() Verb { return VerbCallTool }
 
 // Verb implements [Do].
 func (*RunGate) Verb() Verb { return VerbRunGate }
+
+// Verb implements [Do].
+func (*Prepare) Verb() Verb { return VerbPrepare }
 
 // Verb implements [Do].
 func (*Commit) Verb() Verb { return VerbCommit }

@@ -89,6 +89,12 @@ func (d *RunGate) fields(c *coder) {
 	sum(c, 6, &d.Before)
 	sum(c, 7, &d.Doubt)
 	sum(c, 8, &d.Task)
+	str(c, 9, &d.Prepared)
+}
+
+func (d *Prepare) fields(c *coder) {
+	str(c, 1, &d.Commit)
+	flag(c, 2, &d.Furnish)
 }
 
 func (d *Commit) fields(c *coder) {

@@ -102,6 +102,7 @@ const (
 	KindCheckpointMarked   Kind = 45
 	KindRestored           Kind = 46
 	KindRecorded           Kind = 47
+	KindPrepared           Kind = 48
 
 	KindLoopStarted        Kind = 50
 	KindComplexityScored   Kind = 51
@@ -181,7 +182,7 @@ var kinds = map[Kind]string{
 	KindCheckpointMarked: "checkpoint_marked", KindRestored: "restored", KindRecorded: "recorded",
 	KindSignalSent: "signal_sent", KindSignalAcknowledged: "signal_acknowledged", KindLoopAdmitted: "loop_admitted",
 	KindGenerationStarted: "generation_started", KindInvalidated: "invalidated", KindArchived: "archived",
-	KindTaskRetried: "task_retried",
+	KindTaskRetried: "task_retried", KindPrepared: "prepared",
 }
 
 func (k Kind) String() string {
@@ -342,6 +343,8 @@ func newBody(k Kind) Body {
 		return &Restored{}
 	case KindRecorded:
 		return &Recorded{}
+	case KindPrepared:
+		return &Prepared{}
 	case KindSignalSent:
 		return &SignalSent{}
 	case KindSignalAcknowledged:

@@ -112,6 +112,9 @@ type ToolReturned struct {
 	LeftOut []LimitMet `json:"left_out,omitempty"`
 	// Met are the limits of its room that a command met.
 	Met []ResourceMet `json:"met,omitempty"`
+	// Prepared is the key of the dependencies that the tool put into the worktree; empty =
+	// those that were there are still there. See [Prepared].
+	Prepared string `json:"prepared,omitempty"`
 }
 
 // GateJudged says what a gate found: a command gate (it answers [RunGate]), or
@@ -153,6 +156,33 @@ type GateJudged struct {
 	Flaky  []string `json:"flaky,omitempty"`
 	// Met are the limits of its room that the gate's command met.
 	Met []ResourceMet `json:"met,omitempty"`
+}
+
+// Prepared answers [Prepare].
+type Prepared struct {
+	Effect Seq `json:"effect"`
+	// Key identifies what was prepared: commits that have the same inputs have the same
+	// key. It is the first half of a SHA-256, in hex, of the commands, of the files that
+	// decide what they do, and of the toolchain.
+	Key string `json:"key"`
+	// Reused reports that no command ran, as what an earlier one left is still there.
+	Reused   bool          `json:"reused,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"` // of the commands
+	Bytes    int64         `json:"bytes,omitempty"`    // on disk, of what they left
+	// Failed says why the commands failed, in at most 300 bytes; empty = they did not.
+	Failed string `json:"failed,omitempty"`
+	// Missing is the program that a command lacks; empty = that is not why it failed.
+	Missing string `json:"missing,omitempty"`
+	// Evidence is what the commands printed, a JSON GateReport; zero when none ran.
+	Evidence Hash `json:"evidence,omitzero"`
+	// Requests and Refused count what went through the egress proxy and what it refused;
+	// Received is in bytes. Hosts are the first hosts it reached, RefusedHosts the first
+	// it refused, at most 8 each, such as "registry.npmjs.org:443".
+	Requests     int64    `json:"requests,omitempty"`
+	Refused      int64    `json:"refused,omitempty"`
+	Received     int64    `json:"received,omitempty"`
+	Hosts        []string `json:"hosts,omitempty"`
+	RefusedHosts []string `json:"refused_hosts,omitempty"`
 }
 
 // Committed answers [Commit].
@@ -227,6 +257,9 @@ func (b *ToolReturned) Answers() Seq { return b.Effect }
 
 // Answers implements [Answer].
 func (b *GateJudged) Answers() Seq { return b.Effect }
+
+// Answers implements [Answer].
+func (b *Prepared) Answers() Seq { return b.Effect }
 
 // Answers implements [Answer].
 func (b *Committed) Answers() Seq { return b.Effect }

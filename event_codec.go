@@ -362,6 +362,7 @@ func (b *ToolReturned) fields(c *coder) {
 	num(c, 8, &b.Waited)
 	list(c, 9, &b.LeftOut, (*coder).limitMet)
 	list(c, 10, &b.Met, (*coder).resourceMet)
+	str(c, 11, &b.Prepared)
 }
 
 func (c *coder) resourceMet(b *ResourceMet) {
@@ -408,6 +409,25 @@ func (b *GateJudged) fields(c *coder) {
 
 // Kind implements [Body].
 func (*GateJudged) EventKind() Kind { return KindGateJudged }
+
+func (b *Prepared) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	str(c, 2, &b.Key)
+	flag(c, 3, &b.Reused)
+	num(c, 4, &b.Duration)
+	num(c, 5, &b.Bytes)
+	str(c, 6, &b.Failed)
+	str(c, 7, &b.Missing)
+	sum(c, 8, &b.Evidence)
+	num(c, 9, &b.Requests)
+	num(c, 10, &b.Refused)
+	num(c, 11, &b.Received)
+	words(c, 12, &b.Hosts)
+	words(c, 13, &b.RefusedHosts)
+}
+
+// Kind implements [Body].
+func (*Prepared) EventKind() Kind { return KindPrepared }
 
 func (b *Committed) fields(c *coder) {
 	num(c, 1, &b.Effect)

@@ -23,6 +23,12 @@ type Rooms interface {
 	// Agent opens the room of a loop's tools, or returns the open one of that name.
 	// It stays open until Leave.
 	Agent(ctx context.Context, spec AgentRoom) (Room, error)
+	// Prepared returns what was prepared under a key for this run, or for all, and reports
+	// whether there is any. See [Prepared] for keys.
+	Prepared(run RunID, key string) (PreparedLayer, bool, error)
+	// Programs identifies programs that commands in a room would find, each in a line that
+	// changes when another program is installed. What there is not is left out.
+	Programs(ctx context.Context, names []string) []string
 	// Leave closes the agent's room of that name if it is open and removes what it kept.
 	Leave(run RunID, name string) error
 	// Prepare opens the room in which a clean checkout is made ready.
@@ -43,7 +49,10 @@ type AgentRoom struct {
 	Run    RunID
 	Name   string // of the worktree; unique in the project
 	Tree   string // the folder of the worktree's files
-	Limits RoomLimits
+	// Prepared is the key of what was put into the worktree; empty = nothing was. A room that
+	// is open with another key is closed first.
+	Prepared string
+	Limits   RoomLimits
 }
 
 // GateRoom asks for a room for a clean checkout.
@@ -53,8 +62,9 @@ type GateRoom struct {
 	// Tree is the folder of the checkout. It does not change while the room is
 	// open: what commands write is seen in this room alone.
 	Tree string
-	// Prepared is what was made ready for this checkout; nil when nothing was.
-	Prepared Prepared
+	// Prepared is the key of what was prepared for this checkout; empty = nothing was. In a
+	// base room it must be prepared for all runs.
+	Prepared string
 	Limits   RoomLimits
 }
 
@@ -137,6 +147,13 @@ type PrepareSpec struct {
 	Run    RunID
 	Commit CommitHash
 	Tree   string // the checkout's folder, as of a [GateRoom]
+	// Key identifies what is prepared; see [Prepared].
+	Key string
+	// Trusted reports that no model has written the commit: what is left serves all runs.
+	// Otherwise it serves this run alone, and the caches of what was prepared under the key
+	// Below, if that is there, are below its own.
+	Trusted bool
+	Below   string
 	// Network gives commands this machine's network; without it they have loopback alone.
 	Network bool
 	Limits  RoomLimits
@@ -150,7 +167,11 @@ type Trees interface {
 	// Join shows what is in the folder lower at dir/tree. What is written there goes to
 	// dir/upper, and overlayfs works in dir/work. It is shown to this process and to
 	// what Run runs, until Part. The folder lower must be one that no command writes to.
-	Join(ctx context.Context, dir, lower string) (Joined, error)
+	// What was prepared, if it is there, is below it, in dir/tree/files.
+	Join(ctx context.Context, dir, lower string, prepared PreparedFor) (Joined, error)
+	// Copy copies what was prepared into a folder, for a worktree that is not joined. What
+	// the folder has already stays.
+	Copy(ctx context.Context, dir string, prepared PreparedFor) error
 	// Part ends what was joined in a folder and everything that runs there.
 	Part(dir string) error
 }
@@ -180,18 +201,28 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Prepared is what a prepare room left: a layer below the rooms of the same run
-// and commit, and of no other.
-type Prepared interface {
-	// Remove removes it. No room that has it below it may be open.
-	Remove() error
-}
-
 // PrepareRoom is a room whose content can be kept.
 type PrepareRoom interface {
 	Room
-	// Keep closes the room and returns what was written in it.
-	Keep() (Prepared, error)
+	// Keep closes the room and keeps what was written in it under the key, without the
+	// files of the commit that commands changed.
+	Keep() (PreparedLayer, error)
+}
+
+// PreparedLayer is what the commands of prepare left. Rooms whose commit has the same key
+// have it below what they write.
+type PreparedLayer struct {
+	Key string
+	// Paths are the files and folders that it adds to the work tree, with slashes, sorted. Of
+	// a folder that the commit does not have only that folder is listed.
+	Paths []string
+	Size  int64 // bytes on disk, of these and of what is in the home and the caches
+}
+
+// PreparedFor names what was prepared: for a run, or for all.
+type PreparedFor struct {
+	Run RunID  `json:"run"`
+	Key string `json:"key"` // empty = nothing was
 }
 
 // Room is everything that the commands in it see: a root, a work tree, a home,

@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -76,8 +77,11 @@ type Settings struct {
 	Models [3]ModelChoice `json:"models"`
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
-	// Prepare are commands run in each clean checkout before its gates.
+	// Prepare are commands that put the dependencies of a commit in place, in a clean checkout
+	// of it. What they leave is in the agent's worktree and in every gate's checkout.
 	Prepare []string `json:"prepare,omitempty"`
+	// PrepareTimeout bounds them together; zero = [DefaultPrepareTime].
+	PrepareTimeout time.Duration `json:"prepare_timeout,omitempty"`
 	// PrepareFrom says who chose Prepare. It is empty in runs that were started before
 	// it was recorded; see [Settings.PrepareHasNetwork].
 	PrepareFrom Origin `json:"prepare_from,omitempty"`
@@ -119,6 +123,14 @@ type Settings struct {
 // network: a repository's do not. A run that was started before PrepareFrom was recorded
 // continues as it began, with the network.
 func (s *Settings) PrepareHasNetwork() bool { return s.PrepareFrom != FromRepository }
+
+// DefaultPrepareTime is how long the commands of Prepare may take together by default.
+const DefaultPrepareTime = 30 * time.Minute
+
+// PrepareTime returns how long the commands of Prepare may take together.
+func (s *Settings) PrepareTime() time.Duration {
+	return cmp.Or(s.PrepareTimeout, DefaultPrepareTime)
+}
 
 // PrepareHash identifies the commands of Prepare: it is the SHA-256 of their JSON, such
 // as ["npm ci","make deps"], without spaces and with nothing escaped that need not be.

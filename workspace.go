@@ -74,12 +74,27 @@ type Workspaces interface {
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
+	// Objects returns the files of a commit whose paths match, with their object ids.
+	Objects(ctx context.Context, commit CommitHash, match func(path string) bool) (map[string]string, error)
+	// Furnish puts what was prepared into the named worktree, in place of what an earlier
+	// call put there. What the paths of both held is removed, and is not part of any
+	// recording, as if .gitignore named them. Commands that run in the worktree are ended.
+	Furnish(ctx context.Context, name string, prepared Furniture) error
 	// Locate says where the files of the named worktree are.
 	Locate(ctx context.Context, name string) (Location, error)
 }
 
+// Furniture is what [Workspaces.Furnish] puts into a worktree: a layer that was prepared for
+// the worktree's present commit.
+type Furniture struct {
+	PreparedFor
+	Paths []string `json:"paths,omitempty"` // as in [PreparedLayer]
+}
+
 // Location is where the files of a worktree are.
 type Location struct {
+	// Furniture is what was last put into it.
+	Furniture
 	// Dir is the folder as our git and rooms find it.
 	Dir string
 	// Reach is the path by which this process reaches it. It is good until the worktree

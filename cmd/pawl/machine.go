@@ -192,7 +192,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 // rooms are the rooms of a project: each run's commands have that run's environment.
 func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces, logger *slog.Logger) *room.Rooms {
 	return room.New(room.Options{
-		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible, CacheSize: m.cache, Log: logger,
+		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible, Needed: spaces.Furnished, CacheSize: m.cache, Log: logger,
 		Host: func(ctx context.Context) room.Host { return room.NewHost(m.environs.environ(ctx), "") },
 	})
 }

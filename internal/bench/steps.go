@@ -127,6 +127,8 @@ func (c *chatter) Perform(_ context.Context, job driver.Job) (pawl.Answer, []paw
 		return &pawl.ToolReturned{Effect: id, Output: a, Bytes: blobSize, Tree: "t"}, blobs
 	case *pawl.RunGate:
 		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, OnBase: do.OnBase, Error: uint64(id), Evidence: a}, blobs
+	case *pawl.Prepare:
+		return &pawl.Prepared{Effect: id, Key: "key"}, nil
 	case *pawl.ReadTasks:
 		read := &pawl.TasksRead{Effect: id}
 		for i := range c.tasks {

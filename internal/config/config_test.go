@@ -65,9 +65,10 @@ func TestDefaults(t *testing.T) {
 			{Provider: "anthropic", Name: "claude-sonnet-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 2 * d, Output: 10 * d, CacheRead: d / 10, CacheWrite: 5 * d / 2}}, // D-14
 			{Provider: "anthropic", Name: "claude-opus-5-5", MaxOutput: 16000, Price: pawl.Price{Input: 4 * d, Output: 20 * d, CacheRead: d / 5, CacheWrite: 5 * d}},        // D-15
 		},
-		Retry:       pawl.DefaultRetry,
-		HaltOn:      []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
-		OutputFloor: 1024,
+		Retry:          pawl.DefaultRetry,
+		PrepareTimeout: pawl.DefaultPrepareTime,
+		HaltOn:         []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget}, // D-58
+		OutputFloor:    1024,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -51,6 +51,7 @@ func (c *Config) excessive() error {
 	limit("limits.money_usd", int64(l.Money), int64(d.Money), d.Money.String())
 	limit("limits.tokens", l.Tokens, d.Tokens, fmt.Sprint(d.Tokens))
 	limit("limits.time_minutes", int64(l.Time), int64(d.Time), fmt.Sprint(int(d.Time/time.Minute)))
+	limit("prepare_timeout_ms", int64(c.values.prepareTime), int64(pawl.DefaultPrepareTime), milliseconds(pawl.DefaultPrepareTime))
 	room, most := &c.values.room, pawl.DefaultRoomLimits
 	limit("limits.room.processes", room.Processes, most.Processes, fmt.Sprint(most.Processes))
 	limit("limits.room.file_size", room.FileSize, most.FileSize, strictyaml.FormatSize(most.FileSize))

@@ -105,7 +105,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	v := &c.values
 	list := knownModels()
 	out := pawl.Settings{
-		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), Retry: v.retry,
+		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Retry: v.retry,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
@@ -279,6 +279,7 @@ func (c *Config) Explain() []Value {
 		add("gates", "none")
 	}
 	add("prepare", list(v.prepare))
+	add("prepare_timeout_ms", milliseconds(v.prepareTime))
 	add("limits.money_usd", strings.TrimPrefix(v.limits.Money.String(), "$"))
 	add("limits.tokens", strconv.FormatInt(v.limits.Tokens, 10))
 	add("limits.time_minutes", strconv.FormatInt(int64(v.limits.Time/time.Minute), 10))

@@ -32,6 +32,7 @@ type values struct {
 	providers   map[string]Provider
 	gates       []pawl.GateSpec
 	prepare     []string
+	prepareTime time.Duration
 	limits      pawl.Limits
 	retry       pawl.RetryPolicy
 	haltOn      []string
@@ -131,15 +132,16 @@ func defaults() values {
 			"openai-chat": {KeyEnv: "OPENAI_API_KEY"},
 			"script":      {},
 		},
-		limits:    pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
-		room:      pawl.DefaultRoomLimits,
-		recording: pawl.DefaultRecordingLimits,
-		retry:     pawl.DefaultRetry,
-		haltOn:    slices.Clone(haltConditions),
-		stuck:     true,
-		cost:      true,
-		machine:   defaultMachine(runtime.GOMAXPROCS(0)),
-		cacheSize: pawl.DefaultCacheSize,
+		limits:      pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
+		room:        pawl.DefaultRoomLimits,
+		recording:   pawl.DefaultRecordingLimits,
+		retry:       pawl.DefaultRetry,
+		prepareTime: pawl.DefaultPrepareTime,
+		haltOn:      slices.Clone(haltConditions),
+		stuck:       true,
+		cost:        true,
+		machine:     defaultMachine(runtime.GOMAXPROCS(0)),
+		cacheSize:   pawl.DefaultCacheSize,
 	}
 }
 
@@ -157,7 +159,8 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
 	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
 	v.gateNames(m)
-	m.Key("prepare", "Commands run in each clean checkout before its gates. Your own have the network; a repository's have none and need your consent.").Texts(&v.prepare)
+	m.Key("prepare", "Commands that put a commit's dependencies in place. A repository's need your consent.").Texts(&v.prepare)
+	m.Key("prepare_timeout_ms", "The limit on the time of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)

@@ -88,13 +88,30 @@ func (r Repo) List(ctx context.Context) ([]Entry, error) {
 	return readEntries(out), nil
 }
 
+// Files lists the files of a commit or tree.
+func (r Repo) Files(ctx context.Context, tree string) ([]Entry, error) {
+	out, err := r.output(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, err
+	}
+	return readEntries(out), nil
+}
+
+// readEntries reads what ls-files and ls-tree print: the mode, the hash and one more word,
+// before a tab and the path. They differ in the order of the last two.
 func readEntries(out []byte) []Entry {
 	var entries []Entry
 	for _, line := range split(out) {
 		about, path, _ := strings.Cut(line, "\t")
-		if fields := strings.Fields(about); len(fields) == 3 {
-			entries = append(entries, Entry{Mode: fields[0], Hash: fields[1], Name: path})
+		fields := strings.Fields(about)
+		if len(fields) != 3 {
+			continue
 		}
+		hash := fields[1]
+		if len(fields[2]) > len(hash) {
+			hash = fields[2]
+		}
+		entries = append(entries, Entry{Mode: fields[0], Hash: hash, Name: path})
 	}
 	return entries
 }

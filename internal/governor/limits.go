@@ -63,7 +63,7 @@ func need(job driver.Job) (pool, model string) {
 		return accountPrefix + m.Provider, m.Name
 	case *pawl.CallTool:
 		return cmp.Or(toolLanes[do.Tool], netLane), ""
-	case *pawl.RunGate:
+	case *pawl.RunGate, *pawl.Prepare:
 		return heavyLane, ""
 	}
 	return "", ""

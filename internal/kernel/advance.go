@@ -121,7 +121,7 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l):
+	case l.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
 		return
 	}
 	d.rebaseSeen(l)

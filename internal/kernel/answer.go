@@ -42,6 +42,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.CallTool)
 	case *pawl.GateJudged:
 		_, ok = f.Do.(*pawl.RunGate)
+	case *pawl.Prepared:
+		_, ok = f.Do.(*pawl.Prepare)
 	case *pawl.Committed:
 		_, ok = f.Do.(*pawl.Commit)
 	case *pawl.WorkspaceInspected:
@@ -89,6 +91,10 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		return &c
 	case *pawl.GateJudged:
 		return s.verdict(f, b)
+	case *pawl.Prepared:
+		c := *b
+		c.Failed = cut(b.Failed, 300)
+		return &c
 	case *pawl.TasksRead:
 		c := *b
 		c.Entries, c.Count, c.Problem = nil, len(b.Entries), cut(b.Problem, 300)

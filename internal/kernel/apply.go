@@ -211,7 +211,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			s.holding++
 		}
 		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
-		l.ender = 0
+		l.ender, l.preparations = 0, nil // what could not be prepared is tried again
 		if l.born != 0 {
 			s.enters(l)
 			continue

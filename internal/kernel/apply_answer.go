@@ -28,6 +28,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		l.infosTold(x, f.Do)
 		if do, ok := f.Do.(*pawl.CallTool); ok {
 			x.count(do.Tool)
+			if do.Tool == updateTool {
+				l.furnished = ""
+			}
 		}
 		err = x.request(&f)
 		s.Reserved = s.Reserved.add(reserved(&f))
@@ -62,6 +65,8 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			l.plan.batch.doubt(l.gateRun(i), do.Gate)
 		}
 		l.gateRun(i).request(id)
+	case *pawl.Prepare:
+		l.asksToPrepare(do.Commit, do.Furnish)
 	}
 	if err != nil {
 		return err
@@ -216,6 +221,8 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		l.waited(x, f)
 	case *pawl.GateJudged:
 		s.judged(l, b)
+	case *pawl.Prepared:
+		return l.prepared(f.Do.(*pawl.Prepare), b)
 	default:
 		do, ok := f.Do.(*pawl.ResetWorkspace)
 		l.worktreeMoved(a, ok && do.Detached && l.plan != nil)
@@ -262,7 +269,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
-		l.HasWorkspace, l.Head, l.Phase = true, b.Head, PhasePrepare
+		l.HasWorkspace, l.Head, l.Phase, l.furnished = true, b.Head, PhasePrepare, ""
 		w.tree, w.dirty = b.Tree, false
 		if l.ahead = l.planned; l.planned && l.inside { // resumed: its children go on
 			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree}
@@ -335,6 +342,8 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 				g.effect, g.failed = 0, why
 			}
 		}
+	case *pawl.Prepare:
+		l.changePreparation(do.Commit, func(p *preparation) { p.why = why })
 	case *pawl.Wait: // waiting failed: it is over
 		l.waited(x, f)
 	case *pawl.ProbeConflicts: // the work can do without it
@@ -391,10 +400,17 @@ func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 		l.worktree.tree, l.worktree.dirty = b.Tree, true
 	}
 	l.worktree.restore = l.worktree.restore || b.Conflict
+	if b.Prepared != "" {
+		l.furnished = b.Prepared
+	}
 }
 
-// runTool is the tool that runs commands.
-const runTool = "run"
+// runTool is the tool that runs commands, updateTool the one that changes what was prepared
+// in the worktree.
+const (
+	runTool    = "run"
+	updateTool = "update_dependencies"
+)
 
 // maxReason is how much of a verdict's reason the state keeps, in bytes.
 const maxReason = 120

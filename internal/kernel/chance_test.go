@@ -101,6 +101,8 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 			return failed(f, pawl.FailMachine, "no sandbox"), takes
 		}
 		return c.gate(f), takes
+	case *pawl.Prepare:
+		return c.prepare(f, do), takes
 	}
 	if c.field != nil && c.field.happened[f.ID] { // to look whether it has happened is enough
 		takes = time.Second
@@ -111,6 +113,21 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		return a, takes
 	}
 	return c.worktree(f), takes
+}
+
+// prepare prepares a commit: every third has dependencies of its own.
+func (c *chance) prepare(f *pawl.Effect, do *pawl.Prepare) pawl.Answer {
+	if c.in(15) {
+		return failed(f, pick(c, pawl.FailMachine, pawl.FailTimeout), "no registry")
+	}
+	b := &pawl.Prepared{Effect: f.ID, Key: "key", Duration: time.Second}
+	if sum := print64(string(do.Commit)); sum%3 == 0 {
+		b.Key = fmt.Sprint("key-", sum)
+		if sum%2 == 0 && do.Commit != "c0" {
+			b.Failed, b.Evidence = "prepare failed", blobOf("prepare")
+		}
+	}
+	return b
 }
 
 func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
@@ -322,6 +339,9 @@ func (c *chance) settings() *pawl.Settings {
 	if c.in(3) {
 		n := c.IntN(15)
 		s.Complexity = &n
+	}
+	if c.seed%3 == 1 && c.more != nil {
+		s.Prepare = []string{"npm ci"}
 	}
 	return s
 }

@@ -79,6 +79,8 @@ func loopHeadline(body pawl.Body) string {
 		return fmt.Sprintf("the verdicts of iteration %d stand: it is the same tree", b.From)
 	case *pawl.GateJudged:
 		return judgedLine(b)
+	case *pawl.Prepared:
+		return strings.TrimSuffix(fmt.Sprintf("prepared under %s: %s", b.Key, b.Failed), ": ")
 	case *pawl.IterationEnded:
 		return fmt.Sprintf("quality %s, requirements %s → %s%s", orNone(b.Quality), orNone(b.Requirements), strings.ToUpper(string(b.Decision)), because(b.Reason))
 	case *pawl.Escalated:
@@ -171,6 +173,11 @@ func asked(f *pawl.Effect) string {
 		text += " " + do.Tool
 	case *pawl.RunGate:
 		text += fmt.Sprintf(" %s on %s", do.Gate, do.Commit)
+	case *pawl.Prepare:
+		text += " " + string(do.Commit)
+		if do.Furnish {
+			text += " for the worktree"
+		}
 	case *pawl.AssemblePrompt:
 		text += strings.TrimRight(" "+f.Place.Step+" "+f.Place.Lens, " ") + told(do)
 	case *pawl.Wait:

@@ -216,6 +216,11 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 		})
 		return
 	}
+	key, ok := d.preparedFor(l, spec, &do)
+	if !ok {
+		return
+	}
+	do.Prepared = key
 	place := l.place(spec.Name)
 	if do.OnBase {
 		place.Iteration = 0

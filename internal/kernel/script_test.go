@@ -27,7 +27,7 @@ import (
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
 // RULE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
-// For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
+// For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
 // For anything: breaks [CODE], hangs.
 type rule struct {
@@ -225,6 +225,15 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		return &pawl.ToolReturned{Effect: f.ID, Output: blobOf(do.Tool), Bytes: 600, Conflict: r.says("conflict"), IsError: r.says("nothing") || r.says("fails")}, time.Second
 	case *pawl.RunGate:
 		return s.judged(f, r), 10 * time.Second
+	case *pawl.Prepare:
+		b := &pawl.Prepared{Effect: f.ID, Key: r.value("key"), Duration: 20 * time.Second}
+		if b.Key == "" {
+			b.Key = "key"
+		}
+		if r.says("fails") {
+			b.Failed, b.Evidence = `prepare "npm ci" failed (exit 1)`, blobOf("npm")
+		}
+		return b, 20 * time.Second
 	case *pawl.Wait:
 		return &pawl.WaitEnded{Effect: f.ID}, do.For
 	case *pawl.ReadTasks:

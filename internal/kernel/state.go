@@ -119,6 +119,9 @@ type Loop struct {
 	Base, Head pawl.CommitHash
 	worktree   worktree
 
+	preparations []preparation // of the last commits, by when they were first requested
+	furnished    string        // the key of what was prepared that is in the worktree; empty = nothing is
+
 	flow       *flow
 	step       int    // position of the present step in the flow
 	try        int    // of the present step

@@ -42,15 +42,17 @@ type world struct {
 	watch    func(pawl.Event) // sees every event once it is applied; nil = nobody does
 	look     func()           // sees the state after every input; nil = nobody does
 
-	long     bool              // hashes of git are as long as they are
-	launched map[pawl.Seq]bool // effects that were performed, or begun
+	prepared map[pawl.CommitHash]*pawl.Prepared // how commits were, last
+	long     bool                               // hashes of git are as long as they are
+	launched map[pawl.Seq]bool                  // effects that were performed, or begun
 }
 
 // folder is a loop's worktree.
 type folder struct {
-	tree   pawl.TreeHash
-	head   pawl.CommitHash
-	closed bool
+	tree      pawl.TreeHash
+	head      pawl.CommitHash
+	closed    bool
+	furnished string // the key of what was prepared that it has
 }
 
 // commitModel is a commit: its tree, and the work that is in it. The work of two
@@ -83,7 +85,7 @@ var worldBegin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, now: worldBegin, state: &State{}, shadow: &State{}, commits: map[pawl.Seq]*pawl.Committed{}, launched: map[pawl.Seq]bool{},
 		folders: map[pawl.LoopRef]*folder{}, branches: map[string]pawl.CommitHash{}, trees: map[pawl.CommitHash]commitModel{},
-		lists: map[pawl.Hash][]pawl.TaskEntry{}}
+		lists: map[pawl.Hash][]pawl.TaskEntry{}, prepared: map[pawl.CommitHash]*pawl.Prepared{}}
 	w.ledger.t = t
 	return w
 }
@@ -223,6 +225,12 @@ func (w *world) append(e pawl.Event) {
 		w.t.Fatalf("event %d is read back as another:\n%s\n%s", e.Seq, mustJSON(w.t, e), mustJSON(w.t, stored))
 	}
 	w.ledger.before(w.state, e)
+	if b, ok := e.Body.(*pawl.Prepared); ok {
+		do := w.state.Find(b.Effect).Do.(*pawl.Prepare)
+		if w.prepared[do.Commit] = b; do.Furnish && b.Failed == "" {
+			w.folderOf(e.Loop).furnished = b.Key // of a log that is replayed
+		}
+	}
 	if err := Apply(w.state, e); err != nil {
 		w.t.Fatal(err)
 	}
@@ -276,6 +284,7 @@ func (w *world) launch(f *pawl.Effect) {
 	if once := f.Class == pawl.CrashOnce || f.Class == pawl.CrashCharge; once && w.launched[f.ID] {
 		w.t.Fatalf("effect %d of class %s is performed twice", f.ID, f.Class)
 	}
+	w.checkPrepared(f)
 	w.launched[f.ID] = true
 	answer, takes := w.happens(f)
 	if f.Timeout > 0 && takes > f.Timeout {
@@ -283,6 +292,25 @@ func (w *world) launch(f *pawl.Effect) {
 		answer = failed(f, pawl.FailTimeout, "it took longer than "+f.Timeout.String())
 	}
 	w.flights = append(w.flights, flight{f, w.now.Add(takes), answer})
+}
+
+// checkPrepared checks that a gate judges a commit that was prepared, and that an
+// implementation begins with what was prepared for the head it begins with.
+func (w *world) checkPrepared(f *pawl.Effect) {
+	if len(w.state.Settings.Prepare) == 0 {
+		return
+	}
+	l := w.state.Loop(f.Loop)
+	switch do := f.Do.(type) {
+	case *pawl.RunGate:
+		if b := w.prepared[do.Commit]; b == nil || b.Failed != "" || b.Key != do.Prepared {
+			w.t.Fatalf("effect %d judges %s with what was prepared under %q: %+v", f.ID, do.Commit, do.Prepared, b)
+		}
+	case *pawl.CallModel:
+		if l.Phase == PhaseSteps && l.furnished != "" && l.furnished != w.folderOf(f.Loop).furnished {
+			w.t.Fatalf("effect %d goes on with a worktree that has %q, and it is said to have %q", f.ID, w.folderOf(f.Loop).furnished, l.furnished)
+		}
+	}
 }
 
 func failed(f *pawl.Effect, code pawl.FailureCode, message string) *pawl.EffectFailed {
@@ -343,6 +371,13 @@ func (w *world) touch(f flight) pawl.Answer {
 		}
 		*at = folder{tree: w.treeAt(w.branches[do.Branch]), head: w.branches[do.Branch]}
 		b.Head, b.Tree = at.head, at.tree
+	case *pawl.Prepared:
+		if do := f.effect.Do.(*pawl.Prepare); do.Furnish && b.Failed == "" {
+			if at.closed || at.head != do.Commit {
+				w.t.Fatalf("effect %d furnishes a worktree at %s for %s", f.effect.ID, at.head, do.Commit)
+			}
+			at.furnished = b.Key
+		}
 	case *pawl.WorkspaceClosed:
 		at.closed = true
 	case *pawl.Committed:
@@ -351,7 +386,7 @@ func (w *world) touch(f flight) pawl.Answer {
 		b.Tree = at.tree
 	case *pawl.WorkspaceReset:
 		do := f.effect.Do.(*pawl.ResetWorkspace)
-		*at = folder{tree: w.treeAt(do.Commit), head: do.Commit}
+		*at = folder{tree: w.treeAt(do.Commit), head: do.Commit, furnished: at.furnished}
 		if !do.Detached {
 			w.branches[w.state.branch(w.state.Loop(f.effect.Loop))] = do.Commit
 		}
@@ -437,7 +472,7 @@ func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 	if c.Tree == "" {
 		c.Tree = treeOf(c.Commit)
 	}
-	*at = folder{tree: c.Tree, head: c.Commit}
+	*at = folder{tree: c.Tree, head: c.Commit, furnished: at.furnished}
 	w.branches[do.Branch] = c.Commit
 	work := maps.Clone(w.trees[do.Parent].work)
 	if work == nil {

@@ -191,6 +191,8 @@ func (w *Writer) request(seq pawl.Seq, f *pawl.Effect) {
 		w.asked[seq] = asked{session: f.Session, what: "prompt of " + f.Place.String()}
 	case *pawl.RunGate:
 		w.asked[seq] = asked{what: "gate " + do.Gate}
+	case *pawl.Prepare:
+		w.asked[seq] = asked{what: "prepare"}
 	}
 }
 

@@ -412,7 +412,7 @@ func TestCacheInfo(t *testing.T) {
 		t.Errorf("as JSON it is %s, %v", text, err)
 	}
 	MustGrow(t, r.cache, 5000)
-	for _, name := range []string{"rooms/agents/001-a/001-a@task@1/home/x", "rooms/agents/001-a/001-a@task@1/cache/upper/y", "rooms/once/7/z", "layers/prepared/3/work/upper/w"} {
+	for _, name := range []string{"rooms/agents/001-a/001-a@task@1/home/x", "rooms/agents/001-a/001-a@task@1/cache/upper/y", "rooms/once/7/z", "layers/runs/001-a/3/work/files/w"} {
 		MustFile(t, filepath.Join(state, filepath.FromSlash(name)), 5000)
 	}
 	got, err := New(Options{State: state, CacheSize: 7}).Cache(t.Context())
@@ -422,7 +422,7 @@ func TestCacheInfo(t *testing.T) {
 	if got.Limit != 7 || len(got.Layers) != 1 || got.Size != got.Layers[0].Size || got.Size < 5000 || got.Layers[0].InUse || len(got.Rooms) != 2 {
 		t.Fatalf("got %+v", got)
 	}
-	for i, want := range []pawl.KeptRoom{{Kind: pawl.RoomAgent, Run: "001-a", Name: "001-a/task/1"}, {Kind: pawl.RoomPrepared, Name: "3"}} {
+	for i, want := range []pawl.KeptRoom{{Kind: pawl.RoomAgent, Run: "001-a", Name: "001-a/task/1"}, {Kind: pawl.RoomPrepared, Run: "001-a", Name: "3"}} {
 		if want.Size = got.Rooms[i].Size; got.Rooms[i] != want || want.Size < int64(2-i)*5000 {
 			t.Errorf("got %+v, want %+v", got.Rooms[i], want)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pawl"
 	"pawl/internal/project"
 )
 
@@ -85,17 +86,72 @@ func (r *Rooms) copyEntry(from, to string, info fs.FileInfo) error {
 	return r.own(to)
 }
 
-// copyFile copies a file's content, or shares its blocks where the file system can.
-func copyFile(from, to string, perm fs.FileMode) error {
-	in, err := os.Open(from)
+// copyInto copies what is in a folder into one that an agent wrote to. What that has already
+// stays, and nothing outside is touched, wherever links lead.
+func (r *Rooms) copyInto(dir, from string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer root.Close()
+	owner := r.Owner()
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == from {
+			return err
+		}
+		to, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		there, err := root.Lstat(to)
+		if err == nil && d.IsDir() && there.IsDir() {
+			return nil
+		}
+		switch {
+		case err == nil && d.IsDir():
+			return fs.SkipDir
+		case err == nil:
+			return nil
+		case d.IsDir():
+			err = root.Mkdir(to, info.Mode().Perm()|0o700)
+		case d.Type()&fs.ModeSymlink != 0:
+			var target string
+			if target, err = os.Readlink(path); err == nil {
+				err = root.Symlink(target, to)
+			}
+		default:
+			var out *os.File
+			if out, err = root.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()); err == nil {
+				err = errors.Join(fill(out, path), root.Chtimes(to, info.ModTime(), info.ModTime()))
+			}
+		}
+		if err == nil && owner != (pawl.Owner{}) {
+			err = root.Lchown(to, owner.UID, owner.GID)
+		}
+		return err
+	})
+}
+
+// copyFile copies a file's content, or shares its blocks where the file system can.
+func copyFile(from, to string, perm fs.FileMode) error {
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
 	if err != nil {
 		return err
 	}
+	return fill(out, from)
+}
+
+// fill gives a new file the content of another one and closes it.
+func fill(out *os.File, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	defer in.Close()
 	if err = shareBlocks(in, out); err != nil {
 		_, err = io.Copy(out, in)
 	}

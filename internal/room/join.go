@@ -28,7 +28,7 @@ func (r *Rooms) Joins(dir string) bool {
 }
 
 // Join implements [pawl.Trees].
-func (r *Rooms) Join(_ context.Context, dir, lower string) (pawl.Joined, error) {
+func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.PreparedFor) (pawl.Joined, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j := r.joined[dir]; j != nil {
@@ -37,6 +37,16 @@ func (r *Rooms) Join(_ context.Context, dir, lower string) (pawl.Joined, error) 
 	below, err := r.checkout(lower)
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", dir, err)
+	}
+	layers := []Layer{below}
+	if prepared.Key != "" {
+		p, err := r.preparedLayer(prepared.Run, prepared.Key)
+		if err != nil {
+			return nil, fmt.Errorf("join %s: %w", dir, err)
+		}
+		if p != nil { // or else somebody removed it, and the work goes on without it
+			layers = append(layers, p.part("tree"))
+		}
 	}
 	if !r.Joins(r.o.State) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "%s cannot be joined with %s: overlayfs does not work here", dir, lower).
@@ -48,13 +58,26 @@ func (r *Rooms) Join(_ context.Context, dir, lower string) (pawl.Joined, error) 
 			return nil, err
 		}
 	}
-	j := &joined{dir: dir, mount: &Mount{Path: treePath(dir), Lower: []Layer{below}, Upper: upper}}
+	j := &joined{dir: dir, mount: &Mount{Path: treePath(dir), Lower: layers, Upper: upper}}
 	d := &Description{Name: strings.TrimPrefix(dir, r.o.State+"/"), Joined: j.mount}
 	if j.opened, err = r.o.Enforcer.Join(d); err != nil {
 		return nil, err
 	}
 	r.joined[dir] = j
 	return j, nil
+}
+
+// Copy implements [pawl.Trees].
+func (r *Rooms) Copy(_ context.Context, dir string, prepared pawl.PreparedFor) error {
+	p, release, err := r.usePrepared(prepared.Run, prepared.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := r.copyInto(dir, p.part("work").dir); err != nil {
+		return fmt.Errorf("copy what was prepared: %w", err)
+	}
+	return nil
 }
 
 // Part implements [pawl.Trees].

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -25,7 +26,18 @@ func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 		return pawl.CacheInfo{}, err
 	}
 	info := pawl.CacheInfo{Limit: r.cache.limit, Layers: layers, Rooms: []pawl.KeptRoom{}}
-	for _, l := range layers {
+	all, err := r.listTrusted()
+	if err != nil {
+		return info, err
+	}
+	r.preparing.Lock()
+	needed := r.needed()
+	r.preparing.Unlock()
+	for _, p := range all {
+		info.Layers = append(info.Layers, p.listed(needed[p.key]))
+	}
+	slices.SortStableFunc(info.Layers, func(a, b pawl.CacheLayer) int { return b.Made.Compare(a.Made) })
+	for _, l := range info.Layers {
 		info.Size += l.Size
 	}
 	files := maxMeasured
@@ -44,14 +56,19 @@ func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 			info.Rooms = append(info.Rooms, k)
 		}
 	}
-	prepared, err := folders(r.prepared())
-	if err != nil {
+	if runs, err = folders(r.ofRuns()); err != nil {
 		return info, err
 	}
-	for _, name := range prepared {
-		k := pawl.KeptRoom{Kind: pawl.RoomPrepared, Name: name}
-		k.Size, k.Partial = measure(ctx, filepath.Join(r.prepared(), name), &files)
-		info.Rooms = append(info.Rooms, k)
+	for _, run := range runs {
+		keys, err := folders(filepath.Join(r.ofRuns(), run))
+		if err != nil {
+			return info, err
+		}
+		for _, key := range keys {
+			k := pawl.KeptRoom{Kind: pawl.RoomPrepared, Run: pawl.RunID(run), Name: key}
+			k.Size, k.Partial = measure(ctx, filepath.Join(r.ofRuns(), run, key), &files)
+			info.Rooms = append(info.Rooms, k)
+		}
 	}
 	return info, ctx.Err()
 }
@@ -65,7 +82,7 @@ func (r *Rooms) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.Prune
 	if most < 0 {
 		return pawl.PruneResult{}, pawl.Errorf(pawl.CodeInvalid, "size %d: want the number of bytes that may stay, 0 or more", most)
 	}
-	return r.cache.prune(most)
+	return r.prune(most)
 }
 
 // folders returns the names of the folders in a folder, which need not exist.

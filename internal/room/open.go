@@ -20,7 +20,7 @@ type content struct {
 	work  []Layer // or the layers of one, the strongest first
 
 	home       bool    // it is kept
-	homeLayers []Layer // or above these
+	homeLayers []Layer // what is below it
 	cache      []Layer
 	network    bool
 	prepared   bool
@@ -30,26 +30,27 @@ type content struct {
 // source is the folder that the room's work tree comes from.
 func (c *content) source() string {
 	if c.tree == "" && len(c.work) > 0 {
-		return c.work[len(c.work)-1].dir // what was prepared is above the checkout
+		return c.work[0].dir // what was prepared is below the checkout
 	}
 	return c.tree
 }
 
 // room implements [pawl.Room].
 type room struct {
-	rooms   *Rooms
-	folder  string // what it writes to
-	kept    bool   // Close leaves the folder
-	whole   bool   // its folders have copies of their layers in them
-	release func() // lets its layers go
-	tree    string
-	joint   *joined
-	work    string // the work tree below what is joined
-	dir     string
-	given   string // where commands see what is given to them
-	opened  Opened
-	once    sync.Once
-	err     error // of closing
+	rooms    *Rooms
+	folder   string // what it writes to
+	kept     bool   // Close leaves the folder
+	whole    bool   // its folders have copies of their layers in them
+	release  func() // lets its layers go
+	prepared string // the key of what was prepared for it
+	tree     string
+	joint    *joined
+	work     string // the work tree below what is joined
+	dir      string
+	given    string // where commands see what is given to them
+	opened   Opened
+	once     sync.Once
+	err      error // of closing
 }
 
 // open makes the room's folders and opens it.
@@ -102,6 +103,8 @@ func (x *room) confined(d *Description, host Host, c content) error {
 	}
 	var home Mount
 	switch {
+	case c.home && len(c.homeLayers) > 0:
+		home, err = x.joined(homePath, aboveHome, c.homeLayers)
 	case c.home:
 		dir := filepath.Join(x.folder, "home")
 		home, err = Mount{Path: homePath, Source: dir}, x.rooms.mkdir(dir)
@@ -117,6 +120,9 @@ func (x *room) confined(d *Description, host Host, c content) error {
 	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, c.network, c.prepared)
 	return nil
 }
+
+// aboveHome is the folder of a home that is kept above what was prepared for it.
+const aboveHome = "above-home"
 
 // workTree shows the work tree. The .git file of a worktree is kept from commands,
 // as our git goes by it; that of a checkout is in the room's own layer.
@@ -188,7 +194,11 @@ func (x *room) plain(d *Description, host Host, c content) error {
 		if p.name == "work" && c.tree != "" || p.name == "home" && len(p.layers) == 0 {
 			continue
 		}
-		upper := Upper{filepath.Join(x.folder, p.name)}
+		name := p.name
+		if name == "home" && c.home {
+			name = aboveHome
+		}
+		upper := Upper{filepath.Join(x.folder, name)}
 		if err := x.rooms.copyLayers(p.layers, upper); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -66,6 +67,9 @@ type Options struct {
 	// Visible are the folders that git in a work tree has to read.
 	Visible  func(tree string) []string
 	Enforcer Enforcer
+	// Needed returns the keys of what was prepared that worktrees have below them; nil means
+	// that none do.
+	Needed func() []string
 	// CacheSize is how many bytes the trusted cache may take on disk; zero means
 	// [pawl.DefaultCacheSize].
 	CacheSize int64
@@ -84,6 +88,9 @@ type Rooms struct {
 	agents map[string]*room
 	bases  map[baseKey]*base
 	joined map[string]*joined // by the folder
+
+	preparing sync.Mutex     // guards using and the folders of what was prepared
+	using     map[string]int // open rooms by the key of what was prepared for them
 }
 
 var (
@@ -99,7 +106,7 @@ func New(o Options) *Rooms {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[baseKey]*base), joined: make(map[string]*joined)}
+	r := &Rooms{o: o, agents: make(map[string]*room), bases: make(map[baseKey]*base), joined: make(map[string]*joined), using: make(map[string]int)}
 	r.cache = OpenCache(filepath.Join(o.State, "cache"), cmp.Or(o.CacheSize, pawl.DefaultCacheSize), o.Log)
 	return r
 }
@@ -113,15 +120,13 @@ func (r *Rooms) layers() string { return filepath.Join(r.o.State, "layers") }
 // judgement, and prunes the trusted cache. What agents' rooms keep is left alone, but
 // given to whoever commands run as.
 func (r *Rooms) Recover() error {
-	_, err := r.cache.prune(r.cache.limit)
-	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), project.RemoveAll(r.prepared()), err, r.handOver())
+	err := errors.Join(project.RemoveAll(filepath.Join(r.folder(), once)), r.recoverPrepared())
+	_, pruning := r.prune(r.cache.limit)
+	return errors.Join(err, pruning, r.handOver())
 }
 
 // once is the folder of rooms that keep nothing.
 const once = "once"
-
-// prepared is the folder of what was prepared.
-func (r *Rooms) prepared() string { return filepath.Join(r.layers(), "prepared") }
 
 // Confined implements [pawl.Rooms].
 func (r *Rooms) Confined() bool { return r.o.Enforcer.Confined() }
@@ -160,23 +165,69 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	joint := r.joinedAt(spec.Tree)
 	if x := r.agents[folder]; x != nil {
-		return x, nil
+		if x.joint == joint && x.prepared == spec.Prepared {
+			return x, nil
+		}
+		delete(r.agents, folder) // the worktree has other dependencies now
+		if err := x.shut(); err != nil {
+			return nil, err
+		}
 	}
-	layers, release, err := r.cache.use()
-	if err != nil {
-		return nil, err
+	x := &room{rooms: r, folder: folder, kept: true, prepared: spec.Prepared}
+	c := content{name: spec.Name, tree: spec.Tree, joint: joint, home: true, limits: spec.Limits}
+	err = r.fill(&c, x, spec.Run, spec.Prepared)
+	if err == nil {
+		err = r.forget(folder, spec.Prepared)
 	}
-	x := &room{rooms: r, folder: folder, kept: true, release: release}
-	err = x.open(ctx, content{
-		name: spec.Name, tree: spec.Tree, joint: r.joinedAt(spec.Tree), home: true, cache: layers, limits: spec.Limits,
-	})
+	if err == nil {
+		err = x.open(ctx, c)
+	}
 	if err != nil {
-		release()
+		x.release()
 		return nil, fmt.Errorf("open the room of %s: %w", spec.Name, err)
 	}
 	r.agents[folder] = x
 	return x, nil
+}
+
+// fill adds to a room's content the cache and what was prepared under a key, if any was. The
+// room releases both.
+func (r *Rooms) fill(c *content, x *room, run pawl.RunID, key string) error {
+	layers, release, err := r.cache.use()
+	if err != nil {
+		x.release = func() {}
+		return err
+	}
+	c.cache, x.release = layers, release
+	if key == "" {
+		return nil
+	}
+	p, leave, err := r.usePrepared(run, key)
+	if err != nil {
+		return err
+	}
+	x.release = func() { release(); leave() }
+	c.add(r, p)
+	return nil
+}
+
+// forget removes what an agent's room copied of other layers than it is to have now. Layers
+// that are joined are exchanged instead.
+func (r *Rooms) forget(folder, key string) error {
+	if r.Joins(folder) {
+		return nil
+	}
+	note := filepath.Join(folder, "prepared")
+	if content, err := os.ReadFile(note); err == nil && string(content) == key || errors.Is(err, fs.ErrNotExist) && key == "" {
+		return nil
+	}
+	err := errors.Join(project.RemoveAll(filepath.Join(folder, "cache")), project.RemoveAll(filepath.Join(folder, aboveHome)), r.mkdir(folder))
+	if err == nil {
+		err = os.WriteFile(note, []byte(key), 0o600)
+	}
+	return err
 }
 
 // Leave implements [pawl.Rooms].
@@ -198,12 +249,12 @@ func (r *Rooms) Leave(run pawl.RunID, name string) error {
 	return errors.Join(err, project.RemoveAll(folder))
 }
 
-// Remove removes what all rooms of a run kept. None of them may be open.
+// Remove removes what all rooms of a run kept, and what was prepared for its candidates. None of them may be open.
 func (r *Rooms) Remove(run pawl.RunID) error {
 	if !filepath.IsLocal(string(run)) {
 		return pawl.Errorf(pawl.CodeInvalid, "%q is not the id of a run", run)
 	}
-	return project.RemoveAll(filepath.Join(r.folder(), "agents", string(run)))
+	return errors.Join(project.RemoveAll(filepath.Join(r.folder(), "agents", string(run))), project.RemoveAll(filepath.Join(r.ofRuns(), string(run))))
 }
 
 // agentFolder is where an agent's room keeps its home and its upper folders.
@@ -230,43 +281,16 @@ func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string) (*
 	if err != nil {
 		return nil, err
 	}
-	layers, release, err := r.cache.use()
-	if err != nil {
-		return nil, err
-	}
-	c := content{name: filepath.Base(folder), work: []Layer{work}, cache: layers, limits: spec.Limits}
-	if spec.Prepared != nil {
-		err = c.add(spec)
-	}
-	x := &room{rooms: r, folder: folder, release: release}
-	if err == nil {
+	c := content{name: filepath.Base(folder), work: []Layer{work}, limits: spec.Limits}
+	x := &room{rooms: r, folder: folder}
+	if err = r.fill(&c, x, spec.Run, spec.Prepared); err == nil {
 		err = x.open(ctx, c)
 	}
 	if err != nil {
-		release()
+		x.release()
 		return nil, errors.Join(err, project.RemoveAll(folder))
 	}
 	return x, nil
-}
-
-// add puts what was prepared above a room's other layers.
-func (c *content) add(spec pawl.GateRoom) error {
-	made, ok := spec.Prepared.(*candidate)
-	if !ok {
-		return fmt.Errorf("what was prepared is a %T, which no room left", spec.Prepared)
-	}
-	c.prepared = true
-	for _, p := range []struct {
-		name string
-		to   *[]Layer
-	}{{"work", &c.work}, {"home", &c.homeLayers}, {"cache", &c.cache}} {
-		layer, err := made.part(p.name, string(spec.Run), string(spec.Commit))
-		if err != nil {
-			return err
-		}
-		*p.to = append([]Layer{layer}, *p.to...)
-	}
-	return nil
 }
 
 // temporary is the folder of a room that lasts as long as one judgement.
@@ -277,60 +301,11 @@ func (r *Rooms) temporary() string {
 	return filepath.Join(r.folder(), once, fmt.Sprintf("%d", r.next))
 }
 
-// Prepare implements [pawl.Rooms].
-func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.PrepareRoom, error) {
-	work, err := r.checkout(spec.Tree)
-	if err != nil {
-		return nil, err
-	}
-	below, err := r.empty()
-	if err != nil {
-		return nil, err
-	}
-	layers, release, err := r.cache.use()
-	if err != nil {
-		return nil, err
-	}
-	folder := r.temporary()
-	x := &room{rooms: r, folder: folder, release: release}
-	err = x.open(ctx, content{
-		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below}, cache: layers,
-		network: spec.Network, prepared: true, limits: spec.Limits,
-	})
-	if err != nil {
-		release()
-		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, project.RemoveAll(folder)))
-	}
-	return &prepareRoom{x, spec}, nil
-}
-
-// prepareRoom implements [pawl.PrepareRoom].
-type prepareRoom struct {
-	*room
-	spec pawl.PrepareSpec
-}
-
-// Keep implements [pawl.PrepareRoom].
-func (p *prepareRoom) Keep() (pawl.Prepared, error) {
-	if err := p.shut(); err != nil {
-		return nil, err
-	}
-	r := p.rooms
-	kept := filepath.Join(r.prepared(), filepath.Base(p.folder))
-	err := os.MkdirAll(r.prepared(), 0o700)
-	if err == nil {
-		err = os.Rename(p.folder, kept)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("keep what was prepared: %w", errors.Join(err, project.RemoveAll(p.folder)))
-	}
-	return &candidate{rooms: r, run: string(p.spec.Run), commit: string(p.spec.Commit), dir: kept}, nil
-}
-
 // baseKey tells base rooms apart.
 type baseKey struct {
-	commit pawl.CommitHash
-	limits pawl.RoomLimits
+	commit   pawl.CommitHash
+	prepared string
+	limits   pawl.RoomLimits
 }
 
 // base is the room of the gates that judge a trusted commit at the same time, under
@@ -345,7 +320,10 @@ type base struct {
 
 // Base implements [pawl.Rooms].
 func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
-	key := baseKey{spec.Commit, spec.Limits}
+	if spec.Prepared != "" && !r.isTrusted(spec.Prepared) {
+		return nil, pawl.Errorf(pawl.CodeInvalid, "what was prepared under %s may come from code of a model: it cannot be below a base room", spec.Prepared)
+	}
+	key := baseKey{spec.Commit, spec.Prepared, spec.Limits}
 	r.mu.Lock()
 	b := r.bases[key]
 	mine := b == nil

@@ -14,8 +14,8 @@ import (
 	"pawl/internal/driver"
 )
 
-// runGate judges a commit in a clean checkout of it, after the commands that
-// prepare the checkout. All of it has to fit into the effect's time.
+// runGate judges a commit in a clean checkout of it, with what was prepared for it. All of it
+// has to fit into the effect's time.
 func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, a *answer) (pawl.Answer, error) {
 	began := time.Now()
 	req, err := r.gateRequest(ctx, job, do)
@@ -31,11 +31,10 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 	}
 	defer release()
 	spec := pawl.GateRoom{Run: job.Run, Commit: do.Commit, Tree: dir, Limits: job.Settings.Room}
-	report, leave, err := r.prepare(ctx, job, &spec, req)
-	if err != nil {
+	report := (*pawl.GateReport)(nil)
+	if spec.Prepared, report, err = r.forGate(ctx, job, do); err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
-	defer leave()
 	if report == nil {
 		room, err := r.gateRoom(ctx, job, do, spec)
 		if err != nil {

@@ -2,8 +2,15 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,155 +18,256 @@ import (
 	"pawl/internal/driver"
 )
 
-// prepare runs the commands that make a clean checkout ready, in a room of their own that
-// has the network if the user chose them, and puts what they leave below the room that
-// spec asks for. Gates that judge side by side share a checkout, and it is prepared once for
-// all of them. A command that fails is the gates' failure: report is then not
-// nil. leave must be called when the checkout is not needed any more.
-func (r *Runner) prepare(ctx context.Context, job driver.Job, spec *pawl.GateRoom, req pawl.GateRequest) (report *pawl.GateReport, leave func(), err error) {
-	if len(job.Settings.Prepare) == 0 {
-		return nil, func() {}, nil
-	}
-	made, leave, err := r.prepared.once(ctx, string(job.Run)+" "+spec.Tree, func() (preparedTree, error) {
-		return r.prepareIn(ctx, job, *spec, req)
-	})
+// preparation is how the commands of prepare came out for a commit: a layer, or the report of
+// a command that failed.
+type preparation struct {
+	layer   pawl.PreparedLayer
+	report  *pawl.GateReport // nil when no command ran
+	failed  string           // empty = none did
+	missing string
+}
+
+// prepare makes what the commands of prepare leave for a commit available to its gates, and
+// puts it into the loop's worktree where that is asked for.
+func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, a *answer) (pawl.Answer, error) {
+	key, err := r.prepareKey(ctx, job, do.Commit)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
 	}
-	spec.Prepared = made.layer
-	return made.report, leave, nil
+	made, err := r.prepared(ctx, job, do.Commit, key)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
+	}
+	out := &pawl.Prepared{Effect: job.Effect.ID, Key: key, Reused: made.report == nil, Bytes: made.layer.Size,
+		Failed: short(made.failed, 300), Missing: short(made.missing, 60)}
+	if made.report != nil {
+		evidence, err := a.document(made.report)
+		if err != nil {
+			return nil, fmt.Errorf("keep what prepare printed: %w", err)
+		}
+		out.Evidence, out.Duration = evidence.Hash, made.report.Duration
+	}
+	if do.Furnish && made.failed == "" {
+		if err := r.furnish(ctx, job, made.layer, false); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
-// preparedTree is how a preparation came out: the layer, or the report of a command
-// that failed.
-type preparedTree struct {
-	layer  pawl.Prepared
-	report *pawl.GateReport
+// furnish puts a layer into the loop's worktree, unless it is there; anew puts it there again,
+// whatever became of it.
+func (r *Runner) furnish(ctx context.Context, job driver.Job, layer pawl.PreparedLayer, anew bool) error {
+	at, err := r.Spaces.Locate(ctx, job.Workspace)
+	if err != nil {
+		return err
+	}
+	to := pawl.Furniture{PreparedFor: pawl.PreparedFor{Run: job.Run, Key: layer.Key}, Paths: layer.Paths}
+	if at.Furniture.PreparedFor == to.PreparedFor && !anew {
+		return nil
+	}
+	return r.Spaces.Furnish(ctx, job.Workspace, to)
 }
 
-func (r *Runner) prepareIn(ctx context.Context, job driver.Job, spec pawl.GateRoom, req pawl.GateRequest) (made preparedTree, err error) {
-	began := time.Now()
-	room, err := r.Rooms.Prepare(ctx, pawl.PrepareSpec{
-		Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Network: job.Settings.PrepareHasNetwork(),
-		Limits: job.Settings.Room,
+// prepared returns what was prepared for a commit under a key. The commands run unless what
+// they left for an earlier one is still there.
+func (r *Runner) prepared(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (preparation, error) {
+	return r.preparing.once(ctx, string(job.Run)+" "+key, func() (preparation, error) {
+		layer, known, err := r.Rooms.Prepared(job.Run, key)
+		if known || err != nil {
+			return preparation{layer: layer}, err
+		}
+		return r.runPrepare(ctx, job, commit, key)
 	})
+}
+
+// runPrepare runs the commands of prepare over a clean checkout, in a room of their own.
+func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (made preparation, err error) {
+	spec := pawl.PrepareSpec{
+		Run: job.Run, Commit: commit, Key: key, Network: job.Settings.PrepareHasNetwork(), Limits: job.Settings.Room,
+		Trusted: job.Started.BaseTrusted && commit == job.Started.Base,
+	}
+	if !spec.Trusted && job.Started.BaseTrusted {
+		if spec.Below, err = r.prepareKey(ctx, job, job.Started.Base); err != nil {
+			return made, err
+		}
+	}
+	dir, release, err := r.Spaces.Checkout(ctx, commit)
 	if err != nil {
 		return made, err
 	}
+	defer release()
+	spec.Tree = dir
+	room, err := r.Rooms.Prepare(ctx, spec)
+	if err != nil {
+		return made, err
+	}
+	began := time.Now()
+	made.report = &pawl.GateReport{Verdict: pawl.VerdictPass, Reason: "prepared"}
 	for _, line := range job.Settings.Prepare {
-		left := req
-		left.Env = []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}
-		takeTime(&left, time.Since(began))
-		if made.report, err = prepareWith(ctx, room, line, left); made.report != nil || err != nil {
-			return made, errors.Join(err, room.Close())
+		left := job.Settings.PrepareTime() - time.Since(began)
+		res, err := room.Run(ctx, pawl.Command{
+			Shell: line, Timeout: max(left, time.Second), Progress: r.live(job).write,
+			Env: []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()},
+		})
+		if err != nil {
+			return made, errors.Join(fmt.Errorf("prepare %q: %w", line, err), room.Close())
+		}
+		made.report.Output += "$ " + line + "\n" + strings.TrimRight(string(res.Output), "\n") + "\n"
+		made.report.Duration, made.report.Met = time.Since(began), append(made.report.Met, res.Met...)
+		if why := unprepared(job.Settings, line, &res); why != "" {
+			made.failed = why
+			made.report.Verdict, made.report.Reason, made.report.Error = pawl.VerdictFail, why, why
+			made.report.ExitCode, made.report.Partial = res.ExitCode, res.TimedOut
+			if res.Missing {
+				made.missing = firstWord(line)
+			}
+			return made, room.Close()
 		}
 	}
 	made.layer, err = room.Keep()
 	return made, err
 }
 
-func prepareWith(ctx context.Context, room pawl.Room, line string, req pawl.GateRequest) (*pawl.GateReport, error) {
-	res, err := room.Run(ctx, pawl.Command{
-		Shell: line, Env: req.Env, Timeout: req.Timeout, Progress: req.Progress,
-	})
-	var reason string
+// unprepared says why a command of prepare failed; empty = it did not.
+func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
+	line = short(line, 160)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("prepare %q: %w", line, err)
 	case res.TimedOut:
-		reason = fmt.Sprintf("prepare %q timed out", line)
+		return fmt.Sprintf("prepare %q timed out: all commands together have %s (prepare_timeout_ms)", line, s.PrepareTime())
 	case res.Missing:
-		reason = fmt.Sprintf("prepare %q: the program is not installed (exit %d)", line, res.ExitCode)
+		return fmt.Sprintf("prepare %q: the program is not installed (exit %d)", line, res.ExitCode)
 	case res.ExitCode != 0:
-		reason = fmt.Sprintf("prepare %q failed (exit %d)", line, res.ExitCode)
-	default:
-		return nil, nil
+		return fmt.Sprintf("prepare %q failed (exit %d)", line, res.ExitCode)
 	}
-	return &pawl.GateReport{
-		Verdict: pawl.VerdictFail, Reason: reason, Error: reason, ExitCode: res.ExitCode,
-		Output: string(res.Output), Duration: res.Duration, Partial: res.TimedOut,
-	}, nil
+	return ""
 }
 
-// preparations are the checkouts that are being prepared, or are prepared and held.
-type preparations struct {
-	mu   sync.Mutex // guards dirs and the holders in it
-	dirs map[string]*preparation
+func firstWord(line string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	return word
 }
 
-type preparation struct {
-	holders int
-	done    chan struct{} // closed when made and err are set
-	made    preparedTree
-	err     error
+// prepareKey identifies what the commands of prepare leave for a commit, by a hash of
+// the commands, of the files of the commit that decide what they do, and of the toolchain.
+func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.CommitHash) (string, error) {
+	named := namedBy(job.Settings.Prepare)
+	objects, err := r.Spaces.Objects(ctx, commit, func(name string) bool {
+		return r.Inputs != nil && r.Inputs(name) || named(name)
+	})
+	if err != nil {
+		return "", err
+	}
+	return keyOf(job.Settings.Prepare, objects, r.Rooms.Programs(ctx, slices.Concat(r.Toolchain, commandsIn(job.Settings.Prepare)))), nil
 }
 
-// once runs a preparation unless whoever else holds the folder has run it, or is
-// running it: then it waits for theirs. One that did not come to an end is begun
-// anew by whoever still waits.
-func (p *preparations) once(ctx context.Context, dir string, run func() (preparedTree, error)) (preparedTree, func(), error) {
-	for {
-		x, mine := p.hold(dir)
-		leave := sync.OnceFunc(func() { p.leave(dir, x) })
-		if mine {
-			x.end(run)
+// keySize is how many bytes of the hash are the key.
+const keySize = 16
+
+// keyOf is the key of commands, of files by their object ids and of programs.
+func keyOf(commands []string, objects map[string]string, programs []string) string {
+	var files [][2]string
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		files = append(files, [2]string{name, objects[name]})
+	}
+	programs = slices.Compact(slices.Sorted(slices.Values(programs)))
+	text, _ := json.Marshal([]any{1, commands, files, programs}) // strings can always be encoded
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:keySize])
+}
+
+// namedBy reports whether commands name a file, or read it because they run make.
+func namedBy(commands []string) func(name string) bool {
+	words := wordsIn(commands)
+	makes := slices.ContainsFunc(words, func(w string) bool { return path.Base(w) == "make" || path.Base(w) == "gmake" })
+	return func(name string) bool {
+		if base := path.Base(name); makes && (strings.EqualFold(base, "makefile") || base == "GNUmakefile" || path.Ext(base) == ".mk") {
+			return true
 		}
+		return slices.ContainsFunc(words, func(w string) bool { return name == w || strings.HasSuffix(name, "/"+w) })
+	}
+}
+
+// wordsIn are the words of shell commands, as far as that can be told without a shell.
+func wordsIn(commands []string) []string {
+	words := strings.FieldsFunc(strings.Join(commands, "\n"), func(c rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", c) })
+	for i, w := range words {
+		words[i] = path.Clean(w)
+	}
+	return words
+}
+
+// commandsIn are the words of shell commands that may be the names of programs.
+func commandsIn(commands []string) []string {
+	return slices.DeleteFunc(wordsIn(commands), func(w string) bool { return strings.ContainsAny(w, "/.$") })
+}
+
+// preparations lets what is to be prepared under one key be prepared once at a time.
+type preparations struct {
+	mu   sync.Mutex // guards keys
+	keys map[string]*preparing
+}
+
+type preparing struct {
+	done chan struct{} // closed when made and err are set
+	made preparation
+	err  error
+}
+
+// once runs a preparation, or waits for the one that is under way. One that did not come to an
+// end is begun anew by whoever still waits.
+func (p *preparations) once(ctx context.Context, key string, run func() (preparation, error)) (preparation, error) {
+	for {
+		p.mu.Lock()
+		x := p.keys[key]
+		if x == nil {
+			x = &preparing{done: make(chan struct{})}
+			if p.keys == nil {
+				p.keys = make(map[string]*preparing)
+			}
+			p.keys[key] = x
+			p.mu.Unlock()
+			p.end(key, x, run)
+			return x.made, x.err
+		}
+		p.mu.Unlock()
 		select {
 		case <-x.done:
 		case <-ctx.Done():
-			leave()
-			return preparedTree{}, nil, ctx.Err()
+			return preparation{}, ctx.Err()
 		}
 		if x.err == nil {
-			return x.made, leave, nil
-		}
-		p.drop(dir, x)
-		leave()
-		if mine {
-			return preparedTree{}, nil, x.err
+			return x.made, nil
 		}
 	}
 }
 
 // end runs the preparation; also when that panics, nobody waits for it any more.
-func (x *preparation) end(run func() (preparedTree, error)) {
-	defer close(x.done)
+func (p *preparations) end(key string, x *preparing, run func() (preparation, error)) {
+	defer func() {
+		p.mu.Lock()
+		delete(p.keys, key)
+		p.mu.Unlock()
+		close(x.done)
+	}()
 	x.err = errors.New("the preparation broke off")
 	x.made, x.err = run()
 }
 
-func (p *preparations) hold(dir string) (x *preparation, mine bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if x = p.dirs[dir]; x == nil {
-		if p.dirs == nil {
-			p.dirs = make(map[string]*preparation)
+// forGate makes sure that what was prepared for a gate's commit is there, and returns its key.
+// A report is returned when that fails.
+func (r *Runner) forGate(ctx context.Context, job driver.Job, do *pawl.RunGate) (key string, report *pawl.GateReport, err error) {
+	if len(job.Settings.Prepare) == 0 {
+		return "", nil, nil
+	}
+	if key = do.Prepared; key == "" { // the request is of an earlier version
+		if key, err = r.prepareKey(ctx, job, do.Commit); err != nil {
+			return "", nil, err
 		}
-		x, mine = &preparation{done: make(chan struct{})}, true
-		p.dirs[dir] = x
 	}
-	x.holders++
-	return x, mine
-}
-
-// drop lets the next one that holds the folder begin anew.
-func (p *preparations) drop(dir string, x *preparation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dirs[dir] == x {
-		delete(p.dirs, dir)
+	made, err := r.prepared(ctx, job, do.Commit, key)
+	if err != nil || made.failed == "" {
+		return key, nil, err
 	}
-}
-
-func (p *preparations) leave(dir string, x *preparation) {
-	p.mu.Lock()
-	x.holders--
-	last := x.holders == 0
-	if last && p.dirs[dir] == x {
-		delete(p.dirs, dir)
-	}
-	p.mu.Unlock()
-	if last && x.made.layer != nil {
-		_ = x.made.layer.Remove() // what stays is removed when the project is opened again
-	}
+	return key, made.report, nil
 }

@@ -2,8 +2,7 @@ package runner_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -58,11 +57,12 @@ func TestPrepare(t *testing.T) {
 		// tries again with a longer limit.
 		for limit := time.Second / 4; ; limit *= 2 {
 			w := preparing(t, "echo begun; read x < /dev/zero; sleep 4321")
-			b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base}, timeout(limit))
-			if b.Verdict != pawl.VerdictFail || !b.Partial || !strings.Contains(b.Reason, "timed out") {
-				t.Fatalf("judged %+v with a limit of %s", b, limit)
+			w.job.Settings.PrepareTimeout = limit
+			b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base})
+			if !strings.Contains(b.Failed, "timed out") || !strings.Contains(b.Failed, "prepare_timeout_ms") {
+				t.Fatalf("prepared %+v with a limit of %s", b, limit)
 			}
-			if strings.Contains(w.report(t, b).Output, "begun") {
+			if strings.Contains(w.MustBlob(t, b.Evidence), "begun\\n") {
 				return
 			}
 			if limit > 5*time.Minute {
@@ -72,23 +72,19 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-// What prepares a checkout and the gate together have the effect's time.
+// What prepares a commit has a time of its own, which all commands share, and the gate has all
+// of its own.
 func TestPrepareAsksFor(t *testing.T) {
 	w := preparing(t, "one", "two")
-	w.job.Settings.Gates[0].Timeout = time.Hour
+	w.job.Settings.PrepareTimeout = time.Minute
 	var asked []pawl.Command
 	w.play(func(_ context.Context, cmd pawl.Command, _ bool) (pawl.CommandResult, error) {
 		asked = append(asked, cmd)
 		return pawl.CommandResult{Output: []byte("fine")}, nil
 	})
-	var gate pawl.GateRequest
-	w.r.Gate = gateFunc(func(_ context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
-		gate = req
-		return pawl.GateReport{Verdict: pawl.VerdictPass}, nil
-	})
-	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base}, timeout(time.Minute))
-	if len(asked) != 2 || asked[0].Shell != "one" || asked[1].Shell != "two" {
-		t.Fatalf("asked for %+v", asked)
+	b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base})
+	if len(asked) != 2 || asked[0].Shell != "one" || asked[1].Shell != "two" || b.Failed != "" || b.Reused {
+		t.Fatalf("asked for %+v, and %+v", asked, b)
 	}
 	last := time.Minute + 1
 	for _, cmd := range asked {
@@ -97,12 +93,18 @@ func TestPrepareAsksFor(t *testing.T) {
 		}
 		last = cmd.Timeout
 	}
-	if gate.Timeout >= last || gate.Spec.Timeout != gate.Timeout {
-		t.Errorf("the gate has %s and its spec %s after %s", gate.Timeout, gate.Spec.Timeout, last)
+	if got := w.MustBlob(t, b.Evidence); !strings.Contains(got, `"output":"$ one\nfine\n$ two\nfine\n"`) {
+		t.Errorf("the evidence is %s", got)
 	}
-	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
-	if gate.Timeout != 0 || gate.Spec.Timeout != time.Hour {
-		t.Errorf("without a limit the gate has %s and its spec %s", gate.Timeout, gate.Spec.Timeout)
+	var gate pawl.GateRequest
+	w.r.Gate = gateFunc(func(_ context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
+		gate = req
+		return pawl.GateReport{Verdict: pawl.VerdictPass}, nil
+	})
+	w.job.Settings.Gates[0].Timeout = time.Hour
+	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, Prepared: b.Key})
+	if gate.Timeout != 0 || gate.Spec.Timeout != time.Hour || len(asked) != 2 {
+		t.Errorf("without a limit the gate has %s and its spec %s, after %d commands", gate.Timeout, gate.Spec.Timeout, len(asked))
 	}
 }
 
@@ -131,110 +133,103 @@ func TestPrepareNetwork(t *testing.T) {
 	}
 }
 
-// Gates side by side share a checkout, which is prepared once; the next
-// checkout is clean again and prepared again.
+// What several need at once is prepared once, and afterwards not again, also not for another
+// commit that has the same inputs. Another lock file, command or program is prepared for anew.
 func TestPrepareOnce(t *testing.T) {
 	w := preparing(t, "prepare")
+	w.r.Inputs = func(path string) bool { return path == "lock" }
+	w.MustOpen(t)
 	var mu sync.Mutex
-	prepared := 0
-	both := make(chan struct{}) // closed when the second gate is about to be prepared, too
+	ran := 0
+	both := make(chan struct{})
 	w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
 		<-both
 		mu.Lock()
 		defer mu.Unlock()
-		prepared++
+		ran++
 		return pawl.CommandResult{}, nil
 	})
-	judging := make(chan struct{}, 2)
-	w.r.Gate = gateFunc(func(ctx context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
-		mu.Lock()
-		n := prepared
-		mu.Unlock()
-		judging <- struct{}{}
-		for len(judging) < 2 { // hold the checkout until both judge
-			select {
-			case <-ctx.Done():
-				return pawl.GateReport{}, ctx.Err()
-			case <-time.After(time.Millisecond):
-			}
-		}
-		return pawl.GateReport{Verdict: pawl.VerdictPass, Reason: fmt.Sprintf("prepared %d times", n)}, nil
-	})
 	ready := make(chan struct{}, 2)
-	w.r.Spaces = &checkouts{Workspaces: w.r.Spaces, made: func() { ready <- struct{}{} }}
+	real := w.r.Spaces
+	w.r.Spaces = &listings{Workspaces: real, listed: func() { ready <- struct{}{} }}
 	var group sync.WaitGroup
-	for _, name := range []string{"tests", "lint"} {
-		group.Go(func() {
-			b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: name, Commit: w.base})
-			if b.Reason != "prepared 1 times" {
-				t.Errorf("%s: %s", name, b.Reason)
-			}
-		})
+	keys := make([]string, 2)
+	for i := range keys {
+		group.Go(func() { keys[i] = must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}).Key })
 	}
 	<-ready
 	<-ready
 	close(both)
 	group.Wait()
-
-	<-judging // so that the next one, which is alone, need not wait
-	must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
-	if prepared != 2 {
-		t.Errorf("the checkout was prepared %d times", prepared)
+	w.r.Spaces = real
+	if ran != 1 || keys[0] != keys[1] || len(keys[0]) != 32 {
+		t.Fatalf("prepared %d times under %q", ran, keys)
+	}
+	MustWrite(t, w.dir("unrelated"), "1")
+	same := w.MustCandidate(t)
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: same}); !b.Reused || b.Key != keys[0] || ran != 1 || !b.Evidence.IsZero() {
+		t.Errorf("with the same lock file: %+v after %d times", b, ran)
+	}
+	MustWrite(t, w.dir("lock"), "2")
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.MustCandidate(t)}); b.Reused || b.Key == keys[0] || ran != 2 {
+		t.Errorf("with another lock file: %+v after %d times", b, ran)
+	}
+	w.job.Settings.Prepare = []string{"prepare it"}
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}); b.Reused || b.Key == keys[0] || ran != 3 {
+		t.Errorf("with another command: %+v after %d times", b, ran)
+	}
+	w.r.Toolchain = []string{"sh"}
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}); b.Reused || ran != 4 {
+		t.Errorf("with another toolchain: %+v after %d times", b, ran)
 	}
 }
 
-// checkouts tells when one was made.
-type checkouts struct {
+// listings tells when the files of a commit were listed.
+type listings struct {
 	pawl.Workspaces
-	made func()
+	listed func()
 }
 
-func (c *checkouts) Checkout(ctx context.Context, commit pawl.CommitHash) (string, func(), error) {
-	dir, release, err := c.Workspaces.Checkout(ctx, commit)
-	c.made()
-	return dir, release, err
+func (c *listings) Objects(ctx context.Context, commit pawl.CommitHash, match func(string) bool) (map[string]string, error) {
+	defer c.listed()
+	return c.Workspaces.Objects(ctx, commit, match)
 }
 
-// A gate that was withdrawn while it prepared the checkout leaves it to the
-// other one to prepare it.
-func TestPrepareWithdrawn(t *testing.T) {
-	w := preparing(t, "prepare")
-	w.r.Gate = gateFunc(func(context.Context, pawl.GateRequest) (pawl.GateReport, error) {
-		return pawl.GateReport{Verdict: pawl.VerdictPass}, nil
-	})
-	begun, runs := make(chan struct{}), 0
-	var mu sync.Mutex
-	w.play(func(ctx context.Context, _ pawl.Command, _ bool) (pawl.CommandResult, error) {
-		mu.Lock()
-		runs++
-		first := runs == 1
-		mu.Unlock()
-		if !first {
-			return pawl.CommandResult{}, nil
-		}
-		close(begun)
-		<-ctx.Done()
-		return pawl.CommandResult{}, ctx.Err()
-	})
-	ctx, withdraw := context.WithCancelCause(t.Context())
-	var group sync.WaitGroup
-	group.Go(func() {
-		if f, ok := w.runIn(ctx, t, &pawl.RunGate{Gate: "tests", Commit: w.base}).(*pawl.EffectFailed); !ok {
-			t.Errorf("the one that was withdrawn gave %+v", f)
-		}
-	})
-	<-begun
-	ready := make(chan struct{}, 1)
-	w.r.Spaces = &checkouts{Workspaces: w.r.Spaces, made: func() { ready <- struct{}{} }}
-	group.Go(func() {
-		if b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "lint", Commit: w.base}); b.Verdict != pawl.VerdictPass {
-			t.Errorf("the other one gave %+v", b)
-		}
-	})
-	<-ready
-	withdraw(errors.New("the run was cancelled"))
-	group.Wait()
-	if runs != 2 {
-		t.Errorf("prepared %d times", runs)
+// What was prepared is in the worktree and in the checkout of a gate. What a candidate's own
+// files prepare does not serve another run.
+func TestPrepareFurnishes(t *testing.T) {
+	w := preparing(t, "mkdir -p deps && cp lock deps/ && echo changed > README && echo cached > \"$XDG_CACHE_HOME\"-x")
+	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Report: pawl.ReportExit,
+		Command: "cat deps/lock README && cat \"$XDG_CACHE_HOME\"-x"})
+	w.r.Inputs = func(path string) bool { return path == "lock" }
+	w.MustOpen(t)
+	MustWrite(t, w.dir("lock"), "one")
+	first := w.MustCandidate(t)
+	b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: first, Furnish: true})
+	if got := MustRead(t, w.dir("deps", "lock")); got != "one" || MustRead(t, w.dir("README")) != "A project.\n" {
+		t.Errorf("the worktree has %q", got)
+	}
+	tree := must[*pawl.WorkspaceInspected](t, w, &pawl.InspectWorkspace{}).Tree
+	MustWrite(t, w.dir("deps", "more"), "by an agent")
+	if after := must[*pawl.WorkspaceInspected](t, w, &pawl.InspectWorkspace{}).Tree; after != tree {
+		t.Error("what was prepared is recorded")
+	}
+	g := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: first, Prepared: b.Key})
+	if rep := w.report(t, g); rep.Output != "oneA project.\ncached\n" {
+		t.Errorf("the gate sees %q", rep.Output)
+	}
+	MustWrite(t, w.dir("lock"), "two")
+	MustWrite(t, w.dir("file"), "x")
+	second := w.MustCandidate(t)
+	must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: second, Furnish: true})
+	if got := MustRead(t, w.dir("deps", "lock")); got != "two" {
+		t.Errorf("the worktree has %q", got)
+	}
+	if _, err := os.Stat(w.dir("deps", "more")); err == nil {
+		t.Error("what an agent left among what was prepared is still there")
+	}
+	w.job.Run = "002"
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: first}); b.Reused {
+		t.Error("another run has what was prepared for a candidate")
 	}
 }

@@ -1,7 +1,7 @@
 // Package runner performs one effect: it asks a model, calls a tool, judges with
 // a gate, moves a workspace, and answers with the fact that follows. It knows
 // nothing about runs beyond what a job tells it, keeps nothing between calls
-// but which checkouts are prepared, and may be called from many goroutines.
+// but which commits are being prepared, and may be called from many goroutines.
 //
 // Facts are made small here, at the edge: what decisions need of a text becomes
 // a few words, a count or a fingerprint in the answer, the text itself a blob.
@@ -25,7 +25,7 @@ import (
 )
 
 // Runner performs effects with what it is given. All fields but Redact, Callback,
-// Announce and Project are needed.
+// Announce, Project, Inputs and Toolchain are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -53,7 +53,13 @@ type Runner struct {
 	// Project names the project to whom a question is announced; empty = it is not named.
 	Project string
 
-	prepared preparations
+	// Inputs reports whether a file decides what the commands of prepare do, such as a lock
+	// file; Toolchain names programs that do. What the commands name themselves does so, too.
+	// nil = nothing else does.
+	Inputs    func(path string) bool
+	Toolchain []string
+
+	preparing preparations
 }
 
 // Tools are the tools a runner can call.
@@ -114,6 +120,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		return r.callTool(ctx, job, do, a)
 	case *pawl.RunGate:
 		return r.runGate(ctx, job, do, a)
+	case *pawl.Prepare:
+		return r.prepare(ctx, job, do, a)
 	case *pawl.Commit:
 		return r.commit(ctx, job, do, a)
 	case *pawl.InspectWorkspace:

@@ -34,7 +34,7 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	res, err := t.Call(ctx, pawl.ToolEnv{
 		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
 		Room: func(ctx context.Context) (pawl.Room, error) {
-			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Limits: job.Settings.Room})
+			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room})
 		},
 	}, args)
 	if err != nil {

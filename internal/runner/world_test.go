@@ -76,7 +76,10 @@ func MustWorld(tb testing.TB, files map[string]string) *world {
 	w.base = pawl.CommitHash(w.git(tb, "rev-parse", "HEAD"))
 
 	found := pawl.Repository{Root: w.repo, GitDir: filepath.Join(w.repo, ".git"), Head: w.base, Branch: "main"}
-	spaces, err := gitworktree.New(tb.Context(), gitworktree.Options{Repository: found, State: filepath.Join(top, "state")})
+	var rooms *room.Rooms
+	spaces, err := gitworktree.New(tb.Context(), gitworktree.Options{
+		Repository: found, State: filepath.Join(top, "state"), Trees: func() pawl.Trees { return rooms },
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -84,7 +87,7 @@ func MustWorld(tb testing.TB, files map[string]string) *world {
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	rooms := room.New(room.Options{
+	rooms = room.New(room.Options{
 		State: filepath.Join(top, "state"), Enforcer: sandbox.Unconfined(), Visible: spaces.Visible,
 		Host: func(context.Context) room.Host { return room.NewHost(nil, "") },
 	})
@@ -408,7 +411,7 @@ type playedPrepare struct {
 	real pawl.PrepareRoom
 }
 
-func (p playedPrepare) Keep() (pawl.Prepared, error) { return p.real.Keep() }
+func (p playedPrepare) Keep() (pawl.PreparedLayer, error) { return p.real.Keep() }
 
 // MustLink makes a symbolic link.
 func MustLink(tb testing.TB, target, path string) {

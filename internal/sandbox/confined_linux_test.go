@@ -212,7 +212,7 @@ func TestConfinedNetwork(t *testing.T) {
 	spec := pawl.GateRoom{Run: "001", Commit: "c0", Tree: MustCheckout(t, box, folder)}
 	prepare := func(network bool) func() (pawl.Room, error) {
 		return func() (pawl.Room, error) {
-			return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Network: network})
+			return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Key: key(1), Network: network})
 		}
 	}
 	// Whoever connected has been accepted when it has read the end of the connection.

@@ -49,7 +49,7 @@ func MustJoin(tb testing.TB) *joint {
 
 func (j *joint) must(tb testing.TB, rooms *room.Rooms) pawl.Joined {
 	tb.Helper()
-	joined, err := rooms.Join(tb.Context(), j.folder, j.lower)
+	joined, err := rooms.Join(tb.Context(), j.folder, j.lower, pawl.PreparedFor{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestJoinedOnce(t *testing.T) {
 func TestJoinedAboveCheckoutsAlone(t *testing.T) {
 	j := MustJoin(t)
 	for _, lower := range []string{filepath.Join(j.estate.folder, "dir"), filepath.Join(j.estate.folder, "state", "rooms", "agents"), "/"} {
-		if _, err := j.Join(t.Context(), filepath.Join(j.estate.folder, "state", "layered", "002"), lower); err == nil {
+		if _, err := j.Join(t.Context(), filepath.Join(j.estate.folder, "state", "layered", "002"), lower, pawl.PreparedFor{}); err == nil {
 			t.Errorf("%s may be below", lower)
 		}
 	}

@@ -299,56 +299,147 @@ func TestTrustedCacheGrowsByOne(t *testing.T) {
 	})
 }
 
-// What was prepared is below the gates of the same run and commit, and nobody else's.
+// key is the key of something that is prepared.
+func key(n int) string { return fmt.Sprintf("%032x", n) }
+
+// MustMkdir makes a folder.
+func MustMkdir(tb testing.TB, dir string) {
+	tb.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// MustPrepare runs a command in a prepare room and keeps what it left.
+func (e *estate) MustPrepare(t *testing.T, spec pawl.PrepareSpec, shell string) pawl.PreparedLayer {
+	t.Helper()
+	p, err := e.Prepare(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := MustRun(t, p, pawl.Command{Shell: shell}); out.ExitCode != 0 {
+		t.Fatalf("%s: %s", shell, out.Output)
+	}
+	made, err := p.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// What was prepared for a candidate is below the rooms of the same run alone, and never below a
+// base room. It hides no file of a commit.
 func TestPreparedLayer(t *testing.T) {
 	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
 		e := MustEstate(t, box)
 		MustWrite(t, filepath.Join(e.spec.Tree, "lock"), "1")
+		MustMkdir(t, filepath.Join(e.spec.Tree, "web"))
+		MustWrite(t, filepath.Join(e.spec.Tree, "web", "index"), "i")
+		for _, name := range []string{"lock", "web", "web/index"} {
+			MustGive(t, box, filepath.Join(e.spec.Tree, name))
+		}
 		modules := t.TempDir() // of the user, which commands cannot write to
 		t.Setenv("GOMODCACHE", modules)
-		p, err := e.Prepare(t.Context(), pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree})
-		if err != nil {
-			t.Fatal(err)
-		}
-		MustRun(t, p, pawl.Command{Shell: `mkdir modules && echo m > modules/m && echo h > "$HOME/h" && mkdir -p "$npm_config_cache" && echo c > "$npm_config_cache/c"`})
-		if out := MustRun(t, p, pawl.Command{Shell: `mkdir -p "$GOMODCACHE" && echo fetched > "$GOMODCACHE/module"`}); out.ExitCode != 0 {
-			t.Errorf("modules cannot be fetched: %s", out.Output)
-		}
-		made, err := p.Keep()
-		if err != nil {
-			t.Fatal(err)
+		prepare := pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1)}
+		made := e.MustPrepare(t, prepare, `mkdir modules web/deps && echo m > modules/m && echo d > web/deps/d && echo h > "$HOME/h" &&
+			mkdir -p "$npm_config_cache" "$GOMODCACHE" "$GOCACHE" && echo c > "$npm_config_cache/c" && echo fetched > "$GOMODCACHE/module" && echo forged > "$GOCACHE/forged" &&
+			echo 2 > lock && rm web/index && mkdir web/index && echo x > web/index/x && ln -s /etc/passwd link && mkfifo pipe && touch "a
+b"`)
+		if want := []string{"link", "modules", "web/deps"}; !slices.Equal(made.Paths, want) || made.Size == 0 || made.Key != key(1) {
+			t.Errorf("it left %+v", made)
 		}
 		spec := e.spec
-		spec.Prepared = made
-		r, err := e.Gate(t.Context(), spec)
-		if got := e.says(t, r, err, `cat "$GOMODCACHE/module"`); got != "fetched" {
-			t.Errorf("a gate finds the module %q", got)
-		}
-		const look = `cat lock modules/m "$HOME/h" "$npm_config_cache/c" 2>/dev/null | tr -d '\n'; rm -rf modules`
+		spec.Prepared = key(1)
+		const look = `cat lock modules/m web/deps/d web/index "$HOME/h" "$npm_config_cache/c" "$GOMODCACHE/module" "$GOCACHE/forged" 2>/dev/null | tr -d '\n'; rm -rf modules`
 		for range 2 {
 			r, err := e.Gate(t.Context(), spec)
-			if got := e.says(t, r, err, look); got != "1mhc" {
+			if got := e.says(t, r, err, look); got != "1mdihcfetched" {
 				t.Errorf("a gate finds %q", got)
 			}
 		}
-		if got := e.gate(t, look); got != "1" {
+		if got := e.gate(t, look); got != "1i" {
 			t.Errorf("a gate that nothing was prepared for finds %q", got)
 		}
-		for _, other := range []pawl.GateRoom{
-			{Run: "002", Commit: spec.Commit, Tree: spec.Tree, Prepared: made},
-			{Run: spec.Run, Commit: "c1", Tree: spec.Tree, Prepared: made},
-		} {
-			if r, err := e.Gate(t.Context(), other); err == nil {
-				r.Close()
-				t.Errorf("a room of run %s and commit %s has what was prepared for another", other.Run, other.Commit)
-			}
+		// Of a commit that has such a path itself, that of the commit is seen.
+		MustMkdir(t, filepath.Join(e.spec.Tree, "modules"))
+		MustWrite(t, filepath.Join(e.spec.Tree, "modules", "m"), "mine")
+		r, err := e.Gate(t.Context(), spec)
+		if got := e.says(t, r, err, "cat modules/m web/deps/d"); got != "mined" {
+			t.Errorf("a gate of a later commit finds %q", got)
 		}
-		if err := made.Remove(); err != nil {
+		other := spec
+		other.Run = "002"
+		if r, err := e.Gate(t.Context(), other); err == nil {
+			r.Close()
+			t.Error("a room of another run has what was prepared for a candidate")
+		}
+		if r, err := e.Base(t.Context(), spec); err == nil {
+			r.Close()
+			t.Error("a base room has what was prepared for a candidate")
+		}
+		if err := e.Remove(e.spec.Run); err != nil {
 			t.Error(err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(e.folder, "state", "layers", "prepared", "*")); len(left) > 0 {
-			t.Errorf("left over: %v", left)
+		if _, known, err := e.Prepared(e.spec.Run, key(1)); known || err != nil {
+			t.Errorf("it is there when the run is over: %v", err)
 		}
+	})
+}
+
+// What was prepared for the commit that a run starts from serves all runs. The caches of what
+// a candidate needs besides are above its own.
+func TestTrustedPreparedLayer(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		base := pawl.PrepareSpec{Run: "001", Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1), Trusted: true}
+		e.MustPrepare(t, base, `mkdir deps && echo one > deps/one && mkdir -p "$npm_config_cache" && echo one > "$npm_config_cache/one"`)
+		more := pawl.PrepareSpec{Run: "002", Commit: "c2", Tree: e.spec.Tree, Key: key(2), Below: key(1)}
+		e.MustPrepare(t, more, `test ! -e deps && cat "$npm_config_cache/one" && mkdir deps && echo two > deps/two && echo two > "$npm_config_cache/two"`)
+		for name, test := range map[string]struct {
+			run  pawl.RunID
+			key  string
+			open func(context.Context, pawl.GateRoom) (pawl.Room, error)
+			want string
+		}{
+			"OtherRun":  {"003", key(1), e.Gate, "one one"},
+			"Base":      {"003", key(1), e.Base, "one one"},
+			"Candidate": {"002", key(2), e.Gate, "two one two"},
+		} {
+			spec := e.spec
+			spec.Run, spec.Prepared = test.run, test.key
+			r, err := test.open(t.Context(), spec)
+			if got := e.says(t, r, err, `cat deps/* "$npm_config_cache"/* | tr '\n' ' '`); strings.TrimSpace(got) != test.want {
+				t.Errorf("%s: a room finds %q, want %q", name, got, test.want)
+			}
+		}
+		// A room that is open and what stands on a layer keep it; then it is pruned.
+		spec := e.spec
+		spec.Run, spec.Prepared = "003", key(1)
+		r, err := e.Gate(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nothing := int64(0)
+		prune := func(want bool) {
+			t.Helper()
+			if _, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &nothing}); err != nil {
+				t.Error(err)
+			}
+			if _, known, err := e.Prepared("003", key(1)); known != want || err != nil {
+				t.Errorf("it is there: %t, want %t (%v)", known, want, err)
+			}
+		}
+		prune(true)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if box.Mounts() && box.Overlay(e.folder) {
+			prune(true) // that of the candidate is above it
+		}
+		if err := e.Remove("002"); err != nil {
+			t.Error(err)
+		}
+		prune(false)
 	})
 }
 
@@ -706,7 +797,7 @@ func TestEveryRoomHasItsLimits(t *testing.T) {
 		"Gate": func() (pawl.Room, error) { return e.Gate(t.Context(), narrow) },
 		"Base": func() (pawl.Room, error) { return e.Base(t.Context(), narrow) },
 		"Prepare": func() (pawl.Room, error) {
-			return e.Prepare(t.Context(), pawl.PrepareSpec{Run: "001", Commit: "c0", Tree: narrow.Tree, Limits: narrow.Limits})
+			return e.Prepare(t.Context(), pawl.PrepareSpec{Run: "001", Commit: "c0", Tree: narrow.Tree, Key: key(1), Limits: narrow.Limits})
 		},
 	} {
 		r, err := open()

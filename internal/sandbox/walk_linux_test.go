@@ -42,7 +42,7 @@ func TestMarkersAnywhereStayInTheirRoom(t *testing.T) {
 		}
 		e.base(t, `mkdir -p "$GOCACHE/00"; echo entry >"$GOCACHE/00/entry"`)
 		prepare := func(t *testing.T) pawl.PrepareRoom {
-			p, err := e.Prepare(t.Context(), pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree})
+			p, err := e.Prepare(t.Context(), pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -282,6 +282,8 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 		case it != nil:
 			it.Gates = record(it.Gates, g)
 		}
+	case *pawl.Prepared:
+		r.Preparations.add(b)
 	case *pawl.Committed:
 		if l.Branch == "" || l.Branch == r.Start.Branch {
 			r.Head = b.Commit

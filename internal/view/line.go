@@ -87,6 +87,10 @@ func LevelOf(e pawl.Event) Level {
 		if b.OnBase && (b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip) {
 			return Normal
 		}
+	case *pawl.Prepared:
+		if b.Reused {
+			return Detail
+		}
 	case *pawl.SessionEnded:
 		if b.Result == pawl.SessionDone {
 			return Normal
@@ -356,6 +360,8 @@ func (t teller) answer() string {
 		return t.returned(b)
 	case *pawl.GateJudged:
 		return judgedText(b)
+	case *pawl.Prepared:
+		return preparedText(b)
 	case *pawl.Committed:
 		return fmt.Sprintf("Commit %s: %s changed, %s against the base%s", short(b.Commit), count(b.Files, "file"), count(b.Total, "file"), leftOut(b.LeftOut))
 	case *pawl.WorkspaceInspected:

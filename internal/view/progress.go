@@ -306,6 +306,10 @@ func colorOf(e pawl.Event) int {
 	switch b := e.Body.(type) {
 	case *pawl.GateJudged:
 		return verdictColor(b.Verdict)
+	case *pawl.Prepared:
+		if b.Failed != "" {
+			return redInk
+		}
 	case *pawl.RunEnded:
 		if b.Outcome == pawl.OutcomeComplete {
 			return green

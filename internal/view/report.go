@@ -339,6 +339,9 @@ func (r *Run) footer(t *text) {
 	t.line("Sandbox: %s", r.sandbox())
 	if prepare := r.Prepare(); prepare != "" {
 		t.line("Prepare: %s", prepare)
+		if ran := r.Preparations.String(); ran != "" {
+			t.line("         %s", ran)
+		}
 	}
 	for _, g := range r.redAtBase() {
 		t.line("Red at base: %s: %s", g.Gate, g.Reason)

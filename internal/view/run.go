@@ -41,6 +41,8 @@ type Run struct {
 
 	Loops []*Loop // in the order they started; the first is the root
 	Base  []*Gate // what the command gates found on the base commit
+	// Preparations sum up how commits were prepared.
+	Preparations Preparations
 	// Problems are the last things that went wrong besides failing gates,
 	// oldest first: effects that failed, crashes, limits.
 	Problems []Mark

@@ -74,6 +74,7 @@ type SummaryPrepare struct {
 	Commands []string    `json:"commands"`
 	From     pawl.Origin `json:"from,omitempty"` // missing in runs that did not record it
 	Network  bool        `json:"network"`        // they have this machine's network
+	Preparations
 }
 
 // SummaryGate is a verdict in a [Summary].
@@ -217,6 +218,9 @@ func Show(r *Run, blobs Blobs) string {
 	t.line("  Sandbox    %s", r.sandbox())
 	if prepare := r.Prepare(); prepare != "" {
 		t.line("  Prepare    %s", prepare)
+		if ran := r.Preparations.String(); ran != "" {
+			t.line("             %s", ran)
+		}
 	}
 	t.line("  Models     %s", r.models())
 	if l := r.root(); l != nil && l.Score >= 0 {

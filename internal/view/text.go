@@ -187,7 +187,7 @@ func (r *Run) prepare() *SummaryPrepare {
 	if len(s.Prepare) == 0 {
 		return nil
 	}
-	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare)}
+	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare), Preparations: r.Preparations}
 }
 
 // redAtBase are the gates that did not pass on the base commit.
@@ -221,6 +221,8 @@ func effectName(f *pawl.Effect) string {
 			return line("gate %s on the base", do.Gate)
 		}
 		return line("gate %s", do.Gate)
+	case *pawl.Prepare:
+		return line("preparing %s", short(do.Commit))
 	case *pawl.Commit:
 		return "the commit"
 	case *pawl.InspectWorkspace:

@@ -70,6 +70,8 @@ func (w *World) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []paw
 			v = w.GateVerdict(place.Iteration, do.Gate)
 		}
 		return &pawl.GateJudged{Effect: id, Gate: do.Gate, Kind: pawl.GateTests, Verdict: v, Reason: string(v), OnBase: do.OnBase, Passed: 1, Total: 1}, nil
+	case *pawl.Prepare:
+		return &pawl.Prepared{Effect: id, Key: "key of " + string(do.Commit)}, nil
 	case *pawl.Commit:
 		c := pawl.CommitHash(fmt.Sprintf("commit-%d", place.Iteration))
 		return &pawl.Committed{Effect: id, Commit: c, Tree: pawl.TreeHash("of-" + c), Files: 1, Total: 1, FileSet: uint64(place.Iteration)}, nil

@@ -266,7 +266,7 @@ func (r *run) stop(id pawl.Seq) {
 	}
 }
 
-// answerGrace is what a gate gets beyond its time: it ends its command itself
+// answerGrace is what a gate or preparation gets beyond its time: it ends its command itself
 // and reports what there was until then.
 const answerGrace = 30 * time.Second
 
@@ -275,7 +275,7 @@ func timeout(f *pawl.Effect) time.Duration {
 	switch {
 	case f.Timeout <= 0:
 		return math.MaxInt64
-	case f.Do.Verb() == pawl.VerbRunGate:
+	case f.Do.Verb() == pawl.VerbRunGate, f.Do.Verb() == pawl.VerbPrepare:
 		return f.Timeout + answerGrace
 	}
 	return f.Timeout

@@ -87,7 +87,7 @@ func (s *Workspaces) checkOut(ctx context.Context, commit, base string) error {
 	repo.WorkTree, repo.Index = dir, filepath.Join(entry, "index")
 	err := repo.CheckOut(ctx, commit)
 	if err == nil {
-		err = s.furnish(entry, base)
+		err = s.writeView(entry, base, "")
 	}
 	if err == nil {
 		err = s.supply(ctx, entry, view{Base: base, Tip: base}, commit, nil)

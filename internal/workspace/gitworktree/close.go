@@ -103,7 +103,7 @@ func (w *worktree) saveWork(ctx context.Context, salvage string) (string, error)
 
 // forget removes what is kept about the worktree, its note last.
 func (w *worktree) forget() error {
-	w.note = note{}
+	w.note, w.furniture = note{}, pawl.Furniture{}
 	entries, err := os.ReadDir(w.desk)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

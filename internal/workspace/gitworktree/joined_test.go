@@ -31,7 +31,7 @@ func TestJoined(t *testing.T) {
 		t.Skip("all worktrees are joined already")
 	}
 	t.Parallel()
-	tests := []string{"TestWorkspaces", "TestCrashes", "TestLeftOut", "TestCloseKeepsWhatIsLeftOut", "TestNestedRepositories", "TestLayers"}
+	tests := []string{"TestWorkspaces", "TestCrashes", "TestLeftOut", "TestCloseKeepsWhatIsLeftOut", "TestNestedRepositories", "TestLayers", "TestFurnish"}
 	if !testing.Short() {
 		tests = append(tests, "TestDotGitIsPutRight", "TestChangesByHand", "TestShow", "TestFilesThatAreNone", "TestSubmodules")
 	}
@@ -228,8 +228,8 @@ type mortalTrees struct {
 	lost bool // that git is lost with it; otherwise another holder runs it
 }
 
-func (m *mortalTrees) Join(ctx context.Context, dir, lower string) (pawl.Joined, error) {
-	j, err := m.Trees.Join(ctx, dir, lower)
+func (m *mortalTrees) Join(ctx context.Context, dir, lower string, prepared pawl.PreparedFor) (pawl.Joined, error) {
+	j, err := m.Trees.Join(ctx, dir, lower, prepared)
 	return mortalJoined{j, m}, err
 }
 

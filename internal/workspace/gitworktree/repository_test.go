@@ -178,7 +178,7 @@ func (r *repository) gitJoined(tb rapid.TB, cmd *exec.Cmd, dir string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	joined, err := r.rooms.Join(context.Background(), folder, filepath.Join(r.state, "trees", strings.TrimSpace(string(lower)), "lower"))
+	joined, err := r.rooms.Join(context.Background(), folder, filepath.Join(r.state, "trees", strings.TrimSpace(string(lower)), "lower"), pawl.PreparedFor{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func (r *repository) open(tb testing.TB, command *git.Command) *gitworktree.Work
 // repository have the same, as all of a process do.
 func (r *repository) trees(tb testing.TB) func() pawl.Trees {
 	tb.Helper()
-	if !r.joined {
+	if !r.joined && r.rooms == nil {
 		return nil
 	}
 	if r.rooms == nil {

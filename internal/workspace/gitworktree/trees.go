@@ -177,9 +177,10 @@ func (w *worktree) lay(ctx context.Context, commit string) error {
 		err = w.tidy()
 	}
 	folder := w.s.layeredOf(w.name)
-	if err = errors.Join(err, removeAll(folder)); err != nil {
+	if err = errors.Join(err, removeAll(folder), removeAll(w.furniturePath())); err != nil {
 		return err
 	}
+	w.furniture = pawl.Furniture{}
 	if !w.s.joins() {
 		w.plan()
 		return nil
@@ -223,7 +224,7 @@ func (w *worktree) join(ctx context.Context) error {
 	}
 	err := checkHashes(w.lower)
 	if err == nil {
-		w.joined, err = w.s.trees().Join(ctx, w.folder, w.s.lowerOf(w.lower))
+		w.joined, err = w.s.trees().Join(ctx, w.folder, w.s.lowerOf(w.lower), w.furniture.PreparedFor)
 	}
 	if err == nil {
 		var at string
@@ -355,5 +356,5 @@ func (s *Workspaces) Locate(ctx context.Context, name string) (pawl.Location, er
 	if _, err = w.there(ctx); err != nil {
 		return pawl.Location{}, err
 	}
-	return pawl.Location{Dir: w.dir, Reach: cmp.Or(w.files, w.dir)}, nil
+	return pawl.Location{Furniture: w.furniture, Dir: w.dir, Reach: cmp.Or(w.files, w.dir)}, nil
 }

@@ -72,7 +72,7 @@ func (w *worktree) provide(ctx context.Context, commit string, trees []string) e
 		}
 		v = view{Base: base, Tip: base}
 	}
-	if err := w.s.furnish(w.shown, v.Base); err != nil {
+	if err := w.writeView(v.Base); err != nil {
 		return err
 	}
 	if err := w.s.supply(ctx, w.shown, v, commit, trees); err != nil {
@@ -101,7 +101,7 @@ func (w *worktree) baseStore(ctx context.Context, commit string) (base string, r
 // it, or somebody removed it.
 func (w *worktree) showAgain(ctx context.Context) error {
 	if w.view() != (view{}) && readPlain(filepath.Join(w.shown, "HEAD")) == w.at()+"\n" && exists(filepath.Join(w.shown, "index")) {
-		return w.s.furnish(w.shown, w.view().Base)
+		return w.writeView(w.view().Base)
 	}
 	repo := w.repo(filepath.Join(w.desk, "shown"))
 	defer os.Remove(repo.Index)
@@ -120,20 +120,29 @@ func (w *worktree) showAgain(ctx context.Context) error {
 	return w.show(ctx, w.at(), repo.Index)
 }
 
-// furnish writes what a view has besides its objects, HEAD, index and tags.
-func (s *Workspaces) furnish(dir, base string) error {
+// writeView writes what the worktree's view has besides its objects, HEAD, index and tags.
+func (w *worktree) writeView(base string) error {
+	return w.s.writeView(w.shown, base, excluded(w.furniture.Paths))
+}
+
+// writeView writes what a view has besides its objects, HEAD, index and tags. It excludes what
+// the user does, and more.
+func (s *Workspaces) writeView(dir, base, more string) error {
 	config, err := os.ReadFile(filepath.Join(s.engine.Dir, "config"))
 	if err != nil {
 		return err
 	}
 	exclude, _ := os.ReadFile(filepath.Join(s.user.Dir, "info", "exclude")) // there may be none
+	if more != "" {
+		exclude = append(exclude, '\n') // the last line may lack its end
+	}
 	objects := filepath.Join(dir, "objects")
 	return errors.Join(
 		os.MkdirAll(filepath.Join(dir, "refs"), 0o755),
 		os.MkdirAll(filepath.Join(objects, "pack"), 0o755),
 		display(filepath.Join(objects, "info", "alternates"), s.stores.dir(base)+"\n"),
 		display(filepath.Join(dir, "config"), strings.ReplaceAll(string(config), "bare = true", "bare = false")),
-		display(filepath.Join(dir, "info", "exclude"), string(exclude)),
+		display(filepath.Join(dir, "info", "exclude"), string(exclude)+more),
 	)
 }
 

@@ -29,10 +29,11 @@ type worktree struct {
 	joined    pawl.Joined // nil until then, and where nothing is joined
 	untouched bool        // it is new, and its files are those of its commit without any work
 
-	note   note
-	base   pawl.CommitHash      // what Open was told; empty when it was not called yet
-	limits pawl.RecordingLimits // during a call
-	listed int                  // how many entries its index had when they were last listed; 0 = not known
+	note      note
+	furniture pawl.Furniture       // what was put into it
+	base      pawl.CommitHash      // what Open was told; empty when it was not called yet
+	limits    pawl.RecordingLimits // during a call
+	listed    int                  // how many entries its index had when they were last listed; 0 = not known
 }
 
 // note is what is remembered of a worktree, in worktree.json.
@@ -76,6 +77,7 @@ func (s *Workspaces) worktree(ctx context.Context, name string) (w *worktree, un
 	s.mu.Unlock()
 	w.mu.Lock()
 	w.plan()
+	w.readFurniture()
 	w.limits = s.limits(ctx).Filled()
 	return w, w.mu.Unlock, nil
 }
@@ -184,7 +186,7 @@ func (w *worktree) repo(index string) git.Repo {
 	if w.joined != nil {
 		r.Run = w.joined.Run
 	}
-	return r
+	return w.excluding(r)
 }
 
 // there reports whether the worktree's folder exists. Anything else in its place

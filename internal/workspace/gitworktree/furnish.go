@@ -1,0 +1,169 @@
+package gitworktree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pawl"
+	"pawl/internal/git"
+)
+
+// What was prepared for a worktree's commit, such as node_modules, is below its files where
+// they are joined, and else copied among them. No git of ours or of a command records it: its
+// paths are excluded as those in .gitignore are.
+
+// furniturePath is where it is noted what was put into the worktree.
+func (w *worktree) furniturePath() string { return filepath.Join(w.desk, furnitureName) }
+
+const furnitureName = "furniture.json"
+
+// excludePath is the file of the patterns that exclude it.
+func (w *worktree) excludePath() string { return filepath.Join(w.desk, "exclude") }
+
+// readFurniture reads what was put into the worktree.
+func (w *worktree) readFurniture() {
+	w.furniture = pawl.Furniture{}
+	if content, err := os.ReadFile(w.furniturePath()); err == nil {
+		_ = json.Unmarshal(content, &w.furniture) // written whole, by us alone
+	}
+}
+
+// Furnish puts what was prepared into the named worktree, in place of what an earlier call put
+// there.
+func (s *Workspaces) Furnish(ctx context.Context, name string, prepared pawl.Furniture) error {
+	w, unlock, err := s.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return explain("furnish worktree "+name, w.furnish(ctx, prepared))
+}
+
+func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
+	if w.s.trees() == nil {
+		return pawl.Errorf(pawl.CodeUnavailable, "nothing can be prepared where there are no rooms")
+	}
+	at := w.files
+	if w.lower != "" {
+		at = filepath.Join(w.folder, upperName, filesName)
+		if err := w.part(); err != nil {
+			return err
+		}
+	}
+	// Until all is there, what was and what will be is excluded.
+	both := pawl.Furniture{Paths: append(append([]string{}, w.furniture.Paths...), prepared.Paths...)}
+	if err := w.noteFurniture(both); err != nil {
+		return err
+	}
+	if err := removeBelow(at, both.Paths); err != nil {
+		return err
+	}
+	if w.lower == "" && prepared.Key != "" {
+		if err := w.s.trees().Copy(ctx, at, prepared.PreparedFor); err != nil {
+			return err
+		}
+	}
+	if err := w.noteFurniture(prepared); err != nil {
+		return err
+	}
+	if err := w.join(ctx); err != nil {
+		return err
+	}
+	return w.writeView(w.view().Base)
+}
+
+// noteFurniture makes a note of what is in the worktree besides its own files, and excludes it.
+func (w *worktree) noteFurniture(f pawl.Furniture) error {
+	content, err := json.Marshal(f)
+	if err == nil {
+		err = replaceFile(w.excludePath(), []byte(excluded(f.Paths)), true)
+	}
+	if err == nil {
+		err = writeFile(w.furniturePath(), content)
+	}
+	if err == nil {
+		w.furniture = f
+	}
+	return err
+}
+
+// removeBelow removes paths below a folder that an agent wrote to. It does not leave the
+// folder, wherever links lead.
+func removeBelow(folder string, paths []string) error {
+	root, err := os.OpenRoot(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, path := range paths {
+		name := filepath.FromSlash(path)
+		err := root.RemoveAll(name)
+		if errors.Is(err, os.ErrPermission) { // an agent may have made folders unwritable
+			openUp(filepath.Join(folder, name))
+			err = root.RemoveAll(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excluded are the patterns that exclude paths.
+func excluded(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(path)
+		b.WriteString("/" + pattern + "\n")
+	}
+	return b.String()
+}
+
+// excluding makes a repository exclude what was put into the worktree.
+func (w *worktree) excluding(r git.Repo) git.Repo {
+	if len(w.furniture.Paths) > 0 {
+		r.Config = append(append([]git.Setting{}, r.Config...), git.Setting{Key: "core.excludesFile", Value: w.excludePath()})
+	}
+	return r
+}
+
+// Furnished returns the keys of what was put into worktrees.
+func (s *Workspaces) Furnished() []string {
+	notes, _ := filepath.Glob(filepath.Join(escapeGlob(s.desks()), "*", furnitureName)) // the pattern is good
+	var keys []string
+	for _, path := range notes {
+		var f pawl.Furniture
+		if content, err := os.ReadFile(path); err == nil && json.Unmarshal(content, &f) == nil && f.Key != "" {
+			keys = append(keys, f.Key)
+		}
+	}
+	return keys
+}
+
+// Objects returns the files of a commit whose paths match, with their object ids.
+func (s *Workspaces) Objects(ctx context.Context, commit pawl.CommitHash, match func(path string) bool) (map[string]string, error) {
+	if err := checkHashes(commit); err != nil {
+		return nil, err
+	}
+	entries, err := s.engine.Files(ctx, string(commit))
+	if err != nil {
+		if _, missing := s.commit(ctx, commit); missing != nil {
+			err = missing
+		}
+		return nil, explain("list the files of "+string(commit), err)
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		if match(e.Name) {
+			found[e.Name] = e.Hash
+		}
+	}
+	return found, nil
+}
