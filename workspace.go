@@ -79,6 +79,7 @@ type Workspaces interface {
 	// Furnish puts what was prepared into the named worktree, in place of what an earlier
 	// call put there. What the paths of both held is removed, and is not part of any
 	// recording, as if .gitignore named them. Commands that run in the worktree are ended.
+	// When the same is there already, as it was put there, nothing happens.
 	Furnish(ctx context.Context, name string, prepared Furniture) error
 	// Locate says where the files of the named worktree are.
 	Locate(ctx context.Context, name string) (Location, error)

@@ -238,6 +238,7 @@ func (l *Loop) lineSize() int {
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
+	l.furnished = "" // nobody knows what commands made of it
 	s.noteAttempt(l, b)
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,

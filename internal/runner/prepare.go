@@ -48,25 +48,18 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 		out.Evidence, out.Duration = evidence.Hash, made.report.Duration
 	}
 	if do.Furnish && made.failed == "" {
-		if err := r.furnish(ctx, job, made.layer, false); err != nil {
+		if err := r.furnish(ctx, job, made.layer); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// furnish puts a layer into the loop's worktree, unless it is there; anew puts it there again,
-// whatever became of it.
-func (r *Runner) furnish(ctx context.Context, job driver.Job, layer pawl.PreparedLayer, anew bool) error {
-	at, err := r.Spaces.Locate(ctx, job.Workspace)
-	if err != nil {
-		return err
-	}
-	to := pawl.Furniture{PreparedFor: pawl.PreparedFor{Run: job.Run, Key: layer.Key}, Paths: layer.Paths}
-	if at.Furniture.PreparedFor == to.PreparedFor && !anew {
-		return nil
-	}
-	return r.Spaces.Furnish(ctx, job.Workspace, to)
+// furnish puts a layer into the loop's worktree.
+func (r *Runner) furnish(ctx context.Context, job driver.Job, layer pawl.PreparedLayer) error {
+	return r.Spaces.Furnish(ctx, job.Workspace, pawl.Furniture{
+		PreparedFor: pawl.PreparedFor{Run: job.Run, Key: layer.Key}, Paths: layer.Paths,
+	})
 }
 
 // prepared returns what was prepared for a commit under a key. The commands run unless what

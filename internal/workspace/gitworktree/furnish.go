@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -50,9 +51,12 @@ func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
 	at := w.files
 	if w.lower != "" {
 		at = filepath.Join(w.folder, upperName, filesName)
-		if err := w.part(); err != nil {
-			return err
-		}
+	}
+	if prepared.PreparedFor == w.furniture.PreparedFor && !w.meddled(at) {
+		return nil
+	}
+	if err := w.part(); err != nil {
+		return err
 	}
 	// Until all is there, what was and what will be is excluded.
 	both := pawl.Furniture{Paths: append(append([]string{}, w.furniture.Paths...), prepared.Paths...)}
@@ -74,6 +78,14 @@ func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
 		return err
 	}
 	return w.writeView(w.view().Base)
+}
+
+// meddled reports whether commands wrote to what was put into the worktree. Of a worktree that
+// is not joined it only says whether something is gone.
+func (w *worktree) meddled(at string) bool {
+	return slices.ContainsFunc(w.furniture.Paths, func(path string) bool {
+		return exists(filepath.Join(at, filepath.FromSlash(path))) == (w.lower != "")
+	})
 }
 
 // noteFurniture makes a note of what is in the worktree besides its own files, and excludes it.

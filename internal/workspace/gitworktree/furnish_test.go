@@ -95,6 +95,9 @@ func TestFurnish(t *testing.T) {
 	workspacetest.MustRemove(t, dir, "web/node_modules/left")
 	workspacetest.MustWrite(t, dir, "web/node_modules/mine", "mine\n")
 	workspacetest.MustWrite(t, dir, ".venv/bin/x", "mine\n")
+	if !r.joined { // then only what is gone is noticed
+		workspacetest.MustRemove(t, dir, ".venv")
+	}
 	dir = furnish(one)
 	want(dir, first)
 	workspacetest.MustRemove(t, dir, "web/node_modules")
