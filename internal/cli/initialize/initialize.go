@@ -18,7 +18,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
-	"pawl/internal/gate/detect"
+	"pawl/internal/ecosystem"
 	"pawl/internal/plain"
 )
 
@@ -64,10 +64,11 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 			WithHint("pawl config shows what it says; pawl init --force replaces it")
 	}
 	dir := os.DirFS(root)
-	languages, gates := detect.Languages(dir), detect.Detect(dir)
+	found := ecosystem.Detect(dir)
+	languages, gates := found.Languages, found.Gates
 	content := Propose(gates)
 	if !app.JSON {
-		app.Printf("%s\n\n%s\n", found(languages, gates), content)
+		app.Printf("%s\n\n%s\n", summary(languages, gates), content)
 	}
 	write := o.yes || o.agreed(ctx, app)
 	if ctx.Err() != nil {
@@ -90,8 +91,8 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 	return nil
 }
 
-// found says in a line what the proposal rests on.
-func found(languages []string, gates []pawl.GateSpec) string {
+// summary says in a line what the proposal rests on.
+func summary(languages []string, gates []pawl.GateSpec) string {
 	switch {
 	case len(languages) > 0:
 		return "Found: " + plain.Line(strings.Join(languages, ", "), 0)

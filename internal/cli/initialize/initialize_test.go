@@ -14,7 +14,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
-	"pawl/internal/gate/detect"
+	"pawl/internal/ecosystem"
 )
 
 // What is proposed for a project is a configuration with just these gates.
@@ -24,13 +24,13 @@ func TestPropose(t *testing.T) {
 	for name, gates := range map[string][]pawl.GateSpec{
 		"nothing": nil,
 		"odd":     odd,
-		"go":      detect.Detect(files("go.mod", "module x\n", "a.go", "package x\n")),
-		"node":    detect.Detect(files("package.json", `{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1", "typescript": "5"}}`, "tsconfig.json", "{}")),
-		"rust":    detect.Detect(files("Cargo.toml", "[package]\nname = \"x\"\n")),
-		"python":  detect.Detect(files("pyproject.toml", "[project]\nname = \"x\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")),
-		"java":    detect.Detect(files("pom.xml", "<project/>")),
-		"ruby":    detect.Detect(files("Gemfile", "gem 'rspec'\n", ".rspec", "", "spec/a_spec.rb", "", "Rakefile", "")),
-		"make":    detect.Detect(files("Makefile", "test:\n\ttrue\nlint:\n\ttrue\n")),
+		"go":      ecosystem.Detect(files("go.mod", "module x\n", "a.go", "package x\n")).Gates,
+		"node":    ecosystem.Detect(files("package.json", `{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1", "typescript": "5"}}`, "tsconfig.json", "{}")).Gates,
+		"rust":    ecosystem.Detect(files("Cargo.toml", "[package]\nname = \"x\"\n")).Gates,
+		"python":  ecosystem.Detect(files("pyproject.toml", "[project]\nname = \"x\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")).Gates,
+		"java":    ecosystem.Detect(files("pom.xml", "<project/>")).Gates,
+		"ruby":    ecosystem.Detect(files("Gemfile", "gem 'rspec'\n", ".rspec", "", "spec/a_spec.rb", "", "Rakefile", "")).Gates,
+		"make":    ecosystem.Detect(files("Makefile", "test:\n\ttrue\nlint:\n\ttrue\n")).Gates,
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := config.Load(config.Sources{Repo: files(config.RepoFile, Propose(gates))})

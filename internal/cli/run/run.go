@@ -18,7 +18,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
-	"pawl/internal/gate/detect"
+	"pawl/internal/ecosystem"
 	"pawl/internal/plain"
 	"pawl/internal/project"
 	"pawl/internal/recipe"
@@ -390,7 +390,7 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 		}
 	}
 	if len(s.Gates) == 0 {
-		found := detect.Detect(repo)
+		found := ecosystem.Detect(repo).Gates
 		s.Gates = found
 		if len(found) > 0 {
 			notes = append(notes, "no gates are configured; these follow from the repository's files (pawl init writes them down)")

@@ -1,4 +1,4 @@
-package detect
+package ecosystem
 
 import (
 	"os"
@@ -74,10 +74,10 @@ func TestDetect(t *testing.T) {
 		{"Python with everything", files("pyproject.toml=[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n[tool.black]\n"), []string{"python"}, []string{
 			"format?: black --check .", "types?: mypy .", "lint?: ruff check .", "tests: python3 -m pytest --junitxml=.pawl-pytest.xml => junit .pawl-pytest.xml"}},
 		{"Python by requirements", files("requirements.txt=requests==2\npytest>=8\n", "setup.cfg=[flake8]\n[mypy]\n"), []string{"python"}, []string{
-			"types?: mypy .", "lint?: flake8", "tests: python3 -m pytest --junitxml=.pawl-pytest.xml => junit .pawl-pytest.xml"}},
+			"types?: mypy .", "lint?: flake8 --extend-exclude .venv", "tests: .venv/bin/python -m pytest --junitxml=.pawl-pytest.xml => junit .pawl-pytest.xml"}},
 		{"Python with uv", files("pyproject.toml=[dependency-groups]\ndev = [\"pytest\", \"ruff>=0.4\"]\n", "uv.lock"), []string{"python"}, []string{
 			"lint?: uv run --no-sync ruff check .", "tests: uv run --no-sync python3 -m pytest --junitxml=.pawl-pytest.xml => junit .pawl-pytest.xml"}},
-		{"Python with unittest", files("setup.py", "tests/test_a.py"), []string{"python"}, []string{"tests: python3 -m unittest discover -v"}},
+		{"Python with unittest", files("setup.py", "tests/test_a.py"), []string{"python"}, []string{"tests: python3 -m unittest discover -v -s tests"}},
 		{"Python without tests", files("requirements.txt=pytest-cov-like\n"), []string{"python"}, nil},
 		{"Maven", files("pom.xml", "mvnw"), []string{"java"}, []string{"tests: ./mvnw --batch-mode test => junit **/target/surefire-reports/TEST-*.xml"}},
 		{"Gradle", files("build.gradle.kts"), []string{"java"}, []string{"tests: gradle --no-daemon --rerun-tasks test => junit **/build/test-results/**/TEST-*.xml"}},
@@ -94,10 +94,10 @@ func TestDetect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.languages, Languages(tt.dir)); diff != "" {
+			if diff := cmp.Diff(tt.languages, Detect(tt.dir).Languages); diff != "" {
 				t.Errorf("languages (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.gates, summary(Detect(tt.dir))); diff != "" {
+			if diff := cmp.Diff(tt.gates, summary(Detect(tt.dir).Gates)); diff != "" {
 				t.Errorf("gates (-want +got):\n%s", diff)
 			}
 		})
@@ -106,7 +106,7 @@ func TestDetect(t *testing.T) {
 
 func TestFoldersAndHugeFilesAreNotRead(t *testing.T) {
 	dir := files("go.mod/x", "Makefile="+strings.Repeat("# nothing\n", maxFile/10+1)+"\ntest:\n\tx\n")
-	if gates := Detect(dir); gates != nil {
+	if gates := Detect(dir).Gates; gates != nil {
 		t.Errorf("proposed %v", summary(gates))
 	}
 }
