@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -29,12 +30,13 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Find the language, propose gates, write .pawl/config.yaml",
-		Long: `Init looks at the files at the root of the repository, finds the languages and
-proposes the commands that judge every attempt: format, types, lint, tests,
-security. It shows the configuration and, once you agree, writes it to
-.pawl/config.yaml. It runs nothing. A file that is there stays, unless you say
---force.
+		Short: "Find the languages, propose gates and prepare, write .pawl/config.yaml",
+		Long: `Init looks for manifests and lock files at the root of the repository and, for
+languages that the root does not have, in the folders up to two levels below it.
+It proposes the commands that judge every attempt (format, types, lint, tests,
+security) and those that put the dependencies in place before. It shows the
+configuration and, once you agree, writes it to .pawl/config.yaml. It runs
+nothing. An existing file stays, unless you say --force.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl init\n  pawl init --yes",
@@ -63,12 +65,10 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 		return pawl.Errorf(pawl.CodeConflict, "%s is there already", config.RepoFile).
 			WithHint("pawl config shows what it says; pawl init --force replaces it")
 	}
-	dir := os.DirFS(root)
-	found := ecosystem.Detect(dir)
-	languages, gates := found.Languages, found.Gates
-	content := Propose(gates)
+	found := ecosystem.Detect(os.DirFS(root))
+	content := Propose(found)
 	if !app.JSON {
-		app.Printf("%s\n\n%s\n", summary(languages, gates), content)
+		app.Printf("%s\n%s\n", summary(found), content)
 	}
 	write := o.yes || o.agreed(ctx, app)
 	if ctx.Err() != nil {
@@ -81,8 +81,9 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 	}
 	switch {
 	case app.JSON:
-		return app.Encode(map[string]any{"file": config.RepoFile, "languages": append([]string{}, languages...),
-			"gates": append([]pawl.GateSpec{}, gates...), "content": content, "written": write})
+		return app.Encode(map[string]any{"file": config.RepoFile, "languages": append([]string{}, found.Languages...),
+			"parts": append([]ecosystem.Part{}, found.Parts...), "gates": append([]pawl.GateSpec{}, found.Gates...),
+			"prepare": append([]string{}, found.Prepare...), "notes": append([]string{}, found.Notes...), "content": content, "written": write})
 	case write:
 		app.Printf("Wrote %s. Commit it, and try: pawl doctor\n", config.RepoFile)
 	default:
@@ -91,15 +92,34 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 	return nil
 }
 
-// summary says in a line what the proposal rests on.
-func summary(languages []string, gates []pawl.GateSpec) string {
-	switch {
-	case len(languages) > 0:
-		return "Found: " + plain.Line(strings.Join(languages, ", "), 0)
-	case len(gates) > 0:
-		return "Found: a Makefile"
+// summary says what the proposal rests on: each part with what runs in it.
+func summary(found ecosystem.Project) string {
+	if len(found.Parts) == 0 {
+		return "Found no package manager and no Makefile that is known here: name the commands that judge an attempt yourself.\n"
 	}
-	return "Found no language that is known here: name the commands that judge an attempt yourself."
+	var b strings.Builder
+	b.WriteString("Found:\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, p := range found.Parts {
+		folder := "the root"
+		if p.Folder != ecosystem.Root {
+			folder = p.Folder
+		}
+		gates := "no gates"
+		if len(p.Gates) > 0 {
+			gates = "gates: " + strings.Join(p.Gates, ", ")
+		}
+		prepare := "nothing to prepare"
+		if len(p.Prepare) > 0 {
+			prepare = "prepare"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.Ecosystem, plain.Line(folder, 0), plain.Line(gates, 0), prepare)
+	}
+	_ = w.Flush() // of a strings.Builder
+	for _, note := range found.Notes {
+		fmt.Fprintf(&b, "Note: %s.\n", note)
+	}
+	return b.String()
 }
 
 // agreed asks the user; without one to ask the answer is no.
@@ -155,9 +175,10 @@ func writeNew(dir *os.Root, name string, flags int, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Propose is a configuration file with these gates, with a word on each part.
-func Propose(gates []pawl.GateSpec) string {
+// Propose is a configuration file for what was found, with a word on each part.
+func Propose(found ecosystem.Project) string {
 	var b strings.Builder
+	gates := found.Gates
 	b.WriteString(`# How pawl works on this repository. pawl config shows every setting in force;
 # pawl config schema is what editors check this file against.
 
@@ -187,11 +208,20 @@ func Propose(gates []pawl.GateSpec) string {
 		}
 	}
 	b.WriteString(`
-# Run before the gates in each clean checkout, without a network. Whoever starts a
-# run is asked once whether these commands may run.
-#prepare:
-#  - make deps
-
+# What puts the dependencies in place, in a room of its own, once for each state of
+# the manifests and lock files. Gates and agents work without a network: this is the
+# only time that packages are fetched, through a proxy that allows the registries
+# alone. Whoever starts a run is asked once whether these commands may run.
+`)
+	if len(found.Prepare) == 0 {
+		b.WriteString("#prepare:\n#  - make deps\n")
+	} else {
+		b.WriteString("prepare:\n")
+	}
+	for _, command := range found.Prepare {
+		fmt.Fprintf(&b, "  - %s\n", quote(command))
+	}
+	b.WriteString(`
 # What a run may use up; a repository may lower these limits, not raise them.
 #limits:
 #  money_usd: 5

@@ -3,6 +3,7 @@ package initialize
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,31 +22,36 @@ import (
 func TestPropose(t *testing.T) {
 	odd := []pawl.GateSpec{{Name: "odd", Kind: pawl.GateTests, Command: "printf '%s: \"#\\n' \"$X\" | tee \\\n  out.txt # done", Report: pawl.ReportJUnit, File: "out/*.xml", Optional: true},
 		{Name: "yes", Kind: pawl.GateLint, Command: "true"}, {Name: "number", Kind: pawl.GateTypes, Command: "- [x]"}}
-	for name, gates := range map[string][]pawl.GateSpec{
-		"nothing": nil,
-		"odd":     odd,
-		"go":      ecosystem.Detect(files("go.mod", "module x\n", "a.go", "package x\n")).Gates,
-		"node":    ecosystem.Detect(files("package.json", `{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1", "typescript": "5"}}`, "tsconfig.json", "{}")).Gates,
-		"rust":    ecosystem.Detect(files("Cargo.toml", "[package]\nname = \"x\"\n")).Gates,
-		"python":  ecosystem.Detect(files("pyproject.toml", "[project]\nname = \"x\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")).Gates,
-		"java":    ecosystem.Detect(files("pom.xml", "<project/>")).Gates,
-		"ruby":    ecosystem.Detect(files("Gemfile", "gem 'rspec'\n", ".rspec", "", "spec/a_spec.rb", "", "Rakefile", "")).Gates,
-		"make":    ecosystem.Detect(files("Makefile", "test:\n\ttrue\nlint:\n\ttrue\n")).Gates,
+	for name, found := range map[string]ecosystem.Project{
+		"nothing": {},
+		"odd":     {Gates: odd, Prepare: []string{"echo 'a: b' # c", "true", "- x"}},
+		"go":      ecosystem.Detect(files("go.mod", "module x\n", "a.go", "package x\n")),
+		"node":    ecosystem.Detect(files("package.json", `{"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": "1", "typescript": "5"}}`, "tsconfig.json", "{}")),
+		"rust":    ecosystem.Detect(files("Cargo.toml", "[package]\nname = \"x\"\n")),
+		"python":  ecosystem.Detect(files("pyproject.toml", "[project]\nname = \"x\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")),
+		"java":    ecosystem.Detect(files("pom.xml", "<project/>")),
+		"ruby":    ecosystem.Detect(files("Gemfile", "gem 'rspec'\n", ".rspec", "", "spec/a_spec.rb", "", "Rakefile", "")),
+		"monorepo": ecosystem.Detect(files("web/package.json", `{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}`, "web/package-lock.json", "{}",
+			"my api/pyproject.toml", "[project]\ndependencies = []\n[tool.pytest.ini_options]\n")),
+		"make": ecosystem.Detect(files("Makefile", "test:\n\ttrue\nlint:\n\ttrue\n")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, err := config.Load(config.Sources{Repo: files(config.RepoFile, Propose(gates))})
+			cfg, err := config.Load(config.Sources{Repo: files(config.RepoFile, Propose(found))})
 			if err != nil {
-				t.Fatalf("%v\n%s", err, Propose(gates))
+				t.Fatalf("%v\n%s", err, Propose(found))
 			}
 			got, err := cfg.Settings()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name != "nothing" && len(gates) == 0 {
+			if name != "nothing" && len(found.Gates) == 0 {
 				t.Error("nothing was found")
 			}
-			if d := cmp.Diff(gates, got.Gates); d != "" {
-				t.Errorf("%s\n%s", d, Propose(gates))
+			if d := cmp.Diff(found.Gates, got.Gates); d != "" {
+				t.Errorf("%s\n%s", d, Propose(found))
+			}
+			if d := cmp.Diff(found.Prepare, got.Prepare); d != "" {
+				t.Errorf("%s\n%s", d, Propose(found))
 			}
 		})
 	}
@@ -120,6 +126,44 @@ func TestInit(t *testing.T) {
 		}
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 			t.Errorf("%v, %v", entries, err)
+		}
+	})
+	t.Run("Monorepo", func(t *testing.T) { // F-28
+		app, out, file := start(t, "")
+		root := filepath.Dir(filepath.Dir(file))
+		if err := os.Mkdir(filepath.Join(root, "web"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, "web", "package.json"), []byte(`{"scripts": {"test": "mocha"}, "devDependencies": {"mocha": "11"}}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := execute(app); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"\n  go   the root  gates: format, types, tests, security  nothing to prepare\n",
+			"\n  npm  web       gates: tests-web                       prepare\n",
+			"\n    command: 'cd web && npm run test'\n", "\nprepare:\n  - 'cd web && npm install --no-package-lock'\n",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+		out.Reset()
+		app.JSON = true
+		if err := execute(app, "--yes"); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Parts   []ecosystem.Part
+			Prepare []string
+			Written bool
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if len(got.Parts) != 2 || got.Parts[1].Folder != "web" || got.Parts[1].Ecosystem != "npm" || len(got.Prepare) != 1 || !got.Written {
+			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("NoRepository", func(t *testing.T) {
