@@ -46,9 +46,9 @@ type Owner struct{ UID, GID int }
 
 // AgentRoom asks for the room of a loop's tools.
 type AgentRoom struct {
-	Run    RunID
-	Name   string // of the worktree; unique in the project
-	Tree   string // the folder of the worktree's files
+	Run  RunID
+	Name string // of the worktree; unique in the project
+	Tree string // the folder of the worktree's files
 	// Prepared is the key of what was put into the worktree; empty = nothing was. A room that
 	// is open with another key is closed first.
 	Prepared string

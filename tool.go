@@ -37,8 +37,45 @@ type ToolEnv struct {
 	Temp string
 	// Owner is who files and folders that a tool makes in the worktree belong to.
 	Owner Owner
+	// Dependencies changes those of the worktree; nil where nothing prepares them.
+	Dependencies Dependencies
 	// Progress receives output while a command runs; it may be nil and may drop.
 	Progress func([]byte)
+}
+
+// Dependencies changes what the worktree's project depends on. Implemented in
+// internal/runner.
+type Dependencies interface {
+	// Update runs the commands that bring lock files up to date with the manifests in the
+	// worktree: those of a folder, or with an empty one of all. The worktree stays as it is.
+	Update(ctx context.Context, folder string) (LockFiles, error)
+	// Prepare prepares the worktree's present content and puts what that leaves into it.
+	Prepare(ctx context.Context) (Refurnished, error)
+}
+
+// LockUpdate is how the lock files of one folder are brought up to date.
+type LockUpdate struct {
+	Folder    string `json:"folder"`    // slash-separated; "." is the root
+	Ecosystem string `json:"ecosystem"` // such as "npm"
+	Command   string `json:"command"`   // a shell line, run at the root of the repository
+	// Files are the base names of the files that the command changes, in the folder or
+	// below it; patterns of [path.Match].
+	Files []string `json:"files"`
+}
+
+// LockFiles is what [Dependencies.Update] gave.
+type LockFiles struct {
+	// Files are those that changed, by their paths in the worktree, with slashes.
+	Files  map[string][]byte
+	Text   string // what ran and how it ended
+	Failed bool
+}
+
+// Refurnished is what [Dependencies.Prepare] gave.
+type Refurnished struct {
+	Key    string // see [Prepared]; empty when it failed
+	Text   string
+	Failed bool
 }
 
 // ToolResult is what a tool answers.
@@ -47,6 +84,8 @@ type ToolResult struct {
 	IsError bool
 	// Met are the limits of its room that a command met.
 	Met []ResourceMet
+	// Prepared is as in [ToolReturned].
+	Prepared string
 	// Wrote names the files the tool wrote, relative to the worktree, when it
 	// knows them. The tree hash tells what really changed.
 	Wrote []string

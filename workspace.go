@@ -74,6 +74,8 @@ type Workspaces interface {
 	Marked(ctx context.Context, commit CommitHash, paths []string) ([]string, error)
 	// Diff is the patch between two commits, as git prints it.
 	Diff(ctx context.Context, from, to CommitHash) ([]byte, error)
+	// Snapshot makes a commit of a recorded tree, on no branch.
+	Snapshot(ctx context.Context, tree TreeHash) (CommitHash, error)
 	// Objects returns the files of a commit whose paths match, with their object ids.
 	Objects(ctx context.Context, commit CommitHash, match func(path string) bool) (map[string]string, error)
 	// Furnish puts what was prepared into the named worktree, in place of what an earlier

@@ -18,6 +18,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/config"
 	"pawl/internal/driver"
+	"pawl/internal/ecosystem"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
 	"pawl/internal/git"
@@ -255,7 +256,8 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 			return sender(ctx).Announce(ctx, to, delivery, body, env)
 		},
 		Project: filepath.Base(p.Repo.Root),
-		Redact:  m.environs.redact,
+		Inputs:  ecosystem.IsInput, Toolchain: ecosystem.Runtimes(), Updates: ecosystem.Updates,
+		Redact: m.environs.redact,
 	}
 }
 

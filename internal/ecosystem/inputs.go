@@ -17,6 +17,12 @@ type fileSet struct {
 var versions = []string{".tool-versions", "mise.toml", ".mise.toml", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".java-version",
 	"rust-toolchain", "rust-toolchain.toml", "global.json", ".sdkmanrc"}
 
+// Runtimes are the programs that dependencies are built for: what was prepared with one version
+// may not work with another.
+func Runtimes() []string {
+	return []string{"go", "node", "bun", "rustc", "python3", "java", "elixir", "ruby", "php", "dotnet"}
+}
+
 // inputs are the files that decide what the commands of prepare leave.
 var inputs = sync.OnceValue(func() fileSet {
 	f := fileSet{names: map[string]bool{}}

@@ -177,7 +177,7 @@ func TestMistakes(t *testing.T) {
 		{name: "word for a list", in: good, old: "tools: [read, write]", new: "tools: read",
 			want: `x.yaml:17:16: kinds.task.steps[1].tools: want a list, got "read"`},
 		{name: "unknown tool", in: good, old: "[read, write]", new: "[read, wirte]",
-			want: `x.yaml:17:23: kinds.task.steps[1].tools[1]: want one of read, write, edit, list, glob, grep, run, remember, blackboard, got "wirte" (did you mean write?)`},
+			want: `x.yaml:17:23: kinds.task.steps[1].tools[1]: want one of read, write, edit, list, glob, grep, run, update_dependencies, remember, blackboard, got "wirte" (did you mean write?)`},
 		{name: "tool twice", in: good, old: "[read, write]", new: "[read, read]",
 			want: "x.yaml:17:23: kinds.task.steps[1].tools[1]: read is in the list twice"},
 		{name: "unknown output", in: good, old: "output: result", new: "output: results",
@@ -256,7 +256,7 @@ func TestMistakes(t *testing.T) {
 		{name: "limit on a tool it has not", in: tree, old: "{tool: run", new: "{tool: write", semantic: true,
 			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: there is no tool of this step "write"; known here: read, run`},
 		{name: "limit on an unknown tool", in: tree, old: "{tool: run", new: "{tool: browse",
-			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: want one of read, write, edit, list, glob, grep, run, remember, blackboard, got "browse"`},
+			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: want one of read, write, edit, list, glob, grep, run, update_dependencies, remember, blackboard, got "browse"`},
 		{name: "limit twice", in: tree, old: "          - {tool: run, max: 3}", new: "          - {tool: run, max: 3}\n          - {tool: run, max: 4}", semantic: true,
 			want: "x.yaml:28:20: kinds.leaf.steps[0].limits[1].tool: run has a limit already"},
 		{name: "limit of none", in: tree, old: "{tool: run, max: 3}", new: "{tool: run, max: 0}",
@@ -397,7 +397,7 @@ func TestValidateWithoutYAML(t *testing.T) {
 	}
 	r.Kinds[0].Steps[1].Tools = []string{"telnet"}
 	r.Kinds[0].Ladder.Rungs[0].Failures = 0
-	want := `kinds.task.steps[1].tools[0]: there is no tool "telnet"; known here: read, write, edit, list, glob, grep, run, remember, blackboard` + "\n" +
+	want := `kinds.task.steps[1].tools[0]: there is no tool "telnet"; known here: read, write, edit, list, glob, grep, run, update_dependencies, remember, blackboard` + "\n" +
 		"kinds.task.ladder.rungs[0].failures: want a whole number from 1 to 100, got 0"
 	if err := recipe.Validate(r); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)

@@ -6,7 +6,7 @@ import "pawl"
 
 // tools are the tools a step may be given. The last two are answered by the
 // harness itself.
-var tools = []string{"read", "write", "edit", "list", "glob", "grep", "run", "remember", "blackboard"}
+var tools = []string{"read", "write", "edit", "list", "glob", "grep", "run", "update_dependencies", "remember", "blackboard"}
 
 // changing are the tools that can change a worktree.
 var changing = []string{"write", "edit", "run"}

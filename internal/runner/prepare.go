@@ -76,10 +76,8 @@ func (r *Runner) prepared(ctx context.Context, job driver.Job, commit pawl.Commi
 
 // runPrepare runs the commands of prepare over a clean checkout, in a room of their own.
 func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (made preparation, err error) {
-	spec := pawl.PrepareSpec{
-		Run: job.Run, Commit: commit, Key: key, Network: job.Settings.PrepareHasNetwork(), Limits: job.Settings.Room,
-		Trusted: job.Started.BaseTrusted && commit == job.Started.Base,
-	}
+	spec := r.prepareSpec(job, commit, key)
+	spec.Trusted = job.Started.BaseTrusted && commit == job.Started.Base
 	if !spec.Trusted && job.Started.BaseTrusted {
 		if spec.Below, err = r.prepareKey(ctx, job, job.Started.Base); err != nil {
 			return made, err
@@ -122,6 +120,11 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 	return made, err
 }
 
+// prepareSpec asks for a room that prepares a commit.
+func (r *Runner) prepareSpec(job driver.Job, commit pawl.CommitHash, key string) pawl.PrepareSpec {
+	return pawl.PrepareSpec{Run: job.Run, Commit: commit, Key: key, Network: job.Settings.PrepareHasNetwork(), Limits: job.Settings.Room}
+}
+
 // unprepared says why a command of prepare failed; empty = it did not.
 func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 	line = short(line, 160)
@@ -142,7 +145,8 @@ func firstWord(line string) string {
 }
 
 // prepareKey identifies what the commands of prepare leave for a commit, by a hash of
-// the commands, of the files of the commit that decide what they do, and of the toolchain.
+// the commands and what they reach, of the files of the commit that decide what they do, and
+// of the toolchain.
 func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.CommitHash) (string, error) {
 	named := namedBy(job.Settings.Prepare)
 	objects, err := r.Spaces.Objects(ctx, commit, func(name string) bool {
@@ -151,7 +155,11 @@ func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.Com
 	if err != nil {
 		return "", err
 	}
-	return keyOf(job.Settings.Prepare, objects, r.Rooms.Programs(ctx, slices.Concat(r.Toolchain, commandsIn(job.Settings.Prepare)))), nil
+	commands := job.Settings.Prepare
+	if job.Settings.PrepareHasNetwork() {
+		commands = append([]string{"network"}, commands...)
+	}
+	return keyOf(commands, objects, r.Rooms.Programs(ctx, slices.Concat(r.Toolchain, commandsIn(job.Settings.Prepare)))), nil
 }
 
 // keySize is how many bytes of the hash are the key.

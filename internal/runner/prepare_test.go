@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -231,5 +232,58 @@ func TestPrepareFurnishes(t *testing.T) {
 	w.job.Run = "002"
 	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: first}); b.Reused {
 		t.Error("another run has what was prepared for a candidate")
+	}
+}
+
+// An agent edits a manifest, and only the lock files that the update changed come back; what
+// is prepared of them is in the worktree.
+func TestUpdateDependencies(t *testing.T) {
+	w := preparing(t, "mkdir -p deps && cp web/lock deps/")
+	w.r.Inputs = func(path string) bool { return strings.HasSuffix(path, "lock") }
+	update := func(command string) {
+		w.r.Updates = func(fs.FS) []pawl.LockUpdate {
+			return []pawl.LockUpdate{{Folder: "web", Ecosystem: "npm", Command: command, Files: []string{"lock"}}, {Folder: "api", Command: "false"}}
+		}
+	}
+	w.MustOpen(t)
+	call := func(args map[string]any) (*pawl.ToolReturned, string) {
+		t.Helper()
+		b := must[*pawl.ToolReturned](t, w, w.call(t, "update_dependencies", args))
+		return b, w.MustBlob(t, b.Output)
+	}
+	MustWrite(t, w.dir("web", "manifest"), "left 2")
+	update("cd web && cp manifest lock && echo changed > manifest && mkdir -p node_modules/x && cp lock node_modules/x/ && ln -s /etc/passwd more")
+	b, text := call(map[string]any{"folder": "web/"})
+	if b.IsError || b.Prepared == "" || !strings.Contains(text, "changed: web/lock\n") || !strings.Contains(text, "the dependencies are in place") {
+		t.Fatalf("it answers %+v\n%s", b, text)
+	}
+	for _, file := range []string{"web/lock", "deps/lock", "web/manifest"} {
+		if got := MustRead(t, w.dir(file)); got != "left 2" {
+			t.Errorf("%s is %q", file, got)
+		}
+	}
+	for _, file := range []string{"web/more", "web/node_modules"} {
+		if _, err := os.Lstat(w.dir(file)); err == nil {
+			t.Errorf("%s came back", file)
+		}
+	}
+	if b, text := call(map[string]any{"folder": "web"}); b.IsError || !strings.Contains(text, "no lock file changed") {
+		t.Errorf("once more it answers %+v\n%s", b, text)
+	}
+	update("echo no such version; exit 3")
+	if b, text := call(map[string]any{"folder": "web"}); !b.IsError || !strings.Contains(text, "exit code 3\nno such version") || b.Prepared != "" {
+		t.Errorf("of an update that fails it says %+v\n%s", b, text)
+	}
+	if b, text := call(map[string]any{"folder": "docs"}); !b.IsError || !strings.Contains(text, "there are in web, api") {
+		t.Errorf("of a folder without one it says %+v\n%s", b, text)
+	}
+	update("echo 3 > web/lock")
+	w.job.Settings.Prepare = []string{"echo gone; exit 4"}
+	if b, text := call(map[string]any{"folder": "web"}); !b.IsError || !strings.Contains(text, "failed (exit 4)") || b.Prepared != "" || MustRead(t, w.dir("web", "lock")) != "3\n" {
+		t.Errorf("when it cannot be prepared it says %+v\n%s", b, text)
+	}
+	w.job.Settings.Prepare = nil
+	if b, text := call(nil); !b.IsError || !strings.Contains(text, "no commands that prepare") {
+		t.Errorf("without prepare it says %+v\n%s", b, text)
 	}
 }

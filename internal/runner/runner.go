@@ -18,6 +18,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"pawl"
@@ -25,7 +26,7 @@ import (
 )
 
 // Runner performs effects with what it is given. All fields but Redact, Callback,
-// Announce, Project, Inputs and Toolchain are needed.
+// Announce, Project, Inputs, Toolchain and Updates are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -58,6 +59,9 @@ type Runner struct {
 	// nil = nothing else does.
 	Inputs    func(path string) bool
 	Toolchain []string
+	// Updates lists how the lock files of a checkout are brought up to date; nil = they
+	// cannot be.
+	Updates func(fs.FS) []pawl.LockUpdate
 
 	preparing preparations
 }

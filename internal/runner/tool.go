@@ -31,8 +31,13 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", do.Tool, err)
 	}
+	var changes pawl.Dependencies
+	if len(job.Settings.Prepare) > 0 && r.Updates != nil {
+		changes = dependencies{r, job}
+	}
 	res, err := t.Call(ctx, pawl.ToolEnv{
-		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
+		Dependencies: changes,
+		Dir:          at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
 		Room: func(ctx context.Context) (pawl.Room, error) {
 			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room})
 		},
@@ -49,7 +54,9 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 	if err != nil {
 		return nil, fmt.Errorf("record the worktree after %s: %w", do.Tool, err)
 	}
-	return recorded(job, res, recording, a), nil
+	out := recorded(job, res, recording, a)
+	out.Prepared = res.Prepared
+	return out, nil
 }
 
 func returned(job driver.Job, res pawl.ToolResult, a *answer) *pawl.ToolReturned {

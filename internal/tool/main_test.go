@@ -133,7 +133,7 @@ func (w world) files(tb testing.TB) []string {
 func TestBuiltin(t *testing.T) {
 	classes := map[string]pawl.CrashClass{
 		"read": pawl.CrashRepeat, "list": pawl.CrashRepeat, "glob": pawl.CrashRepeat, "grep": pawl.CrashRepeat,
-		"write": pawl.CrashProbe, "edit": pawl.CrashProbe, "run": pawl.CrashOnce,
+		"write": pawl.CrashProbe, "edit": pawl.CrashProbe, "run": pawl.CrashOnce, "update_dependencies": pawl.CrashOnce,
 		"remember": 0, "blackboard": 0, // the harness answers them itself
 	}
 	set := tool.New(tool.Builtin()...)

@@ -25,7 +25,7 @@ func New(tools ...pawl.Tool) *Set {
 
 // Builtin are the tools this package has.
 func Builtin() []pawl.Tool {
-	return []pawl.Tool{Read{}, Write{}, Edit{}, List{}, Glob{}, Grep{}, Run{}, Remember{}, Blackboard{}}
+	return []pawl.Tool{Read{}, Write{}, Edit{}, List{}, Glob{}, Grep{}, Run{}, Update{}, Remember{}, Blackboard{}}
 }
 
 // Lookup finds a tool by its name.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/git"
@@ -157,6 +158,15 @@ func (s *Workspaces) Furnished() []string {
 		}
 	}
 	return keys
+}
+
+// Snapshot makes a commit of a recorded tree, on no branch.
+func (s *Workspaces) Snapshot(ctx context.Context, tree pawl.TreeHash) (pawl.CommitHash, error) {
+	if err := checkHashes(tree); err != nil {
+		return "", err
+	}
+	commit, err := s.engine.WriteCommit(ctx, string(tree), nil, "A snapshot of a worktree\n", time.Unix(0, 0))
+	return pawl.CommitHash(commit), explain("make a commit of tree "+string(tree), err)
 }
 
 // Objects returns the files of a commit whose paths match, with their object ids.

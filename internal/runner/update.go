@@ -1,0 +1,174 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// Bounds of the lock files that an update may bring back.
+const (
+	maxLock  = 32 << 20 // bytes of one
+	maxLocks = 200
+)
+
+// dependencies implements [pawl.Dependencies] for a tool call.
+type dependencies struct {
+	r   *Runner
+	job driver.Job
+}
+
+// Update implements [pawl.Dependencies]. The commands run over a checkout of the worktree's
+// content in a prepare room, of which nothing is kept but the lock files.
+func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockFiles, err error) {
+	commit, err := d.snapshot(ctx)
+	if err != nil {
+		return out, err
+	}
+	dir, release, err := d.r.Spaces.Checkout(ctx, commit)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	checkout, err := os.OpenRoot(dir) // it follows no link out of the checkout
+	if err != nil {
+		return out, err
+	}
+	defer checkout.Close()
+	all := d.r.Updates(checkout.FS())
+	chosen := slices.DeleteFunc(slices.Clone(all), func(u pawl.LockUpdate) bool { return folder != "" && u.Folder != path.Clean(folder) })
+	if len(chosen) == 0 {
+		return pawl.LockFiles{Failed: true, Text: "there are no lock files to update" + placesOf(all) + "\n"}, nil
+	}
+	spec := d.r.prepareSpec(d.job, commit, keyOf([]string{"update"}, map[string]string{"": string(commit)}, nil))
+	spec.Tree = dir
+	if spec.Below, err = d.r.prepareKey(ctx, d.job, d.job.Started.Base); err != nil {
+		return out, err
+	}
+	room, err := d.r.Rooms.Prepare(ctx, spec)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, room.Close()) }()
+	began := time.Now()
+	for _, u := range chosen {
+		res, err := room.Run(ctx, pawl.Command{
+			Shell: u.Command, Timeout: max(d.job.Settings.PrepareTime()-time.Since(began), time.Second),
+			Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
+		})
+		if err != nil {
+			return out, fmt.Errorf("%q: %w", u.Command, err)
+		}
+		out.Text += fmt.Sprintf("$ %s\nexit code %d\n", u.Command, res.ExitCode)
+		if res.ExitCode != 0 || res.TimedOut {
+			out.Failed = true
+			out.Text += strings.TrimRight(string(res.Output), "\n") + "\n"
+			return out, nil
+		}
+	}
+	out.Files, err = changedLocks(room, checkout, chosen)
+	return out, err
+}
+
+// maxUpdateOutput is how many bytes of what a command printed the model is shown.
+const maxUpdateOutput = 8000
+
+// placesOf says where there are any.
+func placesOf(all []pawl.LockUpdate) string {
+	if len(all) == 0 {
+		return ": no folder has a manifest with one"
+	}
+	var folders []string
+	for _, u := range all {
+		folders = append(folders, u.Folder)
+	}
+	return " in that folder; there are in " + strings.Join(slices.Compact(folders), ", ")
+}
+
+// changedLocks are the lock files below the folders of updates that differ from the checkout.
+func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) (map[string][]byte, error) {
+	tree, err := room.Tree()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tree) // commands may have made links
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	found := map[string][]byte{}
+	for _, u := range updates {
+		err := fs.WalkDir(root.FS(), u.Folder, func(name string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case e.IsDir() && slices.Contains(passedOver, e.Name()):
+				return fs.SkipDir
+			case !e.Type().IsRegular() || !slices.ContainsFunc(u.Files, func(p string) bool { ok, _ := path.Match(p, e.Name()); return ok }):
+				return nil
+			}
+			info, err := e.Info()
+			if err != nil || info.Size() > maxLock || len(found) == maxLocks {
+				return err
+			}
+			content, err := root.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			before, err := checkout.ReadFile(name)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err != nil || !bytes.Equal(before, content) {
+				found[name] = content
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the lock files: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// passedOver are the folders that hold the dependencies themselves.
+var passedOver = []string{"node_modules", "vendor", ".venv", ".git"}
+
+// Prepare implements [pawl.Dependencies].
+func (d dependencies) Prepare(ctx context.Context) (out pawl.Refurnished, err error) {
+	commit, err := d.snapshot(ctx)
+	if err != nil {
+		return out, err
+	}
+	key, err := d.r.prepareKey(ctx, d.job, commit)
+	if err != nil {
+		return out, err
+	}
+	made, err := d.r.prepared(ctx, d.job, commit, key)
+	if err != nil {
+		return out, err
+	}
+	if made.failed != "" {
+		return pawl.Refurnished{Failed: true, Text: made.failed + "\n" + short(made.report.Output, maxUpdateOutput)}, nil
+	}
+	return pawl.Refurnished{Key: key, Text: "the dependencies are in place\n"}, d.r.furnish(ctx, d.job, made.layer)
+}
+
+// snapshot is a commit of what the worktree holds, on no branch.
+func (d dependencies) snapshot(ctx context.Context) (pawl.CommitHash, error) {
+	found, err := d.r.Spaces.Tree(ctx, d.job.Workspace)
+	if err != nil {
+		return "", err
+	}
+	return d.r.Spaces.Snapshot(ctx, found.Tree)
+}
