@@ -156,6 +156,8 @@ type GateJudged struct {
 	Flaky  []string `json:"flaky,omitempty"`
 	// Met are the limits of its room that the gate's command met.
 	Met []ResourceMet `json:"met,omitempty"`
+	// Duration is how long the gate's command ran; 0 = not known, as in older logs.
+	Duration time.Duration `json:"duration,omitempty"`
 }
 
 // Prepared answers [Prepare].

@@ -405,6 +405,7 @@ func (b *GateJudged) fields(c *coder) {
 	words(c, 23, &b.Mended)
 	words(c, 24, &b.Flaky)
 	list(c, 25, &b.Met, (*coder).resourceMet)
+	num(c, 26, &b.Duration)
 }
 
 // Kind implements [Body].

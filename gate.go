@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -63,6 +64,14 @@ type GateSpec struct {
 	RequireGreen bool `json:"require_green,omitempty" yaml:"require_green,omitempty"`
 }
 
+// GateLimitHint says which setting changes the limit on a gate's time.
+func GateLimitHint(spec *GateSpec) string {
+	if spec.Kind == GateValidation {
+		return fmt.Sprintf("timeout_ms of stage %s in the recipe sets the limit", spec.Name)
+	}
+	return fmt.Sprintf("timeout_ms of gate %s sets the limit", spec.Name)
+}
+
 // Gate runs one command gate. Implemented in internal/gate/command.
 type Gate interface {
 	// Judge runs the gate's command in a clean checkout and reads its result.
@@ -84,8 +93,10 @@ type GateRequest struct {
 	Doubt *GateReport
 	// Env is told to the command: PAWL_TASK_ID, PAWL_CHANGED_FILES (a file with
 	// one path per line), PAWL_PROJECT_ROOT.
-	Env     []string
-	Timeout time.Duration
+	Env []string
+	// Timeout is the time that is left of Limit, which is what the whole judgement may
+	// take. A Limit of zero is the Timeout.
+	Timeout, Limit time.Duration
 	// Progress receives output while the command runs; it may be nil and may drop.
 	Progress func([]byte)
 }

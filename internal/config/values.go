@@ -339,7 +339,7 @@ func readGate(m *strictyaml.Map, g *pawl.GateSpec) {
 	if g.File != "" && (path.IsAbs(g.File) || path.Clean(g.File) != g.File || strings.HasPrefix(g.File, "..")) {
 		m.Problem("file", "want a path inside the checkout, such as build/report.xml")
 	}
-	m.Key("timeout_ms", "The limit on its time; without it, the recipe's.").Time(&g.Timeout, time.Millisecond, 24*hour)
+	m.Key("timeout_ms", "The limit on its time; without it, the recipe's, or what it took on the base decides.").Time(&g.Timeout, time.Millisecond, 24*hour)
 	m.Key("optional", "Whether it may be skipped when its command is not installed.").Bool(&g.Optional)
 	m.Key("require_green", "Whether findings the base already had fail it too.").Bool(&g.RequireGreen)
 }

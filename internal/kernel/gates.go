@@ -198,8 +198,14 @@ func selects(st *pawl.Stage, k pawl.GateKind) bool {
 // gateTries is how often a gate that could not run is requested.
 const gateTries = 2
 
-// defaultGateTimeout bounds a gate whose settings and stage say nothing.
-const defaultGateTimeout = 10 * time.Minute
+// The limits on the time of a gate that has none of its own and whose stage names
+// none: on the base, where caches are cold, and on candidates. A gate that took long on
+// the base has slowGate times as long on a candidate.
+const (
+	baseGateTimeout    = 30 * time.Minute
+	defaultGateTimeout = 10 * time.Minute
+	slowGate           = 3
+)
 
 // runGate requests one command gate unless it is under way. A gate that could
 // not run twice, or did not end in its time, has not passed.
@@ -212,7 +218,7 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	case why != nil && (run.tries >= gateTries || why.Code == pawl.FailTimeout):
 		d.emit(l.Ref, &pawl.GateJudged{
 			Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
-			Partial: true, Reason: cut("it gave no verdict: "+why.Message, 300), Error: print64(why.Message),
+			Partial: true, Reason: cut("it gave no verdict: "+why.Message+limitHint(why, spec), 300), Error: print64(why.Message),
 		})
 		return
 	}
@@ -225,20 +231,32 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	if do.OnBase {
 		place.Iteration = 0
 	}
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: gateTimeout(l.Kind, spec), Do: &do})
+	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
 }
 
-// gateTimeout is a gate's own timeout, or that of the first stage it runs in.
-func gateTimeout(k *pawl.LoopKind, spec *pawl.GateSpec) time.Duration {
+// limitHint says which setting allows a gate that was cut short more time.
+func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
+	if why.Code != pawl.FailTimeout {
+		return ""
+	}
+	return "; " + pawl.GateLimitHint(spec)
+}
+
+// gateTimeout is a gate's own timeout, or that of the first stage it runs in. Where
+// neither has one, what the gate took on the base decides.
+func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Duration {
 	if spec.Timeout > 0 {
 		return spec.Timeout
 	}
-	for i := range len(k.Gates) + len(k.FinalGates) {
-		if st := stageAt(k, i); st.Timeout > 0 && selects(st, spec.Kind) {
+	for i := range l.stages() {
+		if st := l.stage(i); st.Timeout > 0 && selects(st, spec.Kind) {
 			return st.Timeout
 		}
 	}
-	return defaultGateTimeout
+	if onBase {
+		return baseGateTimeout
+	}
+	return max(defaultGateTimeout, slowGate*l.base[gate].took)
 }
 
 // result is what a gate or review said of the present candidate, or nil.

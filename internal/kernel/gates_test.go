@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"testing"
+	"time"
 
 	"pawl"
 )
@@ -68,6 +69,31 @@ func TestSecurityPrint(t *testing.T) {
 	} {
 		if got := securityPrint([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
 			t.Errorf("%s %s, %d critical: findings are compared: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
+		}
+	}
+}
+
+// A gate that was cut short on the base is not red there: no prompt lists it, and how long
+// it takes is not known. F-27
+func TestCutShortOnTheBase(t *testing.T) {
+	for _, row := range []struct {
+		why   string
+		on    pawl.GateJudged
+		red   int
+		limit time.Duration
+	}{
+		{"it fails", pawl.GateJudged{Verdict: pawl.VerdictFail, Duration: 20 * time.Minute}, 1, time.Hour},
+		{"it is cut short", pawl.GateJudged{Verdict: pawl.VerdictFail, Duration: 20 * time.Minute, Partial: true}, 0, 10 * time.Minute},
+	} {
+		s := &State{Settings: &pawl.Settings{Gates: []pawl.GateSpec{gate("tests")}}}
+		l := &Loop{Kind: &pawl.LoopKind{}, base: make([]baseline, 1)}
+		row.on.Gate, row.on.OnBase, row.on.Evidence = "tests", true, blobOf("evidence")
+		s.judged(l, &row.on)
+		if got := len(s.redAtBase(l)); got != row.red || !l.base[0].known {
+			t.Errorf("%s: %d gates are red on the base, want %d", row.why, got, row.red)
+		}
+		if got := l.gateTimeout(0, &s.Settings.Gates[0], false); got != row.limit {
+			t.Errorf("%s: a candidate may take %s, want %s", row.why, got, row.limit)
 		}
 	}
 }

@@ -245,6 +245,7 @@ type worktree struct {
 type baseline struct {
 	known, red bool
 	evidence   pawl.Hash
+	took       time.Duration // 0 = not known: it was cut short, or the log is old
 }
 
 // gateRun is a command gate that was asked to judge the present candidate.

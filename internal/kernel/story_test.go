@@ -198,6 +198,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		set.Gates[0].Optional = true
 	case "prepare":
 		set.Prepare = []string{"npm ci"}
+	case "limit":
+		set.Gates[0].Timeout = duration(t, value)
 	case "council":
 		set.Council = true
 	case "no-council":

@@ -81,12 +81,17 @@ func TestTaskLoop(t *testing.T) {
 	}
 }
 
-// The default recipe is the task loop under plain names.
+// The default recipe is the task loop under plain names, with no limit of its own on the
+// time of commands. F-27
 func TestDefault(t *testing.T) {
 	got, base := MustLoad(t, recipe.Default), MustLoad(t, "taskloop")
 	if got.Agent != "pawl" || !slices.Equal(got.Tiers, []string{"fast", "medium", "large"}) {
 		t.Errorf("got agent %q, tiers %q", got.Agent, got.Tiers)
 	}
+	if got.Kinds[0].Gates[0].Timeout != 0 {
+		t.Errorf("gates may take %s; want no limit, so that what they took on the base decides", got.Kinds[0].Gates[0].Timeout)
+	}
+	base.Kinds[0].Gates[0].Timeout = 0
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
 		t.Error(diff)
 	}

@@ -139,7 +139,7 @@ func readStage(m *strictyaml.Map, s *pawl.Stage) {
 	}
 	m.Key("builtin", "A check the harness makes itself.").Word(&s.Builtin, checks...)
 	m.Key("human", "Asks a person.").Bool(&s.Human)
-	m.Key("timeout_ms", "The limit on each gate's time.").Time(&s.Timeout, time.Millisecond, 24*hour)
+	m.Key("timeout_ms", "The limit on the time of each gate that has none of its own; without it, what a gate took on the base decides.").Time(&s.Timeout, time.Millisecond, 24*hour)
 	strictyaml.Sub(m.Key("when", "When the gate judges; without it, always."), "when", &s.When, readWhen)
 	m.Key("on", "Where a review's verdict other than pass and fail leads.").Map(func(m *strictyaml.Map) {
 		for _, v := range verdicts {

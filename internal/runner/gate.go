@@ -62,7 +62,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
-	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Progress: r.live(job).write}
+	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Limit: job.Effect.Timeout, Progress: r.live(job).write}
 	if req.Spec, err = gateSpec(ctx, job, do); err != nil {
 		return req, err
 	}
@@ -184,7 +184,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *p
 		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
 		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
 	}
-	out.Met = kept.Met
+	out.Met, out.Duration = kept.Met, kept.Duration
 	count(out, kept.Findings)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
 		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))

@@ -63,6 +63,9 @@ func TestGate(t *testing.T) {
 	if base.Verdict != pawl.VerdictFail || !base.OnBase || base.Passed != 1 || base.Total != 2 || base.Failing == 0 || base.Error == 0 || base.Kind != pawl.GateTests {
 		t.Errorf("the base is judged %+v", base)
 	}
+	if rep := w.report(t, base); base.Duration <= 0 || base.Duration != rep.Duration {
+		t.Errorf("the command ran %s, the event says %s", rep.Duration, base.Duration)
+	}
 	if rep := w.report(t, base); rep.Reason != base.Reason || len(rep.Tests) != 2 {
 		t.Errorf("the evidence is %+v", rep)
 	}

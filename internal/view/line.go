@@ -457,11 +457,17 @@ func (t teller) asked(id pawl.Seq) string {
 
 func judgedText(b *pawl.GateJudged) string {
 	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
-	if b.OnBase {
+	switch {
+	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
+		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so nothing is excused by it%s", b.Gate, because(b.Reason))
+	case b.OnBase:
 		s = fmt.Sprintf("Gate %s on the base: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
 	}
 	if b.Total > 0 {
 		s += fmt.Sprintf(" (%d/%d)", b.Passed, b.Total)
+	}
+	if b.Duration > 0 {
+		s += " in " + span(b.Duration)
 	}
 	if b.RedAtBase {
 		s += ", red at base and not worse"

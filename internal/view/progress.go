@@ -567,7 +567,11 @@ func (p *Progress) gates() []segment {
 			tick = segment{"…", yellow}
 		}
 		for _, g := range judged {
-			if g.Gate == spec.Name {
+			switch {
+			case g.Gate != spec.Name:
+			case g.OnBase && g.Partial:
+				tick = segment{"?", yellow}
+			default:
 				tick = segment{map[bool]string{true: "✗", false: "✓"}[g.red()], verdictColor(g.Verdict)}
 			}
 		}

@@ -343,10 +343,41 @@ func (r *Run) footer(t *text) {
 			t.line("         %s", ran)
 		}
 	}
-	for _, g := range r.redAtBase() {
+	red, unknown := r.redAtBase()
+	for _, g := range red {
 		t.line("Red at base: %s: %s", g.Gate, g.Reason)
 	}
+	for _, g := range unknown {
+		t.line("No verdict at base: %s: %s", g.Gate, g.Reason)
+	}
+	if times := r.gateTimes(); times != "" {
+		t.line("Gates:   %s", times)
+	}
 	t.line("Spent:   %s", r.spent())
+}
+
+// gateTimes says how long the commands of the gates ran last, and on the base; empty
+// where nothing is known of it.
+func (r *Run) gateTimes() string {
+	times := func(gates []*Gate) string {
+		var out []string
+		for _, g := range gates {
+			if g.Duration > 0 {
+				out = append(out, g.Gate+" "+span(g.Duration))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	var parts []string
+	if l := r.root(); l != nil {
+		if last := times(r.inOrder(l.judged())); last != "" {
+			parts = append(parts, last)
+		}
+	}
+	if base := times(r.inOrder(r.Base)); base != "" {
+		parts = append(parts, "on the base "+base)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // text is a text under way, line by line. Every line is made safe.

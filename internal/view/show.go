@@ -87,6 +87,7 @@ type SummaryGate struct {
 	Total     int           `json:"total"`
 	RedAtBase bool          `json:"red_at_base,omitempty"`
 	Partial   bool          `json:"partial,omitempty"`
+	Duration  time.Duration `json:"duration,omitempty"` // nanoseconds its command ran; missing in older runs
 	Event     pawl.Seq      `json:"event"`
 	Evidence  pawl.Hash     `json:"evidence,omitzero"`
 }
@@ -147,7 +148,7 @@ func summarizeGates(gates []*Gate) []SummaryGate {
 	out := []SummaryGate{}
 	for _, g := range gates {
 		out = append(out, SummaryGate{Gate: plain.Line(g.Gate, 0), Kind: g.Kind, Verdict: g.Verdict, Reason: plain.Line(g.Reason, 0),
-			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, Event: g.Seq, Evidence: g.Evidence})
+			Passed: g.Passed, Total: g.Total, RedAtBase: g.RedAtBase, Partial: g.Partial, Duration: g.Duration, Event: g.Seq, Evidence: g.Evidence})
 	}
 	return out
 }
@@ -286,10 +287,16 @@ func (r *Run) showLoop(t *text, l *Loop) {
 		t.line("Gates")
 		showGates(t, gates)
 	}
-	if red := r.redAtBase(); len(red) > 0 {
+	red, unknown := r.redAtBase()
+	if len(red) > 0 {
 		t.line("")
 		t.line("Red at base")
 		showGates(t, red)
+	}
+	if len(unknown) > 0 {
+		t.line("")
+		t.line("No verdict at base: nothing is excused by it")
+		showGates(t, unknown)
 	}
 	for _, c := range l.Councils {
 		t.line("")
@@ -345,6 +352,9 @@ func showGates(t *text, gates []*Gate) {
 		counts := ""
 		if g.Total > 0 {
 			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
+		}
+		if g.Duration > 0 {
+			counts = strings.TrimPrefix(counts+" in "+span(g.Duration), " ")
 		}
 		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, plain.Line(g.Reason, 0)})
 	}

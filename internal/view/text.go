@@ -190,15 +190,18 @@ func (r *Run) prepare() *SummaryPrepare {
 	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare), Preparations: r.Preparations}
 }
 
-// redAtBase are the gates that did not pass on the base commit.
-func (r *Run) redAtBase() []*Gate {
-	var out []*Gate
+// redAtBase are the gates that did not pass on the base commit, unknown those that were
+// cut short there.
+func (r *Run) redAtBase() (red, unknown []*Gate) {
 	for _, g := range r.Base {
-		if g.red() {
-			out = append(out, g)
+		switch {
+		case g.Partial:
+			unknown = append(unknown, g)
+		case g.red():
+			red = append(red, g)
 		}
 	}
-	return out
+	return red, unknown
 }
 
 // effectName says what an effect does: "model call task/3/implement/turn-7".

@@ -352,6 +352,36 @@ func TestNoteOfAWorktree(t *testing.T) {
 	}
 }
 
+// How long gates took is told wherever their verdicts are. One that was cut short on the base
+// is not called red there. F-27
+func TestDurationsOfGates(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	id := s.ask(0, pawl.Place{Loop: "task", Step: "tests"}, &pawl.RunGate{Gate: "tests", Commit: "base", OnBase: true})
+	s.add(s.ref, &pawl.GateJudged{Effect: id, Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, OnBase: true, Partial: true, Reason: "timed out after 30m", Duration: 30 * time.Minute})
+	s.iterate(1, "")
+	s.gate(pawl.GateJudged{Gate: "tests", Verdict: pawl.VerdictPass, Passed: 4, Total: 4, Duration: 90 * time.Second})
+	r, blobs := New(), Blobs(s.read)
+	for _, e := range s.events {
+		r.Apply(e)
+	}
+	lines := log(s.events, s.read)
+	report, err := CompletionReport(r, blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string][2]string{
+		"the line of the base": {lines, "Gate tests on the base: NO VERDICT, so nothing is excused by it: timed out after 30m"},
+		"the line":             {lines, "Gate tests: PASS (4/4) in 1m30s"},
+		"the report":           {report, "No verdict at base: tests: timed out after 30m\nGates:   tests 1m30s; on the base tests 30m\n"},
+		"show":                 {Show(r, blobs), "No verdict at base: nothing is excused by it\n  tests  FAIL  in 30m  timed out after 30m\n"},
+		"show's gates":         {Show(r, blobs), "Gates\n  tests  PASS  4/4 in 1m30s\n"},
+	} {
+		if !strings.Contains(text[0], text[1]) {
+			t.Errorf("%s lacks %q:\n%s", what, text[1], text[0])
+		}
+	}
+}
+
 func TestIterationStartIsLogged(t *testing.T) { // D-29
 	s := escalated(t)
 	text := log(s.events, s.read)

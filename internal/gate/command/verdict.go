@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func (j *judgement) missing() outcome {
 
 // timedOut reports what there was until then. D-60
 func (j *judgement) timedOut() outcome {
-	parts := []string{fmt.Sprintf("timed out after %s", roughly(timeout(j.req)))}
+	parts := []string{fmt.Sprintf("timed out after %s", roughly(cmp.Or(j.req.Limit, timeout(j.req))))}
 	if running := leaves(j.reading.Unfinished); len(running) > 0 {
 		parts[0] += " in " + nameList(shortNames(running), len(running))
 	}
@@ -110,6 +111,7 @@ func (j *judgement) timedOut() outcome {
 	if j.reading.Recognised() {
 		parts = append(parts, fmt.Sprintf("%s had passed", count(j.reading.Passed, "test")))
 	}
+	parts = append(parts, pawl.GateLimitHint(&j.req.Spec))
 	return fails("%s", strings.Join(parts, "; "))
 }
 
