@@ -117,6 +117,7 @@ const (
 	KindCouncilCalled      Kind = 60
 	KindCouncilDecided     Kind = 61
 	KindLoopEnded          Kind = 62
+	KindGateLeftOut        Kind = 63
 
 	KindTasksListed       Kind = 70
 	KindPlanAccepted      Kind = 71
@@ -167,7 +168,7 @@ var kinds = map[Kind]string{
 	KindIterationRestarted: "iteration_restarted", KindSessionStarted: "session_started", KindNoteAdded: "note_added",
 	KindSessionEnded: "session_ended", KindGatesReused: "gates_reused", KindIterationEnded: "iteration_ended",
 	KindEscalated: "escalated", KindCouncilCalled: "council_called", KindCouncilDecided: "council_decided",
-	KindLoopEnded: "loop_ended",
+	KindLoopEnded: "loop_ended", KindGateLeftOut: "gate_left_out",
 	KindTasksRead: "tasks_read", KindMerged: "merged", KindBranchAdvanced: "branch_advanced",
 	KindConflictsProbed: "conflicts_probed", KindNotified: "notified",
 	KindTasksListed: "tasks_listed", KindPlanAccepted: "plan_accepted", KindPlanRefused: "plan_refused",
@@ -279,6 +280,8 @@ func newBody(k Kind) Body {
 		return &CouncilDecided{}
 	case KindLoopEnded:
 		return &LoopEnded{}
+	case KindGateLeftOut:
+		return &GateLeftOut{}
 	case KindTasksRead:
 		return &TasksRead{}
 	case KindMerged:

@@ -158,6 +158,11 @@ type GateJudged struct {
 	Met []ResourceMet `json:"met,omitempty"`
 	// Duration is how long the gate's command ran; 0 = not known, as in older logs.
 	Duration time.Duration `json:"duration,omitempty"`
+	// Missing is the program that the gate's command needs and the machine does not have,
+	// Lacks what of the repository it needs and the commit does not have, such as a script
+	// or tests. Empty = nothing, as far as is known. At most 100 bytes each.
+	Missing string `json:"missing,omitempty"`
+	Lacks   string `json:"lacks,omitempty"`
 }
 
 // Prepared answers [Prepare].

@@ -301,6 +301,15 @@ func (b *LoopEnded) fields(c *coder) {
 // Kind implements [Body].
 func (*LoopEnded) EventKind() Kind { return KindLoopEnded }
 
+func (b *GateLeftOut) fields(c *coder) {
+	str(c, 1, &b.Gate)
+	str(c, 2, &b.Missing)
+	str(c, 3, &b.By)
+}
+
+// EventKind implements [Body].
+func (*GateLeftOut) EventKind() Kind { return KindGateLeftOut }
+
 func (b *WorkspaceOpened) fields(c *coder) {
 	num(c, 1, &b.Effect)
 	str(c, 2, &b.Head)
@@ -406,6 +415,8 @@ func (b *GateJudged) fields(c *coder) {
 	words(c, 24, &b.Flaky)
 	list(c, 25, &b.Met, (*coder).resourceMet)
 	num(c, 26, &b.Duration)
+	str(c, 27, &b.Missing)
+	str(c, 28, &b.Lacks)
 }
 
 // Kind implements [Body].

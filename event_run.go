@@ -14,13 +14,14 @@ const (
 	OutcomeHalted     Outcome = "halted"      // a halt condition held: security, budget, no model, the machine
 	OutcomeCancelled  Outcome = "cancelled"   // a user ended it
 	OutcomeFailed     Outcome = "failed"      // our own fault, or where the recipe's ladder says so
+	OutcomeRefused    Outcome = "refused"     // something it needs is not installed: nothing was begun
 	OutcomeInvalid    Outcome = "invalidated" // of a loop only: its parent began anew
 )
 
 // Resumable reports whether a run that ended so can go on.
 func (o Outcome) Resumable() bool {
 	switch o {
-	case OutcomeIncomplete, OutcomeBlocked, OutcomeHalted, OutcomeFailed:
+	case OutcomeIncomplete, OutcomeBlocked, OutcomeHalted, OutcomeFailed, OutcomeRefused:
 		return true
 	}
 	return false
@@ -390,4 +391,13 @@ type LoopEnded struct {
 	Reason  string  `json:"reason"`
 	// Stopped reports that it ended because the run did, before it had an end of its own.
 	Stopped bool `json:"stopped,omitempty"`
+}
+
+// GateLeftOut says that a gate of the settings is not part of this run: its program is not
+// installed, and somebody allowed the run to go on without it. It judges nothing.
+type GateLeftOut struct {
+	Gate    string `json:"gate"`
+	Missing string `json:"missing"` // the program
+	// By is the person who allowed it; empty = the settings did, before the run began.
+	By string `json:"by,omitempty"`
 }

@@ -90,6 +90,7 @@ const (
 	AskClarify QuestionKind = "clarify"    // an agent asks what only a person knows
 	AskBlocked QuestionKind = "blocked"    // a task needs what only a person can give
 	AskHealth  QuestionKind = "health"     // the batches do not get anywhere
+	AskMissing QuestionKind = "missing"    // a gate's program is not installed
 )
 
 // QuestionAsked says that a loop waits for a person.

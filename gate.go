@@ -131,7 +131,11 @@ type GateReport struct {
 	// that two attempts that fail alike compare equal. Empty when nothing failed.
 	Error string `json:"error,omitempty"`
 	// Met are the limits of its room that the command met.
-	Met      []ResourceMet `json:"met,omitempty"`
+	Met []ResourceMet `json:"met,omitempty"`
+	// Missing is the program that the command needs and the machine does not have.
+	Missing string `json:"missing,omitempty"`
+	// Lacks is what of the repository the command needs and the commit does not have.
+	Lacks    string        `json:"lacks,omitempty"`
 	ExitCode int           `json:"exit_code"`
 	Output   string        `json:"output,omitempty"` // cut to the output limit
 	Duration time.Duration `json:"duration"`

@@ -77,6 +77,13 @@ type Settings struct {
 	Models [3]ModelChoice `json:"models"`
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
+	// AllowMissingGates names gates that the run goes on without if their program is not
+	// installed. Names that no gate has are ignored.
+	AllowMissingGates []string `json:"allow_missing_gates,omitempty"`
+	// Unattended says that nobody is there to answer while the run begins: a required
+	// gate whose program is not installed then ends the run with [OutcomeRefused].
+	// Otherwise the run asks.
+	Unattended bool `json:"unattended,omitempty"`
 	// Prepare are commands that put the dependencies of a commit in place, in a clean checkout
 	// of it. What they leave is in the agent's worktree and in every gate's checkout.
 	Prepare []string `json:"prepare,omitempty"`

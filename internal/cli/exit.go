@@ -55,6 +55,7 @@ func OutcomeExit(o pawl.Outcome) error {
 	codes := map[pawl.Outcome]Exit{
 		pawl.OutcomeUnverified: ExitUnverified, pawl.OutcomeIncomplete: ExitIncomplete, pawl.OutcomeBlocked: ExitBlocked,
 		pawl.OutcomeHalted: ExitHalted, pawl.OutcomeCancelled: ExitCancelled, pawl.OutcomeFailed: ExitFailed,
+		pawl.OutcomeRefused: ExitUnavailable,
 	}
 	if code, ok := codes[o]; ok {
 		return code

@@ -16,6 +16,7 @@ func TestRepositoryMayNot(t *testing.T) {
 	for _, m := range []struct{ text, want string }{
 		{"models: {fast: openai/gpt-6-luna}", ".pawl/config.yaml:1:1: models: a repository may not choose models; that belongs into your own file, a variable or a flag"},
 		{"providers:\n  anthropic: {base_url: \"https://evil.example\"}", ".pawl/config.yaml:1:1: providers: a repository may not choose providers; that belongs into your own file, a variable or a flag"},
+		{"allow_missing_gates: [lint]", ".pawl/config.yaml:1:1: allow_missing_gates: a repository may not leave out gates; that belongs into your own file, a variable or a flag"},
 		{"sandbox: off", ".pawl/config.yaml:1:10: sandbox: a repository may not turn the sandbox off"},
 		{"sandbox: {mode: off}", ".pawl/config.yaml:1:17: sandbox: a repository may not turn the sandbox off"},
 		{"sandbox: {uid: 70000}", ".pawl/config.yaml:1:16: sandbox.uid: a repository may not choose who commands run as; that belongs into your own file or a variable"},
@@ -77,7 +78,7 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, allow_missing_gates, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
 		{text: "machine: {places: 0}", want: "1:19: machine.places: want a whole number from 1 to 4096, got 0"},
 		{text: "machine: {accounts: {antropic: 3}}", want: "1:22: machine.accounts.antropic: unknown key (did you mean anthropic?); known here: anthropic, openai, openai-chat, script"},
 		{text: "cache: {size: 999999}", want: "1:15: cache.size: want a size from 1MB to 1000TB, such as 500MB or 2GiB, got 999999"},

@@ -107,7 +107,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	out := pawl.Settings{
 		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Retry: v.retry,
 		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
-		Scope: slices.Clone(v.scope), OutputFloor: outputFloor,
+		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
 	}
 	if len(out.Prepare) > 0 {
@@ -272,6 +272,7 @@ func (c *Config) Explain() []Value {
 	for _, name := range providerNames {
 		add("providers."+name, v.providers[name].describe(name))
 	}
+	add("allow_missing_gates", list(v.missing))
 	for i, g := range v.gates {
 		add(fmt.Sprintf("gates[%d]", i), fmt.Sprintf("%s (%s): %s", g.Name, g.Kind, g.Command))
 	}

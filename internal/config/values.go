@@ -21,6 +21,7 @@ type values struct {
 	recipe      string
 	criteria    []string
 	scope       []string
+	missing     []string // gates that may lack their program
 	agent       string
 	complexity  int
 	council     bool
@@ -161,6 +162,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	v.gateNames(m)
 	m.Key("prepare", "Commands that put a commit's dependencies in place. A repository's need your consent.").Texts(&v.prepare)
 	m.Key("prepare_timeout_ms", "The limit on the time of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
+	m.Key("allow_missing_gates", "Gates that a run goes on without when their program is not installed. Not in a repository.").Texts(&v.missing)
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)

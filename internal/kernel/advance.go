@@ -81,15 +81,17 @@ func (l *Loop) place(step string) pawl.Place {
 	return p
 }
 
-// prepare finds out what the iterations need to know, side by side: what the gates
-// say of the base, and how complex the task is.
+// prepare finds out what the iterations need to know: what the gates say of the base, and
+// how complex the task is. No model is asked before it is known that the gates can run.
 func (d *draft) prepare(l *Loop) {
 	known := d.judgeBase(l)
 	scored := l.inside || l.Score >= 0 || l.Kind.Complexity == nil
 	switch {
+	case !scored && d.s.Settings.Complexity != nil:
+		d.assess(l)
+	case !known || !d.gatesCanRun(l):
 	case !scored:
 		d.assess(l)
-	case !known:
 	case l.inside:
 		d.again(l, "the run was resumed")
 	default:
@@ -102,7 +104,7 @@ func (d *draft) prepare(l *Loop) {
 func (d *draft) judgeBase(l *Loop) bool {
 	known := true
 	for i, g := range d.s.Settings.Gates {
-		if !l.base[i].known {
+		if !l.base[i].known && !d.s.isLeftOut(i) {
 			known = false
 			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.Base, OnBase: true})
 		}

@@ -152,7 +152,7 @@ func (s *State) verdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
 	spec := s.gateSpec(l, s.gateOf(l, do.Gate))
 	c := *b
 	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
-	c.Reason = cut(b.Reason, 300)
+	c.Reason, c.Missing, c.Lacks = cut(b.Reason, 300), cut(b.Missing, 100), cut(b.Lacks, 100)
 	if c.Verdict == pawl.VerdictSkip && !spec.Optional {
 		c.Verdict, c.Reason = pawl.VerdictFail, cut("it was skipped and is not optional: "+b.Reason, 300)
 	}

@@ -220,6 +220,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		if l.base == nil {
 			l.base = make([]baseline, len(s.Settings.Gates))
 		}
+		l.lookAgain()
 		if b.From == pawl.OutcomeBlocked {
 			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
 		}
@@ -361,6 +362,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return l.endCouncil(b)
 	case *pawl.LoopAdmitted:
 		return s.admitted(l, b)
+	case *pawl.GateLeftOut:
+		return s.gateLeftOut(b)
 	case *pawl.LoopEnded:
 		s.endLoop(l, b)
 	case *pawl.Rerouted:

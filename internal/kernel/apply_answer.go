@@ -442,7 +442,7 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		}
 	case i >= 0:
 		l.base = slices.Clone(l.base)
-		l.base[i] = baseline{known: true, evidence: b.Evidence}
+		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing}
 		if !b.Partial { // a gate that was cut short proves nothing
 			l.base[i].red, l.base[i].took = !lets(b.Verdict), b.Duration
 		}

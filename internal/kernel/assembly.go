@@ -116,7 +116,7 @@ func (s *State) batchGates(l *Loop) (out []int) {
 	child := s.Recipe.Kind(l.Kind.Children.Kind)
 	for i := range s.Settings.Gates {
 		kind := s.Settings.Gates[i].Kind
-		if slices.ContainsFunc(slices.Concat(child.Gates, child.FinalGates, l.Kind.FinalGates), func(st pawl.Stage) bool { return selects(&st, kind) }) {
+		if !s.isLeftOut(i) && slices.ContainsFunc(slices.Concat(child.Gates, child.FinalGates, l.Kind.FinalGates), func(st pawl.Stage) bool { return selects(&st, kind) }) {
 			out = append(out, i)
 		}
 	}

@@ -621,7 +621,10 @@ func (g *field) reported(e pawl.Event, b *pawl.GateJudged) {
 // commit through: a test that was red and was asked again, by what it said then.
 func (g *field) greenAll(c pawl.CommitHash) bool {
 	r := g.w.state.Recipe
-	for _, spec := range g.w.state.Settings.Gates {
+	for i, spec := range g.w.state.Settings.Gates {
+		if g.w.state.isLeftOut(i) {
+			continue
+		}
 		for _, st := range slices.Concat(r.Kind(g.c.Kind).Gates, r.Kind(g.c.Kind).FinalGates, r.Kinds[0].FinalGates) {
 			if slices.Contains(st.Commands, "*") || slices.Contains(st.Commands, string(spec.Kind)) {
 				if j := g.reports[c][spec.Name]; j == nil || !lets(j.Verdict) {

@@ -173,6 +173,10 @@ func (c *chance) gate(f *pawl.Effect) pawl.Answer {
 	b.Verdict = pick(c, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictFail, pawl.VerdictSkip, pawl.VerdictRevise, pawl.VerdictPass)
 	b.Failing, b.Found, b.Error = uint64(c.IntN(3)), uint64(c.IntN(3)), uint64(c.IntN(3))
 	b.Partial, b.RedAtBase, b.Reason = c.in(5), c.in(5), strings.Repeat("why ", c.IntN(100))
+	b.Duration = time.Duration(c.seed%40) * time.Minute
+	if c.seed%5 == 1 { // nothing is drawn for it, so that other runs stay as they are
+		b.Missing = "program"
+	}
 	if c.in(20) {
 		b.Verdict, b.Critical = pawl.VerdictHalt, 1
 	}
@@ -342,6 +346,10 @@ func (c *chance) settings() *pawl.Settings {
 	}
 	if c.seed%3 == 1 && c.more != nil {
 		s.Prepare = []string{"npm ci"}
+	}
+	s.Unattended = c.seed%3 == 1
+	if c.seed%2 == 1 {
+		s.AllowMissingGates = []string{"tests", "lint"}
 	}
 	return s
 }

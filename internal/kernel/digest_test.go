@@ -81,6 +81,8 @@ func loopHeadline(body pawl.Body) string {
 		return judgedLine(b)
 	case *pawl.Prepared:
 		return strings.TrimSuffix(fmt.Sprintf("prepared under %s: %s", b.Key, b.Failed), ": ")
+	case *pawl.GateLeftOut:
+		return strings.TrimSuffix(fmt.Sprintf("%s is left out: %s is missing, allowed by %s", b.Gate, b.Missing, b.By), ", allowed by ")
 	case *pawl.IterationEnded:
 		return fmt.Sprintf("quality %s, requirements %s → %s%s", orNone(b.Quality), orNone(b.Requirements), strings.ToUpper(string(b.Decision)), because(b.Reason))
 	case *pawl.Escalated:

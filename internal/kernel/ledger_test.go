@@ -24,6 +24,8 @@ type ledger struct {
 	sent     map[seat][]byte // the transcript a session sent last
 	verdicts map[pawl.LoopRef][]*pawl.GateJudged
 	kept     map[seat][]*pawl.GateJudged // verdicts by iteration
+	missing  map[string]string           // the programs that required gates lack on the run's base, by gate
+	leftOut  map[string]bool             // gates that are not part of the run
 	signals  signalBook
 }
 
@@ -52,6 +54,15 @@ func (g *ledger) before(s *State, e pawl.Event) {
 	switch do := r.Effect.Do.(type) {
 	case *pawl.CallModel:
 		g.dispatch(s, e.Seq, do)
+		for gate, program := range g.missing { // F-25
+			if program != "" && !g.leftOut[gate] {
+				g.t.Fatalf("event %d asks a model though gate %s lacks %s", e.Seq, gate, program)
+			}
+		}
+	case *pawl.RunGate:
+		if g.leftOut[do.Gate] {
+			g.t.Fatalf("event %d runs gate %s, which is left out", e.Seq, do.Gate)
+		}
 	case *pawl.AssemblePrompt:
 		if p := r.Effect.Place; p.Iteration > 1 && p.Role == "implementer" && len(do.Feedback) == 0 && !g.forked {
 			g.t.Fatalf("event %d: iteration %d is not told why the last one failed", e.Seq, p.Iteration)
@@ -108,9 +119,17 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		if b.Effect != 0 {
 			g.close(b.Effect, Purse{})
 		}
-		if !b.OnBase {
+		switch {
+		case !b.OnBase:
 			g.judged(e.Loop, b)
+		case e.Loop == 1 && !b.Optional:
+			g.missing[b.Gate] = b.Missing
 		}
+	case *pawl.GateLeftOut:
+		if g.missing[b.Gate] != b.Missing || b.By == "" && !slices.Contains(s.Settings.AllowMissingGates, b.Gate) {
+			g.t.Fatalf("event %d leaves out gate %s, which lacks %q, because nobody allowed it or it has %q", e.Seq, b.Gate, g.missing[b.Gate], b.Missing)
+		}
+		g.leftOut[b.Gate] = true
 	case *pawl.Committed:
 		if b.Effect != 0 {
 			g.close(b.Effect, Purse{})
@@ -186,6 +205,7 @@ func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	if g.asked == nil {
 		g.asked, g.turns, g.caps, g.sent = map[pawl.Seq]request{}, map[seat]int{}, map[seat]int{}, map[seat][]byte{}
 		g.verdicts, g.kept = map[pawl.LoopRef][]*pawl.GateJudged{}, map[seat][]*pawl.GateJudged{}
+		g.missing, g.leftOut = map[string]string{}, map[string]bool{}
 	}
 	f := s.Find(e.Seq)
 	g.open = append(g.open, f)

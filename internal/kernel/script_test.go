@@ -25,7 +25,7 @@ import (
 // (open, commit, inspect, reset, close).
 //
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
-// RULE; any of them with took=DURATION. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
+// RULE; any of them with took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
@@ -293,6 +293,7 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	if v := r.value("took"); v != "" {
 		b.Duration = duration(s.w.t, v)
 	}
+	b.Missing, b.Lacks = r.value("missing"), r.value("lacks")
 	rest := slices.DeleteFunc(slices.Clone(r.what[1:]), func(w string) bool { return strings.Contains(w, "=") })
 	b.Verdict, b.Reason = pawl.Verdict(r.what[0]), strings.Join(rest, " ")
 	b.Error = print64(r.value("error"))

@@ -114,7 +114,7 @@ func (c *census) complete(t *testing.T) {
 		}
 	}
 	for _, o := range []pawl.Outcome{pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeIncomplete, pawl.OutcomeBlocked,
-		pawl.OutcomeHalted, pawl.OutcomeCancelled, pawl.OutcomeFailed} {
+		pawl.OutcomeHalted, pawl.OutcomeCancelled, pawl.OutcomeFailed, pawl.OutcomeRefused} {
 		if c.outcomes[o] < 5 {
 			t.Errorf("%d runs ended %s", c.outcomes[o], o)
 		}

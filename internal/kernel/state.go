@@ -72,6 +72,7 @@ type State struct {
 	learned  int                     // how many of them have a number among the task's learnings
 	learnt   []pawl.Hash             // the texts of the last of these
 	notified bool                    // the callback has heard of the run's end
+	without  []int                   // gates of the settings that are not part of the run
 	headAt   pawl.Seq                // the event since which the run's branch is where it is
 	forkedAt pawl.CommitHash         // where the branch of a fork begins; empty = it is none
 	said     []pawl.QuestionAnswered // the last of them
@@ -245,6 +246,7 @@ type worktree struct {
 type baseline struct {
 	known, red bool
 	evidence   pawl.Hash
+	missing    string        // the program that it lacks; empty = it has it
 	took       time.Duration // 0 = not known: it was cut short, or the log is old
 }
 

@@ -198,6 +198,10 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		set.Gates[0].Optional = true
 	case "prepare":
 		set.Prepare = []string{"npm ci"}
+	case "unattended":
+		set.Unattended = true
+	case "allow":
+		set.AllowMissingGates = strings.Split(value, ",")
 	case "limit":
 		set.Gates[0].Timeout = duration(t, value)
 	case "council":

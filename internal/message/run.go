@@ -94,7 +94,7 @@ func (r *Run) ofRun(e pawl.Event) {
 		status(pawl.StatusRunning, "", b.Reason)
 	case *pawl.RunStopping:
 		status(pawl.StatusStopping, b.Outcome, b.Reason)
-		if b.Outcome == pawl.OutcomeHalted || b.Outcome == pawl.OutcomeFailed {
+		if b.Outcome == pawl.OutcomeHalted || b.Outcome == pawl.OutcomeFailed || b.Outcome == pawl.OutcomeRefused {
 			r.tell(Error, Problem{e.Run, plain.Line(b.Reason, 0)})
 		}
 	case *pawl.RunEnded:

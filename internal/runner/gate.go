@@ -185,6 +185,7 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *p
 		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
 	}
 	out.Met, out.Duration = kept.Met, kept.Duration
+	out.Missing, out.Lacks = short(kept.Missing, 100), short(kept.Lacks, 100)
 	count(out, kept.Findings)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
 		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))

@@ -297,3 +297,17 @@ type noRooms struct{ pawl.Rooms }
 func (noRooms) Gate(context.Context, pawl.GateRoom) (pawl.Room, error) {
 	return nil, errors.New("no space left")
 }
+
+// The event says what a gate cannot run without: a program of the machine, or a file of the
+// repository's own. F-25
+func TestGateThatCannotRun(t *testing.T) {
+	w := MustWorld(t, map[string]string{"main.go": "package main\n"})
+	w.MustOpen(t)
+	w.gates(pawl.GateSpec{Name: "lint", Kind: pawl.GateLint, Command: "pawl-no-such-linter ."}, pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "./test.sh"})
+	for gate, want := range map[string]pawl.GateJudged{"lint": {Missing: "pawl-no-such-linter"}, "tests": {Lacks: "./test.sh"}} {
+		got := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: gate, Commit: w.base, OnBase: true})
+		if got.Verdict != pawl.VerdictFail || got.Missing != want.Missing || got.Lacks != want.Lacks {
+			t.Errorf("gate %s: got %+v", gate, got)
+		}
+	}
+}

@@ -209,6 +209,8 @@ func (r *Run) applyLoop(l *Loop, e pawl.Event) {
 		}
 	case *pawl.LimitReached:
 		r.limit(e, b)
+	case *pawl.GateLeftOut:
+		r.LeftOut = append(r.LeftOut, *b)
 	}
 }
 
@@ -279,6 +281,9 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 		switch {
 		case b.OnBase:
 			r.Base = record(r.Base, g)
+			if b.Lacks != "" {
+				r.Notes = append(r.Notes, lacking(b))
+			}
 		case it != nil:
 			it.Gates = record(it.Gates, g)
 		}

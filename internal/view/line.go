@@ -244,6 +244,8 @@ func (t teller) loop() string {
 		return fmt.Sprintf("Council: proposal %s by %s wins, %d%% sure (%s)", b.Winner, b.Lens, b.Confidence, b.Rounds)
 	case *pawl.LimitReached:
 		return capital(limitText(b))
+	case *pawl.GateLeftOut:
+		return leftOutText(b)
 	case *pawl.LoopEnded:
 		return t.loopEnded(b)
 	}
@@ -475,7 +477,25 @@ func judgedText(b *pawl.GateJudged) string {
 	if b.Partial {
 		s += ", partial"
 	}
-	return s + because(b.Reason)
+	s += because(b.Reason)
+	if b.OnBase && b.Lacks != "" {
+		s += " · " + lacking(b)
+	}
+	return s
+}
+
+// lacking says what of the repository a gate needs and the base does not have.
+func lacking(b *pawl.GateJudged) string {
+	return fmt.Sprintf("gate %s needs %s, which the repository does not have yet; the run goes on, as its goal may be to add it", b.Gate, b.Lacks)
+}
+
+// leftOutText says why a gate is not part of the run.
+func leftOutText(b *pawl.GateLeftOut) string {
+	by := "allowed beforehand"
+	if b.By != "" {
+		by = "allowed by " + b.By
+	}
+	return fmt.Sprintf("Gate %s is left out of this run: %s is not installed (%s)", b.Gate, b.Missing, by)
 }
 
 // mainArguments are the names under which tools take what they are about, the

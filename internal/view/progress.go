@@ -332,7 +332,7 @@ func colorOf(e pawl.Event) int {
 		return redInk
 	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted,
 		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded,
-		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld,
+		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld, *pawl.GateLeftOut,
 		*pawl.GenerationStarted, *pawl.Invalidated, *pawl.TaskRetried:
 		return yellow
 	}

@@ -230,7 +230,7 @@ func (r *Run) ending() (title, state string) {
 	switch r.Outcome {
 	case "":
 		return "IN PROGRESS", strings.ToUpper(string(r.Status))
-	case pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeBlocked:
+	case pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeBlocked, pawl.OutcomeRefused:
 		title = strings.ToUpper(string(r.Outcome))
 		return title, title
 	}
@@ -349,6 +349,9 @@ func (r *Run) footer(t *text) {
 	}
 	for _, g := range unknown {
 		t.line("No verdict at base: %s: %s", g.Gate, g.Reason)
+	}
+	for i := range r.LeftOut {
+		t.line("Left out: %s", leftOutText(&r.LeftOut[i]))
 	}
 	if times := r.gateTimes(); times != "" {
 		t.line("Gates:   %s", times)

@@ -43,6 +43,8 @@ type Run struct {
 	Base  []*Gate // what the command gates found on the base commit
 	// Preparations sum up how commits were prepared.
 	Preparations Preparations
+	// LeftOut are the gates that are not part of the run, as their programs are missing.
+	LeftOut []pawl.GateLeftOut
 	// Problems are the last things that went wrong besides failing gates,
 	// oldest first: effects that failed, crashes, limits.
 	Problems []Mark

@@ -28,10 +28,12 @@ type Summary struct {
 	Limits     pawl.Limits        `json:"limits"`
 	Iterations []SummaryIteration `json:"iterations"`
 	// Gates are the newest verdicts, BaseGates those on the base commit.
-	Gates       []SummaryGate    `json:"gates"`
-	BaseGates   []SummaryGate    `json:"base_gates"`
-	Escalations []pawl.Escalated `json:"escalations"`
-	Problems    []Mark           `json:"problems"`
+	Gates     []SummaryGate `json:"gates"`
+	BaseGates []SummaryGate `json:"base_gates"`
+	// LeftOut are the gates that are not part of the run.
+	LeftOut     []pawl.GateLeftOut `json:"left_out_gates,omitempty"`
+	Escalations []pawl.Escalated   `json:"escalations"`
+	Problems    []Mark             `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	Tasks *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
@@ -98,7 +100,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
 		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
-		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), Escalations: []pawl.Escalated{},
+		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
 	}
 	if r.Plan() != nil {
@@ -297,6 +299,13 @@ func (r *Run) showLoop(t *text, l *Loop) {
 		t.line("")
 		t.line("No verdict at base: nothing is excused by it")
 		showGates(t, unknown)
+	}
+	if len(r.LeftOut) > 0 {
+		t.line("")
+		t.line("Left out")
+		for i := range r.LeftOut {
+			t.line("  %s", leftOutText(&r.LeftOut[i]))
+		}
 	}
 	for _, c := range l.Councils {
 		t.line("")

@@ -94,7 +94,7 @@ func taskStatus(r *Run) string {
 		return "in_progress"
 	case pawl.OutcomeComplete:
 		return "completed"
-	case pawl.OutcomeIncomplete, pawl.OutcomeHalted, pawl.OutcomeFailed:
+	case pawl.OutcomeIncomplete, pawl.OutcomeHalted, pawl.OutcomeFailed, pawl.OutcomeRefused:
 		return "failed"
 	}
 	return word(string(r.Outcome)) // blocked, unverified, cancelled

@@ -31,7 +31,7 @@ import (
 type options struct {
 	recipe, agent, maxTime      string
 	criteria, gates, models     []string
-	scope                       []string
+	scope, missing              []string
 	iterations, complexity      int
 	budget                      string
 	tokens                      string
@@ -104,6 +104,12 @@ this order of strength, and is frozen into the run. When .pawl/config.yaml has
 commands to prepare a checkout, you are asked once whether they may run; where
 nobody can be asked the run is refused, and --yes-prepare allows them.
 
+A gate whose program is not installed is known from a look at the base, before
+any model is asked. You are then asked whether the run should do without it.
+Where nobody can be asked, because there is no terminal or with --json, the run
+ends "refused" with exit code 5; --allow-missing-gate NAME does without the gate.
+A gate that is left out never counts as passed, and the report names it.
+
 The run goes on in the daemon (pawl serve), which is started when none runs:
 Ctrl-C only stops following, and pawl logs -f rejoins. With --local this process
 drives the run itself: then Ctrl-C pauses it once what is under way has finished,
@@ -160,6 +166,7 @@ durable, one JSON object per line.
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
 	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands that the repository wants to run before its gates, now and later")
+	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "go on without the gate `NAME` if its program is not installed; repeat for more")
 	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
@@ -232,6 +239,7 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	if req.Settings, err = cfg.Settings(); err != nil {
 		return req, nil, err
 	}
+	req.Settings.Unattended = !app.Terminal || !app.Interactive || app.JSON
 	req.AllowPrepare = o.yesPrepare || o.allowed == req.Settings.PrepareHash()
 	notes := cfg.Notes
 	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
@@ -398,6 +406,12 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 			notes = append(notes, "no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate \"tests=make test\"")
 		}
 	}
+	for _, name := range o.missing {
+		if !slices.ContainsFunc(s.Gates, func(g pawl.GateSpec) bool { return g.Name == name }) {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "--allow-missing-gate %q: there is no such gate", name).WithHint("the gates are: %s", gateNames(s.Gates))
+		}
+	}
+	s.AllowMissingGates = append(s.AllowMissingGates, o.missing...)
 	s.Scope = append(s.Scope, o.scope...)
 	if o.green {
 		for i := range s.Gates {
@@ -405,6 +419,15 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 		}
 	}
 	return notes, nil
+}
+
+// gateNames lists the names of gates.
+func gateNames(gates []pawl.GateSpec) string {
+	var names []string
+	for _, g := range gates {
+		names = append(names, g.Name)
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // parseGate reads KIND=COMMAND or NAME:KIND=COMMAND.

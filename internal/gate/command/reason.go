@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/gate/pattern"
 	"pawl/internal/gate/report"
 )
 
@@ -228,26 +227,4 @@ func (j *judgement) lastWords() string {
 		return "it printed nothing"
 	}
 	return cutText(lines[0], maxQuote)
-}
-
-var notFound = []*pattern.Pattern{
-	pattern.Of(`(?m)^.*?([^\s:'"]+): (?:command )?not found\s*$`),
-	pattern.Of(`(?m)exec: "([^"]+)": (?:executable file not found|no such file)`),
-	pattern.Of(`(?m)^.*?([^\s:'"]+): No such file or directory\s*$`),
-}
-
-// missingProgram is the program that the shell or another program did not find;
-// the first word of the command when nothing says so.
-func missingProgram(output, command string) string {
-	for _, pattern := range notFound {
-		if all := pattern.FindAllStringSubmatch(report.Plain(output), -1); len(all) > 0 {
-			return cutText(all[len(all)-1][1], maxQuote)
-		}
-	}
-	for _, word := range strings.Fields(command) {
-		if !strings.Contains(word, "=") {
-			return cutText(word, maxQuote)
-		}
-	}
-	return "the command"
 }

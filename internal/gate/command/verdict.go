@@ -17,6 +17,8 @@ type judgement struct {
 	reading report.Reading
 	flaky   []string // tests that came out differently in an earlier run on the same commit
 	excused bool     // some of them failed now
+	program string   // what the machine lacks
+	lacks   string   // what the repository lacks
 }
 
 // outcome is what a candidate deserves by itself, before it is compared with
@@ -48,7 +50,11 @@ func (j *judgement) report() pawl.GateReport {
 	}
 	if own.verdict != pawl.VerdictPass && own.verdict != pawl.VerdictSkip {
 		r.Error = j.errorText(&r, own)
+		if !j.res.Missing && !j.res.TimedOut {
+			j.lacks = cmp.Or(j.lacks, lacking(r.Output))
+		}
 	}
+	r.Missing, r.Lacks = j.program, j.lacks
 	j.againstBase(&r, own)
 	r.Reason += j.flakyNote()
 	for _, m := range j.res.Met {
@@ -74,6 +80,7 @@ func (j *judgement) outcome() outcome {
 	case len(failing) > 0:
 		return j.findingsFail(failing)
 	case j.req.Spec.Kind == pawl.GateTests && reading.Recognised() && reading.Ran() == 0:
+		j.lacks = "tests"
 		return fails("0 tests ran%s", skippedNote(reading.Skipped))
 	case res.ExitCode < 0:
 		return fails("the command was killed")
@@ -81,22 +88,6 @@ func (j *judgement) outcome() outcome {
 		return j.exitFails()
 	}
 	return outcome{verdict: pawl.VerdictPass, reason: j.passReason()}
-}
-
-// missing is about a command that is not installed. An optional gate skips
-// then, but not when it ran on the base: the candidate took the command away.
-func (j *judgement) missing() outcome {
-	program := missingProgram(string(j.res.Output), j.req.Spec.Command)
-	base := j.req.Base
-	ran := base != nil && base.Verdict != pawl.VerdictSkip && base.ExitCode != exitNotFound
-	reason := fmt.Sprintf("%s is not installed (exit %d)", program, j.res.ExitCode)
-	switch {
-	case ran && j.req.Spec.Optional:
-		return fails("%s, though the gate ran on the base", reason)
-	case j.req.Spec.Optional:
-		return outcome{verdict: pawl.VerdictSkip, reason: reason}
-	}
-	return fails("%s", reason)
 }
 
 // timedOut reports what there was until then. D-60

@@ -1,0 +1,101 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// A gate whose program the machine lacks can never pass. That is known from the base,
+// before anything is paid for: the run then asks whether it should do without the gate, or
+// ends if nobody is there to be asked.
+
+// choiceWithout lets a run go on without the gates that cannot run; choiceStop ends it.
+const choiceWithout = "without"
+
+// gatesCanRun reports whether every gate of the run, as far as the base shows, has its
+// program, or is left out. Only the run's first loop finds out: no other one begins before.
+func (d *draft) gatesCanRun(l *Loop) bool {
+	missing := d.s.missingGates(l)
+	if l.Parent != 0 || len(missing) == 0 {
+		return true
+	}
+	var cannot []string
+	for _, i := range missing {
+		name := d.s.Settings.Gates[i].Name
+		if slices.Contains(d.s.Settings.AllowMissingGates, name) {
+			d.leaveOut(l, i, "")
+		} else {
+			cannot = append(cannot, fmt.Sprintf("gate %s cannot run: %s is not installed", name, l.base[i].missing))
+		}
+	}
+	text := strings.Join(cannot, "; ")
+	switch r := l.said(pawl.AskMissing); {
+	case len(cannot) == 0:
+		return true
+	case l.question != nil:
+	case r != nil && r.choice == choiceWithout:
+		for _, i := range d.s.missingGates(l) {
+			d.leaveOut(l, i, cmp.Or(r.by, "a person"))
+		}
+		return true
+	case r != nil:
+		d.stop(pawl.OutcomeCancelled, cmp.Or(r.by, "a person")+" stopped it: "+text)
+	case d.s.Settings.Unattended:
+		d.stop(pawl.OutcomeRefused, text+"; install what is missing, or go on without: "+d.s.allowing(l))
+	default:
+		d.ask(l, pawl.AskMissing, text+". Go on without? The report will say what was left out", pawl.Hash{}, choiceWithout, choiceStop)
+	}
+	return false
+}
+
+// missingGates are the gates that cannot run and are not left out. An optional gate skips.
+func (s *State) missingGates(l *Loop) []int {
+	var out []int
+	for i := range l.base {
+		if l.base[i].missing != "" && !s.Settings.Gates[i].Optional && !s.isLeftOut(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// allowing are the flags with which the run would begin.
+func (s *State) allowing(l *Loop) string {
+	var flags []string
+	for _, i := range s.missingGates(l) {
+		flags = append(flags, "--allow-missing-gate "+s.Settings.Gates[i].Name)
+	}
+	return strings.Join(flags, " ")
+}
+
+// leaveOut takes a gate out of the run.
+func (d *draft) leaveOut(l *Loop, gate int, by string) {
+	d.emit(l.Ref, &pawl.GateLeftOut{Gate: d.s.Settings.Gates[gate].Name, Missing: l.base[gate].missing, By: by})
+}
+
+// isLeftOut reports whether a gate of the settings is not part of this run.
+func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.without, gate) }
+
+func (s *State) gateLeftOut(b *pawl.GateLeftOut) error {
+	i := s.gateIndex(b.Gate)
+	if i < 0 || s.isLeftOut(i) {
+		return fmt.Errorf("gate %q is none of the run's", b.Gate)
+	}
+	s.without = append(slices.Clip(s.without), i)
+	return nil
+}
+
+// lookAgain lets the gates that could not run look at the base again, as when what was
+// missing has been installed meanwhile.
+func (l *Loop) lookAgain() {
+	l.base = slices.Clone(l.base)
+	for i := range l.base {
+		if l.base[i].missing != "" {
+			l.base[i] = baseline{}
+		}
+	}
+}
