@@ -196,8 +196,8 @@ func (c *listings) Objects(ctx context.Context, commit pawl.CommitHash, match fu
 	return c.Workspaces.Objects(ctx, commit, match)
 }
 
-// What was prepared is in the worktree and in the checkout of a gate. What a candidate's own
-// files prepare does not serve another run.
+// F-22: what was prepared is in the worktree and in the checkout of a gate. What a candidate's
+// own files prepare does not serve another run.
 func TestPrepareFurnishes(t *testing.T) {
 	w := preparing(t, "mkdir -p deps && cp lock deps/ && echo changed > README && echo cached > \"$XDG_CACHE_HOME\"-x")
 	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Report: pawl.ReportExit,
