@@ -172,6 +172,7 @@ const (
 	ModelRateLimit   ModelErrorKind = "rate_limit"       // 429: try again after Wait
 	ModelOverloaded  ModelErrorKind = "overloaded"       // 5xx, 529, overloaded_error: try again
 	ModelNetwork     ModelErrorKind = "network"          // no connection, cut stream, malformed stream: try again
+	ModelNoServer    ModelErrorKind = "no_server"        // nothing listens at an address of this machine: do not try again
 	ModelTimeout     ModelErrorKind = "timeout"          // the stream was silent for longer than Idle: try again
 	ModelAuth        ModelErrorKind = "auth"             // 401, 403, no key: do not try again
 	ModelBadRequest  ModelErrorKind = "bad_request"      // 400, 404, 413, 422: do not try again

@@ -36,7 +36,7 @@ func (s *State) chargedFor(f *pawl.Effect, why *pawl.Failure) Purse {
 		return Purse{}
 	}
 	switch pawl.ModelErrorKind(why.Code) {
-	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:
+	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNoServer, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:
 		return Purse{}
 	}
 	return reserved(f)

@@ -186,7 +186,7 @@ func (c *chance) gate(f *pawl.Effect) pawl.Answer {
 func (c *chance) model(f *pawl.Effect) pawl.Answer {
 	if c.in(12) {
 		out := failed(f, pawl.FailureCode(pick(c, pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout,
-			pawl.ModelOverloaded, pawl.ModelRefused, pawl.ModelContextLong, pick(c, pawl.ModelAuth, pawl.ModelQuota, pawl.ModelOverloaded))), "no")
+			pawl.ModelOverloaded, pawl.ModelRefused, pawl.ModelContextLong, pick(c, pawl.ModelAuth, pawl.ModelNoServer, pawl.ModelQuota, pawl.ModelOverloaded))), "no")
 		out.Failure.Wait = time.Duration(c.IntN(2)*c.IntN(100)) * time.Second
 		return out
 	}

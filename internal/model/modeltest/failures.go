@@ -103,8 +103,12 @@ func (s *suite) connecting(t *testing.T) {
 		listener.Close()
 		model := s.newModel(Endpoint{BaseURL: fmt.Sprintf("http://%s/v1", address), Key: key, Client: &http.Client{Transport: &http.Transport{}}})
 		_, err = model.Call(t.Context(), ask("go"), nil)
-		if !wantError(t, err, pawl.ModelNetwork).Unsent {
+		typed := wantError(t, err, pawl.ModelNoServer) // F-28
+		if !typed.Unsent {
 			t.Error("a request that nobody took counts as sent")
+		}
+		if want := "nothing listens at " + address; typed.Message != want {
+			t.Errorf("the error says %q, want %q", typed.Message, want)
 		}
 	})
 	t.Run("a base URL that is none", func(t *testing.T) {

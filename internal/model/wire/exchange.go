@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"pawl"
@@ -38,7 +39,8 @@ type Exchange struct {
 	idle   time.Duration
 	timer  *time.Timer
 	key    string
-	sent   bool // the request left for the network
+	sent   bool   // the request left for the network
+	host   string // where it is for
 }
 
 // Open begins an exchange for one model call. The request must be made with
@@ -65,7 +67,21 @@ func (x *Exchange) Close() {
 // an event stream is a *pawl.ModelError. It has the shape both SDKs want of a
 // middleware.
 func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	x.sent = true
+	res, err := x.Send(req, next)
+	if err != nil {
+		return nil, err
+	}
+	// Servers that name no type, or a broken one, get the benefit of the doubt.
+	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && kind != "text/event-stream" {
+		res.Body.Close()
+		return nil, x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
+	}
+	return res, nil
+}
+
+// Send is Do for an answer of any type.
+func (x *Exchange) Send(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	x.sent, x.host = true, req.URL.Host
 	if req.Body != nil {
 		if err := stableFirst(req); err != nil {
 			return nil, err
@@ -86,7 +102,7 @@ func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Respons
 	return res, nil
 }
 
-// refuse returns the error of a reply that is no event stream; nil for one that is.
+// refuse returns the error of an HTTP error answer; nil for any other.
 func (x *Exchange) refuse(res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		body, err := io.ReadAll(io.LimitReader(res.Body, MaxErrorBody))
@@ -94,10 +110,6 @@ func (x *Exchange) refuse(res *http.Response) error {
 			return err
 		}
 		return x.Failure(res.StatusCode, res.Header, body)
-	}
-	// Servers that name no type, or a broken one, get the benefit of the doubt.
-	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && kind != "text/event-stream" {
-		return x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
 	}
 	return nil
 }
@@ -126,10 +138,36 @@ func (x *Exchange) Err(err error) error {
 		return x.Error(pawl.ModelBadRequest, "the request cannot be made: "+err.Error())
 	}
 	e := x.Error(pawl.ModelNetwork, reason(err))
-	if dial, ok := errors.AsType[*net.OpError](err); ok {
-		e.Unsent = dial.Op == "dial"
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		e.Unsent = true
+		if why := absent(dial, x.host); why != "" {
+			e.Kind, e.Message = pawl.ModelNoServer, why
+		}
 	}
 	return e
+}
+
+// absent says that there certainly is no server at a host that was dialled; empty when
+// one may come back by itself. On this machine it is the user who starts a server, and a
+// name without a dot that nothing resolves is one of this machine's that is not set up. A
+// server elsewhere that refuses connections may be restarting.
+func absent(dial *net.OpError, host string) string {
+	if name, ok := errors.AsType[*net.DNSError](dial.Err); ok {
+		if name.IsNotFound && !strings.Contains(strings.TrimSuffix(name.Name, "."), ".") {
+			return fmt.Sprintf("there is no host %q", name.Name)
+		}
+		return ""
+	}
+	to, ok := dial.Addr.(*net.TCPAddr)
+	if !ok || !to.IP.IsLoopback() {
+		return ""
+	}
+	// A machine without IPv6 has no ::1, which localhost is looked for at first.
+	noIPv6 := to.IP.To4() == nil && errors.Is(dial.Err, syscall.EADDRNOTAVAIL)
+	if noIPv6 || errors.Is(dial.Err, syscall.ECONNREFUSED) {
+		return "nothing listens at " + host
+	}
+	return ""
 }
 
 // Cut is the error of a stream that ended before the reply did.
