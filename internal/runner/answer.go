@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -104,6 +105,12 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 		f.Code = pawl.FailTimeout
 	case isModel && model.Kind != "":
 		f.Code, f.Wait, f.Unsent = pawl.FailureCode(model.Kind), max(model.Wait, 0), model.Unsent
+		if model.Message != "" && text == model.Error() { // whose beginning is the code
+			text = model.Message
+			if model.Status != 0 {
+				text = fmt.Sprintf("HTTP %d: %s", model.Status, text)
+			}
+		}
 	case pawl.CodeOf(err) == pawl.CodeConflict:
 		f.Code = pawl.FailConflict
 	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:

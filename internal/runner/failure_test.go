@@ -21,7 +21,9 @@ func TestFailures(t *testing.T) {
 		want pawl.Failure
 	}{
 		"RateLimit": {&pawl.ModelError{Kind: pawl.ModelRateLimit, Wait: 7 * time.Second, Status: 429, Message: "slow down"},
-			pawl.Failure{Code: "rate_limit", Wait: 7 * time.Second, Message: "model: rate_limit (HTTP 429): slow down"}},
+			pawl.Failure{Code: "rate_limit", Wait: 7 * time.Second, Message: "HTTP 429: slow down"}},
+		"NoServer": {&pawl.ModelError{Kind: pawl.ModelNoServer, Unsent: true, Message: "nothing listens"},
+			pawl.Failure{Code: "no_server", Unsent: true, Message: "nothing listens"}},
 		"Auth":         {&pawl.ModelError{Kind: pawl.ModelAuth}, pawl.Failure{Code: "auth", Message: "model: auth"}},
 		"WrappedModel": {fmt.Errorf("ask: %w", &pawl.ModelError{Kind: pawl.ModelRefused}), pawl.Failure{Code: "refused", Message: "ask: model: refused"}},
 		"NegativeWait": {&pawl.ModelError{Kind: pawl.ModelOverloaded, Wait: -time.Second}, pawl.Failure{Code: "overloaded", Message: "model: overloaded"}},
