@@ -22,6 +22,8 @@ type Handler struct {
 	Answer func(pawl.ModelRequest) Reply
 	// Key is the API key requests must carry; empty means that none is asked for.
 	Key string
+	// Models are the models the server says it has; nil means that it cannot say.
+	Models []string
 
 	mu       sync.Mutex
 	received []Received
@@ -77,9 +79,34 @@ func (w Wire) protocol() protocol {
 	return chatProtocol()
 }
 
-// ServeHTTP answers one request.
+// inform answers which models there are, or that the key is valid.
+func (h *Handler) inform(w http.ResponseWriter, r *http.Request, p protocol) {
+	if h.Key != "" && p.key(r.Header) != h.Key {
+		answer(w, http.StatusUnauthorized, nil, p.problem("authentication_error", "invalid key "+p.key(r.Header)))
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/key") {
+		answer(w, http.StatusOK, nil, `{"data":{"label":"a key"}}`)
+		return
+	}
+	if h.Models == nil {
+		answer(w, http.StatusNotFound, nil, p.problem("not_found_error", "there is nothing at "+r.URL.Path))
+		return
+	}
+	data := []map[string]string{}
+	for _, name := range h.Models {
+		data = append(data, map[string]string{"id": name, "object": "model"})
+	}
+	answer(w, http.StatusOK, nil, mustJSON(map[string]any{"object": "list", "data": data}))
+}
+
+// ServeHTTP answers one request. One that calls no model is not kept.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := h.Wire.protocol()
+	if r.Method == http.MethodGet && (r.URL.Path == "/v1/models" || r.URL.Path == "/v1/key") {
+		h.inform(w, r, p)
+		return
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil {
 		return // the client went away

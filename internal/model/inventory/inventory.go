@@ -1,0 +1,313 @@
+// Package inventory asks the servers of models which models they have. The answer
+// shows whether a server is there, is the right one and accepts the key. Nothing that
+// is asked costs anything.
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/model/wire"
+)
+
+// Limits on an answer.
+const (
+	DefaultLimit = 5 * time.Second // how long a server has for it
+	maxList      = 16 << 20        // bytes
+)
+
+// Server is a server to ask.
+type Server struct {
+	// BaseURL is its address with its version, but without one if it speaks
+	// Anthropic's protocol.
+	BaseURL   string
+	Anthropic bool
+	// Key is sent if there is one; KeyEnv is the variable it comes from. KeyPath is a
+	// path below the address that only a valid key can get; empty where the list of
+	// models is one.
+	Key, KeyEnv, KeyPath string
+	// BaseURLKey is the setting that says where the server is.
+	BaseURLKey string
+	// Local reports a server that its user runs and whose list is complete.
+	Local bool
+	// Start is the command that starts it and Fetch the one that gives it a model; NAME
+	// in them stands for the model. Both may be empty.
+	Start, Fetch string
+	// HTTPClient sends the requests; nil means one with its own connection pool.
+	HTTPClient *http.Client
+	// Limit is how long the server has for each answer; zero means DefaultLimit.
+	Limit time.Duration
+}
+
+// Models are the names of the models the server has. Every error is a
+// *[pawl.ModelError] or the context's own.
+func (s Server) Models(ctx context.Context) ([]string, error) {
+	if s.KeyPath != "" {
+		if _, err := s.get(ctx, s.KeyPath); err != nil {
+			return nil, err
+		}
+	}
+	path := "models"
+	if s.Anthropic {
+		path = "v1/models?limit=1000" // it gives them in pages
+	}
+	doc, err := s.get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	var list []struct {
+		ID string `json:"id"`
+	}
+	err = json.Unmarshal(doc, &fields)
+	data, ok := fields["data"] // null where there is no model yet
+	if err != nil || !ok || json.Unmarshal(data, &list) != nil {
+		return nil, noList("something")
+	}
+	var names []string
+	for _, m := range list {
+		if m.ID != "" {
+			names = append(names, wire.Clean(m.ID, s.Key))
+		}
+	}
+	return names, nil
+}
+
+func noList(what string) error {
+	return &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "it answers with " + what + " that is not a list of models"}
+}
+
+// get is the JSON document at a path below the server's address.
+func (s Server) get(ctx context.Context, path string) ([]byte, error) {
+	if err := wire.CheckBaseURL(s.BaseURL); err != nil {
+		return nil, err
+	}
+	limit := s.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	// One clock for the whole answer: what comes in drops comes too slowly.
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	watched, exchange := wire.Open(timed, 0, s.Key)
+	defer exchange.Close()
+	doc, err := s.fetch(watched, exchange, path)
+	switch {
+	case err == nil:
+		return doc, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case timed.Err() != nil:
+		return nil, exchange.Error(pawl.ModelTimeout, fmt.Sprintf("it gives no answer within %v", limit))
+	}
+	return nil, exchange.Err(err)
+}
+
+func (s Server) fetch(ctx context.Context, exchange *wire.Exchange, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.BaseURL, "/")+"/"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Anthropic:
+		req.Header.Set("X-Api-Key", s.Key)
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	case s.Key != "":
+		req.Header.Set("Authorization", "Bearer "+s.Key)
+	}
+	client := wire.HTTPClient(s.HTTPClient)
+	if s.HTTPClient == nil {
+		defer client.CloseIdleConnections()
+	}
+	res, err := exchange.Send(req, client.Do)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && strings.HasPrefix(kind, "text/html") {
+		return nil, noList(kind)
+	}
+	return io.ReadAll(io.LimitReader(res.Body, maxList))
+}
+
+// Severity says what a problem means for model calls.
+type Severity int
+
+// The severities.
+const (
+	Unclear Severity = iota // they may work: the server answers and has not said
+	Passing                 // they do not work now
+	Broken                  // they will not work before somebody mends it
+)
+
+// Problem is what is wrong with a server.
+type Problem struct {
+	Severity Severity
+	Text     string // what happened
+	Fix      string // what to do about it; may be empty
+}
+
+// Check asks the server and looks for models by their names. found says what it is
+// like when nothing is wrong.
+func (s Server) Check(ctx context.Context, names []string) (found string, problem *Problem) {
+	models, err := s.Models(ctx)
+	if err != nil {
+		return "", s.problem(err, names)
+	}
+	for _, name := range names {
+		if Has(models, name) {
+			continue
+		}
+		text, fix := s.lacks(models, name)
+		severity := Unclear // it may know models that it does not list
+		if s.Local {
+			severity = Broken
+		}
+		return "", &Problem{severity, text, fix}
+	}
+	key := "accepts the key"
+	if s.Key == "" {
+		key = "needs no key"
+	}
+	return fmt.Sprintf("%s answers, %s and has %s", s.host(), key, sentence(names, len(names))), nil
+}
+
+// problem says what an error of Models means for calls to models.
+func (s Server) problem(err error, names []string) *Problem {
+	e, ok := errors.AsType[*pawl.ModelError](err)
+	if !ok {
+		return &Problem{Passing, err.Error(), ""}
+	}
+	host := s.host()
+	look := "is the address right? " + s.BaseURLKey + " says " + s.BaseURL
+	said := e.Message
+	if e.Status != 0 {
+		said = fmt.Sprintf("HTTP %d: %s", e.Status, e.Message)
+	}
+	revive := look
+	if start := s.start(cmp.Or(append(slices.Clip(names), "NAME")...)); start != "" {
+		revive = start + ", or say where it is: " + s.BaseURLKey
+	}
+	switch {
+	case e.Kind == pawl.ModelNoServer:
+		return &Problem{Broken, e.Message, revive}
+	case e.Unsent:
+		return &Problem{Broken, host + " cannot be reached: " + e.Message, revive}
+	case e.Kind == pawl.ModelAuth && s.Key == "":
+		return &Problem{Broken, fmt.Sprintf("%s wants a key and is given none (%s)", host, said), s.needsKey()}
+	case e.Kind == pawl.ModelAuth:
+		return &Problem{Broken, fmt.Sprintf("%s answers and refuses the key in %s (%s)", host, s.KeyEnv, said), "set " + s.KeyEnv + " to a key that is valid there"}
+	case e.Kind.Retryable():
+		return &Problem{Passing, fmt.Sprintf("%s cannot be asked now: %s", host, said), look}
+	case s.Local:
+		return &Problem{Broken, fmt.Sprintf("%s is not a model server: %s", host, said), look}
+	}
+	return &Problem{Unclear, fmt.Sprintf("%s answers and has no list of models: %s", host, said), look}
+}
+
+func (s Server) needsKey() string {
+	if s.KeyEnv != "" {
+		return "set " + s.KeyEnv
+	}
+	return strings.TrimSuffix(s.BaseURLKey, "base_url") + "key_env names the variable that holds it"
+}
+
+// start says how to start the server; empty where nobody knows.
+func (s Server) start(name string) string {
+	if s.Start == "" {
+		return ""
+	}
+	return "start it with `" + strings.ReplaceAll(s.Start, "NAME", name) + "`"
+}
+
+// lacks says that the server does not have a model, what it has and how it gets one.
+func (s Server) lacks(models []string, name string) (text, fix string) {
+	text = fmt.Sprintf("%s has no model %s; it lists %s", s.host(), name, sentence(models, maxNames))
+	if s.Fetch == "" {
+		return text, "choose one that it lists"
+	}
+	return text, "get it with `" + strings.ReplaceAll(s.Fetch, "NAME", name) + "`, or choose one that it lists"
+}
+
+func (s Server) host() string {
+	if u, err := url.Parse(s.BaseURL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return s.BaseURL
+}
+
+// Has reports whether a model is in a list. A tag "latest" and the date of a snapshot may
+// be left out of its name.
+func Has(models []string, name string) bool {
+	return slices.ContainsFunc(models, func(m string) bool {
+		return m == name || m == name+":latest" || snapshot.ReplaceAllString(m, "") == name
+	})
+}
+
+var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
+
+// maxNames is how many models an error names.
+const maxNames = 5
+
+// sentence is a list of names as it is said, of the first few when there are many.
+func sentence(names []string, most int) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	shown := slices.Clone(names)
+	if n := len(names) - most; n > 0 {
+		shown = append(shown[:most], fmt.Sprintf("%d more", n))
+	}
+	last := len(shown) - 1
+	if last == 0 {
+		return shown[0]
+	}
+	return strings.Join(shown[:last], ", ") + " and " + shown[last]
+}
+
+// Explain is a model of the server whose errors say how to mend what is wrong with it.
+func (s Server) Explain(m pawl.Model) pawl.Model { return explained{m, s} }
+
+type explained struct {
+	pawl.Model
+	server Server
+}
+
+// Call implements [pawl.Model].
+func (x explained) Call(ctx context.Context, req pawl.ModelRequest, sink func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+	reply, err := x.Model.Call(ctx, req, sink)
+	e, ok := errors.AsType[*pawl.ModelError](err)
+	if !ok {
+		return reply, err
+	}
+	switch {
+	case e.Kind == pawl.ModelNoServer:
+		told := *e
+		if start := x.server.start(req.Model); start != "" {
+			told.Message += ": " + start
+		}
+		return reply, &told
+	case e.Kind == pawl.ModelBadRequest && e.Status == http.StatusNotFound:
+		models, asking := x.server.Models(ctx)
+		if asking != nil || Has(models, req.Model) {
+			return reply, err
+		}
+		told := *e
+		text, fix := x.server.lacks(models, req.Model)
+		told.Message = wire.Clean(text+": "+fix, x.server.Key)
+		return reply, &told
+	}
+	return reply, err
+}
