@@ -188,7 +188,7 @@ const (
 
 // ModelChoice is the model of one tier with its prices.
 type ModelChoice struct {
-	Provider  string `json:"provider"` // anthropic, openai, openai-chat, script
+	Provider  string `json:"provider"` // such as anthropic or ollama; internal/config has the table
 	Name      string `json:"name"`     // the provider's name of the model
 	MaxOutput int    `json:"max_output"`
 	// Idle is how long its stream may be silent; zero means [DefaultModelIdle].

@@ -147,7 +147,7 @@ func (e *environs) redact(doc []byte) []byte {
 // handing are the variables that a command hands over to the daemon: what its runs'
 // providers need, and what their commands are to see of the user's environment.
 func handing(app *cli.App) []string {
-	wanted := append(room.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
+	wanted := slices.Concat(room.Variables(), config.AddressVariables(), []string{"XDG_CONFIG_HOME", config.CallbackSecret})
 	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
 	if err == nil { // or the command says what is wrong with it
 		wanted = append(wanted, cfg.KeyNames()...)
@@ -155,7 +155,7 @@ func handing(app *cli.App) []string {
 	out := []string{}
 	for _, kv := range app.Environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(wanted, name) || strings.HasPrefix(name, "PAWL_PROVIDERS_") || strings.HasSuffix(name, "_BASE_URL") {
+		if slices.Contains(wanted, name) || strings.HasPrefix(name, "PAWL_PROVIDERS_") {
 			out = append(out, kv)
 		}
 	}

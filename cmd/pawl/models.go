@@ -10,6 +10,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/driver"
 	"pawl/internal/model/anthropic"
+	"pawl/internal/model/inventory"
 	"pawl/internal/model/openai"
 	"pawl/internal/model/script"
 )
@@ -76,17 +77,37 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 	if err != nil {
 		return nil, err
 	}
-	c := cfg.Provider(provider)
-	key := app.Getenv(c.KeyEnv)
-	switch provider {
-	case "anthropic":
-		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: key}), nil
-	case "openai":
-		return openai.NewResponses(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
-	case "openai-chat":
-		return openai.NewChat(openai.Config{BaseURL: c.BaseURL, APIKey: key}), nil
+	p := cfg.Provider(provider)
+	server := modelServer(app, p)
+	var made pawl.Model
+	switch p.Protocol {
+	case config.Anthropic:
+		made = anthropic.New(anthropic.Config{BaseURL: p.BaseURL, APIKey: server.Key})
+	case config.Responses:
+		made = openai.NewResponses(openai.Config{BaseURL: p.BaseURL, APIKey: server.Key})
+	case config.Chat:
+		made = openai.NewChat(openai.Config{BaseURL: chatAddress(p), APIKey: server.Key})
+	default:
+		return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
 	}
-	return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
+	return server.Explain(made), nil
+}
+
+// chatAddress is where the adapter for Chat Completions finds a provider. It knows
+// OpenAI's own address and ways by itself.
+func chatAddress(p config.Provider) string {
+	if p.Name == openai.ChatProvider {
+		return p.BaseURL
+	}
+	return p.Address()
+}
+
+// modelServer is the server of a provider as an environment reaches it.
+func modelServer(app *cli.App, p config.Provider) inventory.Server {
+	return inventory.Server{
+		BaseURL: p.Address(), BaseURLKey: "providers." + p.Name + ".base_url", Anthropic: p.Protocol == config.Anthropic,
+		Key: app.Getenv(p.KeyEnv), KeyEnv: p.KeyEnv, KeyPath: p.KeyPath, Local: p.Local, Start: p.Start, Fetch: p.Fetch,
+	}
 }
 
 // providersOf says where providers are. That is the user's business: the repository's
@@ -101,15 +122,9 @@ func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
 	if err != nil {
 		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
 	}
-	for _, choice := range choices {
-		p := cfg.Provider(choice.Provider)
-		if choice.Provider == "script" || p.BaseURL != "" && choice.Provider != "anthropic" {
-			continue // a compatible server may need no key
-		}
-		if key := p.KeyEnv; key != "" && app.Getenv(key) == "" {
-			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", choice.Provider, choice.Name, key).
-				WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
-		}
+	if m, key := cfg.MissingKey(choices, app.Getenv); key != "" {
+		return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", m.Provider, m.Name, key).
+			WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ var providers = []struct {
 	{modeltest.Anthropic, "anthropic/claude-test", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
 	{modeltest.Responses, "openai/gpt-test", "OPENAI_BASE_URL", "OPENAI_API_KEY"},
 	{modeltest.Chat, "openai-chat/local-test", "OPENAI_BASE_URL", "OPENAI_API_KEY"},
+	{modeltest.Chat, "ollama/qwen3:8b", "OLLAMA_HOST", "NOBODY_ASKS_FOR_THIS"},
+	{modeltest.Chat, "openrouter/anthropic/claude-test:beta", "PAWL_PROVIDERS_OPENROUTER_BASE_URL", "OPENROUTER_API_KEY"},
 }
 
 // A run through each vendor's SDK against a server that speaks the protocol: a
@@ -33,14 +35,22 @@ func TestRunOverTheWire(t *testing.T) {
 	t.Parallel()
 	bin := pawlProgram(t)
 	for _, p := range providers {
-		t.Run(string(p.wire), func(t *testing.T) {
+		provider, name, _ := strings.Cut(p.model, "/")
+		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			e := &engineer{}
 			server := modeltest.NewServer(p.wire, e.answer)
-			server.Key = "sk-test-0123456789abcdef"
+			server.Models = []string{"another", name}
 			defer server.Close()
+			const key = "sk-test-0123456789abcdef"
+			base := server.BaseURL
+			if provider == "ollama" {
+				base = strings.TrimSuffix(base, "/v1") // as Ollama has it
+			} else {
+				server.Key = key
+			}
 			v := newVictim(t, bin, killScript, map[string]string{"README": "a repository\n"})
-			v.env = append(v.env, p.base+"="+server.BaseURL, p.key+"="+server.Key)
+			v.env = append(v.env, p.base+"="+base, p.key+"="+key)
 			cmd := exec.Command(bin, "run", "say hello in hello.txt", "--recipe", "taskloop", "--unsandboxed", "--model", p.model,
 				"--require-green", "--gate", `tests=grep -q hello hello.txt && echo "ok 1" && echo 1..1`, "--criteria", "hello.txt says hello")
 			cmd.Dir, cmd.Env = v.repo, v.env
@@ -55,11 +65,14 @@ func TestRunOverTheWire(t *testing.T) {
 				if r.Problem != nil {
 					t.Errorf("a request the protocol does not know: %v\n%s", r.Problem, r.Body)
 				}
+				if r.Request.Model != name {
+					t.Errorf("the model %q is asked for, want %q", r.Request.Model, name)
+				}
 			}
 			if e.missed.Load() { // R-28 R-36: from the call to the command in the worktree, and back to the model
 				t.Error("a model was not told what its command printed")
 			}
-			noSecretIn(t, v.home, server.Key)
+			noSecretIn(t, v.home, key)
 		})
 	}
 }

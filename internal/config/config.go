@@ -34,8 +34,8 @@ type Sources struct {
 	// UserFile is the path of the user's file, which need not exist.
 	UserFile string
 	// Env are variables, "NAME=value". Those that do not begin with PAWL_ are
-	// passed over, but for ANTHROPIC_BASE_URL and OPENAI_BASE_URL, and so are
-	// those that are empty.
+	// passed over, but for those in which providers' own programs look for an
+	// address ([AddressVariables]), and so are those that are empty.
 	Env []string
 	// Flags are the settings of the command line; of two for one key the later
 	// one holds.
@@ -93,7 +93,28 @@ func Load(src Sources) (Config, error) {
 	if err := c.excessive(); err != nil {
 		return Config{}, err
 	}
+	if err := c.usable(src.Env); err != nil {
+		return Config{}, err
+	}
 	return c, c.resolve()
+}
+
+// usable reports a provider's own variable that names an address which cannot be
+// used, when a model needs it: a server that the variable is for may do without us.
+func (c *Config) usable(env []string) error {
+	for i, mo := range c.values.models {
+		p := c.values.providers[mo.provider]
+		if _, given := c.origins["providers."+mo.provider+".base_url"]; given || p.address == nil {
+			continue
+		}
+		if address := p.addressIn(env); address != "" {
+			if err := checkURL(address); err != nil {
+				path := "providers." + mo.provider + ".base_url"
+				return problem(strictyaml.Pos{Origin: "$" + p.addressEnv}, path, "%s is for models.%s: %v", address, tierNames[i], err)
+			}
+		}
+	}
+	return nil
 }
 
 // from remembers where a layer's values were written.
@@ -211,6 +232,9 @@ func modelPairs(value, origin string) []strictyaml.Pair {
 	for _, tier := range tierNames {
 		out = append(out, strictyaml.Pair{Path: "models." + tier, Value: value, Origin: origin})
 	}
+	if new(model).parse(value) != nil {
+		return out[:1] // what is wrong with it is said once
+	}
 	return out
 }
 
@@ -221,12 +245,9 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 	var problems strictyaml.Problems
 	var out []strictyaml.Pair
 	names := Variables()
-	for _, v := range env { // the vendors' own variables, which PAWL_… wins over
-		name, value, _ := strings.Cut(v, "=")
-		for _, path := range vendorVariables[name] {
-			if value != "" {
-				out = append(out, strictyaml.Pair{Path: path, Value: value, Origin: "$" + name})
-			}
+	for _, p := range providers() { // the providers' own variables, which PAWL_… wins over
+		if address := p.addressIn(env); address != "" && (p.address == nil || checkURL(address) == nil) {
+			out = append(out, strictyaml.Pair{Path: "providers." + p.Name + ".base_url", Value: address, Origin: "$" + p.addressEnv})
 		}
 	}
 	for _, v := range env {
@@ -250,13 +271,6 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 		}
 	}
 	return out, problems.Err()
-}
-
-// vendorVariables are the variables that the vendors' own programs read, with
-// the settings they stand for here.
-var vendorVariables = map[string][]string{
-	"ANTHROPIC_BASE_URL": {"providers.anthropic.base_url"},
-	"OPENAI_BASE_URL":    {"providers.openai.base_url", "providers.openai-chat.base_url"},
 }
 
 // Variables are the names of the variables that are read, with the path of the

@@ -119,7 +119,8 @@ func TestLayers(t *testing.T) {
 		"models.medium":            "openai/gpt-6.1-sol, $2.00 in and $10.00 out per million tokens | USER:6:11",
 		"models.large":             "openai/gpt-6-astra, $10.00 in and $50.00 out per million tokens | $PAWL_MODEL",
 		"retry.tries":              "3 | default",
-		"providers.anthropic":      "its own address, key in $ANTHROPIC_API_KEY | default",
+		"providers.anthropic":      "https://api.anthropic.com, key in $ANTHROPIC_API_KEY | default",
+		"providers.ollama":         "http://127.0.0.1:11434/v1, no key | default",
 	} {
 		if got[key] != want {
 			t.Errorf("%s: got %s, want %s", key, got[key], want)

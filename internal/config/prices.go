@@ -45,8 +45,9 @@ const (
 	outputFloor   = 1024
 )
 
-// choose completes a tier's model with its price and its limit on output.
-func (mo *model) choose(list []known) pawl.ModelChoice {
+// choose completes a tier's model with its price and its limit on output. free says
+// that its provider charges nothing.
+func (mo *model) choose(list []known, free bool) pawl.ModelChoice {
 	out := pawl.ModelChoice{Provider: mo.provider, Name: mo.name, MaxOutput: mo.maxOutput}
 	k := lookUp(list, mo.provider, mo.name)
 	switch {
@@ -61,7 +62,7 @@ func (mo *model) choose(list []known) pawl.ModelChoice {
 	switch {
 	case mo.price != nil:
 		out.Price = pawl.Price{Input: mo.price.input, Output: mo.price.output, CacheRead: mo.price.cacheRead, CacheWrite: mo.price.cacheWrite}
-	case mo.provider == "script": // costs nothing
+	case free:
 	case k != nil:
 		out.Price = k.price
 	default:

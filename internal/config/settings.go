@@ -120,7 +120,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 		if v.models[i].name == "" {
 			return pawl.Settings{}, pawl.Errorf(pawl.CodeInvalid, "no configuration was loaded")
 		}
-		out.Models[i] = v.models[i].choose(list)
+		out.Models[i] = v.models[i].choose(list, v.providers[v.models[i].provider].free())
 	}
 	for _, h := range v.haltOn {
 		out.HaltOn = append(out.HaltOn, pawl.HaltCondition(h))
@@ -267,10 +267,10 @@ func (c *Config) Explain() []Value {
 	add("sandbox.profile", v.confinement.Profile)
 	known := knownModels()
 	for i, mo := range v.models {
-		add("models."+tierNames[i], mo.describe(mo.choose(known)))
+		add("models."+tierNames[i], mo.describe(mo.choose(known, v.providers[mo.provider].free())))
 	}
 	for _, name := range providerNames {
-		add("providers."+name, v.providers[name].describe(name))
+		add("providers."+name, v.providers[name].describe())
 	}
 	add("allow_missing_gates", list(v.missing))
 	for i, g := range v.gates {
@@ -361,15 +361,15 @@ func (mo *model) describe(c pawl.ModelChoice) string {
 	return s
 }
 
-func (p Provider) describe(name string) string {
-	if name == "script" {
+func (p Provider) describe() string {
+	if p.Name == "script" {
 		return none(p.File)
 	}
-	address := p.BaseURL
-	if address == "" {
-		address = "its own address"
+	key := "no key"
+	if p.KeyEnv != "" {
+		key = "key in $" + p.KeyEnv
 	}
-	return address + ", key in $" + p.KeyEnv
+	return p.Address() + ", " + key
 }
 
 func none(text string) string {

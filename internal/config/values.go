@@ -98,18 +98,8 @@ type model struct {
 
 type price struct{ input, output, cacheRead, cacheWrite pawl.Micros }
 
-// Provider is how a provider is reached.
-type Provider struct {
-	BaseURL string // empty: the provider's own address
-	KeyEnv  string // the variable that holds the key; empty: no key
-	File    string // of the scripted model
-}
-
-// The names of tiers 1, 2 and 3, and of providers, in a configuration.
-var (
-	tierNames     = []string{"fast", "medium", "large"}
-	providerNames = []string{"anthropic", "openai", "openai-chat", "script"}
-)
+// tierNames are the names of tiers 1, 2 and 3 in a configuration.
+var tierNames = []string{"fast", "medium", "large"}
 
 // approvalModes are the modes of approval a user can choose.
 var approvalModes = []string{"auto", "manual", "confidence_threshold"}
@@ -118,6 +108,10 @@ var haltConditions = []string{string(pawl.HaltSecurity), string(pawl.HaltIterati
 
 // defaults is the weakest layer.
 func defaults() values {
+	known := map[string]Provider{}
+	for _, p := range providers() {
+		known[p.Name] = p
+	}
 	return values{
 		recipe:      recipe.Default,
 		sandbox:     "on",
@@ -127,12 +121,7 @@ func defaults() values {
 			{provider: "anthropic", name: "claude-sonnet-5-5"},
 			{provider: "anthropic", name: "claude-opus-5-5"},
 		},
-		providers: map[string]Provider{
-			"anthropic":   {KeyEnv: "ANTHROPIC_API_KEY"},
-			"openai":      {KeyEnv: "OPENAI_API_KEY"},
-			"openai-chat": {KeyEnv: "OPENAI_API_KEY"},
-			"script":      {},
-		},
+		providers:   known,
 		limits:      pawl.Limits{Money: pawl.DefaultLimits.Money, Tokens: pawl.DefaultLimits.Tokens, Time: pawl.DefaultLimits.Time},
 		room:        pawl.DefaultRoomLimits,
 		recording:   pawl.DefaultRecordingLimits,
@@ -241,12 +230,20 @@ func (mo *model) parse(text string) error {
 		*mo = model{provider: "script", name: "script", script: file}
 		return nil
 	}
-	provider, name, ok := strings.Cut(text, "/")
-	if !ok || name == "" {
+	provider, name, _ := strings.Cut(text, "/")
+	known := slices.Contains(providerNames, provider)
+	if name == "" {
+		if known && provider != "script" {
+			return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q; name the model too: %s/NAME", text, provider)
+		}
 		return fmt.Errorf("want PROVIDER/NAME or script:FILE, got %q", text)
 	}
-	if !slices.Contains(providerNames, provider) {
-		return fmt.Errorf("there is no provider %q; known: %s", provider, strings.Join(providerNames, ", "))
+	if !known {
+		names := strings.Join(providerNames, ", ")
+		if near := strictyaml.Nearest(provider, providerNames); near != "" {
+			return fmt.Errorf("there is no provider %q (did you mean %s?); known: %s", provider, near, names)
+		}
+		return fmt.Errorf("there is no provider %q; known: %s; for another server that speaks Chat Completions, openai-chat and providers.openai-chat.base_url", provider, names)
 	}
 	if provider == "script" {
 		return fmt.Errorf("want script:FILE, got %q", text)
@@ -284,18 +281,23 @@ func readPrice(m *strictyaml.Map, p *price) {
 }
 
 func (v *values) providerFields(m *strictyaml.Map) {
-	for _, name := range providerNames {
+	for _, own := range providers() {
+		name := own.Name
 		p := v.providers[name]
 		m.Key(name, "How "+name+" is reached.").Map(func(m *strictyaml.Map) {
 			if name == "script" {
 				m.Key("file", "The scripted model's answers.").Text(&p.File)
 				return
 			}
-			m.Key("base_url", "The server's address; without it, the provider's own.").Text(&p.BaseURL)
+			m.Key("base_url", "The server's address; without it, "+own.Home+".").Text(&p.BaseURL)
 			if err := checkURL(p.BaseURL); err != nil {
 				m.Problem("base_url", "%s", err)
 			}
-			m.Key("key_env", "The environment variable that holds the key. A key itself is never written here.").Text(&p.KeyEnv)
+			key := "none"
+			if own.KeyEnv != "" {
+				key = own.KeyEnv
+			}
+			m.Key("key_env", "The environment variable that holds the key; without it, "+key+". A key itself is never written here.").Text(&p.KeyEnv)
 			if p.KeyEnv != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(p.KeyEnv) {
 				m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
 			}
@@ -319,7 +321,7 @@ func checkURL(text string) error {
 		return fmt.Errorf("an address with a password, query or fragment is not allowed; name the key's variable in key_env")
 	}
 	if u.Scheme == "http" && !near(u.Hostname()) {
-		return fmt.Errorf("http sends the key in the clear; use https, except for this machine and private networks")
+		return fmt.Errorf("http sends the key and your code in the clear; use https, except for this machine and private networks")
 	}
 	return nil
 }
