@@ -15,7 +15,9 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/doctor"
+	"pawl/internal/config"
 	"pawl/internal/git"
+	"pawl/internal/model/inventory"
 	"pawl/internal/project"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
@@ -50,6 +52,18 @@ func probes(app *cli.App) doctor.Probes {
 		FileSystem: fileSystem,
 		Store:      checkStore,
 		Refs:       refs,
+		Models: func(ctx context.Context, p config.Provider, names []string) doctor.Check {
+			found, problem := modelServer(app, p).Check(ctx, names)
+			if problem == nil {
+				return doctor.Check{State: doctor.OK, Detail: found}
+			}
+			state := doctor.Failed
+			if problem.Severity == inventory.Unclear {
+				state = doctor.Warning
+			}
+			return doctor.Check{State: state, Detail: problem.Text, Fix: problem.Fix}
+		},
+		LocalModels: func(ctx context.Context) []string { return localModels(ctx, app) },
 	}
 }
 

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"pawl"
@@ -124,7 +127,36 @@ func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
 	}
 	if m, key := cfg.MissingKey(choices, app.Getenv); key != "" {
 		return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", m.Provider, m.Name, key).
-			WithHint("export %s=…, choose another model with --model PROVIDER/NAME, or see it work without one: pawl demo", key)
+			WithHint("export %s=…, choose another model with --model PROVIDER/NAME (pawl doctor looks for a local server), or see it work without one: pawl demo", key)
 	}
 	return nil
+}
+
+// harmless matches names of models that a user can put into a shell as they are.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
+
+// localModels are models of the servers that a user runs and that answer, one of each
+// server, as they are chosen.
+func localModels(ctx context.Context, app *cli.App) []string {
+	cfg, err := providersOf(app)
+	if err != nil {
+		return nil
+	}
+	local := cfg.Local()
+	found := make([]string, len(local))
+	var wait sync.WaitGroup
+	for i, p := range local {
+		wait.Go(func() {
+			models, _ := modelServer(app, p).Models(ctx) // whoever cannot say is not proposed
+			for _, name := range models {
+				embeds := strings.Contains(strings.ToLower(name), "embed") // it makes vectors, not replies
+				if !embeds && harmless.MatchString(name) {
+					found[i] = p.Name + "/" + name
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return slices.DeleteFunc(found, func(model string) bool { return model == "" })
 }

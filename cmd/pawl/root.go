@@ -117,7 +117,7 @@ RUN is a run's id, its number, or the beginning of its id.
 		tuicmd.New(app, difference(app)), inbox.New(app, time.Now), answer.New(app), plancmd.New(app), signal.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app))
 	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
 	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), archive.New(app), cache.New(app))
-	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
+	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, benchWorld()), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")

@@ -219,7 +219,7 @@ func (e *examination) salvage() {
 	}
 }
 
-// configuration reads all layers and looks for the keys the chosen models need.
+// configuration reads all layers and looks at what they say.
 func (e *examination) configuration() {
 	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ}
 	if e.repo != nil {
@@ -267,29 +267,31 @@ func (e *examination) limits(cfg *config.Config) {
 	e.ok("limits", "of a room: "+of("limits.room.")+"; of a recording: "+of("recording."))
 }
 
+// models asks the servers of the chosen models. Nothing that is asked costs anything.
 func (e *examination) models(cfg *config.Config) {
 	settings, err := cfg.Settings()
 	if err != nil {
 		e.fail("models", err, "")
 		return
 	}
-	var names, missing []string
-	for _, m := range settings.Models {
-		if name := m.Provider + "/" + m.Name; !slices.Contains(names, name) {
-			names = append(names, name)
+	for provider, names := range config.ByProvider(settings.Models) {
+		p := cfg.Provider(provider)
+		if provider == "script" {
+			e.ok("models", "answers come from "+cfg.Script)
+			continue
 		}
-		key := cfg.Provider(m.Provider).KeyEnv
-		if key != "" && e.app.Getenv(key) == "" && !slices.Contains(missing, key) {
-			missing = append(missing, key)
+		c := Check{State: Failed, Detail: p.KeyEnv + " is not set", Fix: "export " + p.KeyEnv + "=…, or choose other models: PAWL_MODEL=PROVIDER/NAME"}
+		if !p.NeedsKey() || e.app.Getenv(p.KeyEnv) != "" {
+			c = e.probes.Models(e.ctx, p, names)
 		}
+		c.Name, c.Detail = "models", provider+"/"+strings.Join(names, ", "+provider+"/")+": "+c.Detail
+		if c.State == Failed {
+			for _, found := range e.probes.LocalModels(e.ctx) {
+				c.Fix += "; a local server answers: export PAWL_MODEL=" + found
+			}
+		}
+		e.add(c)
 	}
-	detail := strings.Join(names, ", ")
-	if len(missing) > 0 {
-		e.fail("models", fmt.Errorf("%s: no key in %s", detail, strings.Join(missing, ", ")),
-			"export "+missing[0]+"=…, or choose other models: PAWL_MODEL=PROVIDER/NAME")
-		return
-	}
-	e.ok("models", detail+"; the keys they need are there")
 }
 
 func (e *examination) recipes() {

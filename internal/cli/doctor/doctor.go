@@ -11,6 +11,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/config"
 	"pawl/internal/plain"
 	"pawl/internal/project"
 )
@@ -35,6 +36,11 @@ type Probes struct {
 	Store func(ctx context.Context, p project.Project) ([]pawl.RunInfo, error)
 	// Refs are the refs below a prefix of the user's repository.
 	Refs func(ctx context.Context, p project.Project, prefix string) ([]string, error)
+	// Models asks a provider's server whether it answers, accepts the key and has the
+	// models of these names. Name is left to the caller.
+	Models func(ctx context.Context, p config.Provider, names []string) Check
+	// LocalModels are models of local servers that answer, as PROVIDER/NAME.
+	LocalModels func(ctx context.Context) []string
 }
 
 // State is what a check came to.
@@ -62,10 +68,10 @@ func New(app *cli.App, probes Probes) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that everything is there that a run needs",
 		Long: `Doctor looks at git, the repository, the sandbox, the state folder and what is
-stored in it, the process that has the project, the configuration, the recipes
-and the keys of the chosen models (only whether they are there), and says what to
-do about what is wrong. It calls no model and changes nothing that is there. The
-exit code is 1 when a check fails.
+stored in it, the process that has the project, the configuration and the recipes,
+asks the servers of the chosen models whether they answer, accept the key and have
+the models, and says what to do about what is wrong. It calls no model, costs
+nothing and changes nothing that is there. The exit code is 1 when a check fails.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/config"
 	"pawl/internal/project"
 )
 
@@ -53,6 +56,10 @@ func healthy(t *testing.T) *patient {
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
 		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
 		Refs:       func(context.Context, project.Project, string) ([]string, error) { return nil, nil },
+		Models: func(_ context.Context, p config.Provider, names []string) Check {
+			return Check{State: OK, Detail: p.Address() + " has " + strings.Join(names, " and ")}
+		},
+		LocalModels: func(context.Context) []string { return nil },
 	}
 	return p
 }
@@ -175,6 +182,43 @@ func TestDoctor(t *testing.T) {
 				t.Errorf("the store: %+v", checks["store"])
 			}
 		})
+	}
+}
+
+// The servers of the models are asked, each about its own, and not without the key that
+// they want. A local server that answers is proposed in place of one that fails. F-28
+func TestModels(t *testing.T) {
+	p := healthy(t)
+	p.app.Environ = append(p.app.Environ, "PAWL_MODEL=fast=ollama/qwen3:8b,large=openrouter/anthropic/claude-x")
+	p.probes.Models = func(_ context.Context, p config.Provider, names []string) Check {
+		state := map[string]State{"anthropic": Warning, "ollama": Failed}[p.Name]
+		return Check{State: state, Detail: "asked for " + strings.Join(names, ", "), Fix: "do something"}
+	}
+	p.probes.LocalModels = func(context.Context) []string { return []string{"lmstudio/a/b"} }
+	p.app.JSON = true
+	c := New(p.app, p.probes)
+	c.SetArgs(nil)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	if code := p.app.Report(c.ExecuteContext(t.Context())); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	var all, got []Check
+	if err := json.Unmarshal(p.out.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Name == "models" {
+			got = append(got, c)
+		}
+	}
+	want := []Check{
+		{"models", Failed, "ollama/qwen3:8b: asked for qwen3:8b", "do something; a local server answers: export PAWL_MODEL=lmstudio/a/b"},
+		{"models", Warning, "anthropic/claude-sonnet-5-5: asked for claude-sonnet-5-5", "do something"},
+		{"models", Failed, "openrouter/anthropic/claude-x: OPENROUTER_API_KEY is not set",
+			"export OPENROUTER_API_KEY=…, or choose other models: PAWL_MODEL=PROVIDER/NAME; a local server answers: export PAWL_MODEL=lmstudio/a/b"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }
 

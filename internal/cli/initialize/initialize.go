@@ -23,11 +23,16 @@ import (
 	"pawl/internal/plain"
 )
 
-type options struct{ yes, force bool }
+type options struct {
+	yes, force bool
+	// localModels are models of local servers that answer, as PROVIDER/NAME.
+	localModels func(context.Context) []string
+}
 
-// New is the command.
-func New(app *cli.App) *cobra.Command {
-	var o options
+// New is the command. localModels are models of local servers that answer, as
+// PROVIDER/NAME.
+func New(app *cli.App, localModels func(context.Context) []string) *cobra.Command {
+	o := options{localModels: localModels}
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Find the languages, propose gates and prepare, write .pawl/config.yaml",
@@ -36,7 +41,9 @@ languages that the root does not have, in the folders up to two levels below it.
 It proposes the commands that judge every attempt (format, types, lint, tests,
 security) and those that put the dependencies in place before. It shows the
 configuration and, once you agree, writes it to .pawl/config.yaml. It runs
-nothing. An existing file stays, unless you say --force.
+nothing. An existing file stays, unless you say --force. Where the key of your
+models is not set, it looks for a model server on this machine and says how to
+choose it; a repository cannot.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl init\n  pawl init --yes",
@@ -79,17 +86,43 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 			return err
 		}
 	}
+	keyEnv, models := o.models(ctx, app)
 	switch {
 	case app.JSON:
 		return app.Encode(map[string]any{"file": config.RepoFile, "languages": append([]string{}, found.Languages...),
 			"parts": append([]ecosystem.Part{}, found.Parts...), "gates": append([]pawl.GateSpec{}, found.Gates...),
-			"prepare": append([]string{}, found.Prepare...), "notes": append([]string{}, found.Notes...), "content": content, "written": write})
+			"prepare": append([]string{}, found.Prepare...), "notes": append([]string{}, found.Notes...), "content": content, "written": write,
+			"local_models": append([]string{}, models...)})
 	case write:
 		app.Printf("Wrote %s. Commit it, and try: pawl doctor\n", config.RepoFile)
 	default:
 		app.Printf("Nothing is written. Write it: pawl init --yes\n")
 	}
+	if len(models) > 0 {
+		app.Printf("\n%s is not set, and a model server on this machine answers. To use it:\n\n", keyEnv)
+		for _, model := range models {
+			app.Printf("  export PAWL_MODEL=%s\n", plain.Line(model, 0))
+		}
+		app.Printf("\nTo use it always, name it under models in %s.\n", app.UserConfig())
+	}
 	return nil
+}
+
+// models looks for local models where the key of those that are chosen is not set, and
+// names the key's variable.
+func (o *options) models(ctx context.Context, app *cli.App) (keyEnv string, found []string) {
+	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
+	if err != nil {
+		return "", nil // whoever starts a run is told
+	}
+	settings, err := cfg.Settings()
+	if err != nil {
+		return "", nil
+	}
+	if _, keyEnv = cfg.MissingKey(settings.Models, app.Getenv); keyEnv == "" {
+		return "", nil
+	}
+	return keyEnv, o.localModels(ctx)
 }
 
 // summary says what the proposal rests on: each part with what runs in it.

@@ -75,8 +75,9 @@ func TestInit(t *testing.T) {
 		return &cli.App{Out: out, Err: out, In: strings.NewReader(answer), Interactive: answer != "", Dir: root,
 			Root: func(context.Context) string { return root }}, out, filepath.Join(root, config.RepoFile)
 	}
+	var local []string // models of local servers
 	execute := func(app *cli.App, args ...string) error {
-		c := New(app)
+		c := New(app, func(context.Context) []string { return local })
 		c.SetArgs(args)
 		c.SilenceErrors, c.SilenceUsage = true, true
 		return c.Execute()
@@ -164,6 +165,38 @@ func TestInit(t *testing.T) {
 		}
 		if len(got.Parts) != 2 || got.Parts[1].Folder != "web" || got.Parts[1].Ecosystem != "npm" || len(got.Prepare) != 1 || !got.Written {
 			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("LocalModels", func(t *testing.T) { // F-28
+		local = []string{"ollama/qwen3:8b", "vllm/Qwen/Qwen3-8B"}
+		defer func() { local = nil }()
+		for name, c := range map[string]struct {
+			environ []string
+			says    bool
+		}{
+			"NoKey":      {nil, true},
+			"Key":        {[]string{"ANTHROPIC_API_KEY=sk-test"}, false},
+			"OtherModel": {[]string{"PAWL_MODEL=lmstudio/x"}, false},
+		} {
+			app, out, file := start(t, "")
+			app.Environ = append(c.environ, "XDG_CONFIG_HOME="+t.TempDir())
+			if err := execute(app, "--yes"); err != nil {
+				t.Fatal(err)
+			}
+			says := strings.Contains(out.String(), "ANTHROPIC_API_KEY is not set, and a model server on this machine answers.") &&
+				strings.Contains(out.String(), "\n  export PAWL_MODEL=ollama/qwen3:8b\n  export PAWL_MODEL=vllm/Qwen/Qwen3-8B\n") &&
+				strings.Contains(out.String(), "under models in "+app.UserConfig())
+			if says != c.says || !c.says && strings.Contains(out.String(), "PAWL_MODEL") {
+				t.Errorf("%s:\n%s", name, out)
+			}
+			if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "ollama") {
+				t.Errorf("%s: the repository's file chooses models: %v\n%s", name, err, data)
+			}
+		}
+		app, out, _ := start(t, "")
+		app.JSON = true
+		if err := execute(app, "--yes"); err != nil || !strings.Contains(out.String(), `"ollama/qwen3:8b"`) {
+			t.Errorf("%v\n%s", err, out)
 		}
 	})
 	t.Run("NoRepository", func(t *testing.T) {
