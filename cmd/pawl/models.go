@@ -132,6 +132,32 @@ func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
 	return nil
 }
 
+// answering asks the servers on this machine and in its network whether they have the
+// models that are to be called. What is certain to fail is an error; a server elsewhere is
+// not asked, because that takes time and it is seldom down for long.
+func answering(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) error {
+	cfg, err := providersOf(app)
+	if err != nil {
+		return err
+	}
+	for provider, names := range config.ByProvider(choices) {
+		p := cfg.Provider(provider)
+		if p.Protocol == "" || !p.Near() {
+			continue
+		}
+		_, problem := modelServer(app, p).Check(ctx, names)
+		if problem == nil || problem.Severity != inventory.Broken {
+			continue
+		}
+		err := pawl.Errorf(pawl.CodeUnavailable, "%s/%s cannot be called: %s", provider, names[0], problem.Text)
+		if problem.Fix != "" {
+			err = err.WithHint("%s", problem.Fix)
+		}
+		return err
+	}
+	return ctx.Err()
+}
+
 // harmless matches names of models that a user can put into a shell as they are.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
 

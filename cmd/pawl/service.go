@@ -83,6 +83,9 @@ func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunI
 	if err := keys(app, req.Settings.Models); err != nil {
 		return pawl.RunInfo{}, err
 	}
+	if err := answering(ctx, app, req.Settings.Models); err != nil {
+		return pawl.RunInfo{}, err
+	}
 	if req.Script != "" {
 		if _, err := script.Parse("the scripted model's file", []byte(req.Script)); err != nil {
 			return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%w", err)
@@ -150,7 +153,8 @@ func (o owned) hand(ctx context.Context, run pawl.RunID) {
 	}
 }
 
-// equipped refuses to let a run go on without the keys that its models need.
+// equipped refuses to let a run go on without the keys that its models need, or while
+// a server of this machine that has them is not there.
 func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
 	began, _ := cli.Began(ctx, o.service, run)
 	if began == nil {
@@ -167,5 +171,5 @@ func (o owned) supplied(ctx context.Context, run pawl.RunID, began *pawl.RunStar
 	if err := keys(app, settings.Models); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)
 	}
-	return nil
+	return answering(ctx, app, settings.Models)
 }
