@@ -224,6 +224,12 @@ func TestObjects(t *testing.T) {
 				t.Errorf("%s is %q, %v; want %q", entries[i].Name, got.Data, err, want)
 			}
 		}
+		for i, want := range []string{"xxx", "x"} {
+			got, err := objects.GetStart(entries[i].Hash, 3)
+			if err != nil || string(got.Data) != want || got.Size != []int64{1 << 20, 1}[i] {
+				t.Errorf("the start of %s is %q of %d bytes, %v; want %q", entries[i].Name, got.Data, got.Size, err, want)
+			}
+		}
 		if err := objects.Close(); err != nil {
 			t.Error(err)
 		}

@@ -32,6 +32,7 @@ type Object struct {
 	Hash string
 	Type string // commit, tree, blob or tag
 	Data []byte
+	Size int64 // of the whole object, also where Data does not have all of it
 }
 
 // Objects reads objects, one after the other, through one git process.
@@ -86,23 +87,37 @@ func (o *Objects) Close() error {
 
 // Get reads an object by its hash or by the full name of a ref. It returns
 // [ErrMissing] when there is none.
-func (o *Objects) Get(name string) (Object, error) { return o.read(name, o.limit, false) }
+func (o *Objects) Get(name string) (Object, error) { return o.read(name, o.limit, refuse) }
 
 // GetSmall is Get of what may be large: Data is nil when it has more than most bytes.
-func (o *Objects) GetSmall(name string, most int64) (Object, error) { return o.read(name, most, true) }
+func (o *Objects) GetSmall(name string, most int64) (Object, error) { return o.read(name, most, skip) }
 
-func (o *Objects) read(name string, most int64, skip bool) (Object, error) {
+// GetStart is Get of what may be large: Data has at most the first most bytes.
+func (o *Objects) GetStart(name string, most int64) (Object, error) {
+	return o.read(name, most, shorten)
+}
+
+// excess says what becomes of an object that is larger than it may be.
+type excess int
+
+const (
+	refuse excess = iota
+	skip
+	shorten
+)
+
+func (o *Objects) read(name string, most int64, over excess) (Object, error) {
 	if o.broken != nil {
 		return Object{}, o.broken
 	}
-	object, err := o.get(name, most, skip)
+	object, err := o.get(name, most, over)
 	if err != nil && !errors.Is(err, ErrMissing) {
 		o.broken = err
 	}
 	return object, err
 }
 
-func (o *Objects) get(name string, most int64, skip bool) (Object, error) {
+func (o *Objects) get(name string, most int64, over excess) (Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
 		return Object{}, fmt.Errorf("object %q: %w", name, ErrMissing)
 	}
@@ -124,21 +139,26 @@ func (o *Objects) get(name string, most int64, skip bool) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("read object %s: git answered %q", name, header)
 	}
-	object := Object{Hash: fields[0], Type: fields[1]}
-	if size > most && skip {
-		if _, err := io.CopyN(io.Discard, o.answers, size+1); err != nil {
-			return Object{}, fmt.Errorf("read object %s: %w", name, err)
-		}
-		return object, nil
-	}
-	if size > most {
+	object := Object{Hash: fields[0], Type: fields[1], Size: size}
+	kept := size
+	switch {
+	case size <= most:
+	case over == refuse:
 		return Object{}, pawl.Errorf(pawl.CodeState, "object %s has %d bytes, more than the %d that are read", name, size, most)
+	case over == skip:
+		kept = 0
+	case over == shorten:
+		kept = most
 	}
-	data := make([]byte, size+1)
-	if _, err := io.ReadFull(o.answers, data); err != nil {
+	if kept == size || over == shorten {
+		object.Data = make([]byte, kept)
+	}
+	if _, err := io.ReadFull(o.answers, object.Data); err != nil {
 		return Object{}, fmt.Errorf("read object %s: %w", name, err)
 	}
-	object.Data = data[:size]
+	if _, err := io.CopyN(io.Discard, o.answers, size-kept+1); err != nil { // and the line's end
+		return Object{}, fmt.Errorf("read object %s: %w", name, err)
+	}
 	return object, nil
 }
 
