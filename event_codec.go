@@ -29,6 +29,14 @@ func (b *RunStarted) fields(c *coder) {
 	num(c, 21, &b.ForkAt)
 	sum(c, 22, &b.ForkEvents)
 	flag(c, 23, &b.BaseTrusted)
+	list(c, 24, &b.Instructions, func(c *coder, f *InstructionFile) {
+		str(c, 1, &f.Path)
+		str(c, 2, &f.Folder)
+		num(c, 3, &f.Bytes)
+		num(c, 4, &f.Cut)
+		sum(c, 5, &f.Blob)
+	})
+	num(c, 25, &b.MoreInstructions)
 }
 
 // Kind implements [Body].

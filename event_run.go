@@ -66,10 +66,34 @@ type RunStarted struct {
 	ForkOf     RunID `json:"fork_of,omitempty"`
 	ForkAt     Seq   `json:"fork_at,omitempty"`
 	ForkEvents Hash  `json:"fork_events,omitzero"`
+	// Instructions are what the repository tells whoever works on it, as Base has it;
+	// MoreInstructions counts the files of this kind that are not listed.
+	Instructions     []InstructionFile `json:"instructions,omitempty"`
+	MoreInstructions int               `json:"more_instructions,omitempty"`
 	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
 	// are the only texts that live in an event, because every decision needs them.
 	Recipe   JSON `json:"recipe"`
 	Settings JSON `json:"settings"`
+}
+
+// InstructionFile is a file of the repository that tells whoever works on it how, such
+// as AGENTS.md.
+type InstructionFile struct {
+	Path   string `json:"path"`
+	Folder string `json:"folder,omitempty"` // it holds for the files below it; empty = for all
+	Bytes  int64  `json:"bytes"`            // its size in the commit
+	// Cut is how many of its first bytes are shown, where not all are; 0 = all.
+	Cut int64 `json:"cut,omitempty"`
+	// Blob is the text that is shown; zero = none: there is too much already, or it is
+	// no text, or a link to nothing that could be shown.
+	Blob Hash `json:"blob,omitzero"`
+}
+
+// Instructions are the instructions of a repository and their texts.
+type Instructions struct {
+	Files []InstructionFile
+	More  int // files that are not listed
+	Texts []Blob
 }
 
 // RunPaused says that nothing new is begun until RunResumed; what is under way ends.
