@@ -100,6 +100,9 @@ type Settings struct {
 	NoStuckDetection bool `json:"no_stuck_detection,omitempty"`
 	// NoCost leaves money out of reports. Limits hold all the same.
 	NoCost bool `json:"no_cost,omitempty"`
+	// NoInstructions keeps the repository's instructions (AGENTS.md and the like) out of
+	// prompts.
+	NoInstructions bool `json:"no_instructions,omitempty"`
 	// Complexity is the task's score, 0 to 14, when the user gave one.
 	Complexity *int `json:"complexity,omitempty"`
 	// Council calls a council after the first failed attempt.

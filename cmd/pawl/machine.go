@@ -23,6 +23,7 @@ import (
 	"pawl/internal/gate/command"
 	"pawl/internal/git"
 	"pawl/internal/governor"
+	"pawl/internal/instructions"
 	"pawl/internal/loopfolder"
 	"pawl/internal/project"
 	"pawl/internal/prompt"
@@ -172,6 +173,13 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
+		},
+		Instructions: func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error) {
+			command, err := git.Find(ctx)
+			if err != nil {
+				return pawl.Instructions{}, err
+			}
+			return instructions.Read(ctx, git.Repo{Command: command, Dir: p.Repo.GitDir}, commit, m.environs.redact)
 		},
 		Pin:     spaces.Mark,
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, head(ctx, p)) },

@@ -619,3 +619,26 @@ func TestSandbox(t *testing.T) {
 		}
 	}
 }
+
+// The repository's instructions are shown unless somebody turns them off; who is stronger
+// decides.
+func TestInstructions(t *testing.T) {
+	off := repo(config.RepoFile, "instructions: off\n")
+	for name, test := range map[string]struct {
+		src config.Sources
+		off bool
+	}{
+		"Default":    {config.Sources{}, false},
+		"Repository": {config.Sources{Repo: off}, true},
+		"User":       {config.Sources{Env: []string{"PAWL_INSTRUCTIONS=off"}}, true},
+		"Both":       {config.Sources{Repo: off, Env: []string{"PAWL_INSTRUCTIONS=on"}}, false},
+	} {
+		c := MustLoad(t, test.src)
+		if s, err := c.Settings(); err != nil || s.NoInstructions != test.off {
+			t.Errorf("%s: turned off %t, %v; want %t", name, s.NoInstructions, err, test.off)
+		}
+	}
+	if _, err := config.Load(config.Sources{Repo: repo(config.RepoFile, "instructions: some\n")}); err == nil || !strings.Contains(err.Error(), "want one of on, off") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -106,7 +106,7 @@ func (c *Config) Settings() (pawl.Settings, error) {
 	list := knownModels()
 	out := pawl.Settings{
 		Limits: v.limits, Room: v.room, Recording: v.recording, Gates: slices.Clone(v.gates), Prepare: slices.Clone(v.prepare), PrepareTimeout: v.prepareTime, Retry: v.retry,
-		NoStuckDetection: !v.stuck, NoCost: !v.cost, Council: v.council, Agent: v.agent,
+		NoStuckDetection: !v.stuck, NoCost: !v.cost, NoInstructions: v.instructions == "off", Council: v.council, Agent: v.agent,
 		Scope: slices.Clone(v.scope), AllowMissingGates: slices.Clone(v.missing), OutputFloor: outputFloor,
 		Approval: v.approval.mode, ApprovalThreshold: v.approval.threshold, Parallel: v.parallel,
 	}
@@ -295,6 +295,7 @@ func (c *Config) Explain() []Value {
 	for _, name := range sorted(v.timeouts) {
 		add("timeouts_ms."+name, milliseconds(v.timeouts[name]))
 	}
+	add("instructions", v.instructions)
 	add("stuck_detection", strconv.FormatBool(v.stuck))
 	add("cost_tracking", strconv.FormatBool(v.cost))
 	add("escalation_threshold", number(v.threshold, recipes))

@@ -47,6 +47,8 @@ type values struct {
 	announce    announce
 	machine     Machine
 	cacheSize   int64 // bytes
+
+	instructions string // on or off: whether agents are shown those of the repository
 }
 
 // Sandbox is how commands are confined on this machine, whichever run they are of.
@@ -132,6 +134,8 @@ func defaults() values {
 		cost:        true,
 		machine:     defaultMachine(runtime.GOMAXPROCS(0)),
 		cacheSize:   pawl.DefaultCacheSize,
+
+		instructions: "on",
 	}
 }
 
@@ -152,6 +156,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("prepare", "Commands that put a commit's dependencies in place. A repository's need your consent.").Texts(&v.prepare)
 	m.Key("prepare_timeout_ms", "The limit on the time of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
 	m.Key("allow_missing_gates", "Gates that a run goes on without when their program is not installed. Not in a repository.").Texts(&v.missing)
+	m.Key("instructions", "Whether agents are shown what the repository tells those who work on it: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)

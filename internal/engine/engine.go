@@ -23,7 +23,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Clean, Places, Told, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Instructions, Clean, Places, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -35,6 +35,9 @@ type Config struct {
 	// refs/pawl/. Both may be nil: then it has nothing, and nothing is kept.
 	Known func(ctx context.Context, task string) (Known, error)
 	Pin   func(ctx context.Context, ref string, commit pawl.CommitHash) error
+	// Instructions are what the repository tells whoever works on it, as a commit has
+	// them; nil means that it tells nothing.
+	Instructions func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error)
 	// Sandbox says what confines commands.
 	Sandbox interface {
 		Confined() bool
@@ -181,9 +184,13 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
+	told, err := e.instructions(ctx, &req.Settings, cmp.Or(at.known.Base, repo.Head))
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
 	ctx = context.WithoutCancel(ctx) // or the next run would have the number of one on its way
 	id := at.id
-	started, blobs, err := e.freeze(req, repo, at)
+	started, blobs, err := e.freeze(req, repo, at, told)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -195,6 +202,18 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 		return pawl.RunInfo{}, fmt.Errorf("start run %s: %w", id, err)
 	}
 	return e.info(ctx, id)
+}
+
+// instructions reads what the commit that a run starts from tells those who work on it.
+func (e *Engine) instructions(ctx context.Context, s *pawl.Settings, base pawl.CommitHash) (pawl.Instructions, error) {
+	if e.c.Instructions == nil || s.NoInstructions {
+		return pawl.Instructions{}, nil
+	}
+	told, err := e.c.Instructions(ctx, base)
+	if err != nil {
+		err = fmt.Errorf("read the repository's instructions in commit %.12s: %w", base, err)
+	}
+	return told, err
 }
 
 // place is where the run that a request asks for belongs.
@@ -280,8 +299,8 @@ func (e *Engine) number(ctx context.Context) (int, error) {
 }
 
 // freeze makes the first event: everything later decisions depend on, by value or by blob.
-func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place) (*pawl.RunStarted, []pawl.Blob, error) {
-	var blobs []pawl.Blob
+func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, told pawl.Instructions) (*pawl.RunStarted, []pawl.Blob, error) {
+	blobs := slices.Clone(told.Texts)
 	keep := func(text []byte) pawl.Hash {
 		if len(text) == 0 {
 			return pawl.Hash{}
@@ -316,6 +335,7 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place) (
 		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: repo.Notes, Version: e.c.Version,
 		Script: keep([]byte(req.Script)), Recipe: recipeJSON, Settings: settingsJSON,
 		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),
+		Instructions: told.Files, MoreInstructions: told.More,
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Prompts)) {
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -20,6 +21,7 @@ func (s *suite) start(t *testing.T) {
 	t.Run("PrepareOfTheRepository", s.startPrepare)
 	t.Run("PrepareOfTheUser", s.startOwnPrepare)
 	t.Run("RepositoryThatCannotBeRead", s.startInspect)
+	t.Run("InstructionsOfTheRepository", s.startInstructions)
 	t.Run("Numbers", s.startNumbers)
 	t.Run("ManyAtOnceHaveNumbersOfTheirOwn", s.startMany)
 	t.Run("ThatCannotBeStoredLeavesNoRun", s.startUnstored)
@@ -249,6 +251,62 @@ func (s *suite) startInspect(t *testing.T) {
 	b.inspect = pawl.Errorf(pawl.CodeState, "the repository has no commit").WithHint("make one: git commit")
 	_, err := b.Start(t.Context(), request("do it"))
 	b.mustBe(err, pawl.CodeState, true)
+}
+
+// What the repository tells is read once, from the commit that the run starts from,
+// and frozen.
+func (s *suite) startInstructions(t *testing.T) {
+	b := s.bed(t)
+	text := pawl.NewBlob([]byte("Use tabs.\n"))
+	b.told = pawl.Instructions{Texts: []pawl.Blob{text}, More: 7, Files: []pawl.InstructionFile{
+		{Path: "AGENTS.md", Bytes: 10, Blob: text.Hash}, {Path: "web/AGENTS.md", Folder: "web", Bytes: 99, Cut: 10, Blob: text.Hash}, {Path: "CLAUDE.md"}}}
+	frozen := func(run pawl.RunID) *pawl.RunStarted {
+		t.Helper()
+		first := b.mustEvents(run, 0)[0].Body.(*pawl.RunStarted)
+		if data, err := b.Blob(t.Context(), run, text.Hash); err != nil || !bytes.Equal(data, text.Data) {
+			t.Errorf("the text of run %s is %q, %v", run, data, err)
+		}
+		if diff := cmp.Diff(b.told.Files, first.Instructions); diff != "" || first.MoreInstructions != 7 {
+			t.Errorf("run %s has %d more; the files, -want +got:\n%s", run, first.MoreInstructions, diff)
+		}
+		return first
+	}
+	info := b.mustStart("do it")
+	whole := b.mustRest(info.ID)
+	frozen(info.ID)
+	fork, err := b.Fork(t.Context(), info.ID, whole.Seq-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(fork.ID)
+	frozen(fork.ID)
+	again, err := b.Start(t.Context(), again(known))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(again.ID)
+	if first := frozen(again.ID); first.Base != "known" || !slices.Equal(b.asked, []pawl.CommitHash{"base", "known"}) {
+		t.Errorf("the instructions are those of the commits %q, and the last run started from %s", b.asked, first.Base)
+	}
+
+	off := request("do it")
+	off.Settings.NoInstructions = true
+	info, err = b.Start(t.Context(), off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(info.ID)
+	if first := b.mustEvents(info.ID, 0)[0].Body.(*pawl.RunStarted); len(first.Instructions) > 0 || first.MoreInstructions > 0 || len(b.asked) != 2 {
+		t.Errorf("turned off, it has %+v", first.Instructions)
+	}
+
+	runs := len(b.mustRuns())
+	b.untold = pawl.Errorf(pawl.CodeDamaged, "the tree is damaged")
+	_, err = b.Start(t.Context(), request("do it"))
+	b.mustBe(err, pawl.CodeDamaged, false)
+	if got := len(b.mustRuns()); got != runs || !strings.Contains(err.Error(), "read the repository's instructions in commit base: ") {
+		t.Errorf("there are %d runs, want %d: %v", got, runs, err)
+	}
 }
 
 // V-11, V-12

@@ -55,6 +55,9 @@ type bed struct {
 
 	mu      sync.Mutex
 	cleaned []pawl.RunID
+	told    pawl.Instructions // what every commit tells those who work on it
+	untold  error             // what reading that fails with
+	asked   []pawl.CommitHash // the commits it was read from
 }
 
 func (s *suite) bed(t *testing.T) *bed {
@@ -68,6 +71,18 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 		Log: l, Performer: b.world, Version: "test",
 		Inspect: func(context.Context, string) (pawl.Repository, error) {
 			return pawl.Repository{Head: "base", Notes: []string{"a note"}}, b.inspect
+		},
+		Instructions: func(_ context.Context, commit pawl.CommitHash) (pawl.Instructions, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.asked = append(b.asked, commit)
+			return b.told, b.untold
+		},
+		Known: func(_ context.Context, task string) (engine.Known, error) {
+			if task == known {
+				return engine.Known{Base: "known", Runs: 1}, nil
+			}
+			return engine.Known{}, nil
 		},
 		Numbers: func(context.Context) (int, error) { return int(b.numbers.Load()), nil },
 		Sandbox: box{b},
@@ -83,6 +98,9 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 	t.Cleanup(b.end)
 	return b
 }
+
+// known is a task that the repository has a branch of, at the commit "known".
+const known = "004-known"
 
 // box is a sandbox that is never used.
 type box struct{ b *bed }
