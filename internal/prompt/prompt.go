@@ -4,8 +4,8 @@
 // changes from attempt to attempt last, so that providers' prompt caches hit.
 //
 // Each text has a limit of its own. When all together are still too much for one
-// prompt, they give way in this order: memory, the plan's state, outputs of
-// earlier steps, what the tasks of a batch handed in, the diff, evidence. The goal,
+// prompt, they give way in this order: memory, the repository's instructions, the
+// plan's state, outputs of earlier steps, what the tasks of a batch handed in, the diff, evidence. The goal,
 // the criteria, the task and answers of persons are never cut. [runner.Prompt] says
 // what was.
 //
@@ -83,7 +83,7 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 	if data.Task != nil { // which has an id of its own
 		name = "Run"
 	}
-	user = fmt.Sprintf("%s: %s\n\n%s", name, job.Run, user)
+	user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
 	return runner.Prompt{System: system, User: user, Cut: r.cuts()}, nil
 }
 
@@ -124,6 +124,7 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 		}
 		data.Inputs["diff"] = r.fit("diff", valid(diff), maxDiff)
 	}
+	r.repository()
 	var err error
 	choice := choice(do)
 	if data.Memory, err = a.memory(r, choice, &data); err != nil {
@@ -148,6 +149,20 @@ func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData, template
 	}
 	if strings.Contains(template, ".State") {
 		data.State = r.fit("state", stateYAML(tasks, do.States), maxState)
+	}
+}
+
+// repository reads what the repository tells those who work on it. No template names
+// it: every session of a run is shown it.
+func (r *reader) repository() {
+	first := map[pawl.Hash]string{} // the path of the first file with a text
+	for _, f := range r.job.Started.Instructions {
+		in := recipe.Instruction{Path: f.Path, Folder: f.Folder, Bytes: f.Bytes, Cut: f.Cut, SameAs: first[f.Blob]}
+		if in.SameAs == "" && !f.Blob.IsZero() {
+			first[f.Blob] = f.Path
+			in.Text = r.text(f.Path, f.Blob)
+		}
+		r.instructions = append(r.instructions, in)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/recipe"
 )
 
 // reader reads blobs and remembers the first error and what was cut.
@@ -19,6 +20,8 @@ type reader struct {
 	cut []string
 	// left is how many entries of the memory are left out.
 	left int
+	// instructions are the repository's, which no template names.
+	instructions []recipe.Instruction
 }
 
 // cuts are the names of what was cut, each once.

@@ -11,7 +11,7 @@ import (
 // turn gives as much as is missing, the longest first. latest says that of the
 // memory the last entries matter most.
 func (r *reader) squeeze(data *recipe.PromptData, latest bool) {
-	over := size(data) - maxPrompt
+	over := size(data) + r.instructionsSize() - maxPrompt
 	if over <= 0 {
 		return
 	}
@@ -20,6 +20,10 @@ func (r *reader) squeeze(data *recipe.PromptData, latest bool) {
 	data.Memory, left = keep(data.Memory, max(0, before-over), latest)
 	r.left += left
 	over -= before - memorySize(data.Memory)
+	for i := range slices.Backward(r.instructions) { // those that hold for the fewest files first
+		in := &r.instructions[i]
+		over = r.shorten(in.Path, &in.Text, over)
+	}
 	over = r.shorten("state", &data.State, over)
 	over = r.shorten("plan", &data.Plan, over)
 	over = r.shortenInputs(data.Inputs, over)
@@ -76,6 +80,14 @@ func (r *reader) shorten(name string, text *string, over int) int {
 	before := len(*text)
 	*text = r.fit(name, *text, max(leastText, before-over-markSize))
 	return over - (before - len(*text))
+}
+
+func (r *reader) instructionsSize() int {
+	n := 0
+	for i := range r.instructions {
+		n += len(r.instructions[i].Path) + len(r.instructions[i].Text)
+	}
+	return n
 }
 
 func memorySize(entries []recipe.Memory) int {
