@@ -343,6 +343,9 @@ func (r *Run) footer(t *text) {
 			t.line("         %s", ran)
 		}
 	}
+	if told := r.Instructions(); told != "" {
+		t.line("Instructions: %s", told)
+	}
 	red, unknown := r.redAtBase()
 	for _, g := range red {
 		t.line("Red at base: %s: %s", g.Gate, g.Reason)

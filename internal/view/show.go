@@ -15,18 +15,21 @@ import (
 // added, never renamed; what is not known is left out.
 type Summary struct {
 	pawl.RunInfo
-	Goal       string             `json:"goal,omitempty"`
-	Criteria   []pawl.Criterion   `json:"criteria,omitempty"`
-	Base       pawl.CommitHash    `json:"base"`
-	Head       pawl.CommitHash    `json:"head,omitempty"`
-	Sandbox    string             `json:"sandbox"`
-	Confined   bool               `json:"confined"`
-	Prepare    *SummaryPrepare    `json:"prepare,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	Complexity *int               `json:"complexity,omitempty"` // 0 to 14
-	Alive      time.Duration      `json:"alive"`                // nanoseconds a driver had the run
-	Limits     pawl.Limits        `json:"limits"`
-	Iterations []SummaryIteration `json:"iterations"`
+	Goal     string           `json:"goal,omitempty"`
+	Criteria []pawl.Criterion `json:"criteria,omitempty"`
+	Base     pawl.CommitHash  `json:"base"`
+	Head     pawl.CommitHash  `json:"head,omitempty"`
+	Sandbox  string           `json:"sandbox"`
+	Confined bool             `json:"confined"`
+	Prepare  *SummaryPrepare  `json:"prepare,omitempty"`
+	// Instructions are what the repository tells those who work on it.
+	Instructions     []SummaryInstruction `json:"instructions,omitempty"`
+	MoreInstructions int                  `json:"more_instructions,omitempty"` // files that are not listed
+	Notes            []string             `json:"notes,omitempty"`
+	Complexity       *int                 `json:"complexity,omitempty"` // 0 to 14
+	Alive            time.Duration        `json:"alive"`                // nanoseconds a driver had the run
+	Limits           pawl.Limits          `json:"limits"`
+	Iterations       []SummaryIteration   `json:"iterations"`
 	// Gates are the newest verdicts, BaseGates those on the base commit.
 	Gates     []SummaryGate `json:"gates"`
 	BaseGates []SummaryGate `json:"base_gates"`
@@ -79,6 +82,17 @@ type SummaryPrepare struct {
 	Preparations
 }
 
+// SummaryInstruction is a file in which the repository tells those who work on it how, in
+// a [Summary].
+type SummaryInstruction struct {
+	Path   string `json:"path"`
+	Folder string `json:"folder,omitempty"` // it holds for the files below it; missing = for all
+	Bytes  int64  `json:"bytes"`
+	Shown  int64  `json:"shown"` // how many of its bytes agents are shown
+	// Text is the blob with what they are shown.
+	Text pawl.Hash `json:"text,omitzero"`
+}
+
 // SummaryGate is a verdict in a [Summary].
 type SummaryGate struct {
 	Gate      string        `json:"gate"`
@@ -99,6 +113,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
 		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
+		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
@@ -224,6 +239,9 @@ func Show(r *Run, blobs Blobs) string {
 		if ran := r.Preparations.String(); ran != "" {
 			t.line("             %s", ran)
 		}
+	}
+	if told := r.Instructions(); told != "" {
+		t.line("  Instructions  %s", told)
 	}
 	t.line("  Models     %s", r.models())
 	if l := r.root(); l != nil && l.Score >= 0 {

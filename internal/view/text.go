@@ -190,6 +190,58 @@ func (r *Run) prepare() *SummaryPrepare {
 	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare), Preparations: r.Preparations}
 }
 
+// maxInstructions is how many instruction files a line names.
+const maxInstructions = 10
+
+// Instructions names the files in which the repository tells those who work on it how,
+// and what of them agents are not shown; empty when there are none.
+func (r *Run) Instructions() string {
+	files, more := r.Start.Instructions, r.Start.MoreInstructions
+	if len(files) > maxInstructions {
+		more += len(files) - maxInstructions
+		files = files[:maxInstructions]
+	}
+	var out []string
+	for _, f := range files {
+		name := plain.Line(f.Path, 100)
+		switch {
+		case f.Blob.IsZero():
+			name += " (not shown)"
+		case f.Cut > 0:
+			name += fmt.Sprintf(" (cut to %s)", kilobytes(f.Cut))
+		}
+		out = append(out, name)
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// kilobytes is a size as it is told in a line.
+func kilobytes(n int64) string {
+	if n < 1000 {
+		return count(int(n), "byte")
+	}
+	return fmt.Sprintf("%d kB", (n+500)/1000)
+}
+
+func (r *Run) instructions() []SummaryInstruction {
+	var out []SummaryInstruction
+	for _, f := range r.Start.Instructions {
+		in := SummaryInstruction{Path: plain.Line(f.Path, 0), Folder: plain.Line(f.Folder, 0), Bytes: f.Bytes, Text: f.Blob}
+		switch {
+		case f.Blob.IsZero():
+		case f.Cut > 0:
+			in.Shown = f.Cut
+		default:
+			in.Shown = f.Bytes
+		}
+		out = append(out, in)
+	}
+	return out
+}
+
 // redAtBase are the gates that did not pass on the base commit, unknown those that were
 // cut short there.
 func (r *Run) redAtBase() (red, unknown []*Gate) {

@@ -465,6 +465,9 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 		if prepare := r.Prepare(); prepare != "" {
 			say("prepare", prepare)
 		}
+		if told := r.Instructions(); told != "" {
+			say("instructions", told)
+		}
 		if !r.Start.Confined {
 			say("sandbox", "none: commands run with your rights (--unsandboxed)")
 		}
