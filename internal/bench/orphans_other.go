@@ -2,4 +2,4 @@
 
 package bench
 
-func inherit() func() int { return func() int { return -1 } }
+func inherit(int) func() int { return func() int { return -1 } }

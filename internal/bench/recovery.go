@@ -139,7 +139,6 @@ const orphanPatience = 10 * time.Second
 // dieInCommands lets all runs of a daemon call a command, kills it, and waits until
 // nothing is left of the commands.
 func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orphans int, gone time.Duration, err error) {
-	watch := inherit()
 	m.expect([]byte(sayCommand))
 	d, err := u.serve()
 	if err != nil {
@@ -164,6 +163,7 @@ func dieInCommands(ctx context.Context, u *user, m *modelServer, runs int) (orph
 		_ = pause(ctx, 50*time.Millisecond) // what is asked next fails when ctx has ended
 	}
 	_ = pause(ctx, 200*time.Millisecond) // their processes have begun
+	watch := inherit(d.cmd.Process.Pid)
 	from := time.Now()
 	d.kill()
 	for orphans = watch(); orphans > 0 && time.Since(from) < orphanPatience; orphans = watch() {
