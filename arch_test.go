@@ -46,6 +46,7 @@ var rules = []rule{
 	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},
 	{"internal/ecosystem", nil, "what a folder's files say of its package manager depends on nothing that runs one"},
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
+	{"internal/egress", nil, "the way out of a room is judged by rules, and by nothing that a room or a run is made of"},
 	{"internal/room", []string{"internal/project"}, "what a room is depends on nothing that enforces it"},
 	{"internal/sandbox/helper", []string{"internal/sandbox/confine"}, "a helper starts for every command: it has as little in it as possible"},
 	{"internal/sandbox/confine", nil, "the program that confines itself before it becomes a command must start fast and trust nothing else"},

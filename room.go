@@ -154,9 +154,10 @@ type PrepareSpec struct {
 	// Below, if that is there, are below its own.
 	Trusted bool
 	Below   string
-	// Network gives commands this machine's network; without it they have loopback alone.
-	Network bool
-	Limits  RoomLimits
+	// Egress are the rules of the egress proxy, the only way out of the room: "HOST:PORT" or
+	// "HOST:PORT=ADDRESS". Without any, commands have loopback alone. See internal/egress.
+	Egress []string
+	Limits RoomLimits
 }
 
 // Trees joins files that never change with what is written above them, so that a work
@@ -207,6 +208,19 @@ type PrepareRoom interface {
 	// Keep closes the room and keeps what was written in it under the key, without the
 	// files of the commit that commands changed.
 	Keep() (PreparedLayer, error)
+	// Contacts says with whom the commands were in contact through the egress proxy so far.
+	// It is empty where commands are not confined: nothing sees their traffic then.
+	Contacts() []Contact
+}
+
+// Contact counts the requests of a room to one host, and what went there and came back.
+type Contact struct {
+	Host     string `json:"host"` // with the port, as the client named it: "registry.npmjs.org:443"
+	Requests int64  `json:"requests"`
+	Sent     int64  `json:"sent"` // bytes
+	Received int64  `json:"received"`
+	// Refused says why these requests did not get there; empty = they did.
+	Refused string `json:"refused,omitempty"`
 }
 
 // PreparedLayer is what the commands of prepare left. Rooms whose commit has the same key

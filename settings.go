@@ -90,8 +90,11 @@ type Settings struct {
 	// PrepareTimeout bounds them together; zero = [DefaultPrepareTime].
 	PrepareTimeout time.Duration `json:"prepare_timeout,omitempty"`
 	// PrepareFrom says who chose Prepare. It is empty in runs that were started before
-	// it was recorded; see [Settings.PrepareHasNetwork].
+	// it was recorded.
 	PrepareFrom Origin `json:"prepare_from,omitempty"`
+	// Egress are the rules of the egress proxy, through which alone the commands of Prepare
+	// reach anything: see [PrepareSpec]. None means that they reach nothing.
+	Egress []string `json:"egress,omitempty"`
 	// Retry says how often and how slowly a model call is tried again.
 	Retry RetryPolicy `json:"retry"`
 	// HaltOn are the conditions that end the run at once.
@@ -128,11 +131,6 @@ type Settings struct {
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
 }
-
-// PrepareHasNetwork reports whether the commands of Prepare have this machine's
-// network: a repository's do not. A run that was started before PrepareFrom was recorded
-// continues as it began, with the network.
-func (s *Settings) PrepareHasNetwork() bool { return s.PrepareFrom != FromRepository }
 
 // DefaultPrepareTime is how long the commands of Prepare may take together by default.
 const DefaultPrepareTime = 30 * time.Minute

@@ -19,6 +19,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/driver"
 	"pawl/internal/ecosystem"
+	"pawl/internal/egress"
 	"pawl/internal/engine"
 	"pawl/internal/gate/command"
 	"pawl/internal/git"
@@ -203,6 +204,9 @@ func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces, logge
 	return room.New(room.Options{
 		State: p.Dir, Enforcer: m.box, Visible: spaces.Visible, Needed: spaces.Furnished, CacheSize: m.cache, Log: logger,
 		Host: func(ctx context.Context) room.Host { return room.NewHost(m.environs.environ(ctx), "") },
+		Proxy: func(ctx context.Context, rules []string) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: rules, Environ: m.environs.environ(ctx)})
+		},
 	})
 }
 

@@ -2,6 +2,7 @@ package room
 
 import (
 	"maps"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,9 +63,13 @@ type Description struct {
 	// Given is the folder of the files that are given to commands, and GivenPath
 	// where they see it.
 	Given, GivenPath string
-	// Network reports that commands share the host's network.
-	Network bool
-	Limits  pawl.RoomLimits
+	// Serve is nil in a room without a way out. Otherwise it is called, in a goroutine of
+	// its own, with each listener on ProxyPort of the room's own loopback device, and
+	// returns when that is closed.
+	Serve func(net.Listener)
+	// ProxyPort is the port of the egress proxy as commands see it; 0 = there is none.
+	ProxyPort int
+	Limits    pawl.RoomLimits
 }
 
 // Variables are the environment of a command that adds some of its own, which win.
@@ -121,12 +126,9 @@ func (u Upper) Work() string { return filepath.Join(u.dir, "work") }
 func (u Upper) IsZero() bool { return u.dir == "" }
 
 // root is what every confined room has of the host.
-func (h Host) root(network bool) (mounts []Mount, links map[string]string) {
+func (h Host) root() (mounts []Mount, links map[string]string) {
 	links = make(map[string]string)
 	mounts = h.system(links)
-	if network {
-		mounts = appendVisible(mounts, "/etc/resolv.conf")
-	}
 	for _, folder := range h.programs() {
 		if !inSystem(folder) {
 			mounts = appendVisible(mounts, folder)
@@ -144,13 +146,9 @@ var passwd = map[string]string{
 
 // confined completes a description with the root, in order.
 func (d *Description) confined(h Host, own []Mount) {
-	mounts, links := h.root(d.Network)
+	mounts, links := h.root()
 	mounts = append(mounts, Mount{Path: sharedPath, Size: DefaultTempSize, Inodes: DefaultTempInodes})
 	d.Mounts, d.Links, d.Files = inOrder(append(mounts, own...)), links, maps.Clone(passwd)
-	if d.Network {
-		delete(d.Files, "/etc/hosts")
-		d.Mounts = inOrder(appendVisible(d.Mounts, "/etc/hosts"))
-	}
 }
 
 // inOrder sorts by place, so that a parent comes before what lies in it, and keeps

@@ -22,7 +22,7 @@ type content struct {
 	home       bool    // it is kept
 	homeLayers []Layer // what is below it
 	cache      []Layer
-	network    bool
+	egress     []string // rules of its egress proxy; none = it has no way out
 	prepared   bool
 	limits     pawl.RoomLimits
 }
@@ -49,18 +49,22 @@ type room struct {
 	dir      string
 	given    string // where commands see what is given to them
 	opened   Opened
+	proxy    Proxy // nil when it has none
 	once     sync.Once
 	err      error // of closing
 }
 
 // open makes the room's folders and opens it.
 func (x *room) open(ctx context.Context, c content) error {
-	d := &Description{Name: c.name, Network: c.network, Limits: c.limits, Given: filepath.Join(x.folder, "given")}
+	d := &Description{Name: c.name, Limits: c.limits, Given: filepath.Join(x.folder, "given")}
 	if err := x.rooms.mkdir(d.Given); err != nil {
 		return err
 	}
 	host := x.rooms.o.Host(ctx)
-	var err error
+	err := x.wayOut(ctx, d, c.egress)
+	if err != nil {
+		return err
+	}
 	if x.rooms.o.Enforcer.Mounts() {
 		err = x.confined(d, host, c)
 	} else {
@@ -117,8 +121,8 @@ func (x *room) confined(d *Description, host Host, c content) error {
 		return err
 	}
 	d.confined(host, append(append(own, work...), home, cache))
-	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, c.network, c.prepared)
-	return nil
+	d.Environ = host.variables(places{workPath, homePath, tempPath, cachePath}, len(c.egress) > 0, c.prepared)
+	return x.throughProxy(d, host)
 }
 
 // aboveHome is the folder of a home that is kept above what was prepared for it.
@@ -210,7 +214,10 @@ func (x *room) plain(d *Description, host Host, c content) error {
 		}
 	}
 	d.Dir, d.Tree, d.GivenPath = dirs.dir, dirs.dir, d.Given
-	d.Environ = host.variables(dirs, c.network, c.prepared)
+	d.Environ = host.variables(dirs, len(c.egress) > 0, c.prepared)
+	if err := x.throughProxy(d, host); err != nil {
+		return err
+	}
 	d.Writable = []string{dirs.dir, dirs.home, dirs.temp, dirs.cache}
 	d.Readable = append(host.programs(), d.Given)
 	for _, path := range x.rooms.o.Visible(c.source()) {
@@ -277,6 +284,9 @@ func (x *room) Close() error {
 func (x *room) shut() error {
 	x.once.Do(func() {
 		x.err = x.opened.Close()
+		if x.proxy != nil {
+			x.err = errors.Join(x.err, x.proxy.Close())
+		}
 		x.release()
 	})
 	return x.err

@@ -196,7 +196,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	p := &prepareRoom{room: &room{rooms: r, folder: folder, release: func() {}}, spec: spec, to: dir}
 	c := content{
 		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below},
-		network: spec.Network, prepared: true, limits: spec.Limits,
+		egress: spec.Egress, prepared: true, limits: spec.Limits,
 	}
 	if !spec.Trusted && spec.Below != "" && r.isTrusted(spec.Below) {
 		base, release, err := r.usePrepared(spec.Run, spec.Below)
@@ -207,6 +207,9 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	}
 	if err := p.open(ctx, c); err != nil {
 		p.release()
+		if p.proxy != nil {
+			err = errors.Join(err, p.proxy.Close())
+		}
 		return nil, fmt.Errorf("open a room to prepare commit %s: %w", spec.Commit, errors.Join(err, project.RemoveAll(folder)))
 	}
 	return p, nil
@@ -218,6 +221,14 @@ type prepareRoom struct {
 	spec  pawl.PrepareSpec
 	below string // see [manifest]
 	to    string
+}
+
+// Contacts implements [pawl.PrepareRoom].
+func (p *prepareRoom) Contacts() []pawl.Contact {
+	if p.proxy == nil {
+		return nil
+	}
+	return p.proxy.Traffic()
 }
 
 // Keep implements [pawl.PrepareRoom].

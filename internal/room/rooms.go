@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,16 @@ type Enforcer interface {
 	// Join opens a room that has only what d.Joined describes, in a folder for which Overlay
 	// reports true.
 	Join(d *Description) (Held, error)
+}
+
+// Proxy is the only way out of a room. Implemented in internal/egress.
+type Proxy interface {
+	// Serve answers the clients of a listener until that is closed.
+	Serve(l net.Listener) error
+	// Traffic says with whom commands were in contact so far.
+	Traffic() []pawl.Contact
+	// Close ends all connections.
+	Close() error
 }
 
 // Opened is an open room as the [Enforcer] has it.
@@ -67,6 +78,9 @@ type Options struct {
 	// Visible are the folders that git in a work tree has to read.
 	Visible  func(tree string) []string
 	Enforcer Enforcer
+	// Proxy makes the egress proxy of one room, with the rules of whoever asked for the room
+	// and the upstream proxy of whoever ctx belongs to; nil means that no room has a way out.
+	Proxy func(ctx context.Context, rules []string) (Proxy, error)
 	// Needed returns the keys of what was prepared that worktrees have below them; nil means
 	// that none do.
 	Needed func() []string

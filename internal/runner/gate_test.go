@@ -229,7 +229,7 @@ func TestGateTroubles(t *testing.T) {
 		}, pawl.FailMachine, "gate tests: cannot fork"},
 		"PrepareBroken": {run, func() {
 			w.job.Settings.Prepare = []string{"npm ci"}
-			w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
+			w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
 				return pawl.CommandResult{}, errors.New("cannot fork")
 			})
 		}, pawl.FailMachine, `gate tests: prepare "npm ci": cannot fork`},

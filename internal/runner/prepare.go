@@ -122,7 +122,7 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 
 // prepareSpec asks for a room that prepares a commit.
 func (r *Runner) prepareSpec(job driver.Job, commit pawl.CommitHash, key string) pawl.PrepareSpec {
-	return pawl.PrepareSpec{Run: job.Run, Commit: commit, Key: key, Network: job.Settings.PrepareHasNetwork(), Limits: job.Settings.Room}
+	return pawl.PrepareSpec{Run: job.Run, Commit: commit, Key: key, Egress: job.Settings.Egress, Limits: job.Settings.Room}
 }
 
 // unprepared says why a command of prepare failed; empty = it did not.
@@ -155,11 +155,11 @@ func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.Com
 	if err != nil {
 		return "", err
 	}
-	commands := job.Settings.Prepare
-	if job.Settings.PrepareHasNetwork() {
-		commands = append([]string{"network"}, commands...)
+	how := slices.Concat(job.Settings.Prepare, job.Settings.Egress)
+	if !r.Rooms.Confined() { // what was made there may be anything, and name the folder it was made in
+		how = append(how, "unconfined")
 	}
-	return keyOf(commands, objects, r.Rooms.Programs(ctx, slices.Concat(r.Toolchain, commandsIn(job.Settings.Prepare)))), nil
+	return keyOf(how, objects, r.Rooms.Programs(ctx, slices.Concat(r.Toolchain, commandsIn(job.Settings.Prepare)))), nil
 }
 
 // keySize is how many bytes of the hash are the key.

@@ -79,7 +79,7 @@ func TestPrepareAsksFor(t *testing.T) {
 	w := preparing(t, "one", "two")
 	w.job.Settings.PrepareTimeout = time.Minute
 	var asked []pawl.Command
-	w.play(func(_ context.Context, cmd pawl.Command, _ bool) (pawl.CommandResult, error) {
+	w.play(func(_ context.Context, cmd pawl.Command, _ []string) (pawl.CommandResult, error) {
 		asked = append(asked, cmd)
 		return pawl.CommandResult{Output: []byte("fine")}, nil
 	})
@@ -109,17 +109,17 @@ func TestPrepareAsksFor(t *testing.T) {
 	}
 }
 
-// The user's own commands have the network and a repository's do not. Runs of earlier
-// versions, which did not record whose the commands are, keep it.
-func TestPrepareNetwork(t *testing.T) {
-	for from, want := range map[pawl.Origin]bool{pawl.FromUser: true, pawl.FromRepository: false, "": true} {
-		t.Run(string(from), func(t *testing.T) {
+// F-02: the commands reach what the settings name, whoever chose them, and nothing in a
+// run that was started before there were such rules.
+func TestPrepareEgress(t *testing.T) {
+	for name, rules := range map[string][]string{"Named": {"npm.test:443"}, "NotRecorded": nil} {
+		t.Run(name, func(t *testing.T) {
 			w := preparing(t, "one")
-			w.job.Settings.PrepareFrom = from
+			w.job.Settings.Egress = rules
 			ran := 0
-			w.play(func(_ context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error) {
-				if ran++; cmd.Shell != "one" || network != want {
-					t.Errorf("%q has the network: %t, want %t", cmd.Shell, network, want)
+			w.play(func(_ context.Context, cmd pawl.Command, egress []string) (pawl.CommandResult, error) {
+				if ran++; cmd.Shell != "one" || !slices.Equal(egress, rules) {
+					t.Errorf("%q reaches %q, want %q", cmd.Shell, egress, rules)
 				}
 				return pawl.CommandResult{}, nil
 			})
@@ -143,7 +143,7 @@ func TestPrepareOnce(t *testing.T) {
 	var mu sync.Mutex
 	ran := 0
 	both := make(chan struct{})
-	w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
+	w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
 		<-both
 		mu.Lock()
 		defer mu.Unlock()

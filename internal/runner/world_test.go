@@ -374,8 +374,8 @@ func (f gateFunc) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateRep
 	return f(ctx, req)
 }
 
-// runFunc runs commands for rooms. network reports that the room has the network.
-type runFunc func(ctx context.Context, cmd pawl.Command, network bool) (pawl.CommandResult, error)
+// runFunc runs commands for rooms. egress are the rules of the room's proxy.
+type runFunc func(ctx context.Context, cmd pawl.Command, egress []string) (pawl.CommandResult, error)
 
 // played are rooms whose commands are played.
 type played struct {
@@ -388,28 +388,30 @@ func (w *world) play(run runFunc) { w.r.Rooms = played{w.r.Rooms, run} }
 
 func (p played) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
 	room, err := p.Rooms.Gate(ctx, spec)
-	return playedRoom{room, p.run, false}, err
+	return playedRoom{room, p.run, nil}, err
 }
 
 func (p played) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.PrepareRoom, error) {
 	room, err := p.Rooms.Prepare(ctx, spec)
-	return playedPrepare{playedRoom{room, p.run, spec.Network}, room}, err
+	return playedPrepare{playedRoom{room, p.run, spec.Egress}, room}, err
 }
 
 type playedRoom struct {
 	pawl.Room
-	run     runFunc
-	network bool
+	run    runFunc
+	egress []string
 }
 
 func (p playedRoom) Run(ctx context.Context, cmd pawl.Command) (pawl.CommandResult, error) {
-	return p.run(ctx, cmd, p.network)
+	return p.run(ctx, cmd, p.egress)
 }
 
 type playedPrepare struct {
 	playedRoom
 	real pawl.PrepareRoom
 }
+
+func (p playedPrepare) Contacts() []pawl.Contact { return p.real.Contacts() }
 
 func (p playedPrepare) Keep() (pawl.PreparedLayer, error) { return p.real.Keep() }
 

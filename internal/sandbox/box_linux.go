@@ -146,7 +146,7 @@ func (b *Box) tryOverlay(dir string) error {
 	}
 	h, err := b.hold(context.Background(), &helper.Room{Stage: stage, Mounts: []helper.Mount{{
 		Path: "/try", Lower: []string{filepath.Join(folder, "lower")}, Upper: filepath.Join(folder, "upper"), Work: filepath.Join(folder, "work"),
-	}}}, nil)
+	}}}, nil, nil)
 	if err != nil {
 		return err
 	}

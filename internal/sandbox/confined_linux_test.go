@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -181,66 +179,6 @@ RUSTUP_HOME=~/.rustup
 `, "~", home)
 	if got := string(result.Output); got != want {
 		t.Errorf("a command sees\n%s, want\n%s", got, want)
-	}
-}
-
-// Of all rooms only that in which the user's own commands prepare a checkout reaches
-// what listens on this machine.
-func TestConfinedNetwork(t *testing.T) {
-	box := MustConfined(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var visitors atomic.Int32
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			visitors.Add(1)
-			conn.Close()
-		}
-	}()
-	defer func() { listener.Close(); <-served }()
-	folder := MustFolder(t, box)
-	rooms := newRooms(box, folder)
-	defer rooms.Close()
-	spec := pawl.GateRoom{Run: "001", Commit: "c0", Tree: MustCheckout(t, box, folder)}
-	prepare := func(network bool) func() (pawl.Room, error) {
-		return func() (pawl.Room, error) {
-			return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Key: key(1), Network: network})
-		}
-	}
-	// Whoever connected has been accepted when it has read the end of the connection.
-	port := listener.Addr().(*net.TCPAddr).Port
-	visit := fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d && cat <&3", port)
-	for _, test := range []struct {
-		name string
-		open func() (pawl.Room, error)
-		want bool
-	}{
-		{"Gate", func() (pawl.Room, error) { return rooms.Gate(t.Context(), spec) }, false},
-		{"PrepareOfTheRepository", prepare(false), false},
-		{"PrepareOfTheUser", prepare(true), true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			before := visitors.Load()
-			r, err := test.open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			result := MustRun(t, r, pawl.Command{Argv: []string{MustBash(t), "-c", visit}})
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
-			if reached := visitors.Load() > before; reached != test.want || (result.ExitCode == 0) != test.want {
-				t.Errorf("it reached the listener: %t, want %t; exit code %d, %s", reached, test.want, result.ExitCode, result.Output)
-			}
-		})
 	}
 }
 

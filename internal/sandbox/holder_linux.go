@@ -157,9 +157,9 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 	var err error
 	switch {
 	case r.holder == nil && furnished:
-		r.holder, err = r.box.hold(ctx, r.box.composition(r.d), &r.limits)
+		r.holder, err = r.box.hold(ctx, r.box.composition(r.d), &r.limits, r.d.Serve)
 	case r.holder == nil:
-		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: asMounted(r.d.Joined), Network: r.d.Network}, nil)
+		r.holder, err = r.box.hold(ctx, &helper.Room{Stage: stage, Joined: asMounted(r.d.Joined)}, nil, r.d.Serve)
 	case furnished && !r.holder.furnished:
 		if err = errors.Join(r.holder.limit(&r.limits), r.holder.furnish(ctx, r.box.composition(r.d))); err != nil {
 			r.holder.close()
@@ -179,7 +179,7 @@ func (r *heldRoom) open(ctx context.Context, furnished bool) (*holder, error) {
 // composition is a room as its holder puts it together.
 func (b *Box) composition(d *room.Description) *helper.Room {
 	out := &helper.Room{
-		Stage: stage, Bwrap: b.bwrap, Links: d.Links, Files: d.Files, UID: b.uid, GID: b.uid, Network: d.Network,
+		Stage: stage, Bwrap: b.bwrap, Links: d.Links, Files: d.Files, UID: b.uid, GID: b.uid, Listen: d.ProxyPort,
 	}
 	for i := range d.Mounts {
 		out.Mounts = append(out.Mounts, *asMounted(&d.Mounts[i]))
@@ -212,6 +212,7 @@ type holder struct {
 	// mutex guards it.
 	furnished bool
 	socket    *net.UnixConn
+	serve     func(net.Listener) // see [room.Description]
 	errors    *bounded
 	gone      chan struct{} // closed when it has ended
 
@@ -225,8 +226,8 @@ type holder struct {
 const holdLimit = time.Minute
 
 // hold starts a holder and waits until its room is there. Without limits its
-// processes are not limited.
-func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits) (*holder, error) {
+// processes are not limited. The listener that the room asks for goes to serve.
+func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits, serve func(net.Listener)) (*holder, error) {
 	content, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -247,17 +248,14 @@ func (b *Box) hold(ctx context.Context, r *helper.Room, limits *pawl.RoomLimits)
 		theirs.Close()
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
-	h := &holder{box: b, socket: conn.(*net.UnixConn), errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process)}
+	h := &holder{box: b, socket: conn.(*net.UnixConn), serve: serve, errors: &bounded{limit: 4096}, gone: make(chan struct{}), processes: make(map[uint64]*process)}
 	h.cmd = exec.CommandContext(context.WithoutCancel(ctx), b.program)
 	h.cmd.Args = []string{b.name, helper.HoldWord}
 	h.cmd.Env = []string{}
 	h.cmd.Dir = "/"
 	h.cmd.Stderr = h.errors
 	h.cmd.ExtraFiles = []*os.File{theirs, description}
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
-	if !r.Network {
-		h.cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET
-	}
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET}
 	if os.Geteuid() != 0 {
 		h.cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		h.cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
@@ -367,12 +365,20 @@ func (h *holder) close() {
 
 // listen receives answers until the holder ends. The first one goes to ready.
 func (h *holder) listen(ready chan<- helper.Answer) {
-	packet := make([]byte, 64<<10)
+	packet, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	var way net.Listener
 	for first := true; ; first = false {
-		n, err := h.socket.Read(packet)
+		n, controls, _, _, err := h.socket.ReadMsgUnix(packet, rights)
 		var answer helper.Answer
 		if err != nil || n == 0 || json.Unmarshal(packet[:n], &answer) != nil {
 			break
+		}
+		if controls > 0 && way == nil {
+			if way, err = received(rights[:controls]); err != nil {
+				answer.Error = err.Error()
+			} else {
+				go h.serve(way)
+			}
 		}
 		if first {
 			ready <- answer
@@ -388,6 +394,9 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 	}
 	_ = h.cmd.Process.Kill()
 	_ = h.cmd.Wait() // the error says that it was killed
+	if way != nil {
+		_ = way.Close()
+	}
 	close(ready)
 	h.mu.Lock()
 	h.isGone = true
@@ -399,6 +408,21 @@ func (h *holder) listen(ready chan<- helper.Answer) {
 		p.finish(helper.Answer{}, gone())
 	}
 	close(h.gone)
+}
+
+// received returns the listener that came with a packet.
+func received(rights []byte) (net.Listener, error) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) != 1 {
+		return nil, fmt.Errorf("receive the room's listener: %d messages, %w", len(messages), err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, fmt.Errorf("receive the room's listener: %d descriptors, %w", len(fds), err)
+	}
+	f := os.NewFile(uintptr(fds[0]), "listener")
+	defer f.Close() // the listener has a duplicate
+	return net.FileListener(f)
 }
 
 // command starts a command in the room. Bubblewrap's options go through a descriptor,

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl"
+	"pawl/internal/egress"
 	"pawl/internal/room"
 	"pawl/internal/sandbox"
 	"pawl/internal/sandbox/helper"
@@ -120,6 +121,9 @@ func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
 		State: filepath.Join(folder, "state"), Enforcer: box,
 		Visible: func(string) []string { return visible },
 		Host:    func(context.Context) room.Host { return room.NewHost(nil, "") },
+		Proxy: func(_ context.Context, rules []string) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: rules})
+		},
 	})
 }
 

@@ -141,7 +141,7 @@ func TestEnvironmentHasNoCanary(t *testing.T) {
 		for name, open := range map[string]func() (pawl.Room, error){
 			"Gate": func() (pawl.Room, error) { return rooms.Gate(t.Context(), spec) },
 			"Prepare": func() (pawl.Room, error) {
-				return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Key: key(1), Network: true})
+				return rooms.Prepare(t.Context(), pawl.PrepareSpec{Run: spec.Run, Commit: spec.Commit, Tree: spec.Tree, Key: key(1), Egress: []string{"npm.test:443"}})
 			},
 		} {
 			r, err := open()

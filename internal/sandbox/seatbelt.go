@@ -40,15 +40,12 @@ func seatbelt(d *room.Description) string {
 	for _, device := range seatbeltDevices {
 		line("(allow file-read* file-write* file-ioctl (literal ", quoted(device), "))")
 	}
-	if d.Network {
-		line("(allow network*)")
-		line("(allow system-socket)")
-		line("(allow file-read* (literal \"/private/etc/resolv.conf\") (literal \"/private/etc/hosts\"))")
-		line("(allow mach-lookup (global-name \"com.apple.SystemConfiguration.configd\"))")
-	} else {
-		line("(allow network-bind network-inbound (local ip \"localhost:*\"))")
-		line("(allow network-outbound (remote ip \"localhost:*\"))")
+	line("(allow network-bind network-inbound (local ip \"localhost:*\"))")
+	reachable := "*"
+	if d.ProxyPort != 0 { // of what this machine serves nothing but the proxy
+		reachable = strconv.Itoa(d.ProxyPort)
 	}
+	line("(allow network-outbound (remote ip ", quoted("localhost:"+reachable), "))")
 	return p.String()
 }
 

@@ -45,8 +45,14 @@ func TestSeatbelt(t *testing.T) {
 			t.Errorf("without a network the profile has the line %s", l)
 		}
 	}
-	d.Network = true
-	if !strings.Contains(seatbelt(d), "\n(allow network*)\n") {
-		t.Error("a room with the network has none")
+	d.ProxyPort = 4321
+	var outbound []string
+	for l := range strings.Lines(seatbelt(d)) {
+		if strings.Contains(l, "network-outbound") || strings.Contains(l, "network*") {
+			outbound = append(outbound, strings.TrimSpace(l))
+		}
+	}
+	if diff := cmp.Diff([]string{`(allow network-outbound (remote ip "localhost:4321"))`}, outbound); diff != "" {
+		t.Errorf("a room with a proxy reaches something else (-want +got):\n%s", diff)
 	}
 }

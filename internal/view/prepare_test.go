@@ -9,7 +9,7 @@ import (
 )
 
 // A run's page and its report name the commands that prepare checkouts, whose they are
-// and whether they have the network. What a command says of itself stays quoted.
+// and what they reach. What a command says of itself stays quoted.
 func TestPrepareIsNamed(t *testing.T) {
 	commands := []string{"make deps", "your own commands, \"with\nthe network"}
 	const quoted = `"make deps", "your own commands, \"with\nthe network"`
@@ -19,14 +19,17 @@ func TestPrepareIsNamed(t *testing.T) {
 		want     string
 		network  bool
 	}{
-		"User":                 {pawl.FromUser, true, "your own commands, with this machine's network: ", true},
-		"Repository":           {pawl.FromRepository, true, "the repository's commands, without a network: ", false},
-		"RepositoryUnconfined": {pawl.FromRepository, false, "the repository's commands, with this machine's network: ", true},
-		"NotRecorded":          {"", true, "with this machine's network: ", true},
+		"User":                 {pawl.FromUser, true, "your own commands, through the egress proxy to npm.test:443, pypi.test:443: ", true},
+		"Repository":           {pawl.FromRepository, true, "the repository's commands, through the egress proxy to npm.test:443, pypi.test:443: ", true},
+		"RepositoryUnconfined": {pawl.FromRepository, false, "the repository's commands, with all rights of the user and no egress proxy (--unsandboxed): ", true},
+		"NotRecorded":          {"", true, "without a network: ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, 6, 2, func(set *pawl.Settings, b *pawl.RunStarted) {
 				set.Prepare, set.PrepareFrom, b.Confined = commands, test.from, test.confined
+				if test.from != "" {
+					set.Egress = []string{"npm.test:443", "pypi.test:443"}
+				}
 			})
 			s.iterate(2, "")
 			r := fold(s.events)

@@ -77,8 +77,9 @@ type SummaryIteration struct {
 // SummaryPrepare is what makes checkouts ready before their gates, in a [Summary].
 type SummaryPrepare struct {
 	Commands []string    `json:"commands"`
-	From     pawl.Origin `json:"from,omitempty"` // missing in runs that did not record it
-	Network  bool        `json:"network"`        // they have this machine's network
+	From     pawl.Origin `json:"from,omitempty"`   // missing in runs that did not record it
+	Network  bool        `json:"network"`          // they reach more than their room
+	Egress   []string    `json:"egress,omitempty"` // the rules of their egress proxy
 	Preparations
 }
 

@@ -175,8 +175,11 @@ func (r *Run) Prepare() string {
 	}
 	whose := map[pawl.Origin]string{pawl.FromUser: "your own commands, ", pawl.FromRepository: "the repository's commands, "}[p.From]
 	network := "without a network"
-	if p.Network {
-		network = "with this machine's network"
+	switch {
+	case !r.Start.Confined:
+		network = "with all rights of the user and no egress proxy (--unsandboxed)"
+	case p.Network:
+		network = "through the egress proxy to " + strings.Join(p.Egress, ", ")
 	}
 	return whose + network + ": " + strings.Join(commands, ", ")
 }
@@ -187,7 +190,7 @@ func (r *Run) prepare() *SummaryPrepare {
 	if len(s.Prepare) == 0 {
 		return nil
 	}
-	return &SummaryPrepare{From: s.PrepareFrom, Network: s.PrepareHasNetwork() || !r.Start.Confined, Commands: lines(s.Prepare), Preparations: r.Preparations}
+	return &SummaryPrepare{From: s.PrepareFrom, Network: len(s.Egress) > 0 || !r.Start.Confined, Egress: lines(s.Egress), Commands: lines(s.Prepare), Preparations: r.Preparations}
 }
 
 // maxInstructions is how many instruction files a line names.

@@ -31,10 +31,8 @@ func (r *Room) prepare() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	if !r.Network {
-		if err := raiseLoopback(); err != nil {
-			return err
-		}
+	if err := raiseLoopback(); err != nil {
+		return err
 	}
 	if r.Joined == nil {
 		return nil
@@ -315,6 +313,24 @@ func inUserNamespace() bool {
 	content, err := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(content))
 	return err != nil || len(fields) != 3 || fields[0] != "0" || fields[1] != "0" || fields[2] != "4294967295"
+}
+
+// listen listens for the clients of the egress proxy. Nothing runs in the room yet, so
+// nothing else can have the port.
+func listen(port int) (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err == nil {
+		if err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}); err == nil {
+			err = unix.Listen(fd, unix.SOMAXCONN)
+		}
+		if err != nil {
+			_ = unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return -1, fmt.Errorf("listen on port %d of the room: %w", port, err)
+	}
+	return fd, nil
 }
 
 // raiseLoopback makes the network namespace's loopback device work. The kernel

@@ -29,7 +29,7 @@ func Hold() int {
 		h.tell(Answer{Error: err.Error()})
 		return 1
 	}
-	h.tell(Answer{})
+	h.there(0)
 	go h.reap()
 	if err := h.serve(); err != nil {
 		fmt.Fprintf(os.Stderr, "hold: %v\n", err)
@@ -94,11 +94,26 @@ func (h *holder) furnish(id uint64, fds []int) {
 			err = h.room.compose()
 		}
 	}
-	answer := Answer{ID: id}
 	if err != nil {
-		answer.Error = err.Error()
+		h.tell(Answer{ID: id, Error: err.Error()})
+		return
 	}
-	h.tell(answer)
+	h.there(id)
+}
+
+// there tells that the room is there, and hands over the listener that it asks for.
+func (h *holder) there(id uint64) {
+	if h.room.Listen == 0 {
+		h.tell(Answer{ID: id})
+		return
+	}
+	fd, err := listen(h.room.Listen)
+	if err != nil {
+		h.tell(Answer{ID: id, Error: err.Error()})
+		return
+	}
+	h.tell(Answer{ID: id}, fd)
+	_ = unix.Close(fd)
 }
 
 // serve answers requests until Pawl is gone.
@@ -154,9 +169,13 @@ func receive(packet, control []byte) (n int, fds []int, err error) {
 }
 
 // tell sends an answer. When Pawl is gone that fails, and the next request says so.
-func (h *holder) tell(a Answer) {
+func (h *holder) tell(a Answer, fds ...int) {
 	packet, _ := json.Marshal(a) // it has no value that could not be encoded
-	_ = unix.Sendmsg(socketFD, packet, nil, nil, unix.MSG_NOSIGNAL)
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	_ = unix.Sendmsg(socketFD, packet, rights, nil, unix.MSG_NOSIGNAL)
 }
 
 // start starts a process and says so when it could not.

@@ -2,7 +2,7 @@ package helper
 
 // Protocol is the version of everything in this file and of what the words mean. A
 // helper of another version is not used.
-const Protocol = "3"
+const Protocol = "4"
 
 // Room is what a holder puts together and keeps. It has /dev with the devices that
 // programs expect and terminals of its own.
@@ -26,9 +26,9 @@ type Room struct {
 	// UID and GID own what the holder makes that commands may write to, and are who
 	// runs them. Zero means the holder's own.
 	UID, GID int
-	// Network reports that the holder shares its starter's network. Otherwise it has
-	// a network namespace of its own.
-	Network bool
+	// Listen is a TCP port on which the holder listens in its network namespace. The
+	// descriptor comes with the answer that says that the room is there. 0 = on none.
+	Listen int `json:",omitempty"`
 }
 
 // The names of the room's root folder, and of bubblewrap, in [Room.Stage].
@@ -83,7 +83,8 @@ type Request struct {
 }
 
 // Answer is what a holder tells, one packet each. The first one has ID 0 and says
-// that the room is there, or with Error why not.
+// that the room is there, or with Error why not. A packet with a descriptor brings the
+// listener of [Room.Listen].
 type Answer struct {
 	ID uint64
 	// Code is the exit code, and Finished that the process ended by itself. A
