@@ -37,6 +37,7 @@ func TestRepositoryMayNot(t *testing.T) {
 		{"callback: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
 		{"callback: {allow_private: true}", ".pawl/config.yaml:1:1: callback: a repository may not choose who is told of your runs; that belongs into your own file, a variable or a flag"},
 		{"recipe: pawl\nannounce: {command: \"curl evil.example\"}", ".pawl/config.yaml:2:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
+		{"egress: [\"evil.example:443\"]", ".pawl/config.yaml:1:1: egress: a repository may not choose what commands reach; that belongs into your own file, a variable or a flag"},
 		{"announce: {url: \"https://evil.example/\"}", ".pawl/config.yaml:1:1: announce: a repository may not choose what is run or told when a run asks something; that belongs into your own file, a variable or a flag"},
 		{"machine: {heavy: 64}", ".pawl/config.yaml:1:1: machine: a repository may not say how much is done at once on your machine; that belongs into your own file or a variable"},
 		{"cache: {size: 1MB}", ".pawl/config.yaml:1:1: cache: a repository may not say how much disk a cache takes on your machine; that belongs into your own file or a variable"},
@@ -78,7 +79,7 @@ func TestMistakes(t *testing.T) {
 		text, want string
 		semantic   bool // the published schema cannot know
 	}{
-		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, allow_missing_gates, instructions, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
+		{text: "recipes: x", want: "1:1: recipes: unknown key (did you mean recipe?); known here: recipe, criteria, scope, agent, complexity, council, sandbox, models, providers, gates, prepare, prepare_timeout_ms, allow_missing_gates, instructions, egress, limits, recording, retry, halt_on, timeouts_ms, stuck_detection, cost_tracking, escalation_threshold, approval, parallel, replan_every, callback, announce, machine, cache, task_loop"},
 		{text: "machine: {places: 0}", want: "1:19: machine.places: want a whole number from 1 to 4096, got 0"},
 		{text: "machine: {accounts: {antropic: 3}}", want: "1:22: machine.accounts.antropic: unknown key (did you mean anthropic?); known here: anthropic, openai, openai-chat, openrouter, ollama, lmstudio, vllm, script"},
 		{text: "cache: {size: 999999}", want: "1:15: cache.size: want a size from 1MB to 1000TB, such as 500MB or 2GiB, got 999999"},

@@ -24,6 +24,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 		{"allow_missing_gates", "leave out gates", inFlag},
 		{"callback", "choose who is told of your runs", inFlag},
 		{"announce", "choose what is run or told when a run asks something", inFlag},
+		{"egress", "choose what commands reach", inFlag},
 		{"machine", "say how much is done at once on your machine", inFile},
 		{"cache", "say how much disk a cache takes on your machine", inFile},
 		{"sandbox.uid", "choose who commands run as", inFile},

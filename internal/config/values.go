@@ -34,6 +34,7 @@ type values struct {
 	gates       []pawl.GateSpec
 	prepare     []string
 	prepareTime time.Duration
+	egress      []string
 	limits      pawl.Limits
 	retry       pawl.RetryPolicy
 	haltOn      []string
@@ -157,6 +158,7 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("prepare_timeout_ms", "The limit on the time of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
 	m.Key("allow_missing_gates", "Gates that a run goes on without when their program is not installed. Not in a repository.").Texts(&v.missing)
 	m.Key("instructions", "Whether agents are shown what the repository tells those who work on it: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
+	m.Key("egress", "Hosts that these commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)

@@ -80,8 +80,12 @@ func New(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	upstream, err := upstreamOf(o.Environ)
+	if err != nil {
+		return nil, err
+	}
 	d := DefaultLimits
-	p := &Proxy{rules: rules, resolver: o.Resolver, upstream: upstreamOf(o.Environ), own: ownNetworks, record: newRecord()}
+	p := &Proxy{rules: rules, resolver: o.Resolver, upstream: upstream, own: ownNetworks, record: newRecord()}
 	if p.resolver == nil {
 		p.resolver = net.DefaultResolver
 	}
@@ -116,7 +120,7 @@ func New(o Options) (*Proxy, error) {
 }
 
 // upstreamOf says through which of the user's own proxies an address is reached.
-func upstreamOf(environ []string) func(*url.URL) (*url.URL, error) {
+func upstreamOf(environ []string) (func(*url.URL) (*url.URL, error), error) {
 	vars := make(map[string]string, len(environ))
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -127,7 +131,17 @@ func upstreamOf(environ []string) func(*url.URL) (*url.URL, error) {
 		HTTPSProxy: cmp.Or(vars["HTTPS_PROXY"], vars["https_proxy"]),
 		NoProxy:    cmp.Or(vars["NO_PROXY"], vars["no_proxy"]),
 	}
-	return config.ProxyFunc()
+	for _, v := range []struct{ name, value string }{{"HTTP_PROXY", config.HTTPProxy}, {"HTTPS_PROXY", config.HTTPSProxy}} {
+		address := v.value
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		// Its text is left out, as it may hold a password.
+		if u, err := url.Parse(address); v.value != "" && (err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
+			return nil, pawl.Errorf(pawl.CodeInvalid, "%s is not the address of a proxy: want http://HOST:PORT or https://HOST:PORT", v.name)
+		}
+	}
+	return config.ProxyFunc(), nil
 }
 
 // Serve answers the clients of a listener until that or the proxy is closed.
@@ -277,9 +291,6 @@ func (p *Proxy) judge(ctx context.Context, tunnel bool, host string, port uint16
 	upstream, err := p.upstream(&url.URL{Scheme: scheme, Host: to.name()})
 	if err != nil {
 		return bad(http.StatusBadGateway, "cannot be reached: the proxy of whoever started the run has no valid address")
-	}
-	if upstream != nil && upstream.Scheme != "http" && upstream.Scheme != "https" {
-		return bad(http.StatusBadGateway, "cannot be reached: the proxy of whoever started the run speaks %s, want http or https", clean(upstream.Scheme, 20))
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Dial)
 	defer cancel()
