@@ -35,3 +35,25 @@ type RunLoad struct {
 	// For is what its oldest waiting effect waits for: the name of a pool. Empty = nothing waits.
 	For string `json:"for,omitempty"`
 }
+
+// Waiting is an effect that has waited for its places for two seconds or longer. It is
+// true for a moment and of one process, and in no log.
+type Waiting struct {
+	Effect Seq   `json:"effect"`
+	Place  Place `json:"place"`
+	// Name says what the effect is, such as "gate tests".
+	Name string `json:"name"`
+	// Pool is what it waits for: machine, account:PROVIDER or lane:NAME. Slots is how many
+	// places that has.
+	Pool  string        `json:"pool"`
+	Slots int           `json:"slots"`
+	Since time.Time     `json:"since"`
+	For   time.Duration `json:"for"` // that it has waited, in nanoseconds
+	// Until and Why are those of the pool's [PoolLoad].
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitempty"`
+	// Others counts the run's other effects that wait.
+	Others int `json:"others,omitempty"`
+	// Over reports that it waits no more.
+	Over bool `json:"over,omitempty"`
+}

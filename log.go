@@ -97,6 +97,9 @@ type RunInfo struct {
 	Health Health `json:"health,omitempty"`
 	// Questions counts the open ones.
 	Questions int `json:"questions,omitempty"`
+	// Waiting is the effect that has waited longest for its places, as the process that
+	// drives the run knows it; it is not stored. nil = none waits.
+	Waiting *Waiting `json:"waiting,omitempty"`
 	// Archived runs are left out of lists.
 	Archived bool      `json:"archived,omitempty"`
 	Cost     Micros    `json:"cost"`

@@ -131,11 +131,15 @@ type Update struct {
 	Live  *Live  `json:"live,omitempty"`
 }
 
-// Live is text that is not durable: what a model or a command is saying now.
+// Live is what is not durable: what a model or a command is saying now, or that an effect
+// waits for its places.
 type Live struct {
 	Effect Seq    `json:"effect"`
 	Place  Place  `json:"place"`
 	Text   string `json:"text"`
+	// Waiting is repeated while the effect waits, and said once more when that is over;
+	// nil = it is at work.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // Projects is what a daemon serves: the repositories of a user, each with a Service

@@ -148,6 +148,11 @@ func (f *follower) show(u pawl.Update) error {
 	if f.showing == nil {
 		return f.progress.Write(u)
 	}
+	if u.Live != nil && u.Live.Waiting != nil {
+		if text := f.progress.Run().Hear(u.Live.Waiting); text != "" && f.app.JSON {
+			f.app.Notef("%s", text) // what is printed as JSON are events alone
+		}
+	}
 	if u.Event == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl"
 	"pawl/internal/cli"
@@ -265,5 +266,64 @@ func TestWith(t *testing.T) {
 				t.Errorf("%v, %d sessions closed", err, closed)
 			}
 		})
+	}
+}
+
+// busyMachine is a service that says of each gate, once it is asked for, that it waits for
+// its place, and soon has it.
+type busyMachine struct{ pawl.Service }
+
+func (s busyMachine) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
+	return func(yield func(pawl.Update, error) bool) {
+		for u, err := range s.Service.Watch(ctx, run, after) {
+			if !yield(u, err) {
+				return
+			}
+			if u.Event == nil {
+				continue
+			}
+			b, ok := u.Event.Body.(*pawl.EffectRequested)
+			if !ok || b.Effect.Do.Verb() != pawl.VerbRunGate {
+				continue
+			}
+			for _, over := range []bool{false, false, true} {
+				w := &pawl.Waiting{Effect: u.Event.Seq, Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Over: over}
+				if !yield(pawl.Update{Live: &pawl.Live{Effect: w.Effect, Waiting: w}}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// That a gate waits for its place is said to who follows, beside the events where these are
+// printed as JSON. F-24
+func TestFollowSaysWhatWaits(t *testing.T) {
+	const waits, has = "gate tests waits for the one heavy place, for 2s\n", "gate tests has its place, after 2s\n"
+	for _, asJSON := range []bool{false, true} {
+		b, run := finished(t)
+		b.app.JSON = asJSON
+		s := b.session()
+		s.Service = busyMachine{s.Service}
+		r, err := b.app.Follow(t.Context(), s, run, cli.FollowOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := b.out.String()
+		if asJSON {
+			if lines := strings.Count(out, "\n"); lines != int(r.Seq) {
+				t.Errorf("%d lines for %d events", lines, r.Seq)
+			}
+			out = b.err.String()
+		}
+		gates := 0
+		for e := range s.Events(t.Context(), run, 0) {
+			if b, ok := e.Body.(*pawl.EffectRequested); ok && b.Effect.Do.Verb() == pawl.VerbRunGate {
+				gates++
+			}
+		}
+		if gates == 0 || strings.Count(out, waits) != gates || strings.Count(out, has) != gates {
+			t.Errorf("with JSON %t, of %d gates it said\n%s", asJSON, gates, out)
+		}
 	}
 }

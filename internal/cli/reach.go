@@ -71,5 +71,8 @@ func (a *App) ReadRun(ctx context.Context, args []string) (*Session, pawl.RunInf
 		return nil, info, nil, err
 	}
 	r.Undriven = info.Status == StatusInterrupted
+	if info.Waiting != nil {
+		r.Hear(info.Waiting)
+	}
 	return s, info, r, nil
 }

@@ -87,6 +87,15 @@ func New(c Config) *Engine {
 	return e
 }
 
+// Runs implements [pawl.Service].
+func (e *Engine) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
+	runs, err := e.Reader.Runs(ctx)
+	for i := range runs {
+		runs[i].Waiting = e.driver.Waiting(runs[i].ID)
+	}
+	return runs, err
+}
+
 // Close ends driving as a crash would: what is under way is recorded as it is,
 // and the next process that takes a run over goes on from there. Watchers read
 // what is stored to its end and are then done.

@@ -96,5 +96,11 @@ func (p places) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), er
 	return give, nil
 }
 
+// Waits implements [driver.Places].
+func (p places) Waits(job driver.Job) (l pawl.PoolLoad, waits bool) {
+	p.g.do(func(now time.Time) { l, waits = p.g.desk.waits(now, key{p.project, job.Run}, job.Effect.ID) })
+	return l, waits
+}
+
 // Wanted implements [driver.Places].
 func (p places) Wanted() { p.g.do(func(now time.Time) { p.g.desk.retry(now, "") }) }

@@ -435,3 +435,43 @@ func BenchmarkTakeAndGive(b *testing.B) {
 		})
 	}
 }
+
+// Who waits can learn for which pool, and when an account opens. F-24
+func TestWhatAnEffectWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Machine: 4, Heavy: 1, Calls: 4}, nil)
+		p, gate, second := g.Places("p"), job("001-a", 1, &pawl.RunGate{}), job("002-b", 1, &pawl.RunGate{})
+		give := MustTake(t, g, gate)
+		got := make(chan func(pawl.Answer))
+		take := func(j driver.Job) {
+			give, _ := p.Take(t.Context(), j)
+			got <- give
+		}
+		go take(second)
+		synctest.Wait()
+		if l, waits := p.Waits(second); !waits || l.Name != "lane:heavy" || l.Slots != 1 || l.Used != 1 || l.Waiting != 1 {
+			t.Errorf("the second gate waits: %t, for %+v", waits, l)
+		}
+		for what, j := range map[string]driver.Job{"the first gate": gate, "another effect": job("002-b", 7, &pawl.RunGate{}), "another run": job("003-c", 1, &pawl.RunGate{})} {
+			if l, waits := p.Waits(j); waits {
+				t.Errorf("%s waits for %+v", what, l)
+			}
+		}
+		if l, waits := g.Places("other").Waits(second); waits {
+			t.Errorf("the gate of another project waits for %+v", l)
+		}
+		give(nil)
+		give = <-got
+		if l, waits := p.Waits(second); waits {
+			t.Errorf("the second gate has its places and waits for %+v", l)
+		}
+		give(nil)
+		MustTake(t, g, call("001-a", 2, 1))(failure(pawl.ModelRateLimit, time.Minute))
+		go take(call("001-a", 3, 1))
+		synctest.Wait()
+		if l, waits := p.Waits(call("001-a", 3, 1)); !waits || l.Name != "account:anthropic" || time.Until(l.Until) != time.Minute || l.Why == "" {
+			t.Errorf("the call waits: %t, for %+v", waits, l)
+		}
+		(<-got)(nil)
+	})
+}

@@ -56,11 +56,7 @@ func (d *desk) load(now time.Time) pawl.Load {
 	d.pass(now)
 	out := pawl.Load{At: now, Pools: []pawl.PoolLoad{}, Runs: []pawl.RunLoad{}}
 	for _, p := range d.pools {
-		l := pawl.PoolLoad{Name: p.name, Slots: p.slots, Used: p.used, Waiting: p.waiting}
-		if p.account != nil {
-			l.Until, l.Why = p.account.shown(now)
-		}
-		out.Pools = append(out.Pools, l)
+		out.Pools = append(out.Pools, p.load(now))
 	}
 	var all time.Duration
 	for _, t := range d.runs {
@@ -93,8 +89,37 @@ func (d *desk) waitsFor(t *tenant) string {
 	if oldest == nil {
 		return ""
 	}
-	if p := oldest.flows[1].pool; p.full() || p.shut(d.now) {
-		return p.name
+	return d.lacks(oldest).name
+}
+
+// lacks is the pool that keeps a ticket waiting.
+func (d *desk) lacks(t *ticket) *pool {
+	if p := t.flows[1].pool; p.full() || p.shut(d.now) {
+		return p
 	}
-	return machinePool
+	return d.machine()
+}
+
+// waits is the pool that an effect of a run waits for; false = it does not wait.
+func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
+	d.pass(now)
+	if run := d.runs[k]; run != nil {
+		for _, f := range run.flows {
+			for _, t := range f.queue {
+				if t.id == id {
+					return d.lacks(t).load(now), true
+				}
+			}
+		}
+	}
+	return pawl.PoolLoad{}, false
+}
+
+// load is what the pool is used for.
+func (p *pool) load(now time.Time) pawl.PoolLoad {
+	l := pawl.PoolLoad{Name: p.name, Slots: p.slots, Used: p.used, Waiting: p.waiting}
+	if p.account != nil {
+		l.Until, l.Why = p.account.shown(now)
+	}
+	return l
 }

@@ -180,6 +180,9 @@ func (m *Model) logRows(s *shown, width int) []row {
 	if len(out) == 0 {
 		out = append(out, say(dim, "nothing yet"))
 	}
+	if w := s.run.Waiting(); w != nil && (at == 0 || at == s.doing[w.Effect]) {
+		out = append(out, m.pen.texts(yellow, "  ", view.WaitingText(w), width)...)
+	}
 	for _, loop := range s.speakers(at) {
 		out = append(out, m.pen.texts(dim, "  ", strings.TrimRight(s.heard[loop].text, "\n"), width)...)
 	}

@@ -136,3 +136,29 @@ func (d *driven) shows(want ...string) {
 		}
 	}
 }
+
+// What an effect waits for stands below what is said, until it has its places. F-24
+func TestWaitingForPlaces(t *testing.T) {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-long", "A long run")
+	s.try(1, 1, 50, 1)
+	id := s.ask(1, 0, pawl.Place{Step: "tests"}, &pawl.RunGate{Gate: "tests"})
+	says := func(over bool) {
+		w.mu.Lock()
+		s.r.live = append(s.r.live, pawl.Live{Effect: id, Waiting: &pawl.Waiting{Effect: id, Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: 12 * time.Second, Over: over}})
+		w.more.Broadcast()
+		w.mu.Unlock()
+	}
+	d := drive(t, w, 220, 24, pen{})
+	says(false)
+	d.look()
+	d.press("tab", "g")
+	const text = "gate tests waits for one of 2 heavy places, for 12s"
+	d.shows(text)
+	d.shows("waits for a place")
+	says(true)
+	d.look()
+	if strings.Contains(d.screen(), text) {
+		t.Errorf("it has its place, and the screen has\n%s", d.screen())
+	}
+}

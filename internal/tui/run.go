@@ -95,6 +95,11 @@ func (s *shown) hear(l pawl.Live) {
 	if !ok {
 		return
 	}
+	if l.Waiting != nil {
+		s.run.Hear(l.Waiting)
+		s.rev++
+		return
+	}
 	h := s.heard[loop]
 	if h == nil || h.effect != l.Effect {
 		h = &heard{effect: l.Effect}

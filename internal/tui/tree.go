@@ -229,6 +229,9 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	}
 	n.state(word)
 	s := m.shown[k]
+	if r.Waiting != nil || s != nil && s.run.Waiting() != nil {
+		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
+	}
 	open := m.tree.open[k] && s != nil
 	if open {
 		n.sign = "▾"

@@ -85,6 +85,14 @@ func (p *Progress) Write(u pawl.Update) error {
 				out = append(out, p.row(e, todoColor(t), t.String())...)
 			}
 		}
+	case u.Live != nil && u.Live.Waiting != nil:
+		w := u.Live.Waiting
+		if text := p.run.Hear(w); text != "" && !p.o.Live { // which shows it as long as it lasts
+			if p.o.Clock {
+				text = clock(w.Since.Add(w.For)) + "  " + text
+			}
+			out = []byte(p.color(yellow, text) + "\n")
+		}
 	case u.Live != nil && p.o.Live:
 		p.hear(*u.Live)
 	default:
@@ -377,6 +385,10 @@ func (p *Progress) status() [][]segment {
 	out := [][]segment{fit(p.where(), width)}
 	if open := p.run.OpenQuestions(); len(open) > 0 {
 		out = append(out, fit([]segment{{"  " + line("waits for you: %s", p.run.howToAnswer(&open[0].QuestionAsked)), yellow}}, width))
+	}
+	if w := p.run.Waiting(); w != nil {
+		w.For = max(w.For, p.now.Sub(w.Since).Round(time.Second))
+		out = append(out, fit([]segment{{"  " + WaitingText(w), yellow}}, width))
 	}
 	for _, doing := range p.doings() {
 		out = append(out, fit(doing, width))

@@ -56,6 +56,8 @@ type Run struct {
 	Records Records
 
 	open []pending // requested and not answered, by ID
+	// waiting are effects that wait for their places, as far as that was heard.
+	waiting map[pawl.Seq]*pawl.Waiting
 	// closed is the effect that was answered, lost or withdrawn last.
 	closed *pawl.Effect
 	stops  stops

@@ -229,6 +229,9 @@ func Show(r *Run, blobs Blobs) string {
 		state = "interrupted: no process drives it"
 	}
 	t.line("  Status     %s%s", state, because(r.Reason))
+	if w := r.Waiting(); w != nil {
+		t.line("  Waiting    %s", WaitingText(w))
+	}
 	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.UTC().Format("2006-01-02 15:04:05Z"))
 	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.Head), short(r.Start.Base))
 	if f := r.Fork; f != nil {

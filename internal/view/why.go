@@ -290,6 +290,9 @@ func (p *Plan) causes() []cause {
 func (r *Run) waits(c *chain) {
 	for _, p := range r.open {
 		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), clock(p.at))
+		if w := r.waiting[p.ID]; w != nil {
+			text += fmt.Sprintf(", which has waited %s for %s", span(w.For), placeText(w))
+		}
 		do, waiting := p.Do.(*pawl.Wait)
 		if waiting {
 			text = fmt.Sprintf("%s until %s%s", span(do.For), clock(p.at.Add(do.For)), because(do.Reason))

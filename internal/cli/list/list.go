@@ -13,6 +13,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
 // New is the command. now is the clock that ages are told by.
@@ -81,6 +82,9 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 		app.WarnInterrupted(r)
 		if r.Questions > 0 && r.Status != pawl.StatusEnded {
 			app.Notef("run %s waits for you: pawl inbox %s", r.ID, r.ID)
+		}
+		if r.Waiting != nil {
+			app.Notef("run %s: %s; pawl top shows who has the places", r.ID, view.WaitingText(r.Waiting))
 		}
 	}
 	return nil
@@ -154,6 +158,9 @@ func state(r pawl.RunInfo) string {
 	}
 	if r.Questions > 0 {
 		out += ", asks"
+	}
+	if r.Waiting != nil {
+		out += ", waits"
 	}
 	return out
 }

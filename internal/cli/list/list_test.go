@@ -92,6 +92,22 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// A run of which an effect waits for its places is told apart, and what it waits for is said. F-24
+func TestWaiting(t *testing.T) {
+	run := pawl.RunInfo{ID: "004-parser", Title: "A parser", Status: pawl.StatusRunning, Started: now,
+		Waiting: &pawl.Waiting{Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second}}
+	var out, err bytes.Buffer
+	if e := show(&cli.App{Out: &out, Err: &err}, []pawl.RunInfo{run}, now); e != nil {
+		t.Fatal(e)
+	}
+	if !strings.Contains(out.String(), "004-parser  running, waits  ") {
+		t.Errorf("%s", out.String())
+	}
+	if want := "pawl: run 004-parser: gate tests waits for the one heavy place, for 12s; pawl top shows who has the places\n"; err.String() != want {
+		t.Errorf("it said %q, want %q", err.String(), want)
+	}
+}
+
 func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",

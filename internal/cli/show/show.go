@@ -82,7 +82,7 @@ func showRun(ctx context.Context, app *cli.App, s *cli.Session, r *view.Run, inf
 		return nil
 	}
 	summary := view.Summarize(r, blobs)
-	summary.Status = info.Status
+	summary.Status, summary.Waiting = info.Status, info.Waiting
 	return app.Encode(summary)
 }
 

@@ -47,6 +47,11 @@ func (d *desk) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), err
 	}, nil
 }
 
+// Waits implements [driver.Places].
+func (d *desk) Waits(job driver.Job) (pawl.PoolLoad, bool) {
+	return pawl.PoolLoad{Name: "lane:heavy", Slots: 1, Used: 1, Waiting: 1}, !d.holds(job.Effect.ID)
+}
+
 // Wanted implements [driver.Places].
 func (d *desk) Wanted() {
 	d.mu.Lock()

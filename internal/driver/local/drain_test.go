@@ -99,6 +99,8 @@ func (w without) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), e
 
 func (without) Wanted() {}
 
+func (without) Waits(driver.Job) (pawl.PoolLoad, bool) { return pawl.PoolLoad{}, false }
+
 // Drain waits for active effects. Effects that were withdrawn before they began and timers
 // that have ended do not make it return early.
 func TestDrainCounts(t *testing.T) {

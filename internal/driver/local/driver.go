@@ -44,10 +44,12 @@ type Driver struct {
 	AppendRetry time.Duration
 	Logger      *slog.Logger
 
-	mu   sync.Mutex // guards runs and closed
+	mu   sync.Mutex // guards what follows
 	runs map[pawl.RunID]*run
 	wg   sync.WaitGroup
 	done bool
+
+	waiting map[pawl.RunID][]*waiter // effects of which it was said that they wait
 
 	flying  int           // effects that are under way, but for timers; guarded by mu
 	drained chan struct{} // not nil: nothing begins any more; closed when nothing flies

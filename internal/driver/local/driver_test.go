@@ -45,6 +45,8 @@ func (s *slow) Take(_ context.Context, job driver.Job) (func(pawl.Answer), error
 
 func (s *slow) Wanted() {}
 
+func (s *slow) Waits(driver.Job) (pawl.PoolLoad, bool) { return pawl.PoolLoad{}, false }
+
 // An answer says how long its effect waited, and nothing when it did not.
 func TestWaitedIsSaid(t *testing.T) { synctest.Test(t, waitedIsSaid) }
 
@@ -108,6 +110,8 @@ func (b blocked) Take(ctx context.Context, _ driver.Job) (func(pawl.Answer), err
 }
 
 func (blocked) Wanted() {}
+
+func (blocked) Waits(driver.Job) (pawl.PoolLoad, bool) { return pawl.PoolLoad{}, false }
 
 // fullLog is a log whose first appends to an existing run fail for lack of space.
 type fullLog struct {

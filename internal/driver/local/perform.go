@@ -36,7 +36,10 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 	}()
 	if r.d.Places != nil && job.Effect.Do.Verb() != pawl.VerbWait {
 		asked := r.d.now()
-		give, err := r.d.Places.Take(ctx, job)
+		give, err := func() (func(pawl.Answer), error) {
+			defer r.d.waits(job, asked)()
+			return r.d.Places.Take(ctx, job)
+		}()
 		if err != nil {
 			return refused(id, err), nil
 		}

@@ -1,0 +1,130 @@
+package local
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// sayAfter is how long an effect waits for its places before that is said. It is said
+// again as often, for those who begin to watch later.
+const sayAfter = 2 * time.Second
+
+// waiter is an effect that waits for its places.
+type waiter struct {
+	d     *Driver
+	job   driver.Job
+	since time.Time
+
+	mu         sync.Mutex // guards the rest; taken before the driver's
+	timer      *time.Timer
+	said, over bool
+}
+
+// waits begins to say that an effect waits. The function it returns says that it waits no
+// more, if anything was said.
+func (d *Driver) waits(job driver.Job, since time.Time) (over func()) {
+	w := &waiter{d: d, job: job, since: since}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(sayAfter, w.say)
+	return w.end
+}
+
+func (w *waiter) say() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.timer.Reset(sayAfter)
+	now, waits := w.now()
+	if !waits {
+		return
+	}
+	if !w.said {
+		w.said = true
+		w.d.mu.Lock()
+		if w.d.waiting == nil {
+			w.d.waiting = make(map[pawl.RunID][]*waiter)
+		}
+		w.d.waiting[w.job.Run] = append(w.d.waiting[w.job.Run], w)
+		w.d.mu.Unlock()
+	}
+	w.tell(now)
+}
+
+func (w *waiter) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	w.timer.Stop()
+	if !w.said {
+		return
+	}
+	w.d.mu.Lock()
+	all := slices.DeleteFunc(w.d.waiting[w.job.Run], func(x *waiter) bool { return x == w })
+	if w.d.waiting[w.job.Run] = all; len(all) == 0 {
+		delete(w.d.waiting, w.job.Run)
+	}
+	w.d.mu.Unlock()
+	w.tell(w.waiting())
+}
+
+func (w *waiter) tell(now pawl.Waiting) {
+	if w.d.Live != nil {
+		w.d.Live(w.job.Run, pawl.Live{Effect: now.Effect, Place: now.Place, Waiting: &now})
+	}
+}
+
+// waiting is what is known of the wait without asking what it is for.
+func (w *waiter) waiting() pawl.Waiting {
+	f := w.job.Effect
+	name := f.Do.Verb().String()
+	switch do := f.Do.(type) {
+	case *pawl.RunGate:
+		name = "gate " + do.Gate
+	case *pawl.CallModel:
+		name = "model call " + f.Place.String()
+	case *pawl.CallTool:
+		name = "tool " + do.Tool + " of " + f.Place.String()
+	}
+	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond), Over: w.over}
+}
+
+// now is the wait as it is now; false when the effect has its places.
+func (w *waiter) now() (pawl.Waiting, bool) {
+	pool, waits := w.d.Places.Waits(w.job)
+	out := w.waiting()
+	out.Pool, out.Slots, out.Until, out.Why = pool.Name, pool.Slots, pool.Until, pool.Why
+	return out, waits
+}
+
+// Waiting is the effect of a run that has waited longest for its places; nil when none has
+// waited for two seconds.
+func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
+	d.mu.Lock()
+	all := slices.Clone(d.waiting[run])
+	d.mu.Unlock()
+	slices.SortFunc(all, func(a, b *waiter) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.job.Effect.ID, b.job.Effect.ID))
+	})
+	var oldest *pawl.Waiting
+	for _, w := range all {
+		w.mu.Lock()
+		now, waits := w.now()
+		w.mu.Unlock()
+		switch {
+		case !waits || now.Over:
+		case oldest == nil:
+			oldest = &now
+		default:
+			oldest.Others++
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// WaitingText says in one line what an effect waits for, or that it waits no more:
+// "gate tests waits for the one heavy place, for 12s".
+func WaitingText(w *pawl.Waiting) string {
+	name, long := plain.Line(w.Name, 80), span(w.For)
+	if w.Over {
+		return fmt.Sprintf("%s has its place, after %s", name, long)
+	}
+	s := fmt.Sprintf("%s waits for %s, for %s", name, placeText(w), long)
+	if w.Others > 0 {
+		s += ", and " + count(w.Others, "other") + " with it"
+	}
+	return s
+}
+
+// placeText is what an effect waits for: "one of 4 heavy places".
+func placeText(w *pawl.Waiting) string {
+	one, many := "place of the machine", "places of the machine"
+	kind, name, _ := strings.Cut(plain.Line(w.Pool, 60), ":")
+	switch {
+	case kind == "account":
+		one, many = "model call of account "+name, "model calls of account "+name
+	case name == "heavy":
+		one, many = "heavy place", "heavy places"
+	case name == "net":
+		one, many = "place for tools with a network", "places for tools with a network"
+	case name == "no-net":
+		one, many = "place for tools", "places for tools"
+	}
+	s := fmt.Sprintf("one of %d %s", w.Slots, many)
+	if w.Slots == 1 {
+		s = "the one " + one
+	}
+	if !w.Until.IsZero() {
+		s += ", which opens at " + clock(w.Until)
+		if w.Why != "" {
+			s += " (" + plain.Line(w.Why, 100) + ")"
+		}
+	}
+	return s
+}
+
+// Hear keeps what an effect waits for, and returns a line to show when it begins to be
+// said and when it is over; empty in between.
+func (r *Run) Hear(w *pawl.Waiting) string {
+	_, known := r.waiting[w.Effect]
+	switch {
+	case w.Over:
+		delete(r.waiting, w.Effect)
+		if !known {
+			return ""
+		}
+	case r.pending(w.Effect) == nil: // it was answered meanwhile
+		return ""
+	default:
+		if r.waiting == nil {
+			r.waiting = make(map[pawl.Seq]*pawl.Waiting)
+		}
+		r.waiting[w.Effect] = w
+		if known {
+			return ""
+		}
+	}
+	return WaitingText(w)
+}
+
+// pending is an effect that was requested and not answered, or nil.
+func (r *Run) pending(id pawl.Seq) *pending {
+	if i := slices.IndexFunc(r.open, func(p pending) bool { return p.ID == id }); i >= 0 {
+		return &r.open[i]
+	}
+	return nil
+}
+
+// Waiting is the effect that has waited longest for its places, as far as the run has
+// heard; nil when none waits.
+func (r *Run) Waiting() *pawl.Waiting {
+	var oldest *pawl.Waiting
+	others := -1
+	for id, w := range r.waiting {
+		if r.pending(id) == nil {
+			delete(r.waiting, id)
+			continue
+		}
+		others += 1 + w.Others
+		if oldest == nil || id < oldest.Effect {
+			oldest = w
+		}
+	}
+	if oldest == nil {
+		return nil
+	}
+	out := *oldest
+	out.Others = others
+	return &out
+}

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// What an effect waits for is said in words. F-24
+func TestWaitingText(t *testing.T) {
+	opens := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, w := range map[string]pawl.Waiting{
+		"gate tests waits for the one heavy place, for 12s":                                                                  {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second},
+		"gate tests waits for one of 2 heavy places, for 1m, and 3 others with it":                                           {Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: time.Minute, Others: 3},
+		"tool run of x waits for one of 10 places for tools, for 3s":                                                         {Name: "tool run of x", Pool: "lane:no-net", Slots: 10, For: 3 * time.Second},
+		"tool mine waits for the one place for tools with a network, for 3s":                                                 {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
+		"gate tests waits for one of 16 places of the machine, for 2s":                                                       {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
+		"model call x waits for one of 4 model calls of account openai, which opens at 03:04:05 (too many requests), for 2s": {Name: "model call x", Pool: "account:openai", Slots: 4, For: 2 * time.Second, Until: opens, Why: "too many requests"},
+		"gate tests has its place, after 14s":                                                                                {Name: "gate tests", For: 14 * time.Second, Over: true},
+	} {
+		if got := WaitingText(&w); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+// That an effect waits, and that it does no more, is told once each where lines are written,
+// and stands in every view as long as it lasts. F-24
+func TestWaitingIsTold(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	id := s.ask(0, pawl.Place{Loop: "task", Step: "tests"}, &pawl.RunGate{Gate: "tests", Commit: "base", OnBase: true})
+	since := s.now
+	var plain bytes.Buffer
+	scr := &screen{tb: t, width: 120}
+	lines := NewProgress(New(), ProgressOptions{Out: &plain, Least: Important, Clock: true})
+	live := NewProgress(New(), ProgressOptions{Out: scr, Live: true, Width: func() int { return 120 }, Least: Important})
+	write := func(u pawl.Update) {
+		t.Helper()
+		mustProgress(t, lines.Write(u))
+		mustProgress(t, live.Write(u))
+	}
+	for _, e := range s.events {
+		write(pawl.Update{Event: &e})
+	}
+	said := plain.Len()
+	says := func(effect pawl.Seq, long time.Duration, over bool) {
+		t.Helper()
+		write(pawl.Update{Live: &pawl.Live{Effect: effect, Waiting: &pawl.Waiting{Effect: effect, Name: "gate tests", Pool: "lane:heavy", Slots: 1, Since: since, For: long, Over: over}}})
+	}
+	screenSays := func(text string) bool { return strings.Contains(strings.Join(scr.rows, "\n"), text) }
+	says(1, time.Second, false) // an effect that there is not
+	says(id, 2*time.Second, false)
+	says(id, 4*time.Second, false)
+	const waits = "gate tests waits for the one heavy place, for "
+	if got, want := plain.String()[said:], clock(since.Add(2*time.Second))+"  "+waits+"2s\n"; got != want {
+		t.Errorf("lines:\n got %q\nwant %q", got, want)
+	}
+	mustProgress(t, live.Tick(since.Add(9*time.Second)))
+	if !screenSays(waits + "9s") {
+		t.Errorf("the screen has\n%s", strings.Join(scr.rows, "\n"))
+	}
+	r := live.Run()
+	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+"4s\n") {
+		t.Errorf("show:\n%s", text)
+	}
+	if text := WhyText(r); !strings.Contains(text, "for gate tests on the base, since "+clock(since)+", which has waited 4s for the one heavy place") {
+		t.Errorf("why:\n%s", text)
+	}
+	says(id, 10*time.Second, true)
+	says(id, 10*time.Second, true)
+	if got := plain.String()[said:]; strings.Count(got, "\n") != 2 || !strings.HasSuffix(got, "  gate tests has its place, after 10s\n") {
+		t.Errorf("lines: %q", got)
+	}
+	if screenSays(waits) || strings.Contains(Show(r, s.read), "Waiting") || strings.Contains(WhyText(r), "has waited") {
+		t.Errorf("it is over, and still said:\n%s\n%s\n%s", strings.Join(scr.rows, "\n"), Show(r, s.read), WhyText(r))
+	}
+
+	// An answer ends it too: what is live may be lost.
+	says(id, 12*time.Second, false)
+	s.add(1, &pawl.GateJudged{Effect: id, Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass, OnBase: true})
+	write(pawl.Update{Event: &s.events[len(s.events)-1]})
+	if screenSays(waits) || r.Waiting() != nil {
+		t.Errorf("the gate has judged, and it still waits:\n%s", strings.Join(scr.rows, "\n"))
+	}
+}
