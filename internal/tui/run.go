@@ -127,7 +127,8 @@ func inkOf(e pawl.Event) ink {
 	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached, *pawl.PlanRefused:
 		return red
 	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted, *pawl.QuestionAsked,
-		*pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded, *pawl.SignalSent, *pawl.Invalidated, *pawl.GenerationStarted:
+		*pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded, *pawl.SignalSent, *pawl.Invalidated, *pawl.GenerationStarted,
+		*pawl.GateLeftOut:
 		return yellow
 	}
 	if view.LevelOf(e) < view.Important {
