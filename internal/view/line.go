@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/plain"
@@ -468,9 +469,7 @@ func judgedText(b *pawl.GateJudged) string {
 	if b.Total > 0 {
 		s += fmt.Sprintf(" (%d/%d)", b.Passed, b.Total)
 	}
-	if b.Duration > 0 {
-		s += " in " + span(b.Duration)
-	}
+	s += tookLong(b.Duration)
 	if b.RedAtBase {
 		s += ", red at base and not worse"
 	}
@@ -482,6 +481,14 @@ func judgedText(b *pawl.GateJudged) string {
 		s += " · " + lacking(b)
 	}
 	return s
+}
+
+// tookLong says how long a gate's command ran, if that is worth a word.
+func tookLong(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return " in " + span(d)
 }
 
 // lacking says what of the repository a gate needs and the base does not have.

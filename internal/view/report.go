@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -368,8 +369,11 @@ func (r *Run) gateTimes() string {
 	times := func(gates []*Gate) string {
 		var out []string
 		for _, g := range gates {
-			if g.Duration > 0 {
+			switch least := 100 * time.Millisecond; {
+			case g.Duration >= least:
 				out = append(out, g.Gate+" "+span(g.Duration))
+			case g.Duration > 0:
+				out = append(out, g.Gate+" <"+span(least))
 			}
 		}
 		return strings.Join(out, ", ")

@@ -384,9 +384,7 @@ func showGates(t *text, gates []*Gate) {
 		if g.Total > 0 {
 			counts = fmt.Sprintf("%d/%d", g.Passed, g.Total)
 		}
-		if g.Duration > 0 {
-			counts = strings.TrimPrefix(counts+" in "+span(g.Duration), " ")
-		}
+		counts = strings.TrimPrefix(counts+tookLong(g.Duration), " ")
 		rows = append(rows, []string{"  " + plain.Line(g.Gate, 40), strings.ToUpper(string(g.Verdict)), counts, plain.Line(g.Reason, 0)})
 	}
 	t.table(rows)
