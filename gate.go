@@ -91,6 +91,8 @@ type GateRequest struct {
 	// Doubt is a report of the same gate on this very commit: what comes out
 	// differently now is flaky. nil when the commit was not judged before.
 	Doubt *GateReport
+	// Prepared reports that commands of prepare were to put dependencies in place.
+	Prepared bool
 	// Env is told to the command: PAWL_TASK_ID, PAWL_CHANGED_FILES (a file with
 	// one path per line), PAWL_PROJECT_ROOT.
 	Env []string

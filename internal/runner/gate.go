@@ -62,7 +62,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
-	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Limit: job.Effect.Timeout, Progress: r.live(job).write}
+	req = pawl.GateRequest{Timeout: job.Effect.Timeout, Limit: job.Effect.Timeout, Progress: r.live(job).write, Prepared: len(job.Settings.Prepare) > 0}
 	if req.Spec, err = gateSpec(ctx, job, do); err != nil {
 		return req, err
 	}

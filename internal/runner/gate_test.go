@@ -311,3 +311,21 @@ func TestGateThatCannotRun(t *testing.T) {
 		}
 	}
 }
+
+// F-22: a gate is told whether prepare was to put dependencies in place, which decides
+// what it says when they are missing.
+func TestGateIsToldOfPrepare(t *testing.T) {
+	for _, commands := range [][]string{nil, {"npm ci"}} {
+		w := preparing(t, commands...)
+		w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) { return pawl.CommandResult{}, nil })
+		var gate pawl.GateRequest
+		w.r.Gate = gateFunc(func(_ context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
+			gate = req
+			return pawl.GateReport{Verdict: pawl.VerdictPass}, nil
+		})
+		must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
+		if gate.Prepared != (commands != nil) {
+			t.Errorf("with the commands %q: %v", commands, gate.Prepared)
+		}
+	}
+}

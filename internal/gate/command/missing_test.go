@@ -30,7 +30,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"/opt/tools/scan .", "sh: 1: /opt/tools/scan: not found\n", 127, "/opt/tools/scan", "", "/opt/tools/scan" + notInstalled},
 		{"env nosuch", "env: ‘nosuch’: No such file or directory\n", 127, "nosuch", "", "nosuch" + notInstalled},
 		{"timeout 5 nosuch", "timeout: failed to run command ‘nosuch’: No such file or directory\n", 127, "nosuch", "", "nosuch" + notInstalled},
-		{"npm test", "sh: 1: jest: not found\n", 127, "jest", "", "jest" + notInstalled},
+		{"npm test", "sh: 1: jest: not found\n", 127, "jest", "", "jest" + notInstalled + unprepared},
 		{"./scripts/test.sh", "./scripts/test.sh: 3: pytest: not found\n", 127, "pytest", "", "pytest" + notInstalled},
 		{"ruff check .", "sh: 1: ruff: not found\n", 127, "ruff", "", "ruff" + notInstalled}, // a folder is no program
 		{"../tool", "sh: 1: ../tool: not found\n", 127, "../tool", "", "../tool" + notInstalled},

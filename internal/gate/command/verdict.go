@@ -61,6 +61,9 @@ func (j *judgement) report() pawl.GateReport {
 		r.Reason += "; " + m.String()
 	}
 	j.bound(&r)
+	if own.verdict == pawl.VerdictFail {
+		r.Reason += j.dependenciesNote()
+	}
 	return r
 }
 
