@@ -49,6 +49,7 @@ func probes(app *cli.App) doctor.Probes {
 			}
 			return room.Mechanism(box, dir)
 		},
+		Program:    room.NewHost(nil, "").Program,
 		FileSystem: fileSystem,
 		Store:      checkStore,
 		Refs:       refs,

@@ -230,6 +230,8 @@ func (e *examination) configuration() {
 		e.fail("configuration", err, "")
 		e.skip("cache", "a configuration")
 		e.skip("limits", "a configuration")
+		e.skip("gates", "a configuration")
+		e.skip("prepare", "a configuration")
 		e.skip("models", "a configuration")
 		return
 	}
@@ -250,6 +252,7 @@ func (e *examination) configuration() {
 	}
 	e.ok("cache", fmt.Sprintf("at most %s of disk for each project; pawl cache lists it", pawl.Bytes(cfg.CacheSize())))
 	e.limits(&cfg)
+	e.gates(&cfg)
 	e.models(&cfg)
 }
 

@@ -28,6 +28,8 @@ type Probes struct {
 	Sandbox func(ctx context.Context) (string, error)
 	// Layers says how rooms join layers in a folder; empty where nothing can confine.
 	Layers func(ctx context.Context, dir string) string
+	// Program is the file that commands in rooms run by a name; empty when they find none.
+	Program func(name string) string
 	// FileSystem is the kind of file system a folder is on, and whether it is on
 	// another machine.
 	FileSystem func(dir string) (kind string, remote bool, err error)
@@ -68,10 +70,11 @@ func New(app *cli.App, probes Probes) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that everything is there that a run needs",
 		Long: `Doctor looks at git, the repository, the sandbox, the state folder and what is
-stored in it, the process that has the project, the configuration and the recipes,
-asks the servers of the chosen models whether they answer, accept the key and have
-the models, and says what to do about what is wrong. It calls no model, costs
-nothing and changes nothing that is there. The exit code is 1 when a check fails.
+stored in it, the process that has the project, the configuration, the gates and
+their dependencies and the recipes, asks the servers of the chosen models whether
+they answer, accept the key and have the models, and says what to do about what is
+wrong. It calls no model, runs no command of the repository, costs nothing and
+changes nothing that is there. The exit code is 1 when a check fails.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",

@@ -39,6 +39,7 @@ func (l listed) Runs(context.Context) ([]pawl.RunInfo, error) { return l.runs, n
 func healthy(t *testing.T) *patient {
 	p := &patient{state: t.TempDir()}
 	root := t.TempDir()
+	addFile(root, ".pawl/config.yaml", "gates:\n  - {name: tests, kind: tests, command: make test}\n")
 	p.app = &cli.App{Out: &p.out, Err: &p.out, Environ: []string{"ANTHROPIC_API_KEY=" + key}, Dir: root, Version: "1",
 		Open: func(context.Context, cli.Access) (*cli.Session, error) {
 			return &cli.Session{Service: listed{runs: p.runs}, Close: func() error { return nil }}, nil
@@ -52,6 +53,7 @@ func healthy(t *testing.T) *patient {
 			return project.Project{Repo: r, Dir: p.state}, nil
 		},
 		Sandbox:    func(context.Context) (string, error) { return "bubblewrap", nil },
+		Program:    func(name string) string { return "/usr/bin/" + name },
 		Layers:     func(context.Context, string) string { return "overlayfs" },
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
 		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
@@ -90,7 +92,7 @@ func (p *patient) examine(t *testing.T) (map[string]Check, int) {
 func TestDoctor(t *testing.T) {
 	t.Run("AllIsWell", func(t *testing.T) {
 		checks, code := healthy(t).examine(t)
-		if code != 0 || len(checks) != 14 {
+		if code != 0 || len(checks) != 16 {
 			t.Errorf("exit code %d, %d checks", code, len(checks))
 		}
 		for name, c := range checks {
@@ -159,6 +161,26 @@ func TestDoctor(t *testing.T) {
 		{"Limits", func(p *patient) {
 			p.app.Environ = append(p.app.Environ, "PAWL_LIMITS_ROOM_MEMORY=4GiB", "PAWL_RECORDING_MAX_FILE=5MB")
 		}, "limits", OK, ""},
+		{"NoGates", func(p *patient) { addFile(p.app.Dir, config.RepoFile, "criteria: [it works]\n") }, "gates", Warning, "--gate"},
+		{"GatesAreFound", func(p *patient) { // F-28
+			addFile(p.app.Dir, config.RepoFile, "")
+			addFile(p.app.Dir, "web/package.json", `{"scripts": {"test": "mocha"}}`)
+		}, "gates", Warning, "pawl init"},
+		{"ProgramOfGateIsMissing", func(p *patient) {
+			p.probes.Program = func(name string) string { return strings.TrimPrefix(name, "make") }
+		}, "gates", Warning, "PATH"},
+		{"PrepareIsMissing", func(p *patient) { // F-22
+			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)
+			addFile(p.app.Dir, "package-lock.json", "{}")
+		}, "prepare", Warning, ": npm ci"},
+		{"PrepareIsEmpty", func(p *patient) {
+			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)
+			addFile(p.app.Dir, config.RepoFile, "prepare: []\n")
+		}, "prepare", OK, ""},
+		{"ProgramOfPrepareIsMissing", func(p *patient) {
+			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
+			p.probes.Program = func(string) string { return "" }
+		}, "prepare", Warning, "PATH"},
 		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
 		{"OwnRecipe", func(p *patient) { addRecipe(p, "extends: taskloop\n") }, "recipes", OK, ""},
 		{"BadRecipe", func(p *patient) { addRecipe(p, "kindz: {}") }, "recipes", Failed, ""},
@@ -228,6 +250,34 @@ func addRecipe(p *patient, text string) {
 	mkdir(dir)
 	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o644); err != nil {
 		panic(err)
+	}
+}
+
+// addFile writes a file of the repository.
+func addFile(root, name, text string) {
+	mkdir(filepath.Dir(filepath.Join(root, name)))
+	if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+		panic(err)
+	}
+}
+
+// Of a shell line only what is surely a program is looked for.
+func TestPrograms(t *testing.T) {
+	for line, want := range map[string]string{
+		"npm run test":                       "npm",
+		"cd web && NODE_ENV=test npm ci":     "npm",
+		".venv/bin/python -m pytest":         "",
+		"./gradlew --no-daemon test":         "",
+		"'my program' | tee \"a;b\"; exit 1": "tee",
+		`files=$(gofmt -l .) || exit; test -z "$files" || { echo "not formatted:"; echo "$files"; exit 1; }`: "gofmt",
+		`modules=$(go list -m -f '{{.Dir}}/...') || exit; echo "$modules" | xargs go vet`:                    "go xargs",
+		"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt":                                 "python3",
+		"for f in a b; do cc $f; done": "cc",
+		"":                             "",
+	} {
+		if got := strings.Join(programs(line), " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
 }
 
