@@ -317,7 +317,9 @@ func TestGateThatCannotRun(t *testing.T) {
 func TestGateIsToldOfPrepare(t *testing.T) {
 	for _, commands := range [][]string{nil, {"npm ci"}} {
 		w := preparing(t, commands...)
-		w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) { return pawl.CommandResult{}, nil })
+		w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
+			return pawl.CommandResult{}, nil
+		})
 		var gate pawl.GateRequest
 		w.r.Gate = gateFunc(func(_ context.Context, req pawl.GateRequest) (pawl.GateReport, error) {
 			gate = req
