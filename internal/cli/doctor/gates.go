@@ -54,7 +54,7 @@ func (e *examination) prepare(cfg *config.Config, commands, proposed []string) {
 	case len(commands) > 0:
 		e.ok("prepare", strings.Join(commands, "; "))
 	case len(proposed) > 0 && !isSet(cfg, "prepare"):
-		e.warn("prepare", "none is set, but the gates need dependencies", "set prepare in "+config.RepoFile+" (pawl init writes a new file): "+strings.Join(proposed, "; "))
+		e.warn("prepare", "none is set, but the gates need dependencies", "set prepare in "+config.RepoFile+"; pawl init proposes: "+strings.Join(proposed, "; "))
 	default:
 		e.ok("prepare", "there is nothing to prepare")
 	}

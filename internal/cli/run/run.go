@@ -398,10 +398,13 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 		}
 	}
 	if len(s.Gates) == 0 {
-		found := ecosystem.Detect(repo).Gates
-		s.Gates = found
-		if len(found) > 0 {
+		found := ecosystem.Detect(repo)
+		s.Gates = found.Gates
+		if len(found.Gates) > 0 {
 			notes = append(notes, "no gates are configured; these follow from the repository's files (pawl init writes them down)")
+			if len(found.Prepare) > 0 && len(s.Prepare) == 0 {
+				notes = append(notes, "the gates need dependencies, and no prepare is configured that installs them (pawl init proposes: "+strings.Join(found.Prepare, "; ")+")")
+			}
 		} else {
 			notes = append(notes, "no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate \"tests=make test\"")
 		}
