@@ -126,10 +126,13 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d parts, notes %q", len(p.Parts), p.Notes)
 	}
 	many = nil
-	for i := range maxFolders + 1 {
+	for i := range maxFolders - 1 {
 		many = append(many, fmt.Sprintf("p%03d/x", i))
 	}
-	p = Detect(files(append(many, "zz/go.mod")...))
+	if p = Detect(files(append(many, "zz/go.mod")...)); len(p.Parts) != 1 || p.Notes != nil {
+		t.Errorf("at the limit: %d parts, notes %q", len(p.Parts), p.Notes)
+	}
+	p = Detect(files(append(many, "pzzz/x", "zz/go.mod")...))
 	if len(p.Parts) != 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "first 200 folders were") {
 		t.Errorf("%d parts, notes %q", len(p.Parts), p.Notes)
 	}
