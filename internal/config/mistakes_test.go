@@ -147,6 +147,7 @@ func TestMistakes(t *testing.T) {
 		{text: "parallel: 0", want: "1:11: parallel: want a whole number from 1 to 64, got 0"},
 		{text: "replan_every: -1", want: "1:15: replan_every: want a whole number from 0 to 1000, got -1"},
 		{text: "callback: {key: sk-secret}", want: "1:12: callback.key: unknown key; known here: url, allow_private"},
+		{text: "egress: [npm.test]", semantic: true, want: "1:1: egress: egress rule \"npm.test\": \"npm.test\" has no port: want HOST:PORT or HOST:PORT=ADDRESS, such as \"registry.npmjs.org:443\" or \"npm.corp:443=10.0.0.5\""},
 		{text: "announce: {command: \"" + strings.Repeat("x", 2001) + "\"}", semantic: true, want: "1:21: announce.command: want a line of at most 2000 bytes, got 2001; put more into a script"},
 		{text: "announce: {url: \"http://hooks.example/\"}", semantic: true, want: "1:17: announce.url: http sends in the clear what runs ask; use https, or for a private network set announce.allow_private to true"},
 		{text: "callback: {url: hooks.example}", semantic: true, want: "1:17: callback.url: want an address of at most 1000 bytes such as https://hooks.example/pawl"},

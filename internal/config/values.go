@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/egress"
 	"pawl/internal/recipe"
 	"pawl/internal/strictyaml"
 )
@@ -159,6 +160,9 @@ func (v *values) fields(m *strictyaml.Map) {
 	m.Key("allow_missing_gates", "Gates that a run goes on without when their program is not installed. Not in a repository.").Texts(&v.missing)
 	m.Key("instructions", "Whether agents are shown what the repository tells those who work on it: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
 	m.Key("egress", "Hosts that these commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
+	if _, err := egress.ParseAll(v.egress); err != nil {
+		m.Problem("egress", "%s", err)
+	}
 	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
 	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)

@@ -1,16 +1,21 @@
 package sandbox_test
 
 import (
+	"context"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"pawl"
+	"pawl/internal/egress"
+	"pawl/internal/room"
 )
 
 // MustPrepare opens a room that is made to prepare a checkout.
@@ -173,5 +178,38 @@ except Exception as e: print(e)`
 	})
 	if n := trespassed.Load(); n != 0 {
 		t.Errorf("what is not named was reached %d times", n)
+	}
+}
+
+// The certificates that the user's clients trust are shown to commands, without a key
+// that is in the same file; what is no such file is left out.
+func TestConfinedCertificates(t *testing.T) {
+	box := MustConfined(t)
+	home := t.TempDir()
+	block := func(kind string) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte("content of " + kind)}))
+	}
+	MustWrite(t, filepath.Join(home, "both.pem"), block("PRIVATE KEY")+block("CERTIFICATE"))
+	MustWrite(t, filepath.Join(home, "key.pem"), block("PRIVATE KEY"))
+	MustWrite(t, filepath.Join(home, "large.pem"), strings.Repeat(block("CERTIFICATE"), 60_000))
+	MustWrite(t, filepath.Join(home, ".npmrc"), "//npm.corp/:_authToken=hush\ncafile = ${CERTS}/both.pem\n")
+	host := room.NewHost([]string{"PATH=/usr/bin:/bin", "CERTS=" + home, "SSL_CERT_FILE=" + home + "/both.pem", "PIP_CERT=" + home + "/key.pem",
+		"CURL_CA_BUNDLE=" + home + "/large.pem", "REQUESTS_CA_BUNDLE=" + home, "CARGO_HTTP_CAINFO=" + home + "/missing"}, home)
+	folder := MustFolder(t, box)
+	rooms := room.New(room.Options{
+		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func(string) []string { return nil },
+		Host: func(context.Context) room.Host { return host },
+		Proxy: func(_ context.Context, rules []string) (room.Proxy, error) {
+			return egress.New(egress.Options{Rules: rules})
+		},
+	})
+	defer rooms.Close()
+	r := MustPrepare(t, func() (pawl.Rooms, string) { return rooms, MustCheckout(t, box, folder) }, "npm.test:443")
+	out := string(MustRun(t, r, pawl.Command{Shell: `env | grep -E '^(SSL_CERT_FILE|PIP_CERT|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|CARGO_HTTP_CAINFO|npm_config_cafile)=' | sort
+cat "$SSL_CERT_FILE" "$npm_config_cafile"; ! touch "$SSL_CERT_FILE" 2>/dev/null && echo read-only; grep -r hush /run/pawl`}).Output)
+	want := "SSL_CERT_FILE=/run/pawl/SSL_CERT_FILE.pem\nnpm_config_cafile=/run/pawl/npm_config_cafile.pem\n" +
+		block("CERTIFICATE") + block("CERTIFICATE") + "read-only\n"
+	if out != want {
+		t.Errorf("a command sees\n%s, want\n%s", out, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/plain"
 )
 
 // askPrepare shows the prepare commands of the repository and asks whether they may
@@ -17,6 +18,10 @@ func (o *options) askPrepare(ctx context.Context, app *cli.App, req pawl.StartRe
 		app.Printf("  %s\n", strconv.Quote(command)) // one line each, with nothing hidden
 	}
 	where := "They run in a room of their own, without a network."
+	if rules := req.Settings.Egress; len(rules) > 0 {
+		where = "They run in a room of their own. Through the egress proxy they reach " + plain.Line(strings.Join(rules, ", "), 0) +
+			", and nothing else.\nKeys of ssh and credentials of private registries are not passed to them."
+	}
 	if req.Unsandboxed {
 		where = "They run with your own rights where they cannot be confined (--unsandboxed)."
 	}

@@ -19,6 +19,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/config"
 	"pawl/internal/ecosystem"
+	"pawl/internal/egress"
 	"pawl/internal/plain"
 	"pawl/internal/project"
 	"pawl/internal/recipe"
@@ -31,7 +32,7 @@ import (
 type options struct {
 	recipe, agent, maxTime      string
 	criteria, gates, models     []string
-	scope, missing              []string
+	scope, missing, egress      []string
 	iterations, complexity      int
 	budget                      string
 	tokens                      string
@@ -164,6 +165,7 @@ durable, one JSON object per line.
 	f.StringVar(&o.announce, "announce", "", "a shell `COMMAND` that is given every question the run asks, as JSON")
 	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
+	f.StringArrayVar(&o.egress, "egress", nil, "a `RULE` for what prepare may reach: HOST:PORT or HOST:PORT=ADDRESS; repeat for more")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
 	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands that the repository wants to run before its gates, now and later")
 	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "go on without the gate `NAME` if its program is not installed; repeat for more")
@@ -240,8 +242,12 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 		return req, nil, err
 	}
 	req.Settings.Unattended = !app.Terminal || !app.Interactive || app.JSON
+	egressNotes, err := o.addEgress(&req.Settings, repo, app.Environ)
+	if err != nil {
+		return req, nil, err
+	}
 	req.AllowPrepare = o.yesPrepare || o.allowed == req.Settings.PrepareHash()
-	notes := cfg.Notes
+	notes := append(cfg.Notes, egressNotes...)
 	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
 		return req, nil, err
 	}
@@ -375,6 +381,33 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 		out = append(out, config.Flag{Name: "--model", Key: "model", Value: m})
 	}
 	return out
+}
+
+// addEgress adds to the rules of the configuration those of the command line and the
+// registries that the repository's package managers use, where there is anything to prepare.
+func (o *options) addEgress(s *pawl.Settings, repo fs.FS, environ []string) (notes []string, err error) {
+	if _, err := egress.ParseAll(o.egress); err != nil {
+		return nil, fmt.Errorf("--egress: %w", err)
+	}
+	s.Egress = append(s.Egress, o.egress...)
+	if len(s.Prepare) == 0 {
+		return nil, nil
+	}
+	user := ecosystem.Client{Environ: environ}
+	for _, v := range environ {
+		if home, ok := strings.CutPrefix(v, "HOME="); ok {
+			user.Home = home
+		}
+	}
+	registries, _, notes := ecosystem.Registries(ecosystem.Detect(repo), user)
+	for _, rule := range registries {
+		if _, err := egress.Parse(rule); err != nil { // it is from the user's files, not from egress
+			notes = append(notes, fmt.Sprintf("the registry %q is not reached by prepare: %v", rule, err))
+		} else if !slices.Contains(s.Egress, rule) {
+			s.Egress = append(s.Egress, rule)
+		}
+	}
+	return notes, nil
 }
 
 // addGates adds the gates of the command line, each in the place of the
