@@ -95,6 +95,9 @@ type Settings struct {
 	// Egress are the rules of the egress proxy, through which alone the commands of Prepare
 	// reach anything: see [PrepareSpec]. None means that they reach nothing.
 	Egress []string `json:"egress,omitempty"`
+	// PrepareEnviron are variables of the commands of Prepare, NAME=value, such as which
+	// registry a package manager asks. They hold no credentials.
+	PrepareEnviron []string `json:"prepare_environ,omitempty"`
 	// Retry says how often and how slowly a model call is tried again.
 	Retry RetryPolicy `json:"retry"`
 	// HaltOn are the conditions that end the run at once.

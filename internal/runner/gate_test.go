@@ -317,7 +317,7 @@ func TestGateThatCannotRun(t *testing.T) {
 func TestGateIsToldOfPrepare(t *testing.T) {
 	for _, commands := range [][]string{nil, {"npm ci"}} {
 		w := preparing(t, commands...)
-		w.play(func(context.Context, pawl.Command, bool) (pawl.CommandResult, error) {
+		w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
 			return pawl.CommandResult{}, nil
 		})
 		var gate pawl.GateRequest

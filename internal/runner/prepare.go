@@ -21,10 +21,49 @@ import (
 // preparation is how the commands of prepare came out for a commit: a layer, or the report of
 // a command that failed.
 type preparation struct {
-	layer   pawl.PreparedLayer
-	report  *pawl.GateReport // nil when no command ran
-	failed  string           // empty = none did
-	missing string
+	layer    pawl.PreparedLayer
+	report   *pawl.GateReport // nil when no command ran
+	failed   string           // empty = none did
+	missing  string           // the program that is
+	contacts []pawl.Contact   // through the egress proxy
+}
+
+// met takes over with whom the commands were in contact, for the report too.
+func (p *preparation) met(contacts []pawl.Contact) {
+	p.contacts = contacts
+	for _, c := range contacts {
+		line := fmt.Sprintf("egress: %s: %d requests, %d bytes sent, %d received", c.Host, c.Requests, c.Sent, c.Received)
+		if c.Refused != "" {
+			line = fmt.Sprintf("egress: %s: %d requests refused: %s", c.Host, c.Requests, c.Refused)
+		}
+		p.report.Output += line + "\n"
+	}
+}
+
+// tell counts them in an event.
+func (p *preparation) tell(b *pawl.Prepared) {
+	for _, c := range p.contacts {
+		if c.Refused != "" {
+			b.Refused += c.Requests
+			b.RefusedHosts = withHost(b.RefusedHosts, c.Host)
+			continue
+		}
+		b.Requests, b.Received = b.Requests+c.Requests, b.Received+c.Received
+		b.Hosts = withHost(b.Hosts, c.Host)
+	}
+}
+
+// Bounds of the hosts that an event names.
+const (
+	maxHosts = 8
+	maxHost  = 64 // bytes
+)
+
+func withHost(hosts []string, host string) []string {
+	if host = short(host, maxHost); len(hosts) == maxHosts || slices.Contains(hosts, host) {
+		return hosts
+	}
+	return append(hosts, host)
 }
 
 // prepare makes what the commands of prepare leave for a commit available to its gates, and
@@ -46,6 +85,7 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 			return nil, fmt.Errorf("keep what prepare printed: %w", err)
 		}
 		out.Evidence, out.Duration = evidence.Hash, made.report.Duration
+		made.tell(out)
 	}
 	if do.Furnish && made.failed == "" {
 		if err := r.furnish(ctx, job, made.layer); err != nil {
@@ -95,11 +135,12 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 	}
 	began := time.Now()
 	made.report = &pawl.GateReport{Verdict: pawl.VerdictPass, Reason: "prepared"}
+	defer func() { made.met(room.Contacts()) }()
 	for _, line := range job.Settings.Prepare {
 		left := job.Settings.PrepareTime() - time.Since(began)
 		res, err := room.Run(ctx, pawl.Command{
 			Shell: line, Timeout: max(left, time.Second), Progress: r.live(job).write,
-			Env: []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()},
+			Env: slices.Concat(job.Settings.PrepareEnviron, []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}),
 		})
 		if err != nil {
 			return made, errors.Join(fmt.Errorf("prepare %q: %w", line, err), room.Close())
@@ -107,6 +148,7 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 		made.report.Output += "$ " + line + "\n" + strings.TrimRight(string(res.Output), "\n") + "\n"
 		made.report.Duration, made.report.Met = time.Since(began), append(made.report.Met, res.Met...)
 		if why := unprepared(job.Settings, line, &res); why != "" {
+			why += refusedBy(room.Contacts())
 			made.failed = why
 			made.report.Verdict, made.report.Reason, made.report.Error = pawl.VerdictFail, why, why
 			made.report.ExitCode, made.report.Partial = res.ExitCode, res.TimedOut
@@ -137,6 +179,20 @@ func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 		return fmt.Sprintf("prepare %q failed (exit %d)", line, res.ExitCode)
 	}
 	return ""
+}
+
+// refusedBy says what the egress proxy refused, if anything.
+func refusedBy(contacts []pawl.Contact) string {
+	var hosts []string
+	for _, c := range contacts {
+		if c.Refused != "" {
+			hosts = withHost(hosts, c.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	return "; the egress proxy refused " + strings.Join(hosts, ", ") + ": what egress names is reached"
 }
 
 func firstWord(line string) string {

@@ -64,7 +64,7 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 	for _, u := range chosen {
 		res, err := room.Run(ctx, pawl.Command{
 			Shell: u.Command, Timeout: max(d.job.Settings.PrepareTime()-time.Since(began), time.Second),
-			Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
+			Env: d.job.Settings.PrepareEnviron, Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
 		})
 		if err != nil {
 			return out, fmt.Errorf("%q: %w", u.Command, err)
@@ -72,7 +72,7 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		out.Text += fmt.Sprintf("$ %s\nexit code %d\n", u.Command, res.ExitCode)
 		if res.ExitCode != 0 || res.TimedOut {
 			out.Failed = true
-			out.Text += strings.TrimRight(string(res.Output), "\n") + "\n"
+			out.Text += strings.TrimRight(string(res.Output), "\n") + strings.TrimPrefix(refusedBy(room.Contacts()), ";") + "\n"
 			return out, nil
 		}
 	}

@@ -399,7 +399,13 @@ func (o *options) addEgress(s *pawl.Settings, repo fs.FS, environ []string) (not
 			user.Home = home
 		}
 	}
-	registries, _, notes := ecosystem.Registries(ecosystem.Detect(repo), user)
+	registries, variables, notes := ecosystem.Registries(ecosystem.Detect(repo), user)
+	for _, v := range variables {
+		// A room adds the modules that are on this machine to a GOPROXY of the environment.
+		if !strings.HasPrefix(v, "GOPROXY=") || !slices.ContainsFunc(environ, func(e string) bool { return strings.HasPrefix(e, "GOPROXY=") }) {
+			s.PrepareEnviron = append(s.PrepareEnviron, v)
+		}
+	}
 	for _, rule := range registries {
 		if _, err := egress.Parse(rule); err != nil { // it is from the user's files, not from egress
 			notes = append(notes, fmt.Sprintf("the registry %q is not reached by prepare: %v", rule, err))
