@@ -281,13 +281,14 @@ func TestRefusalsNameTheRule(t *testing.T) {
 // What is named is reached, at the address that was judged, under the name of the request
 // line, without what is between client and proxy alone.
 func TestNamedIsReached(t *testing.T) {
-	known := map[string][]string{"npm.test": {public}, "x.wild.test": {"2606:4700::1"}, "range.test": {"10.1.2.3"}}
-	w := newWorld(t, known, nil, "npm.test:443", "npm.test:80", "npm.test:8080", "*.wild.test:443", "corp.test:4873=127.0.0.1", "range.test:443=10.0.0.0/8", "bücher.test:443="+public)
+	known := map[string][]string{"npm.test": {public}, "x.wild.test": {"2606:4700::1"}, "range.test": {"10.1.2.3"}, "nat64.test": {"64:ff9b::5db8:d70e"}}
+	w := newWorld(t, known, nil, "npm.test:443", "npm.test:80", "npm.test:8080", "*.wild.test:443", "corp.test:4873=127.0.0.1", "range.test:443=10.0.0.0/8", "nat64.test:443", "bücher.test:443="+public)
 	for request, address := range map[string]string{
 		connectTo("npm.test:443"):                  public + ":443",
 		connectTo("NPM.Test.:443"):                 public + ":443",
 		connectTo("x.wild.test:443"):               "[2606:4700::1]:443",
 		connectTo("corp.test:4873"):                "127.0.0.1:4873",
+		connectTo("nat64.test:443"):                "[64:ff9b::5db8:d70e]:443", // a public address
 		connectTo("range.test:443"):                "10.1.2.3:443",
 		connectTo("xn--bcher-kva.test:443"):        public + ":443",
 		get("http://npm.test/a?b=c", "npm.test"):   public + ":80",
