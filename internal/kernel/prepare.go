@@ -64,6 +64,14 @@ func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *prepara
 // prepares reports whether the run has commands that prepare a commit.
 func (s *State) prepares() bool { return len(s.Settings.Prepare) > 0 }
 
+// offered are the tools of a step that can do anything in this run.
+func (s *State) offered(tools []string) []string {
+	if s.prepares() || !slices.Contains(tools, updateTool) {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return name == updateTool })
+}
+
 // furnished reports whether the worktree has what was prepared for its head, as far as that
 // was possible, and requests it otherwise.
 func (d *draft) furnished(l *Loop) bool {

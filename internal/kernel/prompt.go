@@ -34,7 +34,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	d.s.addContext(l, do)
 	l.addGiven(do)
 	if st := l.stepOf(x); st != nil {
-		do.Template, do.Tools, do.Output, do.Memory = st.Prompt, st.Tools, st.Output, st.Memory
+		do.Template, do.Tools, do.Output, do.Memory = st.Prompt, d.s.offered(st.Tools), st.Output, st.Memory
 		if st.Check != nil {
 			do.Signs = d.s.Started.Signs
 		}

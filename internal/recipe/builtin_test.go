@@ -82,7 +82,7 @@ func TestTaskLoop(t *testing.T) {
 }
 
 // The default recipe is the task loop under plain names, with no limit of its own on the
-// time of commands. F-27
+// time of commands, and lets an agent change the dependencies. F-27
 func TestDefault(t *testing.T) {
 	got, base := MustLoad(t, recipe.Default), MustLoad(t, "taskloop")
 	if got.Agent != "pawl" || !slices.Equal(got.Tiers, []string{"fast", "medium", "large"}) {
@@ -92,6 +92,7 @@ func TestDefault(t *testing.T) {
 		t.Errorf("gates may take %s; want no limit, so that what they took on the base decides", got.Kinds[0].Gates[0].Timeout)
 	}
 	base.Kinds[0].Gates[0].Timeout = 0
+	base.Kinds[0].Steps[1].Tools = append(base.Kinds[0].Steps[1].Tools, "update_dependencies")
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
 		t.Error(diff)
 	}
