@@ -37,6 +37,9 @@ type ToolEnv struct {
 	Temp string
 	// Owner is who files and folders that a tool makes in the worktree belong to.
 	Owner Owner
+	// Prepared are the files and folders of the worktree that were put into it, such as
+	// node_modules, relative to it, with slashes.
+	Prepared []string
 	// Dependencies changes those of the worktree; nil where nothing prepares them.
 	Dependencies Dependencies
 	// Progress receives output while a command runs; it may be nil and may drop.

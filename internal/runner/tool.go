@@ -36,8 +36,8 @@ func (r *Runner) callTool(ctx context.Context, job driver.Job, do *pawl.CallTool
 		changes = dependencies{r, job}
 	}
 	res, err := t.Call(ctx, pawl.ToolEnv{
-		Dependencies: changes,
-		Dir:          at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
+		Dependencies: changes, Prepared: at.Furniture.Paths,
+		Dir: at.Reach, Temp: temp, Owner: r.Rooms.Owner(), Progress: r.live(job).write,
 		Room: func(ctx context.Context) (pawl.Room, error) {
 			return r.Rooms.Agent(ctx, pawl.AgentRoom{Run: job.Run, Name: job.Workspace, Tree: at.Dir, Prepared: at.Furniture.Key, Limits: job.Settings.Room})
 		},

@@ -180,3 +180,14 @@ func TestDeepFolders(t *testing.T) {
 		t.Errorf("got %q", got.Text)
 	}
 }
+
+// What was installed into the worktree is looked through only where that is asked for. F-22
+func TestPreparedIsLeftOut(t *testing.T) {
+	w := MustWorld(t, map[string]string{"web/a.js": "left\n", "web/node_modules/left/a.js": "left\n", "node_modules.js": "left\n"})
+	w.env.Prepared = []string{"web/node_modules"}
+	const note = "[web/node_modules holds dependencies and is left out; give its path to look in it]\n"
+	w.want(t, tool.Glob{}, map[string]any{"pattern": "**/*.js"}, "node_modules.js\nweb/a.js\n"+note)
+	w.want(t, tool.Glob{}, map[string]any{"pattern": "web/node_modules/**/*.js"}, "web/node_modules/left/a.js\n")
+	w.want(t, tool.Grep{}, map[string]any{"pattern": "left"}, "node_modules.js:1:left\nweb/a.js:1:left\n"+note)
+	w.want(t, tool.Grep{}, map[string]any{"pattern": "left", "path": "web/node_modules/left"}, "web/node_modules/left/a.js:1:left\n")
+}

@@ -22,7 +22,8 @@ const (
 var errEnough = errors.New("enough")
 
 // walk goes through a folder and the folders below it, in the order of names.
-// It follows no link and enters no .git.
+// It follows no link, enters no .git, and does not look at what was prepared unless it begins
+// there.
 type walk struct {
 	tree *worktree
 	// visit is told of every entry that is not a folder. errEnough ends the walk.
@@ -51,6 +52,11 @@ func (w *walk) folder(ctx context.Context, rel string, depth int) error {
 		}
 		switch {
 		case e.Name() == ".git":
+			continue
+		case slices.Contains(w.tree.prepared, name):
+			if w.partial == "" {
+				w.partial = printable(name) + " holds dependencies and is left out; give its path to look in it"
+			}
 			continue
 		case e.IsDir() && depth == maxDepth:
 			w.partial = printable(name) + " lies too deep"

@@ -67,9 +67,10 @@ func machineFault(err error) bool {
 
 // worktree is the folder a call may touch.
 type worktree struct {
-	dir   string
-	root  *os.Root
-	owner pawl.Owner
+	dir      string
+	root     *os.Root
+	owner    pawl.Owner
+	prepared []string // see [pawl.ToolEnv]
 }
 
 func openWorktree(env pawl.ToolEnv) (*worktree, error) {
@@ -77,7 +78,7 @@ func openWorktree(env pawl.ToolEnv) (*worktree, error) {
 	if err != nil {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "open the worktree: %w", err)
 	}
-	return &worktree{dir: env.Dir, root: root, owner: env.Owner}, nil
+	return &worktree{dir: env.Dir, root: root, owner: env.Owner, prepared: env.Prepared}, nil
 }
 
 func (w *worktree) close() { _ = w.root.Close() }
