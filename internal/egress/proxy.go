@@ -453,7 +453,7 @@ func (r *route) through(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	reader := bufio.NewReader(io.LimitReader(conn, int64(p.limits.HeaderBytes)))
 	var res *http.Response
 	if err == nil {
-		res, err = http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
+		res, err = http.ReadResponse(reader, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the answer to CONNECT has none
 	}
 	switch {
 	case err != nil:

@@ -31,10 +31,11 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 	}
 	defer release()
 	spec := pawl.GateRoom{Run: job.Run, Commit: do.Commit, Tree: dir, Limits: job.Settings.Room}
-	report := (*pawl.GateReport)(nil)
-	if spec.Prepared, report, err = r.forGate(ctx, job, do); err != nil {
+	prepared, report, err := r.forGate(ctx, job, do)
+	if err != nil {
 		return nil, fmt.Errorf("gate %s: %w", do.Gate, err)
 	}
+	spec.Prepared = prepared
 	if report == nil {
 		room, err := r.gateRoom(ctx, job, do, spec)
 		if err != nil {
