@@ -13,7 +13,7 @@ import (
 // askPrepare shows the prepare commands of the repository and asks whether they may
 // run. Without a yes it fails.
 func (o *options) askPrepare(ctx context.Context, app *cli.App, req pawl.StartRequest) error {
-	app.Printf("This repository wants to run these commands in every clean checkout, before its gates:\n\n")
+	app.Printf("This repository wants to run these commands to put its dependencies in place:\n\n")
 	for _, command := range req.Settings.Prepare {
 		app.Printf("  %s\n", strconv.Quote(command)) // one line each, with nothing hidden
 	}

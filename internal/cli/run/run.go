@@ -167,7 +167,7 @@ durable, one JSON object per line.
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.StringArrayVar(&o.egress, "egress", nil, "a `RULE` for what prepare may reach: HOST:PORT or HOST:PORT=ADDRESS; repeat for more")
 	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
-	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands that the repository wants to run before its gates, now and later")
+	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands by which the repository wants to prepare its commits, now and later")
 	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "go on without the gate `NAME` if its program is not installed; repeat for more")
 	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
