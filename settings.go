@@ -78,7 +78,8 @@ type Settings struct {
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
 	// AllowMissingGates names gates that the run goes on without if their program is not
-	// installed. Names that no gate has are ignored.
+	// installed. The name prepare lets it go on if its base cannot be prepared. Names that no
+	// gate has are ignored.
 	AllowMissingGates []string `json:"allow_missing_gates,omitempty"`
 	// Unattended says that nobody is there to answer while the run begins: a required
 	// gate whose program is not installed then ends the run with [OutcomeRefused].
