@@ -156,6 +156,10 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // who asked is gone
 	}
+	if r.Method == http.MethodGet { // whoever starts a run asks a local server what it has
+		http.NotFound(w, r)
+		return
+	}
 	m.mu.Lock()
 	if who := string(goal.Find(body)); m.asked[who].IsZero() {
 		m.asked[who] = at
