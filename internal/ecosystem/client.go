@@ -289,6 +289,8 @@ func (c *client) golang() {
 		case s.key == "GOSUMDB" && sumPlace == "":
 			sumPlace, sum = display(file), s.value
 			c.set("GOSUMDB", s.value)
+		case slices.Contains([]string{"GOPRIVATE", "GONOPROXY", "GONOSUMDB"}, s.key) && c.environ[s.key] == "":
+			c.set(s.key, s.value) // a room has those of the environment
 		}
 	}
 	if list == "" {
@@ -385,16 +387,17 @@ func (c *client) cargo() {
 	}
 }
 
-// pipFiles are the user's files of pip, the one that counts most first.
-var pipFiles = []string{".config/pip/pip.conf", ".pip/pip.conf"}
-
 func (c *client) pip() { c.python("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL") }
 
 // python reads pip's configuration and tells clients of an index by variables.
 func (c *client) python(main, extra string) {
 	place, index := c.variable("PIP_INDEX_URL")
 	extraPlace, extras := c.variable("PIP_EXTRA_INDEX_URL")
-	files := pipFiles
+	trustedPlace, trusted := c.variable("PIP_TRUSTED_HOST")
+	files := []string{".config/pip/pip.conf", ".pip/pip.conf"} // the one that counts most first
+	if dir := c.environ["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
+		files[0] = filepath.Join(dir, "pip", "pip.conf")
+	}
 	if name := c.environ["PIP_CONFIG_FILE"]; filepath.IsAbs(name) {
 		files = append([]string{name}, files...)
 	}
@@ -406,10 +409,15 @@ func (c *client) python(main, extra string) {
 				place, index = display(file), s.value
 			case s.key == "extra-index-url" && extraPlace == "":
 				extraPlace, extras = display(file), s.value
+			case s.key == "trusted-host" && trustedPlace == "":
+				trustedPlace, trusted = display(file), s.value
 			}
 		}
 	}
 	c.indexes(place, index, main, extraPlace, extras, extra)
+	if trusted != "" { // without it pip does not use an index without TLS
+		c.set("PIP_TRUSTED_HOST", strings.Join(strings.Fields(trusted), " "))
+	}
 }
 
 // indexes allows Python's indexes and sets the variables that name them.

@@ -46,6 +46,8 @@ func TestRegistries(t *testing.T) {
 			notes: []string{"GOPROXY has credentials for goproxy.corp"}},
 		{name: "Go by its file", ecosystem: "go", files: []string{".config/go/env=GOPROXY=https://goproxy.corp\nGOSUMDB=off\n"},
 			rules: []string{"goproxy.corp:443"}, variables: []string{"GOSUMDB=off", "GOPROXY=https://goproxy.corp"}},
+		{name: "Go with modules of one's own", ecosystem: "go", files: []string{"go.env=GOPROXY=https://goproxy.corp\nGOPRIVATE=corp.test\nGONOSUMDB=corp.test/*\n"}, environ: []string{"GOENV=HOME/go.env", "GOPRIVATE=mine.test"},
+			rules: []string{"goproxy.corp:443", "sum.golang.org:443"}, variables: []string{"GONOSUMDB=corp.test/*", "GOPROXY=https://goproxy.corp"}},
 		{name: "Go offline", ecosystem: "go", environ: []string{"GOPROXY=off"}, rules: []string{"sum.golang.org:443"}, variables: []string{"GOPROXY=off"}},
 		{name: "cargo", ecosystem: "cargo", rules: []string{"index.crates.io:443", "static.crates.io:443"}},
 		{name: "cargo with a replacement", ecosystem: "cargo", files: []string{".cargo/config.toml=[source.crates-io]\nreplace-with = \"mirror\" # near\n[source.mirror]\nregistry = \"sparse+https://crates.corp/index/\"\n"},
@@ -61,6 +63,8 @@ func TestRegistries(t *testing.T) {
 		{name: "pip by its file", ecosystem: "pip", files: []string{".config/pip/pip.conf=[global]\nindex-url = https://u:sekret@pypi.corp/simple\nextra-index-url = https://more.corp/simple\n"},
 			rules: []string{"pypi.corp:443", "more.corp:443"}, variables: []string{"PIP_INDEX_URL=https://pypi.corp/simple", "PIP_EXTRA_INDEX_URL=https://more.corp/simple"},
 			notes: []string{"~/.config/pip/pip.conf has credentials for pypi.corp"}},
+		{name: "pip without TLS", ecosystem: "pip", files: []string{"xdg/pip/pip.conf=[global]\nindex-url = http://pypi.corp:3141/simple\ntrusted-host = pypi.corp\n"}, environ: []string{"XDG_CONFIG_HOME=HOME/xdg"},
+			rules: []string{"pypi.corp:3141"}, variables: []string{"PIP_INDEX_URL=http://pypi.corp:3141/simple", "PIP_TRUSTED_HOST=pypi.corp"}},
 		{name: "poetry by pip's variable", ecosystem: "poetry", environ: []string{"PIP_INDEX_URL=https://pypi.corp/simple?token=sekret"},
 			rules: []string{"pypi.corp:443"}, variables: []string{"PIP_INDEX_URL=https://pypi.corp/simple"}, notes: []string{"has parameters"}},
 		{name: "uv by its file", ecosystem: "uv", files: []string{".config/uv/uv.toml=[[index]]\nname = \"corp\"\nurl = \"https://pypi.corp/simple\"\ndefault = true\n[[index]]\nurl = \"https://more.corp/simple\"\n[pip]\nall-extras = true\n"},
@@ -94,6 +98,9 @@ func TestRegistries(t *testing.T) {
 				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
+			}
+			for i, v := range c.environ {
+				c.environ[i] = strings.ReplaceAll(v, "=HOME/", "="+home+"/")
 			}
 			rules, variables, notes := Registries(Project{Parts: []Part{{Ecosystem: c.ecosystem, Folder: "."}, {Ecosystem: c.ecosystem, Folder: "web"}}}, Client{Environ: c.environ, Home: home})
 			if d := cmp.Diff(c.rules, rules); d != "" {
