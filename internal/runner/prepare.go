@@ -181,18 +181,14 @@ func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 	return ""
 }
 
-// refusedBy says what the egress proxy refused, if anything.
+// refusedBy says what the egress proxy refused first, and why. A reason names the host.
 func refusedBy(contacts []pawl.Contact) string {
-	var hosts []string
 	for _, c := range contacts {
 		if c.Refused != "" {
-			hosts = withHost(hosts, c.Host)
+			return "; the egress proxy refused a request: " + c.Refused
 		}
 	}
-	if len(hosts) == 0 {
-		return ""
-	}
-	return "; the egress proxy refused " + strings.Join(hosts, ", ") + ": what egress names is reached"
+	return ""
 }
 
 func firstWord(line string) string {
