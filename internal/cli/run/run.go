@@ -409,7 +409,7 @@ func (o *options) addEgress(s *pawl.Settings, repo fs.FS, environ []string) (not
 	for _, rule := range registries {
 		if _, err := egress.Parse(rule); err != nil { // it is from the user's files, not from egress
 			notes = append(notes, fmt.Sprintf("the registry %q is not reached by prepare: %v", rule, err))
-		} else if !slices.Contains(s.Egress, rule) {
+		} else if !slices.ContainsFunc(s.Egress, func(named string) bool { return named == rule || strings.HasPrefix(named, rule+"=") }) {
 			s.Egress = append(s.Egress, rule)
 		}
 	}
