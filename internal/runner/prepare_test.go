@@ -277,6 +277,10 @@ func TestUpdateDependencies(t *testing.T) {
 	if b, text := call(map[string]any{"folder": "docs"}); !b.IsError || !strings.Contains(text, "there are in web, api") {
 		t.Errorf("of a folder without one it says %+v\n%s", b, text)
 	}
+	MustWrite(t, w.dir("tools", "requirements.txt"), "left==2\n") // what has no lock file is prepared all the same
+	if b, text := call(map[string]any{"folder": "tools"}); b.IsError || b.Prepared == "" || !strings.Contains(text, "the dependencies are in place") {
+		t.Errorf("of a folder with a manifest alone it says %+v\n%s", b, text)
+	}
 	update("echo 3 > web/lock")
 	w.job.Settings.Prepare = []string{"echo gone; exit 4"}
 	if b, text := call(map[string]any{"folder": "web"}); !b.IsError || !strings.Contains(text, "failed (exit 4)") || b.Prepared != "" || MustRead(t, w.dir("web", "lock")) != "3\n" {

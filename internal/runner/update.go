@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +48,9 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 	defer checkout.Close()
 	all := d.r.Updates(checkout.FS())
 	chosen := slices.DeleteFunc(slices.Clone(all), func(u pawl.LockUpdate) bool { return folder != "" && u.Folder != path.Clean(folder) })
-	if len(chosen) == 0 {
-		return pawl.LockFiles{Failed: true, Text: "there are no lock files to update" + placesOf(all) + "\n"}, nil
+	if len(chosen) == 0 { // manifests alone, as requirements.txt, say what is to be prepared
+		info, err := checkout.Stat(cmp.Or(folder, "."))
+		return pawl.LockFiles{Failed: err != nil || !info.IsDir(), Text: "there are no lock files to update" + placesOf(all) + "\n"}, nil
 	}
 	spec := d.r.prepareSpec(d.job, commit, keyOf([]string{"update"}, map[string]string{"": string(commit)}, nil))
 	spec.Tree = dir
