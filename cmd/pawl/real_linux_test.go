@@ -1,9 +1,10 @@
-//go:build unix
-
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +24,6 @@ import (
 type realProject struct {
 	files    map[string]string // of the repository
 	home     map[string]string // of the user, who configured clients
-	env      []string
 	from     []*registry
 	tests    string   // how an agent runs the tests
 	says     []string // what they print
@@ -129,13 +130,82 @@ func TestRealProjects(t *testing.T) {
 					t.Errorf("run %d: what was prepared is reused: %t", i+1, reused)
 				}
 				for _, says := range p.says {
-					if !strings.Contains(run.first, says) {
-						t.Errorf("run %d: the agent's tests do not say %q:\n%s", i+1, says, run.first)
+					if !strings.Contains(run.calls[0], says) {
+						t.Errorf("run %d: the agent's tests do not say %q:\n%s", i+1, says, run.calls[0])
 					}
 				}
 				tree := v.git(t, "ls-tree", "-r", "--name-only", run.branch)
 				if !strings.Contains(tree, "notes.txt") || p.branches != "" && strings.Contains(tree, p.branches+"/") {
 					t.Errorf("run %d: the branch has\n%s", i+1, tree)
+				}
+			}
+		})
+	}
+}
+
+// TestAddedDependency has an agent add a dependency: it edits the manifest, has the lock file
+// brought up to date, and uses the package. The branch has both files and nothing of what was
+// installed; what was prepared for it is gone with the run.
+func TestAddedDependency(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		needs    []string
+		make     func(t *testing.T) realProject
+		manifest string
+		old, new string
+		lock     string // empty = there is none
+		locked   string
+		use      string // a file that needs the package
+		code     string
+	}{
+		{"Npm", []string{"node", "npm"}, func(t *testing.T) realProject { return npmProject(npmRegistry(t), "") },
+			"package.json", `"greet":"1.0.0"`, `"greet":"1.0.0","part":"1.0.0"`, "package-lock.json", "/part/-/part-1.0.0.tgz",
+			"test.js", "if (require('part') !== 'hello from part') process.exit(1)\n"},
+		{"Go", []string{"go"}, func(t *testing.T) realProject { return goProject(goRegistry(t), "") },
+			"go.mod", "require mod.test/greet v1.0.0\n", "require mod.test/greet v1.0.0\n\nrequire mod.test/part v1.0.0\n", "go.sum", "mod.test/part v1.0.0 h1:",
+			"part_test.go", "package shop\n\nimport (\n\t\"testing\"\n\n\t\"mod.test/part\"\n)\n\nfunc TestPart(t *testing.T) {\n\tif part.Hello != \"hello from part\" {\n\t\tt.Fatal(part.Hello)\n\t}\n}\n"},
+		{"Cargo", []string{"cargo"}, func(t *testing.T) realProject { return cargoProject(cargoRegistry(t), "") },
+			"Cargo.toml", "greet = \"1.0.0\"\n", "greet = \"1.0.0\"\npart = \"1.0.0\"\n", "Cargo.lock", `name = "part"`,
+			"src/lib.rs", "#[test]\nfn hello() {\n    assert_eq!(greet::HELLO, \"hello from greet\");\n    assert_eq!(part::HELLO, \"hello from part\");\n}\n"},
+		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t), "") },
+			"requirements.txt", "greet==1.0.0\n", "greet==1.0.0\npart==1.0.0\n", "", "",
+			"test_part.py", "import unittest\n\nimport part\n\n\nclass Part(unittest.TestCase):\n    def test_part(self):\n        self.assertEqual(part.hello, 'hello from part')\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			needReal(t, tt.needs...)
+			p := tt.make(t)
+			v := p.victim(t)
+			v.initialise(t)
+			edit := fmt.Sprintf("{edit: {path: %s, old: %q, new: %q}}", tt.manifest, tt.old, tt.new)
+			write := fmt.Sprintf("{write: {path: %s, content: %q}}", tt.use, tt.code)
+			run := v.runReal(t, attempts([]string{edit, write, "{update_dependencies: {}}", runCall(t, p.tests)}), "Use the package part", p)
+			if len(run.failed) < 4 || slices.Contains(run.failed[:4], true) {
+				t.Errorf("its calls are answered with %q", run.calls)
+			}
+			manifest := v.git(t, "show", run.branch+":"+tt.manifest)
+			if !strings.Contains(manifest, "part") {
+				t.Errorf("the manifest is\n%s", manifest)
+			}
+			if tt.lock != "" {
+				if lock := v.git(t, "show", run.branch+":"+tt.lock); !strings.Contains(lock, tt.locked) {
+					t.Errorf("the lock file lacks %q:\n%s", tt.locked, lock)
+				}
+			}
+			if tree := v.git(t, "ls-tree", "-r", "--name-only", run.branch); p.branches != "" && strings.Contains(tree, p.branches+"/") {
+				t.Errorf("the branch has\n%s", tree)
+			}
+			// The gate's commit was prepared under a key of its own.
+			last := run.prepared[len(run.prepared)-1]
+			if run.updated == "" || last.Key != run.updated || last.Key == run.prepared[0].Key {
+				t.Errorf("prepared: %s on the base, %s by the tool, %s for the gate", run.prepared[0].Key, run.updated, last.Key)
+			}
+			for key, kept := range map[string]bool{run.prepared[0].Key: true, run.updated: false} {
+				found, err := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "layers", "*", "*", "*", key))
+				more, err2 := filepath.Glob(filepath.Join(v.home, "state", "pawl", "*", "layers", "*", key))
+				if found = append(found, more...); err != nil || err2 != nil || (len(found) > 0) != kept {
+					t.Errorf("of %s there are %q: want it kept: %t", key, found, kept)
 				}
 			}
 		})
@@ -161,20 +231,11 @@ func needReal(t *testing.T, programs ...string) {
 // victim makes the repository and the home of its user.
 func (p realProject) victim(t *testing.T) *victim {
 	t.Helper()
-	real, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	v := newVictim(t, pawlProgram(t), "answers: []\n", p.files)
 	for name, text := range p.home {
 		mustWrite(t, filepath.Join(v.home, name), text)
 	}
-	for name, folder := range map[string]string{"PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup"} {
-		if os.Getenv(name) == "" {
-			v.env = append(v.env, name+"="+filepath.Join(real, folder))
-		}
-	}
-	v.env = append(v.env, p.env...)
+	v.env = append(v.env, toolchains()...)
 	return v
 }
 
@@ -185,7 +246,6 @@ func (v *victim) initialise(t *testing.T) {
 	if err != nil {
 		t.Fatalf("pawl init: %v\n%s", err, out)
 	}
-	t.Log(out)
 	v.git(t, "add", ".pawl")
 	v.git(t, "commit", "-q", "-m", "Configure pawl")
 }
@@ -202,8 +262,10 @@ func (p realProject) requests() (all []string) {
 type realRun struct {
 	branch   string
 	prepared []*pawl.Prepared
-	requests int    // of all preparations, through the egress proxy
-	first    string // what the first tool call returned
+	requests int      // of all preparations, through the egress proxy
+	calls    []string // what tool calls returned
+	failed   []bool   // which of them were errors
+	updated  string   // the key of what a tool call prepared last
 	gates    []*pawl.GateJudged
 }
 
@@ -228,9 +290,8 @@ func (v *victim) runReal(t *testing.T, script, goal string, p realProject, more 
 		for _, g := range run.gates {
 			why += fmt.Sprintf("\n%s %s: %s\n%s", g.Gate, g.Verdict, g.Reason, v.lastBlob(t, g.Evidence))
 		}
-		t.Fatalf("%s: %v, %s\n%s\nfirst call: %s\n%s", goal, err, outcome, out, run.first, why)
+		t.Fatalf("%s: %v, %s\n%s\ncalls: %q\n%s", goal, err, outcome, out, run.calls, why)
 	}
-	t.Log(out)
 	if !slices.ContainsFunc(run.gates, func(g *pawl.GateJudged) bool { return g.Kind == pawl.GateTests && g.Verdict == pawl.VerdictPass }) {
 		t.Errorf("%s: no tests passed in a gate", goal)
 	}
@@ -255,13 +316,9 @@ func (v *victim) lastRun(t *testing.T) (run realRun, outcome pawl.Outcome) {
 		case *pawl.Prepared:
 			run.prepared = append(run.prepared, b)
 			run.requests += int(b.Requests)
-			if run.first != "" && b.Requests > 0 && b.Failed == "" {
-				t.Logf("%s prepared after the first tool call", b.Key)
-			}
 		case *pawl.ToolReturned:
-			if run.first == "" {
-				run.first = v.lastBlob(t, b.Output)
-			}
+			run.calls, run.failed = append(run.calls, v.lastBlob(t, b.Output)), append(run.failed, b.IsError)
+			run.updated = cmp.Or(b.Prepared, run.updated)
 		case *pawl.GateJudged:
 			run.gates = append(run.gates, b)
 		case *pawl.RunEnded:
@@ -293,4 +350,112 @@ func (v *victim) lastBlob(t *testing.T, h pawl.Hash) string {
 		return err.Error()
 	}
 	return string(data)
+}
+
+// snoop is a postinstall script of a dependency that looks for what it must not find, and
+// prints a line "found: …" for each thing that it does.
+const snoop = `
+const fs = require('fs'), net = require('net'), dns = require('dns')
+const [canary, port, home] = [%q, %d, %q]
+const found = what => console.log('found: ' + what)
+const connect = (host, port, send, what) => new Promise(done => {
+  const c = net.connect({ host, port, timeout: 20000 }, () => { if (!send) { found(what); c.destroy(); done() } else c.write(send) })
+  c.on('data', d => { if (/^HTTP\/1.1 200/.test(d)) found(what); c.destroy(); done() })
+  for (const e of ['error', 'timeout', 'close']) c.on(e, () => { c.destroy(); done() })
+})
+const walk = (dir, depth) => {
+  let names = []
+  try { names = fs.readdirSync(dir) } catch { return }
+  for (const name of names) {
+    const at = dir + (dir === '/' ? '' : '/') + name
+    if (/^marker-of-/.test(name)) found(name)
+    try { if (depth > 0 && fs.lstatSync(at).isDirectory() && !/^\/(proc|sys|dev|usr)$/.test(at)) walk(at, depth - 1) } catch {}
+  }
+}
+;(async () => {
+  console.log('snooping')
+  await connect('127.0.0.1', port, '', 'tcp')
+  const [proxyHost, proxyPort] = (process.env.HTTP_PROXY || 'http://127.0.0.1:1').slice(7).split(':')
+  await connect(proxyHost, +proxyPort, 'CONNECT ' + canary + ':' + port + ' HTTP/1.1\r\nHost: ' + canary + '\r\n\r\n', 'proxy')
+  await new Promise(done => dns.resolve4('pawl.test', { timeout: 1000 }, e => { if (!e) found('dns'); done() }))
+  walk('/', 5)
+  walk(home, 9)
+  console.log('snooped')
+})()
+`
+
+// TestSnoopingDependency has a package with a script that runs when it is installed look for a
+// network, the user's home, and what other runs left. Outside a room the same script finds all.
+// F-02
+func TestSnoopingDependency(t *testing.T) {
+	t.Parallel()
+	needReal(t, "node", "npm")
+	canary := newRegistry(t, "canary.test", func(string) map[string]string { return nil })
+	_, port, _ := strings.Cut(canary.host, ":")
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := npmRegistry(t)
+	p := npmProject(r, "")
+	v := p.victim(t)
+	v.initialise(t)
+	// An earlier run, whose cache, worktree and branch are there.
+	v.runReal(t, attempts([]string{runCall(t, "echo noted >notes.txt")}), "Take a note", p)
+	var markers []string
+	layers := "state/pawl/*/layers/"
+	for name, glob := range map[string]string{
+		"marker-of-home": "", "marker-of-state": "state/pawl/*", "marker-of-layers": layers,
+		"marker-of-packages": layers + "prepared/*/work/files", "marker-of-cache": layers + "prepared/*/cache/upper",
+	} {
+		found, err := filepath.Glob(filepath.Join(v.home, glob))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %q, %v", glob, found, err)
+		}
+		mustWrite(t, filepath.Join(found[0], name), "secret\n")
+		markers = append(markers, name)
+	}
+	text := fmt.Sprintf(snoop, "canary.test", n, v.home)
+	snooper := tarball(map[string]string{
+		"package/package.json": `{"name":"greet","version":"1.0.0","bin":{"greets":"index.js"},"scripts":{"postinstall":"node snoop.js >snooped.txt 2>&1"}}`,
+		"package/index.js":     "#!/usr/bin/env node\nconsole.log(require('fs').readFileSync(__dirname + '/snooped.txt', 'utf8'))\n",
+		"package/snoop.js":     text,
+	})
+	sum := sha512.Sum512([]byte(snooper))
+	integrity := "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+	r.mu.Lock()
+	r.files["/greet/-/greet-1.0.0.tgz"] = snooper
+	r.mu.Unlock()
+	lock := strings.Replace(npmLock(r), npmIntegrity("greet"), integrity, 1)
+	lock = strings.Replace(lock, `"bin":{"greets":"greets.js"}`, `"hasInstallScript":true,"bin":{"greets":"index.js"}`, 1)
+	mustWrite(t, filepath.Join(v.repo, "package-lock.json"), lock)
+	v.git(t, "commit", "-q", "-a", "-m", "Take another greet")
+
+	// The control: outside a room the script finds every marker and the canary.
+	file := filepath.Join(t.TempDir(), "snoop.js")
+	mustWrite(t, file, text)
+	control := exec.Command("node", file)
+	control.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTP_PROXY=http://127.0.0.1:" + port}
+	out, err := control.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range append(markers, "tcp") {
+		if !strings.Contains(string(out), "found: "+want+"\n") {
+			t.Errorf("outside a room it does not find %s:\n%s", want, out)
+		}
+	}
+
+	canary.requests()
+	run := v.runReal(t, attempts([]string{runCall(t, "npm test"), runCall(t, "echo noted >notes.txt")}), "Install a snooper", p)
+	said := run.calls[0]
+	if !strings.Contains(said, "snooping\n") || !strings.Contains(said, "snooped\n") || strings.Contains(said, "found:") {
+		t.Errorf("in a room it says:\n%s", said)
+	}
+	if asked := canary.requests(); len(asked) > 0 {
+		t.Errorf("the canary was asked %q", asked)
+	}
+	if base := run.prepared[0]; base.Refused != 1 || !slices.Equal(base.RefusedHosts, []string{"canary.test:" + port}) {
+		t.Errorf("refused: %d requests to %q", base.Refused, base.RefusedHosts)
+	}
 }
