@@ -42,6 +42,16 @@ func npmProject(r *registry, folder string) realProject {
 	}
 }
 
+func pnpmProject(r *registry) realProject {
+	p := npmProject(r, "")
+	delete(p.files, "package-lock.json")
+	p.files["pnpm-lock.yaml"] = "lockfileVersion: '9.0'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n\n" +
+		"importers:\n\n  .:\n    dependencies:\n      greet:\n        specifier: 1.0.0\n        version: 1.0.0\n\n" +
+		"packages:\n\n  greet@1.0.0:\n    resolution: {integrity: " + npmIntegrity("greet") + "}\n    hasBin: true\n\nsnapshots:\n\n  greet@1.0.0: {}\n"
+	p.tests = "pnpm test"
+	return p
+}
+
 func goProject(r *registry, folder string) realProject {
 	return realProject{
 		files: map[string]string{
@@ -104,6 +114,7 @@ func TestRealProjects(t *testing.T) {
 		make  func(t *testing.T) realProject
 	}{
 		{"Npm", []string{"node", "npm"}, func(t *testing.T) realProject { return npmProject(npmRegistry(t), "") }},
+		{"Pnpm", []string{"node", "pnpm"}, func(t *testing.T) realProject { return pnpmProject(npmRegistry(t)) }},
 		{"Go", []string{"go"}, func(t *testing.T) realProject { return goProject(goRegistry(t), "") }},
 		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t), "") }},
 		{"Cargo", []string{"cargo"}, func(t *testing.T) realProject { return cargoProject(cargoRegistry(t), "") }},
@@ -291,6 +302,13 @@ func (v *victim) runReal(t *testing.T, script, goal string, p realProject, more 
 			why += fmt.Sprintf("\n%s %s: %s\n%s", g.Gate, g.Verdict, g.Reason, v.lastBlob(t, g.Evidence))
 		}
 		t.Fatalf("%s: %v, %s\n%s\ncalls: %q\n%s", goal, err, outcome, out, run.calls, why)
+	}
+	_, prepare, _ := strings.Cut(out, "\n  prepare  ")
+	prepare, _, _ = strings.Cut(prepare, "\n")
+	for _, r := range p.from {
+		if strings.Count(prepare, r.host) != 1 {
+			t.Errorf("%s: the banner does not name %s once: %s", goal, r.host, prepare)
+		}
 	}
 	if !slices.ContainsFunc(run.gates, func(g *pawl.GateJudged) bool { return g.Kind == pawl.GateTests && g.Verdict == pawl.VerdictPass }) {
 		t.Errorf("%s: no tests passed in a gate", goal)
