@@ -117,6 +117,9 @@ func removeBelow(folder string, paths []string) error {
 	defer root.Close()
 	for _, path := range paths {
 		name := filepath.FromSlash(path)
+		if !unlinked(root, filepath.Dir(name)) { // went with the folder it was in
+			continue
+		}
 		err := root.RemoveAll(name)
 		if errors.Is(err, os.ErrPermission) { // an agent may have made folders unwritable
 			openUp(filepath.Join(folder, name))
@@ -127,6 +130,16 @@ func removeBelow(folder string, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// unlinked reports whether a path is a folder that no link leads to.
+func unlinked(root *os.Root, path string) bool {
+	for ; path != "."; path = filepath.Dir(path) {
+		if info, err := root.Lstat(path); err != nil && !errors.Is(err, os.ErrPermission) || err == nil && !info.IsDir() {
+			return false
+		}
+	}
+	return true
 }
 
 // excluded are the patterns that exclude paths.
