@@ -344,6 +344,9 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 		}
 	case *pawl.Prepare:
 		l.changePreparation(do.Commit, func(p *preparation) { p.why = why })
+		if do.Furnish {
+			l.worktree.fail(do.Verb(), why)
+		}
 	case *pawl.Wait: // waiting failed: it is over
 		l.waited(x, f)
 	case *pawl.ProbeConflicts: // the work can do without it
@@ -355,13 +358,17 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 			q.failed = why
 		}
 	default:
-		w := &l.worktree
-		if w.troubled != do.Verb() {
-			w.troubles = 0
-		}
-		w.trouble, w.troubled, w.rested = why, do.Verb(), false
-		w.troubles++
+		l.worktree.fail(do.Verb(), why)
 	}
+}
+
+// fail says why the last effect on the worktree failed.
+func (w *worktree) fail(verb pawl.Verb, why *pawl.Failure) {
+	if w.troubled != verb {
+		w.troubles = 0
+	}
+	w.trouble, w.troubled, w.rested = why, verb, false
+	w.troubles++
 }
 
 // waited ends a back-off. It was not the session's time.

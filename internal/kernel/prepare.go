@@ -149,6 +149,9 @@ func (l *Loop) prepared(do *pawl.Prepare, b *pawl.Prepared) error {
 		return fmt.Errorf("what was prepared has no key")
 	}
 	l.changePreparation(do.Commit, func(p *preparation) { p.key, p.failed, p.evidence = b.Key, b.Failed, b.Evidence })
+	if do.Furnish {
+		l.worktree.calm()
+	}
 	if do.Furnish && b.Failed == "" {
 		l.furnished = b.Key
 	}

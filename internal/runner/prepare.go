@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -207,7 +208,7 @@ func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.Com
 	if err != nil {
 		return "", err
 	}
-	how := slices.Concat(job.Settings.Prepare, job.Settings.Egress)
+	how := slices.Concat(job.Settings.Prepare, job.Settings.Egress, job.Settings.PrepareEnviron)
 	if !r.Rooms.Confined() { // what was made there may be anything, and name the folder it was made in
 		how = append(how, "unconfined")
 	}
@@ -245,7 +246,11 @@ func namedBy(commands []string) func(name string) bool {
 func wordsIn(commands []string) []string {
 	words := strings.FieldsFunc(strings.Join(commands, "\n"), func(c rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", c) })
 	for i, w := range words {
-		words[i] = path.Clean(w)
+		if strings.HasPrefix(w, "$") { // such as $PAWL_PROJECT_ROOT/
+			_, w, _ = strings.Cut(w, "/")
+		}
+		w = path.Clean("/" + w) // which has no .. in front
+		words[i] = cmp.Or(strings.TrimPrefix(w, "/"), ".")
 	}
 	return words
 }
