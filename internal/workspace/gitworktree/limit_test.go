@@ -503,7 +503,9 @@ func TestKilledWhileItRecords(t *testing.T) {
 			for _, pid := range gitsOf(t, dir) {
 				t.Errorf("git lives on as process %d", pid)
 			}
-			ours := func(at string) bool { return strings.HasPrefix(at, store) } // until the next recording
+			// F-66: on a slow machine git may be killed before it has removed its lock. The next
+			// recording removes what is in our own folder.
+			ours := func(at string) bool { return strings.HasPrefix(at, filepath.Dir(store)) }
 			if diff := cmp.Diff(before, slices.DeleteFunc(leftovers(t, r), ours), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("what is left over (-before +after):\n%s", diff)
 			}
