@@ -31,6 +31,8 @@ type reader struct {
 	tool   string
 	data   func(c *collector, text []byte) bool
 	lines  func(c *collector, lines []string) bool
+	// stdout reports that all of it is on standard output, which is then read first.
+	stdout bool
 }
 
 // document is a text to be read, perhaps by many readers.
@@ -66,7 +68,8 @@ func readers(kind pawl.GateKind) []reader {
 		return []reader{
 			goTestReader, junitReader, data("jest", readJestJSON),
 			text("go test", readGoText), text("pytest", readPytest), text("unittest", readUnittest),
-			text("cargo test", readCargo), text("jest", readJest), text("vitest", readVitest),
+			// Cargo's own messages on standard error come in the middle of such lines.
+			{format: pawl.ReportAuto, tool: "cargo test", lines: readCargo, stdout: true}, text("jest", readJest), text("vitest", readVitest),
 			text("mocha", readMocha), text("node --test", readNodeSpec),
 			// After the runners above, whose tests may print such lines.
 			tapReader, text("a test runner", readCounts),
@@ -137,7 +140,7 @@ func readStreams(src Source, candidates []reader) Reading {
 	same := bytes.Equal(src.Stdout, src.Output)
 	for _, cand := range candidates {
 		documents := []*document{stdout, output}
-		if cand.format == pawl.ReportAuto && cand.lines != nil && !src.OutputCut {
+		if cand.format == pawl.ReportAuto && cand.lines != nil && !cand.stdout && !src.OutputCut {
 			documents = []*document{output, stdout}
 		}
 		if same {

@@ -34,6 +34,18 @@ func TestRecorded(t *testing.T) {
 	})
 }
 
+// What a tool prints on standard error may come in the middle of a line of standard output.
+func TestCargoBetweenItsOwnMessages(t *testing.T) {
+	const stdout = "running 1 test\ntest hello ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+	mixed := strings.Replace(stdout, "... ok", "...    Doc-tests shop\nok", 1)
+	for _, cut := range []bool{false, true} {
+		r := Read(Source{Kind: pawl.GateTests, Format: pawl.ReportAuto, Stdout: []byte(stdout), Output: []byte(mixed), OutputCut: cut, ExitOK: true})
+		if got := show(r, false); got != "auto (cargo test): 1 passed, 0 failed, 0 skipped\npass hello\n" {
+			t.Errorf("cut %t: it reads\n%s", cut, got)
+		}
+	}
+}
+
 func show(r Reading, output bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s): %d passed, %d failed, %d skipped\n", r.Format, r.Tool, r.Passed, r.Failed, r.Skipped)
