@@ -55,7 +55,7 @@ var rules = []rule{
 	{"internal/sandbox", []string{"internal/room"}, "the sandbox enforces rooms as they are described, and describes none"},
 	{"internal/git", []string{"internal/process"}, "the one package that runs git, as a process that ends with us"},
 	{"internal/instructions", []string{"internal/git", "internal/plain"}, "what a repository tells those who work on it is read from a commit; who is told is others' business"},
-	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git"}, "workspaces are made with git and nothing else of ours"},
+	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git", "internal/project"}, "workspaces are made with git, in the state folder"},
 	{"internal/project", nil, "the layout of the state folder"},
 	{"internal/server/...", []string{"internal/server/...", "internal/message", "internal/view", "internal/artifact"}, "the server is given a Service; it must not know which"},
 	{"internal/daemon", []string{"internal/project", "internal/server/..."}, "the daemon keeps projects open; what opens one is given to it"},

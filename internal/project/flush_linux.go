@@ -1,4 +1,4 @@
-package gitworktree
+package project
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncAll makes what was written to the file system of a folder survive a power cut.
-func syncAll(folder string) error {
+// Flush makes everything written to the file system of a folder survive a power cut.
+func Flush(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {
 		return err

@@ -1,8 +1,7 @@
 //go:build !linux
 
-package gitworktree
+package project
 
-import "errors"
-
-// syncAll is for joined worktrees, of which there are none here.
-func syncAll(string) error { return errors.ErrUnsupported }
+// Flush does nothing: only Linux can flush the file system of one folder. A power cut may
+// take what was just written.
+func Flush(string) error { return nil }

@@ -45,7 +45,7 @@ func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.Prepare
 			return nil, fmt.Errorf("join %s: %w", dir, err)
 		}
 		if p != nil { // or else somebody removed it, and the work goes on without it
-			layers = append(layers, p.part("tree"))
+			layers = append(layers, p.tree())
 		}
 	}
 	if !r.Joins(r.o.State) {
@@ -74,7 +74,7 @@ func (r *Rooms) Copy(_ context.Context, dir string, prepared pawl.PreparedFor) e
 		return err
 	}
 	defer release()
-	if err := r.copyInto(dir, p.part("work").dir); err != nil {
+	if err := r.copyInto(dir, p.work().dir); err != nil {
 		return fmt.Errorf("copy what was prepared: %w", err)
 	}
 	return nil

@@ -43,28 +43,46 @@ type manifest struct {
 // what is in them: each of them is a line of what git ignores there.
 const maxPrepared = 20_000
 
-// preparedLayer is what was prepared under a key. Only [Rooms.preparedLayer] makes one.
+// preparedLayer is what was prepared under a key. Only [readPrepared] makes one.
 type preparedLayer struct {
 	dir, key string
-	trusted  bool
 	manifest
 }
+
+// readPrepared reads what was prepared in a folder; nil if nothing was.
+func readPrepared(dir string) (*preparedLayer, error) {
+	p := &preparedLayer{dir: dir, key: filepath.Base(dir)}
+	content, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &p.manifest)
+	}
+	if err != nil {
+		return nil, pawl.Errorf(pawl.CodeDamaged, "what was prepared in %s cannot be read: %w", dir, err).
+			WithHint("remove the folder: it is prepared again")
+	}
+	return p, nil
+}
+
+const manifestName = "manifest.json"
 
 func (p *preparedLayer) public() pawl.PreparedLayer {
 	return pawl.PreparedLayer{Key: p.key, Paths: p.Paths, Size: p.Size}
 }
 
-// part is one of its layers: "home" or "cache", "work" for a room, or "tree" for a joined
-// worktree, whose files are in a folder of that name.
-func (p *preparedLayer) part(name string) Layer {
-	switch name {
-	case "tree":
-		return Layer{filepath.Join(p.dir, "work")}
-	case "work":
-		return Layer{filepath.Join(p.dir, "work", filesName)}
-	}
-	return Layer{Upper{filepath.Join(p.dir, name)}.Files()}
-}
+// work is the layer of a room's work tree, tree that of a joined worktree, whose files are in
+// a folder of their own.
+func (p *preparedLayer) work() Layer { return Layer{filepath.Join(p.dir, workName, filesName)} }
+func (p *preparedLayer) tree() Layer { return Layer{filepath.Join(p.dir, workName)} }
+
+// home and cache are the layers of a room's home and caches.
+func (p *preparedLayer) home() Layer  { return Layer{Upper{filepath.Join(p.dir, "home")}.Files()} }
+func (p *preparedLayer) cache() Layer { return Layer{Upper{filepath.Join(p.dir, "cache")}.Files()} }
+
+// workName is the folder of what a room wrote to its work tree.
+const workName = "work"
 
 // filesName is the folder of a joined worktree that has its files; see
 // internal/workspace/gitworktree.
@@ -93,27 +111,13 @@ func (r *Rooms) preparedLayer(run pawl.RunID, key string) (*preparedLayer, error
 		if err != nil {
 			return nil, err
 		}
-		p := &preparedLayer{dir: dir, key: key, trusted: trusted}
-		content, err := os.ReadFile(filepath.Join(dir, manifestName))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		p, err := readPrepared(dir)
+		if err != nil || p != nil && (p.Below == "" || r.isTrusted(p.Below)) {
+			return p, err
 		}
-		if err == nil {
-			err = json.Unmarshal(content, &p.manifest)
-		}
-		if err != nil {
-			return nil, pawl.Errorf(pawl.CodeDamaged, "what was prepared in %s cannot be read: %w", dir, err).
-				WithHint("remove the folder: it is prepared again")
-		}
-		if p.Below != "" && !r.isTrusted(p.Below) {
-			continue
-		}
-		return p, nil
 	}
 	return nil, nil
 }
-
-const manifestName = "manifest.json"
 
 func (r *Rooms) isTrusted(key string) bool {
 	_, err := os.Stat(filepath.Join(r.trusted(), key, manifestName))
@@ -126,10 +130,8 @@ func (r *Rooms) Prepared(run pawl.RunID, key string) (pawl.PreparedLayer, bool, 
 	if p == nil || err != nil {
 		return pawl.PreparedLayer{}, false, err
 	}
-	if p.trusted {
-		now := time.Now()
-		_ = os.Chtimes(p.dir, now, now) // what was used last is pruned last
-	}
+	now := time.Now()
+	_ = os.Chtimes(p.dir, now, now) // what was used last is pruned last
 	return p.public(), true, nil
 }
 
@@ -167,12 +169,13 @@ func (r *Rooms) usePrepared(run pawl.RunID, key string) (p *preparedLayer, relea
 func (c *content) add(r *Rooms, p *preparedLayer) {
 	c.prepared = true
 	if c.tree == "" {
-		c.work = append(c.work, p.part("work"))
+		c.work = append(c.work, p.work())
 	}
-	c.homeLayers = append([]Layer{p.part("home")}, c.homeLayers...)
-	cache := []Layer{p.part("cache")}
+	c.homeLayers = append([]Layer{p.home()}, c.homeLayers...)
+	cache := []Layer{p.cache()}
 	if p.Below != "" {
-		cache = append(cache, Layer{filepath.Join(r.trusted(), p.Below, "cache", "upper")})
+		below := preparedLayer{dir: filepath.Join(r.trusted(), p.Below)}
+		cache = append(cache, below.cache())
 	}
 	c.cache = append(cache, c.cache...)
 }
@@ -203,7 +206,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 		if err != nil {
 			return nil, err
 		}
-		p.below, p.release, c.cache = spec.Below, release, []Layer{base.part("cache")}
+		p.below, p.release, c.cache = spec.Below, release, []Layer{base.cache()}
 	}
 	if err := p.open(ctx, c); err != nil {
 		p.release()
@@ -268,11 +271,11 @@ func (p *prepareRoom) keep() (pawl.PreparedLayer, error) {
 		m.Below = p.below
 	}
 	var err error
-	work := Upper{filepath.Join(p.folder, "work")}
+	work := Upper{filepath.Join(p.folder, workName)}
 	if m.Paths, err = sift(work.Files(), p.spec.Tree); err != nil {
 		return pawl.PreparedLayer{}, err
 	}
-	if err = os.Rename(work.Files(), filepath.Join(p.folder, "work", filesName)); err != nil {
+	if err = os.Rename(work.Files(), filepath.Join(p.folder, workName, filesName)); err != nil {
 		return pawl.PreparedLayer{}, err
 	}
 	if m.Size, err = diskUsage(p.folder); err != nil {
@@ -283,7 +286,7 @@ func (p *prepareRoom) keep() (pawl.PreparedLayer, error) {
 		return pawl.PreparedLayer{}, err
 	}
 	if p.spec.Trusted {
-		err = flush(p.folder) // it outlives the run: a power cut must not leave empty files in it
+		err = project.Flush(p.folder) // it outlives the run: a power cut must not leave empty files in it
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(p.folder, manifestName), content, 0o600)
@@ -294,15 +297,13 @@ func (p *prepareRoom) keep() (pawl.PreparedLayer, error) {
 	if err == nil {
 		err = os.Rename(p.folder, p.to)
 	}
-	if there, known := p.there(); err != nil && known { // another process or run was faster
+	if err == nil {
+		return pawl.PreparedLayer{Key: p.spec.Key, Paths: m.Paths, Size: m.Size}, nil
+	}
+	if there, known, _ := p.rooms.Prepared(p.spec.Run, p.spec.Key); known { // another run was faster
 		return there, project.RemoveAll(p.folder)
 	}
-	return pawl.PreparedLayer{Key: p.spec.Key, Paths: m.Paths, Size: m.Size}, err
-}
-
-func (p *prepareRoom) there() (pawl.PreparedLayer, bool) {
-	made, known, err := p.rooms.Prepared(p.spec.Run, p.spec.Key)
-	return made, known && err == nil
+	return pawl.PreparedLayer{}, err
 }
 
 // sift removes from a folder that was written above a checkout what hides or changes files of
@@ -413,7 +414,7 @@ func (r *Rooms) listTrusted() ([]*preparedLayer, error) {
 	var all []*preparedLayer
 	used := make(map[string]time.Time)
 	for _, name := range names {
-		if p, err := r.preparedLayer("-", name); err == nil && p != nil {
+		if p, err := readPrepared(filepath.Join(r.trusted(), name)); err == nil && p != nil {
 			if info, err := os.Stat(p.dir); err == nil {
 				used[name] = info.ModTime()
 			}
@@ -458,10 +459,8 @@ func (r *Rooms) needed() map[string]bool {
 	for _, run := range runs {
 		keys, _ := folders(filepath.Join(r.ofRuns(), run))
 		for _, key := range keys {
-			var m manifest
-			content, err := os.ReadFile(filepath.Join(r.ofRuns(), run, key, manifestName))
-			if err == nil && json.Unmarshal(content, &m) == nil {
-				needed[m.Below] = true
+			if p, err := readPrepared(filepath.Join(r.ofRuns(), run, key)); err == nil && p != nil {
+				needed[p.Below] = true
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package room
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -20,17 +19,4 @@ func DiskSize(info fs.FileInfo) int64 {
 		return stat.Blocks * 512
 	}
 	return info.Size()
-}
-
-// flush makes what was written to the file system of a folder survive a power cut.
-func flush(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
-		return fmt.Errorf("flush %s: %w", folder, err)
-	}
-	return nil
 }

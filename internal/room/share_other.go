@@ -13,6 +13,3 @@ func shareBlocks(_, _ *os.File) error { return errors.ErrUnsupported }
 
 // DiskSize is how many bytes a file takes on disk, as far as its size tells.
 func DiskSize(info fs.FileInfo) int64 { return info.Size() }
-
-// flush does nothing here: a power cut may take what was prepared.
-func flush(string) error { return nil }

@@ -1,8 +1,6 @@
 package room
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,28 +105,6 @@ func (h Host) programs() []string {
 		}
 	}
 	return outer
-}
-
-// Programs implements [pawl.Rooms].
-func (r *Rooms) Programs(ctx context.Context, names []string) []string {
-	var lines []string
-	path := r.o.Host(ctx).path()
-	for _, name := range names {
-		if filepath.Base(name) != name {
-			continue
-		}
-		for _, dir := range path {
-			real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-			if err != nil {
-				continue
-			}
-			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				lines = append(lines, fmt.Sprintf("%s %s %d %d", name, real, info.Size(), info.ModTime().UnixNano()))
-				break
-			}
-		}
-	}
-	return lines
 }
 
 func isToolchain(root string) bool {

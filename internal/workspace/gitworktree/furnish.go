@@ -26,9 +26,8 @@ const furnitureName = "furniture.json"
 // excludePath is the file of the patterns that exclude it.
 func (w *worktree) excludePath() string { return filepath.Join(w.desk, "exclude") }
 
-// readFurniture reads what was put into the worktree.
+// readFurniture reads what an earlier process put into the worktree.
 func (w *worktree) readFurniture() {
-	w.furniture = pawl.Furniture{}
 	if content, err := os.ReadFile(w.furniturePath()); err == nil {
 		_ = json.Unmarshal(content, &w.furniture) // written whole, by us alone
 	}
@@ -60,7 +59,7 @@ func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
 		return err
 	}
 	// Until all is there, what was and what will be is excluded.
-	both := pawl.Furniture{Paths: append(append([]string{}, w.furniture.Paths...), prepared.Paths...)}
+	both := pawl.Furniture{Paths: slices.Concat(w.furniture.Paths, prepared.Paths)}
 	if err := w.noteFurniture(both); err != nil {
 		return err
 	}
@@ -146,16 +145,18 @@ func unlinked(root *os.Root, path string) bool {
 func excluded(paths []string) string {
 	var b strings.Builder
 	for _, path := range paths {
-		pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(path)
-		b.WriteString("/" + pattern + "\n")
+		b.WriteString("/" + literal.Replace(path) + "\n")
 	}
 	return b.String()
 }
 
+// literal makes a path a pattern that excludes nothing else.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
+
 // excluding makes a repository exclude what was put into the worktree.
 func (w *worktree) excluding(r git.Repo) git.Repo {
 	if len(w.furniture.Paths) > 0 {
-		r.Config = append(append([]git.Setting{}, r.Config...), git.Setting{Key: "core.excludesFile", Value: w.excludePath()})
+		r.Config = append(slices.Clip(r.Config), git.Setting{Key: "core.excludesFile", Value: w.excludePath()})
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/project"
 )
 
 // Where layers can be joined, a worktree is made of two: the files of a commit, in
@@ -103,7 +104,7 @@ func (s *Workspaces) makeTree(ctx context.Context, commit string) error {
 		}
 	}
 	// It outlives the run: a power cut must not leave empty files in it.
-	if err := syncAll(folder); err != nil {
+	if err := project.Flush(folder); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.treesFolder(), 0o700); err != nil {

@@ -72,12 +72,12 @@ func (s *Workspaces) worktree(ctx context.Context, name string) (w *worktree, un
 			shown: filepath.Join(s.shown(), k),
 			desk:  filepath.Join(s.desks(), k),
 		}
+		w.readFurniture()
 		s.worktrees[k] = w
 	}
 	s.mu.Unlock()
 	w.mu.Lock()
 	w.plan()
-	w.readFurniture()
 	w.limits = s.limits(ctx).Filled()
 	return w, w.mu.Unlock, nil
 }
