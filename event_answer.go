@@ -178,8 +178,6 @@ type Prepared struct {
 	Bytes    int64         `json:"bytes,omitempty"`    // on disk, of what they left
 	// Failed says why the commands failed, in at most 300 bytes; empty = they did not.
 	Failed string `json:"failed,omitempty"`
-	// Missing is the program that a command lacks; empty = that is not why it failed.
-	Missing string `json:"missing,omitempty"`
 	// Evidence is what the commands printed, a JSON GateReport; zero when none ran.
 	Evidence Hash `json:"evidence,omitzero"`
 	// Requests and Refused count what went through the egress proxy and what it refused;

@@ -437,7 +437,6 @@ func (b *Prepared) fields(c *coder) {
 	num(c, 4, &b.Duration)
 	num(c, 5, &b.Bytes)
 	str(c, 6, &b.Failed)
-	str(c, 7, &b.Missing)
 	sum(c, 8, &b.Evidence)
 	num(c, 9, &b.Requests)
 	num(c, 10, &b.Refused)

@@ -25,7 +25,6 @@ type preparation struct {
 	layer    pawl.PreparedLayer
 	report   *pawl.GateReport // nil when no command ran
 	failed   string           // empty = none did
-	missing  string           // the program that is
 	contacts []pawl.Contact   // through the egress proxy
 }
 
@@ -79,7 +78,7 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
 	}
 	out := &pawl.Prepared{Effect: job.Effect.ID, Key: key, Reused: made.report == nil, Bytes: made.layer.Size,
-		Failed: short(made.failed, 300), Missing: short(made.missing, 60)}
+		Failed: short(made.failed, 300)}
 	if made.report != nil {
 		evidence, err := a.document(made.report)
 		if err != nil {
@@ -117,12 +116,9 @@ func (r *Runner) prepared(ctx context.Context, job driver.Job, commit pawl.Commi
 
 // runPrepare runs the commands of prepare over a clean checkout, in a room of their own.
 func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (made preparation, err error) {
-	spec := r.prepareSpec(job, commit, key)
-	spec.Trusted = job.Started.BaseTrusted && commit == job.Started.Base
-	if !spec.Trusted && job.Started.BaseTrusted {
-		if spec.Below, err = r.prepareKey(ctx, job, job.Started.Base); err != nil {
-			return made, err
-		}
+	spec, err := r.prepareSpec(ctx, job, commit, key)
+	if err != nil {
+		return made, err
 	}
 	dir, release, err := r.Spaces.Checkout(ctx, commit)
 	if err != nil {
@@ -153,9 +149,6 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 			made.failed = why
 			made.report.Verdict, made.report.Reason, made.report.Error = pawl.VerdictFail, why, why
 			made.report.ExitCode, made.report.Partial = res.ExitCode, res.TimedOut
-			if res.Missing {
-				made.missing = firstWord(line)
-			}
 			return made, room.Close()
 		}
 	}
@@ -163,9 +156,17 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 	return made, err
 }
 
-// prepareSpec asks for a room that prepares a commit.
-func (r *Runner) prepareSpec(job driver.Job, commit pawl.CommitHash, key string) pawl.PrepareSpec {
-	return pawl.PrepareSpec{Run: job.Run, Commit: commit, Key: key, Egress: job.Settings.Egress, Limits: job.Settings.Room}
+// prepareSpec describes the room that prepares a commit. The caches of the commit that the run
+// starts from are below those of every other one.
+func (r *Runner) prepareSpec(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (spec pawl.PrepareSpec, err error) {
+	spec = pawl.PrepareSpec{Run: job.Run, Commit: commit, Key: key, Egress: job.Settings.Egress, Limits: job.Settings.Room}
+	if !job.Started.BaseTrusted {
+		return spec, nil
+	}
+	if spec.Trusted = commit == job.Started.Base; !spec.Trusted {
+		spec.Below, err = r.prepareKey(ctx, job, job.Started.Base)
+	}
+	return spec, err
 }
 
 // unprepared says why a command of prepare failed; empty = it did not.
@@ -190,11 +191,6 @@ func refusedBy(contacts []pawl.Contact) string {
 		}
 	}
 	return ""
-}
-
-func firstWord(line string) string {
-	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-	return word
 }
 
 // prepareKey identifies what the commands of prepare leave for a commit, by a hash of

@@ -52,11 +52,11 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		info, err := checkout.Stat(cmp.Or(folder, "."))
 		return pawl.LockFiles{Failed: err != nil || !info.IsDir(), Text: "there are no lock files to update" + placesOf(all) + "\n"}, nil
 	}
-	spec := d.r.prepareSpec(d.job, commit, keyOf([]string{"update"}, map[string]string{"": string(commit)}, nil))
-	spec.Tree = dir
-	if spec.Below, err = d.r.prepareKey(ctx, d.job, d.job.Started.Base); err != nil {
+	spec, err := d.r.prepareSpec(ctx, d.job, commit, keyOf([]string{"update"}, map[string]string{"": string(commit)}, nil))
+	if err != nil {
 		return out, err
 	}
+	spec.Tree = dir
 	room, err := d.r.Rooms.Prepare(ctx, spec)
 	if err != nil {
 		return out, err
