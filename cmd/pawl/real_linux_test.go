@@ -337,6 +337,8 @@ func (v *victim) lastRun(t *testing.T) (run realRun, outcome pawl.Outcome) {
 		case *pawl.ToolReturned:
 			run.calls, run.failed = append(run.calls, v.lastBlob(t, b.Output)), append(run.failed, b.IsError)
 			run.updated = cmp.Or(b.Prepared, run.updated)
+		case *pawl.EffectFailed:
+			t.Logf("effect %d failed: %s", b.Effect, b.Failure.Message)
 		case *pawl.GateJudged:
 			run.gates = append(run.gates, b)
 		case *pawl.RunEnded:
