@@ -78,7 +78,7 @@ type Settings struct {
 	// Gates are the run's command gates, in the order they are reported.
 	Gates []GateSpec `json:"gates,omitempty"`
 	// AllowMissingGates names gates that the run goes on without if their program is not
-	// installed. The name prepare lets it go on if its base cannot be prepared. Names that no
+	// installed. [PrepareGate] lets it go on if its base cannot be prepared. Names that no
 	// gate has are ignored.
 	AllowMissingGates []string `json:"allow_missing_gates,omitempty"`
 	// Unattended says that nobody is there to answer while the run begins: a required
@@ -135,6 +135,9 @@ type Settings struct {
 	// OutputFloor is the least output a model call is worth making with, in tokens.
 	OutputFloor int `json:"output_floor"`
 }
+
+// PrepareGate stands for the commands of Prepare in [Settings.AllowMissingGates].
+const PrepareGate = "prepare"
 
 // DefaultPrepareTime is how long the commands of Prepare may take together by default.
 const DefaultPrepareTime = 30 * time.Minute

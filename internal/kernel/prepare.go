@@ -82,17 +82,14 @@ func (d *draft) furnished(l *Loop) bool {
 	return p != nil && !d.unprepared(p)
 }
 
-// prepareGate is the name by which the user allows a run to go on without what prepare leaves.
-const prepareGate = "prepare"
-
 // unprepared ends the run if what it starts from could not be prepared, and reports whether it
 // did: no candidate could be judged, and each would cost money. The goal may be to mend just
 // that, which the user says by allowing it.
 func (d *draft) unprepared(p *preparation) bool {
-	if p.commit != d.s.Started.Base || p.key != "" && p.failed == "" || slices.Contains(d.s.Settings.AllowMissingGates, prepareGate) {
+	if p.commit != d.s.Started.Base || p.key != "" && p.failed == "" || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
-	d.stop(pawl.OutcomeRefused, p.reason()+"; once that works, resume the run, or begin without: --allow-missing-gate prepare")
+	d.stop(pawl.OutcomeRefused, p.reason()+"; once that works, resume the run, or begin without: --allow-missing-gate "+pawl.PrepareGate)
 	return true
 }
 

@@ -242,7 +242,7 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 		return req, nil, err
 	}
 	req.Settings.Unattended = !app.Terminal || !app.Interactive || app.JSON
-	egressNotes, err := o.addEgress(&req.Settings, repo, app.Environ)
+	egressNotes, err := o.addEgress(app, &req.Settings, repo)
 	if err != nil {
 		return req, nil, err
 	}
@@ -385,7 +385,7 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 
 // addEgress adds to the rules of the configuration those of the command line and the
 // registries that the repository's package managers use, where there is anything to prepare.
-func (o *options) addEgress(s *pawl.Settings, repo fs.FS, environ []string) (notes []string, err error) {
+func (o *options) addEgress(app *cli.App, s *pawl.Settings, repo fs.FS) (notes []string, err error) {
 	if _, err := egress.ParseAll(o.egress); err != nil {
 		return nil, fmt.Errorf("--egress: %w", err)
 	}
@@ -393,16 +393,11 @@ func (o *options) addEgress(s *pawl.Settings, repo fs.FS, environ []string) (not
 	if len(s.Prepare) == 0 {
 		return nil, nil
 	}
-	user := ecosystem.Client{Environ: environ}
-	for _, v := range environ {
-		if home, ok := strings.CutPrefix(v, "HOME="); ok {
-			user.Home = home
-		}
-	}
+	user := ecosystem.Client{Environ: app.Environ, Home: app.Getenv("HOME")}
 	registries, variables, notes := ecosystem.Registries(ecosystem.Detect(repo), user)
 	for _, v := range variables {
 		// A room adds the modules that are on this machine to a GOPROXY of the environment.
-		if !strings.HasPrefix(v, "GOPROXY=") || !slices.ContainsFunc(environ, func(e string) bool { return strings.HasPrefix(e, "GOPROXY=") }) {
+		if !strings.HasPrefix(v, "GOPROXY=") || app.Getenv("GOPROXY") == "" {
 			s.PrepareEnviron = append(s.PrepareEnviron, v)
 		}
 	}
@@ -449,7 +444,8 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 		}
 	}
 	for _, name := range o.missing {
-		if !slices.ContainsFunc(s.Gates, func(g pawl.GateSpec) bool { return g.Name == name }) {
+		known := name == pawl.PrepareGate && len(s.Prepare) > 0
+		if !known && !slices.ContainsFunc(s.Gates, func(g pawl.GateSpec) bool { return g.Name == name }) {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "--allow-missing-gate %q: there is no such gate", name).WithHint("the gates are: %s", gateNames(s.Gates))
 		}
 	}
