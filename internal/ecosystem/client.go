@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -123,20 +123,7 @@ func (c *client) text(name string) string {
 		}
 		name = filepath.Join(c.home, filepath.FromSlash(name))
 	}
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	return folder{dir: os.DirFS(filepath.Dir(name))}.text(filepath.Base(name))
 }
 
 // display is the name of a file as notes show it.
@@ -156,7 +143,7 @@ func settings(text string, yaml bool) []setting {
 	var all []setting
 	table, separator := "", "="
 	if yaml {
-		separator = ":"
+		separator = ": "
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -169,9 +156,6 @@ func settings(text string, yaml bool) []setting {
 		}
 		// A key may have the separator in it: "BUNDLE_MIRROR__HTTPS://…: …", "@corp:registry=…".
 		key, value, found := strings.Cut(line, separator)
-		if yaml {
-			key, value, found = strings.Cut(line, ": ")
-		}
 		if !found {
 			continue
 		}
@@ -546,7 +530,7 @@ func (c *client) composer() {
 			if json.Unmarshal(config.Repositories, &named) != nil {
 				continue
 			}
-			for _, name := range sortedKeys(named) {
+			for _, name := range slices.Sorted(maps.Keys(named)) {
 				list = append(list, named[name])
 			}
 		}
@@ -557,15 +541,6 @@ func (c *client) composer() {
 			}
 		}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (c *client) maven() {
