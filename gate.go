@@ -64,7 +64,7 @@ type GateSpec struct {
 	RequireGreen bool `json:"require_green,omitempty" yaml:"require_green,omitempty"`
 }
 
-// GateLimitHint says which setting changes the limit on a gate's time.
+// GateLimitHint names the setting that changes the time limit of a gate.
 func GateLimitHint(spec *GateSpec) string {
 	if spec.Kind == GateValidation {
 		return fmt.Sprintf("timeout_ms of stage %s in the recipe sets the limit", spec.Name)

@@ -96,8 +96,8 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 	return server.Explain(made), nil
 }
 
-// chatAddress is where the adapter for Chat Completions finds a provider. It knows
-// OpenAI's own address and ways by itself.
+// chatAddress returns the address that the adapter for Chat Completions is given for a
+// provider. It is empty for OpenAI itself, which the adapter knows.
 func chatAddress(p config.Provider) string {
 	if p.Name == openai.ChatProvider {
 		return p.BaseURL
@@ -105,7 +105,7 @@ func chatAddress(p config.Provider) string {
 	return p.Address()
 }
 
-// modelServer is the server of a provider as an environment reaches it.
+// modelServer returns the server of a provider, with the key that an environment has for it.
 func modelServer(app *cli.App, p config.Provider) inventory.Server {
 	return inventory.Server{
 		BaseURL: p.Address(), BaseURLKey: "providers." + p.Name + ".base_url", Anthropic: p.Protocol == config.Anthropic,
@@ -161,8 +161,7 @@ func answering(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) e
 // harmless matches names of models that a user can put into a shell as they are.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
 
-// localModels are models of the servers that a user runs and that answer, one of each
-// server, as they are chosen.
+// localModels returns one model, as PROVIDER/NAME, of each local server that answers.
 func localModels(ctx context.Context, app *cli.App) []string {
 	cfg, err := providersOf(app)
 	if err != nil {

@@ -41,7 +41,7 @@ type process struct {
 	began  string // in clock ticks since the machine started
 }
 
-// descendants are the processes below one.
+// descendants returns the processes below another one.
 func descendants(root int) map[int]process {
 	all, found := processes(), map[int]process{}
 	for more := true; more; {
@@ -58,7 +58,7 @@ func descendants(root int) map[int]process {
 	return found
 }
 
-// processes are all that there are now.
+// processes returns all processes that exist now.
 func processes() map[int]process {
 	out := map[int]process{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")

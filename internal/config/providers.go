@@ -47,7 +47,7 @@ type Provider struct {
 	address    func(value string) string // what its value stands for; nil = itself
 }
 
-// providers are all there are, in the order in which they are listed.
+// providers returns all providers, in the order in which they are listed.
 func providers() []Provider {
 	return []Provider{
 		{Name: "anthropic", Protocol: Anthropic, Home: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY", addressEnv: "ANTHROPIC_BASE_URL"},
@@ -71,7 +71,7 @@ var providerNames = func() []string {
 	return names
 }()
 
-// Address is where the server is.
+// Address returns the address of the server.
 func (p Provider) Address() string {
 	if p.BaseURL != "" {
 		return p.BaseURL
@@ -79,8 +79,8 @@ func (p Provider) Address() string {
 	return p.Home
 }
 
-// addressIn is the address that an environment names by the provider's own variable;
-// empty when it names none.
+// addressIn returns the address that the provider's own variable has in an environment; it is
+// empty when the variable is not set.
 func (p Provider) addressIn(env []string) string {
 	for _, v := range slices.Backward(env) {
 		if name, value, _ := strings.Cut(v, "="); name == p.addressEnv && name != "" && strings.TrimSpace(value) != "" {
@@ -109,8 +109,8 @@ func (p Provider) NeedsKey() bool {
 // server is the user's own. Someone else may charge for what speaks its protocol.
 func (p Provider) free() bool { return p.Name == "script" || p.Local && p.Near() }
 
-// MissingKey is the first of the models that certainly needs a key which the
-// environment does not have, and the variable that would hold it; empty when there is none.
+// MissingKey returns the first of the models that needs a key which the environment does not
+// have, and the variable that should hold it. Both are empty when no key is missing.
 func (c *Config) MissingKey(models [3]pawl.ModelChoice, getenv func(string) string) (m pawl.ModelChoice, keyEnv string) {
 	for _, m := range models {
 		if p := c.Provider(m.Provider); p.NeedsKey() && getenv(p.KeyEnv) == "" {
@@ -142,7 +142,7 @@ func ByProvider(models [3]pawl.ModelChoice) iter.Seq2[string, []string] {
 	}
 }
 
-// Local are the providers whose server the user runs.
+// Local returns the providers whose servers the user runs.
 func (c *Config) Local() []Provider {
 	var out []Provider
 	for _, name := range providerNames {
@@ -153,7 +153,8 @@ func (c *Config) Local() []Provider {
 	return out
 }
 
-// AddressVariables are the variables of other programs that say where providers are.
+// AddressVariables returns the variables in which other programs keep the addresses of
+// providers.
 func AddressVariables() []string {
 	var out []string
 	for _, p := range providers() {
@@ -164,9 +165,9 @@ func AddressVariables() []string {
 	return out
 }
 
-// ollamaAddress is the address that OLLAMA_HOST stands for. Ollama takes HOST,
-// HOST:PORT and an address with a scheme, whose port is then the scheme's own. Its
-// server may be told to listen at every address of the machine; then it is reached at loopback.
+// ollamaAddress returns the address that a value of OLLAMA_HOST means. Ollama takes HOST,
+// HOST:PORT and a URL, whose port then defaults to that of its scheme. A server that listens
+// at every address of the machine is reached at loopback.
 func ollamaAddress(value string) string {
 	scheme, rest, found := strings.Cut(strings.Trim(strings.TrimSpace(value), `"' `), "://")
 	usual := map[string]string{"http": "80", "https": "443"}[scheme]

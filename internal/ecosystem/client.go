@@ -20,11 +20,10 @@ type Client struct {
 	Home    string
 }
 
-// Registries says where the packages of a project come from, as the user's own
-// clients are configured: egress rules for these hosts, such as
-// "registry.npmjs.org:443", and variables that tell the clients in a room. No
-// credential is in them; notes say where one was left out, and what clients in
-// a room cannot be told.
+// Registries returns where the packages of a project come from, as the user's own clients are
+// configured: egress rules for the hosts, such as "registry.npmjs.org:443", and variables that
+// configure the clients in a room. Neither holds credentials. The notes say which credentials
+// were left out, and which settings cannot be passed to clients in a room.
 func Registries(p Project, user Client) (rules, variables, notes []string) {
 	c := &client{home: user.Home, environ: map[string]string{}}
 	for _, v := range user.Environ {
@@ -72,7 +71,7 @@ func addNew(list []string, more ...string) []string {
 	return list
 }
 
-// variable is the first of the named variables that is set.
+// variable returns the first of the named variables that is set.
 func (c *client) variable(names ...string) (name, value string) {
 	for _, name := range names {
 		if c.environ[name] != "" {
@@ -115,7 +114,7 @@ func (c *client) registry(place, address string) string {
 	return scheme + u.String()
 }
 
-// text is the beginning of a file below the user's home.
+// text returns the beginning of a file below the user's home; empty when it cannot be read.
 func (c *client) text(name string) string {
 	if !filepath.IsAbs(name) {
 		if c.home == "" {
@@ -126,7 +125,7 @@ func (c *client) text(name string) string {
 	return folder{dir: os.DirFS(filepath.Dir(name))}.text(filepath.Base(name))
 }
 
-// display is the name of a file as notes show it.
+// display returns the name of a file as notes show it.
 func display(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -189,8 +188,8 @@ func (c *client) expand(s string) string {
 
 var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// npmRegistry is the registry that npm and most of its relatives use; empty
-// means the default.
+// npmRegistry returns the registry that npm and most of its relatives use; empty means the
+// default one.
 func (c *client) npmRegistry() string {
 	file := ".npmrc"
 	if _, name := c.variable("npm_config_userconfig", "NPM_CONFIG_USERCONFIG"); name != "" {

@@ -73,8 +73,8 @@ type ecosystem struct {
 	client func(*client)
 }
 
-// ecosystems are in the order of their gates. In one folder the first one of a
-// language is the one that is used.
+// ecosystems returns all ecosystems in the order of their gates. In one folder the first one
+// of a language is used.
 func ecosystems() []ecosystem {
 	return []ecosystem{goModules, pnpm, yarn, bun, npm, cargo, uv, poetry, pipenv, pip, maven, gradle, mix, bundler, composer, dotnet}
 }

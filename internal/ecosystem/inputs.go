@@ -17,8 +17,8 @@ type fileSet struct {
 var versions = []string{".tool-versions", "mise.toml", ".mise.toml", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".java-version",
 	"rust-toolchain", "rust-toolchain.toml", "global.json", ".sdkmanrc"}
 
-// Runtimes are the programs that dependencies are built for: what was prepared with one version
-// may not work with another.
+// Runtimes returns the programs that dependencies are built for. Dependencies prepared with
+// one version may not work with another.
 func Runtimes() []string {
 	return []string{"go", "node", "bun", "rustc", "python3", "java", "elixir", "ruby", "php", "dotnet"}
 }

@@ -43,7 +43,7 @@ var (
 	}
 )
 
-// mvn is the Maven that the project brings, else the machine's.
+// mvn returns the project's own Maven wrapper, or else the machine's Maven.
 func mvn(f folder) string {
 	if f.has("mvnw") {
 		return "./mvnw"
@@ -51,7 +51,7 @@ func mvn(f folder) string {
 	return "mvn"
 }
 
-// gradlew is the Gradle that the project brings, else the machine's.
+// gradlew returns the project's own Gradle wrapper, or else the machine's Gradle.
 func gradlew(f folder) string {
 	if f.has("gradlew") {
 		return "./gradlew"

@@ -67,7 +67,7 @@ var (
 	}
 )
 
-// when is a command where it applies, else empty.
+// when returns the command if it applies, and otherwise nothing.
 func when(applies bool, command string) string {
 	if applies {
 		return command
@@ -99,7 +99,8 @@ func isManager(name string) func(folder) bool {
 	return func(f folder) bool { return f.has("package.json") && packageManager(f) == name }
 }
 
-// packageManager is the one that package.json names, or whose lock file is there.
+// packageManager returns the package manager that package.json names, or whose lock file
+// exists.
 func packageManager(f folder) string {
 	name, _, _ := strings.Cut(readManifest(f).Manager, "@")
 	switch {

@@ -68,7 +68,7 @@ type folder struct {
 	path string // from the root; [Root] for the root itself
 }
 
-// command is a shell line that runs a command in the folder.
+// command returns a shell line that runs a command in the folder.
 func (f folder) command(line string) string {
 	if f.path == Root {
 		return line
@@ -106,8 +106,8 @@ func (f folder) hasFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// text is the beginning of a regular file; empty when it is not there or
-// cannot be read.
+// text returns the beginning of a regular file; empty when it does not exist or cannot be
+// read.
 func (f folder) text(name string) string {
 	if !f.has(name) {
 		return ""
@@ -135,7 +135,7 @@ func (f folder) any(name string, patterns ...string) bool {
 	})
 }
 
-// folders are the names of the folders in the folder that are looked at, sorted.
+// folders returns the names of the subfolders that are looked at, sorted.
 func (f folder) folders() []string {
 	var names []string
 	for _, e := range f.entries(".") {
@@ -149,7 +149,7 @@ func (f folder) folders() []string {
 	return names
 }
 
-// entries are the first of a folder's.
+// entries returns the first entries of a folder.
 func (f folder) entries(name string) []fs.DirEntry {
 	d, err := f.dir.Open(name)
 	if err != nil {

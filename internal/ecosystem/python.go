@@ -145,7 +145,7 @@ func pipGates(f folder) []pawl.GateSpec {
 
 var tables = regexp.MustCompile(`(?m)^\s*\[.*\]\s*$`)
 
-// pythonTexts are the files that name what a project is tested with.
+// pythonTexts returns the contents of the files that name a project's test tools.
 func pythonTexts(f folder) string {
 	var all []string
 	for _, name := range append([]string{"pyproject.toml", "setup.cfg", "tox.ini", "setup.py", "Pipfile"}, requirementFiles...) {
@@ -154,8 +154,8 @@ func pythonTexts(f folder) string {
 	return strings.Join(all, "\n")
 }
 
-// pythonGates are the gates of a project whose Python is started by one command
-// and whose tools by another's prefix, such as "uv run ".
+// pythonGates returns the gates of a project whose Python is started by one command and whose
+// tools have a prefix, such as "uv run ".
 func pythonGates(f folder, python string, prefix func(tool string) string) []pawl.GateSpec {
 	pyproject, setup, tox := f.text("pyproject.toml"), f.text("setup.cfg"), f.text("tox.ini")
 	all := pythonTexts(f)

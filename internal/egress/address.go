@@ -51,8 +51,9 @@ var (
 	global = netip.MustParsePrefix("2000::/3") // all public IPv6 addresses there are
 )
 
-// refusal says what an address is that no name may lead to unless a rule says so; empty
-// for a public one. An address that stands for an IPv4 address is judged by that.
+// refusal returns why no name may resolve to an address unless a rule says so, such as "a
+// private address"; empty for a public address. An address that stands for an IPv4 address is
+// judged as that address.
 func refusal(a netip.Addr, own []netip.Prefix) string {
 	a = a.Unmap()
 	if a.Zone() != "" {
@@ -78,7 +79,7 @@ func refusal(a netip.Addr, own []netip.Prefix) string {
 	return ""
 }
 
-// ownNetworks are the addresses of this machine and of what is on the same link.
+// ownNetworks returns the addresses of this machine and of the networks it is attached to.
 func ownNetworks() []netip.Prefix {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

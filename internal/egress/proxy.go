@@ -119,7 +119,7 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// upstreamOf says through which of the user's own proxies an address is reached.
+// upstreamOf returns a function that selects the user's own proxy for an address.
 func upstreamOf(environ []string) (func(*url.URL) (*url.URL, error), error) {
 	vars := make(map[string]string, len(environ))
 	for _, v := range environ {
@@ -153,8 +153,8 @@ func (p *Proxy) Serve(l net.Listener) error {
 	return err
 }
 
-// Traffic says with whom clients were in contact so far. It has at most a hundred
-// entries, whatever they do.
+// Traffic returns the hosts that clients were in contact with so far. It has at most a hundred
+// entries.
 func (p *Proxy) Traffic() []pawl.Contact { return p.record.list() }
 
 // Close ends all connections. Traffic does not change afterwards.
@@ -213,8 +213,8 @@ func (p *Proxy) answer(w http.ResponseWriter, req *http.Request) {
 	p.forward(ctx, w, req, to)
 }
 
-// target is the host and port that a request is for: what its first line says, whatever
-// its headers do.
+// target returns the host and port that a request is for. It goes by the request line alone,
+// whatever the headers say.
 func target(req *http.Request) (host string, port uint16, err error) {
 	authority := req.RequestURI
 	if req.Method != http.MethodConnect {
@@ -358,7 +358,7 @@ func (r *route) connect(ctx context.Context) (net.Conn, error) {
 	return counted{conn, r.entry, p.limits.Idle}, nil
 }
 
-// dialReason is why nobody answers, without addresses.
+// dialReason returns why a host cannot be reached, without its addresses.
 func dialReason(err error) error {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		return e.Err
@@ -366,7 +366,7 @@ func dialReason(err error) error {
 	return err
 }
 
-// authority is the host and port of a proxy.
+// authority returns the host and port of a proxy.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -92,7 +92,8 @@ func (o *Objects) Get(name string) (Object, error) { return o.read(name, o.limit
 // GetSmall is Get of what may be large: Data is nil when it has more than most bytes.
 func (o *Objects) GetSmall(name string, most int64) (Object, error) { return o.read(name, most, skip) }
 
-// GetStart is Get of what may be large: Data has at most the first most bytes.
+// GetStart is like Get for an object that may be large: Data has only its beginning, at most
+// most bytes.
 func (o *Objects) GetStart(name string, most int64) (Object, error) {
 	return o.read(name, most, shorten)
 }

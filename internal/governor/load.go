@@ -51,7 +51,7 @@ func (t *tenant) lately(now time.Time) (sum time.Duration) {
 	return sum
 }
 
-// load is what places are used for.
+// load returns how the pool is used.
 func (d *desk) load(now time.Time) pawl.Load {
 	d.pass(now)
 	out := pawl.Load{At: now, Pools: []pawl.PoolLoad{}, Runs: []pawl.RunLoad{}}
@@ -92,7 +92,7 @@ func (d *desk) waitsFor(t *tenant) string {
 	return d.lacks(oldest).name
 }
 
-// lacks is the pool that keeps a ticket waiting.
+// lacks returns the pool that keeps a ticket waiting.
 func (d *desk) lacks(t *ticket) *pool {
 	if p := t.flows[1].pool; p.full() || p.shut(d.now) {
 		return p
@@ -100,7 +100,8 @@ func (d *desk) lacks(t *ticket) *pool {
 	return d.machine()
 }
 
-// waits is the pool that an effect of a run waits for; false = it does not wait.
+// waits returns the pool that an effect of a run waits for. It reports false when the effect
+// does not wait.
 func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
 	d.pass(now)
 	if run := d.runs[k]; run != nil {

@@ -203,7 +203,7 @@ func (r *reader) follow(name, folder string, depth int) error {
 	return r.add(real, folder, depth)
 }
 
-// clean is a text as it is shown; empty if it says nothing.
+// clean returns a text as it is shown; empty if nothing is left of it.
 func (r *reader) clean(data []byte) string {
 	if r.redact != nil {
 		data = r.redact(data)
@@ -215,8 +215,8 @@ func (r *reader) clean(data []byte) string {
 	return text + "\n"
 }
 
-// start is what of a text fits: whole lines, if there are any. If only little of it
-// would fit, it is nothing.
+// start returns the beginning of a text that fits, in whole lines if possible. It returns
+// nothing if only a little of the text would fit.
 func start(text string, most int) string {
 	switch {
 	case len(text) <= most:
@@ -289,7 +289,7 @@ func (r *reader) tree(hash string) ([]git.Entry, error) {
 	return entries, err
 }
 
-// imports are the paths that a text names as @path, outside of code, in its order.
+// imports returns the paths that a text names as @path outside of code, in order.
 func imports(text string) []string {
 	var out []string
 	fence := ""

@@ -362,7 +362,7 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 	}
 }
 
-// fail says why the last effect on the worktree failed.
+// fail records why the last effect on the worktree failed.
 func (w *worktree) fail(verb pawl.Verb, why *pawl.Failure) {
 	if w.troubled != verb {
 		w.troubles = 0

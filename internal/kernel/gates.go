@@ -234,7 +234,7 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
 }
 
-// limitHint says which setting allows a gate that was cut short more time.
+// limitHint names the setting that gives more time to a gate that was cut short.
 func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
 	if why.Code != pawl.FailTimeout {
 		return ""
@@ -242,8 +242,8 @@ func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
 	return "; " + pawl.GateLimitHint(spec)
 }
 
-// gateTimeout is a gate's own timeout, or that of the first stage it runs in. Where
-// neither has one, what the gate took on the base decides.
+// gateTimeout returns a gate's own timeout, or that of the first stage it runs in. Where
+// neither has one, the time that the gate took on the base decides.
 func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Duration {
 	if spec.Timeout > 0 {
 		return spec.Timeout

@@ -52,7 +52,8 @@ func (d *draft) gatesCanRun(l *Loop) bool {
 	return false
 }
 
-// missingGates are the gates that cannot run and are not left out. An optional gate skips.
+// missingGates returns the gates that cannot run and are not left out. An optional gate is
+// skipped instead.
 func (s *State) missingGates(l *Loop) []int {
 	var out []int
 	for i := range l.base {
@@ -63,7 +64,7 @@ func (s *State) missingGates(l *Loop) []int {
 	return out
 }
 
-// allowing are the flags with which the run would begin.
+// allowing returns the flags that let the run begin without those gates.
 func (s *State) allowing(l *Loop) string {
 	var flags []string
 	for _, i := range s.missingGates(l) {

@@ -29,7 +29,7 @@ func (p *preparation) over() bool {
 	return p != nil && (p.key != "" || p.why != nil && (p.tries >= prepareTries || p.why.Code == pawl.FailTimeout))
 }
 
-// preparationOf is what the loop knows of how a commit was prepared, or nil.
+// preparationOf returns what the loop knows of a commit's preparation, or nil.
 func (l *Loop) preparationOf(commit pawl.CommitHash) *preparation {
 	for i := range l.preparations {
 		if l.preparations[i].commit == commit {
@@ -64,7 +64,7 @@ func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *prepara
 // prepares reports whether the run has commands that prepare a commit.
 func (s *State) prepares() bool { return len(s.Settings.Prepare) > 0 }
 
-// offered are the tools of a step that can do anything in this run.
+// offered returns the tools of a step that can be used in this run.
 func (s *State) offered(tools []string) []string {
 	if s.prepares() || !slices.Contains(tools, updateTool) {
 		return tools
@@ -93,7 +93,7 @@ func (d *draft) unprepared(p *preparation) bool {
 	return true
 }
 
-// reason says why the commit could not be prepared.
+// reason returns why the commit could not be prepared.
 func (p *preparation) reason() string {
 	if p.failed != "" {
 		return p.failed

@@ -88,7 +88,8 @@ const workName = "work"
 // internal/workspace/gitworktree.
 const filesName = "files"
 
-// preparedDir is the folder for what is prepared under a key, of a run unless it is trusted.
+// preparedDir returns the folder of the layer with a key: that of one run, unless the layer is
+// trusted.
 func (r *Rooms) preparedDir(run pawl.RunID, key string, trusted bool) (string, error) {
 	if len(key) != 32 || strings.Trim(key, "0123456789abcdef") != "" || !filepath.IsLocal(string(run)) {
 		return "", pawl.Errorf(pawl.CodeInvalid, "%q of run %q is not the key of what was prepared", key, run)
@@ -99,7 +100,8 @@ func (r *Rooms) preparedDir(run pawl.RunID, key string, trusted bool) (string, e
 	return filepath.Join(r.ofRuns(), string(run), key), nil
 }
 
-// trusted is the folder of what serves all runs, ofRuns that of what serves one.
+// trusted returns the folder of the layers that serve all runs, ofRuns that of the layers that
+// serve one run.
 func (r *Rooms) trusted() string { return filepath.Join(r.layers(), "prepared") }
 func (r *Rooms) ofRuns() string  { return filepath.Join(r.layers(), "runs") }
 
@@ -400,7 +402,7 @@ func (r *Rooms) prune(most int64) (pawl.PruneResult, error) {
 	return result, err
 }
 
-// listed is a trusted layer as it is listed.
+// listed returns a trusted layer as lists of the cache show it.
 func (p *preparedLayer) listed(inUse bool) pawl.CacheLayer {
 	return pawl.CacheLayer{Name: "prepared-" + p.key[:12], Made: p.Made, Size: p.Size, InUse: inUse}
 }

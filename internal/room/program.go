@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Program is the file that commands in rooms run by a name; empty when they find
-// none, though the user may.
+// Program returns the file that commands in rooms run by a name; empty when they find none,
+// even if the user would.
 func (h Host) Program(name string) string { return find(name, h.path(), h.programs()) }
 
 // find looks a program up in the folders of path, as far as they are shown.

@@ -76,8 +76,8 @@ func (x *room) throughProxy(d *Description, host Host) error {
 	return nil
 }
 
-// proxyVariables tell clients that the egress proxy is on a port. pip, uv, git, curl,
-// bundler, composer and others go by http_proxy and its like.
+// proxyVariables returns the variables that make clients use the egress proxy. The likes of
+// pip, uv, git, curl, bundler and composer read http_proxy and its relatives.
 func proxyVariables(environ []string, port int) []string {
 	number := strconv.Itoa(port)
 	address := "http://127.0.0.1:" + number
@@ -112,8 +112,8 @@ var caVariables = [...]string{
 	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CARGO_HTTP_CAINFO", "npm_config_cafile",
 }
 
-// certificates are the files of certificates that the user's own clients trust, by the
-// variable that names them.
+// certificates returns the certificate files that the user's own clients trust, by the
+// variable that names each.
 func (h Host) certificates() map[string]string {
 	out := make(map[string]string)
 	for _, name := range caVariables {
@@ -132,7 +132,7 @@ func (h Host) certificates() map[string]string {
 	return out
 }
 
-// npmSetting is a setting of the user's .npmrc; empty when there is none.
+// npmSetting returns a setting of the user's .npmrc; empty when it is not set.
 func (h Host) npmSetting(key string) string {
 	content, err := os.ReadFile(filepath.Join(h.home, ".npmrc"))
 	if err != nil {

@@ -169,7 +169,7 @@ func (r *Runner) prepareSpec(ctx context.Context, job driver.Job, commit pawl.Co
 	return spec, err
 }
 
-// unprepared says why a command of prepare failed; empty = it did not.
+// unprepared returns why a command of prepare failed; empty means that it succeeded.
 func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 	line = short(line, 160)
 	switch {
@@ -183,7 +183,8 @@ func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 	return ""
 }
 
-// refusedBy says what the egress proxy refused first, and why. A reason names the host.
+// refusedBy returns the first refusal of the egress proxy as an addition to a reason; empty
+// when there was none.
 func refusedBy(contacts []pawl.Contact) string {
 	for _, c := range contacts {
 		if c.Refused != "" {
@@ -214,7 +215,7 @@ func (r *Runner) prepareKey(ctx context.Context, job driver.Job, commit pawl.Com
 // keySize is how many bytes of the hash are the key.
 const keySize = 16
 
-// keyOf is the key of commands, of files by their object ids and of programs.
+// keyOf returns the key for commands, files with their object ids, and programs.
 func keyOf(commands []string, objects map[string]string, programs []string) string {
 	var files [][2]string
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
@@ -238,7 +239,7 @@ func namedBy(commands []string) func(name string) bool {
 	}
 }
 
-// wordsIn are the words of shell commands, as far as that can be told without a shell.
+// wordsIn splits shell commands into words, as far as that can be done without a shell.
 func wordsIn(commands []string) []string {
 	words := strings.FieldsFunc(strings.Join(commands, "\n"), func(c rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", c) })
 	for i, w := range words {
@@ -251,7 +252,7 @@ func wordsIn(commands []string) []string {
 	return words
 }
 
-// commandsIn are the words of shell commands that may be the names of programs.
+// commandsIn returns the words of shell commands that may be names of programs.
 func commandsIn(commands []string) []string {
 	return slices.DeleteFunc(wordsIn(commands), func(w string) bool { return strings.ContainsAny(w, "/.$") })
 }

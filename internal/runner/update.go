@@ -85,7 +85,7 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 // maxUpdateOutput is how many bytes of what a command printed the model is shown.
 const maxUpdateOutput = 8000
 
-// placesOf says where there are any.
+// placesOf names the folders that have lock files.
 func placesOf(all []pawl.LockUpdate) string {
 	if len(all) == 0 {
 		return ": no folder has a manifest with one"
@@ -97,7 +97,8 @@ func placesOf(all []pawl.LockUpdate) string {
 	return " in that folder; there are in " + strings.Join(slices.Compact(folders), ", ")
 }
 
-// changedLocks are the lock files below the folders of updates that differ from the checkout.
+// changedLocks returns the lock files below the folders of updates that differ from the
+// checkout.
 func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) (map[string][]byte, error) {
 	tree, err := room.Tree()
 	if err != nil {
@@ -166,7 +167,7 @@ func (d dependencies) Prepare(ctx context.Context) (out pawl.Refurnished, err er
 	return pawl.Refurnished{Key: key, Text: "the dependencies are in place\n"}, d.r.furnish(ctx, d.job, made.layer)
 }
 
-// snapshot is a commit of what the worktree holds, on no branch.
+// snapshot returns a commit of the worktree's present content. It is on no branch.
 func (d dependencies) snapshot(ctx context.Context) (pawl.CommitHash, error) {
 	found, err := d.r.Spaces.Tree(ctx, d.job.Workspace)
 	if err != nil {

@@ -483,7 +483,7 @@ func judgedText(b *pawl.GateJudged) string {
 	return s
 }
 
-// tookLong says how long a gate's command ran, if that is worth a word.
+// tookLong returns how long a gate's command ran; empty for less than a second.
 func tookLong(d time.Duration) string {
 	if d < time.Second {
 		return ""
@@ -491,12 +491,12 @@ func tookLong(d time.Duration) string {
 	return " in " + span(d)
 }
 
-// lacking says what of the repository a gate needs and the base does not have.
+// lacking returns what a gate needs that the base does not have.
 func lacking(b *pawl.GateJudged) string {
 	return fmt.Sprintf("gate %s needs %s, which the repository does not have yet; the run goes on, as its goal may be to add it", b.Gate, b.Lacks)
 }
 
-// leftOutText says why a gate is not part of the run.
+// leftOutText returns why a gate is not part of the run.
 func leftOutText(b *pawl.GateLeftOut) string {
 	by := "allowed beforehand"
 	if b.By != "" {

@@ -51,7 +51,7 @@ func addHosts(all, more []string) []string {
 	return all
 }
 
-// String is empty when no command ran.
+// String returns the sums in one line; empty when no command ran.
 func (p *Preparations) String() string {
 	if p.Ran == 0 {
 		return ""
@@ -66,7 +66,7 @@ func (p *Preparations) String() string {
 	return strings.Join(append(parts, traffic(p.Requests, p.Received, p.Hosts, p.Refused, p.RefusedHosts)...), " · ")
 }
 
-// traffic says what went through the egress proxy.
+// traffic returns what went through the egress proxy, and what it refused.
 func traffic(requests, received int64, hosts []string, refused int64, refusedHosts []string) []string {
 	var parts []string
 	if requests > 0 {
@@ -78,7 +78,7 @@ func traffic(requests, received int64, hosts []string, refused int64, refusedHos
 	return parts
 }
 
-// listed are the first of many names.
+// listed joins names. Of many it shows only the first.
 func listed(names []string) string {
 	const most = 4
 	if len(names) > most {
@@ -87,7 +87,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// preparedText tells how a commit was prepared.
+// preparedText returns the line for a preparation.
 func preparedText(b *pawl.Prepared) string {
 	head := line("Prepared in %s", span(b.Duration))
 	switch {

@@ -363,8 +363,8 @@ func (r *Run) footer(t *text) {
 	t.line("Spent:   %s", r.spent())
 }
 
-// gateTimes says how long the commands of the gates ran last, and on the base; empty
-// where nothing is known of it.
+// gateTimes returns how long the gates' commands ran last and on the base; empty when no time
+// is known.
 func (r *Run) gateTimes() string {
 	times := func(gates []*Gate) string {
 		var out []string

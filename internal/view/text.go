@@ -221,7 +221,7 @@ func (r *Run) Instructions() string {
 	return strings.Join(out, ", ")
 }
 
-// kilobytes is a size as it is told in a line.
+// kilobytes returns a size, rounded, for a line of text.
 func kilobytes(n int64) string {
 	if n < 1000 {
 		return count(int(n), "byte")
@@ -245,8 +245,8 @@ func (r *Run) instructions() []SummaryInstruction {
 	return out
 }
 
-// redAtBase are the gates that did not pass on the base commit, unknown those that were
-// cut short there.
+// redAtBase returns the gates that did not pass on the base commit, and separately those that
+// were cut short there.
 func (r *Run) redAtBase() (red, unknown []*Gate) {
 	for _, g := range r.Base {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/plain"
 )
 
-// WaitingText says in one line what an effect waits for, or that it waits no more:
-// "gate tests waits for the one heavy place, for 12s".
+// WaitingText returns in one line what an effect waits for, or that its wait is over: "gate
+// tests waits for the one heavy place, for 12s".
 func WaitingText(w *pawl.Waiting) string {
 	name, long := plain.Line(w.Name, 80), span(w.For)
 	if w.Over {
@@ -23,7 +23,7 @@ func WaitingText(w *pawl.Waiting) string {
 	return s
 }
 
-// placeText is what an effect waits for: "one of 4 heavy places".
+// placeText returns what an effect waits for, such as "one of 4 heavy places".
 func placeText(w *pawl.Waiting) string {
 	one, many := "place of the machine", "places of the machine"
 	kind, name, _ := strings.Cut(plain.Line(w.Pool, 60), ":")
@@ -74,7 +74,7 @@ func (r *Run) Hear(w *pawl.Waiting) string {
 	return WaitingText(w)
 }
 
-// pending is an effect that was requested and not answered, or nil.
+// pending returns the effect with this id if it is under way, or nil.
 func (r *Run) pending(id pawl.Seq) *pending {
 	if i := slices.IndexFunc(r.open, func(p pending) bool { return p.ID == id }); i >= 0 {
 		return &r.open[i]
@@ -82,7 +82,7 @@ func (r *Run) pending(id pawl.Seq) *pending {
 	return nil
 }
 
-// Waiting is the effect that has waited longest for its places, as far as the run has
+// Waiting returns the effect that has waited longest for its places, as far as the run has
 // heard; nil when none waits.
 func (r *Run) Waiting() *pawl.Waiting {
 	var oldest *pawl.Waiting

@@ -12,7 +12,8 @@ import (
 	"pawl/internal/ecosystem"
 )
 
-// gates says what judges a run that is started here, and what its gates lack.
+// gates checks that a run started here would be judged, and that commands find the programs of
+// its gates.
 func (e *examination) gates(cfg *config.Config) {
 	if e.repo == nil {
 		e.skip("gates", "a repository")
@@ -45,7 +46,7 @@ func (e *examination) gates(cfg *config.Config) {
 	e.prepare(cfg, settings.Prepare, found.Prepare)
 }
 
-// prepare says what puts the dependencies in place.
+// prepare checks the commands that put the dependencies in place.
 func (e *examination) prepare(cfg *config.Config, commands, proposed []string) {
 	missing := e.absent(commands)
 	switch {
@@ -73,8 +74,8 @@ func names(gates []pawl.GateSpec) string {
 	return strings.Join(list, ", ")
 }
 
-// missing are the programs of gates that commands do not find, each with the gates
-// that need it.
+// missing returns the programs of gates that commands do not find, each with the gates that
+// need it.
 func (e *examination) missing(gates []pawl.GateSpec) []string {
 	var list []string
 	needs := map[string][]string{}
@@ -95,7 +96,7 @@ func (e *examination) missing(gates []pawl.GateSpec) []string {
 	return list
 }
 
-// absent are the programs of shell lines that commands do not find.
+// absent returns the programs in shell lines that commands do not find.
 func (e *examination) absent(lines []string) []string {
 	var list []string
 	for _, line := range lines {
@@ -121,8 +122,7 @@ const builtin = " . : alias break case cd continue done echo esac eval exit expo
 // leading are words of the shell after which a program comes.
 const leading = " ! command do elif else exec if then time until while "
 
-// programs are the programs that a shell line runs by their names, as far as they
-// can be told from its words.
+// programs returns the programs that a shell line runs by name, as far as its words tell.
 func programs(line string) []string {
 	var list []string
 	for part := range strings.SplitSeq(separators.ReplaceAllString(quoted.ReplaceAllString(line, "''"), "\n"), "\n") {

@@ -29,8 +29,8 @@ type options struct {
 	localModels func(context.Context) []string
 }
 
-// New is the command. localModels are models of local servers that answer, as
-// PROVIDER/NAME.
+// New returns the command. The function localModels returns models of local servers that
+// answer, as PROVIDER/NAME.
 func New(app *cli.App, localModels func(context.Context) []string) *cobra.Command {
 	o := options{localModels: localModels}
 	c := &cobra.Command{
@@ -125,7 +125,7 @@ func (o *options) models(ctx context.Context, app *cli.App) (keyEnv string, foun
 	return keyEnv, o.localModels(ctx)
 }
 
-// summary says what the proposal rests on: each part with what runs in it.
+// summary lists what was found: each part with its gates and whether it is prepared.
 func summary(found ecosystem.Project) string {
 	if len(found.Parts) == 0 {
 		return "Found no package manager and no Makefile that is known here: name the commands that judge an attempt yourself.\n"
@@ -208,7 +208,7 @@ func writeNew(dir *os.Root, name string, flags int, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Propose is a configuration file for what was found, with a word on each part.
+// Propose returns a configuration file for what was found, with a comment on each part.
 func Propose(found ecosystem.Project) string {
 	var b strings.Builder
 	gates := found.Gates

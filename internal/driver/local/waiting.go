@@ -81,7 +81,7 @@ func (w *waiter) tell(now pawl.Waiting) {
 	}
 }
 
-// waiting is what is known of the wait without asking what it is for.
+// waiting returns what is known of the wait without asking the governor.
 func (w *waiter) waiting() pawl.Waiting {
 	f := w.job.Effect
 	name := f.Do.Verb().String()
@@ -96,7 +96,7 @@ func (w *waiter) waiting() pawl.Waiting {
 	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond), Over: w.over}
 }
 
-// now is the wait as it is now; false when the effect has its places.
+// now returns the wait as it is now. It reports false when the effect has its places.
 func (w *waiter) now() (pawl.Waiting, bool) {
 	pool, waits := w.d.Places.Waits(w.job)
 	out := w.waiting()
@@ -104,8 +104,8 @@ func (w *waiter) now() (pawl.Waiting, bool) {
 	return out, waits
 }
 
-// Waiting is the effect of a run that has waited longest for its places; nil when none has
-// waited for two seconds.
+// Waiting returns the effect of a run that has waited longest for its places; nil when none
+// has waited for two seconds.
 func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 	d.mu.Lock()
 	all := slices.Clone(d.waiting[run])

@@ -42,9 +42,9 @@ var installed = pattern.Of(`(?:^|/)(?:\.venv/bin|node_modules/\.bin|vendor/bin)/
 // and is there itself.
 var runner = pattern.Of(`\b(npm|npx|pnpm|yarn|bun|bundle|composer|uv|poetry|pipenv)\b`)
 
-// dependenciesNote is added to the reason of a failure that looks as if
-// dependencies were missing, never to its error: two attempts that fail alike
-// must compare equal whether or not there was a prepare. F-22
+// dependenciesNote returns an addition to the reason of a failure that looks as if
+// dependencies were missing. It is never part of the error: two attempts that fail alike must
+// compare equal whether or not anything was prepared. F-22
 func (j *judgement) dependenciesNote() string {
 	if !j.lacksDependencies() {
 		return ""

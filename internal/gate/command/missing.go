@@ -16,8 +16,8 @@ import (
 // machine: no work on the repository can make the gate pass. Or the repository has no such
 // script, manifest or tests yet: that may be what the work is to add.
 
-// missing is about a command whose program was not found. An optional gate skips
-// then, but not when it ran on the base: the candidate took the command away.
+// missing judges a command whose program was not found. An optional gate is skipped then,
+// unless it ran on the base: the candidate has removed the command.
 func (j *judgement) missing() outcome {
 	word := missingProgram(string(j.res.Output), j.req.Spec.Command)
 	base := j.req.Base
@@ -88,8 +88,8 @@ var notFound = []*pattern.Pattern{
 	pattern.Of(`(?m)^.*?([^\s:'"‘’]+)['’]?: No such file or directory\s*$`),
 }
 
-// missingProgram is the program that the shell or another program did not find;
-// the first word of the command when nothing says so.
+// missingProgram returns the program that the shell or another program did not find; the first
+// word of the command when the output does not tell.
 func missingProgram(output, command string) string {
 	for _, pattern := range notFound {
 		if all := pattern.FindAllStringSubmatch(report.Plain(output), -1); len(all) > 0 {
@@ -128,7 +128,8 @@ var wants = []struct {
 	{pattern.Of(`(?mi)^=* ?no tests ran|^No tests? (?:files )?found|^Error: No test files found|^No tests executed`), "tests"},
 }
 
-// lacking is what of the repository a command that failed lacks; empty when nothing says so.
+// lacking returns what a failed command misses in the repository; empty when the output does
+// not tell.
 func lacking(output string) string {
 	text := report.Plain(output)
 	for _, w := range wants {

@@ -51,8 +51,8 @@ type Server struct {
 	Limit time.Duration
 }
 
-// Models are the names of the models the server has. Every error is a
-// *[pawl.ModelError] or the context's own.
+// Models returns the names of the server's models. Every error is a *[pawl.ModelError] or the
+// context's own.
 func (s Server) Models(ctx context.Context) ([]string, error) {
 	if s.KeyPath != "" {
 		if _, err := s.get(ctx, s.KeyPath); err != nil {
@@ -89,7 +89,7 @@ func noList(what string) error {
 	return &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "it answers with " + what + " that is not a list of models"}
 }
 
-// get is the JSON document at a path below the server's address.
+// get returns the JSON document at a path below the server's address.
 func (s Server) get(ctx context.Context, path string) ([]byte, error) {
 	if err := wire.CheckBaseURL(s.BaseURL); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (s Server) Check(ctx context.Context, names []string) (found string, proble
 	return fmt.Sprintf("%s answers, %s and has %s", s.host(), key, sentence(names, len(names))), nil
 }
 
-// problem says what an error of Models means for calls to models.
+// problem returns what an error of Models means for calls to models.
 func (s Server) problem(err error, names []string) *Problem {
 	e, ok := errors.AsType[*pawl.ModelError](err)
 	if !ok {
@@ -224,7 +224,7 @@ func (s Server) needsKey() string {
 	return strings.TrimSuffix(s.BaseURLKey, "base_url") + "key_env names the variable that holds it"
 }
 
-// start says how to start the server; empty where nobody knows.
+// start returns how to start the server; empty when that is not known.
 func (s Server) start(name string) string {
 	if s.Start == "" {
 		return ""
@@ -232,7 +232,7 @@ func (s Server) start(name string) string {
 	return "start it with `" + strings.ReplaceAll(s.Start, "NAME", name) + "`"
 }
 
-// lacks says that the server does not have a model, what it has and how it gets one.
+// lacks returns an error text and a fix for a model that the server does not have.
 func (s Server) lacks(models []string, name string) (text, fix string) {
 	text = fmt.Sprintf("%s has no model %s; it lists %s", s.host(), name, sentence(models, maxNames))
 	if s.Fetch == "" {
@@ -261,7 +261,7 @@ var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 // maxNames is how many models an error names.
 const maxNames = 5
 
-// sentence is a list of names as it is said, of the first few when there are many.
+// sentence joins names as in a sentence. Of many it names only the first few.
 func sentence(names []string, most int) string {
 	if len(names) == 0 {
 		return "none"
@@ -277,7 +277,7 @@ func sentence(names []string, most int) string {
 	return strings.Join(shown[:last], ", ") + " and " + shown[last]
 }
 
-// Explain is a model of the server whose errors say how to mend what is wrong with it.
+// Explain wraps a model of the server so that its errors say what to do about them.
 func (s Server) Explain(m pawl.Model) pawl.Model { return explained{m, s} }
 
 type explained struct {

@@ -79,7 +79,7 @@ func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Respons
 	return res, nil
 }
 
-// Send is Do for an answer of any type.
+// Send is like Do for an answer of any type.
 func (x *Exchange) Send(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	x.sent, x.host = true, req.URL.Host
 	if req.Body != nil {

@@ -18,12 +18,12 @@ import (
 // they are joined, and else copied among them. No git of ours or of a command records it: its
 // paths are excluded as those in .gitignore are.
 
-// furniturePath is where it is noted what was put into the worktree.
+// furniturePath returns the file that notes what was put into the worktree.
 func (w *worktree) furniturePath() string { return filepath.Join(w.desk, furnitureName) }
 
 const furnitureName = "furniture.json"
 
-// excludePath is the file of the patterns that exclude it.
+// excludePath returns the file with the patterns that exclude it.
 func (w *worktree) excludePath() string { return filepath.Join(w.desk, "exclude") }
 
 // readFurniture reads what an earlier process put into the worktree.
@@ -141,7 +141,7 @@ func unlinked(root *os.Root, path string) bool {
 	return true
 }
 
-// excluded are the patterns that exclude paths.
+// excluded returns patterns that exclude exactly the given paths.
 func excluded(paths []string) string {
 	var b strings.Builder
 	for _, path := range paths {
