@@ -157,7 +157,10 @@ type PrepareSpec struct {
 	// Egress are the rules of the egress proxy, the only way out of the room: "HOST:PORT" or
 	// "HOST:PORT=ADDRESS". Without any, commands have loopback alone. See internal/egress.
 	Egress []string
-	Limits RoomLimits
+	// Refused is called when the egress proxy refuses requests to a host for the first time.
+	// It must not block; it may be nil.
+	Refused func(Contact)
+	Limits  RoomLimits
 }
 
 // Trees joins files that never change with what is written above them, so that a work
@@ -221,6 +224,9 @@ type Contact struct {
 	Received int64  `json:"received"`
 	// Refused says why these requests did not get there; empty = they did.
 	Refused string `json:"refused,omitempty"`
+	// Barred reports that a rule names the host, and requests to it are refused all the same
+	// because of the addresses that it has. Trying again does not help.
+	Barred bool `json:"barred,omitempty"`
 }
 
 // PreparedLayer is what the commands of prepare left. Rooms whose commit has the same key

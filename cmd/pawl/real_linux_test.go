@@ -479,3 +479,30 @@ func TestSnoopingDependency(t *testing.T) {
 		t.Errorf("refused: %d requests to %q", base.Refused, base.RefusedHosts)
 	}
 }
+
+// TestBarredRegistry has a client that asks for its registry without end. The rules name the
+// registry, and yet the proxy refuses it for its address, so prepare ends at once.
+func TestBarredRegistry(t *testing.T) {
+	t.Parallel()
+	needReal(t, "node")
+	p := realProject{files: map[string]string{"fetch.js": `
+const again = () => require('http').request({ host: '127.0.0.1', port: 3128, method: 'CONNECT', path: process.argv[2] })
+  .on('connect', () => setTimeout(again, 100)).end()
+again()
+`}}
+	v := p.victim(t)
+	mustWrite(t, filepath.Join(v.home, "config", "pawl", "config.yaml"), `prepare: [node fetch.js evil.test:443 & node fetch.js localhost:4873]
+egress: ['localhost:4873']
+gates: [{name: tests, kind: tests, command: 'true'}]
+`)
+	mustWrite(t, filepath.Join(v.home, "script.yaml"), quickScript)
+	out, err := v.pawl("run", "Sell tea", "--model", "script:"+filepath.Join(v.home, "script.yaml"))
+	run, outcome := v.lastRun(t)
+	const why = "localhost:4873 resolves to 127.0.0.1, a loopback address: the user can allow it with the egress rule localhost:4873=127.0.0.1"
+	if err == nil || outcome != pawl.OutcomeRefused || !strings.Contains(out, why) {
+		t.Errorf("%v, %s\n%s", err, outcome, out)
+	}
+	if len(run.prepared) != 1 || !strings.Contains(run.prepared[0].Failed, "was ended; the egress proxy refused a request: "+why) {
+		t.Errorf("prepared %+v", run.prepared)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,7 @@ type world struct {
 	mu      sync.Mutex   // guards what follows
 	dialled []string
 	seen    []*http.Request
+	told    []pawl.Contact // of refusals
 }
 
 func newWorld(tb testing.TB, known map[string][]string, environ []string, rules ...string) *world {
@@ -76,7 +78,7 @@ func newWorld(tb testing.TB, known map[string][]string, environ []string, rules 
 	}))
 	tb.Cleanup(w.canary.Close)
 	var err error
-	if w.Proxy, err = New(Options{Rules: rules, Environ: environ, Resolver: &names{known: known}}); err != nil {
+	if w.Proxy, err = New(Options{Rules: rules, Environ: environ, Resolver: &names{known: known}, Refused: w.hear}); err != nil {
 		tb.Fatal(err)
 	}
 	w.own = func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("8.8.4.0/24")} }
@@ -100,6 +102,12 @@ func newWorld(tb testing.TB, known map[string][]string, environ []string, rules 
 		}
 	})
 	return w
+}
+
+func (w *world) hear(c pawl.Contact) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, c)
 }
 
 // MustConnect connects to the proxy.
@@ -274,6 +282,31 @@ func TestRefusalsNameTheRule(t *testing.T) {
 	} {
 		if answer := w.ask(t, request); !strings.Contains(answer, want) {
 			t.Errorf("%q is told %q, want %q", request, answer, want)
+		}
+	}
+}
+
+// Each refusal is told once, and whether a rule names the host that is refused.
+func TestRefused(t *testing.T) {
+	w := newWorld(t, map[string][]string{"npm.corp": {"10.0.0.5"}, "cdn.corp": {public}}, nil, "npm.corp:443", "cdn.corp:443=10.0.0.0/8", "gone.corp:443")
+	for range 2 {
+		for _, host := range []string{"evil.test:443", "npm.corp:443", "npm.corp:80", "cdn.corp:443", "gone.corp:443"} {
+			w.ask(t, connectTo(host))
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, c := range w.told {
+		told = append(told, fmt.Sprintf("%s %d %t", c.Host, c.Requests, c.Barred))
+	}
+	if want := []string{"evil.test:443 1 false", "npm.corp:443 1 true", "npm.corp:80 1 false", "cdn.corp:443 1 true", "gone.corp:443 1 false"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	for _, c := range w.Traffic() {
+		if c.Requests != 2 || c.Barred != slices.Contains(told, c.Host+" 1 true") {
+			t.Errorf("the record has %+v", c)
 		}
 	}
 }

@@ -51,6 +51,9 @@ type Options struct {
 	// Environ are the variables of whoever started the run. HTTPS_PROXY, HTTP_PROXY and
 	// NO_PROXY in it say which proxy of theirs requests go through.
 	Environ []string
+	// Refused is called when requests to a host are refused for the first time for a reason.
+	// It must not block; it may be nil.
+	Refused func(pawl.Contact)
 	Limits  Limits
 }
 
@@ -65,6 +68,7 @@ type Proxy struct {
 	server   *http.Server
 	plain    *httputil.ReverseProxy
 	record   *record
+	refused  func(pawl.Contact)
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -85,7 +89,7 @@ func New(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	d := DefaultLimits
-	p := &Proxy{rules: rules, resolver: o.Resolver, upstream: upstream, own: ownNetworks, record: newRecord()}
+	p := &Proxy{rules: rules, resolver: o.Resolver, upstream: upstream, own: ownNetworks, record: newRecord(), refused: o.Refused}
 	if p.resolver == nil {
 		p.resolver = net.DefaultResolver
 	}
@@ -183,6 +187,7 @@ type refused struct {
 	status int
 	host   string
 	reason string // one line
+	barred bool   // see [pawl.Contact]
 }
 
 func (r *refused) Error() string { return r.reason }
@@ -195,7 +200,7 @@ func (p *Proxy) answer(w http.ResponseWriter, req *http.Request) {
 	defer p.requests.Done()
 	host, port, err := target(req)
 	if err != nil {
-		p.refuse(w, req, &refused{http.StatusBadRequest, clean(req.RequestURI, maxHost), err.Error()})
+		p.refuse(w, req, &refused{status: http.StatusBadRequest, host: clean(req.RequestURI, maxHost), reason: err.Error()})
 		return
 	}
 	ctx, cancel := context.WithCancel(req.Context())
@@ -252,11 +257,21 @@ type route struct {
 
 func (r *route) name() string { return net.JoinHostPort(r.host, strconv.Itoa(int(r.port))) }
 
+// refused returns the answer to a client whose request is not sent on this route.
+func (r *route) refused(status int, reason string) *refused {
+	return &refused{status: status, host: r.name(), reason: r.name() + " " + reason}
+}
+
 // judge decides whether clients may reach a host, and at which addresses.
 func (p *Proxy) judge(ctx context.Context, tunnel bool, host string, port uint16) (*route, error) {
 	to := &route{proxy: p, host: host, port: port}
 	bad := func(status int, format string, args ...any) (*route, error) {
-		return nil, &refused{status, to.name(), to.name() + " " + fmt.Sprintf(format, args...)}
+		return nil, to.refused(status, fmt.Sprintf(format, args...))
+	}
+	barred := func(format string, args ...any) (*route, error) {
+		r := to.refused(http.StatusForbidden, fmt.Sprintf(format, args...))
+		r.barred = true
+		return nil, r
 	}
 	address, isAddress := literal(host)
 	if isAddress {
@@ -314,9 +329,9 @@ func (p *Proxy) judge(ctx context.Context, tunnel bool, host string, port uint16
 		case inside || public && kind == "":
 			to.addresses = append(to.addresses, a)
 		case kind == "":
-			return bad(http.StatusForbidden, "resolves to %s, which no rule about it names: the user can allow it with the egress rule %s=%s", a, to.name(), a)
+			return barred("resolves to %s, which no rule about it names: the user can allow it with the egress rule %s=%s", a, to.name(), a)
 		default:
-			return bad(http.StatusForbidden, "resolves to %s, %s: the user can allow it with the egress rule %s=%s", a, kind, to.name(), a)
+			return barred("resolves to %s, %s: the user can allow it with the egress rule %s=%s", a, kind, to.name(), a)
 		}
 	}
 	if public && len(named) == 0 {
@@ -383,7 +398,7 @@ func (p *Proxy) tunnel(ctx context.Context, w http.ResponseWriter, req *http.Req
 		server, err = to.through(ctx, server)
 	}
 	if err != nil {
-		p.refuse(w, req, &refused{http.StatusBadGateway, to.name(), to.name() + " cannot be reached: " + err.Error()})
+		p.refuse(w, req, to.refused(http.StatusBadGateway, "cannot be reached: "+err.Error()))
 		return
 	}
 	defer server.Close()
@@ -509,7 +524,7 @@ func (p *Proxy) broken(w http.ResponseWriter, req *http.Request, err error) {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		err = e.Err
 	}
-	p.refuse(w, req, &refused{http.StatusBadGateway, to.name(), to.name() + " cannot be reached: " + err.Error()})
+	p.refuse(w, req, to.refused(http.StatusBadGateway, "cannot be reached: "+err.Error()))
 }
 
 // refuse tells a client why it does not get where it wants to. Many clients show the
@@ -517,10 +532,12 @@ func (p *Proxy) broken(w http.ResponseWriter, req *http.Request, err error) {
 func (p *Proxy) refuse(w http.ResponseWriter, req *http.Request, err error) {
 	r, ok := errors.AsType[*refused](err)
 	if !ok {
-		r = &refused{http.StatusBadGateway, clean(req.RequestURI, maxHost), err.Error()}
+		r = &refused{status: http.StatusBadGateway, host: clean(req.RequestURI, maxHost), reason: err.Error()}
 	}
 	r.reason = clean(r.reason, maxReason)
-	p.record.refuse(r.host, r.reason)
+	if c, first := p.record.refuse(r.host, r.reason, r.barred); first && p.refused != nil {
+		p.refused(c)
+	}
 	body := "pawl egress: " + r.reason + "\n"
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

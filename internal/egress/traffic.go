@@ -33,7 +33,10 @@ type record struct {
 type entryKey struct{ host, reason string }
 
 // entry is a [pawl.Contact] that counts.
-type entry struct{ requests, sent, received atomic.Int64 }
+type entry struct {
+	requests, sent, received atomic.Int64
+	barred                   bool
+}
 
 func newRecord() *record {
 	return &record{reached: make(map[entryKey]*entry), refused: make(map[entryKey]*entry)}
@@ -41,34 +44,40 @@ func newRecord() *record {
 
 // reach counts a request that reached a host. Its traffic is added to what is returned.
 func (r *record) reach(host string) *entry {
-	return r.count(r.reached, maxReached, entryKey{host: host})
+	e, _, _ := r.count(r.reached, maxReached, entryKey{host: host}, false)
+	return e
 }
 
-// refuse counts a request that did not reach what it asked for.
-func (r *record) refuse(host, reason string) {
-	r.count(r.refused, maxRefused, entryKey{clean(host, maxHost), clean(reason, maxReason)})
+// refuse counts a request that did not reach what it asked for. It returns the contact if it
+// is the first request of it.
+func (r *record) refuse(host, reason string, barred bool) (c pawl.Contact, first bool) {
+	e, key, first := r.count(r.refused, maxRefused, entryKey{clean(host, maxHost), clean(reason, maxReason)}, barred)
+	return e.contact(key), first
 }
 
-func (r *record) count(in map[entryKey]*entry, limit int, key entryKey) *entry {
+func (r *record) count(in map[entryKey]*entry, limit int, key entryKey, barred bool) (e *entry, as entryKey, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := in[key]
-	if e == nil {
-		if len(in) >= limit {
-			if key.host = others; key.reason != "" {
-				key.reason = "they are more than are listed"
-			}
-			if e = in[key]; e == nil {
-				e = &entry{}
-				in[key] = e
-			}
-		} else {
-			e = &entry{}
-			in[key] = e
+	if in[key] == nil && len(in) >= limit {
+		if key.host = others; key.reason != "" {
+			key.reason = "they are more than are listed"
 		}
+		barred = false
+	}
+	e = in[key]
+	if first = e == nil; first {
+		e = &entry{barred: barred}
+		in[key] = e
 	}
 	e.requests.Add(1)
-	return e
+	return e, key, first
+}
+
+func (e *entry) contact(key entryKey) pawl.Contact {
+	return pawl.Contact{
+		Host: key.host, Refused: key.reason, Barred: e.barred,
+		Requests: e.requests.Load(), Sent: e.sent.Load(), Received: e.received.Load(),
+	}
 }
 
 // list returns the record, sorted; what was reached comes first.
@@ -79,10 +88,7 @@ func (r *record) list() []pawl.Contact {
 	for _, in := range []map[entryKey]*entry{r.reached, r.refused} {
 		var part []pawl.Contact
 		for key, e := range in {
-			part = append(part, pawl.Contact{
-				Host: key.host, Refused: key.reason,
-				Requests: e.requests.Load(), Sent: e.sent.Load(), Received: e.received.Load(),
-			})
+			part = append(part, e.contact(key))
 		}
 		slices.SortFunc(part, func(a, b pawl.Contact) int {
 			return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Refused, b.Refused))

@@ -22,7 +22,8 @@ type content struct {
 	home       bool    // it is kept
 	homeLayers []Layer // what is below it
 	cache      []Layer
-	egress     []string // rules of its egress proxy; none = it has no way out
+	egress     []string           // rules of its egress proxy; none = it has no way out
+	refused    func(pawl.Contact) // see [pawl.PrepareSpec]
 	prepared   bool
 	limits     pawl.RoomLimits
 }
@@ -61,7 +62,7 @@ func (x *room) open(ctx context.Context, c content) error {
 		return err
 	}
 	host := x.rooms.o.Host(ctx)
-	err := x.wayOut(ctx, d, c.egress)
+	err := x.wayOut(ctx, d, c)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 	p := &prepareRoom{room: &room{rooms: r, folder: folder, release: func() {}}, spec: spec, to: dir}
 	c := content{
 		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below},
-		egress: spec.Egress, prepared: true, limits: spec.Limits,
+		egress: spec.Egress, refused: spec.Refused, prepared: true, limits: spec.Limits,
 	}
 	if !spec.Trusted && spec.Below != "" && r.isTrusted(spec.Below) {
 		base, release, err := r.usePrepared(spec.Run, spec.Below)

@@ -22,14 +22,14 @@ const maxCAFile = 4 << 20
 
 // wayOut gives the room an egress proxy if there are rules for one. Where commands are
 // not confined there is none: they have the network of the user.
-func (x *room) wayOut(ctx context.Context, d *Description, rules []string) error {
-	if len(rules) == 0 || !x.rooms.Confined() {
+func (x *room) wayOut(ctx context.Context, d *Description, c content) error {
+	if len(c.egress) == 0 || !x.rooms.Confined() {
 		return nil
 	}
 	if x.rooms.o.Proxy == nil {
 		return pawl.Errorf(pawl.CodeInternal, "a room with a way out: there is no egress proxy")
 	}
-	proxy, err := x.rooms.o.Proxy(ctx, rules)
+	proxy, err := x.rooms.o.Proxy(ctx, c.egress, c.refused)
 	if err != nil {
 		return err
 	}

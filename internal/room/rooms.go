@@ -80,7 +80,8 @@ type Options struct {
 	Enforcer Enforcer
 	// Proxy makes the egress proxy of one room, with the rules of whoever asked for the room
 	// and the upstream proxy of whoever ctx belongs to; nil means that no room has a way out.
-	Proxy func(ctx context.Context, rules []string) (Proxy, error)
+	// The proxy calls refused, unless it is nil, at the first request of each kind that it refuses.
+	Proxy func(ctx context.Context, rules []string, refused func(pawl.Contact)) (Proxy, error)
 	// Needed returns the keys of what was prepared that worktrees have below them; nil means
 	// that none do.
 	Needed func() []string

@@ -95,9 +95,10 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 	return out, nil
 }
 
-// furnish puts a layer into the loop's worktree.
+// furnish puts a layer into the loop's worktree. That is not broken off half way, as nobody
+// would know what it left, and it is short.
 func (r *Runner) furnish(ctx context.Context, job driver.Job, layer pawl.PreparedLayer) error {
-	return r.Spaces.Furnish(ctx, job.Workspace, pawl.Furniture{
+	return r.Spaces.Furnish(context.WithoutCancel(ctx), job.Workspace, pawl.Furniture{
 		PreparedFor: pawl.PreparedFor{Run: job.Run, Key: layer.Key}, Paths: layer.Paths,
 	})
 }
@@ -126,6 +127,8 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 	}
 	defer release()
 	spec.Tree = dir
+	ctx, stop := r.untilBarred(ctx, job, &spec)
+	defer stop()
 	room, err := r.Rooms.Prepare(ctx, spec)
 	if err != nil {
 		return made, err
@@ -139,12 +142,13 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 			Shell: line, Timeout: max(left, time.Second), Progress: r.live(job).write,
 			Env: slices.Concat(job.Settings.PrepareEnviron, []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}),
 		})
-		if err != nil {
+		barred := context.Cause(ctx) == errBarred
+		if err != nil && !barred {
 			return made, errors.Join(fmt.Errorf("prepare %q: %w", line, err), room.Close())
 		}
 		made.report.Output += "$ " + line + "\n" + strings.TrimRight(string(res.Output), "\n") + "\n"
 		made.report.Duration, made.report.Met = time.Since(began), append(made.report.Met, res.Met...)
-		if why := unprepared(job.Settings, line, &res); why != "" {
+		if why := unprepared(job.Settings, line, &res, barred); why != "" {
 			why += refusedBy(room.Contacts())
 			made.failed = why
 			made.report.Verdict, made.report.Reason, made.report.Error = pawl.VerdictFail, why, why
@@ -169,10 +173,30 @@ func (r *Runner) prepareSpec(ctx context.Context, job driver.Job, commit pawl.Co
 	return spec, err
 }
 
+// errBarred ends the commands of a room that asked for a host which is barred to it.
+var errBarred = errors.New("a host that is named in egress is refused")
+
+// untilBarred returns a context that ends with [errBarred] as soon as a host is refused to a
+// room that its rules name: clients would ask for it again and again until their time is over.
+// Every refusal is shown as it comes.
+func (r *Runner) untilBarred(ctx context.Context, job driver.Job, spec *pawl.PrepareSpec) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	live := r.live(job)
+	spec.Refused = func(c pawl.Contact) {
+		live.say("pawl: the egress proxy refused a request: " + c.Refused + "\n")
+		if c.Barred {
+			end(errBarred)
+		}
+	}
+	return ctx, func() { end(nil) }
+}
+
 // unprepared returns why a command of prepare failed; empty means that it succeeded.
-func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
+func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult, barred bool) string {
 	line = short(line, 160)
 	switch {
+	case barred:
+		return fmt.Sprintf("prepare %q was ended", line)
 	case res.TimedOut:
 		return fmt.Sprintf("prepare %q timed out: all commands together have %s (prepare_timeout_ms)", line, s.PrepareTime())
 	case res.Missing:
@@ -183,15 +207,15 @@ func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult) string {
 	return ""
 }
 
-// refusedBy returns the first refusal of the egress proxy as an addition to a reason; empty
-// when there was none.
+// refusedBy returns a refusal of the egress proxy as an addition to a reason, if there are any
+// that of a host which is barred; empty when there was none.
 func refusedBy(contacts []pawl.Contact) string {
-	for _, c := range contacts {
-		if c.Refused != "" {
-			return "; the egress proxy refused a request: " + c.Refused
-		}
+	refused := slices.DeleteFunc(slices.Clone(contacts), func(c pawl.Contact) bool { return c.Refused == "" })
+	if len(refused) == 0 {
+		return ""
 	}
-	return ""
+	i := max(slices.IndexFunc(refused, func(c pawl.Contact) bool { return c.Barred }), 0)
+	return "; the egress proxy refused a request: " + refused[i].Refused
 }
 
 // prepareKey identifies what the commands of prepare leave for a commit, by a hash of

@@ -57,6 +57,8 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		return out, err
 	}
 	spec.Tree = dir
+	ctx, stop := d.r.untilBarred(ctx, d.job, &spec)
+	defer stop()
 	room, err := d.r.Rooms.Prepare(ctx, spec)
 	if err != nil {
 		return out, err
@@ -68,11 +70,12 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 			Shell: u.Command, Timeout: max(d.job.Settings.PrepareTime()-time.Since(began), time.Second),
 			Env: d.job.Settings.PrepareEnviron, Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
 		})
-		if err != nil {
+		barred := context.Cause(ctx) == errBarred
+		if err != nil && !barred {
 			return out, fmt.Errorf("%q: %w", u.Command, err)
 		}
 		out.Text += fmt.Sprintf("$ %s\nexit code %d\n", u.Command, res.ExitCode)
-		if res.ExitCode != 0 || res.TimedOut {
+		if res.ExitCode != 0 || res.TimedOut || barred {
 			out.Failed = true
 			out.Text += strings.TrimRight(string(res.Output), "\n") + strings.TrimPrefix(refusedBy(room.Contacts()), ";") + "\n"
 			return out, nil
