@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -38,6 +39,31 @@ func (j *judgement) missing() outcome {
 		return outcome{verdict: pawl.VerdictSkip, reason: reason}
 	}
 	return fails("%s", reason)
+}
+
+// makeError is how make says that a command failed.
+var makeError = pattern.Of(`(?m)^g?make(?:\[\d+\])?: \*\*\* \[.+\] Error (\d+)$`)
+
+// makeExit is the exit code of make when a command has failed, whatever the command's was.
+const makeExit = 2
+
+// behindMake reports whether make failed because it, or a shell of it, did not find a program,
+// and for no other reason.
+func behindMake(code int, output string) bool {
+	if code != makeExit {
+		return false
+	}
+	found := false
+	for _, m := range makeError.FindAllStringSubmatch(report.Plain(output), -1) {
+		switch m[1] {
+		case strconv.Itoa(exitNotFound):
+			found = true
+		case strconv.Itoa(makeExit): // of a make below
+		default:
+			return false
+		}
+	}
+	return found && notFoundIn(output) != ""
 }
 
 // own reports whether a word that was not found as a program means a file of the repository,
@@ -91,10 +117,8 @@ var notFound = []*pattern.Pattern{
 // missingProgram returns the program that the shell or another program did not find; the first
 // word of the command when the output does not tell.
 func missingProgram(output, command string) string {
-	for _, pattern := range notFound {
-		if all := pattern.FindAllStringSubmatch(report.Plain(output), -1); len(all) > 0 {
-			return cutText(all[len(all)-1][1], maxQuote)
-		}
+	if name := notFoundIn(output); name != "" {
+		return name
 	}
 	for _, word := range strings.Fields(command) {
 		if !strings.Contains(word, "=") {
@@ -102,6 +126,17 @@ func missingProgram(output, command string) string {
 		}
 	}
 	return "the command"
+}
+
+// notFoundIn returns the program that was not found last as the output tells; empty when it
+// does not.
+func notFoundIn(output string) string {
+	for _, pattern := range notFound {
+		if all := pattern.FindAllStringSubmatch(report.Plain(output), -1); len(all) > 0 {
+			return cutText(all[len(all)-1][1], maxQuote)
+		}
+	}
+	return ""
 }
 
 // wants are the messages of tools that say what of the repository they lack. A %s stands

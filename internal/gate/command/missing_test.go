@@ -42,6 +42,13 @@ func TestWhatIsMissing(t *testing.T) {
 		{"there.sh", "sh: 1: there.sh: not found\n", 127, "", "", "there.sh could not be started (exit 127): what its first line names may not be installed"},
 		{"./there.sh", "sh: 1: ./there.sh: not found\n", 127, "", "", "./there.sh could not be started (exit 127): what its first line names may not be installed"},
 
+		{"make a", "clang-tidy .\nmake: clang-tidy: No such file or directory\nmake: *** [Makefile:2: a] Error 127\n", 2, "clang-tidy", "", "clang-tidy" + notInstalled},
+		{"make d", "/bin/sh: 1: ruff: not found\nmake[1]: *** [Makefile:6: c] Error 127\nmake[1]: Leaving directory '/work'\nmake: *** [Makefile:8: d] Error 2\n", 2, "ruff", "", "ruff" + notInstalled},
+		{"make a", "make: ./gen.sh: No such file or directory\nmake: *** [Makefile:2: a] Error 127\n", 2, "", "./gen.sh", "the repository has no ./gen.sh (exit 127)"},
+		{"make -k", "sh: 1: ruff: not found\nmake: *** [Makefile:6: c] Error 127\nmake: *** [Makefile:7: b] Error 1\n", 2, "", "", ""},
+		{"make -i", "sh: 1: ruff: not found\nmake: [Makefile:6: c] Error 127 (ignored)\nmake: *** [Makefile:7: b] Error 1\n", 2, "", "", ""},
+		{"make test", "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tx\t0.1s\nmake: *** [Makefile:7: b] Error 127\n", 2, "", "", ""},
+
 		{"sh scripts/x.sh", "sh: 0: cannot open scripts/x.sh: No such file\n", 2, "", "scripts/x.sh", ""},
 		{"make test", "make: *** No rule to make target 'test'.  Stop.\n", 2, "", "the make target test", ""},
 		{"make test", "make: *** No rule to make target 'a.c', needed by 'a.o'.  Stop.\n", 2, "", "", ""},
