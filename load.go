@@ -16,6 +16,10 @@ type PoolLoad struct {
 	Slots   int    `json:"slots"`
 	Used    int    `json:"used"`
 	Waiting int    `json:"waiting"` // effects that wait for one
+	// Runs are the runs of a project that have places of it, and Elsewhere how many places runs
+	// of other projects have. Both are for an effect that waits, in the eyes of its project.
+	Runs      []RunID `json:"runs,omitempty"`
+	Elsewhere int     `json:"elsewhere,omitempty"`
 	// Until is when a provider's limit is over that lets nothing begin before; zero =
 	// there is none. Why says what the provider said, at most 200 bytes.
 	Until time.Time `json:"until,omitzero"`
@@ -45,13 +49,16 @@ type Waiting struct {
 	Name string `json:"name"`
 	// Pool is what it waits for: machine, account:PROVIDER or lane:NAME. Slots is how many
 	// places that has.
-	Pool  string        `json:"pool"`
-	Slots int           `json:"slots"`
-	Since time.Time     `json:"since"`
-	For   time.Duration `json:"for"` // that it has waited, in nanoseconds
-	// Until and Why are those of the pool's [PoolLoad].
-	Until time.Time `json:"until,omitzero"`
-	Why   string    `json:"why,omitempty"`
+	Pool  string `json:"pool"`
+	Slots int    `json:"slots"`
+	// Runs and Elsewhere say who has them, Until and Why when there are some again; see
+	// [PoolLoad].
+	Runs      []RunID       `json:"runs,omitempty"`
+	Elsewhere int           `json:"elsewhere,omitempty"`
+	Since     time.Time     `json:"since"`
+	For       time.Duration `json:"for"` // that it has waited, in nanoseconds
+	Until     time.Time     `json:"until,omitzero"`
+	Why       string        `json:"why,omitempty"`
 	// Others counts the run's other effects that wait.
 	Others int `json:"others,omitempty"`
 	// Over reports that it waits no more.

@@ -8,6 +8,7 @@
 //
 //	a model call     machine, account:PROVIDER
 //	a tool call      machine, lane:no-net or lane:net or lane:heavy, by its tool
+//	a preparation    machine, lane:net
 //	a command gate   machine, lane:heavy
 //
 // It takes both or none, so nothing that holds a place waits for another one, and

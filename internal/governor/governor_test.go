@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,7 @@ func whatEffectsTake(t *testing.T) {
 		{&pawl.CallTool{Tool: "edit"}, "machine lane:no-net"},
 		{&pawl.CallTool{Tool: "somebody's"}, "machine lane:net"},
 		{&pawl.RunGate{}, "machine lane:heavy"},
+		{&pawl.Prepare{}, "machine lane:net"},
 		{&pawl.AssemblePrompt{}, ""},
 		{&pawl.Commit{}, ""},
 		{&pawl.Merge{}, ""},
@@ -449,8 +451,18 @@ func TestWhatAnEffectWaitsFor(t *testing.T) {
 		}
 		go take(second)
 		synctest.Wait()
-		if l, waits := p.Waits(second); !waits || l.Name != "lane:heavy" || l.Slots != 1 || l.Used != 1 || l.Waiting != 1 {
+		if l, waits := p.Waits(second); !waits || l.Name != "lane:heavy" || l.Slots != 1 || l.Used != 1 || l.Waiting != 1 ||
+			!slices.Equal(l.Runs, []pawl.RunID{"001-a"}) || l.Elsewhere != 0 {
 			t.Errorf("the second gate waits: %t, for %+v", waits, l)
+		}
+		abroad := make(chan func(pawl.Answer))
+		go func() {
+			give, _ := g.Places("other").Take(t.Context(), job("001-a", 9, &pawl.RunGate{}))
+			abroad <- give
+		}()
+		synctest.Wait()
+		if l, waits := g.Places("other").Waits(job("001-a", 9, &pawl.RunGate{})); !waits || len(l.Runs) > 0 || l.Elsewhere != 1 {
+			t.Errorf("the gate of another project waits: %t, for %+v", waits, l)
 		}
 		for what, j := range map[string]driver.Job{"the first gate": gate, "another effect": job("002-b", 7, &pawl.RunGate{}), "another run": job("003-c", 1, &pawl.RunGate{})} {
 			if l, waits := p.Waits(j); waits {
@@ -462,6 +474,7 @@ func TestWhatAnEffectWaitsFor(t *testing.T) {
 		}
 		give(nil)
 		give = <-got
+		defer func() { (<-abroad)(nil) }()
 		if l, waits := p.Waits(second); waits {
 			t.Errorf("the second gate has its places and waits for %+v", l)
 		}

@@ -14,7 +14,7 @@ type Limits struct {
 	// Accounts are the accounts that have another number of calls, by provider.
 	Accounts map[string]int
 	NoNet    int // tools without network at once
-	Net      int // tools with network at once
+	Net      int // tools with network, and preparations, at once
 	Heavy    int // gates, and tools that build, at once
 }
 
@@ -63,7 +63,9 @@ func need(job driver.Job) (pool, model string) {
 		return accountPrefix + m.Provider, m.Name
 	case *pawl.CallTool:
 		return cmp.Or(toolLanes[do.Tool], netLane), ""
-	case *pawl.RunGate, *pawl.Prepare:
+	case *pawl.Prepare: // it waits for registries most of its time
+		return netLane, ""
+	case *pawl.RunGate:
 		return heavyLane, ""
 	}
 	return "", ""

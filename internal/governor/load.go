@@ -108,7 +108,8 @@ func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
 		for _, f := range run.flows {
 			for _, t := range f.queue {
 				if t.id == id {
-					return d.lacks(t).load(now), true
+					p := d.lacks(t)
+					return p.seenBy(k.project, p.load(now)), true
 				}
 			}
 		}
@@ -116,7 +117,22 @@ func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
 	return pawl.PoolLoad{}, false
 }
 
-// load is what the pool is used for.
+// seenBy adds who has the places of a pool, in the eyes of a project.
+func (p *pool) seenBy(project string, l pawl.PoolLoad) pawl.PoolLoad {
+	for _, f := range p.flows {
+		switch {
+		case f.running == 0:
+		case f.run.project == project:
+			l.Runs = append(l.Runs, f.run.run)
+		default:
+			l.Elsewhere += f.running
+		}
+	}
+	slices.Sort(l.Runs)
+	return l
+}
+
+// load returns what the pool is used for.
 func (p *pool) load(now time.Time) pawl.PoolLoad {
 	l := pawl.PoolLoad{Name: p.name, Slots: p.slots, Used: p.used, Waiting: p.waiting}
 	if p.account != nil {

@@ -33,7 +33,7 @@ func placeText(w *pawl.Waiting) string {
 	case name == "heavy":
 		one, many = "heavy place", "heavy places"
 	case name == "net":
-		one, many = "place for tools with a network", "places for tools with a network"
+		one, many = "place for commands with a network", "places for commands with a network"
 	case name == "no-net":
 		one, many = "place for tools", "places for tools"
 	}
@@ -41,6 +41,7 @@ func placeText(w *pawl.Waiting) string {
 	if w.Slots == 1 {
 		s = "the one " + one
 	}
+	s += holders(w)
 	if !w.Until.IsZero() {
 		s += ", which opens at " + clock(w.Until)
 		if w.Why != "" {
@@ -48,6 +49,28 @@ func placeText(w *pawl.Waiting) string {
 		}
 	}
 	return s
+}
+
+// maxHolders is how many runs a line names that have the places another one waits for.
+const maxHolders = 3
+
+// holders returns who has the places that an effect waits for, such as " (held by
+// 002-add-till)"; empty when that is not known.
+func holders(w *pawl.Waiting) string {
+	var by []string
+	for _, r := range w.Runs[:min(len(w.Runs), maxHolders)] {
+		by = append(by, plain.Line(string(r), 80))
+	}
+	if n := len(w.Runs) - len(by); n > 0 {
+		by = append(by, count(n, "other run"))
+	}
+	if w.Elsewhere > 0 {
+		by = append(by, "other repositories, see pawl top")
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return " (held by " + strings.Join(by, ", ") + ")"
 }
 
 // Hear keeps what an effect waits for, and returns a line to show when it begins to be

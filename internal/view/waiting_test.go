@@ -13,13 +13,15 @@ import (
 func TestWaitingText(t *testing.T) {
 	opens := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, w := range map[string]pawl.Waiting{
-		"gate tests waits for the one heavy place, for 12s":                                                                  {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second},
-		"gate tests waits for one of 2 heavy places, for 1m, and 3 others with it":                                           {Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: time.Minute, Others: 3},
-		"tool run of x waits for one of 10 places for tools, for 3s":                                                         {Name: "tool run of x", Pool: "lane:no-net", Slots: 10, For: 3 * time.Second},
-		"tool mine waits for the one place for tools with a network, for 3s":                                                 {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
-		"gate tests waits for one of 16 places of the machine, for 2s":                                                       {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
-		"model call x waits for one of 4 model calls of account openai, which opens at 03:04:05 (too many requests), for 2s": {Name: "model call x", Pool: "account:openai", Slots: 4, For: 2 * time.Second, Until: opens, Why: "too many requests"},
-		"gate tests has its place, after 14s":                                                                                {Name: "gate tests", For: 14 * time.Second, Over: true},
+		"gate tests waits for the one heavy place, for 12s":                                                                                      {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second},
+		"gate tests waits for one of 2 heavy places, for 1m, and 3 others with it":                                                               {Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: time.Minute, Others: 3},
+		"tool run of x waits for one of 10 places for tools, for 3s":                                                                             {Name: "tool run of x", Pool: "lane:no-net", Slots: 10, For: 3 * time.Second},
+		"tool mine waits for the one place for commands with a network, for 3s":                                                                  {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
+		"gate tests waits for one of 16 places of the machine, for 2s":                                                                           {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
+		"model call x waits for one of 4 model calls of account openai, which opens at 03:04:05 (too many requests), for 2s":                     {Name: "model call x", Pool: "account:openai", Slots: 4, For: 2 * time.Second, Until: opens, Why: "too many requests"},
+		"gate tests waits for the one heavy place (held by 002-b), for 2s":                                                                       {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Runs: []pawl.RunID{"002-b"}},
+		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), for 2s": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
+		"gate tests has its place, after 14s":                                                                                                    {Name: "gate tests", For: 14 * time.Second, Over: true},
 	} {
 		if got := WaitingText(&w); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)

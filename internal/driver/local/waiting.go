@@ -100,7 +100,7 @@ func (w *waiter) waiting() pawl.Waiting {
 func (w *waiter) now() (pawl.Waiting, bool) {
 	pool, waits := w.d.Places.Waits(w.job)
 	out := w.waiting()
-	out.Pool, out.Slots, out.Until, out.Why = pool.Name, pool.Slots, pool.Until, pool.Why
+	out.Pool, out.Slots, out.Runs, out.Elsewhere, out.Until, out.Why = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere, pool.Until, pool.Why
 	return out, waits
 }
 
