@@ -224,11 +224,14 @@ func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try}
 }
 
+// maxStop is how much of the reason why a run stops is kept, in bytes.
+const maxStop = 300
+
 // stop begins the run's end. A user's cancellation that lets the iteration
 // finish gives way to it; one that does not, and an earlier stop, stand.
 func (d *draft) stop(o pawl.Outcome, reason string) {
 	if d.s.Stopping == nil || d.s.Drain == pawl.DrainFinish {
-		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: cut(reason, 300)})
+		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: cut(reason, maxStop)})
 		d.all()
 	}
 }

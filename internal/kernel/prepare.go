@@ -89,7 +89,8 @@ func (d *draft) unprepared(p *preparation) bool {
 	if p.commit != d.s.Started.Base || p.key != "" && p.failed == "" || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
-	d.stop(pawl.OutcomeRefused, p.reason()+"; once that works, resume the run, or begin without: --allow-missing-gate "+pawl.PrepareGate)
+	const next = "; mend it and resume the run, or begin with --allow-missing-gate " + pawl.PrepareGate
+	d.stop(pawl.OutcomeRefused, cut(p.reason(), maxStop-len(next))+next)
 	return true
 }
 

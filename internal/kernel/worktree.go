@@ -179,13 +179,16 @@ func (l *Loop) unfinished() bool {
 	return l.working() && l.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.dirty)
 }
 
-// mayWithdraw reports whether a stopping run still wants an effect. Waiting ends
-// at once. An effect on a worktree is never cut off half way, as nobody would
+// mayWithdraw reports whether a stopping run does without an effect. Waiting ends
+// at once, and so does a preparation: it leaves nothing that the run still needs. An effect on a worktree is never cut off half way, as nobody would
 // know what it left; it is short. The callback is to hear of the end that the run
 // is coming to; it has little time, too. The rest is withdrawn if the user says now.
 func (s *State) mayWithdraw(f *pawl.Effect) bool {
-	if _, waits := f.Do.(*pawl.Wait); waits {
+	switch f.Do.(type) {
+	case *pawl.Wait:
 		return f.Place.Step != callbackStep
+	case *pawl.Prepare:
+		return true
 	}
 	return s.Drain == pawl.DrainNow && !bound(f)
 }

@@ -61,7 +61,7 @@ func (o *options) how() string {
 	case pawl.DrainNow:
 		return "what is under way is broken off"
 	}
-	return "what is under way finishes first"
+	return "what is under way finishes first (--now breaks it off)"
 }
 
 func (o *options) draining() pawl.Draining {
