@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/doctor"
 	"pawl/internal/config"
+	"pawl/internal/egress"
 	"pawl/internal/git"
 	"pawl/internal/model/inventory"
 	"pawl/internal/project"
@@ -24,6 +26,9 @@ import (
 	"pawl/internal/store/sqlite"
 	"pawl/internal/workspace/gitworktree"
 )
+
+// doctorWait is how long doctor waits for the addresses of a name.
+const doctorWait = 5 * time.Second
 
 // probes are how pawl doctor looks at this machine.
 func probes(app *cli.App) doctor.Probes {
@@ -49,7 +54,13 @@ func probes(app *cli.App) doctor.Probes {
 			}
 			return room.Mechanism(box, dir)
 		},
-		Program:    room.NewHost(nil, "").Program,
+		Program: room.NewHost(nil, "").Program,
+		Egress: func(ctx context.Context, rules []string) ([]string, error) {
+			if box, err := box(); err != nil || !box.Confined() {
+				return nil, nil // there is no proxy then
+			}
+			return egress.Check(ctx, egress.Options{Rules: rules, Environ: app.Environ, Limits: egress.Limits{Dial: doctorWait}})
+		},
 		FileSystem: fileSystem,
 		Store:      checkStore,
 		Refs:       refs,

@@ -286,6 +286,19 @@ func TestRefusalsNameTheRule(t *testing.T) {
 	}
 }
 
+// What is named and would be refused is known without a request.
+func TestCheck(t *testing.T) {
+	known := &names{known: map[string][]string{"npm.corp": {"10.0.0.5"}, "cdn.corp": {"10.0.0.6"}, "pypi.org": {public}}}
+	got, err := Check(t.Context(), Options{Resolver: known, Rules: []string{"npm.corp:443", "cdn.corp:443=10.0.0.0/8", "pypi.org:443", "gone.test:80", "*.wild.test:443", "127.0.0.1:1"}})
+	want := []string{
+		"gone.test:80 cannot be resolved: no such host",
+		"npm.corp:443 resolves to 10.0.0.5, a private address: the user can allow it with the egress rule npm.corp:443=10.0.0.5",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 // Each refusal is told once, and whether a rule names the host that is refused.
 func TestRefused(t *testing.T) {
 	w := newWorld(t, map[string][]string{"npm.corp": {"10.0.0.5"}, "cdn.corp": {public}}, nil, "npm.corp:443", "cdn.corp:443=10.0.0.0/8", "gone.corp:443")

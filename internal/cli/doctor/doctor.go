@@ -30,6 +30,9 @@ type Probes struct {
 	Layers func(ctx context.Context, dir string) string
 	// Program is the file that commands in rooms run by a name; empty when they find none.
 	Program func(name string) string
+	// Egress returns why the egress proxy would refuse hosts that these rules name, one line
+	// for each host.
+	Egress func(ctx context.Context, rules []string) ([]string, error)
 	// FileSystem is the kind of file system a folder is on, and whether it is on
 	// another machine.
 	FileSystem func(dir string) (kind string, remote bool, err error)

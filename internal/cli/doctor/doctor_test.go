@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,7 @@ func healthy(t *testing.T) *patient {
 		},
 		Sandbox:    func(context.Context) (string, error) { return "bubblewrap", nil },
 		Program:    func(name string) string { return "/usr/bin/" + name },
+		Egress:     func(context.Context, []string) ([]string, error) { return nil, nil },
 		Layers:     func(context.Context, string) string { return "overlayfs" },
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
 		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
@@ -177,6 +179,14 @@ func TestDoctor(t *testing.T) {
 			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)
 			addFile(p.app.Dir, config.RepoFile, "prepare: []\n")
 		}, "prepare", OK, ""},
+		{"RegistryRefused", func(p *patient) {
+			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
+			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)
+			addFile(p.app.Dir, "package-lock.json", "{}")
+			p.probes.Egress = func(_ context.Context, rules []string) ([]string, error) {
+				return []string{fmt.Sprintf("%q is refused", rules)}, nil
+			}
+		}, "prepare", Warning, `npm ci: ["registry.npmjs.org:443"] is refused`},
 		{"ProgramOfPrepareIsMissing", func(p *patient) {
 			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
 			p.probes.Program = func(string) string { return "" }
@@ -190,7 +200,7 @@ func TestDoctor(t *testing.T) {
 			c.make(p)
 			checks, code := p.examine(t)
 			got := checks[c.check]
-			if got.State != c.state || !strings.Contains(got.Fix, c.fix) {
+			if got.State != c.state || !strings.Contains(got.Detail+"\n"+got.Fix, c.fix) {
 				t.Errorf("%+v", got)
 			}
 			if want := map[State]int{Failed: 1}[c.state]; code != want {

@@ -43,15 +43,26 @@ func (e *examination) gates(cfg *config.Config) {
 	default:
 		e.ok("gates", names(gates))
 	}
-	e.prepare(cfg, settings.Prepare, found.Prepare)
+	e.prepare(cfg, &settings, found)
 }
 
 // prepare checks the commands that put the dependencies in place.
-func (e *examination) prepare(cfg *config.Config, commands, proposed []string) {
+func (e *examination) prepare(cfg *config.Config, settings *pawl.Settings, found ecosystem.Project) {
+	commands, proposed := settings.Prepare, found.Prepare
 	missing := e.absent(commands)
+	var refused []string
+	if len(commands) > 0 {
+		e.app.AddRegistries(settings, found)
+		var err error
+		if refused, err = e.probes.Egress(e.ctx, settings.Egress); err != nil {
+			refused = []string{err.Error()}
+		}
+	}
 	switch {
 	case len(missing) > 0:
 		e.warn("prepare", strings.Join(commands, "; ")+": commands do not find "+strings.Join(missing, ", "), "install it where PATH finds it, or change prepare")
+	case len(refused) > 0:
+		e.warn("prepare", strings.Join(commands, "; ")+": "+strings.Join(refused, "; "), "egress is a setting of your own configuration, "+e.app.UserConfig()+", and a flag of pawl run")
 	case len(commands) > 0:
 		e.ok("prepare", strings.Join(commands, "; "))
 	case len(proposed) > 0 && !isSet(cfg, "prepare"):

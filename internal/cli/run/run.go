@@ -166,7 +166,7 @@ durable, one JSON object per line.
 	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
 	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
 	f.StringArrayVar(&o.egress, "egress", nil, "a `RULE` for what prepare may reach: HOST:PORT or HOST:PORT=ADDRESS; repeat for more")
-	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "let commands run with your own rights where they cannot be confined")
+	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "where commands cannot be confined, let them run with your own rights; where they can be, nothing changes")
 	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands by which the repository wants to prepare its commits, now and later")
 	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "go on without the gate `NAME` if its program is not installed; repeat for more")
 	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
@@ -383,7 +383,7 @@ func (o *options) flags(cmd *cobra.Command) []config.Flag {
 	return out
 }
 
-// addEgress adds to the rules of the configuration those of the command line and the
+// addEgress adds the rules of the command line to those of the configuration, and the
 // registries that the repository's package managers use, where there is anything to prepare.
 func (o *options) addEgress(app *cli.App, s *pawl.Settings, repo fs.FS) (notes []string, err error) {
 	if _, err := egress.ParseAll(o.egress); err != nil {
@@ -393,22 +393,7 @@ func (o *options) addEgress(app *cli.App, s *pawl.Settings, repo fs.FS) (notes [
 	if len(s.Prepare) == 0 {
 		return nil, nil
 	}
-	user := ecosystem.Client{Environ: app.Environ, Home: app.Getenv("HOME")}
-	registries, variables, notes := ecosystem.Registries(ecosystem.Detect(repo), user)
-	for _, v := range variables {
-		// A room adds the modules that are on this machine to a GOPROXY of the environment.
-		if !strings.HasPrefix(v, "GOPROXY=") || app.Getenv("GOPROXY") == "" {
-			s.PrepareEnviron = append(s.PrepareEnviron, v)
-		}
-	}
-	for _, rule := range registries {
-		if _, err := egress.Parse(rule); err != nil { // it is from the user's files, not from egress
-			notes = append(notes, fmt.Sprintf("the registry %q is not reached by prepare: %v", rule, err))
-		} else if !slices.ContainsFunc(s.Egress, func(named string) bool { return named == rule || strings.HasPrefix(named, rule+"=") }) {
-			s.Egress = append(s.Egress, rule)
-		}
-	}
-	return notes, nil
+	return app.AddRegistries(s, ecosystem.Detect(repo)), nil
 }
 
 // addGates adds the gates of the command line, each in the place of the
