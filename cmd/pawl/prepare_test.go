@@ -26,7 +26,7 @@ func TestPrepareInTheDaemon(t *testing.T) {
 
 	refused := y.begin(dir, args...)
 	_ = refused.end()
-	if code := refused.cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(refused.text(), `run before its gates: ["touch ready"]`) {
+	if code := refused.cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(refused.text(), `run before its gates: "touch ready"`) {
 		t.Errorf("exit code %d\n%s", code, refused.text())
 	}
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -53,8 +54,17 @@ func (e *Engine) consent(req *pawl.StartRequest) error {
 	case err != nil:
 		return err
 	case !allowed:
-		return pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %q (hash %s)", s.Prepare, hash).
-			WithHint("read them, then allow them once: pawl run --yes-prepare, or allow_prepare in a start request")
+		return pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %s (hash %s)", listed(s.Prepare), hash).
+			WithHint("read them, then allow them, once for all runs: add --yes-prepare to the command, or allow_prepare to a start request")
 	}
 	return nil
+}
+
+// listed quotes commands, so that nothing in them is hidden.
+func listed(commands []string) string {
+	quoted := make([]string, len(commands))
+	for i, c := range commands {
+		quoted[i] = strconv.Quote(c)
+	}
+	return strings.Join(quoted, ", ")
 }

@@ -154,7 +154,7 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 			place := s.Place
 			place.Turn = s.Turn + 1
 			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %s wanted up to %s of %s, with %s spent",
-				place.String(), amount(b.Limit, b.Value-had), b.Limit, amount(b.Limit, had))}
+				place.String(), Amount(b.Limit, b.Value-had), b.Limit, Amount(b.Limit, had))}
 		}
 	}
 }

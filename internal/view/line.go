@@ -182,7 +182,7 @@ func (t teller) run() string {
 	case *pawl.LimitReached:
 		return capital(limitText(b))
 	case *pawl.BudgetWarned:
-		return fmt.Sprintf("Warning: four fifths of the limit on %s are used: %s of %s", b.Limit, amount(b.Limit, b.Value), amount(b.Limit, b.Max))
+		return fmt.Sprintf("Warning: four fifths of the limit on %s are used: %s of %s", b.Limit, Amount(b.Limit, b.Value), Amount(b.Limit, b.Max))
 	case *pawl.Recovered:
 		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
 			return "What was under way at that event starts again"
@@ -199,7 +199,7 @@ func limitsText(l pawl.Limits) string {
 	add := func(name pawl.LimitName, v int64) {
 		text := "none"
 		if v > 0 {
-			text = amount(name, v)
+			text = Amount(name, v)
 		}
 		parts = append(parts, string(name)+" "+text)
 	}

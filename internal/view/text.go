@@ -70,8 +70,8 @@ func short(c pawl.CommitHash) string {
 	return plain.Line(string(c[:min(len(c), 10)]), 0)
 }
 
-// amount is a limit's value in its unit.
-func amount(name pawl.LimitName, v int64) string {
+// Amount returns a limit's value in its unit: "$1.50", "4m12s", "5,000,000".
+func Amount(name pawl.LimitName, v int64) string {
 	switch name {
 	case pawl.LimitMoney:
 		return pawl.Micros(v).String()
@@ -91,7 +91,7 @@ func either(v pawl.Verdict) string {
 
 // limitText says that a limit stops something.
 func limitText(b *pawl.LimitReached) string {
-	return line("limit %s %s reached (%s: %s)", b.Limit, amount(b.Limit, b.Max), b.Scope, amount(b.Limit, b.Value))
+	return line("limit %s %s reached (%s: %s)", b.Limit, Amount(b.Limit, b.Max), b.Scope, Amount(b.Limit, b.Value))
 }
 
 // of is "present/max", with "-" where there is no limit.

@@ -94,7 +94,7 @@ func (o *options) run(ctx context.Context, app *cli.App, root string) error {
 			"prepare": append([]string{}, found.Prepare...), "notes": append([]string{}, found.Notes...), "content": content, "written": write,
 			"local_models": append([]string{}, models...)})
 	case write:
-		app.Printf("Wrote %s. Commit it, and try: pawl doctor\n", config.RepoFile)
+		app.Printf("Wrote %s. Commit it, check it with pawl doctor, and begin: pawl run \"what is to be done\"\n", config.RepoFile)
 	default:
 		app.Printf("Nothing is written. Write it: pawl init --yes\n")
 	}
@@ -247,7 +247,7 @@ func Propose(found ecosystem.Project) string {
 # alone. Whoever starts a run is asked once whether these commands may run.
 `)
 	if len(found.Prepare) == 0 {
-		b.WriteString("#prepare:\n#  - make deps\n")
+		b.WriteString("#prepare: # nothing was found that needs it; for example:\n#  - npm ci\n")
 	} else {
 		b.WriteString("prepare:\n")
 	}

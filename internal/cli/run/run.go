@@ -528,10 +528,10 @@ func limits(req pawl.StartRequest, iterations int) string {
 		out = append(out, l.Money.String())
 	}
 	if l.Tokens > 0 {
-		out = append(out, fmt.Sprintf("%d tokens", l.Tokens))
+		out = append(out, view.Amount(pawl.LimitTokens, l.Tokens)+" tokens")
 	}
 	if l.Time > 0 {
-		out = append(out, fmt.Sprintf("%d minutes", int(l.Time.Minutes())))
+		out = append(out, view.Amount(pawl.LimitTime, int64(l.Time)))
 	}
 	if root := req.Recipe.Kind(req.Recipe.Start); root != nil && root.Children != nil {
 		if n := cmp.Or(l.Iterations, root.Children.Limit); n > 0 {

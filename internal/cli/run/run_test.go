@@ -42,7 +42,7 @@ func TestIntroduction(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := limits(pawl.StartRequest{Settings: pawl.Settings{Limits: pawl.DefaultLimits}}, 10); got != "$10.00, 5000000 tokens, 480 minutes, 10 iterations" {
+	if got := limits(pawl.StartRequest{Settings: pawl.Settings{Limits: pawl.DefaultLimits}}, 10); got != "$10.00, 5,000,000 tokens, 8h, 10 iterations" {
 		t.Errorf("got %q", got)
 	}
 	if got := limits(pawl.StartRequest{}, 0); got != "none: nothing ends it but you" {

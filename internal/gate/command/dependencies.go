@@ -52,7 +52,7 @@ func (j *judgement) dependenciesNote() string {
 	if j.req.Prepared {
 		return "; dependencies seem to be missing, though the commands of prepare ran"
 	}
-	return "; dependencies seem to be missing: no prepare command is set that would install them (pawl init proposes some)"
+	return "; dependencies seem to be missing: no command of prepare has installed them (pawl init proposes some)"
 }
 
 func (j *judgement) lacksDependencies() bool {

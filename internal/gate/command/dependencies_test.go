@@ -12,7 +12,7 @@ import (
 )
 
 // unprepared ends the reason of a gate that lacks dependencies where no prepare is set.
-const unprepared = "; dependencies seem to be missing: no prepare command is set that would install them (pawl init proposes some)"
+const unprepared = "; dependencies seem to be missing: no command of prepare has installed them (pawl init proposes some)"
 
 // What tools print without their dependencies, and what looks like it.
 var withoutDependencies = []struct {
