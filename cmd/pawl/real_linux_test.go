@@ -77,6 +77,27 @@ func pipProject(r *registry, _ string) realProject {
 	}
 }
 
+func pytestProject(t *testing.T) realProject {
+	p := pipProject(pypiRegistry(t, map[string]string{"pytest": pytestWheel(t)}), "")
+	p.files["requirements.txt"] += "pytest==1.0.0\n"
+	p.files["test_shop.py"] = "import greet\n\n\ndef test_hello():\n    assert greet.hello == 'hello from greet'\n"
+	p.tests, p.says = ".venv/bin/python -m pytest -v", []string{"test_shop.py::test_hello PASSED", "1 passed"}
+	return p
+}
+
+func uvProject(r *registry, _ string) realProject {
+	p := pipProject(r, "")
+	delete(p.files, "requirements.txt")
+	p.files["pyproject.toml"] = "[project]\nname = \"shop\"\nversion = \"0.1.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"greet==1.0.0\"]\n"
+	p.files["uv.lock"] = "version = 1\nrequires-python = \">=3.9\"\n\n[[package]]\nname = \"greet\"\nversion = \"1.0.0\"\n" +
+		"source = { registry = \"" + r.base() + "/simple\" }\nwheels = [\n    { url = \"" + r.base() + "/files/greet-1.0.0-py3-none-any.whl\", hash = \"sha256:" +
+		sha256Hex(pythonWheel("greet")) + "\" },\n]\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\nsource = { virtual = \".\" }\n" +
+		"dependencies = [\n    { name = \"greet\" },\n]\n\n[package.metadata]\nrequires-dist = [{ name = \"greet\", specifier = \"==1.0.0\" }]\n"
+	p.home = map[string]string{"config/uv/uv.toml": "[[index]]\nurl = \"" + r.base() + "/simple\"\ndefault = true\n"}
+	p.tests = "uv run --no-sync python3 -m unittest -v"
+	return p
+}
+
 func cargoProject(r *registry, _ string) realProject {
 	mirror := "[source.crates-io]\nreplace-with = \"mirror\"\n\n[source.mirror]\nregistry = \"sparse+" + r.base() + "/index/\"\n"
 	return realProject{
@@ -116,7 +137,9 @@ func TestRealProjects(t *testing.T) {
 		{"Npm", []string{"node", "npm"}, func(t *testing.T) realProject { return npmProject(npmRegistry(t), "") }},
 		{"Pnpm", []string{"node", "pnpm"}, func(t *testing.T) realProject { return pnpmProject(npmRegistry(t)) }},
 		{"Go", []string{"go"}, func(t *testing.T) realProject { return goProject(goRegistry(t), "") }},
-		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t), "") }},
+		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t, nil), "") }},
+		{"Pytest", []string{"python3"}, pytestProject},
+		{"Uv", []string{"python3", "uv"}, func(t *testing.T) realProject { return uvProject(pypiRegistry(t, nil), "") }},
 		{"Cargo", []string{"cargo"}, func(t *testing.T) realProject { return cargoProject(cargoRegistry(t), "") }},
 		// F-28
 		{"Monorepo", []string{"npm", "go"}, func(t *testing.T) realProject {
@@ -179,8 +202,11 @@ func TestAddedDependency(t *testing.T) {
 		{"Cargo", []string{"cargo"}, func(t *testing.T) realProject { return cargoProject(cargoRegistry(t), "") },
 			"Cargo.toml", "greet = \"1.0.0\"\n", "greet = \"1.0.0\"\npart = \"1.0.0\"\n", "Cargo.lock", `name = "part"`,
 			"src/lib.rs", "#[test]\nfn hello() {\n    assert_eq!(greet::HELLO, \"hello from greet\");\n    assert_eq!(part::HELLO, \"hello from part\");\n}\n"},
-		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t), "") },
+		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t, nil), "") },
 			"requirements.txt", "greet==1.0.0\n", "greet==1.0.0\npart==1.0.0\n", "", "",
+			"test_part.py", "import unittest\n\nimport part\n\n\nclass Part(unittest.TestCase):\n    def test_part(self):\n        self.assertEqual(part.hello, 'hello from part')\n"},
+		{"Uv", []string{"python3", "uv"}, func(t *testing.T) realProject { return uvProject(pypiRegistry(t, nil), "") },
+			"pyproject.toml", `"greet==1.0.0"`, `"greet==1.0.0", "part==1.0.0"`, "uv.lock", "part-1.0.0-py3-none-any.whl",
 			"test_part.py", "import unittest\n\nimport part\n\n\nclass Part(unittest.TestCase):\n    def test_part(self):\n        self.assertEqual(part.hello, 'hello from part')\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,10 +10,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -114,28 +117,55 @@ func npmLock(r *registry) string {
 		`"node_modules/greet":{"version":"1.0.0","resolved":"%s/greet/-/greet-1.0.0.tgz","integrity":%q,"bin":{"greets":"greets.js"}}}}`+"\n", r.base(), npmIntegrity("greet"))
 }
 
-// pypiRegistry speaks PyPI's simple API.
-func pypiRegistry(t *testing.T) *registry {
+// pypiRegistry speaks PyPI's simple API. It has the packages greet and part, and more wheels
+// by the names of their packages.
+func pypiRegistry(t *testing.T, more map[string]string) *registry {
+	wheels := map[string]string{"greet": pythonWheel("greet"), "part": pythonWheel("part")}
+	maps.Copy(wheels, more)
 	return newRegistry(t, "pypi.test", func(base string) map[string]string {
 		files := map[string]string{}
-		for _, name := range []string{"greet", "part"} {
-			wheel, file := pythonWheel(name), name+"-1.0.0-py3-none-any.whl"
+		for name, packed := range wheels {
+			file := name + "-1.0.0-py3-none-any.whl"
 			files["/simple/"+name+"/"] = fmt.Sprintf(`{"meta":{"api-version":"1.0"},"name":%q,"files":[{"filename":%q,"url":"%s/files/%s","hashes":{"sha256":%q}}]}`,
-				name, file, base, file, sha256Hex(wheel))
-			files["/files/"+file] = wheel
+				name, file, base, file, sha256Hex(packed))
+			files["/files/"+file] = packed
 		}
 		return files
 	})
 }
 
 func pythonWheel(name string) string {
+	return wheel(name, map[string]string{name + ".py": fmt.Sprintf("hello = %q\n", "hello from "+name)})
+}
+
+// wheel packs version 1.0.0 of a Python package.
+func wheel(name string, files map[string]string) string {
 	info := name + "-1.0.0.dist-info/"
-	return zipped(map[string]string{
-		name + ".py":      fmt.Sprintf("hello = %q\n", "hello from "+name),
-		info + "METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0.0\n",
-		info + "WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-		info + "RECORD":   name + ".py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n",
-	})
+	files[info+"METADATA"] = "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0.0\n"
+	files[info+"WHEEL"] = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+	files[info+"RECORD"] = strings.Join(slices.Sorted(maps.Keys(files)), ",,\n") + ",,\n" + info + "RECORD,,\n"
+	return zipped(files)
+}
+
+// pytestWheel packs the distribution's pytest with all that it needs.
+func pytestWheel(t *testing.T) string {
+	const distribution = "/usr/lib/python3/dist-packages"
+	root := os.DirFS(distribution)
+	files := map[string]string{}
+	for _, name := range []string{"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "attrs", "py"} {
+		err := fs.WalkDir(root, name, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || filepath.Ext(path) != ".py" {
+				return err
+			}
+			text, err := fs.ReadFile(root, path)
+			files[path] = string(text)
+			return err
+		})
+		if err != nil {
+			t.Skipf("the distribution's pytest is not installed: %v", err)
+		}
+	}
+	return wheel("pytest", files)
 }
 
 // goRegistry speaks the protocol of Go's module proxies.
