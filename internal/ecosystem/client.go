@@ -195,7 +195,7 @@ func (c *client) npmRegistry() string {
 	if _, name := c.variable("npm_config_userconfig", "NPM_CONFIG_USERCONFIG"); name != "" {
 		file = name
 	}
-	place, address := c.variable("npm_config_registry", "NPM_CONFIG_REGISTRY")
+	place, address := c.variable("npm_config_registry", "NPM_CONFIG_REGISTRY", "pnpm_config_registry", "PNPM_CONFIG_REGISTRY")
 	for _, s := range settings(c.text(file), false) {
 		value := c.expand(s.value)
 		switch scope, isScoped := strings.CutSuffix(s.key, ":registry"); {
@@ -228,6 +228,7 @@ func (c *client) npm() {
 		return
 	}
 	c.set("npm_config_registry", address)
+	c.set("pnpm_config_registry", address) // pnpm 11 and later
 	c.set("BUN_CONFIG_REGISTRY", address)
 }
 

@@ -81,6 +81,7 @@ func (h Host) variables(p places, network, prepared bool) []string {
 		"XDG_CACHE_HOME=" + filepath.Join(p.cache, "xdg"),
 		"npm_config_cache=" + filepath.Join(p.cache, "npm"),
 		"npm_config_store_dir=" + filepath.Join(p.cache, "pnpm"),
+		"pnpm_config_store_dir=" + filepath.Join(p.cache, "pnpm"), // pnpm 11 and later
 		"npm_config_update_notifier=false",
 		"YARN_CACHE_FOLDER=" + filepath.Join(p.cache, "yarn"),
 		"PIP_CACHE_DIR=" + filepath.Join(p.cache, "pip"),
