@@ -52,6 +52,24 @@ func pnpmProject(r *registry) realProject {
 	return p
 }
 
+func yarnProject(r *registry) realProject {
+	p := npmProject(r, "")
+	delete(p.files, "package-lock.json")
+	p.files["yarn.lock"] = "# yarn lockfile v1\n\n\ngreet@1.0.0:\n  version \"1.0.0\"\n  resolved \"" + r.base() + "/greet/-/greet-1.0.0.tgz\"\n" +
+		"  integrity " + npmIntegrity("greet") + "\n"
+	p.tests = "yarn test"
+	return p
+}
+
+func bunProject(r *registry) realProject {
+	p := npmProject(r, "")
+	delete(p.files, "package-lock.json")
+	p.files["bun.lock"] = fmt.Sprintf(`{"lockfileVersion":1,"workspaces":{"":{"name":"shop","dependencies":{"greet":"1.0.0"}}},`+
+		`"packages":{"greet":["greet@1.0.0","",{"bin":{"greets":"greets.js"}},%q]}}`+"\n", npmIntegrity("greet"))
+	p.tests = "bun run test"
+	return p
+}
+
 func goProject(r *registry, folder string) realProject {
 	return realProject{
 		files: map[string]string{
@@ -136,6 +154,8 @@ func TestRealProjects(t *testing.T) {
 	}{
 		{"Npm", []string{"node", "npm"}, func(t *testing.T) realProject { return npmProject(npmRegistry(t), "") }},
 		{"Pnpm", []string{"node", "pnpm"}, func(t *testing.T) realProject { return pnpmProject(npmRegistry(t)) }},
+		{"Yarn", []string{"node", "yarn"}, func(t *testing.T) realProject { return yarnProject(npmRegistry(t)) }},
+		{"Bun", []string{"node", "bun"}, func(t *testing.T) realProject { return bunProject(npmRegistry(t)) }},
 		{"Go", []string{"go"}, func(t *testing.T) realProject { return goProject(goRegistry(t), "") }},
 		{"Pip", []string{"python3"}, func(t *testing.T) realProject { return pipProject(pypiRegistry(t, nil), "") }},
 		{"Pytest", []string{"python3"}, pytestProject},
@@ -198,6 +218,12 @@ func TestAddedDependency(t *testing.T) {
 			"test.js", "if (require('part') !== 'hello from part') process.exit(1)\n"},
 		{"Pnpm", []string{"node", "pnpm"}, func(t *testing.T) realProject { return pnpmProject(npmRegistry(t)) },
 			"package.json", `"greet":"1.0.0"`, `"greet":"1.0.0","part":"1.0.0"`, "pnpm-lock.yaml", "part@1.0.0",
+			"test.js", "if (require('part') !== 'hello from part') process.exit(1)\n"},
+		{"Yarn", []string{"node", "yarn"}, func(t *testing.T) realProject { return yarnProject(npmRegistry(t)) },
+			"package.json", `"greet":"1.0.0"`, `"greet":"1.0.0","part":"1.0.0"`, "yarn.lock", "part@1.0.0",
+			"test.js", "if (require('part') !== 'hello from part') process.exit(1)\n"},
+		{"Bun", []string{"node", "bun"}, func(t *testing.T) realProject { return bunProject(npmRegistry(t)) },
+			"package.json", `"greet":"1.0.0"`, `"greet":"1.0.0","part":"1.0.0"`, "bun.lock", "part@1.0.0",
 			"test.js", "if (require('part') !== 'hello from part') process.exit(1)\n"},
 		{"Go", []string{"go"}, func(t *testing.T) realProject { return goProject(goRegistry(t), "") },
 			"go.mod", "require mod.test/greet v1.0.0\n", "require mod.test/greet v1.0.0\n\nrequire mod.test/part v1.0.0\n", "go.sum", "mod.test/part v1.0.0 h1:",
