@@ -25,6 +25,8 @@ mkdir odd
 printf x >"$(printf 'odd/two\nlines')"
 printf x >"$(printf 'odd/\033[31mred')"
 printf x >"$(printf 'odd/\377\376')"
+mkdir "$(printf 'odd/folder\376')"
+printf x >"$(printf 'odd/folder\376/in')"
 printf x >"odd/-rf"
 echo '*.wide working-tree-encoding=UTF-16' >.gitattributes
 printf xyz >odd.wide
@@ -96,7 +98,7 @@ func TestRunWithOddFiles(t *testing.T) {
 				}
 			}
 			tree := strings.Split(v.git(t, "ls-tree", "-r", "-z", "--name-only", v.runBranch(t)), "\x00")
-			want := []string{"README", "a.txt", "odd/\x1b[31mred", "odd/-rf", "odd/two\nlines", "odd/\xff\xfe", ""}
+			want := []string{"README", "a.txt", "odd/\x1b[31mred", "odd/-rf", "odd/folder\xfe/in", "odd/two\nlines", "odd/\xff\xfe", ""}
 			if !slices.Equal(tree, want) {
 				t.Errorf("the branch has %q, want %q", tree, want)
 			}

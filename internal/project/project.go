@@ -153,16 +153,41 @@ func removeIn(folder, name string) error {
 // openAll makes every folder below name one whose content can be removed, as
 // far as it can.
 func openAll(root *os.Root, name string) {
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case d == nil || !d.IsDir():
-		case err != nil: // it could not be read all the same
-			return fs.SkipDir
-		default:
+	open := func(path string, info fs.FileInfo) error {
+		if info.IsDir() {
 			_ = root.Chmod(path, 0o700)
 		}
 		return nil
-	})
+	}
+	if info, err := root.Lstat(name); err == nil {
+		_ = open(name, info)
+		_ = Walk(root, name, open)
+	}
+}
+
+// Walk calls visit for everything below a folder, a folder before what is in it. It follows
+// no link. [fs.WalkDir] over root.FS() fails at a folder whose name is not UTF-8.
+func Walk(root *os.Root, folder string, visit func(path string, info fs.FileInfo) error) error {
+	f, err := root.Open(folder)
+	if err != nil {
+		return err
+	}
+	entries, err := f.Readdir(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for _, info := range entries {
+		path := filepath.Join(folder, info.Name())
+		if err := visit(path, info); err != nil {
+			return err
+		}
+		if info.IsDir() {
+			if err := Walk(root, path, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Socket is where a process serves that has this project alone.

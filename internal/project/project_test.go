@@ -1,8 +1,11 @@
 package project_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,5 +219,43 @@ func TestSocket(t *testing.T) {
 	other := project.Project{Dir: "/" + strings.Repeat("state/", 20) + "fedcba9876543210"}
 	if other.Socket() == got {
 		t.Errorf("two projects have the socket %s", got)
+	}
+}
+
+// Everything below a folder is visited, whatever its name, but nothing that a link leads to.
+func TestWalk(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	mustWrite(t, filepath.Join(outside, "x"), "x")
+	if err := os.MkdirAll(filepath.Join(dir, "b", "bad\376"), 0o700); err != nil {
+		t.Skip("this file system refuses the name:", err)
+	}
+	mustWrite(t, filepath.Join(dir, "b", "bad\376", "in"), "x")
+	mustWrite(t, filepath.Join(dir, "a"), "x")
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var got []string
+	visit := func(path string, _ fs.FileInfo) error {
+		got = append(got, filepath.ToSlash(path))
+		return nil
+	}
+	if err := project.Walk(root, ".", visit); err != nil {
+		t.Error(err)
+	}
+	if i, j := slices.Index(got, "b"), slices.Index(got, "b/bad\376"); i > j {
+		t.Errorf("what is in a folder comes before it: %q", got)
+	}
+	slices.Sort(got)
+	if want := []string{"a", "b", "b/bad\376", "b/bad\376/in", "link"}; !slices.Equal(got, want) {
+		t.Errorf("visited %q, want %q", got, want)
+	}
+	stop := errors.New("stop")
+	if err := project.Walk(root, ".", func(string, fs.FileInfo) error { return stop }); err != stop {
+		t.Errorf("got %v, want the error of visit", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"pawl"
+	"pawl/internal/project"
 )
 
 // handOver gives what commands wrote as another user to the user that they run as now, who
@@ -48,17 +49,10 @@ func giveAll(folder string, owner pawl.Owner) error {
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
+	return project.Walk(root, ".", func(path string, info fs.FileInfo) error {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && (stat.Uid == 0 || int(stat.Uid) == owner.UID) {
 			return nil
 		}
-		return root.Lchown(filepath.FromSlash(path), owner.UID, owner.GID)
+		return root.Lchown(path, owner.UID, owner.GID)
 	})
 }

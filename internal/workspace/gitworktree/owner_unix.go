@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"pawl"
+	"pawl/internal/project"
 )
 
 // isOwned reports whether a folder belongs to an owner already.
@@ -35,15 +35,11 @@ func giveAll(dir string, owner pawl.Owner) error {
 		return err
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == "." {
-			return err
+	err = project.Walk(root, ".", func(path string, info fs.FileInfo) error {
+		if belongs(info, owner) {
+			return nil
 		}
-		info, err := d.Info()
-		if err != nil || belongs(info, owner) {
-			return err
-		}
-		return root.Lchown(filepath.FromSlash(path), owner.UID, owner.GID)
+		return root.Lchown(path, owner.UID, owner.GID)
 	})
 	if err == nil {
 		err = os.Lchown(dir, owner.UID, owner.GID)
