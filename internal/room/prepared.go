@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"pawl"
 	"pawl/internal/project"
@@ -333,7 +334,7 @@ func sift(upper, checkout string) (paths []string, err error) {
 					left = true
 					continue
 				}
-			case err == nil || name == ".git" || strings.Contains(name, "\n"): // no line can exclude the last
+			case err == nil || name == ".git" || !excludable(name):
 			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 				return false, err
 			case e.IsDir() || e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
@@ -352,6 +353,12 @@ func sift(upper, checkout string) (paths []string, err error) {
 	_, err = walk("")
 	slices.Sort(paths)
 	return paths, err
+}
+
+// excludable reports whether a line can exclude a path from what git records, and a manifest
+// name it.
+func excludable(path string) bool {
+	return utf8.ValidString(path) && !strings.Contains(path, "\n") && !strings.HasSuffix(path, "\r")
 }
 
 // prune removes what was prepared and is not needed, what was not used for longest first, and

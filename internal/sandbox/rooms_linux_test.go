@@ -344,7 +344,7 @@ func TestPreparedLayer(t *testing.T) {
 		made := e.MustPrepare(t, prepare, `mkdir modules web/deps && echo m > modules/m && echo d > web/deps/d && echo h > "$HOME/h" &&
 			mkdir -p "$npm_config_cache" "$GOMODCACHE" "$GOCACHE" && echo c > "$npm_config_cache/c" && echo fetched > "$GOMODCACHE/module" && echo forged > "$GOCACHE/forged" &&
 			echo 2 > lock && rm web/index && mkdir web/index && echo x > web/index/x && ln -s /etc/passwd link && mkfifo pipe && touch "a
-b"`)
+b" "$(printf 'c\r')" "$(printf 'bad\377')" && mkdir "$(printf 'folder\376')" "$(printf 'modules/\376')"`)
 		if want := []string{"link", "modules", "web/deps"}; !slices.Equal(made.Paths, want) || made.Size == 0 || made.Key != key(1) {
 			t.Errorf("it left %+v", made)
 		}
