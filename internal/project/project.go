@@ -141,7 +141,7 @@ func removeIn(folder, name string) error {
 	defer root.Close()
 	err = root.RemoveAll(name)
 	if errors.Is(err, fs.ErrPermission) {
-		openAll(root, name)
+		openUp(root, name)
 		err = root.RemoveAll(name)
 	}
 	if err != nil {
@@ -150,12 +150,26 @@ func removeIn(folder, name string) error {
 	return nil
 }
 
-// openAll makes every folder below name one whose content can be removed, as
-// far as it can.
-func openAll(root *os.Root, name string) {
+// OpenUp makes everything below a folder readable for its owner, and folders writable, as far
+// as it can.
+func OpenUp(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	openUp(root, ".")
+	return nil
+}
+
+// openUp is [OpenUp] for what is called name in a folder.
+func openUp(root *os.Root, name string) {
 	open := func(path string, info fs.FileInfo) error {
-		if info.IsDir() {
-			_ = root.Chmod(path, 0o700)
+		switch mode := info.Mode(); {
+		case mode.IsDir() && mode&0o700 != 0o700:
+			_ = root.Chmod(path, mode|0o700)
+		case mode.IsRegular() && mode&0o400 == 0:
+			_ = root.Chmod(path, mode|0o400)
 		}
 		return nil
 	}

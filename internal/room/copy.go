@@ -87,7 +87,8 @@ func (r *Rooms) copyEntry(from, to string, info fs.FileInfo) error {
 }
 
 // copyInto copies what is in a folder into one that an agent wrote to. What that has already
-// stays, and nothing outside is touched, wherever links lead.
+// stays, and nothing outside is touched, wherever links lead. Sockets, pipes and devices are
+// left out.
 func (r *Rooms) copyInto(dir, from string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -123,6 +124,8 @@ func (r *Rooms) copyInto(dir, from string) error {
 			if target, err = os.Readlink(path); err == nil {
 				err = root.Symlink(target, to)
 			}
+		case !d.Type().IsRegular():
+			return nil
 		default:
 			var out *os.File
 			if out, err = root.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()); err == nil {

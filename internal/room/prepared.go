@@ -269,6 +269,10 @@ func (p *prepareRoom) keep() (pawl.PreparedLayer, error) {
 			return pawl.PreparedLayer{}, err
 		}
 	}
+	// Pawl may be an ordinary user, who can read, copy and remove no more than commands can.
+	if err := project.OpenUp(p.folder); err != nil {
+		return pawl.PreparedLayer{}, err
+	}
 	m := manifest{Made: time.Now().UTC()}
 	if !p.whole {
 		m.Below = p.below

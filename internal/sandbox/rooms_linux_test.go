@@ -386,6 +386,47 @@ b" "$(printf 'c\r')" "$(printf 'bad\377')" && mkdir "$(printf 'folder\376')" "$(
 	})
 }
 
+// Whatever kinds of files commands leave, what was prepared can be kept, read by the rooms of
+// a commit, copied into a worktree that is not joined, and removed.
+func TestPreparedLayerOfOddFiles(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		MustMkdir(t, filepath.Join(e.spec.Tree, "web"))
+		MustGive(t, box, filepath.Join(e.spec.Tree, "web"))
+		prepare := pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1), Trusted: true}
+		made := e.MustPrepare(t, prepare, `mkdir -p modules/closed web/modules && cd modules && echo in > closed/in && chmod 0 closed/in closed &&
+			echo linked > one && ln one two && ln -s /etc/passwd absolute && ln -s ../../../../etc/passwd outside && ln -s loop loop && ln -s "$PWD/one" self &&
+			mkfifo pipe && touch "$(printf 'line\nbreak')" "$(printf 'bad\377')" && mkdir "$(printf 'folder\376')" && chmod 0 folder* && chmod 0 ../web && mkfifo "$HOME/pipe" &&
+			chmod 0 .`)
+		if want := []string{"modules", "web/modules"}; !slices.Equal(made.Paths, want) {
+			t.Errorf("it left %q, want %q", made.Paths, want)
+		}
+		const look = `cd modules && cat closed/in one two | tr '\n' ' '; readlink absolute outside loop self | wc -l; set -- *; echo $#`
+		spec := e.spec
+		spec.Prepared = key(1)
+		r, err := e.Gate(t.Context(), spec)
+		got := strings.Fields(e.says(t, r, err, look))
+		if want := []string{"in", "linked", "linked", "4"}; len(got) != 5 || !slices.Equal(got[:4], want) {
+			t.Errorf("a gate finds %q, want %q", got, want)
+		}
+		if err := e.Copy(t.Context(), e.dir, pawl.PreparedFor{Run: spec.Run, Key: key(1)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Fields(e.agent(t, "001", look)); len(got) != 5 || got[4] != "10" {
+			t.Errorf("a worktree has %q", got)
+		}
+		nothing := int64(0)
+		if _, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &nothing}); err != nil {
+			t.Error(err)
+		}
+		for _, left := range []string{"layers/prepared/*", "rooms/once/*"} {
+			if found, err := filepath.Glob(filepath.Join(e.folder, "state", left)); err != nil || len(found) > 0 {
+				t.Errorf("left over are %v, %v", found, err)
+			}
+		}
+	})
+}
+
 // What was prepared for the commit that a run starts from serves all runs. The caches of what
 // a candidate needs besides are above its own.
 func TestTrustedPreparedLayer(t *testing.T) {
