@@ -158,8 +158,12 @@ func (d *draft) mayStart(l *Loop) bool {
 	return false
 }
 
-// again starts the iteration's steps again as a further attempt.
+// again starts the iteration's steps again as a further attempt, in a worktree that is
+// furnished again.
 func (d *draft) again(l *Loop, reason string) {
+	if !d.furnished(l) {
+		return
+	}
 	d.abandon(l, reason)
 	d.emit(l.Ref, &pawl.IterationRestarted{Attempt: l.Attempt + 1, Reason: reason})
 }

@@ -307,6 +307,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		}
 		if l.working() {
 			l.restart = "the worktree was not as recorded"
+			l.furnished = "" // nor is what was put into it
 		}
 	case *pawl.WorkspaceClosed:
 		w.dirty, w.restore, w.verify, w.unsure = false, false, false, false // there is nothing to look at
