@@ -620,3 +620,40 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// The listener belongs to a room. When that closes it, and Serve has not seen it yet, closing
+// the proxy is no failure.
+func TestCloseAfterTheListener(t *testing.T) {
+	p, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &closedListener{accepting: make(chan struct{}), told: make(chan struct{})}
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(l) }()
+	<-l.accepting
+	if err := p.Close(); err != nil {
+		t.Errorf("closing it fails: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("serving fails: %v", err)
+	}
+}
+
+// closedListener is a listener that is closed, of which Accept hears late.
+type closedListener struct {
+	accepting, told chan struct{}
+}
+
+func (l *closedListener) Accept() (net.Conn, error) {
+	close(l.accepting)
+	<-l.told
+	return nil, net.ErrClosed
+}
+
+func (l *closedListener) Close() error {
+	close(l.told)
+	return &net.OpError{Op: "close", Net: "tcp", Err: net.ErrClosed}
+}
+
+func (l *closedListener) Addr() net.Addr { return &net.TCPAddr{} }

@@ -169,6 +169,9 @@ func (p *Proxy) Close() error {
 	p.cancel()
 	err := p.server.Close()
 	p.requests.Wait()
+	if errors.Is(err, net.ErrClosed) { // whoever made the listener may have closed it just now
+		return nil
+	}
 	return err
 }
 
