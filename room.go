@@ -24,8 +24,9 @@ type Rooms interface {
 	// It stays open until Leave.
 	Agent(ctx context.Context, spec AgentRoom) (Room, error)
 	// Prepared returns what was prepared under a key for this run, or for all, and reports
-	// whether there is any. See [Prepared] for keys.
-	Prepared(run RunID, key string) (PreparedLayer, bool, error)
+	// whether there is any. If trusted is set, only what serves all runs counts. See
+	// [Prepared] for keys.
+	Prepared(run RunID, key string, trusted bool) (PreparedLayer, bool, error)
 	// Programs identifies programs that commands in a room would find, each in a line that
 	// changes when another program is installed. What there is not is left out.
 	Programs(ctx context.Context, names []string) []string

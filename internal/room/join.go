@@ -40,7 +40,7 @@ func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.Prepare
 	}
 	layers := []Layer{below}
 	if prepared.Key != "" {
-		p, err := r.preparedLayer(prepared.Run, prepared.Key)
+		p, err := r.preparedLayer(prepared.Run, prepared.Key, false)
 		if err != nil {
 			return nil, fmt.Errorf("join %s: %w", dir, err)
 		}
@@ -69,7 +69,7 @@ func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.Prepare
 
 // Copy implements [pawl.Trees].
 func (r *Rooms) Copy(_ context.Context, dir string, prepared pawl.PreparedFor) error {
-	p, release, err := r.usePrepared(prepared.Run, prepared.Key)
+	p, release, err := r.usePrepared(prepared.Run, prepared.Key, false)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,7 @@ func readPrepared(dir string) (*preparedLayer, error) {
 		err = json.Unmarshal(content, &p.manifest)
 	}
 	if err != nil {
-		return nil, pawl.Errorf(pawl.CodeDamaged, "what was prepared in %s cannot be read: %w", dir, err).
-			WithHint("remove the folder: it is prepared again")
+		return nil, fmt.Errorf("read what was prepared in %s: %w", dir, err)
 	}
 	return p, nil
 }
@@ -106,30 +105,42 @@ func (r *Rooms) preparedDir(run pawl.RunID, key string, trusted bool) (string, e
 func (r *Rooms) trusted() string { return filepath.Join(r.layers(), "prepared") }
 func (r *Rooms) ofRuns() string  { return filepath.Join(r.layers(), "runs") }
 
-// preparedLayer returns what was prepared under a key for all runs, or else for this one; nil
-// if nothing was.
-func (r *Rooms) preparedLayer(run pawl.RunID, key string) (*preparedLayer, error) {
-	for _, trusted := range []bool{true, false} {
-		dir, err := r.preparedDir(run, key, trusted)
-		if err != nil {
-			return nil, err
-		}
-		p, err := readPrepared(dir)
-		if err != nil || p != nil && (p.Below == "" || r.isTrusted(p.Below)) {
-			return p, err
-		}
+// preparedLayer returns what was prepared under a key for all runs, or else, unless trusted is
+// set, for this one; nil if nothing was.
+func (r *Rooms) preparedLayer(run pawl.RunID, key string, trusted bool) (*preparedLayer, error) {
+	p, err := r.preparedIn(run, key, true)
+	if p != nil || err != nil || trusted {
+		return p, err
 	}
-	return nil, nil
+	return r.preparedIn(run, key, false)
+}
+
+// preparedIn returns what was prepared under a key for all runs, if trusted is set, or else
+// for this one; nil if nothing was, or if it cannot be used any more.
+func (r *Rooms) preparedIn(run pawl.RunID, key string, trusted bool) (*preparedLayer, error) {
+	dir, err := r.preparedDir(run, key, trusted)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPrepared(dir)
+	if err != nil {
+		r.o.Log.Warn("what was prepared is prepared again", "error", err)
+		return nil, nil
+	}
+	if p == nil || p.Below != "" && !r.isTrusted(p.Below) {
+		return nil, nil
+	}
+	return p, nil
 }
 
 func (r *Rooms) isTrusted(key string) bool {
-	_, err := os.Stat(filepath.Join(r.trusted(), key, manifestName))
-	return err == nil
+	p, err := readPrepared(filepath.Join(r.trusted(), key))
+	return err == nil && p != nil
 }
 
 // Prepared implements [pawl.Rooms].
-func (r *Rooms) Prepared(run pawl.RunID, key string) (pawl.PreparedLayer, bool, error) {
-	p, err := r.preparedLayer(run, key)
+func (r *Rooms) Prepared(run pawl.RunID, key string, trusted bool) (pawl.PreparedLayer, bool, error) {
+	p, err := r.preparedLayer(run, key, trusted)
 	if p == nil || err != nil {
 		return pawl.PreparedLayer{}, false, err
 	}
@@ -138,12 +149,12 @@ func (r *Rooms) Prepared(run pawl.RunID, key string) (pawl.PreparedLayer, bool, 
 	return p.public(), true, nil
 }
 
-// usePrepared returns what was prepared under a key, which must be there, and keeps it from
-// being pruned until release is called.
-func (r *Rooms) usePrepared(run pawl.RunID, key string) (p *preparedLayer, release func(), err error) {
+// usePrepared returns what was prepared under a key, as preparedLayer does, which must be there,
+// and keeps it from being pruned until release is called.
+func (r *Rooms) usePrepared(run pawl.RunID, key string, trusted bool) (p *preparedLayer, release func(), err error) {
 	r.preparing.Lock()
 	defer r.preparing.Unlock()
-	if p, err = r.preparedLayer(run, key); err != nil {
+	if p, err = r.preparedLayer(run, key, trusted); err != nil {
 		return nil, nil, err
 	}
 	if p == nil {
@@ -199,20 +210,20 @@ func (r *Rooms) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.Prepar
 		return nil, err
 	}
 	folder := r.temporary()
-	p := &prepareRoom{room: &room{rooms: r, folder: folder, release: func() {}}, spec: spec, to: dir}
+	p := &prepareRoom{room: &room{rooms: r, folder: folder, release: func() {}}, spec: spec, to: dir, leave: func() {}}
 	c := content{
 		name: filepath.Base(folder), work: []Layer{work}, homeLayers: []Layer{below},
 		egress: spec.Egress, refused: spec.Refused, prepared: true, limits: spec.Limits,
 	}
 	if !spec.Trusted && spec.Below != "" && r.isTrusted(spec.Below) {
-		base, release, err := r.usePrepared(spec.Run, spec.Below)
+		base, leave, err := r.usePrepared(spec.Run, spec.Below, true)
 		if err != nil {
 			return nil, err
 		}
-		p.below, p.release, c.cache = spec.Below, release, []Layer{base.cache()}
+		p.below, p.leave, c.cache = spec.Below, leave, []Layer{base.cache()}
 	}
 	if err := p.open(ctx, c); err != nil {
-		p.release()
+		p.leave()
 		if p.proxy != nil {
 			err = errors.Join(err, p.proxy.Close())
 		}
@@ -226,6 +237,7 @@ type prepareRoom struct {
 	*room
 	spec  pawl.PrepareSpec
 	below string // see [manifest]
+	leave func() // lets below go
 	to    string
 }
 
@@ -237,15 +249,22 @@ func (p *prepareRoom) Contacts() []pawl.Contact {
 	return p.proxy.Traffic()
 }
 
+// Close implements [pawl.Room].
+func (p *prepareRoom) Close() error {
+	defer p.leave()
+	return p.room.Close()
+}
+
 // Keep implements [pawl.PrepareRoom].
 func (p *prepareRoom) Keep() (pawl.PreparedLayer, error) {
+	defer p.leave() // until then what is below it must not be pruned
 	made, err := p.keep()
 	if err != nil {
 		err = fmt.Errorf("keep what was prepared for commit %s: %w", p.spec.Commit, err)
 		return pawl.PreparedLayer{}, errors.Join(err, project.RemoveAll(p.folder))
 	}
 	if p.spec.Trusted {
-		if _, release, err := p.rooms.usePrepared(p.spec.Run, p.spec.Key); err == nil { // this one stays
+		if _, release, err := p.rooms.usePrepared(p.spec.Run, p.spec.Key, true); err == nil { // this one stays
 			_, err = p.rooms.prune(p.rooms.cache.limit)
 			release()
 			return made, err
@@ -292,25 +311,34 @@ func (p *prepareRoom) keep() (pawl.PreparedLayer, error) {
 	if err != nil {
 		return pawl.PreparedLayer{}, err
 	}
-	if p.spec.Trusted {
-		err = project.Flush(p.folder) // it outlives the run: a power cut must not leave empty files in it
+	if err = os.WriteFile(filepath.Join(p.folder, manifestName), content, 0o600); err != nil {
+		return pawl.PreparedLayer{}, err
+	}
+	if p.spec.Trusted { // it outlives the run: a power cut must not leave empty files in it
+		if err = project.Flush(p.folder); err != nil {
+			return pawl.PreparedLayer{}, err
+		}
+	}
+	return p.place(pawl.PreparedLayer{Key: p.spec.Key, Paths: m.Paths, Size: m.Size})
+}
+
+// place makes the room's folder the layer of its key, unless another run was faster. What
+// cannot be used any more gives way.
+func (p *prepareRoom) place(made pawl.PreparedLayer) (pawl.PreparedLayer, error) {
+	r := p.rooms
+	r.preparing.Lock()
+	defer r.preparing.Unlock()
+	there, err := r.preparedIn(p.spec.Run, p.spec.Key, p.spec.Trusted)
+	if there != nil {
+		return there.public(), project.RemoveAll(p.folder)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(p.folder, manifestName), content, 0o600)
-	}
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(p.to), 0o700)
+		err = errors.Join(project.RemoveAll(p.to), os.MkdirAll(filepath.Dir(p.to), 0o700))
 	}
 	if err == nil {
 		err = os.Rename(p.folder, p.to)
 	}
-	if err == nil {
-		return pawl.PreparedLayer{Key: p.spec.Key, Paths: m.Paths, Size: m.Size}, nil
-	}
-	if there, known, _ := p.rooms.Prepared(p.spec.Run, p.spec.Key); known { // another run was faster
-		return there, project.RemoveAll(p.folder)
-	}
-	return pawl.PreparedLayer{}, err
+	return made, err
 }
 
 // sift removes from a folder that was written above a checkout what hides or changes files of
@@ -480,7 +508,8 @@ func (r *Rooms) needed() map[string]bool {
 	return needed
 }
 
-// recoverPrepared removes what an earlier version left, and what has no manifest.
+// recoverPrepared removes what an earlier version left, and what has no manifest that can be
+// read.
 func (r *Rooms) recoverPrepared() error {
 	names, err := folders(r.trusted())
 	if err != nil {

@@ -192,7 +192,7 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 	}
 	x := &room{rooms: r, folder: folder, kept: true, prepared: spec.Prepared}
 	c := content{name: spec.Name, tree: spec.Tree, joint: joint, home: true, limits: spec.Limits}
-	err = r.fill(&c, x, spec.Run, spec.Prepared)
+	err = r.fill(&c, x, spec.Run, spec.Prepared, false)
 	if err == nil {
 		err = r.forget(folder, spec.Prepared)
 	}
@@ -207,9 +207,9 @@ func (r *Rooms) Agent(ctx context.Context, spec pawl.AgentRoom) (pawl.Room, erro
 	return x, nil
 }
 
-// fill adds to a room's content the cache and what was prepared under a key, if any was. The
-// room releases both.
-func (r *Rooms) fill(c *content, x *room, run pawl.RunID, key string) error {
+// fill adds to a room's content the cache and what was prepared under a key, unless that is
+// empty; see usePrepared. The room releases both.
+func (r *Rooms) fill(c *content, x *room, run pawl.RunID, key string, trusted bool) error {
 	layers, release, err := r.cache.use()
 	if err != nil {
 		x.release = func() {}
@@ -219,7 +219,7 @@ func (r *Rooms) fill(c *content, x *room, run pawl.RunID, key string) error {
 	if key == "" {
 		return nil
 	}
-	p, leave, err := r.usePrepared(run, key)
+	p, leave, err := r.usePrepared(run, key, trusted)
 	if err != nil {
 		return err
 	}
@@ -283,22 +283,23 @@ func (r *Rooms) agentFolder(run pawl.RunID, name string) (string, error) {
 
 // Gate implements [pawl.Rooms].
 func (r *Rooms) Gate(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error) {
-	x, err := r.judge(ctx, spec, r.temporary())
+	x, err := r.judge(ctx, spec, r.temporary(), false)
 	if err != nil {
 		return nil, fmt.Errorf("open a room for commit %s: %w", spec.Commit, err)
 	}
 	return x, nil
 }
 
-// judge opens a room over a clean checkout.
-func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string) (*room, error) {
+// judge opens a room over a clean checkout. If trusted is set, nothing that was prepared for a
+// candidate is below it.
+func (r *Rooms) judge(ctx context.Context, spec pawl.GateRoom, folder string, trusted bool) (*room, error) {
 	work, err := r.checkout(spec.Tree)
 	if err != nil {
 		return nil, err
 	}
 	c := content{name: filepath.Base(folder), work: []Layer{work}, limits: spec.Limits}
 	x := &room{rooms: r, folder: folder}
-	if err = r.fill(&c, x, spec.Run, spec.Prepared); err == nil {
+	if err = r.fill(&c, x, spec.Run, spec.Prepared, trusted); err == nil {
 		err = x.open(ctx, c)
 	}
 	if err != nil {
@@ -349,7 +350,7 @@ func (r *Rooms) Base(ctx context.Context, spec pawl.GateRoom) (pawl.Room, error)
 	b.holders++
 	r.mu.Unlock()
 	if mine {
-		b.room, b.err = r.judge(context.WithoutCancel(ctx), spec, r.temporary())
+		b.room, b.err = r.judge(context.WithoutCancel(ctx), spec, r.temporary(), true)
 		close(b.ready)
 	}
 	select {

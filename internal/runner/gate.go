@@ -85,7 +85,7 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 // commit a run starts from may be used by later ones, if that commit was in a branch
 // of the user's own when the run started: no model of this run has written it.
 func (r *Runner) gateRoom(ctx context.Context, job driver.Job, do *pawl.RunGate, spec pawl.GateRoom) (pawl.Room, error) {
-	if do.OnBase && do.Task.IsZero() && job.Started.BaseTrusted && do.Commit == job.Started.Base {
+	if do.OnBase && do.Task.IsZero() && isTrusted(job, do.Commit) {
 		return r.Rooms.Base(ctx, spec)
 	}
 	return r.Rooms.Gate(ctx, spec)

@@ -106,8 +106,9 @@ func (r *Runner) furnish(ctx context.Context, job driver.Job, layer pawl.Prepare
 // prepared returns what was prepared for a commit under a key. The commands run unless what
 // they left for an earlier one is still there.
 func (r *Runner) prepared(ctx context.Context, job driver.Job, commit pawl.CommitHash, key string) (preparation, error) {
-	return r.preparing.once(ctx, string(job.Run)+" "+key, func() (preparation, error) {
-		layer, known, err := r.Rooms.Prepared(job.Run, key)
+	trusted := isTrusted(job, commit)
+	return r.preparing.once(ctx, fmt.Sprintf("%s %s %t", job.Run, key, trusted), func() (preparation, error) {
+		layer, known, err := r.Rooms.Prepared(job.Run, key, trusted)
 		if known || err != nil {
 			return preparation{layer: layer}, err
 		}
@@ -167,7 +168,7 @@ func (r *Runner) prepareSpec(ctx context.Context, job driver.Job, commit pawl.Co
 	if !job.Started.BaseTrusted {
 		return spec, nil
 	}
-	if spec.Trusted = commit == job.Started.Base; !spec.Trusted {
+	if spec.Trusted = isTrusted(job, commit); !spec.Trusted {
 		spec.Below, err = r.prepareKey(ctx, job, job.Started.Base)
 	}
 	return spec, err
@@ -189,6 +190,12 @@ func (r *Runner) untilBarred(ctx context.Context, job driver.Job, spec *pawl.Pre
 		}
 	}
 	return ctx, func() { end(nil) }
+}
+
+// isTrusted reports whether no model has written a commit: what is prepared for it serves all
+// runs, and what was prepared for a candidate does not serve it.
+func isTrusted(job driver.Job, commit pawl.CommitHash) bool {
+	return job.Started.BaseTrusted && commit == job.Started.Base
 }
 
 // unprepared returns why a command of prepare failed; empty means that it succeeded.

@@ -235,6 +235,25 @@ func TestPrepareFurnishes(t *testing.T) {
 	}
 }
 
+// What was prepared for a candidate is not used for the commit that the run starts from, though
+// their keys are the same: the base is prepared for itself, and its gates can run.
+func TestPrepareBase(t *testing.T) {
+	w := preparing(t, "cat READ* > prepared")
+	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Report: pawl.ReportExit, Command: "cat prepared"})
+	w.job.Started.BaseTrusted = true
+	w.MustOpen(t)
+	MustWrite(t, w.dir("README"), "By a model.\n")
+	candidate := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.MustCandidate(t)})
+	base := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base})
+	if base.Key != candidate.Key || base.Reused {
+		t.Fatalf("the base is prepared as %+v, the candidate as %+v", base, candidate)
+	}
+	b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true, Prepared: base.Key})
+	if rep := w.report(t, b); b.Verdict != pawl.VerdictPass || rep.Output != "A project.\n" {
+		t.Errorf("judged %+v: %q", b, rep.Output)
+	}
+}
+
 // An agent edits a manifest, and only the lock files that the update changed come back; what
 // is prepared of them is in the worktree.
 func TestUpdateDependencies(t *testing.T) {

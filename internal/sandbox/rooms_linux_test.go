@@ -380,7 +380,7 @@ b" "$(printf 'c\r')" "$(printf 'bad\377')" && mkdir "$(printf 'folder\376')" "$(
 		if err := e.Remove(e.spec.Run); err != nil {
 			t.Error(err)
 		}
-		if _, known, err := e.Prepared(e.spec.Run, key(1)); known || err != nil {
+		if _, known, err := e.Prepared(e.spec.Run, key(1), false); known || err != nil {
 			t.Errorf("it is there when the run is over: %v", err)
 		}
 	})
@@ -466,7 +466,7 @@ func TestTrustedPreparedLayer(t *testing.T) {
 			if _, err := e.PruneCache(t.Context(), pawl.PruneRequest{Size: &nothing}); err != nil {
 				t.Error(err)
 			}
-			if _, known, err := e.Prepared("003", key(1)); known != want || err != nil {
+			if _, known, err := e.Prepared("003", key(1), false); known != want || err != nil {
 				t.Errorf("it is there: %t, want %t (%v)", known, want, err)
 			}
 		}
@@ -482,6 +482,103 @@ func TestTrustedPreparedLayer(t *testing.T) {
 		}
 		prune(false)
 	})
+}
+
+// What was prepared and cannot be used any more is not there, and is prepared again. What was
+// prepared for a candidate does not stand in for it below a base room.
+func TestPreparedLayerIsReplaced(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		layers := filepath.Join(e.folder, "state", "layers")
+		base := pawl.PrepareSpec{Run: "001", Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1), Trusted: true}
+		candidate := pawl.PrepareSpec{Run: "001", Commit: "c2", Tree: e.spec.Tree, Key: key(2), Below: key(1)}
+		same := pawl.PrepareSpec{Run: "001", Commit: "c3", Tree: e.spec.Tree, Key: key(1)}
+		known := func(spec pawl.PrepareSpec, want bool) {
+			t.Helper()
+			if _, known, err := e.Prepared(spec.Run, spec.Key, spec.Trusted); known != want || err != nil {
+				t.Errorf("for %s it is there: %t, %v", spec.Commit, known, err)
+			}
+		}
+		e.MustPrepare(t, base, "touch base")
+		e.MustPrepare(t, candidate, "touch candidate")
+		known(candidate, true)
+
+		// Somebody removed what is below it.
+		if err := os.RemoveAll(filepath.Join(layers, "prepared", key(1))); err != nil {
+			t.Fatal(err)
+		}
+		known(candidate, !box.Mounts() || !box.Overlay(e.folder)) // a copy is whole
+		e.MustPrepare(t, candidate, "touch again")
+		known(candidate, true)
+
+		// A candidate may have the key of the base.
+		e.MustPrepare(t, same, "touch same")
+		known(same, true)
+		known(base, false)
+		spec := e.spec
+		spec.Prepared = key(1)
+		if r, err := e.Base(t.Context(), spec); err == nil {
+			r.Close()
+			t.Error("a base room has what was prepared for a candidate")
+		}
+		e.MustPrepare(t, base, "touch base")
+		r, err := e.Base(t.Context(), spec)
+		if got := e.says(t, r, err, "ls"); got != "base" {
+			t.Errorf("a base room finds %q", got)
+		}
+
+		// A power cut left a manifest without content.
+		MustWrite(t, filepath.Join(layers, "prepared", key(1), "manifest.json"), "")
+		known(base, false)
+		e.MustPrepare(t, base, "touch after")
+		r, err = e.Base(t.Context(), spec)
+		if got := e.says(t, r, err, "ls"); got != "after" {
+			t.Errorf("a base room finds %q after the power cut", got)
+		}
+	})
+}
+
+// The trusted cache is pruned while what was prepared for a candidate is kept: what that has
+// below it stays.
+func TestPreparedLayerIsKeptWhilePruning(t *testing.T) {
+	box := MustConfined(t)
+	e := MustEstate(t, box)
+	if !box.Overlay(e.folder) {
+		t.Skip("overlayfs does not work here: a copy has nothing below it")
+	}
+	base := pawl.PrepareSpec{Run: "001", Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1), Trusted: true}
+	e.MustPrepare(t, base, "touch base")
+	p, err := e.Prepare(t.Context(), pawl.PrepareSpec{Run: "001", Commit: "c2", Tree: e.spec.Tree, Key: key(2), Below: key(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	MustRun(t, p, pawl.Command{Shell: "mkdir many && cd many && seq 3000 | xargs touch"})
+	kept, pruning := make(chan struct{}), make(chan error, 1)
+	go func() {
+		nothing := int64(0)
+		for {
+			if _, err := e.PruneCache(context.Background(), pawl.PruneRequest{Size: &nothing}); err != nil {
+				pruning <- err
+				return
+			}
+			select {
+			case <-kept:
+				pruning <- nil
+				return
+			default:
+			}
+		}
+	}()
+	if _, err := p.Keep(); err != nil {
+		t.Error(err)
+	}
+	close(kept)
+	if err := <-pruning; err != nil {
+		t.Error(err)
+	}
+	if _, known, err := e.Prepared("001", key(2), false); !known || err != nil {
+		t.Errorf("what was prepared cannot be used: %v", err)
+	}
 }
 
 // Only a clean checkout of the project can be below a gate's room.
