@@ -44,9 +44,10 @@ func (r *Rooms) Join(_ context.Context, dir, lower string, prepared pawl.Prepare
 		if err != nil {
 			return nil, fmt.Errorf("join %s: %w", dir, err)
 		}
-		if p != nil { // or else somebody removed it, and the work goes on without it
-			layers = append(layers, p.tree())
+		if p == nil {
+			return nil, pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s is not there any more", prepared.Key)
 		}
+		layers = append(layers, p.tree())
 	}
 	if !r.Joins(r.o.State) {
 		return nil, pawl.Errorf(pawl.CodeUnavailable, "%s cannot be joined with %s: overlayfs does not work here", dir, lower).

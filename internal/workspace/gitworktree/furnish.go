@@ -77,6 +77,9 @@ func (w *worktree) furnish(ctx context.Context, prepared pawl.Furniture) error {
 	if err := w.join(ctx); err != nil {
 		return err
 	}
+	if w.furniture.PreparedFor != prepared.PreparedFor {
+		return pawl.Errorf(pawl.CodeNotFound, "what was prepared under %s is not there any more", prepared.Key)
+	}
 	return w.writeView(w.view().Base)
 }
 

@@ -3,6 +3,7 @@ package gitworktree_test
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,6 +113,64 @@ func TestFurnish(t *testing.T) {
 	if got := f.Workspaces.(*gitworktree.Workspaces).Furnished(); len(got) != 0 {
 		t.Errorf("furnished are %v when it is closed", got)
 	}
+}
+
+// What was put into a worktree is gone when it is opened again, or before it can be put there:
+// the worktree says that it has nothing, and gets it once it is prepared again.
+func TestFurnishWhatIsGone(t *testing.T) {
+	r := newRepository(t, map[string]string{"README": "A project.\n"})
+	if !r.joined {
+		r.rooms = room.New(room.Options{State: r.state, Enforcer: sandbox.Unconfined()})
+	}
+	f := r.fixture(t)
+	prepare := func() pawl.Furniture {
+		return r.mustPrepare(t, "1", map[string]string{"node_modules/a.js": "one\n"}, "node_modules")
+	}
+	remove := func() {
+		t.Helper()
+		if err := os.RemoveAll(filepath.Join(r.state, "layers")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(key string) {
+		t.Helper()
+		at, err := f.Locate(t.Context(), "001")
+		if err != nil || at.Furniture.Key != key {
+			t.Errorf("it is said to have %+v, %v", at.Furniture, err)
+		}
+		if content, err := os.ReadFile(filepath.Join(at.Reach, "node_modules", "a.js")); string(content) != "one\n" && key != "" {
+			t.Errorf("it has %q, %v", content, err)
+		}
+	}
+	spec := pawl.WorkspaceSpec{Name: "001", Branch: "pawl/001", Base: f.Base}
+	workspacetest.MustOpen(t, f, spec)
+	one := prepare()
+	remove()
+	for range 2 {
+		if err := f.Furnish(t.Context(), "001", one); pawl.CodeOf(err) != pawl.CodeNotFound {
+			t.Errorf("furnishing it with what is gone: %v", err)
+		}
+		has("")
+	}
+	prepare()
+	if err := f.Furnish(t.Context(), "001", one); err != nil {
+		t.Fatal(err)
+	}
+	has(one.Key)
+	r.died(t)
+	remove()
+	f.Workspaces = f.Restart(t)
+	workspacetest.MustOpen(t, f, spec)
+	if !r.joined { // it has a copy
+		has(one.Key)
+		return
+	}
+	has("")
+	prepare()
+	if err := f.Furnish(t.Context(), "001", one); err != nil {
+		t.Fatal(err)
+	}
+	has(one.Key)
 }
 
 // The files of a commit are listed with their object ids.

@@ -218,7 +218,8 @@ func (w *worktree) plan() {
 	w.dir, w.files = filepath.Join(w.folder, treeName, filesName), ""
 }
 
-// join makes the worktree's files reachable.
+// join makes the worktree's files reachable. If what was put into it is not there any more, it
+// does without, and the next call of furnish puts it back.
 func (w *worktree) join(ctx context.Context) error {
 	if w.lower == "" {
 		return nil
@@ -226,6 +227,11 @@ func (w *worktree) join(ctx context.Context) error {
 	err := checkHashes(w.lower)
 	if err == nil {
 		w.joined, err = w.s.trees().Join(ctx, w.folder, w.s.lowerOf(w.lower), w.furniture.PreparedFor)
+	}
+	if pawl.CodeOf(err) == pawl.CodeNotFound && w.furniture.Key != "" {
+		if err = w.noteFurniture(pawl.Furniture{Paths: w.furniture.Paths}); err == nil {
+			w.joined, err = w.s.trees().Join(ctx, w.folder, w.s.lowerOf(w.lower), w.furniture.PreparedFor)
+		}
 	}
 	if err == nil {
 		var at string
