@@ -260,7 +260,7 @@ func (p *prepareRoom) Keep() (pawl.PreparedLayer, error) {
 	defer p.leave() // until then what is below it must not be pruned
 	made, err := p.keep()
 	if err != nil {
-		err = fmt.Errorf("keep what was prepared for commit %s: %w", p.spec.Commit, err)
+		err = fmt.Errorf("keep what it left: %w", err)
 		return pawl.PreparedLayer{}, errors.Join(err, project.RemoveAll(p.folder))
 	}
 	if p.spec.Trusted {
@@ -333,10 +333,18 @@ func (p *prepareRoom) place(made pawl.PreparedLayer) (pawl.PreparedLayer, error)
 		return there.public(), project.RemoveAll(p.folder)
 	}
 	if err == nil {
-		err = errors.Join(project.RemoveAll(p.to), os.MkdirAll(filepath.Dir(p.to), 0o700))
+		err = os.MkdirAll(filepath.Dir(p.to), 0o700)
 	}
 	if err == nil {
 		err = os.Rename(p.folder, p.to)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		if err = project.RemoveAll(p.to); err == nil {
+			err = os.Rename(p.folder, p.to)
+		}
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok { // whose two paths leave no room for the reason
+		err = fmt.Errorf("move it to %s: %w", p.to, e.Err)
 	}
 	return made, err
 }

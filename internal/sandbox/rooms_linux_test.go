@@ -538,6 +538,32 @@ func TestPreparedLayerIsReplaced(t *testing.T) {
 	})
 }
 
+// What cannot be kept is an error that says why, and leaves nothing behind.
+func TestPreparedLayerThatCannotBeKept(t *testing.T) {
+	mechanisms(t, func(t *testing.T, box *sandbox.Box) {
+		e := MustEstate(t, box)
+		prepare := pawl.PrepareSpec{Run: e.spec.Run, Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1)}
+		p, err := e.Prepare(t.Context(), prepare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		MustRun(t, p, pawl.Command{Shell: "touch new"})
+		MustWrite(t, filepath.Join(e.folder, "state", "layers", "runs"), "in the way")
+		if _, err := p.Keep(); err == nil || !strings.HasSuffix(err.Error(), "not a directory") || strings.Count(err.Error(), e.folder) != 1 {
+			t.Errorf("keeping it: %v", err)
+		}
+		if err := os.Remove(filepath.Join(e.folder, "state", "layers", "runs")); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := filepath.Glob(filepath.Join(e.folder, "state", "rooms", "once", "*")); err != nil || len(left) > 0 {
+			t.Errorf("left over are %v, %v", left, err)
+		}
+		if made := e.MustPrepare(t, prepare, "touch new"); !slices.Equal(made.Paths, []string{"new"}) {
+			t.Errorf("the second time it left %+v", made)
+		}
+	})
+}
+
 // The trusted cache is pruned while what was prepared for a candidate is kept: what that has
 // below it stays.
 func TestPreparedLayerIsKeptWhilePruning(t *testing.T) {
