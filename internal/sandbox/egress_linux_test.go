@@ -199,7 +199,7 @@ func TestConfinedCertificates(t *testing.T) {
 	rooms := room.New(room.Options{
 		State: filepath.Join(folder, "state"), Enforcer: box, Visible: func(string) []string { return nil },
 		Host: func(context.Context) room.Host { return host },
-		Proxy: func(_ context.Context, rules []string) (room.Proxy, error) {
+		Proxy: func(_ context.Context, rules []string, _ func(pawl.Contact)) (room.Proxy, error) {
 			return egress.New(egress.Options{Rules: rules})
 		},
 	})

@@ -121,7 +121,7 @@ func newRooms(box *sandbox.Box, folder string, visible ...string) *room.Rooms {
 		State: filepath.Join(folder, "state"), Enforcer: box,
 		Visible: func(string) []string { return visible },
 		Host:    func(context.Context) room.Host { return room.NewHost(nil, "") },
-		Proxy: func(_ context.Context, rules []string) (room.Proxy, error) {
+		Proxy: func(_ context.Context, rules []string, _ func(pawl.Contact)) (room.Proxy, error) {
 			return egress.New(egress.Options{Rules: rules})
 		},
 	})
