@@ -271,7 +271,7 @@ func TestUpdateDependencies(t *testing.T) {
 		return b, w.MustBlob(t, b.Output)
 	}
 	MustWrite(t, w.dir("web", "manifest"), "left 2")
-	update("cd web && cp manifest lock && echo changed > manifest && mkdir -p node_modules/x && cp lock node_modules/x/ && ln -s /etc/passwd more")
+	update(`mkdir "$(printf 'web/odd\376')"; cd web && cp manifest lock && echo changed > manifest && mkdir -p node_modules/x && cp lock node_modules/x/ && ln -s /etc/passwd more`)
 	b, text := call(map[string]any{"folder": "web/"})
 	if b.IsError || b.Prepared == "" || !strings.Contains(text, "changed: web/lock\n") || !strings.Contains(text, "the dependencies are in place") {
 		t.Fatalf("it answers %+v\n%s", b, text)

@@ -118,7 +118,7 @@ func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) 
 			switch {
 			case err != nil:
 				return err
-			case e.IsDir() && slices.Contains(passedOver, e.Name()):
+			case e.IsDir() && (slices.Contains(passedOver, e.Name()) || !fs.ValidPath(name)): // not UTF-8
 				return fs.SkipDir
 			case !e.Type().IsRegular() || !slices.ContainsFunc(u.Files, func(p string) bool { ok, _ := path.Match(p, e.Name()); return ok }):
 				return nil
