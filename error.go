@@ -27,6 +27,8 @@ type Error struct {
 	Message string `json:"message"`
 	// Hint says what to do next; empty when there is nothing better to say.
 	Hint string `json:"hint,omitempty"`
+	// About is the hash of what the user has to agree to first, for [CodeConsent]; else zero.
+	About Hash `json:"about,omitzero"`
 	// Err is what it wraps; it does not survive the wire.
 	Err error `json:"-"`
 }

@@ -48,9 +48,10 @@ type StartRequest struct {
 	Dir string `json:"dir,omitempty"`
 	// Unsandboxed allows commands to run unconfined where no sandbox works.
 	Unsandboxed bool `json:"unsandboxed,omitempty"`
-	// AllowPrepare allows the commands that the repository chose for Settings.Prepare,
-	// for this run and later ones of the project.
-	AllowPrepare bool `json:"allow_prepare,omitempty"`
+	// AllowPrepare is the hash of commands of the repository that the user allows, for this run
+	// and later ones of the project; see [Settings.PrepareHash]. Zero = none that were not
+	// allowed before.
+	AllowPrepare Hash `json:"allow_prepare,omitzero"`
 	// Task continues a task that was worked on before, here or in another clone:
 	// its full id, NNN-slug. Empty = a new one.
 	Task string `json:"task,omitempty"`

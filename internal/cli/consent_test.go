@@ -113,7 +113,7 @@ func TestRunAsksTwice(t *testing.T) {
 	if err := b.execute(t, run.New(b.app), "continue the auth task"); err != nil {
 		t.Fatalf("%v\n%s", err, b.out.String())
 	}
-	if len(r.asked) != 2 || r.asked[0].AllowPrepare || !r.asked[1].AllowPrepare {
+	if len(r.asked) != 2 || !r.asked[0].AllowPrepare.IsZero() || r.asked[1].AllowPrepare != r.asked[1].Settings.PrepareHash() {
 		t.Errorf("started with %+v", r.asked)
 	}
 }

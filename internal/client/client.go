@@ -178,13 +178,14 @@ type problem struct {
 	Detail  string    `json:"detail"`
 	Message string    `json:"message"`
 	Hint    string    `json:"hint"`
+	About   pawl.Hash `json:"about"`
 }
 
 func (p problem) err() *pawl.Error {
 	if p.Detail == "" {
 		p.Detail = p.Message
 	}
-	return &pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint}
+	return &pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint, About: p.About}
 }
 
 // broken is the error of a connection that could not be made or did not last.

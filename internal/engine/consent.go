@@ -47,15 +47,17 @@ func (e *Engine) consent(req *pawl.StartRequest) error {
 			WithHint("put them into a script of the repository")
 	}
 	hash := s.PrepareHash()
-	if req.AllowPrepare {
+	if req.AllowPrepare == hash {
 		return e.c.Consent.AllowPrepare(hash, s.Prepare)
 	}
 	switch allowed, err := e.c.Consent.PrepareAllowed(hash); {
 	case err != nil:
 		return err
 	case !allowed:
-		return pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %s (hash %s)", listed(s.Prepare), hash).
-			WithHint("read them, then allow them, once for all runs: add --yes-prepare to the command, or allow_prepare to a start request")
+		err := pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %s (hash %s)", listed(s.Prepare), hash).
+			WithHint("read them, then allow them, once for all runs: add --yes-prepare to the command, or the hash as allow_prepare to a start request")
+		err.About = hash
+		return err
 	}
 	return nil
 }

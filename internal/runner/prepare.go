@@ -143,7 +143,7 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 			Shell: line, Timeout: max(left, time.Second), Progress: r.live(job).write,
 			Env: slices.Concat(job.Settings.PrepareEnviron, []string{"PAWL_TASK_ID=" + string(job.Run), "PAWL_PROJECT_ROOT=" + room.Dir()}),
 		})
-		barred := context.Cause(ctx) == errBarred
+		barred := errors.Is(context.Cause(ctx), errBarred)
 		if err != nil && !barred {
 			return made, errors.Join(fmt.Errorf("prepare %q: %w", line, err), room.Close())
 		}

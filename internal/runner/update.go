@@ -70,7 +70,7 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 			Shell: u.Command, Timeout: max(d.job.Settings.PrepareTime()-time.Since(began), time.Second),
 			Env: d.job.Settings.PrepareEnviron, Keep: maxUpdateOutput, Progress: d.r.live(d.job).write,
 		})
-		barred := context.Cause(ctx) == errBarred
+		barred := errors.Is(context.Cause(ctx), errBarred)
 		if err != nil && !barred {
 			return out, fmt.Errorf("%q: %w", u.Command, err)
 		}

@@ -21,6 +21,7 @@ type Problem struct {
 	Detail string    `json:"detail"` // the error's message
 	Code   pawl.Code `json:"code"`
 	Hint   string    `json:"hint,omitempty"` // what to do next
+	About  pawl.Hash `json:"about,omitzero"` // see [pawl.Error]
 }
 
 const problemType = "application/problem+json"
@@ -35,7 +36,7 @@ func problem(err error) Problem {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		status = http.StatusRequestEntityTooLarge
 	}
-	return Problem{Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Hint: e.Hint}
+	return Problem{Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Hint: e.Hint, About: e.About}
 }
 
 // statusError is an error that has a status of its own.
@@ -107,7 +108,7 @@ func public(err error) *pawl.Error {
 	e, ok := errors.AsType[*pawl.Error](err)
 	switch {
 	case ok:
-		return &pawl.Error{Code: e.Code, Message: err.Error(), Hint: e.Hint}
+		return &pawl.Error{Code: e.Code, Message: err.Error(), Hint: e.Hint, About: e.About}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &pawl.Error{Code: pawl.CodeUnavailable, Message: "the process that has the project is ending", Hint: "try again"}
 	}

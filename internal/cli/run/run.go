@@ -246,7 +246,9 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	if err != nil {
 		return req, nil, err
 	}
-	req.AllowPrepare = o.yesPrepare || o.allowed == req.Settings.PrepareHash()
+	if req.AllowPrepare = o.allowed; o.yesPrepare {
+		req.AllowPrepare = req.Settings.PrepareHash()
+	}
 	notes := append(cfg.Notes, egressNotes...)
 	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
 		return req, nil, err

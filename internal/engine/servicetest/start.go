@@ -131,7 +131,10 @@ func (s *suite) startPrepare(t *testing.T) {
 	b := s.bed(t)
 	asking := func(allow bool, commands ...string) (pawl.RunInfo, error) {
 		req := request("do it")
-		req.Settings.Prepare, req.Settings.PrepareFrom, req.AllowPrepare = commands, pawl.FromRepository, allow
+		req.Settings.Prepare, req.Settings.PrepareFrom = commands, pawl.FromRepository
+		if allow {
+			req.AllowPrepare = req.Settings.PrepareHash()
+		}
 		return b.Start(t.Context(), req)
 	}
 	refused := func(commands ...string) {
@@ -139,6 +142,9 @@ func (s *suite) startPrepare(t *testing.T) {
 		_, err := asking(false, commands...)
 		b.mustBe(err, pawl.CodeConsent, true)
 		hash := (&pawl.Settings{Prepare: commands}).PrepareHash()
+		if e, ok := errors.AsType[*pawl.Error](err); !ok || e.About != hash {
+			t.Errorf("it is not about %s: %+v", hash, err)
+		}
 		for _, want := range append([]string{hash.String()}, commands...) {
 			if err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("it does not say %s: %v", want, err)
@@ -169,7 +175,10 @@ func (s *suite) startPrepare(t *testing.T) {
 		req.Settings.Prepare = []string{"make it"}
 		_, err := b.Start(t.Context(), req)
 		(&bed{t: t}).mustBe(err, pawl.CodeConsent, true)
-		req.AllowPrepare = true
+		req.AllowPrepare = (&pawl.Settings{Prepare: []string{"make something else"}}).PrepareHash()
+		_, err = b.Start(t.Context(), req)
+		(&bed{t: t}).mustBe(err, pawl.CodeConsent, true)
+		req.AllowPrepare = req.Settings.PrepareHash()
 		info, err := b.Start(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
