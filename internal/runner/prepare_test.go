@@ -310,3 +310,56 @@ func TestUpdateDependencies(t *testing.T) {
 		t.Errorf("without prepare it says %+v\n%s", b, text)
 	}
 }
+
+// What stands where an update wrote a lock file, and is no file, is left to the agent: it is told
+// what that is, and what came back before. So it is told that time ran out, and that the
+// commands removed the folder.
+func TestUpdateDependenciesInTheWay(t *testing.T) {
+	w := preparing(t, "true")
+	w.MustOpen(t)
+	outside := t.TempDir()
+	MustWrite(t, w.dir("folder", "lock", "x"), "x")
+	MustWrite(t, w.dir("file"), "x")
+	MustWrite(t, w.dir("inside", "other"), "x")
+	MustWrite(t, w.dir("inside", "a.lock"), "old")
+	MustLink(t, "other", w.dir("inside", "lock"))
+	MustWrite(t, w.dir("out", "a.lock"), "old")
+	MustLink(t, outside, w.dir("out", "lock"))
+	MustWrite(t, w.dir("gone", "x"), "x")
+	update := func(folder, command string) (*pawl.ToolReturned, string) {
+		t.Helper()
+		w.r.Updates = func(fs.FS) []pawl.LockUpdate {
+			return []pawl.LockUpdate{{Folder: folder, Command: command, Files: []string{"lock", "*.lock"}}}
+		}
+		b := must[*pawl.ToolReturned](t, w, w.call(t, "update_dependencies", nil))
+		return b, w.MustBlob(t, b.Output)
+	}
+	for folder, want := range map[string]string{
+		"folder": "folder/lock is a folder", "file": "file is a file, not a folder",
+		"inside": "inside/lock is a symbolic link to other", "out": "out/lock is a symbolic link to " + outside,
+	} {
+		b, text := update(folder, "rm -rf "+folder+" && mkdir "+folder+" && echo new | tee "+folder+"/a.lock > "+folder+"/lock")
+		for _, want := range []string{want, "exit code 0\n", "could not be put into the worktree", "remove what is there"} {
+			if !b.IsError || b.Prepared != "" || !strings.Contains(text, want) {
+				t.Errorf("%s: it answers %+v, want %q:\n%s", folder, b, want, text)
+			}
+		}
+		before := "changed: " + folder + "/a.lock\n" // in the order of their names
+		if isFolder := folder != "file"; strings.Contains(text, before) != isFolder || isFolder && MustRead(t, w.dir(folder, "a.lock")) != "new\n" {
+			t.Errorf("%s: of the other lock file it says\n%s", folder, text)
+		}
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("the folder outside has %v, %v", left, err)
+	}
+	if b, text := update("gone", "rm -r gone"); b.IsError || !strings.Contains(text, "no lock file changed") {
+		t.Errorf("of a folder that the commands removed it says %+v\n%s", b, text)
+	}
+	w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
+		return pawl.CommandResult{TimedOut: true, Output: []byte("so far")}, nil
+	})
+	w.job.Settings.PrepareTimeout = 3 * time.Minute
+	if b, text := update("gone", "npm install"); !b.IsError || text != "$ npm install\nit timed out: all commands together have 3m0s\nso far\n" {
+		t.Errorf("of an update that takes too long it says %+v\n%s", b, text)
+	}
+}

@@ -74,7 +74,15 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		if err != nil && !barred {
 			return out, fmt.Errorf("%q: %w", u.Command, err)
 		}
-		out.Text += fmt.Sprintf("$ %s\nexit code %d\n", u.Command, res.ExitCode)
+		out.Text += "$ " + u.Command + "\n"
+		switch {
+		case barred:
+			out.Text += "it was ended\n"
+		case res.TimedOut:
+			out.Text += fmt.Sprintf("it timed out: all commands together have %s\n", d.job.Settings.PrepareTime())
+		default:
+			out.Text += fmt.Sprintf("exit code %d\n", res.ExitCode)
+		}
 		if res.ExitCode != 0 || res.TimedOut || barred {
 			out.Failed = true
 			out.Text += strings.TrimRight(string(res.Output), "\n") + strings.TrimPrefix(refusedBy(room.Contacts()), ";") + "\n"
@@ -116,6 +124,8 @@ func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) 
 	for _, u := range updates {
 		err := fs.WalkDir(root.FS(), u.Folder, func(name string, e fs.DirEntry, err error) error {
 			switch {
+			case errors.Is(err, fs.ErrNotExist): // the commands removed it
+				return fs.SkipDir
 			case err != nil:
 				return err
 			case e.IsDir() && (slices.Contains(passedOver, e.Name()) || !fs.ValidPath(name)): // not UTF-8
@@ -131,11 +141,9 @@ func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) 
 			if err != nil {
 				return err
 			}
-			before, err := checkout.ReadFile(name)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			if err != nil || !bytes.Equal(before, content) {
+			// A folder or a link that leads out of the checkout cannot be read. It differs,
+			// and the tool says why it cannot be replaced.
+			if before, err := checkout.ReadFile(name); err != nil || !bytes.Equal(before, content) {
 				found[name] = content
 			}
 			return nil

@@ -54,9 +54,18 @@ func (Update) Call(ctx context.Context, env pawl.ToolEnv, raw json.RawMessage) (
 		return pawl.ToolResult{Text: said, IsError: true}, nil
 	}
 	names := slices.Sorted(maps.Keys(found.Files))
-	for _, name := range names {
+	for i, name := range names {
 		if err := putFile(env, name, found.Files[name]); err != nil {
-			return answer("update_dependencies", "", err)
+			result, err := answer("update_dependencies", "", err)
+			if !result.IsError {
+				return result, err
+			}
+			if result.Wrote = names[:i]; i > 0 {
+				said += "changed: " + words(names[:i]) + "\n"
+			}
+			result.Text = said + "the lock file " + printable(name) + " could not be put into the worktree: " + result.Text +
+				"\nremove what is there and call update_dependencies again\n"
+			return result, nil
 		}
 	}
 	if len(names) > 0 {
