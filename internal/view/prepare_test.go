@@ -2,8 +2,12 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pawl"
 )
@@ -67,4 +71,50 @@ func TestPrepareIsNamed(t *testing.T) {
 			t.Errorf("a run without such commands names some, %v", err)
 		}
 	})
+}
+
+// How often commands ran, how long they took and whom they were in contact with is in the run's
+// lines, on its page and in its report. What was used again counts apart. What a host is called
+// may come from the commands.
+func TestPreparationsAreToldAndCounted(t *testing.T) {
+	s := begin(t, 6, 2, func(set *pawl.Settings, _ *pawl.RunStarted) {
+		set.Prepare, set.PrepareFrom = []string{"npm ci"}, pawl.FromUser
+	})
+	for _, row := range []struct {
+		answer pawl.Prepared
+		line   string
+	}{
+		{pawl.Prepared{Key: "a", Duration: time.Minute, Requests: 3, Received: 2 << 10, Hosts: []string{"npm.test:443"}},
+			"Prepared in 1m · 3 requests to npm.test:443, 2 kB"},
+		{pawl.Prepared{Key: "a", Reused: true, Duration: time.Hour}, "Prepared: what an earlier commit needs is there already"},
+		{pawl.Prepared{Key: "b", Duration: 30 * time.Second, Failed: "prepare \"npm ci\" failed\x1b[2J", Requests: 1, Hosts: []string{"npm.test:443", "b", "c", "d", "e\x1b[2J", "f"},
+			Refused: 2, RefusedHosts: []string{"evil.test:443"}},
+			"Not prepared: prepare \"npm ci\" failed · 1 request to npm.test:443, b, c, d and 2 more, 0 bytes · the egress proxy refused 2 requests to evil.test:443"},
+	} {
+		id := s.ask(0, s.place("prepare", "", 0), &pawl.Prepare{Commit: s.head})
+		row.answer.Effect = id
+		s.add(1, &row.answer)
+		if got := preparedText(&row.answer); got != row.line {
+			t.Errorf("its line is %q, want %q", got, row.line)
+		}
+	}
+	s.iterate(2, "")
+	r := fold(s.events)
+	p := r.Preparations
+	if d := cmp.Diff(Preparations{Ran: 2, Reused: 1, Failed: 1, Time: 90 * time.Second, Requests: 4, Received: 2 << 10,
+		Hosts: []string{"npm.test:443", "b", "c", "d", "e", "f"}, Refused: 2, RefusedHosts: []string{"evil.test:443"}}, p); d != "" {
+		t.Errorf("the sums (-want +got):\n%s", d)
+	}
+	const want = "2 preparations in 1m30s · 1 failed · 1 used again · 4 requests to npm.test:443, b, c, d and 2 more, 2 kB · the egress proxy refused 2 requests to evil.test:443"
+	report, err := CompletionReport(r, s.read)
+	if page := Show(r, s.read); err != nil || !strings.Contains(page, want) || !strings.Contains(report, want) {
+		t.Errorf("want %s\n%s\n%s\n%v", want, page, report, err)
+	}
+	var many Preparations
+	for i := range 3 * maxHosts {
+		many.add(&pawl.Prepared{Hosts: []string{fmt.Sprintf("host-%d", i)}})
+	}
+	if n := len(many.Hosts); n != maxHosts {
+		t.Errorf("%d hosts are kept, want %d", n, maxHosts)
+	}
 }
