@@ -97,3 +97,20 @@ func TestCutShortOnTheBase(t *testing.T) {
 		}
 	}
 }
+
+// The limit of a stage is for the gates that run in it, on the base too; what a gate's settings
+// say comes first.
+func TestGateTimeoutOfItsStage(t *testing.T) {
+	l := &Loop{Kind: &pawl.LoopKind{Gates: []pawl.Stage{
+		{Name: "quick", Commands: []string{"lint"}, Timeout: time.Minute}, {Name: "slow", Commands: []string{"tests"}, Timeout: 5 * time.Minute},
+	}}, base: make([]baseline, 1)}
+	for _, onBase := range []bool{false, true} {
+		spec := gate("tests")
+		if got := l.gateTimeout(0, &spec, onBase); got != 5*time.Minute {
+			t.Errorf("on the base: %t: it has %s", onBase, got)
+		}
+		if spec.Timeout = time.Hour; l.gateTimeout(0, &spec, onBase) != time.Hour {
+			t.Errorf("on the base: %t: it has %s", onBase, l.gateTimeout(0, &spec, onBase))
+		}
+	}
+}

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"slices"
@@ -77,7 +78,7 @@ func TestPrepare(t *testing.T) {
 // of its own.
 func TestPrepareAsksFor(t *testing.T) {
 	w := preparing(t, "one", "two")
-	w.job.Settings.PrepareTimeout = time.Minute
+	w.job.Settings.PrepareTimeout, w.job.Settings.PrepareEnviron = time.Minute, []string{"npm_config_registry=https://npm.test"}
 	var asked []pawl.Command
 	w.play(func(_ context.Context, cmd pawl.Command, _ []string) (pawl.CommandResult, error) {
 		asked = append(asked, cmd)
@@ -89,7 +90,7 @@ func TestPrepareAsksFor(t *testing.T) {
 	}
 	last := time.Minute + 1
 	for _, cmd := range asked {
-		if cmd.Timeout >= last || cmd.Timeout <= 0 || !slices.Contains(cmd.Env, "PAWL_TASK_ID="+runID) || cmd.Progress == nil {
+		if cmd.Timeout >= last || cmd.Timeout <= 0 || !slices.Contains(cmd.Env, "PAWL_TASK_ID="+runID) || !slices.Contains(cmd.Env, "npm_config_registry=https://npm.test") || cmd.Progress == nil {
 			t.Errorf("asked for %+v", cmd)
 		}
 		last = cmd.Timeout
@@ -229,6 +230,14 @@ func TestPrepareFurnishes(t *testing.T) {
 	if _, err := os.Stat(w.dir("deps", "more")); err == nil {
 		t.Error("what an agent left among what was prepared is still there")
 	}
+	MustWrite(t, w.dir("file"), "y")
+	if err := os.Remove(w.dir("lock")); err != nil {
+		t.Fatal(err)
+	}
+	third := w.MustCandidate(t)
+	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: third, Furnish: true}); b.Failed == "" || MustRead(t, w.dir("deps", "lock")) != "two" {
+		t.Errorf("after %+v the worktree has %q", b, MustRead(t, w.dir("deps", "lock")))
+	}
 	w.job.Run = "002"
 	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: first}); b.Reused {
 		t.Error("another run has what was prepared for a candidate")
@@ -251,6 +260,177 @@ func TestPrepareBase(t *testing.T) {
 	b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true, Prepared: base.Key})
 	if rep := w.report(t, b); b.Verdict != pawl.VerdictPass || rep.Output != "A project.\n" {
 		t.Errorf("judged %+v: %q", b, rep.Output)
+	}
+}
+
+// watched are rooms that say what they were asked to prepare. Their proxies were in contact
+// with the given hosts.
+type watched struct {
+	pawl.Rooms
+	confined bool
+	contacts []pawl.Contact
+	specs    []pawl.PrepareSpec
+}
+
+func (r *watched) Confined() bool { return r.confined }
+
+func (r *watched) Prepare(ctx context.Context, spec pawl.PrepareSpec) (pawl.PrepareRoom, error) {
+	r.specs = append(r.specs, spec)
+	room, err := r.Rooms.Prepare(ctx, spec)
+	return watchedRoom{room, r.contacts}, err
+}
+
+type watchedRoom struct {
+	pawl.PrepareRoom
+	contacts []pawl.Contact
+}
+
+func (r watchedRoom) Contacts() []pawl.Contact { return r.contacts }
+
+// Only what is prepared for the commit that a run starts from serves other runs, and only where
+// no model has written that commit. That of a candidate has it below. The limits of the
+// settings hold for both.
+func TestPrepareTrusts(t *testing.T) {
+	w := preparing(t, "true")
+	w.r.Inputs = func(path string) bool { return path == "lock" }
+	rooms := &watched{Rooms: w.r.Rooms, confined: true}
+	w.r.Rooms = rooms
+	w.job.Settings.Room = pawl.RoomLimits{Processes: 77}
+	w.MustOpen(t)
+	MustWrite(t, w.dir("lock"), "1")
+	candidate := w.MustCandidate(t)
+	for _, row := range []struct {
+		why           string
+		trusts        bool
+		commit        pawl.CommitHash
+		trusted, base bool // what is asked of the rooms; base = that of the base is below
+	}{
+		{"the base of a fork", false, w.base, false, false},
+		{"a candidate of a fork", false, candidate, false, false},
+		{"the base", true, w.base, true, false},
+		{"a candidate", true, candidate, false, true},
+	} {
+		w.job.Run, w.job.Started.BaseTrusted, rooms.specs = pawl.RunID("002-"+row.why), row.trusts, nil
+		base := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}).Key
+		if row.commit != w.base {
+			rooms.specs = nil
+			must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: row.commit})
+		}
+		below := ""
+		if row.base {
+			below = base
+		}
+		if len(rooms.specs) != 1 || rooms.specs[0].Trusted != row.trusted || rooms.specs[0].Below != below || rooms.specs[0].Limits.Processes != 77 {
+			t.Errorf("%s is prepared by %+v, want trusted: %t, below: %q", row.why, rooms.specs, row.trusted, below)
+		}
+	}
+}
+
+// The key differs with everything that changes what the commands leave: what they reach, their
+// variables, the files they name or that make reads, and where they are confined.
+func TestPrepareKey(t *testing.T) {
+	w := preparing(t, "true")
+	rooms := &watched{Rooms: w.r.Rooms, confined: true}
+	w.r.Rooms = rooms
+	w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
+		return pawl.CommandResult{}, nil
+	})
+	w.MustOpen(t)
+	commit, seen := w.base, map[string]string{}
+	set := w.job.Settings
+	write := func(name string) func() {
+		return func() {
+			MustWrite(t, w.dir(name), name+string(commit))
+			commit = w.MustCandidate(t)
+		}
+	}
+	for _, row := range []struct {
+		why    string
+		change func()
+		same   bool
+	}{
+		{"at first", func() {}, false},
+		{"another file", write("README"), true},
+		{"another makefile", write("tools/Makefile"), true},
+		{"what is reached", func() { set.Egress = []string{"npm.test:443"} }, false},
+		{"variables", func() { set.PrepareEnviron = []string{"npm_config_registry=https://npm.test"} }, false},
+		{"no confinement", func() { rooms.confined = false }, false},
+		{"a script", func() { set.Prepare = []string{"sh ./tools/setup.sh --all"} }, false},
+		{"the script's text", write("tools/setup.sh"), false},
+		{"a script that only ends like it", write("tools/mysetup.sh"), true},
+		{"make", func() { set.Prepare = []string{"cd tools && make deps"} }, false},
+		{"the makefile's text", write("tools/Makefile"), false},
+		{"a makefile that it includes", write("tools/deps.mk"), false},
+	} {
+		row.change()
+		key := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: commit}).Key
+		before, known := seen[key]
+		if known != row.same {
+			t.Errorf("%s: the key %s is known: %t (%s)", row.why, key, known, before)
+		}
+		seen[key] = row.why
+	}
+}
+
+// F-02: with whom the commands were in contact is in the event and in what they are shown to
+// have printed. A refusal is a part of the reason when they fail.
+func TestPrepareContacts(t *testing.T) {
+	contacts := []pawl.Contact{
+		{Host: "npm.test:443", Requests: 3, Sent: 10, Received: 100}, {Host: "cdn.test:443", Requests: 1, Received: 11},
+		{Host: "evil.test:443", Requests: 2, Refused: "evil.test:443 is not named"},
+	}
+	for _, command := range []string{"true", "exit 3"} {
+		w := preparing(t, command)
+		w.r.Rooms = &watched{Rooms: w.r.Rooms, contacts: contacts}
+		b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base})
+		if b.Requests != 4 || b.Received != 111 || b.Refused != 2 || !slices.Equal(b.Hosts, []string{"npm.test:443", "cdn.test:443"}) || !slices.Equal(b.RefusedHosts, []string{"evil.test:443"}) {
+			t.Errorf("%s: prepared %+v", command, b)
+		}
+		if failed := command != "true"; strings.Contains(b.Failed, "failed (exit 3); the egress proxy refused a request: evil.test:443 is not named") != failed {
+			t.Errorf("%s: it failed by %q", command, b.Failed)
+		}
+		for _, line := range []string{"egress: npm.test:443: 3 requests, 10 bytes sent, 100 received", "egress: evil.test:443: 2 requests refused: evil.test:443 is not named"} {
+			if text := w.MustBlob(t, b.Evidence); !strings.Contains(text, line) {
+				t.Errorf("%s: no %q in %s", command, line, text)
+			}
+		}
+	}
+}
+
+// A preparation that breaks off is begun anew by who waited for it.
+func TestPrepareAfterABreak(t *testing.T) {
+	w := preparing(t, "prepare")
+	var mu sync.Mutex
+	ran := 0
+	both := make(chan struct{})
+	w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
+		<-both
+		mu.Lock()
+		defer mu.Unlock()
+		if ran++; ran == 1 {
+			return pawl.CommandResult{}, errors.New("the room is gone")
+		}
+		return pawl.CommandResult{}, nil
+	})
+	ready := make(chan struct{}, 2)
+	w.r.Spaces = &listings{Workspaces: w.r.Spaces, listed: func() { ready <- struct{}{} }}
+	var group sync.WaitGroup
+	answers := make([]pawl.Answer, 2)
+	for i := range answers {
+		group.Go(func() { answers[i] = w.run(t, &pawl.Prepare{Commit: w.base}) })
+	}
+	<-ready
+	<-ready
+	close(both)
+	group.Wait()
+	failed := 0
+	for _, a := range answers {
+		if _, is := a.(*pawl.EffectFailed); is {
+			failed++
+		}
+	}
+	if failed != 1 || ran != 2 {
+		t.Errorf("%d of 2 failed after %d tries", failed, ran)
 	}
 }
 
@@ -355,11 +535,15 @@ func TestUpdateDependenciesInTheWay(t *testing.T) {
 	if b, text := update("gone", "rm -r gone"); b.IsError || !strings.Contains(text, "no lock file changed") {
 		t.Errorf("of a folder that the commands removed it says %+v\n%s", b, text)
 	}
-	w.play(func(context.Context, pawl.Command, []string) (pawl.CommandResult, error) {
-		return pawl.CommandResult{TimedOut: true, Output: []byte("so far")}, nil
+	w.r.Rooms = &watched{Rooms: w.r.Rooms, contacts: []pawl.Contact{{Host: "evil.test:443", Requests: 1, Refused: "evil.test:443 is not named"}}}
+	w.job.Settings.PrepareTimeout, w.job.Settings.PrepareEnviron = 3*time.Minute, []string{"npm_config_registry=https://npm.test"}
+	w.play(func(_ context.Context, cmd pawl.Command, _ []string) (pawl.CommandResult, error) {
+		if !slices.Equal(cmd.Env, w.job.Settings.PrepareEnviron) {
+			t.Errorf("an update has the variables %q", cmd.Env)
+		}
+		return pawl.CommandResult{TimedOut: true, Output: []byte("so far\n")}, nil
 	})
-	w.job.Settings.PrepareTimeout = 3 * time.Minute
-	if b, text := update("gone", "npm install"); !b.IsError || text != "$ npm install\nit timed out: all commands together have 3m0s\nso far\n" {
+	if b, text := update("gone", "npm install"); !b.IsError || text != "$ npm install\nit timed out: all commands together have 3m0s\nso far\nthe egress proxy refused a request: evil.test:443 is not named\n" {
 		t.Errorf("of an update that takes too long it says %+v\n%s", b, text)
 	}
 }

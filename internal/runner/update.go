@@ -85,7 +85,10 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 		}
 		if res.ExitCode != 0 || res.TimedOut || barred {
 			out.Failed = true
-			out.Text += strings.TrimRight(string(res.Output), "\n") + strings.TrimPrefix(refusedBy(room.Contacts()), ";") + "\n"
+			out.Text += strings.TrimRight(string(res.Output), "\n") + "\n"
+			if why := refusedBy(room.Contacts()); why != "" {
+				out.Text += strings.TrimPrefix(why, "; ") + "\n"
+			}
 			return out, nil
 		}
 	}
