@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/driver"
 )
 
 // preparing is a world with one gate that passes, and prepare commands.
@@ -183,6 +184,36 @@ func TestPrepareOnce(t *testing.T) {
 	w.r.Toolchain = []string{"sh"}
 	if b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}); b.Reused || ran != 4 {
 		t.Errorf("with another toolchain: %+v after %d times", b, ran)
+	}
+}
+
+// What two runs need at the same time is prepared for each: what a candidate's files prepare is
+// no other run's.
+func TestPrepareOncePerRun(t *testing.T) {
+	w := preparing(t, "prepare")
+	begun, both := make(chan struct{}, 2), make(chan struct{})
+	w.play(func(ctx context.Context, _ pawl.Command, _ []string) (pawl.CommandResult, error) {
+		begun <- struct{}{}
+		<-both
+		return pawl.CommandResult{}, nil
+	})
+	ready := make(chan struct{}, 2)
+	w.r.Spaces = &listings{Workspaces: w.r.Spaces, listed: func() { ready <- struct{}{} }}
+	var group sync.WaitGroup
+	for _, run := range []pawl.RunID{"001", "002"} {
+		group.Go(func() {
+			b := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}, func(j *driver.Job) { j.Run = run })
+			if _, known, err := w.r.Rooms.Prepared(run, b.Key, false); b.Reused || !known || err != nil {
+				t.Errorf("run %s: prepared %+v, and it is there: %t, %v", run, b, known, err)
+			}
+		})
+	}
+	<-ready
+	<-ready
+	close(both)
+	group.Wait()
+	if len(begun) != 2 {
+		t.Errorf("prepared %d times", len(begun))
 	}
 }
 
@@ -469,6 +500,14 @@ func TestUpdateDependencies(t *testing.T) {
 	if b, text := call(map[string]any{"folder": "web"}); b.IsError || !strings.Contains(text, "no lock file changed") {
 		t.Errorf("once more it answers %+v\n%s", b, text)
 	}
+	MustWrite(t, w.dir("web", "manifest"), "left 3")
+	update("cp web/manifest web/lock")
+	if b, text := call(nil); !b.IsError || !strings.Contains(text, "$ false\n") {
+		t.Errorf("of every folder it updates %+v\n%s", b, text)
+	}
+	if b, text := call(map[string]any{"folder": "web"}); b.IsError || MustRead(t, w.dir("deps", "lock")) != "left 3" {
+		t.Errorf("with another lock file it answers %+v\n%s", b, text)
+	}
 	update("echo no such version; exit 3")
 	if b, text := call(map[string]any{"folder": "web"}); !b.IsError || !strings.Contains(text, "exit code 3\nno such version") || b.Prepared != "" {
 		t.Errorf("of an update that fails it says %+v\n%s", b, text)
@@ -531,6 +570,9 @@ func TestUpdateDependenciesInTheWay(t *testing.T) {
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("the folder outside has %v, %v", left, err)
+	}
+	if b, text := update("gone", "echo x > gone/x && ln -s x gone/a.lock && ln -s /etc/passwd gone/lock"); b.IsError || !strings.Contains(text, "no lock file changed") {
+		t.Errorf("of links that the commands made it says %+v\n%s", b, text)
 	}
 	if b, text := update("gone", "rm -r gone"); b.IsError || !strings.Contains(text, "no lock file changed") {
 		t.Errorf("of a folder that the commands removed it says %+v\n%s", b, text)

@@ -607,6 +607,26 @@ func TestPreparedLayerIsKeptWhilePruning(t *testing.T) {
 	}
 }
 
+// What two prepare at the same time is kept once, and both have it.
+func TestPreparedAtTheSameTime(t *testing.T) {
+	e := MustEstate(t, sandbox.Unconfined())
+	spec := pawl.PrepareSpec{Run: "001", Commit: e.spec.Commit, Tree: e.spec.Tree, Key: key(1), Trusted: true}
+	first, err := e.Prepare(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	MustRun(t, first, pawl.Command{Shell: "echo first > deps"})
+	second := e.MustPrepare(t, spec, "echo second > deps")
+	made, err := first.Keep()
+	if err != nil || made.Key != second.Key || !slices.Equal(made.Paths, second.Paths) {
+		t.Errorf("the slower one has %+v, %v, want %+v", made, err, second)
+	}
+	e.spec.Prepared = key(1)
+	if got := e.gate(t, "cat deps"); got != "second" {
+		t.Errorf("a gate finds %q", got)
+	}
+}
+
 // Only a clean checkout of the project can be below a gate's room.
 func TestOnlyCheckoutsAreLayers(t *testing.T) {
 	e := MustEstate(t, sandbox.Unconfined())

@@ -43,8 +43,8 @@ func TestFurnish(t *testing.T) {
 		r.rooms = room.New(room.Options{State: r.state, Enforcer: sandbox.Unconfined()})
 	}
 	f := r.fixture(t)
-	one := r.mustPrepare(t, "1", map[string]string{"web/node_modules/left/a.js": "one\n", ".venv/bin/x": "x\n", "odd *[name]/y": "y\n"},
-		".venv", "odd *[name]", "web/node_modules")
+	one := r.mustPrepare(t, "1", map[string]string{"web/node_modules/left/a.js": "one\n", ".venv/bin/x": "x\n", "odd *[name]/y": "y\n", "end /z": "z\n"},
+		".venv", "end ", "odd *[name]", "web/node_modules")
 	two := r.mustPrepare(t, "2", map[string]string{"web/node_modules/right/b.js": "two\n"}, "web/node_modules")
 	opened := workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: "001", Branch: "pawl/001", Base: f.Base})
 	furnish := func(to pawl.Furniture) string {
@@ -72,12 +72,22 @@ func TestFurnish(t *testing.T) {
 			t.Errorf("a command's git sees %q, %v", out, err)
 		}
 	}
-	first := map[string]string{"web/node_modules/left/a.js": "one\n", ".venv/bin/x": "x\n", "odd *[name]/y": "y\n"}
+	first := map[string]string{"web/node_modules/left/a.js": "one\n", ".venv/bin/x": "x\n", "odd *[name]/y": "y\n", "end /z": "z\n"}
 	dir := furnish(one)
 	want(dir, first)
 	if at, err := f.Locate(t.Context(), "001"); err != nil || at.Furniture.Key != one.Key || !slices.Equal(at.Furniture.Paths, one.Paths) {
 		t.Errorf("it is said to have %+v, %v", at.Furniture, err)
 	}
+
+	// What is only called like it is recorded.
+	for _, name := range []string{"odd x[name]/y", "odd *n/y", "web/.venv/y"} {
+		workspacetest.MustWrite(t, dir, name, "mine\n")
+		if tree := workspacetest.MustTree(t, f, "001"); tree == opened.Tree {
+			t.Errorf("%s is not recorded", name)
+		}
+		workspacetest.MustRemove(t, dir, filepath.Dir(name))
+	}
+	want(dir, first)
 
 	// It is still there in the next process, and after a reset.
 	r.died(t)
