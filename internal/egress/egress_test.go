@@ -20,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pawl"
 )
@@ -126,6 +128,7 @@ func (w *world) MustConnect(tb testing.TB) net.Conn {
 func (w *world) ask(tb testing.TB, text string) string {
 	tb.Helper()
 	conn := w.MustConnect(tb)
+	defer conn.Close()
 	if _, err := io.WriteString(conn, text); err != nil {
 		tb.Fatal(err)
 	}
@@ -350,7 +353,7 @@ func TestNamedIsReached(t *testing.T) {
 	}
 	w.seen = nil
 	w.ask(t, "POST http://npm.test/p HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: Basic c2VjcmV0\r\nProxy-Connection: close\r\n"+
-		"Connection: close, X-Hop\r\nX-Hop: 1\r\nUpgrade: websocket\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nhi")
+		"Connection: close, X-Hop, Upgrade\r\nX-Hop: 1\r\nUpgrade: websocket\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nhi")
 	if len(w.seen) != 1 || w.seen[0].Host != "npm.test" || w.seen[0].Header.Get("X-Kept") != "1" || w.seen[0].Method != "POST" || w.seen[0].RequestURI != "/p" {
 		t.Fatalf("the host received %+v", w.seen)
 	}
@@ -466,8 +469,8 @@ func TestUpstream(t *testing.T) {
 	address, seen := upstream(t)
 	environ := []string{"HTTPS_PROXY=http://me:hush@" + address, "http_proxy=http://me:hush@" + address, "NO_PROXY=direct.test"}
 	credentials := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:hush"))
-	known := map[string][]string{"npm.test": {public}, "private.test": {"10.0.0.5"}, "direct.test": {public}}
-	w := newWorld(t, known, environ, "npm.test:443", "npm.test:80", "outside.test:443", "private.test:443", "direct.test:443", "corp.test:443=10.0.0.7", "range.test:443=10.0.0.0/8")
+	known := map[string][]string{"npm.test": {public}, "private.test": {"10.0.0.5"}, "direct.test": {public}, "inside.test": {"10.1.2.3"}}
+	w := newWorld(t, known, environ, "npm.test:443", "npm.test:80", "outside.test:443", "private.test:443", "direct.test:443", "corp.test:443=10.0.0.7", "range.test:443=10.0.0.0/8", "inside.test:443=10.0.0.0/8")
 	for _, test := range []struct{ name, request, via, dialled, answer string }{
 		{"Tunnel", connectTo("npm.test:443"), "CONNECT npm.test:443 " + credentials, "", "upstream"},
 		{"Plain", get("http://npm.test/p", "x"), "GET http://npm.test/p " + credentials, "", "upstream"},
@@ -475,6 +478,7 @@ func TestUpstream(t *testing.T) {
 		{"Private", connectTo("private.test:443"), "", "", "a private address"},
 		{"NotNamed", connectTo("evil.test:443"), "", "", "is not named"},
 		{"NotInAnyRange", connectTo("range.test:443"), "", "", "cannot be resolved"},
+		{"InRange", connectTo("inside.test:443"), "", "10.1.2.3:443", "canary"},
 		{"NoProxy", connectTo("direct.test:443"), "", public + ":443", "canary"},
 		{"Mapped", connectTo("corp.test:443"), "", "10.0.0.7:443", "canary"},
 	} {
@@ -549,6 +553,210 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
+// The addresses of this machine, and those of the networks it is in, are no public ones.
+func TestOwnNetworks(t *testing.T) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil || len(addresses) == 0 {
+		t.Skipf("this machine has no addresses: %v", err)
+	}
+	own := ownNetworks()
+	for _, a := range addresses {
+		ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
+		if ip = ip.Unmap(); !slices.ContainsFunc(own, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+			t.Errorf("%s is none of %v", ip, own)
+		}
+	}
+}
+
+// tunnelTo opens a tunnel to a server that does with its connection what it likes.
+func tunnelTo(t *testing.T, limits Limits, serve func(net.Conn)) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	server, clients := listen(), listen()
+	var both sync.WaitGroup
+	both.Go(func() {
+		if conn, err := server.Accept(); err == nil {
+			defer conn.Close()
+			serve(conn)
+		}
+	})
+	p, err := New(Options{Rules: []string{server.Addr().String()}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both.Go(func() {
+		if err := p.Serve(clients); err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := net.Dial("tcp", clients.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		both.Wait()
+	})
+	if _, err := io.WriteString(conn, connectTo(server.Addr().String())); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	if res, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect}); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("no tunnel: %+v, %v", res, err)
+	}
+	return conn, reader
+}
+
+// A client that has said all still receives the answer.
+func TestHalfClosed(t *testing.T) {
+	conn, reader := tunnelTo(t, Limits{}, func(server net.Conn) {
+		all, _ := io.ReadAll(server)
+		_, _ = fmt.Fprintf(server, "received %s", all)
+	})
+	_, _ = io.WriteString(conn, "all")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(reader); err != nil || string(answer) != "received all" {
+		t.Errorf("the client receives %q, %v", answer, err)
+	}
+}
+
+// A host that has said all still receives the rest of what the client says.
+func TestHalfClosedByTheHost(t *testing.T) {
+	received := make(chan string, 1)
+	conn, reader := tunnelTo(t, Limits{}, func(server net.Conn) {
+		_ = server.(*net.TCPConn).CloseWrite()
+		all, _ := io.ReadAll(server)
+		received <- string(all)
+	})
+	if answer, err := io.ReadAll(reader); err != nil || len(answer) > 0 {
+		t.Errorf("the client receives %q, %v", answer, err)
+	}
+	_, _ = io.WriteString(conn, "the rest")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-received; got != "the rest" {
+		t.Errorf("the host receives %q", got)
+	}
+}
+
+// A client whose request is refused before it has been sent reads the whole refusal.
+func TestRefusalOfALongRequest(t *testing.T) {
+	w := newWorld(t, nil, nil, "npm.test:443")
+	body := strings.Repeat("x", 50<<10)
+	for range 20 {
+		conn := w.MustConnect(t)
+		if _, err := fmt.Fprintf(conn, "POST http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(answer), "with the egress rule evil.test:80\n") {
+			t.Fatalf("the client is told %q, %v", answer, err)
+		}
+		conn.Close()
+	}
+}
+
+// pipes is a listener for one client.
+type pipes struct{ conns chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p.conns; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error { close(p.conns); return nil }
+func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A tunnel in which nobody says anything ends after a while.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Options{Rules: []string{"npm.test:443=10.0.0.5"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, server := net.Pipe()
+		p.dial = func(context.Context, netip.AddrPort) (net.Conn, error) { return server, nil }
+		client, accepted := net.Pipe()
+		l := pipes{make(chan net.Conn, 1)}
+		l.conns <- accepted
+		served := make(chan error, 1)
+		go func() { served <- p.Serve(l) }()
+		if _, err := io.WriteString(client, connectTo("npm.test:443")); err != nil {
+			t.Fatal(err)
+		}
+		reader := bufio.NewReader(client)
+		if res, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect}); err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("no tunnel: %+v, %v", res, err)
+		}
+		began := time.Now()
+		answer, err := io.ReadAll(reader)
+		if took := time.Since(began); len(answer) > 0 || err != nil || took != DefaultLimits.Idle {
+			t.Errorf("the client receives %q, %v after %s", answer, err, took)
+		}
+		if err := errors.Join(host.Close(), client.Close(), p.Close(), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What the host says first is not lost if it comes with the answer of the user's proxy.
+func TestUpstreamWithTheHostsGreeting(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n220 greetings")
+	}))
+	t.Cleanup(server.Close)
+	w := newWorld(t, map[string][]string{"npm.test": {public}}, []string{"HTTPS_PROXY=" + server.URL}, "npm.test:443")
+	if answer := w.ask(t, connectTo("npm.test:443")); !strings.HasSuffix(answer, "\r\n\r\n220 greetings") {
+		t.Errorf("the client receives %q", answer)
+	}
+}
+
+// Clients beyond the limit wait until another one has ended.
+func TestConnectionLimit(t *testing.T) {
+	conn, _ := tunnelTo(t, Limits{Connections: 1}, func(server net.Conn) { _, _ = io.Copy(io.Discard, server) })
+	waiting, err := net.Dial("tcp", conn.RemoteAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer waiting.Close()
+	if _, err := io.WriteString(waiting, connectTo("evil.test:443")); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(waiting).ReadString('\n')
+		answered <- line
+	}()
+	select {
+	case line := <-answered:
+		t.Errorf("beyond the limit a client is answered %q", line)
+	case <-time.After(50 * time.Millisecond):
+		conn.Close()
+		if line := <-answered; !strings.HasPrefix(line, "HTTP/1.1 403 ") {
+			t.Errorf("afterwards it is answered %q", line)
+		}
+	}
+}
+
 // Close ends tunnels.
 func TestClose(t *testing.T) {
 	w := newWorld(t, map[string][]string{"npm.test": {public}}, nil, "npm.test:443")
@@ -609,6 +817,7 @@ func TestParse(t *testing.T) {
 		"npm.corp:443=":             "is not an address",
 		"npm.corp:443=10.0.0.5:443": "the port is that of the rule",
 		"npm.corp:443=other.test":   "is not an address",
+		"a:443=::ffff:10.0.0.0/104": "is not an address",
 		"10.0.0.5:443=10.0.0.6":     "an address stands for itself",
 		"*.10.0.0.5:443":            "an address has no wildcard",
 		"fe80::1%eth0:443":          "needs brackets",

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
-	"golang.org/x/net/netutil"
 
 	"pawl"
 )
@@ -150,7 +149,7 @@ func upstreamOf(environ []string) (func(*url.URL) (*url.URL, error), error) {
 
 // Serve answers the clients of a listener until that or the proxy is closed.
 func (p *Proxy) Serve(l net.Listener) error {
-	err := p.server.Serve(netutil.LimitListener(l, p.limits.Connections))
+	err := p.server.Serve(limitListener(l, p.limits.Connections))
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -410,7 +409,9 @@ func (p *Proxy) tunnel(ctx context.Context, w http.ResponseWriter, req *http.Req
 		return // it is gone
 	}
 	defer client.Close()
-	defer context.AfterFunc(ctx, func() { client.Close(); server.Close() })()
+	// The request's own context ends when the client has said all, and it may still wait for
+	// the answer.
+	defer context.AfterFunc(p.ctx, func() { client.Close(); server.Close() })()
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
@@ -530,6 +531,10 @@ func (p *Proxy) broken(w http.ResponseWriter, req *http.Request, err error) {
 	p.refuse(w, req, to.refused(http.StatusBadGateway, "cannot be reached: "+err.Error()))
 }
 
+// lingers bounds how long a client that was refused may take to read that and to end its
+// request.
+const lingers = 2 * time.Second
+
 // refuse tells a client why it does not get where it wants to. Many clients show the
 // text of the status line alone, so the reason is there as well.
 func (p *Proxy) refuse(w http.ResponseWriter, req *http.Request, err error) {
@@ -548,7 +553,8 @@ func (p *Proxy) refuse(w http.ResponseWriter, req *http.Request, err error) {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(p.limits.Dial))
+	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
+	_ = conn.SetDeadline(time.Now().Add(min(p.limits.Dial, lingers)))
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		r.status, r.reason, len(body), body)
 	_ = closeWrite(conn)
