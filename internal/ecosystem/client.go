@@ -272,14 +272,12 @@ func (c *client) golang() {
 			place, list = display(file), s.value
 		case s.key == "GOSUMDB" && sumPlace == "":
 			sumPlace, sum = display(file), s.value
-			c.set("GOSUMDB", s.value)
 		case slices.Contains([]string{"GOPRIVATE", "GONOPROXY", "GONOSUMDB"}, s.key) && c.environ[s.key] == "":
 			c.set(s.key, s.value) // a room has those of the environment
 		}
 	}
 	if list == "" {
 		c.allow(c.defaults...)
-		return
 	}
 	// A list is tried in order: "," goes on when a module is not found, "|" after any error.
 	clean, rest := "", list
@@ -304,11 +302,16 @@ func (c *client) golang() {
 	switch name, address, _ := strings.Cut(sum, " "); {
 	case sum == "off":
 	case address != "":
-		c.registry(sumPlace, address)
+		if sum = c.registry(sumPlace, address); sum != "" {
+			sum = name + " " + sum
+		}
 	case name != "":
 		c.allow(strings.Split(name, "+")[0] + ":443")
 	default:
 		c.allow("sum.golang.org:443")
+	}
+	if sum != "" && sumPlace != "GOSUMDB" {
+		c.set("GOSUMDB", sum)
 	}
 }
 

@@ -99,6 +99,10 @@ func (h Host) variables(p places, network, prepared bool) []string {
 	}
 	for _, name := range passed {
 		if value, ok := h.environ[name]; ok {
+			if name == "GOSUMDB" { // the address follows the database's name and key
+				key, address, _ := strings.Cut(value, " ")
+				value = strings.TrimSuffix(key+" "+withoutCredentials(address), " ")
+			}
 			env = append(env, name+"="+value)
 		}
 	}

@@ -3,6 +3,7 @@ package room
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,19 @@ func TestWithoutCredentials(t *testing.T) {
 	} {
 		if got := withoutCredentials(list); got != want {
 			t.Errorf("withoutCredentials(%q) = %q, want %q", list, got, want)
+		}
+	}
+}
+
+// Where a user's Go client finds checksums is passed on, and the credentials for it are not.
+func TestChecksumDatabaseWithoutCredentials(t *testing.T) {
+	for value, want := range map[string]string{
+		"off": "off", "sum.golang.org": "sum.golang.org", "sum.corp+033de0ae+Ac4z https://sums.corp/db": "sum.corp+033de0ae+Ac4z https://sums.corp/db",
+		"sum.corp+033de0ae+Ac4z https://u:p@sums.corp/db": "sum.corp+033de0ae+Ac4z https://sums.corp/db",
+	} {
+		h := NewHost([]string{"GOSUMDB=" + value}, t.TempDir())
+		if got := h.variables(places{}, true, true); !slices.Contains(got, "GOSUMDB="+want) {
+			t.Errorf("of GOSUMDB=%s a room has %q", value, got)
 		}
 	}
 }
