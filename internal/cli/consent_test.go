@@ -54,6 +54,11 @@ func TestRunAsksAboutPrepare(t *testing.T) {
 			t.Errorf("%q is not shown:\n%s", want, b.out.String())
 		}
 	}
+	b.types("n\n")
+	err := b.execute(t, run.New(b.app), "Write it", "--unsandboxed")
+	if pawl.CodeOf(err) != pawl.CodeConsent || !strings.Contains(b.out.String(), "with your own rights") || strings.Contains(b.out.String(), "a room of their own") {
+		t.Errorf("with --unsandboxed: %v\n%s", err, b.out.String())
+	}
 	b.types("y\n")
 	if err := b.execute(t, run.New(b.app), "Write it"); err != nil || !strings.Contains(b.out.String(), question) {
 		t.Fatalf("%v\n%s", err, b.out.String())

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,72 @@ func TestWaitsAreNoted(t *testing.T) {
 			t.Errorf("after a wait of %s the answers say %s, %s and %s, want %s", test.waited, model.Waited, tool.Waited, failure.Waited, test.want)
 		}
 	}
+}
+
+// queue lets all effects wait but those that have their places.
+type queue map[pawl.Seq]bool
+
+func (queue) Take(context.Context, driver.Job) (func(pawl.Answer), error) { return nil, nil }
+func (queue) Wanted()                                                     {}
+func (q queue) Waits(job driver.Job) (pawl.PoolLoad, bool) {
+	return pawl.PoolLoad{Name: "lane:heavy"}, !q[job.Effect.ID]
+}
+
+// Of the effects of a run that wait, the one that has waited longest is named, and the others
+// are counted. What has its places, or has ended, waits no more. F-24
+func TestWaitsOfManyEffects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		has, told := queue{5: true}, map[pawl.Seq]int{}
+		var mu sync.Mutex // guards told
+		d := &Driver{Places: has, Live: func(_ pawl.RunID, l pawl.Live) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[l.Waiting.Effect]++
+		}}
+		job := func(run pawl.RunID, id pawl.Seq) driver.Job {
+			return driver.Job{Run: run, Effect: &pawl.Effect{ID: id, Do: &pawl.RunGate{Gate: "tests"}}}
+		}
+		want := func(why string, oldest pawl.Seq, others int) {
+			t.Helper()
+			if w := d.Waiting("001"); (w == nil) != (oldest == 0) || w != nil && (w.Effect != oldest || w.Others != others) {
+				t.Errorf("%s: it says %+v, want effect %d and %d others", why, w, oldest, others)
+			}
+		}
+		elapse := func(by time.Duration) {
+			<-time.After(by)
+			synctest.Wait()
+		}
+		ends := map[pawl.Seq]func(){}
+		for i, run := range []pawl.RunID{"001", "001", "001", "002", "001"} {
+			id := pawl.Seq(i + 1)
+			ends[id] = d.waits(job(run, id), time.Now())
+			elapse(time.Millisecond)
+		}
+		want("at first", 0, 0)
+		elapse(sayAfter)
+		d.waiting["001"] = append(d.waiting["001"][1:], d.waiting["001"][0]) // in any order
+		want("three wait", 1, 2)
+		ends[1]()
+		want("the first has ended", 2, 1)
+		has[2] = true
+		want("the second has its places", 3, 0)
+		if d := cmp.Diff(map[pawl.Seq]int{1: 2, 2: 1, 3: 1, 4: 1}, told); d != "" {
+			t.Errorf("how often it was told of each (-want +got):\n%s", d)
+		}
+		for _, end := range ends {
+			end()
+		}
+		want("all have ended", 0, 0)
+
+		// The time to say it may come at the moment the wait ends.
+		late := &waiter{d: d, job: job("001", 9), since: time.Now()}
+		late.timer = time.AfterFunc(sayAfter, late.say)
+		late.end()
+		late.say()
+		if elapse(3 * sayAfter); told[9] != 0 || len(d.waiting) > 0 {
+			t.Errorf("after its end it was told %d times that an effect waits, and noted are %v", told[9], d.waiting)
+		}
+	})
 }
 
 // What a person says becomes a blob if the event has its hash.
