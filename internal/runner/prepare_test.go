@@ -574,6 +574,14 @@ func TestUpdateDependenciesInTheWay(t *testing.T) {
 	if b, text := update("gone", "echo x > gone/x && ln -s x gone/a.lock && ln -s /etc/passwd gone/lock"); b.IsError || !strings.Contains(text, "no lock file changed") {
 		t.Errorf("of links that the commands made it says %+v\n%s", b, text)
 	}
+	for command, want := range map[string]string{
+		"dd if=/dev/zero of=gone/lock bs=1 count=0 seek=40000000": `the lock file "gone/lock" has 40 MB, want at most 33.5 MB; no lock file came back` + "\n",
+		"for i in $(seq 201); do echo x > gone/$i.lock; done":     "more than 200 lock files changed; no lock file came back\n",
+	} {
+		if b, text := update("gone", command); !b.IsError || b.Prepared != "" || !strings.HasSuffix(text, want) {
+			t.Errorf("after %s it says %+v\n%s", command, b, text)
+		}
+	}
 	if b, text := update("gone", "rm -r gone"); b.IsError || !strings.Contains(text, "no lock file changed") {
 		t.Errorf("of a folder that the commands removed it says %+v\n%s", b, text)
 	}

@@ -92,7 +92,11 @@ func (d dependencies) Update(ctx context.Context, folder string) (out pawl.LockF
 			return out, nil
 		}
 	}
-	out.Files, err = changedLocks(room, checkout, chosen)
+	files, tooMuch, err := changedLocks(room, checkout, chosen)
+	if tooMuch != "" {
+		return pawl.LockFiles{Failed: true, Text: out.Text + tooMuch + "; no lock file came back\n"}, err
+	}
+	out.Files = files
 	return out, err
 }
 
@@ -112,18 +116,18 @@ func placesOf(all []pawl.LockUpdate) string {
 }
 
 // changedLocks returns the lock files below the folders of updates that differ from the
-// checkout.
-func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) (map[string][]byte, error) {
+// checkout, and says if they are too large or too many.
+func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) (found map[string][]byte, tooMuch string, err error) {
 	tree, err := room.Tree()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	root, err := os.OpenRoot(tree) // commands may have made links
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer root.Close()
-	found := map[string][]byte{}
+	found = map[string][]byte{}
 	for _, u := range updates {
 		err := fs.WalkDir(root.FS(), u.Folder, func(name string, e fs.DirEntry, err error) error {
 			switch {
@@ -137,8 +141,12 @@ func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) 
 				return nil
 			}
 			info, err := e.Info()
-			if err != nil || info.Size() > maxLock || len(found) == maxLocks {
+			switch {
+			case err != nil:
 				return err
+			case info.Size() > maxLock:
+				tooMuch = fmt.Sprintf("the lock file %q has %s, want at most %s", name, pawl.Bytes(info.Size()), pawl.Bytes(maxLock))
+				return fs.SkipAll
 			}
 			content, err := root.ReadFile(name)
 			if err != nil {
@@ -146,16 +154,21 @@ func changedLocks(room pawl.Room, checkout *os.Root, updates []pawl.LockUpdate) 
 			}
 			// A folder or a link that leads out of the checkout cannot be read. It differs,
 			// and the tool says why it cannot be replaced.
-			if before, err := checkout.ReadFile(name); err != nil || !bytes.Equal(before, content) {
-				found[name] = content
+			if before, err := checkout.ReadFile(name); err == nil && bytes.Equal(before, content) {
+				return nil
 			}
+			if len(found) == maxLocks && found[name] == nil {
+				tooMuch = fmt.Sprintf("more than %d lock files changed", maxLocks)
+				return fs.SkipAll
+			}
+			found[name] = content
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read the lock files: %w", err)
+			return nil, "", fmt.Errorf("read the lock files: %w", err)
 		}
 	}
-	return found, nil
+	return found, tooMuch, nil
 }
 
 // passedOver are the folders that hold the dependencies themselves.
