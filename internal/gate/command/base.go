@@ -39,7 +39,12 @@ const exitNotFound = 127
 // failedThere reports whether the gate did its work on the base and failed.
 func failedThere(base *pawl.GateReport) bool {
 	return base.Verdict != pawl.VerdictPass && base.Verdict != pawl.VerdictSkip &&
-		!base.Partial && base.ExitCode >= 0 && base.ExitCode != exitNotFound
+		!base.Partial && base.ExitCode >= 0 && !notFoundThere(base)
+}
+
+// notFoundThere reports whether the gate did not find what it needs on the base.
+func notFoundThere(base *pawl.GateReport) bool {
+	return base.ExitCode == exitNotFound || base.Missing != ""
 }
 
 func (j *judgement) compare(r *pawl.GateReport, own outcome) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,9 @@ var noDependencies = pattern.Of(strings.Join([]string{
 	`Unchecked dependencies for environment|the dependency is not available, run "mix deps\.get"`,
 }, "|"))
 
+// noNetwork is what programs print that look for the address of a host in vain.
+var noNetwork = pattern.Of(`(?:ENOTFOUND|EAI_AGAIN) ([\w-]+\.[\w.-]+)|Could not resolve host: ([\w.-]+)|dial tcp: lookup ([\w-]+\.[\w.-]+)(?: on \S+)?: |host='([\w.-]+)', port=\d+\): Max retries`)
+
 // noPackage is Python's; the module may also be one of the project's own.
 var noPackage = pattern.Of(`No module named '?([A-Za-z_]\w*)`)
 
@@ -46,17 +50,26 @@ var runner = pattern.Of(`\b(npm|npx|pnpm|yarn|bun|bundle|composer|uv|poetry|pipe
 // dependencies were missing. It is never part of the error: two attempts that fail alike must
 // compare equal whether or not anything was prepared. F-22
 func (j *judgement) dependenciesNote() string {
-	if !j.lacksDependencies() {
-		return ""
+	host := ""
+	if m := noNetwork.FindStringSubmatch(report.Plain(string(j.res.Output))); m != nil {
+		host = strings.Trim(cmp.Or(m[1:]...), ".,;:")
 	}
-	if j.req.Prepared {
+	switch {
+	case host != "" && (j.req.Prepared || !j.lacksDependencies()):
+		return "; it asked for " + cutText(host, maxQuote) + ", and gates have no network"
+	case !j.lacksDependencies():
+		return ""
+	case j.req.Prepared:
 		return "; dependencies seem to be missing, though the commands of prepare ran"
 	}
-	return "; dependencies seem to be missing: no command of prepare has installed them (pawl init proposes some)"
+	return "; dependencies seem to be missing: no command of prepare has installed them (pawl doctor names some)"
 }
 
 func (j *judgement) lacksDependencies() bool {
-	if j.res.Missing {
+	switch {
+	case j.part != "": // of the machine's
+		return false
+	case j.res.Missing:
 		program := missingProgram(string(j.res.Output), j.req.Spec.Command)
 		manager := runner.FindString(j.req.Spec.Command)
 		return installed.MatchString(program) || manager != "" && manager != filepath.Base(program)

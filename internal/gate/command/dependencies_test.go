@@ -12,7 +12,7 @@ import (
 )
 
 // unprepared ends the reason of a gate that lacks dependencies where no prepare is set.
-const unprepared = "; dependencies seem to be missing: no command of prepare has installed them (pawl init proposes some)"
+const unprepared = "; dependencies seem to be missing: no command of prepare has installed them (pawl doctor names some)"
 
 // What tools print without their dependencies, and what looks like it.
 var withoutDependencies = []struct {
@@ -34,7 +34,8 @@ var withoutDependencies = []struct {
 	{"Venv", ".venv/bin/python -m pytest", 127, "/bin/sh: 1: .venv/bin/python: not found", true},
 	{"NoLinter", "golangci-lint run ./...", 127, "sh: 1: golangci-lint: not found", false},
 	{"Python", "python3 -m unittest -v", 1, "ImportError: Failed to import test module: test_a\nModuleNotFoundError: No module named 'requests'", true},
-	{"PythonTool", "python3 -m pytest", 1, "/usr/bin/python3: No module named pytest", true},
+	{"PythonTool", ".venv/bin/python -m pytest", 1, "/work/.venv/bin/python: No module named pytest", true},
+	{"PythonToolOfTheMachine", "python3 -m pytest", 1, "/usr/bin/python3: No module named pytest", false},
 	{"PythonOwnModule", "python3 -m unittest -v", 1, "ModuleNotFoundError: No module named 'shop.basket'", false},
 	{"Go", "go vet ./...", 1, "a.go:3:8: no required module provides package rsc.io/quote; to add it:\n\tgo get rsc.io/quote", true},
 	{"GoSum", "go vet ./...", 1, "a.go:3:8: missing go.sum entry for module providing package rsc.io/quote", true},
@@ -102,7 +103,7 @@ func TestNoteSurvivesTheLimit(t *testing.T) {
 	}
 	res := goResult(tests...)
 	res.Output = append(res.Stdout, "missing go.sum entry\n"...)
-	if r := MustJudge(t, spec(pawl.GateTests), res, nil); !strings.HasSuffix(r.Reason, "(pawl init proposes some)") {
+	if r := MustJudge(t, spec(pawl.GateTests), res, nil); !strings.HasSuffix(r.Reason, "(pawl doctor names some)") {
 		t.Errorf("%s", r.Reason)
 	}
 }
@@ -142,9 +143,30 @@ func TestRealToolsWithoutDependencies(t *testing.T) {
 			}
 			line := "export RUSTUP_HOME='" + cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(home, ".rustup")) + "'; " + c.command
 			r := MustRun(t, pawl.GateSpec{Name: "lint", Kind: pawl.GateLint, Command: line}, tree, nil)
-			if r.Verdict != pawl.VerdictFail || !strings.HasSuffix(r.Reason, "(pawl init proposes some)") {
+			if r.Verdict != pawl.VerdictFail || !strings.HasSuffix(r.Reason, "(pawl doctor names some)") {
 				t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, r.Output)
 			}
 		})
+	}
+}
+
+// A gate that looks for a network says so where dependencies are not what is missing.
+func TestNoNetworkIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		output   string
+		prepared bool
+		want     string
+	}{
+		{"npm error code EAI_AGAIN\nnpm error request to https://registry.npmjs.org/-/npm/v1/security failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org\n", true, "; it asked for registry.npmjs.org, and gates have no network"},
+		{"npm error request failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org\n", false, unprepared},
+		{"curl: (6) Could not resolve host: api.corp.example\n", false, "; it asked for api.corp.example, and gates have no network"},
+		{"Get \"https://a.example/\": dial tcp: lookup a.example on 127.0.0.53:53: no such host\n", true, "; it asked for a.example, and gates have no network"},
+		{"want 3, got 4\n", true, "want 3, got 4"},
+	} {
+		s := pawl.GateSpec{Name: "lint", Kind: pawl.GateLint, Command: "check"}
+		r, err := New().Judge(t.Context(), pawl.GateRequest{Spec: s, Room: &player{tree: t.TempDir(), result: play(1, c.output)}, Prepared: c.prepared})
+		if err != nil || !strings.HasSuffix(r.Reason, c.want) {
+			t.Errorf("%q: %s, %v", c.output, r.Reason, err)
+		}
 	}
 }

@@ -11,17 +11,23 @@ import (
 var (
 	telling = pattern.Of(`(?i)error|fail|panic|exception|fatal|cannot|undefined|not found|expected|assert|want|got |mismatch|unexpected|timed out|refused|denied|no such|invalid|missing|unable`)
 	dull    = pattern.Of(`^\s*(?:=== |--- |ok\s+\t|FAIL\t|(?:FAIL|PASS)$|exit status \d|npm \S+ |make(?:\[\d+\])?: |goroutine \d|at |File "|\[signal |[=\-_~^*.⎯\s]*$)`)
+	// ofRunner are dull lines that say why npm or make itself failed.
+	ofRunner = pattern.Of(`^(?:npm (?:error|ERR!) |make(?:\[\d+\])?: \*\*\* )`)
 )
 
-// gist is the lines of an output that tell most of what went wrong: the first
-// ones that speak of an error, else the last ones.
-func gist(output string, n int) []string {
+// Gist returns at most n lines of an output that tell most of what went wrong: the first ones
+// that speak of an error, or else the last ones. What npm and make print themselves is left
+// out unless there is nothing else.
+func Gist(output string, n int) []string {
 	if len(output) > 2*maxRaw {
 		output = output[:maxRaw] + "\n" + output[len(output)-maxRaw:]
 	}
-	var first, last []string
+	var first, last, runners []string
 	for _, line := range strings.Split(report.Plain(output), "\n") {
 		if dull.MatchString(line) {
+			if ofRunner.MatchString(line) && len(runners) < n {
+				runners = append(runners, strings.TrimSpace(strings.Map(printable, line)))
+			}
 			continue
 		}
 		line = strings.TrimSpace(strings.Map(printable, line))
@@ -33,10 +39,13 @@ func gist(output string, n int) []string {
 			last = last[1:]
 		}
 	}
-	if len(first) > 0 {
+	switch {
+	case len(first) > 0:
 		return first
+	case len(last) > 0:
+		return last
 	}
-	return last
+	return runners
 }
 
 func printable(r rune) rune {
@@ -55,7 +64,7 @@ func (j *judgement) errorText(r *pawl.GateReport, own outcome) string {
 	case j.res.TimedOut:
 		return Normalise("timed out\n" + failureText(r, leaves(j.reading.Unfinished)))
 	case j.reading.Damage != "":
-		return Normalise(j.reading.Damage + "\n" + strings.Join(gist(r.Output, 6), "\n"))
+		return Normalise(j.reading.Damage + "\n" + strings.Join(Gist(r.Output, 6), "\n"))
 	}
 	if names := leaves(allFailing(r.Tests)); len(names) > 0 {
 		return Normalise(failureText(r, names))
@@ -63,7 +72,7 @@ func (j *judgement) errorText(r *pawl.GateReport, own outcome) string {
 	if failing := j.failing(); len(failing) > 0 {
 		return findingsText(failing)
 	}
-	if lines := gist(r.Output, 8); j.res.ExitCode > 0 && len(lines) > 0 {
+	if lines := Gist(r.Output, 8); j.res.ExitCode > 0 && len(lines) > 0 {
 		if text := Normalise(strings.Join(lines, "\n")); text != "" {
 			return text
 		}
@@ -95,10 +104,10 @@ func failureText(r *pawl.GateReport, names []string) string {
 		outputs[t.Name] = t.Output
 	}
 	for _, name := range names[:min(len(names), most)] {
-		lines := gist(outputs[name], 3)
+		lines := Gist(outputs[name], 3)
 		// What a panic in a subtest prints is put down to the test around it.
 		for parent := report.Parent(name); len(lines) == 0 && parent != ""; parent = report.Parent(parent) {
-			lines = gist(outputs[parent], 3)
+			lines = Gist(outputs[parent], 3)
 		}
 		for _, line := range lines {
 			b.WriteString(line + "\n")

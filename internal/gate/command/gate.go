@@ -41,6 +41,10 @@ func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport
 		res.ExitCode, res.Missing = exitNotFound, true
 	}
 	j := &judgement{req: req, res: res, reading: reading}
+	if !res.TimedOut && res.ExitCode != 0 && !reading.Recognised() {
+		j.part = missingPart(string(res.Output))
+		j.res.Missing = res.Missing || j.part != ""
+	}
 	return j.report(), nil
 }
 

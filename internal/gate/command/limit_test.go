@@ -133,10 +133,10 @@ func TestMiddleOfLongTexts(t *testing.T) {
 	if got := Normalise(straddle(2*maxRaw + 2)); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
 		t.Errorf("a longer text becomes %q", got)
 	}
-	if got := gist(straddle(2*maxRaw), 3); !slices.Equal(got, []string{all}) {
+	if got := Gist(straddle(2*maxRaw), 3); !slices.Equal(got, []string{all}) {
 		t.Errorf("the gist of a text of the maximum length is %q", got)
 	}
-	if got := strings.Join(gist(straddle(2*maxRaw+2), 3), "|"); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
+	if got := strings.Join(Gist(straddle(2*maxRaw+2), 3), "|"); got == all || !strings.HasPrefix(got, "expected t") || !strings.HasSuffix(got, "got four") {
 		t.Errorf("the gist of a longer text is %q", got)
 	}
 }
@@ -156,7 +156,7 @@ func TestGist(t *testing.T) {
 		{"\x1fx ", 1, "x"},
 		{"", 2, ""},
 	} {
-		if got := strings.Join(gist(c.output, c.n), "|"); got != c.want {
+		if got := strings.Join(Gist(c.output, c.n), "|"); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.output, got, c.want)
 		}
 	}

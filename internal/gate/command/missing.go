@@ -22,9 +22,11 @@ import (
 func (j *judgement) missing() outcome {
 	word := missingProgram(string(j.res.Output), j.req.Spec.Command)
 	base := j.req.Base
-	ran := base != nil && base.Verdict != pawl.VerdictSkip && base.ExitCode != exitNotFound
+	ran := base != nil && base.Verdict != pawl.VerdictSkip && !notFoundThere(base)
 	reason := fmt.Sprintf("%s is not installed (exit %d)", word, j.res.ExitCode)
 	switch own, there := j.own(word); {
+	case j.part != "":
+		j.program, reason = j.part, fmt.Sprintf("%s is not installed (exit %d)", j.part, j.res.ExitCode)
 	case own && there:
 		reason = fmt.Sprintf("%s could not be started (exit %d): what its first line names may not be installed", word, j.res.ExitCode)
 	case own:
@@ -39,6 +41,32 @@ func (j *judgement) missing() outcome {
 		return outcome{verdict: pawl.VerdictSkip, reason: reason}
 	}
 	return fails("%s", reason)
+}
+
+// parts are the messages of programs that are there and lack a part that the command needs:
+// a subcommand, a module of the machine's own Python, a toolchain. Subcommands and modules are
+// those of tools that are installed, as others may be the repository's own.
+var parts = []struct {
+	message *pattern.Pattern
+	part    string // %s is what the message names
+}{
+	{pattern.Of("(?m)^error: no such (?:sub)?command: [`'\"](nextest|clippy|fmt|audit|deny|hack|llvm-cov|tarpaulin|machete|udeps|make|semver-checks|miri|insta)[`'\"]"), "cargo-%s"},
+	{pattern.Of(`(?m)^error: '(cargo-\w+|rustfmt|clippy-driver)(?:\.exe)?' is not installed for the (?:custom )?toolchain`), "%s"},
+	{pattern.Of(`rustup could not choose a version of (\w+) to run`), "%s of rustup"},
+	{pattern.Of(`(?m)^error: toolchain '([^']+)' is not installed`), "%s of rustup"},
+	{pattern.Of(`(?m)^(?:/usr/|/opt/|\S*/\.pyenv/)\S*python[\d.]*: No module named (pytest|mypy|ruff|black|isort|flake8|pylint|pyright|bandit|tox|nox|coverage|build|pip|venv|virtualenv|poetry|pipenv)$`), "%s of python3"},
+}
+
+// missingPart returns what a program that is there lacks, as the output tells; empty when it
+// does not.
+func missingPart(output string) string {
+	text := report.Plain(output)
+	for _, p := range parts {
+		if m := p.message.FindStringSubmatch(text); m != nil {
+			return fmt.Sprintf(p.part, cutText(m[1], maxQuote))
+		}
+	}
+	return ""
 }
 
 // makeError is how make says that a command failed.

@@ -42,6 +42,14 @@ func TestWhatIsMissing(t *testing.T) {
 		{"there.sh", "sh: 1: there.sh: not found\n", 127, "", "", "there.sh could not be started (exit 127): what its first line names may not be installed"},
 		{"./there.sh", "sh: 1: ./there.sh: not found\n", 127, "", "", "./there.sh could not be started (exit 127): what its first line names may not be installed"},
 
+		{"cargo nextest run", "error: no such command: `nextest`\n\nhelp: a command with a similar name exists: `test`\n", 101, "cargo-nextest", "", "cargo-nextest is not installed (exit 101)"},
+		{"cargo xtask test", "error: no such command: `xtask`\n", 101, "", "", ""},
+		{"cargo fmt --check", "error: 'cargo-fmt' is not installed for the toolchain 'stable-x86_64-unknown-linux-gnu'.\n", 1, "cargo-fmt", "", "cargo-fmt is not installed (exit 1)"},
+		{"cargo test", "error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly, and no default is configured.\n", 1, "cargo of rustup", "", "cargo of rustup is not installed (exit 1)"},
+		{"python3 -m pytest", "/usr/bin/python3: No module named pytest\n", 1, "pytest of python3", "", "pytest of python3 is not installed (exit 1)"},
+		{".venv/bin/python -m pytest", "/work/.venv/bin/python: No module named pytest\n", 1, "", "", ""},
+		{"python3 -m shop", "/usr/bin/python3: No module named shop\n", 1, "", "", ""},
+
 		{"make a", "clang-tidy .\nmake: clang-tidy: No such file or directory\nmake: *** [Makefile:2: a] Error 127\n", 2, "clang-tidy", "", "clang-tidy" + notInstalled},
 		{"make d", "/bin/sh: 1: ruff: not found\nmake[1]: *** [Makefile:6: c] Error 127\nmake[1]: Leaving directory '/work'\nmake: *** [Makefile:8: d] Error 2\n", 2, "ruff", "", "ruff" + notInstalled},
 		{"make a", "make: ./gen.sh: No such file or directory\nmake: *** [Makefile:2: a] Error 127\n", 2, "", "./gen.sh", "the repository has no ./gen.sh (exit 127)"},
@@ -50,7 +58,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"make test", "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tx\t0.1s\nmake: *** [Makefile:7: b] Error 127\n", 2, "", "", ""},
 
 		{"sh scripts/x.sh", "sh: 0: cannot open scripts/x.sh: No such file\n", 2, "", "scripts/x.sh", ""},
-		{"make test", "make: *** No rule to make target 'test'.  Stop.\n", 2, "", "the make target test", ""},
+		{"make test", "make: *** No rule to make target 'test'.  Stop.\n", 2, "", "the make target test", "exit 2: make: *** No rule to make target 'test'.  Stop."},
 		{"make test", "make: *** No rule to make target 'a.c', needed by 'a.o'.  Stop.\n", 2, "", "", ""},
 		{"make", "make: *** No targets specified and no makefile found.  Stop.\n", 2, "", "a makefile", ""},
 		{"npm test", "npm error Missing script: \"test\"\n", 1, "", "the script test in package.json", ""},

@@ -222,7 +222,7 @@ func (j *judgement) passReason() string {
 
 // lastWords is the line of the output that says best why the command failed.
 func (j *judgement) lastWords() string {
-	lines := gist(string(j.res.Output), 1)
+	lines := Gist(string(j.res.Output), 1)
 	if len(lines) == 0 {
 		return "it printed nothing"
 	}

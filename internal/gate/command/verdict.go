@@ -18,6 +18,7 @@ type judgement struct {
 	flaky   []string // tests that came out differently in an earlier run on the same commit
 	excused bool     // some of them failed now
 	program string   // what the machine lacks
+	part    string   // of a program that is there, and lacks it
 	lacks   string   // what the repository lacks
 }
 
