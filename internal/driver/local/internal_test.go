@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -215,6 +216,44 @@ func TestWaitsOfManyEffects(t *testing.T) {
 		late.say()
 		if elapse(3 * sayAfter); told[9] != 0 || len(d.waiting) > 0 {
 			t.Errorf("after its end it was told %d times that an effect waits, and noted are %v", told[9], d.waiting)
+		}
+	})
+}
+
+// held are places that runs of the project have, and runs of others.
+type held struct {
+	queue
+	load atomic.Pointer[pawl.PoolLoad]
+}
+
+func (h *held) Waits(driver.Job) (pawl.PoolLoad, bool) { return *h.load.Load(), true }
+
+// A run does not say that it waits for itself.
+func TestWaitsForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := &held{}
+		d := &Driver{Places: places, Live: func(pawl.RunID, pawl.Live) {}}
+		end := d.waits(driver.Job{Run: "001", Effect: &pawl.Effect{ID: 1, Do: &pawl.RunGate{Gate: "lint"}}}, time.Now())
+		for _, step := range []struct {
+			load pawl.PoolLoad
+			says bool
+		}{
+			{pawl.PoolLoad{Runs: []pawl.RunID{"001"}}, false},
+			{pawl.PoolLoad{Runs: []pawl.RunID{"001", "002"}}, true},
+			{pawl.PoolLoad{Runs: []pawl.RunID{"001"}}, true}, // it goes on to say what it began to say
+		} {
+			places.load.Store(&step.load)
+			<-time.After(sayAfter)
+			synctest.Wait()
+			if w := d.Waiting("001"); (w != nil) != step.says {
+				t.Errorf("with %+v it says %+v", step.load, w)
+			}
+		}
+		end()
+		for _, load := range []pawl.PoolLoad{{Runs: []pawl.RunID{"001"}, Elsewhere: 1}, {Runs: []pawl.RunID{"001"}, Until: time.Now()}, {}} {
+			if w := (&waiter{job: driver.Job{Run: "001"}}); w.forItself(pawl.Waiting{Runs: load.Runs, Elsewhere: load.Elsewhere, Until: load.Until}) {
+				t.Errorf("with %+v it waits for itself", load)
+			}
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"pawl/internal/driver"
 )
 
-// sayAfter is how long an effect waits for its places before that is said. It is said
-// again as often, for those who begin to watch later.
+// sayAfter is how long an effect waits for its places before that is said, unless it waits
+// for nothing but its own run. It is said again as often, for those who begin to watch later.
 const sayAfter = 2 * time.Second
 
 // waiter is an effect that waits for its places.
@@ -43,7 +43,7 @@ func (w *waiter) say() {
 	}
 	w.timer.Reset(sayAfter)
 	now, waits := w.now()
-	if !waits {
+	if !waits || !w.said && w.forItself(now) {
 		return
 	}
 	if !w.said {
@@ -56,6 +56,11 @@ func (w *waiter) say() {
 		w.d.mu.Unlock()
 	}
 	w.tell(now)
+}
+
+// forItself reports whether an effect only waits for others of its run, whose progress is shown.
+func (w *waiter) forItself(now pawl.Waiting) bool {
+	return len(now.Runs) == 1 && now.Runs[0] == w.job.Run && now.Elsewhere == 0 && now.Until.IsZero()
 }
 
 func (w *waiter) end() {
