@@ -58,6 +58,11 @@ func NewHost(environ []string, home string) Host {
 	return h
 }
 
+// offline keeps clients from trying again and again where nothing can be reached.
+var offline = []string{
+	"npm_config_fetch_retries=0", "pnpm_config_fetch_retries=0", "CARGO_NET_OFFLINE=true", "PIP_RETRIES=0", "UV_OFFLINE=1", "COMPOSER_DISABLE_NETWORK=1",
+}
+
 // places are where commands see their folders.
 type places struct{ dir, home, temp, cache string }
 
@@ -96,6 +101,9 @@ func (h Host) variables(p places, network, prepared bool) []string {
 		"GIT_OPTIONAL_LOCKS=0",
 		// The work tree's files belong to another user than what its .git names.
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+	}
+	if !network {
+		env = append(env, offline...)
 	}
 	for _, name := range passed {
 		if value, ok := h.environ[name]; ok {
