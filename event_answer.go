@@ -176,8 +176,11 @@ type Prepared struct {
 	Reused   bool          `json:"reused,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"` // of the commands
 	Bytes    int64         `json:"bytes,omitempty"`    // on disk, of what they left
-	// Failed says why the commands failed, in at most 300 bytes; empty = they did not.
+	// Failed says why the commands failed, in at most 400 bytes; empty = they did not.
 	Failed string `json:"failed,omitempty"`
+	// Said are the lines that the command which failed printed and that tell most of why, at
+	// most 160 bytes.
+	Said string `json:"said,omitempty"`
 	// Evidence is what the commands printed, a JSON GateReport; zero when none ran.
 	Evidence Hash `json:"evidence,omitzero"`
 	// Requests and Refused count what went through the egress proxy and what it refused;
@@ -265,6 +268,14 @@ func (b *GateJudged) Answers() Seq { return b.Effect }
 
 // Answers implements [Answer].
 func (b *Prepared) Answers() Seq { return b.Effect }
+
+// Why returns why the commands failed, with what they said; empty if they did not.
+func (b *Prepared) Why() string {
+	if b.Said == "" {
+		return b.Failed
+	}
+	return b.Failed + ": " + b.Said
+}
 
 // Answers implements [Answer].
 func (b *Committed) Answers() Seq { return b.Effect }

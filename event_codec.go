@@ -443,6 +443,7 @@ func (b *Prepared) fields(c *coder) {
 	num(c, 11, &b.Received)
 	words(c, 12, &b.Hosts)
 	words(c, 13, &b.RefusedHosts)
+	str(c, 14, &b.Said)
 }
 
 // Kind implements [Body].

@@ -268,7 +268,7 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 			return sender(ctx).Announce(ctx, to, delivery, body, env)
 		},
 		Project: filepath.Base(p.Repo.Root),
-		Inputs:  ecosystem.IsInput, Toolchain: ecosystem.Runtimes(), Updates: ecosystem.Updates,
+		Inputs:  ecosystem.IsInput, Gist: command.Gist, Toolchain: ecosystem.Runtimes(), Updates: ecosystem.Updates,
 		Redact: m.environs.redact,
 	}
 }

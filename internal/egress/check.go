@@ -6,6 +6,9 @@ import (
 	"sync"
 )
 
+// Unresolved stands in the lines about hosts whose names have no address that can be found.
+const Unresolved = "cannot be resolved"
+
 // Check returns why requests to hosts that the rules name would be refused now, one line for
 // each of those hosts. It resolves their names and connects to none of them. What a wildcard
 // names is not known, so it is left out.

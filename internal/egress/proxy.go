@@ -317,7 +317,7 @@ func (p *Proxy) judge(ctx context.Context, tunnel bool, host string, port uint16
 			to.upstream = upstream
 			return to, nil
 		}
-		return bad(http.StatusBadGateway, "cannot be resolved: %s", resolveReason(err))
+		return bad(http.StatusBadGateway, Unresolved+": %s", resolveReason(err))
 	}
 	own := p.own()
 	for _, a := range addresses {

@@ -229,7 +229,7 @@ func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 }
 
 // maxStop is how much of the reason why a run stops is kept, in bytes.
-const maxStop = 300
+const maxStop = 500
 
 // stop begins the run's end. A user's cancellation that lets the iteration
 // finish gives way to it; one that does not, and an earlier stop, stand.

@@ -93,7 +93,7 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		return s.verdict(f, b)
 	case *pawl.Prepared:
 		c := *b
-		c.Failed = cut(b.Failed, 300)
+		c.Failed, c.Said = cut(b.Failed, 400), cut(b.Said, 160)
 		return &c
 	case *pawl.TasksRead:
 		c := *b

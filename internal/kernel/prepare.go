@@ -19,6 +19,7 @@ type preparation struct {
 	commit   pawl.CommitHash
 	key      string // of what was prepared; empty = it is not known yet
 	failed   string // why the commands failed; empty = they did not
+	said     string // what they printed of that
 	evidence pawl.Hash
 	tries    int
 	why      *pawl.Failure // why the last try gave no result
@@ -89,8 +90,8 @@ func (d *draft) unprepared(p *preparation) bool {
 	if p.commit != d.s.Started.Base || p.key != "" && p.failed == "" || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
-	const next = "; mend it and resume the run, or begin with --allow-missing-gate " + pawl.PrepareGate
-	d.stop(pawl.OutcomeRefused, cut(p.reason(), maxStop-len(next))+next)
+	const next = "; mend it and resume the run, or begin one with --allow-missing-gate " + pawl.PrepareGate
+	d.stop(pawl.OutcomeRefused, cut(p.told(), maxStop-len(next))+next)
 	return true
 }
 
@@ -100,6 +101,15 @@ func (p *preparation) reason() string {
 		return p.failed
 	}
 	return "the commit could not be prepared: " + p.why.Message
+}
+
+// told returns the reason and what the commands said. Two attempts that fail alike have the same
+// reason, whatever is said.
+func (p *preparation) told() string {
+	if p.said == "" {
+		return p.reason()
+	}
+	return p.reason() + ": " + p.said
 }
 
 // preparedFor returns the key of what was prepared for a gate's commit. It reports false if
@@ -118,7 +128,7 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 		return "", false
 	}
 	b := &pawl.GateJudged{Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
-		Partial: p.failed == "", Reason: cut(p.reason(), 300), Error: print64(p.reason()), Evidence: p.evidence}
+		Partial: p.failed == "", Reason: cut(p.told(), 300), Error: print64(p.reason()), Evidence: p.evidence}
 	d.emit(l.Ref, b)
 	return "", false
 }
@@ -146,7 +156,7 @@ func (l *Loop) prepared(do *pawl.Prepare, b *pawl.Prepared) error {
 	if b.Key == "" {
 		return fmt.Errorf("what was prepared has no key")
 	}
-	l.changePreparation(do.Commit, func(p *preparation) { p.key, p.failed, p.evidence = b.Key, b.Failed, b.Evidence })
+	l.changePreparation(do.Commit, func(p *preparation) { p.key, p.failed, p.said, p.evidence = b.Key, b.Failed, b.Said, b.Evidence })
 	if do.Furnish {
 		l.worktree.calm()
 	}

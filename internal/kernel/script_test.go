@@ -231,6 +231,7 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 			b.Key = "key"
 		}
 		if r.says("fails") {
+			b.Said = r.value("said")
 			b.Failed, b.Evidence = `prepare "npm ci" failed (exit 1)`, blobOf("npm")
 		}
 		return b, 20 * time.Second

@@ -242,7 +242,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	stopped := d.s.Stopping != nil && l.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
 	evidence := l.evidence()
 	d.acknowledgeAll(l)
-	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, 300), Stopped: stopped})
+	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, maxStop), Stopped: stopped})
 	d.troubled(l, o, reason, evidence)
 }
 

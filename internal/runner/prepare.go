@@ -25,6 +25,7 @@ type preparation struct {
 	layer    pawl.PreparedLayer
 	report   *pawl.GateReport // nil when no command ran
 	failed   string           // empty = none did
+	said     string           // what it printed of that
 	contacts []pawl.Contact   // through the egress proxy
 }
 
@@ -53,10 +54,12 @@ func (p *preparation) tell(b *pawl.Prepared) {
 	}
 }
 
-// Bounds of the hosts that an event names.
+// Bounds of what an event tells.
 const (
-	maxHosts = 8
-	maxHost  = 64 // bytes
+	maxFailed = 400 // bytes of why the commands failed
+	maxSaid   = 160 // bytes of what they printed
+	maxHosts  = 8
+	maxHost   = 64 // bytes
 )
 
 func withHost(hosts []string, host string) []string {
@@ -78,7 +81,7 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
 	}
 	out := &pawl.Prepared{Effect: job.Effect.ID, Key: key, Reused: made.report == nil, Bytes: made.layer.Size,
-		Failed: short(made.failed, 300)}
+		Failed: short(made.failed, maxFailed), Said: made.said}
 	if made.report != nil {
 		evidence, err := a.document(made.report)
 		if err != nil {
@@ -150,7 +153,13 @@ func (r *Runner) runPrepare(ctx context.Context, job driver.Job, commit pawl.Com
 		made.report.Output += "$ " + line + "\n" + strings.TrimRight(string(res.Output), "\n") + "\n"
 		made.report.Duration, made.report.Met = time.Since(began), append(made.report.Met, res.Met...)
 		if why := unprepared(job.Settings, line, &res, barred); why != "" {
-			why += refusedBy(room.Contacts())
+			if refused := refusedBy(room.Contacts()); refused != "" {
+				if why += refused; strings.Contains(refused, "egress rule") {
+					why += ", for a new run" // this one keeps those it began with
+				}
+			} else {
+				made.said = r.told(&res)
+			}
 			made.failed = why
 			made.report.Verdict, made.report.Reason, made.report.Error = pawl.VerdictFail, why, why
 			made.report.ExitCode, made.report.Partial = res.ExitCode, res.TimedOut
@@ -172,6 +181,15 @@ func (r *Runner) prepareSpec(ctx context.Context, job driver.Job, commit pawl.Co
 		spec.Below, err = r.prepareKey(ctx, job, job.Started.Base)
 	}
 	return spec, err
+}
+
+// told returns the lines that tell most of why a command failed; empty if there are none, or
+// the reason says enough without.
+func (r *Runner) told(res *pawl.CommandResult) string {
+	if r.Gist == nil || res.TimedOut || res.Missing {
+		return ""
+	}
+	return short(strings.Join(r.Gist(string(res.Output), 2), " "), maxSaid)
 }
 
 // errBarred ends the commands of a room that asked for a host which is barred to it.

@@ -39,6 +39,10 @@ func TestPrepare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := preparing(t, test.lines...)
+			w.r.Gist = func(output string, n int) []string { return strings.Split(strings.TrimSpace(output), "\n")[:n] }
+			if p := must[*pawl.Prepared](t, w, &pawl.Prepare{Commit: w.base}); (p.Said == "starting no such package") != (name == "Fails") {
+				t.Errorf("prepared %+v", p)
+			}
 			b := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "tests", Commit: w.base})
 			if b.Verdict != test.verdict || !strings.Contains(b.Reason, test.says) || b.Partial {
 				t.Errorf("judged %+v", b)

@@ -26,7 +26,7 @@ import (
 )
 
 // Runner performs effects with what it is given. All fields but Redact, Callback,
-// Announce, Project, Inputs, Toolchain and Updates are needed.
+// Announce, Project, Inputs, Gist, Toolchain and Updates are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -57,7 +57,10 @@ type Runner struct {
 	// Inputs reports whether a file decides what the commands of prepare do, such as a lock
 	// file; Toolchain names programs that do. What the commands name themselves does so, too.
 	// nil = nothing else does.
-	Inputs    func(path string) bool
+	Inputs func(path string) bool
+	// Gist returns the lines of an output that tell most of what went wrong, at most n; nil =
+	// nothing of it is told.
+	Gist      func(output string, n int) []string
 	Toolchain []string
 	// Updates lists how the lock files of a checkout are brought up to date; nil = they
 	// cannot be.

@@ -92,7 +92,7 @@ func preparedText(b *pawl.Prepared) string {
 	head := line("Prepared in %s", span(b.Duration))
 	switch {
 	case b.Failed != "":
-		head = line("Not prepared: %s", b.Failed)
+		head = line("Not prepared: %s", b.Why())
 	case b.Reused:
 		return "Prepared: what an earlier commit needs is there already"
 	}

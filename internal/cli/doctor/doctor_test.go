@@ -179,6 +179,12 @@ func TestDoctor(t *testing.T) {
 			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)
 			addFile(p.app.Dir, config.RepoFile, "prepare: []\n")
 		}, "prepare", OK, ""},
+		{"RegistryIsNotKnown", func(p *patient) {
+			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
+			p.probes.Egress = func(context.Context, []string) ([]string, error) {
+				return []string{"registry.npmjs.org:443 cannot be resolved: no such host"}, nil
+			}
+		}, "prepare", Warning, "name server"},
 		{"RegistryRefused", func(p *patient) {
 			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
 			addFile(p.app.Dir, "package.json", `{"dependencies": {"left-pad": "1"}}`)

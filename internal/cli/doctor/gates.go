@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/config"
 	"pawl/internal/ecosystem"
+	"pawl/internal/egress"
 )
 
 // gates checks that a run started here would be judged, and that commands find the programs of
@@ -61,6 +62,8 @@ func (e *examination) prepare(cfg *config.Config, settings *pawl.Settings, found
 	switch {
 	case len(missing) > 0:
 		e.warn("prepare", strings.Join(commands, "; ")+": commands do not find "+strings.Join(missing, ", "), "install it where PATH finds it, or change prepare")
+	case len(refused) > 0 && !slices.ContainsFunc(refused, func(line string) bool { return !strings.Contains(line, egress.Unresolved) }):
+		e.warn("prepare", strings.Join(commands, "; ")+": "+strings.Join(refused, "; "), "look at the network and the name server of this machine, or name a mirror in the package manager's configuration")
 	case len(refused) > 0:
 		e.warn("prepare", strings.Join(commands, "; ")+": "+strings.Join(refused, "; "), "egress is a setting of your own configuration, "+e.app.UserConfig()+", and a flag of pawl run")
 	case len(commands) > 0:

@@ -247,7 +247,7 @@ func Propose(found ecosystem.Project) string {
 # alone. Whoever starts a run is asked once whether these commands may run.
 `)
 	if len(found.Prepare) == 0 {
-		b.WriteString("#prepare: # nothing was found that needs it; for example:\n#  - npm ci\n")
+		b.WriteString("#prepare: # nothing was found that needs it\n#  - ./scripts/fetch-dependencies.sh\n")
 	} else {
 		b.WriteString("prepare:\n")
 	}
