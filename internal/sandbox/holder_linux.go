@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -445,23 +446,18 @@ func (h *holder) command(r *heldRoom, cmd pawl.Command, out *capture) (*process,
 		return nil, err
 	}
 	defer file.Close()
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer writer.Close()
 	argv := append([]string{filepath.Join(stage, helper.Bwrap), "--args", "4", "--", helper.Enter, helper.EnterWord}, h.box.confinement(&r.limits).Args(shell(cmd)...)...)
-	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file, writer)
+	p, err := h.start(helper.Start{Argv: argv, Env: []string{}, Dir: "/", Room: true}, nil, stream{out, true}, stream{out, false}, file)
 	if err != nil {
-		reader.Close()
 		return nil, err
 	}
 	p.out = out
-	p.copy(reader, &p.refused)
 	return p, nil
 }
 
-// start starts a process in the holder's namespaces. Without input it reads nothing.
+// start starts a process in the holder's namespaces. Without input it reads nothing. A command
+// of a room, which is given more files, is told by the one after them where to say why it could
+// not be started.
 func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer, more ...*os.File) (p *process, err error) {
 	content, err := json.Marshal(s)
 	if err != nil {
@@ -488,7 +484,11 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 			w.Close()
 		}
 	}()
-	for _, to := range []io.Writer{stdout, stderr} {
+	outputs := []io.Writer{stdout, stderr}
+	if s.Room {
+		outputs = append(outputs, &p.refused)
+	}
+	for i, to := range outputs {
 		reader, writer, err := os.Pipe()
 		if err != nil {
 			p.abandon()
@@ -496,14 +496,14 @@ func (h *holder) start(s helper.Start, input *os.File, stdout, stderr io.Writer,
 		}
 		writers = append(writers, writer)
 		p.copy(reader, to)
-		if s.Room && h.box.uid != 0 { // who opens /dev/stderr needs rights to the pipe
+		if s.Room && i < 2 && h.box.uid != 0 { // who opens /dev/stderr needs rights to the pipe
 			if err := writer.Chown(h.box.uid, h.box.uid); err != nil {
 				p.abandon()
 				return nil, err
 			}
 		}
 	}
-	if err := h.ask(p, helper.Request{}, append([]*os.File{description, input, writers[0], writers[1]}, more...)); err != nil {
+	if err := h.ask(p, helper.Request{}, slices.Concat([]*os.File{description, input, writers[0], writers[1]}, more, writers[2:])); err != nil {
 		p.abandon()
 		return nil, err
 	}
