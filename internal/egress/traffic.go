@@ -48,8 +48,8 @@ func (r *record) reach(host string) *entry {
 	return e
 }
 
-// refuse counts a request that did not reach what it asked for. It returns the contact if it
-// is the first request of it.
+// refuse counts a request that did not reach what it asked for. It returns the contact that
+// the request belongs to, and reports whether it is the first one of it.
 func (r *record) refuse(host, reason string, barred bool) (c pawl.Contact, first bool) {
 	e, key, first := r.count(r.refused, maxRefused, entryKey{clean(host, maxHost), clean(reason, maxReason)}, barred)
 	return e.contact(key), first

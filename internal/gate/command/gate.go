@@ -37,13 +37,9 @@ func (g *Gate) Judge(ctx context.Context, req pawl.GateRequest) (pawl.GateReport
 		return pawl.GateReport{}, fmt.Errorf("run gate %s: %w", req.Spec.Name, err)
 	}
 	reading := read(req, res, files)
-	if !reading.Recognised() && !res.TimedOut && behindMake(res.ExitCode, string(res.Output)) {
-		res.ExitCode, res.Missing = exitNotFound, true
-	}
 	j := &judgement{req: req, res: res, reading: reading}
 	if !res.TimedOut && res.ExitCode != 0 && !reading.Recognised() {
-		j.part = missingPart(string(res.Output))
-		j.res.Missing = res.Missing || j.part != ""
+		j.readMissing()
 	}
 	return j.report(), nil
 }

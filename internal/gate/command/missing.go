@@ -17,6 +17,18 @@ import (
 // machine: no work on the repository can make the gate pass. Or the repository has no such
 // script, manifest or tests yet: that may be what the work is to add.
 
+// readMissing finds out from the output whether something was not found that the exit code does
+// not tell of.
+func (j *judgement) readMissing() {
+	output := string(j.res.Output)
+	if behindMake(j.res.ExitCode, output) {
+		j.res.ExitCode, j.res.Missing = exitNotFound, true
+	}
+	if j.part = missingPart(output); j.part != "" {
+		j.res.Missing = true
+	}
+}
+
 // missing judges a command whose program was not found. An optional gate is skipped then,
 // unless it ran on the base: the candidate has removed the command.
 func (j *judgement) missing() outcome {
