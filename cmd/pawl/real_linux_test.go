@@ -42,32 +42,28 @@ func npmProject(r *registry, folder string) realProject {
 	}
 }
 
-func pnpmProject(r *registry) realProject {
+// lockedBy is the npm project with the lock file of another package manager.
+func lockedBy(r *registry, manager, name, lock string) realProject {
 	p := npmProject(r, "")
 	delete(p.files, "package-lock.json")
-	p.files["pnpm-lock.yaml"] = "lockfileVersion: '9.0'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n\n" +
-		"importers:\n\n  .:\n    dependencies:\n      greet:\n        specifier: 1.0.0\n        version: 1.0.0\n\n" +
-		"packages:\n\n  greet@1.0.0:\n    resolution: {integrity: " + npmIntegrity("greet") + "}\n    hasBin: true\n\nsnapshots:\n\n  greet@1.0.0: {}\n"
-	p.tests = "pnpm test"
+	p.files[name], p.tests = lock, manager+" run test"
 	return p
+}
+
+func pnpmProject(r *registry) realProject {
+	return lockedBy(r, "pnpm", "pnpm-lock.yaml", "lockfileVersion: '9.0'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n\n"+
+		"importers:\n\n  .:\n    dependencies:\n      greet:\n        specifier: 1.0.0\n        version: 1.0.0\n\n"+
+		"packages:\n\n  greet@1.0.0:\n    resolution: {integrity: "+npmIntegrity("greet")+"}\n    hasBin: true\n\nsnapshots:\n\n  greet@1.0.0: {}\n")
 }
 
 func yarnProject(r *registry) realProject {
-	p := npmProject(r, "")
-	delete(p.files, "package-lock.json")
-	p.files["yarn.lock"] = "# yarn lockfile v1\n\n\ngreet@1.0.0:\n  version \"1.0.0\"\n  resolved \"" + r.base() + "/greet/-/greet-1.0.0.tgz\"\n" +
-		"  integrity " + npmIntegrity("greet") + "\n"
-	p.tests = "yarn test"
-	return p
+	return lockedBy(r, "yarn", "yarn.lock", "# yarn lockfile v1\n\n\ngreet@1.0.0:\n  version \"1.0.0\"\n  resolved \""+r.base()+"/greet/-/greet-1.0.0.tgz\"\n"+
+		"  integrity "+npmIntegrity("greet")+"\n")
 }
 
 func bunProject(r *registry) realProject {
-	p := npmProject(r, "")
-	delete(p.files, "package-lock.json")
-	p.files["bun.lock"] = fmt.Sprintf(`{"lockfileVersion":1,"workspaces":{"":{"name":"shop","dependencies":{"greet":"1.0.0"}}},`+
-		`"packages":{"greet":["greet@1.0.0","",{"bin":{"greets":"greets.js"}},%q]}}`+"\n", npmIntegrity("greet"))
-	p.tests = "bun run test"
-	return p
+	return lockedBy(r, "bun", "bun.lock", fmt.Sprintf(`{"lockfileVersion":1,"workspaces":{"":{"name":"shop","dependencies":{"greet":"1.0.0"}}},`+
+		`"packages":{"greet":["greet@1.0.0","",{"bin":{"greets":"greets.js"}},%q]}}`+"\n", npmIntegrity("greet")))
 }
 
 func goProject(r *registry, folder string) realProject {
