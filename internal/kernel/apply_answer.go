@@ -190,7 +190,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		l.tasksRead(f.Do.(*pawl.ReadTasks), b)
 	case *pawl.Merged:
 		l.worktree.calm()
-		s.merged(l, f.Do.(*pawl.Merge), b)
+		return s.merged(l, f.Do.(*pawl.Merge), b)
 	case *pawl.BranchAdvanced:
 		l.worktree.calm()
 		return s.advanced(l, b)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -197,7 +198,7 @@ func (l *Loop) wants(v pawl.Verb) bool {
 }
 
 // merged takes over a merge commit.
-func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) {
+func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	switch m := l.merge; {
 	case l.plan != nil && l.plan.batch != nil:
 		s.linked(l, do, b)
@@ -207,6 +208,8 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) {
 		if l.unresolved = b.Unresolved; b.Unresolved == 0 {
 			l.suspect = pawl.Hash{}
 		}
+	case m != nil && l.candidate == nil:
+		return errors.New("a merge commit without a candidate")
 	case m != nil:
 		m.made, m.onto = b, do.Ours
 		m.regate = b.Conflicts == 0 && b.Tree != l.candidate.Tree
@@ -219,6 +222,7 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) {
 	default:
 		l.rebase = &merge{onto: do.Ours, made: b}
 	}
+	return nil
 }
 
 func reviewsOf(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
