@@ -28,6 +28,7 @@ var rules = []rule{
 	{"internal/resolve", nil, "which task a message means follows from its words and from what is known, and from nothing else"},
 	{"internal/recipe", []string{"internal/strictyaml"}, "a recipe is data: whoever reads it must not need an engine"},
 	{"internal/config", []string{"internal/egress", "internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
+	{"internal/credential", []string{"internal/config", "internal/process"}, "keys are read from where the configuration says, for whoever calls models"},
 	{"internal/driver/local", []string{"internal/driver", "internal/kernel"}, "a driver drives the kernel; what performs effects is given to it"},
 	{"internal/driver/drivertest", []string{"internal/driver", "internal/kernel", "internal/store/mem"}, "the suite runs any driver on any log"},
 	{"internal/driver", []string{"internal/kernel"}, "what driving means is the kernel and the contract"},

@@ -77,6 +77,7 @@ const (
 	KindRecovered       Kind = 8
 	KindRunEnded        Kind = 9
 	KindRunStopping     Kind = 10
+	KindAccountChanged  Kind = 11
 
 	KindEffectRequested Kind = 20
 	KindEffectFailed    Kind = 21
@@ -158,6 +159,7 @@ var kinds = map[Kind]string{
 	KindRunStarted: "run_started", KindRunPaused: "run_paused", KindRunResumed: "run_resumed",
 	KindCancelRequested: "cancel_requested", KindLimitsChanged: "limits_changed", KindLimitReached: "limit_reached",
 	KindBudgetWarned: "budget_warned", KindRecovered: "recovered", KindRunEnded: "run_ended", KindRunStopping: "run_stopping",
+	KindAccountChanged:  "account_changed",
 	KindEffectRequested: "effect_requested", KindEffectFailed: "effect_failed", KindEffectLost: "effect_lost",
 	KindEffectWithdrawn: "effect_withdrawn", KindAnswerIgnored: "answer_ignored",
 	KindWorkspaceOpened: "workspace_opened", KindPromptAssembled: "prompt_assembled", KindModelReplied: "model_replied",
@@ -224,6 +226,8 @@ func newBody(k Kind) Body {
 		return &RunEnded{}
 	case KindRunStopping:
 		return &RunStopping{}
+	case KindAccountChanged:
+		return &AccountChanged{}
 	case KindEffectRequested:
 		return &EffectRequested{}
 	case KindEffectFailed:

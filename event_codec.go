@@ -65,6 +65,18 @@ func (b *CancelRequested) fields(c *coder) {
 // Kind implements [Body].
 func (*CancelRequested) EventKind() Kind { return KindCancelRequested }
 
+func (b *AccountChanged) fields(c *coder) {
+	str(c, 1, &b.To.Provider)
+	str(c, 2, &b.From.Address)
+	str(c, 3, &b.From.Key)
+	str(c, 4, &b.To.Address)
+	str(c, 5, &b.To.Key)
+	b.From.Provider = b.To.Provider
+}
+
+// Kind implements [Body].
+func (*AccountChanged) EventKind() Kind { return KindAccountChanged }
+
 func (b *LimitsChanged) fields(c *coder) {
 	sub(c, 1, b.Limits.fields)
 }

@@ -123,6 +123,13 @@ type CancelRequested struct {
 	Reason  string   `json:"reason,omitempty"`
 }
 
+// AccountChanged says that the run has another account with a provider from now on: that of
+// whoever resumed or forked it. The provider is the same.
+type AccountChanged struct {
+	From Account `json:"from"`
+	To   Account `json:"to"`
+}
+
 // LimitsChanged replaces the run's limits.
 type LimitsChanged struct {
 	Limits Limits `json:"limits"`

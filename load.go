@@ -20,10 +20,18 @@ type PoolLoad struct {
 	// of other projects have. Both are for an effect that waits, in the eyes of its project.
 	Runs      []RunID `json:"runs,omitempty"`
 	Elsewhere int     `json:"elsewhere,omitempty"`
-	// Until is when a provider's limit is over that lets nothing begin before; zero =
-	// there is none. Why says what the provider said, at most 200 bytes.
-	Until time.Time `json:"until,omitzero"`
-	Why   string    `json:"why,omitempty"`
+	// Accounts are those of a provider that it lets nothing begin on for now.
+	Accounts []AccountLoad `json:"accounts,omitempty"`
+}
+
+// AccountLoad is an account of a provider's that a limit closes: an address and a key.
+type AccountLoad struct {
+	// Account names it for people: "api.anthropic.com with key 3f2a91", where the digits
+	// tell keys apart and are none of the key's own.
+	Account string `json:"account"`
+	// Until is when the limit is over. Why says what the provider said, at most 200 bytes.
+	Until time.Time `json:"until"`
+	Why   string    `json:"why"`
 }
 
 // RunLoad is what one run has of a machine's places.
@@ -51,12 +59,13 @@ type Waiting struct {
 	// places that has.
 	Pool  string `json:"pool"`
 	Slots int    `json:"slots"`
-	// Runs and Elsewhere say who has them, Until and Why when there are some again; see
-	// [PoolLoad].
+	// Runs and Elsewhere say who has them; see [PoolLoad]. Account, Until and Why say which
+	// account of a provider is closed, until when and why; see [AccountLoad].
 	Runs      []RunID       `json:"runs,omitempty"`
 	Elsewhere int           `json:"elsewhere,omitempty"`
 	Since     time.Time     `json:"since"`
 	For       time.Duration `json:"for"` // that it has waited, in nanoseconds
+	Account   string        `json:"account,omitempty"`
 	Until     time.Time     `json:"until,omitzero"`
 	Why       string        `json:"why,omitempty"`
 	// Others counts the run's other effects that wait.

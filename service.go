@@ -101,6 +101,9 @@ type Steering struct {
 	Signal     *Signaling `json:"signal,omitempty"` // of signal
 	Loop       string     `json:"loop,omitempty"`   // of archive: the loop's id; empty = the run
 	By         string     `json:"by,omitempty"`     // who wants it, of rollback, continue, signal and archive
+	// Accounts are those that whoever resumes the run has with its providers. The engine sets
+	// them; no request does.
+	Accounts []Account `json:"-"`
 }
 
 // Signaling is a signal of a person's to loops of a run: stop, pause, resume, rebase

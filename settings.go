@@ -3,8 +3,11 @@ package pawl
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -196,14 +199,54 @@ const (
 
 // ModelChoice is the model of one tier with its prices.
 type ModelChoice struct {
-	Provider  string `json:"provider"` // such as anthropic or ollama; internal/config has the table
-	Name      string `json:"name"`     // the provider's name of the model
+	Provider string `json:"provider"` // such as anthropic or ollama; internal/config has the table
+	Name     string `json:"name"`     // the provider's name of the model
+	// Address and Key are those of the [Account] that whoever starts the run has with the
+	// provider. They change with [AccountChanged] only; what a request says is not used.
+	// They are empty for the scripted model, and in runs from before they were recorded.
+	Address   string `json:"address,omitempty"`
+	Key       string `json:"key,omitempty"`
 	MaxOutput int    `json:"max_output"`
 	// Idle is how long its stream may be silent; zero means [DefaultModelIdle].
 	Idle time.Duration `json:"idle,omitempty"`
 	// Price is per million tokens. A price nobody knows is the dearest known one.
 	Price      Price `json:"price"`
 	PriceGuess bool  `json:"price_guess,omitempty"`
+}
+
+// Account returns whose limits calls of the model count against.
+func (m ModelChoice) Account() Account { return Account{m.Provider, m.Address, m.Key} }
+
+// Account is whose limits and money a model call counts against: two calls of a provider have
+// the same account if they go to the same address with the same key.
+type Account struct {
+	Provider string `json:"provider"`
+	// Address is the base URL of the provider's server; empty when it is not known.
+	Address string `json:"address,omitempty"`
+	// Key tells the provider's keys apart. It is no key, and none can be made of it: see
+	// [KeyOf]. Empty = no key is sent.
+	Key string `json:"key,omitempty"`
+}
+
+// KeyOf returns the first twelve digits of the SHA-256 of a key; empty for no key.
+func KeyOf(key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:6])
+}
+
+// String returns the account for people: "api.anthropic.com with key 3f2a91".
+func (a Account) String() string {
+	at := cmp.Or(a.Address, a.Provider)
+	if u, err := url.Parse(a.Address); err == nil && u.Host != "" {
+		at = u.Host
+	}
+	if a.Key == "" {
+		return at
+	}
+	return at + " with key " + a.Key[:min(len(a.Key), 6)]
 }
 
 // Price is what a million tokens cost.

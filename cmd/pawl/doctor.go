@@ -17,6 +17,7 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/cli/doctor"
 	"pawl/internal/config"
+	"pawl/internal/credential"
 	"pawl/internal/egress"
 	"pawl/internal/git"
 	"pawl/internal/model/inventory"
@@ -65,7 +66,14 @@ func probes(app *cli.App) doctor.Probes {
 		Store:      checkStore,
 		Refs:       refs,
 		Models: func(ctx context.Context, p config.Provider, names []string) doctor.Check {
-			found, problem := modelServer(app, p).Check(ctx, names)
+			var reader credential.Reader
+			key, err := reader.Key(ctx, p.Key(), app.Environ)
+			if err != nil {
+				return doctor.Check{State: doctor.Failed, Detail: err.Error(), Fix: "pawl config shows where the key should come from"}
+			}
+			server := modelServer(p)
+			server.Key = key
+			found, problem := server.Check(ctx, names)
 			if problem == nil {
 				return doctor.Check{State: doctor.OK, Detail: found}
 			}

@@ -59,25 +59,11 @@ func (e *environs) forget(r runOf) {
 	delete(e.of, r)
 }
 
-// expect says what was handed over for the run that a project is just beginning; nil
-// when it has begun.
-func (e *environs) expect(project string, environ []string) {
-	if environ == nil {
-		e.forget(runOf{project: project})
-		return
-	}
-	e.set(runOf{project: project}, environ)
-}
-
 // get is the environment of a run.
 func (e *environs) get(r runOf) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	handed, ok := e.of[r]
-	if !ok {
-		handed = e.of[runOf{project: r.project}]
-	}
-	return over(e.own, handed)
+	return over(e.own, e.of[r])
 }
 
 // over is an environment with some variables replaced.
@@ -134,6 +120,16 @@ func (e *environs) learn() {
 		known = known.And(plain.NewRedactor(app.Getenv, secretNames(environ)...))
 	}
 	e.secret = e.secret.And(known)
+}
+
+// know makes a key known that comes from nobody's environment.
+func (e *environs) know(key string) {
+	if key == "" {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.secret = e.secret.And(plain.NewRedactor(func(string) string { return key }, "KEY"))
 }
 
 // redact takes secrets out of a document.

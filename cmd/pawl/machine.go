@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"pawl"
 	"pawl/internal/callback"
 	"pawl/internal/cli"
 	"pawl/internal/config"
+	"pawl/internal/daemon"
 	"pawl/internal/driver"
 	"pawl/internal/ecosystem"
 	"pawl/internal/egress"
@@ -41,6 +41,7 @@ import (
 // machine is what all projects share that this process drives.
 type machine struct {
 	version  string
+	alone    bool // it has no daemon: its environment is that of whoever asks
 	environs *environs
 	models   *models
 	governor *governor.Governor
@@ -166,11 +167,10 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	e := engine.New(engine.Config{
+	e := engine.New(m.ofProject(name, engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
-		Performer: ofRun{m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall), name},
-		Places:    m.governor.Places(name),
+		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
@@ -193,10 +193,22 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 				told(r)
 			}
 		},
-	})
+	}))
 	o.engine, o.folders, o.rooms, o.log, o.file = e, folders, rooms, log, file
-	o.owned = owned{service{e, e.Driven}, m, e, name, &sync.Mutex{}}
+	o.owned = owned{service{e, e.Driven}, m, e, name}
 	return o, nil
+}
+
+// ofProject adds to the configuration of a project's engine what makes its runs those of their
+// users: the environment they were handed, their accounts, and their places on the machine.
+func (m *machine) ofProject(name string, c engine.Config) engine.Config {
+	c.Performer = ofRun{c.Performer, name}
+	c.Places = m.governor.Places(name)
+	c.Accounts = func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error) {
+		return m.accounts(ctx, runOf{name, run}, models)
+	}
+	c.Accepted = func(ctx context.Context, run pawl.RunID) { m.hand(ctx, runOf{name, run}) }
+	return c
 }
 
 // rooms are the rooms of a project: each run's commands have that run's environment.
@@ -208,6 +220,14 @@ func (m *machine) rooms(p project.Project, spaces *gitworktree.Workspaces, logge
 			return egress.New(egress.Options{Rules: rules, Environ: m.environs.environ(ctx), Refused: refused})
 		},
 	})
+}
+
+// hand keeps what was handed over for a run, if anything was. Its models are made anew with it.
+func (m *machine) hand(ctx context.Context, r runOf) {
+	if environ := daemon.Environ(ctx); environ != nil {
+		m.environs.set(r, environ)
+		m.models.forget(r)
+	}
 }
 
 // forget drops what only a run at work needs. One that is resumed brings it again.

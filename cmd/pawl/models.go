@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
+	"pawl/internal/credential"
+	"pawl/internal/daemon"
 	"pawl/internal/driver"
 	"pawl/internal/model/anthropic"
 	"pawl/internal/model/inventory"
@@ -22,30 +26,31 @@ import (
 // its user's environment, and the scripted one from the file that was frozen with it.
 type models struct {
 	environs *environs
+	keys     credential.Reader
 
 	mu   sync.Mutex // guards made
 	made map[modelOf]pawl.Model
 }
 
 type modelOf struct {
-	run      runOf // zero for a script, which may be that of many
-	provider string
-	script   pawl.Hash
+	run     runOf // zero for a script, which may be that of many
+	account pawl.Account
+	script  pawl.Hash
 }
 
 func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Model, error) {
 	choice := job.Settings.Models[tier-1]
 	of, _ := ctx.Value(runKey{}).(runOf)
-	key := modelOf{run: of, provider: choice.Provider}
+	key := modelOf{run: of, account: choice.Account()}
 	if choice.Provider == "script" {
-		key = modelOf{provider: "script", script: job.Started.Script}
+		key = modelOf{account: pawl.Account{Provider: "script"}, script: job.Started.Script}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if made, ok := m.made[key]; ok {
 		return made, nil
 	}
-	made, err := m.make(ctx, job, choice.Provider)
+	made, err := m.make(ctx, job, choice)
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +65,11 @@ func (m *models) forTier(ctx context.Context, job driver.Job, tier int) (pawl.Mo
 func (m *models) forget(r runOf) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key := range m.made {
-		if key.run == r {
-			delete(m.made, key)
-		}
-	}
+	maps.DeleteFunc(m.made, func(key modelOf, _ pawl.Model) bool { return key.run == r })
 }
 
-func (m *models) make(ctx context.Context, job driver.Job, provider string) (pawl.Model, error) {
-	if provider == "script" {
+func (m *models) make(ctx context.Context, job driver.Job, choice pawl.ModelChoice) (pawl.Model, error) {
+	if choice.Provider == "script" {
 		data, err := job.Blob(ctx, job.Started.Script)
 		if err != nil {
 			return nil, fmt.Errorf("read the run's script: %w", err)
@@ -80,20 +81,95 @@ func (m *models) make(ctx context.Context, job driver.Job, provider string) (paw
 	if err != nil {
 		return nil, err
 	}
-	p := cfg.Provider(provider)
-	server := modelServer(app, p)
-	var made pawl.Model
-	switch p.Protocol {
-	case config.Anthropic:
-		made = anthropic.New(anthropic.Config{BaseURL: p.BaseURL, APIKey: server.Key})
-	case config.Responses:
-		made = openai.NewResponses(openai.Config{BaseURL: p.BaseURL, APIKey: server.Key})
-	case config.Chat:
-		made = openai.NewChat(openai.Config{BaseURL: chatAddress(p), APIKey: server.Key})
-	default:
-		return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + provider}
+	p, server, err := m.as(ctx, choice.Account(), app, cfg.Provider(choice.Provider))
+	if err != nil { // the run was resumed with another account while this call waited: the next one has that
+		return nil, &pawl.ModelError{Kind: pawl.ModelNetwork, Message: err.Error(), Unsent: true}
 	}
-	return server.Explain(made), nil
+	with := func(key string) pawl.Model {
+		server := server
+		server.Key = key
+		switch p.Protocol {
+		case config.Anthropic:
+			return server.Explain(anthropic.New(anthropic.Config{BaseURL: p.BaseURL, APIKey: key}))
+		case config.Responses:
+			return server.Explain(openai.NewResponses(openai.Config{BaseURL: p.BaseURL, APIKey: key}))
+		default:
+			return server.Explain(openai.NewChat(openai.Config{BaseURL: chatAddress(p), APIKey: key}))
+		}
+	}
+	switch {
+	case p.Protocol == "":
+		return nil, &pawl.ModelError{Kind: pawl.ModelBadRequest, Message: "unknown provider " + choice.Provider}
+	case !p.Key().Stored() || server.Key == "":
+		return with(server.Key), nil
+	}
+	again := func(ctx context.Context, refused string) (string, error) {
+		key, err := m.keys.Again(ctx, p.Key(), app.Environ, refused)
+		m.environs.know(key)
+		return key, err
+	}
+	return &rekeyed{with: with, again: again, key: server.Key, model: with(server.Key)}, nil
+}
+
+// rekeyed asks for its key again when the provider refuses it, and then sends the call once
+// more if that is another one: keys are replaced while runs are at work.
+type rekeyed struct {
+	with  func(key string) pawl.Model
+	again func(ctx context.Context, refused string) (string, error)
+
+	mu    sync.Mutex // guards what follows
+	key   string
+	model pawl.Model
+}
+
+// Call implements [pawl.Model].
+func (r *rekeyed) Call(ctx context.Context, req pawl.ModelRequest, sink func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+	r.mu.Lock()
+	model, key := r.model, r.key
+	r.mu.Unlock()
+	reply, err := model.Call(ctx, req, sink)
+	if refused, ok := errors.AsType[*pawl.ModelError](err); !ok || refused.Kind != pawl.ModelAuth {
+		return reply, err
+	}
+	another, why := r.again(ctx, key)
+	if why != nil || another == key {
+		return reply, err
+	}
+	r.mu.Lock()
+	if r.key == key {
+		r.key, r.model = another, r.with(another)
+	}
+	model = r.model
+	r.mu.Unlock()
+	return model.Call(ctx, req, sink)
+}
+
+// as returns the server of a provider as a run calls it: at the address and with the key of the
+// account that is frozen with it. An environment that has another key has none for the run.
+// F-14
+func (m *models) as(ctx context.Context, a pawl.Account, app *cli.App, p config.Provider) (config.Provider, inventory.Server, error) {
+	from := p.Key()
+	if a.Address != "" { // otherwise it was started before that was recorded
+		if p.BaseURL = a.Address; p.BaseURL == p.Home {
+			p.BaseURL = ""
+		}
+		if a.Key == "" {
+			from = config.KeySource{}
+		}
+	}
+	key, err := m.keys.Key(ctx, from, app.Environ)
+	switch {
+	case err != nil:
+		return p, inventory.Server{}, err
+	case a.Address != "" && a.Key != "" && key == "":
+		return p, inventory.Server{}, pawl.Errorf(pawl.CodeUnavailable, "%s is not set", from)
+	case a.Address != "" && a.Key != from.Identity(app.Environ):
+		return p, inventory.Server{}, pawl.Errorf(pawl.CodeUnavailable, "the run has account %s, and %s holds another key", a, from)
+	}
+	m.environs.know(key)
+	server := modelServer(p)
+	server.Key = key
+	return p, server, nil
 }
 
 // chatAddress returns the address that the adapter for Chat Completions is given for a
@@ -105,12 +181,16 @@ func chatAddress(p config.Provider) string {
 	return p.Address()
 }
 
-// modelServer returns the server of a provider, with the key that an environment has for it.
-func modelServer(app *cli.App, p config.Provider) inventory.Server {
-	return inventory.Server{
+// modelServer returns the server of a provider, without its key.
+func modelServer(p config.Provider) inventory.Server {
+	s := inventory.Server{
 		BaseURL: p.Address(), BaseURLKey: "providers." + p.Name + ".base_url", Anthropic: p.Protocol == config.Anthropic,
-		Key: app.Getenv(p.KeyEnv), KeyEnv: p.KeyEnv, KeyPath: p.KeyPath, Local: p.Local, Start: p.Start, Fetch: p.Fetch,
+		KeyEnv: p.KeyEnv, KeyPath: p.KeyPath, Local: p.Local, Start: p.Start, Fetch: p.Fetch,
 	}
+	if from := p.Key(); from.Stored() {
+		s.KeyEnv, s.KeyFrom = "", from.String()
+	}
+	return s
 }
 
 // providersOf says where providers are. That is the user's business: the repository's
@@ -119,15 +199,26 @@ func providersOf(app *cli.App) (config.Config, error) {
 	return config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
 }
 
-// keys looks for the key of every provider that is to be called with an environment.
-func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
+// supplied looks for the key of every provider that is to be called with an environment, at the
+// addresses that are frozen with a run.
+func (m *models) supplied(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
 	cfg, err := providersOf(app)
 	if err != nil {
 		return pawl.Errorf(pawl.CodeOf(err), "%w", err)
 	}
-	if m, key := cfg.MissingKey(choices, app.Getenv); key != "" {
-		return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %s is not set", m.Provider, m.Name, key).
-			WithHint("export %s=…, choose another model with --model PROVIDER/NAME (pawl doctor looks for a local server), or see it work without one: pawl demo", key)
+	for _, choice := range choices {
+		p, server, err := m.as(ctx, choice.Account(), app, cfg.Provider(choice.Provider))
+		if err == nil && p.NeedsKey() && server.Key == "" {
+			err = pawl.Errorf(pawl.CodeUnavailable, "%s is not set", p.KeyEnv)
+		}
+		switch {
+		case err != nil && p.Key().Stored():
+			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
+				WithHint("pawl config shows where it should come from; pawl doctor tries it")
+		case err != nil:
+			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
+				WithHint("export %s=…, choose another model with --model PROVIDER/NAME (pawl doctor looks for a local server), or see it work without one: pawl demo", p.KeyEnv)
+		}
 	}
 	return nil
 }
@@ -135,27 +226,53 @@ func keys(app *cli.App, choices [3]pawl.ModelChoice) *pawl.Error {
 // answering asks the servers on this machine and in its network whether they have the
 // models that are to be called. What is certain to fail is an error; a server elsewhere is
 // not asked, because that takes time and it is seldom down for long.
-func answering(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) error {
+func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.ModelChoice) error {
 	cfg, err := providersOf(app)
 	if err != nil {
 		return err
 	}
 	for provider, names := range config.ByProvider(choices) {
-		p := cfg.Provider(provider)
+		i := slices.IndexFunc(choices[:], func(m pawl.ModelChoice) bool { return m.Provider == provider })
+		p, server, err := m.as(ctx, choices[i].Account(), app, cfg.Provider(provider))
+		if err != nil {
+			return err
+		}
 		if p.Protocol == "" || !p.Near() {
 			continue
 		}
-		_, problem := modelServer(app, p).Check(ctx, names)
+		_, problem := server.Check(ctx, names)
 		if problem == nil || problem.Severity != inventory.Broken {
 			continue
 		}
-		err := pawl.Errorf(pawl.CodeUnavailable, "%s/%s cannot be called: %s", provider, names[0], problem.Text)
+		refusal := pawl.Errorf(pawl.CodeUnavailable, "%s/%s cannot be called: %s", provider, names[0], problem.Text)
 		if problem.Fix != "" {
-			err = err.WithHint("%s", problem.Fix)
+			refusal = refusal.WithHint("%s", problem.Fix)
 		}
-		return err
+		return refusal
 	}
 	return ctx.Err()
+}
+
+// accounts returns those that whoever starts, resumes or forks a run has with the providers of
+// its models; none when they have handed over no environment and the run goes on as it was. The
+// run's id is empty when it is started or forked.
+func (m *machine) accounts(ctx context.Context, r runOf, choices [3]pawl.ModelChoice) ([]pawl.Account, error) {
+	handed := daemon.Environ(ctx)
+	if handed == nil && !m.alone && r.run != "" {
+		return nil, nil
+	}
+	app := &cli.App{Environ: over(m.environs.get(r), handed)}
+	cfg, err := providersOf(app)
+	if err != nil {
+		return nil, err
+	}
+	var out []pawl.Account
+	for provider := range config.ByProvider(choices) {
+		if p := cfg.Provider(provider); p.Protocol != "" {
+			out = append(out, pawl.Account{Provider: provider, Address: p.Address(), Key: p.Key().Identity(app.Environ)})
+		}
+	}
+	return out, nil
 }
 
 // harmless matches names of models that a user can put into a shell as they are.
@@ -172,7 +289,9 @@ func localModels(ctx context.Context, app *cli.App) []string {
 	var wait sync.WaitGroup
 	for i, p := range local {
 		wait.Go(func() {
-			models, _ := modelServer(app, p).Models(ctx) // whoever cannot say is not proposed
+			server := modelServer(p)
+			server.Key = app.Getenv(server.KeyEnv)
+			models, _ := server.Models(ctx) // whoever cannot say is not proposed
 			for _, name := range models {
 				embeds := strings.Contains(strings.ToLower(name), "embed") // it makes vectors, not replies
 				if !embeds && harmless.MatchString(name) {

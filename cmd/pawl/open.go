@@ -141,6 +141,7 @@ func openReadOnly(app *cli.App, p project.Project, held bool) (*cli.Session, err
 // others on the socket. The caller holds the project's lock.
 func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, error) {
 	m := newMachine(ctx, app)
+	m.alone = true
 	o, err := m.open(ctx, p, nil)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 
 	"pawl"
 	"pawl/internal/cli"
@@ -65,8 +64,6 @@ type owned struct {
 	machine *machine
 	engine  *engine.Engine
 	project string // the name of its state folder
-
-	starting *sync.Mutex // one run begins at a time: until it has its id, what it was handed is that of no id
 }
 
 // Start implements [pawl.Service].
@@ -79,11 +76,14 @@ func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunI
 		}
 		return pawl.RunInfo{}, err.WithHint("%s", hint)
 	}
+	for i := range req.Settings.Models {
+		req.Settings.Models[i].Address, req.Settings.Models[i].Key = "", "" // they are not for a request to say
+	}
 	app := &cli.App{Environ: over(o.machine.environs.own, daemon.Environ(ctx))}
-	if err := keys(app, req.Settings.Models); err != nil {
+	if err := o.machine.models.supplied(ctx, app, req.Settings.Models); err != nil {
 		return pawl.RunInfo{}, err
 	}
-	if err := answering(ctx, app, req.Settings.Models); err != nil {
+	if err := o.machine.models.answering(ctx, app, req.Settings.Models); err != nil {
 		return pawl.RunInfo{}, err
 	}
 	if req.Script != "" {
@@ -91,11 +91,7 @@ func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunI
 			return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%w", err)
 		}
 	}
-	err = o.begin(ctx, func() (pawl.RunID, error) {
-		info, err = o.service.Start(ctx, req)
-		return info.ID, err
-	})
-	return info, err
+	return o.service.Start(ctx, req)
 }
 
 // Fork implements [pawl.Service].
@@ -103,73 +99,70 @@ func (o owned) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pawl
 	if err := o.equipped(ctx, run); err != nil {
 		return pawl.RunInfo{}, err
 	}
-	err = o.begin(ctx, func() (pawl.RunID, error) {
-		info, err = o.service.Fork(ctx, run, at)
-		return info.ID, err
-	})
-	return info, err
+	return o.service.Fork(ctx, run, at)
 }
 
-// begin begins a run with what was handed over for it.
-func (o owned) begin(ctx context.Context, begin func() (pawl.RunID, error)) error {
-	o.starting.Lock()
-	defer o.starting.Unlock()
-	o.machine.environs.expect(o.project, daemon.Environ(ctx))
-	run, err := begin()
-	o.machine.environs.expect(o.project, nil)
-	if err == nil {
-		o.hand(ctx, run)
-	}
-	return err
-}
-
-// Steer implements [pawl.Service].
+// Steer implements [pawl.Service]. Only who resumes a run hands it an environment: what
+// another shell has is not what the run was started with.
+// F-14
 func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
-	if s.Verb == pawl.SteerResume {
-		if err := o.equipped(ctx, run); err != nil {
-			return err
-		}
+	if s.Verb != pawl.SteerResume {
+		return o.service.Steer(daemon.WithEnviron(ctx, nil), run, s)
 	}
-	o.hand(ctx, run)
+	if err := o.equipped(ctx, run); err != nil {
+		return err
+	}
 	return o.service.Steer(ctx, run, s)
 }
 
-// Adopt lets a run go on that was interrupted.
+// Adopt lets a run go on that was interrupted, with the accounts it has.
 func (o owned) Adopt(ctx context.Context, run pawl.RunID) error {
-	return o.engine.Adopt(ctx, run, func(began *pawl.RunStarted) error {
-		if err := o.supplied(ctx, run, began); err != nil {
-			return err
-		}
-		o.hand(ctx, run)
-		return nil
-	})
-}
-
-// hand keeps what was handed over for a run. Its models are made anew with it.
-func (o owned) hand(ctx context.Context, run pawl.RunID) {
-	if environ := daemon.Environ(ctx); environ != nil {
-		o.machine.environs.set(runOf{o.project, run}, environ)
-		o.machine.models.forget(runOf{o.project, run})
-	}
+	return o.engine.Adopt(ctx, run, func(s *pawl.Settings) error { return o.supplied(ctx, run, s.Models) })
 }
 
 // equipped refuses to let a run go on without the keys that its models need, or while
 // a server of this machine that has them is not there.
 func (o owned) equipped(ctx context.Context, run pawl.RunID) error {
-	began, _ := cli.Began(ctx, o.service, run)
-	if began == nil {
+	choices, ok := choices(ctx, o.service, run)
+	if !ok {
 		return nil // whoever goes on with it says what is wrong
 	}
-	return o.supplied(ctx, run, began)
+	if daemon.Environ(ctx) != nil || o.machine.alone { // it gets the accounts of whoever asks
+		for i := range choices {
+			choices[i].Address, choices[i].Key = "", ""
+		}
+	}
+	return o.supplied(ctx, run, choices)
 }
 
-// supplied is equipped for who knows what the run was started with.
-func (o owned) supplied(ctx context.Context, run pawl.RunID, began *pawl.RunStarted) error {
-	var settings pawl.Settings
-	_ = json.Unmarshal(began.Settings, &settings) // whoever goes on with it says what is wrong
+// choices are the models of a run, with the accounts it has now; false = its events
+// do not say.
+func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out [3]pawl.ModelChoice, ok bool) {
+	for e, err := range s.Events(ctx, run, 0) {
+		if err != nil {
+			return out, false
+		}
+		switch b := e.Body.(type) {
+		case *pawl.RunStarted:
+			var settings pawl.Settings
+			ok = json.Unmarshal(b.Settings, &settings) == nil
+			out = settings.Models
+		case *pawl.AccountChanged:
+			for i := range out {
+				if out[i].Provider == b.To.Provider {
+					out[i].Address, out[i].Key = b.To.Address, b.To.Key
+				}
+			}
+		}
+	}
+	return out, ok
+}
+
+// supplied is equipped for who knows the run's models.
+func (o owned) supplied(ctx context.Context, run pawl.RunID, choices [3]pawl.ModelChoice) error {
 	app := &cli.App{Environ: over(o.machine.environs.get(runOf{o.project, run}), daemon.Environ(ctx))}
-	if err := keys(app, settings.Models); err != nil {
+	if err := o.machine.models.supplied(ctx, app, choices); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)
 	}
-	return answering(ctx, app, settings.Models)
+	return o.machine.models.answering(ctx, app, choices)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,7 @@ func TestRollback(t *testing.T) { // V-50
 		{[]string{"7", "2", "--reason", "a mistake"}, pawl.Steering{Verb: pawl.SteerRollback, Checkpoint: 2, By: "ada", Reason: "a mistake"}, "goes back to checkpoint 2 (batch-2)"},
 	} {
 		p.steered = nil
-		if err := b.execute(t, rollback.New(b.app), test.args...); err != nil || !strings.Contains(b.out.String(), test.says) || len(p.steered) != 1 || p.steered[0] != test.want {
+		if err := b.execute(t, rollback.New(b.app), test.args...); err != nil || !strings.Contains(b.out.String(), test.says) || len(p.steered) != 1 || !reflect.DeepEqual(p.steered[0], test.want) {
 			t.Errorf("%v: %v, steered %+v\n%s", test.args, err, p.steered, b.out.String())
 		}
 	}
@@ -156,7 +157,7 @@ func TestOverride(t *testing.T) {
 	if err := b.execute(t, override.New(b.app), "7", "--reason", "it only looks stalled"); err != nil || !strings.Contains(b.out.String(), "goes on in spite of its health") {
 		t.Errorf("%v: %s", err, b.out.String())
 	}
-	if want := (pawl.Steering{Verb: pawl.SteerContinue, Reason: "it only looks stalled", By: "ada"}); len(p.steered) != 1 || p.steered[0] != want {
+	if want := (pawl.Steering{Verb: pawl.SteerContinue, Reason: "it only looks stalled", By: "ada"}); len(p.steered) != 1 || !reflect.DeepEqual(p.steered[0], want) {
 		t.Errorf("steered %+v", p.steered)
 	}
 }

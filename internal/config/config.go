@@ -90,6 +90,9 @@ func Load(src Sources) (Config, error) {
 		}
 		c.from(where)
 	}
+	if err := c.twoKeys(); err != nil {
+		return Config{}, err
+	}
 	if err := c.excessive(); err != nil {
 		return Config{}, err
 	}

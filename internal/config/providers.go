@@ -24,14 +24,17 @@ const (
 )
 
 // Provider is who answers model calls and how it is reached. The settings say
-// BaseURL, KeyEnv and File; the rest is a matter of the provider.
+// BaseURL, where the key is, and File; the rest is a matter of the provider.
 type Provider struct {
 	Name     string
 	Protocol Protocol
 	// BaseURL is the server's address; empty means Home.
 	BaseURL string
 	KeyEnv  string // the variable that holds the key; empty: no key
-	File    string // of the scripted model
+	// KeyFile, KeyCommand and Keyring say where the key is if it is not in a variable; see
+	// [KeySource]. At most one of them is set.
+	KeyFile, KeyCommand, Keyring string
+	File                         string // of the scripted model
 	// Home is the provider's own address.
 	Home string
 	// KeyPath is a path below the address that only a valid key can get, where
@@ -102,7 +105,12 @@ func (p Provider) Near() bool {
 // NeedsKey reports whether the server certainly wants a key. One that is only
 // compatible with OpenAI's may want none.
 func (p Provider) NeedsKey() bool {
-	return p.KeyEnv != "" && (p.Address() == p.Home || p.Protocol == Anthropic)
+	return p.Key() != (KeySource{}) && (p.Address() == p.Home || p.Protocol == Anthropic)
+}
+
+// Key returns where the provider's key is.
+func (p Provider) Key() KeySource {
+	return KeySource{Env: p.KeyEnv, File: p.KeyFile, Command: p.KeyCommand, Keyring: p.Keyring}
 }
 
 // free reports whether a call takes no money unless the user gives a price: the
@@ -110,10 +118,11 @@ func (p Provider) NeedsKey() bool {
 func (p Provider) free() bool { return p.Name == "script" || p.Local && p.Near() }
 
 // MissingKey returns the first of the models that needs a key which the environment does not
-// have, and the variable that should hold it. Both are empty when no key is missing.
+// have, and the variable that should hold it. Both are empty when no key is missing. A key that
+// is stored elsewhere is taken to be there.
 func (c *Config) MissingKey(models [3]pawl.ModelChoice, getenv func(string) string) (m pawl.ModelChoice, keyEnv string) {
 	for _, m := range models {
-		if p := c.Provider(m.Provider); p.NeedsKey() && getenv(p.KeyEnv) == "" {
+		if p := c.Provider(m.Provider); p.NeedsKey() && !p.Key().Stored() && getenv(p.KeyEnv) == "" {
 			return m, p.KeyEnv
 		}
 	}

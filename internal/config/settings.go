@@ -368,7 +368,10 @@ func (p Provider) describe() string {
 		return none(p.File)
 	}
 	key := "no key"
-	if p.KeyEnv != "" {
+	switch {
+	case p.Key().Stored():
+		key = "key from " + p.Key().String()
+	case p.KeyEnv != "":
 		key = "key in $" + p.KeyEnv
 	}
 	return p.Address() + ", " + key

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -311,6 +312,15 @@ func (v *values) providerFields(m *strictyaml.Map) {
 			m.Key("key_env", "The environment variable that holds the key; without it, "+key+". A key itself is never written here.").Text(&p.KeyEnv)
 			if p.KeyEnv != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(p.KeyEnv) {
 				m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
+			}
+			m.Key("key_file", "A file that holds the key, in place of a variable: an absolute path, or one below ~/.").Text(&p.KeyFile)
+			if p.KeyFile != "" && !filepath.IsAbs(p.KeyFile) && !strings.HasPrefix(p.KeyFile, "~/") {
+				m.Problem("key_file", "want an absolute path, or one below ~/")
+			}
+			m.Key("key_command", fmt.Sprintf("A command line for sh that prints the key, in place of a variable. It runs with your rights, for %s at most, and again after the provider has refused the key.", KeyTime)).Text(&p.KeyCommand)
+			m.Key("keyring", "The key's entry in the keyring of your desktop, in place of a variable: SERVICE/ACCOUNT.").Text(&p.Keyring)
+			if service, account, _ := strings.Cut(p.Keyring, "/"); p.Keyring != "" && (service == "" || account == "") {
+				m.Problem("keyring", "want SERVICE/ACCOUNT, such as pawl/anthropic")
 			}
 		})
 		if v.providers != nil {

@@ -28,7 +28,8 @@ type Places interface {
 	// once. When ctx ends first, Take fails with its error and holds nothing. A call
 	// that is known to fail fails with a *pawl.ModelError instead of being sent.
 	Take(ctx context.Context, job Job) (give func(pawl.Answer), err error)
-	// Waits says what the effect waits for in Take; false = it does not wait.
+	// Waits says what the effect waits for in Take; false = it does not wait. Of accounts,
+	// only the one that the effect waits for is there.
 	Waits(job Job) (pawl.PoolLoad, bool)
 	// Wanted says that a person has started or resumed a run: what is known to fail is
 	// tried once more.

@@ -51,6 +51,14 @@ type Config struct {
 	Clean func(run pawl.RunID) error
 	// Places say when an effect may be performed; nil means at once.
 	Places driver.Places
+	// Accounts returns the accounts that whoever starts, resumes or forks a run has with the
+	// providers of its models; none = the run goes on with those it has. The run is empty for
+	// one that is started or forked. It may be nil.
+	Accounts func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error)
+	// Accepted is told that a run was started, taken over or steered, before anything that
+	// follows from it is begun. The context is that of whoever asked. It must not block,
+	// and may be nil.
+	Accepted func(ctx context.Context, run pawl.RunID)
 	// Told is told a run's line after each of its events; it must not block.
 	Told    func(pawl.RunInfo)
 	Version string
@@ -79,9 +87,9 @@ func New(c Config) *Engine {
 	e := &Engine{Reader: Reader{Log: c.Log}, c: c}
 	e.driver = &local.Driver{
 		Log: startingLog{c.Log}, Performer: c.Performer, Places: c.Places, Now: c.Now, Logger: c.Logger,
-		Observe: e.observe,
-		Live:    e.hub.live,
-		Left:    func(run pawl.RunID, _ error) { e.hub.wake(run) },
+		Observe: e.observe, Accepted: c.Accepted,
+		Live: e.hub.live,
+		Left: func(run pawl.RunID, _ error) { e.hub.wake(run) },
 	}
 	e.cleanAll()
 	return e
@@ -107,9 +115,9 @@ func (e *Engine) Close() { e.driver.Close() }
 func (e *Engine) Drain(ctx context.Context) { e.driver.Drain(ctx) }
 
 // Adopt lets a run go on that was interrupted, as if nothing had happened, unless may
-// refuses it for what it was started with; may may be nil. One that is driven, that
+// refuses it for its settings; may may be nil. One that is driven, that
 // waits to be resumed or that has ended is left alone.
-func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.RunStarted) error) error {
+func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.Settings) error) error {
 	info, err := e.info(ctx, run)
 	if err != nil {
 		return err
@@ -122,7 +130,7 @@ func (e *Engine) Adopt(ctx context.Context, run pawl.RunID, may func(*pawl.RunSt
 		return err
 	}
 	if may != nil {
-		if err := may(state.Started); err != nil {
+		if err := may(state.Settings); err != nil {
 			return err
 		}
 	}
@@ -180,6 +188,9 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err := settlePrepare(&req.Settings); err != nil {
 		return pawl.RunInfo{}, err
 	}
+	if err := e.settleAccounts(ctx, &req.Settings); err != nil {
+		return pawl.RunInfo{}, err
+	}
 	repo, err := e.c.Inspect(ctx, req.Dir)
 	if err != nil {
 		return pawl.RunInfo{}, err
@@ -211,6 +222,40 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 		return pawl.RunInfo{}, fmt.Errorf("start run %s: %w", id, err)
 	}
 	return e.info(ctx, id)
+}
+
+// settleAccounts makes the accounts with a run's providers those of whoever starts it: what a
+// request says of them is not used.
+func (e *Engine) settleAccounts(ctx context.Context, s *pawl.Settings) error {
+	var have []pawl.Account
+	if e.c.Accounts != nil {
+		var err error
+		if have, err = e.c.Accounts(ctx, "", s.Models); err != nil {
+			return err
+		}
+	}
+	for i := range s.Models {
+		m := &s.Models[i]
+		m.Address, m.Key = "", ""
+		for _, a := range have {
+			if a.Provider == m.Provider {
+				m.Address, m.Key = a.Address, a.Key
+			}
+		}
+	}
+	return nil
+}
+
+// accounts are those of whoever resumes a run, or forks it when run is empty.
+func (e *Engine) accounts(ctx context.Context, run pawl.RunID, began *pawl.RunStarted) ([]pawl.Account, error) {
+	if e.c.Accounts == nil {
+		return nil, nil
+	}
+	var settings pawl.Settings
+	if err := json.Unmarshal(began.Settings, &settings); err != nil {
+		return nil, pawl.Errorf(pawl.CodeDamaged, "the settings of run %s: %w", run, err)
+	}
+	return e.c.Accounts(ctx, run, settings.Models)
 }
 
 // instructions reads what the commit that a run starts from tells those who work on it.

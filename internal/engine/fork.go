@@ -30,6 +30,10 @@ func (e *Engine) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (pawl.Ru
 	if err := e.confines(run, began); err != nil {
 		return pawl.RunInfo{}, err.WithHint("install bubblewrap")
 	}
+	accounts, err := e.accounts(ctx, "", began)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
 	ctx = context.WithoutCancel(ctx)
 	unit := pawl.Unit{Run: to.id}
 	if unit.Blobs, err = e.blobs(ctx, run, events); err != nil {
@@ -41,7 +45,11 @@ func (e *Engine) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (pawl.Ru
 	if err := e.begin(ctx, &unit); err != nil {
 		return pawl.RunInfo{}, fmt.Errorf("fork run %s at event %d: %w", run, at, err)
 	}
-	if err := e.driver.Adopt(ctx, to.id); err != nil {
+	var first []pawl.Steering
+	if len(accounts) > 0 {
+		first = append(first, pawl.Steering{Verb: pawl.SteerLimits, Accounts: accounts})
+	}
+	if err := e.driver.Adopt(ctx, to.id, first...); err != nil {
 		return pawl.RunInfo{}, fmt.Errorf("go on with run %s: %w", to.id, err)
 	}
 	return e.info(ctx, to.id)

@@ -22,6 +22,15 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 			return err
 		}
 	}
+	if s.Accounts = nil; s.Verb == pawl.SteerResume {
+		began, err := e.began(ctx, run)
+		if err != nil {
+			return err
+		}
+		if s.Accounts, err = e.accounts(ctx, run, began); err != nil {
+			return err
+		}
+	}
 	for {
 		driven := e.driver.Driven(run)
 		err := e.steer(ctx, run, s)
@@ -30,6 +39,20 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		}
 		// Another command has just taken it over: it is asked as any that is driven.
 	}
+}
+
+// began returns what a run was started with.
+func (e *Engine) began(ctx context.Context, run pawl.RunID) (*pawl.RunStarted, error) {
+	for ev, err := range e.c.Log.Events(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if b, ok := ev.Body.(*pawl.RunStarted); ok {
+			return b, nil
+		}
+		break
+	}
+	return nil, pawl.Errorf(pawl.CodeDamaged, "run %s does not begin with its start", run)
 }
 
 // mayBegin reports a command after which a run may be at work that was not before.
@@ -118,8 +141,8 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	}
 	interrupted := state.Status == pawl.StatusRunning || state.Status == pawl.StatusStopping
 	switch {
-	case s.Verb == pawl.SteerResume && interrupted && s.Limits != nil:
-		return e.driver.AdoptFolded(ctx, run, state, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits})
+	case s.Verb == pawl.SteerResume && interrupted && (s.Limits != nil || len(s.Accounts) > 0):
+		return e.driver.AdoptFolded(ctx, run, state, pawl.Steering{Verb: pawl.SteerLimits, Limits: s.Limits, Accounts: s.Accounts})
 	case s.Verb == pawl.SteerResume && interrupted:
 		return e.driver.AdoptFolded(ctx, run, state)
 	case s.Verb == pawl.SteerPause && !ended && state.Status != pawl.StatusRunning:

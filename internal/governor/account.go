@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,10 @@ const (
 	maxWhy = 200
 )
 
-// account is what is known of a provider's limits.
+// account is what is known of an account's limits.
 type account struct {
+	pawl.Account
+	tickets  int       // that wait, or have their places
 	until    time.Time // nothing begins before
 	closed   time.Time // when that was learnt
 	why      string
@@ -69,6 +72,10 @@ func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped b
 		case pawl.ModelRateLimit:
 			a.limited(now, t, x.Failure)
 		case pawl.ModelQuota:
+			if x.Failure.Wait > 0 { // the provider says when there is more
+				a.limited(now, t, x.Failure)
+				return false
+			}
 			a.trip(now, "", x.Failure)
 			return true
 		case pawl.ModelAuth:
@@ -119,7 +126,26 @@ func (a *account) refuses(now time.Time, t *ticket) error {
 		b.probe = t
 		return nil
 	}
-	return &pawl.ModelError{Kind: pawl.ModelErrorKind(b.failure.Code), Message: b.failure.Message, Unsent: true}
+	return &pawl.ModelError{
+		Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true,
+		Message: fmt.Sprintf("%s (not sent: %s answered so at %s, and is asked again from %s on)", b.failure.Message, a.String(),
+			b.since.Local().Format(time.TimeOnly), b.until.Local().Format(time.TimeOnly)),
+	}
+}
+
+// shut reports whether nothing may begin because of a limit; nil is never shut.
+func (a *account) shut(now time.Time) bool { return a != nil && a.until.After(now) }
+
+// idle reports an account of which nothing needs to be remembered.
+func (a *account) idle(now time.Time) bool {
+	return a.tickets == 0 && a.hits == 0 && len(a.breakers) == 0 && !a.shut(now)
+}
+
+// load returns the account's limit as people see it; false = nothing limits it.
+func (a *account) load(now time.Time) (l pawl.AccountLoad, limited bool) {
+	l.Account = a.String()
+	l.Until, l.Why = a.shown(now)
+	return l, !l.Until.IsZero()
 }
 
 // shown is until when nothing begins, and what the provider said.

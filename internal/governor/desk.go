@@ -3,7 +3,6 @@ package governor
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"pawl"
@@ -36,12 +35,13 @@ type tenant struct {
 
 // ticket is an effect that waits for its places, or has them.
 type ticket struct {
-	id    pawl.Seq
-	model string
-	flows [2]*flow  // of the machine, and of its account or lane
-	begun time.Time // when it got its places; zero = it waits
-	err   error     // why it will not get them
-	ready chan struct{}
+	id      pawl.Seq
+	model   string
+	account *account  // whose limits it counts against; nil = it calls no model
+	flows   [2]*flow  // of the machine, and of its provider or lane
+	begun   time.Time // when it got its places; zero = it waits
+	err     error     // why it will not get them
+	ready   chan struct{}
 }
 
 func newDesk(l Limits, now time.Time) *desk {
@@ -55,16 +55,13 @@ func newDesk(l Limits, now time.Time) *desk {
 
 func (d *desk) machine() *pool { return d.pools[0] }
 
-// pool is the one of a name. An account is made when it is first used.
+// pool is the one of a name. A provider's is made when it is first used.
 func (d *desk) pool(name string) *pool {
 	i, found := slices.BinarySearchFunc(d.pools[1:], name, func(p *pool, name string) int { return cmp.Compare(p.name, name) })
 	if i++; found {
 		return d.pools[i]
 	}
 	p := &pool{name: name, slots: d.limits.slots(name)}
-	if strings.HasPrefix(name, accountPrefix) {
-		p.account = &account{}
-	}
 	d.pools = slices.Insert(d.pools, i, p)
 	return p
 }
@@ -92,15 +89,16 @@ func (d *desk) flow(t *tenant, p *pool) *flow {
 }
 
 // take asks for the places of an effect.
-func (d *desk) take(now time.Time, k key, id pawl.Seq, pool, model string) *ticket {
+func (d *desk) take(now time.Time, k key, id pawl.Seq, n need) *ticket {
 	d.pass(now)
-	p, run := d.pool(pool), d.tenant(k)
-	t := &ticket{id: id, model: model, ready: make(chan struct{})}
-	if p.account != nil {
-		if t.err = p.account.refuses(d.now, t); t.err != nil {
+	p, run := d.pool(n.pool), d.tenant(k)
+	t := &ticket{id: id, model: n.model, account: p.account(n.account, d.now), ready: make(chan struct{})}
+	if t.account != nil {
+		if t.err = t.account.refuses(d.now, t); t.err != nil {
 			d.moved = append(d.moved, t)
 			return t
 		}
+		t.account.tickets++
 	}
 	t.flows = [2]*flow{d.flow(run, d.machine()), d.flow(run, p)}
 	for _, f := range t.flows {
@@ -130,14 +128,22 @@ func (d *desk) give(now time.Time, t *ticket, answer pawl.Answer) {
 		}
 	}
 	p := t.flows[1].pool
+	d.leave(t)
+	if t.account != nil && t.account.learn(d.now, t, answer) {
+		d.refuse(p, t.account)
+	}
+	d.serve()
+}
+
+// leave lets go of a ticket that neither waits nor has places any more.
+func (d *desk) leave(t *ticket) {
 	for _, f := range t.flows {
 		f.leave()
 	}
 	t.flows = [2]*flow{}
-	if p.account != nil && p.account.learn(d.now, t, answer) {
-		d.refuse(p)
+	if t.account != nil {
+		t.account.tickets--
 	}
-	d.serve()
 }
 
 func (d *desk) unqueue(t *ticket) {
@@ -149,50 +155,42 @@ func (d *desk) unqueue(t *ticket) {
 	*q = slices.DeleteFunc(*q, func(x *ticket) bool { return x == t })
 }
 
-// refuse lets go of the effects that wait for an account and would fail.
-func (d *desk) refuse(p *pool) {
+// refuse lets go of the effects that wait for an account of a pool and would fail.
+func (d *desk) refuse(p *pool, a *account) {
 	for _, f := range slices.Clone(p.flows) {
 		for _, t := range slices.Clone(f.queue) {
-			if t.err = p.account.refuses(d.now, t); t.err == nil {
+			if t.account != a {
+				continue
+			}
+			if t.err = a.refuses(d.now, t); t.err == nil {
 				continue
 			}
 			d.unqueue(t)
-			for _, f := range t.flows {
-				f.leave()
-			}
-			t.flows = [2]*flow{}
+			d.leave(t)
 			d.moved = append(d.moved, t)
 		}
 	}
 }
 
-// retry lets a call through each breaker, of one account or of all ("").
-func (d *desk) retry(now time.Time, name string) {
+// retry lets a call through each breaker.
+func (d *desk) retry(now time.Time) {
 	d.pass(now)
-	for _, p := range d.accounts(name) {
-		for _, b := range p.account.breakers {
+	for a := range d.accounts {
+		for _, b := range a.breakers {
 			b.until = d.now
 		}
 	}
 }
 
-// reset forgets what is known of an account's limits, or of all accounts' ("").
-func (d *desk) reset(now time.Time, name string) {
-	d.pass(now)
-	for _, p := range d.accounts(name) {
-		*p.account = account{}
-	}
-	d.serve()
-}
-
-func (d *desk) accounts(name string) []*pool {
-	var out []*pool
+// accounts goes through all accounts there are.
+func (d *desk) accounts(yield func(*account) bool) {
 	for _, p := range d.pools {
-		if p.account != nil && (name == "" || p.name == accountPrefix+name) {
-			out = append(out, p)
+		for _, a := range p.accounts {
+			if !yield(a) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // tick lets time pass: an account may have opened.
@@ -204,9 +202,13 @@ func (d *desk) tick(now time.Time) {
 // opens is when the next account opens that effects wait for; zero = none does.
 func (d *desk) opens() time.Time {
 	var next time.Time
-	for _, p := range d.accounts("") {
-		if p.waiting > 0 && p.shut(d.now) && (next.IsZero() || p.account.until.Before(next)) {
-			next = p.account.until
+	for _, p := range d.pools {
+		for _, f := range p.flows {
+			for _, t := range f.queue {
+				if t.account.shut(d.now) && (next.IsZero() || t.account.until.Before(next)) {
+					next = t.account.until
+				}
+			}
 		}
 	}
 	return next
@@ -235,28 +237,28 @@ func (d *desk) next() *ticket {
 	}
 	for _, p := range d.pools[1:] {
 		p.turn = nil
-		p.open = !p.full() && !p.shut(d.now)
-		if free := p.slots - p.used; p.open && p.waiting > free && free <= m.slots-m.used { // it is what is scarce
-			p.turn = p.choose(func(f *flow) bool { return f.waiting > 0 })
+		p.open = !p.full()
+		if free := p.slots - p.used; p.open && p.ready(d.now) > free && free <= m.slots-m.used { // it is what is scarce
+			p.turn = p.choose(func(f *flow) bool { return f.first(d.now) != nil })
 		}
 	}
-	f := m.choose(func(f *flow) bool { return f.run.oldest() != nil })
+	f := m.choose(func(f *flow) bool { return f.run.oldest(d.now) != nil })
 	if f == nil {
 		return nil
 	}
-	return f.run.oldest()
+	return f.run.oldest(d.now)
 }
 
 // oldest is the run's oldest effect that may have its places now.
-func (t *tenant) oldest() *ticket {
+func (t *tenant) oldest(now time.Time) *ticket {
 	var out *ticket
 	for _, f := range t.flows {
 		p := f.pool
-		if len(f.queue) == 0 || !p.open || p.turn != nil && p.turn != f {
+		if !p.open || p.turn != nil && p.turn != f {
 			continue
 		}
-		if out == nil || f.queue[0].id < out.id {
-			out = f.queue[0]
+		if first := f.first(now); first != nil && (out == nil || first.id < out.id) {
+			out = first
 		}
 	}
 	return out

@@ -29,11 +29,11 @@ func TestOpens(t *testing.T) {
 		d := newDesk(Limits{Machine: 64}, start)
 		for i, a := range []account{test.a, test.b} {
 			pool := accountPrefix + string(rune('a'+i))
-			d.take(start, key{"p", "001-a"}, 1, pool, "m") // takes the only place
+			d.take(start, key{"p", "001-a"}, 1, need{pool: pool, model: "m"}) // takes the only place
 			if a.waiting {
-				d.take(start, key{"p", "001-a"}, 2, pool, "m")
+				d.take(start, key{"p", "001-a"}, 2, need{pool: pool, model: "m"})
 			}
-			d.pool(pool).account.until = start.Add(a.closed)
+			d.pool(pool).account(pawl.Account{}, start).until = start.Add(a.closed)
 		}
 		want := start.Add(test.want)
 		if test.want == 0 {
@@ -53,7 +53,7 @@ func TestTheScarcePoolChooses(t *testing.T) {
 		d, id := newDesk(l, start), pawl.Seq(0)
 		take := func(k key, lane string) *ticket {
 			id++
-			return d.take(start, k, id, lane, "m")
+			return d.take(start, k, id, need{pool: lane, model: "m"})
 		}
 		for range holds { // run a already has places of the machine
 			take(a, other)
@@ -102,14 +102,14 @@ func TestWhatARunWaitsFor(t *testing.T) {
 	}{{10, 11, heavyLane}, {11, 10, netLane}, {0, 10, netLane}, {0, 0, ""}} {
 		d := newDesk(Limits{Machine: 64}, start)
 		for i, lane := range []string{heavyLane, netLane} {
-			d.take(start, key{"p", "other"}, pawl.Seq(i), lane, "") // takes the only place
+			d.take(start, key{"p", "other"}, pawl.Seq(i), need{pool: lane}) // takes the only place
 		}
 		k := key{"p", "a"}
 		if test.heavy > 0 {
-			d.take(start, k, test.heavy, heavyLane, "")
+			d.take(start, k, test.heavy, need{pool: heavyLane})
 		}
 		if test.net > 0 {
-			d.take(start, k, test.net, netLane, "")
+			d.take(start, k, test.net, need{pool: netLane})
 		}
 		if got := d.waitsFor(d.tenant(k)); got != test.want {
 			t.Errorf("with effect %d waiting for heavy and %d for net the run waits for %q, want %q", test.heavy, test.net, got, test.want)
@@ -120,7 +120,7 @@ func TestWhatARunWaitsFor(t *testing.T) {
 // A tick without elapsed time changes no run's credit.
 func TestNoTimePasses(t *testing.T) {
 	d := newDesk(Limits{Machine: 2}, start)
-	d.take(start, key{"p", "a"}, 1, heavyLane, "")
+	d.take(start, key{"p", "a"}, 1, need{pool: heavyLane})
 	f := d.machine().flows[0]
 	f.deficit = quantum / 2
 	if d.tick(start); f.deficit != quantum/2 {

@@ -41,11 +41,16 @@
 //
 // # Limits of providers
 //
-// A model's answer tells when an account is used up. A rate limit closes the account
-// until the time the provider named, or, if it named none, for two seconds doubling up
-// to 64 as long as nothing succeeds in between; it opens by itself. A key that is refused
-// or a quota that is used up trips a breaker: effects that wait for the account, and
-// those that come, fail with that error instead of being sent; see [BreakerRest].
+// The places of account:PROVIDER are the provider's, over all its accounts. What it says
+// concerns one account alone, an address and a key (see [pawl.Account]): effects of a closed
+// account stand in nobody's way.
+//
+// A model's answer tells when an account is used up. A rate limit, or a quota that comes back
+// at a time that the provider names, closes the account until then. A rate limit without a
+// time closes it for two seconds doubling up to 64 as long as nothing succeeds in between. It
+// opens by itself. A key that is refused, or a quota that is used up for good, trips a breaker:
+// effects that wait for the account, and those that come, fail with that error instead of being
+// sent; see [BreakerRest].
 //
 // # Why a mutex
 //

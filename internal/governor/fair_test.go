@@ -84,7 +84,7 @@ func (w *world) request(l load, n int) {
 	w.id++
 	pool, length := l.pools[n%len(l.pools)], l.lengths[n%len(l.lengths)]
 	asked := w.now
-	t := w.d.take(w.now, key{"p", pawl.RunID(l.name)}, w.id, pool, "m")
+	t := w.d.take(w.now, key{"p", pawl.RunID(l.name)}, w.id, need{pool: pool, model: "m"})
 	w.begun[t] = func() {
 		began := w.now
 		w.served[l.name]++
@@ -136,7 +136,7 @@ func (w *world) sound() {
 		if used != p.used || waiting != p.waiting || used > p.slots || used < 0 || waiting < 0 {
 			w.tb.Fatalf("%s: %d of %d used, its runs say %d; %d wait, its runs say %d", p.name, p.used, p.slots, used, p.waiting, waiting)
 		}
-		if p != w.d.machine() && p.waiting > 0 && !p.full() && !w.d.machine().full() && !p.shut(w.now) {
+		if p != w.d.machine() && p.waiting > 0 && !p.full() && !w.d.machine().full() && p.ready(w.now) > 0 {
 			w.tb.Fatalf("%s has %d waiting and room for them", p.name, p.waiting)
 		}
 	}
@@ -276,7 +276,7 @@ func TestPoolsAreSharedEachByItself(t *testing.T) {
 func TestWaitingForAClosedAccountIsNoCredit(t *testing.T) {
 	w := newWorld(t, Limits{Machine: 4, Calls: 64, NoNet: 64}, [2]time.Duration{time.Hour, time.Hour + time.Minute})
 	p := w.d.pool("account:shut")
-	p.account.until = start.Add(time.Hour)
+	p.account(pawl.Account{}, start).until = start.Add(time.Hour)
 	w.at(start.Add(time.Hour), func() { w.d.tick(w.now); w.moved() })
 	w.play(load{name: "b", depth: 40, pools: []string{p.name}, lengths: []time.Duration{time.Second}},
 		load{name: "a", depth: 40, pools: []string{noNetLane}, lengths: []time.Duration{time.Second}})
@@ -287,11 +287,11 @@ func TestWaitingForAClosedAccountIsNoCredit(t *testing.T) {
 func TestOldestFirst(t *testing.T) {
 	d := newDesk(Limits{Machine: 8, NoNet: 1, Heavy: 1}, start)
 	k := key{"p", "001-a"}
-	running := d.take(start, k, 1, noNetLane, "")
+	running := d.take(start, k, 1, need{pool: noNetLane})
 	for _, id := range []pawl.Seq{9, 4, 7, 2} {
-		d.take(start, k, id, noNetLane, "")
+		d.take(start, k, id, need{pool: noNetLane})
 	}
-	gate := d.take(start, k, 20, heavyLane, "") // younger, and nothing keeps it
+	gate := d.take(start, k, 20, need{pool: heavyLane}) // younger, and nothing keeps it
 	if gate.begun.IsZero() {
 		t.Error("the gate waits for a lane it does not need")
 	}
@@ -316,9 +316,9 @@ func TestOldestFirstOfSeveralLanes(t *testing.T) {
 	for _, lanes := range [][2]string{{noNetLane, heavyLane}, {heavyLane, noNetLane}} {
 		d := newDesk(Limits{Machine: 1}, start)
 		k := key{"p", "001-a"}
-		running := d.take(start, k, 1, netLane, "")
-		d.take(start, k, 3, lanes[0], "")
-		d.take(start, k, 2, lanes[1], "")
+		running := d.take(start, k, 1, need{pool: netLane})
+		d.take(start, k, 3, need{pool: lanes[0]})
+		d.take(start, k, 2, need{pool: lanes[1]})
 		d.moved = nil
 		d.give(start, running, nil)
 		if len(d.moved) != 1 || d.moved[0].id != 2 {
@@ -331,11 +331,11 @@ func TestOldestFirstOfSeveralLanes(t *testing.T) {
 func TestRunsTakeTurns(t *testing.T) {
 	d := newDesk(Limits{Machine: 1}, start)
 	now, id := start, pawl.Seq(0)
-	blocker := d.take(start, key{"p", "x"}, 1, heavyLane, "")
+	blocker := d.take(start, key{"p", "x"}, 1, need{pool: heavyLane})
 	for range 4 {
 		for _, run := range []pawl.RunID{"a", "b", "c"} {
 			id++
-			d.take(now, key{"p", run}, id, noNetLane, "")
+			d.take(now, key{"p", run}, id, need{pool: noNetLane})
 		}
 	}
 	d.moved = nil
@@ -358,11 +358,11 @@ func TestRunsTakeTurns(t *testing.T) {
 func TestPlacesStayEven(t *testing.T) {
 	d := newDesk(Limits{Machine: 10, NoNet: 64}, start)
 	id := pawl.Seq(0)
-	blocker := d.take(start, key{"p", "x"}, 1, heavyLane, "")
+	blocker := d.take(start, key{"p", "x"}, 1, need{pool: heavyLane})
 	for range 20 {
 		for _, run := range []pawl.RunID{"long", "short"} {
 			id++
-			d.take(start, key{"p", run}, id, noNetLane, "")
+			d.take(start, key{"p", run}, id, need{pool: noNetLane})
 		}
 	}
 	d.give(start, blocker, nil)
@@ -391,13 +391,13 @@ func TestWhatIsCharged(t *testing.T) {
 	d := newDesk(Limits{Machine: 4, NoNet: 64, Heavy: 1}, start)
 	a, b := key{"p", "a"}, key{"p", "b"}
 	owes := func(lane string) time.Duration { return d.flow(d.tenant(a), d.pool(lane)).deficit }
-	d.take(start, a, 1, heavyLane, "")
-	d.take(start, a, 2, heavyLane, "")
+	d.take(start, a, 1, need{pool: heavyLane})
+	d.take(start, a, 2, need{pool: heavyLane})
 	d.tick(start.Add(time.Minute))
 	if owes(heavyLane) < 0 {
 		t.Errorf("for keeping itself waiting it owes %s", owes(heavyLane))
 	}
-	d.take(d.now, b, 1, heavyLane, "")
+	d.take(d.now, b, 1, need{pool: heavyLane})
 	d.tick(start.Add(2 * time.Minute))
 	if got := owes(heavyLane); got > -time.Minute+quantum || got < -time.Minute {
 		t.Errorf("for keeping another waiting for a minute it owes %s", got)
@@ -470,7 +470,9 @@ func TestNothingIsLost(t *testing.T) {
 				w.d.give(w.now, x, answers[r.IntN(len(answers))])
 				w.d.give(w.now, x, nil) // once more changes nothing
 			} else {
-				x := w.d.take(w.now, key{"p", pawl.RunID(fmt.Sprint(r.IntN(5)))}, pawl.Seq(i), pools[r.IntN(len(pools))], fmt.Sprint(r.IntN(2)))
+				x := w.d.take(w.now, key{"p", pawl.RunID(fmt.Sprint(r.IntN(5)))}, pawl.Seq(i), need{
+					pool: pools[r.IntN(len(pools))], model: fmt.Sprint(r.IntN(2)), account: pawl.Account{Key: fmt.Sprint(r.IntN(2))},
+				})
 				open[x] = true
 				order = append(order, x)
 			}

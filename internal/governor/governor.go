@@ -35,12 +35,6 @@ func (g *Governor) Load() (l pawl.Load) {
 	return l
 }
 
-// Reset forgets what is known of the limits of a provider's account, as when it has
-// another key; of all accounts when provider is empty.
-func (g *Governor) Reset(provider string) {
-	g.do(func(now time.Time) { g.desk.reset(now, provider) })
-}
-
 // do does something at the desk, tells those who got their places, and sets the timer.
 func (g *Governor) do(what func(now time.Time)) {
 	g.mu.Lock()
@@ -74,15 +68,15 @@ type places struct {
 
 // Take implements [driver.Places].
 func (p places) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), error) {
-	pool, model := need(job)
-	if pool == "" {
+	n := needs(job)
+	if n.pool == "" {
 		return func(pawl.Answer) {}, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var t *ticket
-	p.g.do(func(now time.Time) { t = p.g.desk.take(now, key{p.project, job.Run}, job.Effect.ID, pool, model) })
+	p.g.do(func(now time.Time) { t = p.g.desk.take(now, key{p.project, job.Run}, job.Effect.ID, n) })
 	give := func(a pawl.Answer) { p.g.do(func(now time.Time) { p.g.desk.give(now, t, a) }) }
 	select {
 	case <-t.ready:
@@ -103,4 +97,4 @@ func (p places) Waits(job driver.Job) (l pawl.PoolLoad, waits bool) {
 }
 
 // Wanted implements [driver.Places].
-func (p places) Wanted() { p.g.do(func(now time.Time) { p.g.desk.retry(now, "") }) }
+func (p places) Wanted() { p.g.do(func(now time.Time) { p.g.desk.retry(now) }) }

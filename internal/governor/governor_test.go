@@ -56,6 +56,14 @@ func poolOf(g *Governor, name string) pawl.PoolLoad {
 	return pawl.PoolLoad{}
 }
 
+// closedOf returns the account of a pool that is closed; zero = none is.
+func closedOf(p pawl.PoolLoad) pawl.AccountLoad {
+	if len(p.Accounts) == 0 {
+		return pawl.AccountLoad{}
+	}
+	return p.Accounts[0]
+}
+
 // elapse lets time pass on a bubble's clock.
 func elapse(d time.Duration) { <-time.After(d) }
 
@@ -166,7 +174,7 @@ func TestRateLimitClosesTheAccount(t *testing.T) {
 		}
 		synctest.Wait()
 		p := poolOf(g, "account:anthropic")
-		if !p.Until.Equal(begin.Add(17*time.Minute)) || p.Why != "the provider says rate_limit" || p.Waiting != 3 || p.Used != 0 {
+		if !closedOf(p).Until.Equal(begin.Add(17*time.Minute)) || closedOf(p).Why != "the provider says rate_limit" || p.Waiting != 3 || p.Used != 0 {
 			t.Errorf("got %+v", p)
 		}
 		for _, r := range g.Load().Runs {
@@ -180,7 +188,7 @@ func TestRateLimitClosesTheAccount(t *testing.T) {
 				t.Errorf("began after %s", at)
 			}
 		}
-		if p := poolOf(g, "account:anthropic"); !p.Until.IsZero() || p.Why != "" {
+		if p := poolOf(g, "account:anthropic"); len(p.Accounts) != 0 {
 			t.Errorf("got %+v", p)
 		}
 	})
@@ -240,14 +248,14 @@ func TestBreaker(t *testing.T) {
 		begin := time.Now()
 		for range 75 {
 			e, ok := errors.AsType[*pawl.ModelError](<-got)
-			if !ok || e.Kind != pawl.ModelQuota || !e.Unsent || e.Message != "the provider says quota" {
+			if !ok || e.Kind != pawl.ModelQuota || !e.Unsent || !strings.HasPrefix(e.Message, "the provider says quota (not sent: ") {
 				t.Fatalf("got %v", e)
 			}
 		}
 		if time.Since(begin) != 0 {
 			t.Error("they did not fail at once")
 		}
-		if p := poolOf(g, "account:anthropic"); !p.Until.Equal(begin.Add(BreakerRest)) || p.Waiting != 0 {
+		if p := poolOf(g, "account:anthropic"); !closedOf(p).Until.Equal(begin.Add(BreakerRest)) || p.Waiting != 0 {
 			t.Errorf("got %+v", p)
 		}
 		elapse(BreakerRest)
@@ -361,8 +369,108 @@ func TestRefusedKey(t *testing.T) {
 		if _, err := g.Places("p").Take(t.Context(), call("002-b", 3, 3)); err == nil {
 			t.Error("another model's success lets the refused one be asked")
 		}
-		g.Reset("anthropic")
-		MustTake(t, g, call("002-b", 4, 3))(&pawl.ModelReplied{})
+		other := call("002-b", 4, 3)
+		other.Settings.Models[2].Key = pawl.KeyOf("another key")
+		MustTake(t, g, other)(&pawl.ModelReplied{})
+	})
+}
+
+// with returns an effect whose model calls count against an account at an address.
+func with(j driver.Job, address, key string) driver.Job {
+	for i := range j.Settings.Models {
+		j.Settings.Models[i].Address, j.Settings.Models[i].Key = address, pawl.KeyOf(key)
+	}
+	return j
+}
+
+// What a provider says of one account concerns no other address of that provider, and no
+// other key. The places are the provider's.
+// F-15
+func TestAccountsOfOneProvider(t *testing.T) {
+	const home, proxy = "https://api.example.com", "https://user-proxy.example/v1"
+	others := func() []driver.Job {
+		return []driver.Job{with(call("002-b", 1, 1), home, "another"), with(call("003-c", 1, 1), proxy, "key"), with(call("004-d", 1, 1), home, "")}
+	}
+	for _, kind := range []pawl.ModelErrorKind{pawl.ModelAuth, pawl.ModelQuota, pawl.ModelRateLimit} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(Limits{Machine: 16, Calls: 3}, nil)
+				MustTake(t, g, with(call("001-a", 1, 1), home, "key"))(failure(kind, 5*time.Hour))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute/2)
+				defer cancel()
+				if _, err := g.Places("p").Take(ctx, with(call("005-e", 1, 1), home, "key")); err == nil {
+					t.Error("a call of the account itself goes through")
+				}
+				var gives []func(pawl.Answer)
+				for _, j := range others() {
+					gives = append(gives, MustTake(t, g, j))
+				}
+				if p := poolOf(g, "account:anthropic"); p.Used != 3 || p.Slots != 3 || len(p.Accounts) != 1 || p.Accounts[0].Account != "api.example.com with key 2c70e1" {
+					t.Errorf("the provider's places are %+v, want one pool of 3 with one closed account", p)
+				}
+				full, end := context.WithTimeout(t.Context(), time.Second)
+				defer end()
+				if _, err := g.Places("p").Take(full, with(call("006-f", 1, 1), home, "a third")); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("a fourth call of the provider: %v, want it to wait for a place", err)
+				}
+				for _, give := range gives {
+					give(&pawl.ModelReplied{})
+				}
+			})
+		})
+	}
+}
+
+// An effect of a closed account does not stand in the way of one of an open account, neither
+// of its own run nor of another one.
+// F-15
+func TestClosedAccountKeepsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Limits{Machine: 16, Calls: 1}, nil)
+		MustTake(t, g, with(call("001-a", 1, 1), "https://a.example", ""))(failure(pawl.ModelRateLimit, time.Hour))
+		first := make(chan func(pawl.Answer), 1)
+		go func() {
+			give, err := g.Places("p").Take(t.Context(), with(call("001-a", 2, 1), "https://a.example", ""))
+			if err != nil {
+				t.Error(err)
+			}
+			first <- give
+		}()
+		synctest.Wait()
+		for id := range 3 {
+			MustTake(t, g, with(call("001-a", pawl.Seq(3+id), 1), "https://b.example", ""))(&pawl.ModelReplied{})
+		}
+		if l, waits := g.Places("p").Waits(call("001-a", 2, 1)); !waits || closedOf(l).Account != "a.example" || time.Until(closedOf(l).Until) != time.Hour {
+			t.Errorf("it waits %t for %+v, want account a.example for an hour", waits, l)
+		}
+		begin := time.Now()
+		(<-first)(nil)
+		if waited := time.Since(begin); waited != time.Hour {
+			t.Errorf("the closed account opens after %s, want 1h", waited)
+		}
+	})
+}
+
+// A quota that comes back at a time that the provider names is waited for like a rate limit. The
+// message of a call that is refused because of one that does not says that nothing was sent,
+// since when, and when it is asked again.
+func TestQuotaWithReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		MustTake(t, g, call("001-a", 1, 1))(failure(pawl.ModelQuota, 40*time.Second))
+		begin := time.Now()
+		MustTake(t, g, call("002-b", 1, 1))(&pawl.ModelReplied{})
+		if waited := time.Since(begin); waited != 40*time.Second {
+			t.Errorf("the next call waits for %s, want 40s", waited)
+		}
+		MustTake(t, g, with(call("001-a", 2, 1), "https://api.example.com", "key"))(failure(pawl.ModelQuota, 0))
+		at := time.Now()
+		_, err := g.Places("p").Take(t.Context(), with(call("002-b", 2, 1), "https://api.example.com", "key"))
+		want := fmt.Sprintf("the provider says quota (not sent: api.example.com with key 2c70e1 answered so at %s, and is asked again from %s on)",
+			at.Local().Format(time.TimeOnly), at.Add(BreakerRest).Local().Format(time.TimeOnly))
+		if typed, ok := errors.AsType[*pawl.ModelError](err); !ok || !typed.Unsent || typed.Message != want {
+			t.Errorf("got %v\nwant %s, unsent", err, want)
+		}
 	})
 }
 
@@ -420,7 +528,7 @@ func BenchmarkTakeAndGive(b *testing.B) {
 			d := newDesk(Limits{Machine: 16, NoNet: 10}, start)
 			now := start
 			take := func(i int) {
-				d.take(now, key{"p", pawl.RunID(fmt.Sprint(i % runs))}, pawl.Seq(i), noNetLane, "")
+				d.take(now, key{"p", pawl.RunID(fmt.Sprint(i % runs))}, pawl.Seq(i), need{pool: noNetLane})
 			}
 			for i := range 1010 {
 				take(i)
@@ -482,7 +590,7 @@ func TestWhatAnEffectWaitsFor(t *testing.T) {
 		MustTake(t, g, call("001-a", 2, 1))(failure(pawl.ModelRateLimit, time.Minute))
 		go take(call("001-a", 3, 1))
 		synctest.Wait()
-		if l, waits := p.Waits(call("001-a", 3, 1)); !waits || l.Name != "account:anthropic" || time.Until(l.Until) != time.Minute || l.Why == "" {
+		if l, waits := p.Waits(call("001-a", 3, 1)); !waits || l.Name != "account:anthropic" || time.Until(closedOf(l).Until) != time.Minute || closedOf(l).Why == "" {
 			t.Errorf("the call waits: %t, for %+v", waits, l)
 		}
 		(<-got)(nil)

@@ -10,8 +10,8 @@ import (
 // Limits are how many places there are. A number below one counts as one.
 type Limits struct {
 	Machine int // effects at once, of all kinds
-	Calls   int // model calls at once of each provider's account
-	// Accounts are the accounts that have another number of calls, by provider.
+	Calls   int // model calls at once of each provider, over all its accounts
+	// Accounts are the providers that have another number of calls.
 	Accounts map[string]int
 	NoNet    int // tools without network at once
 	Net      int // tools with network, and preparations, at once
@@ -51,22 +51,29 @@ func (l Limits) slots(pool string) int {
 	return max(cmp.Or(l.Accounts[pool[len(accountPrefix):]], l.Calls), 1)
 }
 
-// need is what an effect takes besides a place of the machine, and the model it calls.
-// An empty pool means that it needs no place at all.
-func need(job driver.Job) (pool, model string) {
+// need is what an effect takes besides a place of the machine. An empty pool means that it
+// needs no place at all.
+type need struct {
+	pool    string
+	model   string       // that it calls; empty = none
+	account pawl.Account // whose limits that counts against
+}
+
+// needs returns what an effect needs.
+func needs(job driver.Job) need {
 	switch do := job.Effect.Do.(type) {
 	case *pawl.CallModel:
 		if do.Tier < 1 || do.Tier > len(job.Settings.Models) {
-			return "", "" // it will not be sent
+			return need{} // it will not be sent
 		}
 		m := job.Settings.Models[do.Tier-1]
-		return accountPrefix + m.Provider, m.Name
+		return need{accountPrefix + m.Provider, m.Name, m.Account()}
 	case *pawl.CallTool:
-		return cmp.Or(toolLanes[do.Tool], netLane), ""
+		return need{pool: cmp.Or(toolLanes[do.Tool], netLane)}
 	case *pawl.Prepare: // it waits for registries most of its time
-		return netLane, ""
+		return need{pool: netLane}
 	case *pawl.RunGate:
-		return heavyLane, ""
+		return need{pool: heavyLane}
 	}
-	return "", ""
+	return need{}
 }

@@ -94,7 +94,7 @@ func (d *desk) waitsFor(t *tenant) string {
 
 // lacks returns the pool that keeps a ticket waiting.
 func (d *desk) lacks(t *ticket) *pool {
-	if p := t.flows[1].pool; p.full() || p.shut(d.now) {
+	if p := t.flows[1].pool; p.full() || t.account.shut(d.now) {
 		return p
 	}
 	return d.machine()
@@ -109,7 +109,12 @@ func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
 			for _, t := range f.queue {
 				if t.id == id {
 					p := d.lacks(t)
-					return p.seenBy(k.project, p.load(now)), true
+					l := p.seenBy(k.project, p.load(now))
+					l.Accounts = nil
+					if t.account.shut(now) {
+						l.Accounts = []pawl.AccountLoad{{Account: t.account.String(), Until: t.account.until, Why: cut(t.account.why)}}
+					}
+					return l, true
 				}
 			}
 		}
@@ -135,8 +140,10 @@ func (p *pool) seenBy(project string, l pawl.PoolLoad) pawl.PoolLoad {
 // load returns what the pool is used for.
 func (p *pool) load(now time.Time) pawl.PoolLoad {
 	l := pawl.PoolLoad{Name: p.name, Slots: p.slots, Used: p.used, Waiting: p.waiting}
-	if p.account != nil {
-		l.Until, l.Why = p.account.shown(now)
+	for _, a := range p.accounts {
+		if load, limited := a.load(now); limited {
+			l.Accounts = append(l.Accounts, load)
+		}
 	}
 	return l
 }

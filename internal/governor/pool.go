@@ -2,7 +2,10 @@ package governor
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"pawl"
 )
 
 // quantum is what a round gives to each run. Between runs whose deficits differ by
@@ -11,14 +14,14 @@ const quantum = time.Second
 
 // pool is a number of places and the runs that have or want some of them.
 type pool struct {
-	name    string
-	slots   int
-	used    int
-	waiting int
-	flows   []*flow // in the order they came
-	account *account
-	turn    *flow // whose turn it is while choosing; nil = everybody's
-	open    bool  // while choosing: it has free slots and no limit closes it
+	name     string
+	slots    int
+	used     int
+	waiting  int
+	flows    []*flow    // in the order they came
+	accounts []*account // of a provider's pool, in the order they came
+	turn     *flow      // whose turn it is while choosing; nil = everybody's
+	open     bool       // while choosing: it has free slots
 }
 
 // flow is what one run has of one pool.
@@ -34,8 +37,50 @@ type flow struct {
 
 func (p *pool) full() bool { return p.used >= p.slots }
 
-// shut reports whether nothing may begin because of a provider's limit.
-func (p *pool) shut(now time.Time) bool { return p.account != nil && p.account.until.After(now) }
+// account returns what is known of an account; nil in a pool that has none.
+func (p *pool) account(of pawl.Account, now time.Time) *account {
+	if !strings.HasPrefix(p.name, accountPrefix) {
+		return nil
+	}
+	p.accounts = slices.DeleteFunc(p.accounts, func(a *account) bool { return a.Account != of && a.idle(now) })
+	for _, a := range p.accounts {
+		if a.Account == of {
+			return a
+		}
+	}
+	a := &account{Account: of}
+	p.accounts = append(p.accounts, a)
+	return a
+}
+
+// first is the oldest ticket that waits and that no limit of its account keeps back; nil =
+// there is none.
+func (f *flow) first(now time.Time) *ticket {
+	for _, t := range f.queue {
+		if !t.account.shut(now) {
+			return t
+		}
+	}
+	return nil
+}
+
+// ready counts the tickets that wait for a place alone.
+func (p *pool) ready(now time.Time) int {
+	n := p.waiting
+	for _, a := range p.accounts {
+		if !a.shut(now) {
+			continue
+		}
+		for _, f := range p.flows {
+			for _, t := range f.queue {
+				if t.account == a {
+					n--
+				}
+			}
+		}
+	}
+	return n
+}
 
 // charge lets time pass in which the pool is full and effects wait: whoever keeps
 // another run waiting is charged.

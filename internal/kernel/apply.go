@@ -75,6 +75,8 @@ func (s *State) applyRun(e pawl.Event) error {
 		if b.Outcome != pawl.OutcomeCancelled {
 			s.Drain = stricter(s.Drain, pawl.DrainBoundary)
 		}
+	case *pawl.AccountChanged:
+		s.changeAccount(b)
 	case *pawl.LimitsChanged:
 		s.Limits = b.Limits
 		s.warned = [2]bool{}
@@ -190,6 +192,18 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	}
 	s.Run, s.Started, s.Limits, s.Status, s.began = e.Run, b, s.Settings.Limits, pawl.StatusRunning, e.Time
 	return nil
+}
+
+// changeAccount changes the account with a provider. The settings before are in the hands of
+// effects that are under way, and stay as they are.
+func (s *State) changeAccount(b *pawl.AccountChanged) {
+	settings := *s.Settings
+	for i := range settings.Models {
+		if m := &settings.Models[i]; m.Provider == b.To.Provider {
+			m.Address, m.Key = b.To.Address, b.To.Key
+		}
+	}
+	s.Settings = &settings
 }
 
 // resume lets a paused or ended run go on. A loop that had ended starts at its

@@ -156,10 +156,10 @@ func (c *chance) step() bool {
 	case n < 10:
 		c.steer(pawl.Steering{Verb: pawl.SteerPause})
 	case n < 16:
-		c.steer(pawl.Steering{Verb: pawl.SteerResume})
+		c.steer(pawl.Steering{Verb: pawl.SteerResume, Accounts: c.accounts()})
 	case n < 17:
 		limits := c.limits()
-		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits})
+		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits, Accounts: c.accounts()})
 	case c.wood != nil && n < 18:
 		c.tellsLoops()
 	case c.grove != nil && n < 24:
@@ -266,6 +266,15 @@ func (c *chance) afterEnd() bool {
 		c.steer(pawl.Steering{Verb: pawl.SteerResume, Limits: &limits})
 	}
 	return true
+}
+
+// accounts are those of whoever steers the run: every third time they are others.
+func (c *chance) accounts() []pawl.Account {
+	have := c.w.state.Settings.Models[0].Account()
+	if c.w.state.Seq%3 == 0 {
+		have.Address, have.Key = "https://proxy.example/v1", pawl.KeyOf(fmt.Sprint(c.w.state.Seq))
+	}
+	return []pawl.Account{have, {Provider: "another", Key: "unused"}}
 }
 
 // calmDown lets all go well until the run has ended.

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"slices"
 
 	"pawl"
 )
@@ -90,7 +91,21 @@ func (d *draft) pause(in *pawl.Steering) error {
 	return nil
 }
 
+// changeAccounts records which accounts are others for whoever resumes the run.
+func (d *draft) changeAccounts(in *pawl.Steering) {
+	for _, to := range in.Accounts {
+		i := slices.IndexFunc(d.s.Settings.Models[:], func(m pawl.ModelChoice) bool { return m.Provider == to.Provider })
+		if i < 0 {
+			continue
+		}
+		if from := d.s.Settings.Models[i].Account(); from != to {
+			d.emit(0, &pawl.AccountChanged{From: from, To: to})
+		}
+	}
+}
+
 func (d *draft) resume(in *pawl.Steering) error {
+	d.changeAccounts(in)
 	if in.Limits != nil && (d.s.Status == pawl.StatusPaused || d.s.Status == pawl.StatusEnded) {
 		if err := d.limits(in); err != nil {
 			return err
@@ -171,12 +186,17 @@ func (d *draft) cancel(in *pawl.Steering) error {
 }
 
 func (d *draft) limits(in *pawl.Steering) error {
+	if in.Limits == nil && len(in.Accounts) > 0 { // the run was interrupted, and is resumed as it was
+		d.changeAccounts(in)
+		return nil
+	}
 	if in.Limits == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "no limits given")
 	}
 	if d.s.Status == pawl.StatusEnded && !d.s.Outcome.Resumable() {
 		return d.refuse("it is finished, and no limit matters any more")
 	}
+	d.changeAccounts(in)
 	l := *in.Limits
 	if l.Money < 0 || l.Tokens < 0 || l.Time < 0 || l.Iterations < 0 {
 		return pawl.Errorf(pawl.CodeInvalid, "a limit below zero: want a positive number, or 0 for none")

@@ -85,7 +85,7 @@ func (w *world) Project(_ context.Context, id string) (pawl.Service, error) {
 // Load implements [pawl.Projects].
 func (w *world) Load(context.Context) (pawl.Load, error) {
 	return pawl.Load{Pools: []pawl.PoolLoad{{Name: "machine", Slots: 8, Used: 3, Waiting: 1},
-		{Name: "account:anthropic", Slots: 10, Used: 2, Until: w.now.Add(3 * time.Minute), Why: "429: try again later"}}}, nil
+		{Name: "account:anthropic", Slots: 10, Used: 2, Accounts: []pawl.AccountLoad{{Account: "api.anthropic.com with key 3f2a91", Until: w.now.Add(3 * time.Minute), Why: "429: try again later"}}}}}, nil
 }
 
 // service is a project of a world.

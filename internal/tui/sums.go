@@ -141,8 +141,10 @@ func (m *Model) loadRows() []row {
 		if p.Waiting > 0 {
 			r = append(r, span{fmt.Sprintf(", %d wait", p.Waiting), yellow})
 		}
-		if p.Until.After(m.now) {
-			r = append(r, span{fmt.Sprintf(", closed for %s: %s", age(p.Until.Sub(m.now)), p.Why), yellow})
+		for _, a := range p.Accounts {
+			if a.Until.After(m.now) {
+				r = append(r, span{fmt.Sprintf(", closed for %s (%s): %s", age(a.Until.Sub(m.now)), a.Account, a.Why), yellow})
+			}
 		}
 		out = append(out, r)
 	}

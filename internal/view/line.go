@@ -169,6 +169,9 @@ func (t teller) run() string {
 			return "Resumed" + because(b.Reason)
 		}
 		return fmt.Sprintf("Resumed after %s%s", b.From, because(b.Reason))
+	case *pawl.AccountChanged:
+		return fmt.Sprintf("%s is called at %s from now on, not at %s: the run was resumed or forked where that is its account",
+			b.To.Provider, b.To, b.From)
 	case *pawl.CancelRequested:
 		how := map[pawl.Draining]string{pawl.DrainFinish: "the iteration ends first", pawl.DrainNow: "at once"}[b.Running]
 		if how == "" {

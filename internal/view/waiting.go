@@ -43,6 +43,9 @@ func placeText(w *pawl.Waiting) string {
 	}
 	s += holders(w)
 	if !w.Until.IsZero() {
+		if w.Account != "" {
+			s = "account " + plain.Line(w.Account, 80) + " of " + name
+		}
 		s += ", which opens at " + clock(w.Until)
 		if w.Why != "" {
 			s += " (" + plain.Line(w.Why, 100) + ")"

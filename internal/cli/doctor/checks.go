@@ -284,7 +284,7 @@ func (e *examination) models(cfg *config.Config) {
 			continue
 		}
 		c := Check{State: Failed, Detail: p.KeyEnv + " is not set", Fix: "export " + p.KeyEnv + "=…, or choose other models: PAWL_MODEL=PROVIDER/NAME"}
-		if !p.NeedsKey() || e.app.Getenv(p.KeyEnv) != "" {
+		if !p.NeedsKey() || p.Key().Stored() || e.app.Getenv(p.KeyEnv) != "" {
 			c = e.probes.Models(e.ctx, p, names)
 		}
 		c.Name, c.Detail = "models", provider+"/"+strings.Join(names, ", "+provider+"/")+": "+c.Detail

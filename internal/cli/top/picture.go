@@ -33,16 +33,17 @@ func pools(l pawl.Load, width int) []string {
 	return table(rows, nil, width)
 }
 
-// closed says until when an account is closed, and why.
+// closed says which accounts are closed, until when, and why.
 func closed(p pawl.PoolLoad, now time.Time) string {
-	if p.Until.IsZero() {
-		return ""
+	var out []string
+	for _, a := range p.Accounts {
+		s := "closed for " + span(a.Until.Sub(now)) + " (" + plain.Line(a.Account, 0) + ")"
+		if why := plain.Line(a.Why, 0); why != "" {
+			s += ": " + why
+		}
+		out = append(out, s)
 	}
-	s := "closed for " + span(p.Until.Sub(now))
-	if why := plain.Line(p.Why, 0); why != "" {
-		s += ": " + why
-	}
-	return s
+	return strings.Join(out, "; ")
 }
 
 // runs is a line for each run. The name of its project is there when there are several.

@@ -26,7 +26,7 @@ var busy = pawl.Load{
 	At: at,
 	Pools: []pawl.PoolLoad{
 		{Name: "machine", Slots: 16, Used: 4, Waiting: 43},
-		{Name: "account:anthropic", Slots: 10, Waiting: 40, Until: at.Add(4*time.Minute + 12*time.Second), Why: "This request would exceed your\nrate limit of \x1b[31m50 requests a minute"},
+		{Name: "account:anthropic", Slots: 10, Waiting: 40, Accounts: []pawl.AccountLoad{{Account: "api.anthropic.com with key 3f2a91", Until: at.Add(4*time.Minute + 12*time.Second), Why: "This request would exceed your\nrate limit of \x1b[31m50 requests a minute"}}},
 		{Name: "lane:heavy", Slots: 1, Used: 1, Waiting: 3},
 		{Name: "lane:net", Slots: 5},
 		{Name: "lane:no-net", Slots: 10, Used: 3},
@@ -106,7 +106,7 @@ func Test80Columns(t *testing.T) {
 	}
 	want := `POOL               USED  WAIT
 machine            4/16  43
-account:anthropic  0/10  40    closed for 4m12s: This request would exceed your…
+account:anthropic  0/10  40    closed for 4m12s (api.anthropic.com with key 3f2…
 lane:heavy         1/1   3
 lane:net           0/5   -
 lane:no-net        3/10  -

@@ -35,6 +35,11 @@ type Driver struct {
 	Observe func(run pawl.RunID, events []pawl.Event, info pawl.RunInfo)
 	// Live is told of text that is not durable; it must not block. It may be nil.
 	Live func(run pawl.RunID, live pawl.Live)
+	// Accepted is told that what somebody asked for, to start a run, to take it over or to
+	// steer it, is durable, before anything that follows from it is begun. The context is
+	// that of whoever asked. It is called from the run's goroutine and must not block. It
+	// may be nil.
+	Accepted func(ctx context.Context, run pawl.RunID)
 	// Left is told when a run comes to rest here: it has ended (err is nil), or
 	// could not be driven on. It may be nil.
 	Left func(run pawl.RunID, err error)
@@ -216,4 +221,6 @@ type item struct {
 	in    kernel.Input
 	blobs []pawl.Blob
 	reply chan error
+	// accepted is called when what follows from the input is durable; it may be nil.
+	accepted func()
 }

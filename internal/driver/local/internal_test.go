@@ -250,8 +250,8 @@ func TestWaitsForItself(t *testing.T) {
 			}
 		}
 		end()
-		for _, load := range []pawl.PoolLoad{{Runs: []pawl.RunID{"001"}, Elsewhere: 1}, {Runs: []pawl.RunID{"001"}, Until: time.Now()}, {}} {
-			if w := (&waiter{job: driver.Job{Run: "001"}}); w.forItself(pawl.Waiting{Runs: load.Runs, Elsewhere: load.Elsewhere, Until: load.Until}) {
+		for _, load := range []pawl.Waiting{{Runs: []pawl.RunID{"001"}, Elsewhere: 1}, {Runs: []pawl.RunID{"001"}, Until: time.Now()}, {}} {
+			if w := (&waiter{job: driver.Job{Run: "001"}}); w.forItself(load) {
 				t.Errorf("with %+v it waits for itself", load)
 			}
 		}

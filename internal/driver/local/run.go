@@ -32,6 +32,9 @@ type run struct {
 // ask queues an input and waits until it is decided.
 func (r *run) ask(ctx context.Context, it item) error {
 	it.reply = make(chan error, 1)
+	if r.d.Accepted != nil {
+		it.accepted = func() { r.d.Accepted(ctx, r.id) }
+	}
 	select {
 	case r.inbox <- it:
 	case <-r.ctx.Done():
@@ -128,6 +131,11 @@ func (r *run) step(items []item) error {
 	if err := r.append(unit); err != nil {
 		reply(answered, err)
 		return err
+	}
+	for _, it := range answered {
+		if it.accepted != nil {
+			it.accepted()
+		}
 	}
 	reply(answered, nil)
 	for _, f := range refused {

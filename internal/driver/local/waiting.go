@@ -105,7 +105,10 @@ func (w *waiter) waiting() pawl.Waiting {
 func (w *waiter) now() (pawl.Waiting, bool) {
 	pool, waits := w.d.Places.Waits(w.job)
 	out := w.waiting()
-	out.Pool, out.Slots, out.Runs, out.Elsewhere, out.Until, out.Why = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere, pool.Until, pool.Why
+	out.Pool, out.Slots, out.Runs, out.Elsewhere = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere
+	if len(pool.Accounts) > 0 {
+		out.Account, out.Until, out.Why = pool.Accounts[0].Account, pool.Accounts[0].Until, pool.Accounts[0].Why
+	}
 	return out, waits
 }
 

@@ -34,10 +34,10 @@ type Server struct {
 	// Anthropic's protocol.
 	BaseURL   string
 	Anthropic bool
-	// Key is sent if there is one; KeyEnv is the variable it comes from. KeyPath is a
-	// path below the address that only a valid key can get; empty where the list of
-	// models is one.
-	Key, KeyEnv, KeyPath string
+	// Key is sent if there is one. It comes from the variable KeyEnv, or from where KeyFrom
+	// says, in words. KeyPath is a path below the address that only a valid key can get;
+	// empty where the list of models is one.
+	Key, KeyEnv, KeyFrom, KeyPath string
 	// BaseURLKey is the setting that says where the server is.
 	BaseURLKey string
 	// Local reports a server that its user runs and whose list is complete.
@@ -207,6 +207,8 @@ func (s Server) problem(err error, names []string) *Problem {
 		return &Problem{Broken, host + " cannot be reached: " + e.Message, revive}
 	case e.Kind == pawl.ModelAuth && s.Key == "":
 		return &Problem{Broken, fmt.Sprintf("%s wants a key and is given none (%s)", host, said), s.needsKey()}
+	case e.Kind == pawl.ModelAuth && s.KeyFrom != "":
+		return &Problem{Broken, fmt.Sprintf("%s answers and refuses the key that %s has (%s)", host, s.KeyFrom, said), "replace it there with one that is valid"}
 	case e.Kind == pawl.ModelAuth:
 		return &Problem{Broken, fmt.Sprintf("%s answers and refuses the key in %s (%s)", host, s.KeyEnv, said), "set " + s.KeyEnv + " to a key that is valid there"}
 	case e.Kind.Retryable():

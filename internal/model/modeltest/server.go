@@ -46,6 +46,15 @@ func (h *Handler) Received() []Received {
 	return append([]Received(nil), h.received...)
 }
 
+// Forget returns the requests since it was last called, in order of arrival.
+func (h *Handler) Forget() []Received {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.received
+	h.received = nil
+	return out
+}
+
 // event is one server-sent event.
 type event struct {
 	name  string // empty in protocols that do not name events
