@@ -100,6 +100,9 @@ type RunInfo struct {
 	// Waiting is the effect that has waited longest for its places, as the process that
 	// drives the run knows it; it is not stored. nil = none waits.
 	Waiting *Waiting `json:"waiting,omitempty"`
+	// Needs is what a run that was interrupted lacks to go on, such as a key, as the
+	// daemon knows it; it is not stored. Empty = nothing that is known.
+	Needs string `json:"needs,omitempty"`
 	// Archived runs are left out of lists.
 	Archived bool      `json:"archived,omitempty"`
 	Cost     Micros    `json:"cost"`

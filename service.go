@@ -175,4 +175,12 @@ type ProjectInfo struct {
 	// Problem is why it could not be opened, or what is wrong since; empty = nothing, or
 	// nobody has asked for it.
 	Problem string `json:"problem,omitempty"`
+	// Needs are the interrupted runs that go on as soon as somebody hands over what they lack.
+	Needs []Need `json:"needs,omitempty"`
+}
+
+// Need is what an interrupted run lacks to go on, such as a key.
+type Need struct {
+	Run  RunID  `json:"run"`
+	What string `json:"what"`
 }

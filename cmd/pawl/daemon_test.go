@@ -748,11 +748,19 @@ func TestDaemonHandsOver(t *testing.T) {
 	y.bin = newer
 	d = y.serve()
 	d.wait(`run 001-do-it of .*/repo stays interrupted: there is no key for anthropic/claude-test: ANTHROPIC_API_KEY is not set`)
+	for _, args := range [][]string{{"list"}, {"show", "1"}, {"why", "1"}, {"serve", "status"}} { // F-29
+		if out := y.must(dir, args...); !strings.Contains(out, "ANTHROPIC_API_KEY is not set") {
+			t.Errorf("%s does not say what the run needs:\n%s", args, out)
+		}
+	}
 	if out, err := y.pawl(dir, "resume", "1").CombinedOutput(); err == nil || !strings.Contains(string(out), "pawl resume 001-do-it from a shell that has it") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, err := with(y.pawl(dir, "resume", "1")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+	if out := y.must(dir, "serve", "status"); strings.Contains(out, "ANTHROPIC_API_KEY") {
+		t.Errorf("the run goes on, and still needs something:\n%s", out)
 	}
 	for _, r := range server.Received() {
 		if r.Problem != nil {
@@ -763,6 +771,50 @@ func TestDaemonHandsOver(t *testing.T) {
 	if strings.Contains(d.text(), key) {
 		t.Error("the daemon said the key")
 	}
+}
+
+// F-29: a daemon that somebody starts in the background has the keys of its shell.
+func TestBackgroundHasItsShellsKeys(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, pawlProgram(t))
+	y.env = append(y.env, noRaceWait)
+	const key = "sk-test-0123456789abcdef"
+	asked, held := make(chan struct{}, 100), make(chan struct{})
+	server := modeltest.NewServer(modeltest.Anthropic, func(req pawl.ModelRequest) modeltest.Reply {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-held
+		return steady(req)
+	})
+	server.Key = key
+	defer server.Close()
+	letGo := sync.OnceFunc(func() { close(held) })
+	defer letGo()
+	mustWrite(t, filepath.Join(y.home, "config", "pawl", "config.yaml"), "providers: {anthropic: {base_url: "+server.BaseURL+"}}\n")
+	with := func(cmd *exec.Cmd) *exec.Cmd { cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY="+key); return cmd }
+	d, dir := y.serve(), y.repo("repo")
+	client := y.start(with(y.pawl(dir, "run", "do it", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true", "--model", "anthropic/claude-test")))
+	select {
+	case <-asked:
+	case <-time.After(deadline):
+		t.Fatal(client.text())
+	}
+	client.signal(syscall.SIGKILL)
+	_ = client.end()
+	d.signal(syscall.SIGKILL)
+	_ = d.end()
+	letGo()
+	if out, err := with(y.pawl(dir, "serve", "--background")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	defer y.must(dir, "serve", "stop")
+	y.must(dir, "logs", "-f", "1")
+	if out := y.must(dir, "list"); !strings.Contains(out, "complete") {
+		t.Error(out)
+	}
+	noSecretIn(t, y.home, key)
 }
 
 func TestNewer(t *testing.T) {

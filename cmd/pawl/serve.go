@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -378,7 +379,11 @@ func startDaemon(ctx context.Context, app *cli.App, home project.Home, program s
 	defer log.Close()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, o.Args()...)
 	cmd.Dir = "/" // it keeps no folder of anybody's busy
-	cmd.Env = append(withoutKeys(app), "XDG_STATE_HOME="+app.StateHome, readyFD+"=3")
+	env := app.Environ
+	if o.OnDemand { // it outlives a shell that did not mean to lend it anything
+		env = withoutKeys(app)
+	}
+	cmd.Env = append(slices.Clone(env), "XDG_STATE_HOME="+app.StateHome, readyFD+"=3")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ready}
 	cmd.SysProcAttr = detached()
 	err = cmd.Start()

@@ -62,7 +62,11 @@ func Blobs(ctx context.Context, s pawl.Service, run pawl.RunID) view.Blobs {
 // WarnInterrupted says of a run that nobody drives what to do about it.
 func (a *App) WarnInterrupted(info pawl.RunInfo) {
 	if info.Status == StatusInterrupted && !a.JSON {
-		a.Notef("run %s was interrupted: no process drives it. Go on: pawl resume %s", info.ID, info.ID)
+		why := "no process drives it"
+		if info.Needs != "" {
+			why = plain.Line(info.Needs, 0)
+		}
+		a.Notef("run %s was interrupted: %s. Go on: pawl resume %s", info.ID, why, info.ID)
 	}
 }
 

@@ -70,7 +70,7 @@ func (a *App) ReadRun(ctx context.Context, args []string) (*Session, pawl.RunInf
 		_ = s.Close()
 		return nil, info, nil, err
 	}
-	r.Undriven = info.Status == StatusInterrupted
+	r.Undriven, r.Needs = info.Status == StatusInterrupted, info.Needs
 	if info.Waiting != nil {
 		r.Hear(info.Waiting)
 	}

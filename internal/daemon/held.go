@@ -24,7 +24,7 @@ type held struct {
 	uses    int                           // requests under way
 	idle    *time.Timer                   // closes it; nil = it is closed
 	problem string                        // why it could not be opened; empty = it could
-	waiting []pawl.RunID                  // they need what nobody has handed over
+	waiting []pawl.Need                   // for what nobody has handed over
 	mended  []pawl.RunID                  // they waited, and go on since somebody did
 	last    map[pawl.RunID]pawl.RunStatus // what was told of runs
 }
@@ -175,7 +175,7 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 			if pawl.CodeOf(err) == pawl.CodeUnavailable {
 				h.d.mu.Lock()
 				defer h.d.mu.Unlock()
-				h.waiting = append(h.waiting, run)
+				h.waiting = append(h.waiting, pawl.Need{Run: run, What: err.Error()})
 			}
 		})
 	}
@@ -183,12 +183,27 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 }
 
 // takeWaiting are the runs that wait for what nobody had handed over.
-func (h *held) takeWaiting() []pawl.RunID {
+func (h *held) takeWaiting() (runs []pawl.RunID) {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
-	waiting := h.waiting
+	for _, n := range h.waiting {
+		runs = append(runs, n.Run)
+	}
 	h.waiting = nil
-	return waiting
+	return runs
+}
+
+// needs says of the runs that wait for what nobody has handed over what that is.
+func (h *held) needs(runs []pawl.RunInfo) {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	for i := range runs {
+		for _, n := range h.waiting {
+			if n.Run == runs[i].ID {
+				runs[i].Needs = n.What
+			}
+		}
+	}
 }
 
 // justMended reports, once, whether a run goes on since the project was opened.
@@ -207,6 +222,7 @@ func (h *held) told(r pawl.RunInfo) {
 	h.d.mu.Lock()
 	before, known := h.last[r.ID]
 	h.last[r.ID] = r.Status
+	h.waiting = slices.DeleteFunc(h.waiting, func(n pawl.Need) bool { return n.Run == r.ID }) // it goes on
 	h.d.mu.Unlock()
 	if known && before == r.Status {
 		return
@@ -225,9 +241,9 @@ func (h *held) told(r pawl.RunInfo) {
 // info is the project's line in a list.
 func (h *held) info(ctx context.Context) pawl.ProjectInfo {
 	h.d.mu.Lock()
-	p, open, problem := h.p, h.engine != nil, h.problem
+	p, open, problem, needs := h.p, h.engine != nil, h.problem, slices.Clone(h.waiting)
 	h.d.mu.Unlock()
-	info := pawl.ProjectInfo{ID: id(p), Root: p.Repo.Root, Problem: problem}
+	info := pawl.ProjectInfo{ID: id(p), Root: p.Repo.Root, Problem: problem, Needs: needs}
 	if open {
 		if info.Live = h.live(ctx); problem == "" && !exists(p.Repo.GitDir) {
 			info.Problem = p.Repo.GitDir + " is not there any more"

@@ -43,12 +43,14 @@ func (s service) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pa
 // Runs implements [pawl.Service].
 func (s service) Runs(ctx context.Context) (runs []pawl.RunInfo, err error) {
 	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = p.Runs(ctx); return err })
+	s.h.needs(runs)
 	return runs, err
 }
 
 // NewestRuns implements [pawl.NewestLister].
 func (s service) NewestRuns(ctx context.Context, most int) (runs []pawl.RunInfo, err error) {
 	err = s.with(ctx, func(p pawl.Service) (err error) { runs, err = pawl.NewestRuns(ctx, p, most); return err })
+	s.h.needs(runs)
 	return runs, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -313,7 +313,7 @@ func TestSoleProject(t *testing.T) {
 	m := runs(1)
 	p := sole{m}
 	all, err := p.Projects(t.Context())
-	if err != nil || !slices.Equal(all, []pawl.ProjectInfo{{}}) {
+	if err != nil || !reflect.DeepEqual(all, []pawl.ProjectInfo{{}}) {
 		t.Errorf("the projects are %+v, %v", all, err)
 	}
 	if s, err := p.Project(t.Context(), ""); err != nil || s != pawl.Service(m) {

@@ -29,6 +29,7 @@ type Run struct {
 	// Undriven says that no process drives the run, though by its log it is under
 	// way. No event tells: who knows sets it.
 	Undriven bool
+	Needs    string       // what such a run lacks to go on, such as a key; empty = nothing that is known
 	Outcome  pawl.Outcome // empty until it ends
 	Reason   string       // why it ended, is ending or is paused
 	Head     pawl.CommitHash

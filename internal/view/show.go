@@ -226,7 +226,7 @@ func Show(r *Run, blobs Blobs) string {
 	case r.Outcome != "":
 		state = string(r.Outcome)
 	case r.interrupted():
-		state = "interrupted: no process drives it"
+		state = "interrupted: " + r.undriven()
 	}
 	t.line("  Status     %s%s", state, because(r.Reason))
 	if w := r.Waiting(); w != nil {

@@ -55,7 +55,7 @@ func Why(r *Run) []Link {
 	case pawl.StatusRunning:
 		r.whyRunning(&c)
 		if r.interrupted() {
-			c[0].Text = "interrupted, no process drives it: " + strings.TrimPrefix(c[0].Text, "running: ")
+			c[0].Text = "interrupted, " + r.undriven() + ": " + strings.TrimPrefix(c[0].Text, "running: ")
 		}
 	default:
 		c.add(LinkState, "no event of it is there")
@@ -366,6 +366,14 @@ func (r *Run) next() string {
 		return fmt.Sprintf("pawl resume %s --max-time D (above %s)", id, span(r.Limits.Time))
 	}
 	return "pawl resume " + id
+}
+
+// undriven says why nobody drives an interrupted run.
+func (r *Run) undriven() string {
+	if r.Needs != "" {
+		return plain.Line(r.Needs, 0)
+	}
+	return "no process drives it"
 }
 
 // interrupted reports a run that is under way by its log, but that nobody drives.

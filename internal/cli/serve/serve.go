@@ -179,6 +179,9 @@ func status(ctx context.Context, app *cli.App, world World) error {
 			what = "closed"
 		}
 		app.Printf("  %s  %s  %s\n", p.ID, plain.Line(p.Root, 0), what)
+		for _, n := range p.Needs {
+			app.Printf("    run %s is interrupted: %s. Go on: pawl resume %s there\n", n.Run, plain.Line(n.What, 0), n.Run)
+		}
 	}
 	return nil
 }
