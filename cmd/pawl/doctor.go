@@ -99,8 +99,8 @@ func probeGit(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)) + " at " + command.Path + ", " + git.MinVersion + " or newer is needed", nil
 }
 
-// checkStore looks the whole log over: SQLite its pages, we every event. Runs
-// whose events cannot be read are marked.
+// checkStore looks the whole log over: SQLite its pages, we every event and every blob. Runs
+// that have damaged events are marked; damage that takes no run is an error beside the runs.
 func checkStore(ctx context.Context, p project.Project) ([]pawl.RunInfo, error) {
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,6 +117,7 @@ func checkStore(ctx context.Context, p project.Project) ([]pawl.RunInfo, error) 
 	if err != nil {
 		return nil, err
 	}
+	damaged := log.Problems()
 	for i := range runs {
 		for _, err := range log.Events(ctx, runs[i].ID, 0) {
 			if pawl.CodeOf(err) == pawl.CodeDamaged && err != nil {
@@ -125,6 +126,18 @@ func checkStore(ctx context.Context, p project.Project) ([]pawl.RunInfo, error) 
 				return nil, err
 			}
 		}
+		if runs[i].Status == pawl.StatusQuarantined {
+			continue
+		}
+		switch err := log.VerifyBlobs(ctx, runs[i].ID); {
+		case pawl.CodeOf(err) == pawl.CodeDamaged:
+			damaged = append(damaged, err.Error())
+		case err != nil:
+			return nil, err
+		}
+	}
+	if damaged != nil {
+		return runs, pawl.Errorf(pawl.CodeDamaged, "%s", strings.Join(damaged, "; "))
 	}
 	return runs, nil
 }

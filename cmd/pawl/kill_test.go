@@ -178,6 +178,7 @@ type victim struct {
 	out             bytes.Buffer
 	took            time.Duration
 	seqs            []pawl.Seq // of the log after each kill
+	told            pawl.Seq   // the last event that a command has printed
 	// inRooms lists processes in rooms, where folders have other names; it may be nil.
 	inRooms func() []int
 }
@@ -233,11 +234,18 @@ func (v *victim) command(flags ...string) *exec.Cmd {
 // it with SIGKILL. The run may end or die earlier.
 func (v *victim) killAfter(t *testing.T, events int, d time.Duration) {
 	t.Helper()
+	v.strikeAfter(t, v.command("--json"), events, d, func(p *os.Process) { _ = p.Kill() })
+}
+
+// strikeAfter lets a command, which prints the run's events as JSON, append a number of further
+// events and then work for d, and does something to it. It returns when the command has ended,
+// which it may do earlier.
+func (v *victim) strikeAfter(t *testing.T, cmd *exec.Cmd, events int, d time.Duration, strike func(*os.Process)) {
+	t.Helper()
 	var from pawl.Seq
 	if s := v.state(t); s != nil {
 		from = s.Seq
 	}
-	cmd := v.command("--json")
 	cmd.Stdout = nil
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -252,17 +260,18 @@ func (v *victim) killAfter(t *testing.T, events int, d time.Duration) {
 	})
 	defer hangs.Stop()
 	var timer *time.Timer
-	kill := func() { timer = time.AfterFunc(d, func() { _ = cmd.Process.Kill() }) }
+	begin := func() { timer = time.AfterFunc(d, func() { strike(cmd.Process) }) }
 	if events == 0 {
-		kill()
+		begin()
 	}
 	for in := json.NewDecoder(out); ; {
 		var e struct{ Seq pawl.Seq }
 		if in.Decode(&e) != nil {
 			break
 		}
+		v.told = max(v.told, e.Seq)
 		if timer == nil && e.Seq >= from+pawl.Seq(events) {
-			kill()
+			begin()
 		}
 	}
 	_ = cmd.Wait()

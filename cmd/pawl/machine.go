@@ -160,6 +160,9 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	if err != nil {
 		return nil, err
 	}
+	for _, problem := range log.Problems() {
+		logger.Warn("what is stored beside the log was damaged, and is made anew", "problem", problem)
+	}
 	name := filepath.Base(p.Dir)
 	folders := loopfolder.Keep(p.Dir, log, logger)
 	<-m.probed

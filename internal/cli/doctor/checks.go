@@ -91,13 +91,13 @@ func (e *examination) store() {
 		return
 	}
 	runs, err := e.probes.Store(e.ctx, *e.project)
+	e.runs, e.unread = runs, err != nil && runs == nil && pawl.CodeOf(err) != pawl.CodeNotFound
 	switch {
 	case pawl.CodeOf(err) == pawl.CodeNotFound:
 		e.ok("store", "there is none yet")
 	case err != nil:
 		e.fail("store", err, "keep a copy of "+e.project.Dir+"; branches and commits are not affected")
 	default:
-		e.runs = runs
 		e.ok("store", fmt.Sprintf("sound; runs: %d", len(runs)))
 	}
 }
@@ -159,7 +159,7 @@ func (e *examination) stopped() {
 		return
 	}
 	if len(damaged) > 0 {
-		e.fail(name, fmt.Errorf("quarantined, because what is stored of them is damaged: %s", strings.Join(damaged, "; ")), "their commits are on their branches; start anew with pawl run")
+		e.fail(name, pawl.Errorf(pawl.CodeDamaged, "quarantined, because what is stored of them is damaged: %s", strings.Join(damaged, "; ")), "their commits are on their branches; start anew with pawl run")
 	}
 	if len(interrupted) > 0 {
 		e.warn(name, "interrupted: "+strings.Join(interrupted, ", "), "pawl resume RUN, or pawl cancel RUN")
@@ -174,6 +174,10 @@ func (e *examination) worktrees() {
 	const name = "worktrees"
 	if e.project == nil {
 		e.skip(name, "a state folder")
+		return
+	}
+	if e.unread { // or those of all runs would seem to be left over
+		e.skip(name, "the runs")
 		return
 	}
 	var left []string

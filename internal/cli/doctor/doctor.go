@@ -4,6 +4,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -65,6 +66,8 @@ type Check struct {
 	State  State  `json:"state"`
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"` // what to do about it
+	// Damaged reports that stored data is damaged.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // New is the command.
@@ -77,7 +80,8 @@ stored in it, the process that has the project, the configuration, the gates and
 their dependencies and the recipes, asks the servers of the chosen models whether
 they answer, accept the key and have the models, and says what to do about what is
 wrong. It calls no model, runs no command of the repository, costs nothing and
-changes nothing that is there. The exit code is 1 when a check fails.
+changes nothing that is there. The exit code is 6 when stored data is damaged, and
+1 when another check fails.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl doctor\n  pawl doctor --json | jq '.[] | select(.state != \"ok\")'",
@@ -97,10 +101,12 @@ changes nothing that is there. The exit code is 1 when a check fails.
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
-			for _, c := range e.checks {
-				if c.State == Failed {
-					return cli.Exit(cli.ExitInternal)
-				}
+			failed := func(c Check) bool { return c.State == Failed }
+			switch {
+			case slices.ContainsFunc(e.checks, func(c Check) bool { return c.Damaged }):
+				return cli.Exit(cli.ExitDamaged)
+			case slices.ContainsFunc(e.checks, failed):
+				return cli.Exit(cli.ExitInternal)
 			}
 			return nil
 		},
@@ -143,6 +149,7 @@ type examination struct {
 	repo    *pawl.Repository // nil when there is none
 	project *project.Project // nil when there is none
 	runs    []pawl.RunInfo
+	unread  bool // there are runs, and what they are is not known
 }
 
 func (e *examination) all() {
@@ -177,5 +184,5 @@ func (e *examination) fail(name string, err error, fix string) {
 	if p, ok := errors.AsType[*pawl.Error](err); ok && p.Hint != "" {
 		fix = p.Hint
 	}
-	e.add(Check{Name: name, State: Failed, Detail: err.Error(), Fix: fix})
+	e.add(Check{Name: name, State: Failed, Detail: err.Error(), Fix: fix, Damaged: pawl.CodeOf(err) == pawl.CodeDamaged})
 }

@@ -197,6 +197,17 @@ func TestDoctor(t *testing.T) {
 			addFile(p.app.Dir, config.RepoFile, "prepare: [npm ci]\n")
 			p.probes.Program = func(string) string { return "" }
 		}, "prepare", Warning, "PATH"},
+		{"DamagedSlots", func(p *patient) { // F-16
+			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
+				return []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}}, pawl.Errorf(pawl.CodeDamaged, "the record of run 001-x is damaged")
+			}
+		}, "store", Failed, "001-x"},
+		{"UnreadableStore", func(p *patient) { // F-18: a full disk, say
+			mkdir(p.state, "worktrees", "001-x")
+			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
+				return nil, pawl.Errorf(pawl.CodeUnavailable, "no space").WithHint("free disk space")
+			}
+		}, "store", Failed, "free disk space"},
 		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
 		{"OwnRecipe", func(p *patient) { addRecipe(p, "extends: taskloop\n") }, "recipes", OK, ""},
 		{"BadRecipe", func(p *patient) { addRecipe(p, "kindz: {}") }, "recipes", Failed, ""},
@@ -209,8 +220,15 @@ func TestDoctor(t *testing.T) {
 			if got.State != c.state || !strings.Contains(got.Detail+"\n"+got.Fix, c.fix) {
 				t.Errorf("%+v", got)
 			}
-			if want := map[State]int{Failed: 1}[c.state]; code != want {
-				t.Errorf("exit code %d, want %d", code, want)
+			want := map[State]int{Failed: cli.ExitInternal}[c.state]
+			if got.Damaged {
+				want = cli.ExitDamaged
+			}
+			if code != want || got.Damaged != (c.name == "QuarantinedRun" || c.name == "DamagedSlots") {
+				t.Errorf("exit code %d, want %d; %+v", code, want, got)
+			}
+			if left := checks["worktrees"]; c.name == "UnreadableStore" && left.State != Skipped {
+				t.Errorf("worktrees of runs that are not known: %+v", left)
 			}
 			if c.name == "Limits" && got.Detail != "of a room: processes 4096, memory 4GiB, file_size 10GiB, disk 20GiB, files 2000000, cpu_seconds none; "+
 				"of a recording: max_file 5MB, max_new_files 50000, max_new_bytes 1GB" {
@@ -250,10 +268,10 @@ func TestModels(t *testing.T) {
 		}
 	}
 	want := []Check{
-		{"models", Failed, "ollama/qwen3:8b: asked for qwen3:8b", "do something; a local server answers: export PAWL_MODEL=lmstudio/a/b"},
-		{"models", Warning, "anthropic/claude-sonnet-5-5: asked for claude-sonnet-5-5", "do something"},
+		{"models", Failed, "ollama/qwen3:8b: asked for qwen3:8b", "do something; a local server answers: export PAWL_MODEL=lmstudio/a/b", false},
+		{"models", Warning, "anthropic/claude-sonnet-5-5: asked for claude-sonnet-5-5", "do something", false},
 		{"models", Failed, "openrouter/anthropic/claude-x: OPENROUTER_API_KEY is not set",
-			"export OPENROUTER_API_KEY=…, or choose other models: PAWL_MODEL=PROVIDER/NAME; a local server answers: export PAWL_MODEL=lmstudio/a/b"},
+			"export OPENROUTER_API_KEY=…, or choose other models: PAWL_MODEL=PROVIDER/NAME; a local server answers: export PAWL_MODEL=lmstudio/a/b", false},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

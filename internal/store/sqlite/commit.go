@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -41,10 +42,13 @@ type writer struct {
 	lastGroup int
 	group     []*request
 
+	slots *os.File // where the ends of runs are told
+
 	copier  *sql.DB // its connection copies the WAL into the file
 	copying bool
 	copied  chan struct{} // the copier is done
 	grown   int           // bytes appended since the last checkpoint
+	resting bool          // a run has come to rest since the WAL was emptied
 	behind  int           // units that heads does not know
 	// memory is the table of the memory; empty when it is not up to date, until
 	// whoever reads it, or the next Open, has it made anew.

@@ -52,10 +52,24 @@
 // can be there at the next start, whole. A full disk fails units until there is
 // space again and needs no restart.
 //
+// # The end of each run
+//
+// pawl.slots has a record for each run with the number of its newest event. It
+// is written after the commit and before the callers are answered, and never
+// synced: it may be behind the log and is never ahead of it. A log that has less
+// than its slots say has lost its end; SQLite itself passes over a WAL from the
+// first damaged frame on, as if it ended there. Whoever opens the log compares
+// them, and the owner keeps a copy of the WAL beside it. A folder without slots,
+// of an older Pawl, gets them when it is opened for appending.
+//
+// When a run comes to rest, the WAL is copied into the file and cut off: damage
+// to the WAL can only take events of runs that are at work.
+//
 // # Damage
 //
 // Every unit has a checksum, a chain and gapless numbers; every blob has its
-// hash. A unit that fails any of them quarantines its run, and only that. A
+// hash. A unit that fails any of them quarantines its run, and only that; a
+// reader, which cannot write that into the database, marks the run's slot. A
 // damaged blob is reported when it is read. Being out of files, memory or disk
 // is never taken for damage.
 package sqlite

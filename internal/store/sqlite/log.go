@@ -30,6 +30,10 @@ type Log struct {
 
 	copyAfter int // the constant of this name; tests lower it to get more checkpoints
 
+	readOnly bool
+	// problems are what is wrong with files beside the database.
+	problems []string
+
 	// forgetful reports a file from before there was a memory.
 	forgetful bool
 
@@ -94,12 +98,21 @@ func (l *Log) open() error {
 	if err := l.files.prepare(); err != nil {
 		return explain("open log "+l.files.dir, err)
 	}
+	slots, damaged, err := l.files.readSlots()
+	if err != nil {
+		return explain("read "+l.files.path(slotsName), err)
+	}
 	version, err := l.schema(ctx)
 	if err != nil {
 		return err
 	}
 	if version > schemaVersion {
 		return l.tooNew(version)
+	}
+	if version == 0 && len(slots) > 0 { // what was in it is lost, and making it anew overwrites the WAL
+		if err := l.files.setAside(); err != nil {
+			return explain("keep a copy of a damaged WAL", err)
+		}
 	}
 	w := &writer{log: l, copied: make(chan struct{}, 1)}
 	if err := w.open(ctx); err != nil {
@@ -111,6 +124,13 @@ func (l *Log) open() error {
 		}
 	}
 	if err := errors.Join(w.prepare(ctx), l.load(ctx)); err != nil {
+		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
+	}
+	err = l.heed(slots, damaged)
+	if err == nil {
+		w.slots, err = os.OpenFile(l.files.path(slotsName), os.O_CREATE|os.O_WRONLY, 0o600)
+	}
+	if err != nil {
 		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
 	}
 	w.last, w.behind = l.index.last, int(l.index.last-l.index.flushed)
@@ -127,9 +147,17 @@ func (l *Log) open() error {
 }
 
 func (l *Log) openReadOnly() error {
+	l.readOnly = true
 	name := l.files.path(fileName)
+	slots, damaged, err := l.files.readSlots()
+	if err != nil {
+		return explain("read "+l.files.path(slotsName), err)
+	}
 	if _, err := os.Stat(name); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
+			if err := l.files.lostWhole(slots); err != nil {
+				return err
+			}
 			return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s", name)
 		}
 		return explain("open log", err)
@@ -141,6 +169,8 @@ func (l *Log) openReadOnly() error {
 	switch {
 	case version > schemaVersion:
 		return l.tooNew(version)
+	case version == 0 && len(slots) > 0:
+		return l.files.lostWhole(slots)
 	case version == 0: // whoever began to make it did not get far
 		return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s yet", name)
 	case version < oldestReadable:
@@ -151,7 +181,7 @@ func (l *Log) openReadOnly() error {
 	if err := l.load(context.Background()); err != nil {
 		return explain("open log "+name, err)
 	}
-	return nil
+	return l.heed(slots, damaged)
 }
 
 // load makes the pool of readers and finds every run.
@@ -280,6 +310,10 @@ func (l *Log) quarantine(id pawl.RunID, damage error, lasts bool) {
 		return
 	}
 	r.isolate(damage.Error())
+	if l.readOnly {
+		_ = l.files.mark(*r) // or the next reader finds it
+		return
+	}
 	if l.nudge == nil {
 		return
 	}

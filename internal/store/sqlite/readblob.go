@@ -150,3 +150,26 @@ func (l *Log) stored(ctx context.Context, p place) ([]byte, error) {
 	}
 	return stored, err
 }
+
+// VerifyBlobs reads every blob of a run that can be read. The error names the first one that is
+// damaged; that does not quarantine the run.
+func (l *Log) VerifyBlobs(ctx context.Context, id pawl.RunID) error {
+	var found error
+	err := l.walk(ctx, id, 0, func(u *unit) (bool, error) {
+		places, err := u.places()
+		if err != nil {
+			return false, pawl.Errorf(pawl.CodeDamaged, "unit %d: %w", u.id, err)
+		}
+		for _, p := range places {
+			if _, err := l.content(ctx, p); err != nil {
+				found = explain(fmt.Sprintf("read blob %s of run %s", p.hash, id), err)
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if found != nil {
+		return found
+	}
+	return err
+}

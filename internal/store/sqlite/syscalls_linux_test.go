@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"pawl"
 	"pawl/internal/store/storetest"
 )
 
@@ -257,8 +258,8 @@ func (h *tracedDisk) written(s *sysCall) bool {
 }
 
 // Every acknowledged event survives a power cut at any time, whichever unsynced writes
-// survive with it, and no run has gaps. The disk is rebuilt from the system calls of a
-// process that appends units. F-62
+// survive with it, and no run has gaps or is taken for damaged. The disk is rebuilt from the system calls of a
+// process that appends units. F-16 F-62
 func TestPowerCutOfTheDatabase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in short mode: it opens about 200 logs")
@@ -327,6 +328,14 @@ func (h *tracedDisk) wantTold(t *testing.T, dir string, random *rand.Rand, when 
 			t.Fatal(err)
 		}
 		wantTold(t, log, h.told)
+		for _, r := range storetest.MustRuns(t, log) {
+			if r.Status == pawl.StatusQuarantined { // F-16: a slot is never ahead of the log
+				t.Errorf("run %s: %s", r.ID, r.Reason)
+			}
+		}
+		if p := log.Problems(); p != nil {
+			t.Errorf("problems: %q", p)
+		}
 		storetest.MustAppend(t, log, storetest.Unit("900-later", 0, 1, storetest.Noise(1, 70_000)))
 		mustClose(t, log)
 		if err := os.RemoveAll(to); err != nil {

@@ -1,14 +1,33 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"pawl"
+)
 
 // answer makes stored units known and tells their callers.
 func (w *writer) answer(group []*request, err error) {
 	if err == nil {
+		w.tell(group)
 		w.publish(group)
 	}
 	for _, q := range group {
 		q.done <- err
+	}
+}
+
+// tell writes the slots of the runs that the units are of. One that is not written, on a full
+// disk, is behind the log until the run's next unit.
+func (w *writer) tell(group []*request) {
+	ends := make(map[int64]slot, len(group))
+	for _, q := range group {
+		ends[q.unit.run] = slot{num: q.unit.run, id: q.id, seq: q.unit.last()}
+		w.resting = w.resting || q.line != nil && q.line.Status != pawl.StatusRunning && q.line.Status != pawl.StatusStopping
+	}
+	for _, s := range ends {
+		_ = writeSlots(w.slots, []slot{s})
 	}
 }
 
@@ -38,6 +57,9 @@ func (w *writer) tidy() {
 	if w.behind >= flushAtLatest || idle && w.behind >= flushAfter {
 		w.flush()
 	}
+	if w.resting && idle && !w.copying && w.broken == nil {
+		w.empty()
+	}
 	if w.grown < w.log.copyAfter || w.copying || w.broken != nil {
 		return
 	}
@@ -50,11 +72,25 @@ func (w *writer) tidy() {
 	}()
 }
 
+// empty copies the whole WAL into the file and cuts it off, since a run has come to rest: then
+// damage to the WAL cannot take anything of it. A reader that is at work, or an error, leaves
+// the WAL for the next time.
+func (w *writer) empty() {
+	ctx := context.Background()
+	for _, pragma := range []string{"busy_timeout(100)", "wal_checkpoint(TRUNCATE)", "busy_timeout(5000)"} {
+		_, _ = w.conn.ExecContext(ctx, "PRAGMA "+pragma)
+	}
+	w.resting, w.grown = false, 0
+}
+
 // finishCopy copies what was appended while the copier was at work. Nothing is
 // written now, so this reaches the end, and the next commit starts the WAL anew.
 func (w *writer) finishCopy() {
 	if w.broken == nil {
 		_, _ = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
+		if w.resting {
+			w.empty()
+		}
 	}
 }
 
@@ -127,5 +163,5 @@ func (w *writer) finish() error {
 	if w.mend(context.Background()) == nil {
 		_, _ = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-	return w.close()
+	return errors.Join(w.close(), w.slots.Close())
 }
