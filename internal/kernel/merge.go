@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -209,7 +208,7 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 			l.suspect = pawl.Hash{}
 		}
 	case m != nil && l.candidate == nil:
-		return errors.New("a merge commit without a candidate")
+		return fmt.Errorf("a merge commit without a candidate")
 	case m != nil:
 		m.made, m.onto = b, do.Ours
 		m.regate = b.Conflicts == 0 && b.Tree != l.candidate.Tree
