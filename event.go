@@ -78,6 +78,7 @@ const (
 	KindRunEnded        Kind = 9
 	KindRunStopping     Kind = 10
 	KindAccountChanged  Kind = 11
+	KindClockJumped     Kind = 12
 
 	KindEffectRequested Kind = 20
 	KindEffectFailed    Kind = 21
@@ -159,7 +160,7 @@ var kinds = map[Kind]string{
 	KindRunStarted: "run_started", KindRunPaused: "run_paused", KindRunResumed: "run_resumed",
 	KindCancelRequested: "cancel_requested", KindLimitsChanged: "limits_changed", KindLimitReached: "limit_reached",
 	KindBudgetWarned: "budget_warned", KindRecovered: "recovered", KindRunEnded: "run_ended", KindRunStopping: "run_stopping",
-	KindAccountChanged:  "account_changed",
+	KindAccountChanged: "account_changed", KindClockJumped: "clock_jumped",
 	KindEffectRequested: "effect_requested", KindEffectFailed: "effect_failed", KindEffectLost: "effect_lost",
 	KindEffectWithdrawn: "effect_withdrawn", KindAnswerIgnored: "answer_ignored",
 	KindWorkspaceOpened: "workspace_opened", KindPromptAssembled: "prompt_assembled", KindModelReplied: "model_replied",
@@ -228,6 +229,8 @@ func newBody(k Kind) Body {
 		return &RunStopping{}
 	case KindAccountChanged:
 		return &AccountChanged{}
+	case KindClockJumped:
+		return &ClockJumped{}
 	case KindEffectRequested:
 		return &EffectRequested{}
 	case KindEffectFailed:

@@ -77,6 +77,11 @@ func (b *AccountChanged) fields(c *coder) {
 // Kind implements [Body].
 func (*AccountChanged) EventKind() Kind { return KindAccountChanged }
 
+func (b *ClockJumped) fields(c *coder) { num(c, 1, &b.By) }
+
+// Kind implements [Body].
+func (*ClockJumped) EventKind() Kind { return KindClockJumped }
+
 func (b *LimitsChanged) fields(c *coder) {
 	sub(c, 1, b.Limits.fields)
 }

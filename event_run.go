@@ -130,6 +130,13 @@ type AccountChanged struct {
 	To   Account `json:"to"`
 }
 
+// ClockJumped says that the time of day is another one than it would be if only time had
+// passed since the event before: somebody set the clock, or the machine slept. The difference
+// is no time of the run.
+type ClockJumped struct {
+	By time.Duration `json:"by"` // negative = back
+}
+
 // LimitsChanged replaces the run's limits.
 type LimitsChanged struct {
 	Limits Limits `json:"limits"`

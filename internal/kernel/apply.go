@@ -33,13 +33,16 @@ func Apply(s *State, e pawl.Event) error {
 	return nil
 }
 
-// pass lets the time of an event pass. The time between two drivers does not count.
+// pass lets the time of an event pass. The time between two drivers does not count, nor that
+// which a clock has jumped over.
 func (s *State) pass(e pawl.Event) {
-	if e.Body.EventKind() != pawl.KindRecovered {
+	k := e.Body.EventKind()
+	counts := k != pawl.KindRecovered && k != pawl.KindClockJumped
+	if counts {
 		s.Alive = s.alive(e.Time)
 	}
 	s.Seq = e.Seq
-	if e.Time.After(s.Last) {
+	if !counts || e.Time.After(s.Last) {
 		s.Last = e.Time
 	}
 }
@@ -77,6 +80,7 @@ func (s *State) applyRun(e pawl.Event) error {
 		}
 	case *pawl.AccountChanged:
 		s.changeAccount(b)
+	case *pawl.ClockJumped:
 	case *pawl.LimitsChanged:
 		s.Limits = b.Limits
 		s.warned = [2]bool{}

@@ -11,7 +11,10 @@ import (
 // anew. When it is refused, the recovery is not decided either.
 type Input struct {
 	// At is when the driver took the input in, UTC.
-	At      time.Time
+	At time.Time
+	// Jumped is by how much the clock differs from what passed since the input before; zero =
+	// not enough to matter.
+	Jumped  time.Duration
 	Start   *Start
 	Answer  pawl.Answer
 	Recover *Recover
@@ -35,6 +38,9 @@ type Recover struct{ Pid int }
 // request becomes AnswerIgnored.
 func Decide(s *State, in Input) ([]pawl.Event, error) {
 	d := newDraft(s, in.At)
+	if in.Jumped != 0 && s.Seq > 0 && in.Recover == nil {
+		d.emit(0, &pawl.ClockJumped{By: in.Jumped})
+	}
 	if err := d.input(in); err != nil {
 		return nil, err
 	}

@@ -186,6 +186,9 @@ func (c *chance) landAny() {
 	if f := w.flights[0].effect; f.Do.Verb() == pawl.VerbWait {
 		w.now = w.now.Add(time.Minute)
 	}
+	if c.grove == nil && c.wood == nil && w.inputs%50 == 49 { // the models of the others' times do not know of it
+		w.jump(time.Duration(w.inputs*37%2000-1000) * time.Hour)
+	}
 	w.land()
 }
 

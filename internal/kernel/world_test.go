@@ -20,6 +20,8 @@ import (
 type world struct {
 	t       testing.TB
 	now     time.Time
+	off     time.Duration // what the clock that events are told by shows beyond now
+	jumped  time.Duration // the part of it that no input has told of
 	state   *State
 	log     []pawl.Event
 	stored  []pawl.Event // the log after encoding and decoding
@@ -134,9 +136,12 @@ func blobOf(name string) pawl.Hash { return pawl.HashOf([]byte(name)) }
 // instead of hanging it.
 const maxInputs = 50_000
 
+// jump sets the clock that events are told by. What has to pass in the world passes as before.
+func (w *world) jump(by time.Duration) { w.off, w.jumped = w.off+by, w.jumped+by }
+
 // take gives the run an input, as a driver does: decide, append, apply.
 func (w *world) take(in Input) error {
-	in.At = w.now
+	in.At, in.Jumped = w.now.Add(w.off), w.jumped
 	events, err := Decide(w.state, in)
 	if w.inputs++; w.inputs > maxInputs {
 		w.t.Fatalf("after %d inputs the run has not ended", maxInputs)
@@ -151,6 +156,7 @@ func (w *world) take(in Input) error {
 		}
 		return err
 	}
+	w.jumped = 0
 	for _, e := range events {
 		w.append(e)
 	}

@@ -172,6 +172,11 @@ func (t teller) run() string {
 	case *pawl.AccountChanged:
 		return fmt.Sprintf("%s is called at %s from now on, not at %s: the run was resumed or forked where that is its account",
 			b.To.Provider, b.To, b.From)
+	case *pawl.ClockJumped:
+		if b.By < 0 {
+			return fmt.Sprintf("The clock was set back by %s", span(-b.By))
+		}
+		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that is no time of the run", span(b.By))
 	case *pawl.CancelRequested:
 		how := map[pawl.Draining]string{pawl.DrainFinish: "the iteration ends first", pawl.DrainNow: "at once"}[b.Running]
 		if how == "" {

@@ -45,6 +45,9 @@ type Driver struct {
 	Left func(run pawl.RunID, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Steady is a clock that never jumps, from any moment on. nil means the monotonic clock of
+	// the process, or, where Now is not nil, that no jump of Now is noticed.
+	Steady func() time.Duration
 	// AppendRetry is the time between tries to append when there is no space; zero means five seconds.
 	AppendRetry time.Duration
 	Logger      *slog.Logger
@@ -196,6 +199,45 @@ func (d *Driver) add(id pawl.RunID, s *kernel.State) (*run, error) {
 	d.runs[id] = r
 	d.wg.Go(r.loop)
 	return r, nil
+}
+
+// clockJump is how much the clock may differ from what has passed between two inputs of a run.
+// More is a jump, which is no time of the run; a clock that is only adjusted differs by less.
+const clockJump = 10 * time.Second
+
+// begun is when the process began, on its monotonic clock.
+var begun = time.Now()
+
+// clock is a time: by the clock on the wall, which may jump, and by one that does not, where
+// there is one.
+type clock struct {
+	wall     time.Time
+	steady   time.Duration
+	isSteady bool
+}
+
+func (d *Driver) clock() clock {
+	c := clock{wall: d.now().Round(0), isSteady: true}
+	switch {
+	case d.Steady != nil:
+		c.steady = d.Steady()
+	case d.Now == nil:
+		c.steady = time.Since(begun)
+	default:
+		c.isSteady = false
+	}
+	return c
+}
+
+// jumped is by how much the wall's clock has jumped since a time before; zero when it has not.
+func (c clock) jumped(before clock) time.Duration {
+	if before.wall.IsZero() || !c.isSteady {
+		return 0
+	}
+	if by := c.wall.Sub(before.wall) - (c.steady - before.steady); by.Abs() >= clockJump {
+		return by
+	}
+	return 0
 }
 
 func (d *Driver) now() time.Time {

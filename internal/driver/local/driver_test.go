@@ -259,3 +259,57 @@ func TestDefectInDeciding(t *testing.T) {
 		}
 	})
 }
+
+// A clock that somebody sets is noticed, and what it jumped over is no time of the run.
+func TestClockJumps(t *testing.T) { synctest.Test(t, clockJumps) }
+
+func clockJumps(t *testing.T) {
+	var ahead atomic.Int64 // of what passes
+	begun, left, log := time.Now(), make(chan error, 1), mem.New()
+	calls := 0
+	w := &drivertest.World{Calls: 4}
+	d := &local.Driver{Log: log, Performer: w, Left: func(_ pawl.RunID, err error) { left <- err }, Places: &slow{},
+		Now:    func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		Steady: func() time.Duration { return time.Since(begun) },
+		Observe: func(_ pawl.RunID, events []pawl.Event, _ pawl.RunInfo) {
+			for _, e := range events {
+				if e.Body.EventKind() == pawl.KindModelReplied {
+					calls++
+					switch calls {
+					case 1:
+						ahead.Store(int64(400 * 24 * time.Hour))
+					case 2:
+						ahead.Store(int64(-time.Hour))
+					case 3:
+						ahead.Add(int64(3 * time.Second)) // as a clock is adjusted
+					}
+				}
+			}
+		}}
+	defer d.Close()
+	if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-left; err != nil {
+		t.Fatal(err)
+	}
+	var jumps []time.Duration
+	for e, err := range log.Events(t.Context(), "001-small", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*pawl.ClockJumped); ok {
+			jumps = append(jumps, b.By)
+		}
+	}
+	if want := []time.Duration{400 * 24 * time.Hour, -400*24*time.Hour - time.Hour}; !slices.Equal(jumps, want) {
+		t.Errorf("it noticed the jumps %v, want %v", jumps, want)
+	}
+	state, err := local.Fold(t.Context(), log, "001-small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Alive > time.Minute {
+		t.Errorf("the run was driven for %s", state.Alive)
+	}
+}

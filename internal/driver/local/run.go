@@ -22,6 +22,7 @@ type run struct {
 	cancel context.CancelCauseFunc
 	inbox  chan item
 	blobs  *blobCache
+	clock  clock
 
 	state   *kernel.State
 	info    pawl.RunInfo // as last stored
@@ -174,7 +175,8 @@ type refusal struct {
 // decide folds what follows from an input into the state. A run is taken over
 // also when the command that came with it is refused.
 func (r *run) decide(in kernel.Input) ([]pawl.Event, error) {
-	in.At = r.d.now()
+	now := r.d.clock()
+	in.At, in.Jumped = now.wall, now.jumped(r.clock)
 	events, refused := kernel.Decide(r.state, in)
 	if refused != nil && in.Recover != nil && in.Steer != nil {
 		in.Steer = nil
@@ -182,6 +184,9 @@ func (r *run) decide(in kernel.Input) ([]pawl.Event, error) {
 		if events, err = kernel.Decide(r.state, in); err != nil {
 			return nil, err
 		}
+	}
+	if refused == nil || len(events) > 0 {
+		r.clock = now
 	}
 	for _, e := range events {
 		if err := kernel.Apply(r.state, e); err != nil {
