@@ -54,7 +54,7 @@ func New(app *cli.App, w World) *cobra.Command {
 		Long: `Demo makes a small Go repository and lets the task loop work on it with a
 scripted model. Everything else is real: worktrees, files, go vet and go test as
 gates, commits, the log. It needs git and Go, no key and no network, and leaves
-nothing behind unless told to keep the repository; its state is then where that of
+nothing behind, no daemon either, unless told to keep the repository; its state is then where that of
 every repository is, for pawl show and the rest.
 
 ` + cli.RunExitCodes,
@@ -113,7 +113,7 @@ func (o *options) show(ctx context.Context, app *cli.App, w World) (err error) {
 // repository is kept, a state of its own.
 func (o *options) world(app *cli.App, dir, tmp string) cli.App {
 	in := *app
-	in.Dir = dir
+	in.Dir, in.Local = dir, true // a daemon would outlive the demo
 	in.Environ = slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "PAWL_") || strings.HasPrefix(kv, "XDG_CONFIG_HOME=")
 	})
