@@ -17,6 +17,7 @@ const (
 	CodeState       Code = "state"       // not possible in the present state
 	CodeConsent     Code = "consent"     // the user has to allow it first
 	CodeUnavailable Code = "unavailable" // something that is needed is not there: a sandbox, a model, a socket
+	CodeStopped     Code = "stopped"     // the daemon was told to stop: its runs continue with the next one
 	CodeDamaged     Code = "damaged"     // stored data cannot be read; the run is quarantined
 	CodeInternal    Code = "internal"    // our fault
 )

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/cli"
 	servecmd "pawl/internal/cli/serve"
 	"pawl/internal/model/modeltest"
 )
@@ -446,14 +447,44 @@ func TestDaemon(t *testing.T) {
 
 	tell("KilledItIsReplacedByWhoAttends", func(t *testing.T, y *yard) {
 		d, begun := y.serve(), y.fifo("begun")
-		c := y.begin(y.repo("repo"), "--gate", "tests=true", "--model", y.script("s.yaml", waitScript))
+		dir := y.repo("repo")
+		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", waitScript))
 		hear(t, begun, 1, d)
+		looks := y.start(y.pawl(dir, "events", "-f"))
+		looks.wait(`tool_called|effect_requested`)
 		mustWrite(t, filepath.Join(y.home, "go"), "")
 		d.signal(syscall.SIGKILL)
 		if err := c.end(); err != nil {
 			t.Errorf("%v\n%s", err, c.text())
 		}
+		// F-30
+		c.wait(`the daemon, process \d+, died`)
 		c.wait(`the process that drove run 001-do-it has gone; it goes on in the daemon`)
+		if err := looks.end(); err != nil {
+			t.Errorf("%v\n%s", err, looks.text())
+		}
+		looks.wait(`run_ended`)
+		once(t, looks.text())
+	})
+
+	tell("WhoFollowsHearsThatItIsStopped", func(t *testing.T, y *yard) { // F-30
+		d, begun, _ := y.serve(), y.fifo("begun"), y.fifo("word")
+		dir := y.repo("repo")
+		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", strings.Replace(waitScript, "sleep 4321", "head -n 1 WORK/word", 1)))
+		hear(t, begun, 1, d)
+		looks := y.start(y.pawl(dir, "logs", "-f"))
+		looks.wait(`Starting iteration 1`)
+		d.signal(syscall.SIGTERM)
+		for _, p := range []*process{c, looks} {
+			_ = p.end()
+			p.wait(`the daemon was stopped: what is under way has 10s to finish, the rest continues in the next daemon`)
+			p.wait(`pawl resume 001-do-it`)
+			if code := p.cmd.ProcessState.ExitCode(); code != cli.ExitStopped {
+				t.Errorf("exit code %d\n%s", code, p.text())
+			}
+		}
+		y.say("word") // the daemon waits for it
+		_ = d.end()
 	})
 
 	tell("ADamagedProjectCostsNoOther", func(t *testing.T, y *yard) {
@@ -642,8 +673,9 @@ func TestDaemonEndsInTime(t *testing.T) {
 	d.wait(`what did not finish in 10s was ended`)
 	for _, c := range clients {
 		_ = c.end()
-		c.wait(`the daemon was ended, and run 00\d-do-it with it; it goes on with the next one: pawl resume 00\d-do-it`)
-		if code := c.cmd.ProcessState.ExitCode(); code != 130 {
+		c.wait(`the daemon was stopped: what is under way has 10s to finish`)
+		c.wait(`pawl resume 00\d-do-it`)
+		if code := c.cmd.ProcessState.ExitCode(); code != cli.ExitStopped {
 			t.Errorf("exit code %d", code)
 		}
 	}
@@ -660,6 +692,18 @@ func TestDaemonEndsInTime(t *testing.T) {
 	d = y.serve()
 	for i := range 8 {
 		d.wait(fmt.Sprintf(`run 00%d-do-it of %s ended complete`, i/2+1, []string{dir, other}[i%2]))
+	}
+}
+
+// once fails where the events that were printed do not each come once and in order.
+func once(t *testing.T, text string) {
+	t.Helper()
+	want := 1
+	for _, m := range regexp.MustCompile(`(?m)^ *(\d+)  \d\d:`).FindAllStringSubmatch(text, -1) {
+		if m[1] != strconv.Itoa(want) {
+			t.Fatalf("event %s comes where %d should\n%s", m[1], want, text)
+		}
+		want++
 	}
 }
 

@@ -197,6 +197,7 @@ func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo
 	r.gone = time.Time{}
 	d := client.NewDaemon(holder.Socket)
 	d.Send(r.header)
+	d.Gone = func(ctx context.Context, cut time.Time) error { return daemonGone(ctx, r.home, cut) }
 	short, cancel := context.WithTimeout(r.ctx, glance)
 	defer cancel()
 	info, err := d.About(short)
@@ -222,6 +223,29 @@ func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo
 	}
 	d.Close()
 	return nil, info, err
+}
+
+// daemonGone says what became of the daemon that a stream was cut off from; nil while
+// one is there, or is about to come.
+func daemonGone(ctx context.Context, home project.Home, cut time.Time) error {
+	if _, held, err := home.Holder(ctx); held || err != nil {
+		return ctx.Err() // it makes room, or another one has begun
+	}
+	last, left := home.LastHolder()
+	switch {
+	case !left:
+		return daemonStopped()
+	case alive(last.Pid) && time.Since(cut) < replacing: // it becomes another program
+		return nil
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "the daemon, process %d, died", last.Pid).
+		WithHint("what it drove continues in the next one: pawl serve --background")
+}
+
+// daemonStopped is the error of a daemon that ended in order.
+func daemonStopped() error {
+	return pawl.Errorf(pawl.CodeStopped, "the daemon was stopped; what it drove continues in the next one").
+		WithHint("pawl serve --background starts one, and so does pawl resume RUN")
 }
 
 // late is the error of a daemon that was waited for long enough; nil while there is time.

@@ -193,8 +193,8 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 	})
 	s.feed = message.NewFeed(s.daemon)
 	served := make(chan error, 1)
-	serveCtx, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopServing()
+	serveCtx, stopServing := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopServing(nil)
 	go func() {
 		err := server.ServeDaemon(serveCtx, s.home.Socket(), s.serves(), func() {
 			s.say("pawl %s serves as process %d at %s", s.app.Version, os.Getpid(), s.home.Socket())
@@ -282,13 +282,19 @@ func (s *serving) makeRoom(program string) error {
 }
 
 // finish ends what is under way: it has [drainTime] to come to its own end.
-func (s *serving) finish(why error, stopServing func()) error {
+func (s *serving) finish(why error, stopServing context.CancelCauseFunc) error {
 	live := s.daemon.Live(context.Background())
+	var toWatchers error // nil = another daemon takes this one's place
 	switch {
-	case errors.Is(why, errHandover), errors.Is(why, errIdle):
+	case errors.Is(why, errHandover):
 		s.say("ending: %v", why)
+	case errors.Is(why, errIdle):
+		s.say("ending: %v", why)
+		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon has stopped: nobody needed it")
 	case errors.Is(why, context.Canceled):
 		s.say("ending: it was told to")
+		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon was stopped: what is under way has %s to finish, the rest continues in the next daemon", drainTime).
+			WithHint("pawl resume RUN continues a run that was interrupted")
 	default:
 		s.say("ending: %v", why)
 	}
@@ -297,7 +303,7 @@ func (s *serving) finish(why error, stopServing func()) error {
 	}
 	grace, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	stopServing()
+	stopServing(toWatchers)
 	err := s.daemon.End(grace)
 	if grace.Err() != nil {
 		s.say("what did not finish in %s was ended", drainTime)

@@ -27,6 +27,7 @@ const (
 	ExitFailed      = 15
 	ExitPaused      = 16
 	ExitWhich       = 17 // it is not clear which task is meant, and nobody can be asked
+	ExitStopped     = 18 // the daemon was stopped; the run it drove is interrupted
 	ExitInterrupted = 130
 )
 
@@ -37,6 +38,7 @@ const RunExitCodes = `Exit codes:
   6 stored data is damaged   10 unverified          11 incomplete
  12 blocked                  13 halted              14 cancelled
  15 failed                   16 paused              17 which task? nothing begun
+ 18 the daemon was stopped, the run continues in the next one
 130 left by Ctrl-C`
 
 // ExitCodes explains the exit codes of all other commands.
@@ -44,6 +46,10 @@ const ExitCodes = `Exit codes:
   0 done                      1 internal error       2 bad input
   3 not found                 4 not possible now     5 something needed is missing
   6 stored data is damaged  130 left by Ctrl-C`
+
+// FollowExitCodes explains the exit codes of commands that show a run until it ends.
+const FollowExitCodes = ExitCodes + `
+ 18 the daemon was stopped, the run continues in the next one`
 
 // Exit is an error that only carries an exit code: everything is said already.
 type Exit int
@@ -106,6 +112,8 @@ func exitCode(c pawl.Code) int {
 		return ExitUnavailable
 	case pawl.CodeDamaged:
 		return ExitDamaged
+	case pawl.CodeStopped:
+		return ExitStopped
 	}
 	return ExitInternal
 }

@@ -19,13 +19,12 @@ func (a *App) Attend(ctx context.Context, s *Session, run pawl.RunID, o FollowOp
 	for {
 		in := a.daemonOf(ctx, s)
 		r, err := a.Follow(ctx, s, run, o)
-		abandoned := err == nil && !s.Owner && (r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping)
+		abandoned := err == nil && !s.Owner && unfinished(r)
 		if !abandoned {
 			return a.Finish(ctx, s, r, err)
 		}
-		if in.Pid != 0 && a.ended(ctx, in) {
-			a.Notef("the daemon was ended, and run %s with it; it goes on with the next one: pawl resume %s", run, run)
-			return Exit(ExitInterrupted)
+		if in.Pid != 0 && !s.Daemon && a.ended(ctx, in) {
+			return stoppedWith(run)
 		}
 		if err := a.takeOver(ctx, s, run); err != nil {
 			return err
@@ -43,28 +42,62 @@ func (a *App) daemonOf(ctx context.Context, s *Session) project.Holder {
 	return holder
 }
 
-// endingTime is how long a daemon may take to end.
+// stoppedWith is the error of a run whose daemon was stopped.
+func stoppedWith(run pawl.RunID) error {
+	return pawl.Errorf(pawl.CodeStopped, "the daemon was stopped, and run %s with it; it continues in the next one", run).
+		WithHint("pawl resume %s continues the run", run)
+}
+
+// endingTime is how long a daemon may take to end, and another one to take its place.
 const endingTime = 15 * time.Second
 
-// ended reports whether a daemon was ended on purpose, and waits for it when it is
-// just ending. One that died, or made room for another, is to be replaced.
-func (a *App) ended(ctx context.Context, was project.Holder) bool {
-	home, until := project.HomeAt(a.StateHome), time.Now().Add(endingTime)
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+// ended reports whether a daemon that does not answer any more was ended on purpose, and
+// waits for it when it is just ending. One that died, or made room for another, is to be
+// replaced.
+func (a *App) ended(ctx context.Context, was project.Holder) (stopped bool) {
+	home, said := project.HomeAt(a.StateHome), false
+	_ = eventually(ctx, func() bool {
 		now, held, err := home.Holder(ctx)
-		switch {
-		case err != nil, held && !now.Started.Equal(was.Started), time.Now().After(until):
+		if err == nil && held && now.Started.Equal(was.Started) {
+			if !said {
+				a.Notef("the daemon, process %d, is ending", now.Pid)
+			}
+			said = true
 			return false
-		case !held:
-			_, died := home.LastHolder()
-			return !died
 		}
+		_, died := home.LastHolder()
+		stopped = err == nil && !held && !died
+		return true
+	})
+	return stopped
+}
+
+// rejoin makes s a session with a daemon that drives the run. It returns false when there
+// is none in time.
+func (a *App) rejoin(ctx context.Context, s *Session, run pawl.RunID) (found bool, err error) {
+	home := project.HomeAt(a.StateHome)
+	err = eventually(ctx, func() bool {
+		if _, held, err := home.Holder(ctx); err != nil || !held || a.reopen(ctx, s) != nil || !s.Daemon {
+			return false
+		}
+		info, err := Find(ctx, s, string(run))
+		found = err == nil && info.Status != StatusInterrupted
+		return found
+	})
+	return found, err
+}
+
+// eventually asks until something is so, for [endingTime] at most. It fails when ctx ends.
+func eventually(ctx context.Context, so func() bool) error {
+	until := time.Now().Add(endingTime)
+	for wait := 5 * time.Millisecond; !so() && time.Now().Before(until); wait = min(2*wait, 100*time.Millisecond) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		}
 	}
+	return nil
 }
 
 // takeOver makes s a session in which the run goes on: here, or where somebody

@@ -32,7 +32,9 @@ type FollowOptions struct {
 // this process drives the run, a first Ctrl-C pauses what it drives, so that
 // what is under way finishes, and a second leaves at once; while another does,
 // Ctrl-C only stops following. Each says so, and how to go on. When the process
-// that drives the run goes away, s is put in order to read what there is.
+// that drives the run goes away, s is put in order to read what there is; that the
+// daemon died is said at once, and that it was stopped is an error with
+// [pawl.CodeStopped].
 func (a *App) Follow(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) (*view.Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,7 +45,41 @@ func (a *App) Follow(ctx context.Context, s *Session, run pawl.RunID, o FollowOp
 	if cerr := f.progress.Close(); err == nil {
 		err = cerr
 	}
+	if e, ok := errors.AsType[*pawl.Error](err); ok && e.Code == pawl.CodeStopped {
+		err = e.WithHint("pawl resume %s continues the run", run)
+	}
 	return f.progress.Run(), err
+}
+
+// FollowOn is Follow for who only looks on. When the daemon died, it waits for another
+// one to take the run over, and follows it there.
+func (a *App) FollowOn(ctx context.Context, s *Session, run pawl.RunID, o FollowOptions) error {
+	for {
+		in := a.daemonOf(ctx, s)
+		r, err := a.Follow(ctx, s, run, o)
+		if err != nil {
+			return err
+		}
+		if in.Pid == 0 || s.Daemon || !unfinished(r) {
+			return a.WarnLost(ctx, s, run)
+		}
+		if a.ended(ctx, in) {
+			return stoppedWith(run)
+		}
+		a.Notef("run %s is interrupted until another daemon takes it over: pawl resume %s starts one", run, run)
+		if found, err := a.rejoin(ctx, s, run); err != nil {
+			return err
+		} else if !found {
+			return a.WarnLost(ctx, s, run)
+		}
+		a.Notef("another daemon has taken run %s over", run)
+		o.From = r
+	}
+}
+
+// unfinished reports whether a run is to be driven by some process.
+func unfinished(r *view.Run) bool {
+	return r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping
 }
 
 func (a *App) interrupts() (<-chan os.Signal, func()) {
@@ -172,6 +208,9 @@ func (f *follower) atRest() bool {
 // may have taken its place. While it is going it may still answer.
 func (f *follower) through(ctx context.Context, signals <-chan os.Signal) error {
 	err := f.loop(ctx, signals)
+	if f.s.Daemon && f.left(err) && err != nil {
+		f.note("%v", err)
+	}
 	for wait := 10 * time.Millisecond; f.left(err) && wait < time.Second; wait *= 2 {
 		if f.app.reopen(ctx, f.s) != nil {
 			return err

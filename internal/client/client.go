@@ -29,6 +29,8 @@ type Client struct {
 	// patience is how long a stream that was cut off waits for another process to go on
 	// with it; zero = not at all.
 	patience time.Duration
+	// gone is [Daemon.Gone].
+	gone func(ctx context.Context, cut time.Time) error
 }
 
 var (

@@ -14,12 +14,19 @@ import (
 const TakeOver = 15 * time.Second
 
 // Daemon is a connection to the daemon of a user. It implements [pawl.Projects].
-type Daemon struct{ c Client }
+type Daemon struct {
+	c Client
+	// Gone is asked while a stream that was cut off cannot be continued, again and again,
+	// with the time at which it was cut off. An error says that no daemon is there and
+	// none is about to come: the stream ends with it at once. Nil = streams wait for
+	// [TakeOver]. It is set before the first call.
+	Gone func(ctx context.Context, cut time.Time) error
+}
 
 var _ pawl.Projects = (*Daemon)(nil)
 
 // NewDaemon makes a client of a daemon's socket. It connects with the first call.
-func NewDaemon(socket string) *Daemon { return &Daemon{Client{http: over(socket), at: "/v1"}} }
+func NewDaemon(socket string) *Daemon { return &Daemon{c: Client{http: over(socket), at: "/v1"}} }
 
 // Send lets a header go with every request from now on. It is called before the first.
 func (d *Daemon) Send(header http.Header) {
@@ -77,7 +84,7 @@ func (d *Daemon) Project(ctx context.Context, id string) (pawl.Service, error) {
 	if err := d.c.call(ctx, http.MethodGet, at, nil, &info); err != nil {
 		return nil, err
 	}
-	return &Client{http: d.c.http, at: at, patience: TakeOver}, nil
+	return &Client{http: d.c.http, at: at, patience: TakeOver, gone: d.Gone}, nil
 }
 
 // Load implements [pawl.Projects].

@@ -47,17 +47,24 @@ func (p projects) Load(context.Context) (pawl.Load, error) {
 // mustDaemon serves a daemon on a socket; end ends it.
 func mustDaemon(tb testing.TB, socket string, d server.Daemon) (end func()) {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	stop := mustStoppable(tb, socket, d)
+	return func() { stop(nil) }
+}
+
+// mustStoppable is mustDaemon whose end may have a reason.
+func mustStoppable(tb testing.TB, socket string, d server.Daemon) (stop func(why error)) {
+	tb.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- server.ServeDaemon(ctx, socket, d, func() { close(ready) }) }()
 	select {
 	case <-ready:
 	case err := <-done:
-		cancel()
+		cancel(nil)
 		tb.Fatal(err)
 	}
-	return func() {
-		cancel()
+	return func(why error) {
+		cancel(why)
 		if err := <-done; err != nil {
 			tb.Error(err)
 		}
@@ -150,6 +157,53 @@ func TestWatchOutlivesTheDaemon(t *testing.T) {
 	}
 	if !slices.Equal(got, []pawl.Seq{1, 2, 3, 4}) {
 		t.Errorf("events %v", got)
+	}
+}
+
+// A daemon that is stopped says so to whoever watches, and one that died is not waited for.
+// F-30
+func TestWatchHearsWhatBecameOfTheDaemon(t *testing.T) {
+	died := pawl.Errorf(pawl.CodeUnavailable, "the daemon, process 7, died")
+	for _, c := range []struct {
+		name string
+		why  error   // the daemon says
+		gone []error // what is known of it, each time that it is asked
+		want pawl.Code
+		says string
+	}{
+		{"Stopped", pawl.Errorf(pawl.CodeStopped, "the daemon was stopped").WithHint("pawl resume"), nil, pawl.CodeStopped, "pawl resume"},
+		{"Died", nil, []error{died}, pawl.CodeUnavailable, "process 7, died"},
+		{"MadeRoomThenDied", nil, []error{nil, died}, pawl.CodeUnavailable, "process 7, died"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			socket, asked := mustSocket(t), 0
+			stop := mustStoppable(t, socket, server.Daemon{Projects: projects{&history{events: []pawl.Event{pause(1)}}}})
+			d := client.NewDaemon(socket)
+			defer d.Close()
+			d.Gone = func(_ context.Context, cut time.Time) error {
+				if cut.IsZero() || asked == len(c.gone) {
+					t.Fatalf("asked %d times, %s", asked+1, cut)
+				}
+				asked++
+				return c.gone[asked-1]
+			}
+			s, err := d.Project(t.Context(), "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []pawl.Seq
+			for u, err := range s.Watch(t.Context(), "001-a", 0) {
+				if err != nil {
+					mustBe(t, err, c.want, c.says)
+					break
+				}
+				got = append(got, u.Event.Seq)
+				stop(c.why)
+			}
+			if !slices.Equal(got, []pawl.Seq{1}) || asked != len(c.gone) {
+				t.Errorf("events %v, asked %d times", got, asked)
+			}
+		})
 	}
 }
 

@@ -64,33 +64,39 @@ func (c *Client) stream(ctx context.Context, run pawl.RunID, what string, after 
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case cut && gotOn:
+		case !cut:
+			return err
+		case gotOn:
 			lost = time.Time{}
 			continue
-		case cut && c.waits(ctx, &lost):
-			continue
-		case cut:
+		case lost.IsZero():
+			lost = time.Now()
+		}
+		if gone := c.wait(ctx, lost); errors.Is(gone, errCut) {
 			return pawl.Errorf(pawl.CodeUnavailable, "the process that has the project has gone: %w", err).
 				WithHint("pawl resume %s goes on where it stopped", run)
+		} else if gone != nil {
+			return gone
 		}
-		return err
 	}
 }
 
-// waits gives a daemon some time to be replaced by another. It returns false when
-// that is over.
-func (c *Client) waits(ctx context.Context, lost *time.Time) bool {
-	if lost.IsZero() {
-		*lost = time.Now()
+// wait gives a daemon some time to be replaced by another. It returns an error when
+// none is to come, and errCut when none has come for long enough.
+func (c *Client) wait(ctx context.Context, lost time.Time) error {
+	if c.gone != nil {
+		if err := c.gone(ctx, lost); err != nil {
+			return err
+		}
 	}
-	if time.Since(*lost) >= c.patience {
-		return false
+	if time.Since(lost) >= c.patience {
+		return errCut
 	}
 	select {
 	case <-time.After(100 * time.Millisecond):
 	case <-ctx.Done():
 	}
-	return true
+	return nil
 }
 
 // lines reads events, one a line. A line that is an error ends them.

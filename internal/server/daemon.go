@@ -107,7 +107,8 @@ func (h *handler) handover(ctx context.Context) error {
 }
 
 // ServeDaemon serves a daemon on a unix socket, and on TCP when it is to, until ctx
-// ends, as [Serve] does. ready is called when clients can connect.
+// ends, as [Serve] does. Where the cause of ctx has [pawl.CodeStopped], streams end with
+// it instead of just stopping. ready is called when clients can connect.
 func ServeDaemon(ctx context.Context, socket string, d Daemon, ready func()) error {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)

@@ -241,7 +241,7 @@ func TestAnswers(t *testing.T) {
 func TestErrorsKeepTheirCodesAndHints(t *testing.T) {
 	for code, status := range map[pawl.Code]int{
 		pawl.CodeInvalid: 400, pawl.CodeNotFound: 404, pawl.CodeConflict: 409, pawl.CodeState: 409, pawl.CodeConsent: 403,
-		pawl.CodeUnavailable: 503, pawl.CodeDamaged: 500, pawl.CodeInternal: 500,
+		pawl.CodeUnavailable: 503, pawl.CodeStopped: 503, pawl.CodeDamaged: 500, pawl.CodeInternal: 500,
 	} {
 		f := &fake{err: fmt.Errorf("start run 001-a: %w", pawl.Errorf(code, "it <cannot> be").WithHint("do %q", "this"))}
 		for _, target := range []string{"GET /v1/runs", "POST /v1/runs", "POST /v1/runs/001-a/steer", "POST /v1/recall", "GET /v1/runs/001-a/events",

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 
 // watch tells a watcher what happens to a run: first what is in the log, then what is
 // put into the ring that all its watchers share. A watcher that the ring has left
-// behind reads the log again. When the server closes, the stream just stops.
+// behind reads the log again. When the server closes, the stream ends with the reason
+// where there is one for readers (see [stopped]), else it just stops.
 func (h *handler) watch(w http.ResponseWriter, c *call) {
 	have, err := after(c.Request)
 	if err != nil {
@@ -89,10 +91,10 @@ func (s *stream) catchUp(c *call, have pawl.Seq) (pawl.Seq, error) {
 		for e, err := range c.s.Events(c.Context(), c.run(), have) {
 			switch {
 			case err != nil && !s.begun && len(s.buf) == 0:
-				refuse(s.w, err)
+				refuse(s.w, cmp.Or(stopped(c.Context()), err))
 				return have, err
 			case err != nil:
-				s.buf = append(s.buf, sse("error", "", problem(err))...)
+				s.buf = append(s.buf, sse("error", "", problem(cmp.Or(stopped(c.Context()), err)))...)
 				_ = s.write(s.buf)
 				return have, err
 			}
@@ -107,6 +109,15 @@ func (s *stream) catchUp(c *call, have pawl.Seq) (pawl.Seq, error) {
 		}
 	}
 	return have, nil
+}
+
+// stopped is why the server closes, where the cause of its context says so for readers:
+// an error with [pawl.CodeStopped]. Otherwise it is nil.
+func stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); pawl.CodeOf(cause) == pawl.CodeStopped {
+		return cause
+	}
+	return nil
 }
 
 // follow writes what comes to a ring until there is no more or nobody reads it. It
@@ -133,7 +144,11 @@ func (s *stream) follow(ctx context.Context, r *ring, have *pawl.Seq) (behind bo
 			continue
 		}
 		if over {
-			_ = s.write(r.last) // nothing changes it any more
+			last := r.last // nothing changes it any more
+			if why := stopped(ctx); why != nil {
+				last = sse("error", "", problem(why))
+			}
+			_ = s.write(last)
 			return false
 		}
 		select {
@@ -143,6 +158,9 @@ func (s *stream) follow(ctx context.Context, r *ring, have *pawl.Seq) (behind bo
 				return false
 			}
 		case <-ctx.Done():
+			if why := stopped(ctx); why != nil {
+				_ = s.write(sse("error", "", problem(why)))
+			}
 			return false
 		}
 	}

@@ -99,6 +99,9 @@ func (h *handler) wide(w http.ResponseWriter, c *call) {
 		case err != nil && ctx.Err() == nil:
 			_ = s.write(sse("stream.error", "", problem(err)))
 			return
+		case stopped(ctx) != nil:
+			_ = s.write(sse("stream.error", "", problem(stopped(ctx))))
+			return
 		default:
 			return
 		}

@@ -126,7 +126,7 @@ func Status(c pawl.Code) int {
 		return http.StatusConflict
 	case pawl.CodeConsent:
 		return http.StatusForbidden
-	case pawl.CodeUnavailable:
+	case pawl.CodeUnavailable, pawl.CodeStopped:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

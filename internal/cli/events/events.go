@@ -31,7 +31,7 @@ task_plan_ready or subtask_retrying; and task_id, subtask_id and correlation_id
 (the loop, its iteration, the attempt). With -f it goes on until the run ends.
 Without RUN it is the latest one.
 
-` + cli.ExitCodes,
+` + cli.FollowExitCodes,
 		Example: "  pawl events 7\n  pawl events 7 --json | jq -c 'select(.kind == \"gate_judged\") | .body'\n  pawl events 7 --json --after 120 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -44,10 +44,7 @@ Without RUN it is the latest one.
 			if !o.follow {
 				return each(ctx, s, info.ID, show)
 			}
-			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Show: show}); err != nil {
-				return err
-			}
-			return app.WarnLost(ctx, s, info.ID)
+			return app.FollowOn(ctx, s, info.ID, cli.FollowOptions{Show: show})
 		},
 	}
 	cli.RunArgs(c, app, false)

@@ -25,7 +25,7 @@ until the run ends, with live text on a terminal; Ctrl-C leaves, the run goes on
 Without RUN it is the latest one. With --json it prints the events themselves,
 one per line, as pawl events does.
 
-` + cli.ExitCodes,
+` + cli.FollowExitCodes,
 		Example: "  pawl logs\n  pawl logs 7 -f\n  pawl logs 7 -v | grep gate",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -41,10 +41,7 @@ one per line, as pawl events does.
 			if !o.follow {
 				return printLog(ctx, app, s, info.ID, least)
 			}
-			if _, err := app.Follow(ctx, s, info.ID, cli.FollowOptions{Least: least, Clock: true}); err != nil {
-				return err
-			}
-			return app.WarnLost(ctx, s, info.ID)
+			return app.FollowOn(ctx, s, info.ID, cli.FollowOptions{Least: least, Clock: true})
 		},
 	}
 	cli.RunArgs(c, app, false)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pawl"
+	"pawl/internal/project"
+)
+
+// What became of a daemon is known by its lock: held, given back, or left by a process
+// that died or is becoming another program. F-30
+func TestDaemonGone(t *testing.T) {
+	mustHome := func(t *testing.T) project.Home {
+		home := project.HomeAt(t.TempDir())
+		if err := home.Make(); err != nil {
+			t.Fatal(err)
+		}
+		return home
+	}
+	left := func(t *testing.T, home project.Home, pid int) {
+		text, err := json.Marshal(project.Holder{Pid: pid, Started: time.Unix(1, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, filepath.Join(home.Dir, "daemon.lock"), string(text))
+	}
+	now, before := time.Now(), time.Now().Add(-2*replacing)
+	for _, c := range []struct {
+		name string
+		lock func(t *testing.T, home project.Home)
+		cut  time.Time
+		want pawl.Code // empty = it is waited for
+	}{
+		{"Held", func(t *testing.T, home project.Home) {
+			lock, err := home.Lock("test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = lock.Release() })
+		}, before, ""},
+		{"GivenBack", func(t *testing.T, home project.Home) {
+			lock, err := home.Lock("test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lock.Release(); err != nil {
+				t.Fatal(err)
+			}
+		}, now, pawl.CodeStopped},
+		{"Died", func(t *testing.T, home project.Home) { left(t, home, -1) }, now, pawl.CodeUnavailable},
+		{"BecomesAnotherProgram", func(t *testing.T, home project.Home) { left(t, home, os.Getpid()) }, now, ""},
+		{"DidNotBecomeOne", func(t *testing.T, home project.Home) { left(t, home, os.Getpid()) }, before, pawl.CodeUnavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := mustHome(t)
+			c.lock(t, home)
+			err := daemonGone(t.Context(), home, c.cut)
+			if (err != nil) != (c.want != "") || err != nil && pawl.CodeOf(err) != c.want {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
