@@ -8,8 +8,25 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/cli"
 	"pawl/internal/project"
 )
+
+// Who has lost a daemon that was stopped starts no other. F-30
+func TestRejoinStartsNothingAfterAStop(t *testing.T) {
+	app := &cli.App{StateHome: t.TempDir()}
+	home := project.HomeAt(app.StateHome)
+	if err := home.Make(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := rejoin(t.Context(), app)
+	if pawl.CodeOf(err) != pawl.CodeStopped {
+		t.Errorf("%v", err)
+	}
+	if _, held, err := home.Holder(t.Context()); held || err != nil {
+		t.Errorf("a daemon runs: %v", err)
+	}
+}
 
 // What became of a daemon is known by its lock: held, given back, or left by a process
 // that died or is becoming another program. F-30

@@ -63,6 +63,7 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 	}
 	app.Folders = func(ctx context.Context, p project.Project) ([]cli.Folder, error) { return folders(ctx, app.Dir, p) }
 	app.Projects = func(ctx context.Context) (pawl.Projects, func() error, error) { return projects(ctx, app) }
+	app.Rejoin = func(ctx context.Context) (pawl.Projects, func() error, error) { return rejoin(ctx, app) }
 	root := newRoot(app)
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)

@@ -542,6 +542,27 @@ func projects(ctx context.Context, app *cli.App) (pawl.Projects, func() error, e
 	return alone{s}, s.Close, nil
 }
 
+// rejoin reaches all projects again after the daemon was lost.
+func rejoin(ctx context.Context, app *cli.App) (pawl.Projects, func() error, error) {
+	home := project.HomeAt(app.StateHome)
+	_, held, err := home.Holder(ctx)
+	_, left := home.LastHolder()
+	switch {
+	case app.Local, err == nil && !held && left:
+		return projects(ctx, app)
+	case err == nil && !held:
+		return nil, nil, daemonStopped()
+	}
+	d, _, err := reachDaemon(ctx, app, false)
+	if err == nil && d == nil {
+		err = pawl.Errorf(pawl.CodeUnavailable, "the daemon has just ended")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, func() error { d.Close(); return nil }, nil
+}
+
 var _ pawl.Projects = (*client.Daemon)(nil)
 
 // alone is one project, where there is no daemon.

@@ -44,6 +44,9 @@ type App struct {
 	// called: over the daemon, which is started when none runs, or with Local the one
 	// at Dir alone.
 	Projects func(ctx context.Context) (pawl.Projects, func() error, error)
+	// Rejoin is Projects for who has lost them: it starts a daemon where the last one died,
+	// and waits for none. Where the last one was stopped it fails with [pawl.CodeStopped].
+	Rejoin func(ctx context.Context) (pawl.Projects, func() error, error)
 	// Root is the root of the repository that Dir is in; empty when it is in none.
 	Root func(ctx context.Context) string
 	// Folders are the folders of tasks that a project's repository has, at HEAD and on

@@ -260,8 +260,14 @@ func (m *Model) header() row {
 	}
 	var right row
 	switch {
+	case pawl.CodeOf(m.lost) == pawl.CodeStopped && m.listed:
+		right = say(red, m.pen.cut("the daemon was stopped; pawl serve --background starts another", m.width*2/3))
 	case m.lost != nil && m.listed:
-		right = say(red, fmt.Sprintf("no daemon, try %d: %s", m.tries, m.pen.cut(m.pen.clean(errorText(m.lost)), max(10, m.width/3))))
+		what := "no daemon"
+		if m.tries > 0 {
+			what += fmt.Sprintf(", try %d", m.tries)
+		}
+		right = say(red, fmt.Sprintf("%s: %s", what, m.pen.cut(m.pen.clean(errorText(m.lost)), max(10, m.width/3))))
 	case m.note != "" && m.warn:
 		right = say(red, m.pen.cut(m.pen.clean(m.note), m.width*2/3))
 	case m.note != "":

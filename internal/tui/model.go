@@ -17,7 +17,8 @@ const (
 	refresh     = 2 * time.Second
 	refreshMany = 10 * time.Second
 	manyRuns    = 1000
-	retryMost   = 10 * time.Second
+	retryFirst  = 250 * time.Millisecond
+	retryMost   = 2 * time.Second
 )
 
 // maxShown is how many runs are watched at once: those that were looked at last.
@@ -41,6 +42,7 @@ type Model struct {
 	now           time.Time
 
 	listed   bool // the runs are known
+	lists    int  // how often they were read
 	projects []project
 	load     *pawl.Load
 	lost     error // why the daemon cannot be reached; nil = it can
@@ -158,12 +160,13 @@ func (m *Model) list(msg listMsg) tea.Cmd {
 	if msg.err != nil {
 		m.lost = msg.err
 		m.tries++
-		return m.src.after(min(retryMost, time.Second<<min(m.tries, 4)))
+		return m.src.after(min(retryMost, retryFirst<<min(m.tries, 4)))
 	}
 	if m.lost != nil && m.listed {
 		m.say("the daemon is back")
 	}
 	m.lost, m.tries, m.listed = nil, 0, true
+	m.lists++
 	m.projects, m.load = msg.projects, msg.load
 	m.tree.stale = true
 	var asking []key
@@ -251,7 +254,7 @@ func (m *Model) watch(s *shown) tea.Cmd {
 	if info := m.info(s.key); info != nil && info.Seq > recent {
 		full = info.Seq - recent
 	}
-	s.watch, s.err = m.src.newWatch(s.key), nil
+	s.watch, s.err, s.since = m.src.newWatch(s.key), nil, m.lists
 	return m.src.follow(s.watch, s.run.Seq, full)
 }
 
@@ -296,6 +299,9 @@ func (m *Model) watched(msg watchMsg) tea.Cmd {
 	if msg.done {
 		s.watch.cancel()
 		s.watch, s.err = nil, msg.err
+		if away(msg.err) && m.lists > s.since { // else only the run may be out of reach
+			m.lost = msg.err
+		}
 		return nil
 	}
 	return m.src.next(msg.w)

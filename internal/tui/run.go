@@ -27,6 +27,7 @@ type shown struct {
 	heard map[pawl.LoopRef]*heard
 	watch *watch // nil when nobody watches it
 	err   error  // why not, unless it is at rest
+	since int    // how often the list had been read when watching began
 	read  bool   // what there was has been read
 	rev   int    // goes up with every change
 	used  int    // when it was looked at last, to let go of the oldest

@@ -77,12 +77,18 @@ func (s *source) reach() (pawl.Projects, error) {
 
 // lose forgets the daemon where an error says that it is not there.
 func (s *source) lose(err error) {
-	if c := pawl.CodeOf(err); err == nil || c != pawl.CodeUnavailable && c != pawl.CodeInternal {
+	if c := pawl.CodeOf(err); err == nil || !away(err) && c != pawl.CodeInternal {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.projects = nil
+}
+
+// away reports whether an error says that the daemon is not there.
+func away(err error) bool {
+	c := pawl.CodeOf(err)
+	return err != nil && (c == pawl.CodeUnavailable || c == pawl.CodeStopped)
 }
 
 func (s *source) service(ctx context.Context, project string) (pawl.Service, error) {
@@ -148,7 +154,7 @@ func (s *source) listNow(ctx context.Context) listMsg {
 		if err == nil {
 			one.runs, err = svc.Runs(ctx)
 		}
-		if one.err = err; pawl.CodeOf(err) == pawl.CodeUnavailable && err != nil {
+		if one.err = err; away(err) {
 			return listMsg{err: err}
 		}
 		msg.projects = append(msg.projects, one)

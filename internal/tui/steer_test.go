@@ -242,6 +242,44 @@ func TestDaemonGoesAndComesBack(t *testing.T) {
 	}
 }
 
+// What becomes of the daemon is said as soon as a watcher hears of it, without waiting for
+// the list. F-30
+func TestWatcherHearsWhatBecameOfTheDaemon(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		says string
+	}{
+		{"Died", pawl.Errorf(pawl.CodeUnavailable, "the daemon, process 7, died"), "no daemon: the daemon, process 7, died"},
+		{"Stopped", pawl.Errorf(pawl.CodeStopped, "the daemon was stopped"), "the daemon was stopped; pawl serve --background starts an"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := busy(t)
+			d := drive(t, w, 100, 24, pen{})
+			d.send(tickMsg{})
+			s := d.m.run()
+			d.send(watchMsg{w: s.watch, done: true, err: c.err})
+			d.shows(c.says)
+			w.gone = c.err
+			d.send(tickMsg{})
+			d.shows(strings.TrimPrefix(c.says, "no daemon"))
+			w.gone = nil
+			d.send(tickMsg{})
+			d.shows("the daemon is back")
+		})
+	}
+	t.Run("OnlyTheRun", func(t *testing.T) { // a run that is refused at once says nothing of the daemon
+		d := drive(t, busy(t), 100, 24, pen{})
+		d.send(tickMsg{})
+		s := d.m.run()
+		d.m.watch(s)
+		d.send(watchMsg{w: s.watch, done: true, err: pawl.Errorf(pawl.CodeUnavailable, "its folder has moved")})
+		if d.m.lost != nil {
+			t.Errorf("the daemon counts as lost: %v", d.m.lost)
+		}
+	})
+}
+
 // The first contact may come later.
 func TestDaemonComesLater(t *testing.T) {
 	w := busy(t)

@@ -84,7 +84,11 @@ func (r *reach) close() {
 // by one goroutine at a time.
 func (r *reach) open(ctx context.Context) (pawl.Projects, error) {
 	r.close()
-	p, held, err := r.app.Projects(ctx)
+	reach := r.app.Projects
+	if r.projects != nil {
+		reach = r.app.Rejoin
+	}
+	p, held, err := reach(ctx)
 	if err != nil {
 		return nil, err
 	}
