@@ -380,6 +380,18 @@ type Failure struct {
 	Unsent bool `json:"unsent,omitempty"`
 }
 
+// Limited reports that a provider lets no model call of the account through for a while: a
+// rate limit, or a refusal by another name whose end the provider told.
+func (f Failure) Limited() bool {
+	switch ModelErrorKind(f.Code) {
+	case ModelRateLimit:
+		return true
+	case ModelQuota, ModelAuth:
+		return f.Wait > 0
+	}
+	return false
+}
+
 // ItemKind says what an [Item] of a transcript is.
 type ItemKind uint8
 

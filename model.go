@@ -178,10 +178,11 @@ const (
 	ModelBadRequest  ModelErrorKind = "bad_request"      // 400, 404, 413, 422: do not try again
 	ModelContextLong ModelErrorKind = "context_too_long" // the prompt does not fit: do not try again
 	ModelRefused     ModelErrorKind = "refused"          // the model or a filter refused: do not try again
-	ModelQuota       ModelErrorKind = "quota"            // credit or plan exhausted: do not try again
+	ModelQuota       ModelErrorKind = "quota"            // credit or plan exhausted: try again after Wait, if there is one
 )
 
-// Retryable reports whether the same request may succeed later.
+// Retryable reports whether the same request may succeed later, even if the provider told no
+// time to wait.
 func (k ModelErrorKind) Retryable() bool {
 	switch k {
 	case ModelRateLimit, ModelOverloaded, ModelNetwork, ModelTimeout:
@@ -193,7 +194,7 @@ func (k ModelErrorKind) Retryable() bool {
 // ModelError is every failure of a model call.
 type ModelError struct {
 	Kind ModelErrorKind
-	// Wait is how long the provider asks to wait; zero means it did not say.
+	// Wait is how long the provider asks to wait, whatever the kind; zero means it did not say.
 	Wait time.Duration
 	// Status is the HTTP status; zero when there was none.
 	Status int

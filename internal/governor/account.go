@@ -68,17 +68,13 @@ func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped b
 			return (b.model == "" || b.model == t.model) && !t.begun.Before(b.since)
 		})
 	case *pawl.EffectFailed:
-		switch pawl.ModelErrorKind(x.Failure.Code) {
-		case pawl.ModelRateLimit:
+		switch kind := pawl.ModelErrorKind(x.Failure.Code); {
+		case x.Failure.Limited():
 			a.limited(now, t, x.Failure)
-		case pawl.ModelQuota:
-			if x.Failure.Wait > 0 { // the provider says when there is more
-				a.limited(now, t, x.Failure)
-				return false
-			}
+		case kind == pawl.ModelQuota:
 			a.trip(now, "", x.Failure)
 			return true
-		case pawl.ModelAuth:
+		case kind == pawl.ModelAuth:
 			a.trip(now, t.model, x.Failure)
 			return true
 		}
@@ -104,15 +100,13 @@ func (a *account) limited(now time.Time, t *ticket, why pawl.Failure) {
 
 func (a *account) trip(now time.Time, model string, why pawl.Failure) {
 	why.Unsent = true // of those that fail because of it
-	rest := max(BreakerRest, why.Wait)
-	why.Wait = 0
 	for _, b := range a.breakers {
 		if b.model == model {
-			b.failure, b.since, b.until = why, now, now.Add(rest)
+			b.failure, b.since, b.until = why, now, now.Add(BreakerRest)
 			return
 		}
 	}
-	a.breakers = append(a.breakers, &breaker{model: model, failure: why, since: now, until: now.Add(rest)})
+	a.breakers = append(a.breakers, &breaker{model: model, failure: why, since: now, until: now.Add(BreakerRest)})
 }
 
 // refuses says why a call is not sent; nil = it may be. A call that is let through to

@@ -45,10 +45,11 @@
 // concerns one account alone, an address and a key (see [pawl.Account]): effects of a closed
 // account stand in nobody's way.
 //
-// A model's answer tells when an account is used up. A rate limit, or a quota that comes back
-// at a time that the provider names, closes the account until then. A rate limit without a
-// time closes it for two seconds doubling up to 64 as long as nothing succeeds in between. It
-// opens by itself. A key that is refused, or a quota that is used up for good, trips a breaker:
+// A model's answer tells when an account is used up. A rate limit, or a refusal by any other
+// name that ends at a time the provider names, closes the account until then. A rate limit
+// without a time closes it for two seconds doubling up to 64 as long as nothing succeeds in
+// between. It opens by itself. A key that is refused, or a quota that is used up for good, trips
+// a breaker:
 // effects that wait for the account, and those that come, fail with that error instead of being
 // sent; see [BreakerRest].
 //

@@ -453,15 +453,17 @@ func TestClosedAccountKeepsNobodyElse(t *testing.T) {
 
 // A quota that comes back at a time that the provider names is waited for like a rate limit. The
 // message of a call that is refused because of one that does not says that nothing was sent,
-// since when, and when it is asked again.
+// since when, and when it is asked again. F-44
 func TestQuotaWithReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(roomy, nil)
-		MustTake(t, g, call("001-a", 1, 1))(failure(pawl.ModelQuota, 40*time.Second))
-		begin := time.Now()
-		MustTake(t, g, call("002-b", 1, 1))(&pawl.ModelReplied{})
-		if waited := time.Since(begin); waited != 40*time.Second {
-			t.Errorf("the next call waits for %s, want 40s", waited)
+		for _, kind := range []pawl.ModelErrorKind{pawl.ModelQuota, pawl.ModelAuth} {
+			MustTake(t, g, call("001-a", 1, 1))(failure(kind, 40*time.Second))
+			begin := time.Now()
+			MustTake(t, g, call("002-b", 1, 1))(&pawl.ModelReplied{})
+			if waited := time.Since(begin); waited != 40*time.Second {
+				t.Errorf("after %s, the next call waits for %s, want 40s", kind, waited)
+			}
 		}
 		MustTake(t, g, with(call("001-a", 2, 1), "https://api.example.com", "key"))(failure(pawl.ModelQuota, 0))
 		at := time.Now()

@@ -133,7 +133,7 @@ func (d *draft) retry(l *Loop, x *Session) {
 		d.assemble(l, x)
 	case code == pawl.ModelRefused || code == pawl.ModelContextLong:
 		d.failSession(l, x)
-	case code.Retryable() || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
+	case code.Retryable() || why.Wait > 0 || why.Code == pawl.FailTimeout || why.Code == pawl.FailMachine:
 		d.waitAndRetry(l, x)
 	case l.optional(x):
 		d.failSession(l, x)

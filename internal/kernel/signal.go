@@ -232,7 +232,7 @@ func (s *State) hold(l *Loop, held bool) {
 func (l *Loop) limited() bool {
 	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool {
 		x := l.sessionByN(f.Session)
-		return f.Do.Verb() == pawl.VerbWait && x != nil && x.failed != nil && pawl.ModelErrorKind(x.failed.Code) == pawl.ModelRateLimit
+		return f.Do.Verb() == pawl.VerbWait && x != nil && x.failed != nil && x.failed.Limited()
 	})
 }
 

@@ -474,7 +474,7 @@ func (rs *Records) over(r *Record, id pawl.Seq) {
 func (rs *Records) failed(r *Record, b *pawl.EffectFailed) {
 	f := rs.doing[b.Effect]
 	delete(rs.doing, b.Effect)
-	if f.verb == pawl.VerbCallModel && b.Failure.Code == pawl.FailureCode(pawl.ModelRateLimit) {
+	if f.verb == pawl.VerbCallModel && b.Failure.Limited() {
 		rs.limited[r.Ref] = b.Failure.Message
 		if b.Failure.Wait > 0 {
 			rs.limited[r.Ref] = fmt.Sprintf("for %s: %s", b.Failure.Wait.Round(time.Second), b.Failure.Message)

@@ -192,6 +192,11 @@ func TestStatusOfALoopAtWork(t *testing.T) {
 	wait = s.ask(x.Session, at(x, 1), &pawl.Wait{For: time.Second, Reason: "overloaded"})
 	s.is(2, pawl.LoopRunning, pawl.ApprovalNone) // no limit: it tries again
 	s.add(2, &pawl.WaitEnded{Effect: wait})
+	call = s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 3})
+	s.add(2, &pawl.EffectFailed{Effect: call, Failure: pawl.Failure{Code: pawl.FailureCode(pawl.ModelQuota), Message: "all used", Wait: time.Hour}})
+	wait = s.ask(x.Session, at(x, 1), &pawl.Wait{For: time.Hour, Reason: "quota"})
+	s.is(2, pawl.LoopPaused, pawl.ApprovalNone) // F-44
+	s.add(2, &pawl.WaitEnded{Effect: wait})
 
 	s.add(2, &pawl.IterationEnded{N: 1, Tier: 2, Decision: pawl.DecideIterate, Reason: "phase 2 has no task"})
 	signal(3, pawl.SignalRebase)

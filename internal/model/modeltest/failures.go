@@ -28,7 +28,12 @@ func (s *suite) statuses() []status {
 		{name: "rate limit in seconds", status: 429, header: http.Header{"Retry-After": {"7"}}, body: says("rate_limit_error", "slow down, "+key), kind: pawl.ModelRateLimit, wait: 7 * time.Second},
 		{name: "rate limit in milliseconds", status: 429, header: http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"2"}}, body: says("rate_limit_error", "slow down"), kind: pawl.ModelRateLimit, wait: 1500 * time.Millisecond},
 		{name: "rate limit without a time", status: 429, body: says("rate_limit_error", "slow down"), kind: pawl.ModelRateLimit},
-		{name: "no quota", status: 429, header: http.Header{"Retry-After": {"7"}}, body: says("insufficient_quota", "You exceeded your current quota."), kind: pawl.ModelQuota},
+		{name: "no quota", status: 429, header: http.Header{"Retry-After": {"7"}}, body: says("insufficient_quota", "You exceeded your current quota."), kind: pawl.ModelQuota, wait: 7 * time.Second}, // F-44
+		{name: "no quota, and nobody knows for how long", status: 429, header: http.Header{"X-Ratelimit-Remaining-Requests": {"99"}, "X-Ratelimit-Reset-Requests": {"1s"}},
+			body: says("insufficient_quota", "You exceeded your current quota."), kind: pawl.ModelQuota},
+		{name: "no credit until a reset", status: 402, header: http.Header{"X-Ratelimit-Remaining-Tokens": {"0"}, "X-Ratelimit-Reset-Tokens": {"6m0s"}},
+			body: says("billing_error", "Pay first."), kind: pawl.ModelQuota, wait: 6 * time.Minute}, // F-44
+		{name: "locked out for a time", status: 403, header: http.Header{"Retry-After": {"60"}}, body: says("permission_error", "Not now."), kind: pawl.ModelAuth, wait: time.Minute},
 		{name: "no credit", status: 400, body: says("invalid_request_error", "Your credit balance is too low to access the API."), kind: pawl.ModelQuota},
 		{name: "payment required", status: 402, body: says("billing_error", "Pay first."), kind: pawl.ModelQuota},
 		{name: "server error", status: 500, body: says("api_error", "Internal server error"), kind: pawl.ModelOverloaded},

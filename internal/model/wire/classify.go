@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -87,7 +88,11 @@ func (p problem) mentions(phrases ...string) bool {
 func classify(status int, header http.Header, body []byte, now time.Time) *pawl.ModelError {
 	p := parseProblem(body)
 	e := &pawl.ModelError{Kind: kindOf(status, p), Status: status, Message: p.message}
-	if e.Kind.Retryable() {
+	switch {
+	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, status >= 300 && status < 400: // no later try is answered otherwise
+	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
+		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now))
+	default:
 		e.Wait = RetryAfter(header, now)
 	}
 	switch {
@@ -198,6 +203,56 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 		return max(0, min(at.Sub(now), maxWait))
 	}
 	return 0
+}
+
+// limits are the limits that providers tell of in headers: how much of each is left, and when
+// it resets. Some are told without what is left.
+var limits = []struct{ left, reset string }{
+	{"Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
+	{"Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+	{"Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
+	{"Anthropic-Ratelimit-Output-Tokens-Remaining", "Anthropic-Ratelimit-Output-Tokens-Reset"},
+	{"", "Anthropic-Ratelimit-Unified-Reset"},
+	{"X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	{"X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
+	{"X-Ratelimit-Remaining", "X-Ratelimit-Reset"},
+	{"Ratelimit-Remaining", "Ratelimit-Reset"},
+}
+
+// resets is how long it takes until every limit that is used up has reset. Zero when the
+// headers do not say: they come with every answer, so a limit of which something is left
+// says nothing.
+func resets(header http.Header, now time.Time) (wait time.Duration) {
+	for _, l := range limits {
+		if left := header.Get(l.left); left == "" || left == "0" {
+			wait = max(wait, until(header.Get(l.reset), now))
+		}
+	}
+	return wait
+}
+
+// until is how long it takes until a reset, which providers write as a duration, as a time, as
+// seconds from now, or as seconds or milliseconds since 1970.
+func until(value string, now time.Time) time.Duration {
+	const since, sinceMillis = 1e9, 1e12 // no wait has as many seconds, nor the time in seconds
+	value = strings.TrimSpace(value)
+	if d, err := time.ParseDuration(value); err == nil {
+		return max(0, min(d, maxWait))
+	}
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return max(0, min(at.Sub(now), maxWait))
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	switch {
+	case err != nil || !(n > 0 && n < 10*sinceMillis):
+		return 0
+	case n >= sinceMillis:
+		return max(0, min(time.UnixMilli(int64(n)).Sub(now), maxWait))
+	case n >= since:
+		return max(0, min(time.Unix(int64(n), 0).Sub(now), maxWait))
+	}
+	wait, _ := scaled(value, time.Second)
+	return wait
 }
 
 func scaled(value string, unit time.Duration) (time.Duration, bool) {

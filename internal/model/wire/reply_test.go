@@ -43,6 +43,45 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A reset that a provider told in a header of its own is waited for when a limit or a quota is
+// used up. Limits of which something is left say nothing, nor do those of another failure. F-44
+func TestResets(t *testing.T) {
+	in := func(d time.Duration, layout string) string { return time.Now().Add(d).UTC().Format(layout) }
+	for name, tt := range map[string]struct {
+		status int
+		header map[string]string
+		want   time.Duration
+	}{
+		"Time":         {429, map[string]string{"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": in(time.Hour, time.RFC3339)}, time.Hour},
+		"OfTheUsedUp":  {429, map[string]string{"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": in(time.Hour, time.RFC3339), "anthropic-ratelimit-tokens-remaining": "5", "anthropic-ratelimit-tokens-reset": in(2*time.Hour, time.RFC3339)}, time.Hour},
+		"Subscription": {429, map[string]string{"anthropic-ratelimit-unified-reset": strconv.FormatInt(time.Now().Add(5*time.Hour).Unix(), 10)}, 5 * time.Hour},
+		"Duration":     {402, map[string]string{"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "2m59.56s"}, 179560 * time.Millisecond},
+		"Latest":       {402, map[string]string{"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s"}, 6 * time.Minute},
+		"Milliseconds": {429, map[string]string{"x-ratelimit-remaining": "0", "x-ratelimit-reset": strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)}, time.Hour},
+		"Seconds":      {429, map[string]string{"ratelimit-reset": "30"}, 30 * time.Second},
+		"RetryAfter":   {429, map[string]string{"retry-after": "7", "ratelimit-reset": "30"}, 7 * time.Second},
+		"SomeIsLeft":   {402, map[string]string{"x-ratelimit-remaining-requests": "99", "x-ratelimit-reset-requests": "1s"}, 0},
+		"Past":         {429, map[string]string{"x-ratelimit-reset": "1700000000"}, 0},
+		"Nonsense":     {429, map[string]string{"x-ratelimit-reset": "soon"}, 0},
+		"NaN":          {429, map[string]string{"x-ratelimit-reset": "NaN"}, 0},
+		"Endless":      {429, map[string]string{"x-ratelimit-reset": "100000000"}, 30 * 24 * time.Hour},
+		"Overloaded":   {503, map[string]string{"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 0},
+		"BadRequest":   {400, map[string]string{"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": in(time.Hour, time.RFC3339)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			header := http.Header{}
+			for k, v := range tt.header {
+				header.Set(k, v)
+			}
+			_, x := wire.Open(t.Context(), 0, "")
+			defer x.Close()
+			if got := x.Failure(tt.status, header, nil).Wait; got > tt.want || got < tt.want-time.Minute/10 {
+				t.Errorf("wait is %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestClean(t *testing.T) {
 	const key = "secret-key-42"
 	for text, want := range map[string]string{
