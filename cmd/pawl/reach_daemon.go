@@ -228,10 +228,10 @@ func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo
 // daemonGone says what became of the daemon that a stream was cut off from; nil while
 // one is there, or is about to come.
 func daemonGone(ctx context.Context, home project.Home, cut time.Time) error {
+	last, left := home.LastHolder() // before the lock: one that begins has it while it writes its name
 	if _, held, err := home.Holder(ctx); held || err != nil {
 		return ctx.Err() // it makes room, or another one has begun
 	}
-	last, left := home.LastHolder()
 	switch {
 	case !left:
 		return daemonStopped()

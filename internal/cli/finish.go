@@ -57,6 +57,7 @@ const endingTime = 15 * time.Second
 func (a *App) ended(ctx context.Context, was project.Holder) (stopped bool) {
 	home, said := project.HomeAt(a.StateHome), false
 	_ = eventually(ctx, func() bool {
+		_, died := home.LastHolder() // before the lock: one that begins has it while it writes its name
 		now, held, err := home.Holder(ctx)
 		if err == nil && held && now.Started.Equal(was.Started) {
 			if !said {
@@ -65,7 +66,6 @@ func (a *App) ended(ctx context.Context, was project.Holder) (stopped bool) {
 			said = true
 			return false
 		}
-		_, died := home.LastHolder()
 		stopped = err == nil && !held && !died
 		return true
 	})
