@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -139,7 +138,7 @@ func (m *Model) inboxRows(width, height int) []row {
 		}
 		where := string(q.key.run)
 		if p := m.project(q.key.project); p != nil && len(m.projects) > 1 {
-			where = filepath.Base(p.Root) + " " + where
+			where = m.projectName(p.ID) + " " + where
 		}
 		head := fmt.Sprintf("%s · question %d (%s)", where, q.N, q.Kind)
 		if q.Task != "" {

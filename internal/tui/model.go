@@ -41,8 +41,9 @@ type Model struct {
 	width, height int
 	now           time.Time
 
-	listed   bool // the runs are known
-	lists    int  // how often they were read
+	listed   bool   // the runs are known
+	lists    int    // how often they were read
+	here     string // the project that the program was begun in; empty = none
 	projects []project
 	load     *pawl.Load
 	lost     error // why the daemon cannot be reached; nil = it can
@@ -167,7 +168,7 @@ func (m *Model) list(msg listMsg) tea.Cmd {
 	}
 	m.lost, m.tries, m.listed = nil, 0, true
 	m.lists++
-	m.projects, m.load = msg.projects, msg.load
+	m.here, m.projects, m.load = msg.here, msg.projects, msg.load
 	m.tree.stale = true
 	var asking []key
 	runs := 0

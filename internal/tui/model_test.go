@@ -25,6 +25,11 @@ const diffText = "diff --git a/users/store.go b/users/store.go\n--- a/users/stor
 
 // drive shows a world on a screen.
 func drive(tb testing.TB, w *world, width, height int, p pen) *driven {
+	return driveAt(tb, w, width, height, p, "")
+}
+
+// driveAt is drive for a program that is to begin at a run.
+func driveAt(tb testing.TB, w *world, width, height int, p pen, run string) *driven {
 	d := &driven{tb: tb, w: w}
 	src := newSource(context.Background(), Options{Open: w.open, Now: func() time.Time { return w.now },
 		Diff: func(context.Context, string, pawl.CommitHash, pawl.CommitHash) ([]byte, error) {
@@ -35,7 +40,7 @@ func drive(tb testing.TB, w *world, width, height int, p pen) *driven {
 	src.follow = func(x *watch, after, _ pawl.Seq) tea.Cmd {
 		return func() tea.Msg { return d.seen(x, after, src) }
 	}
-	d.m = newModel(src, p, "ada", "")
+	d.m = newModel(src, p, "ada", run)
 	d.send(tea.WindowSizeMsg{Width: width, Height: height})
 	d.do(d.m.Init())
 	return d

@@ -40,7 +40,7 @@ type key struct {
 // after it has lost it.
 type source struct {
 	ctx  context.Context
-	open func(context.Context) (pawl.Projects, error)
+	open func(context.Context) (pawl.Projects, string, error)
 	diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
 	now  func() time.Time
 	// after is a command that waits, follow one that begins to watch, next one that
@@ -51,6 +51,7 @@ type source struct {
 
 	mu       sync.Mutex // guards what follows
 	projects pawl.Projects
+	here     string                  // the project that the program was begun in
 	services map[string]pawl.Service // by the project's id
 }
 
@@ -68,9 +69,9 @@ func (s *source) reach() (pawl.Projects, error) {
 	if s.projects != nil {
 		return s.projects, nil
 	}
-	p, err := s.open(s.ctx) // what is opened may last as long as the program
+	p, here, err := s.open(s.ctx) // what is opened may last as long as the program
 	if err == nil {
-		s.projects, s.services = p, map[string]pawl.Service{}
+		s.projects, s.here, s.services = p, here, map[string]pawl.Service{}
 	}
 	return p, err
 }
@@ -121,6 +122,7 @@ type project struct {
 // listMsg are the runs there are, or why they are not known.
 type listMsg struct {
 	at       time.Time
+	here     string // the project that the program was begun in
 	projects []project
 	load     *pawl.Load
 	err      error
@@ -147,7 +149,9 @@ func (s *source) listNow(ctx context.Context) listMsg {
 	if err != nil {
 		return listMsg{err: err}
 	}
-	var msg listMsg
+	s.mu.Lock()
+	msg := listMsg{here: s.here}
+	s.mu.Unlock()
 	for _, info := range infos {
 		one := project{ProjectInfo: info}
 		svc, err := s.service(ctx, info.ID)

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -434,6 +435,62 @@ func TestBeginsAtARun(t *testing.T) {
 		d.send(tickMsg{})
 		if d.m.tree.at.run != "001-typo" {
 			t.Errorf("by %s %s is chosen", want, d.m.tree.at.run)
+		}
+	}
+}
+
+// In a repository the screen begins at a run of that repository, also where another one has
+// the same name and a run of the same number that is newer. F-21
+func TestBeginsInTheRepositoryItIsStartedIn(t *testing.T) {
+	w := newWorld()
+	for _, project := range []string{"a/shop", "b/shop"} { // the last one is the newest
+		for _, id := range []string{"001-typo", "002-login", "003-search"} {
+			w.begin(t, project, id, "Something")
+			w.now = w.now.Add(time.Minute)
+		}
+	}
+	w.begin(t, "b/shop", "004-more", "Something")
+	for _, c := range []struct {
+		here, want string
+		at         key
+		says       string
+	}{
+		{"a/shop", "", key{"a/shop", "003-search"}, "a/shop"},
+		{"b/shop", "", key{"b/shop", "004-more"}, "b/shop"},
+		{"a/shop", "2", key{"a/shop", "002-login"}, "a/shop"},
+		{"b/shop", "2", key{"b/shop", "002-login"}, "b/shop"},
+		{"b/shop", "001-t", key{"b/shop", "001-typo"}, "b/shop"},
+		{"a/shop", "4", key{"a/shop", "003-search"}, "there is no run 4 in a/shop"},
+		{"", "4", key{"b/shop", "004-more"}, "b/shop"},
+		{"", "2", key{"b/shop", "004-more"}, "2 may be any of a/shop 002-login, b/shop 002-login"},
+	} {
+		t.Run(c.here+" "+c.want, func(t *testing.T) {
+			w.here = c.here
+			d := driveAt(t, w, 160, 24, pen{}, c.want)
+			if got := d.m.tree.at.key; got != c.at {
+				t.Errorf("it begins at %v, want %v", got, c.at)
+			}
+			d.shows(c.says)
+		})
+	}
+	t.Run("NoRunsYet", func(t *testing.T) {
+		w.here, w.empty = "c/shop", "c/shop"
+		d := drive(t, w, 160, 24, pen{})
+		if got := d.m.tree.at.key; got != (key{project: "c/shop"}) {
+			t.Errorf("it begins at %v", got)
+		}
+	})
+}
+
+// Of the runs of a task a number means the latest, and an id that is one means no other.
+// F-21
+func TestNamed(t *testing.T) {
+	runs := []pawl.RunInfo{{ID: "007-fix", Task: 7}, {ID: "007-fix-r2", Task: 7}, {ID: "070-other", Task: 70}}
+	for want, found := range map[string][]pawl.RunID{
+		"7": {"007-fix-r2"}, "007": {"007-fix-r2"}, "007-fix": {"007-fix"}, "007-f": {"007-fix", "007-fix-r2"}, "070-": {"070-other"}, "8": nil, "x": nil,
+	} {
+		if got := named(runs, want); !slices.Equal(got, found) {
+			t.Errorf("%s: %v, want %v", want, got, found)
 		}
 	}
 }

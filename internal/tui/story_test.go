@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,8 @@ type world struct {
 	said  []pawl.Steering // commands, in the order they came
 	gone  error           // the daemon is not there
 	now   time.Time
+	here  string // the project that the program is begun in
+	empty string // a project without runs; empty = there is none
 
 	noProject error // it refuses every project
 }
@@ -44,13 +47,13 @@ func newWorld() *world {
 
 var start = time.Date(2025, 1, 30, 10, 0, 0, 0, time.UTC)
 
-func (w *world) open(context.Context) (pawl.Projects, error) {
+func (w *world) open(context.Context) (pawl.Projects, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone != nil {
-		return nil, w.gone
+		return nil, "", w.gone
 	}
-	return w, nil
+	return w, w.here, nil
 }
 
 // Open implements [pawl.Projects].
@@ -70,6 +73,9 @@ func (w *world) Projects(context.Context) ([]pawl.ProjectInfo, error) {
 		if !slices.ContainsFunc(out, func(p pawl.ProjectInfo) bool { return p.ID == k.project }) {
 			out = append(out, pawl.ProjectInfo{ID: k.project, Root: "/home/ada/" + k.project})
 		}
+	}
+	if w.empty != "" {
+		out = append(out, pawl.ProjectInfo{ID: w.empty, Root: "/home/ada/" + w.empty})
 	}
 	return out, nil
 }
@@ -258,7 +264,11 @@ func (w *world) begin(tb testing.TB, project, id, title string) *story {
 	w.order = append(w.order, k)
 	w.mu.Unlock()
 	set := pawl.Settings{Limits: pawl.Limits{Money: 10 * pawl.Dollars, Tokens: 5_000_000, Time: 8 * time.Hour, Iterations: 10}, HaltOn: []pawl.HaltCondition{pawl.HaltIterations}}
-	s.add(0, &pawl.RunStarted{Task: 1, Title: title, Goal: s.blob(title), Base: "ba5e1fbeefcafe", Branch: "pawl/" + id, Confined: true, Sandbox: "bubblewrap",
+	task, err := strconv.Atoi(number(k.run))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.add(0, &pawl.RunStarted{Task: task, Title: title, Goal: s.blob(title), Base: "ba5e1fbeefcafe", Branch: "pawl/" + id, Confined: true, Sandbox: "bubblewrap",
 		Version: "1.0.0", Recipe: s.json(loopr), Settings: s.json(set)})
 	s.add(1, &pawl.LoopStarted{ID: "1738231200000-a1b2", Kind: "plan"})
 	return s

@@ -92,17 +92,9 @@ func (m *Model) choose() tea.Cmd {
 		t.at = place{}
 		return nil
 	}
-	if m.want != "" {
-		for _, n := range t.nodes {
-			if named(n.run, m.want) {
-				t.at, m.want = n.place, ""
-				break
-			}
-		}
-		if m.want != "" && m.listed {
-			m.trouble("there is no run " + m.want)
-			m.want = ""
-		}
+	if m.want != "" && m.listed {
+		m.begin(m.want)
+		m.want = ""
 	}
 	if t.index() < 0 {
 		at := place{key: t.at.key}
@@ -126,11 +118,68 @@ func (m *Model) choose() tea.Cmd {
 	return cmd
 }
 
-// liveliest is the run in the list that something happened in last.
+// begin chooses the run that the program was begun with. In a repository it is one of
+// that repository's, whatever others there are of that name.
+func (m *Model) begin(want string) {
+	var found []key
+	var names []string
+	for _, p := range m.projects {
+		if m.here != "" && p.ID != m.here {
+			continue
+		}
+		for _, id := range named(p.runs, want) {
+			found = append(found, key{p.ID, id})
+			names = append(names, m.projectName(p.ID)+" "+string(id))
+		}
+	}
+	switch len(found) {
+	case 0:
+		where := ""
+		if m.here != "" {
+			where = " in " + m.projectName(m.here)
+		}
+		m.trouble("there is no run " + want + where)
+	case 1:
+		m.tree.at = place{key: found[0]}
+		if info := m.info(found[0]); info.Archived && !m.tree.all {
+			m.tree.all = true
+			m.grow()
+		}
+	default:
+		m.trouble(want + " may be any of " + strings.Join(names, ", "))
+	}
+}
+
+// projectName is what a project is called: the last folder of its root, with as many before
+// it as tell it from the others.
+func (m *Model) projectName(id string) string {
+	p := m.project(id)
+	if p == nil {
+		return id
+	}
+	rest, name := filepath.Split(filepath.Clean(p.Root))
+	for rest != "" && rest != string(filepath.Separator) && slices.ContainsFunc(m.projects, func(o project) bool {
+		return o.ID != id && strings.HasSuffix(filepath.Clean(o.Root), string(filepath.Separator)+name)
+	}) {
+		var folder string
+		rest, folder = filepath.Split(filepath.Clean(rest))
+		name = filepath.Join(folder, name)
+	}
+	return name
+}
+
+// liveliest is the run that something happened in last, of the project that the program was
+// begun in, if any. One that has no runs is chosen itself.
 func (m *Model) liveliest() place {
 	var best *pawl.RunInfo
 	at := m.tree.nodes[0].place
 	for _, p := range m.projects {
+		if m.here != "" && p.ID != m.here {
+			continue
+		}
+		if p.ID == m.here {
+			at = place{key: key{project: p.ID}}
+		}
 		for i := range p.runs {
 			if r := &p.runs[i]; !r.Archived && (best == nil || r.Updated.After(best.Updated)) {
 				best, at = r, place{key: key{p.ID, r.ID}}
@@ -140,7 +189,7 @@ func (m *Model) liveliest() place {
 	if slices.ContainsFunc(m.tree.nodes, func(n node) bool { return n.place == at }) {
 		return at
 	}
-	return m.tree.nodes[0].place // a filter leaves others
+	return m.tree.nodes[0].place // a filter leaves others, or there is one project, whose line is not shown
 }
 
 // index is the chosen line's place in the list, -1 when it is not there.
@@ -155,7 +204,7 @@ func (m *Model) grow() {
 	for _, p := range m.projects {
 		depth := 0
 		if len(m.projects) > 1 {
-			n := node{place: place{key: key{project: p.ID}}, name: filepath.Base(p.Root), sign: "▾"}
+			n := node{place: place{key: key{project: p.ID}}, name: m.projectName(p.ID), sign: "▾"}
 			n.word, n.ink, n.glyph = "project", bold, " "
 			if p.Holder > 0 {
 				n.name += fmt.Sprintf(" (process %d has it: read only)", p.Holder)
@@ -207,7 +256,7 @@ func (t *tree) sift() {
 
 func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	k := key{p.ID, r.ID}
-	n := node{place: place{key: k}, home: filepath.Base(p.Root), depth: depth, sign: "▸", name: string(r.ID), tier: r.Tier, asks: r.Questions, since: r.Started}
+	n := node{place: place{key: k}, home: m.projectName(p.ID), depth: depth, sign: "▸", name: string(r.ID), tier: r.Tier, asks: r.Questions, since: r.Started}
 	if r.Title != "" {
 		n.name = number(r.ID) + " " + r.Title
 	}
@@ -279,13 +328,21 @@ func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	return n
 }
 
-// named reports whether a run is meant: by its id, the beginning of it, or its number.
-func named(id pawl.RunID, want string) bool {
-	if n, err := strconv.Atoi(want); err == nil {
-		have, err := strconv.Atoi(number(id))
-		return err == nil && have == n
+// named are the runs of a project that may be meant by an id, the beginning of one, or a
+// number, which is that of the latest run of a task.
+func named(runs []pawl.RunInfo, want string) (found []pawl.RunID) {
+	n, err := strconv.Atoi(want)
+	for _, r := range runs {
+		switch {
+		case string(r.ID) == want:
+			return []pawl.RunID{r.ID}
+		case err == nil && r.Task == n:
+			found = []pawl.RunID{r.ID}
+		case err != nil && strings.HasPrefix(string(r.ID), want):
+			found = append(found, r.ID)
+		}
 	}
-	return id != "" && strings.HasPrefix(string(id), want)
+	return found
 }
 
 // number is the number of a run's task, with which of its runs it is.

@@ -14,8 +14,9 @@ import (
 
 // Options are what the program is given.
 type Options struct {
-	// Open reaches the daemon. It is called again after the daemon was lost.
-	Open func(context.Context) (pawl.Projects, error)
+	// Open reaches the daemon. It is called again after the daemon was lost. here is the id
+	// of the project whose repository the program was begun in; empty = it was in none.
+	Open func(context.Context) (p pawl.Projects, here string, err error)
 	// Diff is what differs between two commits of the repository at a root, as git
 	// prints it; nil shows no differences.
 	Diff func(ctx context.Context, root string, from, to pawl.CommitHash) ([]byte, error)
@@ -28,7 +29,7 @@ type Options struct {
 	ASCII   bool   // the terminal shows nothing else
 	By      string // who answers, at most 60 bytes
 	// Run is the run to begin at: its id, its number, or the beginning of its id;
-	// empty = the newest.
+	// empty = the newest. It is one of the project that the program was begun in, if any.
 	Run string
 	Now func() time.Time
 }

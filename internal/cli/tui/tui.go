@@ -27,6 +27,9 @@ output, attempts and decisions. Plans are approved there, questions answered, ru
 and loops paused, resumed, signalled and cancelled. ? lists the keys; q leaves,
 and runs go on.
 
+In a repository it begins at that repository's latest run, and RUN is one of that
+repository's.
+
 It works from 40 columns and 10 lines on, without colours (NO_COLOR), over
 ssh, and in ASCII where the locale is not UTF-8. A terminal that cannot move
 its cursor is refused: pawl list, pawl logs -f and pawl inbox show the same in
@@ -82,7 +85,7 @@ func (r *reach) close() {
 
 // open reaches the projects, with that of the present folder among them. It is called
 // by one goroutine at a time.
-func (r *reach) open(ctx context.Context) (pawl.Projects, error) {
+func (r *reach) open(ctx context.Context) (p pawl.Projects, here string, err error) {
 	r.close()
 	reach := r.app.Projects
 	if r.projects != nil {
@@ -90,15 +93,17 @@ func (r *reach) open(ctx context.Context) (pawl.Projects, error) {
 	}
 	p, held, err := reach(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r.projects, r.held = p, held
 	if root := r.app.Root(ctx); root != "" {
-		if _, err := p.Open(ctx, root); err != nil {
-			return nil, err
+		info, err := p.Open(ctx, root)
+		if err != nil {
+			return nil, "", err
 		}
+		here = info.ID
 	}
-	return p, nil
+	return p, here, nil
 }
 
 // possible refuses terminals that nothing can be drawn on.
