@@ -32,7 +32,7 @@ func TestPrepare(t *testing.T) {
 		says    string
 	}{
 		"Fine":      {[]string{"echo $PAWL_TASK_ID > prepared", "test -d \"$PAWL_PROJECT_ROOT\" && echo more >> prepared"}, pawl.VerdictPass, ""},
-		"Fails":     {[]string{"echo starting >&2; echo no such package >&2; exit 7", "touch prepared"}, pawl.VerdictFail, `prepare "echo starting; echo no such package >&2; exit 7" failed (exit 7)`},
+		"Fails":     {[]string{"echo starting >&2; echo no such package >&2; exit 7", "touch prepared"}, pawl.VerdictFail, `prepare "echo starting >&2; echo no such package >&2; exit 7" failed (exit 7)`},
 		"Missing":   {[]string{"no-such-program-here install"}, pawl.VerdictFail, `prepare "no-such-program-here install": the program is not installed (exit 127)`},
 		"NotEnough": {[]string{"true"}, pawl.VerdictFail, "exit 1"},
 	} {
