@@ -402,9 +402,6 @@ func TestDaemon(t *testing.T) {
 		if got := y.must(dir, "cache", "prune", "--all"); !strings.Contains(got, "No layer was removed.") || !strings.Contains(got, "because open rooms use them") {
 			t.Errorf("while a run is at work it says\n%s", got)
 		}
-		if got := y.must(dir, "cache", "prune", "--all", "--local"); !strings.Contains(got, "because open rooms use them") { // the daemon has the project
-			t.Errorf("without starting a daemon it says\n%s", got)
-		}
 		y.must(dir, "cancel", "1", "--now")
 		_ = c.end()
 		if got := y.must(dir, "cache"); !regexp.MustCompile(`(?m)^1 .* no$`).MatchString(got) || strings.Contains(got, "ROOM") {
@@ -442,6 +439,37 @@ func TestDaemon(t *testing.T) {
 		d = y.serve()
 		for _, dir := range dirs {
 			d.wait(`run 001-do-it of ` + dir + ` ended complete`)
+		}
+	})
+
+	tell("LocalIsRefusedWhileItHasTheProject", func(t *testing.T, y *yard) { // F-19
+		d, begun, _ := y.serve(), y.fifo("begun"), y.fifo("word")
+		dir, model := y.repo("repo"), y.script("s.yaml", strings.Replace(waitScript, "sleep 4321", "head -n 1 WORK/word", 1))
+		c := y.begin(dir, "--gate", "tests=true", "--model", model)
+		hear(t, begun, 1, d)
+		refusal := fmt.Sprintf(`pawl: the daemon has this project \(process %d, since \d{4}-.*\n  → pawl serve stop ends the daemon`, d.cmd.Process.Pid)
+		for _, command := range [][]string{
+			{"run", "another", "--recipe", "taskloop", "--unsandboxed", "--gate", "tests=true", "--model", model}, {"pause", "1"}, {"cancel", "1"}, {"top", "--once"},
+		} {
+			local := y.pawl(dir, append(command, "--local")...)
+			byVariable := y.pawl(dir, command...)
+			byVariable.Env = append(byVariable.Env, "PAWL_LOCAL=1")
+			for _, cmd := range []*exec.Cmd{local, byVariable} {
+				out, err := cmd.CombinedOutput()
+				if err == nil || cmd.ProcessState.ExitCode() != cli.ExitState || !regexp.MustCompile(refusal).Match(out) {
+					t.Errorf("pawl %v: %v\n%s", cmd.Args[1:], err, out)
+				}
+			}
+		}
+		if out := y.must(dir, "list", "--local"); !strings.Contains(out, "running") || strings.Contains(out, "002") {
+			t.Errorf("%s", out)
+		}
+		if out := y.must(dir, "logs", "-f", "--local"); !strings.Contains(out, "leave out --local to follow it") {
+			t.Errorf("%s", out)
+		}
+		y.say("word")
+		if err := c.end(); err != nil {
+			t.Errorf("%v\n%s", err, c.text())
 		}
 	})
 

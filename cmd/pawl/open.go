@@ -19,7 +19,8 @@ import (
 // open reaches the project at the app's folder: over the daemon, which is started when
 // none runs, or, where the user wants none, over the socket of the process that has
 // the project, else as its owner. What only reads starts nothing: where nobody
-// serves, it reads the store.
+// serves, it reads the store. Where the user wants no daemon and it has the project, its
+// store can be read and nothing else.
 func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, error) {
 	p, err := find(ctx, app, access)
 	if err != nil {
@@ -63,8 +64,13 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 		return nil, err
 	}
 	home := project.HomeAt(app.StateHome)
+	byDaemon := held && holder.Socket == home.Socket()
 	switch {
-	case held && holder.Socket == home.Socket():
+	case byDaemon && app.Local && access == cli.Read:
+		return openReadOnly(app, p, true)
+	case byDaemon && app.Local:
+		return nil, heldByDaemon(holder)
+	case byDaemon:
 		return joinDaemon(ctx, app, p, holder, access)
 	case held:
 		return connect(ctx, app, p, holder, access)
@@ -90,6 +96,13 @@ func reach(ctx context.Context, app *cli.App, p project.Project, access cli.Acce
 		return errors.Join(end(), let())
 	}
 	return s, nil
+}
+
+// heldByDaemon refuses to work without the daemon on a project that it has.
+func heldByDaemon(h project.Holder) error {
+	return pawl.Errorf(pawl.CodeState, "the daemon has this project (process %d, since %s), and --local or PAWL_LOCAL asks to work without one",
+		h.Pid, h.Started.Local().Format(time.DateTime)).
+		WithHint("pawl serve stop ends the daemon; without --local the command goes through it")
 }
 
 // errNoAnswer means that a process holds the project and does not serve it.

@@ -60,6 +60,9 @@ func (a *App) FollowOn(ctx context.Context, s *Session, run pawl.RunID, o Follow
 		if err != nil {
 			return err
 		}
+		if a.Local && !s.Remote && !s.Owner && unfinished(r) {
+			a.Notef("run %s is only read here, without the daemon that may drive it: leave out --local to follow it", run)
+		}
 		if in.Pid == 0 || s.Daemon || !unfinished(r) {
 			return a.WarnLost(ctx, s, run)
 		}
