@@ -378,6 +378,10 @@ type Failure struct {
 	Wait    time.Duration `json:"wait,omitempty"` // how long a provider asked to wait
 	// Unsent reports a model call that cannot have reached the provider.
 	Unsent bool `json:"unsent,omitempty"`
+	// Free, Used and Estimated are as in [ModelError].
+	Free      bool  `json:"free,omitempty"`
+	Used      Usage `json:"used,omitzero"`
+	Estimated bool  `json:"estimated,omitempty"`
 }
 
 // Limited reports that a provider lets no model call of the account through for a while: a

@@ -529,6 +529,9 @@ func (f *Failure) fields(c *coder) {
 	str(c, 2, &f.Message)
 	num(c, 3, &f.Wait)
 	flag(c, 4, &f.Unsent)
+	flag(c, 5, &f.Free)
+	sub(c, 6, f.Used.fields)
+	flag(c, 7, &f.Estimated)
 }
 
 func (u *Usage) fields(c *coder) {

@@ -217,12 +217,17 @@ type EffectRequested struct {
 type EffectFailed struct {
 	Effect  Seq     `json:"effect"`
 	Failure Failure `json:"failure"`
-	// Charged is what a failed model call is taken to have cost.
+	// Charged is what a failed model call is taken to have cost: what it had used, if that
+	// is known, else its reservation, unless it certainly cost nothing.
 	Charged       Micros `json:"charged,omitempty"`
 	ChargedTokens int64  `json:"charged_tokens,omitempty"`
 	// Waited is as in [ModelReplied].
 	Waited time.Duration `json:"waited,omitempty"`
 }
+
+// Lost reports that nobody knows what the call that failed has cost, so that it was charged its
+// reservation.
+func (b *EffectFailed) Lost() bool { return b.Failure.Used == Usage{} }
 
 // EffectLost says that a crash took an effect with it that is not run again
 // under its id. A model call is paid for at its reservation.

@@ -46,6 +46,8 @@ type RunLoad struct {
 	Share int           `json:"share"`
 	// For is what its oldest waiting effect waits for: the name of a pool. Empty = nothing waits.
 	For string `json:"for,omitempty"`
+	// Money is what it has spent, holds and has lost; nil = no process drives it any more.
+	Money *Money `json:"money,omitempty"`
 }
 
 // Waiting is an effect that has waited for its places for two seconds or longer. It is

@@ -77,6 +77,40 @@ const (
 	StatusQuarantined RunStatus = "quarantined" // its stored data is damaged; nothing is run
 )
 
+// Money is what a run has to do with money and tokens. All three figures count against its
+// limits.
+type Money struct {
+	// Spent is what providers told of calls that are over, or what a reply that was cut off is
+	// estimated to have used.
+	Spent       Micros `json:"spent"`
+	SpentTokens int64  `json:"spent_tokens"`
+	// Held is the reservation of calls under way: the most they can cost.
+	Held       Micros `json:"held"`
+	HeldTokens int64  `json:"held_tokens"`
+	// Lost is the reservation of calls that are over and whose cost nobody knows: no answer
+	// came in time, or the process died meanwhile.
+	Lost       Micros `json:"lost"`
+	LostTokens int64  `json:"lost_tokens"`
+}
+
+// Figures are what the run has to do with money, as far as its line has it.
+func (r RunInfo) Figures() Money {
+	if r.Money != nil {
+		return *r.Money
+	}
+	return Money{Spent: r.Cost, SpentTokens: r.Tokens}
+}
+
+// Add adds those of another run.
+func (m *Money) Add(b Money) {
+	m.Spent += b.Spent
+	m.SpentTokens += b.SpentTokens
+	m.Held += b.Held
+	m.HeldTokens += b.HeldTokens
+	m.Lost += b.Lost
+	m.LostTokens += b.LostTokens
+}
+
 // RunInfo is a run's line in a list: a projection of its events.
 type RunInfo struct {
 	ID        RunID     `json:"id"`
@@ -104,10 +138,13 @@ type RunInfo struct {
 	// daemon knows it; it is not stored. Empty = nothing that is known.
 	Needs string `json:"needs,omitempty"`
 	// Archived runs are left out of lists.
-	Archived bool      `json:"archived,omitempty"`
-	Cost     Micros    `json:"cost"`
-	Tokens   int64     `json:"tokens"`
-	Started  time.Time `json:"started"`
-	Updated  time.Time `json:"updated"`
-	Seq      Seq       `json:"seq"` // of the event this line was made at
+	Archived bool `json:"archived,omitempty"`
+	// Cost and Tokens are what the run was charged: what it spent and what was lost.
+	Cost   Micros `json:"cost"`
+	Tokens int64  `json:"tokens"`
+	// Money tells these apart; nil in lines of earlier versions.
+	Money   *Money    `json:"money,omitempty"`
+	Started time.Time `json:"started"`
+	Updated time.Time `json:"updated"`
+	Seq     Seq       `json:"seq"` // of the event this line was made at
 }

@@ -173,7 +173,7 @@ const (
 	ModelOverloaded  ModelErrorKind = "overloaded"       // 5xx, 529, overloaded_error: try again
 	ModelNetwork     ModelErrorKind = "network"          // no connection, cut stream, malformed stream: try again
 	ModelNoServer    ModelErrorKind = "no_server"        // nothing listens at an address of this machine: do not try again
-	ModelTimeout     ModelErrorKind = "timeout"          // the stream was silent for longer than Idle: try again
+	ModelTimeout     ModelErrorKind = "timeout"          // the stream was silent for longer than Idle, or a gateway gave the model up: try again
 	ModelAuth        ModelErrorKind = "auth"             // 401, 403, no key: do not try again
 	ModelBadRequest  ModelErrorKind = "bad_request"      // 400, 404, 413, 422: do not try again
 	ModelContextLong ModelErrorKind = "context_too_long" // the prompt does not fit: do not try again
@@ -201,6 +201,13 @@ type ModelError struct {
 	// Unsent reports that the request cannot have reached the provider, so that
 	// it has cost nothing.
 	Unsent bool
+	// Free reports that the answer was certainly no reply of a model, such as a page of
+	// a proxy, so that it has cost nothing.
+	Free bool
+	// Used is what a reply that was cut off had used as far as it came; zero means that nobody
+	// knows. Estimated reports that the provider did not tell all of it.
+	Used      Usage
+	Estimated bool
 	// Message is what the provider said, without secrets, at most a few hundred bytes.
 	Message string
 }

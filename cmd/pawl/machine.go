@@ -98,6 +98,18 @@ type opened struct {
 	file    *os.File
 }
 
+// Money returns what a run that is driven has spent, holds and has lost.
+func (o *opened) Money(run pawl.RunID) *pawl.Money { return o.engine.Money(run) }
+
+// load says what the places of the machine are used for, and what its runs cost.
+func (o *opened) load() pawl.Load {
+	l := o.machine.governor.Load()
+	for i := range l.Runs {
+		l.Runs[i].Money = o.Money(l.Runs[i].Run)
+	}
+	return l
+}
+
 // Drain lets what is under way finish.
 func (o *opened) Drain(ctx context.Context) { o.engine.Drain(ctx) }
 

@@ -163,7 +163,7 @@ func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, er
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
-	return &cli.Session{Service: o, Project: p, Owner: true, Driven: o.Driven, Load: m.governor.Load, Close: func() error {
+	return &cli.Session{Service: o, Project: p, Owner: true, Driven: o.Driven, Load: o.load, Close: func() error {
 		o.engine.Close() // watchers of others read what is stored to its end first
 		return errors.Join(stopServing(), o.Close())
 	}}, nil

@@ -19,6 +19,8 @@ type Engine interface {
 	pawl.Service
 	// Driven reports whether a run is at work, or paused, in this process.
 	Driven(run pawl.RunID) bool
+	// Money returns what a run that is driven has spent, holds and has lost; nil = it is not.
+	Money(run pawl.RunID) *pawl.Money
 	// Adopt lets a run go on that was interrupted. [pawl.CodeUnavailable] means that
 	// it may, once somebody hands over what it needs.
 	Adopt(ctx context.Context, run pawl.RunID) error
@@ -210,7 +212,20 @@ func (d *Daemon) Load(ctx context.Context) (pawl.Load, error) {
 	if d.c.Load == nil {
 		return pawl.Load{At: time.Now()}, nil
 	}
-	return d.c.Load(ctx)
+	load, err := d.c.Load(ctx)
+	for i, r := range load.Runs {
+		d.mu.Lock()
+		h := d.projects[r.Project]
+		var e Engine
+		if h != nil {
+			e = h.engine
+		}
+		d.mu.Unlock()
+		if e != nil {
+			load.Runs[i].Money = e.Money(r.Run)
+		}
+	}
+	return load, err
 }
 
 // enter counts a request; the function it returns ends it.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +53,13 @@ func (e *engine) Driven(pawl.RunID) bool {
 	return e.driven
 }
 
+func (e *engine) Money(pawl.RunID) *pawl.Money {
+	if !e.Driven("") {
+		return nil
+	}
+	return &pawl.Money{Spent: 1, Held: 2, Lost: 3}
+}
+
 func (e *engine) Adopt(ctx context.Context, _ pawl.RunID) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,6 +95,7 @@ type bed struct {
 	*daemon.Daemon
 	home    project.Home
 	engines map[string]*engine // by the root
+	load    pawl.Load
 	opened  chan string
 	closed  chan struct{}
 }
@@ -121,6 +130,7 @@ func newBed(t *testing.T, idle time.Duration, roots ...string) *bed {
 			b.engines[p.Repo.Root].told = told
 			return b.engines[p.Repo.Root], nil
 		},
+		Load: func(context.Context) (pawl.Load, error) { return b.load, nil },
 		Read: func(_ context.Context, p project.Project) (pawl.Service, func() error, error) {
 			return b.engines[p.Repo.Root], func() error { return nil }, nil
 		},
@@ -211,6 +221,31 @@ func mustProject(t *testing.T, b *bed, root string) project.Project {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	return all[i]
+}
+
+// Load has what each run costs that is driven. F-38
+func TestLoadHasMoney(t *testing.T) {
+	b := newBed(t, time.Hour, "a", "b")
+	ids := map[string]string{}
+	for _, root := range []string{"a", "b"} {
+		info, err := b.Open(t.Context(), root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[root] = info.ID
+	}
+	b.engines["a"].driven = true
+	b.load = pawl.Load{Runs: []pawl.RunLoad{{Project: ids["a"], Run: "001-a"}, {Project: ids["b"], Run: "001-a"}, {Project: "gone", Run: "001-a"}}}
+	got, err := b.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*pawl.Money{{Spent: 1, Held: 2, Lost: 3}, nil, nil}
+	for i, r := range got.Runs {
+		if !reflect.DeepEqual(r.Money, want[i]) {
+			t.Errorf("%s: got %+v, want %+v", r.Project, r.Money, want[i])
+		}
+	}
 }
 
 func TestAway(t *testing.T) {

@@ -96,12 +96,26 @@ func New(c Config) *Engine {
 }
 
 // Runs implements [pawl.Service].
-func (e *Engine) Runs(ctx context.Context) ([]pawl.RunInfo, error) {
-	runs, err := e.Reader.Runs(ctx)
+func (e *Engine) Runs(ctx context.Context) ([]pawl.RunInfo, error) { return e.NewestRuns(ctx, 0) }
+
+// NewestRuns implements [pawl.NewestLister]. Runs that are driven are listed as they are now,
+// with what they have spent and hold, and what they wait for.
+func (e *Engine) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) {
+	runs, err := e.Reader.NewestRuns(ctx, most)
 	for i := range runs {
-		runs[i].Waiting = e.driver.Waiting(runs[i].ID)
+		id := runs[i].ID
+		if line, ok := e.driver.Line(id); ok && runs[i].Status != pawl.StatusQuarantined && line.Seq > runs[i].Seq {
+			runs[i] = line
+		}
+		runs[i].Waiting = e.driver.Waiting(id)
 	}
 	return runs, err
+}
+
+// Money returns what a run that is driven has spent, holds and has lost; nil when none is.
+func (e *Engine) Money(run pawl.RunID) *pawl.Money {
+	line, _ := e.driver.Line(run)
+	return line.Money
 }
 
 // Close ends driving as a crash would: what is under way is recorded as it is,

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -77,8 +78,9 @@ func TestWaitingIsSaid(t *testing.T) {
 			heard = slices.Clone(all)
 			mu.Unlock()
 			runs, err := e.Runs(t.Context())
-			if err != nil || len(runs) != 1 {
-				t.Fatalf("%d runs, %v", len(runs), err)
+			newest, also := pawl.NewestRuns(t.Context(), e, 1) // as pawl list and the API read them: F-15
+			if err != nil || also != nil || len(runs) != 1 || !reflect.DeepEqual(runs, newest) {
+				t.Fatalf("runs %+v, %v; newest %+v, %v", runs, err, newest, also)
 			}
 			return runs[0].Waiting
 		}
@@ -104,6 +106,49 @@ func TestWaitingIsSaid(t *testing.T) {
 		waiting()
 		if n := len(heard); n != 3 || !heard[2].Over || heard[2].Effect != w.Effect || heard[2].For != 4100*time.Millisecond {
 			t.Errorf("who watches heard %+v", heard)
+		}
+	})
+}
+
+// A run that is driven is listed with what its calls hold now, though its stored line is of an
+// earlier event, and with the number of the event it is of. F-38
+func TestRunsAreListedAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		calls := 0
+		c := engineConfig(mem.New(), &drivertest.World{Before: func(ctx context.Context, job driver.Job) {
+			if job.Effect.Do.Verb() != pawl.VerbCallModel {
+				return
+			}
+			if calls++; calls == 1 {
+				select {
+				case <-answer:
+				case <-ctx.Done():
+				}
+			}
+		}})
+		e := engine.New(c)
+		t.Cleanup(e.Close)
+		mustStart(t, e)
+		listed := func() (pawl.RunInfo, pawl.RunInfo) {
+			t.Helper()
+			synctest.Wait()
+			now, err := e.Runs(t.Context())
+			stored, also := c.Log.Runs(t.Context())
+			if err != nil || also != nil || len(now) != 1 || len(stored) != 1 {
+				t.Fatalf("%+v, %v; %+v, %v", now, err, stored, also)
+			}
+			return now[0], stored[0]
+		}
+		now, stored := listed()
+		if m := now.Figures(); m.HeldTokens == 0 || m.SpentTokens != 0 || now.Seq <= stored.Seq || stored.Figures().HeldTokens != 0 {
+			t.Errorf("during a call it is listed with %+v at event %d, and stored with %+v at event %d", m, now.Seq, stored.Figures(), stored.Seq)
+		}
+		close(answer)
+		<-time.After(time.Hour)
+		now, stored = listed()
+		if m := now.Figures(); m.HeldTokens != 0 || m.SpentTokens == 0 || !reflect.DeepEqual(now, stored) || now.Status != pawl.StatusEnded {
+			t.Errorf("at its end it is listed as %+v, and stored as %+v", now, stored)
 		}
 	})
 }

@@ -334,9 +334,9 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.EffectRequested:
 		return s.request(l, e.Seq, b)
 	case *pawl.EffectWithdrawn:
-		return s.close(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, nil)
+		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, nil)
 	case *pawl.EffectLost:
-		return s.close(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, func(x *Session, _ *pawl.Effect) {
+		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, func(x *Session, _ *pawl.Effect) {
 			if x != nil {
 				x.dispatches-- // it does not count as a failure of the model
 			}

@@ -125,6 +125,15 @@ func reserved(f *pawl.Effect) Purse {
 	return Purse{}
 }
 
+// lose ends a model call whose cost nobody knows, and charges it, or another effect.
+func (s *State) lose(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
+	if err := s.close(l, id, cost, then); err != nil {
+		return err
+	}
+	s.Lost = s.Lost.add(cost)
+	return nil
+}
+
 // close ends an effect, charges what it cost, and lets then see it with its
 // session, which is nil when the effect has none.
 func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
@@ -164,14 +173,18 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 		return fmt.Errorf("it answers effect %d, which is not open or of another kind", a.Answers())
 	}
 	var cost Purse
+	end := s.close
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
 		cost = Purse{b.Cost, b.Usage.Total()}
 	case *pawl.EffectFailed:
 		cost = Purse{b.Charged, b.ChargedTokens}
+		if b.Lost() {
+			end = s.lose
+		}
 	}
 	var err error
-	closed := s.close(l, f.ID, cost, func(x *Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
+	closed := end(l, f.ID, cost, func(x *Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
 	if closed != nil {
 		return closed
 	}

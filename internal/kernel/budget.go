@@ -30,10 +30,14 @@ func (s *State) reservation(tier int, bytes int64, output int) Purse {
 }
 
 // chargedFor is what a failed call is taken to have cost. A provider that
-// refused before it began charges nothing; one that was lost may have charged everything.
+// refused before it began charges nothing, one that was cut off what it had used; one that
+// was lost may have charged everything.
 func (s *State) chargedFor(f *pawl.Effect, why *pawl.Failure) Purse {
-	if why.Unsent {
+	switch {
+	case why.Unsent, why.Free:
 		return Purse{}
+	case why.Used != (pawl.Usage{}):
+		return Purse{s.price(f).Cost(why.Used), why.Used.Total()}
 	}
 	switch pawl.ModelErrorKind(why.Code) {
 	case pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNoServer, pawl.ModelAuth, pawl.ModelBadRequest, pawl.ModelContextLong, pawl.ModelQuota:

@@ -188,6 +188,14 @@ func (c *chance) model(f *pawl.Effect) pawl.Answer {
 		out := failed(f, pawl.FailureCode(pick(c, pawl.ModelRateLimit, pawl.ModelOverloaded, pawl.ModelNetwork, pawl.ModelTimeout,
 			pawl.ModelOverloaded, pawl.ModelRefused, pawl.ModelContextLong, pick(c, pawl.ModelAuth, pawl.ModelNoServer, pawl.ModelQuota, pawl.ModelOverloaded))), "no")
 		out.Failure.Wait = time.Duration(c.IntN(2)*c.IntN(100)) * time.Second
+		switch c.IntN(4) {
+		case 0:
+			out.Failure.Unsent = true
+		case 1:
+			out.Failure.Free = true
+		case 2:
+			out.Failure.Used, out.Failure.Estimated = pawl.Usage{Input: int64(1 + c.IntN(8000)), Output: int64(c.IntN(100))}, c.IntN(2) == 0
+		}
 		return out
 	}
 	do := f.Do.(*pawl.CallModel)

@@ -56,7 +56,7 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	s.reopenRoot(root)
 	s.forkedAt, s.began = b.Commit, e.Time
 	s.Status, s.Outcome, s.Reason, s.Stopping, s.Drain = pawl.StatusRunning, "", "", nil, ""
-	s.Spent, s.Reserved, s.Alive, s.warned, s.short = Purse{}, Purse{}, 0, [2]bool{}, nil
+	s.Spent, s.Lost, s.Reserved, s.Alive, s.warned, s.short = Purse{}, Purse{}, Purse{}, 0, [2]bool{}, nil
 	s.Interruptions, s.waiting, s.holding, s.notified, s.archived = 0, 0, 0, false, false
 	return nil
 }

@@ -17,6 +17,7 @@ type ledger struct {
 	asked    map[pawl.Seq]request // every open effect, as it was requested
 	reserved Purse
 	spent    Purse
+	lost     Purse
 	ended    bool
 	forked   bool
 	turns    map[seat]int // replies by session
@@ -107,11 +108,25 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.EffectRequested:
 		g.request(s, e, b)
 	case *pawl.EffectWithdrawn:
-		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+		g.lose(b.Effect, Purse{b.Charged, b.ChargedTokens})
 	case *pawl.EffectLost:
-		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+		g.lose(b.Effect, Purse{b.Charged, b.ChargedTokens})
 	case *pawl.EffectFailed:
-		g.close(b.Effect, Purse{b.Charged, b.ChargedTokens})
+		cost := Purse{b.Charged, b.ChargedTokens}
+		switch { // F-38
+		case b.Failure.Unsent || b.Failure.Free:
+			if cost != (Purse{}) {
+				g.t.Fatalf("event %d charges %v for a call that certainly cost nothing", e.Seq, cost)
+			}
+			g.close(b.Effect, cost)
+		case b.Failure.Used != pawl.Usage{}:
+			if cost.Tokens != b.Failure.Used.Total() {
+				g.t.Fatalf("event %d charges %v for a call that used %+v", e.Seq, cost, b.Failure.Used)
+			}
+			g.close(b.Effect, cost)
+		default:
+			g.lose(b.Effect, cost)
+		}
 	case *pawl.ModelReplied:
 		g.turn(b)
 		g.close(b.Effect, Purse{b.Cost, b.Usage.Total()})
@@ -163,7 +178,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.RunResumed:
 		g.ended = false
 	case *pawl.Forked: // what was under way and what was spent is another run's
-		g.open, g.reserved, g.spent, g.ended, g.forked = nil, Purse{}, Purse{}, false, true
+		g.open, g.reserved, g.spent, g.lost, g.ended, g.forked = nil, Purse{}, Purse{}, Purse{}, false, true
 		clear(g.verdicts)
 	}
 }
@@ -230,6 +245,11 @@ func transcript(f *pawl.Effect) []byte {
 	return out
 }
 
+func (g *ledger) lose(id pawl.Seq, cost Purse) {
+	g.lost = g.lost.add(cost)
+	g.close(id, cost)
+}
+
 func (g *ledger) close(id pawl.Seq, cost Purse) {
 	for i, f := range g.open {
 		if f.ID == id {
@@ -277,8 +297,8 @@ func (g *ledger) settled(s *State, whole bool) {
 			g.unchanged(f)
 		}
 	}
-	if s.Spent != g.spent || s.Reserved != g.reserved {
-		g.t.Fatalf("event %d: spent %v reserved %v, and by the log %v and %v", s.Seq, s.Spent, s.Reserved, g.spent, g.reserved)
+	if s.Spent != g.spent || s.Lost != g.lost || s.Reserved != g.reserved {
+		g.t.Fatalf("event %d: spent %v, lost %v, reserved %v, and by the log %v, %v and %v", s.Seq, s.Spent, s.Lost, s.Reserved, g.spent, g.lost, g.reserved)
 	}
 	busy := s.Status == pawl.StatusRunning || s.Status == pawl.StatusStopping
 	if busy && len(g.open) == 0 && s.waiting+s.holding == 0 {

@@ -46,9 +46,11 @@ type State struct {
 	Stopping *pawl.RunStopping
 	Drain    pawl.Draining
 
-	// Limits are those in force; Spent and Reserved are money and tokens.
+	// Limits are those in force. Spent is what the run was charged, Lost the part of it that
+	// calls were charged whose cost nobody knows, Reserved what calls under way may cost.
 	Limits   pawl.Limits
 	Spent    Purse
+	Lost     Purse
 	Reserved Purse
 	warned   [2]bool            // of money, of tokens
 	short    *pawl.LimitReached // the limit that stopped the run; nil = none did

@@ -120,9 +120,13 @@ type Work struct {
 
 // Metrics is what a run has used.
 type Metrics struct {
-	Run    pawl.RunID  `json:"run"`
-	Cost   pawl.Micros `json:"cost"`
-	Tokens int64       `json:"tokens"`
+	Run pawl.RunID `json:"run"`
+	// Cost and Tokens are what it was charged; Lost and LostTokens the part that calls were
+	// charged whose cost nobody knows.
+	Cost       pawl.Micros `json:"cost"`
+	Tokens     int64       `json:"tokens"`
+	Lost       pawl.Micros `json:"lost,omitempty"`
+	LostTokens int64       `json:"lost_tokens,omitempty"`
 	// Loops counts the loops by status.
 	Loops map[pawl.LoopStatus]int `json:"loops"`
 }

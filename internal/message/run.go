@@ -280,7 +280,7 @@ func (r *Run) metrics() {
 	for _, l := range r.Records.Loops {
 		m.Loops[l.Status]++
 		if l.Parent == 0 {
-			m.Cost, m.Tokens = l.Cost, l.Tokens
+			m.Cost, m.Tokens, m.Lost, m.LostTokens = l.Cost, l.Tokens, l.Lost, l.LostTokens
 		}
 	}
 	r.tell(MetricsUpdate, m)

@@ -105,6 +105,7 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 		f.Code = pawl.FailTimeout
 	case isModel && model.Kind != "":
 		f.Code, f.Wait, f.Unsent = pawl.FailureCode(model.Kind), max(model.Wait, 0), model.Unsent
+		f.Free, f.Used, f.Estimated = model.Free, usageOf(model.Used), model.Estimated
 		if model.Message != "" && text == model.Error() { // whose beginning is the code
 			text = model.Message
 			if model.Status != 0 {
@@ -116,9 +117,22 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:
 		f.Code = pawl.FailDefect
 	}
+	if own, ok := errors.AsType[*ownError](err); ok {
+		f.Unsent, f.Used = own.unsent, usageOf(own.used)
+	}
 	f.Message = short(a.clean(text), maxFailure)
 	return f
 }
+
+// ownError is why a model call failed without its provider: before it was sent, or after the
+// reply, which has its usage.
+type ownError struct {
+	error
+	unsent bool
+	used   pawl.Usage
+}
+
+func (e *ownError) Unwrap() error { return e.error }
 
 // fingerprint identifies a set of words whatever their order and however often
 // one is there; 0 = the empty set.

@@ -26,6 +26,9 @@ func TestFailures(t *testing.T) {
 			pawl.Failure{Code: "no_server", Unsent: true, Message: "nothing listens"}},
 		"Auth":         {&pawl.ModelError{Kind: pawl.ModelAuth}, pawl.Failure{Code: "auth", Message: "model: auth"}},
 		"WrappedModel": {fmt.Errorf("ask: %w", &pawl.ModelError{Kind: pawl.ModelRefused}), pawl.Failure{Code: "refused", Message: "ask: model: refused"}},
+		"Page":         {&pawl.ModelError{Kind: pawl.ModelNetwork, Free: true, Message: "a page"}, pawl.Failure{Code: "network", Free: true, Message: "a page"}}, // F-38
+		"Cut": {&pawl.ModelError{Kind: pawl.ModelNetwork, Used: pawl.Usage{Input: 9, Output: 2}, Estimated: true, Message: "cut"},
+			pawl.Failure{Code: "network", Used: pawl.Usage{Input: 9, Output: 2}, Estimated: true, Message: "cut"}}, // F-38
 		"NegativeWait": {&pawl.ModelError{Kind: pawl.ModelOverloaded, Wait: -time.Second}, pawl.Failure{Code: "overloaded", Message: "model: overloaded"}},
 		"NoKind":       {&pawl.ModelError{Message: "?"}, pawl.Failure{Code: pawl.FailMachine, Message: "model: : ?"}},
 		"Conflict":     {pawl.Errorf(pawl.CodeConflict, "the branch moved"), pawl.Failure{Code: pawl.FailConflict, Message: "the branch moved"}},
@@ -43,6 +46,21 @@ func TestFailures(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// A model call that fails on this machine before it is sent costs nothing. One whose reply cannot
+// be kept costs what the reply used. F-38
+func TestCallsThatFailHere(t *testing.T) {
+	w := MustWorld(t, nil)
+	gone := pawl.HashOf([]byte("gone"))
+	ask := w.asks(t, replies(pawl.StopEnd, say("x")))
+	if got := w.fails(t, &pawl.CallModel{Tier: 1, System: gone, Tools: ask.Tools}); !got.Unsent {
+		t.Errorf("a call without its system prompt: %+v", got)
+	}
+	w.r.Model = func(context.Context, driver.Job, int) (pawl.Model, error) { return nil, errors.New("no key") }
+	if got := w.fails(t, ask); !got.Unsent || got.Code != pawl.FailMachine {
+		t.Errorf("a call without a model: %+v", got)
 	}
 }
 

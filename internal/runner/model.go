@@ -9,15 +9,16 @@ import (
 
 func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallModel, a *answer) (pawl.Answer, error) {
 	if do.Tier < 1 || do.Tier > len(job.Settings.Models) {
-		return nil, pawl.Errorf(pawl.CodeInvalid, "a call of tier %d: there are tiers 1 to %d", do.Tier, len(job.Settings.Models))
+		err := pawl.Errorf(pawl.CodeInvalid, "a call of tier %d: there are tiers 1 to %d", do.Tier, len(job.Settings.Models))
+		return nil, &ownError{error: err, unsent: true}
 	}
 	model, err := r.Model(ctx, job, do.Tier)
 	if err != nil {
-		return nil, err
+		return nil, &ownError{error: err, unsent: true}
 	}
 	req, err := modelRequest(ctx, job, do)
 	if err != nil {
-		return nil, err
+		return nil, &ownError{error: err, unsent: true}
 	}
 	live := r.live(job)
 	reply, err := model.Call(ctx, req, func(d pawl.ModelDelta) {
@@ -31,7 +32,11 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 	if err != nil {
 		return nil, err
 	}
-	return r.replied(ctx, job, req, reply, a)
+	out, err := r.replied(ctx, job, req, reply, a)
+	if err != nil {
+		return nil, &ownError{error: err, used: reply.Usage}
+	}
+	return out, nil
 }
 
 // modelRequest reads everything a call sends.

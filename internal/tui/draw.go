@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/view"
 )
 
 // layOut gives each part of the screen its text and its size.
@@ -228,12 +229,12 @@ func (m *Model) menuRows(width int) []row {
 // header is the first line: what there is, and whether the daemon is.
 func (m *Model) header() row {
 	runs, work, asks := 0, 0, 0
-	var cost pawl.Micros
+	var cost pawl.Money
 	for _, p := range m.projects {
 		runs += len(p.runs)
 		for _, r := range p.runs {
 			asks += r.Questions
-			cost += r.Cost
+			cost.Add(r.Figures())
 			if r.Status == pawl.StatusRunning {
 				work++
 			}
@@ -253,7 +254,7 @@ func (m *Model) header() row {
 		left = append(left, span{" · keys", normal})
 	}
 	if m.listed {
-		left = append(left, span{fmt.Sprintf("  %s, %d at work · %s", plural(runs, "run"), work, cost), dim})
+		left = append(left, span{fmt.Sprintf("  %s, %d at work · %s", plural(runs, "run"), work, cost.Spent.String()+view.Beside(pawl.Micros.String, cost.Held, cost.Lost)), dim})
 	}
 	if asks > 0 {
 		left = append(left, span{fmt.Sprintf(" · %s for you", plural(asks, "question")), yellow})

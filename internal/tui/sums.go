@@ -65,20 +65,19 @@ func (m *Model) budgetRows(width int) []row {
 		out = append(out, m.loopSums(s, width)...)
 		out = append(out, row{})
 	}
-	var cost pawl.Micros
-	var tokens int64
+	var sum pawl.Money
 	live, all := 0, 0
 	for _, p := range m.projects {
 		for _, r := range p.runs {
-			cost += r.Cost
-			tokens += r.Tokens
+			sum.Add(r.Figures())
 			all++
 			if r.Status == pawl.StatusRunning {
 				live++
 			}
 		}
 	}
-	out = append(out, row{{"All runs", bold}, {fmt.Sprintf("  %d, %d at work · %s · %s tokens", all, live, cost, grouped(tokens)), normal}})
+	out = append(out, row{{"All runs", bold}, {fmt.Sprintf("  %d, %d at work · %s%s · %s%s tokens", all, live,
+		sum.Spent, view.Beside(pawl.Micros.String, sum.Held, sum.Lost), grouped(sum.SpentTokens), view.Beside(grouped, sum.HeldTokens, sum.LostTokens)), normal}})
 	return append(out, m.loadRows()...)
 }
 
@@ -86,22 +85,28 @@ func (m *Model) spentRows(s *shown, width int) []row {
 	r := s.run
 	wide := max(8, min(40, width-46))
 	out := []row{{{string(r.ID), bold}, {"  " + r.Start.Title, normal}}, {}}
-	line := func(name, used, limit string, n, top int64) {
+	line := func(name, used, more, limit string, n, top int64) {
 		b, i := bar(n, top, wide)
 		of := "no limit"
 		if top > 0 {
 			of = fmt.Sprintf("of %s, %d%%", limit, n*100/top)
 		}
 		out = append(out, row{{fmt.Sprintf("  %-11s", name), dim}, {pad(used, 12) + " ", bold}, {b, i}, {" " + of, normal}})
+		if more != "" {
+			out = append(out, row{{pad("", 13), dim}, {strings.TrimPrefix(more, " "), normal}})
+		}
 	}
+	sum := r.Money()
 	if !r.Settings.NoCost {
-		line("money", r.Cost.String(), r.Limits.Money.String(), int64(r.Cost), int64(r.Limits.Money))
+		line("money", sum.Spent.String(), view.Beside(pawl.Micros.String, sum.Held, sum.Lost), r.Limits.Money.String(),
+			int64(sum.Spent+sum.Held+sum.Lost), int64(r.Limits.Money))
 	}
-	line("tokens", grouped(r.Tokens), grouped(r.Limits.Tokens), r.Tokens, r.Limits.Tokens)
+	line("tokens", grouped(sum.SpentTokens), view.Beside(grouped, sum.HeldTokens, sum.LostTokens), grouped(r.Limits.Tokens),
+		sum.SpentTokens+sum.HeldTokens+sum.LostTokens, r.Limits.Tokens)
 	alive := r.AliveAt(m.now).Truncate(time.Minute)
-	line("time", span2(alive), span2(r.Limits.Time), int64(alive), int64(r.Limits.Time))
+	line("time", span2(alive), "", span2(r.Limits.Time), int64(alive), int64(r.Limits.Time))
 	if it := newest(s.root()); it != nil {
-		line("iterations", itoa(it.N), itoa(it.Max), int64(it.N), int64(it.Max))
+		line("iterations", itoa(it.N), "", itoa(it.Max), int64(it.N), int64(it.Max))
 	}
 	return out
 }
@@ -123,7 +128,7 @@ func (m *Model) loopSums(s *shown, width int) []row {
 			break
 		}
 		b, _ := bar(rec.Tokens, max(1, s.run.Tokens), 10)
-		out = append(out, m.pen.ends(row{{pad(rec.Cost.String(), 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
+		out = append(out, m.pen.ends(row{{pad((rec.Cost-rec.Lost).String()+view.Beside(pawl.Micros.String, 0, rec.Lost), 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
 			say(dim, grouped(rec.Tokens)+" tokens"), width))
 	}
 	return out

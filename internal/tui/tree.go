@@ -266,8 +266,8 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	if r.Tasks > 0 {
 		n.note = fmt.Sprintf("%d of %d tasks", r.Passed, r.Tasks)
 	}
-	if r.Cost > 0 {
-		n.cost = r.Cost.String()
+	if m := r.Figures(); m.Spent > 0 {
+		n.cost = m.Spent.String()
 	}
 	word := string(r.Status)
 	if r.Outcome != "" {
@@ -321,8 +321,8 @@ func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	if it := newest(s.loop(row.Ref)); it != nil {
 		n.round = of(it.N, it.Max)
 	}
-	if row.Cost > 0 && !s.run.Settings.NoCost {
-		n.cost = row.Cost.String()
+	if spent := row.Cost - row.Lost; spent > 0 && !s.run.Settings.NoCost {
+		n.cost = spent.String()
 	}
 	n.state(string(row.Status))
 	return n

@@ -252,7 +252,7 @@ func (r *Run) kept(l *Loop, e pawl.Event, f *pawl.Effect) {
 // spent, and its questions.
 func (r *Run) forked(e pawl.Event, b *pawl.Forked) {
 	r.Fork = &Fork{Forked: *b, Of: r.Start.ForkOf, At: r.Start.ForkAt, Seq: e.Seq}
-	r.open, r.Cost, r.Tokens, r.Alive = nil, 0, 0, 0
+	r.open, r.Cost, r.Tokens, r.lost, r.Alive = nil, 0, 0, Spending{}, 0
 	r.stops, r.since, r.Head, r.Began = stops{}, e.Seq, b.Commit, e.Time
 	r.forkRoot(e)
 	r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""

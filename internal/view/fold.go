@@ -28,13 +28,17 @@ func (r *Run) Apply(e pawl.Event) {
 	case *pawl.EffectLost:
 		f := r.close(b.Effect)
 		r.stops.failure = r.problem(e, "%s was lost when the process died", effectName(f))
-		r.charge(l, f, Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens})
+		r.charge(l, f, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectWithdrawn:
-		r.charge(l, r.close(b.Effect), Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens})
+		r.charge(l, r.close(b.Effect), lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectFailed:
 		f := r.close(b.Effect)
 		r.stops.failure = r.problem(e, "%s failed: %s: %s", effectName(f), string(b.Failure.Code), b.Failure.Message)
-		r.charge(l, f, Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens})
+		cost := Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens}
+		if b.Lost() {
+			cost = lostCall(b.Charged, b.ChargedTokens)
+		}
+		r.charge(l, f, cost)
 	case pawl.Answer:
 		r.answer(l, e, r.close(b.Answers()))
 	default:
@@ -146,6 +150,7 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 	r.stops.limit, r.stops.limited, r.stops.wanted = m, b.Limit, Mark{}
 	spent := map[pawl.LimitName]int64{pawl.LimitMoney: int64(r.Cost), pawl.LimitTokens: r.Tokens}
 	had, counted := spent[b.Limit]
+	lost := map[pawl.LimitName]int64{pawl.LimitMoney: int64(r.lost.Lost), pawl.LimitTokens: r.lost.LostTokens}[b.Limit]
 	if !counted || b.Scope != "run" || b.Value <= had {
 		return
 	}
@@ -153,8 +158,12 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 		if s := l.sessionOf(); s != nil {
 			place := s.Place
 			place.Turn = s.Turn + 1
-			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %s wanted up to %s of %s, with %s spent",
-				place.String(), Amount(b.Limit, b.Value-had), b.Limit, Amount(b.Limit, had))}
+			with := Amount(b.Limit, had-lost) + " spent"
+			if lost > 0 {
+				with += " and " + Amount(b.Limit, lost) + " lost"
+			}
+			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %s wanted up to %s of %s, with %s",
+				place.String(), Amount(b.Limit, b.Value-had), b.Limit, with)}
 		}
 	}
 }
@@ -335,6 +344,7 @@ func (r *Run) close(id pawl.Seq) *pawl.Effect {
 func (r *Run) charge(l *Loop, f *pawl.Effect, s Spending) {
 	r.Cost += s.Cost
 	r.Tokens += s.Tokens
+	r.lost.add(s)
 	if f == nil || l == nil || f.Do.Verb() != pawl.VerbCallModel {
 		return
 	}

@@ -138,7 +138,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 			status += fmt.Sprintf(" g%d", row.Generation)
 		}
 		cells := []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
-			r.money(row.Cost), span(row.Age.Truncate(time.Second)), row.Note}
+			r.money(row.Cost - row.Lost), span(row.Age.Truncate(time.Second)), row.Note}
 		if !wide {
 			cells = slices.Delete(slices.Delete(cells, 4, 5), 1, 2)
 		}

@@ -323,11 +323,11 @@ func (t teller) effect() string {
 		}
 		return effectName(&b.Effect)
 	case *pawl.EffectFailed:
-		return t.last("an effect failed: "+b.Failure.Message) + charged(b.Charged)
+		return t.last("an effect failed: "+b.Failure.Message) + charged(b)
 	case *pawl.EffectLost:
-		return t.last("an effect was lost") + charged(b.Charged)
+		return t.last("an effect was lost") + lost(b.Charged)
 	case *pawl.EffectWithdrawn:
-		return fmt.Sprintf("%s withdrawn%s%s", t.asked(b.Effect), because(b.Reason), charged(b.Charged))
+		return fmt.Sprintf("%s withdrawn%s%s", t.asked(b.Effect), because(b.Reason), lost(b.Charged))
 	case *pawl.AnswerIgnored:
 		return fmt.Sprintf("an answer (%s) to effect %d came too late and changes nothing", b.What, b.Effect)
 	}
@@ -344,11 +344,23 @@ func (t teller) last(otherwise string) string {
 	return otherwise
 }
 
-func charged(m pawl.Micros) string {
+// charged says what a call that failed was charged; empty when that is nothing.
+func charged(b *pawl.EffectFailed) string {
+	switch {
+	case b.Lost() || b.Charged == 0:
+		return lost(b.Charged)
+	case b.Failure.Estimated:
+		return fmt.Sprintf(" (%s spent, as estimated)", b.Charged)
+	}
+	return fmt.Sprintf(" (%s spent)", b.Charged)
+}
+
+// lost says what a call was charged whose cost nobody knows.
+func lost(m pawl.Micros) string {
 	if m == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (charged %s)", m)
+	return fmt.Sprintf(" (%s lost)", m)
 }
 
 func (t teller) answer() string {

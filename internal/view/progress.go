@@ -506,9 +506,13 @@ func (p *Progress) where() []segment {
 	}
 	parts = append(parts, span(r.AliveAt(p.now).Truncate(time.Second)))
 	if !r.Settings.NoCost {
-		money := r.Cost.String()
+		m := r.Money()
+		money, of := m.Spent.String(), "/"
+		if more := Beside(pawl.Micros.String, m.Held, m.Lost); more != "" {
+			money, of = money+more, " of "
+		}
 		if r.Limits.Money > 0 {
-			money += "/" + r.Limits.Money.String()
+			money += of + r.Limits.Money.String()
 		}
 		parts = append(parts, money)
 	}

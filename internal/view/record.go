@@ -52,14 +52,18 @@ type Record struct {
 	Title string `json:"title,omitempty"`
 	Index int    `json:"index,omitempty"`
 	// Spawned is how many loops its present artifact has led to.
-	Spawned   int         `json:"spawned,omitempty"`
-	Archived  bool        `json:"archived,omitempty"`
-	Cost      pawl.Micros `json:"cost"` // its own and that of the loops below it
-	Tokens    int64       `json:"tokens"`
-	Tier      string      `json:"tier,omitempty"` // in the recipe's word
-	Branch    string      `json:"branch,omitempty"`
-	Score     int         `json:"score,omitempty"`     // what it was admitted by
-	Questions []int       `json:"questions,omitempty"` // the numbers of those that are open
+	Spawned  int  `json:"spawned,omitempty"`
+	Archived bool `json:"archived,omitempty"`
+	// Cost and Tokens are what it was charged, with the loops below it; Lost and LostTokens
+	// the part that calls were charged whose cost nobody knows.
+	Cost       pawl.Micros `json:"cost"`
+	Tokens     int64       `json:"tokens"`
+	Lost       pawl.Micros `json:"lost,omitempty"`
+	LostTokens int64       `json:"lost_tokens,omitempty"`
+	Tier       string      `json:"tier,omitempty"` // in the recipe's word
+	Branch     string      `json:"branch,omitempty"`
+	Score      int         `json:"score,omitempty"`     // what it was admitted by
+	Questions  []int       `json:"questions,omitempty"` // the numbers of those that are open
 	// Reason says why it is held, failed or invalidated, one line; empty = nothing to say.
 	Reason string `json:"reason,omitempty"`
 	// ParentIteration and ParentGeneration are those of the artifact it was spawned

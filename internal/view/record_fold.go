@@ -148,7 +148,7 @@ func (rs *Records) forked() {
 	clear(rs.limited)
 	clear(rs.asked)
 	for _, r := range rs.Loops {
-		r.Cost, r.Tokens, r.Questions, r.Approval = 0, 0, nil, pawl.ApprovalNone
+		r.Cost, r.Tokens, r.Lost, r.LostTokens, r.Questions, r.Approval = 0, 0, 0, 0, nil, pawl.ApprovalNone
 		r.paused, r.limited, r.rebasing = false, 0, false
 		switch {
 		case r.Parent == 0:
@@ -225,16 +225,20 @@ func (rs *Records) ofLoop(r *Record, e pawl.Event) {
 		rs.request(r, e.Seq, &b.Effect)
 	case *pawl.EffectFailed:
 		rs.failed(r, b)
-		rs.charge(r, b.Charged, b.ChargedTokens)
+		if b.Lost() {
+			rs.charge(r, lostCall(b.Charged, b.ChargedTokens))
+		} else {
+			rs.charge(r, Spending{Cost: b.Charged, Tokens: b.ChargedTokens})
+		}
 	case *pawl.EffectLost:
 		rs.over(r, b.Effect)
-		rs.charge(r, b.Charged, b.ChargedTokens)
+		rs.charge(r, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectWithdrawn:
 		rs.over(r, b.Effect)
-		rs.charge(r, b.Charged, b.ChargedTokens)
+		rs.charge(r, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.ModelReplied:
 		rs.over(r, b.Effect)
-		rs.charge(r, b.Cost, b.Usage.Total())
+		rs.charge(r, Spending{Cost: b.Cost, Tokens: b.Usage.Total()})
 	case *pawl.GateJudged:
 		r.judge(b)
 	case *pawl.TasksRead:
@@ -483,13 +487,15 @@ func (rs *Records) failed(r *Record, b *pawl.EffectFailed) {
 }
 
 // charge counts what a loop cost, for itself and those above it.
-func (rs *Records) charge(r *Record, cost pawl.Micros, tokens int64) {
-	if cost == 0 && tokens == 0 {
+func (rs *Records) charge(r *Record, s Spending) {
+	if s.Cost == 0 && s.Tokens == 0 {
 		return
 	}
 	for p := r; p != nil; p = rs.Loop(p.Parent) {
-		p.Cost += cost
-		p.Tokens += tokens
+		p.Cost += s.Cost
+		p.Tokens += s.Tokens
+		p.Lost += s.Lost
+		p.LostTokens += s.LostTokens
 	}
 }
 

@@ -33,8 +33,9 @@ type Run struct {
 	Outcome  pawl.Outcome // empty until it ends
 	Reason   string       // why it ended, is ending or is paused
 	Head     pawl.CommitHash
-	Cost     pawl.Micros
+	Cost     pawl.Micros // what it was charged; see [Run.Money]
 	Tokens   int64
+	lost     Spending
 	// Alive is how long a driver had the run up to Updated, pauses left out.
 	Alive   time.Duration
 	Updated time.Time // of the last event
@@ -197,13 +198,38 @@ type Spending struct {
 	Failed int // model calls that were not
 	Cost   pawl.Micros
 	Tokens int64
+	// Lost and LostTokens are the part that calls were charged whose cost nobody knows.
+	Lost       pawl.Micros
+	LostTokens int64
 }
+
+// spent is the part that is not lost.
+func (s Spending) spent() (pawl.Micros, int64) { return s.Cost - s.Lost, s.Tokens - s.LostTokens }
 
 func (s *Spending) add(b Spending) {
 	s.Calls += b.Calls
 	s.Failed += b.Failed
 	s.Cost += b.Cost
 	s.Tokens += b.Tokens
+	s.Lost += b.Lost
+	s.LostTokens += b.LostTokens
+}
+
+// lostCall is what a call was charged whose cost nobody knows.
+func lostCall(cost pawl.Micros, tokens int64) Spending {
+	return Spending{Failed: 1, Cost: cost, Tokens: tokens, Lost: cost, LostTokens: tokens}
+}
+
+// Money tells what the run has spent, what its calls under way hold, and what was lost.
+func (r *Run) Money() pawl.Money {
+	m := pawl.Money{Spent: r.Cost - r.lost.Lost, SpentTokens: r.Tokens - r.lost.LostTokens, Lost: r.lost.Lost, LostTokens: r.lost.LostTokens}
+	for _, p := range r.open {
+		if do, ok := p.Do.(*pawl.CallModel); ok {
+			m.Held += do.Reserved
+			m.HeldTokens += do.ReservedTokens
+		}
+	}
+	return m
 }
 
 // Gate is a verdict with its event.
@@ -272,6 +298,8 @@ func (r *Run) Info() pawl.RunInfo {
 	if h := r.root().health(); h != nil {
 		info.Health = h.now()
 	}
+	money := r.Money()
+	info.Money = &money
 	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info
 }

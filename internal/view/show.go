@@ -68,8 +68,10 @@ type SummaryIteration struct {
 	Reason       string          `json:"reason,omitempty"`
 	Errors       []string        `json:"errors,omitempty"`
 	Calls        int             `json:"calls"`
-	Cost         pawl.Micros     `json:"cost"`
+	Cost         pawl.Micros     `json:"cost"` // what it was charged
 	Tokens       int64           `json:"tokens"`
+	Lost         pawl.Micros     `json:"lost,omitempty"` // the part whose cost nobody knows
+	LostTokens   int64           `json:"lost_tokens,omitempty"`
 	Began        time.Time       `json:"began"`
 	Ended        time.Time       `json:"ended,omitzero"`
 }
@@ -151,7 +153,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 
 func (r *Run) summarizeIteration(it *Iteration) SummaryIteration {
 	s := SummaryIteration{N: it.N, Tier: r.tier(it.Tier), Attempt: it.Attempt, Files: it.Files,
-		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Began: it.Began, Ended: it.Ended}
+		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Lost: it.Spent.Lost, LostTokens: it.Spent.LostTokens, Began: it.Began, Ended: it.Ended}
 	if it.Commit != nil {
 		s.Commit = commit(it.Commit.Commit)
 	}
@@ -344,7 +346,13 @@ func (r *Run) showLoop(t *text, l *Loop) {
 }
 
 func (r *Run) showIterations(t *text, l *Loop) {
-	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "DECISION"}}
+	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "LOST", "DECISION"}}
+	lost := false
+	row := func(name, tier, files, quality, requirements, decision string, s Spending) {
+		cost, tokens := s.spent()
+		lost = lost || s.Lost > 0
+		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(s.Calls), thousands(tokens), r.money(cost), r.money(s.Lost), decision})
+	}
 	var other Spending
 	for _, s := range l.Before {
 		other.add(s.Spent)
@@ -360,11 +368,15 @@ func (r *Run) showIterations(t *text, l *Loop) {
 			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
 			decision = strings.ToLower(string(it.End.Decision))
 		}
-		rows = append(rows, []string{of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements,
-			fmt.Sprint(it.Spent.Calls), thousands(it.Spent.Tokens), r.money(it.Spent.Cost), decision})
+		row(of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent)
 	}
 	if other.Calls+other.Failed > 0 {
-		rows = append(rows, []string{"other", "-", "-", "-", "-", fmt.Sprint(other.Calls), thousands(other.Tokens), r.money(other.Cost), "-"})
+		row("other", "-", "-", "-", "-", "-", other)
+	}
+	if !lost || r.Settings.NoCost {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 8, 9)
+		}
 	}
 	t.table(rows)
 }

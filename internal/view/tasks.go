@@ -56,16 +56,20 @@ type TaskRow struct {
 	DependsOn []string `json:"depends_on"`
 	// Critical reports a task that nothing is worth doing without; OnPath one that
 	// is on the longest chain of what is left.
-	Critical bool         `json:"is_critical_path"`
-	OnPath   bool         `json:"on_critical_path"`
-	Calls    int          `json:"calls"`
-	Tokens   int64        `json:"tokens"`
-	Cost     pawl.Micros  `json:"cost"`
-	Seconds  float64      `json:"seconds"` // it has been worked on
-	Loop     pawl.LoopRef `json:"loop,omitempty"`
-	LoopID   string       `json:"loop_id,omitempty"`
-	Branch   string       `json:"branch,omitempty"`
-	Event    pawl.Seq     `json:"event"` // that says where it stands
+	Critical bool `json:"is_critical_path"`
+	OnPath   bool `json:"on_critical_path"`
+	Calls    int  `json:"calls"`
+	// Tokens and Cost are what it was charged; LostTokens and Lost the part that calls were
+	// charged whose cost nobody knows.
+	Tokens     int64        `json:"tokens"`
+	Cost       pawl.Micros  `json:"cost"`
+	LostTokens int64        `json:"lost_tokens,omitempty"`
+	Lost       pawl.Micros  `json:"lost,omitempty"`
+	Seconds    float64      `json:"seconds"` // it has been worked on
+	Loop       pawl.LoopRef `json:"loop,omitempty"`
+	LoopID     string       `json:"loop_id,omitempty"`
+	Branch     string       `json:"branch,omitempty"`
+	Event      pawl.Seq     `json:"event"` // that says where it stands
 }
 
 // PlanRow is a version of the plan in a [TaskList].
@@ -176,7 +180,7 @@ func (r *Run) taskRow(p *Plan, t *Task, now time.Time) TaskRow {
 	spent := t.Spent()
 	row := TaskRow{ID: plain.Line(t.ID, 0), Title: plain.Line(t.Title, 0), Status: t.Status.String(), WaitsFor: lines(p.Waiting(t)),
 		BlockedBy: plain.Line(t.Cause, 0), Reason: plain.Line(t.Reason, 0), Attempts: t.Attempts(), Priority: t.Priority,
-		DependsOn: append([]string{}, lines(t.DependsOn)...), Critical: t.Critical, Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost,
+		DependsOn: append([]string{}, lines(t.DependsOn)...), Critical: t.Critical, Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, LostTokens: spent.LostTokens, Lost: spent.Lost,
 		Seconds: t.Took(now).Seconds(), Event: t.Seq}
 	if tier := t.Tier(); tier > 0 {
 		row.Tier = r.tier(tier)
@@ -332,7 +336,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 		if t.Seconds > 0 {
 			took = span(time.Duration(t.Seconds * float64(time.Second)))
 		}
-		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Cost), took,
+		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Cost - t.Lost), took,
 			dashed(some(t.DependsOn)), t.Title})
 	}
 	if width > 0 { // no id or status takes the room of all others

@@ -113,17 +113,32 @@ func verdict(v pawl.Verdict) string {
 	return "FAIL"
 }
 
-// spending is a receipt: "3 calls, 12,431 tokens, $0.0312".
+// spending is a receipt: "3 calls, 12,431 tokens, $0.0312", or with what was lost: "3 calls (and 1
+// unanswered), 12,431 tokens + 9,041 lost, $0.0312 + $0.2500 lost".
 func (r *Run) spending(s Spending) string {
 	out := count(s.Calls, "call")
 	if s.Failed > 0 {
 		out += fmt.Sprintf(" (and %d unanswered)", s.Failed)
 	}
-	out += ", " + count(int(s.Tokens), "token")
+	cost, tokens := s.spent()
+	out += ", " + count(int(tokens), "token") + Beside(thousands, 0, s.LostTokens)
 	if !r.Settings.NoCost {
-		out += ", " + s.Cost.String()
+		out += ", " + cost.String() + Beside(pawl.Micros.String, 0, s.Lost)
 	}
 	return out
+}
+
+// Beside names what is held and what is lost, where that is something: " + $0.0410 held +
+// $0.2500 lost".
+func Beside[T pawl.Micros | int64](print func(T) string, held, lost T) string {
+	s := ""
+	if held > 0 {
+		s += " + " + print(held) + " held"
+	}
+	if lost > 0 {
+		s += " + " + print(lost) + " lost"
+	}
+	return s
 }
 
 // spent is what the run has used, each beside its limit.
@@ -135,10 +150,11 @@ func (r *Run) spent() string {
 		}
 		parts = append(parts, used)
 	}
+	m := r.Money()
 	if !r.Settings.NoCost {
-		add(r.Cost.String(), r.Limits.Money.String(), r.Limits.Money > 0)
+		add(m.Spent.String()+Beside(pawl.Micros.String, m.Held, m.Lost), r.Limits.Money.String(), r.Limits.Money > 0)
 	}
-	add(thousands(r.Tokens), thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
+	add(thousands(m.SpentTokens)+Beside(thousands, m.HeldTokens, m.LostTokens), thousands(r.Limits.Tokens), r.Limits.Tokens > 0)
 	parts[len(parts)-1] += " tokens"
 	add(span(r.Alive), span(r.Limits.Time), r.Limits.Time > 0)
 	return strings.Join(parts, ", ")

@@ -18,6 +18,7 @@ const (
 	LinkState   LinkKind = "state"   // what the run is now, and the reason it gives
 	LinkBecause LinkKind = "because" // what led to the link before it
 	LinkWaits   LinkKind = "waits"   // what the run waits for
+	LinkMoney   LinkKind = "money"   // what is spent, held and lost, where that is not all spent
 	LinkChanged LinkKind = "changed" // the last commit that changed something
 	LinkNext    LinkKind = "next"    // what the user can do
 )
@@ -65,6 +66,9 @@ func Why(r *Run) []Link {
 	if f := r.Fork; f != nil {
 		c.add(LinkBecause, fmt.Sprintf("it was forked from %s at event %d", f.Of, f.At), f.Seq)
 	}
+	if m := r.Money(); m.HeldTokens > 0 || m.LostTokens > 0 {
+		c.add(LinkMoney, r.spent())
+	}
 	c.mark(LinkChanged, r.moved)
 	c.add(LinkNext, r.next())
 	return c
@@ -76,7 +80,7 @@ func WhyText(r *Run) string {
 	for _, l := range Why(r) {
 		lead := map[LinkKind]string{
 			LinkState: string(r.ID) + " is ", LinkBecause: "  ← ", LinkWaits: "  … waits ",
-			LinkChanged: "Last change: ", LinkNext: "Next: ",
+			LinkMoney: "Spent: ", LinkChanged: "Last change: ", LinkNext: "Next: ",
 		}[l.Kind]
 		b.WriteString(plain.Text(lead) + l.Text)
 		if len(l.Events) > 0 {

@@ -100,15 +100,35 @@ func short(cell string, width int, name bool) string {
 	return ansi.Truncate(cell, width, "…")
 }
 
+// some is an amount, or a dash for none.
+func some(m pawl.Micros) string {
+	if m == 0 {
+		return "-"
+	}
+	return m.String()
+}
+
 // table is a header and a line for each run. Where width is not zero, no line
 // is wider: the title gets what the columns before it leave, and a name may have
 // to give way too.
 func table(runs []pawl.RunInfo, now time.Time, width int) []string {
-	rows := [][]string{{"RUN", "STATUS", "ITER", "TIER", "COST", "AGE", "TITLE"}}
+	rows := [][]string{{"RUN", "STATUS", "ITER", "TIER", "COST", "HELD", "LOST", "AGE", "TITLE"}}
+	var all pawl.Money
 	for _, r := range runs {
+		m := r.Figures()
+		all.Add(m)
 		rows = append(rows, []string{plain.Line(string(r.ID), 0), state(r), iterations(r), dash(plain.Line(r.Tier, 12)),
-			r.Cost.String(), age(now.Sub(r.Started)), plain.Line(r.Title, 0)})
+			m.Spent.String(), some(m.Held), some(m.Lost), age(now.Sub(r.Started)), plain.Line(r.Title, 0)})
 	}
+	for i := range rows { // what nobody has is no column
+		if all.Lost == 0 {
+			rows[i] = slices.Delete(rows[i], 6, 7)
+		}
+		if all.Held == 0 {
+			rows[i] = slices.Delete(rows[i], 5, 6)
+		}
+	}
+	title := len(rows[0]) - 1
 	widths := make([]int, len(rows[0]))
 	rest := 0 // what the columns between the name and the title take
 	for i := range widths {
@@ -121,8 +141,8 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 	}
 	if width > 0 { // name and title share what is left
 		left := max(2, width-rest-gap)
-		widths[0] = min(widths[0], max(left/2, left-widths[6], min(24, width/2))) // the name tells runs apart
-		widths[6] = max(1, left-widths[0])
+		widths[0] = min(widths[0], max(left/2, left-widths[title], min(24, width/2))) // the name tells runs apart
+		widths[title] = max(1, left-widths[0])
 	}
 	var out []string
 	for _, row := range rows {

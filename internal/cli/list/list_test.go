@@ -2,6 +2,7 @@ package list
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,22 @@ func TestTable(t *testing.T) {
 		}
 		if d := cmp.Diff(want, table(runs, now, 80)); d != "" {
 			t.Error(d)
+		}
+	})
+	t.Run("HeldAndLost", func(t *testing.T) { // F-38
+		some := slices.Clone(runs[1:])
+		some[0].Money = &pawl.Money{Spent: 20_000, Lost: 11_200}
+		want := []string{
+			"RUN                       STATUS       ITER  TIER   COST     LOST     AGE  TITLE",
+			"002-a-very-long-name-th…  paused       1     haiku  $0.0200  $0.0112  3h   数据…",
+			"003-fix-red               interrupted  0/10  -      $0.00    -        1m   Fix …",
+		}
+		if d := cmp.Diff(want, table(some, now, 80)); d != "" {
+			t.Error(d)
+		}
+		some[1].Money = &pawl.Money{Held: 41_000}
+		if got := table(some, now, 120)[2]; !strings.Contains(got, "$0.00    $0.0410  -        1m") {
+			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("RunsOfOneTask", func(t *testing.T) {

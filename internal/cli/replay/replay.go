@@ -188,6 +188,9 @@ func lines(events []pawl.Event, stored pawl.RunInfo, refold Refold) (Projection,
 	if stored.Status == cli.StatusInterrupted && (then.Status == pawl.StatusRunning || then.Status == pawl.StatusStopping) {
 		stored.Status = then.Status // nobody drives it: that is not in the log
 	}
+	if stored.Money == nil { // an earlier version stored it
+		then.Money = nil
+	}
 	if a, err = json.Marshal(then); err == nil {
 		b, err = json.Marshal(stored)
 	}

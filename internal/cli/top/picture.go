@@ -3,6 +3,7 @@ package top
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,8 +53,14 @@ func runs(s seen, titles map[place]string, width int) []string {
 	for _, p := range s.Projects {
 		roots[p.ID] = filepath.Base(p.Root)
 	}
-	rows := [][]string{{"RUN", "PROJECT", "HAS", "SHARE", "USED", "WAITS FOR", "TITLE"}}
+	rows := [][]string{{"RUN", "PROJECT", "HAS", "SHARE", "USED", "WAITS FOR", "SPENT", "HELD", "LOST", "TITLE"}}
+	var all pawl.Money
 	for _, r := range s.Runs {
+		var m pawl.Money
+		if r.Money != nil {
+			m = *r.Money
+		}
+		all.Add(m)
 		project := roots[r.Project]
 		if project == "" {
 			project = r.Project
@@ -63,16 +70,31 @@ func runs(s seen, titles map[place]string, width int) []string {
 			waits = fmt.Sprintf("%d %s", r.Waiting, plain.Line(r.For, 20))
 		}
 		rows = append(rows, []string{plain.Line(string(r.Run), 0), plain.Line(project, 20), count(r.Running),
-			fmt.Sprintf("%d%%", r.Share), span(r.Used), waits, plain.Line(titles[place{r.Project, r.Run}], 0)})
+			fmt.Sprintf("%d%%", r.Share), span(r.Used), waits, some(m.Spent), some(m.Held), some(m.Lost), plain.Line(titles[place{r.Project, r.Run}], 0)})
 	}
-	shrink := []int{6, 0, 1}
+	for i, sum := range []pawl.Micros{all.Lost, all.Held, all.Spent} { // what nobody has is no column
+		for j := range rows {
+			if at := 8 - i; sum == 0 {
+				rows[j] = slices.Delete(rows[j], at, at+1)
+			}
+		}
+	}
+	shrink := []int{len(rows[0]) - 1, 0, 1}
 	if len(roots) < 2 {
 		for i := range rows {
-			rows[i] = append(rows[i][:1], rows[i][2:]...)
+			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
-		shrink = []int{5, 0}
+		shrink = []int{len(rows[0]) - 1, 0}
 	}
 	return table(rows, shrink, width)
+}
+
+// some is an amount, or a dash for none.
+func some(m pawl.Micros) string {
+	if m == 0 {
+		return "-"
+	}
+	return m.String()
 }
 
 // least is what a column keeps when others need its room.

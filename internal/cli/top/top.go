@@ -27,13 +27,14 @@ func New(app *cli.App, reach Reach) *cobra.Command {
 		Long: `Top shows the places there are for model calls, tool calls and gates, how many
 are used and how many effects wait for one, and until when a provider's account
 is closed; and for each run what it has, its share of what all runs had in the
-last minute, the time it had places for, and what it waits for. On a terminal it
-draws anew every second until Ctrl-C.
+last minute, the time it had places for, what it waits for, and its money: spent,
+held for calls under way, and lost to calls whose cost nobody knows. On a
+terminal it draws anew every second until Ctrl-C.
 
 How many places there are is set under machine in your configuration.
 
 With --json it is one object: at, pools (name, slots, used, waiting, until, why),
-runs (project, run, running, waiting, share, used in nanoseconds, for) and
+runs (project, run, running, waiting, share, used in nanoseconds, for, money) and
 projects (id, root, live).
 
 ` + cli.ExitCodes,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -118,6 +119,24 @@ RUN               PROJECT  HAS  SHARE  USED   WAITS FOR             TITLE
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// What runs spent, hold and have lost is a column each, where some run has any. F-38
+func TestMoney(t *testing.T) {
+	load := pawl.Load{At: at, Pools: busy.Pools[:1], Runs: slices.Clone(busy.Runs)}
+	load.Runs[0].Money = &pawl.Money{Spent: 1_230_000, Held: 41_000}
+	got := strings.Join(picture(seen{Load: load}, nil, 0)[3:], "\n")
+	want := `RUN                                   HAS  SHARE  USED   WAITS FOR             SPENT  HELD     TITLE
+001-add-a-login-form-with-a-password  3    51%    1h10m  40 account:anthropic  $1.23  $0.0410
+012-数据库-migration                  1    49%    1m01s  3 lane:heavy          -      -
+002-x                                 -    0%     16d                          -      -`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	load.Runs[1].Money = &pawl.Money{Lost: 250_000}
+	if got := picture(seen{Load: load}, nil, 0)[5]; !strings.Contains(got, "-      -        $0.25") {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -212,11 +212,12 @@ func (s *suite) closesWhileItWaits(t *testing.T) {
 	}
 }
 
-// A call that is known to fail is answered with that, and not sent.
+// A call that is known to fail is answered with that, and not sent: it costs nothing, whatever
+// the error says of that. F-38
 func (s *suite) notWorthSending(t *testing.T) {
 	d := &desk{take: func(_ context.Context, job driver.Job) error {
 		if job.Effect.Do.Verb() == pawl.VerbCallModel {
-			return &pawl.ModelError{Kind: pawl.ModelQuota, Message: "nothing is left", Unsent: true}
+			return &pawl.ModelError{Kind: pawl.ModelQuota, Message: "nothing is left"}
 		}
 		return nil
 	}}

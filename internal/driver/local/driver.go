@@ -144,6 +144,23 @@ func (d *Driver) Driven(id pawl.RunID) bool {
 	return d.runs[id] != nil
 }
 
+// Line returns the line of a run after its last durable event. The stored one is older: it is
+// not replaced by every event. It reports false for a run that is not driven, or of which
+// nothing has happened here yet.
+func (d *Driver) Line(id pawl.RunID) (pawl.RunInfo, bool) {
+	d.mu.Lock()
+	r := d.runs[id]
+	d.mu.Unlock()
+	if r == nil {
+		return pawl.RunInfo{}, false
+	}
+	line := r.line.Load()
+	if line == nil {
+		return pawl.RunInfo{}, false
+	}
+	return *line, true
+}
+
 // Close ends driving: effects under way are cancelled and not answered, as if
 // the process had died, and Close returns when none is left. The log stays open.
 func (d *Driver) Close() {

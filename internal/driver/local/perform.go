@@ -41,7 +41,7 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 			return r.d.Places.Take(ctx, job)
 		}()
 		if err != nil {
-			return refused(id, err), nil
+			return refused(job.Effect, err), nil
 		}
 		defer func() { give(answer) }()
 		waited := r.d.now().Sub(asked)
@@ -85,13 +85,14 @@ func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
 
 // refused is the answer of an effect that gets no places: why a model call is not worth
 // sending. An effect that is not wanted any more has none, but that is seen elsewhere.
-func refused(id pawl.Seq, err error) pawl.Answer {
+func refused(f *pawl.Effect, err error) pawl.Answer {
+	a := failed(f.ID, pawl.FailMachine, err.Error())
 	if e, ok := errors.AsType[*pawl.ModelError](err); ok {
-		a := failed(id, pawl.FailureCode(e.Kind), e.Message)
-		a.Failure.Wait, a.Failure.Unsent = e.Wait, e.Unsent
-		return a
+		a = failed(f.ID, pawl.FailureCode(e.Kind), e.Message)
+		a.Failure.Wait = e.Wait
 	}
-	return failed(id, pawl.FailMachine, err.Error())
+	a.Failure.Unsent = f.Do.Verb() == pawl.VerbCallModel
+	return a
 }
 
 // leastWait is how long an effect must have waited for its places to say so.

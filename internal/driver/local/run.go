@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"pawl"
@@ -13,7 +14,7 @@ import (
 	"pawl/internal/kernel"
 )
 
-// run is one run that is driven. Everything but inbox, ctx and blobs belongs to
+// run is one run that is driven. Everything but inbox, ctx, blobs and line belongs to
 // its goroutine.
 type run struct {
 	d      *Driver
@@ -25,7 +26,8 @@ type run struct {
 	clock  clock
 
 	state   *kernel.State
-	info    pawl.RunInfo // as last stored
+	info    pawl.RunInfo                 // as last stored
+	line    atomic.Pointer[pawl.RunInfo] // after its last durable event; nil before the first here
 	running map[pawl.Seq]*flight
 	again   map[pawl.Seq]bool // effects that may have been under way before
 }
@@ -133,6 +135,8 @@ func (r *run) step(items []item) error {
 		reply(answered, err)
 		return err
 	}
+	line := kernel.Info(r.state)
+	r.line.Store(&line)
 	for _, it := range answered {
 		if it.accepted != nil {
 			it.accepted()
@@ -143,7 +147,7 @@ func (r *run) step(items []item) error {
 		reply([]item{f.item}, f.err)
 	}
 	if r.d.Observe != nil && len(unit.Events) > 0 {
-		r.d.Observe(r.id, unit.Events, kernel.Info(r.state))
+		r.d.Observe(r.id, unit.Events, line)
 	}
 	r.reconcile(unit.Events)
 	return nil

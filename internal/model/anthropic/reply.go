@@ -17,11 +17,14 @@ import (
 func receive(stream *ssestream.Stream[sdk.MessageStreamEventUnion], exchange *wire.Exchange, req pawl.ModelRequest, sink func(pawl.ModelDelta)) (pawl.ModelReply, error) {
 	var message sdk.Message
 	arguments := make(map[int64]*strings.Builder) // what the model wrote, which Accumulate drops when it is not JSON
+	arrived, final := 0, false                    // bytes, and whether all of the usage was told
+	partial := func(err error) error { return wire.Partial(err, req, usage(message), final, arrived) }
 	for stream.Next() {
 		event := stream.Current()
 		if err := message.Accumulate(event); err != nil {
-			return pawl.ModelReply{}, exchange.Err(err)
+			return pawl.ModelReply{}, partial(exchange.Err(err))
 		}
+		arrived += len(event.Delta.Text) + len(event.Delta.Thinking) + len(event.Delta.PartialJSON)
 		switch event.Type {
 		case "content_block_start":
 			if event.ContentBlock.Type == "tool_use" {
@@ -35,8 +38,14 @@ func receive(stream *ssestream.Stream[sdk.MessageStreamEventUnion], exchange *wi
 				}
 				arguments[event.Index].WriteString(event.Delta.PartialJSON)
 			}
+		case "message_delta":
+			final = true
 		case "message_stop":
-			return reply(message, arguments, exchange, req)
+			out, err := reply(message, arguments, exchange, req)
+			if err != nil {
+				return out, partial(err)
+			}
+			return out, nil
 		}
 	}
 	err := stream.Err()
@@ -44,9 +53,19 @@ func receive(stream *ssestream.Stream[sdk.MessageStreamEventUnion], exchange *wi
 		err = exchange.Failure(0, nil, []byte(inStream.RawJSON()))
 	}
 	if err != nil {
-		return pawl.ModelReply{}, exchange.Err(err)
+		return pawl.ModelReply{}, partial(exchange.Err(err))
 	}
-	return pawl.ModelReply{}, exchange.Cut()
+	return pawl.ModelReply{}, partial(exchange.Cut())
+}
+
+// usage is what the API told of a message so far. Its input_tokens leave cached tokens out.
+func usage(message sdk.Message) pawl.Usage {
+	return pawl.Usage{
+		Input:      message.Usage.InputTokens,
+		CacheRead:  message.Usage.CacheReadInputTokens,
+		CacheWrite: message.Usage.CacheCreationInputTokens,
+		Output:     message.Usage.OutputTokens,
+	}
 }
 
 func show(delta sdk.MessageStreamEventUnionDelta, sink func(pawl.ModelDelta)) {
@@ -71,12 +90,7 @@ func reply(message sdk.Message, arguments map[int64]*strings.Builder, exchange *
 	out := pawl.ModelReply{
 		Message: pawl.Message{Role: pawl.RoleAssistant},
 		Model:   cmp.Or(message.Model, req.Model),
-		Usage: pawl.Usage{ // the API's input_tokens leave cached tokens out already
-			Input:      message.Usage.InputTokens,
-			CacheRead:  message.Usage.CacheReadInputTokens,
-			CacheWrite: message.Usage.CacheCreationInputTokens,
-			Output:     message.Usage.OutputTokens,
-		},
+		Usage:   usage(message),
 	}
 	for i, content := range message.Content {
 		text := string(content.Input)

@@ -41,6 +41,7 @@ func (s *suite) statuses() []status {
 		{name: "bad gateway with a page", status: 502, body: page, kind: pawl.ModelOverloaded},
 		{name: "unavailable with a time", status: 503, header: http.Header{"Retry-After": {"3"}}, kind: pawl.ModelOverloaded, wait: 3 * time.Second},
 		{name: "overloaded", status: 529, kind: pawl.ModelOverloaded},
+		{name: "a gateway's timeout", status: 504, body: page, kind: pawl.ModelTimeout}, // the model behind it may have answered: F-38
 		{name: "unauthorized", status: 401, body: says("authentication_error", "Incorrect API key provided: "+key+" or sk-abc*****xyz."), kind: pawl.ModelAuth},
 		{name: "forbidden", status: 403, body: says("permission_error", "Not for you."), kind: pawl.ModelAuth},
 		{name: "bad request", status: 400, body: says("invalid_request_error", "What?"), kind: pawl.ModelBadRequest},
@@ -88,9 +89,13 @@ func (s *suite) failures(t *testing.T) {
 		wantError(t, err, pawl.ModelAuth)
 	})
 	t.Run("a refusal", func(t *testing.T) {
-		_, err := s.says(t, Reply{Refusal: "I will not do that."}).model.Call(t.Context(), ask("go"), nil)
-		if typed := wantError(t, err, pawl.ModelRefused); !strings.Contains(typed.Message, "I will not do that.") {
+		_, err := s.says(t, Reply{Refusal: "I will not do that.", Usage: pawl.Usage{Input: 90, Output: 8}}).model.Call(t.Context(), ask("go"), nil)
+		typed := wantError(t, err, pawl.ModelRefused)
+		if !strings.Contains(typed.Message, "I will not do that.") {
 			t.Errorf("the message %q does not say what the model said", typed.Message)
+		}
+		if want := (pawl.Usage{Input: 90, Output: 8}); typed.Used != want || typed.Estimated { // F-38
+			t.Errorf("it used %+v, estimated %t, want %+v as the provider told", typed.Used, typed.Estimated, want)
 		}
 	})
 	t.Run("of a model behind the server", s.behind)
@@ -178,8 +183,12 @@ func (s *suite) brokenStreams(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at %q", tt.fault, point), func(t *testing.T) {
 				f := s.says(t, s.full(Fault{Kind: tt.fault, At: point}))
 				reply, err := f.model.Call(t.Context(), ask("go"), nil)
-				wantError(t, err, tt.kind)
+				typed := wantError(t, err, tt.kind)
 				diff(t, "reply", pawl.ModelReply{}, reply)
+				if free := tt.fault == FaultHTML && point == AtHeaders; typed.Free != free {
+					t.Errorf("free is %t, want %t", typed.Free, free)
+				}
+				s.used(t, typed, point != AtHeaders && point != AtStart)
 				if n := len(f.Received()); n != 1 {
 					t.Errorf("the server was asked %d times, want once", n)
 				}
@@ -207,8 +216,28 @@ func (s *suite) brokenStreams(t *testing.T) {
 	}
 }
 
+// used checks what a reply that was cut off is said to have used, if something had come: what the
+// server told of it, and an estimate of the rest. F-38
+func (s *suite) used(t *testing.T, e *pawl.ModelError, came bool) {
+	t.Helper()
+	if !came {
+		if e.Used != (pawl.Usage{}) || e.Estimated {
+			t.Errorf("it used %+v, but nothing came", e.Used)
+		}
+		return
+	}
+	input := int64(1) // "go", as estimated
+	if s.wire == Anthropic {
+		input = 10 // it begins with that
+	}
+	if e.Used.Input != input || e.Used.Output < 1 || e.Used.Output > 40 || e.Used.Output == 10 == e.Estimated {
+		t.Errorf("it used %+v, estimated %t", e.Used, e.Estimated)
+	}
+}
+
 // silence checks that a server that says nothing more ends the call, wherever
-// it falls silent. How soon is checked where the clock is.
+// it falls silent. How soon is checked where the clock is. What the model did then,
+// nobody knows.
 func (s *suite) silence(t *testing.T) {
 	for _, point := range []Point{AtHeaders, AtStart, AtText, AtArguments, AtLast} {
 		t.Run(fmt.Sprintf("at %q", point), func(t *testing.T) {
@@ -216,8 +245,11 @@ func (s *suite) silence(t *testing.T) {
 			req := ask("go")
 			req.Idle = quiet
 			reply, err := f.model.Call(t.Context(), req, nil)
-			wantError(t, err, pawl.ModelTimeout)
+			typed := wantError(t, err, pawl.ModelTimeout)
 			diff(t, "reply", pawl.ModelReply{}, reply)
+			if s.used(t, typed, false); typed.Unsent || typed.Free {
+				t.Errorf("unsent %t, free %t: it may have cost something", typed.Unsent, typed.Free)
+			}
 		})
 	}
 }

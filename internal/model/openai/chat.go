@@ -64,10 +64,14 @@ func (m *Chat) Call(ctx context.Context, req pawl.ModelRequest, sink func(pawl.M
 		return pawl.ModelReply{}, exchange.Err(err)
 	}
 	s := &chatStream{exchange: exchange, req: req, sink: sink}
-	if err := receive(raw, exchange, s.take); err != nil {
-		return pawl.ModelReply{}, err
+	var out pawl.ModelReply
+	if err = receive(raw, exchange, s.take); err == nil {
+		out, err = s.reply()
 	}
-	return s.reply()
+	if err != nil {
+		return pawl.ModelReply{}, s.partial(err)
+	}
+	return out, nil
 }
 
 func (m *Chat) newParams(req pawl.ModelRequest) (sdk.ChatCompletionNewParams, error) {

@@ -102,6 +102,15 @@ func (s *chatStream) callOf(delta sdk.ChatCompletionChunkChoiceDeltaToolCall) *c
 	return nil
 }
 
+// partial is an error that ended the reply, with what it had used.
+func (s *chatStream) partial(err error) error {
+	arrived := s.text.Len() + s.refusal.Len() + s.reasoning.Len()
+	for _, call := range s.calls {
+		arrived += len(call.name) + call.arguments.Len()
+	}
+	return wire.Partial(err, s.req, s.usage, s.finished != "", arrived)
+}
+
 func (s *chatStream) reply() (pawl.ModelReply, error) {
 	said, err := s.finish()
 	if err != nil {

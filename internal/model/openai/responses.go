@@ -53,13 +53,17 @@ func (m *Responses) Call(ctx context.Context, req pawl.ModelRequest, sink func(p
 		return pawl.ModelReply{}, exchange.Err(err)
 	}
 	s := &responseStream{exchange: exchange, req: req, sink: sink}
-	if err := receive(raw, exchange, s.take); err != nil {
-		return pawl.ModelReply{}, err
+	var out pawl.ModelReply
+	switch err = receive(raw, exchange, s.take); {
+	case err == nil && s.final == nil:
+		err = exchange.Cut()
+	case err == nil:
+		out, err = s.reply()
 	}
-	if s.final == nil {
-		return pawl.ModelReply{}, exchange.Cut()
+	if err != nil {
+		return pawl.ModelReply{}, wire.Partial(err, req, s.usage, true, s.arrived)
 	}
-	return s.reply()
+	return out, nil
 }
 
 func newResponseParams(req pawl.ModelRequest) (responses.ResponseNewParams, error) {

@@ -18,12 +18,20 @@ type responseStream struct {
 	sink     func(pawl.ModelDelta)
 	items    []responses.ResponseOutputItemUnion // finished, in order
 	final    *responses.Response
+	usage    pawl.Usage // zero before its last event
+	arrived  int        // bytes of what the model has written
 }
 
 func (s *responseStream) take(data []byte) (done bool, err error) {
 	var event responses.ResponseStreamEventUnion
 	if err := json.Unmarshal(data, &event); err != nil {
 		return false, err
+	}
+	if strings.HasSuffix(event.Type, ".delta") {
+		s.arrived += len(event.Delta)
+	}
+	if u := event.Response.Usage; u.InputTokens+u.OutputTokens > 0 {
+		s.usage = usage(u.InputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens, u.OutputTokens)
 	}
 	switch event.Type {
 	case "response.output_text.delta":
@@ -68,8 +76,7 @@ func (s *responseStream) reply() (pawl.ModelReply, error) {
 		}
 		out.Message.Blocks = append(out.Message.Blocks, blocks...)
 	}
-	u := s.final.Usage
-	out.Usage = usage(u.InputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens, u.OutputTokens)
+	out.Usage = s.usage
 	if out.Usage.Total() == 0 {
 		out.Usage = wire.Estimate(s.req, out.Message)
 	}

@@ -148,6 +148,9 @@ func quotaExhausted(p problem) bool {
 			"insufficient balance")
 }
 
+// statusTimeout is what Cloudflare answers for a server that is too slow.
+const statusTimeout = 524
+
 func kindOfStatus(status int) (pawl.ModelErrorKind, bool) {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -156,6 +159,8 @@ func kindOfStatus(status int) (pawl.ModelErrorKind, bool) {
 		return pawl.ModelAuth, true
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
 		return pawl.ModelOverloaded, true
+	case http.StatusGatewayTimeout, statusTimeout: // what the model behind it did, the gateway does not know
+		return pawl.ModelTimeout, true
 	}
 	switch {
 	case status >= 500:

@@ -9,8 +9,10 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +43,9 @@ type Exchange struct {
 	key    string
 	sent   bool   // the request left for the network
 	host   string // where it is for
+
+	// dialled and connected report whether a connection was looked for, and was there.
+	dialled, connected atomic.Bool
 }
 
 // Open begins an exchange for one model call. The request must be made with
@@ -52,6 +57,10 @@ func Open(ctx context.Context, idle time.Duration, key string) (context.Context,
 		idle = pawl.DefaultModelIdle
 	}
 	x := &Exchange{caller: ctx, idle: idle, key: key}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { x.dialled.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) },
+	})
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.timer = time.AfterFunc(idle, func() { x.cancel(errSilent) })
 	return x.ctx, x
@@ -74,7 +83,9 @@ func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Respons
 	// Servers that name no type, or a broken one, get the benefit of the doubt.
 	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && kind != "text/event-stream" {
 		res.Body.Close()
-		return nil, x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
+		e := x.Error(pawl.ModelNetwork, fmt.Sprintf("the server answered with %s instead of an event stream", kind))
+		e.Free = kind == "text/html" // a page of whoever is in between; other answers may be replies
+		return nil, e
 	}
 	return res, nil
 }
@@ -129,7 +140,9 @@ func (x *Exchange) Err(err error) error {
 		return ended
 	}
 	if errors.Is(context.Cause(x.ctx), errSilent) {
-		return x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %v", x.idle))
+		e := x.Error(pawl.ModelTimeout, fmt.Sprintf("nothing came for %v", x.idle))
+		e.Unsent = x.unconnected()
+		return e
 	}
 	if typed, ok := errors.AsType[*pawl.ModelError](err); ok {
 		return typed
@@ -138,6 +151,7 @@ func (x *Exchange) Err(err error) error {
 		return x.Error(pawl.ModelBadRequest, "the request cannot be made: "+err.Error())
 	}
 	e := x.Error(pawl.ModelNetwork, reason(err))
+	e.Unsent = x.unconnected()
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		e.Unsent = true
 		if why := absent(dial, x.host); why != "" {
@@ -146,6 +160,10 @@ func (x *Exchange) Err(err error) error {
 	}
 	return e
 }
+
+// unconnected reports that there never was a connection to send the request on: no address, no
+// server, no proxy or no TLS with it.
+func (x *Exchange) unconnected() bool { return x.dialled.Load() && !x.connected.Load() }
 
 // absent says that there certainly is no server at a host that was dialled; empty when
 // one may come back by itself. On this machine it is the user who starts a server, and a
@@ -168,6 +186,29 @@ func absent(dial *net.OpError, host string) string {
 		return "nothing listens at " + host
 	}
 	return ""
+}
+
+// Partial is an error that ended a call after its stream had begun, with what the reply had used
+// as far as it came: what the provider told, and for what it did not tell an estimate from the
+// request and from the size in bytes of what has arrived. final reports that it told all. Of a
+// stream in which nothing came nobody knows what it cost, nor of one that fell silent: the model
+// may have gone on thinking.
+func Partial(err error, req pawl.ModelRequest, told pawl.Usage, final bool, arrived int) error {
+	e, ok := errors.AsType[*pawl.ModelError](err)
+	if !ok || e.Kind == pawl.ModelTimeout || told.Total() <= 0 && arrived == 0 {
+		return err
+	}
+	cut := *e
+	cut.Used = pawl.Usage{Input: max(0, told.Input), CacheRead: max(0, told.CacheRead), CacheWrite: max(0, told.CacheWrite), Output: max(0, told.Output)}
+	if final && cut.Used.Total() > 0 {
+		return &cut
+	}
+	guess := Estimate(req, pawl.Message{})
+	if cut.Used.Total() == cut.Used.Output {
+		cut.Used.Input = guess.Input
+	}
+	cut.Used.Output, cut.Estimated = max(cut.Used.Output, int64(arrived+3)/4), true
+	return &cut
 }
 
 // Cut is the error of a stream that ended before the reply did.

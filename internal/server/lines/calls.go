@@ -414,13 +414,15 @@ func (s *session) metrics(ctx context.Context, raw json.RawMessage) (any, error)
 	out := struct {
 		Loops map[pawl.LoopStatus]int `json:"loops"`
 		Cost  pawl.Micros             `json:"cost"`
+		Money pawl.Money              `json:"money"`
 		Load  pawl.Load               `json:"load"`
-	}{map[pawl.LoopStatus]int{}, 0, load}
+	}{map[pawl.LoopStatus]int{}, 0, pawl.Money{}, load}
 	err = s.runs(ctx, func(f found) bool {
 		for _, r := range f.run.Loops {
 			out.Loops[r.Status]++
 		}
 		out.Cost += f.info.Cost
+		out.Money.Add(f.info.Figures())
 		return true
 	})
 	return out, err
