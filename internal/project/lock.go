@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -81,12 +82,24 @@ func (l lockable) take(about Holder) (*Lock, error) {
 	if _, err := lock.file.TryLockContext(ctx, lockInterval); errors.Is(err, context.DeadlineExceeded) {
 		return nil, l.held()
 	} else if err != nil {
-		return nil, fmt.Errorf("take %s: %w", l.file, err)
+		return nil, unwritable(err)
 	}
 	if err := os.WriteFile(l.file, append(text, '\n'), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("say who holds it: %w", err), lock.Release())
+		return nil, errors.Join(unwritable(err), lock.Leave())
 	}
 	return lock, nil
+}
+
+// unwritable is the error of a state folder that nothing can be stored in.
+func unwritable(err error) error {
+	hint := "check the owner and mode of the folder, or set XDG_STATE_HOME to another one"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		hint = "free disk space; nothing that was stored is lost"
+	case errors.Is(err, syscall.EROFS):
+		hint = "mount the file system for writing, or set XDG_STATE_HOME to a folder on another one"
+	}
+	return pawl.Errorf(pawl.CodeUnavailable, "nothing can be stored: %w", err).WithHint("%s", hint)
 }
 
 func (l lockable) held() error {
