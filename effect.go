@@ -324,6 +324,10 @@ type CloseWorkspace struct {
 type Wait struct {
 	For    time.Duration `json:"for"`
 	Reason string        `json:"reason"`
+	// Account is the one whose provider lets no model call through until then, and Why what it
+	// said, in at most 120 bytes; zero = another reason, or an older log.
+	Account Account `json:"account,omitzero"`
+	Why     string  `json:"why,omitempty"`
 }
 
 // Verb implements [Do].

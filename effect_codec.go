@@ -118,6 +118,10 @@ func (d *CloseWorkspace) fields(c *coder) { str(c, 1, &d.Salvage) }
 func (d *Wait) fields(c *coder) {
 	num(c, 1, &d.For)
 	str(c, 2, &d.Reason)
+	str(c, 3, &d.Account.Provider)
+	str(c, 4, &d.Account.Address)
+	str(c, 5, &d.Account.Key)
+	str(c, 6, &d.Why)
 }
 
 func (e *Effect) fields(c *coder) {

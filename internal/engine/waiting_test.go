@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,6 +150,66 @@ func TestRunsAreListedAsTheyAre(t *testing.T) {
 		now, stored = listed()
 		if m := now.Figures(); m.HeldTokens != 0 || m.SpentTokens == 0 || !reflect.DeepEqual(now, stored) || now.Status != pawl.StatusEnded {
 			t.Errorf("at its end it is listed as %+v, and stored as %+v", now, stored)
+		}
+	})
+}
+
+// usedUp performs effects as the world does, but for the first model call: its account has a
+// quota that is used up for 40 seconds.
+type usedUp struct {
+	drivertest.World
+	calls int
+}
+
+func (p *usedUp) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
+	if job.Effect.Do.Verb() == pawl.VerbCallModel {
+		if p.calls++; p.calls == 1 {
+			return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: pawl.Failure{Code: pawl.FailureCode(pawl.ModelQuota), Message: "all used", Wait: 40 * time.Second}}, nil
+		}
+	}
+	return p.World.Perform(ctx, job)
+}
+
+// A run whose provider tells when its account opens again waits until then, and its line and
+// who watches it are told which account that is, until when, and why. F-15, F-44
+func TestClosedAccountIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		e := engine.New(engineConfig(mem.New(), &usedUp{}))
+		t.Cleanup(e.Close)
+		run := mustStart(t, e)
+		var heard []pawl.Waiting
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for u, err := range e.Watch(t.Context(), run, 0) {
+				if err != nil {
+					return
+				}
+				if u.Live != nil && u.Live.Waiting != nil {
+					heard = append(heard, *u.Live.Waiting)
+				}
+			}
+		}()
+		<-time.After(10 * time.Second)
+		runs, err := e.Runs(t.Context())
+		if err != nil || len(runs) != 1 || runs[0].Waiting == nil {
+			t.Fatalf("after ten seconds: %+v, %v", runs, err)
+		}
+		if w := runs[0].Waiting; w.Account != "none" || w.Pool != "account:none" || !w.Until.Equal(begin.Add(40*time.Second)) || w.Why != "all used" || !strings.HasPrefix(w.Name, "model call task/1/") {
+			t.Errorf("the run's line has %+v", w)
+		}
+		<-ended
+		synctest.Wait()
+		if took := time.Since(begin); took != 40*time.Second {
+			t.Errorf("the run took %s, want 40s", took)
+		}
+		if n := len(heard); n == 0 || heard[0].Account != "none" || !heard[0].Until.Equal(begin.Add(40*time.Second)) || !heard[n-1].Over || heard[n-1].Account != "none" {
+			t.Errorf("who watches heard %+v", heard)
+		}
+		runs, err = e.Runs(t.Context())
+		if err != nil || runs[0].Outcome != pawl.OutcomeComplete || runs[0].Waiting != nil {
+			t.Errorf("at its end: %+v, %v", runs, err)
 		}
 	})
 }

@@ -162,7 +162,11 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 		return
 	}
 	if more {
-		d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: &pawl.Wait{For: wait, Reason: reason}})
+		do := &pawl.Wait{For: wait, Reason: reason}
+		if x.failed.Limited() {
+			do.Account, do.Why = d.s.Settings.Models[x.Place.Tier-1].Account(), cut(x.failed.Message, 120)
+		}
+		d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
 		return
 	}
 	what := "no model"

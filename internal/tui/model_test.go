@@ -142,6 +142,19 @@ func (d *driven) shows(want ...string) {
 	}
 }
 
+// A closed account is named in the tree and in the log, with when it opens. F-15
+func TestWaitingForAnAccount(t *testing.T) {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-long", "A long run")
+	s.try(1, 1, 50, 1)
+	id := s.ask(1, s.n[1], pawl.Place{Loop: "task", Iteration: 1, Step: "implement"}, &pawl.Wait{For: time.Minute})
+	s.r.live = append(s.r.live, pawl.Live{Effect: id, Waiting: &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai",
+		Account: "api.example.com with key 3f2a91", Until: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Why: "all used", For: 12 * time.Second}})
+	d := drive(t, w, 220, 24, pen{})
+	d.look()
+	d.shows("waits until 03:04:05 for api.exa", "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at 03:04:05 (all")
+}
+
 // What an effect waits for stands below what is said, until it has its places. F-24
 func TestWaitingForPlaces(t *testing.T) {
 	w := newWorld()

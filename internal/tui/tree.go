@@ -278,8 +278,16 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	}
 	n.state(word)
 	s := m.shown[k]
-	if r.Waiting != nil || s != nil && s.run.Waiting() != nil {
+	waiting := r.Waiting
+	if s != nil && s.run.Waiting() != nil {
+		waiting = s.run.Waiting()
+	}
+	switch {
+	case waiting == nil:
+	case waiting.Until.IsZero():
 		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
+	default:
+		n.note = strings.TrimPrefix(n.note+", waits until "+waiting.Until.UTC().Format("15:04:05")+" for "+waiting.Account, ", ")
 	}
 	open := m.tree.open[k] && s != nil
 	if open {

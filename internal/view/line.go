@@ -319,7 +319,7 @@ func (t teller) effect() string {
 		case *pawl.CallTool:
 			return fmt.Sprintf("%s: %s", b.Effect.Place.String(), toolCall(do.Tool, t.blobs.bytes(do.Args)))
 		case *pawl.Wait:
-			return fmt.Sprintf("Waiting %s%s", span(do.For), because(do.Reason))
+			return fmt.Sprintf("Waiting %s%s%s", span(do.For), accountText(do), because(do.Reason))
 		}
 		return effectName(&b.Effect)
 	case *pawl.EffectFailed:

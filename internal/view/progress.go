@@ -542,7 +542,7 @@ func (p *Progress) effect(f pending) []segment {
 	}
 	if do, ok := f.Do.(*pawl.Wait); ok {
 		left := f.at.Add(do.For).Sub(p.now).Truncate(time.Second)
-		text = line("waiting %s more%s", span(max(0, left)), because(do.Reason))
+		text = line("waiting %s more%s%s", span(max(0, left)), accountText(do), because(do.Reason))
 	}
 	out := []segment{{text, 0}}
 	if said := plain.Line(lastLine(p.said.Text), 0); said != "" && p.said.Effect == f.ID {

@@ -13,7 +13,10 @@ import (
 // tests waits for the one heavy place, for 12s".
 func WaitingText(w *pawl.Waiting) string {
 	name, long := plain.Line(w.Name, 80), span(w.For)
-	if w.Over {
+	switch {
+	case w.Over && w.Account != "":
+		return fmt.Sprintf("%s goes on, after %s", name, long)
+	case w.Over:
 		return fmt.Sprintf("%s has its place, after %s", name, long)
 	}
 	s := fmt.Sprintf("%s waits for %s, for %s", name, placeText(w), long)
@@ -21,6 +24,15 @@ func WaitingText(w *pawl.Waiting) string {
 		s += ", and " + count(w.Others, "other") + " with it"
 	}
 	return s
+}
+
+// accountText returns which account of a provider a wait is for, such as " for account
+// api.example.com with key 3f2a91 of openai"; empty when it is for none.
+func accountText(do *pawl.Wait) string {
+	if do.Account == (pawl.Account{}) {
+		return ""
+	}
+	return " " + line("for account %s of %s", do.Account, do.Account.Provider)
 }
 
 // placeText returns what an effect waits for, such as "one of 4 heavy places".

@@ -19,6 +19,8 @@ func TestWaitingText(t *testing.T) {
 		"tool mine waits for the one place for commands with a network, for 3s":                                                                  {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
 		"gate tests waits for one of 16 places of the machine, for 2s":                                                                           {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
 		"model call x waits for one of 4 model calls of account openai, which opens at 03:04:05 (too many requests), for 2s":                     {Name: "model call x", Pool: "account:openai", Slots: 4, For: 2 * time.Second, Until: opens, Why: "too many requests"},
+		"model call x waits for account api.example.com with key 3f2a91 of openai, which opens at 03:04:05 (all used), for 2s":                   {Name: "model call x", Pool: "account:openai", Account: "api.example.com with key 3f2a91", For: 2 * time.Second, Until: opens, Why: "all used"}, // F-15
+		"model call x goes on, after 40s":                                                                                                        {Name: "model call x", Account: "api.example.com", For: 40 * time.Second, Over: true},                                                           // F-15
 		"gate tests waits for the one heavy place (held by 002-b), for 2s":                                                                       {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Runs: []pawl.RunID{"002-b"}},
 		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), for 2s": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
 		"gate tests has its place, after 14s":                                                                                                    {Name: "gate tests", For: 14 * time.Second, Over: true},
@@ -86,5 +88,39 @@ func TestWaitingIsTold(t *testing.T) {
 	write(pawl.Update{Event: &s.events[len(s.events)-1]})
 	if screenSays(waits) || r.Waiting() != nil {
 		t.Errorf("the gate has judged, and it still waits:\n%s", strings.Join(scr.rows, "\n"))
+	}
+}
+
+// A run that waits until a provider lets its account call again says in every view which account
+// that is, and until when. F-15
+func TestAccountsAreNamed(t *testing.T) {
+	s := begin(t, 6, 2, nil)
+	s.iterate(2, "")
+	x := s.implementing()
+	call := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: 1})
+	s.add(s.ref, &pawl.EffectFailed{Effect: call, Failure: pawl.Failure{Code: "quota", Message: "HTTP 429: all used", Wait: 40 * time.Second}})
+	account := pawl.Account{Provider: "openai", Address: "https://api.example.com/v1", Key: "3f2a910000"}
+	id := s.ask(x.Session, x.Place, &pawl.Wait{For: 40 * time.Second, Reason: "the provider asked for it: quota", Account: account, Why: "HTTP 429: all used"})
+	r := fold(s.events)
+	until := s.now.Add(40 * time.Second)
+	const named = " for account api.example.com with key 3f2a91 of openai: the provider asked for it: quota"
+	if got, want := Line(s.events[len(s.events)-1], r, s.read), "Waiting 40s"+named; got != want {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	if text := WhyText(r); !strings.Contains(text, "  … waits 40s until "+clock(until)+named) {
+		t.Errorf("why:\n%s", text)
+	}
+	p := NewProgress(r, ProgressOptions{Out: &bytes.Buffer{}, Live: true, Width: func() int { return 200 }})
+	mustProgress(t, p.Tick(s.now.Add(22*time.Second)))
+	if got := strings.Join(p.live, "\n"); !strings.Contains(got, "  waiting 18s more"+named) {
+		t.Errorf("while it is followed:\n%s", got)
+	}
+	heard := &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai", Account: account.String(), Until: until, Why: "HTTP 429: all used", For: 5 * time.Second}
+	const waits = "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at "
+	if got := r.Hear(heard); !strings.HasPrefix(got, waits+clock(until)+" (HTTP 429: all used), for 5s") {
+		t.Errorf("it says %q", got)
+	}
+	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+clock(until)) {
+		t.Errorf("show:\n%s", text)
 	}
 }

@@ -299,7 +299,7 @@ func (r *Run) waits(c *chain) {
 		}
 		do, waiting := p.Do.(*pawl.Wait)
 		if waiting {
-			text = fmt.Sprintf("%s until %s%s", span(do.For), clock(p.at.Add(do.For)), because(do.Reason))
+			text = fmt.Sprintf("%s until %s%s%s", span(do.For), clock(p.at.Add(do.For)), accountText(do), because(do.Reason))
 		}
 		c.add(LinkWaits, text, p.ID)
 		if waiting {

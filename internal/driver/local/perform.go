@@ -47,6 +47,9 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 		waited := r.d.now().Sub(asked)
 		defer func() { note(answer, waited) }()
 	}
+	if do, ok := job.Effect.Do.(*pawl.Wait); ok && do.Account != (pawl.Account{}) {
+		defer r.d.waits(job, r.d.now())()
+	}
 	if ctx.Err() != nil || !r.d.depart(fl) {
 		return nil, nil
 	}

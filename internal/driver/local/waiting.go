@@ -25,7 +25,7 @@ type waiter struct {
 	said, over bool
 }
 
-// waits begins to say that an effect waits. The function it returns says that it waits no
+// waits begins to say that an effect waits for its places, or for its account to open. The function it returns says that it waits no
 // more, if anything was said.
 func (d *Driver) waits(job driver.Job, since time.Time) (over func()) {
 	w := &waiter{d: d, job: job, since: since}
@@ -89,7 +89,7 @@ func (w *waiter) tell(now pawl.Waiting) {
 // waiting returns what is known of the wait without asking the governor.
 func (w *waiter) waiting() pawl.Waiting {
 	f := w.job.Effect
-	name := f.Do.Verb().String()
+	name, account := f.Do.Verb().String(), ""
 	switch do := f.Do.(type) {
 	case *pawl.RunGate:
 		name = "gate " + do.Gate
@@ -97,12 +97,19 @@ func (w *waiter) waiting() pawl.Waiting {
 		name = "model call " + f.Place.String()
 	case *pawl.CallTool:
 		name = "tool " + do.Tool + " of " + f.Place.String()
+	case *pawl.Wait: // the call that it holds up
+		name, account = "model call "+f.Place.String(), do.Account.String()
 	}
-	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond), Over: w.over}
+	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Account: account, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond), Over: w.over}
 }
 
 // now returns the wait as it is now. It reports false when the effect has its places.
 func (w *waiter) now() (pawl.Waiting, bool) {
+	if do, ok := w.job.Effect.Do.(*pawl.Wait); ok {
+		out := w.waiting()
+		out.Pool, out.Until, out.Why = "account:"+do.Account.Provider, w.since.Add(do.For), do.Why
+		return out, true
+	}
 	pool, waits := w.d.Places.Waits(w.job)
 	out := w.waiting()
 	out.Pool, out.Slots, out.Runs, out.Elsewhere = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere
