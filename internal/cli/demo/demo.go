@@ -54,8 +54,8 @@ func New(app *cli.App, w World) *cobra.Command {
 		Long: `Demo makes a small Go repository and lets the task loop work on it with a
 scripted model. Everything else is real: worktrees, files, go vet and go test as
 gates, commits, the log. It needs git and Go, no key and no network, and leaves
-nothing behind, no daemon either, unless told to keep the repository; its state is then where that of
-every repository is, for pawl show and the rest.
+nothing behind, no daemon either, unless told to keep the repository; its state is
+then where that of every repository is, for pawl show and the rest.
 
 ` + cli.RunExitCodes,
 		Example:           "  pawl demo\n  pawl demo --keep ./slug && cd slug && pawl show",
