@@ -27,7 +27,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build demo check test lint bench fuzz mutants seams tidy clean
+.PHONY: help build demo check test lint bench fuzz faults mutants seams tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -60,6 +60,11 @@ bench: build ## measure, as docs/benchmarks.md says
 fuzz: ## fuzz every target for a while (FUZZTIME=30s each)
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p || exit 1; done; done
+
+faults: ## let N=500 faults meet runs of every recipe (SEED=1 repeats them), and print what became of the runs
+	@mkdir -p bin && rm -f bin/faults.txt
+	@PAWL_FAULTS=$(or $(N),500) $(if $(SEED),PAWL_FAULTS_SEED=$(SEED)) PAWL_FAULTS_TABLE=$(CURDIR)/bin/faults.txt \
+		$(GO) test ./cmd/pawl -run '^TestFaults$$' -count 1 -timeout 80m; status=$$?; cat bin/faults.txt; exit $$status
 
 mutants: ## plant mutants and list those that no test catches (PKG=./internal/governor SINCE=REV for changed lines only)
 	GOFLAGS="$$($(GO) env GOFLAGS) -short" $(MUTANTS) unleash $(if $(SINCE),--diff $(SINCE)) --workers 1 --timeout-coefficient 10 --output-statuses lctv $(or $(PKG),.)

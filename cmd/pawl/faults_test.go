@@ -1,0 +1,736 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/model/modeltest"
+)
+
+// How many faults are tried: PAWL_FAULTS says another number, PAWL_FAULTS_SEED repeats a
+// campaign, and PAWL_FAULTS_TABLE names a file for its table. make faults sets them.
+const (
+	faultsFull  = 24
+	faultsShort = 12
+)
+
+// faultsEachRun is how many faults a run meets, unless one of them is named as damage.
+const faultsEachRun = 4
+
+// subject is a kind of run that meets faults. How it ends does not depend on the machine.
+type subject struct {
+	recipe string
+	files  map[string]string
+	script string
+	args   []string
+	begin  func(*victim, *testing.T)        // starts the run; nil = the first command does
+	ending func(*victim, *testing.T) string // what must not depend on faults
+}
+
+// subjects are runs of all recipes.
+func subjects() []subject {
+	quality := []string{"--require-green", "--gate", "tests=" + killGate}
+	return []subject{
+		{"pawl", map[string]string{"README": "files\n"}, strings.Replace(killScript, "cat one.txt", bigOutput, 1), append([]string{"make the files"}, quality...), nil, (*victim).ending},
+		{"taskloop", map[string]string{"README": "files\n"}, killScript, append([]string{"make the files"}, quality...), nil, (*victim).ending},
+		{"pandora", map[string]string{"README": "a shop\n"}, partsScript, []string{"Implement cart, till and order", "--gate", "tests=test -e README"}, nil, (*victim).treeEnding},
+		{"loom", shop, shopScript(resolves), []string{"List a cart and a till", "--parallel", "3", "--gate", "tests=" + fine}, nil, (*victim).treeEnding},
+		{"coherence", map[string]string{"README": "lists\n"}, listScript(), []string{"Five lists", "--parallel", "2", "--gate", "types=test -e README"}, nil, (*victim).batchEnding},
+		{"loopr", map[string]string{"README": "parts\n", ".pawl/recipes/small.yaml": smallLoopr}, looprScript(),
+			[]string{"Two parts", "--gate", "tests=test -e README"}, (*victim).approved, (*victim).looprEnding},
+	}
+}
+
+// bigOutput prints what is stored as a file of its own.
+const bigOutput = "head -c 50000 /dev/urandom | od -An -v -tx1; cat one.txt"
+
+// partsScript plays Pandora on three tasks, of which the first is sent back once.
+const partsScript = `
+answers:
+  - when: {step: plan}
+    calls:
+      - submit_tasks:
+          decision: PANDORA_LOOP
+          intent: edit
+          mode: code
+          reasoning: Three parts, of which the last needs the first.
+          tasks:
+            - {id: TASK-001, title: Add a cart, description: Write cart.txt, acceptance_criteria: [cart.txt is there], priority: 1, depends_on: []}
+            - {id: TASK-002, title: Add a till, description: Write till.txt, acceptance_criteria: [till.txt is there], priority: 2, depends_on: []}
+            - {id: TASK-003, title: Add an order, description: Write order.txt, acceptance_criteria: [order.txt is there], priority: 3, depends_on: [TASK-001]}
+  - when: {step: decide, round: 1}
+    calls: [{submit_next: {decision: EXECUTE, instructions: Write the file., reasoning: It is not there.}}]
+  - when: {step: decide}
+    calls: [{submit_next: {decision: COMPLETE, instructions: It is there.}}]
+  - when: {step: execute, task: TASK-001, turn: 1}
+    delay_ms: 4
+    calls: [{read: {path: cart.txt}}]
+  - when: {step: execute, task: TASK-001, turn: 2, last: error}
+    calls: [{write: {path: cart.txt, content: "made\n"}}]
+  - when: {step: execute, task: TASK-001, turn: 2}
+    calls: [{write: {path: checked.txt, content: "made\n"}}]
+  - when: {step: execute, task: TASK-002, turn: 1}
+    calls: [{write: {path: till.txt, content: "made\n"}}]
+  - when: {step: execute, task: TASK-003, turn: 1}
+    calls: [{write: {path: order.txt, content: "made of a cart\n"}}]
+  - when: {step: execute}
+    calls: [{submit_result: {summary: It was written.}}]
+  - when: {step: synthesis}
+    calls: [{submit_summary: {summary: The file is there.}}]
+  - when: {step: validation, task: TASK-001, turn: 1}
+    calls: [{read: {path: checked.txt}}]
+  - when: {step: validation, task: TASK-001, last: error}
+    calls: [{submit_verdict: {decision: retry, criteria: [{id: AC-001, status: fail, evidence: [], gap: nobody checked it}], summary: Not checked., feedback: Check the cart.}}]
+  - when: {step: validation}
+    calls: [{submit_verdict: {decision: approve, criteria: [{id: AC-001, status: pass, evidence: [lines]}], summary: Good., confidence: 90}}]
+  - when: {step: learn}
+    calls: [{submit_learnings: {entries: [{kind: learning, text: Parts are text files.}]}}]
+  - when: {step: close}
+    calls: [{submit_summary: {summary: All three are there.}}]
+`
+
+// victim makes a repository for a run of the kind.
+func (s subject) victim(t *testing.T, bin string) *victim {
+	recipe := s.recipe
+	if recipe == "loopr" {
+		recipe = "small"
+	}
+	return newVictim(t, bin, s.script, s.files, append(slices.Clone(s.args), "--recipe", recipe, "--unsandboxed")...)
+}
+
+// reference is a run that met no fault.
+type reference struct {
+	subject
+	want   string
+	events int
+	lasts  time.Duration
+}
+
+func (s subject) reference(t *testing.T, bin string) reference {
+	v := s.victim(t, bin)
+	if s.begin != nil {
+		s.begin(v, t)
+	}
+	v.finish(t)
+	return reference{s, s.ending(v, t), len(v.events(t)), v.took}
+}
+
+// trial is a run that meets faults.
+type trial struct {
+	*victim
+	undisturbed reference
+	t           *testing.T
+	rnd         *rand.Rand
+	lacked      string // what a run says that ends otherwise for want of it
+}
+
+// moment is how many more events a run appends before a fault, and how long it works then.
+func (x *trial) moment() (events int, d time.Duration) {
+	return x.rnd.IntN(2 * x.undisturbed.events / faultsEachRun), time.Duration(x.rnd.Int64N(2 * int64(x.undisturbed.lasts) / int64(x.undisturbed.events)))
+}
+
+// fate is what became of a run that met a fault.
+type fate string
+
+const (
+	none   fate = ""        // there was nothing that it could happen to yet
+	goesOn fate = "goes on" // it has to end as one that met no fault
+	same   fate = "ended"   // as one that met no fault
+	told   fate = "told"    // it ended otherwise, for want of what the fault took, and says so
+	named  fate = "named"   // doctor names what is damaged, and exits with the code for damage
+)
+
+// fault is something that happens to a run.
+type fault struct {
+	kind string
+	// strike makes it happen. No process of the run is left when it returns.
+	strike func(x *trial) fate
+	// lacks says why this machine cannot try it; empty = it can.
+	lacks func() string
+	// first limits it to a run's first fault, since it replaces how the run is started.
+	first bool
+	// recipes it can happen to; nil = all.
+	recipes []string
+}
+
+func nothing() string { return "" }
+
+// faults are all kinds, each as often as it stands here.
+func faults(skewed func() (string, error)) []fault {
+	strace := func() string {
+		if _, err := exec.LookPath("strace"); err != nil {
+			return "strace is not installed"
+		}
+		if out, err := exec.Command("strace", "-f", "--seccomp-bpf", "-e", "inject=fsync:error=EIO:when=9999", "true").CombinedOutput(); err != nil {
+			return "strace cannot trace here: " + strings.TrimSpace(string(out))
+		}
+		return ""
+	}
+	strace = sync.OnceValue(strace)
+	mounts := sync.OnceValue(func() string {
+		dir, err := os.MkdirTemp("", "faults")
+		if err == nil {
+			defer os.Remove(dir)
+			if err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err == nil {
+				err = syscall.Unmount(dir, 0)
+			}
+		}
+		if err != nil {
+			return fmt.Sprintf("file systems cannot be mounted here: %v", err)
+		}
+		return ""
+	})
+	clocks := sync.OnceValue(func() string {
+		if _, err := skewed(); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	out := []fault{
+		{kind: "kill -9", strike: func(x *trial) fate { return x.signalled(syscall.SIGKILL) }, lacks: nothing},
+		{kind: "SIGTERM", strike: func(x *trial) fate { return x.signalled(syscall.SIGTERM) }, lacks: nothing},
+		{kind: "full disk", strike: (*trial).fullDisk, lacks: mounts, first: true},
+		{kind: "read-only disk", strike: (*trial).readOnly, lacks: mounts, first: true},
+		{kind: "provider, scripted", strike: (*trial).refused, lacks: nothing},
+	}
+	for _, e := range []string{"ENOSPC", "EIO", "EROFS"} {
+		out = append(out, fault{kind: e + " on writing", strike: func(x *trial) fate { return x.failing(e, "pwrite64", "fsync", "fdatasync", "ftruncate") }, lacks: strace})
+	}
+	for _, f := range []struct{ what, pattern string }{{"database", "pawl.db"}, {"WAL", "pawl.db-wal"}, {"blobs", "blobs/*/*"}, {"slots", "pawl.slots"}} {
+		out = append(out,
+			fault{kind: "bit flip, " + f.what, strike: func(x *trial) fate { return x.damaged(f.pattern, flip) }, lacks: nothing},
+			fault{kind: "truncated, " + f.what, strike: func(x *trial) fate { return x.damaged(f.pattern, truncate) }, lacks: nothing})
+	}
+	for _, hours := range []int{1, 24 * 400} {
+		for _, sign := range []int{1, -1} {
+			out = append(out, fault{kind: fmt.Sprintf("clock jumps %+d h", sign*hours), lacks: clocks, first: true,
+				strike: func(x *trial) fate { return x.jumped(skewed, time.Duration(sign*hours)*time.Hour) }})
+		}
+	}
+	for _, k := range []modeltest.FaultKind{modeltest.FaultStatus, modeltest.FaultCut, modeltest.FaultEnd, modeltest.FaultGarbage, modeltest.FaultHTML, modeltest.FaultError} {
+		out = append(out, fault{kind: "provider, " + string(k), strike: func(x *trial) fate { return x.overTheWire(k) }, lacks: nothing, first: true, recipes: []string{"pawl", "taskloop"}})
+	}
+	return out
+}
+
+// row counts what became of the runs that met one kind of fault.
+type row struct{ tried, same, named, told int }
+
+// A run that meets any fault ends as one that met none, or what is damaged is named; nothing
+// is lost in silence. Every kind of fault meets runs of every recipe.
+// F-16 F-18
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	n := faultsFull
+	if testing.Short() {
+		n = faultsShort
+	}
+	seed := uint64(time.Now().UnixNano())
+	for name, to := range map[string]func(uint64){"PAWL_FAULTS": func(v uint64) { n = int(v) }, "PAWL_FAULTS_SEED": func(v uint64) { seed = v }} {
+		if s := os.Getenv(name); s != "" {
+			v, err := strconv.ParseUint(s, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to(v)
+		}
+	}
+	t.Logf("repeat with PAWL_FAULTS_SEED=%d PAWL_FAULTS=%d", seed, n)
+	whole := os.Getenv("PAWL_FAULTS") != ""
+	dir := t.TempDir()
+	all := faults(sync.OnceValues(func() (string, error) {
+		if !whole {
+			return "", errors.New("only make faults builds a pawl with another clock")
+		}
+		return skewedPawl(dir)
+	}))
+	bin := pawlProgram(t)
+	var mu sync.Mutex // guards the counts
+	table, byRecipe, tried := map[string]*row{}, map[string]int{}, 0
+	for _, f := range all {
+		table[f.kind] = &row{}
+	}
+	kinds := subjects()
+	undisturbed := make([]reference, len(kinds))
+	if !t.Run("undisturbed", func(t *testing.T) {
+		for i, s := range kinds {
+			t.Run(s.recipe, func(t *testing.T) {
+				t.Parallel()
+				undisturbed[i] = s.reference(t, bin)
+			})
+		}
+	}) {
+		return
+	}
+	done := func() bool { mu.Lock(); defer mu.Unlock(); return tried >= n }
+	t.Run("runs", func(t *testing.T) {
+		for i := range n {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				if done() {
+					return
+				}
+				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+				x := &trial{undisturbed: undisturbed[(i+i/len(all))%len(kinds)], t: t, rnd: rnd}
+				x.victim = x.undisturbed.victim(t, bin)
+				for met := range faultsEachRun {
+					f := x.draw(all, i+met*7, met == 0)
+					if met == 0 && !f.first && x.undisturbed.begin != nil {
+						x.undisturbed.begin(x.victim, t)
+					}
+					if met > 0 && x.mayHaveEnded() {
+						break
+					}
+					became := f.strike(x)
+					if became == none && !t.Failed() {
+						continue
+					}
+					mu.Lock()
+					tried++
+					byRecipe[x.undisturbed.recipe]++
+					r := table[f.kind]
+					r.tried++
+					mu.Unlock()
+					if t.Failed() {
+						t.Logf("after %s; what the run said:\n%s", f.kind, x.out.String())
+						return
+					}
+					if became == goesOn && (met == faultsEachRun-1 || x.mayHaveEnded() || f.first) {
+						became = x.finishes(f.kind)
+					}
+					mu.Lock()
+					switch became {
+					case goesOn, same:
+						r.same++
+					case named:
+						r.named++
+					case told:
+						r.told++
+					}
+					mu.Unlock()
+					if became != goesOn || f.first || t.Failed() {
+						return
+					}
+				}
+				x.finishes("these faults")
+			})
+		}
+	})
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FAULT\tTRIED\tENDED THE SAME\tNAMED\tTOLD\t")
+	for _, f := range all {
+		if why := f.lacks(); why != "" {
+			fmt.Fprintf(w, "%s\tnot tried: %s\n", f.kind, why)
+			continue
+		}
+		r := table[f.kind]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t\n", f.kind, r.tried, r.same, r.named, r.told)
+	}
+	w.Flush()
+	fmt.Fprintf(&text, "%d faults, seed %d, by recipe:", tried, seed)
+	for _, name := range slices.Sorted(maps.Keys(byRecipe)) {
+		fmt.Fprintf(&text, " %s %d", name, byRecipe[name])
+	}
+	t.Logf("\n%s", text.String())
+	if name := os.Getenv("PAWL_FAULTS_TABLE"); name != "" {
+		mustWrite(t, name, text.String()+"\n")
+	}
+	if !t.Failed() && tried < n {
+		t.Errorf("only %d faults, want %d", tried, n)
+	}
+}
+
+// draw is the next kind from a place in the list on that this run can meet here.
+func (x *trial) draw(all []fault, from int, first bool) fault {
+	for n := from; ; n++ {
+		f := all[n%len(all)]
+		if f.lacks() == "" && (first || !f.first) && (f.recipes == nil || slices.Contains(f.recipes, x.undisturbed.recipe)) {
+			return f
+		}
+	}
+}
+
+// mayHaveEnded reports whether the run has ended; what cannot be read has not.
+func (x *trial) mayHaveEnded() bool { return x.started && x.ended(x.t) }
+
+// finishes lets the run come to its end, which must be that of one without faults, unless it
+// says that it lacked what the fault took from it.
+func (x *trial) finishes(after string) fate {
+	x.t.Helper()
+	if x.lacked == "" {
+		x.finish(x.t)
+	} else {
+		_ = x.command().Run() // its exit code is that of how it ended
+		x.nothingRuns(x.t)
+	}
+	became := goesOn
+	if got := x.undisturbed.ending(x.victim, x.t); got != x.undisturbed.want {
+		if report, _ := x.pawl("logs", "1", "--verbose"); x.lacked != "" && strings.Contains(report, x.lacked) {
+			x.nothingLost(x.t)
+			return told
+		}
+		x.t.Errorf("after %s:\n got %s\nwant %s\nlog:\n%s", after, got, x.undisturbed.want, x.out.String())
+	}
+	x.nothingLost(x.t)
+	return became
+}
+
+// signalled sends a signal to the run at any moment.
+func (x *trial) signalled(s syscall.Signal) fate {
+	events, d := x.moment()
+	x.strikeAfter(x.t, x.command("--json"), events, d, func(p *os.Process) { _ = p.Signal(s) })
+	return goesOn
+}
+
+// failing lets calls of the system on the run's log fail with an error, some in a row.
+func (x *trial) failing(errno string, calls ...string) fate {
+	at, most := 1+x.rnd.IntN(2*x.undisturbed.events/faultsEachRun), 1+x.rnd.IntN(20)
+	call := calls[x.rnd.IntN(len(calls))]
+	cmd := x.command("--json")
+	args := []string{"strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=" + call,
+		"-e", fmt.Sprintf("inject=%s:error=%s:when=%d..%d", call, errno, at, at+most)}
+	dir := x.project()
+	for _, name := range []string{"pawl.db", "pawl.db-wal"} {
+		args = append(args, "-P", filepath.Join(dir, name))
+	}
+	traced := exec.Command(args[0], append(args[1:], cmd.Args...)...)
+	traced.Dir, traced.Env, traced.Stderr = cmd.Dir, cmd.Env, cmd.Stderr
+	events, d := x.moment()
+	x.strikeAfter(x.t, traced, events+x.undisturbed.events/faultsEachRun, d, func(p *os.Process) { killTree(p.Pid) })
+	return goesOn
+}
+
+// killTree kills a process and all that descend from it. strace, killed alone, would let what it
+// traces go on.
+func killTree(pid int) {
+	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for child := range strings.FieldsSeq(string(out)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			killTree(n)
+		}
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// project is the folder of what the run's project stores, which need not be there yet.
+func (x *trial) project() string {
+	x.t.Helper()
+	found, err := filepath.Glob(filepath.Join(x.home, "state", "pawl", "*", "pawl.db"))
+	if err == nil && len(found) == 1 {
+		return filepath.Dir(found[0])
+	}
+	out, err := x.pawl("list", "--json")
+	if err != nil {
+		x.t.Fatalf("%v\n%s", err, out)
+	}
+	found, _ = filepath.Glob(filepath.Join(x.home, "state", "pawl", "*"))
+	if len(found) == 1 {
+		return found[0]
+	}
+	return filepath.Join(x.home, "state", "pawl", "none")
+}
+
+// pawl runs a command of pawl in the repository.
+func (x *trial) pawl(args ...string) (string, error) {
+	cmd := exec.Command(x.bin, args...)
+	cmd.Dir, cmd.Env = x.repo, x.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// mounted gives the run a file system of its own for what it stores, and returns what ends it.
+func (x *trial) mounted(options string) (dir string, end func()) {
+	x.t.Helper()
+	dir = filepath.Join(x.home, "state")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), syscall.Mount("tmpfs", dir, "tmpfs", 0, options)); err != nil {
+		x.t.Fatal(err)
+	}
+	end = sync.OnceFunc(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	x.t.Cleanup(end)
+	return dir, end
+}
+
+// fullDisk lets the disk that the run stores on become full while it works, and has room again.
+func (x *trial) fullDisk() fate {
+	dir, _ := x.mounted("size=64m,mode=0700")
+	if x.undisturbed.begin != nil {
+		x.undisturbed.begin(x.victim, x.t)
+	}
+	events, d := x.moment()
+	filler := filepath.Join(dir, "filler")
+	x.strikeAfter(x.t, x.command("--json"), events, d, func(p *os.Process) {
+		_ = exec.Command("sh", "-c", `cat /dev/zero > "$0"`, filler).Run()
+		time.AfterFunc(time.Duration(1+x.rnd.IntN(2000))*time.Millisecond, func() { _ = os.Remove(filler) }) // the disk is full for a while
+	})
+	x.lacked = "no space left"
+	if err := os.Remove(filler); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.t.Error(err)
+	}
+	return goesOn
+}
+
+// readOnly lets the disk be read-only when the run is to go on.
+func (x *trial) readOnly() fate {
+	dir, _ := x.mounted("size=64m,mode=0700")
+	if x.undisturbed.begin != nil {
+		x.undisturbed.begin(x.victim, x.t)
+	}
+	x.signalled(syscall.SIGKILL)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		x.t.Fatal(err)
+	}
+	if !x.mayHaveEnded() {
+		before := x.out.Len()
+		err := x.command().Run()
+		if said := x.out.String()[before:]; err == nil {
+			x.t.Errorf("a run goes on where nothing can be stored:\n%s", said)
+		} else if !strings.Contains(said, "read-only") || !strings.Contains(said, "→") {
+			x.t.Errorf("it is not told that the disk is read-only, or what to do:\n%s", said)
+		}
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
+		x.t.Fatal(err)
+	}
+	return goesOn
+}
+
+// flip changes a bit of a file.
+func flip(rnd *rand.Rand, data []byte) []byte {
+	data[rnd.IntN(len(data))] ^= 1 << rnd.IntN(8)
+	return data
+}
+
+// truncate cuts off the end of a file.
+func truncate(rnd *rand.Rand, data []byte) []byte { return data[:rnd.IntN(len(data))] }
+
+// damaged damages a file of what is stored while the run is interrupted. doctor names the
+// damage, or it does no harm.
+func (x *trial) damaged(pattern string, damage func(*rand.Rand, []byte) []byte) fate {
+	x.t.Helper()
+	x.signalled(syscall.SIGKILL)
+	found, err := filepath.Glob(filepath.Join(x.project(), pattern))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if len(found) == 0 || !x.started {
+		return none
+	}
+	told := x.told
+	name := found[x.rnd.IntN(len(found))]
+	data, err := os.ReadFile(name)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if len(data) == 0 {
+		return none
+	}
+	if err := os.WriteFile(name, damage(x.rnd, data), 0o600); err != nil {
+		x.t.Fatal(err)
+	}
+	if x.isNamed() {
+		return named
+	}
+	if s := x.state(x.t); s == nil || s.Seq < told {
+		x.t.Errorf("%s is damaged: %d events had been told of, and now there are %v", filepath.Base(name), told, s)
+		return goesOn
+	}
+	if !x.mayHaveEnded() {
+		if err := x.command().Run(); err != nil {
+			if x.isNamed() {
+				return named
+			}
+			x.t.Errorf("%s is damaged, and doctor does not say so: %v\n%s", name, err, x.out.String())
+		}
+	}
+	return goesOn
+}
+
+// isNamed reports whether doctor says that something is damaged. It names the run, and so do
+// all who are asked for it.
+func (x *trial) isNamed() bool {
+	x.t.Helper()
+	out, err := x.pawl("doctor")
+	if code := exitCode(err); code != cli.ExitDamaged {
+		return false
+	}
+	if !strings.Contains(out, "001-") && !strings.Contains(out, "pawl.db") {
+		x.t.Errorf("doctor does not name what is damaged:\n%s", out)
+	}
+	if _, err := x.pawl("show", "1"); err == nil {
+		if again, _ := x.pawl("list"); strings.Contains(again, "complete") && !x.mayHaveEnded() {
+			x.t.Errorf("a damaged run is listed as complete:\n%s", again)
+		}
+	}
+	return true
+}
+
+// exitCode is the exit code of a command that has ended.
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+// steps matches the names of steps in a script.
+var steps = regexp.MustCompile(`step: \[?([a-z-]+)`)
+
+// refused lets the first calls of a step fail as providers let them.
+func (x *trial) refused() fate {
+	x.t.Helper()
+	all := steps.FindAllStringSubmatch(x.undisturbed.script, -1)
+	step := all[x.rnd.IntN(len(all))][1]
+	kind := []string{"{kind: overloaded, times: 1}", "{kind: rate_limit, wait_ms: 30, times: 2}", "{kind: network, times: 1}",
+		"{kind: timeout, times: 1}", "{kind: quota, wait_ms: 30, times: 1}"}[x.rnd.IntN(5)]
+	answer := fmt.Sprintf("answers:\n  - when: {step: %s, turn: 1}\n    error: %s\n", step, kind)
+	mustWrite(x.t, filepath.Join(x.home, "script.yaml"), strings.Replace(x.undisturbed.script, "answers:\n", answer, 1))
+	events, d := x.moment()
+	x.strikeAfter(x.t, x.command("--json"), events, d, func(p *os.Process) { _ = p.Kill() })
+	return goesOn
+}
+
+// overTheWire lets a provider that speaks a real protocol answer some calls wrongly.
+func (x *trial) overTheWire(kind modeltest.FaultKind) fate {
+	x.t.Helper()
+	p := providers[x.rnd.IntN(3)]
+	points := []modeltest.Point{modeltest.AtHeaders, modeltest.AtStart, modeltest.AtText, modeltest.AtArguments, modeltest.AtLast}
+	first, count, statuses := x.rnd.Int32N(8), 1+x.rnd.Int32N(2), []int{500, 502, 503, 529, 429}
+	at, status := points[x.rnd.IntN(len(points))], statuses[x.rnd.IntN(len(statuses))]
+	run := func(faulty bool) string {
+		e := &engineer{}
+		e.calls.Store(10) // past the faults of its own
+		server := modeltest.NewServer(p.wire, func(req pawl.ModelRequest) modeltest.Reply {
+			r := e.answer(req)
+			if n := e.calls.Load() - 11; faulty && n >= first && n < first+count {
+				r.Fault = modeltest.Fault{Kind: kind, At: at, Status: status, Header: http.Header{"Retry-After": {"0"}}}
+			}
+			return r
+		})
+		defer server.Close()
+		_, name, _ := strings.Cut(p.model, "/")
+		server.Models = []string{name}
+		v := newVictim(x.t, x.bin, x.undisturbed.script, map[string]string{"README": "a repository\n"})
+		v.env = append(v.env, p.base+"="+server.BaseURL, p.key+"=sk-test-0123456789abcdef")
+		v.begin = []string{"run", "say hello in hello.txt", "--recipe", x.undisturbed.recipe, "--unsandboxed", "--model", p.model,
+			"--require-green", "--gate", `tests=grep -q hello hello.txt && echo "ok 1" && echo 1..1`, "--criteria", "hello.txt says hello"}
+		v.finish(x.t)
+		x.out.WriteString(v.out.String())
+		return v.ending(x.t)
+	}
+	if got, want := run(true), run(false); got != want {
+		x.t.Errorf("%s at %q of calls %d to %d over %s:\n got %s\nwant %s\n%s", kind, at, first, first+count-1, p.wire, got, want, x.out.String())
+	}
+	return same
+}
+
+// jumped lets the clock jump while the run is at work.
+func (x *trial) jumped(skewed func() (string, error), by time.Duration) fate {
+	x.t.Helper()
+	bin, err := skewed()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.bin = bin
+	if x.undisturbed.begin != nil {
+		x.undisturbed.begin(x.victim, x.t)
+	}
+	clock := filepath.Join(x.home, "clock")
+	mustWrite(x.t, clock, "0")
+	x.env = append(x.env, "PAWL_TEST_CLOCK="+clock)
+	events, _ := x.moment()
+	x.strikeAfter(x.t, x.command("--json"), events, 0, func(p *os.Process) {
+		mustWrite(x.t, clock, strconv.FormatInt(int64(by), 10))
+		_ = p.Signal(syscall.SIGUSR2)
+	})
+	return goesOn
+}
+
+// skewedPawl builds a pawl whose clock is off by what a file says, read at its start and
+// whenever SIGUSR2 comes. Nothing of pawl itself is changed for it.
+func skewedPawl(dir string) (string, error) {
+	source, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "time", "time.go"))
+	if err != nil {
+		return "", fmt.Errorf("the clock cannot be replaced: %w", err)
+	}
+	const read = "\tsec, nsec, mono := runtimeNow()\n"
+	if !strings.Contains(string(source), read) {
+		return "", errors.New("the clock cannot be replaced: this Go reads it in another way")
+	}
+	// A jump changes the time of day and not the monotonic clock, as on a real machine.
+	changed := strings.ReplaceAll(string(source), read, read+"\tif by := Skew.by; by != 0 {\n\t\tsec += by / 1e9\n\t}\n") +
+		"\n// Skew is how far the clock is off, in nanoseconds.\nvar Skew struct{ by int64 }\n\n// SetSkew changes it.\nfunc SetSkew(by int64) { Skew.by = by }\n"
+	const hook = `package main
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func init() {
+	name := os.Getenv("PAWL_TEST_CLOCK")
+	if name == "" {
+		return
+	}
+	read := func() {
+		data, _ := os.ReadFile(name)
+		by, _ := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+		time.SetSkew(by)
+	}
+	read()
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR2)
+	go func() {
+		for range c {
+			read()
+		}
+	}()
+}
+`
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{filepath.Join(runtime.GOROOT(), "src", "time", "time.go"): filepath.Join(dir, "time.go"), filepath.Join(here, "zz_clock.go"): filepath.Join(dir, "zz_clock.go")}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	for name, content := range map[string]string{"time.go": changed, "zz_clock.go": hook, "overlay.json": string(overlay)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return "", err
+		}
+	}
+	bin := filepath.Join(dir, "pawl-skewed")
+	if out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", bin, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("a pawl with another clock cannot be built: %w: %s", err, out)
+	}
+	return bin, nil
+}
