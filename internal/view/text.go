@@ -130,13 +130,13 @@ func (r *Run) spending(s Spending) string {
 
 // Beside names what is held and what is lost, where that is something: " + $0.0410 held +
 // $0.2500 lost".
-func Beside[T pawl.Micros | int64](print func(T) string, held, lost T) string {
+func Beside[T pawl.Micros | int64](text func(T) string, held, lost T) string {
 	s := ""
 	if held > 0 {
-		s += " + " + print(held) + " held"
+		s += " + " + text(held) + " held"
 	}
 	if lost > 0 {
-		s += " + " + print(lost) + " lost"
+		s += " + " + text(lost) + " lost"
 	}
 	return s
 }
