@@ -115,6 +115,9 @@ const patience = 5 * time.Second
 // connect makes a session with the project's owner. One that is stopped, as by
 // Ctrl-Z, does not answer; what it has stored can be read all the same.
 func connect(ctx context.Context, app *cli.App, p project.Project, holder project.Holder, access cli.Access) (*cli.Session, error) {
+	if err := project.CheckSocket(holder.Socket); err != nil {
+		return nil, err
+	}
 	c := client.New(holder.Socket)
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

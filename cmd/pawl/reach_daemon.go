@@ -195,6 +195,9 @@ func (r *reaching) once() (*client.Daemon, pawl.DaemonInfo, error) {
 // greet asks the daemon who it is.
 func (r *reaching) greet(holder project.Holder) (*client.Daemon, pawl.DaemonInfo, error) {
 	r.gone = time.Time{}
+	if err := project.CheckSocket(holder.Socket); err != nil {
+		return nil, pawl.DaemonInfo{}, err
+	}
 	d := client.NewDaemon(holder.Socket)
 	d.Send(r.header)
 	d.Gone = func(ctx context.Context, cut time.Time) error { return daemonGone(ctx, r.home, cut) }

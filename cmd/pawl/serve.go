@@ -501,6 +501,9 @@ func daemonStatus(ctx context.Context, app *cli.App) (*servecmd.Status, error) {
 // was ended; zero when there was none.
 func stopDaemon(ctx context.Context, app *cli.App) (int, error) {
 	home := project.HomeAt(app.StateHome)
+	if err := home.Check(); err != nil {
+		return 0, err // its lock file could name any process
+	}
 	holder, held, err := home.Holder(ctx)
 	if err != nil || !held {
 		return 0, err

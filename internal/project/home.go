@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,8 +27,15 @@ func (h Home) Make() error {
 	return nil
 }
 
+// Check refuses a folder that another user owns, or may have put something into. One that
+// is not there is fine.
+func (h Home) Check() error { return checkFolder(h.Dir) }
+
 // unmade says that a state folder cannot be made, and what decides where it is.
-func unmade(err error) *pawl.Error {
+func unmade(err error) error {
+	if _, said := errors.AsType[*pawl.Error](err); said {
+		return err
+	}
 	return pawl.Errorf(pawl.CodeUnavailable, "make the state folder: %w", err).
 		WithHint("it is below $XDG_STATE_HOME, or ~/.local/state where that is not set: it has to be a folder you can write to")
 }

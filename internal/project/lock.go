@@ -54,6 +54,9 @@ func (p Project) Lock(version string) (*Lock, error) { return p.LockServed(versi
 
 // LockServed is [Project.Lock] for a process that serves the project on another socket.
 func (p Project) LockServed(version, socket string) (*Lock, error) {
+	if err := checkFolder(p.Dir); err != nil {
+		return nil, err
+	}
 	return p.lockable().take(Holder{Version: version, Socket: socket})
 }
 

@@ -16,7 +16,8 @@
 //	    rooms/, layers/ what commands write, and what was prepared: see internal/room
 //	    cache/          the trusted cache, by layers
 //
-// Only the user can enter the folders.
+// Only the user can enter the folders. What another user owns there, and a way to them that
+// leads over another user's link, is refused.
 package project
 
 import (
@@ -44,7 +45,11 @@ type Project struct {
 // ($XDG_STATE_HOME). The folder is made when it is not there.
 func At(stateHome string, repo pawl.Repository) (Project, error) {
 	sum := sha256.Sum256([]byte(repo.GitDir))
-	p := Project{Repo: repo, Dir: filepath.Join(HomeAt(stateHome).Dir, hex.EncodeToString(sum[:8]))}
+	home := HomeAt(stateHome)
+	p := Project{Repo: repo, Dir: filepath.Join(home.Dir, hex.EncodeToString(sum[:8]))}
+	if err := home.Check(); err != nil {
+		return p, err
+	}
 	if err := private(p.Dir); err != nil {
 		return p, unmade(err)
 	}
@@ -54,8 +59,12 @@ func At(stateHome string, repo pawl.Repository) (Project, error) {
 	return p, nil
 }
 
-// private makes a folder that only the user can enter, or makes it so.
+// private makes a folder that only the user can enter, or makes it so. It refuses what
+// another user may have put there.
 func private(dir string) error {
+	if err := checkFolder(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -215,6 +224,15 @@ func socketAt(dir, name, short string) string {
 		return path
 	}
 	return filepath.Join("/tmp", "pawl-"+strconv.Itoa(os.Getuid()), short+".sock")
+}
+
+// CheckSocket refuses a socket that another user may have made: what is sent to it has keys
+// in it.
+func CheckSocket(path string) error {
+	if err := checkOwner(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return checkOwner(path)
 }
 
 // maxSocketPath is what every system has room for: 104 bytes are the least.

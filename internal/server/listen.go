@@ -66,7 +66,7 @@ func checkFolder(dir string) error {
 	case !info.IsDir():
 		return insecure(dir, "is no folder").WithHint("remove it")
 	case !ours(info):
-		return insecure(dir, "belongs to another user").WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
+		return insecure(dir, "belongs to another user"+owner(info)).WithHint("set XDG_STATE_HOME to a shorter path, so that the socket is there")
 	case info.Mode().Perm()&0o077 != 0:
 		return insecure(dir, "can be entered by others").WithHint("chmod 700 %s", dir)
 	}

@@ -11,4 +11,6 @@ func supported() error {
 	return pawl.Errorf(pawl.CodeUnavailable, "on Windows a socket cannot be kept to its user").WithHint("run Pawl in WSL 2")
 }
 
+func owner(fs.FileInfo) string { return "" }
+
 func ours(fs.FileInfo) bool { return false }
