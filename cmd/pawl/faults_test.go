@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -672,7 +671,12 @@ func (x *trial) jumped(skewed func() (string, error), by time.Duration) fate {
 // skewedPawl builds a pawl whose clock is off by what a file says, read at its start and
 // whenever SIGUSR2 comes. Nothing of pawl itself is changed for it.
 func skewedPawl(dir string) (string, error) {
-	source, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "time", "time.go"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("the clock cannot be replaced: %w", err)
+	}
+	clock := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
+	source, err := os.ReadFile(clock)
 	if err != nil {
 		return "", fmt.Errorf("the clock cannot be replaced: %w", err)
 	}
@@ -718,7 +722,7 @@ func init() {
 	if err != nil {
 		return "", err
 	}
-	replace := map[string]string{filepath.Join(runtime.GOROOT(), "src", "time", "time.go"): filepath.Join(dir, "time.go"), filepath.Join(here, "zz_clock.go"): filepath.Join(dir, "zz_clock.go")}
+	replace := map[string]string{clock: filepath.Join(dir, "time.go"), filepath.Join(here, "zz_clock.go"): filepath.Join(dir, "zz_clock.go")}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err

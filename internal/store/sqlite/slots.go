@@ -159,8 +159,11 @@ func (f fileSystem) lostWhole(slots []slot) error {
 // setAside keeps a copy of the WAL of a damaged log, which the next commit may overwrite.
 func (f fileSystem) setAside() error {
 	data, err := os.ReadFile(f.path(fileName + "-wal"))
-	if err != nil || len(data) == 0 {
-		return nil // there is nothing that could be kept
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(data) == 0 {
+		return nil // there is nothing to keep
+	}
+	if err != nil {
+		return err
 	}
 	for n := 1; ; n++ {
 		file, err := os.OpenFile(fmt.Sprintf("%s.%d", f.path(fileName+"-wal.damaged"), n), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
