@@ -360,6 +360,12 @@ func (w *world) touch(f flight) pawl.Answer {
 	}
 	switch b := f.answer.(type) {
 	case *pawl.EffectFailed:
+		// A commit that was made before a crash is found before anything can fail. (When git
+		// fails just then, another effect asks for the commit, does not find the one that was
+		// made, and the run halts: nothing is lost, but it should go on.)
+		if made := w.commits[f.effect.ID]; made != nil {
+			return made
+		}
 		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
 			at.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
 		}
