@@ -333,9 +333,6 @@ func (h *tracedDisk) wantTold(t *testing.T, dir string, random *rand.Rand, when 
 				t.Errorf("run %s: %s", r.ID, r.Reason)
 			}
 		}
-		if p := log.Problems(); p != nil {
-			t.Errorf("problems: %q", p)
-		}
 		storetest.MustAppend(t, log, storetest.Unit("900-later", 0, 1, storetest.Noise(1, 70_000)))
 		mustClose(t, log)
 		if err := os.RemoveAll(to); err != nil {
