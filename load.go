@@ -50,6 +50,10 @@ type RunLoad struct {
 	Money *Money `json:"money,omitempty"`
 }
 
+// PoolStore is the Pool of a run that waits until its log can be written. Its Waiting is of
+// no effect.
+const PoolStore = "store"
+
 // Waiting is an effect that has waited for its places for two seconds or longer. It is
 // true for a moment and of one process, and in no log.
 type Waiting struct {
@@ -58,7 +62,8 @@ type Waiting struct {
 	// Name says what the effect is, such as "gate tests".
 	Name string `json:"name"`
 	// Pool is what it waits for: machine, account:PROVIDER or lane:NAME. Slots is how many
-	// places that has.
+	// places that has. It is [PoolStore] when the whole run waits until its log can be
+	// written; Why says what is missing and what to do.
 	Pool  string `json:"pool"`
 	Slots int    `json:"slots"`
 	// Runs and Elsewhere say who has them; see [PoolLoad]. Account, Until and Why say which

@@ -63,6 +63,7 @@ func probes(app *cli.App) doctor.Probes {
 			return egress.Check(ctx, egress.Options{Rules: rules, Environ: app.Environ, Limits: egress.Limits{Dial: doctorWait}})
 		},
 		FileSystem: fileSystem,
+		Free:       sqlite.FreeSpace,
 		Store:      checkStore,
 		Refs:       refs,
 		Models: func(ctx context.Context, p config.Provider, names []string) doctor.Check {

@@ -60,6 +60,7 @@ func TestReport(t *testing.T) {
 		{pawl.Errorf(pawl.CodeConflict, "there"), 4, "pawl: there\n"},
 		{pawl.Errorf(pawl.CodeState, "not now"), 4, "pawl: not now\n"},
 		{pawl.Errorf(pawl.CodeUnavailable, "gone"), 5, "pawl: gone\n"},
+		{pawl.Errorf(pawl.CodeStopped, "stopped"), 18, "pawl: stopped\n"},
 		{pawl.Errorf(pawl.CodeDamaged, "broken"), 6, "pawl: broken\n  → pawl doctor looks at all that is stored; commits are not affected\n"},
 		{cli.OutcomeExit(pawl.OutcomeComplete), 0, ""},
 		{cli.OutcomeExit(pawl.OutcomeUnverified), 10, ""},

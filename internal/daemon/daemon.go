@@ -36,7 +36,7 @@ const IdleProject = 10 * time.Minute
 // quiet is how long nobody must have asked for anything before the daemon rests.
 const quiet = 5 * time.Second
 
-// Config is what a daemon is made of. All but Load, Rest and Idle are needed.
+// Config is what a daemon is made of. All but Load, Rest, Idle and Again are needed.
 type Config struct {
 	Home    project.Home
 	Version string
@@ -56,6 +56,9 @@ type Config struct {
 	Rest func()
 	// Idle is how long a project that is not used is kept open; zero means [IdleProject].
 	Idle time.Duration
+	// Again is after how long it is tried again to open a project with interrupted runs
+	// whose disk is full or cannot be written; zero means five seconds.
+	Again time.Duration
 }
 
 // Daemon keeps projects open. It implements [pawl.Projects].
@@ -74,7 +77,7 @@ var _ pawl.Projects = (*Daemon)(nil)
 
 // New makes a daemon that has no project open. The caller holds the home's lock.
 func New(c Config) *Daemon {
-	c.Idle = cmp.Or(c.Idle, IdleProject)
+	c.Idle, c.Again = cmp.Or(c.Idle, IdleProject), cmp.Or(c.Again, 5*time.Second)
 	d := &Daemon{c: c, projects: map[string]*held{}, used: time.Now()}
 	d.rest = time.AfterFunc(quiet, d.rests)
 	return d
@@ -117,7 +120,7 @@ func (d *Daemon) stored() ([]*held, error) {
 	}
 	var out []*held
 	for _, p := range found {
-		if exists(filepath.Join(p.Dir, "pawl.db")) && (exists(p.Repo.GitDir) || d.opened(p)) {
+		if (exists(filepath.Join(p.Dir, "pawl.db")) || exists(filepath.Join(p.Dir, "pawl.slots"))) && (exists(p.Repo.GitDir) || d.opened(p)) {
 			out = append(out, d.held(p))
 		}
 	}
@@ -138,7 +141,8 @@ func exists(name string) bool {
 }
 
 // Boot opens every project that has interrupted runs and lets these go on, all of
-// them at once. What cannot be opened or go on is told of and left as it is.
+// them at once. What cannot be opened or go on is told of and left as it is; a project
+// whose disk is full or cannot be written is tried again until it can, or ctx ends.
 func (d *Daemon) Boot(ctx context.Context) {
 	all, err := d.stored()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,7 @@ type bed struct {
 	load    pawl.Load
 	opened  chan string
 	closed  chan struct{}
+	full    atomic.Int32 // how many times opening a project still fails
 }
 
 func newBed(t *testing.T, idle time.Duration, roots ...string) *bed {
@@ -120,11 +122,14 @@ func newBed(t *testing.T, idle time.Duration, roots ...string) *bed {
 		b.engines[root] = &engine{status: pawl.StatusRunning, entered: make(chan struct{}), watched: make(chan struct{})}
 	}
 	b.Daemon = daemon.New(daemon.Config{
-		Home: b.home, Version: "test", Idle: idle,
+		Home: b.home, Version: "test", Idle: idle, Again: time.Millisecond,
 		Find: func(_ context.Context, dir string) (project.Project, error) { return at(dir) },
 		Open: func(_ context.Context, p project.Project, told func(pawl.RunInfo)) (daemon.Engine, error) {
 			if strings.HasPrefix(p.Repo.Root, "bad") {
 				return nil, pawl.Errorf(pawl.CodeDamaged, "it is damaged")
+			}
+			if b.full.Add(-1) >= 0 {
+				return nil, pawl.Errorf(pawl.CodeUnavailable, "no space")
 			}
 			b.opened <- p.Repo.Root
 			b.engines[p.Repo.Root].told = told
@@ -171,6 +176,14 @@ func TestBoot(t *testing.T) {
 		}
 		if len(b.opened) != 1 || b.Live(t.Context()) != 1 {
 			t.Errorf("%d were opened", len(b.opened))
+		}
+	})
+	t.Run("WhenThereIsSpaceAgain", func(t *testing.T) { // F-18
+		b := newBed(t, 0, "a")
+		b.full.Store(3)
+		b.Boot(t.Context())
+		if root := <-b.opened; root != "a" {
+			t.Errorf("opened %s", root)
 		}
 	})
 	t.Run("NotWhatSomebodyLeft", func(t *testing.T) {

@@ -120,19 +120,37 @@ func (h *held) boot(ctx context.Context) {
 	runs, err := h.interrupted(ctx)
 	if err != nil {
 		h.fail(err)
+		h.bootAgain(ctx, err)
 	}
 	if len(runs) == 0 {
 		return
 	}
 	_, done, err := h.use(ctx)
 	if err != nil {
+		h.bootAgain(ctx, err)
 		return // it is told already
 	}
 	defer done()
 	h.adopt(ctx, runs)
 }
 
-// interrupted are the runs that are at work by the log. Nobody has the project.
+// bootAgain boots the project later when that may help.
+func (h *held) bootAgain(ctx context.Context, err error) {
+	if pawl.CodeOf(err) != pawl.CodeUnavailable {
+		return
+	}
+	time.AfterFunc(h.d.c.Again, func() {
+		h.d.mu.Lock()
+		ending := h.d.ending
+		h.d.mu.Unlock()
+		if !ending && ctx.Err() == nil {
+			h.boot(ctx)
+		}
+	})
+}
+
+// interrupted are the runs that are at work by the log. Nobody has the project. It tells of
+// those that are damaged.
 func (h *held) interrupted(ctx context.Context) ([]pawl.RunID, error) {
 	s, end, err := h.d.c.Read(ctx, h.p)
 	if err != nil {
@@ -144,6 +162,9 @@ func (h *held) interrupted(ctx context.Context) ([]pawl.RunID, error) {
 	for _, r := range runs {
 		if r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping {
 			out = append(out, r.ID)
+		}
+		if r.Status == pawl.StatusQuarantined {
+			h.told(r)
 		}
 	}
 	return out, err
@@ -232,7 +253,7 @@ func (h *held) told(r pawl.RunInfo) {
 		h.d.rest.Reset(quiet)
 		h.d.c.Say("run %s of %s ended %s: %s", r.ID, h.p.Repo.Root, r.Outcome, r.Reason)
 	case pawl.StatusQuarantined:
-		h.d.c.Say("run %s of %s is quarantined: %s", r.ID, h.p.Repo.Root, r.Reason)
+		h.d.c.Say("run %s of %s is damaged: %s", r.ID, h.p.Repo.Root, r.Reason)
 	default:
 		h.d.c.Say("run %s of %s is %s", r.ID, h.p.Repo.Root, r.Status)
 	}

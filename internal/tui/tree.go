@@ -284,6 +284,8 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	}
 	switch {
 	case waiting == nil:
+	case waiting.Pool == pawl.PoolStore:
+		n.note = strings.TrimPrefix(n.note+", waits for its log", ", ")
 	case waiting.Until.IsZero():
 		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
 	default:

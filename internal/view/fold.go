@@ -15,6 +15,7 @@ const keptProblems = 20
 // makes no sense here, such as one about a loop nobody started, changes nothing
 // but the header: projections of a damaged run are better than none.
 func (r *Run) Apply(e pawl.Event) {
+	delete(r.waiting, 0) // its log has been written
 	r.pass(e)
 	r.Records.Add(e)
 	l := r.loop(e.Loop)

@@ -87,7 +87,7 @@ func (p *Progress) Write(u pawl.Update) error {
 		}
 	case u.Live != nil && u.Live.Waiting != nil:
 		w := u.Live.Waiting
-		if text := p.run.Hear(w); text != "" && !p.o.Live { // which shows it as long as it lasts
+		if text := p.run.Hear(w); text != "" && (!p.o.Live || w.Pool == pawl.PoolStore) { // which shows it as long as it lasts
 			if p.o.Clock {
 				text = clock(w.Since.Add(w.For)) + "  " + text
 			}

@@ -13,6 +13,12 @@ import (
 // tests waits for the one heavy place, for 12s".
 func WaitingText(w *pawl.Waiting) string {
 	name, long := plain.Line(w.Name, 80), span(w.For)
+	if w.Pool == pawl.PoolStore {
+		if w.Over {
+			return "its log can be written again, after " + long
+		}
+		return fmt.Sprintf("waits until its log can be written, for %s: %s", long, plain.Line(w.Why, 500))
+	}
 	switch {
 	case w.Over && w.Account != "":
 		return fmt.Sprintf("%s goes on, after %s", name, long)
@@ -93,12 +99,14 @@ func holders(w *pawl.Waiting) string {
 func (r *Run) Hear(w *pawl.Waiting) string {
 	_, known := r.waiting[w.Effect]
 	switch {
+	case w.Pool == pawl.PoolStore && w.Over: // the events that follow have ended the wait, or will
+		delete(r.waiting, w.Effect)
 	case w.Over:
 		delete(r.waiting, w.Effect)
 		if !known {
 			return ""
 		}
-	case r.pending(w.Effect) == nil: // it was answered meanwhile
+	case w.Pool != pawl.PoolStore && r.pending(w.Effect) == nil: // it was answered meanwhile
 		return ""
 	default:
 		if r.waiting == nil {
@@ -121,11 +129,15 @@ func (r *Run) pending(id pawl.Seq) *pending {
 }
 
 // Waiting returns the effect that has waited longest for its places, as far as the run has
-// heard; nil when none waits.
+// heard, or that the run waits for its log; nil when none waits.
 func (r *Run) Waiting() *pawl.Waiting {
 	var oldest *pawl.Waiting
 	others := -1
 	for id, w := range r.waiting {
+		if w.Pool == pawl.PoolStore {
+			out := *w
+			return &out
+		}
 		if r.pending(id) == nil {
 			delete(r.waiting, id)
 			continue

@@ -23,6 +23,8 @@ func TestWaitingText(t *testing.T) {
 		"model call x goes on, after 40s":                                                                                                        {Name: "model call x", Account: "api.example.com", For: 40 * time.Second, Over: true},                                                           // F-15
 		"gate tests waits for the one heavy place (held by 002-b), for 2s":                                                                       {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Runs: []pawl.RunID{"002-b"}},
 		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), for 2s": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
+		"waits until its log can be written, for 5s: no space. Free some":                                                                        {Name: "the run", Pool: pawl.PoolStore, For: 5 * time.Second, Why: "no space. Free some"},
+		"its log can be written again, after 5s":                                                                                                 {Pool: pawl.PoolStore, For: 5 * time.Second, Over: true},
 		"gate tests has its place, after 14s":                                                                                                    {Name: "gate tests", For: 14 * time.Second, Over: true},
 	} {
 		if got := WaitingText(&w); got != want {
@@ -122,5 +124,42 @@ func TestAccountsAreNamed(t *testing.T) {
 	}
 	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+clock(until)) {
 		t.Errorf("show:\n%s", text)
+	}
+}
+
+// That a run waits for its log is told, also where the screen shows it as long as it lasts,
+// and over with its next event. F-18
+func TestWaitForTheLogIsTold(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	s.ask(0, pawl.Place{Loop: "task", Step: "tests"}, &pawl.RunGate{Gate: "tests", Commit: "base", OnBase: true})
+	var out bytes.Buffer
+	p := NewProgress(New(), ProgressOptions{Out: &out, Least: Important})
+	for _, e := range s.events[:len(s.events)-1] {
+		mustProgress(t, p.Write(pawl.Update{Event: &e}))
+	}
+	says := func(over bool) {
+		t.Helper()
+		mustProgress(t, p.Write(pawl.Update{Live: &pawl.Live{Waiting: &pawl.Waiting{Name: "the run", Pool: pawl.PoolStore, Since: s.now, Why: "no space. Free some", Over: over}}}))
+	}
+	says(false)
+	says(false)
+	if n := strings.Count(out.String(), "waits until its log can be written, for 0s: no space. Free some\n"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, out.String())
+	}
+	r := p.Run()
+	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    waits until its log can be written") {
+		t.Errorf("show:\n%s", text)
+	}
+	if text := WhyText(r); !strings.Contains(text, "until its log can be written, since "+clock(s.now)+": no space. Free some") {
+		t.Errorf("why:\n%s", text)
+	}
+	says(true)
+	if !strings.Contains(out.String(), "its log can be written again") || r.Waiting() != nil {
+		t.Errorf("over:\n%s", out.String())
+	}
+	says(false)
+	mustProgress(t, p.Write(pawl.Update{Event: &s.events[len(s.events)-1]}))
+	if w := r.Waiting(); w != nil {
+		t.Errorf("after an event it waits for %+v", w)
 	}
 }

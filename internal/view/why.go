@@ -292,6 +292,9 @@ func (p *Plan) causes() []cause {
 
 // waits names the effects under way. A wait is explained by what failed before it.
 func (r *Run) waits(c *chain) {
+	if w := r.waiting[0]; w != nil {
+		c.add(LinkWaits, fmt.Sprintf("until its log can be written, since %s: %s", clock(w.Since), plain.Line(w.Why, 500)))
+	}
 	for _, p := range r.open {
 		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), clock(p.at))
 		if w := r.waiting[p.ID]; w != nil {

@@ -84,7 +84,11 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 			app.Notef("run %s waits for you: pawl inbox %s", r.ID, r.ID)
 		}
 		if r.Waiting != nil {
-			app.Notef("run %s: %s; pawl top shows who has the places", r.ID, view.WaitingText(r.Waiting))
+			where := "; pawl top shows who has the places"
+			if r.Waiting.Pool == pawl.PoolStore {
+				where = ""
+			}
+			app.Notef("run %s: %s%s", r.ID, view.WaitingText(r.Waiting), where)
 		}
 	}
 	return nil

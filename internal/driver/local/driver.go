@@ -57,7 +57,8 @@ type Driver struct {
 	wg   sync.WaitGroup
 	done bool
 
-	waiting map[pawl.RunID][]*waiter // effects of which it was said that they wait
+	waiting map[pawl.RunID][]*waiter     // effects of which it was said that they wait
+	stalls  map[pawl.RunID]*pawl.Waiting // runs whose log cannot be written
 
 	flying  int           // effects that are under way, but for timers; guarded by mu
 	drained chan struct{} // not nil: nothing begins any more; closed when nothing flies
@@ -123,6 +124,9 @@ func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) err
 			if r, err = d.add(id, s); err != nil {
 				return err
 			}
+		}
+		if w := d.stall(id); w != nil {
+			return pawl.Errorf(pawl.CodeUnavailable, "run %s takes nothing until its log can be written: %s", id, w.Why)
 		}
 		err := r.ask(ctx, item{in: kernel.Input{Steer: &in}})
 		if !errors.Is(err, errAtRest) { // it came to rest before it took the command

@@ -122,7 +122,7 @@ type fullLog struct {
 func (l *fullLog) Append(ctx context.Context, u pawl.Unit) error {
 	if u.After > 0 && l.failures > 0 {
 		l.failures--
-		return pawl.Errorf(pawl.CodeUnavailable, "no space left")
+		return pawl.Errorf(pawl.CodeUnavailable, "no space left").WithHint("free some")
 	}
 	return l.Log.Append(ctx, u)
 }
@@ -234,6 +234,43 @@ func TestDriven(t *testing.T) {
 		}
 		if synctest.Wait(); d.Driven("001-small") {
 			t.Error("a run that has ended is driven")
+		}
+	})
+}
+
+// A run whose log cannot be written says why and what to do, each time it was tried, takes no
+// commands meanwhile, and says that the wait is over; it then goes on by itself. F-18
+func TestWaitForTheLogIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []pawl.Waiting // needs no lock: the run's goroutine says it
+		left := make(chan error, 1)
+		d := &local.Driver{Log: &fullLog{mem.New(), 3}, Performer: &drivertest.World{}, Left: func(_ pawl.RunID, err error) { left <- err }}
+		t.Cleanup(d.Close)
+		d.Live = func(run pawl.RunID, l pawl.Live) {
+			if l.Waiting != nil && l.Waiting.Pool == pawl.PoolStore {
+				said = append(said, *l.Waiting)
+			}
+		}
+		if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // virtual; the first try has failed
+		w := d.Waiting("001-small")
+		if w == nil || w.Pool != pawl.PoolStore || w.For != time.Second || !strings.Contains(w.Why, "no space left. free some") {
+			t.Fatalf("it waits for %+v", w)
+		}
+		err := d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause})
+		if pawl.CodeOf(err) != pawl.CodeUnavailable || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("steered meanwhile: %v", err)
+		}
+		if err := <-left; err != nil {
+			t.Fatal(err)
+		}
+		if w := d.Waiting("001-small"); w != nil {
+			t.Errorf("it waits for %+v still", w)
+		}
+		if len(said) != 4 || said[2].Over || said[2].For != 10*time.Second || !said[3].Over || said[3].For != 15*time.Second {
+			t.Errorf("said: %+v", said)
 		}
 	})
 }

@@ -220,6 +220,8 @@ func (r *run) append(u pawl.Unit) error {
 	if pause == 0 {
 		pause = 5 * time.Second
 	}
+	var since time.Time // when the first try failed
+	defer func() { r.d.stored(r.id) }()
 	for {
 		err := r.d.Log.Append(r.ctx, u)
 		if err == nil {
@@ -229,6 +231,10 @@ func (r *run) append(u pawl.Unit) error {
 		if pawl.CodeOf(err) != pawl.CodeUnavailable || r.ctx.Err() != nil {
 			return err
 		}
+		if since.IsZero() {
+			since = r.d.now()
+		}
+		r.d.stalled(r.id, since, err)
 		r.d.logger().Warn("the store is not available; trying again", "run", r.id, "error", err)
 		t := time.NewTimer(pause)
 		select {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -123,8 +124,13 @@ func (w *waiter) now() (pawl.Waiting, bool) {
 // has waited for two seconds.
 func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 	d.mu.Lock()
-	all := slices.Clone(d.waiting[run])
+	all, stall := slices.Clone(d.waiting[run]), d.stalls[run]
 	d.mu.Unlock()
+	if stall != nil {
+		now := *stall
+		now.For = d.now().Sub(now.Since).Round(time.Millisecond)
+		return &now
+	}
 	slices.SortFunc(all, func(a, b *waiter) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.job.Effect.ID, b.job.Effect.ID))
 	})
@@ -142,4 +148,43 @@ func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 		}
 	}
 	return oldest
+}
+
+// stalled says that a run waits until its log can be written, each time it was tried.
+func (d *Driver) stalled(run pawl.RunID, since time.Time, err error) {
+	why := err.Error()
+	if e, ok := errors.AsType[*pawl.Error](err); ok && e.Hint != "" {
+		why += ". " + e.Hint
+	}
+	now := pawl.Waiting{Name: "the run", Pool: pawl.PoolStore, Why: why, Since: since, For: d.now().Sub(since).Round(time.Millisecond)}
+	d.mu.Lock()
+	if d.stalls == nil {
+		d.stalls = make(map[pawl.RunID]*pawl.Waiting)
+	}
+	d.stalls[run] = &now
+	d.mu.Unlock()
+	if d.Live != nil {
+		d.Live(run, pawl.Live{Waiting: &now})
+	}
+}
+
+// stall is why a run waits for its log; nil when it does not.
+func (d *Driver) stall(run pawl.RunID) *pawl.Waiting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stalls[run]
+}
+
+// stored says that a run waits for its log no more, if it did.
+func (d *Driver) stored(run pawl.RunID) {
+	d.mu.Lock()
+	stall := d.stalls[run]
+	delete(d.stalls, run)
+	d.mu.Unlock()
+	if stall == nil || d.Live == nil {
+		return
+	}
+	now := *stall
+	now.Over, now.For = true, d.now().Sub(now.Since).Round(time.Millisecond)
+	d.Live(run, pawl.Live{Waiting: &now})
 }

@@ -72,7 +72,7 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 	defer l.leave()
 	q, err := l.request(ctx, u)
 	if err != nil {
-		return explain(fmt.Sprintf("append to run %s", u.Run), err)
+		return l.files.explain(fmt.Sprintf("append to run %s", u.Run), err)
 	}
 	select {
 	case l.queue <- q:
@@ -88,7 +88,7 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 		err = <-q.done
 	}
 	if err != nil {
-		return explain(fmt.Sprintf("append to run %s", u.Run), err)
+		return l.files.explain(fmt.Sprintf("append to run %s", u.Run), err)
 	}
 	return nil
 }

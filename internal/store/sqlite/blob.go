@@ -152,7 +152,7 @@ func readBlobFile(files fileSystem, r ref) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errOtherSize):
 		return nil, pawl.Errorf(pawl.CodeDamaged, "%s: %w", name, err)
 	case err != nil:
-		return nil, explain("read "+name, err)
+		return nil, files.explain("read "+name, err)
 	}
 	return stored, nil
 }

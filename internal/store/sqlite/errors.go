@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -57,6 +58,40 @@ func explain(doing string, err error) error {
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// lowSpace is so little that SQLite's other errors, such as that it cannot make its -shm,
+// come from it.
+const lowSpace = 64 << 10
+
+// explain is [explain] for an error of the disk: with the folder, what is missing there and
+// what to do.
+func (f fileSystem) explain(doing string, err error) error {
+	if _, ok := errors.AsType[*pawl.Error](err); ok || errors.Is(err, fs.ErrNotExist) {
+		return explain(doing, err)
+	}
+	code := resultOf(err)
+	full := code == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	denied := code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+	fails := code == sqlite3.SQLITE_IOERR || errors.Is(err, syscall.EIO)
+	free, known := FreeSpace(f.dir)
+	switch {
+	case full, known && free < lowSpace && (fails || code == sqlite3.SQLITE_CANTOPEN):
+		has := ""
+		if known {
+			has = fmt.Sprintf(", which has %s free", free)
+		}
+		return pawl.Errorf(pawl.CodeUnavailable, "%s: there is no space in %s%s: %w", doing, f.dir, has, err).
+			WithHint("free disk space there; runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+	case denied, code == sqlite3.SQLITE_CANTOPEN && !writable(f.dir):
+		return pawl.Errorf(pawl.CodeUnavailable, "%s: %s cannot be written, which reading it needs as well: %w", doing, f.dir, err).
+			WithHint("look at its owner, its mode and whether its file system is mounted for reading only; " +
+				"runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+	case fails:
+		return pawl.Errorf(pawl.CodeUnavailable, "%s: the disk of %s fails: %w", doing, f.dir, err).
+			WithHint("check the disk; runs that wait for it go on by themselves, and nothing that was acknowledged is lost")
+	}
+	return explain(doing, err)
 }
 
 func fullDisk(doing string, err error) error {

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -177,8 +179,8 @@ func TestFailedSyncInAGroup(t *testing.T) {
 	wantRun(t, log, "001-a", 4)
 }
 
-// A full disk fails appends with a hint and loses nothing; when there is space
-// again, they go on by themselves.
+// A full disk fails appends with the folder, the space there and a hint, and loses nothing;
+// when there is space again, they go on by themselves. F-18
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	const size = 4 << 20
@@ -204,8 +206,8 @@ func TestFullDisk(t *testing.T) {
 					if code := pawl.CodeOf(err); code != pawl.CodeUnavailable {
 						t.Errorf("on a full disk: %s: %v", code, err)
 					}
-					if e := err.(*pawl.Error); !strings.Contains(e.Hint, "free disk space") {
-						t.Errorf("the hint is %q", e.Hint)
+					if e := err.(*pawl.Error); !strings.Contains(e.Hint, "free disk space") || !strings.Contains(e.Message, dir+", which has ") {
+						t.Errorf("%q, hint %q", e.Message, e.Hint)
 					}
 					return
 				}
@@ -284,4 +286,75 @@ func TestOutOfFiles(t *testing.T) {
 	}
 	wantRun(t, log, "001-a", 2)
 	storetest.MustBlob(t, log, "001-a", large)
+}
+
+// A folder that cannot be written any more is named, fails what needs it, and is no damage;
+// when it can be written again, all goes on. F-18
+func TestReadOnlyFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16777216"); err != nil {
+		t.Skipf("a file system cannot be mounted here, so a read-only one is not tested: %v", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	mustRemount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|flags, "size=16777216"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustSmall(t, dir)
+	mustRemount(syscall.MS_RDONLY)
+	for _, open := range []func(string) (*Log, error){Open, OpenReadOnly} {
+		_, err := open(dir)
+		storetest.WantCode(t, err, pawl.CodeUnavailable)
+		if e, _ := errors.AsType[*pawl.Error](err); !strings.Contains(err.Error(), dir+" cannot be written") || !strings.Contains(e.Hint, "mounted for reading only") {
+			t.Errorf("%v, hint %q", err, e.Hint)
+		}
+	}
+	mustRemount(0)
+	log := mustOpen(t, dir)
+	defer mustClose(t, log)
+	wantRun(t, log, victim, eventsEach)
+	wantBystanders(t, log)
+}
+
+// A process that may not make its files larger fails appends, and no slot is ahead of what
+// is there. F-18
+func TestFileSizeLimit(t *testing.T) {
+	dir := t.TempDir()
+	log := mustOpen(t, dir)
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100 << 10, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	last, failed := pawl.Seq(0), 0
+	for range 60 {
+		err := log.Append(t.Context(), storetest.Unit("001-a", last, 2, storetest.Noise(uint64(last), 3000)))
+		if err == nil {
+			last += 2
+			continue
+		}
+		failed++
+		storetest.WantCode(t, err, pawl.CodeUnavailable)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if failed == 0 || last == 0 {
+		t.Fatalf("%d appends failed, up to event %d", failed, last)
+	}
+	storetest.MustAppend(t, log, storetest.Unit("001-a", last, 2))
+	mustClose(t, log)
+	log = mustOpen(t, dir)
+	defer mustClose(t, log)
+	wantRun(t, log, "001-a", int(last)+2)
 }

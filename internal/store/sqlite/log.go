@@ -96,11 +96,11 @@ func newLog(d disk, dir string) (*Log, error) {
 func (l *Log) open() error {
 	ctx := context.Background()
 	if err := l.files.prepare(); err != nil {
-		return explain("open log "+l.files.dir, err)
+		return l.files.explain("open log "+l.files.dir, err)
 	}
 	slots, damaged, err := l.files.readSlots()
 	if err != nil {
-		return explain("read "+l.files.path(slotsName), err)
+		return l.files.explain("read "+l.files.path(slotsName), err)
 	}
 	version, err := l.schema(ctx)
 	if err != nil {
@@ -111,27 +111,27 @@ func (l *Log) open() error {
 	}
 	if version == 0 && len(slots) > 0 { // what was in it is lost, and making it anew overwrites the WAL
 		if err := l.files.setAside(); err != nil {
-			return explain("keep a copy of a damaged WAL", err)
+			return l.files.explain("keep a copy of a damaged WAL", err)
 		}
 	}
 	w := &writer{log: l, copied: make(chan struct{}, 1)}
 	if err := w.open(ctx); err != nil {
-		return explain("open log "+l.files.path(fileName), err)
+		return l.files.explain("open log "+l.files.path(fileName), err)
 	}
 	if version < schemaVersion {
 		if err := migrate(ctx, w.db); err != nil {
-			return errors.Join(explain("bring "+l.files.path(fileName)+" up to date", err), w.close())
+			return errors.Join(l.files.explain("bring "+l.files.path(fileName)+" up to date", err), w.close())
 		}
 	}
 	if err := errors.Join(w.prepare(ctx), l.load(ctx)); err != nil {
-		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
+		return errors.Join(l.files.explain("open log "+l.files.path(fileName), err), w.close())
 	}
 	err = l.heed(slots, damaged)
 	if err == nil {
 		w.slots, err = os.OpenFile(l.files.path(slotsName), os.O_CREATE|os.O_WRONLY, 0o600)
 	}
 	if err != nil {
-		return errors.Join(explain("open log "+l.files.path(fileName), err), w.close())
+		return errors.Join(l.files.explain("open log "+l.files.path(fileName), err), w.close())
 	}
 	w.last, w.behind = l.index.last, int(l.index.last-l.index.flushed)
 	if newest, err := w.newest(ctx); err == nil {
@@ -151,7 +151,7 @@ func (l *Log) openReadOnly() error {
 	name := l.files.path(fileName)
 	slots, damaged, err := l.files.readSlots()
 	if err != nil {
-		return explain("read "+l.files.path(slotsName), err)
+		return l.files.explain("read "+l.files.path(slotsName), err)
 	}
 	if _, err := os.Stat(name); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -160,7 +160,7 @@ func (l *Log) openReadOnly() error {
 			}
 			return pawl.Errorf(pawl.CodeNotFound, "there is no log at %s", name)
 		}
-		return explain("open log", err)
+		return l.files.explain("open log", err)
 	}
 	version, err := l.schema(context.Background())
 	if err != nil {
@@ -179,7 +179,7 @@ func (l *Log) openReadOnly() error {
 	}
 	l.forgetful = version < schemaVersion
 	if err := l.load(context.Background()); err != nil {
-		return explain("open log "+name, err)
+		return l.files.explain("open log "+name, err)
 	}
 	return l.heed(slots, damaged)
 }
@@ -224,7 +224,7 @@ func (l *Log) Close() error {
 		err = errors.Join(err, <-l.committed)
 	}
 	if err != nil {
-		return explain("close log", err)
+		return l.files.explain("close log", err)
 	}
 	return nil
 }

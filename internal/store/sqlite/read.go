@@ -147,7 +147,7 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 		l.quarantine(id, err, readable)
 	}
 	if err != nil {
-		return explain(fmt.Sprintf("read run %s", id), err)
+		return l.files.explain(fmt.Sprintf("read run %s", id), err)
 	}
 	if more && s.quarantine != "" {
 		return pawl.Errorf(pawl.CodeDamaged, "read run %s: it is quarantined: %s", id, s.quarantine)

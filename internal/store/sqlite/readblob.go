@@ -22,7 +22,7 @@ func (l *Log) Blob(ctx context.Context, id pawl.RunID, hash pawl.Hash) ([]byte, 
 	defer l.leave()
 	content, err := l.content(ctx, p)
 	if err != nil {
-		return nil, explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
+		return nil, l.files.explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
 	}
 	return content, nil
 }
@@ -162,7 +162,7 @@ func (l *Log) VerifyBlobs(ctx context.Context, id pawl.RunID) error {
 		}
 		for _, p := range places {
 			if _, err := l.content(ctx, p); err != nil {
-				found = explain(fmt.Sprintf("read blob %s of run %s", p.hash, id), err)
+				found = l.files.explain(fmt.Sprintf("read blob %s of run %s", p.hash, id), err)
 				return false, nil
 			}
 		}

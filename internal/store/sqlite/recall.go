@@ -39,7 +39,7 @@ func (l *Log) Recall(ctx context.Context, q pawl.MemoryQuery) ([]pawl.MemoryEntr
 		return nil, pawl.Errorf(pawl.CodeDamaged, "recall: %w", err).
 			WithHint("the memory is made anew from the events when a run is next started or resumed; nothing is lost")
 	case err != nil:
-		return nil, explain("recall", err)
+		return nil, l.files.explain("recall", err)
 	}
 	return entries, nil
 }

@@ -46,7 +46,7 @@ func (l *Log) refresh(ctx context.Context) error {
 	}
 	defer l.leave()
 	if err := l.scan(ctx); err != nil {
-		return explain("read what was appended", err)
+		return l.files.explain("read what was appended", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (l *Log) schema(ctx context.Context) (version int64, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, explain("read the schema of "+l.files.path(fileName), err)
+		return 0, l.files.explain("read the schema of "+l.files.path(fileName), err)
 	}
 	return version, nil
 }
