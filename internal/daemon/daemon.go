@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -111,40 +110,29 @@ func (d *Daemon) held(p project.Project) *held {
 	return h
 }
 
-// stored are the projects that have a log and a repository, by the names of their folders.
-// One that is open stays among them when its repository has gone: runs may be at work.
+// stored are the projects that have a log, by the names of their folders, and a repository:
+// the others only if runs of theirs may be at work, or cannot go on.
 func (d *Daemon) stored() ([]*held, error) {
+	all, err := d.known()
+	return slices.DeleteFunc(all, func(h *held) bool { return !h.present() && !h.needed() }), err
+}
+
+// known are all projects that have a log, by the names of their folders.
+func (d *Daemon) known() (out []*held, err error) {
 	found, err := d.c.Home.Projects()
-	if err != nil {
-		return nil, err
-	}
-	var out []*held
 	for _, p := range found {
-		if (exists(filepath.Join(p.Dir, "pawl.db")) || exists(filepath.Join(p.Dir, "pawl.slots"))) && (exists(p.Repo.GitDir) || d.opened(p)) {
+		if p.HasLog() {
 			out = append(out, d.held(p))
 		}
 	}
-	return out, nil
-}
-
-// opened reports whether a project is open.
-func (d *Daemon) opened(p project.Project) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h := d.projects[id(p)]
-	return h != nil && h.engine != nil
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+	return out, err
 }
 
 // Boot opens every project that has interrupted runs and lets these go on, all of
-// them at once. What cannot be opened or go on is told of and left as it is; a project
-// whose disk is full or cannot be written is tried again until it can, or ctx ends.
+// them at once. What cannot be opened or go on is told of and left as it is, such as the runs of
+// a repository that is gone; a project whose disk is full or cannot be written is tried again until it can, or ctx ends.
 func (d *Daemon) Boot(ctx context.Context) {
-	all, err := d.stored()
+	all, err := d.known()
 	if err != nil {
 		d.c.Say("looking for projects: %v", err)
 	}
@@ -162,6 +150,9 @@ func (d *Daemon) Open(ctx context.Context, dir string) (pawl.ProjectInfo, error)
 		return pawl.ProjectInfo{}, err
 	}
 	h := d.held(p)
+	if h.settle(ctx, p) {
+		h.boot(ctx)
+	}
 	_, done, err := h.use(ctx)
 	if err != nil {
 		return pawl.ProjectInfo{}, err

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"pawl"
 	"pawl/internal/project"
 )
+
+// settling is how long what is under way in a repository that was moved may take to end.
+const settling = 2 * time.Second
 
 // held is a project as the daemon knows it.
 type held struct {
@@ -24,8 +28,9 @@ type held struct {
 	uses    int                           // requests under way
 	idle    *time.Timer                   // closes it; nil = it is closed
 	problem string                        // why it could not be opened; empty = it could
+	gone    bool                          // it was when runs were to go on, and these did not
 	waiting []pawl.Need                   // for what nobody has handed over
-	mended  []pawl.RunID                  // they waited, and go on since somebody did
+	mended  []pawl.RunID                  // they go on since the project was opened
 	last    map[pawl.RunID]pawl.RunStatus // what was told of runs
 }
 
@@ -125,6 +130,13 @@ func (h *held) boot(ctx context.Context) {
 	if len(runs) == 0 {
 		return
 	}
+	if !h.present() {
+		h.d.mu.Lock()
+		h.gone = true
+		h.d.mu.Unlock()
+		h.d.c.Say("%s. Interrupted: %d", h.lost(), len(runs))
+		return
+	}
 	_, done, err := h.use(ctx)
 	if err != nil {
 		h.bootAgain(ctx, err)
@@ -132,6 +144,54 @@ func (h *held) boot(ctx context.Context) {
 	}
 	defer done()
 	h.adopt(ctx, runs)
+}
+
+func (h *held) present() bool {
+	h.d.mu.Lock()
+	p := h.p
+	h.d.mu.Unlock()
+	return p.Present()
+}
+
+// needed reports whether the project is of use without its repository: runs are at work, or
+// would be.
+func (h *held) needed() bool {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	return h.engine != nil || h.gone
+}
+
+// lost says that the repository is gone, and what to do.
+func (h *held) lost() string {
+	return fmt.Sprintf("%s is not there any more: its runs stay as they are. Where it was moved to, they go on with pawl resume; pawl attach --from %s gives them to a copy",
+		h.p.Repo.Root, id(h.p))
+}
+
+// settle gives the project the place where its repository is now. It reports whether runs may
+// have to go on from there, which could not where it was: what is under way there is broken off.
+func (h *held) settle(ctx context.Context, p project.Project) bool {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	h.d.mu.Lock()
+	moved := h.engine != nil && h.p.Repo.GitDir != p.Repo.GitDir && !h.p.Present()
+	gone := h.gone
+	h.gone = false
+	h.d.mu.Unlock()
+	if moved {
+		h.d.c.Say("%s was moved to %s", h.p.Repo.Root, p.Repo.Root)
+		short, cancel := context.WithTimeout(ctx, settling)
+		h.drain(short)
+		cancel()
+		if err := h.closeLocked(); err != nil {
+			h.d.c.Say("closing %s: %v", h.p.Repo.Root, err)
+		}
+	}
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	if h.engine == nil {
+		h.p = p
+	}
+	return moved || gone
 }
 
 // bootAgain boots the project later when that may help.
@@ -183,11 +243,9 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 		wg.Go(func() {
 			err := engine.Adopt(ctx, run)
 			if err == nil {
-				if Environ(ctx) != nil {
-					h.d.mu.Lock()
-					defer h.d.mu.Unlock()
-					h.mended = append(h.mended, run)
-				}
+				h.d.mu.Lock()
+				defer h.d.mu.Unlock()
+				h.mended = append(h.mended, run)
 				return
 			}
 			if Environ(ctx) == nil { // or it was said before
@@ -266,9 +324,12 @@ func (h *held) info(ctx context.Context) pawl.ProjectInfo {
 	h.d.mu.Unlock()
 	info := pawl.ProjectInfo{ID: id(p), Root: p.Repo.Root, Problem: problem, Needs: needs}
 	if open {
-		if info.Live = h.live(ctx); problem == "" && !exists(p.Repo.GitDir) {
-			info.Problem = p.Repo.GitDir + " is not there any more"
-		}
+		info.Live = h.live(ctx)
+	}
+	if problem == "" && !p.Present() {
+		info.Problem = h.lost()
+	}
+	if open {
 		return info
 	}
 	holder, away, _ := p.Holder(ctx)

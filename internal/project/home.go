@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"pawl"
@@ -71,6 +69,12 @@ func (h Home) Socket() string {
 // Log is where it tells what it did when it has no terminal.
 func (h Home) Log() string { return filepath.Join(h.Dir, "daemon.log") }
 
+// folder is the state folder of the first repository that Pawl met at a place.
+func (h Home) folder(gitDir string) string {
+	sum := sha256.Sum256([]byte(gitDir))
+	return filepath.Join(h.Dir, hex.EncodeToString(sum[:8]))
+}
+
 // Projects are those that have a state folder here, by the names of their folders.
 // One whose description cannot be read is left out.
 func (h Home) Projects() ([]Project, error) {
@@ -80,19 +84,9 @@ func (h Home) Projects() ([]Project, error) {
 	}
 	var out []Project
 	for _, name := range files {
-		var about description
-		data, err := os.ReadFile(name)
-		if err != nil || json.Unmarshal(data, &about) != nil || about.GitDir == "" {
-			continue
+		if p, err := h.described(filepath.Dir(name)); err == nil {
+			out = append(out, p)
 		}
-		root := about.Root
-		if root == "" {
-			root = about.GitDir
-			if filepath.Base(root) == ".git" {
-				root = filepath.Dir(root)
-			}
-		}
-		out = append(out, Project{Repo: pawl.Repository{GitDir: about.GitDir, Root: root}, Dir: filepath.Dir(name)})
 	}
 	return out, nil
 }

@@ -90,6 +90,19 @@ func trusted(info fs.FileInfo) bool {
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
+// inode is the number of a file on its disk, which it keeps when it is renamed; 0 = not known.
+func inode(name string) uint64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return stat.Ino
+}
+
 // foreign is the error of what belongs to another user.
 func foreign(path string, info fs.FileInfo) error {
 	what := "a file"

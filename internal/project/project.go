@@ -5,7 +5,7 @@
 //	    daemon.sock     where it serves (daemon.lock names it)
 //	    daemon.log      what it did, when it has no terminal; daemon.log.1 is the one before
 //
-//	$XDG_STATE_HOME/pawl/<hash of the repository's git folder>/
+//	$XDG_STATE_HOME/pawl/<hash of the place of the repository's git folder at first>/
 //	    project.json    which repository this is the state of
 //	    writer.lock     held by the one process that may write; says which one
 //	    pawl.sock       where a process serves that has this project alone (writer.lock names it)
@@ -22,8 +22,6 @@ package project
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,15 +37,21 @@ import (
 type Project struct {
 	Repo pawl.Repository
 	Dir  string // the state folder
+
+	identity string // what the repository is known by; empty = by its place
+	inode    uint64 // of the git folder; 0 = not known
 }
 
 // At is the project of a repository, with its state below stateHome
-// ($XDG_STATE_HOME). The folder is made when it is not there.
+// ($XDG_STATE_HOME). The folder is made when it is not there. A repository that was moved is
+// found again, and none gets the runs of another one: see [Home.Attach].
 func At(stateHome string, repo pawl.Repository) (Project, error) {
-	sum := sha256.Sum256([]byte(repo.GitDir))
 	home := HomeAt(stateHome)
-	p := Project{Repo: repo, Dir: filepath.Join(home.Dir, hex.EncodeToString(sum[:8]))}
 	if err := home.Check(); err != nil {
+		return Project{}, err
+	}
+	p, err := home.find(repo)
+	if err != nil {
 		return p, err
 	}
 	if err := private(p.Dir); err != nil {
@@ -81,10 +85,19 @@ type description struct {
 	GitDir string `json:"git_dir"`
 	// Root is the work tree it was reached from last; empty in a file of an older Pawl.
 	Root string `json:"root,omitempty"`
+	// Identity is what the repository has in its git folder, and Inode the number of that
+	// folder: with both, it was moved and not copied. Zero when they are not known.
+	Identity string `json:"identity,omitempty"`
+	Inode    uint64 `json:"inode,omitempty"`
 }
 
-func (p Project) describe() error {
-	about, err := json.MarshalIndent(description{p.Repo.GitDir, p.Repo.Root}, "", "  ")
+// describe writes project.json, and gives a repository that has none an identity.
+func (p *Project) describe() error {
+	if i := identify(p.Repo.GitDir); !i.unknown {
+		p.identity = i.id
+	}
+	p.inode = inode(p.Repo.GitDir)
+	about, err := json.MarshalIndent(description{p.Repo.GitDir, p.Repo.Root, p.identity, p.inode}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -170,9 +170,9 @@ func status(ctx context.Context, app *cli.App, world World) error {
 		what := fmt.Sprintf("%d at work", p.Live)
 		switch {
 		case p.Problem != "" && p.Live > 0:
-			what += ": " + plain.Line(p.Problem, 120)
+			what += ": " + plain.Line(p.Problem, 500)
 		case p.Problem != "":
-			what = "cannot be opened: " + plain.Line(p.Problem, 120)
+			what = "cannot be opened: " + plain.Line(p.Problem, 500)
 		case p.Holder != 0 && p.Holder != s.PID:
 			what = fmt.Sprintf("with process %d", p.Holder)
 		case p.Closed:

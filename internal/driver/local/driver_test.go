@@ -254,7 +254,7 @@ func TestWaitForTheLogIsSaid(t *testing.T) {
 		if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // virtual; the first try has failed
+		<-time.After(time.Second) // virtual; the first try has failed
 		w := d.Waiting("001-small")
 		if w == nil || w.Pool != pawl.PoolStore || w.For != time.Second || !strings.Contains(w.Why, "no space left. free some") {
 			t.Fatalf("it waits for %+v", w)

@@ -1,0 +1,92 @@
+// Package attach is pawl attach: give a repository the runs of one that is gone.
+package attach
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+// World is how the command reaches what is stored.
+type World struct {
+	// Attach gives the repository the runs of another one, whose place or state folder from
+	// may name, and returns its work tree.
+	Attach func(ctx context.Context, from string) (root string, err error)
+	// Separate says that the repository is a copy and gets none.
+	Separate func(ctx context.Context) error
+}
+
+// Attached is what the command says as JSON.
+type Attached struct {
+	Root string         `json:"root"`
+	Runs []pawl.RunInfo `json:"runs"`
+}
+
+// New is the command.
+func New(app *cli.App, world World) *cobra.Command {
+	var from string
+	var separate bool
+	c := &cobra.Command{
+		Use:   "attach",
+		Short: "Give this repository the runs of one that is gone",
+		Long: `Attach makes the runs of a repository that is gone this repository's: of one that
+was copied or cloned here and then removed, or moved to another disk. Their
+branches have to be here for them to go on; nothing but what is stored changes
+hands. A repository that was moved on its disk is found again without it, and
+one that is still in its place keeps its runs.
+
+With --new this one is a copy that gets no runs, and is asked about no more.
+
+` + cli.ExitCodes,
+		Example: "  pawl attach\n  pawl attach --from ~/old/shop\n  pawl attach --new",
+		Args:    cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if separate {
+				if err := world.Separate(ctx); err != nil {
+					return err
+				}
+				app.Notef("this repository has no runs, and an identity of its own")
+				return nil
+			}
+			if from != "" && !filepath.IsAbs(from) {
+				abs, err := filepath.Abs(filepath.Join(app.Dir, from))
+				if err != nil {
+					return pawl.Errorf(pawl.CodeInvalid, "--from %s: %w", from, err)
+				}
+				from = abs
+			}
+			root, err := world.Attach(ctx, from)
+			if err != nil {
+				return err
+			}
+			var runs []pawl.RunInfo
+			s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+				runs, err = s.Service.Runs(ctx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if app.JSON {
+				return app.Encode(Attached{root, runs})
+			}
+			app.Printf("%s has %d runs now\n", root, len(runs))
+			for _, r := range runs {
+				if r.Status == cli.StatusInterrupted || r.Status == pawl.StatusRunning {
+					app.Notef("run %s is interrupted: pawl resume %s goes on", r.ID, r.ID)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "the `PLACE` that the other repository had, or the id that pawl serve status shows")
+	c.Flags().BoolVar(&separate, "new", false, "this is a copy: leave the runs, and begin without any")
+	c.MarkFlagsMutuallyExclusive("from", "new")
+	return c
+}
