@@ -104,11 +104,13 @@ func (v *victim) restore(t *testing.T, archive string) {
 			t.Fatal(err)
 		}
 	}
-	p, err := project.At(filepath.Join(v.home, "state"), pawl.Repository{GitDir: filepath.Join(v.repo, ".git"), Root: v.repo})
+	gitDir := filepath.Join(v.repo, ".git")
+	p, err := project.At(t.TempDir(), pawl.Repository{GitDir: gitDir, Root: v.repo}) // the folder's name is that of its place
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.RemoveAll(p.Dir), os.Rename(filepath.Join(v.home, "state", "pawl", "PROJECT"), p.Dir)); err != nil {
+	state := filepath.Join(v.home, "state", "pawl")
+	if err := errors.Join(os.Remove(filepath.Join(gitDir, "pawl-id")), os.Rename(filepath.Join(state, "PROJECT"), filepath.Join(state, filepath.Base(p.Dir)))); err != nil {
 		t.Fatal(err)
 	}
 }
