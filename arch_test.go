@@ -58,6 +58,7 @@ var rules = []rule{
 	{"internal/instructions", []string{"internal/git", "internal/plain"}, "what a repository tells those who work on it is read from a commit; who is told is others' business"},
 	{"internal/workspace/...", []string{"internal/workspace/...", "internal/git", "internal/project"}, "workspaces are made with git, in the state folder"},
 	{"internal/project", nil, "the layout of the state folder"},
+	{"internal/unit", []string{"internal/project"}, "a service manager is told of a program and its arguments, whatever these do"},
 	{"internal/server/...", []string{"internal/server/...", "internal/message", "internal/view", "internal/artifact"}, "the server is given a Service; it must not know which"},
 	{"internal/daemon", []string{"internal/project", "internal/server/..."}, "the daemon keeps projects open; what opens one is given to it"},
 	{"internal/tui", []string{"internal/view", "internal/plain", "internal/artifact"}, "the screens are given Projects; they must not know which"},

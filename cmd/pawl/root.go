@@ -164,8 +164,12 @@ func serveWorld(app *cli.App) servecmd.World {
 		Serve:      func(ctx context.Context, o servecmd.Options) error { return serveProjects(ctx, app, o) },
 		Background: func(ctx context.Context, o servecmd.Options) error { return startBackground(ctx, app, o) },
 		Status:     func(ctx context.Context) (*servecmd.Status, error) { return daemonStatus(ctx, app) },
-		OpenAPI:    server.OpenAPI,
-		Stop:       func(ctx context.Context) (int, error) { return stopDaemon(ctx, app) },
+		Install: func(ctx context.Context, o servecmd.Options) (servecmd.Installed, error) {
+			return installService(ctx, app, o)
+		},
+		Uninstall: func(ctx context.Context) (string, error) { return uninstallService(ctx, app) },
+		OpenAPI:   server.OpenAPI,
+		Stop:      func(ctx context.Context) (int, error) { return stopDaemon(ctx, app) },
 	}
 }
 

@@ -38,7 +38,7 @@ func (p Project) AllowPrepare(hash pawl.Hash, commands []string) error {
 		err = private(filepath.Dir(name))
 	}
 	if err == nil {
-		err = replace(name, append(about, '\n'))
+		err = Replace(name, append(about, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("remember that prepare commands are allowed: %w", err)

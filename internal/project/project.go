@@ -106,11 +106,11 @@ func (p *Project) describe() error {
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, about) {
 		return nil
 	}
-	return replace(name, about)
+	return Replace(name, about)
 }
 
-// replace gives a file a new content at once: nobody sees half of it.
-func replace(name string, content []byte) error {
+// Replace gives a file a new content at once: nobody sees half of it.
+func Replace(name string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err

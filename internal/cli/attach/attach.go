@@ -78,9 +78,7 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 			}
 			app.Printf("%s has %d runs now\n", root, len(runs))
 			for _, r := range runs {
-				if r.Status == cli.StatusInterrupted || r.Status == pawl.StatusRunning {
-					app.Notef("run %s is interrupted: pawl resume %s goes on", r.ID, r.ID)
-				}
+				app.WarnInterrupted(r)
 			}
 			return nil
 		},

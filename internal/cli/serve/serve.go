@@ -55,6 +55,14 @@ type Status struct {
 	Projects []pawl.ProjectInfo `json:"projects"`
 }
 
+// Installed says what was installed.
+type Installed struct {
+	File    string `json:"file"`
+	Started bool   `json:"started"`
+	// Note says when it starts, if that is not at boot, and what changes it.
+	Note string `json:"note,omitempty"`
+}
+
 // World is how the command reaches daemons.
 type World struct {
 	// Serve serves until it is told to end.
@@ -65,6 +73,10 @@ type World struct {
 	Status func(ctx context.Context) (*Status, error)
 	// Stop ends the daemon, and returns its process when it has ended; zero = there was none.
 	Stop func(ctx context.Context) (pid int, err error)
+	// Install makes it a service that is started with the user's session, and Uninstall takes
+	// that back; the file is empty when there was none.
+	Install   func(ctx context.Context, o Options) (Installed, error)
+	Uninstall func(ctx context.Context) (file string, err error)
 	// OpenAPI describes what a daemon can be asked over HTTP.
 	OpenAPI func() ([]byte, error)
 }
@@ -72,7 +84,7 @@ type World struct {
 // New is the command.
 func New(app *cli.App, world World) *cobra.Command {
 	var o Options
-	var background, describe bool
+	var background, describe, install, uninstall bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all projects from one process",
@@ -90,11 +102,19 @@ older daemon by itself, without losing a run.
 
 Runs have their keys from the shell that starts or resumes them: the daemon keeps
 them in memory only. Commands with --local, or with PAWL_LOCAL=1 in the
-environment, work without a daemon. --openapi prints what a daemon can be asked
+environment, work without a daemon.
+
+With --install it is a service of yours, a unit of systemd's user manager or a
+launch agent of macOS: started when you log in, and again when it fails, so that
+runs go on after a reboot. It has the search path and the toolchains' folders of
+this shell, and no keys: runs whose key only a shell has wait for pawl resume.
+--uninstall takes it back.
+
+--openapi prints what a daemon can be asked
 over HTTP, as OpenAPI 3.1, and serves nothing.
 
 ` + cli.ExitCodes,
-		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop",
+		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop\n  pawl serve --install",
 		Args:    cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if describe {
@@ -103,6 +123,12 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 					app.Printf("%s", data)
 				}
 				return err
+			}
+			if install {
+				return installed(cmd.Context(), app, world, o)
+			}
+			if uninstall {
+				return uninstalled(cmd.Context(), app, world)
 			}
 			if background {
 				if err := world.Background(cmd.Context(), o); err != nil {
@@ -116,6 +142,9 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 	f := c.Flags()
 	f.BoolVar(&background, "background", false, "serve without a terminal, and return when it is ready")
 	f.BoolVar(&describe, "openapi", false, "print the description of the HTTP API and serve nothing")
+	f.BoolVar(&install, "install", false, "start it with your session from now on, as a service of systemd or launchd")
+	f.BoolVar(&uninstall, "uninstall", false, "start it with your session no more")
+	c.MarkFlagsMutuallyExclusive("background", "openapi", "install", "uninstall")
 	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
 	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
 	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
@@ -147,6 +176,43 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 		},
 	})
 	return c
+}
+
+func installed(ctx context.Context, app *cli.App, world World, o Options) error {
+	in, err := world.Install(ctx, o)
+	if err != nil {
+		return err
+	}
+	if app.JSON {
+		return app.Encode(in)
+	}
+	app.Printf("installed %s\n", in.File)
+	if in.Started {
+		app.Notef("the daemon is started: pawl serve status says what it does")
+	} else {
+		app.Notef("a daemon is at work and stays, with the keys its runs have; the service takes its place when it is next started")
+	}
+	if in.Note != "" {
+		app.Notef("%s", in.Note)
+	}
+	app.Notef("it has no keys of shells; a key in a file, from a command or in the keyring lets runs go on by themselves (docs/config.md)")
+	return nil
+}
+
+func uninstalled(ctx context.Context, app *cli.App, world World) error {
+	file, err := world.Uninstall(ctx)
+	switch {
+	case err != nil:
+		return err
+	case app.JSON:
+		return app.Encode(map[string]string{"removed": file})
+	case file == "":
+		app.Printf("no service is installed\n")
+	default:
+		app.Printf("removed %s\n", file)
+		app.Notef("what it has started goes on: pawl serve stop ends it")
+	}
+	return nil
 }
 
 func status(ctx context.Context, app *cli.App, world World) error {
