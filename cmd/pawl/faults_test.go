@@ -210,6 +210,8 @@ func faults(skewed func() (string, error)) []fault {
 	out := []fault{
 		{kind: "kill -9", strike: func(x *trial) fate { return x.signalled(syscall.SIGKILL) }, lacks: nothing},
 		{kind: "SIGTERM", strike: func(x *trial) fate { return x.signalled(syscall.SIGTERM) }, lacks: nothing},
+		{kind: "repository moved", strike: (*trial).moved, lacks: nothing},
+		{kind: "repository removed, a copy is left", strike: (*trial).replaced, lacks: nothing},
 		{kind: "full disk", strike: (*trial).fullDisk, lacks: mounts, first: true},
 		{kind: "read-only disk", strike: (*trial).readOnly, lacks: mounts, first: true},
 		{kind: "provider, scripted", strike: (*trial).refused, lacks: nothing},
@@ -513,6 +515,56 @@ func (x *trial) readOnly() fate {
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
 		x.t.Fatal(err)
+	}
+	return goesOn
+}
+
+// elsewhere is another place for the repository, which is in the way of nothing.
+func (x *trial) elsewhere() (to string) {
+	x.t.Helper()
+	dir, err := os.MkdirTemp(x.home, "elsewhere")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return filepath.Join(dir, filepath.Base(x.repo))
+}
+
+// moved moves the repository while the run is interrupted.
+func (x *trial) moved() fate {
+	x.t.Helper()
+	x.signalled(syscall.SIGKILL)
+	to := x.elsewhere()
+	if err := os.Rename(x.repo, to); err != nil {
+		x.t.Fatal(err)
+	}
+	x.repo = to
+	if out, err := x.pawl("list"); err != nil || x.started && !strings.Contains(out, "001-") {
+		x.t.Errorf("%v\n%s", err, out)
+	}
+	return goesOn
+}
+
+// replaced puts a copy in place of the repository while the run is interrupted, which gets the
+// run when somebody says so.
+func (x *trial) replaced() fate {
+	x.t.Helper()
+	x.signalled(syscall.SIGKILL)
+	if !x.hasRun(x.t) {
+		return none
+	}
+	to := x.elsewhere()
+	if out, err := exec.Command("cp", "-a", x.repo, to).CombinedOutput(); err != nil {
+		x.t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.RemoveAll(x.repo); err != nil {
+		x.t.Fatal(err)
+	}
+	x.repo = to
+	if out, err := x.pawl("list"); exitCode(err) != cli.ExitState || !strings.Contains(out, "pawl attach takes the runs over") {
+		x.t.Errorf("a copy is not told of the runs: %v\n%s", err, out)
+	}
+	if out, err := x.pawl("attach"); err != nil || !strings.Contains(out, "has 1 runs now") {
+		x.t.Errorf("%v\n%s", err, out)
 	}
 	return goesOn
 }

@@ -118,7 +118,7 @@ func (h Home) find(repo pawl.Repository) (Project, error) {
 		case there && sameFile(p.Repo.GitDir, repo.GitDir), !there && p.inode != 0 && p.inode == inode(repo.GitDir):
 			p.Repo = repo
 			return p, nil
-		case there:
+		case there, !p.HasLog():
 			_ = writeIdentity(repo.GitDir, os.Rename) // or it is known by its place only
 			return h.anew(repo), nil
 		}

@@ -164,6 +164,14 @@ func TestIdentity(t *testing.T) {
 				g.Errorf("attached %s, %v, want %s", q.Dir, err, p.Dir)
 			}
 		},
+		"CopiedBeforeThereWasARun": func(g ground) {
+			p := g.at(g.begin("a"))
+			g.copied("a", "b")
+			g.remove("a")
+			if q := g.at(g.repo("b")); q.Dir == p.Dir {
+				g.Error("it has the folder of the first")
+			}
+		},
 		"ClonedAgain": func(g ground) {
 			p := g.stored(g.begin("a"))
 			g.remove("a")
