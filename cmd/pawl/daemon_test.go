@@ -515,6 +515,22 @@ func TestDaemon(t *testing.T) {
 		_ = d.end()
 	})
 
+	tell("ItEndsWithoutItsFolder", func(t *testing.T, y *yard) { // F-29
+		d := y.serve()
+		state := filepath.Join(y.home, "state", "pawl")
+		if err := os.Rename(state, state+".old"); err != nil {
+			t.Fatal(err)
+		}
+		other := y.serve()
+		if err := d.end(); err != nil {
+			t.Errorf("%v\n%s", err, d.text())
+		}
+		d.wait(`ending: its state folder was removed or replaced`)
+		if s := y.status(); s == nil || s.PID != other.cmd.Process.Pid {
+			t.Errorf("the other one: %+v", s)
+		}
+	})
+
 	tell("ADamagedProjectCostsNoOther", func(t *testing.T, y *yard) {
 		model := y.script("s.yaml", quickScript)
 		good, bad := y.repo("good"), y.repo("bad")

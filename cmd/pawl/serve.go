@@ -53,6 +53,7 @@ type serving struct {
 	app     *cli.App
 	o       servecmd.Options
 	home    project.Home
+	lock    *project.Lock
 	machine *machine
 	daemon  *daemon.Daemon
 	feed    *message.Feed
@@ -68,6 +69,7 @@ type serving struct {
 var (
 	errHandover = errors.New("a newer pawl takes over")
 	errIdle     = errors.New("nobody needs it")
+	errLost     = errors.New("its state folder was removed or replaced")
 )
 
 // serveProjects is the daemon: it serves until it is told to end, or nobody needs it.
@@ -84,7 +86,7 @@ func serveProjects(ctx context.Context, app *cli.App, o servecmd.Options) error 
 	if err != nil {
 		return tell(ready, second(ctx, home, err))
 	}
-	s := &serving{app: app, o: o, home: home, info: pawl.DaemonInfo{
+	s := &serving{app: app, o: o, home: home, lock: lock, info: pawl.DaemonInfo{
 		Version: app.Version, Build: build(), PID: os.Getpid(), Started: time.Now().UTC(), Socket: home.Socket(),
 	}}
 	if err := s.speak(); err != nil {
@@ -209,12 +211,34 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 			end(errIdle)
 		}
 	}()
+	go s.watchLock(ctx)
 	<-ctx.Done()
 	err = s.finish(context.Cause(ctx), stopServing)
 	err = errors.Join(err, <-served)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.program, err
+}
+
+// lockInterval is how often a daemon looks whether its lock is still where others look for it.
+const lockInterval = 2 * time.Second
+
+// watchLock ends a daemon whose state folder is gone: nobody could reach it any more, and
+// another one could begin.
+func (s *serving) watchLock(ctx context.Context) {
+	tick := time.NewTicker(lockInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if s.lock.Lost() {
+				s.end(errLost)
+				return
+			}
+		}
+	}
 }
 
 // bootGarbage is how much garbage there may be, in percent of what is in use, until the
@@ -291,6 +315,9 @@ func (s *serving) finish(why error, stopServing context.CancelCauseFunc) error {
 	case errors.Is(why, errIdle):
 		s.say("ending: %v", why)
 		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon has stopped: nobody needed it")
+	case errors.Is(why, errLost):
+		s.say("ending: %v", why)
+		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon has stopped: %w", errLost)
 	case errors.Is(why, context.Canceled):
 		s.say("ending: it was told to")
 		toWatchers = pawl.Errorf(pawl.CodeStopped, "the daemon was stopped: what is under way has %s to finish, the rest continues in the next daemon", drainTime).

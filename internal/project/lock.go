@@ -112,10 +112,24 @@ func (l lockable) held() error {
 	return pawl.Errorf(pawl.CodeConflict, "another process %s", l.what)
 }
 
+// Lost reports whether the lock's file was removed or replaced: another process can have
+// taken the place of this one.
+func (l *Lock) Lost() bool {
+	held, err := l.file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(l.file.Path())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, there)
+}
+
 // Release gives back what was taken. Releasing again does nothing.
 func (l *Lock) Release() error {
 	if !l.file.Locked() {
 		return nil
+	}
+	if l.Lost() { // what is there now is not this one's to change
+		return l.Leave()
 	}
 	if err := os.Truncate(l.file.Path(), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("say that nobody holds it: %w", err), l.file.Unlock())

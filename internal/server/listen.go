@@ -46,10 +46,29 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	if err := os.Chmod(socket, 0o600); err != nil {
+	err = os.Chmod(socket, 0o600)
+	made, statErr := os.Lstat(socket)
+	if err = errors.Join(err, statErr); err != nil {
 		return nil, errors.Join(fmt.Errorf("protect the socket: %w", err), l.Close())
 	}
-	return l, nil
+	return &placed{l, socket, made}, nil
+}
+
+// placed is a listener that removes its socket when it is closed, and no other one that has
+// its place by then.
+type placed struct {
+	net.Listener
+	socket string
+	made   os.FileInfo
+}
+
+// Close implements [net.Listener].
+func (p *placed) Close() error {
+	if u, ok := p.Listener.(*net.UnixListener); ok {
+		there, err := os.Lstat(p.socket)
+		u.SetUnlinkOnClose(err == nil && os.SameFile(p.made, there))
+	}
+	return p.Listener.Close()
 }
 
 // checkFolder makes the socket's folder, or checks that nobody but the user can
