@@ -129,8 +129,9 @@ func (d *Daemon) known() (out []*held, err error) {
 }
 
 // Boot opens every project that has interrupted runs and lets these go on, all of
-// them at once. What cannot be opened or go on is told of and left as it is, such as the runs of
-// a repository that is gone; a project whose disk is full or cannot be written is tried again until it can, or ctx ends.
+// them at once. What cannot be opened or go on is told of and left as it is, such as the runs
+// of a repository that is gone. A project whose disk is full or cannot be written is tried
+// again until it can be, or ctx ends.
 func (d *Daemon) Boot(ctx context.Context) {
 	all, err := d.known()
 	if err != nil {

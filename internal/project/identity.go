@@ -176,11 +176,11 @@ func (h Home) described(dir string) (Project, error) {
 	return Project{Repo: pawl.Repository{GitDir: about.GitDir, Root: root}, Dir: dir, identity: about.Identity, inode: about.Inode}, nil
 }
 
-// Attach gives a repository the runs of one that is gone: of the one whose work tree or git
-// folder from is, whose state folder has the same name or, if from is empty, of the one that had this identity
-// or this place. It fails with [pawl.CodeNotFound] when there is none, with
-// [pawl.CodeConflict] while the other one is there or a process has its runs, and with
-// [pawl.CodeState] when the repository has runs of its own.
+// Attach gives a repository the runs of one that is gone: the one whose work tree, git folder
+// or state folder is named by from or, if from is empty, the one that had this identity or
+// this place. It fails with [pawl.CodeNotFound] when there is none, with [pawl.CodeConflict]
+// while the other repository is still there or a process has its runs, and with
+// [pawl.CodeState] when this one has runs of its own. After an error nothing has changed hands.
 func (h Home) Attach(repo pawl.Repository, from, version string) (Project, error) {
 	if err := h.Check(); err != nil {
 		return Project{}, err
@@ -189,29 +189,37 @@ func (h Home) Attach(repo pawl.Repository, from, version string) (Project, error
 	if err != nil {
 		return Project{}, err
 	}
-	all, err := h.Projects()
-	if err != nil {
-		return Project{}, err
-	}
-	i := identify(repo.GitDir)
-	for _, p := range all {
-		if p.Dir == old.Dir || !p.isAt(repo.GitDir, i) {
-			continue
-		}
-		if p.HasLog() {
-			return Project{}, pawl.Errorf(pawl.CodeState, "%s has runs of its own", repo.Root).
-				WithHint("clone the repository elsewhere and attach the runs of %s there", old.Repo.Root)
-		}
-		if err := os.Remove(filepath.Join(p.Dir, "project.json")); err != nil {
-			return Project{}, fmt.Errorf("attach: %w", err)
-		}
-	}
 	lock, err := old.Lock(version)
 	if err != nil {
 		return Project{}, err
 	}
-	old.Repo = repo
-	return old, errors.Join(old.describe(), lock.Release())
+	if err = h.vacate(repo, old); err == nil {
+		old.Repo = repo
+		err = old.describe()
+	}
+	return old, errors.Join(err, lock.Release())
+}
+
+// vacate takes a repository from the project that it has, which has no runs, for another one.
+func (h Home) vacate(repo pawl.Repository, other Project) error {
+	all, err := h.Projects()
+	if err != nil {
+		return err
+	}
+	i := identify(repo.GitDir)
+	for _, p := range all {
+		if p.Dir == other.Dir || !p.isAt(repo.GitDir, i) {
+			continue
+		}
+		if p.HasLog() {
+			return pawl.Errorf(pawl.CodeState, "%s has runs of its own", repo.Root).
+				WithHint("clone the repository elsewhere and attach the runs of %s there", other.Repo.Root)
+		}
+		if err := os.Remove(filepath.Join(p.Dir, "project.json")); err != nil {
+			return fmt.Errorf("attach: %w", err)
+		}
+	}
+	return nil
 }
 
 // lost is the project of a repository that is gone, see [Home.Attach].
@@ -228,7 +236,7 @@ func (h Home) lost(repo pawl.Repository, from string) (Project, error) {
 		if from == "" {
 			named = i.id != "" && p.identity == i.id || p.Repo.GitDir == repo.GitDir
 		}
-		there := p.Present()
+		there, label := p.Present(), fmt.Sprintf("%s (%s)", p.Repo.Root, filepath.Base(p.Dir))
 		switch {
 		case named && there && from != "":
 			return Project{}, pawl.Errorf(pawl.CodeConflict, "%s is still there and keeps its runs", p.Repo.Root)
@@ -236,9 +244,9 @@ func (h Home) lost(repo pawl.Repository, from string) (Project, error) {
 			continue
 		case named:
 			one = p
-			found = append(found, fmt.Sprintf("%s (%s)", p.Repo.Root, filepath.Base(p.Dir)))
+			found = append(found, label)
 		}
-		gone = append(gone, fmt.Sprintf("%s (%s)", p.Repo.Root, filepath.Base(p.Dir)))
+		gone = append(gone, label)
 	}
 	switch {
 	case len(found) == 1:
