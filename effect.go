@@ -373,6 +373,9 @@ const (
 	FailConflict FailureCode = "conflict"       // the world is not as the request says it was
 	FailMachine  FailureCode = "machine"        // a disk, a process or git failed
 	FailDefect   FailureCode = "defect"         // our own fault; never tried again
+	// FailSpace is for drivers, which perform the effect again when the disk has space, and in
+	// no log.
+	FailSpace FailureCode = "space"
 )
 
 // Failure is why an effect gave no fact.

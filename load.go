@@ -22,6 +22,8 @@ type PoolLoad struct {
 	Elsewhere int     `json:"elsewhere,omitempty"`
 	// Accounts are those of a provider that it lets nothing begin on for now.
 	Accounts []AccountLoad `json:"accounts,omitempty"`
+	// Why says what is missing where the pool is [PoolDisk].
+	Why string `json:"why,omitempty"`
 }
 
 // AccountLoad is an account of a provider's that a limit closes: an address and a key.
@@ -54,6 +56,13 @@ type RunLoad struct {
 // no effect.
 const PoolStore = "store"
 
+// PoolDisk is the Pool of an effect that waits until a disk has space; see [DefaultMinFree].
+const PoolDisk = "disk"
+
+// DefaultMinFree is how much space the disks of a project have to have for an effect of its
+// runs to begin.
+const DefaultMinFree Bytes = 64_000_000
+
 // Waiting is an effect that has waited for its places for two seconds or longer. It is
 // true for a moment and of one process, and in no log.
 type Waiting struct {
@@ -63,7 +72,7 @@ type Waiting struct {
 	Name string `json:"name"`
 	// Pool is what it waits for: machine, account:PROVIDER or lane:NAME. Slots is how many
 	// places that has. It is [PoolStore] when the whole run waits until its log can be
-	// written; Why says what is missing and what to do.
+	// written, and [PoolDisk] when a disk has no space; Why says what is missing.
 	Pool  string `json:"pool"`
 	Slots int    `json:"slots"`
 	// Runs and Elsewhere say who has them; see [PoolLoad]. Account, Until and Why say which

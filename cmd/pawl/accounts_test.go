@@ -120,7 +120,7 @@ func (x *interleaving) boot() {
 			return pawl.VerdictPass
 		}}
 		e := engine.New(m.ofProject(name, engine.Config{
-			Log: log, Performer: caller{m.models, world, name, x.step}, Version: "test", Sandbox: walls{}, Consent: walls{},
+			Log: log, Performer: caller{m.models, world, name, x.step}, Places: m.governor.Places(name), Version: "test", Sandbox: walls{}, Consent: walls{},
 			Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 			Known:   func(context.Context, string) (engine.Known, error) { return engine.Known{}, nil },
 			Numbers: func(context.Context) (int, error) { return 0, nil },

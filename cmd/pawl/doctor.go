@@ -33,8 +33,8 @@ const doctorWait = 5 * time.Second
 
 // probes are how pawl doctor looks at this machine.
 func probes(app *cli.App) doctor.Probes {
+	cfg := machineConfig(app)
 	box := sync.OnceValues(func() (*sandbox.Box, error) {
-		cfg := machineConfig(app)
 		return sandbox.New(context.Background(), sandboxOptions(cfg.Sandbox()))
 	})
 	return doctor.Probes{
@@ -63,7 +63,7 @@ func probes(app *cli.App) doctor.Probes {
 			return egress.Check(ctx, egress.Options{Rules: rules, Environ: app.Environ, Limits: egress.Limits{Dial: doctorWait}})
 		},
 		FileSystem: fileSystem,
-		Free:       sqlite.FreeSpace,
+		Lacks:      func(p project.Project) string { return lacksSpace(cfg.MinFree(), p) },
 		Store:      checkStore,
 		Refs:       refs,
 		Models: func(ctx context.Context, p config.Provider, names []string) doctor.Check {

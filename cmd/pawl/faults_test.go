@@ -477,7 +477,7 @@ func (x *trial) mounted(options string) (dir string, end func()) {
 
 // fullDisk lets the disk that the run stores on become full while it works, and has room again.
 func (x *trial) fullDisk() fate {
-	dir, _ := x.mounted("size=64m,mode=0700")
+	dir, _ := x.mounted("size=160m,mode=0700")
 	if x.undisturbed.begin != nil {
 		x.undisturbed.begin(x.victim, x.t)
 	}
@@ -496,7 +496,7 @@ func (x *trial) fullDisk() fate {
 
 // readOnly lets the disk be read-only when the run is to go on.
 func (x *trial) readOnly() fate {
-	dir, _ := x.mounted("size=64m,mode=0700")
+	dir, _ := x.mounted("size=160m,mode=0700")
 	if x.undisturbed.begin != nil {
 		x.undisturbed.begin(x.victim, x.t)
 	}

@@ -46,6 +46,7 @@ type machine struct {
 	models   *models
 	governor *governor.Governor
 	cache    int64 // how many bytes the trusted cache of a project may take
+	minFree  pawl.Bytes
 
 	probed chan struct{} // closed when what follows is known
 	box    *sandbox.Box
@@ -57,7 +58,7 @@ func newMachine(ctx context.Context, app *cli.App) *machine {
 	m := &machine{version: app.Version, environs: newEnvirons(app.Environ)}
 	cfg := machineConfig(app)
 	m.governor = governor.New(governor.Limits(cfg.Machine()), nil)
-	m.cache = cfg.CacheSize()
+	m.cache, m.minFree = cfg.CacheSize(), cfg.MinFree()
 	m.models = &models{environs: m.environs}
 	m.probed = make(chan struct{})
 	go m.probe(ctx, sandboxOptions(cfg.Sandbox()))
@@ -182,10 +183,12 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	if err := rooms.Recover(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	lacks := func() string { return lacksSpace(m.minFree, p) }
 	e := engine.New(m.ofProject(name, engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
-		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall),
+		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
+		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
 		Known: func(ctx context.Context, task string) (engine.Known, error) {
 			return known(ctx, p.Repo.Root, p, task)
@@ -215,10 +218,9 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 }
 
 // ofProject adds to the configuration of a project's engine what makes its runs those of their
-// users: the environment they were handed, their accounts, and their places on the machine.
+// users: the environment they were handed, and their accounts.
 func (m *machine) ofProject(name string, c engine.Config) engine.Config {
 	c.Performer = ofRun{c.Performer, name}
-	c.Places = m.governor.Places(name)
 	c.Accounts = func(ctx context.Context, run pawl.RunID, models [3]pawl.ModelChoice) ([]pawl.Account, error) {
 		return m.accounts(ctx, runOf{name, run}, models)
 	}
@@ -284,7 +286,7 @@ func openLog(p project.Project) (*slog.Logger, *os.File, error) {
 
 type recall = func(context.Context, pawl.MemoryQuery) ([]pawl.MemoryEntry, error)
 
-func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, rooms pawl.Rooms, recall recall) driver.Performer {
+func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, rooms pawl.Rooms, recall recall, lacks func() string) driver.Performer {
 	sender := func(ctx context.Context) *callback.Sender {
 		app := cli.App{Environ: m.environs.environ(ctx)}
 		return &callback.Sender{Secret: app.Getenv(config.CallbackSecret)}
@@ -304,7 +306,7 @@ func (m *machine) performer(p project.Project, spaces *gitworktree.Workspaces, r
 		},
 		Project: filepath.Base(p.Repo.Root),
 		Inputs:  ecosystem.IsInput, Gist: command.Gist, Toolchain: ecosystem.Runtimes(), Updates: ecosystem.Updates,
-		Redact: m.environs.redact,
+		Redact: m.environs.redact, Lacks: lacks,
 	}
 }
 

@@ -518,6 +518,24 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// The user says how much space a disk has to have for a run to go on. F-18
+func TestMinFree(t *testing.T) {
+	user := MustWrite(t, "machine: {min_free: 1GB}\n")
+	for name, test := range map[string]struct {
+		src  config.Sources
+		want pawl.Bytes
+	}{
+		"Default":  {config.Sources{}, 64_000_000},
+		"File":     {config.Sources{UserFile: user}, 1_000_000_000},
+		"Variable": {config.Sources{UserFile: user, Env: []string{"PAWL_MACHINE_MIN_FREE=0MB"}}, 0},
+	} {
+		c := MustLoad(t, test.src)
+		if c.MinFree() != test.want {
+			t.Errorf("%s: %s, want %s", name, c.MinFree(), test.want)
+		}
+	}
+}
+
 // The user says how much disk a cache may take.
 func TestCacheSize(t *testing.T) {
 	user := MustWrite(t, "cache: {size: 2GB}\n")

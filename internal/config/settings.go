@@ -96,6 +96,10 @@ func (c *Config) Machine() Machine {
 // [Config.Machine] it is the process's, not a run's.
 func (c *Config) CacheSize() int64 { return c.values.cacheSize }
 
+// MinFree is how much space the disks of a project have to have for anything of a run to
+// begin. Like [Config.Machine] it is the process's, not a run's.
+func (c *Config) MinFree() pawl.Bytes { return pawl.Bytes(c.values.minFree) }
+
 // Sandbox tells how commands are confined. Like [Config.Machine] it is the process's.
 func (c *Config) Sandbox() Sandbox { return c.values.confinement }
 
@@ -348,6 +352,7 @@ func (c *Config) explainMachine(add func(key, value string)) {
 	add("machine.no_net", strconv.Itoa(m.NoNet))
 	add("machine.net", strconv.Itoa(m.Net))
 	add("machine.heavy", strconv.Itoa(m.Heavy))
+	add("machine.min_free", strictyaml.FormatSize(c.values.minFree))
 	add("cache.size", strictyaml.FormatSize(c.values.cacheSize))
 }
 

@@ -50,6 +50,7 @@ type values struct {
 	announce    announce
 	machine     Machine
 	cacheSize   int64 // bytes
+	minFree     int64 // bytes
 
 	instructions string // on or off: whether agents are shown those of the repository
 }
@@ -137,6 +138,7 @@ func defaults() values {
 		cost:        true,
 		machine:     defaultMachine(runtime.GOMAXPROCS(0)),
 		cacheSize:   pawl.DefaultCacheSize,
+		minFree:     int64(pawl.DefaultMinFree),
 
 		instructions: "on",
 	}
@@ -461,6 +463,8 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	m.Key("no_net", "Tool calls without network at once; without it, 10.").Int(&c.NoNet, 1, 1000)
 	m.Key("net", "Tool calls with network at once; without it, 5.").Int(&c.Net, 1, 1000)
 	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
+	m.Key("min_free", "How much space the disks of a project's repository and of its state have to have for anything of a run to begin; without it, 64MB.").
+		Size(&v.minFree, 0, maxSize)
 }
 
 func (v *values) cacheFields(m *strictyaml.Map) {

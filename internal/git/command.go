@@ -353,6 +353,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is reports whether git said that target, which is about space on a disk, is the reason.
+func (e *Error) Is(target error) bool {
+	return (target == syscall.ENOSPC || target == syscall.EDQUOT) && strings.Contains(strings.ToLower(e.Stderr), target.Error())
+}
+
 // bounded is a buffer that refuses, or with cut drops, what is beyond its limit.
 type bounded struct {
 	buf     bytes.Buffer

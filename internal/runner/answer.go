@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"syscall"
 
 	"pawl"
 )
@@ -112,6 +113,8 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 				text = fmt.Sprintf("HTTP %d: %s", model.Status, text)
 			}
 		}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		f.Code = pawl.FailSpace
 	case pawl.CodeOf(err) == pawl.CodeConflict:
 		f.Code = pawl.FailConflict
 	case pawl.CodeOf(err) == pawl.CodeInvalid, pawl.CodeOf(err) == pawl.CodeDamaged:

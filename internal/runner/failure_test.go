@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/git"
 	"pawl/internal/runner"
 	"pawl/internal/store/mem"
 )
@@ -36,6 +39,10 @@ func TestFailures(t *testing.T) {
 		"Invalid":      {pawl.Errorf(pawl.CodeInvalid, "no such branch"), pawl.Failure{Code: pawl.FailDefect, Message: "no such branch"}},
 		"Damaged":      {pawl.Errorf(pawl.CodeDamaged, "blob 12"), pawl.Failure{Code: pawl.FailDefect, Message: "blob 12"}},
 		"Unavailable":  {pawl.Errorf(pawl.CodeUnavailable, "no space left").WithHint("free some"), pawl.Failure{Code: pawl.FailMachine, Message: "no space left; free some"}},
+		"FullDisk":     {fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), pawl.Failure{Code: pawl.FailSpace, Message: "write: write x: no space left on device"}}, // F-18
+		"Quota":        {fmt.Errorf("write: %w", syscall.EDQUOT), pawl.Failure{Code: pawl.FailSpace, Message: "write: disk quota exceeded"}},
+		"FullForGit":   {&git.Error{Args: []string{"add"}, Stderr: "fatal: write error: No space left on device"}, pawl.Failure{Code: pawl.FailSpace, Message: "git add: fatal: write error: No space left on device"}},
+		"OtherForGit":  {&git.Error{Args: []string{"add"}, Stderr: "fatal: bad revision"}, pawl.Failure{Code: pawl.FailMachine, Message: "git add: fatal: bad revision"}},
 		"Disk":         {errors.New("input/output error"), pawl.Failure{Code: pawl.FailMachine, Message: "input/output error"}},
 		// A time limit inside a part is not the effect's own.
 		"InnerDeadline": {fmt.Errorf("git: %w", context.DeadlineExceeded), pawl.Failure{Code: pawl.FailMachine, Message: "git: context deadline exceeded"}},

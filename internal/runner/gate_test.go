@@ -331,3 +331,28 @@ func TestGateIsToldOfPrepare(t *testing.T) {
 		}
 	}
 }
+
+// Commands that fail where a disk has no space say nothing of the code. F-18
+func TestGateOnAFullDisk(t *testing.T) {
+	w := MustWorld(t, map[string]string{"main.go": "package main\n"})
+	w.MustOpen(t)
+	why := "/state has 12 kB free"
+	w.r.Lacks = func() string { return why }
+	w.gates(pawl.GateSpec{Name: "tests", Kind: pawl.GateTests, Command: "exit 1"}, pawl.GateSpec{Name: "lint", Kind: pawl.GateLint, Command: "true"})
+	base := &pawl.RunGate{Gate: "tests", Commit: w.base, OnBase: true}
+	if got := w.fails(t, base); got.Code != pawl.FailSpace || !strings.Contains(got.Message, why) {
+		t.Errorf("a red gate: %+v", got)
+	}
+	w.job.Settings.Prepare = []string{"exit 1"}
+	if got := w.fails(t, &pawl.Prepare{Commit: w.base}); got.Code != pawl.FailSpace {
+		t.Errorf("a preparation that fails: %+v", got)
+	}
+	w.job.Settings.Prepare = nil
+	if got := must[*pawl.GateJudged](t, w, &pawl.RunGate{Gate: "lint", Commit: w.base, OnBase: true}); got.Verdict != pawl.VerdictPass {
+		t.Errorf("a gate that passes: %+v", got)
+	}
+	why = ""
+	if got := must[*pawl.GateJudged](t, w, base); got.Verdict != pawl.VerdictFail {
+		t.Errorf("a red gate where there is space: %+v", got)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"pawl"
@@ -26,7 +27,7 @@ import (
 )
 
 // Runner performs effects with what it is given. All fields but Redact, Callback,
-// Announce, Project, Inputs, Gist, Toolchain and Updates are needed.
+// Announce, Project, Inputs, Gist, Toolchain, Updates and Lacks are needed.
 type Runner struct {
 	// Model returns the model that answers for a tier of the run.
 	Model func(ctx context.Context, job driver.Job, tier int) (pawl.Model, error)
@@ -65,6 +66,8 @@ type Runner struct {
 	// Updates lists how the lock files of a checkout are brought up to date; nil = they
 	// cannot be.
 	Updates func(fs.FS) []pawl.LockUpdate
+	// Lacks says how much space a disk has and needs; empty = enough. nil = it always is.
+	Lacks func() string
 
 	preparing preparations
 }
@@ -107,10 +110,32 @@ type Prompt struct {
 func (r *Runner) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pawl.Blob) {
 	a := &answer{redact: r.Redact}
 	body, err := r.perform(ctx, job, a)
+	if err == nil {
+		err = r.doubt(body)
+	}
 	if err != nil {
 		return &pawl.EffectFailed{Effect: job.Effect.ID, Failure: a.failure(ctx, err)}, nil
 	}
 	return body, a.blobs
+}
+
+// doubt is the error of commands that failed where a disk has no space for them. What they say
+// of the code is not to be believed.
+func (r *Runner) doubt(body pawl.Answer) error {
+	failed := false
+	switch b := body.(type) {
+	case *pawl.GateJudged:
+		failed = b.Verdict != pawl.VerdictPass && b.Verdict != pawl.VerdictSkip
+	case *pawl.Prepared:
+		failed = b.Failed != ""
+	}
+	if !failed || r.Lacks == nil {
+		return nil
+	}
+	if why := r.Lacks(); why != "" {
+		return fmt.Errorf("its commands failed, and %s: %w", why, syscall.ENOSPC)
+	}
+	return nil
 }
 
 func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.Answer, error) {

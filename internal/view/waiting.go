@@ -20,14 +20,21 @@ func WaitingText(w *pawl.Waiting) string {
 		return fmt.Sprintf("waits until its log can be written, for %s: %s", long, plain.Line(w.Why, 500))
 	}
 	switch {
-	case w.Over && w.Account != "":
+	case w.Over && (w.Account != "" || w.Pool == pawl.PoolDisk):
 		return fmt.Sprintf("%s goes on, after %s", name, long)
 	case w.Over:
 		return fmt.Sprintf("%s has its place, after %s", name, long)
 	}
-	s := fmt.Sprintf("%s waits for %s, for %s", name, placeText(w), long)
+	what := "space on a disk"
+	if w.Pool != pawl.PoolDisk {
+		what = placeText(w)
+	}
+	s := fmt.Sprintf("%s waits for %s, for %s", name, what, long)
 	if w.Others > 0 {
 		s += ", and " + count(w.Others, "other") + " with it"
+	}
+	if w.Pool == pawl.PoolDisk {
+		s += ": " + plain.Line(w.Why, 300) + ". Free some; it goes on by itself"
 	}
 	return s
 }

@@ -25,6 +25,8 @@ func TestWaitingText(t *testing.T) {
 		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), for 2s": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
 		"waits until its log can be written, for 5s: no space. Free some":                                                                        {Name: "the run", Pool: pawl.PoolStore, For: 5 * time.Second, Why: "no space. Free some"},
 		"its log can be written again, after 5s":                                                                                                 {Pool: pawl.PoolStore, For: 5 * time.Second, Over: true},
+		"gate tests waits for space on a disk, for 5s, and 1 other with it: /x has 12 kB free. Free some; it goes on by itself":                  {Name: "gate tests", Pool: pawl.PoolDisk, For: 5 * time.Second, Why: "/x has 12 kB free", Others: 1}, // F-18
+		"gate tests goes on, after 6s":                                                                                                           {Name: "gate tests", Pool: pawl.PoolDisk, For: 6 * time.Second, Over: true},
 		"gate tests has its place, after 14s":                                                                                                    {Name: "gate tests", For: 14 * time.Second, Over: true},
 	} {
 		if got := WaitingText(&w); got != want {

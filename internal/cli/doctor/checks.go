@@ -13,6 +13,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
+	"pawl/internal/project"
 	"pawl/internal/recipe"
 )
 
@@ -76,8 +77,8 @@ func (e *examination) stateFolder() {
 		e.warn(name, fmt.Sprintf("%s is writable; its file system is not known: %v", p.Dir, err), "")
 	case remote:
 		e.fail(name, fmt.Errorf("%s is on %s, where locks and fsync cannot be relied on", p.Dir, kind), "set XDG_STATE_HOME to a folder on a local disk")
-	case e.low(p.Dir) != nil:
-		e.fail(name, e.low(p.Dir), "")
+	case e.low(p) != nil:
+		e.fail(name, e.low(p), "")
 	default:
 		found := fmt.Sprintf("%s is writable, on %s", p.Dir, kind)
 		if how := e.probes.Layers(e.ctx, p.Dir); how != "" {
@@ -87,16 +88,13 @@ func (e *examination) stateFolder() {
 	}
 }
 
-// leastSpace is how much runs need to go on at all.
-const leastSpace = 16_000_000
-
-// low is the error of a folder without space.
-func (e *examination) low(dir string) error {
-	free, known := e.probes.Free(dir)
-	if !known || free >= leastSpace {
+// low is the error of a project whose runs wait for space on a disk.
+func (e *examination) low(p project.Project) error {
+	why := e.probes.Lacks(p)
+	if why == "" {
 		return nil
 	}
-	return pawl.Errorf(pawl.CodeUnavailable, "there is no space in %s, which has %s free: runs wait until there is", dir, free).
+	return pawl.Errorf(pawl.CodeUnavailable, "%s: runs wait until there is more", why).
 		WithHint("free disk space there; runs that wait for it go on by themselves")
 }
 

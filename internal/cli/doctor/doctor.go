@@ -37,8 +37,8 @@ type Probes struct {
 	// FileSystem is the kind of file system a folder is on, and whether it is on
 	// another machine.
 	FileSystem func(dir string) (kind string, remote bool, err error)
-	// Free is how much may still be written below a folder; false when that is not known.
-	Free func(dir string) (pawl.Bytes, bool)
+	// Lacks says how much space a disk of a project has and its runs need; empty = enough.
+	Lacks func(p project.Project) string
 	// Store opens the log for reading, looks it over and returns the runs in it;
 	// [pawl.CodeNotFound] when there is none yet.
 	Store func(ctx context.Context, p project.Project) ([]pawl.RunInfo, error)

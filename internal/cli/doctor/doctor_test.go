@@ -58,7 +58,7 @@ func healthy(t *testing.T) *patient {
 		Egress:     func(context.Context, []string) ([]string, error) { return nil, nil },
 		Layers:     func(context.Context, string) string { return "overlayfs" },
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
-		Free:       func(string) (pawl.Bytes, bool) { return 1e9, true },
+		Lacks:      func(project.Project) string { return "" },
 		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
 		Refs:       func(context.Context, project.Project, string) ([]string, error) { return nil, nil },
 		Models: func(_ context.Context, p config.Provider, names []string) Check {
@@ -150,8 +150,8 @@ func TestDoctor(t *testing.T) {
 			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusQuarantined, Reason: "event 7"}}
 		}, "runs", Failed, "commits"},
 		{"FullDisk", func(p *patient) { // F-18
-			p.probes.Free = func(string) (pawl.Bytes, bool) { return 12_000, true }
-		}, "state folder", Failed, "which has 12 kB free"},
+			p.probes.Lacks = func(p project.Project) string { return p.Dir + " has 12 kB free" }
+		}, "state folder", Failed, "12 kB free: runs wait until there is more"},
 		{"InterruptedRun", func(p *patient) { p.runs = []pawl.RunInfo{{ID: "001-x", Status: cli.StatusInterrupted}} }, "runs", Warning, "pawl resume"},
 		{"WorktreeLeftOver", func(p *patient) {
 			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}, {ID: "002-y", Status: pawl.StatusRunning}}

@@ -85,7 +85,7 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 		}
 		if r.Waiting != nil {
 			where := "; pawl top shows who has the places"
-			if r.Waiting.Pool == pawl.PoolStore {
+			if r.Waiting.Pool == pawl.PoolStore || r.Waiting.Pool == pawl.PoolDisk {
 				where = ""
 			}
 			app.Notef("run %s: %s%s", r.ID, view.WaitingText(r.Waiting), where)

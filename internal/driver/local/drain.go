@@ -60,9 +60,23 @@ func (d *Driver) arrive(f *flight) {
 	defer f.cancel()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f.over = true; !f.begun || !f.counts {
+	f.over = true
+	d.landed(f)
+}
+
+// land counts an effect that is not performed for now, and may depart again.
+func (d *Driver) land(f *flight) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.landed(f)
+}
+
+// landed is land for a caller who holds d.mu.
+func (d *Driver) landed(f *flight) {
+	if !f.begun || !f.counts {
 		return
 	}
+	f.begun = false
 	if d.flying--; d.flying == 0 && d.drained != nil {
 		close(d.drained)
 	}

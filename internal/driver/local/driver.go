@@ -48,9 +48,10 @@ type Driver struct {
 	// Steady is a clock that never jumps, from any moment on. nil means the monotonic clock of
 	// the process, or, where Now is not nil, that no jump of Now is noticed.
 	Steady func() time.Duration
-	// AppendRetry is the time between tries to append when there is no space; zero means five seconds.
-	AppendRetry time.Duration
-	Logger      *slog.Logger
+	// SpaceRetry is the time between tries of what a disk had no space for, be it to append or
+	// an effect; zero means five seconds.
+	SpaceRetry time.Duration
+	Logger     *slog.Logger
 
 	mu   sync.Mutex // guards what follows
 	runs map[pawl.RunID]*run

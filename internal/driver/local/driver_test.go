@@ -25,7 +25,7 @@ func TestDriver(t *testing.T) {
 	drivertest.Run(t,
 		func(testing.TB) pawl.Log { return mem.New() },
 		func(_ testing.TB, o drivertest.Options) drivertest.Driver {
-			return &local.Driver{Log: o.Log, Performer: o.Performer, Places: o.Places, Observe: o.Observe, Left: o.Left, AppendRetry: time.Millisecond}
+			return &local.Driver{Log: o.Log, Performer: o.Performer, Places: o.Places, Observe: o.Observe, Left: o.Left, SpaceRetry: time.Millisecond}
 		})
 }
 
@@ -127,13 +127,13 @@ func (l *fullLog) Append(ctx context.Context, u pawl.Unit) error {
 	return l.Log.Append(ctx, u)
 }
 
-// A driver waits for AppendRetry between two tries of an append, or for the default if
-// AppendRetry is zero.
-func TestAppendRetry(t *testing.T) {
+// A driver waits for SpaceRetry between two tries of an append, or for the default if
+// SpaceRetry is zero.
+func TestSpaceRetry(t *testing.T) {
 	for pause, want := range map[time.Duration]time.Duration{0: 15 * time.Second, time.Minute: 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			left := make(chan error, 1)
-			d := &local.Driver{Log: &fullLog{mem.New(), 3}, Performer: &drivertest.World{}, AppendRetry: pause, Left: func(_ pawl.RunID, err error) { left <- err }}
+			d := &local.Driver{Log: &fullLog{mem.New(), 3}, Performer: &drivertest.World{}, SpaceRetry: pause, Left: func(_ pawl.RunID, err error) { left <- err }}
 			t.Cleanup(d.Close)
 			begun := time.Now()
 			if err := d.Start(t.Context(), "001-small", drivertest.Started(), nil); err != nil {
@@ -143,7 +143,7 @@ func TestAppendRetry(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := time.Since(begun); got != want {
-				t.Errorf("a run with three failed appends and AppendRetry %s took %s, want %s", pause, got, want)
+				t.Errorf("a run with three failed appends and SpaceRetry %s took %s, want %s", pause, got, want)
 			}
 		})
 	}

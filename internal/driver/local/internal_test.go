@@ -190,7 +190,7 @@ func TestWaitsOfManyEffects(t *testing.T) {
 		ends := map[pawl.Seq]func(){}
 		for i, run := range []pawl.RunID{"001", "001", "001", "002", "001"} {
 			id := pawl.Seq(i + 1)
-			ends[id] = d.waits(job(run, id), time.Now())
+			ends[id] = d.waits(job(run, id), time.Now(), "").end
 			elapse(time.Millisecond)
 		}
 		want("at first", 0, 0)
@@ -233,7 +233,7 @@ func TestWaitsForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		places := &held{}
 		d := &Driver{Places: places, Live: func(pawl.RunID, pawl.Live) {}}
-		end := d.waits(driver.Job{Run: "001", Effect: &pawl.Effect{ID: 1, Do: &pawl.RunGate{Gate: "lint"}}}, time.Now())
+		end := d.waits(driver.Job{Run: "001", Effect: &pawl.Effect{ID: 1, Do: &pawl.RunGate{Gate: "lint"}}}, time.Now(), "").end
 		for _, step := range []struct {
 			load pawl.PoolLoad
 			says bool

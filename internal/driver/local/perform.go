@@ -14,13 +14,44 @@ import (
 
 // perform brings one effect to its answer, and queues that.
 func (r *run) perform(ctx context.Context, fl *flight, job driver.Job) {
-	answer, blobs := r.placed(ctx, fl, job)
+	answer, blobs := r.spacious(ctx, fl, job)
 	if answer == nil || ctx.Err() != nil {
 		return // not wanted any more
 	}
 	select {
 	case r.inbox <- item{in: kernel.Input{Answer: answer}, blobs: blobs}:
 	case <-r.ctx.Done():
+	}
+}
+
+// spacious performs an effect, and performs it again as after a crash as long as a disk has no
+// space for it. What must not be done twice, or has cost money, fails instead.
+func (r *run) spacious(ctx context.Context, fl *flight, job driver.Job) (answer pawl.Answer, blobs []pawl.Blob) {
+	var waits *waiter
+	defer func() {
+		if waits != nil {
+			waits.end()
+		}
+	}()
+	for {
+		answer, blobs = r.placed(ctx, fl, job)
+		lacks, is := answer.(*pawl.EffectFailed)
+		if !is || lacks.Failure.Code != pawl.FailSpace {
+			return answer, blobs
+		}
+		if job.Effect.Class == pawl.CrashOnce || job.Effect.Do.Verb() == pawl.VerbCallModel {
+			lacks.Failure.Code = pawl.FailMachine
+			return answer, blobs
+		}
+		r.d.logger().Warn("a disk has no space for an effect; trying again", "run", r.id, "effect", job.Effect.ID, "error", lacks.Failure.Message)
+		r.d.land(fl)
+		if waits == nil {
+			waits = r.d.waits(job, r.d.now(), lacks.Failure.Message)
+		}
+		if !rest(ctx, r.d.spaceRetry()) {
+			return nil, nil
+		}
+		job.Again = true
 	}
 }
 
@@ -37,7 +68,7 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 	if r.d.Places != nil && job.Effect.Do.Verb() != pawl.VerbWait {
 		asked := r.d.now()
 		give, err := func() (func(pawl.Answer), error) {
-			defer r.d.waits(job, asked)()
+			defer r.d.waits(job, asked, "").end()
 			return r.d.Places.Take(ctx, job)
 		}()
 		if err != nil {
@@ -48,7 +79,7 @@ func (r *run) placed(ctx context.Context, fl *flight, job driver.Job) (answer pa
 		defer func() { note(answer, waited) }()
 	}
 	if do, ok := job.Effect.Do.(*pawl.Wait); ok && do.Account != (pawl.Account{}) {
-		defer r.d.waits(job, r.d.now())()
+		defer r.d.waits(job, r.d.now(), "").end()
 	}
 	if ctx.Err() != nil || !r.d.depart(fl) {
 		return nil, nil
@@ -77,13 +108,20 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 }
 
 func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
+	rest(ctx, d)
+	return &pawl.WaitEnded{Effect: id}
+}
+
+// rest waits for d. It reports whether ctx did not end before.
+func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
 	case <-ctx.Done():
+		return false
 	}
-	return &pawl.WaitEnded{Effect: id}
 }
 
 // refused is the answer of an effect that gets no places: why a model call is not worth

@@ -216,10 +216,6 @@ func (r *run) append(u pawl.Unit) error {
 	if info := kernel.Info(r.state); changed(r.info, info) {
 		r.info, u.Info = info, &info
 	}
-	pause := r.d.AppendRetry
-	if pause == 0 {
-		pause = 5 * time.Second
-	}
 	var since time.Time // when the first try failed
 	defer func() { r.d.stored(r.id) }()
 	for {
@@ -236,11 +232,7 @@ func (r *run) append(u pawl.Unit) error {
 		}
 		r.d.stalled(r.id, since, err)
 		r.d.logger().Warn("the store is not available; trying again", "run", r.id, "error", err)
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-r.ctx.Done():
-			t.Stop()
+		if !rest(r.ctx, r.d.spaceRetry()) {
 			return err
 		}
 	}

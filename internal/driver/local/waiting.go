@@ -20,20 +20,22 @@ type waiter struct {
 	d     *Driver
 	job   driver.Job
 	since time.Time
+	lacks string // why a disk has no space for it; empty = it waits for something else
 
-	mu         sync.Mutex // guards the rest; taken before the driver's
-	timer      *time.Timer
-	said, over bool
+	mu    sync.Mutex // guards the rest; taken before the driver's
+	timer *time.Timer
+	said  *pawl.Waiting // last; nil = nothing was said
+	over  bool
 }
 
-// waits begins to say that an effect waits for its places, or for its account to open. The function it returns says that it waits no
-// more, if anything was said.
-func (d *Driver) waits(job driver.Job, since time.Time) (over func()) {
-	w := &waiter{d: d, job: job, since: since}
+// waits begins to say that an effect waits for its places, for its account to open, or for what
+// a disk lacks, if that is not empty.
+func (d *Driver) waits(job driver.Job, since time.Time, lacks string) *waiter {
+	w := &waiter{d: d, job: job, since: since, lacks: lacks}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(sayAfter, w.say)
-	return w.end
+	return w
 }
 
 func (w *waiter) say() {
@@ -44,11 +46,10 @@ func (w *waiter) say() {
 	}
 	w.timer.Reset(sayAfter)
 	now, waits := w.now()
-	if !waits || !w.said && w.forItself(now) {
+	if !waits || w.said == nil && w.forItself(now) {
 		return
 	}
-	if !w.said {
-		w.said = true
+	if w.said == nil {
 		w.d.mu.Lock()
 		if w.d.waiting == nil {
 			w.d.waiting = make(map[pawl.RunID][]*waiter)
@@ -56,6 +57,7 @@ func (w *waiter) say() {
 		w.d.waiting[w.job.Run] = append(w.d.waiting[w.job.Run], w)
 		w.d.mu.Unlock()
 	}
+	w.said = &now
 	w.tell(now)
 }
 
@@ -64,12 +66,13 @@ func (w *waiter) forItself(now pawl.Waiting) bool {
 	return len(now.Runs) == 1 && now.Runs[0] == w.job.Run && now.Elsewhere == 0 && now.Until.IsZero()
 }
 
+// end says that the effect waits no more, if anything was said.
 func (w *waiter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
 	w.timer.Stop()
-	if !w.said {
+	if w.said == nil {
 		return
 	}
 	w.d.mu.Lock()
@@ -78,7 +81,9 @@ func (w *waiter) end() {
 		delete(w.d.waiting, w.job.Run)
 	}
 	w.d.mu.Unlock()
-	w.tell(w.waiting())
+	now := *w.said
+	now.Over, now.For = true, w.d.now().Sub(w.since).Round(time.Millisecond)
+	w.tell(now)
 }
 
 func (w *waiter) tell(now pawl.Waiting) {
@@ -101,7 +106,7 @@ func (w *waiter) waiting() pawl.Waiting {
 	case *pawl.Wait: // the call that it holds up
 		name, account = "model call "+f.Place.String(), do.Account.String()
 	}
-	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Account: account, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond), Over: w.over}
+	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Account: account, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond)}
 }
 
 // now returns the wait as it is now. It reports false when the effect has its places.
@@ -111,9 +116,13 @@ func (w *waiter) now() (pawl.Waiting, bool) {
 		out.Pool, out.Until, out.Why = "account:"+do.Account.Provider, w.since.Add(do.For), do.Why
 		return out, true
 	}
-	pool, waits := w.d.Places.Waits(w.job)
 	out := w.waiting()
-	out.Pool, out.Slots, out.Runs, out.Elsewhere = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere
+	if w.lacks != "" {
+		out.Pool, out.Why = pawl.PoolDisk, w.lacks
+		return out, true
+	}
+	pool, waits := w.d.Places.Waits(w.job)
+	out.Pool, out.Slots, out.Runs, out.Elsewhere, out.Why = pool.Name, pool.Slots, pool.Runs, pool.Elsewhere, pool.Why
 	if len(pool.Accounts) > 0 {
 		out.Account, out.Until, out.Why = pool.Accounts[0].Account, pool.Accounts[0].Until, pool.Accounts[0].Why
 	}
@@ -138,9 +147,10 @@ func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 	for _, w := range all {
 		w.mu.Lock()
 		now, waits := w.now()
+		over := w.over
 		w.mu.Unlock()
 		switch {
-		case !waits || now.Over:
+		case !waits || over:
 		case oldest == nil:
 			oldest = &now
 		default:
@@ -188,3 +198,6 @@ func (d *Driver) stored(run pawl.RunID) {
 	now.Over, now.For = true, d.now().Sub(now.Since).Round(time.Millisecond)
 	d.Live(run, pawl.Live{Waiting: &now})
 }
+
+// spaceRetry is how long to wait for space before the next try.
+func (d *Driver) spaceRetry() time.Duration { return cmp.Or(d.SpaceRetry, 5*time.Second) }

@@ -1,0 +1,45 @@
+package governor
+
+import (
+	"context"
+	"time"
+
+	"pawl"
+	"pawl/internal/driver"
+)
+
+// diskPause is the time between two looks at how much space a disk has.
+const diskPause = time.Second
+
+// OnDisk returns places that no effect gets while a disk lacks space. Lacks says how much it
+// has and needs; empty means that it has enough.
+func OnDisk(p driver.Places, lacks func() string) driver.Places { return onDisk{p, lacks} }
+
+// onDisk implements [driver.Places].
+type onDisk struct {
+	driver.Places
+	lacks func() string
+}
+
+// Take implements [driver.Places].
+func (p onDisk) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), error) {
+	for p.lacks() != "" {
+		t := time.NewTimer(diskPause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, ctx.Err()
+		}
+	}
+	return p.Places.Take(ctx, job)
+}
+
+// Waits implements [driver.Places]. What waits for a place where there is no space waits for
+// both, and space is what it is told of.
+func (p onDisk) Waits(job driver.Job) (pawl.PoolLoad, bool) {
+	if why := p.lacks(); why != "" {
+		return pawl.PoolLoad{Name: pawl.PoolDisk, Why: why}, true
+	}
+	return p.Places.Waits(job)
+}
