@@ -164,6 +164,35 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 			}
 		}()
 	}
+	s.assemble(ctx)
+	served := make(chan error, 1)
+	serveCtx, stopServing := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopServing(nil)
+	go func() {
+		err := server.ServeDaemon(serveCtx, s.home.Socket(), s.serves(), func() {
+			s.say("pawl %s serves as process %d at %s", s.app.Version, os.Getpid(), s.home.Socket())
+			ready()
+		})
+		end(err)
+		served <- err
+	}()
+	go func() {
+		s.boot(ctx) // Idle must know which runs the daemon continues
+		if s.o.OnDemand && s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
+			end(errIdle)
+		}
+	}()
+	go s.watchLock(ctx)
+	<-ctx.Done()
+	err = s.finish(context.Cause(ctx), stopServing)
+	err = errors.Join(err, <-served)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.program, err
+}
+
+// assemble makes what serves projects; nothing is served yet.
+func (s *serving) assemble(ctx context.Context) {
 	s.machine = newMachine(ctx, s.app)
 	if err := s.inherit(); err != nil {
 		s.say("what runs were handed is lost: %v", err)
@@ -194,30 +223,6 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 		Load: func(context.Context) (pawl.Load, error) { return s.machine.governor.Load(), nil },
 	})
 	s.feed = message.NewFeed(s.daemon)
-	served := make(chan error, 1)
-	serveCtx, stopServing := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stopServing(nil)
-	go func() {
-		err := server.ServeDaemon(serveCtx, s.home.Socket(), s.serves(), func() {
-			s.say("pawl %s serves as process %d at %s", s.app.Version, os.Getpid(), s.home.Socket())
-			ready()
-		})
-		end(err)
-		served <- err
-	}()
-	go func() {
-		s.boot(ctx) // Idle must know which runs the daemon continues
-		if s.o.OnDemand && s.daemon.Idle(ctx, cmp.Or(s.o.Idle, idleDaemon)) == nil {
-			end(errIdle)
-		}
-	}()
-	go s.watchLock(ctx)
-	<-ctx.Done()
-	err = s.finish(context.Cause(ctx), stopServing)
-	err = errors.Join(err, <-served)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.program, err
 }
 
 // lockInterval is how often a daemon looks whether its lock is still where others look for it.
