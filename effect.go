@@ -60,6 +60,10 @@ type Effect struct {
 	// Timeout is how long the effect may take; zero means no limit of its own.
 	// Reaching it is an answer: a failure with [FailTimeout].
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// First is the first of the failed effects in a row that this one repeats, which may have
+	// happened all the same: what that made, such as a commit, is what this one asks for.
+	// 0 = it repeats none.
+	First Seq `json:"first,omitempty"`
 	// Transcript is what a model call sends, oldest first. It is part of the
 	// session in the state, not of the event, and only ever grows behind it.
 	Transcript []Item `json:"-"`

@@ -141,6 +141,7 @@ func (e *Effect) fields(c *coder) {
 		}
 	}
 	sub(c, 6, e.Do.fields)
+	num(c, 7, &e.First)
 }
 
 func (p *Place) fields(c *coder) {

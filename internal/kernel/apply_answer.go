@@ -28,6 +28,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		l.infosTold(x, f.Do)
 		if do, ok := f.Do.(*pawl.CallTool); ok {
 			x.count(do.Tool)
+			if f.Class != pawl.CrashRepeat {
+				l.worktree.first, l.worktree.failed = 0, 0 // a commit from now on is another one
+			}
 			if do.Tool == updateTool {
 				l.furnished = ""
 			}
@@ -194,6 +197,10 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) error {
 	if x != nil && x.deadline > 0 { // that it waited for its places is not the session's time
 		x.deadline += waited(a)
+	}
+	_, failed := a.(*pawl.EffectFailed)
+	if w := &l.worktree; !failed && (w.failed == f.Do.Verb() || f.Do.Verb() == pawl.VerbResetWorkspace) {
+		w.first, w.failed = 0, 0
 	}
 	switch b := a.(type) {
 	case *pawl.TasksRead:
@@ -373,6 +380,9 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 		}
 	default:
 		l.worktree.fail(do.Verb(), why)
+		if l.worktree.failed != do.Verb() {
+			l.worktree.first, l.worktree.failed = f.ID, do.Verb()
+		}
 	}
 }
 

@@ -242,6 +242,11 @@ type worktree struct {
 	troubled pawl.Verb     // which effect that was
 	troubles int           // how often in a row
 	rested   bool          // the wait after the failure is over
+
+	// first is the first effect of a kind that failed and may have happened all the same.
+	// Nothing has come about since that such an effect would do otherwise.
+	first  pawl.Seq
+	failed pawl.Verb // its kind; 0 = there is none
 }
 
 // baseline is what a command gate said of the base commit.

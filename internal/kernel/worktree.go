@@ -15,7 +15,11 @@ const worktreeTries = 3
 const worktreeTimeout = 10 * time.Minute
 
 func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.Do) {
-	d.request(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do})
+	f := pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do}
+	if l.worktree.failed == do.Verb() {
+		f.First = l.worktree.first
+	}
+	d.request(l, f)
 }
 
 // mend says what follows when an effect on the worktree failed: a failure of the

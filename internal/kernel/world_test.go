@@ -36,7 +36,7 @@ type world struct {
 	folders  map[pawl.LoopRef]*folder        // those of its children
 	branches map[string]pawl.CommitHash      // where each is
 	trees    map[pawl.CommitHash]commitModel // of every commit that was made
-	commits  map[pawl.Seq]*pawl.Committed    // by effect, so that a commit made again is the same
+	commits  map[pawl.Seq]*pawl.Committed    // by the first effect that asked for it, so that one made again is the same
 	lists    map[pawl.Hash][]pawl.TaskEntry  // what a list of tasks reads as
 	compares int                             // inputs between two comparisons of the whole state with the log's; 0 = wholeEvery
 	inputs   int
@@ -360,12 +360,6 @@ func (w *world) touch(f flight) pawl.Answer {
 	}
 	switch b := f.answer.(type) {
 	case *pawl.EffectFailed:
-		// A commit that was made before a crash is found before anything can fail. (When git
-		// fails just then, another effect asks for the commit, does not find the one that was
-		// made, and the run halts: nothing is lost, but it should go on.)
-		if made := w.commits[f.effect.ID]; made != nil {
-			return made
-		}
 		if f.effect.Class == pawl.CrashOnce { // it failed, and left something
 			at.tree = pawl.TreeHash(fmt.Sprintf("tree-%d-failed", f.effect.ID))
 		}
@@ -473,8 +467,11 @@ func treeOf(c pawl.CommitHash) pawl.TreeHash { return pawl.TreeHash("tree-of-" +
 
 // commit makes a commit whose tree is the one asked for, or else what the worktree holds.
 func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
-	if made := w.commits[f.ID]; made != nil {
-		return made
+	first := cmp.Or(f.First, f.ID)
+	if made := w.commits[first]; made != nil {
+		again := *made
+		again.Effect = f.ID
+		return &again
 	}
 	c, at, do := *b, w.folderOf(f.Loop), f.Do.(*pawl.Commit)
 	if now := w.branches[do.Branch]; now != do.Parent && now != "" {
@@ -494,7 +491,7 @@ func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 		work[string(c.Commit)] = true
 	}
 	w.trees[c.Commit] = commitModel{c.Tree, work}
-	w.commits[f.ID] = &c
+	w.commits[first] = &c
 	return &c
 }
 

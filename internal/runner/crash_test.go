@@ -131,3 +131,20 @@ func theCall(t *testing.T, log pawl.Log) (*pawl.ToolReturned, string) {
 	}
 	return calls[0], string(text)
 }
+
+// A commit that an effect made before it failed is what the effect that repeats it finds. Without
+// knowing that, the other effect would find its branch moved.
+func TestCommitThatWasMadeBefore(t *testing.T) {
+	w := MustWorld(t, map[string]string{"main.go": "package main\n"})
+	w.MustOpen(t)
+	MustWrite(t, w.dir("main.go"), "package main // changed\n")
+	do := &pawl.Commit{Branch: branch, Parent: w.head(t), Base: w.base, Message: "attempt", Time: time.Unix(1000, 0)}
+	made := must[*pawl.Committed](t, w, do)
+	repeated := must[*pawl.Committed](t, w, do, func(j *driver.Job) { j.Effect.First = made.Effect })
+	if repeated.Commit != made.Commit || repeated.Tree != made.Tree || repeated.Effect == made.Effect {
+		t.Errorf("made %+v, repeated %+v", made, repeated)
+	}
+	if failure := w.fails(t, do); failure.Code != pawl.FailConflict {
+		t.Errorf("an effect that repeats none: %+v", failure)
+	}
+}

@@ -15,6 +15,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -284,8 +285,10 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	}, nil
 }
 
-// commitID makes a commit findable that an effect asks for.
-func commitID(job driver.Job) string { return fmt.Sprintf("%s/%d", job.Run, job.Effect.ID) }
+// commitID makes a commit findable that an effect asks for, by the effect that repeats it, too.
+func commitID(job driver.Job) string {
+	return fmt.Sprintf("%s/%d", job.Run, cmp.Or(job.Effect.First, job.Effect.ID))
+}
 
 // read reads a blob of the run. One that is not there is as bad as one that
 // cannot be read: trying again does not help.
