@@ -18,6 +18,7 @@ type problem struct {
 	kind    string // the provider's type, such as "overloaded_error"
 	code    string // the provider's code, such as "context_length_exceeded"
 	message string
+	headers http.Header // of the provider behind a gateway, as OpenRouter passes them on
 }
 
 // parseProblem reads the error out of a body. Known shapes: {"error": {…}},
@@ -46,6 +47,7 @@ func readProblem(part json.RawMessage) (problem, bool) {
 	}
 	var fields struct {
 		Type, Code, Status, Message, Detail any
+		Metadata                            json.RawMessage
 	}
 	if json.Unmarshal(part, &fields) != nil {
 		return problem{}, false
@@ -57,7 +59,15 @@ func readProblem(part json.RawMessage) (problem, bool) {
 	if p.kind == "" {
 		p.kind = word(fields.Status)
 	}
-	return p, p != problem{}
+	var behind struct{ Headers map[string]any }
+	_ = json.Unmarshal(fields.Metadata, &behind) // what cannot be read stays empty
+	for name, value := range behind.Headers {
+		if p.headers == nil {
+			p.headers = http.Header{}
+		}
+		p.headers.Set(name, word(value))
+	}
+	return p, p.kind != "" || p.code != "" || p.message != ""
 }
 
 // word is a string or number of an error body as text; anything else is "".
@@ -91,7 +101,7 @@ func classify(status int, header http.Header, body []byte, now time.Time) *pawl.
 	switch {
 	case e.Kind == pawl.ModelRefused, e.Kind == pawl.ModelContextLong, status >= 300 && status < 400: // no later try is answered otherwise
 	case e.Kind == pawl.ModelRateLimit, e.Kind == pawl.ModelQuota:
-		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now))
+		e.Wait = cmp.Or(RetryAfter(header, now), resets(header, now), RetryAfter(p.headers, now), resets(p.headers, now))
 	default:
 		e.Wait = RetryAfter(header, now)
 	}

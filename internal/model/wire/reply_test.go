@@ -82,6 +82,33 @@ func TestResets(t *testing.T) {
 	}
 }
 
+// A gateway tells the limit of the provider behind it in the body. F-44
+func TestResetsBehindAGateway(t *testing.T) {
+	day := strconv.FormatInt(time.Now().Add(9*time.Hour).UnixMilli(), 10)
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		header string // retry-after
+		want   time.Duration
+	}{
+		"OpenRouter": {429, `{"error":{"message":"Rate limit exceeded","code":429,"metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"` + day + `"}}}}`, "", 9 * time.Hour},
+		"Numbers":    {429, `{"error":{"message":"m","metadata":{"headers":{"x-ratelimit-remaining":0,"x-ratelimit-reset":` + day + `}}}}`, "", 9 * time.Hour},
+		"OwnHeader":  {429, `{"error":{"message":"m","metadata":{"headers":{"X-RateLimit-Reset":"` + day + `"}}}}`, "7", 7 * time.Second},
+		"SomeIsLeft": {429, `{"error":{"message":"m","metadata":{"headers":{"X-RateLimit-Remaining":"3","X-RateLimit-Reset":"` + day + `"}}}}`, "", 0},
+		"Text":       {429, `{"error":{"message":"m","metadata":"none"}}`, "", 0},
+		"BadRequest": {400, `{"error":{"message":"m","metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"` + day + `"}}}}`, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, x := wire.Open(t.Context(), 0, "")
+			defer x.Close()
+			got := x.Failure(tt.status, http.Header{"Retry-After": {tt.header}}, []byte(tt.body))
+			if got.Wait > tt.want || got.Wait < tt.want-time.Minute/10 || got.Message == "" || strings.Contains(got.Message, "metadata") {
+				t.Errorf("%+v, want a wait of %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestClean(t *testing.T) {
 	const key = "secret-key-42"
 	for text, want := range map[string]string{
