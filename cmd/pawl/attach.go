@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/cli/attach"
 	"pawl/internal/project"
@@ -12,21 +13,21 @@ import (
 // attachWorld is how pawl attach reaches what is stored.
 func attachWorld(app *cli.App) attach.World {
 	home := project.HomeAt(app.StateHome)
+	here := func(ctx context.Context) (pawl.Repository, error) { return gitworktree.Inspect(ctx, nil, app.Dir) }
 	return attach.World{
 		Attach: func(ctx context.Context, from string) (string, error) {
-			repo, err := gitworktree.Inspect(ctx, nil, app.Dir)
-			if err != nil {
-				return "", err
+			repo, err := here(ctx)
+			if err == nil {
+				_, err = home.Attach(repo, from, app.Version)
 			}
-			_, err = home.Attach(repo, from, app.Version)
 			return repo.Root, err
 		},
 		Separate: func(ctx context.Context) error {
-			repo, err := gitworktree.Inspect(ctx, nil, app.Dir)
-			if err != nil {
-				return err
+			repo, err := here(ctx)
+			if err == nil {
+				err = home.Separate(repo)
 			}
-			return home.Separate(repo)
+			return err
 		},
 	}
 }

@@ -107,7 +107,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
 	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in the folder `DIR` instead")
 	_ = root.MarkPersistentFlagDirname("directory")
-	f.BoolVar(&app.Local, "local", app.Local || app.Getenv(configs.Local) != "", "work without a daemon (as PAWL_LOCAL=1)")
+	f.BoolVar(&app.Local, "local", app.Local || configs.IsLocal(app.Getenv(configs.Local)), "work without a daemon (as PAWL_LOCAL=1)")
 	add := func(id, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: id, Title: title})
 		for _, c := range commands {

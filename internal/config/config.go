@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl"
@@ -22,9 +23,16 @@ const (
 // It is no setting: no configuration, log or event holds it.
 const CallbackSecret = "PAWL_CALLBACK_SECRET"
 
-// Local is the variable that says, when it is not empty, that commands work without
-// a daemon. It is no setting: where a process works is not a matter of a project.
+// Local is the variable that says that commands work without a daemon; see [IsLocal]. It is
+// no setting: where a process works is not a matter of a project.
 const Local = "PAWL_LOCAL"
+
+// IsLocal reports whether a value of [Local] asks for that. Empty, 0 and false do not; any
+// other word does.
+func IsLocal(value string) bool {
+	is, err := strconv.ParseBool(value)
+	return value != "" && (is || err != nil)
+}
 
 // Sources are where a configuration comes from. Each may be left out.
 type Sources struct {

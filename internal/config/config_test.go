@@ -660,3 +660,12 @@ func TestInstructions(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// PAWL_LOCAL=0 asks for nothing.
+func TestIsLocal(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "0": false, "false": false, "1": true, "true": true, "yes": true} {
+		if got := config.IsLocal(value); got != want {
+			t.Errorf("%q: %t, want %t", value, got, want)
+		}
+	}
+}

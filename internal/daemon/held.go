@@ -125,9 +125,9 @@ func (h *held) boot(ctx context.Context) {
 	runs, err := h.interrupted(ctx)
 	if err != nil {
 		h.fail(err)
-		h.bootAgain(ctx, err)
 	}
 	if len(runs) == 0 {
+		h.bootAgain(ctx, err)
 		return
 	}
 	if !h.present() {
@@ -194,7 +194,7 @@ func (h *held) settle(ctx context.Context, p project.Project) bool {
 	return moved || gone
 }
 
-// bootAgain boots the project later when that may help.
+// bootAgain boots the project later when that may help. A nil error needs no help.
 func (h *held) bootAgain(ctx context.Context, err error) {
 	if pawl.CodeOf(err) != pawl.CodeUnavailable {
 		return

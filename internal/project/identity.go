@@ -258,7 +258,7 @@ func (h Home) lost(repo pawl.Repository, from string) (Project, error) {
 		return Project{}, pawl.Errorf(pawl.CodeNotFound, "no runs are stored of a repository that is gone").
 			WithHint("a repository that was moved is found again by itself")
 	}
-	return Project{}, pawl.Errorf(pawl.CodeNotFound, "no runs of a repository that is gone are known to be of this one").
+	return Project{}, pawl.Errorf(pawl.CodeNotFound, "none of the repositories that are gone was this one").
 		WithHint("pawl attach --from OLD takes over those of %s", strings.Join(gone, ", "))
 }
 

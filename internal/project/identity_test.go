@@ -196,9 +196,9 @@ func TestIdentity(t *testing.T) {
 			g.remove("a")
 			g.remove("b")
 			_, err = g.home().Attach(c, "", "v1")
-			g.refused(err, pawl.CodeNotFound, "of this one")
+			g.refused(err, pawl.CodeNotFound, "was this one")
 			_, err = g.home().Attach(c, filepath.Join(g.dir, "d"), "v1")
-			g.refused(err, pawl.CodeNotFound, "of this one")
+			g.refused(err, pawl.CodeNotFound, "was this one")
 			lock, err := second.Lock("v1")
 			if err != nil {
 				g.Fatal(err)
