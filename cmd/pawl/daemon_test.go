@@ -495,6 +495,23 @@ func TestDaemon(t *testing.T) {
 		once(t, looks.text())
 	})
 
+	tell("WhoLooksFollowsIntoADaemonThatHasJustBegun", func(t *testing.T, y *yard) { // F-29
+		d, begun := y.serve(), y.fifo("begun")
+		dir := y.repo("repo")
+		c := y.begin(dir, "--gate", "tests=true", "--model", y.script("s.yaml", waitScript))
+		hear(t, begun, 1, d)
+		c.signal(syscall.SIGKILL)
+		d.signal(syscall.SIGKILL)
+		_, _ = c.end(), d.end()
+		mustWrite(t, filepath.Join(y.home, "go"), "")
+		y.serve()
+		looks := y.start(y.pawl(dir, "logs", "-f")) // the run may not have been taken over yet
+		if err := looks.end(); err != nil {
+			t.Error(err)
+		}
+		looks.wait(`COMPLETE`)
+	})
+
 	tell("WhoFollowsHearsThatItIsStopped", func(t *testing.T, y *yard) { // F-30
 		d, begun, _ := y.serve(), y.fifo("begun"), y.fifo("word")
 		dir := y.repo("repo")

@@ -87,6 +87,19 @@ func (a *App) rejoin(ctx context.Context, s *Session, run pawl.RunID) (found boo
 	return found, err
 }
 
+// adopted is rejoin for a run that nobody drives yet, where a daemon has just begun: it takes
+// over what was interrupted.
+func (a *App) adopted(ctx context.Context, s *Session, run pawl.RunID, r *view.Run) (found bool, err error) {
+	if a.Local || s.Owner || !unfinished(r) {
+		return false, nil
+	}
+	holder, held, err := project.HomeAt(a.StateHome).Holder(ctx)
+	if err != nil || !held || time.Since(holder.Started) > endingTime {
+		return false, nil //nolint:nilerr // then nobody is known to take it over
+	}
+	return a.rejoin(ctx, s, run)
+}
+
 // eventually asks until something is so, for [endingTime] at most. It fails when ctx ends.
 func eventually(ctx context.Context, so func() bool) error {
 	until := time.Now().Add(endingTime)

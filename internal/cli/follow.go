@@ -64,7 +64,11 @@ func (a *App) FollowOn(ctx context.Context, s *Session, run pawl.RunID, o Follow
 			a.Notef("run %s is only read here, without the daemon that may drive it: leave out --local to follow it", run)
 		}
 		if in.Pid == 0 || s.Daemon || !unfinished(r) {
-			return a.WarnLost(ctx, s, run)
+			if found, err := a.adopted(ctx, s, run, r); err != nil || !found {
+				return errors.Join(err, a.WarnLost(ctx, s, run))
+			}
+			o.From = r
+			continue
 		}
 		if a.ended(ctx, in) {
 			return stoppedWith(run)
