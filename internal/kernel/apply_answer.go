@@ -28,9 +28,6 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		l.infosTold(x, f.Do)
 		if do, ok := f.Do.(*pawl.CallTool); ok {
 			x.count(do.Tool)
-			if f.Class != pawl.CrashRepeat {
-				l.worktree.first, l.worktree.failed = 0, 0 // a commit from now on is another one
-			}
 			if do.Tool == updateTool {
 				l.furnished = ""
 			}
@@ -198,9 +195,8 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 	if x != nil && x.deadline > 0 { // that it waited for its places is not the session's time
 		x.deadline += waited(a)
 	}
-	_, failed := a.(*pawl.EffectFailed)
-	if w := &l.worktree; !failed && (w.failed == f.Do.Verb() || f.Do.Verb() == pawl.VerbResetWorkspace) {
-		w.first, w.failed = 0, 0
+	if _, failed := a.(*pawl.EffectFailed); !failed {
+		l.worktree.settle(f.Do.Verb())
 	}
 	switch b := a.(type) {
 	case *pawl.TasksRead:
@@ -274,6 +270,14 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 		if o := s.Loop(ref); o != nil && o.Phase != PhaseDone {
 			o.probe = b.Hunks
 		}
+	}
+}
+
+// settle says that an effect succeeded. What one of its kind made before, though it failed, is
+// not asked for any more, nor, where the worktree was opened or reset, what any made.
+func (w *worktree) settle(verb pawl.Verb) {
+	if verb == w.failed || verb == pawl.VerbOpenWorkspace || verb == pawl.VerbResetWorkspace {
+		w.first, w.failed = 0, 0
 	}
 }
 

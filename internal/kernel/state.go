@@ -243,8 +243,8 @@ type worktree struct {
 	troubles int           // how often in a row
 	rested   bool          // the wait after the failure is over
 
-	// first is the first effect of a kind that failed and may have happened all the same.
-	// Nothing has come about since that such an effect would do otherwise.
+	// first is the first effect of a kind that failed and may have happened all the same; see
+	// [worktree.settle].
 	first  pawl.Seq
 	failed pawl.Verb // its kind; 0 = there is none
 }

@@ -468,12 +468,15 @@ func treeOf(c pawl.CommitHash) pawl.TreeHash { return pawl.TreeHash("tree-of-" +
 // commit makes a commit whose tree is the one asked for, or else what the worktree holds.
 func (w *world) commit(f *pawl.Effect, b *pawl.Committed) *pawl.Committed {
 	first := cmp.Or(f.First, f.ID)
+	c, at, do := *b, w.folderOf(f.Loop), f.Do.(*pawl.Commit)
 	if made := w.commits[first]; made != nil {
+		if now := w.branches[do.Branch]; now != made.Commit || at.tree != made.Tree {
+			w.t.Fatalf("effect %d takes %s, made by %d, for its commit, and %s is at %s and the worktree holds %s", f.ID, made.Commit, first, do.Branch, now, at.tree)
+		}
 		again := *made
 		again.Effect = f.ID
 		return &again
 	}
-	c, at, do := *b, w.folderOf(f.Loop), f.Do.(*pawl.Commit)
 	if now := w.branches[do.Branch]; now != do.Parent && now != "" {
 		w.t.Fatalf("effect %d commits on %s, and %s is at %s", f.ID, do.Parent, do.Branch, now)
 	}
