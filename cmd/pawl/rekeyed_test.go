@@ -79,3 +79,31 @@ func TestKeyThatIsReplaced(t *testing.T) {
 		t.Error("the command's key serves a run that has another account")
 	}
 }
+
+// A run's calls go to the address that is frozen with it, wherever the provider's setting leads
+// by now. F-14
+func TestFrozenAddress(t *testing.T) {
+	t.Parallel()
+	frozen, now := newCounter(t), newCounter(t)
+	frozen.Key, now.Key = "sk-one-key", "sk-one-key"
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "key"), []byte("sk-one-key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, "key")
+	x := &models{environs: newEnvirons([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home,
+		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=" + now.address, "PAWL_PROVIDERS_OPENAI_CHAT_KEY_FILE=" + file})}
+	choice := pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100, Address: frozen.address, Key: config.KeySource{File: file}.Identity(nil)}
+	job := driver.Job{Run: "001-a", Settings: &pawl.Settings{Models: [3]pawl.ModelChoice{choice, choice, choice}}}
+	m, err := x.forTier(context.WithValue(t.Context(), runKey{}, runOf{"p", "001-a"}), job, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Call(t.Context(), pawl.ModelRequest{Model: "m", MaxOutput: 100,
+		Messages: []pawl.Message{{Role: pawl.RoleUser, Blocks: []pawl.Block{{Kind: pawl.BlockText, Text: "go on"}}}}}, nil); err != nil {
+		t.Error(err)
+	}
+	if there, elsewhere := len(frozen.Forget()), len(now.Forget()); there != 1 || elsewhere != 0 {
+		t.Errorf("%d requests went to the run's address, %d to another one", there, elsewhere)
+	}
+}
