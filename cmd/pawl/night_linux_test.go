@@ -66,16 +66,7 @@ func (p *provider) rotate(wire modeltest.Wire, model, key string, limited bool) 
 
 // nightAnswer answers as thorough models would, of which the fast one writes what is wrong.
 func nightAnswer(req pawl.ModelRequest) modeltest.Reply {
-	tools := map[string]bool{}
-	for _, s := range req.Tools {
-		tools[s.Name] = true
-	}
-	turn := 0
-	for _, m := range req.Messages {
-		if m.Role == pawl.RoleAssistant {
-			turn++
-		}
-	}
+	tools, turn := asked(req)
 	content := "hello"
 	if strings.HasSuffix(req.Model, fast) {
 		content = fmt.Sprint("goodbye, said ", strings.Count(req.Messages[0].Blocks[0].Text, "attempt"))

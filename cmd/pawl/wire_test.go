@@ -94,16 +94,7 @@ func (e *engineer) answer(req pawl.ModelRequest) modeltest.Reply {
 		r.Fault = modeltest.Fault{Kind: modeltest.FaultCut, At: modeltest.AtArguments}
 		return r
 	}
-	tools := map[string]bool{}
-	for _, s := range req.Tools {
-		tools[s.Name] = true
-	}
-	turn := 0
-	for _, m := range req.Messages {
-		if m.Role == pawl.RoleAssistant {
-			turn++
-		}
-	}
+	tools, turn := asked(req)
 	switch {
 	case tools["submit_assessment"]:
 		return call("submit_assessment", `{"files":1,"lines":1,"new_dependencies":0,"type":"documentation","risks":[],"why":"one line"}`)
@@ -120,6 +111,21 @@ func (e *engineer) answer(req pawl.ModelRequest) modeltest.Reply {
 		return call("write", `{"path":"hello.txt","content":"hello\n"}`)
 	}
 	return call("write", `{"path":"hello.txt","content":"goodbye\n"}`)
+}
+
+// asked returns the names of the tools that a request offers, and how often the model has
+// answered in its session.
+func asked(req pawl.ModelRequest) (tools map[string]bool, turn int) {
+	tools = map[string]bool{}
+	for _, s := range req.Tools {
+		tools[s.Name] = true
+	}
+	for _, m := range req.Messages {
+		if m.Role == pawl.RoleAssistant {
+			turn++
+		}
+	}
+	return tools, turn
 }
 
 func call(tool, args string) modeltest.Reply {
