@@ -33,8 +33,12 @@ const doctorWait = 5 * time.Second
 
 // probes are how pawl doctor looks at this machine.
 func probes(app *cli.App) doctor.Probes {
-	cfg := machineConfig(app)
+	least := func() pawl.Bytes {
+		cfg := machineConfig(app)
+		return cfg.MinFree()
+	}
 	box := sync.OnceValues(func() (*sandbox.Box, error) {
+		cfg := machineConfig(app)
 		return sandbox.New(context.Background(), sandboxOptions(cfg.Sandbox()))
 	})
 	return doctor.Probes{
@@ -63,7 +67,7 @@ func probes(app *cli.App) doctor.Probes {
 			return egress.Check(ctx, egress.Options{Rules: rules, Environ: app.Environ, Limits: egress.Limits{Dial: doctorWait}})
 		},
 		FileSystem: fileSystem,
-		Lacks:      func(p project.Project) string { return lacksSpace(cfg.MinFree(), p) },
+		Lacks:      func(p project.Project) string { return lacksSpace(least(), p) },
 		Store:      checkStore,
 		Refs:       refs,
 		Models: func(ctx context.Context, p config.Provider, names []string) doctor.Check {

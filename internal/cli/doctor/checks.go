@@ -72,13 +72,14 @@ func (e *examination) stateFolder() {
 	}
 	e.project = &p
 	kind, remote, err := e.probes.FileSystem(p.Dir)
+	low := e.low(p)
 	switch {
 	case err != nil:
 		e.warn(name, fmt.Sprintf("%s is writable; its file system is not known: %v", p.Dir, err), "")
 	case remote:
 		e.fail(name, fmt.Errorf("%s is on %s, where locks and fsync cannot be relied on", p.Dir, kind), "set XDG_STATE_HOME to a folder on a local disk")
-	case e.low(p) != nil:
-		e.fail(name, e.low(p), "")
+	case low != nil:
+		e.fail(name, low, "")
 	default:
 		found := fmt.Sprintf("%s is writable, on %s", p.Dir, kind)
 		if how := e.probes.Layers(e.ctx, p.Dir); how != "" {
@@ -88,7 +89,7 @@ func (e *examination) stateFolder() {
 	}
 }
 
-// low is the error of a project whose runs wait for space on a disk.
+// low returns an error if runs of a project wait for disk space.
 func (e *examination) low(p project.Project) error {
 	why := e.probes.Lacks(p)
 	if why == "" {
