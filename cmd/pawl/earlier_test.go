@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -59,9 +58,7 @@ func TestRunsOfEarlierVersionsGoOn(t *testing.T) {
 			if found != salvaged {
 				t.Errorf("%q was set aside, want %q", found, salvaged)
 			}
-			replay := exec.Command(v.bin, "replay", "1")
-			replay.Dir, replay.Env = v.repo, v.env
-			if out, err := replay.CombinedOutput(); err != nil || strings.Contains(string(out), "DIFFERS") {
+			if out, err := v.pawl("replay", "1"); err != nil || strings.Contains(out, "DIFFERS") {
 				t.Errorf("replay: %v\n%s", err, out)
 			}
 		})

@@ -455,14 +455,6 @@ func (x *trial) project() string {
 	return filepath.Join(x.home, "state", "pawl", "none")
 }
 
-// pawl runs a command of pawl in the repository.
-func (x *trial) pawl(args ...string) (string, error) {
-	cmd := exec.Command(x.bin, args...)
-	cmd.Dir, cmd.Env = x.repo, x.env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
 // mounted gives the run a file system of its own for what it stores, and returns what ends it.
 func (x *trial) mounted(options string) (dir string, end func()) {
 	x.t.Helper()

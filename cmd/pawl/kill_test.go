@@ -218,6 +218,14 @@ func (v *victim) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// pawl runs another command in the victim's repository.
+func (v *victim) pawl(args ...string) (string, error) {
+	cmd := exec.Command(v.bin, args...)
+	cmd.Dir, cmd.Env = v.repo, v.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // command returns the command that starts the run or resumes it.
 func (v *victim) command(flags ...string) *exec.Cmd {
 	args := []string{"resume", "1"}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -76,9 +75,7 @@ i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cp package-lock.json node_modul
 		sound: func(v *victim, t *testing.T) {
 			v.nothingLost(t)
 			// Where the kill came between the run's end and the cleaning, the next process cleans.
-			next := exec.Command(v.bin, "cache", "prune")
-			next.Dir, next.Env = v.repo, v.env
-			if out, err := next.CombinedOutput(); err != nil {
+			if out, err := v.pawl("cache", "prune"); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			state := filepath.Join(v.home, "state", "pawl", "*")

@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,12 +54,4 @@ func TestTasksWaitForAPerson(t *testing.T) {
 		t.Errorf("%s: %s, after %d questions", s.Outcome, s.Reason, asked)
 	}
 	v.sound(t)
-}
-
-// pawl runs another command in the victim's repository.
-func (v *victim) pawl(args ...string) (string, error) {
-	cmd := exec.Command(v.bin, args...)
-	cmd.Dir, cmd.Env = v.repo, v.env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }
