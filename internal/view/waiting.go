@@ -25,11 +25,7 @@ func WaitingText(w *pawl.Waiting) string {
 	case w.Over:
 		return fmt.Sprintf("%s has its place, after %s", name, long)
 	}
-	what := "space on a disk"
-	if w.Pool != pawl.PoolDisk {
-		what = placeText(w)
-	}
-	s := fmt.Sprintf("%s waits for %s, for %s", name, what, long)
+	s := fmt.Sprintf("%s waits for %s, for %s", name, placeText(w), long)
 	if w.Others > 0 {
 		s += ", and " + count(w.Others, "other") + " with it"
 	}
@@ -50,6 +46,9 @@ func accountText(do *pawl.Wait) string {
 
 // placeText returns what an effect waits for, such as "one of 4 heavy places".
 func placeText(w *pawl.Waiting) string {
+	if w.Pool == pawl.PoolDisk {
+		return "space on a disk"
+	}
 	one, many := "place of the machine", "places of the machine"
 	kind, name, _ := strings.Cut(plain.Line(w.Pool, 60), ":")
 	switch {
