@@ -60,9 +60,9 @@ type Effect struct {
 	// Timeout is how long the effect may take; zero means no limit of its own.
 	// Reaching it is an answer: a failure with [FailTimeout].
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// First is the first of the failed effects in a row that this one repeats, which may have
-	// happened all the same: what that made, such as a commit, is what this one asks for.
-	// 0 = it repeats none.
+	// First is the first in a row of failed effects that this one repeats. That one may have
+	// succeeded in spite of its failure: this one then asks for what it made, such as a commit.
+	// Zero means that this effect repeats none.
 	First Seq `json:"first,omitempty"`
 	// Transcript is what a model call sends, oldest first. It is part of the
 	// session in the state, not of the event, and only ever grows behind it.
@@ -377,8 +377,8 @@ const (
 	FailConflict FailureCode = "conflict"       // the world is not as the request says it was
 	FailMachine  FailureCode = "machine"        // a disk, a process or git failed
 	FailDefect   FailureCode = "defect"         // our own fault; never tried again
-	// FailSpace is for drivers, which perform the effect again when the disk has space, and in
-	// no log.
+	// FailSpace means that a disk was full. A driver performs the effect again when there is
+	// space; no log has this code.
 	FailSpace FailureCode = "space"
 )
 

@@ -59,8 +59,8 @@ const PoolStore = "store"
 // PoolDisk is the Pool of an effect that waits until a disk has space; see [DefaultMinFree].
 const PoolDisk = "disk"
 
-// DefaultMinFree is how much space the disks of a project have to have for an effect of its
-// runs to begin.
+// DefaultMinFree is the free space that the disks of a project need before an effect of its
+// runs begins.
 const DefaultMinFree Bytes = 64_000_000
 
 // Waiting is an effect that has waited for its places for two seconds or longer. It is

@@ -91,8 +91,8 @@ type sent struct {
 	status int
 }
 
-// slowly sends requests that take their time, each over a connection of its own: one that is
-// open would keep a bubble's clock from moving.
+// slowly delays each request by callTime. Each has a connection of its own, because an idle one
+// would stop the clock of a bubble.
 type slowly struct {
 	base *http.Transport
 
@@ -180,7 +180,7 @@ func (n *night) powerFails() {
 	}
 }
 
-// shell is a user's shell in a repository.
+// shell returns a command line in a repository, and what it prints.
 func (n *night) shell(in repository) (*cli.App, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	app := &cli.App{Out: out, Err: out, Environ: append(slices.Clone(n.environ), "PAWL_MODELS_FAST="+in.model+fast, "PAWL_MODELS_MEDIUM="+in.model, "PAWL_MODELS_LARGE="+in.model), Dir: in.dir, StateHome: n.serving.app.StateHome, Version: "test"}
@@ -217,7 +217,7 @@ func (n *night) start(in repository) {
 	}
 }
 
-// look tells what pawl list shows of each project.
+// look records what pawl list shows in each repository.
 func (n *night) look() {
 	fmt.Fprintf(&n.told, "== %s\n", time.Now().Format("15:04"))
 	for _, in := range n.repos {

@@ -191,7 +191,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 	return s.program, err
 }
 
-// assemble makes what serves projects; nothing is served yet.
+// assemble makes the machine, the daemon and the feed. Nothing is served yet.
 func (s *serving) assemble(ctx context.Context) {
 	s.machine = newMachine(ctx, s.app)
 	if err := s.inherit(); err != nil {

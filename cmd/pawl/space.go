@@ -8,8 +8,9 @@ import (
 	"pawl/internal/store/sqlite"
 )
 
-// lacksSpace says which folder of a project is on a disk with less space than anything of its
-// runs needs to begin; empty = none. What is not known of a disk is taken for enough.
+// lacksSpace names a folder of a project whose disk has less free space than least, and says how
+// much it has. It returns the empty string if there is none. A disk whose free space is not known
+// counts as having enough.
 func lacksSpace(least pawl.Bytes, p project.Project) string {
 	for _, dir := range []string{p.Dir, p.Repo.GitDir} {
 		if free, known := sqlite.FreeSpace(dir); known && free < least {

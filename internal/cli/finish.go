@@ -87,8 +87,8 @@ func (a *App) rejoin(ctx context.Context, s *Session, run pawl.RunID) (found boo
 	return found, err
 }
 
-// adopted is rejoin for a run that nobody drives yet, where a daemon has just begun: it takes
-// over what was interrupted.
+// adopted is like rejoin, for a run that nobody drives yet although a daemon has just started:
+// that takes over what was interrupted.
 func (a *App) adopted(ctx context.Context, s *Session, run pawl.RunID, r *view.Run) (found bool, err error) {
 	if a.Local || s.Owner || !unfinished(r) {
 		return false, nil

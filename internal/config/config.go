@@ -23,12 +23,12 @@ const (
 // It is no setting: no configuration, log or event holds it.
 const CallbackSecret = "PAWL_CALLBACK_SECRET"
 
-// Local is the variable that says that commands work without a daemon; see [IsLocal]. It is
-// no setting: where a process works is not a matter of a project.
+// Local is the variable that makes commands work without a daemon; see [IsLocal]. It is not a
+// setting, because where a process works does not depend on a project.
 const Local = "PAWL_LOCAL"
 
-// IsLocal reports whether a value of [Local] asks for that. Empty, 0 and false do not; any
-// other word does.
+// IsLocal reports whether a value of [Local] makes commands work without a daemon. The empty
+// string, 0 and false do not; any other value does.
 func IsLocal(value string) bool {
 	is, err := strconv.ParseBool(value)
 	return value != "" && (is || err != nil)

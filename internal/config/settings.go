@@ -96,8 +96,8 @@ func (c *Config) Machine() Machine {
 // [Config.Machine] it is the process's, not a run's.
 func (c *Config) CacheSize() int64 { return c.values.cacheSize }
 
-// MinFree is how much space the disks of a project have to have for anything of a run to
-// begin. Like [Config.Machine] it is the process's, not a run's.
+// MinFree returns the free space that the disks of a project need before anything of a run
+// begins. Like [Config.Machine], it is a setting of the process, not of a run.
 func (c *Config) MinFree() pawl.Bytes { return pawl.Bytes(c.values.minFree) }
 
 // Sandbox tells how commands are confined. Like [Config.Machine] it is the process's.

@@ -463,7 +463,7 @@ func (v *values) machineFields(m *strictyaml.Map) {
 	m.Key("no_net", "Tool calls without network at once; without it, 10.").Int(&c.NoNet, 1, 1000)
 	m.Key("net", "Tool calls with network at once; without it, 5.").Int(&c.Net, 1, 1000)
 	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
-	m.Key("min_free", "How much space the disks of a project's repository and of its state have to have for anything of a run to begin; without it, 64MB.").
+	m.Key("min_free", "The free space that the disks of a project's repository and state need before anything of a run begins; without it, 64MB.").
 		Size(&v.minFree, 0, maxSize)
 }
 

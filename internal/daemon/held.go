@@ -194,7 +194,8 @@ func (h *held) settle(ctx context.Context, p project.Project) bool {
 	return moved || gone
 }
 
-// bootAgain boots the project later when that may help. A nil error needs no help.
+// bootAgain boots the project again later if err may have passed by then. It does nothing if
+// err is nil.
 func (h *held) bootAgain(ctx context.Context, err error) {
 	if pawl.CodeOf(err) != pawl.CodeUnavailable {
 		return

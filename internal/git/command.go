@@ -353,7 +353,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether git said that target, which is about space on a disk, is the reason.
+// Is reports whether target is ENOSPC or EDQUOT and git gave it as the reason.
 func (e *Error) Is(target error) bool {
 	return (target == syscall.ENOSPC || target == syscall.EDQUOT) && strings.Contains(strings.ToLower(e.Stderr), target.Error())
 }

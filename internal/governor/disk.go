@@ -8,11 +8,11 @@ import (
 	"pawl/internal/driver"
 )
 
-// diskPause is the time between two looks at how much space a disk has.
+// diskPause is the time between two checks of the free space.
 const diskPause = time.Second
 
-// OnDisk returns places that no effect gets while a disk lacks space. Lacks says how much it
-// has and needs; empty means that it has enough.
+// OnDisk returns p's places, which no effect gets while a disk lacks space. Lacks says how much
+// space there is and is needed, or returns the empty string if there is enough.
 func OnDisk(p driver.Places, lacks func() string) driver.Places { return onDisk{p, lacks} }
 
 // onDisk implements [driver.Places].
@@ -35,8 +35,8 @@ func (p onDisk) Take(ctx context.Context, job driver.Job) (func(pawl.Answer), er
 	return p.Places.Take(ctx, job)
 }
 
-// Waits implements [driver.Places]. What waits for a place where there is no space waits for
-// both, and space is what it is told of.
+// Waits implements [driver.Places]. An effect that lacks both space and a place is said to wait
+// for space.
 func (p onDisk) Waits(job driver.Job) (pawl.PoolLoad, bool) {
 	if why := p.lacks(); why != "" {
 		return pawl.PoolLoad{Name: pawl.PoolDisk, Why: why}, true

@@ -273,8 +273,8 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 	}
 }
 
-// settle says that an effect succeeded. What one of its kind made before, though it failed, is
-// not asked for any more, nor, where the worktree was opened or reset, what any made.
+// settle records that an effect succeeded. A failed effect of the same kind is then no longer
+// repeated; after the worktree was opened or reset, no failed effect is.
 func (w *worktree) settle(verb pawl.Verb) {
 	if verb == w.failed || verb == pawl.VerbOpenWorkspace || verb == pawl.VerbResetWorkspace {
 		w.first, w.failed = 0, 0

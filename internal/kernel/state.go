@@ -243,8 +243,8 @@ type worktree struct {
 	troubles int           // how often in a row
 	rested   bool          // the wait after the failure is over
 
-	// first is the first effect of a kind that failed and may have happened all the same; see
-	// [worktree.settle].
+	// first is the first in a row of failed effects of a kind, which may have succeeded in spite
+	// of its failure; see [worktree.settle].
 	first  pawl.Seq
 	failed pawl.Verb // its kind; 0 = there is none
 }

@@ -67,7 +67,8 @@ type Runner struct {
 	// Updates lists how the lock files of a checkout are brought up to date; nil = they
 	// cannot be.
 	Updates func(fs.FS) []pawl.LockUpdate
-	// Lacks says how much space a disk has and needs; empty = enough. nil = it always is.
+	// Lacks says how much space a disk has and needs; empty = enough. nil = there is always
+	// enough.
 	Lacks func() string
 
 	preparing preparations
@@ -120,8 +121,8 @@ func (r *Runner) Perform(ctx context.Context, job driver.Job) (pawl.Answer, []pa
 	return body, a.blobs
 }
 
-// doubt is the error of commands that failed where a disk has no space for them. What they say
-// of the code is not to be believed.
+// doubt returns an error if commands failed while a disk lacked space: what they say about the
+// code cannot be trusted.
 func (r *Runner) doubt(body pawl.Answer) error {
 	failed := false
 	switch b := body.(type) {
@@ -134,7 +135,7 @@ func (r *Runner) doubt(body pawl.Answer) error {
 		return nil
 	}
 	if why := r.Lacks(); why != "" {
-		return fmt.Errorf("its commands failed, and %s: %w", why, syscall.ENOSPC)
+		return fmt.Errorf("its commands failed while %s: %w", why, syscall.ENOSPC)
 	}
 	return nil
 }
@@ -285,7 +286,8 @@ func (r *Runner) commit(ctx context.Context, job driver.Job, do *pawl.Commit, a 
 	}, nil
 }
 
-// commitID makes a commit findable that an effect asks for, by the effect that repeats it, too.
+// commitID identifies the commit that an effect asks for. Effects that repeat it ask for the same
+// one.
 func commitID(job driver.Job) string {
 	return fmt.Sprintf("%s/%d", job.Run, cmp.Or(job.Effect.First, job.Effect.ID))
 }

@@ -64,14 +64,14 @@ func (d *Driver) arrive(f *flight) {
 	d.landed(f)
 }
 
-// land counts an effect that is not performed for now, and may depart again.
+// land stops counting an effect that is no longer performed and may depart again.
 func (d *Driver) land(f *flight) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.landed(f)
 }
 
-// landed is land for a caller who holds d.mu.
+// landed is land for a caller that holds d.mu.
 func (d *Driver) landed(f *flight) {
 	if !f.begun || !f.counts {
 		return

@@ -48,8 +48,8 @@ type Driver struct {
 	// Steady is a clock that never jumps, from any moment on. nil means the monotonic clock of
 	// the process, or, where Now is not nil, that no jump of Now is noticed.
 	Steady func() time.Duration
-	// SpaceRetry is the time between tries of what a disk had no space for, be it to append or
-	// an effect; zero means five seconds.
+	// SpaceRetry is the time between attempts to append, or to perform an effect, while a disk
+	// has no space; zero means five seconds.
 	SpaceRetry time.Duration
 	Logger     *slog.Logger
 

@@ -127,8 +127,8 @@ func (l *fullLog) Append(ctx context.Context, u pawl.Unit) error {
 	return l.Log.Append(ctx, u)
 }
 
-// A driver waits for SpaceRetry between two tries of an append, or for the default if
-// SpaceRetry is zero.
+// A driver waits for SpaceRetry between two attempts to append. If SpaceRetry is zero, it waits
+// for the default time.
 func TestSpaceRetry(t *testing.T) {
 	for pause, want := range map[time.Duration]time.Duration{0: 15 * time.Second, time.Minute: 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // perform brings one effect to its answer, and queues that.
 func (r *run) perform(ctx context.Context, fl *flight, job driver.Job) {
-	answer, blobs := r.spacious(ctx, fl, job)
+	answer, blobs := r.withSpace(ctx, fl, job)
 	if answer == nil || ctx.Err() != nil {
 		return // not wanted any more
 	}
@@ -24,9 +24,9 @@ func (r *run) perform(ctx context.Context, fl *flight, job driver.Job) {
 	}
 }
 
-// spacious performs an effect, and performs it again as after a crash as long as a disk has no
-// space for it. What must not be done twice, or has cost money, fails instead.
-func (r *run) spacious(ctx context.Context, fl *flight, job driver.Job) (answer pawl.Answer, blobs []pawl.Blob) {
+// withSpace performs an effect, and again, as after a crash, while a disk has no space for it.
+// An effect that must not run twice fails instead, and so does a model call, which costs money.
+func (r *run) withSpace(ctx context.Context, fl *flight, job driver.Job) (answer pawl.Answer, blobs []pawl.Blob) {
 	var waits *waiter
 	defer func() {
 		if waits != nil {
@@ -43,7 +43,7 @@ func (r *run) spacious(ctx context.Context, fl *flight, job driver.Job) (answer 
 			lacks.Failure.Code = pawl.FailMachine
 			return answer, blobs
 		}
-		r.d.logger().Warn("a disk has no space for an effect; trying again", "run", r.id, "effect", job.Effect.ID, "error", lacks.Failure.Message)
+		r.d.logger().Warn("no disk space for an effect; trying again", "run", r.id, "effect", job.Effect.ID, "error", lacks.Failure.Message)
 		r.d.land(fl)
 		if waits == nil {
 			waits = r.d.waits(job, r.d.now(), lacks.Failure.Message)
@@ -112,7 +112,7 @@ func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
 	return &pawl.WaitEnded{Effect: id}
 }
 
-// rest waits for d. It reports whether ctx did not end before.
+// rest waits for d. It reports false if ctx ends first.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

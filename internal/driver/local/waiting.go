@@ -20,7 +20,7 @@ type waiter struct {
 	d     *Driver
 	job   driver.Job
 	since time.Time
-	lacks string // why a disk has no space for it; empty = it waits for something else
+	lacks string // why it waits for space on a disk; empty = it waits for something else
 
 	mu    sync.Mutex // guards the rest; taken before the driver's
 	timer *time.Timer
@@ -28,8 +28,8 @@ type waiter struct {
 	over  bool
 }
 
-// waits begins to say that an effect waits for its places, for its account to open, or for what
-// a disk lacks, if that is not empty.
+// waits begins to tell that an effect waits: for its places, for its account to open or, if lacks
+// is not empty, for space on a disk.
 func (d *Driver) waits(job driver.Job, since time.Time, lacks string) *waiter {
 	w := &waiter{d: d, job: job, since: since, lacks: lacks}
 	w.mu.Lock()
@@ -66,7 +66,7 @@ func (w *waiter) forItself(now pawl.Waiting) bool {
 	return len(now.Runs) == 1 && now.Runs[0] == w.job.Run && now.Elsewhere == 0 && now.Until.IsZero()
 }
 
-// end says that the effect waits no more, if anything was said.
+// end tells that the effect no longer waits, if it was told that it did.
 func (w *waiter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,5 +199,5 @@ func (d *Driver) stored(run pawl.RunID) {
 	d.Live(run, pawl.Live{Waiting: &now})
 }
 
-// spaceRetry is how long to wait for space before the next try.
+// spaceRetry returns the time between two attempts while a disk has no space.
 func (d *Driver) spaceRetry() time.Duration { return cmp.Or(d.SpaceRetry, 5*time.Second) }

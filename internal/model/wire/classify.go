@@ -18,7 +18,7 @@ type problem struct {
 	kind    string // the provider's type, such as "overloaded_error"
 	code    string // the provider's code, such as "context_length_exceeded"
 	message string
-	headers http.Header // of the provider behind a gateway, as OpenRouter passes them on
+	headers http.Header // those of the provider behind a gateway such as OpenRouter
 }
 
 // parseProblem reads the error out of a body. Known shapes: {"error": {…}},
