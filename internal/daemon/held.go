@@ -235,6 +235,9 @@ func (h *held) interrupted(ctx context.Context) ([]pawl.RunID, error) {
 func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 	h.d.mu.Lock()
 	engine := h.engine
+	if engine != nil { // before they go on: somebody may ask for that at the same moment
+		h.mended = append(h.mended, runs...)
+	}
 	h.d.mu.Unlock()
 	if engine == nil {
 		return
@@ -244,11 +247,9 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 		wg.Go(func() {
 			err := engine.Adopt(ctx, run)
 			if err == nil {
-				h.d.mu.Lock()
-				defer h.d.mu.Unlock()
-				h.mended = append(h.mended, run)
 				return
 			}
+			h.justMended(run) // it is not
 			if Environ(ctx) == nil { // or it was said before
 				h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
 			}
