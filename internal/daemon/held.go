@@ -249,7 +249,7 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 			if err == nil {
 				return
 			}
-			h.justMended(run) // it is not
+			h.justMended(run)        // it is not
 			if Environ(ctx) == nil { // or it was said before
 				h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
 			}

@@ -167,7 +167,7 @@ func (m *Model) logRows(s *shown, width int) []row {
 		for j, line := range slices.Backward(lines) {
 			head := strings.Repeat(" ", len(clock))
 			if j == 0 {
-				head = e.time.Format(clock)
+				head = e.time.Local().Format(clock)
 			}
 			out = append(out, row{{head, dim}, {line, e.ink}})
 			n++

@@ -291,7 +291,7 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	case waiting.Until.IsZero():
 		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
 	default:
-		n.note = strings.TrimPrefix(n.note+", waits until "+waiting.Until.UTC().Format("15:04:05")+" for "+waiting.Account, ", ")
+		n.note = strings.TrimPrefix(n.note+", waits until "+view.Clock(waiting.Until)+" for "+waiting.Account, ", ")
 	}
 	open := m.tree.open[k] && s != nil
 	if open {

@@ -14,6 +14,7 @@ import (
 // TestMain shows the program on a world of stories instead of testing it, where
 // PAWL_TUI_TRY is set: go test -c ./internal/tui && PAWL_TUI_TRY=1 ./tui.test
 func TestMain(m *testing.M) {
+	time.Local = time.UTC // screens have times of day
 	if os.Getenv("PAWL_TUI_TRY") == "" {
 		os.Exit(m.Run())
 	}

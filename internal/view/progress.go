@@ -89,7 +89,7 @@ func (p *Progress) Write(u pawl.Update) error {
 		w := u.Live.Waiting
 		if text := p.run.Hear(w); text != "" && (!p.o.Live || w.Pool == pawl.PoolStore) { // which shows it as long as it lasts
 			if p.o.Clock {
-				text = clock(w.Since.Add(w.For)) + "  " + text
+				text = Clock(w.Since.Add(w.For)) + "  " + text
 			}
 			out = []byte(p.color(yellow, text) + "\n")
 		}
@@ -153,7 +153,7 @@ func (p *Progress) logLine(e pawl.Event) []byte {
 // row is a line of the log about an event, with its newline.
 func (p *Progress) row(e pawl.Event, color int, text string) []byte {
 	if p.o.Clock {
-		text = clock(e.Time) + "  " + text
+		text = Clock(e.Time) + "  " + text
 	}
 	return append([]byte(p.color(color, text)), '\n')
 }

@@ -234,7 +234,7 @@ func Show(r *Run, blobs Blobs) string {
 	if w := r.Waiting(); w != nil {
 		t.line("  Waiting    %s", WaitingText(w))
 	}
-	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.UTC().Format("2006-01-02 15:04:05Z"))
+	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.Local().Format(time.DateTime))
 	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.Head), short(r.Start.Base))
 	if f := r.Fork; f != nil {
 		t.line("  Forked     from %s at event %d, which had spent %s, %s", string(f.Of), f.At, r.money(f.Cost), count(int(f.Tokens), "token"))
@@ -281,7 +281,7 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("")
 		t.line("Problems")
 		for _, p := range r.Problems[max(0, len(r.Problems)-5):] {
-			t.line("  %s  %s (event %d)", clock(p.Time), p.Text, p.Seq)
+			t.line("  %s  %s (event %d)", Clock(p.Time), p.Text, p.Seq)
 		}
 	}
 	t.line("")

@@ -70,7 +70,7 @@ func placeText(w *pawl.Waiting) string {
 		if w.Account != "" {
 			s = "account " + plain.Line(w.Account, 80) + " of " + name
 		}
-		s += ", which opens at " + clock(w.Until)
+		s += ", which opens at " + Clock(w.Until)
 		if w.Why != "" {
 			s += " (" + plain.Line(w.Why, 100) + ")"
 		}

@@ -63,7 +63,7 @@ func TestWaitingIsTold(t *testing.T) {
 	says(id, 2*time.Second, false)
 	says(id, 4*time.Second, false)
 	const waits = "gate tests waits for the one heavy place, for "
-	if got, want := plain.String()[said:], clock(since.Add(2*time.Second))+"  "+waits+"2s\n"; got != want {
+	if got, want := plain.String()[said:], Clock(since.Add(2*time.Second))+"  "+waits+"2s\n"; got != want {
 		t.Errorf("lines:\n got %q\nwant %q", got, want)
 	}
 	mustProgress(t, live.Tick(since.Add(9*time.Second)))
@@ -74,7 +74,7 @@ func TestWaitingIsTold(t *testing.T) {
 	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+"4s\n") {
 		t.Errorf("show:\n%s", text)
 	}
-	if text := WhyText(r); !strings.Contains(text, "for gate tests on the base, since "+clock(since)+", which has waited 4s for the one heavy place") {
+	if text := WhyText(r); !strings.Contains(text, "for gate tests on the base, since "+Clock(since)+", which has waited 4s for the one heavy place") {
 		t.Errorf("why:\n%s", text)
 	}
 	says(id, 10*time.Second, true)
@@ -111,7 +111,7 @@ func TestAccountsAreNamed(t *testing.T) {
 	if got, want := Line(s.events[len(s.events)-1], r, s.read), "Waiting 40s"+named; got != want {
 		t.Errorf("the log has %q, want %q", got, want)
 	}
-	if text := WhyText(r); !strings.Contains(text, "  … waits 40s until "+clock(until)+named) {
+	if text := WhyText(r); !strings.Contains(text, "  … waits 40s until "+Clock(until)+named) {
 		t.Errorf("why:\n%s", text)
 	}
 	p := NewProgress(r, ProgressOptions{Out: &bytes.Buffer{}, Live: true, Width: func() int { return 200 }})
@@ -121,10 +121,10 @@ func TestAccountsAreNamed(t *testing.T) {
 	}
 	heard := &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai", Account: account.String(), Until: until, Why: "HTTP 429: all used", For: 5 * time.Second}
 	const waits = "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at "
-	if got := r.Hear(heard); !strings.HasPrefix(got, waits+clock(until)+" (HTTP 429: all used), for 5s") {
+	if got := r.Hear(heard); !strings.HasPrefix(got, waits+Clock(until)+" (HTTP 429: all used), for 5s") {
 		t.Errorf("it says %q", got)
 	}
-	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+clock(until)) {
+	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+Clock(until)) {
 		t.Errorf("show:\n%s", text)
 	}
 }
@@ -152,7 +152,7 @@ func TestWaitForTheLogIsTold(t *testing.T) {
 	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    waits until its log can be written") {
 		t.Errorf("show:\n%s", text)
 	}
-	if text := WhyText(r); !strings.Contains(text, "until its log can be written, since "+clock(s.now)+": no space. Free some") {
+	if text := WhyText(r); !strings.Contains(text, "until its log can be written, since "+Clock(s.now)+": no space. Free some") {
 		t.Errorf("why:\n%s", text)
 	}
 	says(true)

@@ -293,16 +293,16 @@ func (p *Plan) causes() []cause {
 // waits names the effects under way. A wait is explained by what failed before it.
 func (r *Run) waits(c *chain) {
 	if w := r.waiting[0]; w != nil {
-		c.add(LinkWaits, fmt.Sprintf("until its log can be written, since %s: %s", clock(w.Since), plain.Line(w.Why, 500)))
+		c.add(LinkWaits, fmt.Sprintf("until its log can be written, since %s: %s", Clock(w.Since), plain.Line(w.Why, 500)))
 	}
 	for _, p := range r.open {
-		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), clock(p.at))
+		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), Clock(p.at))
 		if w := r.waiting[p.ID]; w != nil {
 			text += fmt.Sprintf(", which has waited %s for %s", span(w.For), placeText(w))
 		}
 		do, waiting := p.Do.(*pawl.Wait)
 		if waiting {
-			text = fmt.Sprintf("%s until %s%s%s", span(do.For), clock(p.at.Add(do.For)), accountText(do), because(do.Reason))
+			text = fmt.Sprintf("%s until %s%s%s", span(do.For), Clock(p.at.Add(do.For)), accountText(do), because(do.Reason))
 		}
 		c.add(LinkWaits, text, p.ID)
 		if waiting {
@@ -311,7 +311,7 @@ func (r *Run) waits(c *chain) {
 	}
 	questions := r.OpenQuestions()
 	for _, q := range questions {
-		c.add(LinkWaits, fmt.Sprintf("for your answer to question %d (%s), since %s: %s%s", q.N, q.Kind, clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
+		c.add(LinkWaits, fmt.Sprintf("for your answer to question %d (%s), since %s: %s%s", q.N, q.Kind, Clock(q.Asked), r.lead(q.Loop), q.Text), q.Seq)
 	}
 	if len(r.open)+len(questions) == 0 && r.Status == pawl.StatusRunning {
 		c.add(LinkWaits, "for nothing: it goes on when a process drives it", r.Seq)
@@ -332,8 +332,8 @@ func (r *Run) begun() int {
 	return n
 }
 
-// clock is a time of day, UTC.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+// Clock returns a time of day in the time zone of this machine.
+func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
 // next is what the user can do now.
 func (r *Run) next() string {

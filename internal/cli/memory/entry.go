@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -215,7 +216,7 @@ func printEntry(app *cli.App, e pawl.MemoryEntry) {
 	if e.Task != "" {
 		app.Printf("task    %s\n", plain.Line(e.Task, 0))
 	}
-	app.Printf("source  %s, event %d\ntime    %s\n", plain.Line(e.Source, 0), e.Seq, e.Time.UTC().Format("2006-01-02 15:04:05"))
+	app.Printf("source  %s, event %d\ntime    %s\n", plain.Line(e.Source, 0), e.Seq, e.Time.Local().Format(time.DateTime))
 	if e.Failed {
 		app.Printf("marked  the attempt it comes from failed\n")
 	}

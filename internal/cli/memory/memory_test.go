@@ -20,7 +20,7 @@ import (
 	"pawl/internal/view"
 )
 
-var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 
 // service is a project in memory in which an entry is forgotten as the kernel does.
 type service struct {
