@@ -12,8 +12,9 @@ import (
 
 const (
 	// BreakerRest is how long effects fail without being sent after a provider refused
-	// a key or said that a quota is used up. Then one is sent to see, and so for as
-	// long again if it fails too. A person who starts or resumes a run ends the rest.
+	// a key or said that a quota is used up. Then one is sent while the others wait for
+	// its answer; if it fails the same way, the rest starts again. A person who starts or
+	// resumes a run ends the rest.
 	BreakerRest = time.Minute
 	// limitGrowth is how often the time an account is closed for doubles when the
 	// provider names none: 2, 4, 8, 16, 32, 64 seconds.
@@ -35,23 +36,24 @@ type account struct {
 
 // breaker is a failure that will not pass by itself. A quota is the account's; a key may
 // be refused for one model and accepted for another.
+//
+//	resting   until lies ahead: calls fail unsent
+//	untested  until is past and probe is nil: the next call that gets its places is its probe
+//	probing   the probe is under way: other calls wait for its answer
+//
+// A success removes the breaker, the same failure lets it rest again, and any other answer,
+// or none, leaves it untested. No call that it concerns waits while it rests, so no timer has
+// to end the rest.
 type breaker struct {
 	model   string // empty = every one
 	failure pawl.Failure
 	since   time.Time
-	until   time.Time // one call is sent then
-	probe   *ticket   // that call; nil = none is under way
+	until   time.Time // it rests until then
+	probe   *ticket   // the one call that is under way since; nil = none is
 }
 
-// breaker is the one that concerns a model; nil = there is none.
-func (a *account) breaker(model string) *breaker {
-	for _, b := range a.breakers {
-		if b.model == "" || b.model == model {
-			return b
-		}
-	}
-	return nil
-}
+// concerns reports whether b holds up calls of a model.
+func (b *breaker) concerns(model string) bool { return b.model == "" || b.model == model }
 
 // learn takes over what the answer of a call says of its account; nil = there was none.
 // It reports whether a breaker has tripped.
@@ -65,18 +67,16 @@ func (a *account) learn(now time.Time, t *ticket, answer pawl.Answer) (tripped b
 	case *pawl.ModelReplied:
 		a.hits = 0
 		a.breakers = slices.DeleteFunc(a.breakers, func(b *breaker) bool {
-			return (b.model == "" || b.model == t.model) && !t.begun.Before(b.since)
+			return b.concerns(t.model) && !t.begun.Before(b.since)
 		})
 	case *pawl.EffectFailed:
 		switch kind := pawl.ModelErrorKind(x.Failure.Code); {
 		case x.Failure.Limited():
 			a.limited(now, t, x.Failure)
 		case kind == pawl.ModelQuota:
-			a.trip(now, "", x.Failure)
-			return true
+			return a.trip(now, t, "", x.Failure)
 		case kind == pawl.ModelAuth:
-			a.trip(now, t.model, x.Failure)
-			return true
+			return a.trip(now, t, t.model, x.Failure)
 		}
 	}
 	return false
@@ -98,42 +98,65 @@ func (a *account) limited(now time.Time, t *ticket, why pawl.Failure) {
 	}
 }
 
-func (a *account) trip(now time.Time, model string, why pawl.Failure) {
-	why.Unsent = true // of those that fail because of it
-	for _, b := range a.breakers {
-		if b.model == model {
-			b.failure, b.since, b.until = why, now, now.Add(BreakerRest)
-			return
-		}
+// trip starts the rest of the breaker of a model, which it creates if there is none. It reports
+// false if t began before the breaker last tripped: such a failure says nothing new, and must
+// not refuse those that wait for a probe.
+func (a *account) trip(now time.Time, t *ticket, model string, why pawl.Failure) bool {
+	i := slices.IndexFunc(a.breakers, func(b *breaker) bool { return b.model == model })
+	if i < 0 {
+		i, a.breakers = len(a.breakers), append(a.breakers, &breaker{model: model})
 	}
-	a.breakers = append(a.breakers, &breaker{model: model, failure: why, since: now, until: now.Add(BreakerRest)})
+	b := a.breakers[i]
+	if t.begun.Before(b.since) {
+		return false
+	}
+	why.Unsent = true // of those that fail because of it
+	b.failure, b.since, b.until = why, now, now.Add(BreakerRest)
+	return true
 }
 
-// refuses says why a call is not sent; nil = it may be. A call that is let through to
-// see whether the failure is over is the breaker's probe.
-func (a *account) refuses(now time.Time, t *ticket) error {
-	b := a.breaker(t.model)
-	if b == nil {
-		return nil
+// refuses says why a call of a model is not sent; nil = it may be.
+func (a *account) refuses(now time.Time, model string) error {
+	for _, b := range a.breakers {
+		if b.concerns(model) && b.until.After(now) {
+			return &pawl.ModelError{
+				Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true,
+				Message: fmt.Sprintf("%s (not sent: %s answered so at %s, and is asked again from %s on)", b.failure.Message, a.String(),
+					b.since.Local().Format(time.DateTime), b.until.Local().Format(time.DateTime)),
+			}
+		}
 	}
-	if b.probe == nil && !b.until.After(now) {
-		b.probe = t
-		return nil
+	return nil
+}
+
+// begin makes a call that got its places the probe of the breakers that concern it. None of
+// them has another one, or the call would still wait.
+func (a *account) begin(t *ticket) {
+	for _, b := range a.breakers {
+		if b.concerns(t.model) {
+			b.probe = t
+		}
 	}
-	return &pawl.ModelError{
-		Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true,
-		Message: fmt.Sprintf("%s (not sent: %s answered so at %s, and is asked again from %s on)", b.failure.Message, a.String(),
-			b.since.Local().Format(time.TimeOnly), b.until.Local().Format(time.TimeOnly)),
+}
+
+// probing returns the breaker whose probe a call of a model waits for; nil = there is none.
+func (a *account) probing(model string) *breaker {
+	for _, b := range a.breakers {
+		if b.concerns(model) && b.probe != nil {
+			return b
+		}
 	}
+	return nil
 }
 
 // shut reports whether nothing may begin because of a limit; nil is never shut.
 func (a *account) shut(now time.Time) bool { return a != nil && a.until.After(now) }
 
+// open reports whether neither a limit nor a breaker keeps any call.
+func (a *account) open(now time.Time) bool { return len(a.breakers) == 0 && !a.shut(now) }
+
 // idle reports an account of which nothing needs to be remembered.
-func (a *account) idle(now time.Time) bool {
-	return a.tickets == 0 && a.hits == 0 && len(a.breakers) == 0 && !a.shut(now)
-}
+func (a *account) idle(now time.Time) bool { return a.tickets == 0 && a.hits == 0 && a.open(now) }
 
 // load returns the account's limit as people see it; false = nothing limits it.
 func (a *account) load(now time.Time) (l pawl.AccountLoad, limited bool) {

@@ -44,6 +44,12 @@ type ticket struct {
 	ready   chan struct{}
 }
 
+// blocked reports whether a ticket waits for more than a place: for its account to open, or for
+// the answer of another call.
+func (t *ticket) blocked(now time.Time) bool {
+	return t.account != nil && (t.account.shut(now) || t.account.probing(t.model) != nil)
+}
+
 func newDesk(l Limits, now time.Time) *desk {
 	d := &desk{limits: l, now: now, runs: make(map[key]*tenant)}
 	d.pools = []*pool{{name: machinePool, slots: l.slots(machinePool)}}
@@ -94,7 +100,7 @@ func (d *desk) take(now time.Time, k key, id pawl.Seq, n need) *ticket {
 	p, run := d.pool(n.pool), d.tenant(k)
 	t := &ticket{id: id, model: n.model, account: p.account(n.account, d.now), ready: make(chan struct{})}
 	if t.account != nil {
-		if t.err = t.account.refuses(d.now, t); t.err != nil {
+		if t.err = t.account.refuses(d.now, t.model); t.err != nil {
 			d.moved = append(d.moved, t)
 			return t
 		}
@@ -162,7 +168,7 @@ func (d *desk) refuse(p *pool, a *account) {
 			if t.account != a {
 				continue
 			}
-			if t.err = a.refuses(d.now, t); t.err == nil {
+			if t.err = a.refuses(d.now, t.model); t.err == nil {
 				continue
 			}
 			d.unqueue(t)
@@ -172,7 +178,7 @@ func (d *desk) refuse(p *pool, a *account) {
 	}
 }
 
-// retry lets a call through each breaker.
+// retry ends the rest of each breaker.
 func (d *desk) retry(now time.Time) {
 	d.pass(now)
 	for a := range d.accounts {
@@ -224,6 +230,9 @@ func (d *desk) serve() {
 			f.running++
 			f.pool.used++
 			f.served = d.turns
+		}
+		if t.account != nil {
+			t.account.begin(t)
 		}
 		d.moved = append(d.moved, t)
 	}

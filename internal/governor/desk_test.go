@@ -45,6 +45,95 @@ func TestOpens(t *testing.T) {
 	}
 }
 
+// The probe is the call that gets its places first, not the one that arrives first: a call that
+// waits for the machine or a lane keeps no other from being the probe. F-15
+func TestTheProbeIsWhoIsServed(t *testing.T) {
+	const pool = accountPrefix + "a"
+	d := newDesk(Limits{Machine: 2, Calls: 8, Heavy: 2}, start)
+	a, b, c := key{"p", "a"}, key{"p", "b"}, key{"p", "c"}
+	call := need{pool: pool, model: "m"}
+	d.give(start, d.take(start, a, 1, call), failure(pawl.ModelQuota, 0))
+	now := start.Add(BreakerRest)
+	gates := []*ticket{d.take(now, a, 2, need{pool: heavyLane}), d.take(now, a, 3, need{pool: heavyLane})} // the machine is full
+	first, second, third := d.take(now, a, 4, call), d.take(now, b, 1, call), d.take(now, c, 1, call)
+	for _, x := range []*ticket{first, second, third} {
+		if x.err != nil || !x.begun.IsZero() {
+			t.Fatalf("call %d of %s does not wait for the machine: %v", x.id, x.flows[0].run.run, x.err)
+		}
+	}
+	account := first.account
+	if account.probing("m") != nil || d.waitsFor(d.tenant(b)) != machinePool {
+		t.Errorf("while the machine is full there is a probe, or b waits for %s", d.waitsFor(d.tenant(b)))
+	}
+	now = now.Add(time.Minute) // a keeps the others waiting and is charged for it
+	d.give(now, gates[0], nil)
+	if second.begun.IsZero() || !first.begun.IsZero() || !third.begun.IsZero() || account.probing("m").probe != second {
+		t.Fatal("the probe is not the call of the run whose turn it is")
+	}
+	d.give(now, gates[1], nil)
+	if !d.opens().IsZero() || !first.begun.IsZero() || !third.begun.IsZero() || d.waitsFor(d.tenant(a)) != pool {
+		t.Errorf("beside a probe another call begins, waits for a time or for %s", d.waitsFor(d.tenant(a)))
+	}
+	d.give(now, second, nil)
+	if third.begun.IsZero() == first.begun.IsZero() || account.probing("m") == nil {
+		t.Error("of those that wait not one is the next probe")
+	}
+	for _, x := range []*ticket{first, third, first} { // one that waits gives up its place in the queue
+		d.give(now, x, nil)
+	}
+	if account.probing("m") != nil || account.tickets != 0 || len(d.pool(pool).flows) != 0 {
+		t.Error("something is left")
+	}
+}
+
+// A limit keeps the probe of a breaker back until it is over, and then lets one call through. F-15
+func TestLimitAndBreaker(t *testing.T) {
+	d := newDesk(Limits{Machine: 8, Calls: 8}, start)
+	k, call := key{"p", "a"}, need{pool: accountPrefix + "a", model: "m"}
+	d.give(start, d.take(start, k, 1, call), failure(pawl.ModelQuota, 0))
+	now := start.Add(BreakerRest)
+	d.give(now, d.take(now, k, 2, call), failure(pawl.ModelRateLimit, time.Hour))
+	opens := now.Add(time.Hour)
+	first, second := d.take(now, k, 3, call), d.take(now, k, 4, call)
+	if !d.opens().Equal(opens) || !first.begun.IsZero() {
+		t.Errorf("the account opens at %s, want %s", d.opens(), opens)
+	}
+	if l, waits := d.waits(now, k, 3); !waits || !closedOf(l).Until.Equal(opens) {
+		t.Errorf("it waits %t for %+v", waits, l)
+	}
+	d.tick(opens)
+	if first.begun.IsZero() || !second.begun.IsZero() || !d.opens().IsZero() {
+		t.Error("when the limit is over, not one call is let through")
+	}
+	d.give(opens, first, &pawl.ModelReplied{})
+	if second.begun.IsZero() {
+		t.Error("after the probe's success the next call does not begin")
+	}
+}
+
+// A call that two breakers concern is the probe of both. F-15
+func TestProbeOfTwoBreakers(t *testing.T) {
+	d := newDesk(Limits{Machine: 8, Calls: 8}, start)
+	k, pool := key{"p", "a"}, accountPrefix+"a"
+	m, n := need{pool: pool, model: "m"}, need{pool: pool, model: "n"}
+	x, y := d.take(start, k, 1, m), d.take(start, k, 2, n)
+	d.give(start, x, failure(pawl.ModelAuth, 0))
+	d.give(start, y, failure(pawl.ModelQuota, 0))
+	d.retry(start)
+	probe, sameModel, otherModel := d.take(start, k, 3, m), d.take(start, k, 4, m), d.take(start, k, 5, n)
+	if probe.begun.IsZero() || !sameModel.begun.IsZero() || !otherModel.begun.IsZero() {
+		t.Fatal("it is not the only call that is sent")
+	}
+	d.give(start, probe, failure(pawl.ModelAuth, 0)) // says nothing of the quota
+	if sameModel.err == nil || otherModel.err != nil || otherModel.begun.IsZero() {
+		t.Errorf("after the key is refused for m, its other call gets %v and the call of n %v", sameModel.err, otherModel.err)
+	}
+	d.give(start, otherModel, &pawl.ModelReplied{})
+	if a := otherModel.account; len(a.breakers) != 1 || a.breakers[0].model != "m" {
+		t.Errorf("%d breakers are left, want the one of m", len(a.breakers))
+	}
+}
+
 // When both the machine and a lane have free places, the one with fewer of them chooses the
 // next run. The lane chooses if both have the same number.
 func TestTheScarcePoolChooses(t *testing.T) {

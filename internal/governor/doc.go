@@ -49,9 +49,9 @@
 // name that ends at a time the provider names, closes the account until then. A rate limit
 // without a time closes it for two seconds doubling up to 64 as long as nothing succeeds in
 // between. It opens by itself. A key that is refused, or a quota that is used up for good, trips
-// a breaker:
-// effects that wait for the account, and those that come, fail with that error instead of being
-// sent; see [BreakerRest].
+// a breaker: effects that wait for the account, and those that come, fail with that error instead
+// of being sent. After [BreakerRest], or when a person starts or resumes a run, the next effect
+// that gets its places is sent as a probe, and the others wait for its answer.
 //
 // # Why a mutex
 //

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,8 +127,13 @@ func (w *world) moved() {
 // sound checks that places are counted right and that none is free that could be used.
 func (w *world) sound() {
 	for _, p := range w.d.pools {
-		used, waiting := 0, 0
+		used, waiting, ready := 0, 0, 0
 		for _, f := range p.flows {
+			for _, t := range f.queue {
+				if !t.blocked(w.now) {
+					ready++
+				}
+			}
 			used, waiting = used+f.running, waiting+f.waiting
 			if f.deficit > quantum {
 				w.tb.Fatalf("%s has a credit of %s", f.run.run, f.deficit)
@@ -136,8 +142,18 @@ func (w *world) sound() {
 		if used != p.used || waiting != p.waiting || used > p.slots || used < 0 || waiting < 0 {
 			w.tb.Fatalf("%s: %d of %d used, its runs say %d; %d wait, its runs say %d", p.name, p.used, p.slots, used, p.waiting, waiting)
 		}
+		if got := p.ready(w.now); p != w.d.machine() && got != ready {
+			w.tb.Fatalf("%s has %d effects ready, want %d", p.name, got, ready)
+		}
 		if p != w.d.machine() && p.waiting > 0 && !p.full() && !w.d.machine().full() && p.ready(w.now) > 0 {
 			w.tb.Fatalf("%s has %d waiting and room for them", p.name, p.waiting)
+		}
+		for _, a := range p.accounts {
+			for _, b := range a.breakers {
+				if b.probe != nil && (b.probe.flows[0] == nil || b.probe.begun.IsZero()) {
+					w.tb.Fatalf("call %d is the probe of a breaker of %s and is not under way", b.probe.id, p.name)
+				}
+			}
 		}
 	}
 }
@@ -437,7 +453,8 @@ func TestWhoHasSomethingLeftIsServed(t *testing.T) {
 }
 
 // Whatever is taken, given back and given up, in whatever order: places are counted
-// right, nothing that could begin waits, and at the end nothing is left.
+// right, nothing that could begin waits, only what a breaker at rest concerns is refused, and at
+// the end nothing is left.
 func TestNothingIsLost(t *testing.T) {
 	pools := []string{noNetLane, netLane, heavyLane, "account:a", "account:b"}
 	answers := []pawl.Answer{nil, &pawl.ModelReplied{}, &pawl.ToolReturned{},
@@ -454,6 +471,9 @@ func TestNothingIsLost(t *testing.T) {
 			for _, x := range w.d.moved {
 				if x.err != nil {
 					delete(open, x)
+					if !slices.ContainsFunc(x.account.breakers, func(b *breaker) bool { return b.concerns(x.model) && b.until.After(w.now) }) {
+						t.Fatalf("refused while no breaker rests: %v", x.err)
+					}
 				} else if x.begun.IsZero() || !open[x] {
 					t.Fatal("served and not waiting")
 				}
@@ -464,6 +484,9 @@ func TestNothingIsLost(t *testing.T) {
 		for i := range 400 {
 			w.now = w.now.Add(time.Duration(r.IntN(3000)) * ms)
 			w.d.tick(w.now)
+			if r.IntN(20) == 0 {
+				w.d.retry(w.now)
+			}
 			settle()
 			if x := pick(r, order); x != nil && open[x] && r.IntN(2) == 0 {
 				delete(open, x)

@@ -260,11 +260,15 @@ func TestBreaker(t *testing.T) {
 		}
 		elapse(BreakerRest)
 		probe := MustTake(t, g, call("000-a", 2, 2)) // one is let through
-		take(1, 1)
-		if err := <-got; err == nil {
-			t.Error("another one is let through beside it")
+		go take(1, 1)
+		synctest.Wait()
+		if p := poolOf(g, "account:anthropic"); p.Used != 1 || p.Waiting != 1 || len(got) != 0 {
+			t.Errorf("beside the probe the pool is %+v, want one call to wait", p)
 		}
 		probe(failure(pawl.ModelQuota, 0))
+		if err := <-got; err == nil {
+			t.Error("the call that waited for the probe is sent although the probe failed")
+		}
 		take(1, 1)
 		if err := <-got; err == nil {
 			t.Error("it is over although it failed again")
@@ -277,6 +281,203 @@ func TestBreaker(t *testing.T) {
 				t.Errorf("after a success: %v", err)
 			}
 		}
+	})
+}
+
+// taken is the outcome of a Take.
+type taken struct {
+	give func(pawl.Answer)
+	err  error
+}
+
+// begin asks for the places of an effect and returns when the effect has them, waits or is
+// refused. The channel receives the outcome.
+func begin(ctx context.Context, g *Governor, j driver.Job) <-chan taken {
+	out := make(chan taken, 1)
+	go func() {
+		give, err := g.Places("p").Take(ctx, j)
+		out <- taken{give, err}
+	}()
+	synctest.Wait()
+	return out
+}
+
+// Calls that arrive while a breaker's probe is under way wait for its answer. A success sends
+// them all, the failure that tripped the breaker refuses them all, and anything else makes the
+// oldest of them the next probe. F-15
+func TestCallsWaitForTheProbe(t *testing.T) {
+	for _, kind := range []pawl.ModelErrorKind{pawl.ModelQuota, pawl.ModelAuth} {
+		for name, test := range map[string]struct {
+			answer  pawl.Answer
+			after   time.Duration // until something happens to those that wait
+			sent    int           // of two
+			refused int
+		}{
+			"Success":    {&pawl.ModelReplied{}, 0, 2, 0},
+			"Same":       {failure(kind, 0), 0, 0, 2},
+			"None":       {nil, 0, 1, 0},
+			"Network":    {failure(pawl.ModelNetwork, 0), 0, 1, 0},
+			"Overloaded": {failure(pawl.ModelOverloaded, 0), 0, 1, 0},
+			"RateLimit":  {failure(pawl.ModelRateLimit, 17*time.Second), 17 * time.Second, 1, 0},
+			"Reset":      {failure(kind, 2*time.Hour), 2 * time.Hour, 1, 0},
+		} {
+			t.Run(string(kind)+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := New(roomy, nil)
+					MustTake(t, g, call("001-a", 1, 1))(failure(kind, 0))
+					elapse(time.Second)
+					g.Places("p").Wanted() // a person resumes two runs
+					probe := MustTake(t, g, call("001-a", 2, 1))
+					elapse(time.Second)
+					g.Places("p").Wanted()
+					waiting := []<-chan taken{begin(t.Context(), g, call("002-b", 1, 1)), begin(t.Context(), g, call("003-c", 1, 1))}
+					elapse(10 * time.Minute)
+					if len(waiting[0])+len(waiting[1]) > 0 {
+						t.Fatal("the calls do not wait for the probe")
+					}
+					probe(test.answer)
+					synctest.Wait()
+					if test.after > 0 {
+						elapse(test.after - 1)
+						if len(waiting[0])+len(waiting[1]) > 0 {
+							t.Fatal("the calls do not wait for the limit")
+						}
+						elapse(1)
+						synctest.Wait()
+					}
+					sent, refused := 0, 0
+					var give func(pawl.Answer)
+					for i, w := range waiting {
+						if len(w) == 0 {
+							continue
+						}
+						x := <-w
+						if waiting[i] = nil; x.err != nil {
+							refused++
+							continue
+						}
+						sent++
+						give = x.give
+						defer x.give(nil)
+					}
+					if sent != test.sent || refused != test.refused {
+						t.Fatalf("%d calls are sent and %d refused, want %d and %d", sent, refused, test.sent, test.refused)
+					}
+					if sent == 1 { // it is the next probe
+						if waiting[0] != nil {
+							t.Error("the younger call is sent first")
+						}
+						give(&pawl.ModelReplied{})
+						if x := <-waiting[1]; x.err != nil {
+							t.Errorf("after the next probe's success: %v", x.err)
+						} else {
+							x.give(nil)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A call that waits for a probe that fails is told when the probe failed and when the account
+// is asked again, with the date. Calls that arrive then are refused at once. F-15
+func TestRefusedAfterTheProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		job := func(id pawl.Seq) driver.Job {
+			return with(call("001-a", id, 1), "https://api.example.com", "key")
+		}
+		MustTake(t, g, job(1))(failure(pawl.ModelQuota, 0))
+		elapse(BreakerRest)
+		probe := MustTake(t, g, job(2))
+		waits := begin(t.Context(), g, job(3))
+		elapse(5 * time.Minute)
+		probe(failure(pawl.ModelQuota, 0))
+		at := time.Now()
+		want := fmt.Sprintf("the provider says quota (not sent: api.example.com with key 2c70e1 answered so at %s, and is asked again from %s on)",
+			at.Local().Format("2006-01-02 15:04:05"), at.Add(BreakerRest).Local().Format("2006-01-02 15:04:05"))
+		for _, x := range []taken{<-waits, <-begin(t.Context(), g, job(4))} {
+			if e, ok := errors.AsType[*pawl.ModelError](x.err); !ok || e.Kind != pawl.ModelQuota || !e.Unsent || e.Message != want {
+				t.Errorf("got  %v\nwant %s, unsent", x.err, want)
+			}
+		}
+		if time.Since(at) != 0 {
+			t.Error("they did not fail at once")
+		}
+	})
+}
+
+// The probe of a model holds up no other model, and a quota's probe holds up all of them. F-15
+func TestWhomAProbeHoldsUp(t *testing.T) {
+	for kind, want := range map[pawl.ModelErrorKind]int{pawl.ModelAuth: 1, pawl.ModelQuota: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(roomy, nil)
+			MustTake(t, g, call("001-a", 1, 3))(failure(kind, 0))
+			elapse(BreakerRest)
+			probe := MustTake(t, g, call("001-a", 2, 3))
+			var calls []<-chan taken
+			for tier := 1; tier <= 3; tier++ {
+				calls = append(calls, begin(t.Context(), g, call("002-b", pawl.Seq(tier), tier)))
+			}
+			if p := poolOf(g, "account:anthropic"); p.Waiting != want {
+				t.Errorf("%d calls wait for the probe after %s, want %d", p.Waiting, kind, want)
+			}
+			probe(&pawl.ModelReplied{})
+			for _, c := range calls {
+				if x := <-c; x.err != nil {
+					t.Error(x.err)
+				} else {
+					x.give(nil)
+				}
+			}
+		})
+	}
+}
+
+// A call that waits for a probe is said to wait for the one call that its account lets
+// through, and why. No time is said: nobody knows when the probe answers. F-15
+func TestWhatACallWaitsForBesideAProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		MustTake(t, g, call("001-a", 1, 1))(failure(pawl.ModelQuota, 0))
+		elapse(BreakerRest)
+		other := call("009-z", 1, 1) // of another account, which is nothing to this one
+		other.Settings.Models[0].Key = pawl.KeyOf("another key")
+		give := MustTake(t, g, other)
+		probe := MustTake(t, g, call("001-a", 2, 1))
+		waits := begin(t.Context(), g, call("002-b", 1, 1))
+		abroad := make(chan taken, 1)
+		go func() {
+			give, err := g.Places("other").Take(t.Context(), call("001-a", 1, 1))
+			abroad <- taken{give, err}
+		}()
+		synctest.Wait()
+		for project, j := range map[string]driver.Job{"p": call("002-b", 1, 1), "other": call("001-a", 1, 1)} {
+			l, waits := g.Places(project).Waits(j)
+			a := closedOf(l)
+			if !waits || l.Name != "account:anthropic" || l.Slots != 1 || l.Used != 1 || a.Account == "" || a.Why != "the provider says quota" || !a.Until.IsZero() {
+				t.Errorf("a call of project %s waits: %t, for %+v", project, waits, l)
+			}
+			if mine := slices.Equal(l.Runs, []pawl.RunID{"001-a"}) && l.Elsewhere == 0; mine != (project == "p") {
+				t.Errorf("a call of project %s waits for the calls of %v and %d elsewhere", project, l.Runs, l.Elsewhere)
+			}
+			if project == "other" && (len(l.Runs) > 0 || l.Elsewhere != 1) {
+				t.Errorf("a call of another project waits for the calls of %v and %d elsewhere", l.Runs, l.Elsewhere)
+			}
+		}
+		for _, r := range g.Load().Runs {
+			if r.Waiting > 0 && r.For != "account:anthropic" {
+				t.Errorf("run %s waits for %s", r.Run, r.For)
+			}
+		}
+		if p := poolOf(g, "account:anthropic"); len(p.Accounts) > 0 || p.Waiting != 2 || p.Used != 2 {
+			t.Errorf("the provider's pool is %+v, want no account to be closed until a time", p)
+		}
+		give(nil)
+		probe(&pawl.ModelReplied{})
+		(<-waits).give(nil)
+		(<-abroad).give(nil)
 	})
 }
 
@@ -353,6 +554,31 @@ func TestEarlierSuccess(t *testing.T) {
 		early(&pawl.ModelReplied{})
 		if _, err := g.Places("p").Take(t.Context(), call("001-a", 2, 1)); err == nil {
 			t.Error("it is sent")
+		}
+	})
+}
+
+// A call that was under way when the quota was used up says nothing new by failing too, and does
+// not fail those that wait for a probe. F-15
+func TestEarlierFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(roomy, nil)
+		early, failing := MustTake(t, g, call("001-a", 1, 1)), MustTake(t, g, call("002-b", 1, 1))
+		elapse(time.Second)
+		failing(failure(pawl.ModelQuota, 0))
+		elapse(BreakerRest)
+		probe := MustTake(t, g, call("003-c", 1, 1))
+		waits := begin(t.Context(), g, call("004-d", 1, 1))
+		early(failure(pawl.ModelQuota, 0))
+		synctest.Wait()
+		if len(waits) > 0 {
+			t.Fatalf("the call beside the probe does not wait: %v", (<-waits).err)
+		}
+		probe(&pawl.ModelReplied{})
+		if x := <-waits; x.err != nil {
+			t.Error(x.err)
+		} else {
+			x.give(nil)
 		}
 	})
 }
@@ -469,7 +695,7 @@ func TestQuotaWithReset(t *testing.T) {
 		at := time.Now()
 		_, err := g.Places("p").Take(t.Context(), with(call("002-b", 2, 1), "https://api.example.com", "key"))
 		want := fmt.Sprintf("the provider says quota (not sent: api.example.com with key 2c70e1 answered so at %s, and is asked again from %s on)",
-			at.Local().Format(time.TimeOnly), at.Add(BreakerRest).Local().Format(time.TimeOnly))
+			at.Local().Format(time.DateTime), at.Add(BreakerRest).Local().Format(time.DateTime))
 		if typed, ok := errors.AsType[*pawl.ModelError](err); !ok || !typed.Unsent || typed.Message != want {
 			t.Errorf("got %v\nwant %s, unsent", err, want)
 		}

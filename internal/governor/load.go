@@ -94,7 +94,7 @@ func (d *desk) waitsFor(t *tenant) string {
 
 // lacks returns the pool that keeps a ticket waiting.
 func (d *desk) lacks(t *ticket) *pool {
-	if p := t.flows[1].pool; p.full() || t.account.shut(d.now) {
+	if p := t.flows[1].pool; p.full() || t.blocked(d.now) {
 		return p
 	}
 	return d.machine()
@@ -108,18 +108,36 @@ func (d *desk) waits(now time.Time, k key, id pawl.Seq) (pawl.PoolLoad, bool) {
 		for _, f := range run.flows {
 			for _, t := range f.queue {
 				if t.id == id {
-					p := d.lacks(t)
-					l := p.seenBy(k.project, p.load(now))
-					l.Accounts = nil
-					if t.account.shut(now) {
-						l.Accounts = []pawl.AccountLoad{{Account: t.account.String(), Until: t.account.until, Why: cut(t.account.why)}}
-					}
-					return l, true
+					return d.waitOf(t, k.project), true
 				}
 			}
 		}
 	}
 	return pawl.PoolLoad{}, false
+}
+
+// waitOf returns what a ticket waits for, in the eyes of a project. While a probe is under way
+// its account has one place, which the probe has; nobody knows until when.
+func (d *desk) waitOf(t *ticket, project string) pawl.PoolLoad {
+	p, a := d.lacks(t), t.account
+	l := p.load(d.now)
+	l.Accounts = nil
+	if !t.blocked(d.now) {
+		return p.seenBy(project, l)
+	}
+	if a.shut(d.now) {
+		l.Accounts = []pawl.AccountLoad{{Account: a.String(), Until: a.until, Why: cut(a.why)}}
+		return p.seenBy(project, l)
+	}
+	b := a.probing(t.model)
+	l.Accounts = []pawl.AccountLoad{{Account: a.String(), Why: cut(b.failure.Message)}}
+	l.Slots, l.Used = 1, 1
+	if by := b.probe.flows[0].run; by.project == project {
+		l.Runs = []pawl.RunID{by.run}
+	} else {
+		l.Elsewhere = 1
+	}
+	return l
 }
 
 // seenBy adds who has the places of a pool, in the eyes of a project.

@@ -53,11 +53,10 @@ func (p *pool) account(of pawl.Account, now time.Time) *account {
 	return a
 }
 
-// first is the oldest ticket that waits and that no limit of its account keeps back; nil =
-// there is none.
+// first is the oldest ticket that waits for a place alone; nil = there is none.
 func (f *flow) first(now time.Time) *ticket {
 	for _, t := range f.queue {
-		if !t.account.shut(now) {
+		if !t.blocked(now) {
 			return t
 		}
 	}
@@ -68,12 +67,12 @@ func (f *flow) first(now time.Time) *ticket {
 func (p *pool) ready(now time.Time) int {
 	n := p.waiting
 	for _, a := range p.accounts {
-		if !a.shut(now) {
+		if a.open(now) {
 			continue
 		}
 		for _, f := range p.flows {
 			for _, t := range f.queue {
-				if t.account == a {
+				if t.account == a && t.blocked(now) {
 					n--
 				}
 			}
