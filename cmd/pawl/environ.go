@@ -12,6 +12,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/config"
+	"pawl/internal/daemon"
 	"pawl/internal/driver"
 	"pawl/internal/plain"
 	"pawl/internal/room"
@@ -25,8 +26,14 @@ type environs struct {
 	own []string
 
 	mu     sync.Mutex // guards what follows
-	of     map[runOf][]string
+	of     map[runOf]handover
 	secret *plain.Redactor
+}
+
+// handover is what a run has since a shell handed over an environment for it.
+type handover struct {
+	environ []string       // with what was lent to it
+	config  *config.Config // where providers are; nil when the user's file could not be read then
 }
 
 // runOf is a run of a project.
@@ -36,7 +43,7 @@ type runOf struct {
 }
 
 func newEnvirons(own []string) *environs {
-	e := &environs{own: own, of: map[runOf][]string{}}
+	e := &environs{own: own, of: map[runOf]handover{}}
 	e.learn()
 	return e
 }
@@ -46,9 +53,13 @@ func (e *environs) set(r runOf, environ []string) {
 	if environ == nil {
 		return
 	}
+	h := handover{environ: e.lend(r, environ)}
+	if cfg, err := providersOf(&cli.App{Environ: h.environ}); err == nil {
+		h.config = &cfg
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.of[r] = environ
+	e.of[r] = h
 	e.learn()
 }
 
@@ -63,7 +74,58 @@ func (e *environs) forget(r runOf) {
 func (e *environs) get(r runOf) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return over(e.own, e.of[r])
+	if h, ok := e.of[r]; ok {
+		return h.environ
+	}
+	return e.own
+}
+
+// providers says where the providers of a run are: as the user's file said when the run was
+// handed its environment, because a later change of the file is for later runs.
+func (e *environs) providers(r runOf) (config.Config, error) {
+	e.mu.Lock()
+	h := e.of[r]
+	e.mu.Unlock()
+	if h.config != nil {
+		return *h.config, nil
+	}
+	return providersOf(&cli.App{Environ: e.get(r)})
+}
+
+// asked returns the environment of whoever asks for something of a run, and that of the run if
+// they have handed over none.
+func (e *environs) asked(ctx context.Context, r runOf) []string {
+	if environ := daemon.Environ(ctx); environ != nil {
+		return e.lend(r, environ)
+	}
+	return e.get(r)
+}
+
+// lend returns what was handed over for a run, with what is added from this process's own
+// environment. Of the variables of providers that is only what [config.Config.Lend] allows, and
+// those that the run has already come first: a key of one shell and an address of another must
+// not meet.
+// F-14
+func (e *environs) lend(r runOf, environ []string) []string {
+	cfg, err := providersOf(&cli.App{Environ: e.own})
+	if err != nil {
+		cfg, _ = config.Load(config.Sources{})
+	}
+	others := slices.DeleteFunc(slices.Clone(e.own), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return isProviders(name, cfg.KeyNames())
+	})
+	whole := over(others, environ)
+	cfg, err = providersOf(&cli.App{Environ: whole})
+	if err != nil {
+		return whole // whoever uses it is told what is wrong
+	}
+	return over(whole, cfg.Lend(e.get(r), environ))
+}
+
+// isProviders reports whether a variable says how a provider is reached. Those of keys are given.
+func isProviders(name string, keys []string) bool {
+	return strings.HasPrefix(name, "PAWL_PROVIDERS_") || slices.Contains(config.AddressVariables(), name) || slices.Contains(keys, name)
 }
 
 // over is an environment with some variables replaced.
@@ -82,8 +144,8 @@ func (e *environs) leave() (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []left
-	for r, environ := range e.of {
-		all = append(all, left{r.project, r.run, environ})
+	for r, h := range e.of {
+		all = append(all, left{r.project, r.run, h.environ})
 	}
 	data, err := json.Marshal(all)
 	if err != nil {
@@ -115,7 +177,11 @@ type left struct {
 // are over stay known: they may still be in somebody's hands. The caller holds mu.
 func (e *environs) learn() {
 	known := plain.NewRedactor(nil)
-	for _, environ := range slices.AppendSeq([][]string{e.own}, maps.Values(e.of)) {
+	all := [][]string{e.own}
+	for _, h := range e.of {
+		all = append(all, h.environ)
+	}
+	for _, environ := range all {
 		app := &cli.App{Environ: environ}
 		known = known.And(plain.NewRedactor(app.Getenv, secretNames(environ)...))
 	}
@@ -143,15 +209,12 @@ func (e *environs) redact(doc []byte) []byte {
 // handing are the variables that a command hands over to the daemon: what its runs'
 // providers need, and what their commands are to see of the user's environment.
 func handing(app *cli.App) []string {
-	wanted := slices.Concat(room.Variables(), config.AddressVariables(), []string{"XDG_CONFIG_HOME", config.CallbackSecret})
-	cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ})
-	if err == nil { // or the command says what is wrong with it
-		wanted = append(wanted, cfg.KeyNames()...)
-	}
+	wanted := append(room.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
+	cfg, _ := providersOf(app) // the command says what is wrong with it
 	out := []string{}
 	for _, kv := range app.Environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(wanted, name) || strings.HasPrefix(name, "PAWL_PROVIDERS_") {
+		if slices.Contains(wanted, name) || isProviders(name, cfg.KeyNames()) {
 			out = append(out, kv)
 		}
 	}
@@ -162,12 +225,10 @@ func handing(app *cli.App) []string {
 // without what only that shell's own runs are to have.
 func withoutKeys(app *cli.App) []string {
 	secret := secretNames(app.Environ)
-	if cfg, err := config.Load(config.Sources{UserFile: app.UserConfig(), Env: app.Environ}); err == nil {
-		secret = append(secret, cfg.KeyNames()...)
-	}
+	cfg, _ := providersOf(app) // the command says what is wrong with it
 	return slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(secret, name) || strings.HasPrefix(name, "PAWL_")
+		return slices.Contains(secret, name) || isProviders(name, cfg.KeyNames()) || strings.HasPrefix(name, "PAWL_")
 	})
 }
 

@@ -76,10 +76,11 @@ func (m *models) make(ctx context.Context, job driver.Job, choice pawl.ModelChoi
 		}
 		return script.Parse("script of run "+string(job.Run), data)
 	}
-	app := &cli.App{Environ: m.environs.environ(ctx)}
-	cfg, err := providersOf(app)
+	of, _ := ctx.Value(runKey{}).(runOf)
+	app := &cli.App{Environ: m.environs.get(of)}
+	cfg, err := m.environs.providers(of)
 	if err != nil {
-		return nil, err
+		return nil, &pawl.ModelError{Kind: pawl.ModelNetwork, Message: err.Error(), Unsent: true}
 	}
 	p, server, err := m.as(ctx, choice.Account(), app, cfg.Provider(choice.Provider))
 	if err != nil { // the run was resumed with another account while this call waited: the next one has that
@@ -241,6 +242,13 @@ func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.Mo
 			continue
 		}
 		_, problem := server.Check(ctx, names)
+		if problem != nil && problem.Refused && p.Key().Stored() { // it may have been replaced since it was read
+			if key, err := m.keys.Again(ctx, p.Key(), app.Environ, server.Key); err == nil && key != server.Key {
+				m.environs.know(key)
+				server.Key = key
+				_, problem = server.Check(ctx, names)
+			}
+		}
 		if problem == nil || problem.Severity != inventory.Broken {
 			continue
 		}
@@ -257,11 +265,10 @@ func (m *models) answering(ctx context.Context, app *cli.App, choices [3]pawl.Mo
 // its models; none when they have handed over no environment and the run goes on as it was. The
 // run's id is empty when it is started or forked.
 func (m *machine) accounts(ctx context.Context, r runOf, choices [3]pawl.ModelChoice) ([]pawl.Account, error) {
-	handed := daemon.Environ(ctx)
-	if handed == nil && !m.alone && r.run != "" {
+	if daemon.Environ(ctx) == nil && !m.alone && r.run != "" {
 		return nil, nil
 	}
-	app := &cli.App{Environ: over(m.environs.get(r), handed)}
+	app := &cli.App{Environ: m.environs.asked(ctx, r)}
 	cfg, err := providersOf(app)
 	if err != nil {
 		return nil, err

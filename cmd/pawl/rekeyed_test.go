@@ -7,10 +7,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pawl"
+	"pawl/internal/cli"
 	"pawl/internal/config"
+	"pawl/internal/daemon"
 	"pawl/internal/driver"
 )
 
@@ -105,5 +108,83 @@ func TestFrozenAddress(t *testing.T) {
 	}
 	if there, elsewhere := len(frozen.Forget()), len(now.Forget()); there != 1 || elsewhere != 0 {
 		t.Errorf("%d requests went to the run's address, %d to another one", there, elsewhere)
+	}
+}
+
+// A key that was replaced in its file since it was last read starts and resumes runs.
+func TestKeyReplacedBeforeARun(t *testing.T) {
+	t.Parallel()
+	server := newCounter(t)
+	home := t.TempDir()
+	file := filepath.Join(home, "key")
+	x := &models{environs: newEnvirons([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home,
+		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=" + server.address, "PAWL_PROVIDERS_OPENAI_CHAT_KEY_FILE=" + file})}
+	app := &cli.App{Environ: x.environs.own}
+	choice := pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100}
+	for _, key := range []string{"sk-first-key", "sk-second-key"} {
+		server.Key = key
+		if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.answering(t.Context(), app, [3]pawl.ModelChoice{choice, choice, choice}); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	server.Key = "sk-third-key"
+	if err := x.answering(t.Context(), app, [3]pawl.ModelChoice{choice, choice, choice}); err == nil || !strings.Contains(err.Error(), "refuses the key that the file") {
+		t.Errorf("a key that is refused: %v", err)
+	}
+}
+
+// The environment of the shell that started the daemon and those of shells that start and resume
+// runs do not mix: the key of one is never sent to the address of another. F-14
+func TestShellsDoNotMix(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	elsewhere := filepath.Join(home, "elsewhere") // of a user whose file has the key
+	if err := os.MkdirAll(filepath.Join(elsewhere, "pawl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(elsewhere, "pawl", "config.yaml"), []byte("providers: {openai: {key_file: /key}, openai-chat: {key_file: /key}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	both := func(x string) []string {
+		return []string{"OPENAI_API_KEY=key-" + x, "OPENAI_BASE_URL=https://" + x + ".example/v1"}
+	}
+	const public = "https://api.openai.com/v1"
+	address := func(x string) string { return "https://" + x + ".example/v1" }
+	for name, c := range map[string]struct {
+		daemon, first, second []string // the daemon's shell, the one that starts the run, and the one that resumes it
+		address, key          string   // of the run then
+	}{
+		"TheDaemons":           {daemon: both("a"), first: []string{}, address: address("a"), key: "key-a"},
+		"Nobodys":              {daemon: both("a"), first: nil, address: address("a"), key: "key-a"},
+		"ItsOwn":               {daemon: both("a"), first: both("b"), address: address("b"), key: "key-b"},
+		"KeyAlone":             {daemon: both("a"), first: both("b")[:1], address: public, key: "key-b"},
+		"AddressAlone":         {daemon: both("a"), first: both("b")[1:], address: address("b"), key: ""},
+		"KeyInAFile":           {daemon: both("a"), first: []string{"XDG_CONFIG_HOME=" + elsewhere}, address: public, key: config.KeySource{File: "/key"}.String()},
+		"ResumedWithAll":       {daemon: both("a"), first: both("b"), second: both("c"), address: address("c"), key: "key-c"},
+		"ResumedWithTheKey":    {daemon: nil, first: both("b"), second: both("c")[:1], address: public, key: "key-c"},
+		"ResumedWithAnAddress": {daemon: nil, first: both("b"), second: both("c")[1:], address: address("c"), key: ""},
+		"ResumedWithNothing":   {daemon: both("a"), first: both("b"), second: []string{}, address: address("b"), key: "key-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &machine{environs: newEnvirons(append([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, c.daemon...))}
+			m.models = &models{environs: m.environs}
+			run := runOf{"p", "001-a"}
+			for _, shell := range [][]string{c.first, c.second} {
+				m.hand(daemon.WithEnviron(t.Context(), shell), run)
+			}
+			cfg, err := m.environs.providers(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, provider := range []string{"openai", "openai-chat"} {
+				p := cfg.Provider(provider)
+				if key := p.Key().Identity(m.environs.get(run)); p.Address() != c.address || key != pawl.KeyOf(c.key) {
+					t.Errorf("%s is called at %s with key %s, want %s with %s", provider, p.Address(), key, c.address, pawl.KeyOf(c.key))
+				}
+			}
+		})
 	}
 }

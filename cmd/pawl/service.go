@@ -79,7 +79,7 @@ func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunI
 	for i := range req.Settings.Models {
 		req.Settings.Models[i].Address, req.Settings.Models[i].Key = "", "" // they are not for a request to say
 	}
-	app := &cli.App{Environ: over(o.machine.environs.own, daemon.Environ(ctx))}
+	app := &cli.App{Environ: o.machine.environs.asked(ctx, runOf{})}
 	if err := o.machine.models.supplied(ctx, app, req.Settings.Models); err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -160,7 +160,7 @@ func choices(ctx context.Context, s pawl.Service, run pawl.RunID) (out [3]pawl.M
 
 // supplied is equipped for who knows the run's models.
 func (o owned) supplied(ctx context.Context, run pawl.RunID, choices [3]pawl.ModelChoice) error {
-	app := &cli.App{Environ: over(o.machine.environs.get(runOf{o.project, run}), daemon.Environ(ctx))}
+	app := &cli.App{Environ: o.machine.environs.asked(ctx, runOf{o.project, run})}
 	if err := o.machine.models.supplied(ctx, app, choices); err != nil {
 		return err.WithHint("pawl resume %s from a shell that has it", run)
 	}

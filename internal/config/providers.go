@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -169,6 +170,67 @@ func AddressVariables() []string {
 	for _, p := range providers() {
 		if p.addressEnv != "" && !slices.Contains(out, p.addressEnv) {
 			out = append(out, p.addressEnv)
+		}
+	}
+	return out
+}
+
+// Lend returns the variables of one environment that tell how providers are reached, for the
+// providers of which another environment says nothing and whose keys are in variables. What it
+// returns of a provider is whole: the key that the borrower gets is never sent to an address of
+// its own, nor its own key to an address that it borrows. So providers that share a variable
+// are lent together or not at all.
+func (c *Config) Lend(environ, borrower []string) []string {
+	uses := c.variables()
+	kept := map[string]bool{} // by variable: it is not lent
+	for name, variables := range uses {
+		own := slices.ContainsFunc(variables, func(v string) bool { return Variable(borrower, v) != "" })
+		if p := c.Provider(name); own || p.Key().Stored() {
+			for _, v := range variables {
+				kept[v] = true
+			}
+		}
+	}
+	for spreads := true; spreads; {
+		spreads = false
+		for _, variables := range uses {
+			isKept := func(v string) bool { return kept[v] }
+			if !slices.ContainsFunc(variables, isKept) {
+				continue
+			}
+			for _, v := range variables {
+				spreads = spreads || !kept[v]
+				kept[v] = true
+			}
+		}
+	}
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		used := func(variables []string) bool { return slices.Contains(variables, name) }
+		if !kept[name] && slices.ContainsFunc(slices.Collect(maps.Values(uses)), used) {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// variables returns, by provider, the variables that say how it is reached: its settings', its
+// key's, and the one in which its own programs look for the address.
+func (c *Config) variables() map[string][]string {
+	out := map[string][]string{}
+	for variable, path := range Variables() {
+		if rest, ok := strings.CutPrefix(path, "providers."); ok {
+			name, _, _ := strings.Cut(rest, ".")
+			out[name] = append(out[name], variable)
+		}
+	}
+	for name := range out {
+		p := c.Provider(name)
+		for _, v := range []string{p.KeyEnv, p.addressEnv} {
+			if v != "" {
+				out[name] = append(out[name], v)
+			}
 		}
 	}
 	return out

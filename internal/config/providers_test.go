@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,10 +113,10 @@ func TestOllamaHost(t *testing.T) {
 		"::1":                       "http://[::1]:11434/v1",
 		"gpu":                       "http://gpu:11434/v1",
 		"gpu:many":                  "http://gpu:11434/v1",
-		"http://gpu":                "http://gpu:80/v1",
-		"https://gpu.example":       "https://gpu.example:443/v1",
+		"http://gpu":                "http://gpu/v1",
+		"https://gpu.example":       "https://gpu.example/v1",
 		"https://gpu.example:8443/": "https://gpu.example:8443/v1",
-		"https://example.com/llm/":  "https://example.com:443/llm/v1",
+		"https://example.com/llm/":  "https://example.com/llm/v1",
 		`"192.168.1.5:11434"`:       "http://192.168.1.5:11434/v1",
 	} {
 		c, err := config.Load(config.Sources{Env: []string{"OLLAMA_HOST=" + value, "PAWL_MODEL=ollama/x"}})
@@ -145,5 +146,50 @@ func TestAccountOfALocalServer(t *testing.T) {
 	c := MustLoad(t, config.Sources{Env: []string{"PAWL_MACHINE_ACCOUNTS_OLLAMA=1"}})
 	if got := c.Machine().Accounts["ollama"]; got != 1 {
 		t.Errorf("%d calls at once", got)
+	}
+}
+
+// What one shell says of a provider is lent to another one whole or not at all. F-14
+func TestLend(t *testing.T) {
+	lender := []string{"OPENAI_API_KEY=key-a", "OPENAI_BASE_URL=https://a.example/v1", "ANTHROPIC_API_KEY=key-b",
+		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=https://chat.example/v1", "PAWL_PROVIDERS_VLLM_KEY_ENV=VLLM_KEY", "HOME=/home/a"}
+	anthropic, vllm := "ANTHROPIC_API_KEY=key-b", "PAWL_PROVIDERS_VLLM_KEY_ENV=VLLM_KEY"
+	for name, c := range map[string]struct {
+		borrower []string
+		file     string
+		want     []string
+	}{
+		"NothingIsKnown":   {nil, "", lender[:5]},
+		"ForeignAddress":   {[]string{"OPENAI_BASE_URL=https://b.example/v1"}, "", []string{anthropic, vllm}},
+		"AddressByPawl":    {[]string{"PAWL_PROVIDERS_OPENAI_BASE_URL=https://b.example/v1"}, "", []string{anthropic, vllm}},
+		"ForeignKey":       {[]string{"OPENAI_API_KEY=key-b"}, "", []string{anthropic, vllm}},
+		"EmptyIsNothing":   {[]string{"OPENAI_API_KEY=", "OPENAI_BASE_URL="}, "", lender[:5]},
+		"KeyInAFile":       {nil, "providers: {openai: {key_file: /key}}\n", []string{anthropic, vllm}}, // openai-chat has the same variables
+		"AnotherVariable":  {[]string{"WORK_KEY=key-c"}, "providers: {anthropic: {key_env: WORK_KEY}}\n", slices.Concat(lender[:2], lender[3:5])},
+		"AddressInTheFile": {nil, "providers: {anthropic: {base_url: https://b.example}}\n", lender[:5]}, // a setting of the user, whichever the shell
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := MustLoad(t, config.Sources{UserFile: MustWrite(t, c.file), Env: c.borrower})
+			if d := cmp.Diff(c.want, cfg.Lend(lender, c.borrower)); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// An address has one spelling: who uses it shares an account. F-15
+func TestSpellingsOfAnAddress(t *testing.T) {
+	for written, want := range map[string]string{
+		"https://Proxy.Example/v1/":    "https://proxy.example/v1",
+		"HTTPS://proxy.example:443/v1": "https://proxy.example/v1",
+		"http://LOCALHOST:80":          "http://localhost",
+		"http://localhost:8080/":       "http://localhost:8080",
+		"https://proxy.example/V1//":   "https://proxy.example/V1",
+		"https://api.openai.com/v1/":   "https://api.openai.com/v1",
+	} {
+		c := MustLoad(t, config.Sources{Env: []string{"OPENAI_BASE_URL=" + written}})
+		if got := c.Provider("openai").Address(); got != want {
+			t.Errorf("%s is %s, want %s", written, got, want)
+		}
 	}
 }

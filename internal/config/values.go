@@ -307,6 +307,7 @@ func (v *values) providerFields(m *strictyaml.Map) {
 			if err := checkURL(p.BaseURL); err != nil {
 				m.Problem("base_url", "%s", err)
 			}
+			p.BaseURL = canonicalURL(p.BaseURL)
 			key := "none"
 			if own.KeyEnv != "" {
 				key = own.KeyEnv
@@ -347,6 +348,21 @@ func checkURL(text string) error {
 		return fmt.Errorf("http sends the key and your code in the clear; use https, except for this machine and private networks")
 	}
 	return nil
+}
+
+// canonicalURL returns one spelling of all that an address may be written as, because runs that
+// use the same address share an account. What is no address is returned as it is.
+func canonicalURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	u.Host = strings.ToLower(u.Host) // url.Parse does so with the scheme
+	if usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; usual != "" {
+		u.Host = strings.TrimSuffix(u.Host, usual)
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+	return u.String()
 }
 
 // near reports whether a host is this machine or in a private network.

@@ -157,6 +157,7 @@ type Problem struct {
 	Severity Severity
 	Text     string // what happened
 	Fix      string // what to do about it; may be empty
+	Refused  bool   // the server refuses the key
 }
 
 // Check asks the server and looks for models by their names. found says what it is
@@ -175,7 +176,7 @@ func (s Server) Check(ctx context.Context, names []string) (found string, proble
 		if s.Local {
 			severity = Broken
 		}
-		return "", &Problem{severity, text, fix}
+		return "", &Problem{Severity: severity, Text: text, Fix: fix}
 	}
 	key := "accepts the key"
 	if s.Key == "" {
@@ -188,7 +189,7 @@ func (s Server) Check(ctx context.Context, names []string) (found string, proble
 func (s Server) problem(err error, names []string) *Problem {
 	e, ok := errors.AsType[*pawl.ModelError](err)
 	if !ok {
-		return &Problem{Passing, err.Error(), ""}
+		return &Problem{Severity: Passing, Text: err.Error()}
 	}
 	host := s.host()
 	look := "is the address right? " + s.BaseURLKey + " says " + s.BaseURL
@@ -202,21 +203,29 @@ func (s Server) problem(err error, names []string) *Problem {
 	}
 	switch {
 	case e.Kind == pawl.ModelNoServer:
-		return &Problem{Broken, e.Message, revive}
+		return &Problem{Severity: Broken, Text: e.Message, Fix: revive}
 	case e.Unsent:
-		return &Problem{Broken, host + " cannot be reached: " + e.Message, revive}
+		return &Problem{Severity: Broken, Text: host + " cannot be reached: " + e.Message, Fix: revive}
 	case e.Kind == pawl.ModelAuth && s.Key == "":
-		return &Problem{Broken, fmt.Sprintf("%s wants a key and is given none (%s)", host, said), s.needsKey()}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s wants a key and is given none (%s)", host, said), Fix: s.needsKey()}
 	case e.Kind == pawl.ModelAuth && s.KeyFrom != "":
-		return &Problem{Broken, fmt.Sprintf("%s answers and refuses the key that %s has (%s)", host, s.KeyFrom, said), "replace it there with one that is valid"}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s answers and %s (%s)", host, s.refuses(), said), Fix: "replace it there with one that is valid", Refused: true}
 	case e.Kind == pawl.ModelAuth:
-		return &Problem{Broken, fmt.Sprintf("%s answers and refuses the key in %s (%s)", host, s.KeyEnv, said), "set " + s.KeyEnv + " to a key that is valid there"}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s answers and %s (%s)", host, s.refuses(), said), Fix: "set " + s.KeyEnv + " to a key that is valid there", Refused: true}
 	case e.Kind.Retryable():
-		return &Problem{Passing, fmt.Sprintf("%s cannot be asked now: %s", host, said), look}
+		return &Problem{Severity: Passing, Text: fmt.Sprintf("%s cannot be asked now: %s", host, said), Fix: look}
 	case s.Local:
-		return &Problem{Broken, fmt.Sprintf("%s is not a model server: %s", host, said), look}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s is not a model server: %s", host, said), Fix: look}
 	}
-	return &Problem{Unclear, fmt.Sprintf("%s answers and has no list of models: %s", host, said), look}
+	return &Problem{Severity: Unclear, Text: fmt.Sprintf("%s answers and has no list of models: %s", host, said), Fix: look}
+}
+
+// refuses says which key the server refuses.
+func (s Server) refuses() string {
+	if s.KeyFrom != "" {
+		return "refuses the key that " + s.KeyFrom + " has"
+	}
+	return "refuses the key in " + s.KeyEnv
 }
 
 func (s Server) needsKey() string {
@@ -300,6 +309,10 @@ func (x explained) Call(ctx context.Context, req pawl.ModelRequest, sink func(pa
 		if start := x.server.start(req.Model); start != "" {
 			told.Message += ": " + start
 		}
+		return reply, &told
+	case e.Kind == pawl.ModelAuth && x.server.Key != "":
+		told := *e
+		told.Message = fmt.Sprintf("%s %s: %s", x.server.host(), x.server.refuses(), e.Message)
 		return reply, &told
 	case e.Kind == pawl.ModelBadRequest && e.Status == http.StatusNotFound:
 		models, asking := x.server.Models(ctx)

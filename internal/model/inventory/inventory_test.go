@@ -256,6 +256,16 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+	t.Run("RefusedKey", func(t *testing.T) {
+		server := serve(t, modeltest.Anthropic)
+		server.Key = "sk-right"
+		s := inventory.Server{BaseURL: server.BaseURL, Anthropic: true, Key: "sk-wrong", KeyEnv: "ANTHROPIC_API_KEY"}
+		_, err := s.Explain(anthropic.New(anthropic.Config{BaseURL: s.BaseURL, APIKey: s.Key})).Call(t.Context(), ask, nil)
+		want := strings.TrimPrefix(server.BaseURL, "http://") + " refuses the key in ANTHROPIC_API_KEY: "
+		if e, ok := errors.AsType[*pawl.ModelError](err); !ok || e.Kind != pawl.ModelAuth || !strings.HasPrefix(e.Message, want) {
+			t.Errorf("%v, want %s…", err, want)
+		}
+	})
 	t.Run("NothingIsWrong", func(t *testing.T) {
 		server := serve(t, modeltest.Anthropic)
 		s := inventory.Server{BaseURL: server.BaseURL, Anthropic: true, Key: key}
