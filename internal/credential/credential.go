@@ -38,6 +38,9 @@ const (
 // Reader reads keys and remembers those that are stored elsewhere than in the environment, so
 // that a person is not asked for each run. The zero Reader is ready to use.
 type Reader struct {
+	// Timeout is how long a source may take. Zero means [config.KeyTime].
+	Timeout time.Duration
+
 	mu   sync.Mutex // guards keys
 	keys map[place]*entry
 }
@@ -86,6 +89,9 @@ func (r *Reader) key(ctx context.Context, s config.KeySource, environ []string, 
 	if e.key != "" && e.key != refused {
 		return e.key, nil
 	}
+	timeout := cmp.Or(r.Timeout, config.KeyTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no key came within %s", timeout))
+	defer cancel()
 	key, err := read(ctx, at, environ)
 	if err != nil {
 		return "", pawl.Errorf(pawl.CodeUnavailable, "%s gives no key: %w", s, err)
@@ -96,8 +102,6 @@ func (r *Reader) key(ctx context.Context, s config.KeySource, environ []string, 
 
 // read asks a source that stores its key.
 func read(ctx context.Context, at place, environ []string) (key string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, config.KeyTime)
-	defer cancel()
 	switch {
 	case at.File != "":
 		key, err = fromFile(at)
@@ -115,8 +119,8 @@ func read(ctx context.Context, at place, environ []string) (key string, err erro
 		return "", errors.New("it is empty")
 	case len(key) > maxKey:
 		return "", fmt.Errorf("it has more than %d bytes", maxKey)
-	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return "", errors.New("what it has is more than one word")
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", errors.New("want the key alone, one word of ASCII characters")
 	}
 	return key, nil
 }
@@ -134,7 +138,7 @@ func fromFile(at place) (string, error) {
 		return "", reason(err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -160,7 +164,7 @@ func fromCommand(ctx context.Context, at place, environ []string) (string, error
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := process.Run(cmd)
 	if ctx.Err() != nil {
-		return "", late(ctx)
+		return "", context.Cause(ctx)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		why := exit.String()
@@ -171,14 +175,6 @@ func fromCommand(ctx context.Context, at place, environ []string) (string, error
 		return "", errors.New(why)
 	}
 	return out.String(), err
-}
-
-// late is why nothing came before ctx ended.
-func late(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("it has said nothing in %s", config.KeyTime)
-	}
-	return ctx.Err()
 }
 
 // capped keeps the beginning of an output.
@@ -202,11 +198,14 @@ func fromKeyring(ctx context.Context, entry string) (string, error) {
 	}()
 	select {
 	case f := <-got:
-		if errors.Is(f.err, keyring.ErrNotFound) {
-			return "", errors.New("there is none")
+		switch {
+		case errors.Is(f.err, keyring.ErrNotFound):
+			return "", errors.New("it does not exist")
+		case f.err != nil:
+			return "", fmt.Errorf("no keyring can be asked here: %w", f.err)
 		}
-		return f.key, f.err
+		return f.key, nil
 	case <-ctx.Done():
-		return "", late(ctx)
+		return "", context.Cause(ctx)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zalando/go-keyring"
 	"golang.org/x/sys/unix"
@@ -53,16 +54,16 @@ func TestKey(t *testing.T) {
 		{config.KeySource{Env: "A_KEY", File: file}, "sk-file", ""},
 		{config.KeySource{File: "~/key"}, "sk-file", ""},
 		{config.KeySource{File: "~/none"}, "", "the file ~/none gives no key: no such file or directory"},
-		{config.KeySource{File: home}, "", "the file " + home + " gives no key: it is no regular file"},
+		{config.KeySource{File: home}, "", "the file " + home + " gives no key: it is not a regular file"},
 		{config.KeySource{File: "~/empty"}, "", "the file ~/empty gives no key: it is empty"},
-		{config.KeySource{File: "~/two"}, "", "the file ~/two gives no key: what it has is more than one word"},
+		{config.KeySource{File: "~/two"}, "", "the file ~/two gives no key: want the key alone, one word of ASCII characters"},
 		{config.KeySource{File: "~/large"}, "", "the file ~/large gives no key: it has more than 16384 bytes"},
 		{config.KeySource{Command: `echo "$FROM"`}, "sk-command", ""},
 		{config.KeySource{Command: `cat key`}, "sk-file", ""}, // in the user's home
 		{config.KeySource{Command: "echo sk-half; echo locked >&2; exit 3"}, "", "the command `echo sk-half; echo locked >&2; exit 3` gives no key: exit status 3: locked"},
 		{config.KeySource{Command: "true"}, "", "the command `true` gives no key: it is empty"},
 		{config.KeySource{Keyring: "pawl/anthropic"}, "sk-keyring", ""},
-		{config.KeySource{Keyring: "pawl/openai"}, "", "the keyring's entry pawl/openai gives no key: there is none"},
+		{config.KeySource{Keyring: "pawl/openai"}, "", "the keyring's entry pawl/openai gives no key: it does not exist"},
 	} {
 		var r credential.Reader
 		got, err := r.Key(t.Context(), test.source, environ)
@@ -98,6 +99,15 @@ func TestSilentCommand(t *testing.T) {
 	cancel()
 	if err := <-got; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was given up", err)
+	}
+}
+
+// A command has a time limit.
+func TestSlowCommand(t *testing.T) {
+	r := credential.Reader{Timeout: 50 * time.Millisecond}
+	_, err := r.Key(t.Context(), config.KeySource{Command: "echo sk-1; exec tail -f /dev/null"}, []string{"PATH=" + os.Getenv("PATH")})
+	if want := "no key came within 50ms"; err == nil || !strings.HasSuffix(err.Error(), want) || pawl.CodeOf(err) != pawl.CodeUnavailable {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
