@@ -299,7 +299,7 @@ func (s busyMachine) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) 
 // That a gate waits for its place is said to who follows, beside the events where these are
 // printed as JSON. F-24
 func TestFollowSaysWhatWaits(t *testing.T) {
-	const waits, has = "gate tests waits for the one heavy place, for 2s\n", "gate tests has its place, after 2s\n"
+	const waits, has = "gate tests waits for the one heavy place, 2s so far\n", "gate tests has its place, after 2s\n"
 	for _, asJSON := range []bool{false, true} {
 		b, run := finished(t)
 		b.app.JSON = asJSON

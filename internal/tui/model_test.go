@@ -149,7 +149,8 @@ func TestWaitingForAnAccount(t *testing.T) {
 	s.try(1, 1, 50, 1)
 	id := s.ask(1, s.n[1], pawl.Place{Loop: "task", Iteration: 1, Step: "implement"}, &pawl.Wait{For: time.Minute})
 	s.r.live = append(s.r.live, pawl.Live{Effect: id, Waiting: &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai",
-		Account: "api.example.com with key 3f2a91", Until: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Why: "all used", For: 12 * time.Second}})
+		Account: "api.example.com with key 3f2a91", Until: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Why: "all used",
+		Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC), For: 12 * time.Second}})
 	d := drive(t, w, 220, 24, pen{})
 	d.look()
 	d.shows("waits until 03:04:05 for api.exa", "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at 03:04:05 (all")
@@ -171,7 +172,7 @@ func TestWaitingForPlaces(t *testing.T) {
 	says(false)
 	d.look()
 	d.press("tab", "g")
-	const text = "gate tests waits for one of 2 heavy places, for 12s"
+	const text = "gate tests waits for one of 2 heavy places, 12s so far"
 	d.shows(text)
 	d.shows("waits for a place")
 	says(true)

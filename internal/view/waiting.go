@@ -10,14 +10,14 @@ import (
 )
 
 // WaitingText returns in one line what an effect waits for, or that its wait is over: "gate
-// tests waits for the one heavy place, for 12s".
+// tests waits for the one heavy place, 12s so far".
 func WaitingText(w *pawl.Waiting) string {
 	name, long := plain.Line(w.Name, 80), span(w.For)
 	if w.Pool == pawl.PoolStore {
 		if w.Over {
 			return "its log can be written again, after " + long
 		}
-		return fmt.Sprintf("waits until its log can be written, for %s: %s", long, plain.Line(w.Why, 500))
+		return fmt.Sprintf("waits until its log can be written, %s so far: %s", long, plain.Line(w.Why, 500))
 	}
 	switch {
 	case w.Over && (w.Account != "" || w.Pool == pawl.PoolDisk):
@@ -25,7 +25,7 @@ func WaitingText(w *pawl.Waiting) string {
 	case w.Over:
 		return fmt.Sprintf("%s has its place, after %s", name, long)
 	}
-	s := fmt.Sprintf("%s waits for %s, for %s", name, placeText(w), long)
+	s := fmt.Sprintf("%s waits for %s, %s so far", name, placeText(w), long)
 	if w.Others > 0 {
 		s += ", and " + count(w.Others, "other") + " with it"
 	}
@@ -66,14 +66,17 @@ func placeText(w *pawl.Waiting) string {
 		s = "the one " + one
 	}
 	s += holders(w)
-	if !w.Until.IsZero() {
-		if w.Account != "" {
-			s = "account " + plain.Line(w.Account, 80) + " of " + name
-		}
-		s += ", which opens at " + Clock(w.Until)
-		if w.Why != "" {
-			s += " (" + plain.Line(w.Why, 100) + ")"
-		}
+	if w.Account == "" {
+		return s
+	}
+	s = "account " + plain.Line(w.Account, 80) + " of " + name
+	if w.Until.IsZero() {
+		s += ", which one call tries" + holders(w)
+	} else {
+		s += ", which opens at " + ClockFrom(w.Until, w.Since.Add(w.For))
+	}
+	if w.Why != "" {
+		s += " (" + plain.Line(w.Why, 100) + ")"
 	}
 	return s
 }

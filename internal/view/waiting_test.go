@@ -13,21 +13,21 @@ import (
 func TestWaitingText(t *testing.T) {
 	opens := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, w := range map[string]pawl.Waiting{
-		"gate tests waits for the one heavy place, for 12s":                                                                                      {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second},
-		"gate tests waits for one of 2 heavy places, for 1m, and 3 others with it":                                                               {Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: time.Minute, Others: 3},
-		"tool run of x waits for one of 10 places for tools, for 3s":                                                                             {Name: "tool run of x", Pool: "lane:no-net", Slots: 10, For: 3 * time.Second},
-		"tool mine waits for the one place for commands with a network, for 3s":                                                                  {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
-		"gate tests waits for one of 16 places of the machine, for 2s":                                                                           {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
-		"model call x waits for one of 4 model calls of account openai, which opens at 03:04:05 (too many requests), for 2s":                     {Name: "model call x", Pool: "account:openai", Slots: 4, For: 2 * time.Second, Until: opens, Why: "too many requests"},
-		"model call x waits for account api.example.com with key 3f2a91 of openai, which opens at 03:04:05 (all used), for 2s":                   {Name: "model call x", Pool: "account:openai", Account: "api.example.com with key 3f2a91", For: 2 * time.Second, Until: opens, Why: "all used"}, // F-15
-		"model call x goes on, after 40s":                                                                                                        {Name: "model call x", Account: "api.example.com", For: 40 * time.Second, Over: true},                                                           // F-15
-		"gate tests waits for the one heavy place (held by 002-b), for 2s":                                                                       {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Runs: []pawl.RunID{"002-b"}},
-		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), for 2s": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
-		"waits until its log can be written, for 5s: no space. Free some":                                                                        {Name: "the run", Pool: pawl.PoolStore, For: 5 * time.Second, Why: "no space. Free some"},
-		"its log can be written again, after 5s":                                                                                                 {Pool: pawl.PoolStore, For: 5 * time.Second, Over: true},
-		"gate tests waits for space on a disk, for 5s, and 1 other with it: /x has 12 kB free. Free some; it goes on by itself":                  {Name: "gate tests", Pool: pawl.PoolDisk, For: 5 * time.Second, Why: "/x has 12 kB free", Others: 1}, // F-18
-		"gate tests goes on, after 6s":                                                                                                           {Name: "gate tests", Pool: pawl.PoolDisk, For: 6 * time.Second, Over: true},
-		"gate tests has its place, after 14s":                                                                                                    {Name: "gate tests", For: 14 * time.Second, Over: true},
+		"gate tests waits for the one heavy place, 12s so far":                                                                                      {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 12 * time.Second},
+		"gate tests waits for one of 2 heavy places, 1m so far, and 3 others with it":                                                               {Name: "gate tests", Pool: "lane:heavy", Slots: 2, For: time.Minute, Others: 3},
+		"tool run of x waits for one of 10 places for tools, 3s so far":                                                                             {Name: "tool run of x", Pool: "lane:no-net", Slots: 10, For: 3 * time.Second},
+		"tool mine waits for the one place for commands with a network, 3s so far":                                                                  {Name: "tool mine", Pool: "lane:net", Slots: 1, For: 3 * time.Second},
+		"gate tests waits for one of 16 places of the machine, 2s so far":                                                                           {Name: "gate tests", Pool: "machine", Slots: 16, For: 2 * time.Second},
+		"model call x waits for account api.example.com of openai, which one call tries (held by 002-b) (too many requests), 2s so far":             {Name: "model call x", Pool: "account:openai", Slots: 1, Account: "api.example.com", Runs: []pawl.RunID{"002-b"}, For: 2 * time.Second, Why: "too many requests"}, // F-15
+		"model call x waits for account api.example.com with key 3f2a91 of openai, which opens at 2026-01-02 03:04:05 (all used), 2s so far":        {Name: "model call x", Pool: "account:openai", Account: "api.example.com with key 3f2a91", For: 2 * time.Second, Until: opens, Why: "all used"},                   // F-15
+		"model call x goes on, after 40s":                                                                                                           {Name: "model call x", Account: "api.example.com", For: 40 * time.Second, Over: true},                                                                             // F-15
+		"gate tests waits for the one heavy place (held by 002-b), 2s so far":                                                                       {Name: "gate tests", Pool: "lane:heavy", Slots: 1, For: 2 * time.Second, Runs: []pawl.RunID{"002-b"}},
+		"prepare waits for one of 5 places for commands with a network (held by 1, 2, 3, 1 other run, other repositories, see pawl top), 2s so far": {Name: "prepare", Pool: "lane:net", Slots: 5, For: 2 * time.Second, Runs: []pawl.RunID{"1", "2", "3", "4"}, Elsewhere: 1},
+		"waits until its log can be written, 5s so far: no space. Free some":                                                                        {Name: "the run", Pool: pawl.PoolStore, For: 5 * time.Second, Why: "no space. Free some"},
+		"its log can be written again, after 5s":                                                                                                    {Pool: pawl.PoolStore, For: 5 * time.Second, Over: true},
+		"gate tests waits for space on a disk, 5s so far, and 1 other with it: /x has 12 kB free. Free some; it goes on by itself":                  {Name: "gate tests", Pool: pawl.PoolDisk, For: 5 * time.Second, Why: "/x has 12 kB free", Others: 1}, // F-18
+		"gate tests goes on, after 6s":                                                                                                              {Name: "gate tests", Pool: pawl.PoolDisk, For: 6 * time.Second, Over: true},
+		"gate tests has its place, after 14s":                                                                                                       {Name: "gate tests", For: 14 * time.Second, Over: true},
 	} {
 		if got := WaitingText(&w); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
@@ -62,8 +62,8 @@ func TestWaitingIsTold(t *testing.T) {
 	says(1, time.Second, false) // an effect that there is not
 	says(id, 2*time.Second, false)
 	says(id, 4*time.Second, false)
-	const waits = "gate tests waits for the one heavy place, for "
-	if got, want := plain.String()[said:], Clock(since.Add(2*time.Second))+"  "+waits+"2s\n"; got != want {
+	const waits = "gate tests waits for the one heavy place, "
+	if got, want := plain.String()[said:], Clock(since.Add(2*time.Second))+"  "+waits+"2s so far\n"; got != want {
 		t.Errorf("lines:\n got %q\nwant %q", got, want)
 	}
 	mustProgress(t, live.Tick(since.Add(9*time.Second)))
@@ -71,7 +71,7 @@ func TestWaitingIsTold(t *testing.T) {
 		t.Errorf("the screen has\n%s", strings.Join(scr.rows, "\n"))
 	}
 	r := live.Run()
-	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+"4s\n") {
+	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+"4s so far\n") {
 		t.Errorf("show:\n%s", text)
 	}
 	if text := WhyText(r); !strings.Contains(text, "for gate tests on the base, since "+Clock(since)+", which has waited 4s for the one heavy place") {
@@ -119,9 +119,9 @@ func TestAccountsAreNamed(t *testing.T) {
 	if got := strings.Join(p.live, "\n"); !strings.Contains(got, "  waiting 18s more"+named) {
 		t.Errorf("while it is followed:\n%s", got)
 	}
-	heard := &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai", Account: account.String(), Until: until, Why: "HTTP 429: all used", For: 5 * time.Second}
+	heard := &pawl.Waiting{Effect: id, Name: "model call task/1/implement", Pool: "account:openai", Account: account.String(), Until: until, Why: "HTTP 429: all used", Since: s.now, For: 5 * time.Second}
 	const waits = "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at "
-	if got := r.Hear(heard); !strings.HasPrefix(got, waits+Clock(until)+" (HTTP 429: all used), for 5s") {
+	if got := r.Hear(heard); !strings.HasPrefix(got, waits+Clock(until)+" (HTTP 429: all used), 5s so far") {
 		t.Errorf("it says %q", got)
 	}
 	if text := Show(r, s.read); !strings.Contains(text, "  Waiting    "+waits+Clock(until)) {
@@ -145,7 +145,7 @@ func TestWaitForTheLogIsTold(t *testing.T) {
 	}
 	says(false)
 	says(false)
-	if n := strings.Count(out.String(), "waits until its log can be written, for 0s: no space. Free some\n"); n != 1 {
+	if n := strings.Count(out.String(), "waits until its log can be written, 0s so far: no space. Free some\n"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, out.String())
 	}
 	r := p.Run()

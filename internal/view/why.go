@@ -302,7 +302,7 @@ func (r *Run) waits(c *chain) {
 		}
 		do, waiting := p.Do.(*pawl.Wait)
 		if waiting {
-			text = fmt.Sprintf("%s until %s%s%s", span(do.For), Clock(p.at.Add(do.For)), accountText(do), because(do.Reason))
+			text = fmt.Sprintf("%s until %s%s%s", span(do.For), ClockFrom(p.at.Add(do.For), p.at), accountText(do), because(do.Reason))
 		}
 		c.add(LinkWaits, text, p.ID)
 		if waiting {
@@ -334,6 +334,16 @@ func (r *Run) begun() int {
 
 // Clock returns a time of day in the time zone of this machine.
 func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// ClockFrom returns a time as [Clock] does, with the date if it is on another day than now.
+func ClockFrom(t, now time.Time) string {
+	t = t.Local()
+	year, month, day := now.Local().Date()
+	if y, m, d := t.Date(); y != year || m != month || d != day {
+		return t.Format(time.DateTime)
+	}
+	return Clock(t)
+}
 
 // next is what the user can do now.
 func (r *Run) next() string {

@@ -120,7 +120,7 @@ func TestWaiting(t *testing.T) {
 	if !strings.Contains(out.String(), "004-parser  running, waits  ") {
 		t.Errorf("%s", out.String())
 	}
-	if want := "pawl: run 004-parser: gate tests waits for the one heavy place, for 12s; pawl top shows who has the places\n"; err.String() != want {
+	if want := "pawl: run 004-parser: gate tests waits for the one heavy place, 12s so far; pawl top shows who has the places\n"; err.String() != want {
 		t.Errorf("it said %q, want %q", err.String(), want)
 	}
 }

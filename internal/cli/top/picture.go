@@ -38,7 +38,7 @@ func pools(l pawl.Load, width int) []string {
 func closed(p pawl.PoolLoad, now time.Time) string {
 	var out []string
 	for _, a := range p.Accounts {
-		s := "closed for " + span(a.Until.Sub(now)) + " (" + plain.Line(a.Account, 0) + ")"
+		s := "opens in " + span(a.Until.Sub(now)) + " (" + plain.Line(a.Account, 0) + ")"
 		if why := plain.Line(a.Why, 0); why != "" {
 			s += ": " + why
 		}

@@ -107,7 +107,7 @@ func Test80Columns(t *testing.T) {
 	}
 	want := `POOL               USED  WAIT
 machine            4/16  43
-account:anthropic  0/10  40    closed for 4m12s (api.anthropic.com with key 3f2…
+account:anthropic  0/10  40    opens in 4m12s (api.anthropic.com with key 3f2a9…
 lane:heavy         1/1   3
 lane:net           0/5   -
 lane:no-net        3/10  -
