@@ -424,7 +424,8 @@ func (m *Model) attemptRows(s *shown, l *view.Loop, width int) []row {
 		head := fmt.Sprintf("Iteration %s", of(it.N, it.Max))
 		what := fmt.Sprintf("  %s · %s", s.run.Recipe.Tier(it.Tier), plural(it.Files, "file"))
 		if !s.run.Settings.NoCost {
-			what += " · " + (it.Spent.Cost - it.Spent.Lost).String() + view.Beside(pawl.Micros.String, 0, it.Spent.Lost)
+			sum := s.run.MoneyOf(it)
+			what += " · " + sum.Spent.String() + view.Beside(pawl.Micros.String, sum.Held, sum.Lost)
 		}
 		if it.Commit != nil {
 			what += " · " + short(it.Commit.Commit)

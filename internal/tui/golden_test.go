@@ -40,6 +40,7 @@ var scenes = []struct {
 	{"prompt", busy, func(d *driven) { d.press("down", "down", "down", "down", "3") }},
 	{"gates", busy, func(d *driven) { d.press("down", "down", "down", "down", "4", "tab", "z") }},
 	{"attempts", busy, func(d *driven) { d.press("down", "down", "down", "down", "5") }},
+	{"money", dear, func(d *driven) { d.press("down", "down", "down", "down", "5") }},
 	{"decisions", busy, func(d *driven) { d.press("6", "tab", "z") }},
 	{"search", busy, func(d *driven) { d.press("tab", "/"); d.write("accounts"); d.press("enter", "n") }},
 	{"filter", both, func(d *driven) { d.press("/"); d.write("search") }},
@@ -68,6 +69,19 @@ func busy(t *testing.T) *world {
 	s.grown()
 	s.speaks()
 	s.wait(90 * time.Second)
+	return w
+}
+
+// dear is the same at work, after a call whose cost nobody knows and during the next. F-38
+func dear(t *testing.T) *world {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-add-login", "Add login with a password")
+	s.grown()
+	id := s.calls(1)
+	s.wait(time.Minute)
+	s.add(8, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "timeout"}, Charged: 1_580_000, ChargedTokens: 30_000})
+	s.calls(2)
+	s.wait(30 * time.Second)
 	return w
 }
 

@@ -437,6 +437,16 @@ func (s *story) speaks() pawl.Seq {
 	return id
 }
 
+// calls lets the code loop call a model, with a reservation.
+func (s *story) calls(try int) pawl.Seq {
+	place := pawl.Place{Loop: "code", Task: "table", Iteration: 2, Step: "implement", Tier: 2, Turn: 1}
+	if try == 1 {
+		s.n[8]++
+		s.add(8, &pawl.SessionStarted{Session: s.n[8], Purpose: pawl.ForStep, Place: place, Turns: 20, Try: 1})
+	}
+	return s.ask(8, s.n[8], place, &pawl.CallModel{Tier: 2, Try: try, Reserved: 1_580_000, ReservedTokens: 30_000})
+}
+
 // clarifies asks what only a person knows.
 func (s *story) clarifies(n int) {
 	about := s.blob(string(s.json(map[string]any{"questions": []string{"Are emails compared without case?" + s.said, "How long does a session live?"}})))

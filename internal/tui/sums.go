@@ -111,13 +111,13 @@ func (m *Model) spentRows(s *shown, width int) []row {
 	return out
 }
 
-// loopSums are what each loop was charged, the dearest first.
+// loopSums are what each loop has spent, holds and has lost, the dearest first.
 func (m *Model) loopSums(s *shown, width int) []row {
 	if len(s.run.Records.Loops) < 2 {
 		return nil
 	}
 	const shownLoops = 12
-	loops := slices.DeleteFunc(slices.Clone(s.run.Records.Loops[1:]), func(r *view.Record) bool { return r.Tokens == 0 })
+	loops := slices.DeleteFunc(slices.Clone(s.run.Records.Loops[1:]), func(r *view.Record) bool { return r.Money == (pawl.Money{}) })
 	slices.SortStableFunc(loops, func(a, b *view.Record) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens, a.Tokens))
 	})
@@ -128,8 +128,15 @@ func (m *Model) loopSums(s *shown, width int) []row {
 			break
 		}
 		b, _ := bar(rec.Tokens, max(1, s.run.Tokens), 10)
-		out = append(out, m.pen.ends(row{{pad((rec.Cost-rec.Lost).String()+view.Beside(pawl.Micros.String, 0, rec.Lost), 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
-			say(dim, grouped(rec.Tokens)+" tokens"), width))
+		sum, spent, more := rec.Money, "", ""
+		if !s.run.Settings.NoCost {
+			spent, more = sum.Spent.String(), view.Beside(pawl.Micros.String, sum.Held, sum.Lost)
+		}
+		out = append(out, m.pen.ends(row{{pad(spent, 12) + "  ", normal}, {b + " ", dim}, {rec.LoopType + " " + rec.Name(), normal}},
+			say(dim, grouped(sum.SpentTokens)+" tokens"), width))
+		if tokens := view.Beside(grouped, sum.HeldTokens, sum.LostTokens); more+tokens != "" {
+			out = append(out, m.pen.ends(row{{pad("", 4), dim}, {more, normal}}, say(dim, strings.TrimPrefix(tokens, " ")+" tokens"), width))
+		}
 	}
 	return out
 }
@@ -148,7 +155,7 @@ func (m *Model) loadRows() []row {
 		}
 		for _, a := range p.Accounts {
 			if a.Until.After(m.now) {
-				r = append(r, span{fmt.Sprintf(", closed for %s (%s): %s", age(a.Until.Sub(m.now)), a.Account, a.Why), yellow})
+				r = append(r, span{fmt.Sprintf(", opens in %s (%s): %s", age(a.Until.Sub(m.now)), a.Account, a.Why), yellow})
 			}
 		}
 		out = append(out, r)

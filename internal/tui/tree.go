@@ -37,6 +37,8 @@ type tree struct {
 	stale  bool // the lines have to be made anew
 	begun  bool // something has been chosen
 	asks   bool // some line waits for a person
+	holds  bool // there is a column for what calls under way hold
+	loses  bool // and one for what was lost
 	nodes  []node
 	offset int
 	height int
@@ -54,6 +56,8 @@ type node struct {
 	round string // iteration n of max
 	tier  string
 	cost  string
+	held  string
+	lost  string
 	since time.Time // from when its age counts
 	until time.Time // to when; zero = now
 	asks  int       // questions
@@ -224,7 +228,23 @@ func (m *Model) grow() {
 	if t.filter != "" {
 		t.sift()
 	}
-	t.asks = slices.ContainsFunc(t.nodes, func(n node) bool { return n.asks > 0 })
+	one := func(is func(node) bool) bool { return slices.ContainsFunc(t.nodes, is) }
+	t.asks = one(func(n node) bool { return n.asks > 0 })
+	t.loses = one(func(n node) bool { return n.lost != "" })
+	// Between two calls nothing is held: the column stays where it is as long as somebody works.
+	t.holds = one(func(n node) bool { return n.held != "" }) || t.holds && one(func(n node) bool { return n.word == string(pawl.StatusRunning) })
+}
+
+// money fills in what there is of the three figures.
+func (n *node) money(m pawl.Money) {
+	for _, f := range []struct {
+		cell *string
+		m    pawl.Micros
+	}{{&n.cost, m.Spent}, {&n.held, m.Held}, {&n.lost, m.Lost}} {
+		if f.m > 0 {
+			*f.cell = f.m.String()
+		}
+	}
 }
 
 // words are what a filter looks in.
@@ -266,9 +286,7 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	if r.Tasks > 0 {
 		n.note = fmt.Sprintf("%d of %d tasks", r.Passed, r.Tasks)
 	}
-	if m := r.Figures(); m.Spent > 0 {
-		n.cost = m.Spent.String()
-	}
+	n.money(r.Figures())
 	word := string(r.Status)
 	if r.Outcome != "" {
 		word = string(r.Outcome)
@@ -291,7 +309,7 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	case waiting.Until.IsZero():
 		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
 	default:
-		n.note = strings.TrimPrefix(n.note+", waits until "+view.Clock(waiting.Until)+" for "+waiting.Account, ", ")
+		n.note = strings.TrimPrefix(n.note+", waits until "+view.ClockFrom(waiting.Until, waiting.Since.Add(waiting.For))+" for "+waiting.Account, ", ")
 	}
 	open := m.tree.open[k] && s != nil
 	if open {
@@ -333,8 +351,8 @@ func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	if it := newest(s.loop(row.Ref)); it != nil {
 		n.round = of(it.N, it.Max)
 	}
-	if spent := row.Cost - row.Lost; spent > 0 && !s.run.Settings.NoCost {
-		n.cost = spent.String()
+	if !s.run.Settings.NoCost {
+		n.money(row.Money)
 	}
 	n.state(string(row.Status))
 	return n
@@ -478,6 +496,7 @@ const (
 	asksWidth  = 4
 	tierFrom   = 70
 	costFrom   = 52
+	moreFrom   = 78 // for the first of what is held and lost; for both it is a column more
 	roomyTree  = 88 // from where loops are set in more
 )
 
@@ -499,7 +518,7 @@ func (m *Model) drawTree(width, height int) []row {
 	t.offset = max(0, min(t.offset, len(t.nodes)-height))
 	var out []row
 	if head {
-		left, right := "    STATUS        RUN OR LOOP", columns(width, "ITER", "TIER", "COST", "AGE")
+		left, right := "    STATUS        RUN OR LOOP", t.columns(width, node{round: "ITER", tier: "TIER", cost: "COST", held: "HELD", lost: "LOST"}, "AGE")
 		if t.filter != "" {
 			left += " /" + t.filter
 		}
@@ -514,14 +533,25 @@ func (m *Model) drawTree(width, height int) []row {
 	return out
 }
 
-// columns are the right-hand columns, those that there is room for.
-func columns(width int, round, tier, cost, age string) string {
-	s := pad(round, roundWidth)
+// columns are the right-hand columns, those that there is room for. What is lost stays lost, so
+// it comes before what is held for a moment.
+func (t *tree) columns(width int, n node, age string) string {
+	s := pad(n.round, roundWidth)
 	if width >= tierFrom {
-		s += pad(tier, tierWidth)
+		s += pad(n.tier, tierWidth)
 	}
 	if width >= costFrom {
-		s += pad(cost, costWidth)
+		s += pad(n.cost, costWidth)
+	}
+	loses := t.loses && width >= moreFrom
+	if loses {
+		width -= costWidth
+	}
+	if t.holds && width >= moreFrom {
+		s += pad(n.held, costWidth)
+	}
+	if loses {
+		s += pad(n.lost, costWidth)
 	}
 	return s + pad(age, ageWidth)
 }
@@ -556,7 +586,9 @@ func (m *Model) drawNode(n *node, at bool, width int) row {
 	if end.IsZero() {
 		end = m.now
 	}
-	right := row{{columns(width, m.pen.clean(n.round), m.pen.clean(n.tier), n.cost, age(max(0, end.Sub(n.since)))), dim}}
+	cells := *n
+	cells.round, cells.tier = m.pen.clean(n.round), m.pen.clean(n.tier)
+	right := row{{m.tree.columns(width, cells, age(max(0, end.Sub(n.since)))), dim}}
 	if m.tree.asks {
 		asks := ""
 		if n.asks > 0 {

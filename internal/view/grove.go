@@ -119,11 +119,7 @@ func TreeText(r *Run, o TreeOptions) string {
 func (r *Run) tree(t *text, o TreeOptions) {
 	rows, left := LoopTree(r, o)
 	wide := o.Width == 0 || o.Width >= roomy
-	head := []string{"LOOP", "STATUS", "ITER", "TIER", "COST", "AGE", ""}
-	if wide {
-		head = []string{"LOOP", "TYPE", "STATUS", "ITER", "GEN", "TIER", "COST", "AGE", ""}
-	}
-	table := [][]string{head}
+	table := [][]string{{"LOOP", "TYPE", "STATUS", "ITER", "GEN", "TIER", "COST", "HELD", "LOST", "AGE", ""}}
 	for _, row := range rows {
 		name := row.Label
 		if o.Width > 0 {
@@ -137,12 +133,14 @@ func (r *Run) tree(t *text, o TreeOptions) {
 		if !wide && row.Generation > 1 {
 			status += fmt.Sprintf(" g%d", row.Generation)
 		}
-		cells := []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
-			r.money(row.Cost - row.Lost), span(row.Age.Truncate(time.Second)), row.Note}
-		if !wide {
-			cells = slices.Delete(slices.Delete(cells, 4, 5), 1, 2)
+		table = append(table, []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
+			r.money(row.Money.Spent), r.someMoney(row.Money.Held), r.someMoney(row.Money.Lost), span(row.Age.Truncate(time.Second)), row.Note})
+	}
+	withoutUnused(table, 7, 8)
+	if !wide {
+		for i := range table {
+			table[i] = slices.Delete(slices.Delete(table[i], 4, 5), 1, 2)
 		}
-		table = append(table, cells)
 	}
 	for _, line := range Columns(table, o.Width) {
 		t.WriteString(line + "\n")

@@ -64,6 +64,9 @@ func TestRealTree(t *testing.T) {
 	seen := map[pawl.LoopStatus]bool{}
 	for _, e := range events {
 		r.Apply(e)
+		if root := r.Records.Loop(1); root != nil && root.Money != r.Money() { // F-38
+			t.Errorf("event %d: the root's record has %+v, the run %+v", e.Seq, root.Money, r.Money())
+		}
 		for _, c := range rs.Add(e) {
 			seen[c.Record.Status] = true
 			if to := c.Record.Status; to != c.From && to != pawl.LoopInvalidated && !slices.Contains(transitions[c.From], to) { // R-18 R-19 R-20 R-23 R-B08

@@ -54,8 +54,10 @@ type Record struct {
 	// Spawned is how many loops its present artifact has led to.
 	Spawned  int  `json:"spawned,omitempty"`
 	Archived bool `json:"archived,omitempty"`
-	// Cost and Tokens are what it was charged, with the loops below it; Lost and LostTokens
-	// the part that calls were charged whose cost nobody knows.
+	// Money is what it has spent, holds and has lost, with the loops below it. Cost and
+	// Tokens are what it was charged: spent and lost together. Lost and LostTokens are as
+	// in Money.
+	Money      pawl.Money  `json:"money"`
 	Cost       pawl.Micros `json:"cost"`
 	Tokens     int64       `json:"tokens"`
 	Lost       pawl.Micros `json:"lost,omitempty"`

@@ -72,6 +72,7 @@ type recordsState struct {
 type doing struct {
 	loop pawl.LoopRef
 	verb pawl.Verb
+	held pawl.Money // what a call has reserved
 }
 
 // rebaseStep is the place of the effects that bring a loop onto its parent's head.
@@ -148,7 +149,8 @@ func (rs *Records) forked() {
 	clear(rs.limited)
 	clear(rs.asked)
 	for _, r := range rs.Loops {
-		r.Cost, r.Tokens, r.Lost, r.LostTokens, r.Questions, r.Approval = 0, 0, 0, 0, nil, pawl.ApprovalNone
+		r.Cost, r.Tokens, r.Lost, r.LostTokens, r.Money = 0, 0, 0, 0, pawl.Money{}
+		r.Questions, r.Approval = nil, pawl.ApprovalNone
 		r.paused, r.limited, r.rebasing = false, 0, false
 		switch {
 		case r.Parent == 0:
@@ -436,11 +438,13 @@ func (rs *Records) request(r *Record, seq pawl.Seq, f *pawl.Effect) {
 			r.Branch = do.Branch
 		}
 	case *pawl.CallModel:
-		rs.doing[seq] = doing{r.Ref, pawl.VerbCallModel}
+		call := doing{r.Ref, pawl.VerbCallModel, reservation(f)}
+		rs.doing[seq] = call
+		rs.figure(r, call.held)
 		delete(rs.limited, r.Ref)
 	case *pawl.Wait:
 		if why, ok := rs.limited[r.Ref]; ok {
-			rs.doing[seq] = doing{r.Ref, pawl.VerbWait}
+			rs.doing[seq] = doing{loop: r.Ref, verb: pawl.VerbWait}
 			r.limited, r.waits = seq, why
 			delete(rs.limited, r.Ref)
 		}
@@ -450,7 +454,7 @@ func (rs *Records) request(r *Record, seq pawl.Seq, f *pawl.Effect) {
 		}
 	case *pawl.ResetWorkspace:
 		if f.Place.Step == rebaseStep {
-			rs.doing[seq] = doing{r.Ref, pawl.VerbResetWorkspace}
+			rs.doing[seq] = doing{loop: r.Ref, verb: pawl.VerbResetWorkspace}
 			r.rebasing = true
 		}
 	}
@@ -463,6 +467,7 @@ func (rs *Records) over(r *Record, id pawl.Seq) {
 		return
 	}
 	delete(rs.doing, id)
+	rs.release(f)
 	switch f.verb {
 	case pawl.VerbResetWorkspace:
 		r.rebasing = false
@@ -478,6 +483,7 @@ func (rs *Records) over(r *Record, id pawl.Seq) {
 func (rs *Records) failed(r *Record, b *pawl.EffectFailed) {
 	f := rs.doing[b.Effect]
 	delete(rs.doing, b.Effect)
+	rs.release(f)
 	if f.verb == pawl.VerbCallModel && b.Failure.Limited() {
 		rs.limited[r.Ref] = b.Failure.Message
 		if b.Failure.Wait > 0 {
@@ -496,6 +502,19 @@ func (rs *Records) charge(r *Record, s Spending) {
 		p.Tokens += s.Tokens
 		p.Lost += s.Lost
 		p.LostTokens += s.LostTokens
+	}
+	rs.figure(r, s.money())
+}
+
+// release takes back what a call held that is over.
+func (rs *Records) release(f doing) {
+	rs.figure(rs.Loop(f.loop), pawl.Money{Held: -f.held.Held, HeldTokens: -f.held.HeldTokens})
+}
+
+// figure adds to the figures of a loop and of those above it.
+func (rs *Records) figure(r *Record, m pawl.Money) {
+	for p := r; p != nil; p = rs.Loop(p.Parent) {
+		p.Money.Add(m)
 	}
 }
 

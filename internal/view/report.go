@@ -15,7 +15,8 @@ import (
 var rule = strings.Repeat("═", 63)
 
 // IterationReport is the Task Loop's report on one iteration of the root loop.
-// What is not known, because it has not run or did not have to, is "-".
+// What is not known, because it has not run or did not have to, is "-". Below the
+// frame stands what it took.
 func IterationReport(r *Run, n int, _ Blobs) (string, error) {
 	l := r.root()
 	if l == nil {
@@ -55,6 +56,8 @@ func IterationReport(r *Run, n int, _ Blobs) (string, error) {
 	t.line("  Reason: %s", reason)
 	t.line("")
 	t.line("%s", rule)
+	t.line("")
+	t.line("Spent:   %s", r.spendingOf(it))
 	return t.String(), nil
 }
 

@@ -141,7 +141,7 @@ func (r *Run) showTask(t *text, x *Task) {
 				_, reason := decided(it)
 				state = strings.ToLower(string(it.End.Decision)) + because(reason)
 			}
-			t.line("  attempt %s on %s: %s, %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier), state, r.spending(it.Spent))
+			t.line("  attempt %s on %s: %s, %s", of(it.N, it.Max), r.Recipe.Tier(it.Tier), state, r.spendingOf(it))
 			for _, g := range r.inOrder(it.Gates) {
 				t.line("    %s: %s%s", g.Gate, strings.ToUpper(string(g.Verdict)), because(g.Reason))
 			}

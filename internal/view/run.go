@@ -203,8 +203,10 @@ type Spending struct {
 	LostTokens int64
 }
 
-// spent is the part that is not lost.
-func (s Spending) spent() (pawl.Micros, int64) { return s.Cost - s.Lost, s.Tokens - s.LostTokens }
+// money is the same as figures: what was spent and what was lost.
+func (s Spending) money() pawl.Money {
+	return pawl.Money{Spent: s.Cost - s.Lost, SpentTokens: s.Tokens - s.LostTokens, Lost: s.Lost, LostTokens: s.LostTokens}
+}
 
 func (s *Spending) add(b Spending) {
 	s.Calls += b.Calls
@@ -222,14 +224,45 @@ func lostCall(cost pawl.Micros, tokens int64) Spending {
 
 // Money tells what the run has spent, what its calls under way hold, and what was lost.
 func (r *Run) Money() pawl.Money {
-	m := pawl.Money{Spent: r.Cost - r.lost.Lost, SpentTokens: r.Tokens - r.lost.LostTokens, Lost: r.lost.Lost, LostTokens: r.lost.LostTokens}
+	m := Spending{Cost: r.Cost, Tokens: r.Tokens, Lost: r.lost.Lost, LostTokens: r.lost.LostTokens}.money()
+	m.Add(r.held(func(pending) bool { return true }))
+	return m
+}
+
+// MoneyOf tells the same of an iteration.
+func (r *Run) MoneyOf(it *Iteration) pawl.Money {
+	m := it.Spent.money()
+	if it.End == nil { // what is charged later is not the iteration's
+		m.Add(r.held(func(p pending) bool { s := r.sessionOf(p); return s != nil && s.iteration == it }))
+	}
+	return m
+}
+
+// held adds up what those of the calls under way hold that count.
+func (r *Run) held(counts func(pending) bool) (m pawl.Money) {
 	for _, p := range r.open {
-		if do, ok := p.Do.(*pawl.CallModel); ok {
-			m.Held += do.Reserved
-			m.HeldTokens += do.ReservedTokens
+		if counts(p) {
+			m.Add(reservation(p.Effect))
 		}
 	}
 	return m
+}
+
+// reservation is what an effect holds while it is under way.
+func reservation(f *pawl.Effect) pawl.Money {
+	if do, ok := doOf[*pawl.CallModel](f); ok {
+		return pawl.Money{Held: do.Reserved, HeldTokens: do.ReservedTokens}
+	}
+	return pawl.Money{}
+}
+
+// sessionOf is the session of an effect under way, or nil.
+func (r *Run) sessionOf(p pending) *Session {
+	l := r.loop(p.Loop)
+	if l == nil {
+		return nil
+	}
+	return l.session(p.Effect)
 }
 
 // Gate is a verdict with its event.

@@ -72,6 +72,7 @@ type SummaryIteration struct {
 	Tokens       int64           `json:"tokens"`
 	Lost         pawl.Micros     `json:"lost,omitempty"` // the part whose cost nobody knows
 	LostTokens   int64           `json:"lost_tokens,omitempty"`
+	Money        pawl.Money      `json:"money"`
 	Began        time.Time       `json:"began"`
 	Ended        time.Time       `json:"ended,omitzero"`
 }
@@ -153,7 +154,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 
 func (r *Run) summarizeIteration(it *Iteration) SummaryIteration {
 	s := SummaryIteration{N: it.N, Tier: r.tier(it.Tier), Attempt: it.Attempt, Files: it.Files,
-		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Lost: it.Spent.Lost, LostTokens: it.Spent.LostTokens, Began: it.Began, Ended: it.Ended}
+		Calls: it.Spent.Calls, Cost: it.Spent.Cost, Tokens: it.Spent.Tokens, Lost: it.Spent.Lost, LostTokens: it.Spent.LostTokens, Money: r.MoneyOf(it), Began: it.Began, Ended: it.Ended}
 	if it.Commit != nil {
 		s.Commit = commit(it.Commit.Commit)
 	}
@@ -346,12 +347,9 @@ func (r *Run) showLoop(t *text, l *Loop) {
 }
 
 func (r *Run) showIterations(t *text, l *Loop) {
-	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "LOST", "DECISION"}}
-	lost := false
-	row := func(name, tier, files, quality, requirements, decision string, s Spending) {
-		cost, tokens := s.spent()
-		lost = lost || s.Lost > 0
-		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(s.Calls), thousands(tokens), r.money(cost), r.money(s.Lost), decision})
+	rows := [][]string{{"ITERATION", "TIER", "FILES", "QUALITY", "REQUIREMENTS", "CALLS", "TOKENS", "COST", "HELD", "LOST", "DECISION"}}
+	row := func(name, tier, files, quality, requirements, decision string, calls int, m pawl.Money) {
+		rows = append(rows, []string{name, tier, files, quality, requirements, fmt.Sprint(calls), thousands(m.SpentTokens), r.money(m.Spent), r.someMoney(m.Held), r.someMoney(m.Lost), decision})
 	}
 	var other Spending
 	for _, s := range l.Before {
@@ -368,16 +366,15 @@ func (r *Run) showIterations(t *text, l *Loop) {
 			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
 			decision = strings.ToLower(string(it.End.Decision))
 		}
-		row(of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent)
+		row(of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent.Calls, r.MoneyOf(it))
 	}
-	if other.Calls+other.Failed > 0 {
-		row("other", "-", "-", "-", "-", "-", other)
+	held := r.held(func(p pending) bool { s := r.sessionOf(p); return s != nil && s.loop == l.Ref && s.iteration == nil })
+	if other.Calls+other.Failed > 0 || held != (pawl.Money{}) {
+		money := other.money()
+		money.Add(held)
+		row("other", "-", "-", "-", "-", "-", other.Calls, money)
 	}
-	if !lost || r.Settings.NoCost {
-		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 8, 9)
-		}
-	}
+	withoutUnused(rows, 8, 9)
 	t.table(rows)
 }
 
@@ -387,6 +384,27 @@ func (r *Run) money(m pawl.Micros) string {
 		return "-"
 	}
 	return m.String()
+}
+
+// someMoney is the same, and "-" for none.
+func (r *Run) someMoney(m pawl.Micros) string {
+	if m == 0 {
+		return "-"
+	}
+	return r.money(m)
+}
+
+// withoutUnused leaves out those of the columns in which every row below the head has "-".
+// They are named in their order.
+func withoutUnused(rows [][]string, columns ...int) {
+	for _, c := range slices.Backward(columns) {
+		if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[c] != "-" }) {
+			continue
+		}
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], c, c+1)
+		}
+	}
 }
 
 func showGates(t *text, gates []*Gate) {

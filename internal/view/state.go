@@ -11,7 +11,9 @@ import (
 )
 
 // StateYAML is the state file of the Task Loop: the root loop's task with every
-// iteration and escalation. It needs no blobs; it takes them as all projections do.
+// iteration and escalation, and below money what the run and each iteration have
+// spent, hold and have lost, under the names that JSON has for it. It needs no
+// blobs; it takes them as all projections do.
 func StateYAML(r *Run, _ Blobs) ([]byte, error) {
 	l := r.root()
 	if l == nil {
@@ -40,6 +42,7 @@ func StateYAML(r *Run, _ Blobs) ([]byte, error) {
 	y.line(2, "iteration: %d", n)
 	r.history(y, l)
 	r.escalations(y, l)
+	r.figures(y, 2, r.Money())
 	return y.Bytes(), nil
 }
 
@@ -69,7 +72,18 @@ func (r *Run) history(y *document, l *Loop) {
 		if it.Reason != "" {
 			y.line(4, "reason: %s", quote(it.Reason))
 		}
+		r.figures(y, 4, r.MoneyOf(it))
 	}
+}
+
+// figures writes millionths of a dollar and tokens; tokens alone where reports leave money out.
+func (r *Run) figures(y *document, depth int, m pawl.Money) {
+	if r.Settings.NoCost {
+		y.line(depth, "money: {spent_tokens: %d, held_tokens: %d, lost_tokens: %d}", m.SpentTokens, m.HeldTokens, m.LostTokens)
+		return
+	}
+	y.line(depth, "money: {spent: %d, spent_tokens: %d, held: %d, held_tokens: %d, lost: %d, lost_tokens: %d}",
+		m.Spent, m.SpentTokens, m.Held, m.HeldTokens, m.Lost, m.LostTokens)
 }
 
 func (r *Run) escalations(y *document, l *Loop) {

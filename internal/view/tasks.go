@@ -65,6 +65,7 @@ type TaskRow struct {
 	Cost       pawl.Micros  `json:"cost"`
 	LostTokens int64        `json:"lost_tokens,omitempty"`
 	Lost       pawl.Micros  `json:"lost,omitempty"`
+	Money      pawl.Money   `json:"money"`   // the same, with what its calls under way hold
 	Seconds    float64      `json:"seconds"` // it has been worked on
 	Loop       pawl.LoopRef `json:"loop,omitempty"`
 	LoopID     string       `json:"loop_id,omitempty"`
@@ -180,7 +181,7 @@ func (r *Run) taskRow(p *Plan, t *Task, now time.Time) TaskRow {
 	spent := t.Spent()
 	row := TaskRow{ID: plain.Line(t.ID, 0), Title: plain.Line(t.Title, 0), Status: t.Status.String(), WaitsFor: lines(p.Waiting(t)),
 		BlockedBy: plain.Line(t.Cause, 0), Reason: plain.Line(t.Reason, 0), Attempts: t.Attempts(), Priority: t.Priority,
-		DependsOn: append([]string{}, lines(t.DependsOn)...), Critical: t.Critical, Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, LostTokens: spent.LostTokens, Lost: spent.Lost,
+		DependsOn: append([]string{}, lines(t.DependsOn)...), Critical: t.Critical, Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, LostTokens: spent.LostTokens, Lost: spent.Lost, Money: r.moneyOfTask(t),
 		Seconds: t.Took(now).Seconds(), Event: t.Seq}
 	if tier := t.Tier(); tier > 0 {
 		row.Tier = r.tier(tier)
@@ -189,6 +190,20 @@ func (r *Run) taskRow(p *Plan, t *Task, now time.Time) TaskRow {
 		row.Loop, row.LoopID, row.Branch = l.Ref, plain.Line(l.ID, 0), plain.Line(l.Branch, 0)
 	}
 	return row
+}
+
+// moneyOfTask tells what all attempts at a task have spent, hold and have lost.
+func (r *Run) moneyOfTask(t *Task) pawl.Money {
+	m := t.Spent().money()
+	m.Add(r.held(func(p pending) bool {
+		for l := r.loop(p.Loop); l != nil; l = r.loop(l.Parent) {
+			if slices.Contains(t.Loops, l) {
+				return true
+			}
+		}
+		return false
+	}))
+	return m
 }
 
 // state is a task's status with what it waits for.
@@ -316,7 +331,7 @@ func (r *Run) wholeTable(t *text, list *TaskList, width int) {
 // taskTable is a header and a line for each of the list's tasks, at most so many:
 // of a longer list those that are at work or wrong are shown first.
 func (r *Run) taskTable(list *TaskList, width, most int) []string {
-	rows := [][]string{{"", "TASK", "STATUS", "TRIES", "TIER", "COST", "TIME", "DEPENDS ON", "TITLE"}}
+	rows := [][]string{{"", "TASK", "STATUS", "TRIES", "TIER", "COST", "HELD", "LOST", "TIME", "DEPENDS ON", "TITLE"}}
 	shown, left := list.Tasks, 0
 	if len(shown) > most {
 		left = len(shown) - most
@@ -336,7 +351,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 		if t.Seconds > 0 {
 			took = span(time.Duration(t.Seconds * float64(time.Second)))
 		}
-		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Cost - t.Lost), took,
+		rows = append(rows, []string{mark, t.ID, t.state(), fmt.Sprint(t.Attempts), dashed(t.Tier), r.money(t.Money.Spent), r.someMoney(t.Money.Held), r.someMoney(t.Money.Lost), took,
 			dashed(some(t.DependsOn)), t.Title})
 	}
 	if width > 0 { // no id or status takes the room of all others
@@ -351,6 +366,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 			rows[i] = slices.Delete(rows[i], dependsColumn, dependsColumn+1)
 		}
 	}
+	withoutUnused(rows, 6, 7)
 	out := Columns(rows, width)
 	if left > 0 {
 		out = append(out, fmt.Sprintf("  and %s: pawl tasks %s", count(left, "other"), plain.Line(string(r.ID), 0)))
@@ -361,7 +377,7 @@ func (r *Run) taskTable(list *TaskList, width, most int) []string {
 // roomy is from which width on a table says what every task depends on.
 const (
 	roomy         = 110
-	dependsColumn = 7
+	dependsColumn = 9
 )
 
 // dull ranks tasks by how little there is to see of them.

@@ -115,15 +115,19 @@ func verdict(v pawl.Verdict) string {
 
 // spending is a receipt: "3 calls, 12,431 tokens, $0.0312", or with what was lost: "3 calls (and 1
 // unanswered), 12,431 tokens + 9,041 lost, $0.0312 + $0.2500 lost".
-func (r *Run) spending(s Spending) string {
+func (r *Run) spending(s Spending) string { return r.receipt(s, s.money()) }
+
+// spendingOf is the receipt of an iteration, with what its calls under way hold.
+func (r *Run) spendingOf(it *Iteration) string { return r.receipt(it.Spent, r.MoneyOf(it)) }
+
+func (r *Run) receipt(s Spending, m pawl.Money) string {
 	out := count(s.Calls, "call")
 	if s.Failed > 0 {
 		out += fmt.Sprintf(" (and %d unanswered)", s.Failed)
 	}
-	cost, tokens := s.spent()
-	out += ", " + count(int(tokens), "token") + Beside(thousands, 0, s.LostTokens)
+	out += ", " + count(int(m.SpentTokens), "token") + Beside(thousands, m.HeldTokens, m.LostTokens)
 	if !r.Settings.NoCost {
-		out += ", " + cost.String() + Beside(pawl.Micros.String, 0, s.Lost)
+		out += ", " + m.Spent.String() + Beside(pawl.Micros.String, m.Held, m.Lost)
 	}
 	return out
 }

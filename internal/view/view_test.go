@@ -165,6 +165,9 @@ func TestEveryPrefix(t *testing.T) {
 					mustBeSafe(t, WhyText(r)+Show(r, s.read))
 					continue
 				}
+				if m := r.Records.Loops[0].Money; m != r.Money() { // F-38
+					t.Fatalf("after event %d the root's record has %+v, the run %+v", i+1, m, r.Money())
+				}
 				last := i == len(s.events)-1
 				if i%every != 0 && !last {
 					continue
@@ -198,8 +201,9 @@ func mustBeYAML(t *testing.T, r *Run, blobs Blobs) {
 	}
 }
 
-// The document's state file, but for two places: it shows current_model sonnet
-// while opus has run iteration 3, and it has no reason for the change of model.
+// The document's state file, but for three places: it shows current_model sonnet
+// while opus has run iteration 3, it has no reason for the change of model, and no
+// money. F-38
 func TestStateFileOfTheDocument(t *testing.T) { // D-43 D-44 D-45 D-46
 	s := escalated(t)
 	seq := slices.IndexFunc(s.events, func(e pawl.Event) bool {
@@ -225,27 +229,32 @@ func TestStateFileOfTheDocument(t *testing.T) { // D-43 D-44 D-45 D-46
         quality_status: FAIL
         requirements_status: FAIL
         errors: ["Test failure in auth module"]
+        money: {spent: 31200, spent_tokens: 12431, held: 0, held_tokens: 0, lost: 0, lost_tokens: 0}
       - iteration: 2
         model: sonnet
         quality_status: FAIL
         requirements_status: FAIL
         errors: ["Same test still failing"]
+        money: {spent: 31200, spent_tokens: 12431, held: 0, held_tokens: 0, lost: 0, lost_tokens: 0}
       - iteration: 3
         model: opus
         quality_status: PASS
         requirements_status: PASS
         reason: "2 consecutive failures"
+        money: {spent: 31200, spent_tokens: 12431, held: 0, held_tokens: 0, lost: 0, lost_tokens: 0}
     escalations:
       - from: sonnet
         to: opus
         reason: "2 consecutive failures"
         iteration: 3
+    money: {spent: 94400, spent_tokens: 38493, held: 0, held_tokens: 0, lost: 0, lost_tokens: 0}
 `
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Error(d)
 	}
 }
 
+// Below the document's report stands what the iteration took. F-38
 func TestIterationReportOfTheDocument(t *testing.T) { // D-47 D-48
 	s := escalated(t)
 	got, err := IterationReport(fold(s.events), 2, s.read)
@@ -279,6 +288,8 @@ func TestIterationReportOfTheDocument(t *testing.T) { // D-47 D-48
   Reason: 2 consecutive failures
 
 ═══════════════════════════════════════════════════════════════
+
+Spent:   3 calls, 12,431 tokens, $0.0312
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -37,7 +37,8 @@ document a line. A run with a list of tasks has also tasks.json (as the
 Pandora loop keeps it) and prd.json (as Ralph does), which pawl run --tasks
 reads; result.json; task.json (the task, its plan, the subtasks with their
 results and tool calls); plan.md, validation.md, completion.md, trace.txt,
-learnings.json. Each file is there whole or not at all; those of an earlier
+learnings.json. state.yaml and the reports say what was spent and lost, and what
+calls under way hold. Each file is there whole or not at all; those of an earlier
 export are replaced.
 
 With --folders the folders of its loops are written too, loops/ID and

@@ -31,7 +31,9 @@ and so on down. Each has a status: pending (it waits for its turn), running,
 paused, rebasing (it takes over what a sibling merged), complete (its own
 verdict is in its favour), failed, invalidated (its parent began anew). An
 iteration is counted from 1; GEN says how often a loop has begun anew. Those
-of earlier generations are shown with --all.
+of earlier generations are shown with --all. COST is what a loop has spent with
+the loops below it; there is HELD where calls under way have reserved something,
+and LOST where nobody knows what a call has cost.
 
 --status, --type, --children-of and --stale leave out the others; a loop is
 stale when its parent has replaced the artifact it was spawned from. --signals
@@ -41,8 +43,10 @@ With --json it is a list of records, as they are in loops.jsonl: id,
 loop_type, parent_id, input_artifact, output_artifacts, prompt_path,
 validation_command, max_iterations, worktree, status, iteration (from 0),
 progress, context, created_at and updated_at (milliseconds), run, approval,
-generation, task, title, index, spawned, archived, cost, tokens, tier, branch,
-score, questions, reason. Paths are relative to the project's state folder.
+generation, task, title, index, spawned, archived, money (spent, held and lost,
+with the loops below it), cost and tokens (spent and lost together), lost,
+lost_tokens, tier, branch, score, questions, reason. Paths are relative to the
+project's state folder.
 Signals have id, signal_type, source_loop, target_loop, target_selector,
 reason, payload, created_at, acknowledged_at.
 
