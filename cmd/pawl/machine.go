@@ -141,6 +141,7 @@ func (o *opened) Close() error {
 // open opens a project whose lock this process has. told is told each run's line when
 // it has changed; it may be nil.
 func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.RunInfo)) (o *opened, err error) {
+	defer func() { err = project.Unwritable(err) }()
 	o = &opened{}
 	logger, file, err := openLog(p)
 	if err != nil {

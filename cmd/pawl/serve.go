@@ -173,6 +173,7 @@ func (s *serving) run(ctx context.Context, ready func()) (program string, err er
 			s.say("pawl %s serves as process %d at %s", s.app.Version, os.Getpid(), s.home.Socket())
 			ready()
 		})
+		err = project.Unwritable(err)
 		end(err)
 		served <- err
 	}()
@@ -412,7 +413,7 @@ func startDaemon(ctx context.Context, app *cli.App, home project.Home, program s
 	defer said.Close()
 	log, err := os.OpenFile(home.Log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return errors.Join(fmt.Errorf("open the daemon's log: %w", err), ready.Close())
+		return errors.Join(project.Unwritable(fmt.Errorf("open the daemon's log: %w", err)), ready.Close())
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, o.Args()...)
@@ -472,7 +473,7 @@ func openRotated(name string, most int64) (*rotated, error) {
 func (r *rotated) open() error {
 	f, err := os.OpenFile(r.name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the daemon's log: %w", err)
+		return project.Unwritable(fmt.Errorf("open the daemon's log: %w", err))
 	}
 	info, err := f.Stat()
 	if err != nil {

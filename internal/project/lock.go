@@ -85,22 +85,33 @@ func (l lockable) take(about Holder) (*Lock, error) {
 	if _, err := lock.file.TryLockContext(ctx, lockInterval); errors.Is(err, context.DeadlineExceeded) {
 		return nil, l.held()
 	} else if err != nil {
-		return nil, unwritable(err)
+		return nil, Unwritable(err)
 	}
 	if err := os.WriteFile(l.file, append(text, '\n'), 0o600); err != nil {
-		return nil, errors.Join(unwritable(err), lock.Leave())
+		return nil, errors.Join(Unwritable(err), lock.Leave())
 	}
 	return lock, nil
 }
 
-// unwritable is the error of a state folder that nothing can be stored in.
-func unwritable(err error) error {
-	hint := "check the owner and mode of the folder, or set XDG_STATE_HOME to another one"
-	switch {
+// Unwritable says what to do about an error of the file system that keeps Pawl from storing
+// anything in its state folder. It returns other errors, and nil, as they are.
+// F-18
+func Unwritable(err error) error {
+	var hint string
+	switch _, said := errors.AsType[*pawl.Error](err); {
+	case said:
+		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		hint = "free disk space; nothing that was stored is lost"
 	case errors.Is(err, syscall.EROFS):
 		hint = "mount the file system for writing, or set XDG_STATE_HOME to a folder on another one"
+	case errors.Is(err, os.ErrPermission):
+		hint = "check the owner and mode of the folder, or set XDG_STATE_HOME to another one"
+	default:
+		return err
+	}
+	if at, ok := errors.AsType[*os.PathError](err); ok {
+		return pawl.Errorf(pawl.CodeUnavailable, "nothing can be stored in %s: %w", filepath.Dir(at.Path), at.Err).WithHint("%s", hint)
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "nothing can be stored: %w", err).WithHint("%s", hint)
 }

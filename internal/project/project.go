@@ -58,7 +58,7 @@ func At(stateHome string, repo pawl.Repository) (Project, error) {
 		return p, unmade(err)
 	}
 	if err := p.describe(); err != nil {
-		return p, fmt.Errorf("describe the project: %w", err)
+		return p, Unwritable(fmt.Errorf("describe the project: %w", err))
 	}
 	return p, nil
 }
