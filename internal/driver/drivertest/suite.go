@@ -7,6 +7,8 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +69,7 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newDriver func(testing.
 		{"AnswerInWordsIsABlob", s.answered},
 		{"DefectOfThePerformerIsAnAnswer", s.defect},
 		{"StoreWithoutSpaceIsWaitedFor", s.noSpace},
+		{"CommandWithoutSpaceIsToldAndTakenLater", s.commandWithoutSpace},
 		{"DamageStopsOneRunOnly", s.damage},
 		{"ManyAtOnce", s.many},
 		{"PlacesComeFirst", s.placesComeFirst},
@@ -510,6 +513,28 @@ func (s *suite) noSpace(t *testing.T) {
 	must(t, b.atRest("001-small"))
 	if got := b.state("001-small").Outcome; got != pawl.OutcomeComplete {
 		t.Errorf("outcome %s", got)
+	}
+}
+
+// Who gives a command that cannot be stored hears of it, and the run takes it once it can be. F-18
+func (s *suite) commandWithoutSpace(t *testing.T) {
+	log := &fullLog{Log: s.newLog(t)}
+	w, held, letGo := holding(pawl.VerbCallModel)
+	b := s.bed(t, log, w)
+	must(t, b.d.Start(t.Context(), "001-small", Started(), nil))
+	receive(t, held, "model call")
+	log.refuse.Store(math.MaxInt32)
+	err := b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause})
+	if pawl.CodeOf(err) != pawl.CodeUnavailable || !strings.Contains(err.Error(), "takes this when its log can be written") {
+		t.Errorf("pausing a run whose log cannot be written: %v", err)
+	}
+	log.refuse.Store(0)
+	letGo <- struct{}{}
+	synctest.Wait()
+	time.Sleep(time.Second) // of the bubble: the append is tried again
+	synctest.Wait()
+	if st := b.state("001-small"); st.Status != pawl.StatusPaused {
+		t.Errorf("status %s, want paused", st.Status)
 	}
 }
 

@@ -32,7 +32,7 @@ type run struct {
 	again   map[pawl.Seq]bool // effects that may have been under way before
 }
 
-// ask queues an input and waits until it is decided.
+// ask queues an input and waits until what follows from it is durable, or has to wait for space.
 func (r *run) ask(ctx context.Context, it item) error {
 	it.reply = make(chan error, 1)
 	if r.d.Accepted != nil {
@@ -131,7 +131,7 @@ func (r *run) step(items []item) error {
 			refused = append(refused, refusal{it, err})
 		}
 	}
-	if err := r.append(unit); err != nil {
+	if err := r.append(unit, answered); err != nil {
 		reply(answered, err)
 		return err
 	}
@@ -208,8 +208,9 @@ func reply(items []item, err error) {
 	}
 }
 
-// append makes a unit durable. Without space for it, it waits for space.
-func (r *run) append(u pawl.Unit) error {
+// append makes a unit durable. Without space for it, it waits for space, and says so to those who
+// ask for what is in the unit: nobody waits for them to free some.
+func (r *run) append(u pawl.Unit, asked []item) error {
 	if len(u.Events) == 0 {
 		return nil
 	}
@@ -229,6 +230,12 @@ func (r *run) append(u pawl.Unit) error {
 		}
 		if since.IsZero() {
 			since = r.d.now()
+			if u.After > 0 { // whoever starts a run waits to know whether there is one
+				reply(asked, pawl.Errorf(pawl.CodeUnavailable, "run %s takes this when its log can be written, if it is still driven then: %w", r.id, err))
+				for i := range asked {
+					asked[i].reply = nil
+				}
+			}
 		}
 		r.d.stalled(r.id, since, err)
 		r.d.logger().Warn("the store is not available; trying again", "run", r.id, "error", err)
