@@ -188,3 +188,13 @@ func TestShellsDoNotMix(t *testing.T) {
 		})
 	}
 }
+
+// A daemon that a command starts has nothing of what its shell says of providers. F-14
+func TestDaemonInheritsNoProvider(t *testing.T) {
+	t.Parallel()
+	app := &cli.App{Environ: []string{"HOME=/nonexistent", "LANG=C", "OPENAI_BASE_URL=https://a.example/v1", "OLLAMA_HOST=a.example", "OPENAI_API_KEY=key",
+		"PAWL_PROVIDERS_VLLM_BASE_URL=https://a.example", "PAWL_MODEL=vllm/x"}}
+	if got := strings.Join(withoutKeys(app), " "); got != "HOME=/nonexistent LANG=C" {
+		t.Errorf("it inherits %s", got)
+	}
+}
