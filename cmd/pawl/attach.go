@@ -22,12 +22,15 @@ func attachWorld(app *cli.App) attach.World {
 			}
 			return repo.Root, err
 		},
-		Separate: func(ctx context.Context) error {
+		Separate: func(ctx context.Context) (bool, error) {
 			repo, err := here(ctx)
-			if err == nil {
-				err = home.Separate(repo)
+			if err != nil {
+				return false, err
 			}
-			return err
+			if _, err := project.At(app.StateHome, repo); pawl.CodeOf(err) != pawl.CodeState {
+				return false, err // nil: nobody needs to decide whose runs it has
+			}
+			return true, home.Separate(repo)
 		},
 	}
 }

@@ -98,10 +98,26 @@ func TestMovedRepository(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "it is that one, moved, or a copy\n  → pawl attach takes the runs over") {
 			t.Errorf("list: %v\n%s", err, out)
 		}
-		if out := y.must(moved, "attach"); !strings.Contains(out, moved+" has 1 runs now") || !strings.Contains(out, "Go on: pawl resume 001-do-it") {
+		if out := y.must(moved, "attach"); !strings.Contains(out, moved+" has 1 run now") || !strings.Contains(out, "Go on: pawl resume 001-do-it") {
 			t.Errorf("attach:\n%s", out)
 		}
 		y.must(moved, "resume", "1")
 		complete(t, y, moved)
+	})
+
+	tell("CopiedToBeginAnew", func(t *testing.T, y *yard, d *process, old, moved string) {
+		kill(d)
+		if err := os.CopyFS(moved, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(old); err != nil {
+			t.Fatal(err)
+		}
+		if out := y.must(moved, "attach", "--new"); !strings.Contains(out, "has no runs, and an identity of its own") {
+			t.Errorf("attach --new:\n%s", out)
+		}
+		if out := y.must(moved, "attach", "--new"); !strings.Contains(out, "nothing to do: this repository has an identity of its own already, and no runs") {
+			t.Errorf("attach --new again:\n%s", out)
+		}
 	})
 }

@@ -923,40 +923,6 @@ func TestBackgroundHasItsShellsKeys(t *testing.T) {
 	noSecretIn(t, y.home, key)
 }
 
-// The demo leaves no file and no process. F-20
-func TestDemoLeavesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles Go code from nothing; make test runs it")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go")
-	}
-	t.Parallel()
-	y := newYard(t, pawlProgram(t))
-	tmp := filepath.Join(y.home, "tmp")
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := y.pawl(y.home, "demo")
-	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "GOCACHE="+filepath.Join(y.home, "gocache"), "GOFLAGS=-modcacherw")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
-		t.Errorf("it leaves %v, %v", left, err)
-	}
-	processes, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range processes {
-		if environ, err := os.ReadFile(name); err == nil && bytes.Contains(environ, []byte("TMPDIR="+tmp)) {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-			t.Errorf("it leaves a process: %q", line)
-		}
-	}
-}
-
 func TestNewer(t *testing.T) {
 	for _, c := range []struct {
 		version, build, theirs, built string

@@ -555,7 +555,7 @@ func (x *trial) replaced() fate {
 	if out, err := x.pawl("list"); exitCode(err) != cli.ExitState || !strings.Contains(out, "pawl attach takes the runs over") {
 		x.t.Errorf("a copy is not told of the runs: %v\n%s", err, out)
 	}
-	if out, err := x.pawl("attach"); err != nil || !strings.Contains(out, "has 1 runs now") {
+	if out, err := x.pawl("attach"); err != nil || !strings.Contains(out, "has 1 run now") {
 		x.t.Errorf("%v\n%s", err, out)
 	}
 	return goesOn

@@ -19,9 +19,10 @@ type systemd struct{ Service }
 
 func (m systemd) file() string { return filepath.Join(m.Config, "systemd", "user", unitName) }
 
-// text is the unit, see systemd.service(5). A daemon that finds another one at work (exit
-// code 4) is not started again. The processes of commands get no SIGTERM: the daemon ends
-// them, and has 10 seconds for what is under way.
+// text is the unit, see systemd.service(5). A daemon that refuses its arguments (exit code 2)
+// or finds another one at work (4) is not started again: it would fail the same way. The
+// processes of commands get no SIGTERM: the daemon ends them, and has 10 seconds for what is
+// under way.
 func (m systemd) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s; pawl serve --uninstall removes it.\n", mark)
@@ -34,7 +35,7 @@ func (m systemd) text() string {
 		words = append(words, strings.ReplaceAll(quoted(word), "$", "$$"))
 	}
 	fmt.Fprintf(&b, "ExecStart=%s\n", strings.Join(words, " "))
-	b.WriteString("Restart=on-failure\nRestartSec=5\nRestartPreventExitStatus=4\nKillMode=mixed\nTimeoutStopSec=30\n\n[Install]\nWantedBy=default.target\n")
+	b.WriteString("Restart=on-failure\nRestartSec=5\nRestartPreventExitStatus=2 4\nKillMode=mixed\nTimeoutStopSec=30\n\n[Install]\nWantedBy=default.target\n")
 	return b.String()
 }
 

@@ -157,7 +157,7 @@ func TestSystemdText(t *testing.T) {
 	for _, want := range []string{
 		`ExecStart="/opt/my tools/pawl" "a$$b" "c%%d\"\\"` + "\n",
 		`Environment="PATH=/a b:/50%%:/\"q\"\\"` + "\n",
-		"\nRestart=on-failure\n", "\nWantedBy=default.target\n",
+		"\nRestart=on-failure\n", "\nRestartPreventExitStatus=2 4\n", "\nWantedBy=default.target\n", // F-29
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -3,6 +3,7 @@ package attach
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,9 @@ type World struct {
 	// Attach gives the repository the runs of another one, whose place or state folder from
 	// may name, and returns its work tree.
 	Attach func(ctx context.Context, from string) (root string, err error)
-	// Separate says that the repository is a copy and gets none.
-	Separate func(ctx context.Context) error
+	// Separate says that the repository is a copy and gets none. It returns false when there
+	// was nothing to say: the repository has an identity of its own.
+	Separate func(ctx context.Context) (done bool, err error)
 }
 
 // Attached is what the command says as JSON.
@@ -46,12 +48,11 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 		Args:    cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			if separate && from != "" {
+				return pawl.Errorf(pawl.CodeInvalid, "--from and --new exclude each other")
+			}
 			if separate {
-				if err := world.Separate(ctx); err != nil {
-					return err
-				}
-				app.Notef("this repository has no runs, and an identity of its own")
-				return nil
+				return begin(ctx, app, world)
 			}
 			if from != "" && !filepath.IsAbs(from) {
 				abs, err := filepath.Abs(filepath.Join(app.Dir, from))
@@ -76,7 +77,7 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 			if app.JSON {
 				return app.Encode(Attached{root, runs})
 			}
-			app.Printf("%s has %d runs now\n", root, len(runs))
+			app.Printf("%s has %s now\n", root, count(runs))
 			for _, r := range runs {
 				app.WarnInterrupted(r)
 			}
@@ -85,6 +86,37 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 	}
 	c.Flags().StringVar(&from, "from", "", "the `PLACE` that the other repository had, or the id that pawl serve status shows")
 	c.Flags().BoolVar(&separate, "new", false, "this is a copy: leave the runs, and begin without any")
-	c.MarkFlagsMutuallyExclusive("from", "new")
 	return c
+}
+
+// begin makes this repository one without the runs of another.
+func begin(ctx context.Context, app *cli.App, world World) error {
+	done, err := world.Separate(ctx)
+	switch {
+	case err != nil:
+		return err
+	case done:
+		app.Notef("this repository has no runs, and an identity of its own")
+		return nil
+	}
+	var runs []pawl.RunInfo
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		runs, err = s.Service.Runs(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	app.Notef("nothing to do: this repository has an identity of its own already, and %s", count(runs))
+	return s.Close()
+}
+
+func count(runs []pawl.RunInfo) string {
+	switch len(runs) {
+	case 0:
+		return "no runs"
+	case 1:
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", len(runs))
 }

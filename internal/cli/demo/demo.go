@@ -55,14 +55,15 @@ func New(app *cli.App, w World) *cobra.Command {
 scripted model. Everything else is real: worktrees, files, go vet and go test as
 gates, commits, the log. It needs git and Go, no key and no network, and leaves
 nothing behind, no daemon either, unless told to keep the repository; its state is
-then where that of every repository is, for pawl show and the rest.
+then where that of every repository is, for pawl show and the rest. Ctrl-C stops
+it at once.
 
 ` + cli.RunExitCodes,
 		Example:           "  pawl demo\n  pawl demo --keep ./slug && cd slug && pawl show",
 		Args:              cli.Args(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.show(cmd.Context(), app, w)
+			return o.run(cmd.Context(), app, w)
 		},
 	}
 	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in the folder `DIR` and leave it there")
@@ -70,15 +71,51 @@ then where that of every repository is, for pawl show and the rest.
 	return c
 }
 
-func (o *options) show(ctx context.Context, app *cli.App, w World) (err error) {
+// run shows the demo in a folder of its own and removes that, however the demo ends.
+func (o *options) run(ctx context.Context, app *cli.App, w World) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return pawl.Errorf(pawl.CodeUnavailable, "the demo works on Go code, and there is no go in PATH").WithHint("install Go from go.dev/dl")
 	}
+	ctx, release := stoppable(ctx, app)
+	defer release()
 	tmp, err := os.MkdirTemp("", "pawl-demo-")
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	defer func() { err = errors.Join(err, removeAll(tmp)) }()
+	err = o.show(ctx, app, w, tmp)
+	removed := removeAll(tmp)
+	switch {
+	case ctx.Err() == nil:
+		return errors.Join(err, removed)
+	case removed != nil:
+		return removed
+	case o.keep != "":
+		app.Notef("the demo was stopped; its repository stays in %s", o.keep)
+	default:
+		app.Notef("the demo was stopped; nothing of it is left")
+	}
+	return cli.Exit(cli.ExitInterrupted)
+}
+
+// stoppable is a context that ends with the first Ctrl-C or its like. Until release is
+// called, further ones do nothing: the process has to live on to remove what it made.
+func stoppable(ctx context.Context, app *cli.App) (stopped context.Context, release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	if app.Interrupts == nil {
+		return ctx, cancel
+	}
+	signals, stop := app.Interrupts()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { stop(); cancel() }
+}
+
+func (o *options) show(ctx context.Context, app *cli.App, w World, tmp string) error {
 	dir := o.keep
 	if dir == "" {
 		dir = filepath.Join(tmp, "slug")
@@ -99,7 +136,7 @@ func (o *options) show(ctx context.Context, app *cli.App, w World) (err error) {
 		args = append(args, "--criteria", c)
 	}
 	app.Notef("a small Go package is in %s; a scripted model works on it, all else is real", dir)
-	if err := w.Confined(ctx); err != nil {
+	if err := w.Confined(ctx); err != nil && ctx.Err() == nil {
 		app.Notef("without a sandbox, because %s", err)
 		args = append(args, "--unsandboxed")
 	}
@@ -110,10 +147,12 @@ func (o *options) show(ctx context.Context, app *cli.App, w World) (err error) {
 }
 
 // world is the app's, in another folder, with settings and, unless the
-// repository is kept, a state of its own.
+// repository is kept, a state of its own. Signals are not for it: a run that is
+// about to be removed is not worth pausing.
 func (o *options) world(app *cli.App, dir, tmp string) cli.App {
 	in := *app
 	in.Dir, in.Local = dir, true // a daemon would outlive the demo
+	in.Interrupts = nil
 	in.Environ = slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "PAWL_") || strings.HasPrefix(kv, "XDG_CONFIG_HOME=")
 	})

@@ -4,6 +4,9 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,6 +120,10 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop\n  pawl serve --install",
 		Args:    cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			modes := map[string]bool{"background": background, "openapi": describe, "install": install, "uninstall": uninstall}
+			if err := check(cmd, modes, o); err != nil {
+				return err
+			}
 			if describe {
 				data, err := world.OpenAPI()
 				if err == nil {
@@ -144,7 +151,6 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 	f.BoolVar(&describe, "openapi", false, "print the description of the HTTP API and serve nothing")
 	f.BoolVar(&install, "install", false, "start it with your session from now on, as a service of systemd or launchd")
 	f.BoolVar(&uninstall, "uninstall", false, "start it with your session no more")
-	c.MarkFlagsMutuallyExclusive("background", "openapi", "install", "uninstall")
 	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
 	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
 	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
@@ -176,6 +182,59 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 		},
 	})
 	return c
+}
+
+// check refuses flags that contradict each other or have no effect, and an address that
+// no daemon could listen at. modes are the flags that say what to do instead of serving.
+func check(cmd *cobra.Command, modes map[string]bool, o Options) error {
+	var set []string
+	for mode, on := range modes {
+		if on {
+			set = append(set, "--"+mode)
+		}
+	}
+	slices.Sort(set)
+	what := cmd.CommandPath()
+	switch len(set) {
+	case 0:
+	case 1:
+		what += " " + set[0]
+	default:
+		last := len(set) - 1
+		return pawl.Errorf(pawl.CodeInvalid, "%s and %s exclude each other", strings.Join(set[:last], ", "), set[last])
+	}
+	if cmd.Flags().Changed("local") {
+		return pawl.Errorf(pawl.CodeInvalid, "%s: --local asks to work without the daemon", what).WithHint("leave --local out")
+	}
+	var useless []string
+	switch {
+	case modes["install"]:
+		useless = []string{"idle"} // a service stays
+	case modes["uninstall"], modes["openapi"]:
+		useless = []string{"listen", "idle", "idle-project"}
+	}
+	for _, flag := range useless {
+		if cmd.Flags().Changed(flag) {
+			return pawl.Errorf(pawl.CodeInvalid, "%s: --%s has no effect here", what, flag).WithHint("leave --%s out", flag)
+		}
+	}
+	return checkListen(cmd.Context(), o.Listen)
+}
+
+// checkListen reports whether a daemon could listen at an address; empty means nowhere.
+func checkListen(ctx context.Context, address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	}
+	if err != nil || !net.ParseIP(host).IsLoopback() {
+		return pawl.Errorf(pawl.CodeInvalid, "--listen %s: want an address of this machine only, such as 127.0.0.1:0", address).
+			WithHint("with port 0 the daemon takes any that is free")
+	}
+	return nil
 }
 
 func installed(ctx context.Context, app *cli.App, world World, o Options) error {
