@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -104,65 +100,67 @@ func probeGit(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)) + " at " + command.Path + ", " + git.MinVersion + " or newer is needed", nil
 }
 
-// checkStore looks the whole log over: SQLite its pages, we every event and every blob. Runs
-// that have damaged events are marked; damage that takes no run is an error beside the runs.
-func checkStore(ctx context.Context, p project.Project) ([]pawl.RunInfo, error) {
+// checkStore looks the whole log over: SQLite its pages, we every event and every blob. Runs of
+// which something is damaged are quarantined, and their reason says what.
+func checkStore(ctx context.Context, p project.Project) (found doctor.Stored, err error) {
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, pawl.Errorf(pawl.CodeNotFound, "there is no log yet")
+		return found, pawl.Errorf(pawl.CodeNotFound, "there is no log yet")
+	}
+	keep := "keep a copy of " + p.Dir + "; branches and commits are not affected. To begin anew, move the folder away"
+	if pawl.CodeOf(err) == pawl.CodeDamaged && err != nil {
+		return found, pawl.Errorf(pawl.CodeDamaged, "%w", err).WithHint("%s", keep)
 	}
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer log.Close()
-	if err := quickCheck(ctx, filepath.Join(p.Dir, "pawl.db")); err != nil {
-		return nil, err
+	damaged := log.Problems()
+	switch err := log.CheckFile(ctx); {
+	case pawl.CodeOf(err) == pawl.CodeDamaged:
+		damaged = append(damaged, err.Error())
+	case err != nil:
+		return found, err
 	}
 	runs, err := log.Runs(ctx)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	damaged := log.Problems()
 	for i := range runs {
-		for _, err := range log.Events(ctx, runs[i].ID, 0) {
-			if pawl.CodeOf(err) == pawl.CodeDamaged && err != nil {
-				runs[i].Status, runs[i].Reason = pawl.StatusQuarantined, err.Error()
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		if runs[i].Status == pawl.StatusQuarantined {
-			continue
-		}
-		switch err := log.VerifyBlobs(ctx, runs[i].ID); {
+		switch err := log.Examine(ctx, runs[i].ID); {
 		case pawl.CodeOf(err) == pawl.CodeDamaged:
-			damaged = append(damaged, err.Error())
+			runs[i].Status, runs[i].Reason = pawl.StatusQuarantined, err.Error()
 		case err != nil:
-			return nil, err
+			return found, err
 		}
+	}
+	found = doctor.Stored{Runs: runs, Read: true}
+	if err := unslotted(log, &found); err != nil {
+		return found, err
 	}
 	if damaged != nil {
-		return runs, pawl.Errorf(pawl.CodeDamaged, "%s", strings.Join(damaged, "; "))
+		return found, pawl.Errorf(pawl.CodeDamaged, "%s", strings.Join(damaged, "; ")).WithHint("%s", keep)
 	}
-	return runs, nil
+	return found, nil
 }
 
-func quickCheck(ctx context.Context, file string) error {
-	if _, err := os.Stat(file); err != nil {
-		return fmt.Errorf("check the database: %w", err)
+// unslotted says which runs nobody knows the end of.
+func unslotted(log *sqlite.Log, found *doctor.Stored) error {
+	runs, file, err := log.Unslotted()
+	if err != nil || len(runs) == 0 {
+		return err
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(),
-		RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}).String())
-	if err != nil {
-		return fmt.Errorf("check the database: %w", err)
+	if !file { // an old copy of the log is used, or an older Pawl made it
+		found.Note = "pawl.slots is not there, so the ends of the runs cannot be checked; it is made when a run is next started or resumed"
+		return nil
 	}
-	defer db.Close()
-	var first string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&first); err != nil {
-		return fmt.Errorf("check the database: %w", err)
-	}
-	if first != "ok" {
-		return pawl.Errorf(pawl.CodeDamaged, "the database is damaged: %s", first)
+	const most = 5
+	for i, id := range runs {
+		if i == most {
+			found.Warnings = append(found.Warnings, fmt.Sprintf("nor can those of %d more runs", len(runs)-i))
+			break
+		}
+		found.Warnings = append(found.Warnings, fmt.Sprintf("the end of run %s cannot be checked: pawl.slots has no record of it", id))
 	}
 	return nil
 }

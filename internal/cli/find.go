@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -57,6 +60,52 @@ func Fold(ctx context.Context, s pawl.Service, run pawl.RunID) (*view.Run, error
 // Blobs reads a run's blobs for a view.
 func Blobs(ctx context.Context, s pawl.Service, run pawl.RunID) view.Blobs {
 	return func(h pawl.Hash) ([]byte, error) { return s.Blob(ctx, run, h) }
+}
+
+// Examine reads all of a run, the blobs included that its events name. What of it is damaged is
+// the error; of a damaged blob, rather than of a run that is quarantined for one.
+func Examine(ctx context.Context, s pawl.Service, run pawl.RunID) error {
+	var damage error
+	seen := map[pawl.Hash]bool{}
+	for e, err := range s.Events(ctx, run, 0) {
+		if err != nil {
+			return cmp.Or(damage, err)
+		}
+		for _, h := range hashes(e) {
+			if seen[h] || damage != nil {
+				continue
+			}
+			seen[h] = true
+			switch _, err := s.Blob(ctx, run, h); pawl.CodeOf(err) {
+			case pawl.CodeDamaged:
+				damage = err
+			case pawl.CodeNotFound: // what it is the hash of is no blob
+			default:
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return damage
+}
+
+// hash matches what looks like one in an event's JSON, of a blob or of something else.
+var hash = regexp.MustCompile(`"[0-9a-f]{64}"`)
+
+// hashes are those that an event holds, in a field or in a fact.
+func hashes(e pawl.Event) (all []pawl.Hash) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil // whoever shows it says so
+	}
+	for _, text := range hash.FindAll(data, -1) {
+		var h pawl.Hash
+		if h.UnmarshalText(text[1:len(text)-1]) == nil {
+			all = append(all, h)
+		}
+	}
+	return all
 }
 
 // WarnInterrupted says of a run that nobody drives what to do about it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -45,6 +46,47 @@ func TestFind(t *testing.T) {
 	if _, err := cli.Find(t.Context(), lines{}.service(), ""); pawl.CodeOf(err) != pawl.CodeNotFound {
 		t.Errorf("without runs: %v", err)
 	}
+}
+
+// A run is examined with the blobs that its events name, in fields and in facts; of a run that is
+// quarantined for one, the blob is named. F-18
+func TestExamine(t *testing.T) {
+	output, fact := pawl.NewBlob([]byte("a verdict")), pawl.NewBlob([]byte("why"))
+	damaged, quarantined := pawl.Errorf(pawl.CodeDamaged, "a blob"), pawl.Errorf(pawl.CodeDamaged, "it is quarantined")
+	for _, c := range []struct{ blob, events, want error }{
+		{nil, nil, nil}, {damaged, nil, damaged}, {damaged, quarantined, damaged}, {nil, quarantined, quarantined},
+	} {
+		for _, bad := range []pawl.Hash{output.Hash, fact.Hash} {
+			s := examined{bad: bad, blob: c.blob, end: c.events, event: pawl.Event{Run: "001-a", Seq: 1, Body: &pawl.SessionEnded{Session: 1, Output: output.Hash,
+				Facts: pawl.Facts{{Name: "because", Value: fact.Hash.String()}, {Name: "of no blob", Value: pawl.HashOf([]byte("x")).String()}}}}}
+			if err := cli.Examine(t.Context(), s, "001-a"); !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	}
+}
+
+// examined is a service with one event, and a blob that may be damaged.
+type examined struct {
+	pawl.Service
+	event     pawl.Event
+	bad       pawl.Hash
+	blob, end error
+}
+
+func (s examined) Events(context.Context, pawl.RunID, pawl.Seq) iter.Seq2[pawl.Event, error] {
+	return func(yield func(pawl.Event, error) bool) {
+		if yield(s.event, nil) && s.end != nil {
+			yield(pawl.Event{}, s.end)
+		}
+	}
+}
+
+func (s examined) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) {
+	if h == s.bad {
+		return nil, s.blob
+	}
+	return nil, pawl.Errorf(pawl.CodeNotFound, "there is none")
 }
 
 func TestReport(t *testing.T) {

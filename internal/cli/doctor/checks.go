@@ -50,27 +50,31 @@ func (e *examination) sandbox() {
 	e.ok("sandbox", found)
 }
 
-// stateFolder tries to write where the log and the worktrees are.
+// stateFolder tries to write where the log and the worktrees are. What is stored there can be
+// read, and is, when it cannot be written.
 func (e *examination) stateFolder() {
-	const name = "state folder"
+	const name, fix = "state folder", "make it writable, or set XDG_STATE_HOME to a folder that is"
 	if e.repo == nil {
 		e.skip(name, "a repository")
 		return
 	}
 	p, err := e.probes.Project(*e.repo)
-	if err != nil {
-		e.fail(name, err, "make it writable, or set XDG_STATE_HOME to a folder that is")
-		return
+	if p.Dir != "" && (err == nil || isFolder(p.Dir)) {
+		e.project = &p
 	}
-	f, err := os.CreateTemp(p.Dir, "doctor-*")
 	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
+		var f *os.File
+		if f, err = os.CreateTemp(p.Dir, "doctor-*"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok && p.Dir != "" { // its name is that of a file of ours
+		err = fmt.Errorf("%s cannot be written: %w", p.Dir, path.Err)
 	}
 	if err != nil {
-		e.fail(name, err, "make it writable, or set XDG_STATE_HOME to a folder that is")
+		e.fail(name, err, fix)
 		return
 	}
-	e.project = &p
 	kind, remote, err := e.probes.FileSystem(p.Dir)
 	low := e.low(p)
 	switch {
@@ -104,15 +108,33 @@ func (e *examination) store() {
 		e.skip("store", "a state folder")
 		return
 	}
-	runs, err := e.probes.Store(e.ctx, *e.project)
-	e.runs, e.unread = runs, err != nil && runs == nil && pawl.CodeOf(err) != pawl.CodeNotFound
+	found, err := e.probes.Store(e.ctx, *e.project)
+	none := pawl.CodeOf(err) == pawl.CodeNotFound
+	e.runs, e.unread, e.unsound = found.Runs, err != nil && !none && !found.Read, err != nil && !none
+	damaged := 0
+	for _, r := range found.Runs {
+		if r.Status == pawl.StatusQuarantined {
+			damaged++
+		}
+	}
 	switch {
-	case pawl.CodeOf(err) == pawl.CodeNotFound:
+	case none:
 		e.ok("store", "there is none yet")
 	case err != nil:
 		e.fail("store", err, "keep a copy of "+e.project.Dir+"; branches and commits are not affected")
-	default:
-		e.ok("store", fmt.Sprintf("sound; runs: %d", len(runs)))
+	case damaged > 0:
+		e.fail("store", pawl.Errorf(pawl.CodeDamaged, "damaged runs: %d of %d", damaged, len(found.Runs)),
+			"keep a copy of "+e.project.Dir+"; branches and commits are not affected")
+	case found.Warnings == nil:
+		e.ok("store", strings.TrimSuffix(fmt.Sprintf("sound; runs: %d; %s", len(found.Runs), found.Note), "; "))
+		return
+	}
+	if found.Warnings != nil {
+		e.warn("store", strings.Join(found.Warnings, "; "),
+			"pawl makes the records anew when a run is next started or resumed; look at the last events first: pawl logs RUN")
+	}
+	if found.Note != "" {
+		e.add(Check{Name: "store", State: OK, Detail: found.Note})
 	}
 }
 
@@ -153,33 +175,57 @@ func (e *examination) stopped() {
 		return
 	}
 	var damaged, interrupted []string
-	for _, r := range e.runs {
-		if r.Status == pawl.StatusQuarantined {
+	known := map[pawl.RunID]bool{} // that are damaged
+	add := func(r pawl.RunInfo) {
+		if r.Status == pawl.StatusQuarantined && !known[r.ID] {
+			known[r.ID] = true
 			damaged = append(damaged, string(r.ID)+": "+r.Reason)
 		}
+	}
+	for _, r := range e.runs {
+		add(r)
 	}
 	s, err := e.app.Open(e.ctx, cli.Read) // it knows what is driven
 	if err == nil {
 		runs, rerr := s.Runs(e.ctx)
 		for _, r := range runs {
+			if known[r.ID] {
+				e.tell(s, r)
+			}
 			if r.Status == cli.StatusInterrupted {
 				interrupted = append(interrupted, string(r.ID))
 			}
+			add(r)
 		}
 		err = errors.Join(rerr, s.Close())
 	}
-	if err != nil {
-		e.fail(name, err, "")
-		return
-	}
 	if len(damaged) > 0 {
-		e.fail(name, pawl.Errorf(pawl.CodeDamaged, "quarantined, because what is stored of them is damaged: %s", strings.Join(damaged, "; ")), "their commits are on their branches; start anew with pawl run")
+		fix := "their commits are on their branches"
+		if !e.unsound {
+			fix += "; start anew with pawl run"
+		}
+		e.fail(name, pawl.Errorf(pawl.CodeDamaged, "damaged: %s", strings.Join(damaged, "; ")), fix)
 	}
 	if len(interrupted) > 0 {
 		e.warn(name, "interrupted: "+strings.Join(interrupted, ", "), "pawl resume RUN, or pawl cancel RUN")
 	}
-	if damaged == nil && interrupted == nil {
+	switch {
+	case err != nil && !e.unread: // else it is said already
+		e.fail(name, err, "")
+	case damaged != nil || interrupted != nil:
+	case e.unread:
+		e.skip(name, "a store that can be read")
+	case e.unsound:
+		e.warn(name, "all that is found of them can be read, and none is interrupted", "")
+	default:
 		e.ok(name, "none is damaged or interrupted")
+	}
+}
+
+// tell lets whoever has the project read a run that we found damaged, so that it knows too.
+func (e *examination) tell(s *cli.Session, r pawl.RunInfo) {
+	if s.Remote && r.Status == pawl.StatusEnded {
+		_ = cli.Examine(e.ctx, s, r.ID)
 	}
 }
 
@@ -221,11 +267,11 @@ func (e *examination) worktrees() {
 
 func (e *examination) salvage() {
 	const name, prefix = "salvage", "refs/pawl/salvage/"
-	if e.project == nil {
+	if e.repo == nil {
 		e.skip(name, "a repository")
 		return
 	}
-	refs, err := e.probes.Refs(e.ctx, *e.project, prefix)
+	refs, err := e.probes.Refs(e.ctx, project.Project{Repo: *e.repo}, prefix)
 	switch {
 	case err != nil:
 		e.fail(name, err, "")

@@ -39,9 +39,10 @@ type Probes struct {
 	FileSystem func(dir string) (kind string, remote bool, err error)
 	// Lacks says how much space a disk of a project has and its runs need; empty = enough.
 	Lacks func(p project.Project) string
-	// Store opens the log for reading, looks it over and returns the runs in it;
-	// [pawl.CodeNotFound] when there is none yet.
-	Store func(ctx context.Context, p project.Project) ([]pawl.RunInfo, error)
+	// Store opens the log for reading, looks it over and returns what is in it;
+	// [pawl.CodeNotFound] when there is none yet. Damage that is not of single runs is an
+	// error beside what could be read.
+	Store func(ctx context.Context, p project.Project) (Stored, error)
 	// Refs are the refs below a prefix of the user's repository.
 	Refs func(ctx context.Context, p project.Project, prefix string) ([]string, error)
 	// Models asks a provider's server whether it answers, accepts the key and has the
@@ -49,6 +50,18 @@ type Probes struct {
 	Models func(ctx context.Context, p config.Provider, names []string) Check
 	// LocalModels are models of local servers that answer, as PROVIDER/NAME.
 	LocalModels func(ctx context.Context) []string
+}
+
+// Stored is what a project has stored.
+type Stored struct {
+	// Runs of which something is damaged are quarantined, and their reason says what.
+	Runs []pawl.RunInfo
+	// Read reports that these are all runs.
+	Read bool
+	// Warnings are of what is no damage as far as anybody knows.
+	Warnings []string
+	// Note is what else there is to know; empty = nothing.
+	Note string
 }
 
 // State is what a check came to.
@@ -152,6 +165,7 @@ type examination struct {
 	project *project.Project // nil when there is none
 	runs    []pawl.RunInfo
 	unread  bool // there are runs, and what they are is not known
+	unsound bool // the store is damaged beyond single runs
 }
 
 func (e *examination) all() {

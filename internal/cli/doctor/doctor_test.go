@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,7 +61,7 @@ func healthy(t *testing.T) *patient {
 		Layers:     func(context.Context, string) string { return "overlayfs" },
 		FileSystem: func(string) (string, bool, error) { return "ext4", false, nil },
 		Lacks:      func(project.Project) string { return "" },
-		Store:      func(context.Context, project.Project) ([]pawl.RunInfo, error) { return p.runs, nil },
+		Store:      func(context.Context, project.Project) (Stored, error) { return Stored{Runs: p.runs, Read: true}, nil },
 		Refs:       func(context.Context, project.Project, string) ([]string, error) { return nil, nil },
 		Models: func(_ context.Context, p config.Provider, names []string) Check {
 			return Check{State: OK, Detail: p.Address() + " has " + strings.Join(names, " and ")}
@@ -139,12 +141,12 @@ func TestDoctor(t *testing.T) {
 			}
 		}, "owner", Failed, ""},
 		{"NoStoreYet", func(p *patient) {
-			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
-				return nil, pawl.Errorf(pawl.CodeNotFound, "none")
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) {
+				return Stored{}, pawl.Errorf(pawl.CodeNotFound, "none")
 			}
 		}, "store", OK, ""},
 		{"DamagedStore", func(p *patient) {
-			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) { return nil, errors.New("malformed") }
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) { return Stored{}, errors.New("malformed") }
 		}, "store", Failed, "keep a copy"},
 		{"QuarantinedRun", func(p *patient) {
 			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusQuarantined, Reason: "event 7"}}
@@ -202,16 +204,26 @@ func TestDoctor(t *testing.T) {
 			p.probes.Program = func(string) string { return "" }
 		}, "prepare", Warning, "PATH"},
 		{"DamagedSlots", func(p *patient) { // F-16
-			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
-				return []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}}, pawl.Errorf(pawl.CodeDamaged, "the record of run 001-x is damaged")
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) {
+				return Stored{Runs: []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}}, Read: true}, pawl.Errorf(pawl.CodeDamaged, "the record of run 001-x is damaged")
 			}
 		}, "store", Failed, "001-x"},
 		{"UnreadableStore", func(p *patient) { // F-18: a full disk, say
 			mkdir(p.state, "worktrees", "001-x")
-			p.probes.Store = func(context.Context, project.Project) ([]pawl.RunInfo, error) {
-				return nil, pawl.Errorf(pawl.CodeUnavailable, "no space").WithHint("free disk space")
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) {
+				return Stored{}, pawl.Errorf(pawl.CodeUnavailable, "no space").WithHint("free disk space")
 			}
 		}, "store", Failed, "free disk space"},
+		{"NoSlots", func(p *patient) { // F-16
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) {
+				return Stored{Runs: p.runs, Read: true, Note: "pawl.slots is not there"}, nil
+			}
+		}, "store", OK, "sound; runs: 0; pawl.slots is not there"},
+		{"NoSlotOfARun", func(p *patient) { // F-16
+			p.probes.Store = func(context.Context, project.Project) (Stored, error) {
+				return Stored{Runs: p.runs, Read: true, Warnings: []string{"the end of run 001-x cannot be checked"}}, nil
+			}
+		}, "store", Warning, "run 001-x"},
 		{"NoKey", func(p *patient) { p.app.Environ = nil }, "models", Failed, "ANTHROPIC_API_KEY"},
 		{"OwnRecipe", func(p *patient) { addRecipe(p, "extends: taskloop\n") }, "recipes", OK, ""},
 		{"BadRecipe", func(p *patient) { addRecipe(p, "kindz: {}") }, "recipes", Failed, ""},
@@ -233,6 +245,15 @@ func TestDoctor(t *testing.T) {
 			}
 			if left := checks["worktrees"]; c.name == "UnreadableStore" && left.State != Skipped {
 				t.Errorf("worktrees of runs that are not known: %+v", left)
+			}
+			if c.name == "StateIsNotWritable" && strings.Contains(got.Detail, "doctor-") {
+				t.Errorf("it names a file of ours: %s", got.Detail)
+			}
+			if c.check == "store" && c.state == Failed && checks["runs"].State == OK { // F-16
+				t.Errorf("the store is %+v, and the runs are %+v", got, checks["runs"])
+			}
+			if c.name == "QuarantinedRun" && (checks["store"].State != Failed || !strings.HasPrefix(got.Detail, "damaged: 001-x: event 7")) { // F-18
+				t.Errorf("the runs are %+v, and the store is %+v", got, checks["store"])
 			}
 			if c.name == "Limits" && got.Detail != "of a room: processes 4096, memory 4GiB, file_size 10GiB, disk 20GiB, files 2000000, cpu_seconds none; "+
 				"of a recording: max_file 5MB, max_new_files 50000, max_new_bytes 1GB" {
@@ -341,4 +362,51 @@ func TestOnATerminal(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
+}
+
+// What is stored is looked at where it can only be read, too. F-18
+func TestStateOnlyRead(t *testing.T) {
+	p := healthy(t)
+	p.probes.Project = func(r pawl.Repository) (project.Project, error) {
+		return project.Project{Repo: r, Dir: p.state}, fmt.Errorf("describe the project: %w",
+			&os.PathError{Op: "open", Path: p.state + "/project.json.77", Err: syscall.EROFS})
+	}
+	p.runs = []pawl.RunInfo{{ID: "001-x", Status: cli.StatusInterrupted}}
+	checks, code := p.examine(t)
+	if got, want := checks["state folder"].Detail, p.state+" cannot be written: read-only file system"; got != want || code != 1 {
+		t.Errorf("exit code %d, %s", code, got)
+	}
+	for name, want := range map[string]State{"store": OK, "owner": OK, "runs": Warning, "worktrees": OK, "salvage": OK} {
+		if got := checks[name]; got.State != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	p.probes.Project = func(pawl.Repository) (project.Project, error) { return project.Project{}, errors.New("no") }
+	if checks, _ = p.examine(t); checks["salvage"].State != OK {
+		t.Errorf("there is a repository: %+v", checks["salvage"])
+	}
+}
+
+// The process that has the project is told of a run that was found damaged. F-18
+func TestOwnerIsTold(t *testing.T) {
+	p := healthy(t)
+	p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusQuarantined, Reason: "a blob"}}
+	owner := &reading{listed: listed{runs: []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}, {ID: "002-y", Status: pawl.StatusEnded}}}}
+	p.app.Open = func(context.Context, cli.Access) (*cli.Session, error) {
+		return &cli.Session{Service: owner, Remote: true, Close: func() error { return nil }}, nil
+	}
+	if _, code := p.examine(t); code != cli.ExitDamaged || len(owner.read) != 1 || owner.read[0] != "001-x" {
+		t.Errorf("exit code %d, it was asked for %q", code, owner.read)
+	}
+}
+
+// reading keeps which runs were read.
+type reading struct {
+	listed
+	read []pawl.RunID
+}
+
+func (r *reading) Events(_ context.Context, run pawl.RunID, _ pawl.Seq) iter.Seq2[pawl.Event, error] {
+	r.read = append(r.read, run)
+	return func(func(pawl.Event, error) bool) {}
 }

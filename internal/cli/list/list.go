@@ -62,10 +62,14 @@ were archived (pawl archive) are shown with --all.
 
 func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	if app.JSON {
-		if runs == nil {
-			runs = []pawl.RunInfo{}
+		lines := make([]any, len(runs))
+		for i, r := range runs {
+			lines[i] = r
+			if r.Started.IsZero() {
+				lines[i] = lost{RunInfo: r}
+			}
 		}
-		return app.Encode(runs)
+		return app.Encode(lines)
 	}
 	if len(runs) == 0 {
 		app.Notef(`this project has no runs yet. Start one: pawl run "what should be there when it is done"`)
@@ -92,6 +96,21 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// lost is the line of a run whose events are lost: when it was started is not known.
+type lost struct {
+	pawl.RunInfo
+	Started *struct{} `json:"started,omitempty"`
+	Updated *struct{} `json:"updated,omitempty"`
+}
+
+// started is how long ago a run was started; a dash when that is not known.
+func started(r pawl.RunInfo, now time.Time) string {
+	if r.Started.IsZero() {
+		return "-"
+	}
+	return age(now.Sub(r.Started))
 }
 
 // short cuts a cell to a width. Of a name the end that tells the runs of one task
@@ -122,7 +141,7 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 		m := r.Figures()
 		all.Add(m)
 		rows = append(rows, []string{plain.Line(string(r.ID), 0), state(r), iterations(r), dash(plain.Line(r.Tier, 12)),
-			m.Spent.String(), some(m.Held), some(m.Lost), age(now.Sub(r.Started)), plain.Line(r.Title, 0)})
+			m.Spent.String(), some(m.Held), some(m.Lost), started(r, now), plain.Line(r.Title, 0)})
 	}
 	for i := range rows { // what nobody has is no column
 		if all.Lost == 0 {

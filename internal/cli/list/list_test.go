@@ -2,6 +2,7 @@ package list
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -133,5 +134,32 @@ func TestAge(t *testing.T) {
 		if got := age(d); got != want {
 			t.Errorf("age(%s) = %s, want %s", d, got, want)
 		}
+	}
+}
+
+// When a run was started whose events are lost, nobody says. F-16
+func TestLostRun(t *testing.T) {
+	lost := []pawl.RunInfo{{ID: "002-lost", Task: 2, Status: pawl.StatusQuarantined}, runs[0]}
+	lost[1].Updated = now
+	if got, want := table(lost, now, 0)[1], "002-lost       quarantined  0     -       $0.00  -"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var out bytes.Buffer
+	if err := show(&cli.App{Out: &out, JSON: true}, lost, now); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "0001-01-01") || strings.Count(out.String(), `"started"`) != 1 {
+		t.Errorf("%s", out.String())
+	}
+	var again []pawl.RunInfo
+	if err := json.Unmarshal(out.Bytes(), &again); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(lost, again); d != "" {
+		t.Error(d)
+	}
+	out.Reset()
+	if err := show(&cli.App{Out: &out, JSON: true}, nil, now); err != nil || out.String() != "[]\n" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }

@@ -43,8 +43,9 @@ func New(app *cli.App, refold Refold) *cobra.Command {
 		Long: `Replay reads a run's log twice, folds it anew each time, by the kernel and by the
 views, and compares byte for byte: the events, the run's line in lists as it is
 stored and as the kernel and the views make it, the state file, every report,
-show, why and the log's lines. A difference means that stored data is damaged or
-that a projection is wrong. Without RUN it is the latest one.
+show, why and the log's lines. It also reads every blob that the events name. A
+difference means that stored data is damaged or that a projection is wrong. Without
+RUN it is the latest one.
 
 ` + cli.ExitCodes,
 		Example: "  pawl replay\n  pawl replay 7 --json | jq -r '.projections[].sha256'",
@@ -69,6 +70,9 @@ that a projection is wrong. Without RUN it is the latest one.
 // compare folds the log twice. A run at work has new events the second time:
 // those beyond what the first reading saw are left out.
 func compare(ctx context.Context, s *cli.Session, stored pawl.RunInfo, refold Refold) (*Result, error) {
+	if err := cli.Examine(ctx, s, stored.ID); err != nil {
+		return nil, err
+	}
 	first, err := read(ctx, s, stored.ID, 0)
 	if err != nil {
 		return nil, err

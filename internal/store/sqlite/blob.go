@@ -149,7 +149,9 @@ func readBlobFile(files fileSystem, r ref) ([]byte, error) {
 	name := blobFile(r)
 	stored, err := files.read(name, int64(r.stored))
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errOtherSize):
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, pawl.Errorf(pawl.CodeDamaged, "the file %s is missing", name)
+	case errors.Is(err, errOtherSize):
 		return nil, pawl.Errorf(pawl.CodeDamaged, "%s: %w", name, err)
 	case err != nil:
 		return nil, files.explain("read "+name, err)

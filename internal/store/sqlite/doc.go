@@ -70,6 +70,10 @@
 // Every unit has a checksum, a chain and gapless numbers; every blob has its
 // hash. A unit that fails any of them quarantines its run, and only that; a
 // reader, which cannot write that into the database, marks the run's slot. A
-// damaged blob is reported when it is read. Being out of files, memory or disk
-// is never taken for damage.
+// damaged blob is reported when it is read, and quarantines a run that has ended.
+// Being out of files, memory or disk is never taken for damage.
+//
+// A file that lacks pages at its end, which are not in the WAL either, can be
+// read as far as it goes and is never written to: SQLite would put zeros where
+// they were.
 package sqlite

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -21,9 +22,61 @@ func resultOf(err error) int {
 	return 0
 }
 
+// inWords is an error of SQLite as people are told of it, without SQLite's own words and
+// numbers; as an error it is still SQLite's.
+type inWords struct {
+	says string
+	err  error
+}
+
+func (e *inWords) Error() string { return e.says }
+func (e *inWords) Unwrap() error { return e.err }
+
+// words says what a result code of SQLite means here; empty = nothing plainer than SQLite does.
+func words(code int) string {
+	switch code {
+	case sqlite3.SQLITE_CORRUPT:
+		return "the database is damaged"
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is no database, or its beginning is damaged"
+	case sqlite3.SQLITE_FULL:
+		return "the disk is full"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk does not read or write it"
+	case sqlite3.SQLITE_CANTOPEN:
+		return "the file cannot be opened"
+	case sqlite3.SQLITE_READONLY:
+		return "the file cannot be written"
+	case sqlite3.SQLITE_PERM:
+		return "the file may not be opened"
+	case sqlite3.SQLITE_NOMEM:
+		return "there is no memory left"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return "another program has it locked"
+	}
+	return ""
+}
+
+// say puts what SQLite says in an error into words, where there are any.
+func say(err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return err
+	}
+	if _, said := errors.AsType[*inWords](err); said {
+		return err
+	}
+	text := words(resultOf(err))
+	if text == "" {
+		return err
+	}
+	return &inWords{strings.Replace(err.Error(), e.Error(), text, 1), err}
+}
+
 // explain gives an error of SQLite or of the file system its code and hint.
 // Only what SQLite calls corrupt is damage.
 func explain(doing string, err error) error {
+	err = say(err)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -67,6 +120,7 @@ const lowSpace = 64 << 10
 // explain is [explain] for an error of the disk: with the folder, what is missing there and
 // what to do.
 func (f fileSystem) explain(doing string, err error) error {
+	err = say(err)
 	if _, ok := errors.AsType[*pawl.Error](err); ok || errors.Is(err, fs.ErrNotExist) {
 		return explain(doing, err)
 	}

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"pawl"
 )
@@ -19,7 +21,8 @@ type run struct {
 	// a newer one wrote it, the next Open looks again.
 	quarantine string
 	lasts      bool
-	behind     bool // its row in heads is out of date
+	told       pawl.Seq // the number of its newest event as its slot says; 0 = it has none
+	behind     bool     // its row in heads is out of date
 
 	line *pawl.RunInfo // info, decoded when it is first listed; never changed
 
@@ -119,9 +122,21 @@ func (x *index) ownerOf(u *unit) *run {
 
 // nameless adds the run of a unit whose name is lost.
 func (x *index) nameless(u *unit) *run {
-	r := &run{id: pawl.RunID(fmt.Sprintf("damaged-%d", u.id)), num: u.run}
+	r := &run{id: pawl.RunID(fmt.Sprintf("%s%d", namelessPrefix, u.id)), num: u.run}
 	x.insert(r)
 	return r
+}
+
+const namelessPrefix = "damaged-"
+
+// rename gives a run whose name is lost the one that its slot has.
+func (x *index) rename(r *run, id pawl.RunID) {
+	if id == r.id || x.byID[id] != nil || !strings.HasPrefix(string(r.id), namelessPrefix) {
+		return
+	}
+	delete(x.byID, r.id)
+	r.id, r.line, r.behind = id, nil, true
+	x.byID[id] = r
 }
 
 // pass passes over units that cannot be read, from first up to next; 0 = to the
@@ -174,6 +189,16 @@ func decodeLine(id pawl.RunID, info []byte) *pawl.RunInfo {
 	}
 	line.ID = id
 	return line
+}
+
+// taskOf is the number of the task that a run's name begins with; 0 when it does with none.
+// A run whose line is lost is found by it as any other.
+func taskOf(id pawl.RunID) int {
+	digits, _, ok := strings.Cut(string(id), "-")
+	if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 {
+		return n
+	}
+	return 0
 }
 
 // maxIndexed bounds the blobs whose places are kept in memory, about 100 bytes

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -104,10 +105,15 @@ func (l *Log) open() error {
 	}
 	version, err := l.schema(ctx)
 	if err != nil {
-		return err
+		return l.files.unreadable(slots, err)
 	}
 	if version > schemaVersion {
 		return l.tooNew(version)
+	}
+	if version > 0 { // else writing would fill with zeros what is missing
+		if err := l.checkLength(ctx); err != nil {
+			return err
+		}
 	}
 	if version == 0 && len(slots) > 0 { // what was in it is lost, and making it anew overwrites the WAL
 		if err := l.files.setAside(); err != nil {
@@ -164,7 +170,7 @@ func (l *Log) openReadOnly() error {
 	}
 	version, err := l.schema(context.Background())
 	if err != nil {
-		return err
+		return l.files.unreadable(slots, err)
 	}
 	switch {
 	case version > schemaVersion:
@@ -282,6 +288,7 @@ func shownLine(r *run) pawl.RunInfo {
 	line := *r.line
 	if r.quarantine != "" {
 		line.Status, line.Reason = pawl.StatusQuarantined, r.quarantine
+		line.Task = cmp.Or(line.Task, taskOf(r.id))
 	}
 	return line
 }

@@ -134,6 +134,14 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 	if err != nil {
 		return err
 	}
+	if err := l.walkTo(ctx, s, id, after, visit); err != nil {
+		return l.files.explain(fmt.Sprintf("read run %s", id), err)
+	}
+	return nil
+}
+
+// walkTo is walk up to an end that is known. Its errors do not say what was done.
+func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.Seq, visit func(*unit) (more bool, err error)) (err error) {
 	more, readable := true, true
 	if after < s.seq {
 		err = l.walkUnits(ctx, s.end, after, func(u *unit) (bool, error) {
@@ -147,10 +155,10 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 		l.quarantine(id, err, readable)
 	}
 	if err != nil {
-		return l.files.explain(fmt.Sprintf("read run %s", id), err)
+		return err
 	}
 	if more && s.quarantine != "" {
-		return pawl.Errorf(pawl.CodeDamaged, "read run %s: it is quarantined: %s", id, s.quarantine)
+		return pawl.Errorf(pawl.CodeDamaged, "it is quarantined: %s", s.quarantine)
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ import (
 	"pawl"
 )
 
-// Blob implements [pawl.Log]. A damaged blob is [pawl.CodeDamaged] and does not
-// quarantine its run; a blob that the run does not have is [pawl.CodeNotFound].
+// Blob implements [pawl.Log]. A damaged blob is [pawl.CodeDamaged]. It quarantines a run that
+// has ended, so that lists do not call it complete; one that has not goes on, since it may
+// never need the blob. A blob that the run does not have is [pawl.CodeNotFound].
 func (l *Log) Blob(ctx context.Context, id pawl.RunID, hash pawl.Hash) ([]byte, error) {
 	p, err := l.find(ctx, id, hash)
 	if err != nil {
@@ -22,9 +23,24 @@ func (l *Log) Blob(ctx context.Context, id pawl.RunID, hash pawl.Hash) ([]byte, 
 	defer l.leave()
 	content, err := l.content(ctx, p)
 	if err != nil {
+		l.foundBlob(id, hash, err)
 		return nil, l.files.explain(fmt.Sprintf("read blob %s of run %s", hash, id), err)
 	}
 	return content, nil
+}
+
+// foundBlob quarantines a run that has ended when a blob of it was found damaged.
+func (l *Log) foundBlob(id pawl.RunID, hash pawl.Hash, err error) {
+	if !isDamage(err) {
+		return
+	}
+	l.mu.Lock()
+	r := l.index.byID[id]
+	ended := r != nil && !r.lasts && decodeLine(r.id, r.info).Status == pawl.StatusEnded
+	l.mu.Unlock()
+	if ended {
+		l.quarantine(id, fmt.Errorf("blob %s: %w", hash, say(err)), true)
+	}
 }
 
 // content reads a blob whose place is known.
@@ -149,27 +165,4 @@ func (l *Log) stored(ctx context.Context, p place) ([]byte, error) {
 		return nil, pawl.Errorf(pawl.CodeDamaged, "unit %d is missing", p.unit)
 	}
 	return stored, err
-}
-
-// VerifyBlobs reads every blob of a run that can be read. The error names the first one that is
-// damaged; that does not quarantine the run.
-func (l *Log) VerifyBlobs(ctx context.Context, id pawl.RunID) error {
-	var found error
-	err := l.walk(ctx, id, 0, func(u *unit) (bool, error) {
-		places, err := u.places()
-		if err != nil {
-			return false, pawl.Errorf(pawl.CodeDamaged, "unit %d: %w", u.id, err)
-		}
-		for _, p := range places {
-			if _, err := l.content(ctx, p); err != nil {
-				found = l.files.explain(fmt.Sprintf("read blob %s of run %s", p.hash, id), err)
-				return false, nil
-			}
-		}
-		return true, nil
-	})
-	if found != nil {
-		return found
-	}
-	return err
 }

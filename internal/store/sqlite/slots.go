@@ -121,6 +121,8 @@ func (x *index) compare(slots []slot) (lost int, stale []slot) {
 			r = &run{id: s.id, num: s.num}
 			x.insert(r)
 		}
+		x.rename(r, s.id)
+		r.told = s.seq
 		switch {
 		case r.seq < s.seq:
 			if !r.lasts { // or it is known
@@ -144,16 +146,37 @@ func (f fileSystem) lostWhole(slots []slot) error {
 	if len(slots) == 0 {
 		return nil
 	}
-	names := ""
+	return pawl.Errorf(pawl.CodeDamaged, "%s has lost all that was stored in it: %s", f.path(fileName), names(slots)).
+		WithHint("put back a copy of the folder; the branches of the runs are not affected. pawl run starts anew, and keeps what is left of the old log")
+}
+
+// unreadable is the error of a folder whose database cannot be read at all.
+func (f fileSystem) unreadable(slots []slot, err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	if len(slots) == 0 {
+		return pawl.Errorf(pawl.CodeDamaged, "%w", err).WithHint("%s", f.anew())
+	}
+	return pawl.Errorf(pawl.CodeDamaged, "%w. In it were %s", err, names(slots)).WithHint("%s", f.anew())
+}
+
+// anew is what to do about a database that is damaged beyond single runs.
+func (f fileSystem) anew() string {
+	return fmt.Sprintf("pawl doctor says what is left. Put back a copy of the folder, or begin anew: move %s away. Commits are on the branches of the runs", f.dir)
+}
+
+// names says of the first few runs how many events they have.
+func names(slots []slot) string {
+	out := ""
 	for i, s := range slots {
 		if i == 3 {
-			names += fmt.Sprintf(" and %d more", len(slots)-i)
+			out += fmt.Sprintf(" and %d more", len(slots)-i)
 			break
 		}
-		names += fmt.Sprintf(", run %s of %d events", s.id, s.seq)
+		out += fmt.Sprintf(", run %s of %d events", s.id, s.seq)
 	}
-	return pawl.Errorf(pawl.CodeDamaged, "%s has lost all that was stored in it: %s", f.path(fileName), names[2:]).
-		WithHint("put back a copy of the folder; the branches of the runs are not affected. pawl run starts anew, and keeps what is left of the old log")
+	return out[2:]
 }
 
 // setAside keeps a copy of the WAL of a damaged log, which the next commit may overwrite.
