@@ -493,7 +493,13 @@ func (x *trial) readOnly() fate {
 		x.undisturbed.begin(x.victim, x.t)
 	}
 	x.signalled(syscall.SIGKILL)
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+	begin := time.Now()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	for errors.Is(err, syscall.EBUSY) && time.Since(begin) < deadline { // what was killed with the run may still have a file open
+		time.Sleep(10 * time.Millisecond)
+		err = syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	}
+	if err != nil {
 		x.t.Fatal(err)
 	}
 	if !x.mayHaveEnded() {
