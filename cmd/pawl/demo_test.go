@@ -67,18 +67,14 @@ func TestDemoStopped(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p := y.start(cmd)
 	p.wait(`limits `) // the run has begun
-	begun := time.Now()
 	for range 3 {
 		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
 			break // it was faster
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond) // as a person would
 	}
 	if err := p.end(); exitCode(err) != cli.ExitInterrupted {
 		t.Error(err)
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it took %s to stop", took)
 	}
 	p.wait(`the demo was stopped; nothing of it is left`)
 	nothingLeft(t, tmp)

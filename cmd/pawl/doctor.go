@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -147,6 +148,9 @@ func checkStore(ctx context.Context, p project.Project) (found doctor.Stored, er
 // unslotted says which runs nobody knows the end of.
 func unslotted(log *sqlite.Log, found *doctor.Stored) error {
 	runs, file, err := log.Unslotted()
+	runs = slices.DeleteFunc(runs, func(id pawl.RunID) bool { // it began meanwhile
+		return !slices.ContainsFunc(found.Runs, func(r pawl.RunInfo) bool { return r.ID == id })
+	})
 	if err != nil || len(runs) == 0 {
 		return err
 	}

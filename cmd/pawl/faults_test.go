@@ -496,7 +496,7 @@ func (x *trial) readOnly() fate {
 	begin := time.Now()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 	for errors.Is(err, syscall.EBUSY) && time.Since(begin) < deadline { // what was killed with the run may still have a file open
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 		err = syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 	}
 	if err != nil {

@@ -531,7 +531,7 @@ func (s *suite) commandWithoutSpace(t *testing.T) {
 	log.refuse.Store(0)
 	letGo <- struct{}{}
 	synctest.Wait()
-	time.Sleep(time.Second) // of the bubble: the append is tried again
+	time.Sleep(time.Second) //nolint:forbidigo // fake time, in which the append is tried again
 	synctest.Wait()
 	if st := b.state("001-small"); st.Status != pawl.StatusPaused {
 		t.Errorf("status %s, want paused", st.Status)

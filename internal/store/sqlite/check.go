@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"pawl"
 )
@@ -109,7 +108,7 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 		return err
 	}
 	var read pawl.Seq
-	var blob error
+	var blob string // what is wrong with the first damaged one
 	err = l.walkTo(ctx, s, id, 0, func(u *unit) (bool, error) {
 		if _, err := u.events(id, 0, func(e pawl.Event) bool { read = e.Seq; return true }); err != nil {
 			return false, err
@@ -119,13 +118,10 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 			return false, pawl.Errorf(pawl.CodeDamaged, "unit %d: %w", u.id, err)
 		}
 		for _, p := range places {
-			if blob != nil {
+			if blob != "" {
 				break
 			}
-			if _, err := l.content(ctx, p); isDamage(err) {
-				l.foundBlob(id, p.hash, err)
-				blob = fmt.Errorf("blob %s: %w", p.hash, say(err))
-			} else if err != nil {
+			if blob, err = l.damaged(ctx, id, p); err != nil {
 				return false, err
 			}
 		}
@@ -146,11 +142,11 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 		why = quarantine
 	case read < of:
 		why = fmt.Sprintf("%s%d of its %d events: %v", counted, read, of, say(err))
-	case blob == nil:
+	case blob == "":
 		why = quarantine
 	}
-	if blob != nil {
-		why = strings.TrimPrefix(why+"; "+blob.Error(), "; ")
+	if blob != "" {
+		why = strings.TrimPrefix(why+"; "+blob, "; ")
 	}
 	if why == "" {
 		return nil
@@ -158,42 +154,42 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 	return pawl.Errorf(pawl.CodeDamaged, "%s", why)
 }
 
+// damaged reads a blob of a run and returns what is wrong with it; empty when nothing is.
+func (l *Log) damaged(ctx context.Context, id pawl.RunID, p place) (damage string, err error) {
+	_, err = l.content(ctx, p)
+	if !isDamage(err) {
+		return "", err
+	}
+	l.foundBlob(id, p.hash, err)
+	return fmt.Sprintf("blob %s: %v", p.hash, say(err)), nil
+}
+
 // Unslotted returns the runs whose slots are not there, so that nobody knows whether the log has
-// their ends, and whether the file of the slots is.
+// their ends, and whether the file of the slots is. A slot is written after the commit that it
+// tells of: one may not be there yet for a run that has just begun.
 func (l *Log) Unslotted() (runs []pawl.RunID, file bool, err error) {
-	for try := range 3 {
-		if try > 0 { // a slot is written after the commit that it tells of
-			time.Sleep(20 * time.Millisecond)
-		}
-		if _, err := os.Stat(l.files.path(slotsName)); err != nil {
-			file = false
-			if !errors.Is(err, fs.ErrNotExist) {
-				return nil, false, l.files.explain("read "+l.files.path(slotsName), err)
-			}
-		} else {
-			file = true
-		}
-		slots, damaged, err := l.files.readSlots()
-		if err != nil {
-			return nil, false, l.files.explain("read "+l.files.path(slotsName), err)
-		}
-		known := map[int64]bool{}
-		for _, s := range slots {
-			known[s.num] = true
-		}
-		for _, num := range damaged { // they are among the problems
-			known[num] = true
-		}
-		runs = nil
-		l.mu.Lock()
-		for _, r := range l.index.order {
-			if !known[r.num] {
-				runs = append(runs, r.id)
-			}
-		}
-		l.mu.Unlock()
-		if len(runs) == 0 {
-			break
+	switch _, err := os.Stat(l.files.path(slotsName)); {
+	case err == nil:
+		file = true
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, false, l.files.explain("read "+l.files.path(slotsName), err)
+	}
+	slots, damaged, err := l.files.readSlots()
+	if err != nil {
+		return nil, false, l.files.explain("read "+l.files.path(slotsName), err)
+	}
+	known := map[int64]bool{}
+	for _, s := range slots {
+		known[s.num] = true
+	}
+	for _, num := range damaged { // they are among the problems
+		known[num] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.index.order {
+		if !known[r.num] {
+			runs = append(runs, r.id)
 		}
 	}
 	return runs, file, nil
