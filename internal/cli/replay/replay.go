@@ -44,8 +44,8 @@ func New(app *cli.App, refold Refold) *cobra.Command {
 views, and compares byte for byte: the events, the run's line in lists as it is
 stored and as the kernel and the views make it, the state file, every report,
 show, why and the log's lines. It also reads every blob that the events name. A
-difference means that stored data is damaged or that a projection is wrong. Without
-RUN it is the latest one.
+difference means that stored data is damaged or that a projection is wrong.
+Without RUN it is the latest one.
 
 ` + cli.ExitCodes,
 		Example: "  pawl replay\n  pawl replay 7 --json | jq -r '.projections[].sha256'",
