@@ -65,15 +65,10 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 			if err != nil {
 				return err
 			}
-			var runs []pawl.RunInfo
-			s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
-				runs, err = s.Service.Runs(ctx)
-				return err
-			})
+			runs, err := runsHere(ctx, app)
 			if err != nil {
 				return err
 			}
-			defer s.Close()
 			if app.JSON {
 				return app.Encode(Attached{root, runs})
 			}
@@ -99,16 +94,12 @@ func begin(ctx context.Context, app *cli.App, world World) error {
 		app.Notef("this repository has no runs, and an identity of its own")
 		return nil
 	}
-	var runs []pawl.RunInfo
-	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
-		runs, err = s.Service.Runs(ctx)
-		return err
-	})
+	runs, err := runsHere(ctx, app)
 	if err != nil {
 		return err
 	}
 	app.Notef("nothing to do: this repository has an identity of its own already, and %s", count(runs))
-	return s.Close()
+	return nil
 }
 
 func count(runs []pawl.RunInfo) string {
@@ -119,4 +110,16 @@ func count(runs []pawl.RunInfo) string {
 		return "1 run"
 	}
 	return fmt.Sprintf("%d runs", len(runs))
+}
+
+// runsHere returns the runs of the repository that the command is given in.
+func runsHere(ctx context.Context, app *cli.App) (runs []pawl.RunInfo, err error) {
+	s, err := app.With(ctx, cli.Read, func(s *cli.Session) (err error) {
+		runs, err = s.Service.Runs(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runs, s.Close()
 }
