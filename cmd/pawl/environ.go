@@ -111,9 +111,10 @@ func (e *environs) lend(r runOf, environ []string) []string {
 	if err != nil {
 		cfg, _ = config.Load(config.Sources{})
 	}
+	keys := cfg.KeyNames()
 	others := slices.DeleteFunc(slices.Clone(e.own), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return isProviders(name, cfg.KeyNames())
+		return isProviders(name, keys)
 	})
 	whole := over(others, environ)
 	cfg, err = providersOf(&cli.App{Environ: whole})
@@ -211,10 +212,11 @@ func (e *environs) redact(doc []byte) []byte {
 func handing(app *cli.App) []string {
 	wanted := append(room.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
 	cfg, _ := providersOf(app) // the command says what is wrong with it
+	keys := cfg.KeyNames()
 	out := []string{}
 	for _, kv := range app.Environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(wanted, name) || isProviders(name, cfg.KeyNames()) {
+		if slices.Contains(wanted, name) || isProviders(name, keys) {
 			out = append(out, kv)
 		}
 	}
@@ -226,9 +228,10 @@ func handing(app *cli.App) []string {
 func withoutKeys(app *cli.App) []string {
 	secret := secretNames(app.Environ)
 	cfg, _ := providersOf(app) // the command says what is wrong with it
+	keys := cfg.KeyNames()
 	return slices.DeleteFunc(slices.Clone(app.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(secret, name) || isProviders(name, cfg.KeyNames()) || strings.HasPrefix(name, "PAWL_")
+		return slices.Contains(secret, name) || isProviders(name, keys) || strings.HasPrefix(name, "PAWL_")
 	})
 }
 

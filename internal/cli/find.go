@@ -62,8 +62,8 @@ func Blobs(ctx context.Context, s pawl.Service, run pawl.RunID) view.Blobs {
 	return func(h pawl.Hash) ([]byte, error) { return s.Blob(ctx, run, h) }
 }
 
-// Examine reads all of a run, the blobs included that its events name. What of it is damaged is
-// the error; of a damaged blob, rather than of a run that is quarantined for one.
+// Examine reads all events of a run and all blobs that they name, and returns what is damaged.
+// If a run is quarantined because of a blob, it returns the error of the blob.
 func Examine(ctx context.Context, s pawl.Service, run pawl.RunID) error {
 	var damage error
 	seen := map[pawl.Hash]bool{}
@@ -90,10 +90,10 @@ func Examine(ctx context.Context, s pawl.Service, run pawl.RunID) error {
 	return damage
 }
 
-// hash matches what looks like one in an event's JSON, of a blob or of something else.
+// hash matches the hashes in an event's JSON. Not all of them are hashes of blobs.
 var hash = regexp.MustCompile(`"[0-9a-f]{64}"`)
 
-// hashes are those that an event holds, in a field or in a fact.
+// hashes returns the hashes in the fields and facts of an event.
 func hashes(e pawl.Event) (all []pawl.Hash) {
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -350,8 +350,8 @@ func checkURL(text string) error {
 	return nil
 }
 
-// canonicalURL returns one spelling of all that an address may be written as, because runs that
-// use the same address share an account. What is no address is returned as it is.
+// canonicalURL returns the one spelling of an address that is used everywhere, because runs that
+// use the same address share an account. Text that is not an address is returned unchanged.
 func canonicalURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

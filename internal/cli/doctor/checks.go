@@ -50,8 +50,8 @@ func (e *examination) sandbox() {
 	e.ok("sandbox", found)
 }
 
-// stateFolder tries to write where the log and the worktrees are. What is stored there can be
-// read, and is, when it cannot be written.
+// stateFolder tries to write where the log and the worktrees are. A folder that can only be read
+// fails the check, and the checks that follow still read it.
 func (e *examination) stateFolder() {
 	const name, fix = "state folder", "make it writable, or set XDG_STATE_HOME to a folder that is"
 	if e.repo == nil {

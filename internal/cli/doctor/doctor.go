@@ -56,11 +56,11 @@ type Probes struct {
 type Stored struct {
 	// Runs of which something is damaged are quarantined, and their reason says what.
 	Runs []pawl.RunInfo
-	// Read reports that these are all runs.
+	// Read reports whether Runs lists all runs.
 	Read bool
-	// Warnings are of what is no damage as far as anybody knows.
+	// Warnings say what may be wrong without being known damage.
 	Warnings []string
-	// Note is what else there is to know; empty = nothing.
+	// Note is shown beside a sound store; it may be empty.
 	Note string
 }
 

@@ -232,7 +232,7 @@ func checkListen(ctx context.Context, address string) error {
 	}
 	if err != nil || !net.ParseIP(host).IsLoopback() {
 		return pawl.Errorf(pawl.CodeInvalid, "--listen %s: want an address of this machine only, such as 127.0.0.1:0", address).
-			WithHint("with port 0 the daemon takes any that is free")
+			WithHint("port 0 lets the daemon choose a free port")
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ func resultOf(err error) int {
 	return 0
 }
 
-// inWords is an error of SQLite as people are told of it, without SQLite's own words and
-// numbers; as an error it is still SQLite's.
+// inWords is an error of SQLite with a plain message in place of SQLite's own. It unwraps to
+// the original error.
 type inWords struct {
 	says string
 	err  error
@@ -32,17 +32,17 @@ type inWords struct {
 func (e *inWords) Error() string { return e.says }
 func (e *inWords) Unwrap() error { return e.err }
 
-// words says what a result code of SQLite means here; empty = nothing plainer than SQLite does.
+// words returns a plain message for a result code of SQLite, or "" if there is none.
 func words(code int) string {
 	switch code {
 	case sqlite3.SQLITE_CORRUPT:
 		return "the database is damaged"
 	case sqlite3.SQLITE_NOTADB:
-		return "the file is no database, or its beginning is damaged"
+		return "the file is not a database, or its beginning is damaged"
 	case sqlite3.SQLITE_FULL:
 		return "the disk is full"
 	case sqlite3.SQLITE_IOERR:
-		return "the disk does not read or write it"
+		return "the disk cannot be read or written"
 	case sqlite3.SQLITE_CANTOPEN:
 		return "the file cannot be opened"
 	case sqlite3.SQLITE_READONLY:
@@ -50,14 +50,14 @@ func words(code int) string {
 	case sqlite3.SQLITE_PERM:
 		return "the file may not be opened"
 	case sqlite3.SQLITE_NOMEM:
-		return "there is no memory left"
+		return "there is not enough memory"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return "another program has it locked"
+		return "another program has locked it"
 	}
 	return ""
 }
 
-// say puts what SQLite says in an error into words, where there are any.
+// say replaces the message of SQLite in an error with a plain one, if there is one.
 func say(err error) error {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

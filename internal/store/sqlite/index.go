@@ -191,8 +191,8 @@ func decodeLine(id pawl.RunID, info []byte) *pawl.RunInfo {
 	return line
 }
 
-// taskOf is the number of the task that a run's name begins with; 0 when it does with none.
-// A run whose line is lost is found by it as any other.
+// taskOf returns the task number at the beginning of a run's name, or 0 if there is none. It
+// lets a run be found by its number although its line is lost.
 func taskOf(id pawl.RunID) int {
 	digits, _, ok := strings.Cut(string(id), "-")
 	if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 {
