@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -187,6 +188,14 @@ func (p *process) end() error {
 		}
 	}
 	return p.err
+}
+
+// exitCode is the exit code of a command that has ended.
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	return 0
 }
 
 func (p *process) text() string {

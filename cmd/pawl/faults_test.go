@@ -637,14 +637,6 @@ func (x *trial) isNamed() bool {
 	return true
 }
 
-// exitCode is the exit code of a command that has ended.
-func exitCode(err error) int {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode()
-	}
-	return 0
-}
-
 // steps matches the names of steps in a script.
 var steps = regexp.MustCompile(`step: \[?([a-z-]+)`)
 
