@@ -28,7 +28,7 @@ func attachWorld(app *cli.App) attach.World {
 				return false, err
 			}
 			if _, err := project.At(app.StateHome, repo); pawl.CodeOf(err) != pawl.CodeState {
-				return false, err // nil: nobody needs to decide whose runs it has
+				return false, err // nil: it is clear whose runs it has
 			}
 			return true, home.Separate(repo)
 		},

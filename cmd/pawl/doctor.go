@@ -101,8 +101,8 @@ func probeGit(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)) + " at " + command.Path + ", " + git.MinVersion + " or newer is needed", nil
 }
 
-// checkStore looks the whole log over: SQLite its pages, we every event and every blob. Runs of
-// which something is damaged are quarantined, and their reason says what.
+// checkStore checks the whole log: its pages as SQLite does, and every event and blob. Damaged
+// runs are quarantined, and the reason says what is damaged.
 func checkStore(ctx context.Context, p project.Project) (found doctor.Stored, err error) {
 	log, err := sqlite.OpenReadOnly(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func checkStore(ctx context.Context, p project.Project) (found doctor.Stored, er
 	return found, nil
 }
 
-// unslotted says which runs nobody knows the end of.
+// unslotted adds a warning for every run whose end cannot be checked.
 func unslotted(log *sqlite.Log, found *doctor.Stored) error {
 	runs, file, err := log.Unslotted()
 	runs = slices.DeleteFunc(runs, func(id pawl.RunID) bool { // it began meanwhile

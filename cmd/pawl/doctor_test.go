@@ -12,7 +12,7 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// What doctor finds in a store it says of the runs that it is about. F-16 F-18
+// Damage that doctor finds in a store is reported with the runs that have it. F-16 F-18
 func TestCheckStore(t *testing.T) {
 	slots := func(change func(name string) error) func(string) error {
 		return func(dir string) error { return change(filepath.Join(dir, "pawl.slots")) }

@@ -30,10 +30,10 @@ type environs struct {
 	secret *plain.Redactor
 }
 
-// handover is what a run has since a shell handed over an environment for it.
+// handover is what a shell has handed over for a run.
 type handover struct {
 	environ []string       // with what was lent to it
-	config  *config.Config // where providers are; nil when the user's file could not be read then
+	config  *config.Config // of providers; nil if the user's file could not be read
 }
 
 // runOf is a run of a project.
@@ -80,8 +80,8 @@ func (e *environs) get(r runOf) []string {
 	return e.own
 }
 
-// providers says where the providers of a run are: as the user's file said when the run was
-// handed its environment, because a later change of the file is for later runs.
+// providers returns the settings of a run's providers, as they were when the run was handed its
+// environment. Later changes of the user's file are for later runs.
 func (e *environs) providers(r runOf) (config.Config, error) {
 	e.mu.Lock()
 	h := e.of[r]
@@ -92,8 +92,8 @@ func (e *environs) providers(r runOf) (config.Config, error) {
 	return providersOf(&cli.App{Environ: e.get(r)})
 }
 
-// asked returns the environment of whoever asks for something of a run, and that of the run if
-// they have handed over none.
+// asked returns the environment that the caller has handed over for a run, or the run's if there
+// is none.
 func (e *environs) asked(ctx context.Context, r runOf) []string {
 	if environ := daemon.Environ(ctx); environ != nil {
 		return e.lend(r, environ)
@@ -101,10 +101,10 @@ func (e *environs) asked(ctx context.Context, r runOf) []string {
 	return e.get(r)
 }
 
-// lend returns what was handed over for a run, with what is added from this process's own
-// environment. Of the variables of providers that is only what [config.Config.Lend] allows, and
-// those that the run has already come first: a key of one shell and an address of another must
-// not meet.
+// lend returns an environment that was handed over for a run, completed from this process's own.
+// Variables of providers are added only as [config.Config.Lend] allows, from what the run has
+// already or else from this process: a key of one shell must not be used with an address of
+// another.
 // F-14
 func (e *environs) lend(r runOf, environ []string) []string {
 	cfg, err := providersOf(&cli.App{Environ: e.own})
@@ -124,7 +124,8 @@ func (e *environs) lend(r runOf, environ []string) []string {
 	return over(whole, cfg.Lend(e.get(r), environ))
 }
 
-// isProviders reports whether a variable says how a provider is reached. Those of keys are given.
+// isProviders reports whether a variable sets how a provider is reached. keys are the names of
+// the variables that have keys.
 func isProviders(name string, keys []string) bool {
 	return strings.HasPrefix(name, "PAWL_PROVIDERS_") || slices.Contains(config.AddressVariables(), name) || slices.Contains(keys, name)
 }

@@ -285,7 +285,7 @@ sandbox: "off"
 	transport := http.DefaultTransport
 	http.DefaultTransport = wires
 	t.Cleanup(func() { http.DefaultTransport = transport })
-	// Lists have local times, which no zone changes in a night of January.
+	// Lists show local times. No zone changes its offset in a night of January.
 	evening := time.Date(time.Now().Year()+1, time.January, 15, 22, 0, 0, 0, time.Local)
 
 	synctest.Test(t, func(t *testing.T) {

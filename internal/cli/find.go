@@ -79,7 +79,7 @@ func Examine(ctx context.Context, s pawl.Service, run pawl.RunID) error {
 			switch _, err := s.Blob(ctx, run, h); pawl.CodeOf(err) {
 			case pawl.CodeDamaged:
 				damage = err
-			case pawl.CodeNotFound: // what it is the hash of is no blob
+			case pawl.CodeNotFound: // it is not the hash of a blob
 			default:
 				if err != nil {
 					return err

@@ -48,8 +48,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A run is examined with the blobs that its events name, in fields and in facts; of a run that is
-// quarantined for one, the blob is named. F-18
+// Examining a run reads the blobs that its events name, in fields and in facts. The error of a run
+// that is quarantined because of a blob names the blob. F-18
 func TestExamine(t *testing.T) {
 	output, fact := pawl.NewBlob([]byte("a verdict")), pawl.NewBlob([]byte("why"))
 	damaged, quarantined := pawl.Errorf(pawl.CodeDamaged, "a blob"), pawl.Errorf(pawl.CodeDamaged, "it is quarantined")

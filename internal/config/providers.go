@@ -175,11 +175,10 @@ func AddressVariables() []string {
 	return out
 }
 
-// Lend returns the variables of one environment that tell how providers are reached, for the
-// providers of which another environment says nothing and whose keys are in variables. What it
-// returns of a provider is whole: the key that the borrower gets is never sent to an address of
-// its own, nor its own key to an address that it borrows. So providers that share a variable
-// are lent together or not at all.
+// Lend returns the variables of environ that set how providers are reached, for those providers
+// whose keys are in variables and of which borrower sets nothing. A provider is lent whole, so
+// that the borrower never sends a borrowed key to an address of its own, nor its own key to a
+// borrowed address. Providers that share a variable are lent together or not at all.
 func (c *Config) Lend(environ, borrower []string) []string {
 	uses := c.variables()
 	kept := map[string]bool{} // by variable: it is not lent

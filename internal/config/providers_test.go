@@ -149,7 +149,7 @@ func TestAccountOfALocalServer(t *testing.T) {
 	}
 }
 
-// What one shell says of a provider is lent to another one whole or not at all. F-14
+// The variables of a provider are lent whole or not at all. F-14
 func TestLend(t *testing.T) {
 	lender := []string{"OPENAI_API_KEY=key-a", "OPENAI_BASE_URL=https://a.example/v1", "ANTHROPIC_API_KEY=key-b",
 		"PAWL_PROVIDERS_OPENAI_CHAT_BASE_URL=https://chat.example/v1", "PAWL_PROVIDERS_VLLM_KEY_ENV=VLLM_KEY", "HOME=/home/a"}
@@ -177,7 +177,7 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// An address has one spelling: who uses it shares an account. F-15
+// An address has one spelling, so that runs that use it share an account. F-15
 func TestSpellingsOfAnAddress(t *testing.T) {
 	for written, want := range map[string]string{
 		"https://Proxy.Example/v1/":    "https://proxy.example/v1",

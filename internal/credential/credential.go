@@ -202,7 +202,7 @@ func fromKeyring(ctx context.Context, entry string) (string, error) {
 		case errors.Is(f.err, keyring.ErrNotFound):
 			return "", errors.New("it does not exist")
 		case f.err != nil:
-			return "", fmt.Errorf("no keyring can be asked here: %w", f.err)
+			return "", fmt.Errorf("the keyring cannot be used: %w", f.err)
 		}
 		return f.key, nil
 	case <-ctx.Done():

@@ -235,7 +235,7 @@ func (h *held) interrupted(ctx context.Context) ([]pawl.RunID, error) {
 func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 	h.d.mu.Lock()
 	engine := h.engine
-	if engine != nil { // before they go on: somebody may ask for that at the same moment
+	if engine != nil { // first, because somebody may resume one at the same moment
 		h.mended = append(h.mended, runs...)
 	}
 	h.d.mu.Unlock()
@@ -249,7 +249,7 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 			if err == nil {
 				return
 			}
-			h.justMended(run)        // it is not
+			h.justMended(run)        // it is still interrupted
 			if Environ(ctx) == nil { // or it was said before
 				h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
 			}

@@ -49,7 +49,7 @@ type breaker struct {
 	failure pawl.Failure
 	since   time.Time
 	until   time.Time // it rests until then
-	probe   *ticket   // the one call that is under way since; nil = none is
+	probe   *ticket   // the call that was sent then; nil = none is under way
 }
 
 // concerns reports whether b holds up calls of a model.

@@ -435,14 +435,14 @@ func TestWhomAProbeHoldsUp(t *testing.T) {
 	}
 }
 
-// A call that waits for a probe is said to wait for the one call that its account lets
-// through, and why. No time is said: nobody knows when the probe answers. F-15
+// A call that waits for a probe is shown as waiting for the one call that its account lets
+// through, and why. No time is shown: nobody knows when the probe answers. F-15
 func TestWhatACallWaitsForBesideAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(roomy, nil)
 		MustTake(t, g, call("001-a", 1, 1))(failure(pawl.ModelQuota, 0))
 		elapse(BreakerRest)
-		other := call("009-z", 1, 1) // of another account, which is nothing to this one
+		other := call("009-z", 1, 1) // of another account
 		other.Settings.Models[0].Key = pawl.KeyOf("another key")
 		give := MustTake(t, g, other)
 		probe := MustTake(t, g, call("001-a", 2, 1))

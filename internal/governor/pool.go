@@ -53,7 +53,7 @@ func (p *pool) account(of pawl.Account, now time.Time) *account {
 	return a
 }
 
-// first is the oldest ticket that waits for a place alone; nil = there is none.
+// first is the oldest ticket that waits for nothing but a place; nil = there is none.
 func (f *flow) first(now time.Time) *ticket {
 	for _, t := range f.queue {
 		if !t.blocked(now) {

@@ -64,7 +64,7 @@ func TestMoneyColumns(t *testing.T) {
 	head(200, "TIER    COST    LOST")
 }
 
-// The sums by loop tell it below each loop that has some. F-38
+// The sums by loop show what is held and lost below each loop that has some. F-38
 func TestMoneyByLoop(t *testing.T) {
 	d := drive(t, dear(t), 80, 40, pen{})
 	d.press("b")

@@ -231,7 +231,7 @@ func (m *Model) grow() {
 	one := func(is func(node) bool) bool { return slices.ContainsFunc(t.nodes, is) }
 	t.asks = one(func(n node) bool { return n.asks > 0 })
 	t.loses = one(func(n node) bool { return n.lost != "" })
-	// Between two calls nothing is held: the column stays where it is as long as somebody works.
+	// Between two calls nothing is held: the column stays as long as anything runs.
 	t.holds = one(func(n node) bool { return n.held != "" }) || t.holds && one(func(n node) bool { return n.word == string(pawl.StatusRunning) })
 }
 
@@ -496,7 +496,7 @@ const (
 	asksWidth  = 4
 	tierFrom   = 70
 	costFrom   = 52
-	moreFrom   = 78 // for the first of what is held and lost; for both it is a column more
+	moreFrom   = 78 // for one of held and lost; both need a column more
 	roomyTree  = 88 // from where loops are set in more
 )
 

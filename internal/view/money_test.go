@@ -116,7 +116,7 @@ func TestMoney(t *testing.T) {
 }
 
 // The tree of loops and the list of tasks have columns for what is held and lost when there is
-// some. What a loop has, those above it have. F-38
+// some. The figures of a loop include those of the loops below it. F-38
 func TestMoneyOfLoops(t *testing.T) {
 	s := cascade(t)
 	figures := func(ref pawl.LoopRef) pawl.Money {

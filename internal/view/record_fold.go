@@ -506,7 +506,7 @@ func (rs *Records) charge(r *Record, s Spending) {
 	rs.figure(r, s.money())
 }
 
-// release takes back what a call held that is over.
+// release takes back what a call held, once it is over.
 func (rs *Records) release(f doing) {
 	rs.figure(rs.Loop(f.loop), pawl.Money{Held: -f.held.Held, HeldTokens: -f.held.HeldTokens})
 }

@@ -15,8 +15,8 @@ import (
 var rule = strings.Repeat("═", 63)
 
 // IterationReport is the Task Loop's report on one iteration of the root loop.
-// What is not known, because it has not run or did not have to, is "-". Below the
-// frame stands what it took.
+// What is not known, because it has not run or did not have to, is "-". What the
+// iteration cost is below the frame.
 func IterationReport(r *Run, n int, _ Blobs) (string, error) {
 	l := r.root()
 	if l == nil {

@@ -203,7 +203,7 @@ type Spending struct {
 	LostTokens int64
 }
 
-// money is the same as figures: what was spent and what was lost.
+// money returns what was spent and what was lost.
 func (s Spending) money() pawl.Money {
 	return pawl.Money{Spent: s.Cost - s.Lost, SpentTokens: s.Tokens - s.LostTokens, Lost: s.Lost, LostTokens: s.LostTokens}
 }
@@ -229,7 +229,7 @@ func (r *Run) Money() pawl.Money {
 	return m
 }
 
-// MoneyOf tells the same of an iteration.
+// MoneyOf is [Run.Money] for one iteration.
 func (r *Run) MoneyOf(it *Iteration) pawl.Money {
 	m := it.Spent.money()
 	if it.End == nil { // what is charged later is not the iteration's
@@ -238,7 +238,7 @@ func (r *Run) MoneyOf(it *Iteration) pawl.Money {
 	return m
 }
 
-// held adds up what those of the calls under way hold that count.
+// held adds up what the calls under way hold for which counts returns true.
 func (r *Run) held(counts func(pending) bool) (m pawl.Money) {
 	for _, p := range r.open {
 		if counts(p) {

@@ -394,8 +394,8 @@ func (r *Run) someMoney(m pawl.Micros) string {
 	return r.money(m)
 }
 
-// withoutUnused leaves out those of the columns in which every row below the head has "-".
-// They are named in their order.
+// withoutUnused removes those of the columns, given in ascending order, that have nothing but "-"
+// below the head.
 func withoutUnused(rows [][]string, columns ...int) {
 	for _, c := range slices.Backward(columns) {
 		if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[c] != "-" }) {

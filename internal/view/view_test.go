@@ -254,7 +254,7 @@ func TestStateFileOfTheDocument(t *testing.T) { // D-43 D-44 D-45 D-46
 	}
 }
 
-// Below the document's report stands what the iteration took. F-38
+// What the iteration cost is below the document's report. F-38
 func TestIterationReportOfTheDocument(t *testing.T) { // D-47 D-48
 	s := escalated(t)
 	got, err := IterationReport(fold(s.events), 2, s.read)

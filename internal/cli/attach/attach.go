@@ -17,8 +17,8 @@ type World struct {
 	// Attach gives the repository the runs of another one, whose place or state folder from
 	// may name, and returns its work tree.
 	Attach func(ctx context.Context, from string) (root string, err error)
-	// Separate says that the repository is a copy and gets none. It returns false when there
-	// was nothing to say: the repository has an identity of its own.
+	// Separate makes the repository a copy without runs. It returns false if there was nothing
+	// to do: the repository has an identity of its own.
 	Separate func(ctx context.Context) (done bool, err error)
 }
 

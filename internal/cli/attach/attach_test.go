@@ -41,7 +41,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Nothing is wrong where nobody needs to say that a repository is a copy.
+// Asking for a repository without runs is no error where it has an identity of its own.
 func TestNew(t *testing.T) {
 	if said, err := attach(t, 0, true, "--new"); said != "pawl: this repository has no runs, and an identity of its own\n" || err != nil {
 		t.Errorf("%q, %v", said, err)

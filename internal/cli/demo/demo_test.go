@@ -52,8 +52,8 @@ func stopped(t *testing.T, args ...string) (said string, left []os.DirEntry, err
 	return out.String(), left, err
 }
 
-// However often a demo is told to stop, it removes what it made, and advises nobody to go on
-// with it. F-20
+// A demo that is told to stop, however often, removes what it made and does not suggest resuming
+// it. F-20
 func TestStopped(t *testing.T) {
 	t.Run("Removed", func(t *testing.T) {
 		said, left, err := stopped(t)

@@ -68,7 +68,7 @@ func (e *examination) stateFolder() {
 			err = errors.Join(f.Close(), os.Remove(f.Name()))
 		}
 	}
-	if path, ok := errors.AsType[*fs.PathError](err); ok && p.Dir != "" { // its name is that of a file of ours
+	if path, ok := errors.AsType[*fs.PathError](err); ok && p.Dir != "" { // it names the file that was tried
 		err = fmt.Errorf("%s cannot be written: %w", p.Dir, path.Err)
 	}
 	if err != nil {
@@ -216,13 +216,13 @@ func (e *examination) stopped() {
 	case e.unread:
 		e.skip(name, "a store that can be read")
 	case e.unsound:
-		e.warn(name, "all that is found of them can be read, and none is interrupted", "")
+		e.warn(name, "what was found of them can be read, and none is interrupted", "")
 	default:
 		e.ok(name, "none is damaged or interrupted")
 	}
 }
 
-// tell lets whoever has the project read a run that we found damaged, so that it knows too.
+// tell makes the daemon read a run that was found damaged, so that it quarantines the run too.
 func (e *examination) tell(s *cli.Session, r pawl.RunInfo) {
 	if s.Remote && r.Status == pawl.StatusEnded {
 		_ = cli.Examine(e.ctx, s, r.ID)

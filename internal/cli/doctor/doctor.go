@@ -39,9 +39,9 @@ type Probes struct {
 	FileSystem func(dir string) (kind string, remote bool, err error)
 	// Lacks says how much space a disk of a project has and its runs need; empty = enough.
 	Lacks func(p project.Project) string
-	// Store opens the log for reading, looks it over and returns what is in it;
-	// [pawl.CodeNotFound] when there is none yet. Damage that is not of single runs is an
-	// error beside what could be read.
+	// Store opens the log for reading, checks it and returns what is in it;
+	// [pawl.CodeNotFound] if there is none yet. For damage beyond single runs it returns an
+	// error with what could be read.
 	Store func(ctx context.Context, p project.Project) (Stored, error)
 	// Refs are the refs below a prefix of the user's repository.
 	Refs func(ctx context.Context, p project.Project, prefix string) ([]string, error)
@@ -52,9 +52,9 @@ type Probes struct {
 	LocalModels func(ctx context.Context) []string
 }
 
-// Stored is what a project has stored.
+// Stored is the content of a project's store.
 type Stored struct {
-	// Runs of which something is damaged are quarantined, and their reason says what.
+	// Damaged runs are quarantined, and the reason says what is damaged.
 	Runs []pawl.RunInfo
 	// Read reports whether Runs lists all runs.
 	Read bool

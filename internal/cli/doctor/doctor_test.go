@@ -364,7 +364,7 @@ func TestOnATerminal(t *testing.T) {
 	}
 }
 
-// What is stored is looked at where it can only be read, too. F-18
+// A store in a folder that can only be read is checked too. F-18
 func TestStateOnlyRead(t *testing.T) {
 	p := healthy(t)
 	p.probes.Project = func(r pawl.Repository) (project.Project, error) {

@@ -137,7 +137,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// When a run was started whose events are lost, nobody says. F-16
+// The time at which a run was started is not shown if its events are lost. F-16
 func TestLostRun(t *testing.T) {
 	lost := []pawl.RunInfo{{ID: "002-lost", Task: 2, Status: pawl.StatusQuarantined}, runs[0]}
 	lost[1].Updated = now

@@ -11,7 +11,7 @@ import (
 	"pawl/internal/cli"
 )
 
-// A blob that is damaged fails a replay, though nothing that is folded needs it. F-18
+// A damaged blob fails a replay, even if no fold needs it. F-18
 func TestDamagedBlob(t *testing.T) {
 	blob := pawl.HashOf([]byte("what a tool said"))
 	s := stored{nil, blob, pawl.Event{Run: "001-a", Seq: 1, Body: &pawl.SessionEnded{Session: 1, Output: blob}}}

@@ -34,8 +34,8 @@ func serve(t *testing.T, args ...string) (did string, o Options, err error) {
 	return did, o, err
 }
 
-// What a daemon could only fail with, and what has no effect, is refused before anything is
-// served or installed. F-29
+// Flags that a daemon would fail with or ignore are refused before anything is served or
+// installed. F-29
 func TestRefused(t *testing.T) {
 	const address = "want an address of this machine only, such as 127.0.0.1:0"
 	for args, want := range map[string]string{

@@ -516,7 +516,7 @@ func (s *suite) noSpace(t *testing.T) {
 	}
 }
 
-// Who gives a command that cannot be stored hears of it, and the run takes it once it can be. F-18
+// A command that cannot be stored is answered with an error, and takes effect once it can be. F-18
 func (s *suite) commandWithoutSpace(t *testing.T) {
 	log := &fullLog{Log: s.newLog(t)}
 	w, held, letGo := holding(pawl.VerbCallModel)
@@ -525,7 +525,7 @@ func (s *suite) commandWithoutSpace(t *testing.T) {
 	receive(t, held, "model call")
 	log.refuse.Store(math.MaxInt32)
 	err := b.d.Steer(t.Context(), "001-small", pawl.Steering{Verb: pawl.SteerPause})
-	if pawl.CodeOf(err) != pawl.CodeUnavailable || !strings.Contains(err.Error(), "takes this when its log can be written") {
+	if pawl.CodeOf(err) != pawl.CodeUnavailable || !strings.Contains(err.Error(), "will act on this once its log can be written") {
 		t.Errorf("pausing a run whose log cannot be written: %v", err)
 	}
 	log.refuse.Store(0)

@@ -208,8 +208,8 @@ func reply(items []item, err error) {
 	}
 }
 
-// append makes a unit durable. Without space for it, it waits for space, and says so to those who
-// ask for what is in the unit: nobody waits for them to free some.
+// append makes a unit durable. Without space for it, it waits until there is some. Those who asked
+// for what is in the unit get an error at once and do not wait with it.
 func (r *run) append(u pawl.Unit, asked []item) error {
 	if len(u.Events) == 0 {
 		return nil
@@ -230,8 +230,8 @@ func (r *run) append(u pawl.Unit, asked []item) error {
 		}
 		if since.IsZero() {
 			since = r.d.now()
-			if u.After > 0 { // whoever starts a run waits to know whether there is one
-				reply(asked, pawl.Errorf(pawl.CodeUnavailable, "run %s takes this when its log can be written, if it is still driven then: %w", r.id, err))
+			if u.After > 0 { // who starts a run has to know whether there is one, and waits
+				reply(asked, pawl.Errorf(pawl.CodeUnavailable, "run %s will act on this once its log can be written, if it is still driven then: %w", r.id, err))
 				for i := range asked {
 					asked[i].reply = nil
 				}

@@ -13,7 +13,7 @@ import (
 	"pawl"
 )
 
-// CheckFile looks the database over as SQLite does, page by page.
+// CheckFile checks every page of the database, as SQLite does.
 func (l *Log) CheckFile(ctx context.Context) error {
 	if err := l.checkLength(ctx); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *Log) checkLength(ctx context.Context) error {
 	if err != nil {
 		return l.files.explain("look at the length of "+l.files.path(fileName), err)
 	}
-	// The WAL comes first: what is copied from it meanwhile is in the file after that.
+	// The WAL is read first: what is copied from it meanwhile is in the file afterwards.
 	inWAL, err := l.files.pagesInWAL(size)
 	if err != nil {
 		return l.files.explain("read "+l.files.path(fileName+"-wal"), err)
@@ -164,9 +164,9 @@ func (l *Log) damaged(ctx context.Context, id pawl.RunID, p place) (damage strin
 	return fmt.Sprintf("blob %s: %v", p.hash, say(err)), nil
 }
 
-// Unslotted returns the runs whose slots are not there, so that nobody knows whether the log has
-// their ends, and whether the file of the slots is. A slot is written after the commit that it
-// tells of: one may not be there yet for a run that has just begun.
+// Unslotted returns the runs that have no slot, so that nobody knows whether the log has their
+// ends, and reports whether the file of slots exists. A slot is written after the commit that it
+// records: a run that has just begun may not have one yet.
 func (l *Log) Unslotted() (runs []pawl.RunID, file bool, err error) {
 	switch _, err := os.Stat(l.files.path(slotsName)); {
 	case err == nil:

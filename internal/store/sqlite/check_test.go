@@ -12,8 +12,8 @@ import (
 	"pawl/internal/store/storetest"
 )
 
-// A database that is cut off is told of by who looks it over, with every run and how many of its
-// events are left, and nobody writes to it: SQLite would fill with zeros what is missing. F-16
+// A check of a database that is cut off names every run and how many of its events are left, and
+// nothing writes to it: SQLite would fill with zeros what is missing. F-16
 func TestCutOff(t *testing.T) {
 	whole := mustInterrupt(t, pawl.StatusRunning)
 	lengths := map[pawl.RunID]int{"001-before": eventsEach, victim: 2 * eventsEach, "003-after": eventsEach, "004-late": eventsEach}
@@ -69,7 +69,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// A database that SQLite cannot open is told of in words, with the runs that were in it. F-16
+// The error of a database that SQLite cannot open is plain, and names the runs that were in it. F-16
 func TestUnreadableDatabase(t *testing.T) {
 	for what, damage := range map[string]func(name string) error{
 		"first page": func(name string) error { return os.WriteFile(name, storetest.Noise(1, 40_000), 0o600) },
@@ -90,7 +90,7 @@ func TestUnreadableDatabase(t *testing.T) {
 	}
 }
 
-// A run whose name is lost in the log has it from its slot. F-16
+// A run whose name is lost in the log gets it from its slot. F-16
 func TestNameFromSlot(t *testing.T) {
 	dir := t.TempDir()
 	mustSmall(t, dir)
@@ -112,7 +112,7 @@ func TestNameFromSlot(t *testing.T) {
 	}
 }
 
-// A run that lost all of its events has the number of its name. F-16
+// A run that lost all of its events is found by the number in its name. F-16
 func TestNumberOfALostRun(t *testing.T) {
 	dir := mustInterrupt(t, pawl.StatusRunning)
 	if err := os.Remove(filepath.Join(dir, fileName+"-wal")); err != nil {
@@ -130,7 +130,7 @@ func TestNumberOfALostRun(t *testing.T) {
 	}
 }
 
-// A damaged blob of a run that has ended is known from when anybody finds it; a run at work goes
+// A damaged blob quarantines a run that has ended, whoever finds it. A run that has not ended goes
 // on. F-18
 func TestDamagedBlobIsListed(t *testing.T) {
 	for _, status := range []pawl.RunStatus{pawl.StatusEnded, pawl.StatusRunning} {
@@ -177,7 +177,7 @@ func TestDamagedBlobIsListed(t *testing.T) {
 	}
 }
 
-// Runs that have no slot are known, whatever took it. F-16
+// Runs without a slot are found, whatever removed it. F-16
 func TestUnslotted(t *testing.T) {
 	whole := t.TempDir()
 	mustSmall(t, whole)

@@ -140,7 +140,7 @@ func (l *Log) walk(ctx context.Context, id pawl.RunID, after pawl.Seq, visit fun
 	return nil
 }
 
-// walkTo is walk up to an end that is known. Its errors do not say what was done.
+// walkTo is walk up to the end of a snapshot. Its errors do not say what was being done.
 func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.Seq, visit func(*unit) (more bool, err error)) (err error) {
 	more, readable := true, true
 	if after < s.seq {

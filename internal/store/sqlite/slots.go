@@ -166,7 +166,7 @@ func (f fileSystem) anew() string {
 	return fmt.Sprintf("pawl doctor says what is left. Put back a copy of the folder, or begin anew: move %s away. Commits are on the branches of the runs", f.dir)
 }
 
-// names says of the first few runs how many events they have.
+// names lists the first few runs, each with the number of its events.
 func names(slots []slot) string {
 	out := ""
 	for i, s := range slots {
