@@ -31,8 +31,9 @@ func (h Home) Check() error { return checkFolder(h.Dir) }
 
 // unmade says that a state folder cannot be made, and what decides where it is.
 func unmade(err error) error {
-	if _, said := errors.AsType[*pawl.Error](Unwritable(err)); said {
-		return Unwritable(err)
+	err = Unwritable(err)
+	if _, said := errors.AsType[*pawl.Error](err); said {
+		return err
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "make the state folder: %w", err).
 		WithHint("it is below $XDG_STATE_HOME, or ~/.local/state where that is not set: it has to be a folder you can write to")

@@ -111,6 +111,7 @@ func (e *examination) store() {
 	found, err := e.probes.Store(e.ctx, *e.project)
 	none := pawl.CodeOf(err) == pawl.CodeNotFound
 	e.runs, e.unread, e.unsound = found.Runs, err != nil && !none && !found.Read, err != nil && !none
+	copied := "keep a copy of " + e.project.Dir + "; branches and commits are not affected"
 	damaged := 0
 	for _, r := range found.Runs {
 		if r.Status == pawl.StatusQuarantined {
@@ -121,10 +122,9 @@ func (e *examination) store() {
 	case none:
 		e.ok("store", "there is none yet")
 	case err != nil:
-		e.fail("store", err, "keep a copy of "+e.project.Dir+"; branches and commits are not affected")
+		e.fail("store", err, copied)
 	case damaged > 0:
-		e.fail("store", pawl.Errorf(pawl.CodeDamaged, "damaged runs: %d of %d", damaged, len(found.Runs)),
-			"keep a copy of "+e.project.Dir+"; branches and commits are not affected")
+		e.fail("store", pawl.Errorf(pawl.CodeDamaged, "damaged runs: %d of %d", damaged, len(found.Runs)), copied)
 	case found.Warnings == nil:
 		e.ok("store", strings.TrimSuffix(fmt.Sprintf("sound; runs: %d; %s", len(found.Runs), found.Note), "; "))
 		return

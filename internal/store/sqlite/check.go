@@ -134,14 +134,13 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 	r := l.index.byID[id]
 	quarantine, of := r.quarantine, max(r.told, r.seq)
 	l.mu.Unlock()
-	const counted = "the log has "
 	why := ""
 	switch {
 	case err == nil:
-	case strings.HasPrefix(quarantine, counted):
+	case strings.HasPrefix(quarantine, countPrefix):
 		why = quarantine
 	case read < of:
-		why = fmt.Sprintf("%s%d of its %d events: %v", counted, read, of, say(err))
+		why = fmt.Sprintf("%s: %v", counted(read, of), say(err))
 	case blob == "":
 		why = quarantine
 	}
@@ -152,6 +151,13 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 		return nil
 	}
 	return pawl.Errorf(pawl.CodeDamaged, "%s", why)
+}
+
+const countPrefix = "the log has "
+
+// counted says how many of a run's events the log has.
+func counted(has, of pawl.Seq) string {
+	return fmt.Sprintf("%s%d of its %d events", countPrefix, has, of)
 }
 
 // damaged reads a blob of a run and returns what is wrong with it; empty when nothing is.

@@ -128,7 +128,7 @@ func (x *index) compare(slots []slot) (lost int, stale []slot) {
 			if !r.lasts { // or it is known
 				lost++
 			}
-			r.isolate(fmt.Sprintf("the log has %d of its %d events: the others are lost", r.seq, s.seq))
+			r.isolate(counted(r.seq, s.seq) + ": the others are lost")
 		case s.marked:
 			r.isolate("it was found damaged when it was read")
 		}
