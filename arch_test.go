@@ -47,6 +47,7 @@ var rules = []rule{
 	{"internal/gate/...", []string{"internal/gate/..."}, "adapters do not know each other"},
 	{"internal/ecosystem", nil, "what a folder's files say of its package manager depends on nothing that runs one"},
 	{"internal/store/...", []string{"internal/store/..."}, "adapters do not know each other"},
+	{"internal/recorded", nil, "recorded logs are data: whatever folds them reads the same ones"},
 	{"internal/egress", nil, "the way out of a room is judged by rules, and by nothing that a room or a run is made of"},
 	{"internal/room", []string{"internal/project"}, "what a room is depends on nothing that enforces it"},
 	{"internal/sandbox/helper", []string{"internal/sandbox/confine"}, "a helper starts for every command: it has as little in it as possible"},
@@ -97,6 +98,9 @@ func TestImportDirections(t *testing.T) {
 		for _, imp := range p.Imports {
 			if matches("internal/sandbox/abuse", below(imp)) {
 				t.Errorf("%s imports the suite of abuses, which is for tests", p.ImportPath)
+			}
+			if matches("internal/recorded", below(imp)) {
+				t.Errorf("%s imports the recorded logs, which are for tests", p.ImportPath)
 			}
 			if ours(imp) && !allowed(r, of, below(imp)) {
 				t.Errorf("%s imports %s, and must not: %s", p.ImportPath, imp, r.why)

@@ -1,10 +1,6 @@
 package loopfolder
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,53 +10,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/recorded"
 	"pawl/internal/view"
 )
 
-// realRun is a run of the recipe loopr as a store had it: its events and the blobs that
-// they refer to, a JSON document a line. The phase parse begins anew in it, because its
+// realRun is a run of the recipe loopr in which the phase parse begins anew, because its
 // code loop fails for good.
-func realRun(tb testing.TB) *story {
-	tb.Helper()
-	f, err := os.Open("testdata/begins-anew.jsonl.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s := &story{tb: tb, blobs: map[pawl.Hash][]byte{}}
-	for dec := json.NewDecoder(z); ; {
-		var line struct {
-			Event *pawl.Event `json:"event"`
-			Blob  []byte      `json:"blob"`
-		}
-		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
-			return s
-		} else if err != nil {
-			tb.Fatal(err)
-		}
-		if line.Event != nil {
-			s.events = append(s.events, *line.Event)
-		} else {
-			s.blobs[pawl.HashOf(line.Blob)] = line.Blob
-		}
-	}
-}
+func realRun(tb testing.TB) *recorded.Log { return recorded.Read(tb, "loopr-begins-anew") }
 
 // The folders of a real run: what the records name is there, what does not count is in
 // the archive, and whenever the process dies the same is left behind in the end.
 func TestRealRun(t *testing.T) {
 	s, dir := realRun(t), t.TempDir()
-	run := s.events[0].Run
-	if err := Rebuild(dir, run, s.all, s.read); err != nil {
+	run := s.Events[0].Run
+	if err := Rebuild(dir, run, s.All, s.Blob); err != nil {
 		t.Fatal(err)
 	}
 	got := files(t, dir)
 	var rs view.Records
-	for _, e := range s.events {
+	for _, e := range s.Events {
 		rs.Add(e)
 	}
 	archived := 0
@@ -93,19 +61,19 @@ func TestRealRun(t *testing.T) {
 		t.Errorf("validation.log of what begins anew:\n%s", log)
 	}
 
-	for at := 7; at < len(s.events); at += 131 {
+	for at := 7; at < len(s.Events); at += 131 {
 		again := t.TempDir()
-		for _, n := range []int{at, len(s.events)} { // the first of the two dies
-			w, err := Open(again, run, s.read)
+		for _, n := range []int{at, len(s.Events)} { // the first of the two dies
+			w, err := Open(again, run, s.Blob)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range s.events[:n] {
+			for _, e := range s.Events[:n] {
 				if err := w.Add(e); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if n < len(s.events) {
+			if n < len(s.Events) {
 				continue
 			}
 			if err := w.Close(); err != nil {

@@ -1,70 +1,30 @@
 package message_test
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"iter"
-	"os"
 	"strings"
 	"testing"
 
 	"pawl"
 	"pawl/internal/message"
+	"pawl/internal/recorded"
 	"pawl/internal/view"
 )
 
 // kept is a real run of the recipe loopr in which a phase begins anew.
-type kept struct {
-	events []pawl.Event
-	blobs  map[pawl.Hash][]byte
-}
+type kept struct{ *recorded.Log }
 
-func load(tb testing.TB) *kept {
-	tb.Helper()
-	f, err := os.Open("../loopfolder/testdata/begins-anew.jsonl.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	k := &kept{blobs: map[pawl.Hash][]byte{}}
-	for dec := json.NewDecoder(z); ; {
-		var line struct {
-			Event *pawl.Event `json:"event"`
-			Blob  []byte      `json:"blob"`
-		}
-		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
-			return k
-		} else if err != nil {
-			tb.Fatal(err)
-		}
-		if line.Event != nil {
-			k.events = append(k.events, *line.Event)
-		} else {
-			k.blobs[pawl.HashOf(line.Blob)] = line.Blob
-		}
-	}
-}
-
-func (k *kept) blob(h pawl.Hash) ([]byte, error) {
-	if b, ok := k.blobs[h]; ok {
-		return b, nil
-	}
-	return nil, pawl.Errorf(pawl.CodeNotFound, "no blob %s", h.Short())
-}
+func load(tb testing.TB) *kept { return &kept{recorded.Read(tb, "loopr-begins-anew")} }
 
 // all are the messages of the whole run.
 func (k *kept) all(tb testing.TB) []message.Message {
 	tb.Helper()
-	fold := message.Run{Project: "p", Blobs: k.blob}
+	fold := message.Run{Project: "p", Blobs: k.Blob}
 	var out []message.Message
-	for _, e := range k.events {
+	for _, e := range k.Events {
 		for i, m := range fold.Add(e) {
 			if m.Seq != e.Seq || m.Run != e.Run || m.Project != "p" {
 				tb.Fatalf("message %d of event %d says it is of %s %s %d", i, e.Seq, m.Project, m.Run, m.Seq)
@@ -155,7 +115,7 @@ func (s still) Runs(context.Context) ([]pawl.RunInfo, error) { return nil, nil }
 
 func (s still) Events(_ context.Context, _ pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Event, error] {
 	return func(yield func(pawl.Event, error) bool) {
-		for _, e := range s.k.events {
+		for _, e := range s.k.Events {
 			if e.Seq > after && !yield(e, nil) {
 				return
 			}
@@ -173,7 +133,7 @@ func (s still) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.S
 	}
 }
 
-func (s still) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) { return s.k.blob(h) }
+func (s still) Blob(_ context.Context, _ pawl.RunID, h pawl.Hash) ([]byte, error) { return s.k.Blob(h) }
 
 // unlisted is a service that cannot list its projects.
 type unlisted struct {

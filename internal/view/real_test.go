@@ -1,16 +1,13 @@
 package view
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"pawl"
+	"pawl/internal/recorded"
 )
 
 // transitions are those a loop's status may make; any may become invalidated.
@@ -27,33 +24,8 @@ var transitions = map[pawl.LoopStatus][]pawl.LoopStatus{
 
 // realLog is a run of the recipe loopr as a store had it.
 func realLog(tb testing.TB) ([]pawl.Event, Blobs) {
-	f, err := os.Open("../loopfolder/testdata/begins-anew.jsonl.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var events []pawl.Event
-	blobs := map[pawl.Hash][]byte{}
-	for dec := json.NewDecoder(z); ; {
-		var line struct {
-			Event *pawl.Event `json:"event"`
-			Blob  []byte      `json:"blob"`
-		}
-		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
-			return events, func(h pawl.Hash) ([]byte, error) { return blobs[h], nil }
-		} else if err != nil {
-			tb.Fatal(err)
-		}
-		if line.Event == nil {
-			blobs[pawl.HashOf(line.Blob)] = line.Blob
-			continue
-		}
-		events = append(events, *line.Event)
-	}
+	l := recorded.Read(tb, "loopr-begins-anew")
+	return l.Events, l.Blob
 }
 
 // The records of a real run of loopr in which a phase begins anew, event by event.

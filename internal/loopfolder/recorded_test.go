@@ -1,0 +1,28 @@
+package loopfolder
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pawl/internal/recorded"
+)
+
+// The runs of earlier versions lead to the same folders.
+func TestRecordedLogs(t *testing.T) {
+	t.Parallel()
+	recorded.Compare(t, func(tb testing.TB, l *recorded.Log) []byte {
+		dir := t.TempDir()
+		if err := Rebuild(dir, l.Events[0].Run, l.All, l.Blob); err != nil {
+			tb.Fatal(err)
+		}
+		var out bytes.Buffer
+		all := files(t, dir)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fmt.Fprintf(&out, "== %s ==\n%s\n", name, all[name])
+		}
+		return out.Bytes()
+	})
+}
