@@ -50,8 +50,8 @@ func (d *draft) phase(l *Loop) {
 	switch l.Phase {
 	case PhaseOpening:
 		d.open(l)
-	case PhasePrepare:
-		d.prepare(l)
+	case PhaseBase:
+		d.base(l)
 	case PhaseReady:
 		d.ready(l)
 	case PhaseSteps:
@@ -81,9 +81,9 @@ func (l *Loop) place(step string) pawl.Place {
 	return p
 }
 
-// prepare finds out what the iterations need to know: what the gates say of the base, and
-// how complex the task is. No model is asked before it is known that the gates can run.
-func (d *draft) prepare(l *Loop) {
+// base finds out what the iterations need to know: what the gates say of the base, and how
+// complex the task is. No model is asked before it is known that the gates can run.
+func (d *draft) base(l *Loop) {
 	known := d.judgeBase(l)
 	scored := l.inside || l.Score >= 0 || l.Kind.Complexity == nil
 	switch {

@@ -293,7 +293,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
-		l.HasWorkspace, l.Head, l.Phase, l.furnished = true, b.Head, PhasePrepare, ""
+		l.HasWorkspace, l.Head, l.Phase, l.furnished = true, b.Head, PhaseBase, ""
 		w.tree, w.dirty = b.Tree, false
 		if l.ahead = l.planned; l.planned && l.inside { // resumed: its children go on
 			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree}

@@ -16,11 +16,11 @@
 //
 // A loop goes through these phases:
 //
-//	opening → prepare → ready → steps → commit → gates ─┬→ closing → done
-//	   ▲                  ▲ ▲                           │             │
-//	   │                  │ ├──── iterate, escalate ────┤             │
-//	   │                  │ └──────── council ◄─────────┘             │
-//	   └──────────────────┴─────────── resumed ───────────────────────┘
+//	opening → base → ready → steps → commit → gates ─┬→ closing → done
+//	   ▲               ▲ ▲                           │             │
+//	   │               │ ├──── iterate, escalate ────┤             │
+//	   │               │ └──────── council ◄─────────┘             │
+//	   └───────────────┴─────────── resumed ───────────────────────┘
 //
 // What a candidate goes through in the phase gates follows from the state too:
 // the gates, what the attempt taught, the children, the final gates, the way into

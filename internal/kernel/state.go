@@ -15,7 +15,7 @@ type Phase uint8
 const (
 	PhasePending Phase = iota // it waits for its turn
 	PhaseOpening              // its worktree is being made
-	PhasePrepare              // the gates look at the base commit, and the complexity is scored
+	PhaseBase                 // the gates look at the base commit, and the complexity is scored
 	PhaseReady                // between iterations
 	PhaseSteps                // the sessions of an iteration
 	PhaseCommit               // their work becomes a candidate
@@ -25,7 +25,7 @@ const (
 	PhaseDone
 )
 
-var phases = [...]string{"pending", "opening", "prepare", "ready", "steps", "commit", "gates", "council", "closing", "done"}
+var phases = [...]string{"pending", "opening", "base", "ready", "steps", "commit", "gates", "council", "closing", "done"}
 
 func (p Phase) String() string { return phases[p] }
 
