@@ -46,11 +46,11 @@ func cascading(r *pawl.Recipe) bool {
 
 // bringForth lets all children of an artifact exist, at once.
 func (d *draft) bringForth(l *Loop) {
-	if wait := len(l.plan.kids) - l.plan.count[pawl.TaskRunning]; l.plan.count[pawl.TaskPending] == wait {
+	if wait := len(l.gen.plan.kids) - l.gen.plan.count[pawl.TaskRunning]; l.gen.plan.count[pawl.TaskPending] == wait {
 		return // every task that has not begun has its loop
 	}
-	for i := range l.plan.entries {
-		p := d.s.Loop(l.Ref).plan
+	for i := range l.gen.plan.entries {
+		p := d.s.Loop(l.Ref).gen.plan
 		if t := p.at(i); t.status == pawl.TaskPending && (t.loop == 0 || d.s.Loop(t.loop).Phase == PhaseDone) {
 			d.spawn(l, i)
 		}
@@ -102,10 +102,10 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 		if !p.lets(l) {
 			continue
 		}
-		most, now := d.s.parallel(p), p.plan.count[pawl.TaskRunning]
+		most, now := d.s.parallel(p), p.gen.plan.count[pawl.TaskRunning]
 		switch {
 		case now >= most:
-			if !p.plan.full {
+			if !p.gen.plan.full {
 				hold(p.Ref, p.place("children").String(), most, now)
 			}
 		case l.Kind.Concurrent > 0 && d.s.busy[kind] >= l.Kind.Concurrent:
@@ -131,12 +131,12 @@ const wholeRun = "the run"
 // lets reports whether a loop's child has its turn among its siblings: its task is
 // ready, and by the order of the list, unless scores decide, it is the first that is.
 func (l *Loop) lets(child *Loop) bool {
-	if l.Phase != PhaseGates || !l.planned || l.question != nil || l.held || l.isLeaving() || child.held || child.isLeaving() {
+	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.held || l.isLeaving() || child.inbox.held || child.isLeaving() {
 		return false
 	}
-	t := l.plan.at(child.entry)
+	t := l.gen.plan.at(child.slot.entry)
 	ready := t.loop == child.Ref && t.status == pawl.TaskPending && t.open == 0
-	return ready && (l.Kind.Children.Order == "score" || l.plan.next() == child.entry)
+	return ready && (l.Kind.Children.Order == "score" || l.gen.plan.next() == child.slot.entry)
 }
 
 // score is a waiting loop's.
@@ -145,7 +145,7 @@ func (d *draft) score(p, l *Loop) int {
 	for at := l; at.Parent != 0; at = d.s.Loop(at.Parent) {
 		level++
 	}
-	return Score(l.Kind.Priority, d.at.Sub(time.UnixMilli(l.born)), level, int(p.plan.at(l.entry).tries))
+	return Score(l.Kind.Priority, d.at.Sub(time.UnixMilli(l.slot.born)), level, int(p.gen.plan.at(l.slot.entry).tries))
 }
 
 // maxLoops is how many loops may be at work side by side: as many as the recipe says,
@@ -161,13 +161,13 @@ func (s *State) maxLoops() int {
 // waited says what held a loop back until now; empty = nothing did.
 func (d *draft) waited(l *Loop) string {
 	p := d.s.Loop(l.Parent)
-	deps := p.plan.entries[l.entry].DependsOn
+	deps := p.gen.plan.entries[l.slot.entry].DependsOn
 	switch {
-	case d.at.UnixMilli() == l.born:
+	case d.at.UnixMilli() == l.slot.born:
 		return ""
 	case len(deps) > 0:
 		return cut("for "+strings.Join(deps, ", "), 120)
-	case p.plan.full:
+	case p.gen.plan.full:
 		return fmt.Sprintf("no more than %d of its siblings may be at work", d.s.parallel(p))
 	case d.s.full[d.s.kind(l.Kind)]:
 		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, cut(l.Kind.Name, 40))
@@ -190,7 +190,7 @@ func (s *State) kind(k *pawl.LoopKind) int {
 // atWork reports whether a loop takes a place: it has begun and not ended, and waits
 // neither for its children nor for a person, who may hold it by a signal.
 func (l *Loop) atWork() bool {
-	waits := l.question != nil || l.held || l.planned && l.plan != nil && len(l.plan.kids) > 0
+	waits := l.person.question != nil || l.inbox.held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.kids) > 0
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 
@@ -210,12 +210,12 @@ func (s *State) recount(e pawl.Event) {
 
 // place counts a loop among those at work, or not any more.
 func (s *State) place(l *Loop) {
-	if l == nil || l.atWork() == l.busy {
+	if l == nil || l.atWork() == l.slot.busy {
 		return
 	}
-	l.busy = !l.busy
+	l.slot.busy = !l.slot.busy
 	s.busy = slices.Clone(s.busy) // a draft shares it
-	if i := s.kind(l.Kind); l.busy {
+	if i := s.kind(l.Kind); l.slot.busy {
 		s.busy[i]++
 	} else {
 		s.busy[i]--
@@ -245,8 +245,8 @@ func (s *State) leaves(l *Loop) {
 	if len(s.queue) == 0 {
 		s.full, s.queue = make([]bool, len(s.full)), nil
 	}
-	if p := s.Loop(l.Parent); p != nil && p.plan != nil && !sibling {
-		p.plan.full = false
+	if p := s.Loop(l.Parent); p != nil && p.gen.plan != nil && !sibling {
+		p.gen.plan.full = false
 	}
 }
 
@@ -263,11 +263,11 @@ func (s *State) reached(b *pawl.LimitReached) {
 // admitted lets a loop begin that waited for its turn.
 func (s *State) admitted(l *Loop, b *pawl.LoopAdmitted) error {
 	p := s.Loop(l.Parent)
-	if l.Phase != PhasePending || p == nil || p.plan == nil || l.version != p.plan.version || p.plan.at(l.entry).status != pawl.TaskPending {
+	if l.Phase != PhasePending || p == nil || p.gen.plan == nil || l.slot.version != p.gen.plan.version || p.gen.plan.at(l.slot.entry).status != pawl.TaskPending {
 		return fmt.Errorf("loop %d does not wait for its turn", l.Ref)
 	}
 	s.leaves(l)
-	p.plan.set(l.entry, pawl.TaskRunning)
-	l.Base, l.Phase, l.born = b.Base, PhaseOpening, 0
+	p.gen.plan.set(l.slot.entry, pawl.TaskRunning)
+	l.Base, l.Phase, l.slot.born = b.Base, PhaseOpening, 0
 	return nil
 }

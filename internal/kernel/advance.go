@@ -34,15 +34,15 @@ func (d *draft) advance(ref pawl.LoopRef) {
 
 // isMerged reports whether the loop's work is in its parent's branch, and the
 // iteration only has to be ended.
-func (l *Loop) isMerged() bool { return l.merge != nil && l.merge.done && l.Phase == PhaseGates }
+func (l *Loop) isMerged() bool { return l.merge().isDone() && l.Phase == PhaseGates }
 
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.plan.batch == nil { // it came too late for the last batch
+	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.gen.plan.batch == nil { // it came too late for the last batch
 		return false
 	}
-	return d.s.Drain == pawl.DrainFinish && l.inside && l.question == nil && (l.plan == nil || len(l.plan.kids) > 0 || l.plan.batch != nil)
+	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.kids) > 0 || l.gen.plan.batch != nil)
 }
 
 // phase does what comes next where the loop is.
@@ -74,9 +74,9 @@ func (d *draft) finish() {
 }
 
 func (l *Loop) place(step string) pawl.Place {
-	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.round, Tier: l.Tier}
-	if l.plan != nil && l.plan.batch != nil {
-		p.Round = l.plan.batch.n
+	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.iter.round, Tier: l.Tier}
+	if l.gen.plan != nil && l.gen.plan.batch != nil {
+		p.Round = l.gen.plan.batch.n
 	}
 	return p
 }
@@ -123,7 +123,7 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
+	case l.person.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
 		return
 	}
 	d.rebaseSeen(l)
@@ -144,7 +144,7 @@ func (d *draft) ready(l *Loop) {
 // mayStart asks a person whether a child may start, if every one needs consent,
 // and reports whether it may.
 func (d *draft) mayStart(l *Loop) bool {
-	if l.Parent == 0 || l.Iteration > 0 || l.approved {
+	if l.Parent == 0 || l.Iteration > 0 || l.person.approved {
 		return true
 	}
 	if by, _ := d.s.consenting(d.s.Loop(l.Parent)); by != "manual" {
@@ -171,30 +171,30 @@ func (d *draft) again(l *Loop, reason string) {
 // steps runs the sessions of the iteration, one after the other.
 func (d *draft) steps(l *Loop) {
 	switch {
-	case l.restart != "":
-		d.again(l, l.restart)
-	case l.question != nil:
-	case l.unclear != nil:
+	case l.iter.restart != "":
+		d.again(l, l.iter.restart)
+	case l.person.question != nil:
+	case l.iter.unclear != nil:
 		d.clarify(l)
-	case l.exhausted:
+	case l.iter.exhausted:
 		d.endRounds(l)
 	case len(l.sessions) > 0 && l.sessions[0].item == 0:
 		d.converse(l, l.sessions[0])
 	default:
-		d.startStep(l, l.step, l.try)
+		d.startStep(l, l.iter.step, l.iter.try)
 	}
 }
 
 // endRounds says what follows when a group's rounds are used up.
 func (d *draft) endRounds(l *Loop) {
-	g := l.flow.group(l.step - 1)
+	g := l.flow.group(l.iter.step - 1)
 	then, r := g.Repeat.OnMax, l.said(pawl.AskStuck)
 	if r == nil {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.round)})
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.iter.round)})
 	}
 	if then == "ask" {
 		if r == nil {
-			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.round, strings.Join(g.Repeat.Until, " or ")),
+			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.round, strings.Join(g.Repeat.Until, " or ")),
 				l.lastResult(), "continue", "fail")
 			return
 		}

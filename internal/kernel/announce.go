@@ -17,7 +17,7 @@ func announcing(f *pawl.Effect) bool { return f.Place.Step == announceStep }
 // announce tells whoever is to be told that a question is open, with a few tries.
 // That it fails changes nothing; a question that is no longer open is not told of.
 func (d *draft) announce(l *Loop) {
-	q := l.question
+	q := l.person.question
 	for _, f := range slices.Clone(l.open) {
 		if do, ok := f.Do.(*pawl.Announce); ok && (q == nil || q.n != do.Question) || q == nil && announcing(f) {
 			d.withdraw(f, "the question is no longer open")

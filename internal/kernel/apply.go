@@ -111,31 +111,42 @@ func (s *State) applyRun(e pawl.Event) error {
 }
 
 // applyPlan folds what happens to a loop's plan.
-func (l *Loop) applyPlan(body pawl.Body) error {
-	if l.plan == nil {
+func (s *State) applyPlan(l *Loop, body pawl.Body) error {
+	switch b := body.(type) {
+	case *pawl.TasksListed:
+		l.gen.listed = append(slices.Clone(l.gen.listed), b.Entries...)
+		return nil
+	case *pawl.PlanAccepted:
+		return s.acceptPlan(l, b)
+	case *pawl.PlanRefused:
+		l.refusePlan(b)
+		return nil
+	}
+	p := l.gen.plan
+	if p == nil {
 		return fmt.Errorf("loop %d has no plan", l.Ref)
 	}
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
-		l.plan.calling, l.plan.why, l.plan.asked = b.Cause, b.Reason, false
+		p.calling, p.why, p.asked = b.Cause, b.Reason, false
 		if b.Cause == pawl.ReplanHealth {
-			l.plan.recoveredBy(pawl.RecoverRevise)
+			p.recoveredBy(pawl.RecoverRevise)
 		} else {
-			l.plan.recover = nil
+			p.recover = nil
 		}
 	case *pawl.TasksBlocked:
-		return l.plan.blockAll(b)
+		return p.blockAll(b)
 	case *pawl.TasksSkipped:
-		return l.plan.skipAll(b)
+		return p.skipAll(b)
 	case *pawl.TaskRetried:
-		return l.plan.retried(b)
+		return p.retried(b)
 	}
 	return nil
 }
 
 // applyBatch folds what happens to a loop's batches.
 func (s *State) applyBatch(l *Loop, body pawl.Body) error {
-	if l.plan == nil || !judgesBatches(l.Kind) {
+	if l.gen.plan == nil || !judgesBatches(l.Kind) {
 		return fmt.Errorf("loop %d has no batches", l.Ref)
 	}
 	switch b := body.(type) {
@@ -154,7 +165,7 @@ func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 	case *pawl.RolledBack:
 		return l.rolledBack(b)
 	case *pawl.TaskHeld:
-		return l.plan.hold(b)
+		return l.gen.plan.hold(b)
 	}
 	return nil
 }
@@ -224,33 +235,41 @@ func (s *State) resume(b *pawl.RunResumed) {
 		if l.Phase != PhaseDone || !s.reopens(l) {
 			continue
 		}
-		s.live++
-		if l.held {
+		if l.inbox.held {
 			s.holding++
 		}
-		l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
-		l.ender, l.preparations = 0, nil // what could not be prepared is tried again
-		if l.born != 0 {
+		s.reopen(l)
+		l.exit.ender, l.preparations = 0, nil // what could not be prepared is tried again
+		if l.slot.born != 0 {
 			s.enters(l)
 			continue
 		}
-		l.unheard, l.told, l.final = nil, nil, 0
-		if l.base == nil {
-			l.base = make([]baseline, len(s.Settings.Gates))
-		}
 		l.lookAgain()
 		if b.From == pawl.OutcomeBlocked {
-			l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
+			l.ladder.failures, l.ladder.afterward, l.ladder.stuckFrom = 0, -1, l.Iteration
 		}
 		switch {
 		case anew:
-		case l.plan != nil:
+		case l.gen.plan != nil:
 			l.askAnew()
-			l.plan.retry()
-			l.planned, l.inside, l.refused, l.stepFailed = true, true, false, ""
+			l.gen.plan.retry()
+			l.gen.planned, l.inside, l.gen.refused = true, true, false
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
-			l.freed = l.Iteration
+			l.ladder.freed = l.Iteration
 		}
+	}
+}
+
+// reopen lets a loop that has ended begin with the opening of its worktree.
+func (s *State) reopen(l *Loop) {
+	s.live++
+	l.Phase, l.Outcome, l.Reason, l.callback = PhaseOpening, "", "", callback{}
+	if l.iter == nil {
+		l.iter = &Iteration{}
+	}
+	l.iter.final = 0
+	if l.base == nil {
+		l.base = make([]baseline, len(s.Settings.Gates))
 	}
 }
 
@@ -258,10 +277,10 @@ func (s *State) resume(b *pawl.RunResumed) {
 // all the same: to judge the same commit again would not help.
 func (l *Loop) askAnew() {
 	a := l.lastAttempt()
-	if l.inside || a == nil || !a.failed || !l.plan.succeeded() || l.Kind.Children.Replan == nil {
+	if l.inside || a == nil || !a.failed || !l.gen.plan.succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.plan.asked, l.plan.why = true, cut("every task has passed, and the whole has not: "+a.line, 200)
+	l.gen.plan.asked, l.gen.plan.why = true, cut("every task has passed, and the whole has not: "+a.line, 200)
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the
@@ -271,13 +290,13 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.plan == nil || p.plan.at(l.entry).loop != l.Ref || l.version != p.plan.version {
+	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.gen.plan == nil || p.gen.plan.at(l.slot.entry).loop != l.Ref || l.slot.version != p.gen.plan.version {
 		return false
 	}
-	if was := p.plan.at(l.entry).status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.born == 0) {
+	if was := p.gen.plan.at(l.slot.entry).status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {
 		return false
 	}
-	p.plan.kids = append(slices.Clone(p.plan.kids), l.Ref)
+	p.gen.plan.kids = append(slices.Clone(p.gen.plan.kids), l.Ref)
 	l.stopped = false
 	return true
 }
@@ -291,8 +310,8 @@ func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
 	if kind == nil {
 		return fmt.Errorf("its recipe has no kind %q", b.Kind)
 	}
-	l := &Loop{Ref: ref, ID: b.ID, Parent: b.Parent, Kind: kind, Phase: PhaseOpening, flow: s.flow(kind), task: &pawl.TaskEntry{}, generation: 1,
-		Base: s.Started.Base, Score: -1, afterward: -1, base: make([]baseline, len(s.Settings.Gates))}
+	l := newLoop(ref, kind)
+	l.ID, l.Parent, l.flow, l.Base, l.base = b.ID, b.Parent, s.flow(kind), s.Started.Base, make([]baseline, len(s.Settings.Gates))
 	switch p := s.Loop(b.Parent); {
 	case p != nil:
 		if err := s.startChild(p, l, b); err != nil {
@@ -301,12 +320,12 @@ func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
 	case b.Parent != 0:
 		return fmt.Errorf("its parent is loop %d, which there is not", b.Parent)
 	case kind.Children != nil && !s.Started.Tasks.IsZero():
-		l.given, l.givenList = true, s.Started.Tasks
+		l.givenList = s.Started.Tasks
 	}
 	s.live++
 	s.loops = append(s.loops, l)
 	if b.Pending {
-		l.born = e.Time.UnixMilli()
+		l.slot.born = e.Time.UnixMilli()
 		s.enters(l)
 	}
 	return nil
@@ -315,8 +334,7 @@ func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
 func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	switch e.Body.(type) {
 	case *pawl.Invalidated:
-		l.invalidated()
-		return nil
+		return l.invalidated()
 	case *pawl.Archived:
 		l.archived = true
 		return nil
@@ -342,52 +360,15 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 			}
 		})
 	case *pawl.LimitReached:
-		switch {
-		case b.Limit == pawl.LimitTasks && l.plan != nil:
-			l.plan.capped = int(b.Max)
-		case b.Limit == pawl.LimitRoutes:
-			l.astray = true
-		case b.Limit == pawl.LimitLoops && l.plan != nil:
-			l.plan.full = true
-		case b.Limit == pawl.LimitSignal && l.clearing != nil:
-			l.clearing.said = true
-		}
+		l.reached(b)
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier
-	case *pawl.IterationStarted:
-		l.startIteration(b)
-	case *pawl.IterationRestarted:
-		l.Attempt, l.restart = b.Attempt, ""
-		l.beginSteps()
-	case *pawl.SessionStarted:
-		return l.startSession(s, b)
-	case *pawl.NoteAdded:
-		return l.note(b)
-	case *pawl.SessionEnded:
-		return s.endSession(l, b)
-	case *pawl.GatesReused:
-		l.reuse(b)
-	case *pawl.IterationEnded:
-		s.endIteration(l, b)
-	case *pawl.Escalated:
-		l.Tier, l.tierWhy, l.failures = b.To, b.Reason, 0
-		if b.Stuck {
-			l.stuckFrom = b.Iteration - 1
-		}
-	case *pawl.CouncilCalled:
-		return l.callCouncil(b)
-	case *pawl.CouncilDecided:
-		return l.endCouncil(b)
 	case *pawl.LoopAdmitted:
 		return s.admitted(l, b)
 	case *pawl.GateLeftOut:
 		return s.gateLeftOut(b)
 	case *pawl.LoopEnded:
 		s.endLoop(l, b)
-	case *pawl.Rerouted:
-		return l.rerouted(b)
-	case *pawl.RoundsEnded:
-		l.endRounds(b)
 	case *pawl.QuestionAsked:
 		return l.asked(s, b)
 	case *pawl.QuestionAnswered:
@@ -395,26 +376,72 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.QuestionWithdrawn:
 		return l.withdrawn(s, b)
 	case *pawl.MergeQueued:
-		l.merge = &merge{queued: e.Seq}
+		return l.queued(e.Seq)
 	case *pawl.NotePosted:
 		s.post(l, b)
 	case *pawl.MemoryAdded:
 		return s.remembers(l, b)
-	case *pawl.TasksListed:
-		l.listed = append(slices.Clone(l.listed), b.Entries...)
-	case *pawl.PlanAccepted:
-		return s.acceptPlan(l, b)
-	case *pawl.PlanRefused:
-		l.refusePlan(b)
+	case *pawl.TasksListed, *pawl.PlanAccepted, *pawl.PlanRefused, *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped, *pawl.TaskRetried:
+		return s.applyPlan(l, b)
 	case *pawl.BatchStarted, *pawl.TaskJudged, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.HealthOverridden,
 		*pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld:
 		return s.applyBatch(l, b)
-	case *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped, *pawl.TaskRetried:
-		return l.applyPlan(b)
 	case pawl.Answer:
 		return s.applyAnswer(l, b)
+	default:
+		return s.applyIteration(l, b)
+	}
+	return nil
+}
+
+// applyIteration folds what happens in a loop's iterations, and between them.
+func (s *State) applyIteration(l *Loop, body pawl.Body) error {
+	switch b := body.(type) {
+	case *pawl.IterationStarted:
+		l.startIteration(b)
+	case *pawl.IterationRestarted:
+		l.Attempt = b.Attempt
+		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, inquiries: l.iter.inquiries})
+	case *pawl.SessionStarted:
+		return l.startSession(s, b)
+	case *pawl.NoteAdded:
+		return l.note(b)
+	case *pawl.SessionEnded:
+		return s.endSession(l, b)
+	case *pawl.RoundsEnded:
+		l.endRounds(b)
+	case *pawl.Rerouted:
+		return l.rerouted(b)
+	case *pawl.GatesReused:
+		l.reuse(b)
+	case *pawl.IterationEnded:
+		s.endIteration(l, b)
+	case *pawl.Escalated:
+		l.Tier, l.tierWhy, l.ladder.failures = b.To, b.Reason, 0
+		if b.Stuck {
+			l.ladder.stuckFrom = b.Iteration - 1
+		}
+	case *pawl.CouncilCalled:
+		return l.callCouncil(b)
+	case *pawl.CouncilDecided:
+		return l.endCouncil(b)
 	default:
 		return fmt.Errorf("it belongs to no loop")
 	}
 	return nil
+}
+
+// reached takes over that a limit of the loop was reached, where that changes what follows.
+func (l *Loop) reached(b *pawl.LimitReached) {
+	p := l.gen.plan
+	switch {
+	case b.Limit == pawl.LimitTasks && p != nil:
+		p.capped = int(b.Max)
+	case b.Limit == pawl.LimitRoutes && l.cand != nil:
+		l.cand.astray = true
+	case b.Limit == pawl.LimitLoops && p != nil:
+		p.full = true
+	case b.Limit == pawl.LimitSignal && l.exit.clearing != nil:
+		l.exit.clearing.said = true
+	}
 }

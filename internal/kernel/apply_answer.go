@@ -29,7 +29,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if do, ok := f.Do.(*pawl.CallTool); ok {
 			x.count(do.Tool)
 			if do.Tool == updateTool {
-				l.furnished = ""
+				l.worktree.furnished = ""
 			}
 		}
 		err = x.request(&f)
@@ -39,32 +39,38 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return fmt.Errorf("a list of tasks for a loop without children")
 		}
 	case *pawl.Merge:
-		if l.plan != nil && l.plan.batch != nil {
+		if l.gen.plan != nil && l.gen.plan.batch != nil {
 			s.seal(l)
 		}
 	case *pawl.Restore:
-		if l.plan == nil || l.plan.back == nil {
+		if l.gen.plan == nil || l.gen.plan.back == nil {
 			return fmt.Errorf("nobody called for a rollback")
 		}
-		l.plan.back.requested = true
+		l.gen.plan.back.requested = true
 	case *pawl.CloseWorkspace:
-		l.leaving = s.fenced(l) != ""
+		l.worktree.leaving = s.fenced(l) != ""
 	case *pawl.Notify:
-		l.told, l.worktree.rested = do, false
+		l.callback.told, l.worktree.rested = do, false
 	case *pawl.Announce:
-		if l.question == nil || l.question.n != do.Question {
+		if l.person.question == nil || l.person.question.n != do.Question {
 			return fmt.Errorf("question %d is not open", do.Question)
 		}
-		l.question.told, l.question.failed, l.question.rested = do, nil, false
+		l.person.question.told, l.person.question.failed, l.person.question.rested = do, nil, false
 	case *pawl.RunGate:
 		i := s.gateOf(l, do.Gate)
 		if i == noGate {
 			return fmt.Errorf("there is no gate %q", do.Gate)
 		}
-		if !do.Doubt.IsZero() && l.plan != nil && l.plan.batch != nil {
-			l.plan.batch.doubt(l.gateRun(i), do.Gate)
+		if do.OnBase && (i < 0 || i >= len(l.base)) || !do.OnBase && l.cand == nil {
+			return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
 		}
-		l.gateRun(i).request(id)
+		g := l.gateRun(i, do.OnBase)
+		if !do.Doubt.IsZero() && l.gen.plan != nil && l.gen.plan.batch != nil {
+			l.gen.plan.batch.doubt(&g, do.Gate)
+		}
+		g.effect, g.failed = id, nil
+		g.tries++
+		l.setGateRun(g, do.OnBase)
 	case *pawl.Prepare:
 		l.asksToPrepare(do.Commit, do.Furnish)
 	}
@@ -212,11 +218,11 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		return s.advanced(l, b)
 	case *pawl.ConflictsProbed:
 		l.worktree.calm()
-		l.probed = true
+		l.probed()
 		s.probedWith(l, b)
 	case *pawl.CheckpointMarked:
 		l.worktree.calm()
-		l.plan.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
+		l.gen.plan.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
 	case *pawl.Restored:
 		l.worktree.calm()
 		l.restored(b)
@@ -241,7 +247,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		return l.prepared(f.Do.(*pawl.Prepare), b)
 	default:
 		do, ok := f.Do.(*pawl.ResetWorkspace)
-		l.worktreeMoved(a, ok && do.Detached && l.plan != nil)
+		l.worktreeMoved(a, ok && do.Detached && l.gen.plan != nil)
 	}
 	return nil
 }
@@ -249,8 +255,8 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 // tasksRead takes over a list of tasks, which came in events of its own: the last
 // ones, as a fork from among them may have it read again.
 func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
-	r := &reading{list: do.List, entries: l.listed[max(0, len(l.listed)-b.Count):], problem: b.Problem}
-	l.read, l.listed = r, nil
+	r := &reading{list: do.List, entries: l.gen.listed[max(0, len(l.gen.listed)-b.Count):], problem: b.Problem}
+	l.gen.read, l.gen.listed = r, nil
 	switch {
 	case r.problem != "":
 	case b.Count != len(r.entries):
@@ -263,12 +269,19 @@ func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
 	}
 }
 
+// probed takes over that the candidate was compared with those of siblings, or cannot be.
+func (l *Loop) probed() {
+	if l.cand != nil {
+		l.cand.probed = true
+	}
+}
+
 // probedWith lets both sides of a conflict between siblings hear of it.
 func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
-	l.probe = b.Hunks
+	l.upstream.probe = b.Hunks
 	for _, ref := range b.With {
 		if o := s.Loop(ref); o != nil && o.Phase != PhaseDone {
-			o.probe = b.Hunks
+			o.upstream.probe = b.Hunks
 		}
 	}
 }
@@ -293,15 +306,15 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
-		l.HasWorkspace, l.Head, l.Phase, l.furnished = true, b.Head, PhaseBase, ""
+		l.HasWorkspace, l.Head, l.Phase, l.worktree.furnished = true, b.Head, PhaseBase, ""
 		w.tree, w.dirty = b.Tree, false
-		if l.ahead = l.planned; l.planned && l.inside { // resumed: its children go on
-			l.Phase, l.candidate = PhaseGates, &pawl.Committed{Commit: b.Head, Tree: b.Tree}
+		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children go on
+			l.Phase, l.cand = PhaseGates, &Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
 			if b.Head != l.Base {
-				l.candidate.Total = 1
+				l.cand.Total = 1
 			}
 		}
-		if l.council != nil {
+		if l.ladder.council != nil {
 			l.Phase = PhaseCouncil
 		}
 	case *pawl.WorkspaceInspected:
@@ -312,37 +325,37 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		if detached {
 			w.tree, w.dirty = b.Tree, false
 			l.ahead = true
-			if l.plan.batch != nil { // a rollback may have been called meanwhile
-				l.plan.batch.shown = b.Head
+			if l.gen.plan.batch != nil { // a rollback may have been called meanwhile
+				l.gen.plan.batch.shown = b.Head
 			}
 			return
 		}
-		if p := l.plan; p != nil && p.batch != nil {
+		if p := l.gen.plan; p != nil && p.batch != nil {
 			p.batch.shown = ""
 		}
 		if l.ahead { // what its children made has not been judged
-			l.gates, l.results = nil, slices.DeleteFunc(slices.Clone(l.results), l.judgesWhole)
+			l.rejudge()
 		}
 		l.Head, w.tree, w.dirty = b.Head, b.Tree, false
 		w.restore, w.verify, w.unsure = false, false, false
 		l.ahead = false
-		if m := l.rebase; m != nil && m.made != nil && m.made.Commit == b.Head {
+		if m := l.upstream.rebase; m != nil && m.made != nil && m.made.Commit == b.Head {
 			l.rebased()
 		}
 		if l.working() {
-			l.restart = "the worktree was not as recorded"
-			l.furnished = "" // nor is what was put into it
+			l.iter.restart = "the worktree was not as recorded"
+			l.worktree.furnished = "" // nor is what was put into it
 		}
 	case *pawl.WorkspaceClosed:
-		w.dirty, w.restore, w.verify, w.unsure = false, false, false, false // there is nothing to look at
-		if l.HasWorkspace = false; l.leaving && l.Phase < PhaseClosing {    // should it go on after all, it is opened again
+		w.dirty, w.restore, w.verify, w.unsure = false, false, false, false       // there is nothing to look at
+		if l.HasWorkspace = false; l.worktree.leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
 			l.Phase = PhaseOpening
 		}
-		l.leaving = false
+		l.worktree.leaving = false
 	case *pawl.Committed:
-		l.Head, w.tree, w.dirty, l.candidate = b.Commit, b.Tree, false, b
+		l.Head, w.tree, w.dirty = b.Commit, b.Tree, false
 		l.Phase = PhaseGates
-		l.resetJudgement()
+		l.setCandidate(&Candidate{Committed: b})
 	}
 }
 
@@ -362,10 +375,9 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 		l.worktree.unsure = l.worktree.unsure || f.Class != pawl.CrashRepeat
 		l.worktree.restore = l.worktree.restore || why.Code == pawl.FailConflict
 	case *pawl.RunGate:
-		for i := range l.gates {
-			if g := &l.gates[i]; g.effect == f.ID {
-				g.effect, g.failed = 0, why
-			}
+		if g := l.gateRunOf(f.ID, do.OnBase); g.effect != 0 {
+			g.effect, g.failed = 0, why
+			l.setGateRun(g, do.OnBase)
 		}
 	case *pawl.Prepare:
 		l.changePreparation(do.Commit, func(p *preparation) { p.why = why })
@@ -375,11 +387,11 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 	case *pawl.Wait: // waiting failed: it is over
 		l.waited(x, f)
 	case *pawl.ProbeConflicts: // the work can do without it
-		l.probed = true
+		l.probed()
 	case *pawl.Notify:
-		l.unheard = why
+		l.callback.unheard = why
 	case *pawl.Announce:
-		if q := l.question; q != nil && q.n == do.Question {
+		if q := l.person.question; q != nil && q.n == do.Question {
 			q.failed = why
 		}
 	default:
@@ -403,13 +415,13 @@ func (w *worktree) fail(verb pawl.Verb, why *pawl.Failure) {
 func (l *Loop) waited(x *Session, f *pawl.Effect) {
 	switch {
 	case f.Place.Step == signalStep:
-		if l.clearing != nil {
-			l.clearing.expired = true
+		if l.exit.clearing != nil {
+			l.exit.clearing.expired = true
 		}
 		return
 	case announcing(f):
-		if l.question != nil {
-			l.question.rested = true
+		if l.person.question != nil {
+			l.person.question.rested = true
 		}
 		return
 	case x == nil:
@@ -425,7 +437,7 @@ func (l *Loop) waited(x *Session, f *pawl.Effect) {
 func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
 	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
-		l.runFailed = b.IsError
+		l.left.runFailed = b.IsError
 	}
 	if b.Interrupted {
 		item.Text = textInterrupted
@@ -436,7 +448,7 @@ func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	}
 	l.worktree.restore = l.worktree.restore || b.Conflict
 	if b.Prepared != "" {
-		l.furnished = b.Prepared
+		l.worktree.furnished = b.Prepared
 	}
 }
 
@@ -453,27 +465,27 @@ const maxReason = 120
 // judged records a verdict.
 func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	i := s.gateOf(l, b.Gate)
-	for j := range l.gates {
-		if l.gates[j].gate == i {
-			l.gates[j].effect = 0
-		}
+	if g := l.gateRun(i, b.OnBase); g.effect != 0 {
+		g.effect = 0
+		l.setGateRun(g, b.OnBase)
 	}
 	switch {
-	case !b.OnBase && l.plan != nil && l.plan.back != nil: // of what is no more
-	case !b.OnBase && b.Kind != "" && l.plan != nil && l.plan.batch != nil:
+	case !b.OnBase && l.gen.plan != nil && l.gen.plan.back != nil: // of what is no more
+	case !b.OnBase && b.Kind != "" && l.gen.plan != nil && l.gen.plan.batch != nil:
 		s.gated(l, b)
+	case !b.OnBase && l.cand == nil: // of one that is no more
 	case !b.OnBase:
-		l.results = slices.DeleteFunc(l.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
+		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
 		if len(b.Reason) > maxReason {
 			c := *b
 			c.Reason, b = cut(b.Reason, maxReason), &c
 		}
-		l.results = append(l.results, b)
+		l.cand.results = append(l.cand.results, b)
 		if b.Kind == "" {
-			l.votes = nil
+			l.cand.votes = nil
 		}
 		if b.By != "" {
-			l.reply = nil
+			l.person.reply = nil
 		}
 	case i >= 0:
 		l.base = slices.Clone(l.base)
@@ -509,18 +521,47 @@ func (s *State) gateIndex(name string) int {
 	return slices.IndexFunc(s.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == name })
 }
 
-// gateRun finds the entry of a gate, or makes one.
-func (l *Loop) gateRun(gate int) *gateRun {
-	for i := range l.gates {
-		if l.gates[i].gate == gate {
-			return &l.gates[i]
-		}
-	}
-	l.gates = append(l.gates, gateRun{gate: gate})
-	return &l.gates[len(l.gates)-1]
+// gateRun is how far a gate has come with the base, or with the candidate.
+func (l *Loop) gateRun(gate int, onBase bool) gateRun {
+	return l.findGateRun(onBase, gateRun{gate: gate}, func(g *gateRun) bool { return g.gate == gate })
 }
 
-func (g *gateRun) request(id pawl.Seq) {
-	g.effect, g.failed = id, nil
-	g.tries++
+// gateRunOf is the one that an effect is for; zero = there is none any more.
+func (l *Loop) gateRunOf(effect pawl.Seq, onBase bool) gateRun {
+	return l.findGateRun(onBase, gateRun{}, func(g *gateRun) bool { return g.effect == effect })
+}
+
+func (l *Loop) findGateRun(onBase bool, other gateRun, is func(*gateRun) bool) gateRun {
+	for _, g := range l.gateRuns(onBase) {
+		if is(&g) {
+			return g
+		}
+	}
+	return other
+}
+
+// gateRuns are those that were requested, of the base or of the candidate.
+func (l *Loop) gateRuns(onBase bool) []gateRun {
+	switch {
+	case onBase:
+		return l.baseRuns
+	case l.cand != nil:
+		return l.cand.gates
+	}
+	return nil
+}
+
+// setGateRun takes over how far a gate has come.
+func (l *Loop) setGateRun(g gateRun, onBase bool) {
+	runs := slices.Clone(l.gateRuns(onBase))
+	if i := slices.IndexFunc(runs, func(o gateRun) bool { return o.gate == g.gate }); i >= 0 {
+		runs[i] = g
+	} else {
+		runs = append(runs, g)
+	}
+	if onBase {
+		l.baseRuns = runs
+	} else {
+		l.cand.gates = runs
+	}
 }

@@ -11,22 +11,45 @@ import (
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
 	l.Iteration, l.Attempt, l.inside = b.N, 1, true
 	l.Tier, l.tierWhy = b.Tier, ""
-	l.spentAt, l.inquiries = l.spent, nil
-	if l.afterward > 0 {
-		l.afterward--
+	if l.ladder.afterward > 0 {
+		l.ladder.afterward--
 	}
-	l.beginSteps()
+	l.baseRuns = nil
+	l.beginSteps(&Iteration{spentAt: l.spent})
 }
 
-// beginSteps sets the iteration to its first step with nothing left of an earlier try.
-func (l *Loop) beginSteps() {
-	l.Phase = PhaseSteps
-	l.stepFailed, l.candidate, l.sessions = "", nil, nil
-	l.outputs = slices.DeleteFunc(l.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
+// beginSteps begins an attempt of the iteration with its first step.
+func (l *Loop) beginSteps(it *Iteration) {
+	l.Phase, l.iter, l.sessions = PhaseSteps, it, nil
+	l.setCandidate(nil)
+	l.left.outputs = slices.DeleteFunc(l.left.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
 	l.dropLists()
-	l.routes, l.objections, l.decision, l.runFailed, l.blocked = nil, nil, "", false, nil
-	l.resetJudgement()
+	l.left.decision, l.left.runFailed = "", false
 	l.atStep(0)
+}
+
+// setCandidate puts another candidate in the place of the loop's: nothing that was said of
+// the one before counts for it.
+func (l *Loop) setCandidate(c *Candidate) {
+	l.cand, l.gen.listing = c, listing{}
+	l.person.reply, l.person.approved = nil, false
+}
+
+// moved takes over that the loop's branch is at a commit that its children made, or the
+// harness. What was said of the candidate that led to it stays.
+func (l *Loop) moved(to *pawl.Committed) {
+	if l.cand == nil {
+		l.cand = &Candidate{}
+	}
+	l.cand.Committed = to
+}
+
+// rejudge drops the verdicts on the whole that the loop's children have made: it is another
+// one now.
+func (l *Loop) rejudge() {
+	if l.cand != nil {
+		l.cand.gates, l.cand.results = nil, slices.DeleteFunc(slices.Clone(l.cand.results), l.judgesWhole)
+	}
 }
 
 // keeps reports whether a step's output outlives the iteration.
@@ -82,14 +105,14 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	case pawl.ForExtract:
 		n = 1
 	case pawl.ForBatch:
-		if l.plan != nil && l.plan.batch != nil && len(l.plan.batch.chain) > 0 {
+		if l.gen.plan != nil && l.gen.plan.batch != nil && len(l.gen.plan.batch.chain) > 0 {
 			n = 1
 		}
 	case pawl.ForReview:
 		n = l.stages()
 	case pawl.ForProposal, pawl.ForBallot:
-		if l.council != nil {
-			n = len(l.council.members)
+		if l.ladder.council != nil {
+			n = len(l.ladder.council.members)
 		}
 	}
 	return b.Index >= 0 && b.Index < n && (b.Purpose != pawl.ForReview || l.stage(b.Index).Review != nil && b.Vote <= max(l.stage(b.Index).Review.Votes, 1))
@@ -123,20 +146,22 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 		l.voted(x, b)
 	case x.Purpose == pawl.ForReview: // a verdict follows
 	case x.Purpose == pawl.ForExtract:
-		l.extracted = true
+		if l.cand != nil {
+			l.cand.extracted = true
+		}
 	case x.Purpose == pawl.ForReplan:
 		l.endReplan(b)
 	case x.Purpose == pawl.ForBatch:
-		if l.plan.batch != nil {
-			l.plan.batch.reviews++
+		if l.gen.plan.batch != nil {
+			l.gen.plan.batch.reviews++
 		}
 	case x.Purpose == pawl.ForStep:
 		s.endStep(l, x, b)
-	case l.council == nil:
+	case l.ladder.council == nil:
 	case x.Purpose == pawl.ForProposal:
-		l.council.proposed(x.Index, b)
+		l.ladder.council.proposed(x.Index, b)
 	case x.Purpose == pawl.ForBallot:
-		l.council.voted(x.Index, b)
+		l.ladder.council.voted(x.Index, b)
 	}
 	return nil
 }
@@ -151,13 +176,13 @@ func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 		return
 	}
 	if decision := b.Facts.Get("decision"); decision != "" {
-		l.decision = cut(decision, 60)
+		l.left.decision = cut(decision, 60)
 	}
 	l.keepOutput(st, b.Output)
 	l.keepLists(st, b)
 	switch {
 	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && !l.assesses(x.Index):
-		l.try = 2
+		l.iter.try = 2
 		return
 	case l.inquires(x, b):
 		return
@@ -175,17 +200,17 @@ func (l *Loop) keepOutput(st *pawl.Step, output pawl.Hash) {
 	name := outputName(st)
 	is := func(in pawl.Input) bool { return in.Name == name }
 	if !st.Append {
-		l.outputs = slices.DeleteFunc(l.outputs, is)
+		l.left.outputs = slices.DeleteFunc(l.left.outputs, is)
 	}
-	if l.outputs = append(l.outputs, pawl.Input{Name: name, Blob: output}); len(l.outputs) > maxOutputs {
+	if l.left.outputs = append(l.left.outputs, pawl.Input{Name: name, Blob: output}); len(l.left.outputs) > maxOutputs {
 		i := 0
 		if st.Append {
-			i = slices.IndexFunc(l.outputs, is)
+			i = slices.IndexFunc(l.left.outputs, is)
 		}
-		if i == len(l.outputs)-1 {
+		if i == len(l.left.outputs)-1 {
 			i = 0
 		}
-		l.outputs = slices.Delete(l.outputs, i, i+1)
+		l.left.outputs = slices.Delete(l.left.outputs, i, i+1)
 	}
 }
 
@@ -195,28 +220,28 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	switch {
 	case l.assesses(step): // ComplexityScored follows
 	case step >= l.flow.after: // the work can do without it
-		l.final = step - l.flow.after + 1
+		l.iter.final = step - l.flow.after + 1
 	case l.flow.aroundBatch(step):
 		l.endAround(step)
 	case r == pawl.SessionDone:
 		l.passStep()
 	default:
-		l.stepFailed, l.Phase = why, PhaseCommit
+		l.iter.stepFailed, l.Phase = why, PhaseCommit
 	}
 }
 
 func (l *Loop) reuse(b *pawl.GatesReused) {
-	if a := l.lastAttempt(); a != nil && a.n == b.From {
-		l.results = a.whole()
+	if a := l.lastAttempt(); a != nil && a.n == b.From && l.cand != nil {
+		l.cand.results = a.whole()
 	}
 }
 
 // lastAttempt is the attempt before the present one, or nil.
 func (l *Loop) lastAttempt() *attempt {
-	if len(l.history) == 0 {
+	if len(l.ladder.history) == 0 {
 		return nil
 	}
-	return &l.history[len(l.history)-1]
+	return &l.ladder.history[len(l.ladder.history)-1]
 }
 
 // whole are the attempt's verdicts that were reached in full, and on its own work
@@ -238,44 +263,45 @@ func (l *Loop) lineSize() int {
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
-	l.furnished = "" // nobody knows what commands made of it
+	l.worktree.furnished = "" // nobody knows what commands made of it
 	s.noteAttempt(l, b)
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
 		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), l.lineSize()),
-		security: securityPrint(l.results), results: remembered(l.results), stepFailed: l.stepFailed, children: s.failures(l),
+		security: securityPrint(l.verdicts()), results: remembered(l.verdicts()), stepFailed: l.iter.stepFailed, children: s.failures(l),
 	}
-	l.infos = slices.DeleteFunc(slices.Clone(l.infos), func(i info) bool { return i.told })
+	l.inbox.infos = slices.DeleteFunc(slices.Clone(l.inbox.infos), func(i info) bool { return i.told })
 	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
 		a.stepFailed = b.Errors[0]
 	}
-	if l.candidate != nil {
-		a.tree = l.candidate.Tree
+	if l.cand != nil {
+		a.tree = l.cand.Tree
+		l.cand = &Candidate{Committed: l.cand.Committed}
 	}
-	l.history = remember(l.history, a)
-	l.inside, l.results, l.gates, l.advice = false, nil, nil, pawl.Hash{}
+	l.ladder.history = remember(l.ladder.history, a)
+	l.inside, l.ladder.advice = false, pawl.Hash{}
 	l.Phase = PhaseReady
 	switch {
 	case l.wantsAnother(): // which is no failure
 		if s.last(l) {
-			l.freed++
+			l.ladder.freed++
 		}
 	case b.Decision == pawl.DecideComplete:
-		l.failures, l.conflicts = 0, 0
-	case b.Conflict && l.conflicts+1 < conflictTries:
-		l.conflicts++
-		l.freed++
+		l.ladder.failures, l.ladder.conflicts = 0, 0
+	case b.Conflict && l.ladder.conflicts+1 < conflictTries:
+		l.ladder.conflicts++
+		l.ladder.freed++
 	case b.Conflict:
-		l.failures++
-		l.conflicts++
+		l.ladder.failures++
+		l.ladder.conflicts++
 	default:
-		l.failures++
-		l.conflicts = 0
+		l.ladder.failures++
+		l.ladder.conflicts = 0
 	}
 	if !b.Conflict {
-		l.hunks = pawl.Hash{}
+		l.upstream.hunks = pawl.Hash{}
 	}
-	l.merge, l.unresolved, l.unrecorded = nil, 0, true
+	l.unrecorded = true
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}
@@ -309,15 +335,17 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	}
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
-	l.sessions, l.gates, l.results, l.candidate = nil, nil, nil, nil
-	l.worktree, l.restart, l.stepFailed = worktree{}, "", ""
+	l.sessions, l.cand, l.worktree = nil, nil, worktree{}
+	l.iter = &Iteration{spentAt: l.iter.spentAt, round: l.iter.round, final: l.iter.final}
 	if l.Parent != 0 {
 		l.Reason = cut(b.Reason, 120)
 	}
-	l.stopped, l.merge, l.rebase, l.votes, l.question, l.reply = b.Stopped, nil, nil, nil, nil, nil
-	l.listed, l.read, l.routes, l.objections, l.batchLists = nil, nil, nil, nil, nil
-	l.unclear, l.inquiries = nil, nil
-	l.clearItems()
+	l.stopped, l.upstream.rebase, l.person.question, l.person.reply = b.Stopped, nil, nil, nil
+	l.gen.listed, l.gen.read = nil, nil
+	l.baseRuns = nil
+	if l.gen.plan != nil {
+		l.gen.plan.handed = nil
+	}
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
@@ -329,11 +357,11 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 // forget leaves of a loop that has ended and is not resumed what its place in the
 // tree needs.
 func (l *Loop) forget() {
-	l.outputs, l.lists, l.base, l.history, l.council, l.advice = nil, nil, nil, nil, nil, pawl.Hash{}
-	l.tierWhy, l.decision, l.answers, l.born, l.wish = "", "", nil, 0, nil
-	l.hunks, l.suspect, l.probe = pawl.Hash{}, pawl.Hash{}, pawl.Hash{}
+	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
+	l.left, l.upstream, l.person = leavings{}, upstream{}, person{}
+	l.ladder = ladder{failures: l.ladder.failures, freed: l.ladder.freed}
 	if l.Parent != 0 {
-		l.plan, l.board = nil, nil
+		l.gen = &Generation{n: l.gen.n}
 	}
 }
 
@@ -351,14 +379,14 @@ func cut(s string, n int) string {
 
 // endRounds takes over that a group is not repeated any more.
 func (l *Loop) endRounds(b *pawl.RoundsEnded) {
-	g := l.flow.group(l.step - 1)
+	g := l.flow.group(l.iter.step - 1)
 	if g == nil {
 		return
 	}
 	if b.Then == "continue" {
-		l.reply = nil
+		l.person.reply = nil
 		l.atStep(g.to)
 		return
 	}
-	l.stepFailed, l.Phase, l.exhausted = cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
+	l.iter.stepFailed, l.Phase, l.iter.exhausted = cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
 }

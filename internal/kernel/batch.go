@@ -78,7 +78,7 @@ func judgesBatches(k *pawl.LoopKind) bool {
 // batches works on a loop's list in batches that are judged as a whole. It reports
 // whether the list has come to an end.
 func (d *draft) batches(l *Loop) bool {
-	p := l.plan
+	p := l.gen.plan
 	switch {
 	case !p.unlearned.IsZero():
 		d.learnRollback(l)
@@ -112,9 +112,9 @@ func (d *draft) nextBatch(l *Loop) bool {
 	l = d.s.Loop(l.Ref)
 	tasks, scaffold := d.choose(l)
 	if len(tasks) == 0 {
-		return len(l.plan.kids) == 0 // those that are left wait for people
+		return len(l.gen.plan.kids) == 0 // those that are left wait for people
 	}
-	d.emit(l.Ref, &pawl.BatchStarted{N: l.plan.batches + 1, Tasks: tasks, Scaffold: scaffold})
+	d.emit(l.Ref, &pawl.BatchStarted{N: l.gen.plan.batches + 1, Tasks: tasks, Scaffold: scaffold})
 	return false
 }
 
@@ -122,7 +122,7 @@ func (d *draft) nextBatch(l *Loop) bool {
 // those that are ready, as many as there are places. As long as a task that lays the
 // ground is open, only such tasks are picked.
 func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
-	p := l.plan
+	p := l.gen.plan
 	places, limit := min(d.s.parallel(l), maxBatch), d.s.childLimit(l)
 	var ground []bool
 	if l.Kind.Children.ScaffoldFirst {
@@ -155,9 +155,9 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 // again lists tasks whose loops go again, as many as there are places: those that lay
 // the ground, unless ground is nil.
 func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
-	for _, ref := range l.plan.kids {
-		if k := s.Loop(ref); k.question == nil && len(tasks) < places && (ground == nil || ground[k.entry]) {
-			tasks = append(tasks, k.entry)
+	for _, ref := range l.gen.plan.kids {
+		if k := s.Loop(ref); k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
+			tasks = append(tasks, k.slot.entry)
 		}
 	}
 	return tasks
@@ -209,13 +209,13 @@ func (p *plan) readyTasks(yield func(int) bool) {
 
 // batch takes the batch under way one step further.
 func (d *draft) batch(l *Loop) {
-	b := l.plan.batch
+	b := l.gen.plan.batch
 	switch {
-	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.before):
+	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.gen.plan.before):
 	case !b.moved && !d.work(l):
 	case !b.moved && !d.assembled(l):
 	case !d.settled(l):
-	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.after):
+	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.gen.plan.after):
 	default:
 		attempted, approved := d.s.tally(l)
 		d.emit(l.Ref, &pawl.BatchEnded{N: b.n, Attempted: attempted, Approved: approved})
@@ -226,10 +226,10 @@ func (d *draft) batch(l *Loop) {
 // an end: they wait to be merged, for a person, or have failed.
 func (d *draft) work(l *Loop) bool {
 	over := true
-	for i := range l.plan.batch.members {
+	for i := range l.gen.plan.batch.members {
 		l = d.s.Loop(l.Ref)
-		m := &l.plan.batch.members[i]
-		switch t := l.plan.at(m.task); {
+		m := &l.gen.plan.batch.members[i]
+		switch t := l.gen.plan.at(m.task); {
 		case t.status == pawl.TaskPending && t.open == 0 && !m.begun:
 			d.spawn(l, m.task)
 			over = false
@@ -243,30 +243,30 @@ func (d *draft) work(l *Loop) bool {
 
 // rests reports whether nothing more comes of a member's loop before it is judged.
 func (s *State) rests(l *Loop, m *entrant) bool {
-	t := l.plan.at(m.task)
+	t := l.gen.plan.at(m.task)
 	if t.status != pawl.TaskRunning {
 		return true
 	}
 	k := s.Loop(t.loop)
-	return k.question != nil || k.merge != nil || k.Phase == PhaseReady && m.rejected()
+	return k.person.question != nil || k.merge() != nil || k.Phase == PhaseReady && m.rejected()
 }
 
 // queued reports whether a member's loop waits to be merged, and nothing speaks against it.
 func (s *State) queued(l *Loop, m *entrant) bool {
-	t := l.plan.at(m.task)
-	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge != nil && !m.rejected() &&
-		(m.in || !l.plan.batch.sealed)
+	t := l.gen.plan.at(m.task)
+	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge() != nil && !m.rejected() &&
+		(m.in || !l.gen.plan.batch.sealed)
 }
 
 // settled reports whether the loops of a batch that was judged have gone on: those
 // approved have ended, the others are between two attempts, wait for a person, or
 // for the next batch as they came too late for this one, or have ended too.
 func (d *draft) settled(l *Loop) bool {
-	for i := range l.plan.batch.members {
-		m := &l.plan.batch.members[i]
-		if t := l.plan.at(m.task); t.status == pawl.TaskRunning {
+	for i := range l.gen.plan.batch.members {
+		m := &l.gen.plan.batch.members[i]
+		if t := l.gen.plan.at(m.task); t.status == pawl.TaskRunning {
 			k := d.s.Loop(t.loop)
-			waits := k.question != nil || k.merge != nil && m.verdict == ""
+			waits := k.person.question != nil || k.merge() != nil && m.verdict == ""
 			if m.verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
 				return false
 			}
@@ -277,7 +277,7 @@ func (d *draft) settled(l *Loop) bool {
 
 // tally counts the batch's tasks that were attempted, and those approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
-	for _, m := range l.plan.batch.members {
+	for _, m := range l.gen.plan.batch.members {
 		switch s.resultOf(l, &m) {
 		case monitor.Waiting:
 		case monitor.Approved:
@@ -292,7 +292,7 @@ func (s *State) tally(l *Loop) (attempted, approved int) {
 
 // resultOf is what a member of the batch came to.
 func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
-	t := l.plan.at(m.task)
+	t := l.gen.plan.at(m.task)
 	switch {
 	case t.status == pawl.TaskPassed:
 		return monitor.Approved
@@ -300,7 +300,7 @@ func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
 		return monitor.Waiting
 	case t.status == pawl.TaskFailed && s.Loop(t.loop).Outcome == pawl.OutcomeCancelled: // a person left it out
 		return monitor.Waiting
-	case t.status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.loop).question != nil || s.Loop(t.loop).merge != nil):
+	case t.status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.loop).person.question != nil || s.Loop(t.loop).merge() != nil):
 		return monitor.Waiting
 	case m.verdict != "":
 		return monitor.Rejected
@@ -315,8 +315,8 @@ func (s *State) mayWork(l *Loop) bool {
 	if p == nil || !judgesBatches(p.Kind) {
 		return true
 	}
-	b := p.plan.batch
-	return b != nil && !b.moved && b.open(l.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.before)
+	b := p.gen.plan.batch
+	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.gen.plan.before)
 }
 
 // open reports whether a task is in the batch and has not been judged.
@@ -326,7 +326,7 @@ func (b *batch) open(task int) bool {
 
 // leftOut reports whether a loop's batch has rejected what it made.
 func (s *State) leftOut(l *Loop) bool {
-	m := s.Loop(l.Parent).plan.batch.member(l.entry)
+	m := s.Loop(l.Parent).gen.plan.batch.member(l.slot.entry)
 	return m != nil && m.rejected()
 }
 
@@ -337,7 +337,7 @@ func (s *State) landing(l *Loop) bool {
 	if p == nil || !judgesBatches(p.Kind) || !p.wants(pawl.VerbAdvanceBranch) {
 		return false
 	}
-	m := p.plan.batch.member(l.entry)
+	m := p.gen.plan.batch.member(l.slot.entry)
 	return m != nil && m.in && m.verdict == pawl.VerdictPass
 }
 
@@ -354,17 +354,17 @@ func (b *batch) member(task int) *entrant {
 
 // startBatch takes over which tasks a batch has.
 func (l *Loop) startBatch(b *pawl.BatchStarted) error {
-	if l.plan.batch != nil || b.N != l.plan.batches+1 {
-		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.plan.batches)
+	if l.gen.plan.batch != nil || b.N != l.gen.plan.batches+1 {
+		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.gen.plan.batches)
 	}
-	l.plan.batches = b.N
+	l.gen.plan.batches = b.N
 	l.beginAround()
-	l.plan.batch = &batch{n: b.N, scaffold: b.Scaffold}
+	l.gen.plan.batch = &batch{n: b.N, scaffold: b.Scaffold}
 	for _, i := range b.Tasks {
-		if i < 0 || i >= len(l.plan.entries) {
+		if i < 0 || i >= len(l.gen.plan.entries) {
 			return fmt.Errorf("there is no task %d", i)
 		}
-		l.plan.batch.members = append(l.plan.batch.members, entrant{task: i, begun: l.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
+		l.gen.plan.batch.members = append(l.gen.plan.batch.members, entrant{task: i, begun: l.gen.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
 	}
 	return nil
 }
@@ -372,17 +372,17 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 // judgedTask takes over what a batch makes of one of its tasks. Without it, the
 // candidate is another one.
 func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
-	m := l.plan.batch.member(b.Task)
-	if m == nil || b.Batch != l.plan.batch.n {
+	m := l.gen.plan.batch.member(b.Task)
+	if m == nil || b.Batch != l.gen.plan.batch.n {
 		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
 	}
 	m.verdict = b.Verdict
 	if b.Verdict == pawl.VerdictPass {
 		return nil
 	}
-	bt := l.plan.batch
+	bt := l.gen.plan.batch
 	bt.clash, bt.culprit = nil, nil
-	if t := l.plan.at(b.Task); t.status == pawl.TaskRunning {
+	if t := l.gen.plan.at(b.Task); t.status == pawl.TaskRunning {
 		m.note(s.Loop(t.loop), objection(b.By, b.Reason, b.Evidence))
 	}
 	for i := range bt.chain {
@@ -398,7 +398,7 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 
 // endBatch takes over how a batch came out, as the monitor sees it.
 func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
-	p := l.plan
+	p := l.gen.plan
 	if p.batch == nil || p.batch.n != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}

@@ -1090,7 +1090,7 @@ func (g *field) settled() {
 	if g.w.inputs%16 == 0 {
 		g.small()
 	}
-	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.planned && !g.asked[1] &&
+	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.gen.planned && !g.asked[1] &&
 		g.round == nil && g.back == nil && !g.calling && !g.stopped && len(root.open) == 0 && len(root.sessions) == 0
 	if limit := s.childLimit(root); idle {
 		if again, ready, _ := g.could(); len(again)+len(ready) > 0 && !(len(again) == 0 && limit > 0 && g.started >= limit && g.capped == limit) {
@@ -1106,7 +1106,7 @@ func (g *field) settled() {
 func (g *field) small() {
 	for _, l := range g.w.state.loops {
 		c := *l
-		c.plan, c.task, c.read, c.listed, c.board = nil, nil, nil, nil, nil // bounds of their own
+		c.task, c.gen = nil, nil // bounds of their own
 		if n := sizeOf(&c); n > 5120 || l.Phase == PhaseDone && n > 300 && !l.stopped && l.Parent != 0 {
 			g.w.t.Fatalf("event %d: loop %d in phase %s has %d bytes: %+v", g.w.state.Seq, l.Ref, l.Phase, n, c)
 		}

@@ -211,7 +211,7 @@ func forest(tb testing.TB, n int) *driver {
 func BenchmarkPlan(b *testing.B) {
 	const tasks = 10_000
 	b.Run("graph", func(b *testing.B) {
-		list := forest(b, tasks).state.Loop(1).plan.entries
+		list := forest(b, tasks).state.Loop(1).gen.plan.entries
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := newGraph(list, "score"); err != nil {

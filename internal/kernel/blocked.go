@@ -22,25 +22,25 @@ const decidesBlocked = "BLOCKED"
 // obstruct takes over that a child's session found its task blocked.
 func (s *State) obstruct(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && f.Get("decision") == decidesBlocked {
-		l.blocked = &blocker{kind: cut(f.Get("blocker_type"), 20), what: cut(f.Get("blocker"), 200), on: cut(f.Get("blocked_by"), maxID)}
+		l.iter.blocked = &blocker{kind: cut(f.Get("blocker_type"), 20), what: cut(f.Get("blocker"), 200), on: cut(f.Get("blocked_by"), maxID)}
 	}
 }
 
 // blockedBy says what follows when a child's task is blocked: it waits for a task
 // of the plan that it did not know it needs, or a person is asked at once.
 func (d *draft) blockedBy(l *Loop) {
-	p, b := d.s.Loop(l.Parent), l.blocked
+	p, b := d.s.Loop(l.Parent), l.iter.blocked
 	on := -1
 	if b.kind == "dependency" {
-		on = p.plan.find(b.on)
+		on = p.gen.plan.find(b.on)
 	}
 	switch r := l.said(pawl.AskBlocked); {
-	case on >= 0 && p.plan.at(on).status == pawl.TaskPassed:
+	case on >= 0 && p.gen.plan.at(on).status == pawl.TaskPassed:
 		j := l.judgement()
 		j.stepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
 		d.end(l, j)
-	case on >= 0 && !p.plan.needs(on, l.entry):
-		d.emit(p.Ref, &pawl.TaskHeld{Task: l.entry, Behind: on, Reason: cut(b.what, 200)})
+	case on >= 0 && !p.gen.plan.needs(on, l.slot.entry):
+		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: cut(b.what, 200)})
 	case r == nil:
 		d.tellBlocked(p, l)
 		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
@@ -60,18 +60,18 @@ const gateBlocked = "blocked"
 // tellBlocked says at once that a batch is blocked: a person is not kept waiting for
 // the other tasks to end.
 func (d *draft) tellBlocked(p, l *Loop) {
-	if p.Kind.Children.Monitor == nil || p.plan.batch == nil {
+	if p.Kind.Children.Monitor == nil || p.gen.plan.batch == nil {
 		return
 	}
-	v := monitor.Judge(append(slices.Clone(p.plan.history), monitor.Batch{N: p.plan.batches, Attempted: 1, Passing: -1,
-		Tasks: []monitor.Task{{Task: l.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.blocked.what}}}))
-	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.plan.batches, Health: v.Health, Reason: cut(p.plan.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
+	v := monitor.Judge(append(slices.Clone(p.gen.plan.history), monitor.Batch{N: p.gen.plan.batches, Attempted: 1, Passing: -1,
+		Tasks: []monitor.Task{{Task: l.slot.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.iter.blocked.what}}}))
+	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.plan.batches, Health: v.Health, Reason: cut(p.gen.plan.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 
 // lastResult is what a session handed in last; zero = nothing.
 func (l *Loop) lastResult() pawl.Hash {
-	if n := len(l.outputs); n > 0 {
-		return l.outputs[n-1].Blob
+	if n := len(l.left.outputs); n > 0 {
+		return l.left.outputs[n-1].Blob
 	}
 	return pawl.Hash{}
 }

@@ -26,12 +26,12 @@ const signalStep = "signal"
 // cleared ends what stands below a loop, and reports whether all of it has ended. What
 // is in flight may come to its end for a while; then it is withdrawn.
 func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
-	if l.clearing == nil {
+	if l.exit.clearing == nil {
 		d.acknowledgeAll(l, pawl.SignalError) // it is decided what they lead to
 		d.clear(l, kind, reason)
 		l = d.s.Loop(l.Ref)
 	}
-	c := l.clearing
+	c := l.exit.clearing
 	waits := slices.IndexFunc(l.open, clears)
 	switch {
 	case c == nil || c.open == 0:
@@ -50,9 +50,9 @@ func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
 // alone ends what stands below a loop that ends, and reports whether all of it has ended.
 func (d *draft) alone(l *Loop, reason string) bool {
 	switch {
-	case !l.cascades() || l.plan == nil:
+	case !l.cascades() || l.gen.plan == nil:
 		return true
-	case len(l.plan.kids) == 0 && !slices.ContainsFunc(l.open, clears):
+	case len(l.gen.plan.kids) == 0 && !slices.ContainsFunc(l.open, clears):
 		return true
 	}
 	return d.s.Stopping == nil && d.cleared(l, pawl.SignalStop, reason)
@@ -68,7 +68,7 @@ func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
 		switch o := d.s.Loop(ref); {
 		case o.Phase == PhasePending:
 			d.emit(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: cut(reason, 300)})
-		case o.Phase != PhaseDone && o.ender == 0:
+		case o.Phase != PhaseDone && o.exit.ender == 0:
 			work = append(work, ref)
 		}
 	}
@@ -89,11 +89,11 @@ func (s *State) clears(source pawl.LoopRef, l *Loop) error {
 	if top == nil {
 		return fmt.Errorf("there is no loop %d", source)
 	}
-	if top.clearing == nil {
-		top.clearing = &clearing{}
+	if top.exit.clearing == nil {
+		top.exit.clearing = &clearing{}
 	}
-	top.clearing.open++
-	l.ender = source
+	top.exit.clearing.open++
+	l.exit.ender = source
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (d *draft) expire(l *Loop) {
 // and reports whether there is nothing of it left: what stands below it ends and does
 // not count any more, and its work goes to a fresh branch, unless others have it already.
 func (d *draft) begunAnew(l *Loop) bool {
-	if !l.cascades() || l.plan == nil || l.plan.started == 0 {
+	if !l.cascades() || l.gen.plan == nil || l.gen.plan.started == 0 {
 		return true
 	}
 	why := cmp.Or(l.lastLine(), "a person wants another one")
@@ -145,13 +145,13 @@ func (l *Loop) lastLine() string {
 func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 	for _, ref := range d.s.below(l.Ref) {
 		if o := d.s.Loop(ref); !o.invalid {
-			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.generation, Reason: cut(why, 300)})
+			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.gen.n, Reason: cut(why, 300)})
 			d.emit(ref, &pawl.Archived{Reason: cut("invalidated by "+l.ID, 300)})
 		}
 	}
-	b := &pawl.GenerationStarted{N: l.generation + 1, Reason: cut(why, 300), Branch: d.s.branch(l), Base: l.Head, Supersedes: l.Head != l.Base}
+	b := &pawl.GenerationStarted{N: l.gen.n + 1, Reason: cut(why, 300), Branch: d.s.branch(l), Base: l.Head, Supersedes: l.Head != l.Base}
 	if fresh {
-		stem := strings.TrimSuffix(b.Branch, fmt.Sprintf("-g%d", l.generation))
+		stem := strings.TrimSuffix(b.Branch, fmt.Sprintf("-g%d", l.gen.n))
 		b.Branch, b.Base, b.Supersedes = fmt.Sprintf("%s-g%d", stem, b.N), l.Base, false
 	}
 	d.emit(l.Ref, b)
@@ -159,45 +159,42 @@ func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 
 // beginGeneration takes over that the loop begins anew.
 func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
-	if b.N != l.generation+1 || l.inside {
-		return fmt.Errorf("generation %d of loop %d follows generation %d", b.N, l.Ref, l.generation)
+	if b.N != l.gen.n+1 || l.inside {
+		return fmt.Errorf("generation %d of loop %d follows generation %d", b.N, l.Ref, l.gen.n)
 	}
-	l.generation, l.clearing = b.N, nil
-	l.dropPlan()
+	plans := l.gen.plans
+	if l.gen.plan != nil {
+		plans = l.gen.plan.version
+	}
+	l.gen, l.exit.clearing = &Generation{n: b.N, plans: plans}, nil
+	l.person.approved, l.person.reply = false, nil
 	if b.Branch != l.branch && l.Parent != 0 {
 		l.branch, l.Phase = b.Branch, PhaseOpening
-		l.Head, l.rebase, l.candidate, l.suspect, l.ahead = b.Base, nil, nil, pawl.Hash{}, false
+		l.Head, l.upstream.rebase, l.cand, l.upstream.suspect, l.ahead = b.Base, nil, nil, pawl.Hash{}, false
 	}
 	l.Base = b.Base
 	return nil
 }
 
-// dropPlan leaves nothing of an artifact that the loop makes anew.
-func (l *Loop) dropPlan() {
-	if l.plan != nil {
-		l.plans = l.plan.version
-	}
-	l.plan, l.listed, l.read, l.refused, l.planned = nil, nil, nil, false, false
-	l.approved, l.reply = false, nil
-}
-
 // invalidated takes over that a loop does not count any more.
-func (l *Loop) invalidated() {
+func (l *Loop) invalidated() error {
+	if l.Phase != PhaseDone {
+		return fmt.Errorf("loop %d has not ended", l.Ref)
+	}
 	l.invalid = true
 	l.forget()
-	if l.stopped && l.Phase == PhaseDone { // it does not go on when its run does
-		l.stopped = false
-	}
+	l.stopped = false // it does not go on when its run does
+	return nil
 }
 
 // troubled tells a parent that a child has failed, where the children stand on its
 // artifact. Nobody is told who ends as well.
 func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
-	if p == nil || !p.cascades() || o.Succeeded() || d.s.Stopping != nil || p.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+	if p == nil || !p.cascades() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
 		return
 	}
-	if p.plan.at(l.entry).status == pawl.TaskBlocked { // what blocks it has been told
+	if p.gen.plan.at(l.slot.entry).status == pawl.TaskBlocked { // what blocks it has been told
 		return
 	}
 	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: cut(l.task.ID+": "+reason, 300), Payload: evidence})
@@ -216,11 +213,11 @@ func (l *Loop) evidence() pawl.Hash {
 // failing is the first child's failure that the loop's iteration ends by, or nil: not
 // one that was tried again, nor the end that a person wanted.
 func (s *State) failing(l *Loop) *signal {
-	if !l.cascades() || l.plan == nil {
+	if !l.cascades() || l.gen.plan == nil {
 		return nil
 	}
-	for i := range l.signals {
-		if g := &l.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) {
+	for i := range l.inbox.signals {
+		if g := &l.inbox.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) {
 			return g
 		}
 	}
@@ -230,22 +227,22 @@ func (s *State) failing(l *Loop) *signal {
 // plainly reports whether a child's failure is the failure of its work.
 func (s *State) plainly(l *Loop, g *signal) bool {
 	o := s.Loop(g.source)
-	return !l.plan.excuses(o.entry) && !s.mayRetry(l, o)
+	return !l.gen.plan.excuses(o.slot.entry) && !s.mayRetry(l, o)
 }
 
 // mayRetry reports whether a task runs once more because of what its loop failed by.
-func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.plan.at(o.entry).again }
+func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.at(o.slot.entry).again }
 
 // weigh decides what follows from the failures of a loop's children that do not end its
 // iteration: a task whose loop failed by the machine runs once more with a fresh one,
 // and what a person ended is left at that.
 func (d *draft) weigh(l *Loop) {
-	for _, g := range slices.Clone(l.signals) {
+	for _, g := range slices.Clone(l.inbox.signals) {
 		if g.kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
 			continue
 		}
 		if o := d.s.Loop(g.source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
-			d.emit(l.Ref, &pawl.TaskRetried{Task: o.entry, Reason: cut(o.Reason, 300)})
+			d.emit(l.Ref, &pawl.TaskRetried{Task: o.slot.entry, Reason: cut(o.Reason, 300)})
 		}
 		d.acknowledge(l, g.n)
 	}
@@ -266,11 +263,11 @@ func (p *plan) excuses(i int) bool { return slices.Contains(p.ended, i) }
 
 // failures are what children failed by, for the loop's next prompts.
 func (s *State) failures(l *Loop) (out []pawl.Feedback) {
-	if !l.cascades() || l.plan == nil {
+	if !l.cascades() || l.gen.plan == nil {
 		return nil
 	}
-	for i := range l.signals {
-		if g := &l.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
+	for i := range l.inbox.signals {
+		if g := &l.inbox.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
 			o := s.Loop(g.source)
 			out = append(out, pawl.Feedback{From: cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: cut(o.Reason, 120), Evidence: g.payload})
 		}
@@ -289,7 +286,7 @@ func (d *draft) breaks(l *Loop) bool {
 	if p == nil || !p.cascades() || w.trouble == nil || w.trouble.Code == pawl.FailDefect || w.mayRetry() {
 		return false
 	}
-	if q := l.question; q != nil {
+	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(w.trouble.Message, 200)})
 	}
 	if l.inFlight() {
@@ -316,15 +313,15 @@ func (d *draft) cascade(l *Loop) bool {
 	}
 	d.weigh(l)
 	d.block(l)
-	for _, i := range l.plan.where(pawl.TaskBlocked) {
-		t := l.plan.at(i)
+	for _, i := range l.gen.plan.where(pawl.TaskBlocked) {
+		t := l.gen.plan.at(i)
 		if o := d.s.Loop(t.loop); o != nil && o.Phase == PhasePending {
 			d.own(o.Ref)
-			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.plan.entries[t.cause].ID)
+			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.gen.plan.entries[t.cause].ID)
 		}
 	}
 	d.bringForth(l)
-	return len(l.plan.kids) == 0
+	return len(l.gen.plan.kids) == 0
 }
 
 // withFailure adds to a judgement that a child has failed the loop's iteration.
@@ -339,19 +336,19 @@ func (s *State) withFailure(l *Loop, j judgement) judgement {
 // beginsAnew reports whether a run that ended stopped a loop between two iterations:
 // what its last artifact led to does not go on.
 func (l *Loop) beginsAnew() bool {
-	return l.cascades() && l.stopped && !l.inside && l.plan != nil
+	return l.cascades() && l.stopped && !l.inside && l.gen.plan != nil
 }
 
 // endSignals leaves nothing of what a loop that has ended was told. That a signal holds
 // it stays, if it may go on.
 func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
 	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.lost()
-	if top := s.Loop(l.ender); top != nil && top.clearing != nil {
-		top.clearing.open--
+	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {
+		top.exit.clearing.open--
 	}
-	l.signals, l.infos, l.ending, l.clearing = nil, nil, nil, nil
-	if l.held {
+	l.inbox.signals, l.inbox.infos, l.exit.ending, l.exit.clearing = nil, nil, nil, nil
+	if l.inbox.held {
 		s.hold(l, false)
-		l.held = b.Stopped
+		l.inbox.held = b.Stopped
 	}
 }

@@ -150,7 +150,7 @@ func (c *chance) decides() bool {
 // release lets every loop go on that a signal holds, and reports whether one did.
 func (c *chance) release() bool {
 	for _, l := range c.w.state.loops {
-		if l.held && l.Phase != PhaseDone {
+		if l.inbox.held && l.Phase != PhaseDone {
 			c.w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalResume, To: l.ID}}})
 			return true
 		}
@@ -451,10 +451,10 @@ func (g *wood) ready(t *tree) bool {
 		return false
 	}
 	p, l := g.at(t.Parent), g.w.state.Loop(t.Parent)
-	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.planned || l.question != nil || l.held || l.isLeaving() {
+	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.held || l.isLeaving() {
 		return false
 	}
-	if o := g.w.state.Loop(t.ref); o.held || o.isLeaving() {
+	if o := g.w.state.Loop(t.ref); o.inbox.held || o.isLeaving() {
 		return false
 	}
 	free := func(i int) bool {
@@ -497,7 +497,7 @@ func (g *wood) places(t *tree, extra int) string {
 		}
 		l := s.Loop(o.ref)
 		kids := slices.ContainsFunc(g.trees, func(k *tree) bool { return k.Parent == o.ref && k.ended == "" })
-		if o.live() && l.question == nil && !l.held && !(kids && l.planned) {
+		if o.live() && l.person.question == nil && !l.inbox.held && !(kids && l.gen.planned) {
 			all++
 			if o.Kind == t.Kind {
 				alike++
@@ -531,8 +531,8 @@ func (g *wood) score(t *tree, at time.Time) int {
 	n += min(int(at.Sub(t.born).Minutes()), 50)
 	tries := 0
 	p := g.w.state.Loop(t.Parent)
-	if p.plan != nil {
-		tries = int(p.plan.at(t.Entry - 1).tries)
+	if p.gen.plan != nil {
+		tries = int(p.gen.plan.at(t.Entry - 1).tries)
 	}
 	return n - min(5*tries, 30)
 }
@@ -579,7 +579,7 @@ func (g *wood) settled() {
 	if g.w.inputs%16 == 0 {
 		for _, l := range s.loops {
 			c := *l
-			c.plan, c.task, c.read, c.listed, c.board = nil, nil, nil, nil, nil // bounds of their own
+			c.task, c.gen = nil, nil // bounds of their own
 			if n := sizeOf(&c); n > 5120 || l.Phase == PhaseDone && n > 300 && !l.stopped && l.Parent != 0 {
 				g.w.t.Fatalf("event %d: loop %d in phase %s has %d bytes: %+v", s.Seq, l.Ref, l.Phase, n, c)
 			}

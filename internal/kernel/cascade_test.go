@@ -68,8 +68,8 @@ func TestInvalidatedWorkIsKept(t *testing.T) {
 	if c := w.branches[l.branch]; !w.trees[c].work[string(c)] {
 		t.Errorf("the branch %s is at %s, which has no work of code-a2", l.branch, c)
 	}
-	if a.generation != 2 || !strings.HasSuffix(a.branch, "-g2") || w.branches[strings.TrimSuffix(a.branch, "-g2")] == "" {
-		t.Errorf("A is generation %d on %s, of the branches %v", a.generation, a.branch, w.branches)
+	if a.gen.n != 2 || !strings.HasSuffix(a.branch, "-g2") || w.branches[strings.TrimSuffix(a.branch, "-g2")] == "" {
+		t.Errorf("A is generation %d on %s, of the branches %v", a.gen.n, a.branch, w.branches)
 	}
 	if w.state.Outcome != pawl.OutcomeComplete {
 		t.Errorf("the run ended %s: %s", w.state.Outcome, w.state.Reason)
@@ -118,8 +118,8 @@ func TestSignalsOutliveCrashes(t *testing.T) {
 		for w.land() {
 			continue
 		}
-		if w.state.Outcome != pawl.OutcomeComplete || w.task("A").generation != 2 {
-			t.Fatalf("after a crash %d steps after the first signal the run is %s %s, A generation %d", n, w.state.Status, w.state.Outcome, w.task("A").generation)
+		if w.state.Outcome != pawl.OutcomeComplete || w.task("A").gen.n != 2 {
+			t.Fatalf("after a crash %d steps after the first signal the run is %s %s, A generation %d", n, w.state.Status, w.state.Outcome, w.task("A").gen.n)
 		}
 	}
 }
@@ -191,9 +191,9 @@ func TestSignalsAreRefused(t *testing.T) {
 // signals. A second acknowledgement of it is an error. F-63
 func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 	for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalInfo, pawl.SignalRebase, pawl.SignalError, pawl.SignalInvalidate} {
-		s := &State{loops: []*Loop{{Ref: 1, Kind: &pawl.LoopKind{}, clearing: &clearing{}}}}
-		l := &Loop{Ref: 2, Parent: 1, Kind: &pawl.LoopKind{}}
-		s.loops = append(s.loops, l)
+		top, l := newLoop(1, &pawl.LoopKind{}), newLoop(2, &pawl.LoopKind{})
+		top.exit.clearing, l.Parent = &clearing{}, 1
+		s := &State{loops: []*Loop{top, l}}
 		for range 2 {
 			if err := s.signaled(l, &pawl.SignalSent{N: s.signals + 1, Signal: kind, Source: 1}); err != nil {
 				t.Fatal(err)
@@ -202,14 +202,14 @@ func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if len(l.signals) != 1 || l.signals[0].n != 2 {
-			t.Errorf("%s: after the first acknowledgement the pending signals are %+v", kind, l.signals)
+		if len(l.inbox.signals) != 1 || l.inbox.signals[0].n != 2 {
+			t.Errorf("%s: after the first acknowledgement the pending signals are %+v", kind, l.inbox.signals)
 		}
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err == nil {
 			t.Errorf("%s: a signal is acknowledged twice without an error", kind)
 		}
-		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.signals != nil {
-			t.Errorf("%s: acknowledging the second signal: error %v, pending signals %+v", kind, err, l.signals)
+		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.inbox.signals != nil {
+			t.Errorf("%s: acknowledging the second signal: error %v, pending signals %+v", kind, err, l.inbox.signals)
 		}
 	}
 }

@@ -25,27 +25,27 @@ func (d *draft) children(l *Loop) bool {
 		return true
 	}
 	switch {
-	case l.read != nil:
+	case l.gen.read != nil:
 		d.judgePlan(l)
 		return false
-	case !l.planned:
+	case !l.gen.planned:
 		d.readPlan(l)
 		return false
-	case l.question != nil:
+	case l.person.question != nil:
 		return false
-	case d.s.Stopping != nil && l.plan.batch != nil && d.s.Drain == pawl.DrainFinish:
+	case d.s.Stopping != nil && l.gen.plan.batch != nil && d.s.Drain == pawl.DrainFinish:
 		d.batch(l)
 		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
-		return len(l.plan.kids) == 0
-	case l.plan.back != nil: // whatever is asked about the plan
+		return len(l.gen.plan.kids) == 0
+	case l.gen.plan.back != nil: // whatever is asked about the plan
 		d.goBack(l)
 		return false
 	case !d.consent(l):
 		return false
 	case l.turnedDown() != "":
 		return true
-	case l.said(pawl.AskReplan) != nil && l.reply.choice == "stop" && l.plan.count[pawl.TaskPending] > 0:
+	case l.said(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
 	}
 	switch {
@@ -59,13 +59,13 @@ func (d *draft) children(l *Loop) bool {
 	}
 	d.block(l)
 	d.admit(l, c)
-	return len(l.plan.kids) == 0
+	return len(l.gen.plan.kids) == 0
 }
 
 // spawns reports whether the loop has children in this iteration.
 func (l *Loop) spawns() bool {
 	c := l.Kind.Children
-	return c != nil && (l.given || l.planned || !l.skips(c.When))
+	return c != nil && (l.isGiven() || l.gen.planned || !l.skips(c.When))
 }
 
 // childLimit is how many children the loop may start; 0 = no limit. Where they stand on
@@ -92,17 +92,17 @@ func (s *State) parallel(l *Loop) int {
 // admit starts tasks that are ready, in their order, as many as there are places.
 // With barriers, places are filled when all are free only.
 func (d *draft) admit(l *Loop, c *pawl.Children) {
-	if c.Batch != "rolling" && len(l.plan.kids) > 0 {
+	if c.Batch != "rolling" && len(l.gen.plan.kids) > 0 {
 		return
 	}
-	for len(l.plan.kids) < d.s.parallel(l) {
-		i := l.plan.next()
+	for len(l.gen.plan.kids) < d.s.parallel(l) {
+		i := l.gen.plan.next()
 		if i < 0 {
 			return
 		}
-		if limit := d.s.childLimit(l); limit > 0 && l.plan.started >= limit {
-			if l.plan.capped != limit {
-				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.plan.started)})
+		if limit := d.s.childLimit(l); limit > 0 && l.gen.plan.started >= limit {
+			if l.gen.plan.capped != limit {
+				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.gen.plan.started)})
 			}
 			return
 		}
@@ -113,14 +113,14 @@ func (d *draft) admit(l *Loop, c *pawl.Children) {
 
 // spawn starts the loop of a task.
 func (d *draft) spawn(l *Loop, i int) {
-	e := &l.plan.entries[i]
+	e := &l.gen.plan.entries[i]
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
 	b := &pawl.LoopStarted{
 		ID: d.s.loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
-		Task: e.ID, Entry: i + 1, Version: l.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
+		Task: e.ID, Entry: i + 1, Version: l.gen.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
 	}
 	if l.cascades() {
-		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.generation
+		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.gen.n
 	}
 	d.emit(ref, b)
 }
@@ -141,10 +141,10 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 // block says which tasks can no longer run because of those that failed. After a
 // critical one, nothing that is left is worth doing.
 func (d *draft) block(l *Loop) {
-	pending := func(i int) bool { return l.plan.at(i).status == pawl.TaskPending }
-	for _, i := range slices.Clone(l.plan.dead) {
-		e := &l.plan.entries[i]
-		for part := range slices.Chunk(l.plan.reached(i, pending), maxPart) {
+	pending := func(i int) bool { return l.gen.plan.at(i).status == pawl.TaskPending }
+	for _, i := range slices.Clone(l.gen.plan.dead) {
+		e := &l.gen.plan.entries[i]
+		for part := range slices.Chunk(l.gen.plan.reached(i, pending), maxPart) {
 			d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
 		}
 		l = d.s.Loop(l.Ref)
@@ -156,14 +156,14 @@ func (d *draft) block(l *Loop) {
 		}
 		l = d.s.Loop(l.Ref)
 	}
-	if len(l.plan.dead) > 0 {
-		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.plan.entries[l.plan.dead[0]].ID})
+	if len(l.gen.plan.dead) > 0 {
+		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.gen.plan.entries[l.gen.plan.dead[0]].ID})
 	}
 }
 
 // skip leaves out every task that has not begun.
 func (d *draft) skip(l *Loop, reason string) {
-	for part := range slices.Chunk(l.plan.where(pawl.TaskPending), maxPart) {
+	for part := range slices.Chunk(l.gen.plan.where(pawl.TaskPending), maxPart) {
 		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: cut(reason, 200)})
 	}
 }
@@ -214,19 +214,19 @@ func (p *plan) outcome(then string) pawl.Outcome {
 // startChild lets a task run.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	i := b.Entry - 1
-	if p.plan == nil || i < 0 || i >= len(p.plan.entries) || p.plan.entries[i].ID != b.Task || p.plan.at(i).status != pawl.TaskPending {
+	if p.gen.plan == nil || i < 0 || i >= len(p.gen.plan.entries) || p.gen.plan.entries[i].ID != b.Task || p.gen.plan.at(i).status != pawl.TaskPending {
 		return fmt.Errorf("loop %d has no pending task %q", p.Ref, b.Task)
 	}
 	if b.Pending {
-		p.plan.edit(i).loop = l.Ref
+		p.gen.plan.edit(i).loop = l.Ref
 	} else {
-		p.plan.set(i, pawl.TaskRunning).loop = l.Ref
+		p.gen.plan.set(i, pawl.TaskRunning).loop = l.Ref
 	}
-	p.plan.started++
-	p.plan.kids = append(p.plan.kids, l.Ref)
-	l.task, l.entry, l.version, l.number = &p.plan.entries[i], i, b.Version, p.plan.started
+	p.gen.plan.started++
+	p.gen.plan.kids = append(p.gen.plan.kids, l.Ref)
+	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.entries[i], i, b.Version, p.gen.plan.started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
-	if m := p.plan.batch.member(i); m != nil {
+	if m := p.gen.plan.batch.member(i); m != nil {
 		m.begun = true
 	}
 	for j := range l.Kind.Steps {
@@ -241,12 +241,12 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 // goes on when the run does.
 func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	p := s.Loop(l.Parent)
-	if p == nil || p.plan == nil {
+	if p == nil || p.gen.plan == nil {
 		return
 	}
-	p.plan.kids = slices.DeleteFunc(slices.Clone(p.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
-	t := p.plan.at(l.entry)
-	if l.version != p.plan.version || t.loop != l.Ref || t.status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
+	p.gen.plan.kids = slices.DeleteFunc(slices.Clone(p.gen.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
+	t := p.gen.plan.at(l.slot.entry)
+	if l.slot.version != p.gen.plan.version || t.loop != l.Ref || t.status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	status := pawl.TaskFailed
@@ -257,25 +257,25 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		status = pawl.TaskSkipped
 	case b.Outcome.Succeeded():
 		status = pawl.TaskPassed
-		p.plan.since++
+		p.gen.plan.since++
 		if b.Outcome == pawl.OutcomeUnverified {
-			p.plan.unproven++
+			p.gen.plan.unproven++
 		}
 	default:
-		at := len(p.plan.dead)
+		at := len(p.gen.plan.dead)
 		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
-			at = p.plan.excused
-			p.plan.excused++
+			at = p.gen.plan.excused
+			p.gen.plan.excused++
 		}
-		if b.Outcome == pawl.OutcomeCancelled && l.ender == 0 || l.plan != nil && len(l.plan.ended) > 0 {
-			p.plan.ended = append(slices.Clone(p.plan.ended), l.entry)
+		if b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.ended) > 0 {
+			p.gen.plan.ended = append(slices.Clone(p.gen.plan.ended), l.slot.entry)
 		}
-		p.plan.dead = slices.Insert(slices.Clone(p.plan.dead), at, l.entry)
+		p.gen.plan.dead = slices.Insert(slices.Clone(p.gen.plan.dead), at, l.slot.entry)
 	}
-	n := p.plan.set(l.entry, status)
+	n := p.gen.plan.set(l.slot.entry, status)
 	n.tries += uint16(min(l.Iteration, 1000))
 	if status == pawl.TaskPassed {
-		n.batch = uint16(p.plan.batches)
+		n.batch = uint16(p.gen.plan.batches)
 	}
 }
 

@@ -43,7 +43,7 @@ func questionsOf(st *pawl.Step, r pawl.SessionResult, f pawl.Facts) int {
 
 // inquired is how many rounds of questions a step has had.
 func (l *Loop) inquired(step int) int {
-	for _, r := range l.inquiries {
+	for _, r := range l.iter.inquiries {
 		if r.step == step {
 			return r.n
 		}
@@ -58,13 +58,13 @@ func (l *Loop) inquires(x *Session, b *pawl.SessionEnded) bool {
 	if n == 0 || l.inquired(x.Index) >= maxRounds {
 		return false
 	}
-	l.unclear = &unclear{x.Index, b.Output, n}
+	l.iter.unclear = &unclear{x.Index, b.Output, n}
 	return true
 }
 
 // clarify asks a person what a step wants to know.
 func (d *draft) clarify(l *Loop) {
-	u := l.unclear
+	u := l.iter.unclear
 	what := "a question"
 	if u.count > 1 {
 		what = fmt.Sprintf("%d questions", u.count)
@@ -76,8 +76,8 @@ func (d *draft) clarify(l *Loop) {
 // clarified takes over what a person said to a step's questions: the step has its
 // turn again, or its result is taken as it is.
 func (l *Loop) clarified(choice string) {
-	u := l.unclear
-	l.unclear, l.reply = nil, nil
+	u := l.iter.unclear
+	l.iter.unclear, l.person.reply = nil, nil
 	if u == nil {
 		return
 	}
@@ -86,17 +86,17 @@ func (l *Loop) clarified(choice string) {
 		return
 	}
 	n := l.inquired(u.step) + 1
-	l.inquiries = slices.DeleteFunc(slices.Clone(l.inquiries), func(r route) bool { return r.step == u.step })
-	l.inquiries = append(l.inquiries, route{u.step, n})
+	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return r.step == u.step })
+	l.iter.inquiries = append(l.iter.inquiries, route{u.step, n})
 	if u.step < l.flow.main {
-		l.try = 1
+		l.iter.try = 1
 	}
 }
 
 // hears keeps an answer that later prompts are told.
 func (l *Loop) hears(said pawl.Hash) {
 	if !said.IsZero() {
-		l.answers = append(slices.Clone(l.answers[max(0, len(l.answers)-maxAnswers+1):]), said)
+		l.person.answers = append(slices.Clone(l.person.answers[max(0, len(l.person.answers)-maxAnswers+1):]), said)
 	}
 }
 

@@ -271,7 +271,7 @@ func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok 
 func (s *State) incomplete(l *Loop, x *Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
-	case x.Purpose == pawl.ForBatch && l.plan.batch != nil:
+	case x.Purpose == pawl.ForBatch && l.gen.plan.batch != nil:
 		return s.unjudged(l, f)
 	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
 		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."

@@ -23,7 +23,12 @@ type member struct {
 	ballot     []int // candidates, best first
 }
 
-func (c *council) clone() *council { return &council{slices.Clone(c.members)} }
+func (c *council) clone() *council {
+	if c == nil {
+		return nil
+	}
+	return &council{slices.Clone(c.members)}
+}
 
 // The structured results of a council's sessions.
 const (
@@ -35,10 +40,10 @@ func (l *Loop) callCouncil(b *pawl.CouncilCalled) error {
 	if spec := l.Kind.Ladder.Council; spec == nil || b.Members != len(spec.Lenses) {
 		return fmt.Errorf("the recipe has no council of %d", b.Members)
 	}
-	l.Phase, l.council = PhaseCouncil, &council{members: make([]member, b.Members)}
-	l.councils++
+	l.Phase, l.ladder.council = PhaseCouncil, &council{members: make([]member, b.Members)}
+	l.ladder.councils++
 	if b.Stuck {
-		l.stuckFrom = l.Iteration
+		l.ladder.stuckFrom = l.Iteration
 	}
 	return nil
 }
@@ -84,11 +89,11 @@ func (c *council) proposals() []pawl.Input {
 }
 
 func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
-	if l.council == nil {
+	if l.ladder.council == nil {
 		return fmt.Errorf("there is no council")
 	}
-	l.council, l.failures, l.advice = nil, 0, b.Proposal
-	l.afterward = max(l.Kind.Ladder.Council.Attempts, 1)
+	l.ladder.council, l.ladder.failures, l.ladder.advice = nil, 0, b.Proposal
+	l.ladder.afterward = max(l.Kind.Ladder.Council.Attempts, 1)
 	l.Phase = PhaseReady
 	if b.Winner == "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, pawl.OutcomeBlocked, "the council made no proposal"
@@ -99,7 +104,7 @@ func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
 // confer drives a council's sessions, all members side by side. What it advises
 // is tried on the top tier.
 func (d *draft) confer(l *Loop) {
-	c := l.council
+	c := l.ladder.council
 	for _, x := range slices.Clone(l.sessions) {
 		d.converse(l, x)
 		if d.s.Stopping != nil {
@@ -123,8 +128,8 @@ func (d *draft) confer(l *Loop) {
 // whether all are done.
 func (d *draft) seatAll(l *Loop, p pawl.SessionPurpose, is func(*member) bool) bool {
 	all := true
-	for i := range l.council.members {
-		if is(&l.council.members[i]) {
+	for i := range l.ladder.council.members {
+		if is(&l.ladder.council.members[i]) {
 			continue
 		}
 		all = false

@@ -117,9 +117,9 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		d.own(b.Source)
 	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
 		d.ownKids(l)
-		if l != nil && l.ender != 0 && body.EventKind() == pawl.KindLoopEnded {
-			d.own(l.ender)
-			d.look(l.ender)
+		if l != nil && l.exit.ender != 0 && body.EventKind() == pawl.KindLoopEnded {
+			d.own(l.exit.ender)
+			d.look(l.exit.ender)
 		}
 		if l != nil && l.Parent != 0 {
 			d.own(l.Parent)
@@ -136,10 +136,10 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 // ownKids owns the children of a loop that judges their batches, for which
 // something may follow.
 func (d *draft) ownKids(l *Loop) {
-	if l == nil || l.plan == nil || !judgesBatches(l.Kind) {
+	if l == nil || l.gen.plan == nil || !judgesBatches(l.Kind) {
 		return
 	}
-	for _, k := range l.plan.kids {
+	for _, k := range l.gen.plan.kids {
 		d.own(k)
 		d.look(k)
 	}
@@ -148,11 +148,11 @@ func (d *draft) ownKids(l *Loop) {
 // lookAtSiblings considers those that wait in the merge queue.
 func (d *draft) lookAtSiblings(l *Loop) {
 	p := d.s.Loop(l.Parent)
-	if p.plan == nil {
+	if p.gen.plan == nil {
 		return
 	}
-	for _, ref := range p.plan.kids {
-		if o := d.s.Loop(ref); o.merge != nil {
+	for _, ref := range p.gen.plan.kids {
+		if o := d.s.Loop(ref); o.merge() != nil {
 			d.look(ref)
 		}
 	}

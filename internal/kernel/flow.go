@@ -93,17 +93,20 @@ func (l *Loop) stepsLeft(from, to, done int) bool {
 // endAround takes over the end of a step before or after a batch. One that left no
 // result does not stop the batch: what there was before stands.
 func (l *Loop) endAround(step int) {
+	if l.gen.plan == nil {
+		return
+	}
 	if step >= l.flow.before {
-		l.after = step + 1 - l.flow.before
+		l.gen.plan.after = step + 1 - l.flow.before
 	} else {
-		l.before = step + 1 - l.flow.main
+		l.gen.plan.before = step + 1 - l.flow.main
 	}
 }
 
 // beginAround lets the steps around a batch begin: none is over.
 func (l *Loop) beginAround() {
-	l.before, l.after, l.batchLists, l.unclear = 0, 0, nil, nil
-	l.inquiries = slices.DeleteFunc(slices.Clone(l.inquiries), func(r route) bool { return l.flow.aroundBatch(r.step) })
+	l.gen.plan.before, l.gen.plan.after, l.gen.plan.handed, l.iter.unclear = 0, 0, nil, nil
+	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return l.flow.aroundBatch(r.step) })
 	l.clearItems()
 }
 
@@ -119,8 +122,8 @@ func (s *State) flow(k *pawl.LoopKind) *flow {
 
 // atStep moves the loop to a step, into its group's first round.
 func (l *Loop) atStep(i int) {
-	l.step, l.try, l.round = i, 1, 0
-	l.exhausted, l.unclear = false, nil
+	l.iter.step, l.iter.try, l.iter.round = i, 1, 0
+	l.iter.exhausted, l.iter.unclear = false, nil
 	l.clearItems()
 	l.skipSteps()
 }
@@ -130,29 +133,29 @@ func (l *Loop) atStep(i int) {
 // up: what follows then is decided.
 func (l *Loop) skipSteps() {
 	for {
-		if g := l.flow.group(l.step - 1); g != nil && l.round > 0 && l.step == g.to {
-			if l.round >= g.Repeat.Max {
-				l.exhausted = true
+		if g := l.flow.group(l.iter.step - 1); g != nil && l.iter.round > 0 && l.iter.step == g.to {
+			if l.iter.round >= g.Repeat.Max {
+				l.iter.exhausted = true
 				return
 			}
-			l.round, l.step = l.round+1, g.from
+			l.iter.round, l.iter.step = l.iter.round+1, g.from
 			continue
 		}
-		if l.step >= l.flow.main {
-			l.round, l.Phase = 0, PhaseCommit
+		if l.iter.step >= l.flow.main {
+			l.iter.round, l.Phase = 0, PhaseCommit
 			return
 		}
-		if g := l.flow.group(l.step); g != nil && l.round == 0 {
+		if g := l.flow.group(l.iter.step); g != nil && l.iter.round == 0 {
 			if l.skips(g.When) {
-				l.step = g.to
+				l.iter.step = g.to
 				continue
 			}
-			l.round = 1
+			l.iter.round = 1
 		}
-		if l.runs(l.step) {
+		if l.runs(l.iter.step) {
 			return
 		}
-		l.step++
+		l.iter.step++
 	}
 }
 
@@ -163,18 +166,18 @@ func (l *Loop) runs(i int) bool {
 	case l.assesses(i), st.First && l.Iteration > 1, l.skips(st.When), l.idle(i):
 		return false
 	}
-	return !(l.given && l.Kind.Children != nil && l.Kind.Children.From == st.Name)
+	return !(l.isGiven() && l.Kind.Children != nil && l.Kind.Children.From == st.Name)
 }
 
 // passStep moves on from a step that is done. A group ends with the first of its
 // steps that makes one of its decisions.
 func (l *Loop) passStep() {
-	g := l.flow.group(l.step)
-	if g != nil && slices.Contains(g.Repeat.Until, l.decision) {
+	g := l.flow.group(l.iter.step)
+	if g != nil && slices.Contains(g.Repeat.Until, l.left.decision) {
 		l.atStep(g.to)
 		return
 	}
-	l.step, l.try = l.step+1, 1
+	l.iter.step, l.iter.try = l.iter.step+1, 1
 	l.skipSteps()
 }
 
@@ -183,7 +186,7 @@ func (l *Loop) skips(w *pawl.When) bool {
 	return w != nil && (len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier) ||
 		w.Scaffold != nil && *w.Scaffold != l.task.Scaffold ||
 		len(w.Verification) > 0 && !slices.Contains(w.Verification, max(l.task.Verify, 1)) ||
-		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.decision))
+		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.left.decision))
 }
 
 // stage is a gate of the kind: its gates first, then the final ones.

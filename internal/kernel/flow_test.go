@@ -15,7 +15,8 @@ func TestWhenScaffold(t *testing.T) {
 		scaffold bool
 		skips    bool
 	}{{nil, true, false}, {nil, false, false}, {&yes, true, false}, {&yes, false, true}, {&no, true, true}, {&no, false, false}} {
-		l := &Loop{task: &pawl.TaskEntry{Scaffold: tc.scaffold}}
+		l := newLoop(1, nil)
+		l.task.Scaffold = tc.scaffold
 		if got := l.skips(&pawl.When{Scaffold: tc.when}); got != tc.skips {
 			t.Errorf("%v of a task with scaffold %v is skipped: %v", mustJSON(t, tc.when), tc.scaffold, got)
 		}

@@ -54,32 +54,32 @@ func (l *Loop) keepLists(st *pawl.Step, b *pawl.SessionEnded) {
 	if len(l.flow.fields) == 0 {
 		return
 	}
-	l.lists = slices.DeleteFunc(slices.Clone(l.lists), func(o list) bool { return o.step == st.Name })
+	l.left.lists = slices.DeleteFunc(slices.Clone(l.left.lists), func(o list) bool { return o.step == st.Name })
 	for _, field := range l.flow.fields {
 		n, err := strconv.Atoi(b.Facts.Get(field))
 		if err == nil && n > 0 && b.Result == pawl.SessionDone && !b.Output.IsZero() {
-			l.lists = append(l.lists, list{st.Name, outputName(st), field, b.Output, min(n, maxEntries)})
+			l.left.lists = append(l.left.lists, list{st.Name, outputName(st), field, b.Output, min(n, maxEntries)})
 		}
 	}
-	l.lists = l.lists[max(0, len(l.lists)-maxOutputs):]
-	if len(l.lists) == 0 {
-		l.lists = nil
+	l.left.lists = l.left.lists[max(0, len(l.left.lists)-maxOutputs):]
+	if len(l.left.lists) == 0 {
+		l.left.lists = nil
 	}
 }
 
 // dropLists forgets the lists of results that do not outlive the iteration.
 func (l *Loop) dropLists() {
-	if l.lists = slices.DeleteFunc(slices.Clone(l.lists), func(o list) bool { return !l.keeps(o.output) }); len(l.lists) == 0 {
-		l.lists = nil
+	if l.left.lists = slices.DeleteFunc(slices.Clone(l.left.lists), func(o list) bool { return !l.keeps(o.output) }); len(l.left.lists) == 0 {
+		l.left.lists = nil
 	}
 }
 
 // entriesOf are the entries that a step with for_each runs for: those of the loop's
 // own results; after a batch, those of what the batch's children handed in.
 func (l *Loop) entriesOf(step int) (out []entry) {
-	lists := l.lists
-	if step >= l.flow.before && step < l.flow.after {
-		lists = l.batchLists
+	lists := l.left.lists
+	if step >= l.flow.before && step < l.flow.after && l.gen.plan != nil {
+		lists = l.gen.plan.handed
 	}
 	name, field, _ := strings.Cut(l.flow.steps[step].ForEach, ".")
 	for _, o := range lists {
@@ -110,15 +110,15 @@ func (d *draft) eachEntry(l *Loop, index int) {
 	st, n := l.flow.steps[index], len(l.entriesOf(index))
 	for i := range n {
 		begun := slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.item == i+1 })
-		over := i < len(l.items) && l.items[i].over
-		if len(l.sessions) >= max(st.Parallel, 1) || l.itemFailed != "" && len(l.sessions) > 0 {
+		over := i < len(l.iter.items) && l.iter.items[i].over
+		if len(l.sessions) >= max(st.Parallel, 1) || l.iter.itemFailed != "" && len(l.sessions) > 0 {
 			return
 		}
 		if begun || over {
 			continue
 		}
 		try := 1
-		if i < len(l.items) && l.items[i].again {
+		if i < len(l.iter.items) && l.iter.items[i].again {
 			try = 2
 		}
 		b := stepSession(l, index, try)
@@ -132,32 +132,32 @@ func (d *draft) eachEntry(l *Loop, index int) {
 // in that in which they ended.
 func (l *Loop) endItem(x *Session, b *pawl.SessionEnded) {
 	st, n := l.flow.steps[x.Index], len(l.entriesOf(x.Index))
-	for len(l.items) < n {
-		l.items = append(l.items, item{})
+	for len(l.iter.items) < n {
+		l.iter.items = append(l.iter.items, item{})
 	}
-	it := &l.items[x.item-1]
+	it := &l.iter.items[x.item-1]
 	switch {
-	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && l.itemFailed == "":
+	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && l.iter.itemFailed == "":
 		it.again = true
 		return
 	case b.Result != pawl.SessionDone && (st.Required || x.Index < l.flow.main):
-		l.itemFailed = cmp.Or(l.itemFailed, cut(fmt.Sprintf("%s, %s: %s", st.Name, x.Place.Lens, b.Reason), 160))
+		l.iter.itemFailed = cmp.Or(l.iter.itemFailed, cut(fmt.Sprintf("%s, %s: %s", st.Name, x.Place.Lens, b.Reason), 160))
 	}
 	it.over, it.output = true, b.Output
-	left := slices.ContainsFunc(l.items, func(it item) bool { return !it.over })
-	if len(l.sessions) > 0 || left && l.itemFailed == "" {
+	left := slices.ContainsFunc(l.iter.items, func(it item) bool { return !it.over })
+	if len(l.sessions) > 0 || left && l.iter.itemFailed == "" {
 		return
 	}
-	for _, it := range l.items {
+	for _, it := range l.iter.items {
 		l.keepOutput(st, it.output)
 	}
-	result, why := pawl.SessionDone, l.itemFailed
+	result, why := pawl.SessionDone, l.iter.itemFailed
 	if why != "" {
 		result = pawl.SessionNoResult
 	}
-	l.items, l.itemFailed = nil, ""
+	l.iter.items, l.iter.itemFailed = nil, ""
 	l.stepOver(x.Index, result, why)
 }
 
 // clearItems forgets how far a step has come with its entries.
-func (l *Loop) clearItems() { l.items, l.itemFailed = nil, "" }
+func (l *Loop) clearItems() { l.iter.items, l.iter.itemFailed = nil, "" }

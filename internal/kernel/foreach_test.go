@@ -11,7 +11,8 @@ import (
 // order they ended: prompts and replays are the same. V-B05
 func TestForEachOrder(t *testing.T) {
 	k := &pawl.LoopKind{Steps: []pawl.Step{{Name: "think"}, {Name: "decide", ForEach: "think.decisions", Append: true}, {Name: "work"}}}
-	l := &Loop{Kind: k, flow: flowOf(k), task: &pawl.TaskEntry{}, step: 1, Phase: PhaseSteps}
+	l := newLoop(1, k)
+	l.flow, l.iter.step, l.Phase = flowOf(k), 1, PhaseSteps
 	l.flow.fields = []string{"decisions"}
 	l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf("thought"), Facts: pawl.Facts{{Name: "decisions", Value: "3"}}})
 	for i := range 3 {
@@ -23,8 +24,8 @@ func TestForEachOrder(t *testing.T) {
 		}
 	}
 	want := []pawl.Input{{Name: "decide", Blob: blobOf("1")}, {Name: "decide", Blob: blobOf("2")}, {Name: "decide", Blob: blobOf("3")}}
-	if !slices.Equal(l.outputs, want) || l.step != 2 || l.items != nil {
-		t.Errorf("the outputs are %v at step %d, and %v is left", l.outputs, l.step, l.items)
+	if !slices.Equal(l.left.outputs, want) || l.iter.step != 2 || l.iter.items != nil {
+		t.Errorf("the outputs are %v at step %d, and %v is left", l.left.outputs, l.iter.step, l.iter.items)
 	}
 }
 
@@ -33,12 +34,13 @@ func TestForEachOrder(t *testing.T) {
 func TestEntries(t *testing.T) {
 	k := &pawl.LoopKind{Steps: []pawl.Step{{Name: "plan", Output: "tasks"}, {Name: "own", ForEach: "tasks.decisions"}},
 		Children: &pawl.Children{AfterBatch: []pawl.Step{{Name: "record", ForEach: "result.decisions"}}}}
-	l := &Loop{Kind: k, flow: flowOf(k)}
+	l := newLoop(1, k)
+	l.flow, l.gen.plan = flowOf(k), &plan{}
 	l.flow.fields = []string{"decisions"}
 	for _, n := range []string{"5", "2"} {
 		l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(n), Facts: pawl.Facts{{Name: "decisions", Value: n}}})
 	}
-	l.batchLists = []list{{"implement", "result", "decisions", blobOf("a"), 1}, {"implement", "result", "other", blobOf("a"), 4}, {"implement", "result", "decisions", blobOf("b"), 2}}
+	l.gen.plan.handed = []list{{"implement", "result", "decisions", blobOf("a"), 1}, {"implement", "result", "other", blobOf("a"), 4}, {"implement", "result", "decisions", blobOf("b"), 2}}
 	own := []entry{{blobOf("2"), "decisions", 1}, {blobOf("2"), "decisions", 2}}
 	batch := []entry{{blobOf("a"), "decisions", 1}, {blobOf("b"), "decisions", 1}, {blobOf("b"), "decisions", 2}}
 	if got := l.entriesOf(1); !slices.Equal(got, own) {

@@ -46,7 +46,10 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 		for _, f := range l.open {
 			s.closed(f.ID)
 		}
-		l.open, l.spent, l.spentAt, l.HasWorkspace = nil, Purse{}, Purse{}, false
+		l.open, l.spent, l.HasWorkspace = nil, Purse{}, false
+		if l.iter != nil {
+			l.iter.spentAt = Purse{}
+		}
 	}
 	for l := range s.each {
 		if l.Parent != 0 {
@@ -69,12 +72,12 @@ func (s *State) dropChild(l *Loop) {
 		return
 	}
 	p := s.Loop(l.Parent)
-	running := p.plan != nil && l.version == p.plan.version && p.plan.at(l.entry).loop == l.Ref && p.plan.at(l.entry).status == pawl.TaskRunning
+	running := p.gen.plan != nil && l.slot.version == p.gen.plan.version && p.gen.plan.at(l.slot.entry).loop == l.Ref && p.gen.plan.at(l.slot.entry).status == pawl.TaskRunning
 	b := &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the run was forked", Stopped: true}
 	switch {
 	case live && l.Phase == PhaseClosing && l.Outcome.Succeeded():
 		b = &pawl.LoopEnded{Outcome: l.Outcome, Reason: l.Reason}
-	case live && l.merge != nil && l.merge.done:
+	case live && l.merge().isDone():
 		b = &pawl.LoopEnded{Outcome: pawl.OutcomeUnverified, Reason: "its work was merged when the run was forked"}
 		if l.judgement().proven {
 			b.Outcome = pawl.OutcomeComplete
@@ -83,11 +86,11 @@ func (s *State) dropChild(l *Loop) {
 	if live {
 		s.endLoop(l, b)
 	}
-	l.stopped, l.held = false, false
+	l.stopped, l.inbox.held = false, false
 	l.forget()
-	if running && p.plan.at(l.entry).status != pawl.TaskPassed {
-		p.plan.set(l.entry, pawl.TaskPending)
-		p.plan.started--
+	if running && p.gen.plan.at(l.slot.entry).status != pawl.TaskPassed {
+		p.gen.plan.set(l.slot.entry, pawl.TaskPending)
+		p.gen.plan.started--
 	}
 }
 
@@ -99,14 +102,9 @@ func (s *State) reopenRoot(l *Loop) {
 	if l.Phase != PhaseDone {
 		s.endLoop(l, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
 	}
-	s.live++
-	l.Phase, l.Outcome, l.Reason = PhaseOpening, "", ""
-	l.stopped, l.approved = false, false
-	l.unheard, l.told, l.final, l.held = nil, nil, 0, false
-	if l.base == nil {
-		l.base = make([]baseline, len(s.Settings.Gates))
-	}
-	p := l.plan
+	s.reopen(l)
+	l.stopped, l.person.approved, l.inbox.held = false, false, false
+	p := l.gen.plan
 	if p != nil {
 		l.beginAround()
 		p.batch, p.capped = nil, 0
@@ -115,16 +113,16 @@ func (s *State) reopenRoot(l *Loop) {
 		}
 	}
 	if over && outcome == pawl.OutcomeBlocked {
-		l.failures, l.afterward, l.stuckFrom = 0, -1, l.Iteration
+		l.ladder.failures, l.ladder.afterward, l.ladder.stuckFrom = 0, -1, l.Iteration
 	}
 	switch {
 	case over && p != nil:
 		l.askAnew()
 		p.retry()
-		l.planned, l.inside, l.refused = true, true, false
+		l.gen.planned, l.inside, l.gen.refused = true, true, false
 	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):
-		l.freed = l.Iteration
+		l.ladder.freed = l.Iteration
 	case !l.inside:
-		l.planned = false
+		l.gen.planned = false
 	}
 }

@@ -48,7 +48,7 @@ func fork(t testing.TB, w *world) {
 			break
 		}
 	}
-	if s.Status != pawl.StatusRunning || s.Spent != (Purse{}) || s.waiting > 0 || s.live != 1 || root.question != nil || root.approved {
+	if s.Status != pawl.StatusRunning || s.Spent != (Purse{}) || s.waiting > 0 || s.live != 1 || root.person.question != nil || root.person.approved {
 		t.Fatalf("the fork at event %d keeps state of the original run: %s", at, describe(s))
 	}
 }
@@ -166,7 +166,7 @@ func TestForkOfBatches(t *testing.T) {
 		fork(t, w)
 		for w.land() {
 		}
-		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).plan.succeeded() {
+		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).gen.plan.succeeded() {
 			t.Fatalf("the fork at event %d ends %s: %s", n, s.Outcome, s.Reason)
 		}
 		learned := 0

@@ -16,49 +16,49 @@ import (
 // that is a child, the way into its parent's branch.
 func (d *draft) judge(l *Loop) {
 	switch {
-	case l.question != nil:
+	case l.person.question != nil:
 		return
-	case l.restart != "":
-		d.again(l, l.restart)
+	case l.iter.restart != "":
+		d.again(l, l.iter.restart)
 		return
-	case l.unresolved > 0:
-		d.conflicted(l, l.unresolved)
+	case l.cand.unresolved > 0:
+		d.conflicted(l, l.cand.unresolved)
 		return
 	case !l.spawns() && !d.unmarked(l):
 		return
-	case l.blocked != nil:
+	case l.iter.blocked != nil:
 		d.blockedBy(l)
 		return
-	case l.merge != nil:
+	case l.cand.merge != nil:
 		if d.mergeOn(l) {
 			d.conclude(l)
 		}
 		return
-	case l.refused || l.finishing(): // there is no plan to judge, or all has been
+	case l.gen.refused || l.finishing(): // there is no plan to judge, or all has been
 		d.conclude(l)
 		return
 	}
-	if l.Parent != 0 && l.candidate.Kept > 0 && l.result(gateKept) == nil {
+	if l.Parent != 0 && l.cand.Kept > 0 && l.result(gateKept) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: print64(gateKept),
-			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.candidate.Kept)})
+			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
 	}
-	if l.candidate.LeftOut != nil && l.result(gateRecorded) == nil {
+	if l.cand.LeftOut != nil && l.result(gateRecorded) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: print64(gateRecorded),
-			Reason: leftOut(l.candidate.LeftOut), Evidence: l.candidate.Report})
+			Reason: leftOut(l.cand.LeftOut), Evidence: l.cand.Report})
 	}
 	d.reuse(l)
 	d.probeSiblings(l)
-	before := !l.planned // a loop whose children are at work has been judged
+	before := !l.gen.planned // a loop whose children are at work has been judged
 	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 && !l.inBatches() || before && d.extract(l) {
 		return
 	}
 	if l.judgement().pass() && !d.children(l) {
 		return
 	}
-	if l.spawns() && l.judgement().pass() && l.plan.succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
+	if l.spawns() && l.judgement().pass() && l.gen.plan.succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
 		return
 	}
-	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.planned || l.plan.succeeded()) {
+	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.gen.planned || l.gen.plan.succeeded()) {
 		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
@@ -92,11 +92,11 @@ func leftOut(limits []pawl.LimitMet) string {
 }
 
 // inBatches reports whether the loop's children work in batches that are judged as a whole.
-func (l *Loop) inBatches() bool { return l.planned && l.plan != nil && judgesBatches(l.Kind) }
+func (l *Loop) inBatches() bool { return l.gen.planned && l.gen.plan != nil && judgesBatches(l.Kind) }
 
 // reuse lets the verdicts of the last attempt stand when the tree is the same.
 func (d *draft) reuse(l *Loop) {
-	if len(l.results) == 0 && len(l.gates) == 0 && len(l.sessions) == 0 && l.Kind.Children == nil {
+	if len(l.cand.results) == 0 && len(l.cand.gates) == 0 && len(l.sessions) == 0 && l.Kind.Children == nil {
 		if a := l.sameTree(); a != nil {
 			d.emit(l.Ref, &pawl.GatesReused{From: a.n})
 		}
@@ -121,7 +121,7 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 			if !d.validate(l, i) {
 				return false
 			}
-		case l.result(st.Name) == nil && l.stepFailed == "":
+		case l.result(st.Name) == nil && l.iter.stepFailed == "":
 			d.judgeStage(l, i, st)
 			return false
 		}
@@ -159,7 +159,7 @@ func (d *draft) onFinalHead(l *Loop) bool {
 // there are verdicts on it that stand.
 func (l *Loop) sameTree() *attempt {
 	a := l.lastAttempt()
-	if a == nil || a.tree == "" || a.tree != l.candidate.Tree || a.stepFailed != "" || l.stepFailed != "" || len(a.whole()) == 0 {
+	if a == nil || a.tree == "" || a.tree != l.cand.Tree || a.stepFailed != "" || l.iter.stepFailed != "" || len(a.whole()) == 0 {
 		return nil
 	}
 	return a
@@ -182,10 +182,10 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 // judged is the commit that commands judge: the candidate, or the merge commit
 // that it would become.
 func (l *Loop) judged() pawl.CommitHash {
-	if l.merge != nil && l.merge.made != nil {
-		return l.merge.made.Commit
+	if l.cand.merge != nil && l.cand.merge.made != nil {
+		return l.cand.merge.made.Commit
 	}
-	return l.candidate.Commit
+	return l.cand.Commit
 }
 
 func selects(st *pawl.Stage, k pawl.GateKind) bool {
@@ -211,7 +211,7 @@ const (
 // not run twice, or did not end in its time, has not passed.
 func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	spec := d.s.gateSpec(l, gate)
-	run := l.gateRun(gate)
+	run := l.gateRun(gate, do.OnBase)
 	switch why := run.failed; {
 	case run.effect != 0:
 		return
@@ -259,9 +259,17 @@ func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Dura
 	return max(defaultGateTimeout, slowGate*l.base[gate].took)
 }
 
+// verdicts is what was said of the present candidate, in the order it came.
+func (l *Loop) verdicts() []*pawl.GateJudged {
+	if l.cand == nil {
+		return nil
+	}
+	return l.cand.results
+}
+
 // result is what a gate or review said of the present candidate, or nil.
 func (l *Loop) result(name string) *pawl.GateJudged {
-	for _, r := range l.results {
+	for _, r := range l.verdicts() {
 		if r.Gate == name {
 			return r
 		}
@@ -270,7 +278,7 @@ func (l *Loop) result(name string) *pawl.GateJudged {
 }
 
 func (l *Loop) halted() bool {
-	return slices.ContainsFunc(l.results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
+	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
 }
 
 // review lets a model judge the candidate in a session of its own.
@@ -327,8 +335,8 @@ func percent(s string) int {
 
 // judgement is what is known of the attempt.
 func (l *Loop) judgement() judgement {
-	j := judgement{quality: quality(l.results), requirements: requirements(l.results), stepFailed: l.stepFailed}
-	for _, r := range l.results {
+	j := judgement{quality: quality(l.verdicts()), requirements: requirements(l.verdicts()), stepFailed: l.iter.stepFailed}
+	for _, r := range l.verdicts() {
 		j.proven = j.proven || proves(r)
 	}
 	if r := l.said(pawl.AskMerge); r != nil && j.stepFailed == "" && r.choice == choiceReject {
@@ -342,7 +350,7 @@ func (l *Loop) judgement() judgement {
 
 // withChildren adds to a judgement what the loop's children make of it.
 func (l *Loop) withChildren(j judgement) judgement {
-	if p := l.plan; p != nil && l.planned {
+	if p := l.gen.plan; p != nil && l.gen.planned {
 		j.children, j.childrenOutcome = p.unmet(), p.outcome(l.Kind.Ladder.Then)
 		j.proven = j.proven || p.unproven == 0
 	}
@@ -353,7 +361,7 @@ func (l *Loop) withChildren(j judgement) judgement {
 // and has passed is merged first, one that ends does its final steps.
 func (d *draft) conclude(l *Loop) {
 	j := d.s.withFailure(l, l.withChildren(l.judgement()))
-	if j.pass() && j.children == "" && l.merge == nil && d.enqueue(l) {
+	if j.pass() && j.children == "" && l.merge() == nil && d.enqueue(l) {
 		return
 	}
 	d.end(l, j)
@@ -363,8 +371,8 @@ func (d *draft) conclude(l *Loop) {
 func (d *draft) end(l *Loop, j judgement) {
 	b := &pawl.IterationEnded{
 		N: l.Iteration, Tier: l.Tier, Quality: j.quality, Requirements: j.requirements, Commit: l.judged(), Conflict: j.conflict,
-		Files: l.candidate.FileSet, Tests: testsPrint(l.results), Error: errorPrint(l, j),
-		Errors: objections(l, j), Cost: l.spent.Money - l.spentAt.Money, Tokens: l.spent.Tokens - l.spentAt.Tokens,
+		Files: l.cand.FileSet, Tests: testsPrint(l.cand.results), Error: errorPrint(l, j),
+		Errors: objections(l, j), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
 	}
 	d.rule(l, j, b)
 }
@@ -413,7 +421,7 @@ func testsPrint(results []*pawl.GateJudged) uint64 {
 // can be told apart; 0 = there is no such thing.
 func errorPrint(l *Loop, j judgement) uint64 {
 	p := print64(j.stepFailed)
-	for _, r := range sortedByGate(l.results) {
+	for _, r := range sortedByGate(l.verdicts()) {
 		if said := mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
 			p = mix(p, print64(r.Gate), said)
 		}
@@ -446,7 +454,7 @@ func objections(l *Loop, j judgement) []string {
 			out = append(out, cut(text, 160))
 		}
 	}
-	for _, r := range sortedByGate(l.results) {
+	for _, r := range sortedByGate(l.verdicts()) {
 		if !lets(r.Verdict) && len(out) < 3 {
 			out = append(out, cut(fmt.Sprintf("%s: %s", r.Gate, cmp.Or(r.Reason, string(r.Verdict))), 160))
 		}

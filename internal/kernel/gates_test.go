@@ -24,7 +24,8 @@ func TestInBatches(t *testing.T) {
 		{true, &plan{}, rolling, false},
 		{true, nil, rolling, false},
 	} {
-		if l := (&Loop{planned: row.planned, plan: row.plan, Kind: row.kind}); l.inBatches() != row.want {
+		l := newLoop(1, row.kind)
+		if l.gen.planned, l.gen.plan = row.planned, row.plan; l.inBatches() != row.want {
 			t.Errorf("planned %t, has a plan %t, batches judged %t: got %t", row.planned, row.plan != nil, row.kind == judged, !row.want)
 		}
 	}
@@ -39,15 +40,16 @@ func TestSameTree(t *testing.T) {
 		want   bool
 	}{
 		{"the same tree", func(*Loop, *attempt) {}, true},
-		{"another tree", func(l *Loop, _ *attempt) { l.candidate.Tree = "other" }, false},
-		{"no tree", func(l *Loop, a *attempt) { l.candidate.Tree, a.tree = "", "" }, false},
+		{"another tree", func(l *Loop, _ *attempt) { l.cand.Tree = "other" }, false},
+		{"no tree", func(l *Loop, a *attempt) { l.cand.Tree, a.tree = "", "" }, false},
 		{"the steps before failed", func(_ *Loop, a *attempt) { a.stepFailed = "no result" }, false},
-		{"the steps fail now", func(l *Loop, _ *attempt) { l.stepFailed = "no result" }, false},
+		{"the steps fail now", func(l *Loop, _ *attempt) { l.iter.stepFailed = "no result" }, false},
 		{"nothing was judged", func(_ *Loop, a *attempt) { a.results = nil }, false},
 	} {
-		l := &Loop{Kind: &pawl.LoopKind{}, candidate: &pawl.Committed{Tree: "tree"}, history: []attempt{{n: 1, failed: true, tree: "tree",
-			results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}}
-		row.change(l, &l.history[0])
+		l := newLoop(1, &pawl.LoopKind{})
+		l.cand = &Candidate{Committed: &pawl.Committed{Tree: "tree"}}
+		l.ladder.history = []attempt{{n: 1, failed: true, tree: "tree", results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}
+		row.change(l, &l.ladder.history[0])
 		if got := l.sameTree() != nil; got != row.want {
 			t.Errorf("%s: the verdicts hold: %t", row.why, got)
 		}
@@ -86,7 +88,8 @@ func TestCutShortOnTheBase(t *testing.T) {
 		{"it is cut short", pawl.GateJudged{Verdict: pawl.VerdictFail, Duration: 20 * time.Minute, Partial: true}, 0, 10 * time.Minute},
 	} {
 		s := &State{Settings: &pawl.Settings{Gates: []pawl.GateSpec{gate("tests")}}}
-		l := &Loop{Kind: &pawl.LoopKind{}, base: make([]baseline, 1)}
+		l := newLoop(1, &pawl.LoopKind{})
+		l.base = make([]baseline, 1)
 		row.on.Gate, row.on.OnBase, row.on.Evidence = "tests", true, blobOf("evidence")
 		s.judged(l, &row.on)
 		if got := len(s.redAtBase(l)); got != row.red || !l.base[0].known {
@@ -101,9 +104,10 @@ func TestCutShortOnTheBase(t *testing.T) {
 // The limit of a stage is for the gates that run in it, on the base too; what a gate's settings
 // say comes first.
 func TestGateTimeoutOfItsStage(t *testing.T) {
-	l := &Loop{Kind: &pawl.LoopKind{Gates: []pawl.Stage{
+	l := newLoop(1, &pawl.LoopKind{Gates: []pawl.Stage{
 		{Name: "quick", Commands: []string{"lint"}, Timeout: time.Minute}, {Name: "slow", Commands: []string{"tests"}, Timeout: 5 * time.Minute},
-	}}, base: make([]baseline, 1)}
+	}})
+	l.base = make([]baseline, 1)
 	for _, onBase := range []bool{false, true} {
 		spec := gate("tests")
 		if got := l.gateTimeout(0, &spec, onBase); got != 5*time.Minute {

@@ -16,6 +16,9 @@ import (
 type course struct {
 	batches int
 	batch   *batch    // the one under way; nil = none is
+	before  int       // steps before it that are over
+	after   int       // steps after it that are over
+	handed  []list    // in what the batch's children handed in
 	last    lastBatch // the one that ended last
 	history []monitor.Batch
 	tree    pawl.TreeHash // of the branch's head
@@ -78,7 +81,7 @@ func (c *course) clone() course {
 // judgeHealth says how the batches develop, and what follows from it.
 // One health leads to its recoveries so many times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
-	p := l.plan
+	p := l.gen.plan
 	v := monitor.Judge(p.history)
 	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(p.inNames(v.Reason), 300)}
 	if v.Health != pawl.HealthProgressing {
@@ -134,7 +137,7 @@ func (c *course) recovered(h pawl.Health) int {
 // judgedHealth takes over what the monitor said. What spoke for a recovery does not
 // count any more once it has begun.
 func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
-	p := l.plan
+	p := l.gen.plan
 	p.health, p.evidence, p.unjudged, p.recover = b.Health, cut(b.Reason, 200), false, b.Recoveries
 	if p.batch != nil { // a task is blocked, and its own loop asks
 		p.recover = nil
@@ -170,10 +173,10 @@ func (c *course) recoveredBy(what pawl.Recovery) {
 
 // recoverHealth does what is next of what a health leads to.
 func (d *draft) recoverHealth(l *Loop) {
-	p := l.plan
+	p := l.gen.plan
 	next := p.recover[0]
 	if next == pawl.RecoverGather {
-		if d.runSteps(l, l.flow.main, l.flow.before, l.before) {
+		if d.runSteps(l, l.flow.main, l.flow.before, l.gen.plan.before) {
 			return
 		}
 		next = p.recover[slices.IndexFunc(p.recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
@@ -194,7 +197,7 @@ func (d *draft) recoverHealth(l *Loop) {
 
 // askHealth asks a person what to do about the loop's health, with all that is known of it.
 func (d *draft) askHealth(l *Loop) {
-	p := l.plan
+	p := l.gen.plan
 	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", p.health, p.batches, p.count[pawl.TaskPassed], len(p.entries))
 	for _, r := range p.recoveries {
 		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.health, r.n)
@@ -215,20 +218,20 @@ const (
 
 // overridden takes over that the run goes on in spite of its health.
 func (l *Loop) overridden() {
-	p := l.plan
+	p := l.gen.plan
 	p.recover, p.history, p.unjudged, p.health = nil, nil, false, pawl.HealthProgressing
 	if b := p.back; b != nil && b.By == "" && !b.requested { // what the monitor called for, and nothing has been done
 		p.back = nil
 	}
 	if l.said(pawl.AskHealth) != nil {
-		l.reply = nil
+		l.person.reply = nil
 	}
 }
 
 // steerContinue lets a loop go on in spite of what the monitor said of it.
 func (d *draft) steerContinue(in *pawl.Steering) error {
 	l := d.s.Loop(1)
-	p := l.plan
+	p := l.gen.plan
 	switch {
 	case d.s.Status == pawl.StatusEnded && d.s.Outcome.Resumable():
 		return d.refuse("only a run that goes on can be let go on in spite of its health").WithHint("pawl resume %s", d.s.Run)
@@ -241,7 +244,7 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 	case p.back != nil && p.back.requested:
 		return d.refuse("it is going back to checkpoint %d already", p.back.To)
 	}
-	if q := l.question; q != nil && q.kind == pawl.AskHealth {
+	if q := l.person.question; q != nil && q.kind == pawl.AskHealth {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run goes on in spite of its health"})
 	}
 	d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: cut(in.Reason, 300), By: cut(in.By, 60)})
@@ -250,7 +253,7 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 
 // facts are what the monitor is shown of a batch that ends.
 func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
-	p, b := l.plan, l.plan.batch
+	p, b := l.gen.plan, l.gen.plan.batch
 	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: print64(string(p.tree))}
 	if n := len(p.history); n > 0 {
 		out.Passing, out.Broke = p.history[n-1].Passing, p.history[n-1].Broke
@@ -292,10 +295,10 @@ const (
 // noteAttempt keeps of an attempt that ended what the monitor needs.
 func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	p := s.Loop(l.Parent)
-	if p == nil || p.plan == nil {
+	if p == nil || p.gen.plan == nil {
 		return
 	}
-	if m := p.plan.batch.member(l.entry); m != nil {
+	if m := p.gen.plan.batch.member(l.slot.entry); m != nil {
 		m.note(l, b.Error)
 	}
 }
@@ -303,14 +306,14 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 // note keeps of a loop's present candidate what the monitor needs.
 func (m *entrant) note(l *Loop, objected uint64) {
 	f := &m.facts
-	f.Error, f.Failing, f.Failed, f.Passing = objected, testsPrint(l.results), 0, -1
-	for _, r := range l.results {
+	f.Error, f.Failing, f.Failed, f.Passing = objected, testsPrint(l.verdicts()), 0, -1
+	for _, r := range l.verdicts() {
 		if r.Kind == pawl.GateTests {
 			f.Passing = max(f.Passing, 0) + r.Passed
 			f.Failed += max(r.Total-r.Passed, 0)
 		}
 	}
-	if c := l.candidate; c != nil {
+	if c := l.cand; c != nil {
 		f.Tree, f.Hunks = print64(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
 	}
 }

@@ -60,8 +60,8 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	if r.decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
 		return
 	}
-	if j.conflict && l.conflicts+1 == conflictTries {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: conflictTries, Value: int64(l.conflicts + 1)})
+	if j.conflict && l.ladder.conflicts+1 == conflictTries {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: conflictTries, Value: int64(l.ladder.conflicts + 1)})
 	}
 	if j.children == "" && (r.outcome == pawl.OutcomeIncomplete || r.outcome == pawl.OutcomeFailed && r.decision == pawl.DecideHalt && d.s.inCascade(l) && d.s.last(l)) {
 		d.maxIterations(l)
@@ -94,15 +94,15 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 		return ruling{decision: pawl.DecideComplete, reason: "every gate passed", outcome: pawl.OutcomeComplete}
 	case j.pass():
 		return ruling{decision: pawl.DecideComplete, reason: "nothing failed, but no command gate passed either", outcome: pawl.OutcomeUnverified}
-	case j.conflict && l.conflicts+1 < conflictTries:
+	case j.conflict && l.ladder.conflicts+1 < conflictTries:
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
 	case l.wantsAnother():
 		return ruling{decision: pawl.DecideIterate, reason: j.stepFailed}
-	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject && l.cascades():
+	case l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject && l.cascades():
 		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeFailed}
-	case l.said(pawl.AskPlan) != nil && l.reply.choice == choiceReject:
+	case l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject:
 		return ruling{decision: pawl.DecideHalt, reason: j.stepFailed, outcome: pawl.OutcomeBlocked}
-	case l.given && l.cannotPlan(): // it will be the same list the next time
+	case l.isGiven() && l.cannotPlan(): // it will be the same list the next time
 		return ruling{decision: pawl.DecideHalt, reason: firstError(b), outcome: usedUp(lad, "").outcome}
 	case s.last(l):
 		r := ruling{decision: pawl.DecideHalt, outcome: pawl.OutcomeIncomplete, reason: s.lastFailed(l, b)}
@@ -110,9 +110,9 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 			r.outcome = pawl.OutcomeFailed
 		}
 		return r
-	case l.afterward == 0:
+	case l.ladder.afterward == 0:
 		return usedUp(lad, "the attempt after the council failed too")
-	case s.Settings.Council && l.councils == 0 && lad.Council != nil:
+	case s.Settings.Council && l.ladder.councils == 0 && lad.Council != nil:
 		return ruling{decision: pawl.DecideCouncil, reason: "the user asked for a council"}
 	}
 	if reason := l.insecure(j); reason != "" && l.Tier < l.top() {
@@ -121,7 +121,7 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 	if reason := s.stuck(l, b); reason != "" {
 		return l.climb(reason, true, b)
 	}
-	failures := l.failures + 1 // with this one
+	failures := l.ladder.failures + 1 // with this one
 	if n := patience(lad, l.Tier); n > 0 && failures >= n {
 		return l.climb(consecutive(failures), false, b)
 	}
@@ -131,7 +131,7 @@ func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {
 // cannotPlan reports whether the iteration failed because its list of tasks cannot
 // be its plan.
 func (l *Loop) cannotPlan() bool {
-	return l.refused || slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool {
+	return l.gen.refused || slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool {
 		r := l.result(st.Name)
 		return (st.Builtin == "actionable" || st.Builtin == wellFormed) && r != nil && !lets(r.Verdict)
 	})
@@ -149,7 +149,7 @@ func (l *Loop) insecure(j judgement) string {
 	if j.halt() {
 		return haltReason(l)
 	}
-	if a := l.lastAttempt(); a != nil && a.security != 0 && a.security == securityPrint(l.results) {
+	if a := l.lastAttempt(); a != nil && a.security != 0 && a.security == securityPrint(l.verdicts()) {
 		return "the same security finding twice in a row"
 	}
 	return ""
@@ -173,7 +173,7 @@ func (s *State) lastFailed(l *Loop, b *pawl.IterationEnded) string {
 	switch {
 	case l.Parent == 0 && l.Kind.Children == nil || why == "":
 		return used
-	case s.maxIterations(l)-l.freed == 1:
+	case s.maxIterations(l)-l.ladder.freed == 1:
 		return why
 	}
 	return used + ": " + why
@@ -190,7 +190,7 @@ func (l *Loop) climb(reason string, stuck bool, b *pawl.IterationEnded) ruling {
 	switch next := nextRung(lad, l.Tier); {
 	case next > 0:
 		return ruling{decision: pawl.DecideEscalate, reason: reason, tier: next, stuck: stuck}
-	case l.afterward > 0:
+	case l.ladder.afterward > 0:
 		return ruling{decision: pawl.DecideIterate, reason: firstError(b)}
 	case lad.Council != nil:
 		return ruling{decision: pawl.DecideCouncil, reason: reason, stuck: stuck}
@@ -227,7 +227,7 @@ func nextRung(lad *pawl.Ladder, tier int) int {
 }
 
 func haltReason(l *Loop) string {
-	for _, r := range l.results {
+	for _, r := range l.verdicts() {
 		if r.Verdict == pawl.VerdictHalt {
 			return fmt.Sprintf("%s halts: %s", r.Gate, r.Reason)
 		}
@@ -243,7 +243,7 @@ func (l *Loop) haltedForSecurity() bool {
 
 // finishing reports whether the loop does its final steps: nothing else begins.
 func (l *Loop) finishing() bool {
-	return l.final > 0 || slices.ContainsFunc(l.sessions, l.isFinal)
+	return l.iter != nil && l.iter.final > 0 || slices.ContainsFunc(l.sessions, l.isFinal)
 }
 
 // isFinal reports whether a session is for a final step.
@@ -252,7 +252,7 @@ func (l *Loop) isFinal(x *Session) bool { return x.Purpose == pawl.ForStep && x.
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
 func (d *draft) finalStep(l *Loop) bool {
-	return d.s.Stopping == nil && d.runSteps(l, l.flow.after, len(l.flow.steps), l.final)
+	return d.s.Stopping == nil && d.runSteps(l, l.flow.after, len(l.flow.steps), l.iter.final)
 }
 
 // runSteps runs those of the flow's steps from one position to another that have
@@ -261,7 +261,7 @@ func (d *draft) finalStep(l *Loop) bool {
 func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 	for i := from + done; i < to; i++ {
 		switch {
-		case l.unclear != nil:
+		case l.iter.unclear != nil:
 			d.clarify(l)
 		case len(l.sessions) > 0 && l.sessions[0].item == 0:
 			d.converse(l, l.sessions[0])

@@ -45,13 +45,14 @@ func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
 	last := history[len(history)-1]
 	r := taskLoop()
 	s := &State{Recipe: r, Settings: settings(), Limits: pawl.Limits{Iterations: 10}}
-	l := &Loop{Ref: 1, Kind: &r.Kinds[0], Iteration: last.n, Tier: 1, history: history[:len(history)-1], afterward: -1}
+	l := newLoop(1, &r.Kinds[0])
+	l.Iteration, l.Tier, l.ladder.history, l.cand = last.n, 1, history[:len(history)-1], &Candidate{}
 	if last.security != 0 {
-		l.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.security}}
-		l.history = append([]attempt(nil), l.history...)
-		for i := range l.history { // as the gate's fingerprint is made of the finding
-			if l.history[i].security != 0 {
-				l.history[i].security = mix(0, l.history[i].security)
+		l.cand.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.security}}
+		l.ladder.history = append([]attempt(nil), l.ladder.history...)
+		for i := range l.ladder.history { // as the gate's fingerprint is made of the finding
+			if l.ladder.history[i].security != 0 {
+				l.ladder.history[i].security = mix(0, l.ladder.history[i].security)
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func TestStuck(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s, l, ended := tried(row.attempts)
-			s.Settings.NoStuckDetection, l.stuckFrom = row.off, row.from
+			s.Settings.NoStuckDetection, l.ladder.stuckFrom = row.off, row.from
 			if got := s.stuck(l, ended); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
@@ -119,19 +120,19 @@ func TestLadder(t *testing.T) {
 		{"D-20 D-B04 stuck below the top: the next tier", 1, 1, "A A A", fail, pass, nil, "escalate 2: stuck: the same tests fail in 3 attempts (stuck)"},
 		{"D-20 D-B04 stuck at the top: the council", 3, 1, "A A A", fail, pass, nil, "council: stuck: the same tests fail in 3 attempts (stuck)"},
 		{"D-40 the user asks for a council", 1, 0, "A", fail, pass, flagged, "council: the user asked for a council"},
-		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.councils = 1 }, "iterate"},
+		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.ladder.councils = 1 }, "iterate"},
 		{"D-B06 D-63 the tenth failure is the last", 1, 0, "A B C D E F G H I J", fail, pass, nil, "halt incomplete"},
 		{"D-B06 the ninth is not", 1, 0, "A B C D E F G H I", fail, pass, nil, "iterate"},
-		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward = 0 }, "halt blocked"},
-		{"… and the ladder ends in fail", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward, l.Kind.Ladder.Then = 0, "fail" }, "halt failed"},
-		{"more attempts after the council are left", 3, 9, "A B C D", fail, pass, func(_ *State, l *Loop) { l.afterward = 1 }, "iterate"},
+		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward = 0 }, "halt blocked"},
+		{"… and the ladder ends in fail", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward, l.Kind.Ladder.Then = 0, "fail" }, "halt failed"},
+		{"more attempts after the council are left", 3, 9, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward = 1 }, "iterate"},
 		{"there is no council", 3, 2, "A B C", fail, pass, func(_ *State, l *Loop) { l.Kind.Ladder.Council = nil }, "halt blocked"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s, l, ended := tried(row.attempts)
-			l.Tier, l.failures = row.tier, row.failed
+			l.Tier, l.ladder.failures = row.tier, row.failed
 			if row.quality == halt {
-				l.results = append(l.results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
+				l.cand.results = append(l.cand.results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
 			}
 			if row.change != nil {
 				row.change(s, l)
@@ -171,8 +172,8 @@ func TestCouncilResetsStuck(t *testing.T) { // D-B04
 		if err := l.callCouncil(&pawl.CouncilCalled{Members: 5, Stuck: stuck}); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]int{true: 3, false: 0}[stuck]; l.stuckFrom != want {
-			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.stuckFrom, want)
+		if want := map[bool]int{true: 3, false: 0}[stuck]; l.ladder.stuckFrom != want {
+			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.ladder.stuckFrom, want)
 		}
 	}
 }
@@ -206,8 +207,8 @@ func TestStuckCallsTheCouncil(t *testing.T) { // F-63
 			}
 			called++
 			want := map[bool]int{true: 3, false: 0}[stuck]
-			if l := s.Loop(1); b.Stuck != stuck || l.stuckFrom != want || l.Iteration != 3 {
-				t.Errorf("stuck %t: the council is called after attempt %d with %+v, and attempts count from %d", stuck, l.Iteration, b, l.stuckFrom)
+			if l := s.Loop(1); b.Stuck != stuck || l.ladder.stuckFrom != want || l.Iteration != 3 {
+				t.Errorf("stuck %t: the council is called after attempt %d with %+v, and attempts count from %d", stuck, l.Iteration, b, l.ladder.stuckFrom)
 			}
 		}
 		if called != 1 {

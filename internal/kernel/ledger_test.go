@@ -194,7 +194,7 @@ func (g *ledger) judged(ref pawl.LoopRef, b *pawl.GateJudged) {
 func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	verdicts := g.verdicts[e.Loop]
 	g.kept[seat{e.Loop, b.N}] = verdicts
-	proven, all := l.plan != nil && l.plan.succeeded() && l.plan.unproven == 0, true
+	proven, all := l.gen.plan != nil && l.gen.plan.succeeded() && l.gen.plan.unproven == 0, true
 	for _, v := range verdicts {
 		all = all && lets(v.Verdict)
 		proven = proven || v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase

@@ -31,9 +31,9 @@ func (w *world) replay(log []pawl.Event) iter.Seq[int] {
 func (w *world) inherit() {
 	w.now = w.state.Last
 	for _, l := range w.state.loops {
-		*w.folderOf(l.Ref) = folder{tree: l.worktree.tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.furnished}
+		*w.folderOf(l.Ref) = folder{tree: l.worktree.tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.furnished}
 		w.branches[w.state.branch(l)] = l.Head
-		if p := l.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the batch's review
+		if p := l.gen.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the batch's review
 			w.folderOf(l.Ref).head = p.batch.shown
 		}
 	}

@@ -54,7 +54,7 @@ func (d *driver) well(s *script, entries []pawl.TaskEntry) func(*pawl.Effect) pa
 		case *pawl.ReadTasks:
 			return &pawl.TasksRead{Effect: f.ID, Entries: entries}
 		case *pawl.Merge:
-			return &pawl.Merged{Effect: f.ID, Commit: pawl.CommitHash(s.w.name("m", f.ID)), Tree: d.state.Loop(f.Loop).candidate.Tree}
+			return &pawl.Merged{Effect: f.ID, Commit: pawl.CommitHash(s.w.name("m", f.ID)), Tree: d.state.Loop(f.Loop).cand.Tree}
 		case *pawl.AdvanceBranch:
 			return &pawl.BranchAdvanced{Effect: f.ID, Commit: do.To}
 		case *pawl.ProbeConflicts:

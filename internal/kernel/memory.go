@@ -13,7 +13,7 @@ import (
 // remembering, and reports whether it is at work. That it fails never fails the work.
 func (d *draft) extract(l *Loop) bool {
 	st := l.Kind.Extract
-	if st == nil || l.extracted || l.stepFailed != "" && l.candidate == nil {
+	if st == nil || l.cand.extracted {
 		return false
 	}
 	verdict := pawl.VerdictFail
@@ -113,11 +113,11 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
 	}
 	s.memories = b.N
-	if l.plan != nil && b.Text == l.plan.unlearned {
-		l.plan.unlearned = pawl.Hash{}
+	if l.gen.plan != nil && b.Text == l.gen.plan.unlearned {
+		l.gen.plan.unlearned = pawl.Hash{}
 	}
-	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.plan != nil {
-		p.plan.found++
+	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.gen.plan != nil {
+		p.gen.plan.found++
 	}
 	return nil
 }
@@ -179,20 +179,20 @@ func (d *draft) blackboard(l *Loop, f pawl.Facts) (text string, isError bool) {
 // board is the blackboard a loop writes to: that of its parent's children.
 func (s *State) board(l *Loop) []pawl.NotePosted {
 	if p := s.Loop(l.Parent); p != nil {
-		return p.board
+		return p.gen.board
 	}
-	return l.board
+	return l.gen.board
 }
 
 func (s *State) post(l *Loop, b *pawl.NotePosted) {
 	if p := s.Loop(l.Parent); p != nil {
 		l = p
 	}
-	board := slices.Clone(l.board)
+	board := slices.Clone(l.gen.board)
 	if i := slices.IndexFunc(board, func(n pawl.NotePosted) bool { return n.Key == b.Key }); i >= 0 {
 		board[i] = *b
 	} else {
 		board = append(board, *b)
 	}
-	l.board = board
+	l.gen.board = board
 }

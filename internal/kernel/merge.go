@@ -17,6 +17,17 @@ type merge struct {
 	done   bool            // the branch has moved
 }
 
+// merge is how far the loop is on its way into the parent's branch; nil = it is not on it.
+func (l *Loop) merge() *merge {
+	if l.cand == nil {
+		return nil
+	}
+	return l.cand.merge
+}
+
+// isDone reports whether the branch has moved.
+func (m *merge) isDone() bool { return m != nil && m.done }
+
 func (m *merge) clone() *merge {
 	if m == nil {
 		return nil
@@ -32,24 +43,33 @@ const conflictTries = 3
 // enqueue lets a loop whose work has passed wait for its turn, if it has
 // anything to merge. It reports whether it waits.
 func (d *draft) enqueue(l *Loop) bool {
-	if l.Parent == 0 || l.candidate.Total == 0 && !judgesBatches(d.s.Loop(l.Parent).Kind) {
+	if l.Parent == 0 || l.cand.Total == 0 && !judgesBatches(d.s.Loop(l.Parent).Kind) {
 		return false
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
 	sure := l.confidence()
-	if by == "confidence_threshold" && sure < threshold && !l.approved {
+	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
-			l.candidate.Paths, choiceApprove, choiceReject)
+			l.cand.Paths, choiceApprove, choiceReject)
 		return true
 	}
-	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.candidate.Commit, Confidence: sure})
+	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.cand.Commit, Confidence: sure})
 	return true
+}
+
+// queued takes over that the loop waits for its turn to be merged.
+func (l *Loop) queued(at pawl.Seq) error {
+	if l.cand == nil {
+		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
+	}
+	l.cand.merge = &merge{queued: at}
+	return nil
 }
 
 // turn reports whether the loop is the first in its parent's queue.
 func (s *State) turn(l *Loop) bool {
-	for _, ref := range s.Loop(l.Parent).plan.kids {
-		if o := s.Loop(ref); o.merge != nil && !o.merge.done && o.merge.queued < l.merge.queued {
+	for _, ref := range s.Loop(l.Parent).gen.plan.kids {
+		if m := s.Loop(ref).merge(); m != nil && !m.done && m.queued < l.cand.merge.queued {
 			return false
 		}
 	}
@@ -60,7 +80,7 @@ func (s *State) turn(l *Loop) bool {
 // made outside any worktree, judged again if the parent's branch has moved, and
 // becomes that branch's head. It reports whether the branch has moved.
 func (d *draft) mergeOn(l *Loop) bool {
-	m, p := l.merge, d.s.Loop(l.Parent)
+	m, p := l.cand.merge, d.s.Loop(l.Parent)
 	switch {
 	case m.done:
 		return true
@@ -74,7 +94,7 @@ func (d *draft) mergeOn(l *Loop) bool {
 		}
 	case len(l.open) > 0 || !d.s.turn(l):
 	case m.made == nil || m.onto != p.Head:
-		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.candidate.Commit,
+		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.cand.Commit,
 			Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, l.task.ID, cut(l.task.Title, 120)), Time: d.at})
 	case m.made.Conflicts > 0:
 		d.conflicted(l, m.made.Conflicts)
@@ -105,12 +125,7 @@ func (d *draft) regate(l *Loop) bool {
 
 // objected reports whether a gate lets the candidate not pass.
 func (l *Loop) objected() bool {
-	for _, r := range l.results {
-		if !lets(r.Verdict) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return !lets(r.Verdict) })
 }
 
 // conflicted ends an attempt that conflicts with what was merged in the meantime.
@@ -143,9 +158,9 @@ func (d *draft) onHead(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration == 0 {
 		return true
 	}
-	p, m := d.s.Loop(l.Parent), l.rebase
+	p, m := d.s.Loop(l.Parent), l.upstream.rebase
 	switch {
-	case l.Base == p.Head && m == nil, !l.suspect.IsZero() && m == nil: // one conflict is resolved before the next is looked for
+	case l.Base == p.Head && m == nil, !l.upstream.suspect.IsZero() && m == nil: // one conflict is resolved before the next is looked for
 		return true
 	case len(l.open) > 0:
 	case m == nil || m.made == nil:
@@ -161,11 +176,11 @@ func (d *draft) onHead(l *Loop) bool {
 // rebase left, and reports whether it was seen to be free of them.
 func (d *draft) unmarked(l *Loop) bool {
 	switch {
-	case l.suspect.IsZero() || l.checked:
+	case l.upstream.suspect.IsZero() || l.cand.checked:
 		return true
 	case len(l.open) == 0:
-		d.onWorktree(l, "conflict", pawl.CrashRepeat, &pawl.Merge{Ours: d.s.Loop(l.Parent).Head, Theirs: l.candidate.Commit,
-			Message: "pawl: probe", Time: d.at, Suspect: l.suspect})
+		d.onWorktree(l, "conflict", pawl.CrashRepeat, &pawl.Merge{Ours: d.s.Loop(l.Parent).Head, Theirs: l.cand.Commit,
+			Message: "pawl: probe", Time: d.at, Suspect: l.upstream.suspect})
 	}
 	return false
 }
@@ -176,14 +191,14 @@ const maxProbed = 8
 // probeSiblings compares a new candidate with those of siblings at work, so that
 // both hear of a conflict before both are done.
 func (d *draft) probeSiblings(l *Loop) {
-	if l.Parent == 0 || l.probed || l.candidate == nil || l.candidate.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
+	if l.Parent == 0 || l.cand == nil || l.cand.probed || l.cand.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
 		return
 	}
-	do := &pawl.ProbeConflicts{Commit: l.candidate.Commit}
-	for _, ref := range d.s.Loop(l.Parent).plan.kids {
+	do := &pawl.ProbeConflicts{Commit: l.cand.Commit}
+	for _, ref := range d.s.Loop(l.Parent).gen.plan.kids {
 		o := d.s.Loop(ref)
-		if ref != l.Ref && o.candidate != nil && o.candidate.Total > 0 && len(do.Others) < maxProbed {
-			do.Others = append(do.Others, pawl.Sibling{Loop: ref, Task: o.task.ID, Commit: o.candidate.Commit})
+		if ref != l.Ref && o.cand != nil && o.cand.Total > 0 && len(do.Others) < maxProbed {
+			do.Others = append(do.Others, pawl.Sibling{Loop: ref, Task: o.task.ID, Commit: o.cand.Commit})
 		}
 	}
 	if len(do.Others) > 0 {
@@ -198,28 +213,29 @@ func (l *Loop) wants(v pawl.Verb) bool {
 
 // merged takes over a merge commit.
 func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
-	switch m := l.merge; {
-	case l.plan != nil && l.plan.batch != nil:
+	switch m := l.merge(); {
+	case l.gen.plan != nil && l.gen.plan.batch != nil:
 		s.linked(l, do, b)
-	case l.plan != nil && l.plan.back != nil: // of what is no more
+	case l.gen.plan != nil && l.gen.plan.back != nil: // of what is no more
 	case !do.Suspect.IsZero():
-		l.checked = true
-		if l.unresolved = b.Unresolved; b.Unresolved == 0 {
-			l.suspect = pawl.Hash{}
+		if l.cand == nil {
+			return fmt.Errorf("a look for conflict markers without a candidate")
 		}
-	case m != nil && l.candidate == nil:
-		return fmt.Errorf("a merge commit without a candidate")
+		l.cand.checked = true
+		if l.cand.unresolved = b.Unresolved; b.Unresolved == 0 {
+			l.upstream.suspect = pawl.Hash{}
+		}
 	case m != nil:
 		m.made, m.onto = b, do.Ours
-		m.regate = b.Conflicts == 0 && b.Tree != l.candidate.Tree
+		m.regate = b.Conflicts == 0 && b.Tree != l.cand.Tree
 		if m.regate { // reviews judged the task's own change, which is the same
-			l.gates, l.results = nil, reviewsOf(l.results)
+			l.cand.gates, l.cand.results = nil, reviewsOf(l.cand.results)
 		}
 		if b.Conflicts > 0 {
-			l.hunks = b.Hunks
+			l.upstream.hunks = b.Hunks
 		}
 	default:
-		l.rebase = &merge{onto: do.Ours, made: b}
+		l.upstream.rebase = &merge{onto: do.Ours, made: b}
 	}
 	return nil
 }
@@ -235,25 +251,27 @@ func reviewsOf(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
 
 // rebased takes over that the worktree is on the parent's head.
 func (l *Loop) rebased() {
-	m := l.rebase
-	l.Base, l.rebase, l.probe = m.onto, nil, pawl.Hash{}
+	m := l.upstream.rebase
+	l.Base, l.upstream.rebase, l.upstream.probe = m.onto, nil, pawl.Hash{}
 	if m.made.Conflicts > 0 {
-		l.hunks, l.suspect = m.made.Hunks, m.made.Paths
+		l.upstream.hunks, l.upstream.suspect = m.made.Hunks, m.made.Paths
 	}
 }
 
 // advanced takes over that the parent's branch has the loop's work.
 func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
-	if l.plan != nil && judgesBatches(l.Kind) && l.merge == nil {
+	if l.gen.plan != nil && judgesBatches(l.Kind) && l.merge() == nil {
 		s.movedOn(l, b)
 		return nil
 	}
 	p := s.Loop(l.Parent)
-	if p == nil || l.merge == nil || l.merge.made == nil {
+	m := l.merge()
+	if p == nil || m == nil || m.made == nil {
 		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
 	}
-	l.merge.done = true
+	m.done = true
 	p.Head, p.ahead = b.Commit, true
-	p.candidate, p.checked = &pawl.Committed{Commit: b.Commit, Tree: l.merge.made.Tree, Total: 1}, false
+	p.moved(&pawl.Committed{Commit: b.Commit, Tree: m.made.Tree, Total: 1})
+	p.cand.checked = false
 	return nil
 }

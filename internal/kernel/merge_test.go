@@ -41,7 +41,7 @@ func TestMergesNameTheHead(t *testing.T) {
 					if do.Ours != heads[target] && !chained {
 						t.Errorf("%s: event %d merges into %s, but the head is %s", name, e.Seq, do.Ours, heads[target])
 					}
-					if theirs := s.Loop(e.Loop).candidate; target != e.Loop && do.Theirs != heads[e.Loop] && (theirs == nil || do.Theirs != theirs.Commit) {
+					if theirs := s.Loop(e.Loop).cand; target != e.Loop && do.Theirs != heads[e.Loop] && (theirs == nil || do.Theirs != theirs.Commit) {
 						t.Errorf("%s: event %d merges %s, which loop %d did not make", name, e.Seq, do.Theirs, e.Loop)
 					}
 				case *pawl.AdvanceBranch:
@@ -98,10 +98,10 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 		continue
 	}
 	l := w.state.Loop(2)
-	if l == nil || l.merge == nil || l.merge.made == nil || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
+	if l == nil || l.cand.merge == nil || l.cand.merge.made == nil || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
 		t.Fatalf("no branch move is pending: %s", describe(w.state))
 	}
-	for _, head := range []pawl.CommitHash{l.merge.onto, "elsewhere"} {
+	for _, head := range []pawl.CommitHash{l.cand.merge.onto, "elsewhere"} {
 		d := newDraft(copyOf(w.state), w.now)
 		d.own(1)
 		d.own(2)

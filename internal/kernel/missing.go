@@ -36,7 +36,7 @@ func (d *draft) gatesCanRun(l *Loop) bool {
 	switch r := l.said(pawl.AskMissing); {
 	case len(cannot) == 0:
 		return true
-	case l.question != nil:
+	case l.person.question != nil:
 	case r != nil && r.choice == choiceWithout:
 		for _, i := range d.s.missingGates(l) {
 			d.leaveOut(l, i, cmp.Or(r.by, "a person"))

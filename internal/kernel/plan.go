@@ -69,6 +69,9 @@ func newPlan(g *graph, version int, list pawl.Hash) *plan {
 }
 
 func (p *plan) clone() *plan {
+	if p == nil {
+		return nil
+	}
 	c := *p
 	c.tasks, c.ready = slices.Clone(p.tasks), slices.Clone(p.ready)
 	c.kids, c.dead = slices.Clone(p.kids), slices.Clone(p.dead)

@@ -92,11 +92,12 @@ func TestAllTasksPassed(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			r := treeLoop()
 			s := &State{Recipe: r, Settings: settings()}
-			l := &Loop{Ref: 1, Kind: &r.Kinds[0], Iteration: 1, planned: row.planned, results: row.own, plan: planOf(t, "list", entries("a", "b"))}
+			l := newLoop(1, &r.Kinds[0])
+			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, planOf(t, "list", entries("a", "b")), &Candidate{results: row.own}
 			for i, status := range row.statuses {
-				l.plan.set(i, status)
+				l.gen.plan.set(i, status)
 			}
-			l.plan.unproven = row.unproven
+			l.gen.plan.unproven = row.unproven
 			if got := spell(s.ruling(l, l.withChildren(l.judgement()), &pawl.IterationEnded{N: 1})); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}

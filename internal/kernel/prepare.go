@@ -44,7 +44,7 @@ func (l *Loop) preparationOf(commit pawl.CommitHash) *preparation {
 // furnish the worktree, it must be at the commit.
 func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *preparation {
 	p := l.preparationOf(commit)
-	if p.over() && (!furnish || p.key == "" || p.failed != "" || p.key == l.furnished) {
+	if p.over() && (!furnish || p.key == "" || p.failed != "" || p.key == l.worktree.furnished) {
 		return p
 	}
 	under := slices.ContainsFunc(l.open, func(f *pawl.Effect) bool {
@@ -136,7 +136,7 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 // asksToPrepare takes over that it is requested to prepare a commit.
 func (l *Loop) asksToPrepare(commit pawl.CommitHash, furnish bool) {
 	if furnish { // until that is answered nobody knows what is in the worktree
-		l.furnished = ""
+		l.worktree.furnished = ""
 	}
 	l.preparations = slices.Clone(l.preparations)
 	p := l.preparationOf(commit)
@@ -161,7 +161,7 @@ func (l *Loop) prepared(do *pawl.Prepare, b *pawl.Prepared) error {
 		l.worktree.calm()
 	}
 	if do.Furnish && b.Failed == "" {
-		l.furnished = b.Key
+		l.worktree.furnished = b.Key
 	}
 	return nil
 }

@@ -12,8 +12,9 @@ import (
 // A gate that fails because its commit cannot be prepared has what the commands printed as
 // evidence: nothing else tells the next attempt what to mend.
 func TestUnpreparedGateHasEvidence(t *testing.T) {
-	l := &Loop{Ref: 1, Kind: &pawl.LoopKind{}, Base: "c0", base: make([]baseline, 1), candidate: &pawl.Committed{Commit: "c1"},
-		preparations: []preparation{{commit: "c1", key: "key", failed: "npm ci failed", evidence: blobOf("npm")}}}
+	l := newLoop(1, &pawl.LoopKind{})
+	l.Base, l.base, l.cand = "c0", make([]baseline, 1), &Candidate{Committed: &pawl.Committed{Commit: "c1"}}
+	l.preparations = []preparation{{commit: "c1", key: "key", failed: "npm ci failed", evidence: blobOf("npm")}}
 	s := &State{Settings: &pawl.Settings{Gates: []pawl.GateSpec{gate("tests")}, Prepare: []string{"npm ci"}}, Started: &pawl.RunStarted{Base: "c0"}, Seq: 1, Status: pawl.StatusRunning, loops: []*Loop{l}}
 	d := newDraft(s, time.Unix(0, 0))
 	if _, ok := d.preparedFor(l, &s.Settings.Gates[0], &pawl.RunGate{Gate: "tests", Commit: "c1"}); ok || len(d.events) != 1 {
@@ -27,7 +28,8 @@ func TestUnpreparedGateHasEvidence(t *testing.T) {
 // What is in the worktree is known only once it has been put there: not while that is under
 // way, and not after it failed.
 func TestWhatFurnishesTheWorktree(t *testing.T) {
-	l := &Loop{furnished: "old"}
+	l := newLoop(1, &pawl.LoopKind{})
+	l.worktree.furnished = "old"
 	furnish := &pawl.Prepare{Commit: "c1", Furnish: true}
 	for _, row := range []struct {
 		why    string
@@ -40,15 +42,15 @@ func TestWhatFurnishesTheWorktree(t *testing.T) {
 		{"the commands fail", func() error { return l.prepared(furnish, &pawl.Prepared{Key: "new", Failed: "npm ci failed"}) }, ""},
 		{"it is there", func() error { return l.prepared(furnish, &pawl.Prepared{Key: "new"}) }, "new"},
 	} {
-		if err := row.change(); err != nil || l.furnished != row.want {
-			t.Errorf("%s: %q is in the worktree, want %q (%v)", row.why, l.furnished, row.want, err)
+		if err := row.change(); err != nil || l.worktree.furnished != row.want {
+			t.Errorf("%s: %q is in the worktree, want %q (%v)", row.why, l.worktree.furnished, row.want, err)
 		}
 	}
 }
 
 // A loop remembers how its last commits were prepared, not those of a run without end.
 func TestPreparationsAreBounded(t *testing.T) {
-	l := &Loop{}
+	l := newLoop(1, &pawl.LoopKind{})
 	for i := range 2 * maxPreparations {
 		l.asksToPrepare(pawl.CommitHash(fmt.Sprint(i)), false)
 	}
@@ -61,7 +63,8 @@ func TestPreparationsAreBounded(t *testing.T) {
 // them where there are none.
 func TestPrepareOfTheSettings(t *testing.T) {
 	tools := []string{"read", updateTool, "run"}
-	l := &Loop{Ref: 1, Kind: &pawl.LoopKind{}, task: &pawl.TaskEntry{}, Base: "c0"}
+	l := newLoop(1, &pawl.LoopKind{})
+	l.Base = "c0"
 	s := &State{Settings: &pawl.Settings{}, Started: &pawl.RunStarted{Base: "c0"}, Seq: 1, Status: pawl.StatusRunning, loops: []*Loop{l}}
 	if got := s.offered(tools); !slices.Equal(got, []string{"read", "run"}) || len(tools) != 3 {
 		t.Errorf("without prepare the tools are %q of %q", got, tools)

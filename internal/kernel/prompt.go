@@ -27,8 +27,8 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	do := &pawl.AssemblePrompt{
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
-		Inputs: append([]pawl.Input(nil), l.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
-		Task: l.task.Spec, Answers: l.answers,
+		Inputs: append([]pawl.Input(nil), l.left.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
+		Task: l.task.Spec, Answers: l.person.answers,
 	}
 	d.s.addPlan(l, do)
 	d.s.addContext(l, do)
@@ -41,13 +41,13 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	}
 	switch x.Purpose {
 	case pawl.ForReplan:
-		p := l.plan
+		p := l.gen.plan
 		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
 		do.Inputs, do.RedAtBase = contextOf(l), nil
 		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
 	case pawl.ForExtract:
 		l.addChanged(do)
-		do.Feedback = objectionsTo(l.results)
+		do.Feedback = objectionsTo(l.verdicts())
 	case pawl.ForStep:
 		st := l.flow.steps[x.Index]
 		do.Feedback = append(l.feedback(), l.hints()...)
@@ -59,8 +59,8 @@ func (d *draft) assemble(l *Loop, x *Session) {
 			e := l.entriesOf(x.Index)[x.item-1]
 			do.Item, do.ItemOf, do.ItemField = e.n, e.blob, e.field
 		}
-		if !l.advice.IsZero() {
-			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.advice})
+		if !l.ladder.advice.IsZero() {
+			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.ladder.advice})
 		}
 	case pawl.ForReview:
 		rv := l.stage(x.Index).Review
@@ -77,7 +77,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 		l.addChanged(do)
 	case pawl.ForBallot:
 		do.Template, do.Output, do.Feedback = l.Kind.Ladder.Council.Ballot, ballotOutput, l.feedback()
-		do.Inputs = l.council.proposals()
+		do.Inputs = l.ladder.council.proposals()
 	}
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
@@ -88,7 +88,7 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
 	}
-	if p := l.plan; p != nil && len(p.recover) > 0 && p.recover[0] == pawl.RecoverGather {
+	if p := l.gen.plan; p != nil && len(p.recover) > 0 && p.recover[0] == pawl.RecoverGather {
 		do.Cause = fmt.Sprintf("the batches are %s", p.health)
 	}
 }
@@ -96,7 +96,7 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 // addGiven lets the list that the user gave take the place of what the step that
 // makes one would have left.
 func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
-	if !l.given {
+	if !l.isGiven() {
 		return
 	}
 	for _, st := range l.flow.steps {
@@ -109,7 +109,7 @@ func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
 
 // contextOf is what was gathered for a loop's children.
 func contextOf(l *Loop) []pawl.Input {
-	for _, in := range slices.Backward(l.outputs) {
+	for _, in := range slices.Backward(l.left.outputs) {
 		if in.Name == "context" {
 			return []pawl.Input{in}
 		}
@@ -123,10 +123,10 @@ const replanMemory = 4000
 // addPlan tells a prompt where the tasks of the loop's plan stand, or as long as it
 // has none, those of the plan it is part of.
 func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
-	p := l.plan
+	p := l.gen.plan
 	if parent := s.Loop(l.Parent); parent != nil {
-		p = cmp.Or(p, parent.plan)
-		do.Number, do.Count = l.number, len(parent.plan.entries)
+		p = cmp.Or(p, parent.gen.plan)
+		do.Number, do.Count = l.slot.number, len(parent.gen.plan.entries)
 	}
 	if p != nil {
 		do.Plan, do.States = p.list, p.states()
@@ -135,29 +135,29 @@ func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 
 // addChanged lets a prompt list the paths the candidate changed.
 func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
-	if l.candidate != nil && !l.candidate.Paths.IsZero() {
-		do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.candidate.Paths})
+	if l.cand != nil && !l.cand.Paths.IsZero() {
+		do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.cand.Paths})
 	}
 }
 
 // feedback is what was objected to the last attempt, in the order of the verdicts.
 func (l *Loop) feedback() []pawl.Feedback {
 	var out []pawl.Feedback
-	if w := l.wish; w != nil {
+	if w := l.person.wish; w != nil {
 		f := pawl.Feedback{From: fmt.Sprintf("%s %d", fromUser, w.n), Verdict: pawl.VerdictRevise, Evidence: w.said}
 		if w.said.IsZero() {
 			f.Summary = cut(cmp.Or(w.by, "a person")+" wants another iteration", 120)
 		}
 		out = append(out, f)
 	}
-	if !l.hunks.IsZero() {
-		out = append(out, pawl.Feedback{From: "merge", Verdict: pawl.VerdictFail, Evidence: l.hunks})
+	if !l.upstream.hunks.IsZero() {
+		out = append(out, pawl.Feedback{From: "merge", Verdict: pawl.VerdictFail, Evidence: l.upstream.hunks})
 	}
-	if !l.probe.IsZero() {
-		out = append(out, pawl.Feedback{From: "siblings", Verdict: pawl.VerdictRevise, Evidence: l.probe})
+	if !l.upstream.probe.IsZero() {
+		out = append(out, pawl.Feedback{From: "siblings", Verdict: pawl.VerdictRevise, Evidence: l.upstream.probe})
 	}
-	if len(l.objections) > 0 {
-		return append(out, objectionsTo(l.objections)...)
+	if len(l.iter.objections) > 0 {
+		return append(out, objectionsTo(l.iter.objections)...)
 	}
 	a := l.lastAttempt()
 	if a == nil {
@@ -171,7 +171,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 
 // hints are what persons told the loop by signals.
 func (l *Loop) hints() (out []pawl.Feedback) {
-	for _, i := range l.infos {
+	for _, i := range l.inbox.infos {
 		out = append(out, pawl.Feedback{From: "a person", Verdict: pawl.VerdictRevise, Evidence: i.text})
 	}
 	return out
@@ -179,12 +179,12 @@ func (l *Loop) hints() (out []pawl.Feedback) {
 
 // infosTold takes over that a step's prompt is given what persons told the loop.
 func (l *Loop) infosTold(x *Session, do pawl.Do) {
-	if do.Verb() != pawl.VerbAssemblePrompt || x.Purpose != pawl.ForStep || len(l.infos) == 0 {
+	if do.Verb() != pawl.VerbAssemblePrompt || x.Purpose != pawl.ForStep || len(l.inbox.infos) == 0 {
 		return
 	}
-	l.infos = slices.Clone(l.infos)
-	for i := range l.infos {
-		l.infos[i].told = true
+	l.inbox.infos = slices.Clone(l.inbox.infos)
+	for i := range l.inbox.infos {
+		l.inbox.infos[i].told = true
 	}
 }
 
@@ -211,8 +211,8 @@ func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 // lines tell the attempts so far.
 func (l *Loop) lines() []string {
 	var out []string
-	for i := range l.history {
-		out = append(out, fmt.Sprintf("attempt %d: %s", l.history[i].n, l.history[i].line))
+	for i := range l.ladder.history {
+		out = append(out, fmt.Sprintf("attempt %d: %s", l.ladder.history[i].n, l.ladder.history[i].line))
 	}
 	return out
 }

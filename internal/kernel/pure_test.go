@@ -27,13 +27,7 @@ func TestPure(t *testing.T) {
 }
 
 func pure(t *testing.T, of string) {
-	fset := token.NewFileSet()
-	files := sources(t, fset, of)
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	if _, err := conf.Check("pawl/internal/kernel/"+of, fset, files, info); err != nil {
-		t.Fatal(err)
-	}
+	fset, files, _, info := parsed(t, of)
 	for _, f := range files {
 		for _, imp := range f.Imports {
 			if path := strings.Trim(imp.Path.Value, `"`); !slices.Contains(mayImport, path) {
@@ -54,6 +48,20 @@ func pure(t *testing.T, of string) {
 			return true
 		})
 	}
+}
+
+// parsed is a package's source, with its types.
+func parsed(t *testing.T, of string) (*token.FileSet, []*ast.File, *types.Package, *types.Info) {
+	t.Helper()
+	fset := token.NewFileSet()
+	files := sources(t, fset, of)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	pkg, err := conf.Check("pawl/internal/kernel/"+of, fset, files, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fset, files, pkg, info
 }
 
 func sources(t *testing.T, fset *token.FileSet, of string) []*ast.File {

@@ -49,49 +49,49 @@ func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Has
 }
 
 func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
-	if l.question != nil || b.N != s.questions+1 {
+	if l.person.question != nil || b.N != s.questions+1 {
 		return fmt.Errorf("question %d follows question %d, and one is open", b.N, s.questions)
 	}
 	s.questions = b.N
 	s.waiting++
-	l.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
-	l.reply = nil
+	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
+	l.person.reply = nil
 	return nil
 }
 
 // replied takes over what a person said, and what follows from it at once.
 func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
-	q := l.question
+	q := l.person.question
 	if q == nil || q.n != b.N || !slices.Contains(q.choices, b.Choice) {
 		return fmt.Errorf("question %d is not open, or has no answer %q", b.N, b.Choice)
 	}
-	l.question = nil
+	l.person.question = nil
 	s.waiting--
 	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: cut(b.Text, maxSaidText), By: b.By})
-	l.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
+	l.person.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
-		l.approved, l.wish = b.Choice == choiceApprove, nil
+		l.person.approved, l.person.wish = b.Choice == choiceApprove, nil
 		if b.Choice == choiceIterate {
-			l.wish = &wish{b.Said, b.By, l.Iteration}
+			l.person.wish = &wish{b.Said, b.By, l.Iteration}
 		}
 	case pawl.AskHealth:
-		l.plan.recover = nil
+		l.gen.plan.recover = nil
 	case pawl.AskClarify:
 		l.hears(b.Said)
 		l.clarified(b.Choice)
 	case pawl.AskReplan:
-		p := l.plan
+		p := l.gen.plan
 		p.settled, p.asked, p.found, p.since = true, false, 0, 0
 	}
 	return nil
 }
 
 func (l *Loop) withdrawn(s *State, b *pawl.QuestionWithdrawn) error {
-	if l.question == nil || l.question.n != b.N {
+	if l.person.question == nil || l.person.question.n != b.N {
 		return fmt.Errorf("question %d is not open", b.N)
 	}
-	l.question = nil
+	l.person.question = nil
 	s.waiting--
 	if s.Drain == pawl.DrainFinish { // nobody is waited for: its iteration does not finish
 		l.inside = false
@@ -136,15 +136,15 @@ func (s *State) consenting(l *Loop) (by string, threshold int) {
 // whether its tasks may start.
 func (d *draft) consent(l *Loop) bool {
 	by, _ := d.s.consenting(l)
-	if by != "human" || l.approved {
+	if by != "human" || l.person.approved {
 		return true
 	}
-	switch r := l.reply; {
+	switch r := l.person.reply; {
 	case (r == nil || r.kind != pawl.AskPlan) && l.cascades():
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.plan.entries), l.Kind.Children.Kind),
-			l.plan.list, choiceApprove, choiceIterate, choiceReject)
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.entries), l.Kind.Children.Kind),
+			l.gen.plan.list, choiceApprove, choiceIterate, choiceReject)
 	case r == nil || r.kind != pawl.AskPlan:
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.plan.entries)), l.plan.list, choiceApprove, choiceRevise, choiceReject)
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.gen.plan.entries)), l.gen.plan.list, choiceApprove, choiceRevise, choiceReject)
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.find(l.Kind.Children.From), N: 1})
 	default:
@@ -190,7 +190,7 @@ func (l *Loop) confidence() int {
 	sum, of := 0, 0
 	add := func(part, percent int) { sum, of = sum+part*percent, of+part }
 	proven, reviewed, sure := 0, false, 100
-	for _, r := range l.results {
+	for _, r := range l.verdicts() {
 		switch {
 		case proves(r):
 			proven = 100
@@ -205,8 +205,8 @@ func (l *Loop) confidence() int {
 	if reviewed {
 		add(3, sure)
 	}
-	add(2, percentIf(l.Iteration == 1 && len(l.routes) == 0))
-	add(1, percentIf(!l.runFailed))
+	add(2, percentIf(l.Iteration == 1 && len(l.iter.routes) == 0))
+	add(1, percentIf(!l.left.runFailed))
 	add(1, percentIf(l.Attempt == 1))
 	return sum / of
 }
@@ -224,7 +224,7 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		return pawl.Errorf(pawl.CodeInvalid, "no answer given")
 	}
 	for l := range d.s.each {
-		q := l.question
+		q := l.person.question
 		if q == nil || q.n != in.Question {
 			continue
 		}

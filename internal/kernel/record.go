@@ -25,10 +25,10 @@ func (l *Loop) recorded(b *pawl.Recorded) {
 	l.unrecorded = false
 	if b.Commit != l.Head {
 		l.Head, l.ahead = b.Commit, true
-		if c := l.candidate; c != nil {
-			n := *c
+		if l.cand != nil {
+			n := *l.cand.Committed
 			n.Commit = b.Commit
-			l.candidate = &n
+			l.cand.Committed = &n
 		}
 	}
 }

@@ -51,13 +51,13 @@ func stands(tb testing.TB, s *State) []string {
 	for _, l := range s.Loops() {
 		out = append(out, fmt.Sprintf("loop %d %s of %d, %s: %s %s %q; iteration %d, attempt %d, tier %d; head %s, base %s; money %d; %s",
 			l.Ref, l.ID, l.Parent, l.Kind.Name, l.Phase, l.Outcome, l.Reason, l.Iteration, l.Attempt, l.Tier, l.Head, l.Base, l.spent, l.status()))
-		for _, r := range l.results {
+		for _, r := range l.verdicts() {
 			out = append(out, fmt.Sprintf("loop %d: %s says %s %q %x", l.Ref, r.Gate, r.Verdict, r.Reason, r.Error))
 		}
-		for _, a := range l.history {
+		for _, a := range l.ladder.history {
 			out = append(out, fmt.Sprintf("loop %d: attempt %d failed %t: %s", l.Ref, a.n, a.failed, a.line))
 		}
-		if p := l.plan; p != nil {
+		if p := l.gen.plan; p != nil {
 			out = append(out, fmt.Sprintf("loop %d: plan %d of %d tasks, %d started: %s", l.Ref, p.version, len(p.entries), p.started, p.states()))
 		}
 	}

@@ -13,7 +13,8 @@ func TestReminderOfATask(t *testing.T) {
 	for _, long := range []int{1, 200} {
 		title := strings.Repeat("rename the files ", long)
 		d := &draft{s: State{Started: &pawl.RunStarted{Title: strings.Repeat("tidy the repository ", long)}}}
-		l := &Loop{task: &pawl.TaskEntry{ID: "rename-files", Title: title}}
+		l := newLoop(1, &pawl.LoopKind{})
+		l.task = &pawl.TaskEntry{ID: "rename-files", Title: title}
 		text := d.reminder(l, &Session{Turns: 20, turn: 2}, "result")
 		if len(text) > 400 {
 			t.Errorf("%d bytes", len(text))

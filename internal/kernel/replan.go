@@ -24,12 +24,12 @@ func (d *draft) readPlan(l *Loop) {
 
 func (d *draft) readTasks(l *Loop, list pawl.Hash) {
 	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("tasks"), Timeout: promptTimeout,
-		Do: &pawl.ReadTasks{List: list, Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria, Given: l.given}})
+		Do: &pawl.ReadTasks{List: list, Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria, Given: l.isGiven()}})
 }
 
 // list is the list of tasks of this iteration.
 func (l *Loop) list() pawl.Hash {
-	if l.given {
+	if l.isGiven() {
 		return l.givenList
 	}
 	from := l.flow.find(l.Kind.Children.From)
@@ -37,7 +37,7 @@ func (l *Loop) list() pawl.Hash {
 		return pawl.Hash{}
 	}
 	name := outputName(l.flow.steps[from])
-	for _, in := range slices.Backward(l.outputs) {
+	for _, in := range slices.Backward(l.left.outputs) {
 		if in.Name == name {
 			return in.Blob
 		}
@@ -48,12 +48,12 @@ func (l *Loop) list() pawl.Hash {
 // judgePlan accepts a list that was read as the loop's plan, or refuses it.
 func (d *draft) judgePlan(l *Loop) {
 	if why := l.judgeList(); why != "" {
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.read.list})
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.gen.read.list})
 		return
 	}
-	b := &pawl.PlanAccepted{Version: l.plans + 1, Count: len(l.read.entries), List: l.read.list}
-	if l.plan != nil {
-		b.Version, b.Changed = l.plan.version+1, l.plan.changes(l.read.graph)
+	b := &pawl.PlanAccepted{Version: l.gen.plans + 1, Count: len(l.gen.read.entries), List: l.gen.read.list}
+	if l.gen.plan != nil {
+		b.Version, b.Changed = l.gen.plan.version+1, l.gen.plan.changes(l.gen.read.graph)
 	}
 	d.emit(l.Ref, b)
 }
@@ -63,14 +63,14 @@ func (d *draft) judgePlan(l *Loop) {
 func (l *Loop) judgeList() (why string) {
 	limit := l.Kind.Children.Limit
 	switch {
-	case l.read.problem != "":
-		return l.read.problem
-	case l.cascades() && limit > 0 && len(l.read.entries) > limit:
-		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(l.read.entries), limit)
-	case l.cascades() || l.plan == nil:
+	case l.gen.read.problem != "":
+		return l.gen.read.problem
+	case l.cascades() && limit > 0 && len(l.gen.read.entries) > limit:
+		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(l.gen.read.entries), limit)
+	case l.cascades() || l.gen.plan == nil:
 		return ""
 	}
-	if id := l.plan.drops(l.read.graph); id != "" {
+	if id := l.gen.plan.drops(l.gen.read.graph); id != "" {
 		return fmt.Sprintf("it drops or renames the task %s, which has passed", id)
 	}
 	return ""
@@ -94,23 +94,23 @@ func (p *plan) changes(g *graph) string {
 // replan makes the plan anew when something calls for it, and reports whether
 // that is under way: no task starts before it is done.
 func (d *draft) replan(l *Loop) bool {
-	p := l.plan
+	p := l.gen.plan
 	if id := p.critical(); id != "" && p.calling != "" && p.calling != pawl.ReplanUser {
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: nothing is planned anew", id)})
 	}
 	if p.calling == "" && !d.callReplan(l) {
-		return l.question != nil
+		return l.person.question != nil
 	}
-	if l = d.s.Loop(l.Ref); l.question != nil {
+	if l = d.s.Loop(l.Ref); l.person.question != nil {
 		return true
 	}
 	switch {
-	case len(l.plan.kids) > 0: // what runs comes to its end first
+	case len(l.gen.plan.kids) > 0: // what runs comes to its end first
 	case len(l.open) > 0 && len(l.sessions) == 0:
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
-	case !l.relist.IsZero():
-		d.readTasks(l, l.relist)
+	case !l.gen.relist.IsZero():
+		d.readTasks(l, l.gen.relist)
 	case d.onFinalHead(l): // the planner reads what the tasks so far have made
 		d.startReplan(l)
 	}
@@ -125,14 +125,14 @@ func (d *draft) callReplan(l *Loop) bool {
 	if cause == "" {
 		return false
 	}
-	if limit := l.Kind.Children.Replan.MaxVersions; l.plan.version >= limit {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.plan.version + 1)})
+	if limit := l.Kind.Children.Replan.MaxVersions; l.gen.plan.version >= limit {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.version + 1)})
 		if cause != pawl.ReplanFailure { // nothing is wrong that a person must decide
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
 			return false
 		}
 		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
-			l.plan.list, "continue", "stop")
+			l.gen.plan.list, "continue", "stop")
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: cut(reason, 300)})
@@ -143,7 +143,7 @@ func (d *draft) callReplan(l *Loop) bool {
 // good and is not critical; or, as long as tasks are waiting to run, a discovery
 // or so many tasks passed since the plan was made.
 func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
-	p, r := l.plan, l.Kind.Children.Replan
+	p, r := l.gen.plan, l.Kind.Children.Replan
 	if r == nil {
 		return "", ""
 	}
@@ -151,7 +151,7 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	if s.Settings.ReplanEvery != nil {
 		every = *s.Settings.ReplanEvery
 	}
-	asks := slices.ContainsFunc(p.kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).question != nil })
+	asks := slices.ContainsFunc(p.kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
 	waiting := p.count[pawl.TaskPending] > 0 && !asks // a person may take long, and the others go on meanwhile
 	switch {
 	case p.asked:
@@ -183,44 +183,44 @@ func (d *draft) startReplan(l *Loop) {
 // plan as it is: see replanned.
 func (l *Loop) endReplan(b *pawl.SessionEnded) {
 	if b.Result == pawl.SessionDone {
-		l.relist = b.Output
+		l.gen.relist = b.Output
 	}
 }
 
 // acceptPlan makes the list that was read the loop's plan.
 func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
-	if l.read == nil || l.read.graph == nil {
+	if l.gen.read == nil || l.gen.read.graph == nil {
 		return fmt.Errorf("no list was read that can be a plan")
 	}
-	g := l.read.graph
-	if l.plan == nil {
-		l.plan = newPlan(g, b.Version, b.List)
+	g := l.gen.read.graph
+	if l.gen.plan == nil {
+		l.gen.plan = newPlan(g, b.Version, b.List)
 		for i := range l.base {
-			l.plan.latest = append(l.plan.latest, l.base[i].evidence)
+			l.gen.plan.latest = append(l.gen.plan.latest, l.base[i].evidence)
 		}
-		l.plan.proofs = []proof{{reports: l.plan.latest}}
+		l.gen.plan.proofs = []proof{{reports: l.gen.plan.latest}}
 	} else if l.cascades() { // nothing stands of what stood on the one before
-		l.plan = newPlan(g, b.Version, b.List)
+		l.gen.plan = newPlan(g, b.Version, b.List)
 	} else {
-		l.plan = l.plan.successor(g, b.List)
+		l.gen.plan = l.gen.plan.successor(g, b.List)
 	}
 	for i := range g.entries {
-		if g.entries[i].Done && l.plan.at(i).status == pawl.TaskPending {
-			l.plan.set(i, pawl.TaskPassed)
+		if g.entries[i].Done && l.gen.plan.at(i).status == pawl.TaskPending {
+			l.gen.plan.set(i, pawl.TaskPassed)
 		}
 	}
-	l.read, l.listed, l.relist, l.planned = nil, nil, pawl.Hash{}, true
-	l.approved, l.reply, l.unrecorded = false, nil, true
+	l.gen.read, l.gen.listed, l.gen.relist, l.gen.planned = nil, nil, pawl.Hash{}, true
+	l.person.approved, l.person.reply, l.unrecorded = false, nil, true
 	return nil
 }
 
 // refusePlan leaves the plan as it is; without one, the iteration's steps have failed.
 func (l *Loop) refusePlan(b *pawl.PlanRefused) {
-	l.read, l.listed, l.relist = nil, nil, pawl.Hash{}
-	if p := l.plan; p != nil && (l.planned || p.calling != "") {
+	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
+	if p := l.gen.plan; p != nil && (l.gen.planned || p.calling != "") {
 		p.calling, p.asked, p.found, p.since, p.excused = "", false, 0, 0, len(p.dead)
 		return
 	}
-	l.stepFailed = cut("the plan was refused: "+b.Reason, 300)
-	l.refused = true
+	l.iter.stepFailed = cut("the plan was refused: "+b.Reason, 300)
+	l.gen.refused = true
 }

@@ -28,7 +28,7 @@ func (d *draft) vote(l *Loop, stage int) {
 	}
 	all := true
 	for i := range st.Review.Votes {
-		if i < len(l.votes) && l.votes[i].over {
+		if i < len(l.cand.votes) && l.cand.votes[i].over {
 			continue
 		}
 		all = false
@@ -54,8 +54,8 @@ func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 }
 
 func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
-	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictFail, Total: len(l.votes), Confidence: 100}
-	for _, v := range l.votes {
+	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictFail, Total: len(l.cand.votes), Confidence: 100}
+	for _, v := range l.cand.votes {
 		b.Confidence = min(b.Confidence, v.sure)
 		switch {
 		case v.verdict == pawl.VerdictPass:
@@ -73,7 +73,7 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 	case b.Passed == b.Total:
 		b.Verdict = pawl.VerdictPass
 	case l.said(pawl.AskVotes) != nil:
-		r := l.reply
+		r := l.person.reply
 		b.By, b.Verdict = cmp.Or(r.by, "a person"), personal(r.choice)
 		b.Reason += "; decided by a person: " + cmp.Or(r.text, r.choice)
 	default:
@@ -99,8 +99,8 @@ func personal(choice string) pawl.Verdict {
 
 // said is what a person answered to a question of this kind, or nil.
 func (l *Loop) said(kind pawl.QuestionKind) *reply {
-	if l.reply != nil && l.reply.kind == kind {
-		return l.reply
+	if l.person.reply != nil && l.person.reply.kind == kind {
+		return l.person.reply
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (l *Loop) said(kind pawl.QuestionKind) *reply {
 func (d *draft) askVerdict(l *Loop, gate, text string) {
 	r := l.said(pawl.AskVerdict)
 	if r == nil {
-		d.ask(l, pawl.AskVerdict, text, l.candidate.Paths, choicePass, choiceFail)
+		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, choicePass, choiceFail)
 		return
 	}
 	d.emit(l.Ref, &pawl.GateJudged{Gate: gate, Verdict: personal(r.choice), By: cmp.Or(r.by, "a person"),
@@ -118,10 +118,13 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 
 // voted takes over a reviewer's vote.
 func (l *Loop) voted(x *Session, b *pawl.SessionEnded) {
-	for len(l.votes) < l.stage(x.Index).Review.Votes {
-		l.votes = append(l.votes, vote{})
+	if l.cand == nil {
+		return
 	}
-	v := &l.votes[x.vote-1]
+	for len(l.cand.votes) < l.stage(x.Index).Review.Votes {
+		l.cand.votes = append(l.cand.votes, vote{})
+	}
+	v := &l.cand.votes[x.vote-1]
 	v.over, v.verdict = true, pawl.VerdictFail
 	if b.Result == pawl.SessionDone {
 		v.verdict, v.output = reviewVerdict(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
@@ -136,7 +139,7 @@ type route struct {
 }
 
 func (l *Loop) routed(step int) int {
-	for _, r := range l.routes {
+	for _, r := range l.iter.routes {
 		if r.step == step {
 			return r.n
 		}
@@ -149,14 +152,14 @@ func (l *Loop) routed(step int) int {
 // step share their number of times.
 func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	r := l.objection(st)
-	if r == nil || l.merge != nil {
+	if r == nil || l.merge() != nil {
 		return false
 	}
 	way, ok := st.On[r.Verdict]
 	if !ok {
 		return false
 	}
-	if l.given && l.spawns() && way.From == l.Kind.Children.From { // it does not run
+	if l.isGiven() && l.spawns() && way.From == l.Kind.Children.From { // it does not run
 		return false
 	}
 	step := 0
@@ -170,7 +173,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 		}
 		return true
 	}
-	if !l.astray {
+	if !l.cand.astray {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(r.Gate).String() + "/" + string(r.Verdict), Limit: pawl.LimitRoutes, Max: int64(way.Max), Value: int64(n)})
 	}
 	if way.Then != "ask" || r.By != "" {
@@ -182,7 +185,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 
 // objection is the first verdict of a stage's gates for which it has a way back.
 func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
-	for _, r := range l.results {
+	for _, r := range l.verdicts() {
 		if of := r.Gate == st.Name || r.Kind != "" && selects(st, r.Kind); of && !lets(r.Verdict) {
 			return r
 		}
@@ -195,38 +198,30 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if b.Step < 0 || b.Step >= l.flow.main {
 		return fmt.Errorf("there is no step %d", b.Step)
 	}
-	l.objections = nil
-	for _, r := range l.results {
+	l.iter.objections = nil
+	for _, r := range l.verdicts() {
 		if !lets(r.Verdict) {
-			l.objections = append(l.objections, r)
+			l.iter.objections = append(l.iter.objections, r)
 		}
 	}
-	if (b.Gate == "approval" || b.Gate == gateBlocked) && l.reply != nil {
-		l.objections = append(l.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.reply.text})
+	if (b.Gate == "approval" || b.Gate == gateBlocked) && l.person.reply != nil {
+		l.iter.objections = append(l.iter.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.person.reply.text})
 	}
 	found := false
-	for i := range l.routes {
-		if l.routes[i].step == b.Step {
-			l.routes[i].n, found = b.N, true
+	for i := range l.iter.routes {
+		if l.iter.routes[i].step == b.Step {
+			l.iter.routes[i].n, found = b.N, true
 		}
 	}
 	if !found {
-		l.routes = append(l.routes, route{b.Step, b.N})
+		l.iter.routes = append(l.iter.routes, route{b.Step, b.N})
 	}
 	l.Attempt++
-	l.resetJudgement()
-	l.Phase, l.candidate, l.sessions = PhaseSteps, nil, nil
-	l.decision, l.blocked = "", nil
+	l.setCandidate(nil)
+	l.Phase, l.sessions = PhaseSteps, nil
+	l.left.decision, l.iter.blocked = "", nil
 	l.atStep(b.Step)
 	return nil
-}
-
-// resetJudgement forgets what was said of a candidate that is no more.
-func (l *Loop) resetJudgement() {
-	l.gates, l.results, l.votes, l.reply = nil, nil, nil, nil
-	l.read, l.listed, l.relist, l.planned, l.refused = nil, nil, pawl.Hash{}, false, false
-	l.checked, l.unresolved, l.probed, l.extracted = false, 0, false, false
-	l.merge, l.approved, l.astray = nil, false, false
 }
 
 // check lets the harness judge something itself.
@@ -235,9 +230,9 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 	switch st.Builtin {
 	case "actionable":
 		switch {
-		case !l.spawns() || l.planned:
+		case !l.spawns() || l.gen.planned:
 			b.Reason = "there is no list of tasks"
-		case l.read == nil:
+		case l.gen.read == nil:
 			d.readPlan(l)
 			return
 		default:
@@ -245,18 +240,18 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 		}
 	case wellFormed:
 		switch {
-		case !l.spawns() || l.planned:
+		case !l.spawns() || l.gen.planned:
 			b.Reason = "there is no artifact to read"
-		case l.read == nil && l.list().IsZero():
+		case l.gen.read == nil && l.list().IsZero():
 			b.Verdict, b.Reason, b.Error = pawl.VerdictFail, l.noArtifact(), print64(wellFormed)
-		case l.read == nil:
+		case l.gen.read == nil:
 			d.readPlan(l)
 			return
 		default:
 			l.readable(b)
 		}
 	case "tool_results":
-		if l.runFailed {
+		if l.left.runFailed {
 			b.Verdict, b.Reason = pawl.VerdictFail, cut("the last command the agent ran failed, and it left it at that", 300)
 		}
 	}
@@ -270,9 +265,9 @@ func (l *Loop) actionable(b *pawl.GateJudged) {
 		b.Error = print64(why)
 		return
 	}
-	b.Total = len(l.read.entries)
-	for i := range l.read.entries {
-		e := &l.read.entries[i]
+	b.Total = len(l.gen.read.entries)
+	for i := range l.gen.read.entries {
+		e := &l.gen.read.entries[i]
 		if e.Incomplete == "" {
 			b.Passed++
 			continue

@@ -19,7 +19,7 @@ type back struct {
 // mark keeps the branch's head as a checkpoint. It is good when all that its batch
 // attempted was approved as far as before, and the batches make progress.
 func (d *draft) mark(l *Loop) {
-	p := l.plan
+	p := l.gen.plan
 	if len(l.open) > 0 {
 		return
 	}
@@ -71,17 +71,17 @@ func (c *course) checkpoint(n int) *pawl.Checkpoint {
 // anew, gives up, or holds its task back; empty = it need not.
 func (s *State) fenced(l *Loop) string {
 	p := s.Loop(l.Parent)
-	if p == nil || p.plan == nil || !judgesBatches(p.Kind) {
+	if p == nil || p.gen.plan == nil || !judgesBatches(p.Kind) {
 		return ""
 	}
 	switch {
-	case p.plan.back != nil && p.plan.back.restored == nil:
-		return fmt.Sprintf("the run goes back to checkpoint %d", p.plan.back.To)
-	case p.plan.calling != "" && p.plan.batch == nil: // a batch comes to its end first
+	case p.gen.plan.back != nil && p.gen.plan.back.restored == nil:
+		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.plan.back.To)
+	case p.gen.plan.calling != "" && p.gen.plan.batch == nil: // a batch comes to its end first
 		return "the plan is made anew"
-	case p.said(pawl.AskHealth) != nil && p.reply.choice == choiceStop:
+	case p.said(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
-	case p.plan.at(l.entry).open > 0:
+	case p.gen.plan.at(l.slot.entry).open > 0:
 		return "its task waits for another one"
 	}
 	return ""
@@ -89,7 +89,7 @@ func (s *State) fenced(l *Loop) string {
 
 // leaveOff ends a child that is fenced off. Its work stays on its branch.
 func (d *draft) leaveOff(l *Loop, reason string) {
-	if q := l.question; q != nil {
+	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	d.cutOff(l, reason)
@@ -111,28 +111,28 @@ func (d *draft) cutOff(l *Loop, reason string) {
 // learnRollback writes down what must not be tried again, exactly once: also when a
 // fork begins between the way back and that.
 func (d *draft) learnRollback(l *Loop) {
-	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.plan.unlearned})
+	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.gen.plan.unlearned})
 }
 
 // goBack takes a loop's branch back to a checkpoint: its children leave off, a new
 // commit has the checkpoint's tree, and what was approved later is open again.
 func (d *draft) goBack(l *Loop) {
-	back := l.plan.back
-	k := l.plan.checkpoint(back.To)
+	back := l.gen.plan.back
+	k := l.gen.plan.checkpoint(back.To)
 	if b := back.restored; b != nil {
-		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
+		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.gen.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
 		d.learnRollback(d.s.Loop(l.Ref))
 		return
 	}
 	d.cutOff(l, back.Reason)
-	if len(l.open) > 0 || len(l.plan.kids) > 0 {
+	if len(l.open) > 0 || len(l.gen.plan.kids) > 0 {
 		return
 	}
 	d.abandon(l, back.Reason)
 	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
 		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, cut(back.Reason, 120), k.N, k.Label)}
 	for _, i := range back.tasks[:min(len(back.tasks), maxNamed)] {
-		do.Tasks = append(do.Tasks, l.plan.entries[i].ID)
+		do.Tasks = append(do.Tasks, l.gen.plan.entries[i].ID)
 	}
 	d.onWorktree(l, "rollback", pawl.CrashProbe, do)
 }
@@ -152,7 +152,7 @@ func (p *plan) approvedAfter(batch int) (out []int) {
 
 // calledBack takes over that the loop goes back: what was under way is no more.
 func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
-	p := l.plan
+	p := l.gen.plan
 	if p.checkpoint(b.To) == nil || p.back != nil {
 		return fmt.Errorf("there is no checkpoint %d, or the loop is going back already", b.To)
 	}
@@ -164,10 +164,10 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 		p.recover = nil
 	}
 	p.calling, p.why, p.asked = "", "", false
-	l.read, l.listed, l.relist, l.gates = nil, nil, pawl.Hash{}, nil
-	l.results = slices.DeleteFunc(slices.Clone(l.results), l.judgesWhole) // of what is no more
+	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
+	l.rejudge()
 	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
-		l.reply = nil
+		l.person.reply = nil
 	}
 	return nil
 }
@@ -175,13 +175,13 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 // restored takes over the commit that has the checkpoint's tree.
 func (l *Loop) restored(b *pawl.Restored) {
 	l.Head, l.ahead = b.Commit, true
-	l.candidate = &pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1}
-	l.plan.back.restored, l.plan.tree = b, b.Tree
+	l.moved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
+	l.gen.plan.back.restored, l.gen.plan.tree = b, b.Tree
 }
 
 // rolledBack takes over that code and state are those of the checkpoint.
 func (l *Loop) rolledBack(b *pawl.RolledBack) error {
-	p := l.plan
+	p := l.gen.plan
 	if p.back == nil || p.back.restored == nil {
 		return fmt.Errorf("loop %d is not going back", l.Ref)
 	}
@@ -213,11 +213,11 @@ func (p *plan) reopen(i int) {
 // steerRollback obeys a person who wants to go back to a checkpoint.
 func (d *draft) steerRollback(in *pawl.Steering) error {
 	l := d.s.Loop(1)
-	p := l.plan
+	p := l.gen.plan
 	switch {
 	case p == nil || len(p.checkpoints) == 0:
 		return d.refuse("it has no checkpoints")
-	case !l.planned && d.s.Status != pawl.StatusEnded:
+	case !l.gen.planned && d.s.Status != pawl.StatusEnded:
 		return d.refuse("its plan is being made")
 	case p.back != nil:
 		return d.refuse("it is going back to checkpoint %d already", p.back.To)
@@ -242,7 +242,7 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 		}
 		l = d.s.Loop(1)
 	}
-	if q := l.question; q != nil {
+	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: fmt.Sprintf("the run goes back to checkpoint %d", k.N)})
 	}
 	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: cut(cmp.Or(in.Reason, withoutReason), 300), By: cut(cmp.Or(in.By, "a person"), 60)})
@@ -256,7 +256,7 @@ const withoutReason = "a person took it back, and did not say why"
 // The branch's head is the best verified state there is whenever it does: nothing
 // gets there that was not judged green and approved.
 func (d *draft) obey(l *Loop) bool {
-	r, p := l.reply, l.plan
+	r, p := l.person.reply, l.gen.plan
 	switch good := p.lastGood(); {
 	case r.choice == choiceRollback && good != nil:
 		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, withoutReason), By: cmp.Or(r.by, "a person")})
@@ -270,7 +270,7 @@ func (d *draft) obey(l *Loop) bool {
 
 // giveUp leaves out what has not begun.
 func (d *draft) giveUp(l *Loop) bool {
-	if l.plan.count[pawl.TaskPending] > 0 {
+	if l.gen.plan.count[pawl.TaskPending] > 0 {
 		d.skip(l, "a person stopped the work")
 	}
 	return true

@@ -40,9 +40,9 @@ type ending struct {
 
 // unseen is the first signal of these kinds that the loop has not acknowledged, or nil.
 func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal {
-	for i := range l.signals {
-		if slices.Contains(kinds, l.signals[i].kind) {
-			return &l.signals[i]
+	for i := range l.inbox.signals {
+		if slices.Contains(kinds, l.inbox.signals[i].kind) {
+			return &l.inbox.signals[i]
 		}
 	}
 	return nil
@@ -50,8 +50,8 @@ func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal {
 
 // ended is the signal that ends the loop because of a loop above it, or nil.
 func (l *Loop) ended() *signal {
-	for i := range l.signals {
-		if g := &l.signals[i]; g.ends() {
+	for i := range l.inbox.signals {
+		if g := &l.inbox.signals[i]; g.ends() {
 			return g
 		}
 	}
@@ -64,13 +64,13 @@ func (g *signal) ends() bool {
 }
 
 // isLeaving reports whether a signal ends the loop, or will.
-func (l *Loop) isLeaving() bool { return l.ending != nil || l.ended() != nil }
+func (l *Loop) isLeaving() bool { return l.exit.ending != nil || l.ended() != nil }
 
 // heeds obeys what the loop was told, and reports whether it begins nothing. What a
 // person says holds at the boundary of an iteration; what ends it from above, as soon
 // as nothing of it is in flight.
 func (d *draft) heeds(l *Loop) bool {
-	if l.ending != nil {
+	if l.exit.ending != nil {
 		d.windUp(l)
 		return true
 	}
@@ -84,7 +84,7 @@ func (d *draft) heeds(l *Loop) bool {
 	stop, pause := l.unseen(pawl.SignalStop), l.unseen(pawl.SignalPause)
 	switch {
 	case stop == nil && pause == nil:
-		return l.held && l.rests()
+		return l.inbox.held && l.rests()
 	case stop != nil && l.waits():
 		d.cutWaits(l, stop.reason)
 	case !l.rests():
@@ -103,10 +103,10 @@ func (l *Loop) rests() bool {
 	switch {
 	case l.inFlight():
 		return false
-	case l.question != nil, l.Phase <= PhaseReady:
+	case l.person.question != nil, l.Phase <= PhaseReady:
 		return true
 	}
-	return l.Phase == PhaseGates && l.planned && len(l.sessions) == 0 && l.merge == nil
+	return l.Phase == PhaseGates && l.gen.planned && len(l.sessions) == 0 && l.merge() == nil
 }
 
 // inFlight reports whether the loop has anything in flight of its own: that it waits for
@@ -124,7 +124,7 @@ func (l *Loop) waits() bool {
 // cutWaits withdraws what the loop waits for: its time need not pass any more. One that
 // ends goes on to wait for those below it, and for the callback.
 func (d *draft) cutWaits(l *Loop, reason string) {
-	if q := l.question; q != nil {
+	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	for _, f := range slices.Clone(l.open) {
@@ -137,12 +137,12 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 // windUp ends a loop that a signal ends: what it has done is committed to its branch,
 // which is kept, and its worktree is closed.
 func (d *draft) windUp(l *Loop) {
-	e := l.ending
+	e := l.exit.ending
 	d.cutWaits(l, e.reason)
 	switch {
 	case l.inFlight():
-	case l.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
-	case l.plan != nil && len(l.plan.kids) > 0: // they end first
+	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
+	case l.gen.plan != nil && len(l.gen.plan.kids) > 0: // they end first
 	case l.working() && l.worktree.verify && l.worktree.trouble == nil: // after a crash
 		d.sound(l)
 	case l.unfinished():
@@ -160,7 +160,7 @@ func (d *draft) acknowledge(l *Loop, n int) { d.emit(l.Ref, &pawl.SignalAcknowle
 // acknowledgeAll says that a loop has seen every signal of a kind; of every kind when
 // none is named.
 func (d *draft) acknowledgeAll(l *Loop, kinds ...pawl.SignalKind) {
-	for _, g := range slices.Clone(l.signals) {
+	for _, g := range slices.Clone(l.inbox.signals) {
 		if len(kinds) == 0 || slices.Contains(kinds, g.kind) {
 			d.acknowledge(l, g.n)
 		}
@@ -183,11 +183,11 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 	case pawl.SignalInvalidate:
 		g.reason = cut(b.Reason, maxSignalReason)
 	case pawl.SignalInfo:
-		l.infos = append(slices.Clone(l.infos[max(0, len(l.infos)-maxInfos+1):]), info{text: b.Payload})
+		l.inbox.infos = append(slices.Clone(l.inbox.infos[max(0, len(l.inbox.infos)-maxInfos+1):]), info{text: b.Payload})
 	case pawl.SignalError:
 		g.payload = b.Payload
 	}
-	l.signals = append(slices.Clone(l.signals), g)
+	l.inbox.signals = append(slices.Clone(l.inbox.signals), g)
 	if g.ends() {
 		return s.clears(b.Source, l)
 	}
@@ -196,14 +196,14 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 
 // acknowledged takes over that a loop has seen a signal, and what that makes of it.
 func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
-	i := slices.IndexFunc(l.signals, func(g signal) bool { return g.n == b.N })
+	i := slices.IndexFunc(l.inbox.signals, func(g signal) bool { return g.n == b.N })
 	if i < 0 {
 		return fmt.Errorf("loop %d does not know signal %d", l.Ref, b.N)
 	}
-	g := l.signals[i]
-	l.signals = slices.Delete(slices.Clone(l.signals), i, i+1)
-	if len(l.signals) == 0 {
-		l.signals = nil
+	g := l.inbox.signals[i]
+	l.inbox.signals = slices.Delete(slices.Clone(l.inbox.signals), i, i+1)
+	if len(l.inbox.signals) == 0 {
+		l.inbox.signals = nil
 	}
 	switch g.kind {
 	case pawl.SignalPause:
@@ -211,7 +211,7 @@ func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 	case pawl.SignalResume:
 		s.hold(l, false)
 	case pawl.SignalStop, pawl.SignalInvalidate:
-		l.ending = &ending{outcomeBy(g.kind), g.reason}
+		l.exit.ending = &ending{outcomeBy(g.kind), g.reason}
 		s.hold(l, false)
 	}
 	return nil
@@ -220,12 +220,12 @@ func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 // hold lets a signal hold a loop, or not any more.
 func (s *State) hold(l *Loop, held bool) {
 	switch {
-	case held && !l.held:
+	case held && !l.inbox.held:
 		s.holding++
-	case !held && l.held:
+	case !held && l.inbox.held:
 		s.holding--
 	}
-	l.held = held
+	l.inbox.held = held
 }
 
 // limited reports whether the loop waits because of a provider's limit.
@@ -239,7 +239,7 @@ func (l *Loop) limited() bool {
 // status is where a loop stands, in the words of signals' selectors.
 func (l *Loop) status() pawl.LoopStatus {
 	switch {
-	case l.Phase == PhasePending && !l.held:
+	case l.Phase == PhasePending && !l.inbox.held:
 		return pawl.LoopPending
 	case l.invalid, l.Phase == PhaseDone && l.Outcome == pawl.OutcomeInvalid:
 		return pawl.LoopInvalidated
@@ -247,11 +247,11 @@ func (l *Loop) status() pawl.LoopStatus {
 		return pawl.LoopComplete
 	case l.Phase == PhaseDone:
 		return pawl.LoopFailed
-	case l.held, l.limited():
+	case l.inbox.held, l.limited():
 		return pawl.LoopPaused
-	case l.rebase != nil || slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == rebaseStep }):
+	case l.upstream.rebase != nil || slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == rebaseStep }):
 		return pawl.LoopRebasing
-	case l.planned && l.Phase == PhaseGates:
+	case l.gen.planned && l.Phase == PhaseGates:
 		return pawl.LoopComplete
 	}
 	return pawl.LoopRunning
@@ -347,8 +347,8 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 		return d.refuse("what %s names has ended", g.To)
 	}
 	for _, ref := range refs {
-		if l := d.s.Loop(ref); len(l.signals) >= maxUnseen {
-			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.signals))
+		if l := d.s.Loop(ref); len(l.inbox.signals) >= maxUnseen {
+			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.inbox.signals))
 		}
 	}
 	b := pawl.SignalSent{Signal: g.Signal, Reason: cut(in.Reason, 300), By: cut(in.By, 60)}
@@ -422,9 +422,9 @@ func (d *draft) tellSiblings(l *Loop) {
 	if p == nil || !p.cascades() {
 		return
 	}
-	for _, ref := range slices.Clone(p.plan.kids) {
+	for _, ref := range slices.Clone(p.gen.plan.kids) {
 		o := d.s.Loop(ref)
-		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge != nil && o.merge.done || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
+		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().isDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
 			continue
 		}
 		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: cut(l.task.ID+" is merged", 300)})
@@ -432,7 +432,9 @@ func (d *draft) tellSiblings(l *Loop) {
 }
 
 // hasChildren reports whether others stand on the loop's work: it cannot move any more.
-func (l *Loop) hasChildren() bool { return l.planned && l.plan != nil && l.plan.started > 0 }
+func (l *Loop) hasChildren() bool {
+	return l.gen.planned && l.gen.plan != nil && l.gen.plan.started > 0
+}
 
 // rebaseSeen acknowledges that a loop was to take over its parent's head, once it has.
 func (d *draft) rebaseSeen(l *Loop) {

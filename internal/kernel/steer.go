@@ -44,14 +44,14 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 		return d.refuse("only a run that goes on can have its plan made anew")
 	case root.Kind.Children == nil || root.Kind.Children.Replan == nil:
 		return d.refuse("the recipe %s does not make plans anew", d.s.Recipe.Name)
-	case root.plan == nil || !root.planned:
+	case root.gen.plan == nil || !root.gen.planned:
 		return d.refuse("it has no plan yet")
 	case root.finishing() || root.Phase == PhaseClosing:
 		return d.refuse("its tasks have come to their end")
-	case root.plan.calling != "":
+	case root.gen.plan.calling != "":
 		return d.refuse("its plan is being made anew already")
-	case root.plan.version >= root.Kind.Children.Replan.MaxVersions:
-		return d.refuse("its plan has had %d versions, as many as it may", root.plan.version)
+	case root.gen.plan.version >= root.Kind.Children.Replan.MaxVersions:
+		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
 	return nil
@@ -135,7 +135,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 // roomToResume refuses to resume a run that would stop at once at a limit it has used up.
 func (d *draft) roomToResume() error {
 	for l := range d.s.each {
-		if p := l.plan; p != nil {
+		if p := l.gen.plan; p != nil {
 			if limit := d.s.childLimit(l); p.capped > 0 && limit > 0 && p.started >= limit {
 				return d.refuse("%d of %d tasks were started", p.started, limit).
 					WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, limit+5)

@@ -135,7 +135,7 @@ func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
 			t.Fatalf("event %d: loop %d acknowledges signal %d, which it was not told or has seen", e.Seq, e.Loop, body.N)
 		}
 		delete(b.unseen, body.N)
-		if g := s.Loop(e.Loop).signals; slices.ContainsFunc(g, func(g signal) bool { return g.n == body.N && g.ends() }) {
+		if g := s.Loop(e.Loop).inbox.signals; slices.ContainsFunc(g, func(g signal) bool { return g.n == body.N && g.ends() }) {
 			if b.over = append(b.over, e.Loop); s.Loop(e.Loop).inFlight() && !body.Expired {
 				t.Fatalf("event %d: loop %d has something in flight", e.Seq, e.Loop)
 			}
@@ -162,7 +162,9 @@ func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
 // What a loop may be told before it comes to it takes little room beside its work.
 func TestSizeOfSignals(t *testing.T) {
 	long := strings.Repeat("x", 1000)
-	s, l := &State{loops: []*Loop{{Ref: 1}}}, &Loop{Ref: 2, Parent: 1}
+	l := newLoop(2, nil)
+	l.Parent = 1
+	s := &State{loops: []*Loop{newLoop(1, nil), l}}
 	for range maxUnseen {
 		for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalInfo} {
 			b := &pawl.SignalSent{N: s.signals + 1, Signal: kind, Reason: strings.Clone(long), By: "ann", Payload: blobOf(fmt.Sprint(s.signals))}
@@ -177,6 +179,6 @@ func TestSizeOfSignals(t *testing.T) {
 		}
 	}
 	if n := sizeOf(l); n > 1024 {
-		t.Errorf("%d signals and %d infos have %d bytes", len(l.signals), len(l.infos), n)
+		t.Errorf("%d signals and %d infos have %d bytes", len(l.inbox.signals), len(l.inbox.infos), n)
 	}
 }

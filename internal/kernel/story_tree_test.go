@@ -281,7 +281,7 @@ func argText(td *datadriven.TestData, key string) (string, bool) {
 func (s *story) plans() string {
 	var b strings.Builder
 	for _, l := range s.w.state.Loops() {
-		p := l.plan
+		p := l.gen.plan
 		if p == nil {
 			continue
 		}

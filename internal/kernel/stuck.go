@@ -18,9 +18,9 @@ func (s *State) stuck(l *Loop, b *pawl.IterationEnded) string {
 	}
 	tests, errors, files := b.Tests != 0, b.Error != 0, b.Files != 0
 	seen := 1
-	for i := len(l.history) - 1; i >= 0 && seen < window; i-- {
-		a := &l.history[i]
-		if a.n <= l.stuckFrom || !a.failed {
+	for i := len(l.ladder.history) - 1; i >= 0 && seen < window; i-- {
+		a := &l.ladder.history[i]
+		if a.n <= l.ladder.stuckFrom || !a.failed {
 			return ""
 		}
 		tests = tests && a.tests == b.Tests

@@ -359,8 +359,8 @@ func (c *chance) person() {
 
 func (w *world) openQuestion() *question {
 	for _, l := range w.state.loops {
-		if l.question != nil {
-			return l.question
+		if l.person.question != nil {
+			return l.person.question
 		}
 	}
 	return nil
@@ -635,7 +635,7 @@ func (g *grove) begun(e pawl.Event, b *pawl.LoopStarted) {
 	if want := g.first(); i != want || g.tasks[i].ID != b.Task || b.Version != g.version {
 		g.fail(e, "%s starts, and the first is %d of %s", b.Task, want+1, mustJSON(g.w.t, g.tasks))
 	}
-	if len(g.kids) >= s.parallel(root) || g.closed && g.c.Batch != "rolling" || s.Status != pawl.StatusRunning || root.question != nil || root.plan.calling != "" {
+	if len(g.kids) >= s.parallel(root) || g.closed && g.c.Batch != "rolling" || s.Status != pawl.StatusRunning || root.person.question != nil || root.gen.plan.calling != "" {
 		g.fail(e, "%d are at work, and it must wait", len(g.kids))
 	}
 	if g.started++; s.childLimit(root) > 0 && g.started > s.childLimit(root) {
@@ -728,7 +728,7 @@ func (g *grove) resumed(b *pawl.RunResumed) {
 	}
 	for _, l := range g.w.state.loops[1:] {
 		if l.Phase != PhaseDone {
-			g.kids[l.Ref] = l.entry
+			g.kids[l.Ref] = l.slot.entry
 		}
 	}
 	g.closed = len(g.kids) > 0
@@ -785,10 +785,10 @@ func (g *grove) over(e pawl.Event, b *pawl.LoopEnded) {
 // compare checks that the kernel's plan is that of the books.
 func (g *grove) compare(e pawl.Event) {
 	root := g.w.state.Loop(1)
-	if root == nil || root.plan == nil {
+	if root == nil || root.gen.plan == nil {
 		return
 	}
-	p := root.plan
+	p := root.gen.plan
 	if p.version != g.version || len(p.entries) != len(g.tasks) || p.started != g.started || len(p.kids) != len(g.kids) {
 		g.fail(e, "the plan is version %d of %d tasks, %d started, %d at work, and by the log %d, %d, %d, %d", p.version, len(p.entries), p.started, len(p.kids),
 			g.version, len(g.tasks), g.started, len(g.kids))
@@ -816,14 +816,14 @@ func (g *grove) settled() {
 	if g.w.inputs%16 == 0 {
 		for _, l := range s.loops {
 			c := *l
-			c.plan, c.task, c.read, c.listed, c.board = nil, nil, nil, nil, nil // bounds of their own
+			c.task, c.gen = nil, nil // bounds of their own
 			if n := sizeOf(&c); n > 5120 || l.Phase == PhaseDone && n > 300 && !l.stopped && l.Parent != 0 {
 				g.w.t.Fatalf("event %d: loop %d in phase %s has %d bytes: %+v", s.Seq, l.Ref, l.Phase, n, c)
 			}
 		}
 	}
-	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.planned && root.question == nil &&
-		root.plan.calling == "" && len(root.open) == 0 && len(root.sessions) == 0
+	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.gen.planned && root.person.question == nil &&
+		root.gen.plan.calling == "" && len(root.open) == 0 && len(root.sessions) == 0
 	if idle && (len(g.kids) == 0 || g.c.Batch == "rolling" && len(g.kids) < s.parallel(root)) {
 		limit := s.childLimit(root)
 		if i := g.first(); i >= 0 && !(limit > 0 && g.started >= limit && g.capped == limit) {

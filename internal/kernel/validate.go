@@ -23,7 +23,7 @@ func (l *Loop) readable(b *pawl.GateJudged) {
 		b.Verdict, b.Reason, b.Error = pawl.VerdictFail, cut(why, 300), print64(why)
 		return
 	}
-	b.Reason = fmt.Sprintf("it lists %d", len(l.read.entries))
+	b.Reason = fmt.Sprintf("it lists %d", len(l.gen.read.entries))
 }
 
 // noArtifact says that the iteration has left none.

@@ -122,8 +122,8 @@ func (s *State) Task(ref pawl.LoopRef) pawl.Hash {
 // candidate makes a candidate of what the iteration left in the worktree.
 func (d *draft) candidate(l *Loop) {
 	switch {
-	case l.restart != "":
-		d.again(l, l.restart)
+	case l.iter.restart != "":
+		d.again(l, l.iter.restart)
 	case len(l.open) > 0:
 	case l.Kind.Children != nil && !l.worktree.dirty && !l.worktree.unsure:
 		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.tree}
@@ -150,7 +150,7 @@ func (d *draft) commit(l *Loop, what string) {
 // are withdrawn, then the worktree is closed. What an iteration has done so far
 // is committed before, if the run can be resumed: its next attempt finds it.
 func (d *draft) drain(l *Loop) {
-	if q := l.question; q != nil {
+	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(d.s.Stopping.Reason, 200)})
 	}
 	for _, f := range slices.Clone(l.open) {
@@ -161,11 +161,11 @@ func (d *draft) drain(l *Loop) {
 	switch {
 	case l.Phase == PhaseClosing: // it has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
-	case l.ending != nil:
+	case l.exit.ending != nil:
 		d.windUp(l)
 	case len(l.open) > 0 || d.s.landing(l):
-	case l.plan != nil && len(l.plan.kids) > 0: // they end first
-	case l.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.plan.count[pawl.TaskPending] > 0:
+	case l.gen.plan != nil && len(l.gen.plan.kids) > 0: // they end first
+	case l.gen.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.gen.plan.count[pawl.TaskPending] > 0:
 		d.skip(l, d.s.Stopping.Reason)
 	case d.s.Stopping.Outcome.Resumable() && l.unfinished():
 		d.abandon(l, d.s.Stopping.Reason)
@@ -180,7 +180,7 @@ func (d *draft) drain(l *Loop) {
 // it is: it is the iteration's, and nothing is wrong with it.
 func (l *Loop) unfinished() bool {
 	w := &l.worktree
-	return l.working() && l.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.dirty)
+	return l.working() && l.iter.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.dirty)
 }
 
 // mayWithdraw reports whether a stopping run does without an effect. Waiting ends
@@ -243,7 +243,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	if l.Parent == 0 && d.notify(l, o, reason) {
 		return
 	}
-	stopped := d.s.Stopping != nil && l.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
+	stopped := d.s.Stopping != nil && l.exit.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
 	evidence := l.evidence()
 	d.acknowledgeAll(l)
 	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, maxStop), Stopped: stopped})
@@ -262,23 +262,23 @@ const notifyTimeout = 10 * time.Second
 // notify tells the run's callback how the run ends, and reports whether that is
 // under way. All work is done by then; a callback that does not hear changes nothing.
 func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
-	switch why := l.unheard; {
+	switch why := l.callback.unheard; {
 	case d.s.Settings.Callback == nil || d.s.notified:
 		return false
 	case len(l.open) > 0:
 		return true
-	case why != nil && (l.told.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout):
-		if l.told.Try >= notifyTries {
-			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.told.Try)})
+	case why != nil && (l.callback.told.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout):
+		if l.callback.told.Try >= notifyTries {
+			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.callback.told.Try)})
 		}
 		return false
 	case why != nil && !l.worktree.rested:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
 		return true
 	}
 	do := pawl.Notify{Outcome: o, Reason: cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
-	if l.told != nil { // the same again, so that it is one delivery
-		do = *l.told
+	if l.callback.told != nil { // the same again, so that it is one delivery
+		do = *l.callback.told
 	}
 	do.Try++
 	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Timeout: notifyTimeout, Do: &do})

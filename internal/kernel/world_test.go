@@ -313,8 +313,8 @@ func (w *world) checkPrepared(f *pawl.Effect) {
 			w.t.Fatalf("effect %d judges %s with what was prepared under %q: %+v", f.ID, do.Commit, do.Prepared, b)
 		}
 	case *pawl.CallModel:
-		if l.Phase == PhaseSteps && l.furnished != "" && l.furnished != w.folderOf(f.Loop).furnished {
-			w.t.Fatalf("effect %d goes on with a worktree that has %q, and it is said to have %q", f.ID, w.folderOf(f.Loop).furnished, l.furnished)
+		if l.Phase == PhaseSteps && l.worktree.furnished != "" && l.worktree.furnished != w.folderOf(f.Loop).furnished {
+			w.t.Fatalf("effect %d goes on with a worktree that has %q, and it is said to have %q", f.ID, w.folderOf(f.Loop).furnished, l.worktree.furnished)
 		}
 	}
 }

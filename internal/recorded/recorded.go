@@ -112,7 +112,7 @@ func read(name string) (*Log, error) {
 
 // hashes is the file, below testdata, with the hash of what a package makes of each log. What
 // was hashed is not kept: it is many times as large as the logs.
-const hashes = "recorded.txt"
+const hashes = "recorded.sha256"
 
 // update is the variable that, when it is set, has the hashes written anew; out the one that
 // names a folder for the texts. Two versions are compared by their texts.

@@ -1,0 +1,347 @@
+package kernel
+
+import (
+	"slices"
+	"time"
+
+	"pawl"
+)
+
+// Phase is where a loop is in its lifecycle.
+type Phase uint8
+
+// The phases, in their order.
+const (
+	PhasePending Phase = iota // it waits for its turn
+	PhaseOpening              // its worktree is being made
+	PhaseBase                 // the gates look at the base commit, and the complexity is scored
+	PhaseReady                // between iterations
+	PhaseSteps                // the sessions of an iteration
+	PhaseCommit               // their work becomes a candidate
+	PhaseGates                // the candidate is judged, its children work, it is merged
+	PhaseCouncil              // a council is at work
+	PhaseClosing              // its worktree is being closed
+	PhaseDone
+)
+
+var phases = [...]string{"pending", "opening", "base", "ready", "steps", "commit", "gates", "council", "closing", "done"}
+
+func (p Phase) String() string { return phases[p] }
+
+// Loop is one loop of the run. It holds what lives as long as the loop; what is dropped
+// together is behind a pointer: [Generation], [Iteration] and [Candidate].
+type Loop struct {
+	Ref    pawl.LoopRef
+	ID     string
+	Parent pawl.LoopRef
+	Kind   *pawl.LoopKind
+	flow   *flow
+
+	Phase    Phase
+	Outcome  pawl.Outcome
+	Reason   string
+	stopped  bool // the run's end stopped it
+	broke    bool // it failed by its worktree, not by its work
+	invalid  bool // it does not count any more
+	archived bool
+
+	Iteration int  // the present one, or the last; 0 before the first
+	Attempt   int  // of the iteration
+	inside    bool // an iteration has started and not ended
+	Tier      int
+	tierWhy   string // why the next iteration's tier is another than the last one's
+	Score     int    // complexity; -1 = not known
+
+	Base, Head   pawl.CommitHash
+	branch       string // empty = the run's
+	ahead        bool   // the branch has moved, the worktree has not
+	HasWorkspace bool   // the worktree is open
+	worktree     worktree
+	preparations []preparation // of the last commits, by when they were first requested
+	base         []baseline    // by gate of the settings
+	baseRuns     []gateRun     // command gates that were requested on the base
+	unrecorded   bool          // something happened since the task's folder was committed
+
+	task      *pawl.TaskEntry // its entry in the parent's plan; of a loop without a parent an empty one
+	slot      slot
+	givenList pawl.Hash // the list of tasks that the user gave; zero = none
+
+	gen  *Generation
+	iter *Iteration // nil = it has ended, and is not resumed
+	cand *Candidate // of the present iteration, or the last; nil = there is none
+
+	left     leavings
+	ladder   ladder
+	upstream upstream
+	person   person
+	inbox    inbox
+	exit     exit
+	callback callback
+
+	spent    Purse      // since it began
+	sessions []*Session // under way
+	session  int        // how many there have been
+	open     []*pawl.Effect
+}
+
+// Generation is what a loop with children makes of one artifact: it is dropped when the loop
+// begins anew.
+type Generation struct {
+	n     int   // from 1; one more each time the loop begins anew
+	plan  *plan // nil = it has none yet
+	plans int   // versions of the plan before this generation
+	board []pawl.NotePosted
+	listing
+}
+
+// listing is a list of tasks on its way to be the plan of the present candidate.
+type listing struct {
+	listed  []pawl.TaskEntry // read so far
+	read    *reading         // a list that is to be judged
+	relist  pawl.Hash        // the list that a session handed in to replace the plan
+	planned bool             // the candidate has its plan
+	refused bool             // the list of tasks cannot be one
+}
+
+// Iteration is what one attempt of an iteration has done so far: it is dropped when the
+// steps begin again.
+type Iteration struct {
+	step       int    // position of the present step in the flow
+	try        int    // of the present step
+	round      int    // of the present step's group; 0 = it is in none
+	exhausted  bool   // the group's rounds are used up
+	final      int    // final steps that are over
+	stepFailed string // why the steps failed; empty = they did not
+	restart    string // why the steps must start again; empty = they need not
+
+	items      []item // of the step that runs for each entry
+	itemFailed string // why one of them failed; empty = none did
+
+	unclear    *unclear           // the step that has questions; nil = none has
+	inquiries  []route            // rounds of questions of steps, over all attempts
+	blocked    *blocker           // what its task waits for; nil = nothing
+	routes     []route            // ways back to a step that were taken
+	objections []*pawl.GateJudged // that led to the last of them
+
+	spentAt Purse // what the loop had spent when the iteration began
+}
+
+// Candidate is the commit that an iteration led to, with all that is known of it: it is
+// dropped when the commit is no more what is judged.
+type Candidate struct {
+	*pawl.Committed
+	gates   []gateRun          // command gates that were requested
+	results []*pawl.GateJudged // in the order they came
+	votes   []vote             // of the review under way
+
+	probed     bool   // it was compared with those of siblings
+	checked    bool   // it was looked at for conflict markers
+	unresolved int    // in how many paths it has them
+	extracted  bool   // what the attempt taught was taken, or could not be
+	astray     bool   // it has used up its ways back
+	merge      *merge // on its way into the parent's branch
+}
+
+// slot is the place of a loop in its parent's plan.
+type slot struct {
+	entry   int   // the position of its task
+	version int   // of the plan it was started under
+	number  int   // how many children the parent had started with it
+	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not
+	busy    bool  // it is counted among those at work
+}
+
+// leavings is what the steps of a loop have left: until they leave something else, or as
+// long as the recipe says.
+type leavings struct {
+	outputs   []pawl.Input
+	lists     []list // in the results of steps, for those that run for each of their entries
+	decision  string // of the last step that submitted one
+	runFailed bool   // the last command of the iteration's sessions did
+}
+
+// ladder is how far a loop's failures have led it up its ladder.
+type ladder struct {
+	history   []attempt // the last of them, oldest first
+	failures  int       // consecutive, on this tier
+	conflicts int       // in a row
+	freed     int       // attempts that do not count: a conflict cost them, or the run has been resumed since
+	stuckFrom int       // attempts up to this iteration do not count as stuck
+	council   *council  // under way; nil = none is
+	councils  int
+	advice    pawl.Hash // the winning proposal, for the next iteration
+	afterward int       // iterations left after a council; -1 = no council was held
+}
+
+// upstream is what a loop has to do with its parent's branch, besides the way into it.
+type upstream struct {
+	rebase         *merge    // on its way onto the parent's head
+	hunks, suspect pawl.Hash // what conflicted last, and in which paths
+	probe          pawl.Hash // what a sibling changes too
+}
+
+// person is what a loop asked persons, and what they said.
+type person struct {
+	question *question   // it waits for a person; nil = it does not
+	reply    *reply      // what the last one said, until it is obeyed
+	approved bool        // a person, or nobody, had to agree, and has
+	wish     *wish       // why a person wanted another iteration; nil = none did
+	answers  []pawl.Hash // for later prompts, oldest first
+}
+
+// inbox is what a loop was told: see signal.go.
+type inbox struct {
+	signals []signal // not acknowledged yet
+	infos   []info
+	held    bool // a signal holds it: it begins nothing
+}
+
+// exit is how a loop comes to its end by a signal, and what stands below it: see cascade.go.
+type exit struct {
+	ending   *ending      // a signal ends it; nil = none does
+	ender    pawl.LoopRef // the loop above that told it to end; 0 = none did
+	clearing *clearing    // what stands below it ends; nil = it does not
+}
+
+// callback is how the run's callback was told of its end.
+type callback struct {
+	told    *pawl.Notify  // what it was last told
+	unheard *pawl.Failure // why it did not hear; nil = it was not tried, or did
+}
+
+// worktree is what is recorded of a loop's worktree, and what is known to be
+// wrong with it.
+type worktree struct {
+	tree    pawl.TreeHash // what it holds
+	dirty   bool          // that is not known to be its commit's tree
+	unsure  bool          // a call that could write failed: look what it holds
+	verify  bool          // after a crash: look whether it is as recorded
+	restore bool          // it is not as recorded: reset it
+	leaving bool          // it is being closed because the parent wants the loop to leave off
+
+	furnished string // the key of what was prepared that is in it; empty = nothing is
+
+	trouble  *pawl.Failure // why the last effect on it failed; nil = it did not
+	troubled pawl.Verb     // which effect that was
+	troubles int           // how often in a row
+	rested   bool          // the wait after the failure is over
+
+	// first is the first in a row of failed effects of a kind, which may have succeeded in spite
+	// of its failure; see [worktree.settle].
+	first  pawl.Seq
+	failed pawl.Verb // its kind; 0 = there is none
+}
+
+// baseline is what a command gate said of the base commit.
+type baseline struct {
+	known, red bool
+	evidence   pawl.Hash
+	missing    string        // the program that it lacks; empty = it has it
+	took       time.Duration // 0 = not known: it was cut short, or the log is old
+}
+
+// gateRun is a command gate that was asked to judge a commit.
+type gateRun struct {
+	gate   int      // its number, as of [State.gateOf]
+	effect pawl.Seq // 0 = not under way
+	tries  int
+	failed *pawl.Failure // why the last try gave no verdict
+}
+
+// attempt is what later decisions need of an ended iteration. Only the last one
+// keeps what was said in detail.
+type attempt struct {
+	n                   int
+	failed              bool
+	files, tests, error uint64
+	line                string // what was objected, in a few words
+
+	children   []pawl.Feedback // of tasks that failed it
+	security   uint64          // the fingerprint of findings below critical
+	tree       pawl.TreeHash
+	stepFailed string
+	results    []*pawl.GateJudged
+}
+
+// kept is how many attempts a loop's state keeps.
+const kept = 8
+
+// newLoop is a loop that has just begun.
+func newLoop(ref pawl.LoopRef, kind *pawl.LoopKind) *Loop {
+	return &Loop{Ref: ref, Kind: kind, Phase: PhaseOpening, task: &pawl.TaskEntry{}, gen: &Generation{n: 1}, iter: &Iteration{},
+		Score: -1, ladder: ladder{afterward: -1}}
+}
+
+// isGiven reports whether the user gave the list of tasks.
+func (l *Loop) isGiven() bool { return !l.givenList.IsZero() }
+
+// clone copies what Apply may change of a loop. What is replaced when it changes is shared.
+func (l *Loop) clone() *Loop {
+	c := *l
+	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.clone()
+	c.left.outputs = slices.Clone(l.left.outputs)
+	c.ladder.council = l.ladder.council.clone()
+	c.upstream.rebase = l.upstream.rebase.clone()
+	c.person.question = copied(l.person.question)
+	c.exit.clearing = copied(l.exit.clearing)
+	c.open = slices.Clone(l.open)
+	c.sessions = slices.Clone(l.sessions)
+	for i, x := range c.sessions {
+		c.sessions[i] = x.clone()
+	}
+	return &c
+}
+
+func (g *Generation) clone() *Generation {
+	c := *g
+	c.plan, c.board = g.plan.clone(), slices.Clone(g.board)
+	return &c
+}
+
+func (it *Iteration) clone() *Iteration {
+	if it == nil {
+		return nil
+	}
+	c := *it
+	c.items, c.routes = slices.Clone(it.items), slices.Clone(it.routes)
+	return &c
+}
+
+func (cand *Candidate) clone() *Candidate {
+	if cand == nil {
+		return nil
+	}
+	c := *cand
+	c.gates, c.results, c.votes = slices.Clone(cand.gates), slices.Clone(cand.results), slices.Clone(cand.votes)
+	c.merge = cand.merge.clone()
+	return &c
+}
+
+// copied is a copy of what a pointer points to.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
+func (l *Loop) sessionByN(n int) *Session {
+	for _, x := range l.sessions {
+		if x.N == n {
+			return x
+		}
+	}
+	return nil
+}
+
+// topTier is the strongest tier there is.
+const topTier = 3
+
+// top is the strongest tier of the loop's ladder.
+func (l *Loop) top() int {
+	if n := len(l.Kind.Ladder.Rungs); n > 0 {
+		return l.Kind.Ladder.Rungs[n-1].Tier
+	}
+	return topTier
+}
