@@ -400,6 +400,9 @@ func (g *wood) anew(e pawl.Event, t *tree, b *pawl.GenerationStarted) {
 		g.fail(e, "generation %d follows %d, branch %s %s", b.N, t.generation, b.Branch, t.branch)
 	}
 	g.branches[b.Branch] = true
+	if b.Branch != t.branch {
+		t.work = "" // what was made before stays on the branch before
+	}
 	t.generation, t.branch, t.approved, t.spawned = b.N, b.Branch, false, 0
 	clear(t.passed)
 }
