@@ -267,7 +267,6 @@ func (s *State) reopen(l *Loop) {
 	if l.iter == nil {
 		l.iter = &Iteration{}
 	}
-	l.iter.final = 0
 	if l.base == nil {
 		l.base = make([]baseline, len(s.Settings.Gates))
 	}

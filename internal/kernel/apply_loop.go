@@ -336,7 +336,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
 	l.sessions, l.cand, l.worktree = nil, nil, worktree{}
-	l.iter = &Iteration{spentAt: l.iter.spentAt, round: l.iter.round, final: l.iter.final}
+	l.iter = &Iteration{spentAt: l.iter.spentAt, round: l.iter.round}
 	if l.Parent != 0 {
 		l.Reason = cut(b.Reason, 120)
 	}

@@ -223,7 +223,7 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 		return d.refuse("it is going back to checkpoint %d already", p.back.To)
 	case d.s.Stopping != nil:
 		return d.refuse("it is coming to its end")
-	case l.finishing() || l.Phase == PhaseClosing:
+	case d.s.Status != pawl.StatusEnded && (l.finishing() || l.Phase == PhaseClosing):
 		return d.refuse("its tasks have come to their end")
 	}
 	k := p.lastGood()
