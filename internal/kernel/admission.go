@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // Children that stand on an artifact exist from when it is accepted, and run when they
@@ -166,11 +167,11 @@ func (d *draft) waited(l *Loop) string {
 	case d.at.UnixMilli() == l.slot.born:
 		return ""
 	case len(deps) > 0:
-		return cut("for "+strings.Join(deps, ", "), 120)
+		return brief.Cut("for "+strings.Join(deps, ", "), 120)
 	case p.gen.plan.full:
 		return fmt.Sprintf("no more than %d of its siblings may be at work", d.s.parallel(p))
 	case d.s.full[d.s.kind(l.Kind)]:
-		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, cut(l.Kind.Name, 40))
+		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, brief.Cut(l.Kind.Name, 40))
 	case d.s.full[len(d.s.full)-1]:
 		return fmt.Sprintf("no more than %d of the run may be at work", d.s.maxLoops())
 	}

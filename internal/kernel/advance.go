@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // advance emits what follows for a loop from the state alone, if anything does.
@@ -39,10 +40,10 @@ func (l *Loop) isMerged() bool { return l.merge().isDone() && l.Phase == PhaseGa
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.gen.plan.batch == nil { // it came too late for the last batch
+	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.gen.batch == nil { // it came too late for the last batch
 		return false
 	}
-	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.kids) > 0 || l.gen.plan.batch != nil)
+	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.kids) > 0 || l.gen.batch != nil)
 }
 
 // phase does what comes next where the loop is.
@@ -75,8 +76,8 @@ func (d *draft) finish() {
 
 func (l *Loop) place(step string) pawl.Place {
 	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.iter.round, Tier: l.Tier}
-	if l.gen.plan != nil && l.gen.plan.batch != nil {
-		p.Round = l.gen.plan.batch.n
+	if l.gen.batch != nil {
+		p.Round = l.gen.batch.n
 	}
 	return p
 }
@@ -235,7 +236,7 @@ const maxStop = 500
 // finish gives way to it; one that does not, and an earlier stop, stand.
 func (d *draft) stop(o pawl.Outcome, reason string) {
 	if d.s.Stopping == nil || d.s.Drain == pawl.DrainFinish {
-		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: cut(reason, maxStop)})
+		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: brief.Cut(reason, maxStop)})
 		d.all()
 	}
 }

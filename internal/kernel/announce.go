@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // announceStep is the place of everything that is done to tell of a question.
@@ -35,7 +36,7 @@ func (d *draft) announce(l *Loop) {
 		d.requestAnnounce(l, &do)
 	default:
 		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep),
-			Do: &pawl.Wait{For: time.Second << (q.told.Try - 1), Reason: "the announcement: " + cut(why.Message, 120)}})
+			Do: &pawl.Wait{For: time.Second << (q.told.Try - 1), Reason: "the announcement: " + brief.Cut(why.Message, 120)}})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // answer records what an effect gave, if it is open.
@@ -81,23 +82,23 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	case *pawl.ModelReplied:
 		c := *b
 		c.Cost = s.price(f).Cost(b.Usage)
-		c.Model, c.Calls = cut(b.Model, 100), boundCalls(b.Calls)
+		c.Model, c.Calls = brief.Cut(b.Model, 100), boundCalls(b.Calls)
 		return &c
 	case *pawl.EffectFailed:
 		c := *b
 		p := s.chargedFor(f, &b.Failure)
 		c.Charged, c.ChargedTokens = p.Money, p.Tokens
-		c.Failure.Message = cut(b.Failure.Message, 300)
+		c.Failure.Message = brief.Cut(b.Failure.Message, 300)
 		return &c
 	case *pawl.GateJudged:
 		return s.verdict(f, b)
 	case *pawl.Prepared:
 		c := *b
-		c.Failed, c.Said = cut(b.Failed, 400), cut(b.Said, 160)
+		c.Failed, c.Said = brief.Cut(b.Failed, 400), brief.Cut(b.Said, 160)
 		return &c
 	case *pawl.TasksRead:
 		c := *b
-		c.Entries, c.Count, c.Problem = nil, len(b.Entries), cut(b.Problem, 300)
+		c.Entries, c.Count, c.Problem = nil, len(b.Entries), brief.Cut(b.Problem, 300)
 		return &c
 	}
 	return a
@@ -116,7 +117,7 @@ func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
 		part, size = nil, 0
 	}
 	for _, e := range entries[:min(len(entries), maxTasks+1)] {
-		e.ID, e.Title, e.Incomplete = cut(e.ID, maxID+4), cut(e.Title, 80), cut(e.Incomplete, 80)
+		e.ID, e.Title, e.Incomplete = brief.Cut(e.ID, maxID+4), brief.Cut(e.Title, 80), brief.Cut(e.Incomplete, 80)
 		n := len(e.ID) + len(e.Title) + len(e.Incomplete) + 60
 		for _, id := range e.DependsOn {
 			n += len(id) + 4
@@ -138,8 +139,8 @@ func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
 func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 	out := slices.Clone(calls)
 	for i := range out {
-		out[i].Tool = cut(out[i].Tool, 60)
-		out[i].Problem = cut(out[i].Problem, min(400, max(60, 1000/len(out))))
+		out[i].Tool = brief.Cut(out[i].Tool, 60)
+		out[i].Problem = brief.Cut(out[i].Problem, min(400, max(60, 1000/len(out))))
 	}
 	return out
 }
@@ -152,9 +153,9 @@ func (s *State) verdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
 	spec := s.gateSpec(l, s.gateOf(l, do.Gate))
 	c := *b
 	c.Gate, c.Kind, c.Optional, c.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
-	c.Reason, c.Missing, c.Lacks = cut(b.Reason, 300), cut(b.Missing, 100), cut(b.Lacks, 100)
+	c.Reason, c.Missing, c.Lacks = brief.Cut(b.Reason, 300), brief.Cut(b.Missing, 100), brief.Cut(b.Lacks, 100)
 	if c.Verdict == pawl.VerdictSkip && !spec.Optional {
-		c.Verdict, c.Reason = pawl.VerdictFail, cut("it was skipped and is not optional: "+b.Reason, 300)
+		c.Verdict, c.Reason = pawl.VerdictFail, brief.Cut("it was skipped and is not optional: "+b.Reason, 300)
 	}
 	return &c
 }

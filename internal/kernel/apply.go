@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // Apply folds one event into the state, which it changes. It fails for an event
@@ -130,9 +131,9 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 	case *pawl.ReplanCalled:
 		p.calling, p.why, p.asked = b.Cause, b.Reason, false
 		if b.Cause == pawl.ReplanHealth {
-			p.recoveredBy(pawl.RecoverRevise)
+			l.gen.recoveredBy(pawl.RecoverRevise)
 		} else {
-			p.recover = nil
+			l.gen.recover = nil
 		}
 	case *pawl.TasksBlocked:
 		return p.blockAll(b)
@@ -252,6 +253,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		case anew:
 		case l.gen.plan != nil:
 			l.askAnew()
+			l.gen.resumeBatch()
 			l.gen.plan.retry()
 			l.gen.planned, l.inside, l.gen.refused = true, true, false
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
@@ -279,7 +281,7 @@ func (l *Loop) askAnew() {
 	if l.inside || a == nil || !a.failed || !l.gen.plan.succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.gen.plan.asked, l.gen.plan.why = true, cut("every task has passed, and the whole has not: "+a.line, 200)
+	l.gen.plan.asked, l.gen.plan.why = true, brief.Cut("every task has passed, and the whole has not: "+a.line, 200)
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the

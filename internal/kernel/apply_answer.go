@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // request opens an effect. What a model call sends is the session's transcript as it is now.
@@ -39,14 +40,14 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return fmt.Errorf("a list of tasks for a loop without children")
 		}
 	case *pawl.Merge:
-		if l.gen.plan != nil && l.gen.plan.batch != nil {
+		if l.gen.batch != nil {
 			s.seal(l)
 		}
 	case *pawl.Restore:
-		if l.gen.plan == nil || l.gen.plan.back == nil {
+		if l.gen.back == nil {
 			return fmt.Errorf("nobody called for a rollback")
 		}
-		l.gen.plan.back.requested = true
+		l.gen.back.requested = true
 	case *pawl.CloseWorkspace:
 		l.worktree.leaving = s.fenced(l) != ""
 	case *pawl.Notify:
@@ -65,8 +66,8 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
 		}
 		g := l.gateRun(i, do.OnBase)
-		if !do.Doubt.IsZero() && l.gen.plan != nil && l.gen.plan.batch != nil {
-			l.gen.plan.batch.doubt(&g, do.Gate)
+		if !do.Doubt.IsZero() && l.gen.batch != nil {
+			l.gen.batch.doubt(&g, do.Gate)
 		}
 		g.effect, g.failed = id, nil
 		g.tries++
@@ -222,7 +223,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		s.probedWith(l, b)
 	case *pawl.CheckpointMarked:
 		l.worktree.calm()
-		l.gen.plan.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
+		l.gen.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
 	case *pawl.Restored:
 		l.worktree.calm()
 		l.restored(b)
@@ -325,13 +326,13 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		if detached {
 			w.tree, w.dirty = b.Tree, false
 			l.ahead = true
-			if l.gen.plan.batch != nil { // a rollback may have been called meanwhile
-				l.gen.plan.batch.shown = b.Head
+			if l.gen.batch != nil { // a rollback may have been called meanwhile
+				l.gen.batch.shown = b.Head
 			}
 			return
 		}
-		if p := l.gen.plan; p != nil && p.batch != nil {
-			p.batch.shown = ""
+		if p := l.gen.plan; p != nil && l.gen.batch != nil {
+			l.gen.batch.shown = ""
 		}
 		if l.ahead { // what its children made has not been judged
 			l.rejudge()
@@ -370,7 +371,7 @@ func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
 	case *pawl.CallModel, *pawl.AssemblePrompt:
 		x.failed, x.waited = why, false
 	case *pawl.CallTool:
-		text := cut("the tool could not work: "+why.Message, 300)
+		text := brief.Cut("the tool could not work: "+why.Message, 300)
 		x.answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
 		l.worktree.unsure = l.worktree.unsure || f.Class != pawl.CrashRepeat
 		l.worktree.restore = l.worktree.restore || why.Code == pawl.FailConflict
@@ -470,15 +471,15 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		l.setGateRun(g, b.OnBase)
 	}
 	switch {
-	case !b.OnBase && l.gen.plan != nil && l.gen.plan.back != nil: // of what is no more
-	case !b.OnBase && b.Kind != "" && l.gen.plan != nil && l.gen.plan.batch != nil:
+	case !b.OnBase && l.gen.back != nil: // of what is no more
+	case !b.OnBase && b.Kind != "" && l.gen.batch != nil:
 		s.gated(l, b)
 	case !b.OnBase && l.cand == nil: // of one that is no more
 	case !b.OnBase:
 		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
 		if len(b.Reason) > maxReason {
 			c := *b
-			c.Reason, b = cut(b.Reason, maxReason), &c
+			c.Reason, b = brief.Cut(b.Reason, maxReason), &c
 		}
 		l.cand.results = append(l.cand.results, b)
 		if b.Kind == "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
@@ -105,7 +106,7 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	case pawl.ForExtract:
 		n = 1
 	case pawl.ForBatch:
-		if l.gen.plan != nil && l.gen.plan.batch != nil && len(l.gen.plan.batch.chain) > 0 {
+		if l.gen.batch != nil && len(l.gen.batch.chain) > 0 {
 			n = 1
 		}
 	case pawl.ForReview:
@@ -152,8 +153,8 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	case x.Purpose == pawl.ForReplan:
 		l.endReplan(b)
 	case x.Purpose == pawl.ForBatch:
-		if l.gen.plan.batch != nil {
-			l.gen.plan.batch.reviews++
+		if l.gen.batch != nil {
+			l.gen.batch.reviews++
 		}
 	case x.Purpose == pawl.ForStep:
 		s.endStep(l, x, b)
@@ -176,7 +177,7 @@ func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 		return
 	}
 	if decision := b.Facts.Get("decision"); decision != "" {
-		l.left.decision = cut(decision, 60)
+		l.left.decision = brief.Cut(decision, 60)
 	}
 	l.keepOutput(st, b.Output)
 	l.keepLists(st, b)
@@ -188,7 +189,7 @@ func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
 		return
 	}
 	s.obstruct(l, b.Facts)
-	l.stepOver(x.Index, b.Result, cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
+	l.stepOver(x.Index, b.Result, brief.Cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
 }
 
 // keepOutput lets later prompts find what a step left. Where there is too much, the
@@ -267,7 +268,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	s.noteAttempt(l, b)
 	a := attempt{
 		n: b.N, failed: b.Decision != pawl.DecideComplete,
-		files: b.Files, tests: b.Tests, error: b.Error, line: cut(firstError(b), l.lineSize()),
+		files: b.Files, tests: b.Tests, error: b.Error, line: brief.Cut(firstError(b), l.lineSize()),
 		security: securityPrint(l.verdicts()), results: remembered(l.verdicts()), stepFailed: l.iter.stepFailed, children: s.failures(l),
 	}
 	l.inbox.infos = slices.DeleteFunc(slices.Clone(l.inbox.infos), func(i info) bool { return i.told })
@@ -338,14 +339,12 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	l.sessions, l.cand, l.worktree = nil, nil, worktree{}
 	l.iter = &Iteration{spentAt: l.iter.spentAt, round: l.iter.round}
 	if l.Parent != 0 {
-		l.Reason = cut(b.Reason, 120)
+		l.Reason = brief.Cut(b.Reason, 120)
 	}
 	l.stopped, l.upstream.rebase, l.person.question, l.person.reply = b.Stopped, nil, nil, nil
 	l.gen.listed, l.gen.read = nil, nil
 	l.baseRuns = nil
-	if l.gen.plan != nil {
-		l.gen.plan.handed = nil
-	}
+	l.gen.handed = nil
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
@@ -365,18 +364,6 @@ func (l *Loop) forget() {
 	}
 }
 
-// cut shortens s to at most n bytes at a rune's boundary.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("…")
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // endRounds takes over that a group is not repeated any more.
 func (l *Loop) endRounds(b *pawl.RoundsEnded) {
 	g := l.flow.group(l.iter.step - 1)
@@ -388,5 +375,5 @@ func (l *Loop) endRounds(b *pawl.RoundsEnded) {
 		l.atStep(g.to)
 		return
 	}
-	l.iter.stepFailed, l.Phase, l.iter.exhausted = cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
+	l.iter.stepFailed, l.Phase, l.iter.exhausted = brief.Cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // assembled makes a candidate of what a batch's tasks made, has it judged, and moves
@@ -16,7 +17,7 @@ import (
 // approved is left out, and what is left is judged again. It reports whether the
 // batch has been judged and what was approved is in the branch.
 func (d *draft) assembled(l *Loop) bool {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	next := d.s.nextLink(l)
 	switch {
 	case len(l.open) > 0 && len(l.sessions) == 0:
@@ -50,7 +51,7 @@ func (b *batch) subject() pawl.CommitHash {
 
 // nextLink is the member whose work is merged next; -1 = all that wait are in the chain.
 func (s *State) nextLink(l *Loop) int {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	for i := range b.members {
 		there := slices.ContainsFunc(b.chain, func(k link) bool { return k.member == i })
 		if !there && s.queued(l, &b.members[i]) {
@@ -62,19 +63,19 @@ func (s *State) nextLink(l *Loop) int {
 
 // link asks for the merge commit of a member's work on the candidate so far.
 func (d *draft) link(l *Loop, i int) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	k := d.s.Loop(l.gen.plan.at(b.members[i].task).loop)
 	ours := l.Head
 	if n := len(b.chain); n > 0 {
 		ours = b.chain[n-1].made.Commit
 	}
 	d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: ours, Theirs: k.cand.Commit,
-		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, cut(k.task.Title, 120)), Time: d.at})
+		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, brief.Cut(k.task.Title, 120)), Time: d.at})
 }
 
 // seal settles who is in the candidate when its first link is asked for.
 func (s *State) seal(l *Loop) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	if b.sealed {
 		return
 	}
@@ -86,7 +87,7 @@ func (s *State) seal(l *Loop) {
 
 // linked takes over a merge commit of the candidate.
 func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	i := slices.IndexFunc(b.members, func(m entrant) bool {
 		t := l.gen.plan.at(m.task)
 		k := s.Loop(t.loop)
@@ -105,7 +106,7 @@ func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 // newSubject says that what was judged so far is not what is to be judged now:
 // the whole chain, or its first links.
 func (l *Loop) newSubject(prefix int) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	b.prefix, b.results, b.doubted, b.green = prefix, nil, nil, false
 	if l.cand != nil {
 		l.cand.gates = nil
@@ -129,9 +130,9 @@ func (s *State) batchGates(l *Loop) (out []int) {
 // is red is asked once more before it is believed, as a test may be flaky.
 func (d *draft) gateBatch(l *Loop) {
 	for _, i := range d.s.batchGates(l) {
-		b := l.gen.plan.batch
+		b := l.gen.batch
 		g := &d.s.Settings.Gates[i]
-		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.gen.plan.proof().reports[i]}
+		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.gen.proof().reports[i]}
 		if r := b.result(g.Name); r != nil {
 			if !b.doubts(r) && !l.asksAgain(i, r) {
 				continue
@@ -140,7 +141,7 @@ func (d *draft) gateBatch(l *Loop) {
 		}
 		d.runGate(l, i, do)
 		l = d.s.Loop(l.Ref)
-		if l.gen.plan.batch.culprit != nil || l.gen.plan.batch.green { // it could not run
+		if l.gen.batch.culprit != nil || l.gen.batch.green { // it could not run
 			return
 		}
 	}
@@ -179,9 +180,9 @@ func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
 // gated takes over what a gate says of a candidate, and when all have spoken, what
 // follows: it is green; or the first of its links that makes it red is looked for.
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	c := *j
-	c.Reason, c.Mended, c.Flaky = cut(j.Reason, maxReason), nil, nil // nobody asks for these
+	c.Reason, c.Mended, c.Flaky = brief.Cut(j.Reason, maxReason), nil, nil // nobody asks for these
 	b.results = append(slices.DeleteFunc(b.results, func(r pawl.GateJudged) bool { return r.Gate == j.Gate }), c)
 	if len(b.chain) == 0 {
 		return
@@ -215,11 +216,11 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 // reject leaves a task out of its batch: its loop gets the feedback. Of a conflict,
 // paths says in how many.
 func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evidence pawl.Hash) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	task := b.members[i].task
-	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence})
+	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
 	ref := l.gen.plan.at(task).loop
-	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: cut(reason, 300), Evidence: evidence, Error: objection(by, reason, evidence), Total: paths})
+	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: objection(by, reason, evidence), Total: paths})
 }
 
 // byReview is who judges a task when the review of its batch does.
@@ -229,9 +230,9 @@ const byReview = "review"
 // is said, as that may be something else each time.
 func objection(by, reason string, evidence pawl.Hash) uint64 {
 	if by == byReview && !evidence.IsZero() {
-		return mix(print64(by), print64(evidence.String()))
+		return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(evidence.String()))
 	}
-	return mix(print64(by), print64(cut(reason, 300)))
+	return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(brief.Cut(reason, 300)))
 }
 
 // batchGate begins the names under which loops hear of what their batch objects to.
@@ -242,7 +243,7 @@ func ofBatch(gate string) bool { return strings.HasPrefix(gate, batchGate) }
 // approved reports whether the review has approved all that is in the candidate.
 // Without a review, what the gates let through is.
 func (d *draft) approved(l *Loop) bool {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	open := func(k link) bool { return b.members[k.member].verdict == "" }
 	if !slices.ContainsFunc(b.chain, open) {
 		return true
@@ -253,7 +254,7 @@ func (d *draft) approved(l *Loop) bool {
 	for _, k := range b.chain {
 		if open(k) {
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: b.members[k.member].task, By: "gates", Verdict: pawl.VerdictPass})
-			b = d.s.Loop(l.Ref).gen.plan.batch
+			b = d.s.Loop(l.Ref).gen.batch
 		}
 	}
 	return true
@@ -266,7 +267,7 @@ const reviewTries = 2
 // reviewBatch lets a model judge the candidate as a whole. The worktree of the
 // parent shows it; its branch stays where it is.
 func (d *draft) reviewBatch(l *Loop) {
-	b, rv := l.gen.plan.batch, l.Kind.Children.Review
+	b, rv := l.gen.batch, l.Kind.Children.Review
 	switch {
 	case b.shown != b.subject() && len(l.sessions) > 0:
 		d.abandon(l, "the worktree does not show the candidate any more")
@@ -276,7 +277,7 @@ func (d *draft) reviewBatch(l *Loop) {
 		d.converse(l, l.sessions[0])
 	case b.reviews >= reviewTries:
 		for i := range b.members {
-			if b = d.s.Loop(l.Ref).gen.plan.batch; b.members[i].verdict == "" && slices.ContainsFunc(b.chain, func(k link) bool { return k.member == i }) {
+			if b = d.s.Loop(l.Ref).gen.batch; b.members[i].verdict == "" && slices.ContainsFunc(b.chain, func(k link) bool { return k.member == i }) {
 				d.reject(d.s.Loop(l.Ref), i, byReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 			}
 		}
@@ -298,7 +299,7 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 		switch {
 		case m < 0 || f.Name != "approved" && f.Name != "changes":
 		case f.Name == "approved":
-			b := d.s.Loop(l.Ref).gen.plan.batch
+			b := d.s.Loop(l.Ref).gen.batch
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: b.members[m].task, By: byReview, Verdict: pawl.VerdictPass, Evidence: output})
 		default:
 			why, because := "the review wants changes", output
@@ -320,7 +321,7 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 // unjudged says which tasks of a batch a review has no verdict on, or which it names
 // that are not in it; empty = it is whole.
 func (s *State) unjudged(l *Loop, f pawl.Facts) string {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	var open []string
 	for _, k := range b.chain {
 		if m := &b.members[k.member]; m.verdict == "" {
@@ -330,7 +331,7 @@ func (s *State) unjudged(l *Loop, f pawl.Facts) string {
 	named := append(f.All("approved"), f.All("changes")...)
 	for _, id := range named {
 		if !slices.Contains(open, id) {
-			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", cut(id, maxID), strings.Join(open, ", "))
+			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", brief.Cut(id, maxID), strings.Join(open, ", "))
 		}
 	}
 	for _, id := range open {
@@ -343,7 +344,7 @@ func (s *State) unjudged(l *Loop, f pawl.Facts) string {
 
 // reviewed is the member of the candidate with this id that has no verdict; -1 = there is none.
 func (s *State) reviewed(l *Loop, id string) int {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	for i := range b.members {
 		if l.gen.plan.entries[b.members[i].task].ID == id && b.members[i].verdict == "" && b.members[i].in {
 			return i
@@ -361,32 +362,32 @@ func hashOf(text string) (h pawl.Hash, ok bool) {
 // movedOn takes over that the branch has what a batch approved.
 func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 	l.Head, l.ahead = b.Commit, true
-	bt := l.gen.plan.batch
+	bt := l.gen.batch
 	if bt == nil { // a rollback was called meanwhile
 		return
 	}
 	bt.moved = true
 	last := bt.chain[len(bt.chain)-1].made
 	l.moved(&pawl.Committed{Commit: b.Commit, Tree: last.Tree, Total: 1})
-	l.gen.plan.tree = last.Tree
+	l.gen.tree = last.Tree
 	for i := range bt.members {
 		if m := &bt.members[i]; m.in && m.verdict == pawl.VerdictPass {
 			k := s.Loop(l.gen.plan.at(m.task).loop)
 			k.cand.merge.done = true
-			l.gen.plan.handed = append(slices.Clip(l.gen.plan.handed), k.left.lists...)
+			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.lists...)
 		}
 	}
 	for _, r := range bt.results {
 		if i := s.gateIndex(r.Gate); i >= 0 && !r.Evidence.IsZero() {
-			l.gen.plan.latest = slices.Clone(l.gen.plan.latest)
-			l.gen.plan.latest[i] = r.Evidence
+			l.gen.latest = slices.Clone(l.gen.latest)
+			l.gen.latest[i] = r.Evidence
 		}
 	}
 }
 
 // addBatch tells a reviewer which tasks it judges.
 func (s *State) addBatch(l *Loop, do *pawl.AssemblePrompt) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	do.Commit, do.Base = b.subject(), l.Head
 	for _, k := range b.chain {
 		t := l.gen.plan.at(b.members[k.member].task)

@@ -80,19 +80,19 @@ func judgesBatches(k *pawl.LoopKind) bool {
 func (d *draft) batches(l *Loop) bool {
 	p := l.gen.plan
 	switch {
-	case !p.unlearned.IsZero():
+	case !l.gen.unlearned.IsZero():
 		d.learnRollback(l)
-	case p.batch != nil:
+	case l.gen.batch != nil:
 		d.batch(l)
-	case p.unjudged:
+	case l.gen.unjudged:
 		d.judgeHealth(l)
-	case p.unmarked:
+	case l.gen.unmarked:
 		d.mark(l)
 	case d.recordsDue(l):
 		d.record(l)
 	case p.calling != "": // a person called for it during the batch
 		d.replan(l)
-	case len(p.recover) > 0:
+	case len(l.gen.recover) > 0:
 		d.recoverHealth(l)
 	case l.said(pawl.AskHealth) != nil:
 		return d.obey(l)
@@ -114,7 +114,7 @@ func (d *draft) nextBatch(l *Loop) bool {
 	if len(tasks) == 0 {
 		return len(l.gen.plan.kids) == 0 // those that are left wait for people
 	}
-	d.emit(l.Ref, &pawl.BatchStarted{N: l.gen.plan.batches + 1, Tasks: tasks, Scaffold: scaffold})
+	d.emit(l.Ref, &pawl.BatchStarted{N: l.gen.batches + 1, Tasks: tasks, Scaffold: scaffold})
 	return false
 }
 
@@ -209,13 +209,13 @@ func (p *plan) readyTasks(yield func(int) bool) {
 
 // batch takes the batch under way one step further.
 func (d *draft) batch(l *Loop) {
-	b := l.gen.plan.batch
+	b := l.gen.batch
 	switch {
-	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.gen.plan.before):
+	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.gen.before):
 	case !b.moved && !d.work(l):
 	case !b.moved && !d.assembled(l):
 	case !d.settled(l):
-	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.gen.plan.after):
+	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.gen.after):
 	default:
 		attempted, approved := d.s.tally(l)
 		d.emit(l.Ref, &pawl.BatchEnded{N: b.n, Attempted: attempted, Approved: approved})
@@ -226,9 +226,9 @@ func (d *draft) batch(l *Loop) {
 // an end: they wait to be merged, for a person, or have failed.
 func (d *draft) work(l *Loop) bool {
 	over := true
-	for i := range l.gen.plan.batch.members {
+	for i := range l.gen.batch.members {
 		l = d.s.Loop(l.Ref)
-		m := &l.gen.plan.batch.members[i]
+		m := &l.gen.batch.members[i]
 		switch t := l.gen.plan.at(m.task); {
 		case t.status == pawl.TaskPending && t.open == 0 && !m.begun:
 			d.spawn(l, m.task)
@@ -255,15 +255,15 @@ func (s *State) rests(l *Loop, m *entrant) bool {
 func (s *State) queued(l *Loop, m *entrant) bool {
 	t := l.gen.plan.at(m.task)
 	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge() != nil && !m.rejected() &&
-		(m.in || !l.gen.plan.batch.sealed)
+		(m.in || !l.gen.batch.sealed)
 }
 
 // settled reports whether the loops of a batch that was judged have gone on: those
 // approved have ended, the others are between two attempts, wait for a person, or
 // for the next batch as they came too late for this one, or have ended too.
 func (d *draft) settled(l *Loop) bool {
-	for i := range l.gen.plan.batch.members {
-		m := &l.gen.plan.batch.members[i]
+	for i := range l.gen.batch.members {
+		m := &l.gen.batch.members[i]
 		if t := l.gen.plan.at(m.task); t.status == pawl.TaskRunning {
 			k := d.s.Loop(t.loop)
 			waits := k.person.question != nil || k.merge() != nil && m.verdict == ""
@@ -277,7 +277,7 @@ func (d *draft) settled(l *Loop) bool {
 
 // tally counts the batch's tasks that were attempted, and those approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
-	for _, m := range l.gen.plan.batch.members {
+	for _, m := range l.gen.batch.members {
 		switch s.resultOf(l, &m) {
 		case monitor.Waiting:
 		case monitor.Approved:
@@ -315,8 +315,8 @@ func (s *State) mayWork(l *Loop) bool {
 	if p == nil || !judgesBatches(p.Kind) {
 		return true
 	}
-	b := p.gen.plan.batch
-	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.gen.plan.before)
+	b := p.gen.batch
+	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.gen.before)
 }
 
 // open reports whether a task is in the batch and has not been judged.
@@ -326,7 +326,7 @@ func (b *batch) open(task int) bool {
 
 // leftOut reports whether a loop's batch has rejected what it made.
 func (s *State) leftOut(l *Loop) bool {
-	m := s.Loop(l.Parent).gen.plan.batch.member(l.slot.entry)
+	m := s.Loop(l.Parent).gen.batch.member(l.slot.entry)
 	return m != nil && m.rejected()
 }
 
@@ -337,7 +337,7 @@ func (s *State) landing(l *Loop) bool {
 	if p == nil || !judgesBatches(p.Kind) || !p.wants(pawl.VerbAdvanceBranch) {
 		return false
 	}
-	m := p.gen.plan.batch.member(l.slot.entry)
+	m := p.gen.batch.member(l.slot.entry)
 	return m != nil && m.in && m.verdict == pawl.VerdictPass
 }
 
@@ -354,17 +354,17 @@ func (b *batch) member(task int) *entrant {
 
 // startBatch takes over which tasks a batch has.
 func (l *Loop) startBatch(b *pawl.BatchStarted) error {
-	if l.gen.plan.batch != nil || b.N != l.gen.plan.batches+1 {
-		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.gen.plan.batches)
+	if l.gen.batch != nil || b.N != l.gen.batches+1 {
+		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.gen.batches)
 	}
-	l.gen.plan.batches = b.N
+	l.gen.batches = b.N
 	l.beginAround()
-	l.gen.plan.batch = &batch{n: b.N, scaffold: b.Scaffold}
+	l.gen.batch = &batch{n: b.N, scaffold: b.Scaffold}
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(l.gen.plan.entries) {
 			return fmt.Errorf("there is no task %d", i)
 		}
-		l.gen.plan.batch.members = append(l.gen.plan.batch.members, entrant{task: i, begun: l.gen.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
+		l.gen.batch.members = append(l.gen.batch.members, entrant{task: i, begun: l.gen.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
 	}
 	return nil
 }
@@ -372,15 +372,15 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 // judgedTask takes over what a batch makes of one of its tasks. Without it, the
 // candidate is another one.
 func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
-	m := l.gen.plan.batch.member(b.Task)
-	if m == nil || b.Batch != l.gen.plan.batch.n {
+	m := l.gen.batch.member(b.Task)
+	if m == nil || b.Batch != l.gen.batch.n {
 		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
 	}
 	m.verdict = b.Verdict
 	if b.Verdict == pawl.VerdictPass {
 		return nil
 	}
-	bt := l.gen.plan.batch
+	bt := l.gen.batch
 	bt.clash, bt.culprit = nil, nil
 	if t := l.gen.plan.at(b.Task); t.status == pawl.TaskRunning {
 		m.note(s.Loop(t.loop), objection(b.By, b.Reason, b.Evidence))
@@ -398,28 +398,27 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 
 // endBatch takes over how a batch came out, as the monitor sees it.
 func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
-	p := l.gen.plan
-	if p.batch == nil || p.batch.n != b.N {
+	if l.gen.batch == nil || l.gen.batch.n != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}
 	facts := s.facts(l, b)
-	tried := slices.DeleteFunc(slices.Clone(p.history), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
-	p.history = append(tried[max(0, len(tried)-kept+1):], facts)
-	p.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: p.batch.scaffold, passing: facts.Passing, broke: p.brokenTests()}
-	p.unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
-	p.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
+	tried := slices.DeleteFunc(slices.Clone(l.gen.history), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
+	l.gen.history = append(tried[max(0, len(tried)-kept+1):], facts)
+	l.gen.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: l.gen.batch.scaffold, passing: facts.Passing, broke: l.gen.brokenTests()}
+	l.gen.unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
+	l.gen.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
-	p.batch = nil
+	l.gen.batch = nil
 	return nil
 }
 
 // brokenTests are the names of the tests that are broken on the branch.
-func (p *plan) brokenTests() (out []string) {
-	if !p.batch.moved {
-		return p.last.broke
+func (c *course) brokenTests() (out []string) {
+	if !c.batch.moved {
+		return c.last.broke
 	}
-	for i := range p.batch.results {
-		out = append(out, p.batch.results[i].Broke...)
+	for i := range c.batch.results {
+		out = append(out, c.batch.results[i].Broke...)
 	}
 	return out
 }
@@ -433,11 +432,11 @@ type lastBatch struct {
 }
 
 // resumeBatch lets a batch that the run's end cut off begin with the work again.
-func (p *plan) resumeBatch() {
-	if b := p.batch; b != nil && !b.moved {
-		p.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
-		for i := range p.batch.members {
-			p.batch.members[i].verdict = ""
+func (c *course) resumeBatch() {
+	if b := c.batch; b != nil && !b.moved {
+		c.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
+		for i := range c.batch.members {
+			c.batch.members[i].verdict = ""
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/monitor"
 )
 
@@ -22,7 +23,7 @@ const decidesBlocked = "BLOCKED"
 // obstruct takes over that a child's session found its task blocked.
 func (s *State) obstruct(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && f.Get("decision") == decidesBlocked {
-		l.iter.blocked = &blocker{kind: cut(f.Get("blocker_type"), 20), what: cut(f.Get("blocker"), 200), on: cut(f.Get("blocked_by"), maxID)}
+		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), maxID)}
 	}
 }
 
@@ -40,7 +41,7 @@ func (d *draft) blockedBy(l *Loop) {
 		j.stepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
 		d.end(l, j)
 	case on >= 0 && !p.gen.plan.needs(on, l.slot.entry):
-		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: cut(b.what, 200)})
+		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: brief.Cut(b.what, 200)})
 	case r == nil:
 		d.tellBlocked(p, l)
 		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
@@ -60,12 +61,12 @@ const gateBlocked = "blocked"
 // tellBlocked says at once that a batch is blocked: a person is not kept waiting for
 // the other tasks to end.
 func (d *draft) tellBlocked(p, l *Loop) {
-	if p.Kind.Children.Monitor == nil || p.gen.plan.batch == nil {
+	if p.Kind.Children.Monitor == nil || p.gen.batch == nil {
 		return
 	}
-	v := monitor.Judge(append(slices.Clone(p.gen.plan.history), monitor.Batch{N: p.gen.plan.batches, Attempted: 1, Passing: -1,
+	v := monitor.Judge(append(slices.Clone(p.gen.history), monitor.Batch{N: p.gen.batches, Attempted: 1, Passing: -1,
 		Tasks: []monitor.Task{{Task: l.slot.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.iter.blocked.what}}}))
-	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.plan.batches, Health: v.Health, Reason: cut(p.gen.plan.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
+	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.batches, Health: v.Health, Reason: brief.Cut(p.gen.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 
 // lastResult is what a session handed in last; zero = nothing.

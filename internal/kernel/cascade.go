@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // clearing is the end of everything below a loop that begins anew, or fails.
@@ -67,12 +68,12 @@ func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
 	for _, ref := range d.s.below(l.Ref) {
 		switch o := d.s.Loop(ref); {
 		case o.Phase == PhasePending:
-			d.emit(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: cut(reason, 300)})
+			d.emit(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: brief.Cut(reason, 300)})
 		case o.Phase != PhaseDone && o.exit.ender == 0:
 			work = append(work, ref)
 		}
 	}
-	d.signal(work, "descendants:"+l.ID, pawl.SignalSent{Signal: kind, Source: l.Ref, Reason: cut(reason, 300)})
+	d.signal(work, "descendants:"+l.ID, pawl.SignalSent{Signal: kind, Source: l.Ref, Reason: brief.Cut(reason, 300)})
 }
 
 // outcomeBy is how a loop ends that a signal ends.
@@ -145,11 +146,11 @@ func (l *Loop) lastLine() string {
 func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 	for _, ref := range d.s.below(l.Ref) {
 		if o := d.s.Loop(ref); !o.invalid {
-			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.gen.n, Reason: cut(why, 300)})
-			d.emit(ref, &pawl.Archived{Reason: cut("invalidated by "+l.ID, 300)})
+			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.gen.n, Reason: brief.Cut(why, 300)})
+			d.emit(ref, &pawl.Archived{Reason: brief.Cut("invalidated by "+l.ID, 300)})
 		}
 	}
-	b := &pawl.GenerationStarted{N: l.gen.n + 1, Reason: cut(why, 300), Branch: d.s.branch(l), Base: l.Head, Supersedes: l.Head != l.Base}
+	b := &pawl.GenerationStarted{N: l.gen.n + 1, Reason: brief.Cut(why, 300), Branch: d.s.branch(l), Base: l.Head, Supersedes: l.Head != l.Base}
 	if fresh {
 		stem := strings.TrimSuffix(b.Branch, fmt.Sprintf("-g%d", l.gen.n))
 		b.Branch, b.Base, b.Supersedes = fmt.Sprintf("%s-g%d", stem, b.N), l.Base, false
@@ -197,7 +198,7 @@ func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.H
 	if p.gen.plan.at(l.slot.entry).status == pawl.TaskBlocked { // what blocks it has been told
 		return
 	}
-	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: cut(l.task.ID+": "+reason, 300), Payload: evidence})
+	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: brief.Cut(l.task.ID+": "+reason, 300), Payload: evidence})
 }
 
 // evidence is what a loop that fails leaves to read about it.
@@ -242,7 +243,7 @@ func (d *draft) weigh(l *Loop) {
 			continue
 		}
 		if o := d.s.Loop(g.source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
-			d.emit(l.Ref, &pawl.TaskRetried{Task: o.slot.entry, Reason: cut(o.Reason, 300)})
+			d.emit(l.Ref, &pawl.TaskRetried{Task: o.slot.entry, Reason: brief.Cut(o.Reason, 300)})
 		}
 		d.acknowledge(l, g.n)
 	}
@@ -269,7 +270,7 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 	for i := range l.inbox.signals {
 		if g := &l.inbox.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
 			o := s.Loop(g.source)
-			out = append(out, pawl.Feedback{From: cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: cut(o.Reason, 120), Evidence: g.payload})
+			out = append(out, pawl.Feedback{From: brief.Cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: brief.Cut(o.Reason, 120), Evidence: g.payload})
 		}
 	}
 	return out
@@ -287,7 +288,7 @@ func (d *draft) breaks(l *Loop) bool {
 		return false
 	}
 	if q := l.person.question; q != nil {
-		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(w.trouble.Message, 200)})
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(w.trouble.Message, 200)})
 	}
 	if l.inFlight() {
 		d.cutOff(l, string(w.trouble.Code))

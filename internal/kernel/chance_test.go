@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // chance answers effects at random, from a seed: every reply and every failure
@@ -121,7 +122,7 @@ func (c *chance) prepare(f *pawl.Effect, do *pawl.Prepare) pawl.Answer {
 		return failed(f, pick(c, pawl.FailMachine, pawl.FailTimeout), "no registry")
 	}
 	b := &pawl.Prepared{Effect: f.ID, Key: "key", Duration: time.Second}
-	if sum := print64(string(do.Commit)); sum%3 == 0 {
+	if sum := brief.Fingerprint(string(do.Commit)); sum%3 == 0 {
 		b.Key = fmt.Sprint("key-", sum)
 		if sum%2 == 0 && do.Commit != "c0" {
 			b.Failed, b.Evidence = "prepare failed", blobOf("prepare")
@@ -141,7 +142,7 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 	case *pawl.CloseWorkspace:
 		return &pawl.WorkspaceClosed{Effect: f.ID}
 	}
-	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
+	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: brief.Fingerprint(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
 	if c.grove == nil && c.wood == nil && c.in(3) {
 		b.Tree = pawl.TreeHash(fmt.Sprint("T", c.IntN(3)))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // reading is a list of tasks that was read and is to be judged.
@@ -33,12 +34,12 @@ func (d *draft) children(l *Loop) bool {
 		return false
 	case l.person.question != nil:
 		return false
-	case d.s.Stopping != nil && l.gen.plan.batch != nil && d.s.Drain == pawl.DrainFinish:
+	case d.s.Stopping != nil && l.gen.batch != nil && d.s.Drain == pawl.DrainFinish:
 		d.batch(l)
 		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
 		return len(l.gen.plan.kids) == 0
-	case l.gen.plan.back != nil: // whatever is asked about the plan
+	case l.gen.back != nil: // whatever is asked about the plan
 		d.goBack(l)
 		return false
 	case !d.consent(l):
@@ -164,7 +165,7 @@ func (d *draft) block(l *Loop) {
 // skip leaves out every task that has not begun.
 func (d *draft) skip(l *Loop, reason string) {
 	for part := range slices.Chunk(l.gen.plan.where(pawl.TaskPending), maxPart) {
-		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: cut(reason, 200)})
+		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: brief.Cut(reason, 200)})
 	}
 }
 
@@ -226,7 +227,7 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	p.gen.plan.kids = append(p.gen.plan.kids, l.Ref)
 	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.entries[i], i, b.Version, p.gen.plan.started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
-	if m := p.gen.plan.batch.member(i); m != nil {
+	if m := p.gen.batch.member(i); m != nil {
 		m.begun = true
 	}
 	for j := range l.Kind.Steps {
@@ -275,7 +276,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	n := p.gen.plan.set(l.slot.entry, status)
 	n.tries += uint16(min(l.Iteration, 1000))
 	if status == pawl.TaskPassed {
-		n.batch = uint16(p.gen.plan.batches)
+		n.batch = uint16(p.gen.batches)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // maxScore is the hardest a task can look.
@@ -34,7 +35,7 @@ func score(f pawl.Facts) (points int, why string) {
 	byRisk := len(f.All("risk"))
 	points = min(byFiles+byLines+byDeps+byType+byRisk, maxScore)
 	why = fmt.Sprintf("files %d → %d, lines %d → %d, dependencies %d → %d, type %s → %d, risks → %d",
-		files, byFiles, lines, byLines, deps, byDeps, cut(f.Get("type"), 30), byType, byRisk)
+		files, byFiles, lines, byLines, deps, byDeps, brief.Cut(f.Get("type"), 30), byType, byRisk)
 	return points, why
 }
 

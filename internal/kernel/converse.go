@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // maxModelCall bounds a model call of a session without a timeout of its own; a
@@ -146,7 +147,7 @@ func (d *draft) retry(l *Loop, x *Session) {
 
 // failSession ends a session with what its last effect failed with.
 func (d *draft) failSession(l *Loop, x *Session) {
-	d.endSession(l, x, pawl.SessionFailed, cut(string(x.failed.Code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
+	d.endSession(l, x, pawl.SessionFailed, brief.Cut(string(x.failed.Code)+": "+x.failed.Message, 200), pawl.Hash{}, nil)
 }
 
 // onError is how the run ends when a model or the machine fails for good.
@@ -164,7 +165,7 @@ func (d *draft) waitAndRetry(l *Loop, x *Session) {
 	if more {
 		do := &pawl.Wait{For: wait, Reason: reason}
 		if x.failed.Limited() {
-			do.Account, do.Why = d.s.Settings.Models[x.Place.Tier-1].Account(), cut(x.failed.Message, 120)
+			do.Account, do.Why = d.s.Settings.Models[x.Place.Tier-1].Account(), brief.Cut(x.failed.Message, 120)
 		}
 		d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
 		return
@@ -226,11 +227,11 @@ func (c *call) reply(x *Session) (text string, isError, ok bool) {
 	case x.takesTrimmed(c):
 		return "", false, false
 	case c.use.Problem != "":
-		return cut(c.use.Problem, 400), true, true
+		return brief.Cut(c.use.Problem, 400), true, true
 	case c.use.Submit || c.use.Harness:
 		return "", false, false
 	case c.use.Class == 0:
-		return fmt.Sprintf("there is no tool %q here", cut(c.use.Tool, 60)), true, true
+		return fmt.Sprintf("there is no tool %q here", brief.Cut(c.use.Tool, 60)), true, true
 	}
 	return "", false, false
 }
@@ -246,11 +247,11 @@ func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok 
 	}
 	if c.use.Submit {
 		if st != nil && !x.objected && d.s.overrules(st, c.use.Facts) != "" {
-			return cut(fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
+			return brief.Cut(fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
 				c.use.Facts.Get("decision"), st.Check.Demands, strings.Join(d.s.Started.Signs, "; ")), 400), true, true
 		}
 		if why := d.s.incomplete(l, x, c.use.Facts); why != "" {
-			return cut(why, 400), true, true
+			return brief.Cut(why, 400), true, true
 		}
 		return textAccepted, false, true
 	}
@@ -271,7 +272,7 @@ func (d *draft) permits(l *Loop, x *Session, c *call) (text string, isError, ok 
 func (s *State) incomplete(l *Loop, x *Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
-	case x.Purpose == pawl.ForBatch && l.gen.plan.batch != nil:
+	case x.Purpose == pawl.ForBatch && l.gen.batch != nil:
 		return s.unjudged(l, f)
 	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
 		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."
@@ -375,11 +376,11 @@ const lastTurns = 3
 // same after every batch but one, so that it is kept once. A loop with a task of
 // its own is told where that ends: models like to begin the next one.
 func (d *draft) reminder(l *Loop, x *Session, output string) string {
-	text := "Reminder: the task is still: " + cut(d.s.Started.Title, 120) + "."
+	text := "Reminder: the task is still: " + brief.Cut(d.s.Started.Title, 120) + "."
 	if l.task.ID != "" {
-		what := l.task.ID + " — " + cut(l.task.Title, 60)
-		text = "CURRENT TASK STATE:\nGoal: " + cut(d.s.Started.Title, 60) + "\nCurrent subtask: " + what + "\nStatus: running\n\n" +
-			"REMAINING WORK FOR THIS SUBTASK:\nContinue working on: " + cut(l.task.Title, 60) +
+		what := l.task.ID + " — " + brief.Cut(l.task.Title, 60)
+		text = "CURRENT TASK STATE:\nGoal: " + brief.Cut(d.s.Started.Title, 60) + "\nCurrent subtask: " + what + "\nStatus: running\n\n" +
+			"REMAINING WORK FOR THIS SUBTASK:\nContinue working on: " + brief.Cut(l.task.Title, 60) +
 			"\nDo NOT move to the next subtask; complete ONLY this one.\nWhen finished, summarize what you did."
 	}
 	if output != "" {
@@ -388,7 +389,7 @@ func (d *draft) reminder(l *Loop, x *Session, output string) string {
 	if x.Turns-x.turn == lastTurns {
 		text += fmt.Sprintf(" %d turns are left.", lastTurns)
 	}
-	return cut(text, 400)
+	return brief.Cut(text, 400)
 }
 
 // endSession ends a session; what follows from its result follows at once. Where
@@ -412,7 +413,7 @@ func (d *draft) endSession(l *Loop, x *Session, r pawl.SessionResult, reason str
 	case x.Purpose == pawl.ForExtract && r == pawl.SessionDone:
 		d.extracted(l, x, facts)
 	case x.Purpose == pawl.ForReplan && r != pawl.SessionDone:
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut("there is no new plan: "+reason, 300)})
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: brief.Cut("there is no new plan: "+reason, 300)})
 	case x.Purpose == pawl.ForStep && l.assesses(x.Index):
 		d.assessed(l, r, facts)
 	}

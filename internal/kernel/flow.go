@@ -93,19 +93,16 @@ func (l *Loop) stepsLeft(from, to, done int) bool {
 // endAround takes over the end of a step before or after a batch. One that left no
 // result does not stop the batch: what there was before stands.
 func (l *Loop) endAround(step int) {
-	if l.gen.plan == nil {
-		return
-	}
 	if step >= l.flow.before {
-		l.gen.plan.after = step + 1 - l.flow.before
+		l.gen.after = step + 1 - l.flow.before
 	} else {
-		l.gen.plan.before = step + 1 - l.flow.main
+		l.gen.before = step + 1 - l.flow.main
 	}
 }
 
 // beginAround lets the steps around a batch begin: none is over.
 func (l *Loop) beginAround() {
-	l.gen.plan.before, l.gen.plan.after, l.gen.plan.handed, l.iter.unclear = 0, 0, nil, nil
+	l.gen.before, l.gen.after, l.gen.handed, l.iter.unclear = 0, 0, nil, nil
 	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return l.flow.aroundBatch(r.step) })
 	l.clearItems()
 }

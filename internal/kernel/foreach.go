@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // list is a list in the result of a step: a step with for_each runs for each of its
@@ -78,8 +79,8 @@ func (l *Loop) dropLists() {
 // own results; after a batch, those of what the batch's children handed in.
 func (l *Loop) entriesOf(step int) (out []entry) {
 	lists := l.left.lists
-	if step >= l.flow.before && step < l.flow.after && l.gen.plan != nil {
-		lists = l.gen.plan.handed
+	if step >= l.flow.before && step < l.flow.after {
+		lists = l.gen.handed
 	}
 	name, field, _ := strings.Cut(l.flow.steps[step].ForEach, ".")
 	for _, o := range lists {
@@ -141,7 +142,7 @@ func (l *Loop) endItem(x *Session, b *pawl.SessionEnded) {
 		it.again = true
 		return
 	case b.Result != pawl.SessionDone && (st.Required || x.Index < l.flow.main):
-		l.iter.itemFailed = cmp.Or(l.iter.itemFailed, cut(fmt.Sprintf("%s, %s: %s", st.Name, x.Place.Lens, b.Reason), 160))
+		l.iter.itemFailed = cmp.Or(l.iter.itemFailed, brief.Cut(fmt.Sprintf("%s, %s: %s", st.Name, x.Place.Lens, b.Reason), 160))
 	}
 	it.over, it.output = true, b.Output
 	left := slices.ContainsFunc(l.iter.items, func(it item) bool { return !it.over })

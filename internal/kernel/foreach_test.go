@@ -35,12 +35,12 @@ func TestEntries(t *testing.T) {
 	k := &pawl.LoopKind{Steps: []pawl.Step{{Name: "plan", Output: "tasks"}, {Name: "own", ForEach: "tasks.decisions"}},
 		Children: &pawl.Children{AfterBatch: []pawl.Step{{Name: "record", ForEach: "result.decisions"}}}}
 	l := newLoop(1, k)
-	l.flow, l.gen.plan = flowOf(k), &plan{}
+	l.flow = flowOf(k)
 	l.flow.fields = []string{"decisions"}
 	for _, n := range []string{"5", "2"} {
 		l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(n), Facts: pawl.Facts{{Name: "decisions", Value: n}}})
 	}
-	l.gen.plan.handed = []list{{"implement", "result", "decisions", blobOf("a"), 1}, {"implement", "result", "other", blobOf("a"), 4}, {"implement", "result", "decisions", blobOf("b"), 2}}
+	l.gen.handed = []list{{"implement", "result", "decisions", blobOf("a"), 1}, {"implement", "result", "other", blobOf("a"), 4}, {"implement", "result", "decisions", blobOf("b"), 2}}
 	own := []entry{{blobOf("2"), "decisions", 1}, {blobOf("2"), "decisions", 2}}
 	batch := []entry{{blobOf("a"), "decisions", 1}, {blobOf("b"), "decisions", 1}, {blobOf("b"), "decisions", 2}}
 	if got := l.entriesOf(1); !slices.Equal(got, own) {

@@ -107,9 +107,9 @@ func (s *State) reopenRoot(l *Loop) {
 	p := l.gen.plan
 	if p != nil {
 		l.beginAround()
-		p.batch, p.capped = nil, 0
-		if p.back != nil {
-			p.back.requested = false
+		l.gen.batch, p.capped = nil, 0
+		if l.gen.back != nil {
+			l.gen.back.requested = false
 		}
 	}
 	if over && outcome == pawl.OutcomeBlocked {
@@ -118,6 +118,7 @@ func (s *State) reopenRoot(l *Loop) {
 	switch {
 	case over && p != nil:
 		l.askAnew()
+		l.gen.resumeBatch()
 		p.retry()
 		l.gen.planned, l.inside, l.gen.refused = true, true, false
 	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):

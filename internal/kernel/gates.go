@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // judge takes a candidate through what the kind has for it: the gates, stage by
@@ -39,11 +40,11 @@ func (d *draft) judge(l *Loop) {
 		return
 	}
 	if l.Parent != 0 && l.cand.Kept > 0 && l.result(gateKept) == nil {
-		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: print64(gateKept),
+		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateKept),
 			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
 	}
 	if l.cand.LeftOut != nil && l.result(gateRecorded) == nil {
-		d.emit(l.Ref, &pawl.GateJudged{Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: print64(gateRecorded),
+		d.emit(l.Ref, &pawl.GateJudged{Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),
 			Reason: leftOut(l.cand.LeftOut), Evidence: l.cand.Report})
 	}
 	d.reuse(l)
@@ -88,7 +89,7 @@ func leftOut(limits []pawl.LimitMet) string {
 		}
 		parts = append(parts, part)
 	}
-	return cut("the commit lacks files of the worktree: "+strings.Join(parts, ", "), 300)
+	return brief.Cut("the commit lacks files of the worktree: "+strings.Join(parts, ", "), 300)
 }
 
 // inBatches reports whether the loop's children work in batches that are judged as a whole.
@@ -218,7 +219,7 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	case why != nil && (run.tries >= gateTries || why.Code == pawl.FailTimeout):
 		d.emit(l.Ref, &pawl.GateJudged{
 			Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
-			Partial: true, Reason: cut("it gave no verdict: "+why.Message+limitHint(why, spec), 300), Error: print64(why.Message),
+			Partial: true, Reason: brief.Cut("it gave no verdict: "+why.Message+limitHint(why, spec), 300), Error: brief.Fingerprint(why.Message),
 		})
 		return
 	}
@@ -297,17 +298,17 @@ func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason strin
 	b := &pawl.GateJudged{Gate: l.stage(x.Index).Name, Evidence: output, Verdict: pawl.VerdictFail}
 	if r != pawl.SessionDone {
 		b.Partial, b.Total = true, d.s.Started.Count
-		b.Reason, b.Error = cut("inconclusive: "+reason, 300), print64(string(r))
+		b.Reason, b.Error = brief.Cut("inconclusive: "+reason, 300), brief.Fingerprint(string(r))
 		d.emit(l.Ref, b)
 		return
 	}
 	b.Passed, _ = strconv.Atoi(f.Get("met"))
 	b.Total, _ = strconv.Atoi(f.Get("total"))
-	b.Reason = cut(cmp.Or(f.Get("reason"), fmt.Sprintf("%d of %d criteria are met", b.Passed, b.Total)), 300)
+	b.Reason = brief.Cut(cmp.Or(f.Get("reason"), fmt.Sprintf("%d of %d criteria are met", b.Passed, b.Total)), 300)
 	unmet := f.All("unmet")
 	slices.Sort(unmet)
 	for _, id := range slices.Compact(unmet) {
-		b.Failing = mix(b.Failing, print64(id))
+		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(id))
 	}
 	b.Verdict = reviewVerdict(f.Get("decision"), len(unmet))
 	b.Confidence = percent(f.Get("confidence"))
@@ -411,7 +412,7 @@ func testsPrint(results []*pawl.GateJudged) uint64 {
 	var p uint64
 	for _, r := range sortedByGate(results) {
 		if r.Kind == pawl.GateTests && r.Failing != 0 {
-			p = mix(p, print64(r.Gate), r.Failing)
+			p = brief.Mix(p, brief.Fingerprint(r.Gate), r.Failing)
 		}
 	}
 	return p
@@ -420,10 +421,10 @@ func testsPrint(results []*pawl.GateJudged) uint64 {
 // errorPrint is the fingerprint of everything that was objected, as far as it
 // can be told apart; 0 = there is no such thing.
 func errorPrint(l *Loop, j judgement) uint64 {
-	p := print64(j.stepFailed)
+	p := brief.Fingerprint(j.stepFailed)
 	for _, r := range sortedByGate(l.verdicts()) {
-		if said := mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
-			p = mix(p, print64(r.Gate), said)
+		if said := brief.Mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
+			p = brief.Mix(p, brief.Fingerprint(r.Gate), said)
 		}
 	}
 	return p
@@ -435,7 +436,7 @@ func securityPrint(results []*pawl.GateJudged) uint64 {
 	var p uint64
 	for _, r := range sortedByGate(results) {
 		if r.Kind == pawl.GateSecurity && r.Verdict == pawl.VerdictFail && r.Critical == 0 {
-			p = mix(p, r.Found)
+			p = brief.Mix(p, r.Found)
 		}
 	}
 	return p
@@ -451,12 +452,12 @@ func objections(l *Loop, j judgement) []string {
 	var out []string
 	for _, text := range []string{j.stepFailed, j.children} {
 		if text != "" {
-			out = append(out, cut(text, 160))
+			out = append(out, brief.Cut(text, 160))
 		}
 	}
 	for _, r := range sortedByGate(l.verdicts()) {
 		if !lets(r.Verdict) && len(out) < 3 {
-			out = append(out, cut(fmt.Sprintf("%s: %s", r.Gate, cmp.Or(r.Reason, string(r.Verdict))), 160))
+			out = append(out, brief.Cut(fmt.Sprintf("%s: %s", r.Gate, cmp.Or(r.Reason, string(r.Verdict))), 160))
 		}
 	}
 	return out

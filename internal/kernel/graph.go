@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // graph is what does not change of one version of a plan: the tasks, what each
@@ -41,7 +42,7 @@ func newGraph(entries []pawl.TaskEntry, order string) (*graph, error) {
 	for i := range entries {
 		e := &entries[i]
 		if e.ID == "" || len(e.ID) > maxID {
-			return nil, fmt.Errorf("task %d has the id %q: want 1 to %d bytes", i+1, cut(e.ID, maxID), maxID)
+			return nil, fmt.Errorf("task %d has the id %q: want 1 to %d bytes", i+1, brief.Cut(e.ID, maxID), maxID)
 		}
 		if j, twice := at[e.ID]; twice {
 			return nil, fmt.Errorf("the id %s is given twice, to tasks %d and %d", e.ID, j+1, i+1)
@@ -57,7 +58,7 @@ func newGraph(entries []pawl.TaskEntry, order string) (*graph, error) {
 			j, known := at[id]
 			switch {
 			case !known:
-				return nil, fmt.Errorf("task %s depends on %s, which is not in the list", e.ID, cut(id, maxID))
+				return nil, fmt.Errorf("task %s depends on %s, which is not in the list", e.ID, brief.Cut(id, maxID))
 			case j == int32(i):
 				return nil, fmt.Errorf("task %s depends on itself", e.ID)
 			case slices.Contains(g.deps[i], j): // said twice

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/monitor"
 )
 
@@ -81,16 +82,15 @@ func (c *course) clone() course {
 // judgeHealth says how the batches develop, and what follows from it.
 // One health leads to its recoveries so many times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
-	p := l.gen.plan
-	v := monitor.Judge(p.history)
-	b := &pawl.HealthJudged{Batch: p.batches, Health: v.Health, Reason: cut(p.inNames(v.Reason), 300)}
+	v := monitor.Judge(l.gen.history)
+	b := &pawl.HealthJudged{Batch: l.gen.batches, Health: v.Health, Reason: brief.Cut(l.gen.inNames(v.Reason), 300)}
 	if v.Health != pawl.HealthProgressing {
 		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {
 			b.Recoveries = append(b.Recoveries, pawl.Recovery(r))
 		}
 		b.Max = cmp.Or(l.Kind.Children.Recoveries, pawl.DefaultRecoveries)
-		b.Try = p.recovered(v.Health) + 1
-		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && p.lastGood() == nil
+		b.Try = l.gen.recovered(v.Health) + 1
+		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && l.gen.lastGood() == nil
 		if b.Try > b.Max || lost {
 			b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
 		}
@@ -103,9 +103,9 @@ func (d *draft) judgeHealth(l *Loop) {
 
 // inNames is what the monitor said with the names of tasks, which it counts from 1,
 // and of tests, of which it has fingerprints.
-func (p *plan) inNames(reason string) string {
-	for _, name := range p.last.broke {
-		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", print64(name)), "test "+name+" ")
+func (g *Generation) inNames(reason string) string {
+	for _, name := range g.last.broke {
+		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", brief.Fingerprint(name)), "test "+name+" ")
 	}
 	var out strings.Builder
 	for {
@@ -116,8 +116,8 @@ func (p *plan) inNames(reason string) string {
 		}
 		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
 		reason = after
-		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= len(p.entries) {
-			out.WriteString(p.entries[n-1].ID)
+		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= len(g.plan.entries) {
+			out.WriteString(g.plan.entries[n-1].ID)
 			reason = after[len(digits):]
 		} else {
 			out.WriteString("task ")
@@ -137,23 +137,22 @@ func (c *course) recovered(h pawl.Health) int {
 // judgedHealth takes over what the monitor said. What spoke for a recovery does not
 // count any more once it has begun.
 func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
-	p := l.gen.plan
-	p.health, p.evidence, p.unjudged, p.recover = b.Health, cut(b.Reason, 200), false, b.Recoveries
-	if p.batch != nil { // a task is blocked, and its own loop asks
-		p.recover = nil
+	l.gen.health, l.gen.evidence, l.gen.unjudged, l.gen.recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
+	if l.gen.batch != nil { // a task is blocked, and its own loop asks
+		l.gen.recover = nil
 		return
 	}
 	if b.Health == pawl.HealthProgressing {
 		return
 	}
-	p.recoverRest(b.Recoveries)
+	l.gen.recoverRest(b.Recoveries)
 	l.beginAround()
-	p.history = nil
-	i := slices.IndexFunc(p.recoveries, func(r recoveries) bool { return r.health == b.Health })
-	if p.recoveries = slices.Clone(p.recoveries); i < 0 {
-		p.recoveries = append(p.recoveries, recoveries{b.Health, b.Try})
+	l.gen.history = nil
+	i := slices.IndexFunc(l.gen.recoveries, func(r recoveries) bool { return r.health == b.Health })
+	if l.gen.recoveries = slices.Clone(l.gen.recoveries); i < 0 {
+		l.gen.recoveries = append(l.gen.recoveries, recoveries{b.Health, b.Try})
 	} else {
-		p.recoveries[i].n = b.Try
+		l.gen.recoveries[i].n = b.Try
 	}
 }
 
@@ -174,15 +173,15 @@ func (c *course) recoveredBy(what pawl.Recovery) {
 // recoverHealth does what is next of what a health leads to.
 func (d *draft) recoverHealth(l *Loop) {
 	p := l.gen.plan
-	next := p.recover[0]
+	next := l.gen.recover[0]
 	if next == pawl.RecoverGather {
-		if d.runSteps(l, l.flow.main, l.flow.before, l.gen.plan.before) {
+		if d.runSteps(l, l.flow.main, l.flow.before, l.gen.before) {
 			return
 		}
-		next = p.recover[slices.IndexFunc(p.recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
+		next = l.gen.recover[slices.IndexFunc(l.gen.recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
 	}
-	reason := string(p.health) + ": " + p.evidence
-	switch re, good := l.Kind.Children.Replan, p.lastGood(); {
+	reason := string(l.gen.health) + ": " + l.gen.evidence
+	switch re, good := l.Kind.Children.Replan, l.gen.lastGood(); {
 	case next == pawl.RecoverRevise && re != nil && p.version < re.MaxVersions:
 		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})
 	case next == pawl.RecoverRollback && good != nil:
@@ -198,12 +197,12 @@ func (d *draft) recoverHealth(l *Loop) {
 // askHealth asks a person what to do about the loop's health, with all that is known of it.
 func (d *draft) askHealth(l *Loop) {
 	p := l.gen.plan
-	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", p.health, p.batches, p.count[pawl.TaskPassed], len(p.entries))
-	for _, r := range p.recoveries {
+	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", l.gen.health, l.gen.batches, p.count[pawl.TaskPassed], len(p.entries))
+	for _, r := range l.gen.recoveries {
 		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.health, r.n)
 	}
 	choices := []string{choiceContinue}
-	if k := p.lastGood(); k != nil && k.N < p.marks {
+	if k := l.gen.lastGood(); k != nil && k.N < l.gen.marks {
 		text += fmt.Sprintf("; checkpoint %d (%s) is the last good one", k.N, k.Label)
 		choices = append(choices, choiceRollback)
 	}
@@ -218,10 +217,9 @@ const (
 
 // overridden takes over that the run goes on in spite of its health.
 func (l *Loop) overridden() {
-	p := l.gen.plan
-	p.recover, p.history, p.unjudged, p.health = nil, nil, false, pawl.HealthProgressing
-	if b := p.back; b != nil && b.By == "" && !b.requested { // what the monitor called for, and nothing has been done
-		p.back = nil
+	l.gen.recover, l.gen.history, l.gen.unjudged, l.gen.health = nil, nil, false, pawl.HealthProgressing
+	if b := l.gen.back; b != nil && b.By == "" && !b.requested { // what the monitor called for, and nothing has been done
+		l.gen.back = nil
 	}
 	if l.said(pawl.AskHealth) != nil {
 		l.person.reply = nil
@@ -239,24 +237,24 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 		return d.refuse("it is finished")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
 		return d.refuse("nothing has been said of its health")
-	case p.health == pawl.HealthProgressing || p.health == "":
+	case l.gen.health == pawl.HealthProgressing || l.gen.health == "":
 		return d.refuse("its batches are making progress, as far as anyone can say")
-	case p.back != nil && p.back.requested:
-		return d.refuse("it is going back to checkpoint %d already", p.back.To)
+	case l.gen.back != nil && l.gen.back.requested:
+		return d.refuse("it is going back to checkpoint %d already", l.gen.back.To)
 	}
 	if q := l.person.question; q != nil && q.kind == pawl.AskHealth {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run goes on in spite of its health"})
 	}
-	d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: cut(in.Reason, 300), By: cut(in.By, 60)})
+	d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.health, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)})
 	return nil
 }
 
 // facts are what the monitor is shown of a batch that ends.
 func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
-	p, b := l.gen.plan, l.gen.plan.batch
-	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: print64(string(p.tree))}
-	if n := len(p.history); n > 0 {
-		out.Passing, out.Broke = p.history[n-1].Passing, p.history[n-1].Broke
+	b := l.gen.batch
+	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: brief.Fingerprint(string(l.gen.tree))}
+	if n := len(l.gen.history); n > 0 {
+		out.Passing, out.Broke = l.gen.history[n-1].Passing, l.gen.history[n-1].Broke
 	}
 	for i := range b.members {
 		m := &b.members[i]
@@ -275,7 +273,7 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 		}
 		out.Passing = max(out.Passing, 0) + r.Passed
 		for _, name := range r.Broke {
-			out.Broke = append(out.Broke, print64(name))
+			out.Broke = append(out.Broke, brief.Fingerprint(name))
 		}
 	}
 	for _, k := range b.chain {
@@ -298,7 +296,7 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	if p == nil || p.gen.plan == nil {
 		return
 	}
-	if m := p.gen.plan.batch.member(l.slot.entry); m != nil {
+	if m := p.gen.batch.member(l.slot.entry); m != nil {
 		m.note(l, b.Error)
 	}
 }
@@ -314,6 +312,6 @@ func (m *entrant) note(l *Loop, objected uint64) {
 		}
 	}
 	if c := l.cand; c != nil {
-		f.Tree, f.Hunks = print64(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
+		f.Tree, f.Hunks = brief.Fingerprint(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
 	}
 }

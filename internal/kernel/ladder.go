@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // judgement is what the gates said of one attempt.
@@ -53,7 +54,7 @@ type ruling struct {
 //  9. once more on the same tier.
 func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
-	b.Decision, b.Reason, b.Outcome = r.decision, cut(r.reason, 300), r.outcome
+	b.Decision, b.Reason, b.Outcome = r.decision, brief.Cut(r.reason, 300), r.outcome
 	if r.outcome != "" && d.finalStep(l) {
 		return
 	}
@@ -74,13 +75,13 @@ func (d *draft) rule(l *Loop, j judgement, b *pawl.IterationEnded) {
 	case pawl.DecideEscalate:
 		d.escalate(l, r.tier, r.reason, r.stuck)
 	case pawl.DecideCouncil:
-		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: cut(r.reason, 300), Stuck: r.stuck})
+		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.reason, 300), Stuck: r.stuck})
 	}
 }
 
 // escalate makes the next iteration run on another tier.
 func (d *draft) escalate(l *Loop, tier int, reason string, stuck bool) {
-	d.emit(l.Ref, &pawl.Escalated{From: l.Tier, To: tier, Reason: cut(reason, 300), Iteration: l.Iteration + 1, Stuck: stuck})
+	d.emit(l.Ref, &pawl.Escalated{From: l.Tier, To: tier, Reason: brief.Cut(reason, 300), Iteration: l.Iteration + 1, Stuck: stuck})
 }
 
 func (s *State) ruling(l *Loop, j judgement, b *pawl.IterationEnded) ruling {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // past is a loop that has been tried: one word per attempt, each the failing
@@ -27,13 +28,13 @@ func prints(word string) (tests, errors, files, security uint64) {
 		switch {
 		case part == "ok" || part == "-":
 		case !ok:
-			tests = print64(part)
+			tests = brief.Fingerprint(part)
 		case kind == "e":
-			errors = print64(value)
+			errors = brief.Fingerprint(value)
 		case kind == "f":
-			files = print64(value)
+			files = brief.Fingerprint(value)
 		case kind == "s":
-			security = print64(value)
+			security = brief.Fingerprint(value)
 		}
 	}
 	return tests, errors, files, security
@@ -52,7 +53,7 @@ func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
 		l.ladder.history = append([]attempt(nil), l.ladder.history...)
 		for i := range l.ladder.history { // as the gate's fingerprint is made of the finding
 			if l.ladder.history[i].security != 0 {
-				l.ladder.history[i].security = mix(0, l.ladder.history[i].security)
+				l.ladder.history[i].security = brief.Mix(0, l.ladder.history[i].security)
 			}
 		}
 	}

@@ -33,8 +33,8 @@ func (w *world) inherit() {
 	for _, l := range w.state.loops {
 		*w.folderOf(l.Ref) = folder{tree: l.worktree.tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.furnished}
 		w.branches[w.state.branch(l)] = l.Head
-		if p := l.gen.plan; p != nil && p.batch != nil && p.batch.shown != "" { // to the batch's review
-			w.folderOf(l.Ref).head = p.batch.shown
+		if p := l.gen.plan; p != nil && l.gen.batch != nil && l.gen.batch.shown != "" { // to the batch's review
+			w.folderOf(l.Ref).head = l.gen.batch.shown
 		}
 	}
 }

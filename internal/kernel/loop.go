@@ -92,6 +92,7 @@ type Generation struct {
 	plans int   // versions of the plan before this generation
 	board []pawl.NotePosted
 	listing
+	course // of the batches, where they are judged as a whole
 }
 
 // listing is a list of tasks on its way to be the plan of the present candidate.
@@ -294,7 +295,7 @@ func (l *Loop) clone() *Loop {
 
 func (g *Generation) clone() *Generation {
 	c := *g
-	c.plan, c.board = g.plan.clone(), slices.Clone(g.board)
+	c.plan, c.board, c.course = g.plan.clone(), slices.Clone(g.board), g.course.clone()
 	return &c
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // several is a run of a root and tasks under it that are worked side by side, in a
@@ -170,7 +171,7 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{{"short", 5, "short"}, {"longer", 5, "lo…"}, {"ääää", 6, "ä…"}, {"日本語", 8, "日…"}, {"", 0, ""}} {
-		if got := cut(row.in, row.n); got != row.want || len(got) > row.n {
+		if got := brief.Cut(row.in, row.n); got != row.want || len(got) > row.n {
 			t.Errorf("%q cut to %d bytes is %q, want %q", row.in, row.n, got, row.want)
 		}
 	}

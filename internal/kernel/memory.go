@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // extract lets a session take from an attempt that has been judged what is worth
@@ -113,8 +114,8 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
 	}
 	s.memories = b.N
-	if l.gen.plan != nil && b.Text == l.gen.plan.unlearned {
-		l.gen.plan.unlearned = pawl.Hash{}
+	if l.gen.plan != nil && b.Text == l.gen.unlearned {
+		l.gen.unlearned = pawl.Hash{}
 	}
 	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.gen.plan != nil {
 		p.gen.plan.found++
@@ -127,7 +128,7 @@ func (d *draft) forget(in *pawl.Steering) error {
 	if in.Memory < 1 || in.Memory > d.s.memories {
 		return pawl.Errorf(pawl.CodeNotFound, "run %s has no memory entry %d: it has %d", d.s.Run, in.Memory, d.s.memories)
 	}
-	d.emit(0, &pawl.MemoryForgotten{N: in.Memory, Reason: cut(in.Reason, 300)})
+	d.emit(0, &pawl.MemoryForgotten{N: in.Memory, Reason: brief.Cut(in.Reason, 300)})
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (d *draft) harness(l *Loop, x *Session, i int) (text string, isError bool) 
 	case "blackboard":
 		return d.blackboard(l, use.Facts)
 	}
-	return fmt.Sprintf("the harness has no tool %q", cut(use.Tool, 60)), true
+	return fmt.Sprintf("the harness has no tool %q", brief.Cut(use.Tool, 60)), true
 }
 
 // maxBoard is how many entries a blackboard holds.
@@ -162,17 +163,17 @@ func (d *draft) blackboard(l *Loop, f pawl.Facts) (text string, isError bool) {
 		for _, n := range board {
 			keys = append(keys, n.Key)
 		}
-		return cut("Keys: "+strings.Join(keys, ", "), 400), false
+		return brief.Cut("Keys: "+strings.Join(keys, ", "), 400), false
 	case op == "get" && i < 0:
 		return "There is nothing at " + key + ".", false
 	case op == "get":
-		return cut(board[i].Value, 400), false
+		return brief.Cut(board[i].Value, 400), false
 	case op != "set" || key == "":
 		return "want op get, set or list, and a key", true
 	case i < 0 && len(board) >= maxBoard:
 		return fmt.Sprintf("the blackboard is full: it holds %d entries", maxBoard), true
 	}
-	d.emit(l.Ref, &pawl.NotePosted{Key: cut(key, 60), Value: cut(f.Get("value"), 300)})
+	d.emit(l.Ref, &pawl.NotePosted{Key: brief.Cut(key, 60), Value: brief.Cut(f.Get("value"), 300)})
 	return "Noted.", false
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // merge is a merge commit on its way: into the parent's branch, or of the
@@ -90,12 +91,12 @@ func (d *draft) mergeOn(l *Loop) bool {
 		} else if l.objected() {
 			d.conclude(l)
 		} else if d.s.leftOut(l) { // a fork may begin before it was told
-			d.emit(l.Ref, &pawl.GateJudged{Gate: batchGate + "review", Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: print64("left out")})
+			d.emit(l.Ref, &pawl.GateJudged{Gate: batchGate + "review", Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
 		}
 	case len(l.open) > 0 || !d.s.turn(l):
 	case m.made == nil || m.onto != p.Head:
 		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.cand.Commit,
-			Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, l.task.ID, cut(l.task.Title, 120)), Time: d.at})
+			Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, l.task.ID, brief.Cut(l.task.Title, 120)), Time: d.at})
 	case m.made.Conflicts > 0:
 		d.conflicted(l, m.made.Conflicts)
 	case m.regate && !d.regate(l):
@@ -214,9 +215,9 @@ func (l *Loop) wants(v pawl.Verb) bool {
 // merged takes over a merge commit.
 func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	switch m := l.merge(); {
-	case l.gen.plan != nil && l.gen.plan.batch != nil:
+	case l.gen.batch != nil:
 		s.linked(l, do, b)
-	case l.gen.plan != nil && l.gen.plan.back != nil: // of what is no more
+	case l.gen.back != nil: // of what is no more
 	case !do.Suspect.IsZero():
 		if l.cand == nil {
 			return fmt.Errorf("a look for conflict markers without a candidate")

@@ -34,8 +34,6 @@ type plan struct {
 	unproven int              // tasks that passed without a command gate
 	capped   int              // the limit on children that was reached; 0 = none
 	full     bool             // that its places are taken, and one waits, was said
-
-	course // of the batches, where they are judged as a whole
 }
 
 // task is where one stands.
@@ -75,7 +73,6 @@ func (p *plan) clone() *plan {
 	c := *p
 	c.tasks, c.ready = slices.Clone(p.tasks), slices.Clone(p.ready)
 	c.kids, c.dead = slices.Clone(p.kids), slices.Clone(p.dead)
-	c.course = p.course.clone()
 	return &c
 }
 
@@ -163,7 +160,7 @@ func (p *plan) states() string {
 // have passed and the attempts of those that have not.
 func (p *plan) successor(g *graph, list pawl.Hash) *plan {
 	n := newPlan(g, p.version+1, list)
-	n.started, n.kids, n.settled, n.unproven, n.course = p.started, p.kids, p.settled, p.unproven, p.course
+	n.started, n.kids, n.settled, n.unproven = p.started, p.kids, p.settled, p.unproven
 	old := make(map[string]int, len(p.entries)) // looked up, never ranged over
 	for i := range p.entries {
 		old[p.entries[i].ID] = i
@@ -210,7 +207,6 @@ func (p *plan) drops(g *graph) string {
 // retry lets what failed run again when its run is resumed, what waited for it, and
 // what was left out because of it.
 func (p *plan) retry() {
-	p.resumeBatch()
 	p.dead, p.excused, p.ended, p.capped = nil, 0, nil, 0
 	for i := range p.entries {
 		switch p.at(i).status {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // prepareTries is how often it is requested that a commit is prepared that could not be.
@@ -91,7 +92,7 @@ func (d *draft) unprepared(p *preparation) bool {
 		return false
 	}
 	const next = "; mend it and resume the run, or begin one with --allow-missing-gate " + pawl.PrepareGate
-	d.stop(pawl.OutcomeRefused, cut(p.told(), maxStop-len(next))+next)
+	d.stop(pawl.OutcomeRefused, brief.Cut(p.told(), maxStop-len(next))+next)
 	return true
 }
 
@@ -128,7 +129,7 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 		return "", false
 	}
 	b := &pawl.GateJudged{Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
-		Partial: p.failed == "", Reason: cut(p.told(), 300), Error: print64(p.reason()), Evidence: p.evidence}
+		Partial: p.failed == "", Reason: brief.Cut(p.told(), 300), Error: brief.Fingerprint(p.reason()), Evidence: p.evidence}
 	d.emit(l.Ref, b)
 	return "", false
 }

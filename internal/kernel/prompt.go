@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // promptTimeout bounds the assembly of a prompt.
@@ -42,7 +43,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	switch x.Purpose {
 	case pawl.ForReplan:
 		p := l.gen.plan
-		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
+		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, brief.Cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
 		do.Inputs, do.RedAtBase = contextOf(l), nil
 		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
 	case pawl.ForExtract:
@@ -73,7 +74,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	case pawl.ForProposal:
 		spec := l.Kind.Ladder.Council
 		do.Template, do.Tools, do.Output = spec.Propose, spec.Tools, proposalOutput
-		do.Feedback, do.Focus = l.feedback(), cut(spec.Lenses[x.Index].Focus, maxFocus)
+		do.Feedback, do.Focus = l.feedback(), brief.Cut(spec.Lenses[x.Index].Focus, maxFocus)
 		l.addChanged(do)
 	case pawl.ForBallot:
 		do.Template, do.Output, do.Feedback = l.Kind.Ladder.Council.Ballot, ballotOutput, l.feedback()
@@ -88,8 +89,8 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
 	}
-	if p := l.gen.plan; p != nil && len(p.recover) > 0 && p.recover[0] == pawl.RecoverGather {
-		do.Cause = fmt.Sprintf("the batches are %s", p.health)
+	if p := l.gen.plan; p != nil && len(l.gen.recover) > 0 && l.gen.recover[0] == pawl.RecoverGather {
+		do.Cause = fmt.Sprintf("the batches are %s", l.gen.health)
 	}
 }
 
@@ -146,7 +147,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if w := l.person.wish; w != nil {
 		f := pawl.Feedback{From: fmt.Sprintf("%s %d", fromUser, w.n), Verdict: pawl.VerdictRevise, Evidence: w.said}
 		if w.said.IsZero() {
-			f.Summary = cut(cmp.Or(w.by, "a person")+" wants another iteration", 120)
+			f.Summary = brief.Cut(cmp.Or(w.by, "a person")+" wants another iteration", 120)
 		}
 		out = append(out, f)
 	}
@@ -164,7 +165,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 		return out
 	}
 	if a.stepFailed != "" && len(a.children) == 0 { // the children say it themselves
-		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: cut(a.stepFailed, 120)})
+		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.stepFailed, 120)})
 	}
 	return append(append(out, a.children...), objectionsTo(a.results)...)
 }
@@ -201,7 +202,7 @@ func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 		}
 		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: r.Evidence}
 		if r.Evidence.IsZero() {
-			f.Summary = cut(r.Reason, 120)
+			f.Summary = brief.Cut(r.Reason, 120)
 		}
 		out = append(out, f)
 	}

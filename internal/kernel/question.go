@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // question is one a loop waits for a person with.
@@ -41,7 +42,7 @@ type reply struct {
 
 // ask lets a loop wait for a person.
 func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
-	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: cut(text, 400), About: about, Choices: choices}
+	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: brief.Cut(text, 400), About: about, Choices: choices}
 	d.emit(l.Ref, b)
 	if d.s.Settings.Announce != nil {
 		d.requestAnnounce(l, &pawl.Announce{Question: b.N, Kind: kind, Text: b.Text, Choices: choices, Try: 1})
@@ -67,8 +68,8 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	}
 	l.person.question = nil
 	s.waiting--
-	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: cut(b.Text, maxSaidText), By: b.By})
-	l.person.reply = &reply{kind: q.kind, choice: b.Choice, text: cut(b.Text, 300), by: b.By}
+	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: brief.Cut(b.Text, maxSaidText), By: b.By})
+	l.person.reply = &reply{kind: q.kind, choice: b.Choice, text: brief.Cut(b.Text, 300), by: b.By}
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
 		l.person.approved, l.person.wish = b.Choice == choiceApprove, nil
@@ -76,7 +77,7 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 			l.person.wish = &wish{b.Said, b.By, l.Iteration}
 		}
 	case pawl.AskHealth:
-		l.gen.plan.recover = nil
+		l.gen.recover = nil
 	case pawl.AskClarify:
 		l.hears(b.Said)
 		l.clarified(b.Choice)
@@ -242,7 +243,7 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 			}
 			return err.WithHint("pawl answer %s %d", d.s.Run, q.n)
 		}
-		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: in.Text, By: cut(in.By, 60)}
+		b := &pawl.QuestionAnswered{N: q.n, Choice: in.Choice, Text: in.Text, By: brief.Cut(in.By, 60)}
 		if b.Text != "" {
 			b.Said = pawl.HashOf([]byte(b.Text))
 		}

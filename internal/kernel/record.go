@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // recordsDue reports whether the task's folder is to be committed: something
@@ -16,7 +17,7 @@ func (d *draft) recordsDue(l *Loop) bool {
 func (d *draft) record(l *Loop) {
 	if len(l.open) == 0 {
 		d.onWorktree(l, "records", pawl.CrashProbe, &pawl.WriteRecords{Branch: d.s.branch(l), From: l.Head, Time: d.at,
-			Message: fmt.Sprintf("pawl %s: records of the task\n\n%s", d.s.Run, cut(d.s.Started.Title, 120))})
+			Message: fmt.Sprintf("pawl %s: records of the task\n\n%s", d.s.Run, brief.Cut(d.s.Started.Title, 120))})
 	}
 }
 

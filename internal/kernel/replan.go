@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // readPlan has the list of tasks read that the iteration's planner handed in, or
@@ -48,7 +49,7 @@ func (l *Loop) list() pawl.Hash {
 // judgePlan accepts a list that was read as the loop's plan, or refuses it.
 func (d *draft) judgePlan(l *Loop) {
 	if why := l.judgeList(); why != "" {
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: cut(why, 300), List: l.gen.read.list})
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: brief.Cut(why, 300), List: l.gen.read.list})
 		return
 	}
 	b := &pawl.PlanAccepted{Version: l.gen.plans + 1, Count: len(l.gen.read.entries), List: l.gen.read.list}
@@ -135,7 +136,7 @@ func (d *draft) callReplan(l *Loop) bool {
 			l.gen.plan.list, "continue", "stop")
 		return false
 	}
-	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: cut(reason, 300)})
+	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})
 	return true
 }
 
@@ -196,11 +197,11 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	if l.gen.plan == nil {
 		l.gen.plan = newPlan(g, b.Version, b.List)
 		for i := range l.base {
-			l.gen.plan.latest = append(l.gen.plan.latest, l.base[i].evidence)
+			l.gen.latest = append(l.gen.latest, l.base[i].evidence)
 		}
-		l.gen.plan.proofs = []proof{{reports: l.gen.plan.latest}}
+		l.gen.proofs = []proof{{reports: l.gen.latest}}
 	} else if l.cascades() { // nothing stands of what stood on the one before
-		l.gen.plan = newPlan(g, b.Version, b.List)
+		l.gen.plan, l.gen.course = newPlan(g, b.Version, b.List), course{}
 	} else {
 		l.gen.plan = l.gen.plan.successor(g, b.List)
 	}
@@ -221,6 +222,6 @@ func (l *Loop) refusePlan(b *pawl.PlanRefused) {
 		p.calling, p.asked, p.found, p.since, p.excused = "", false, 0, 0, len(p.dead)
 		return
 	}
-	l.iter.stepFailed = cut("the plan was refused: "+b.Reason, 300)
+	l.iter.stepFailed = brief.Cut("the plan was refused: "+b.Reason, 300)
 	l.gen.refused = true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // vote is one reviewer's verdict where several judge.
@@ -113,7 +114,7 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 		return
 	}
 	d.emit(l.Ref, &pawl.GateJudged{Gate: gate, Verdict: personal(r.choice), By: cmp.Or(r.by, "a person"),
-		Reason: cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
+		Reason: brief.Cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
 }
 
 // voted takes over a reviewer's vote.
@@ -243,7 +244,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 		case !l.spawns() || l.gen.planned:
 			b.Reason = "there is no artifact to read"
 		case l.gen.read == nil && l.list().IsZero():
-			b.Verdict, b.Reason, b.Error = pawl.VerdictFail, l.noArtifact(), print64(wellFormed)
+			b.Verdict, b.Reason, b.Error = pawl.VerdictFail, l.noArtifact(), brief.Fingerprint(wellFormed)
 		case l.gen.read == nil:
 			d.readPlan(l)
 			return
@@ -252,7 +253,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 		}
 	case "tool_results":
 		if l.left.runFailed {
-			b.Verdict, b.Reason = pawl.VerdictFail, cut("the last command the agent ran failed, and it left it at that", 300)
+			b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("the last command the agent ran failed, and it left it at that", 300)
 		}
 	}
 	d.emit(l.Ref, b)
@@ -261,8 +262,8 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 // actionable judges a list of tasks: every one can be worked on and checked.
 func (l *Loop) actionable(b *pawl.GateJudged) {
 	if why := l.judgeList(); why != "" {
-		b.Verdict, b.Reason = pawl.VerdictRevise, cut(why, 300)
-		b.Error = print64(why)
+		b.Verdict, b.Reason = pawl.VerdictRevise, brief.Cut(why, 300)
+		b.Error = brief.Fingerprint(why)
 		return
 	}
 	b.Total = len(l.gen.read.entries)
@@ -273,8 +274,8 @@ func (l *Loop) actionable(b *pawl.GateJudged) {
 			continue
 		}
 		if b.Verdict == pawl.VerdictPass {
-			b.Verdict, b.Reason = pawl.VerdictRevise, cut(fmt.Sprintf("task %s: %s", e.ID, e.Incomplete), 300)
+			b.Verdict, b.Reason = pawl.VerdictRevise, brief.Cut(fmt.Sprintf("task %s: %s", e.ID, e.Incomplete), 300)
 		}
-		b.Failing = mix(b.Failing, print64(e.ID))
+		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(e.ID))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // back is a way back to a checkpoint that is under way.
@@ -23,10 +24,10 @@ func (d *draft) mark(l *Loop) {
 	if len(l.open) > 0 {
 		return
 	}
-	k := pawl.Checkpoint{N: p.marks + 1, Commit: l.Head, Label: fmt.Sprintf("batch-%d", p.last.n), Batch: p.last.n, Plan: p.version,
-		Good:     (p.health == "" || p.health == pawl.HealthProgressing) && !p.rate().below(p.proof().rate),
-		Approved: p.count[pawl.TaskPassed], Passing: max(p.last.passing, 0)}
-	if p.last.scaffold {
+	k := pawl.Checkpoint{N: l.gen.marks + 1, Commit: l.Head, Label: fmt.Sprintf("batch-%d", l.gen.last.n), Batch: l.gen.last.n, Plan: p.version,
+		Good:     (l.gen.health == "" || l.gen.health == pawl.HealthProgressing) && !l.gen.rate().below(l.gen.proof().rate),
+		Approved: p.count[pawl.TaskPassed], Passing: max(l.gen.last.passing, 0)}
+	if l.gen.last.scaffold {
 		k.Label = "scaffold"
 	}
 	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)})
@@ -75,9 +76,9 @@ func (s *State) fenced(l *Loop) string {
 		return ""
 	}
 	switch {
-	case p.gen.plan.back != nil && p.gen.plan.back.restored == nil:
-		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.plan.back.To)
-	case p.gen.plan.calling != "" && p.gen.plan.batch == nil: // a batch comes to its end first
+	case p.gen.back != nil && p.gen.back.restored == nil:
+		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.back.To)
+	case p.gen.plan.calling != "" && p.gen.batch == nil: // a batch comes to its end first
 		return "the plan is made anew"
 	case p.said(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
@@ -111,14 +112,14 @@ func (d *draft) cutOff(l *Loop, reason string) {
 // learnRollback writes down what must not be tried again, exactly once: also when a
 // fork begins between the way back and that.
 func (d *draft) learnRollback(l *Loop) {
-	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.gen.plan.unlearned})
+	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.gen.unlearned})
 }
 
 // goBack takes a loop's branch back to a checkpoint: its children leave off, a new
 // commit has the checkpoint's tree, and what was approved later is open again.
 func (d *draft) goBack(l *Loop) {
-	back := l.gen.plan.back
-	k := l.gen.plan.checkpoint(back.To)
+	back := l.gen.back
+	k := l.gen.checkpoint(back.To)
 	if b := back.restored; b != nil {
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: b.Commit, Reopen: l.gen.plan.approvedAfter(k.Batch), Reason: back.Reason, By: back.By})
 		d.learnRollback(d.s.Loop(l.Ref))
@@ -130,7 +131,7 @@ func (d *draft) goBack(l *Loop) {
 	}
 	d.abandon(l, back.Reason)
 	do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: k.Commit, Time: d.at, Label: k.Label, Reason: back.Reason,
-		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, cut(back.Reason, 120), k.N, k.Label)}
+		Message: fmt.Sprintf("pawl %s: rollback: %s - preserved learnings\n\nBack to checkpoint %d (%s).", d.s.Run, brief.Cut(back.Reason, 120), k.N, k.Label)}
 	for _, i := range back.tasks[:min(len(back.tasks), maxNamed)] {
 		do.Tasks = append(do.Tasks, l.gen.plan.entries[i].ID)
 	}
@@ -153,15 +154,15 @@ func (p *plan) approvedAfter(batch int) (out []int) {
 // calledBack takes over that the loop goes back: what was under way is no more.
 func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	p := l.gen.plan
-	if p.checkpoint(b.To) == nil || p.back != nil {
+	if l.gen.checkpoint(b.To) == nil || l.gen.back != nil {
 		return fmt.Errorf("there is no checkpoint %d, or the loop is going back already", b.To)
 	}
-	p.back = &back{RollbackCalled: *b, tasks: append(p.approvedAfter(p.checkpoint(b.To).Batch), p.where(pawl.TaskRunning)...)}
-	p.batch, p.unjudged, p.unmarked = nil, false, false
-	if slices.Contains(p.recover, pawl.RecoverRollback) && b.By == "" {
-		p.recoveredBy(pawl.RecoverRollback)
+	l.gen.back = &back{RollbackCalled: *b, tasks: append(p.approvedAfter(l.gen.checkpoint(b.To).Batch), p.where(pawl.TaskRunning)...)}
+	l.gen.batch, l.gen.unjudged, l.gen.unmarked = nil, false, false
+	if slices.Contains(l.gen.recover, pawl.RecoverRollback) && b.By == "" {
+		l.gen.recoveredBy(pawl.RecoverRollback)
 	} else {
-		p.recover = nil
+		l.gen.recover = nil
 	}
 	p.calling, p.why, p.asked = "", "", false
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
@@ -176,13 +177,13 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 func (l *Loop) restored(b *pawl.Restored) {
 	l.Head, l.ahead = b.Commit, true
 	l.moved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
-	l.gen.plan.back.restored, l.gen.plan.tree = b, b.Tree
+	l.gen.back.restored, l.gen.tree = b, b.Tree
 }
 
 // rolledBack takes over that code and state are those of the checkpoint.
 func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 	p := l.gen.plan
-	if p.back == nil || p.back.restored == nil {
+	if l.gen.back == nil || l.gen.back.restored == nil {
 		return fmt.Errorf("loop %d is not going back", l.Ref)
 	}
 	for _, i := range b.Reopen {
@@ -191,10 +192,10 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 		}
 		p.reopen(i)
 	}
-	p.checkpoints = slices.DeleteFunc(slices.Clone(p.checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
-	p.unlearned = p.back.restored.Text
-	p.proofs = slices.DeleteFunc(slices.Clone(p.proofs), func(k proof) bool { return k.n > b.To })
-	p.back, p.history, p.last, p.latest = nil, nil, lastBatch{}, p.proof().reports
+	l.gen.checkpoints = slices.DeleteFunc(slices.Clone(l.gen.checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
+	l.gen.unlearned = l.gen.back.restored.Text
+	l.gen.proofs = slices.DeleteFunc(slices.Clone(l.gen.proofs), func(k proof) bool { return k.n > b.To })
+	l.gen.back, l.gen.history, l.gen.last, l.gen.latest = nil, nil, lastBatch{}, l.gen.proof().reports
 	l.unrecorded = true
 	return nil
 }
@@ -215,23 +216,23 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	l := d.s.Loop(1)
 	p := l.gen.plan
 	switch {
-	case p == nil || len(p.checkpoints) == 0:
+	case p == nil || len(l.gen.checkpoints) == 0:
 		return d.refuse("it has no checkpoints")
 	case !l.gen.planned && d.s.Status != pawl.StatusEnded:
 		return d.refuse("its plan is being made")
-	case p.back != nil:
-		return d.refuse("it is going back to checkpoint %d already", p.back.To)
+	case l.gen.back != nil:
+		return d.refuse("it is going back to checkpoint %d already", l.gen.back.To)
 	case d.s.Stopping != nil:
 		return d.refuse("it is coming to its end")
 	case d.s.Status != pawl.StatusEnded && (l.finishing() || l.Phase == PhaseClosing):
 		return d.refuse("its tasks have come to their end")
 	}
-	k := p.lastGood()
+	k := l.gen.lastGood()
 	if in.Checkpoint != 0 {
-		k = p.checkpoint(in.Checkpoint)
+		k = l.gen.checkpoint(in.Checkpoint)
 	}
 	if k == nil {
-		return d.refuse("it has no checkpoint %d, or no good one: it has %d", in.Checkpoint, len(p.checkpoints)).WithHint("pawl checkpoints %s", d.s.Run)
+		return d.refuse("it has no checkpoint %d, or no good one: it has %d", in.Checkpoint, len(l.gen.checkpoints)).WithHint("pawl checkpoints %s", d.s.Run)
 	}
 	if d.s.Status == pawl.StatusEnded {
 		if !d.s.Outcome.Resumable() {
@@ -245,7 +246,7 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: fmt.Sprintf("the run goes back to checkpoint %d", k.N)})
 	}
-	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: cut(cmp.Or(in.Reason, withoutReason), 300), By: cut(cmp.Or(in.By, "a person"), 60)})
+	d.emit(l.Ref, &pawl.RollbackCalled{To: k.N, Reason: brief.Cut(cmp.Or(in.Reason, withoutReason), 300), By: brief.Cut(cmp.Or(in.By, "a person"), 60)})
 	return nil
 }
 
@@ -257,13 +258,13 @@ const withoutReason = "a person took it back, and did not say why"
 // gets there that was not judged green and approved.
 func (d *draft) obey(l *Loop) bool {
 	r, p := l.person.reply, l.gen.plan
-	switch good := p.lastGood(); {
+	switch good := l.gen.lastGood(); {
 	case r.choice == choiceRollback && good != nil:
 		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, withoutReason), By: cmp.Or(r.by, "a person")})
 	case r.choice == choiceStop:
 		return len(p.kids) == 0 && d.giveUp(l)
 	default:
-		d.emit(l.Ref, &pawl.HealthOverridden{Batch: p.batches, Health: p.health, Reason: r.text, By: cmp.Or(r.by, "a person")})
+		d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.health, Reason: r.text, By: cmp.Or(r.by, "a person")})
 	}
 	return false
 }

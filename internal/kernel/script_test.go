@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // A story's world does what the story's lines say, each of the form
@@ -256,11 +257,11 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 }
 
 func (s *script) committed(f *pawl.Effect, r *rule) *pawl.Committed {
-	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: print64(fmt.Sprintf("file-%d", f.ID)), Paths: blobOf("paths")}
+	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: brief.Fingerprint(fmt.Sprintf("file-%d", f.ID)), Paths: blobOf("paths")}
 	for i, word := range r.what {
 		switch word {
 		case "files":
-			b.Files, b.FileSet = len(r.what)-i-1, print64(strings.Join(r.what[i+1:], " "))
+			b.Files, b.FileSet = len(r.what)-i-1, brief.Fingerprint(strings.Join(r.what[i+1:], " "))
 		case "tree":
 			b.Tree = pawl.TreeHash(r.what[i+1])
 		case "kept":
@@ -297,14 +298,14 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	b.Missing, b.Lacks = r.value("missing"), r.value("lacks")
 	rest := slices.DeleteFunc(slices.Clone(r.what[1:]), func(w string) bool { return strings.Contains(w, "=") })
 	b.Verdict, b.Reason = pawl.Verdict(r.what[0]), strings.Join(rest, " ")
-	b.Error = print64(r.value("error"))
+	b.Error = brief.Fingerprint(r.value("error"))
 	b.Partial, b.RedAtBase = r.says("partial"), r.says("red")
 	switch r.what[0] {
 	case "fail":
 		slices.Sort(rest)
-		b.Failing = print64(strings.Join(rest, " "))
+		b.Failing = brief.Fingerprint(strings.Join(rest, " "))
 	case "finds":
-		b.Found, b.Verdict = print64(rest[1]), pawl.VerdictFail
+		b.Found, b.Verdict = brief.Fingerprint(rest[1]), pawl.VerdictFail
 		switch rest[0] {
 		case "critical":
 			b.Critical, b.Verdict = 1, pawl.VerdictHalt

@@ -14,7 +14,7 @@ const (
 
 // No struct and no function of the kernel is larger than a head can hold. F-52
 func TestShape(t *testing.T) {
-	for _, of := range []string{".", "monitor"} {
+	for _, of := range leaves(t) {
 		fset, files, pkg, _ := parsed(t, of)
 		for _, name := range pkg.Scope().Names() {
 			v := pkg.Scope().Lookup(name)

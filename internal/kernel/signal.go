@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // signal is one that a loop was told and has not acknowledged.
@@ -176,12 +177,12 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 	g := signal{n: b.N, kind: b.Signal, source: b.Source}
 	switch b.Signal {
 	case pawl.SignalStop:
-		g.reason = cut(b.Reason, maxSignalReason)
+		g.reason = brief.Cut(b.Reason, maxSignalReason)
 		if b.Source == 0 {
-			g.reason = cut(strings.TrimSuffix("cancelled by "+cmp.Or(b.By, "a person")+": "+b.Reason, ": "), maxSignalReason)
+			g.reason = brief.Cut(strings.TrimSuffix("cancelled by "+cmp.Or(b.By, "a person")+": "+b.Reason, ": "), maxSignalReason)
 		}
 	case pawl.SignalInvalidate:
-		g.reason = cut(b.Reason, maxSignalReason)
+		g.reason = brief.Cut(b.Reason, maxSignalReason)
 	case pawl.SignalInfo:
 		l.inbox.infos = append(slices.Clone(l.inbox.infos[max(0, len(l.inbox.infos)-maxInfos+1):]), info{text: b.Payload})
 	case pawl.SignalError:
@@ -351,7 +352,7 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.inbox.signals))
 		}
 	}
-	b := pawl.SignalSent{Signal: g.Signal, Reason: cut(in.Reason, 300), By: cut(in.By, 60)}
+	b := pawl.SignalSent{Signal: g.Signal, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)}
 	if g.Signal == pawl.SignalInfo {
 		b.Reason, b.Payload = g.Text, pawl.HashOf([]byte(g.Text))
 	}
@@ -427,7 +428,7 @@ func (d *draft) tellSiblings(l *Loop) {
 		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().isDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
 			continue
 		}
-		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: cut(l.task.ID+" is merged", 300)})
+		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: brief.Cut(l.task.ID+" is merged", 300)})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // steer obeys a command of a user, or refuses it.
@@ -53,13 +54,13 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 	case root.gen.plan.version >= root.Kind.Children.Replan.MaxVersions:
 		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.version)
 	}
-	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
+	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: brief.Cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
 	return nil
 }
 
 // steerArchive puts the run out of the way, or a loop of it, if it has ended.
 func (d *draft) steerArchive(in *pawl.Steering) error {
-	b := &pawl.Archived{Reason: cut(in.Reason, 300), By: cut(cmp.Or(in.By, "a person"), 60)}
+	b := &pawl.Archived{Reason: brief.Cut(in.Reason, 300), By: brief.Cut(cmp.Or(in.By, "a person"), 60)}
 	if in.Loop == "" {
 		switch {
 		case d.s.Status != pawl.StatusEnded:
@@ -87,7 +88,7 @@ func (d *draft) pause(in *pawl.Steering) error {
 	if d.s.Status != pawl.StatusRunning {
 		return d.refuse("only a running run can be paused")
 	}
-	d.emit(0, &pawl.RunPaused{Reason: cut(in.Reason, 300)})
+	d.emit(0, &pawl.RunPaused{Reason: brief.Cut(in.Reason, 300)})
 	return nil
 }
 
@@ -113,7 +114,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	}
 	switch {
 	case d.s.Status == pawl.StatusPaused:
-		d.emit(0, &pawl.RunResumed{Reason: cut(in.Reason, 300)})
+		d.emit(0, &pawl.RunResumed{Reason: brief.Cut(in.Reason, 300)})
 		return nil
 	case d.s.Status != pawl.StatusEnded:
 		return d.refuse("only a paused or ended run can be resumed")
@@ -123,7 +124,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	if err := d.roomToResume(); err != nil {
 		return err
 	}
-	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: cut(in.Reason, 300)})
+	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300)})
 	for l := range d.s.each {
 		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
 			d.escalate(l, l.top(), "resumed after a security halt", false)
@@ -174,7 +175,7 @@ func (d *draft) cancel(in *pawl.Steering) error {
 	default:
 		return pawl.Errorf(pawl.CodeInvalid, "unknown way to cancel %q: want finish, boundary or now", running)
 	}
-	reason := cut(in.Reason, 300)
+	reason := brief.Cut(in.Reason, 300)
 	d.emit(0, &pawl.CancelRequested{Running: running, Reason: reason})
 	if d.s.Stopping == nil {
 		if reason == "" {

@@ -41,8 +41,8 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 	l := s.w.state.Loop(f.Loop)
 	i := slices.Index(r.what, "changes")
 	j := slices.Index(r.what, "forgets")
-	for _, k := range l.gen.plan.batch.chain {
-		id := l.gen.plan.entries[l.gen.plan.batch.members[k.member].task].ID
+	for _, k := range l.gen.batch.chain {
+		id := l.gen.plan.entries[l.gen.batch.members[k.member].task].ID
 		switch at := slices.Index(r.what, id); {
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
@@ -126,14 +126,14 @@ func steersBatches(t *testing.T, td *datadriven.TestData) *pawl.Steering {
 
 // batches tells what is kept of the batches.
 func (s *story) batches() string {
-	p := s.w.state.Loop(1).gen.plan
+	g := s.w.state.Loop(1).gen
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d batches, %s", p.course.batches, p.health)
-	for _, r := range p.recoveries {
+	fmt.Fprintf(&b, "%d batches, %s", g.batches, g.health)
+	for _, r := range g.recoveries {
 		fmt.Fprintf(&b, ", %s %d times", r.health, r.n)
 	}
 	b.WriteString("\n")
-	for _, k := range p.checkpoints {
+	for _, k := range g.checkpoints {
 		fmt.Fprintf(&b, "checkpoint %d at %s: %s, good %t\n", k.N, k.Commit, k.Label, k.Good)
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // The checks of the harness that have a file of their own: whether an artifact can be
@@ -20,7 +21,7 @@ const (
 // readable judges the artifact that the iteration must leave.
 func (l *Loop) readable(b *pawl.GateJudged) {
 	if why := l.judgeList(); why != "" {
-		b.Verdict, b.Reason, b.Error = pawl.VerdictFail, cut(why, 300), print64(why)
+		b.Verdict, b.Reason, b.Error = pawl.VerdictFail, brief.Cut(why, 300), brief.Fingerprint(why)
 		return
 	}
 	b.Reason = fmt.Sprintf("it lists %d", len(l.gen.read.entries))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // worktreeTries is how often an effect on a worktree is requested before the run stops.
@@ -39,7 +40,7 @@ func (d *draft) mend(l *Loop) bool {
 		d.stop(outcome, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
 	case len(l.open) == 0:
 		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"),
-			Do: &pawl.Wait{For: time.Second << w.troubles, Reason: "the worktree: " + cut(w.trouble.Message, 120)}})
+			Do: &pawl.Wait{For: time.Second << w.troubles, Reason: "the worktree: " + brief.Cut(w.trouble.Message, 120)}})
 	}
 	return false
 }
@@ -141,7 +142,7 @@ func (d *draft) commit(l *Loop, what string) {
 	if l.task.ID != "" {
 		what, title = l.task.ID+", "+what, l.task.Title
 	}
-	message := fmt.Sprintf("pawl %s: %s %d\n\n%s", d.s.Run, what, l.Iteration, cut(title, 120))
+	message := fmt.Sprintf("pawl %s: %s %d\n\n%s", d.s.Run, what, l.Iteration, brief.Cut(title, 120))
 	d.onWorktree(l, "commit", pawl.CrashProbe,
 		&pawl.Commit{Branch: d.s.branch(l), Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
 }
@@ -151,7 +152,7 @@ func (d *draft) commit(l *Loop, what string) {
 // is committed before, if the run can be resumed: its next attempt finds it.
 func (d *draft) drain(l *Loop) {
 	if q := l.person.question; q != nil {
-		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: cut(d.s.Stopping.Reason, 200)})
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(d.s.Stopping.Reason, 200)})
 	}
 	for _, f := range slices.Clone(l.open) {
 		if d.s.mayWithdraw(f) {
@@ -238,7 +239,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("close")})
 		return
 	case l.HasWorkspace:
-		reason = cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", cut(w.trouble.Message, 80))
+		reason = brief.Cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", brief.Cut(w.trouble.Message, 80))
 	}
 	if l.Parent == 0 && d.notify(l, o, reason) {
 		return
@@ -246,7 +247,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	stopped := d.s.Stopping != nil && l.exit.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
 	evidence := l.evidence()
 	d.acknowledgeAll(l)
-	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: cut(reason, maxStop), Stopped: stopped})
+	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: brief.Cut(reason, maxStop), Stopped: stopped})
 	d.troubled(l, o, reason, evidence)
 }
 
@@ -273,10 +274,10 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		}
 		return false
 	case why != nil && !l.worktree.rested:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.told.Try - 1), Reason: "the callback: " + cut(why.Message, 120)}})
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.told.Try - 1), Reason: "the callback: " + brief.Cut(why.Message, 120)}})
 		return true
 	}
-	do := pawl.Notify{Outcome: o, Reason: cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
+	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
 	if l.callback.told != nil { // the same again, so that it is one delivery
 		do = *l.callback.told
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // Judge says how the batches of a loop develop, as seen after the last one; oldest
@@ -81,13 +81,5 @@ func (h batches) numbers(n int) string {
 
 // verdict keeps a reason within its bounds, on a character's boundary.
 func verdict(health pawl.Health, why string) Verdict {
-	why = strings.ToValidUTF8(why, "?")
-	if len(why) > ReasonMax {
-		n := ReasonMax - len("…")
-		for !utf8.RuneStart(why[n]) {
-			n--
-		}
-		why = why[:n] + "…"
-	}
-	return Verdict{health, why}
+	return Verdict{health, brief.Cut(strings.ToValidUTF8(why, "?"), ReasonMax)}
 }

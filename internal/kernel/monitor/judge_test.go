@@ -2,13 +2,7 @@ package monitor
 
 import (
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -166,58 +160,6 @@ func wild(seed uint64, n int) []Batch {
 		out = append(out, b)
 	}
 	return out
-}
-
-// The monitor is a function of what it is shown: no clock, no chance, no world, no
-// variable of its own, no order of a map, no floating point.
-func TestPure(t *testing.T) {
-	fset := token.NewFileSet()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	if _, err := conf.Check("pawl/internal/kernel/monitor", fset, files, info); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		for _, imp := range f.Imports {
-			if path := strings.Trim(imp.Path.Value, `"`); !slices.Contains([]string{"fmt", "slices", "strings", "unicode/utf8", "pawl"}, path) {
-				t.Errorf("%s: imports %s", fset.Position(imp.Pos()), path)
-			}
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.GenDecl:
-				if n.Tok == token.VAR && slices.Contains(f.Decls, ast.Decl(n)) {
-					t.Errorf("%s: a variable of the package", fset.Position(n.Pos()))
-				}
-			case *ast.GoStmt, *ast.ChanType:
-				t.Errorf("%s: works side by side", fset.Position(n.Pos()))
-			case *ast.RangeStmt:
-				if _, isMap := info.TypeOf(n.X).Underlying().(*types.Map); isMap {
-					t.Errorf("%s: goes over a map", fset.Position(n.Pos()))
-				}
-			case ast.Expr:
-				if b, ok := info.TypeOf(n).(*types.Basic); ok && b.Info()&(types.IsFloat|types.IsComplex) != 0 {
-					t.Errorf("%s: counts in floating point", fset.Position(n.Pos()))
-				}
-			}
-			return true
-		})
-	}
 }
 
 // BenchmarkJudge judges a full window of full batches in which nothing is to be
