@@ -21,6 +21,8 @@ var rules = []rule{
 	{".", nil, "the root is the glossary: types and validation, which everyone imports, so it can import nobody"},
 	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
 	{"internal/kernel/brief", nil, "a text is cut, and fingerprinted, in one way everywhere"},
+	{"internal/kernel/session", []string{"internal/kernel/brief"}, "a conversation goes the same way whatever loop it is for: it knows none"},
+	{"internal/kernel/plan", nil, "which task can run follows from the list and from where its tasks stand, whoever works on them"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},

@@ -47,12 +47,12 @@ func cascading(r *pawl.Recipe) bool {
 
 // bringForth lets all children of an artifact exist, at once.
 func (d *draft) bringForth(l *Loop) {
-	if wait := len(l.gen.plan.kids) - l.gen.plan.count[pawl.TaskRunning]; l.gen.plan.count[pawl.TaskPending] == wait {
+	if wait := len(l.gen.plan.Kids) - l.gen.plan.Count[pawl.TaskRunning]; l.gen.plan.Count[pawl.TaskPending] == wait {
 		return // every task that has not begun has its loop
 	}
-	for i := range l.gen.plan.entries {
+	for i := range l.gen.plan.Entries {
 		p := d.s.Loop(l.Ref).gen.plan
-		if t := p.at(i); t.status == pawl.TaskPending && (t.loop == 0 || d.s.Loop(t.loop).Phase == PhaseDone) {
+		if t := p.At(i); t.Status == pawl.TaskPending && (t.Loop == 0 || d.s.Loop(t.Loop).Phase == PhaseDone) {
 			d.spawn(l, i)
 		}
 	}
@@ -103,10 +103,10 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 		if !p.lets(l) {
 			continue
 		}
-		most, now := d.s.parallel(p), p.gen.plan.count[pawl.TaskRunning]
+		most, now := d.s.parallel(p), p.gen.plan.Count[pawl.TaskRunning]
 		switch {
 		case now >= most:
-			if !p.gen.plan.full {
+			if !p.gen.plan.Full {
 				hold(p.Ref, p.place("children").String(), most, now)
 			}
 		case l.Kind.Concurrent > 0 && d.s.busy[kind] >= l.Kind.Concurrent:
@@ -135,9 +135,9 @@ func (l *Loop) lets(child *Loop) bool {
 	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.held || l.isLeaving() || child.inbox.held || child.isLeaving() {
 		return false
 	}
-	t := l.gen.plan.at(child.slot.entry)
-	ready := t.loop == child.Ref && t.status == pawl.TaskPending && t.open == 0
-	return ready && (l.Kind.Children.Order == "score" || l.gen.plan.next() == child.slot.entry)
+	t := l.gen.plan.At(child.slot.entry)
+	ready := t.Loop == child.Ref && t.Status == pawl.TaskPending && t.Open == 0
+	return ready && (l.Kind.Children.Order == "score" || l.gen.plan.Next() == child.slot.entry)
 }
 
 // score is a waiting loop's.
@@ -146,7 +146,7 @@ func (d *draft) score(p, l *Loop) int {
 	for at := l; at.Parent != 0; at = d.s.Loop(at.Parent) {
 		level++
 	}
-	return Score(l.Kind.Priority, d.at.Sub(time.UnixMilli(l.slot.born)), level, int(p.gen.plan.at(l.slot.entry).tries))
+	return Score(l.Kind.Priority, d.at.Sub(time.UnixMilli(l.slot.born)), level, int(p.gen.plan.At(l.slot.entry).Tries))
 }
 
 // maxLoops is how many loops may be at work side by side: as many as the recipe says,
@@ -162,13 +162,13 @@ func (s *State) maxLoops() int {
 // waited says what held a loop back until now; empty = nothing did.
 func (d *draft) waited(l *Loop) string {
 	p := d.s.Loop(l.Parent)
-	deps := p.gen.plan.entries[l.slot.entry].DependsOn
+	deps := p.gen.plan.Entries[l.slot.entry].DependsOn
 	switch {
 	case d.at.UnixMilli() == l.slot.born:
 		return ""
 	case len(deps) > 0:
 		return brief.Cut("for "+strings.Join(deps, ", "), 120)
-	case p.gen.plan.full:
+	case p.gen.plan.Full:
 		return fmt.Sprintf("no more than %d of its siblings may be at work", d.s.parallel(p))
 	case d.s.full[d.s.kind(l.Kind)]:
 		return fmt.Sprintf("no more than %d of kind %s may be at work", l.Kind.Concurrent, brief.Cut(l.Kind.Name, 40))
@@ -191,7 +191,7 @@ func (s *State) kind(k *pawl.LoopKind) int {
 // atWork reports whether a loop takes a place: it has begun and not ended, and waits
 // neither for its children nor for a person, who may hold it by a signal.
 func (l *Loop) atWork() bool {
-	waits := l.person.question != nil || l.inbox.held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.kids) > 0
+	waits := l.person.question != nil || l.inbox.held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.Kids) > 0
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 
@@ -247,7 +247,7 @@ func (s *State) leaves(l *Loop) {
 		s.full, s.queue = make([]bool, len(s.full)), nil
 	}
 	if p := s.Loop(l.Parent); p != nil && p.gen.plan != nil && !sibling {
-		p.gen.plan.full = false
+		p.gen.plan.Full = false
 	}
 }
 
@@ -264,11 +264,11 @@ func (s *State) reached(b *pawl.LimitReached) {
 // admitted lets a loop begin that waited for its turn.
 func (s *State) admitted(l *Loop, b *pawl.LoopAdmitted) error {
 	p := s.Loop(l.Parent)
-	if l.Phase != PhasePending || p == nil || p.gen.plan == nil || l.slot.version != p.gen.plan.version || p.gen.plan.at(l.slot.entry).status != pawl.TaskPending {
+	if l.Phase != PhasePending || p == nil || p.gen.plan == nil || l.slot.version != p.gen.plan.Version || p.gen.plan.At(l.slot.entry).Status != pawl.TaskPending {
 		return fmt.Errorf("loop %d does not wait for its turn", l.Ref)
 	}
 	s.leaves(l)
-	p.gen.plan.set(l.slot.entry, pawl.TaskRunning)
+	p.gen.plan.Set(l.slot.entry, pawl.TaskRunning)
 	l.Base, l.Phase, l.slot.born = b.Base, PhaseOpening, 0
 	return nil
 }

@@ -43,7 +43,7 @@ func (d *draft) mayFinish(l *Loop) bool {
 	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.gen.batch == nil { // it came too late for the last batch
 		return false
 	}
-	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.kids) > 0 || l.gen.batch != nil)
+	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.Kids) > 0 || l.gen.batch != nil)
 }
 
 // phase does what comes next where the loop is.
@@ -179,7 +179,7 @@ func (d *draft) steps(l *Loop) {
 		d.clarify(l)
 	case l.iter.exhausted:
 		d.endRounds(l)
-	case len(l.sessions) > 0 && l.sessions[0].item == 0:
+	case len(l.sessions) > 0 && l.sessions[0].Item == 0:
 		d.converse(l, l.sessions[0])
 	default:
 		d.startStep(l, l.iter.step, l.iter.try)

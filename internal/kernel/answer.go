@@ -5,6 +5,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/plan"
 )
 
 // answer records what an effect gave, if it is open.
@@ -116,8 +117,8 @@ func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
 		}
 		part, size = nil, 0
 	}
-	for _, e := range entries[:min(len(entries), maxTasks+1)] {
-		e.ID, e.Title, e.Incomplete = brief.Cut(e.ID, maxID+4), brief.Cut(e.Title, 80), brief.Cut(e.Incomplete, 80)
+	for _, e := range entries[:min(len(entries), plan.MaxTasks+1)] {
+		e.ID, e.Title, e.Incomplete = brief.Cut(e.ID, plan.MaxID+4), brief.Cut(e.Title, 80), brief.Cut(e.Incomplete, 80)
 		n := len(e.ID) + len(e.Title) + len(e.Incomplete) + 60
 		for _, id := range e.DependsOn {
 			n += len(id) + 4

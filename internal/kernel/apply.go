@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // Apply folds one event into the state, which it changes. It fails for an event
@@ -129,18 +130,18 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 	}
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
-		p.calling, p.why, p.asked = b.Cause, b.Reason, false
+		p.Calling, p.Why, p.Asked = b.Cause, b.Reason, false
 		if b.Cause == pawl.ReplanHealth {
-			l.gen.recoveredBy(pawl.RecoverRevise)
+			l.gen.RecoveredBy(pawl.RecoverRevise)
 		} else {
-			l.gen.recover = nil
+			l.gen.Recover = nil
 		}
 	case *pawl.TasksBlocked:
-		return p.blockAll(b)
+		return p.BlockAll(b)
 	case *pawl.TasksSkipped:
-		return p.skipAll(b)
+		return p.SkipAll(b)
 	case *pawl.TaskRetried:
-		return p.retried(b)
+		return p.Retried(b)
 	}
 	return nil
 }
@@ -166,7 +167,7 @@ func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 	case *pawl.RolledBack:
 		return l.rolledBack(b)
 	case *pawl.TaskHeld:
-		return l.gen.plan.hold(b)
+		return l.gen.plan.Hold(b)
 	}
 	return nil
 }
@@ -254,7 +255,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		case l.gen.plan != nil:
 			l.askAnew()
 			l.gen.resumeBatch()
-			l.gen.plan.retry()
+			l.gen.plan.Retry()
 			l.gen.planned, l.inside, l.gen.refused = true, true, false
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
 			l.ladder.freed = l.Iteration
@@ -278,10 +279,10 @@ func (s *State) reopen(l *Loop) {
 // all the same: to judge the same commit again would not help.
 func (l *Loop) askAnew() {
 	a := l.lastAttempt()
-	if l.inside || a == nil || !a.failed || !l.gen.plan.succeeded() || l.Kind.Children.Replan == nil {
+	if l.inside || a == nil || !a.failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.gen.plan.asked, l.gen.plan.why = true, brief.Cut("every task has passed, and the whole has not: "+a.line, 200)
+	l.gen.plan.Asked, l.gen.plan.Why = true, brief.Cut("every task has passed, and the whole has not: "+a.line, 200)
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the
@@ -291,13 +292,13 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.gen.plan == nil || p.gen.plan.at(l.slot.entry).loop != l.Ref || l.slot.version != p.gen.plan.version {
+	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.gen.plan == nil || p.gen.plan.At(l.slot.entry).Loop != l.Ref || l.slot.version != p.gen.plan.Version {
 		return false
 	}
-	if was := p.gen.plan.at(l.slot.entry).status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {
+	if was := p.gen.plan.At(l.slot.entry).Status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {
 		return false
 	}
-	p.gen.plan.kids = append(slices.Clone(p.gen.plan.kids), l.Ref)
+	p.gen.plan.Kids = append(slices.Clone(p.gen.plan.Kids), l.Ref)
 	l.stopped = false
 	return true
 }
@@ -355,9 +356,9 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.EffectWithdrawn:
 		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, nil)
 	case *pawl.EffectLost:
-		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, func(x *Session, _ *pawl.Effect) {
+		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
 			if x != nil {
-				x.dispatches-- // it does not count as a failure of the model
+				x.Lost()
 			}
 		})
 	case *pawl.LimitReached:
@@ -437,11 +438,11 @@ func (l *Loop) reached(b *pawl.LimitReached) {
 	p := l.gen.plan
 	switch {
 	case b.Limit == pawl.LimitTasks && p != nil:
-		p.capped = int(b.Max)
+		p.Capped = int(b.Max)
 	case b.Limit == pawl.LimitRoutes && l.cand != nil:
 		l.cand.astray = true
 	case b.Limit == pawl.LimitLoops && p != nil:
-		p.full = true
+		p.Full = true
 	case b.Limit == pawl.LimitSignal && l.exit.clearing != nil:
 		l.exit.clearing.said = true
 	}

@@ -7,6 +7,8 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/plan"
+	"pawl/internal/kernel/session"
 )
 
 // request opens an effect. What a model call sends is the session's transcript as it is now.
@@ -20,20 +22,22 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	if f.Session != 0 && x == nil {
 		return fmt.Errorf("session %d is not under way", f.Session)
 	}
-	var err error
 	switch do := f.Do.(type) {
 	case *pawl.AssemblePrompt, *pawl.CallModel, *pawl.CallTool:
 		if x == nil {
 			return fmt.Errorf("%s without a session", do.Verb())
 		}
 		l.infosTold(x, f.Do)
-		if do, ok := f.Do.(*pawl.CallTool); ok {
-			x.count(do.Tool)
+		switch do := f.Do.(type) {
+		case *pawl.CallTool:
 			if do.Tool == updateTool {
 				l.worktree.furnished = ""
 			}
+		case *pawl.CallModel:
+			if !isTier(do.Tier) {
+				return fmt.Errorf("a call of tier %d", do.Tier)
+			}
 		}
-		err = x.request(&f)
 		s.Reserved = s.Reserved.add(reserved(&f))
 	case *pawl.ReadTasks:
 		if l.Kind.Children == nil {
@@ -44,10 +48,10 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			s.seal(l)
 		}
 	case *pawl.Restore:
-		if l.gen.back == nil {
+		if l.gen.Back == nil {
 			return fmt.Errorf("nobody called for a rollback")
 		}
-		l.gen.back.requested = true
+		l.gen.Back.Requested = true
 	case *pawl.CloseWorkspace:
 		l.worktree.leaving = s.fenced(l) != ""
 	case *pawl.Notify:
@@ -75,11 +79,10 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	case *pawl.Prepare:
 		l.asksToPrepare(do.Commit, do.Furnish)
 	}
-	if err != nil {
-		return err
-	}
 	if x != nil {
-		x.open++
+		if err := x.Request(&f); err != nil {
+			return err
+		}
 	}
 	s.opened(&f)
 	l.open = append(l.open, &f)
@@ -99,31 +102,6 @@ func waited(a pawl.Answer) time.Duration {
 	return 0
 }
 
-// request takes over what a session wants done. It wants one thing at a time,
-// but for its calls.
-func (x *Session) request(f *pawl.Effect) error {
-	switch do := f.Do.(type) {
-	case *pawl.AssemblePrompt:
-		if x.prompted || x.open > 0 {
-			return fmt.Errorf("session %d has its prompt", x.N)
-		}
-		x.dispatches++
-		x.failed, x.waited = nil, false
-	case *pawl.CallModel:
-		if !x.prompted || x.open > 0 || x.unanswered() || do.Items < 0 || do.Items > len(x.items) || !isTier(do.Tier) {
-			return fmt.Errorf("a call of tier %d with %d of %d items", do.Tier, do.Items, len(x.items))
-		}
-		f.Transcript = x.items[:do.Items:do.Items]
-		x.dispatches, x.failed, x.waited = do.Try, nil, false
-	case *pawl.CallTool:
-		if do.Call < 0 || do.Call >= len(x.calls) || x.calls[do.Call].effect != 0 || x.calls[do.Call].answered {
-			return fmt.Errorf("call %d of %d", do.Call, len(x.calls))
-		}
-		x.calls[do.Call].effect, x.calls[do.Call].use.Args = f.ID, pawl.Hash{} // the effect has them
-	}
-	return nil
-}
-
 // reserved is what an effect may cost at most.
 func reserved(f *pawl.Effect) Purse {
 	if do, ok := f.Do.(*pawl.CallModel); ok {
@@ -133,7 +111,7 @@ func reserved(f *pawl.Effect) Purse {
 }
 
 // lose ends a model call whose cost nobody knows, and charges it, or another effect.
-func (s *State) lose(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
+func (s *State) lose(l *Loop, id pawl.Seq, cost Purse, then func(*session.Session, *pawl.Effect)) error {
 	if err := s.close(l, id, cost, then); err != nil {
 		return err
 	}
@@ -143,7 +121,7 @@ func (s *State) lose(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl
 
 // close ends an effect, charges what it cost, and lets then see it with its
 // session, which is nil when the effect has none.
-func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *pawl.Effect)) error {
+func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*session.Session, *pawl.Effect)) error {
 	f := s.Find(id)
 	if f == nil || f.Loop != l.Ref {
 		return fmt.Errorf("effect %d is not open", id)
@@ -154,7 +132,7 @@ func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*Session, *paw
 	s.Spent, l.spent = s.Spent.add(cost), l.spent.add(cost)
 	x := l.sessionByN(f.Session)
 	if x != nil {
-		x.open--
+		x.Closed()
 	}
 	if then != nil && (f.Session == 0 || x != nil) {
 		then(x, f)
@@ -191,16 +169,16 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 		}
 	}
 	var err error
-	closed := end(l, f.ID, cost, func(x *Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
+	closed := end(l, f.ID, cost, func(x *session.Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
 	if closed != nil {
 		return closed
 	}
 	return err
 }
 
-func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) error {
-	if x != nil && x.deadline > 0 { // that it waited for its places is not the session's time
-		x.deadline += waited(a)
+func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Answer) error {
+	if x != nil { // that it waited for its places is not the session's time
+		x.Extend(waited(a))
 	}
 	if _, failed := a.(*pawl.EffectFailed); !failed {
 		l.worktree.settle(f.Do.Verb())
@@ -223,7 +201,7 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 		s.probedWith(l, b)
 	case *pawl.CheckpointMarked:
 		l.worktree.calm()
-		l.gen.marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
+		l.gen.Marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
 	case *pawl.Restored:
 		l.worktree.calm()
 		l.restored(b)
@@ -235,9 +213,9 @@ func (s *State) answered(l *Loop, x *Session, f *pawl.Effect, a pawl.Answer) err
 	case *pawl.EffectFailed:
 		l.effectFailed(x, f, &b.Failure)
 	case *pawl.PromptAssembled:
-		x.prompt(b)
+		x.Prompt(b)
 	case *pawl.ModelReplied:
-		x.reply(b)
+		x.Reply(b)
 	case *pawl.ToolReturned:
 		l.toolReturned(x, f, b)
 	case *pawl.WaitEnded:
@@ -264,7 +242,7 @@ func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
 		r.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)
 	default:
 		var err error
-		if r.graph, err = newGraph(r.entries, l.Kind.Children.Order); err != nil {
+		if r.graph, err = plan.NewGraph(r.entries, l.Kind.Children.Order); err != nil {
 			r.problem = err.Error()
 		}
 	}
@@ -366,13 +344,13 @@ func (l *Loop) judgesWhole(r *pawl.GateJudged) bool {
 }
 
 // effectFailed keeps why an effect gave no fact; advance says what follows.
-func (l *Loop) effectFailed(x *Session, f *pawl.Effect, why *pawl.Failure) {
+func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failure) {
 	switch do := f.Do.(type) {
 	case *pawl.CallModel, *pawl.AssemblePrompt:
-		x.failed, x.waited = why, false
+		x.Fail(why)
 	case *pawl.CallTool:
 		text := brief.Cut("the tool could not work: "+why.Message, 300)
-		x.answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
+		x.Answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
 		l.worktree.unsure = l.worktree.unsure || f.Class != pawl.CrashRepeat
 		l.worktree.restore = l.worktree.restore || why.Code == pawl.FailConflict
 	case *pawl.RunGate:
@@ -413,7 +391,7 @@ func (w *worktree) fail(verb pawl.Verb, why *pawl.Failure) {
 }
 
 // waited ends a back-off. It was not the session's time.
-func (l *Loop) waited(x *Session, f *pawl.Effect) {
+func (l *Loop) waited(x *session.Session, f *pawl.Effect) {
 	switch {
 	case f.Place.Step == signalStep:
 		if l.exit.clearing != nil {
@@ -429,21 +407,18 @@ func (l *Loop) waited(x *Session, f *pawl.Effect) {
 		l.worktree.rested = true
 		return
 	}
-	x.waited = true
-	if x.deadline > 0 {
-		x.deadline += f.Do.(*pawl.Wait).For
-	}
+	x.Rested(f.Do.(*pawl.Wait).For)
 }
 
-func (l *Loop) toolReturned(x *Session, f *pawl.Effect, b *pawl.ToolReturned) {
+func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
 	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
 		l.left.runFailed = b.IsError
 	}
 	if b.Interrupted {
-		item.Text = textInterrupted
+		item = session.Interrupted(item)
 	}
-	x.answer(f.Do.(*pawl.CallTool).Call, item, b.Bytes)
+	x.Answer(f.Do.(*pawl.CallTool).Call, item, b.Bytes)
 	if b.Tree != "" && b.Tree != l.worktree.tree {
 		l.worktree.tree, l.worktree.dirty = b.Tree, true
 	}
@@ -471,7 +446,7 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		l.setGateRun(g, b.OnBase)
 	}
 	switch {
-	case !b.OnBase && l.gen.back != nil: // of what is no more
+	case !b.OnBase && l.gen.Back != nil: // of what is no more
 	case !b.OnBase && b.Kind != "" && l.gen.batch != nil:
 		s.gated(l, b)
 	case !b.OnBase && l.cand == nil: // of one that is no more

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
@@ -83,10 +84,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	if !l.seats(b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
-	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, timeout: b.Timeout, vote: b.Vote, item: b.Item}
-	if b.Timeout > 0 {
-		x.deadline = s.Alive + b.Timeout
-	}
+	x := session.Start(b, s.Alive)
 	l.session = b.Session
 	l.sessions = append(l.sessions, x)
 	return nil
@@ -121,17 +119,10 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 
 func (l *Loop) note(b *pawl.NoteAdded) error {
 	x := l.sessionByN(b.Session)
-	switch {
-	case x == nil || b.Call < 0 || b.Call > len(x.calls):
-		return fmt.Errorf("session %d or its call %d is not under way", b.Session, b.Call)
-	case b.Call > 0 && x.calls[b.Call-1].answered:
-		return fmt.Errorf("call %d is answered", b.Call)
-	case b.Call > 0:
-		x.answerItself(b)
-	default:
-		x.say(b.Text)
+	if x == nil {
+		return fmt.Errorf("session %d is not under way", b.Session)
 	}
-	return nil
+	return x.Note(b)
 }
 
 // endSession ends a session. What one is for may be gone: then nothing follows.
@@ -140,10 +131,10 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	if x == nil {
 		return fmt.Errorf("session %d is not under way", b.Session)
 	}
-	l.sessions = slices.DeleteFunc(l.sessions, func(o *Session) bool { return o == x })
+	l.sessions = slices.DeleteFunc(l.sessions, func(o *session.Session) bool { return o == x })
 	switch {
 	case b.Result == pawl.SessionAbandoned:
-	case x.Purpose == pawl.ForReview && x.vote > 0:
+	case x.Purpose == pawl.ForReview && x.Vote > 0:
 		l.voted(x, b)
 	case x.Purpose == pawl.ForReview: // a verdict follows
 	case x.Purpose == pawl.ForExtract:
@@ -170,9 +161,9 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 // maxOutputs is how many outputs of steps a loop keeps.
 const maxOutputs = 8
 
-func (s *State) endStep(l *Loop, x *Session, b *pawl.SessionEnded) {
+func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	st := l.flow.steps[x.Index]
-	if x.item > 0 { // several decide nothing together
+	if x.Item > 0 { // several decide nothing together
 		l.endItem(x, b)
 		return
 	}

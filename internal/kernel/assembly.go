@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/plan"
 )
 
 // assembled makes a candidate of what a batch's tasks made, has it judged, and moves
@@ -64,7 +65,7 @@ func (s *State) nextLink(l *Loop) int {
 // link asks for the merge commit of a member's work on the candidate so far.
 func (d *draft) link(l *Loop, i int) {
 	b := l.gen.batch
-	k := d.s.Loop(l.gen.plan.at(b.members[i].task).loop)
+	k := d.s.Loop(l.gen.plan.At(b.members[i].task).Loop)
 	ours := l.Head
 	if n := len(b.chain); n > 0 {
 		ours = b.chain[n-1].made.Commit
@@ -89,9 +90,9 @@ func (s *State) seal(l *Loop) {
 func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 	b := l.gen.batch
 	i := slices.IndexFunc(b.members, func(m entrant) bool {
-		t := l.gen.plan.at(m.task)
-		k := s.Loop(t.loop)
-		return t.status == pawl.TaskRunning && k.cand != nil && k.cand.Commit == do.Theirs
+		t := l.gen.plan.At(m.task)
+		k := s.Loop(t.Loop)
+		return t.Status == pawl.TaskRunning && k.cand != nil && k.cand.Commit == do.Theirs
 	})
 	switch {
 	case i < 0: // its loop is gone
@@ -132,7 +133,7 @@ func (d *draft) gateBatch(l *Loop) {
 	for _, i := range d.s.batchGates(l) {
 		b := l.gen.batch
 		g := &d.s.Settings.Gates[i]
-		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.gen.proof().reports[i]}
+		do := pawl.RunGate{Gate: g.Name, Commit: b.subject(), Base: l.base[i].evidence, Start: l.Base, Before: l.gen.Proof().Reports[i]}
 		if r := b.result(g.Name); r != nil {
 			if !b.doubts(r) && !l.asksAgain(i, r) {
 				continue
@@ -219,7 +220,7 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	b := l.gen.batch
 	task := b.members[i].task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.n, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
-	ref := l.gen.plan.at(task).loop
+	ref := l.gen.plan.At(task).Loop
 	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: objection(by, reason, evidence), Total: paths})
 }
 
@@ -325,13 +326,13 @@ func (s *State) unjudged(l *Loop, f pawl.Facts) string {
 	var open []string
 	for _, k := range b.chain {
 		if m := &b.members[k.member]; m.verdict == "" {
-			open = append(open, l.gen.plan.entries[m.task].ID)
+			open = append(open, l.gen.plan.Entries[m.task].ID)
 		}
 	}
 	named := append(f.All("approved"), f.All("changes")...)
 	for _, id := range named {
 		if !slices.Contains(open, id) {
-			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", brief.Cut(id, maxID), strings.Join(open, ", "))
+			return fmt.Sprintf("%s is not a subtask of this batch. Its subtasks are %s: one verdict each.", brief.Cut(id, plan.MaxID), strings.Join(open, ", "))
 		}
 	}
 	for _, id := range open {
@@ -346,7 +347,7 @@ func (s *State) unjudged(l *Loop, f pawl.Facts) string {
 func (s *State) reviewed(l *Loop, id string) int {
 	b := l.gen.batch
 	for i := range b.members {
-		if l.gen.plan.entries[b.members[i].task].ID == id && b.members[i].verdict == "" && b.members[i].in {
+		if l.gen.plan.Entries[b.members[i].task].ID == id && b.members[i].verdict == "" && b.members[i].in {
 			return i
 		}
 	}
@@ -369,18 +370,18 @@ func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 	bt.moved = true
 	last := bt.chain[len(bt.chain)-1].made
 	l.moved(&pawl.Committed{Commit: b.Commit, Tree: last.Tree, Total: 1})
-	l.gen.tree = last.Tree
+	l.gen.Tree = last.Tree
 	for i := range bt.members {
 		if m := &bt.members[i]; m.in && m.verdict == pawl.VerdictPass {
-			k := s.Loop(l.gen.plan.at(m.task).loop)
+			k := s.Loop(l.gen.plan.At(m.task).Loop)
 			k.cand.merge.done = true
 			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.lists...)
 		}
 	}
 	for _, r := range bt.results {
 		if i := s.gateIndex(r.Gate); i >= 0 && !r.Evidence.IsZero() {
-			l.gen.latest = slices.Clone(l.gen.latest)
-			l.gen.latest[i] = r.Evidence
+			l.gen.Latest = slices.Clone(l.gen.Latest)
+			l.gen.Latest[i] = r.Evidence
 		}
 	}
 }
@@ -390,8 +391,8 @@ func (s *State) addBatch(l *Loop, do *pawl.AssemblePrompt) {
 	b := l.gen.batch
 	do.Commit, do.Base = b.subject(), l.Head
 	for _, k := range b.chain {
-		t := l.gen.plan.at(b.members[k.member].task)
-		c := s.Loop(t.loop)
+		t := l.gen.plan.At(b.members[k.member].task)
+		c := s.Loop(t.Loop)
 		m := pawl.Member{Task: c.task.Spec, Paths: c.cand.Paths}
 		if n := len(c.left.outputs); n > 0 {
 			m.Result = c.left.outputs[n-1].Blob

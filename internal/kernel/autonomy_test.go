@@ -73,7 +73,7 @@ func TestModelsDecideNothing(t *testing.T) {
 // L-01: the run continues while subtasks are left, even if a model says that all are done.
 func TestRunGoesOnWhileTasksAreLeft(t *testing.T) {
 	w := playList(t, "loom", nil, "list: one, two, three", "executor: says")
-	if p := w.state.Loop(1).gen.plan; p.states() != "aaa" || len(all[*pawl.LoopStarted](w)) != 4 {
-		t.Errorf("after %d loops the task states are %s", len(all[*pawl.LoopStarted](w)), p.states())
+	if p := w.state.Loop(1).gen.plan; p.States() != "aaa" || len(all[*pawl.LoopStarted](w)) != 4 {
+		t.Errorf("after %d loops the task states are %s", len(all[*pawl.LoopStarted](w)), p.States())
 	}
 }

@@ -80,19 +80,19 @@ func judgesBatches(k *pawl.LoopKind) bool {
 func (d *draft) batches(l *Loop) bool {
 	p := l.gen.plan
 	switch {
-	case !l.gen.unlearned.IsZero():
+	case !l.gen.Unlearned.IsZero():
 		d.learnRollback(l)
 	case l.gen.batch != nil:
 		d.batch(l)
-	case l.gen.unjudged:
+	case l.gen.Unjudged:
 		d.judgeHealth(l)
-	case l.gen.unmarked:
+	case l.gen.Unmarked:
 		d.mark(l)
 	case d.recordsDue(l):
 		d.record(l)
-	case p.calling != "": // a person called for it during the batch
+	case p.Calling != "": // a person called for it during the batch
 		d.replan(l)
-	case len(l.gen.recover) > 0:
+	case len(l.gen.Recover) > 0:
 		d.recoverHealth(l)
 	case l.said(pawl.AskHealth) != nil:
 		return d.obey(l)
@@ -112,7 +112,7 @@ func (d *draft) nextBatch(l *Loop) bool {
 	l = d.s.Loop(l.Ref)
 	tasks, scaffold := d.choose(l)
 	if len(tasks) == 0 {
-		return len(l.gen.plan.kids) == 0 // those that are left wait for people
+		return len(l.gen.plan.Kids) == 0 // those that are left wait for people
 	}
 	d.emit(l.Ref, &pawl.BatchStarted{N: l.gen.batches + 1, Tasks: tasks, Scaffold: scaffold})
 	return false
@@ -126,19 +126,19 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	places, limit := min(d.s.parallel(l), maxBatch), d.s.childLimit(l)
 	var ground []bool
 	if l.Kind.Children.ScaffoldFirst {
-		ground = p.ground()
+		ground = p.Ground()
 	}
 	tasks = d.s.again(l, places, ground)
-	for i := range p.readyTasks {
+	for i := range p.ReadyTasks {
 		if len(tasks) >= places {
 			break
 		}
 		if ground != nil && !ground[i] {
 			continue
 		}
-		if limit > 0 && p.started+p.fresh(tasks) >= limit {
-			if p.capped != limit {
-				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.started)})
+		if limit > 0 && p.Started+p.Fresh(tasks) >= limit {
+			if p.Capped != limit {
+				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.Started)})
 			}
 			if len(tasks) == 0 { // no more ground is laid
 				ground = nil
@@ -155,56 +155,12 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 // again lists tasks whose loops go again, as many as there are places: those that lay
 // the ground, unless ground is nil.
 func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
-	for _, ref := range l.gen.plan.kids {
+	for _, ref := range l.gen.plan.Kids {
 		if k := s.Loop(ref); k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
 			tasks = append(tasks, k.slot.entry)
 		}
 	}
 	return tasks
-}
-
-// fresh counts those of the tasks that have no loop yet.
-func (p *plan) fresh(tasks []int) (n int) {
-	for _, i := range tasks {
-		if p.at(i).status == pawl.TaskPending {
-			n++
-		}
-	}
-	return n
-}
-
-// ground says of each task whether it lays the ground for others, or is needed for
-// that; nil = no task that lays the ground may still run.
-func (p *plan) ground() []bool {
-	out := make([]bool, len(p.entries))
-	var todo []int32
-	for i := range p.entries {
-		if s := p.at(i).status; p.entries[i].Scaffold && (s == pawl.TaskPending || s == pawl.TaskRunning) {
-			out[i] = true
-			todo = append(todo, int32(i))
-		}
-	}
-	if len(todo) == 0 {
-		return nil
-	}
-	for k := 0; k < len(todo); k++ {
-		for _, j := range p.deps[todo[k]] {
-			if !out[j] {
-				out[j] = true
-				todo = append(todo, j)
-			}
-		}
-	}
-	return out
-}
-
-// readyTasks goes over the tasks that are ready, in their order of going.
-func (p *plan) readyTasks(yield func(int) bool) {
-	for _, i := range p.ranked {
-		if t := p.at(int(i)); t.status == pawl.TaskPending && t.open == 0 && !yield(int(i)) {
-			return
-		}
-	}
 }
 
 // batch takes the batch under way one step further.
@@ -229,12 +185,12 @@ func (d *draft) work(l *Loop) bool {
 	for i := range l.gen.batch.members {
 		l = d.s.Loop(l.Ref)
 		m := &l.gen.batch.members[i]
-		switch t := l.gen.plan.at(m.task); {
-		case t.status == pawl.TaskPending && t.open == 0 && !m.begun:
+		switch t := l.gen.plan.At(m.task); {
+		case t.Status == pawl.TaskPending && t.Open == 0 && !m.begun:
 			d.spawn(l, m.task)
 			over = false
 		case !d.s.rests(l, m):
-			d.look(t.loop)
+			d.look(t.Loop)
 			over = false
 		}
 	}
@@ -243,18 +199,18 @@ func (d *draft) work(l *Loop) bool {
 
 // rests reports whether nothing more comes of a member's loop before it is judged.
 func (s *State) rests(l *Loop, m *entrant) bool {
-	t := l.gen.plan.at(m.task)
-	if t.status != pawl.TaskRunning {
+	t := l.gen.plan.At(m.task)
+	if t.Status != pawl.TaskRunning {
 		return true
 	}
-	k := s.Loop(t.loop)
+	k := s.Loop(t.Loop)
 	return k.person.question != nil || k.merge() != nil || k.Phase == PhaseReady && m.rejected()
 }
 
 // queued reports whether a member's loop waits to be merged, and nothing speaks against it.
 func (s *State) queued(l *Loop, m *entrant) bool {
-	t := l.gen.plan.at(m.task)
-	return t.status == pawl.TaskRunning && s.Loop(t.loop).merge() != nil && !m.rejected() &&
+	t := l.gen.plan.At(m.task)
+	return t.Status == pawl.TaskRunning && s.Loop(t.Loop).merge() != nil && !m.rejected() &&
 		(m.in || !l.gen.batch.sealed)
 }
 
@@ -264,8 +220,8 @@ func (s *State) queued(l *Loop, m *entrant) bool {
 func (d *draft) settled(l *Loop) bool {
 	for i := range l.gen.batch.members {
 		m := &l.gen.batch.members[i]
-		if t := l.gen.plan.at(m.task); t.status == pawl.TaskRunning {
-			k := d.s.Loop(t.loop)
+		if t := l.gen.plan.At(m.task); t.Status == pawl.TaskRunning {
+			k := d.s.Loop(t.Loop)
 			waits := k.person.question != nil || k.merge() != nil && m.verdict == ""
 			if m.verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
 				return false
@@ -292,15 +248,15 @@ func (s *State) tally(l *Loop) (attempted, approved int) {
 
 // resultOf is what a member of the batch came to.
 func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
-	t := l.gen.plan.at(m.task)
+	t := l.gen.plan.At(m.task)
 	switch {
-	case t.status == pawl.TaskPassed:
+	case t.Status == pawl.TaskPassed:
 		return monitor.Approved
-	case t.status == pawl.TaskPending: // held back
+	case t.Status == pawl.TaskPending: // held back
 		return monitor.Waiting
-	case t.status == pawl.TaskFailed && s.Loop(t.loop).Outcome == pawl.OutcomeCancelled: // a person left it out
+	case t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome == pawl.OutcomeCancelled: // a person left it out
 		return monitor.Waiting
-	case t.status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.loop).person.question != nil || s.Loop(t.loop).merge() != nil):
+	case t.Status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.Loop).person.question != nil || s.Loop(t.Loop).merge() != nil):
 		return monitor.Waiting
 	case m.verdict != "":
 		return monitor.Rejected
@@ -361,10 +317,10 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	l.beginAround()
 	l.gen.batch = &batch{n: b.N, scaffold: b.Scaffold}
 	for _, i := range b.Tasks {
-		if i < 0 || i >= len(l.gen.plan.entries) {
+		if i < 0 || i >= len(l.gen.plan.Entries) {
 			return fmt.Errorf("there is no task %d", i)
 		}
-		l.gen.batch.members = append(l.gen.batch.members, entrant{task: i, begun: l.gen.plan.at(i).status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
+		l.gen.batch.members = append(l.gen.batch.members, entrant{task: i, begun: l.gen.plan.At(i).Status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
 	}
 	return nil
 }
@@ -382,8 +338,8 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	}
 	bt := l.gen.batch
 	bt.clash, bt.culprit = nil, nil
-	if t := l.gen.plan.at(b.Task); t.status == pawl.TaskRunning {
-		m.note(s.Loop(t.loop), objection(b.By, b.Reason, b.Evidence))
+	if t := l.gen.plan.At(b.Task); t.Status == pawl.TaskRunning {
+		m.note(s.Loop(t.Loop), objection(b.By, b.Reason, b.Evidence))
 	}
 	for i := range bt.chain {
 		if bt.members[bt.chain[i].member].task == b.Task {
@@ -402,41 +358,33 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}
 	facts := s.facts(l, b)
-	tried := slices.DeleteFunc(slices.Clone(l.gen.history), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
-	l.gen.history = append(tried[max(0, len(tried)-kept+1):], facts)
-	l.gen.last = lastBatch{n: b.N, attempted: b.Attempted, approved: b.Approved, scaffold: l.gen.batch.scaffold, passing: facts.Passing, broke: l.gen.brokenTests()}
-	l.gen.unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
-	l.gen.unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
+	tried := slices.DeleteFunc(slices.Clone(l.gen.History), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
+	l.gen.History = append(tried[max(0, len(tried)-kept+1):], facts)
+	l.gen.Last = monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: l.gen.batch.scaffold, Passing: facts.Passing, Broke: l.gen.brokenTests()}
+	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
+	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	l.gen.batch = nil
 	return nil
 }
 
 // brokenTests are the names of the tests that are broken on the branch.
-func (c *course) brokenTests() (out []string) {
-	if !c.batch.moved {
-		return c.last.broke
+func (g *Generation) brokenTests() (out []string) {
+	if !g.batch.moved {
+		return g.Last.Broke
 	}
-	for i := range c.batch.results {
-		out = append(out, c.batch.results[i].Broke...)
+	for i := range g.batch.results {
+		out = append(out, g.batch.results[i].Broke...)
 	}
 	return out
 }
 
-// lastBatch is what is kept of the batch that ended last.
-type lastBatch struct {
-	n, attempted, approved int
-	scaffold               bool
-	passing                int
-	broke                  []string // names of tests that broke
-}
-
 // resumeBatch lets a batch that the run's end cut off begin with the work again.
-func (c *course) resumeBatch() {
-	if b := c.batch; b != nil && !b.moved {
-		c.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
-		for i := range c.batch.members {
-			c.batch.members[i].verdict = ""
+func (g *Generation) resumeBatch() {
+	if b := g.batch; b != nil && !b.moved {
+		g.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
+		for i := range g.batch.members {
+			g.batch.members[i].verdict = ""
 		}
 	}
 }

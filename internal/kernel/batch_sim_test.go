@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/monitor"
 )
 
 // foundInBatches are runs that once showed a defect, besides those that are simulated
@@ -285,7 +286,7 @@ type field struct {
 	recovering map[pawl.Health]int
 	checks     []milestone
 	marks      int
-	last       rate
+	last       monitor.Rate
 	memories   int
 	learned    int
 
@@ -299,7 +300,7 @@ type field struct {
 // milestone is a checkpoint by the log.
 type milestone struct {
 	pawl.Checkpoint
-	rate    rate                 // of the batch before it
+	rate    monitor.Rate         // of the batch before it
 	reports map[string]pawl.Hash // on its commit, by gate
 }
 
@@ -589,7 +590,7 @@ func (g *field) before(e pawl.Event, do *pawl.RunGate) {
 	if want.IsZero() { // the checkpoint is a commit of the harness on what was judged
 		return
 	}
-	if do.Before != want && !(len(g.checks) >= maxProofs && do.Before == g.w.state.Loop(1).base[i].evidence) {
+	if do.Before != want && !(len(g.checks) >= monitor.MaxProofs && do.Before == g.w.state.Loop(1).base[i].evidence) {
 		g.fail(e, "%s is compared with %s, and the last good checkpoint has %s", do.Gate, do.Before.Short(), want.Short())
 	}
 }
@@ -912,7 +913,7 @@ func (g *field) closed(e pawl.Event, b *pawl.BatchEnded) {
 	if b.Approved != approved || b.Attempted != attempted {
 		g.fail(e, "%d of %d were approved", approved, attempted)
 	}
-	g.last, g.round = rate{approved, attempted}, nil
+	g.last, g.round = monitor.Rate{Approved: approved, Attempted: attempted}, nil
 }
 
 // done takes over that a task's loop has ended, or the run's.
@@ -1006,15 +1007,15 @@ func (g *field) diagnosed(e pawl.Event, b *pawl.HealthJudged) {
 
 // marked checks a checkpoint: its number, and that a good one is good. V-49, V-B10
 func (g *field) marked(e pawl.Event, k pawl.Checkpoint) {
-	var good rate // of the last good one that it has not gone back behind
+	var good monitor.Rate // of the last good one that it has not gone back behind
 	for _, o := range g.checks {
 		if o.Good {
 			good = o.rate
 		}
 	}
 	healthy := g.health == "" || g.health == pawl.HealthProgressing
-	if k.N != g.marks+1 || k.Commit != g.head || k.Batch != g.rounds || g.round != nil || g.last.approved == 0 ||
-		k.Good != (healthy && !g.last.below(good)) {
+	if k.N != g.marks+1 || k.Commit != g.head || k.Batch != g.rounds || g.round != nil || g.last.Approved == 0 ||
+		k.Good != (healthy && !g.last.Below(good)) {
 		g.fail(e, "checkpoint %+v of %s with the health %s and a rate of %v after %v", k, g.head, g.health, g.last, good)
 	}
 	g.marks = k.N

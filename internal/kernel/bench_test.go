@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/plan"
 )
 
 // loops is how many loops are at work in the run of the benchmarks.
@@ -211,10 +212,10 @@ func forest(tb testing.TB, n int) *driver {
 func BenchmarkPlan(b *testing.B) {
 	const tasks = 10_000
 	b.Run("graph", func(b *testing.B) {
-		list := forest(b, tasks).state.Loop(1).gen.plan.entries
+		list := forest(b, tasks).state.Loop(1).gen.plan.Entries
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := newGraph(list, "score"); err != nil {
+			if _, err := plan.NewGraph(list, "score"); err != nil {
 				b.Fatal(err)
 			}
 		}

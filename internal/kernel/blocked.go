@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/plan"
 )
 
 // blocker is what a task says it cannot go on without.
@@ -23,7 +24,7 @@ const decidesBlocked = "BLOCKED"
 // obstruct takes over that a child's session found its task blocked.
 func (s *State) obstruct(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && f.Get("decision") == decidesBlocked {
-		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), maxID)}
+		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
 	}
 }
 
@@ -33,14 +34,14 @@ func (d *draft) blockedBy(l *Loop) {
 	p, b := d.s.Loop(l.Parent), l.iter.blocked
 	on := -1
 	if b.kind == "dependency" {
-		on = p.gen.plan.find(b.on)
+		on = p.gen.plan.Find(b.on)
 	}
 	switch r := l.said(pawl.AskBlocked); {
-	case on >= 0 && p.gen.plan.at(on).status == pawl.TaskPassed:
+	case on >= 0 && p.gen.plan.At(on).Status == pawl.TaskPassed:
 		j := l.judgement()
 		j.stepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
 		d.end(l, j)
-	case on >= 0 && !p.gen.plan.needs(on, l.slot.entry):
+	case on >= 0 && !p.gen.plan.Needs(on, l.slot.entry):
 		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: brief.Cut(b.what, 200)})
 	case r == nil:
 		d.tellBlocked(p, l)
@@ -64,7 +65,7 @@ func (d *draft) tellBlocked(p, l *Loop) {
 	if p.Kind.Children.Monitor == nil || p.gen.batch == nil {
 		return
 	}
-	v := monitor.Judge(append(slices.Clone(p.gen.history), monitor.Batch{N: p.gen.batches, Attempted: 1, Passing: -1,
+	v := monitor.Judge(append(slices.Clone(p.gen.History), monitor.Batch{N: p.gen.batches, Attempted: 1, Passing: -1,
 		Tasks: []monitor.Task{{Task: l.slot.entry, Result: monitor.Blocked, Passing: -1, Blocker: l.iter.blocked.what}}}))
 	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.batches, Health: v.Health, Reason: brief.Cut(p.gen.inNames(v.Reason), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
@@ -75,39 +76,4 @@ func (l *Loop) lastResult() pawl.Hash {
 		return l.left.outputs[n-1].Blob
 	}
 	return pawl.Hash{}
-}
-
-// needs reports whether a task depends on another one, directly or not.
-func (p *plan) needs(i, on int) bool {
-	todo := []int32{int32(i)}
-	seen := make([]bool, len(p.entries))
-	for k := 0; k < len(todo); k++ {
-		if int(todo[k]) == on {
-			return true
-		}
-		for _, j := range p.deps[todo[k]] {
-			if !seen[j] {
-				seen[j] = true
-				todo = append(todo, j)
-			}
-		}
-	}
-	return false
-}
-
-// hold lets a task wait for another one it did not name.
-func (p *plan) hold(b *pawl.TaskHeld) error {
-	n := len(p.entries)
-	if b.Task < 0 || b.Task >= n || b.Behind < 0 || b.Behind >= n || p.needs(b.Behind, b.Task) {
-		return fmt.Errorf("task %d cannot wait for task %d", b.Task, b.Behind)
-	}
-	g := *p.graph // it is shared with the state this one was made of
-	g.deps, g.behind = slices.Clone(g.deps), slices.Clone(g.behind)
-	g.deps[b.Task] = append(slices.Clone(g.deps[b.Task]), int32(b.Behind))
-	g.behind[b.Behind] = append(slices.Clone(g.behind[b.Behind]), int32(b.Task))
-	p.graph = &g
-	t := p.edit(b.Task)
-	t.open++
-	p.mark(b.Task, t)
-	return nil
 }

@@ -53,7 +53,7 @@ func (d *draft) alone(l *Loop, reason string) bool {
 	switch {
 	case !l.cascades() || l.gen.plan == nil:
 		return true
-	case len(l.gen.plan.kids) == 0 && !slices.ContainsFunc(l.open, clears):
+	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, clears):
 		return true
 	}
 	return d.s.Stopping == nil && d.cleared(l, pawl.SignalStop, reason)
@@ -118,7 +118,7 @@ func (d *draft) expire(l *Loop) {
 // and reports whether there is nothing of it left: what stands below it ends and does
 // not count any more, and its work goes to a fresh branch, unless others have it already.
 func (d *draft) begunAnew(l *Loop) bool {
-	if !l.cascades() || l.gen.plan == nil || l.gen.plan.started == 0 {
+	if !l.cascades() || l.gen.plan == nil || l.gen.plan.Started == 0 {
 		return true
 	}
 	why := cmp.Or(l.lastLine(), "a person wants another one")
@@ -165,7 +165,7 @@ func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	}
 	plans := l.gen.plans
 	if l.gen.plan != nil {
-		plans = l.gen.plan.version
+		plans = l.gen.plan.Version
 	}
 	l.gen, l.exit.clearing = &Generation{n: b.N, plans: plans}, nil
 	l.person.approved, l.person.reply = false, nil
@@ -195,7 +195,7 @@ func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.H
 	if p == nil || !p.cascades() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
 		return
 	}
-	if p.gen.plan.at(l.slot.entry).status == pawl.TaskBlocked { // what blocks it has been told
+	if p.gen.plan.At(l.slot.entry).Status == pawl.TaskBlocked { // what blocks it has been told
 		return
 	}
 	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: brief.Cut(l.task.ID+": "+reason, 300), Payload: evidence})
@@ -228,11 +228,11 @@ func (s *State) failing(l *Loop) *signal {
 // plainly reports whether a child's failure is the failure of its work.
 func (s *State) plainly(l *Loop, g *signal) bool {
 	o := s.Loop(g.source)
-	return !l.gen.plan.excuses(o.slot.entry) && !s.mayRetry(l, o)
+	return !l.gen.plan.Excuses(o.slot.entry) && !s.mayRetry(l, o)
 }
 
 // mayRetry reports whether a task runs once more because of what its loop failed by.
-func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.at(o.slot.entry).again }
+func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.At(o.slot.entry).Again }
 
 // weigh decides what follows from the failures of a loop's children that do not end its
 // iteration: a task whose loop failed by the machine runs once more with a fresh one,
@@ -248,19 +248,6 @@ func (d *draft) weigh(l *Loop) {
 		d.acknowledge(l, g.n)
 	}
 }
-
-// retried lets a task run once more.
-func (p *plan) retried(b *pawl.TaskRetried) error {
-	if b.Task < 0 || b.Task >= len(p.entries) || p.at(b.Task).status != pawl.TaskFailed {
-		return fmt.Errorf("task %d has not failed", b.Task)
-	}
-	p.set(b.Task, pawl.TaskPending).again = true
-	p.dead = slices.DeleteFunc(slices.Clone(p.dead), func(i int) bool { return i == b.Task })
-	return nil
-}
-
-// excuses reports whether a task failed because a person ended it, or something below it.
-func (p *plan) excuses(i int) bool { return slices.Contains(p.ended, i) }
 
 // failures are what children failed by, for the loop's next prompts.
 func (s *State) failures(l *Loop) (out []pawl.Feedback) {
@@ -314,15 +301,15 @@ func (d *draft) cascade(l *Loop) bool {
 	}
 	d.weigh(l)
 	d.block(l)
-	for _, i := range l.gen.plan.where(pawl.TaskBlocked) {
-		t := l.gen.plan.at(i)
-		if o := d.s.Loop(t.loop); o != nil && o.Phase == PhasePending {
+	for _, i := range l.gen.plan.Where(pawl.TaskBlocked) {
+		t := l.gen.plan.At(i)
+		if o := d.s.Loop(t.Loop); o != nil && o.Phase == PhasePending {
 			d.own(o.Ref)
-			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.gen.plan.entries[t.cause].ID)
+			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.gen.plan.Entries[t.Cause].ID)
 		}
 	}
 	d.bringForth(l)
-	return len(l.gen.plan.kids) == 0
+	return len(l.gen.plan.Kids) == 0
 }
 
 // withFailure adds to a judgement that a child has failed the loop's iteration.

@@ -535,7 +535,7 @@ func (g *wood) score(t *tree, at time.Time) int {
 	tries := 0
 	p := g.w.state.Loop(t.Parent)
 	if p.gen.plan != nil {
-		tries = int(p.gen.plan.at(t.Entry - 1).tries)
+		tries = int(p.gen.plan.At(t.Entry - 1).Tries)
 	}
 	return n - min(5*tries, 30)
 }

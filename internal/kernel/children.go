@@ -8,13 +8,14 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/plan"
 )
 
 // reading is a list of tasks that was read and is to be judged.
 type reading struct {
 	list    pawl.Hash
 	entries []pawl.TaskEntry
-	graph   *graph // nil = there is a problem
+	graph   *plan.Graph // nil = there is a problem
 	problem string
 }
 
@@ -38,15 +39,15 @@ func (d *draft) children(l *Loop) bool {
 		d.batch(l)
 		return false
 	case d.s.Stopping != nil: // what runs may finish, and nothing begins
-		return len(l.gen.plan.kids) == 0
-	case l.gen.back != nil: // whatever is asked about the plan
+		return len(l.gen.plan.Kids) == 0
+	case l.gen.Back != nil: // whatever is asked about the plan
 		d.goBack(l)
 		return false
 	case !d.consent(l):
 		return false
 	case l.turnedDown() != "":
 		return true
-	case l.said(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.count[pawl.TaskPending] > 0:
+	case l.said(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
 	}
 	switch {
@@ -60,7 +61,7 @@ func (d *draft) children(l *Loop) bool {
 	}
 	d.block(l)
 	d.admit(l, c)
-	return len(l.gen.plan.kids) == 0
+	return len(l.gen.plan.Kids) == 0
 }
 
 // spawns reports whether the loop has children in this iteration.
@@ -93,17 +94,17 @@ func (s *State) parallel(l *Loop) int {
 // admit starts tasks that are ready, in their order, as many as there are places.
 // With barriers, places are filled when all are free only.
 func (d *draft) admit(l *Loop, c *pawl.Children) {
-	if c.Batch != "rolling" && len(l.gen.plan.kids) > 0 {
+	if c.Batch != "rolling" && len(l.gen.plan.Kids) > 0 {
 		return
 	}
-	for len(l.gen.plan.kids) < d.s.parallel(l) {
-		i := l.gen.plan.next()
+	for len(l.gen.plan.Kids) < d.s.parallel(l) {
+		i := l.gen.plan.Next()
 		if i < 0 {
 			return
 		}
-		if limit := d.s.childLimit(l); limit > 0 && l.gen.plan.started >= limit {
-			if l.gen.plan.capped != limit {
-				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.gen.plan.started)})
+		if limit := d.s.childLimit(l); limit > 0 && l.gen.plan.Started >= limit {
+			if l.gen.plan.Capped != limit {
+				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(l.gen.plan.Started)})
 			}
 			return
 		}
@@ -114,11 +115,11 @@ func (d *draft) admit(l *Loop, c *pawl.Children) {
 
 // spawn starts the loop of a task.
 func (d *draft) spawn(l *Loop, i int) {
-	e := &l.gen.plan.entries[i]
+	e := &l.gen.plan.Entries[i]
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
 	b := &pawl.LoopStarted{
 		ID: d.s.loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
-		Task: e.ID, Entry: i + 1, Version: l.gen.plan.version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
+		Task: e.ID, Entry: i + 1, Version: l.gen.plan.Version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
 	}
 	if l.cascades() {
 		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.gen.n
@@ -142,10 +143,10 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 // block says which tasks can no longer run because of those that failed. After a
 // critical one, nothing that is left is worth doing.
 func (d *draft) block(l *Loop) {
-	pending := func(i int) bool { return l.gen.plan.at(i).status == pawl.TaskPending }
-	for _, i := range slices.Clone(l.gen.plan.dead) {
-		e := &l.gen.plan.entries[i]
-		for part := range slices.Chunk(l.gen.plan.reached(i, pending), maxPart) {
+	pending := func(i int) bool { return l.gen.plan.At(i).Status == pawl.TaskPending }
+	for _, i := range slices.Clone(l.gen.plan.Dead) {
+		e := &l.gen.plan.Entries[i]
+		for part := range slices.Chunk(l.gen.plan.Reached(i, pending), maxPart) {
 			d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
 		}
 		l = d.s.Loop(l.Ref)
@@ -157,14 +158,14 @@ func (d *draft) block(l *Loop) {
 		}
 		l = d.s.Loop(l.Ref)
 	}
-	if len(l.gen.plan.dead) > 0 {
-		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.gen.plan.entries[l.gen.plan.dead[0]].ID})
+	if len(l.gen.plan.Dead) > 0 {
+		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.gen.plan.Entries[l.gen.plan.Dead[0]].ID})
 	}
 }
 
 // skip leaves out every task that has not begun.
 func (d *draft) skip(l *Loop, reason string) {
-	for part := range slices.Chunk(l.gen.plan.where(pawl.TaskPending), maxPart) {
+	for part := range slices.Chunk(l.gen.plan.Where(pawl.TaskPending), maxPart) {
 		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: brief.Cut(reason, 200)})
 	}
 }
@@ -172,60 +173,20 @@ func (d *draft) skip(l *Loop, reason string) {
 // maxPart is how many tasks one event names.
 const maxPart = 500
 
-// unmet says why not every task has passed; empty = they all have.
-func (p *plan) unmet() string {
-	if p.succeeded() {
-		return ""
-	}
-	var parts []string
-	add := func(status pawl.TaskStatus, what string) {
-		n := p.count[status]
-		if n == 0 {
-			return
-		}
-		var ids []string
-		for _, i := range p.where(status)[:min(n, 4)] {
-			ids = append(ids, p.entries[i].ID)
-		}
-		if n > len(ids) {
-			ids = append(ids, "…")
-		}
-		parts = append(parts, fmt.Sprintf("%d %s: %s", n, what, strings.Join(ids, ", ")))
-	}
-	add(pawl.TaskFailed, "failed")
-	add(pawl.TaskBlocked, "blocked")
-	add(pawl.TaskSkipped, "skipped")
-	add(pawl.TaskPending, "not begun")
-	add(pawl.TaskRunning, "not finished")
-	return fmt.Sprintf("%d of %d tasks passed; %s", p.count[pawl.TaskPassed], len(p.entries), strings.Join(parts, "; "))
-}
-
-// outcome is that of a loop whose children have not all passed: what the ladder
-// says, or blocked when nothing could run any more and something is blocked.
-func (p *plan) outcome(then string) pawl.Outcome {
-	switch {
-	case then == "fail":
-		return pawl.OutcomeFailed
-	case p.next() < 0 && p.count[pawl.TaskBlocked] > 0:
-		return pawl.OutcomeBlocked
-	}
-	return pawl.OutcomeIncomplete
-}
-
 // startChild lets a task run.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	i := b.Entry - 1
-	if p.gen.plan == nil || i < 0 || i >= len(p.gen.plan.entries) || p.gen.plan.entries[i].ID != b.Task || p.gen.plan.at(i).status != pawl.TaskPending {
+	if p.gen.plan == nil || i < 0 || i >= len(p.gen.plan.Entries) || p.gen.plan.Entries[i].ID != b.Task || p.gen.plan.At(i).Status != pawl.TaskPending {
 		return fmt.Errorf("loop %d has no pending task %q", p.Ref, b.Task)
 	}
 	if b.Pending {
-		p.gen.plan.edit(i).loop = l.Ref
+		p.gen.plan.Edit(i).Loop = l.Ref
 	} else {
-		p.gen.plan.set(i, pawl.TaskRunning).loop = l.Ref
+		p.gen.plan.Set(i, pawl.TaskRunning).Loop = l.Ref
 	}
-	p.gen.plan.started++
-	p.gen.plan.kids = append(p.gen.plan.kids, l.Ref)
-	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.entries[i], i, b.Version, p.gen.plan.started
+	p.gen.plan.Started++
+	p.gen.plan.Kids = append(p.gen.plan.Kids, l.Ref)
+	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.Entries[i], i, b.Version, p.gen.plan.Started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
 	if m := p.gen.batch.member(i); m != nil {
 		m.begun = true
@@ -245,9 +206,9 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	if p == nil || p.gen.plan == nil {
 		return
 	}
-	p.gen.plan.kids = slices.DeleteFunc(slices.Clone(p.gen.plan.kids), func(r pawl.LoopRef) bool { return r == l.Ref })
-	t := p.gen.plan.at(l.slot.entry)
-	if l.slot.version != p.gen.plan.version || t.loop != l.Ref || t.status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
+	p.gen.plan.Kids = slices.DeleteFunc(slices.Clone(p.gen.plan.Kids), func(r pawl.LoopRef) bool { return r == l.Ref })
+	t := p.gen.plan.At(l.slot.entry)
+	if l.slot.version != p.gen.plan.Version || t.Loop != l.Ref || t.Status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	status := pawl.TaskFailed
@@ -258,53 +219,24 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		status = pawl.TaskSkipped
 	case b.Outcome.Succeeded():
 		status = pawl.TaskPassed
-		p.gen.plan.since++
+		p.gen.plan.Since++
 		if b.Outcome == pawl.OutcomeUnverified {
-			p.gen.plan.unproven++
+			p.gen.plan.Unproven++
 		}
 	default:
-		at := len(p.gen.plan.dead)
+		at := len(p.gen.plan.Dead)
 		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
-			at = p.gen.plan.excused
-			p.gen.plan.excused++
+			at = p.gen.plan.Excused
+			p.gen.plan.Excused++
 		}
-		if b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.ended) > 0 {
-			p.gen.plan.ended = append(slices.Clone(p.gen.plan.ended), l.slot.entry)
+		if b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0 {
+			p.gen.plan.Ended = append(slices.Clone(p.gen.plan.Ended), l.slot.entry)
 		}
-		p.gen.plan.dead = slices.Insert(slices.Clone(p.gen.plan.dead), at, l.slot.entry)
+		p.gen.plan.Dead = slices.Insert(slices.Clone(p.gen.plan.Dead), at, l.slot.entry)
 	}
-	n := p.gen.plan.set(l.slot.entry, status)
-	n.tries += uint16(min(l.Iteration, 1000))
+	n := p.gen.plan.Set(l.slot.entry, status)
+	n.Tries += uint16(min(l.Iteration, 1000))
 	if status == pawl.TaskPassed {
-		n.batch = uint16(p.gen.batches)
+		n.Batch = uint16(p.gen.batches)
 	}
-}
-
-// blockAll takes over which tasks cannot run. Without tasks it says that the
-// failures so far have been dealt with.
-func (p *plan) blockAll(b *pawl.TasksBlocked) error {
-	cause := p.find(b.Cause)
-	if cause < 0 {
-		return fmt.Errorf("there is no task %q", b.Cause)
-	}
-	if len(b.Tasks) == 0 {
-		p.dead, p.excused = nil, 0
-	}
-	for _, i := range b.Tasks {
-		if i < 0 || i >= len(p.entries) {
-			return fmt.Errorf("there is no task %d", i)
-		}
-		p.set(i, pawl.TaskBlocked).cause = int32(cause)
-	}
-	return nil
-}
-
-func (p *plan) skipAll(b *pawl.TasksSkipped) error {
-	for _, i := range b.Tasks {
-		if i < 0 || i >= len(p.entries) {
-			return fmt.Errorf("there is no task %d", i)
-		}
-		p.set(i, pawl.TaskSkipped)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"pawl"
+	"pawl/internal/kernel/session"
 )
 
 // unclear is a step whose session handed in questions that only a person can answer.
@@ -53,7 +54,7 @@ func (l *Loop) inquired(step int) int {
 
 // inquires takes over a result with questions, and reports whether it has any that
 // are to be asked: the step is not over then.
-func (l *Loop) inquires(x *Session, b *pawl.SessionEnded) bool {
+func (l *Loop) inquires(x *session.Session, b *pawl.SessionEnded) bool {
 	n := questionsOf(l.flow.steps[x.Index], b.Result, b.Facts)
 	if n == 0 || l.inquired(x.Index) >= maxRounds {
 		return false
@@ -101,7 +102,7 @@ func (l *Loop) hears(said pawl.Hash) {
 }
 
 // tooManyRounds says that a step has more questions than it may ask.
-func (d *draft) tooManyRounds(l *Loop, x *Session, r pawl.SessionResult, f pawl.Facts) {
+func (d *draft) tooManyRounds(l *Loop, x *session.Session, r pawl.SessionResult, f pawl.Facts) {
 	if st := l.stepOf(x); x.Purpose == pawl.ForStep && questionsOf(st, r, f) > 0 && l.inquired(x.Index) >= maxRounds {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitQuestions, Max: maxRounds, Value: maxRounds + 1})
 	}

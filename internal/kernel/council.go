@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"pawl"
+	"pawl/internal/kernel/session"
 )
 
 // council is one under way: first every member proposes, then every member
@@ -163,7 +164,7 @@ func (c *council) count(spec *pawl.Council) *pawl.CouncilDecided {
 }
 
 func (l *Loop) inSession(p pawl.SessionPurpose, index int) bool {
-	return slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.Purpose == p && x.Index == index })
+	return slices.ContainsFunc(l.sessions, func(x *session.Session) bool { return x.Purpose == p && x.Index == index })
 }
 
 func (d *draft) seat(l *Loop, p pawl.SessionPurpose, i int) {

@@ -139,7 +139,7 @@ func (d *draft) ownKids(l *Loop) {
 	if l == nil || l.gen.plan == nil || !judgesBatches(l.Kind) {
 		return
 	}
-	for _, k := range l.gen.plan.kids {
+	for _, k := range l.gen.plan.Kids {
 		d.own(k)
 		d.look(k)
 	}
@@ -151,7 +151,7 @@ func (d *draft) lookAtSiblings(l *Loop) {
 	if p.gen.plan == nil {
 		return
 	}
-	for _, ref := range p.gen.plan.kids {
+	for _, ref := range p.gen.plan.Kids {
 		if o := d.s.Loop(ref); o.merge() != nil {
 			d.look(ref)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // list is a list in the result of a step: a step with for_each runs for each of its
@@ -110,7 +111,7 @@ func (d *draft) eachEntry(l *Loop, index int) {
 	}
 	st, n := l.flow.steps[index], len(l.entriesOf(index))
 	for i := range n {
-		begun := slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.item == i+1 })
+		begun := slices.ContainsFunc(l.sessions, func(x *session.Session) bool { return x.Item == i+1 })
 		over := i < len(l.iter.items) && l.iter.items[i].over
 		if len(l.sessions) >= max(st.Parallel, 1) || l.iter.itemFailed != "" && len(l.sessions) > 0 {
 			return
@@ -131,12 +132,12 @@ func (d *draft) eachEntry(l *Loop, index int) {
 // endItem takes over the end of a step's session for one entry. With the last one
 // the step is over: what the sessions left stands in the order of the entries, not
 // in that in which they ended.
-func (l *Loop) endItem(x *Session, b *pawl.SessionEnded) {
+func (l *Loop) endItem(x *session.Session, b *pawl.SessionEnded) {
 	st, n := l.flow.steps[x.Index], len(l.entriesOf(x.Index))
 	for len(l.iter.items) < n {
 		l.iter.items = append(l.iter.items, item{})
 	}
-	it := &l.iter.items[x.item-1]
+	it := &l.iter.items[x.Item-1]
 	switch {
 	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && l.iter.itemFailed == "":
 		it.again = true

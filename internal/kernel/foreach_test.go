@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/session"
 )
 
 // What the sessions of a step leave stands in the order of the entries, in whatever
@@ -16,7 +17,7 @@ func TestForEachOrder(t *testing.T) {
 	l.flow.fields = []string{"decisions"}
 	l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf("thought"), Facts: pawl.Facts{{Name: "decisions", Value: "3"}}})
 	for i := range 3 {
-		l.sessions = append(l.sessions, &Session{N: i + 1, Purpose: pawl.ForStep, Index: 1, item: i + 1, Try: 1})
+		l.sessions = append(l.sessions, &session.Session{N: i + 1, Purpose: pawl.ForStep, Index: 1, Item: i + 1, Try: 1})
 	}
 	for _, n := range []int{3, 1, 2} {
 		if err := (&State{}).endSession(l, &pawl.SessionEnded{Session: n, Result: pawl.SessionDone, Output: blobOf(string(rune('0' + n)))}); err != nil {

@@ -72,7 +72,7 @@ func (s *State) dropChild(l *Loop) {
 		return
 	}
 	p := s.Loop(l.Parent)
-	running := p.gen.plan != nil && l.slot.version == p.gen.plan.version && p.gen.plan.at(l.slot.entry).loop == l.Ref && p.gen.plan.at(l.slot.entry).status == pawl.TaskRunning
+	running := p.gen.plan != nil && l.slot.version == p.gen.plan.Version && p.gen.plan.At(l.slot.entry).Loop == l.Ref && p.gen.plan.At(l.slot.entry).Status == pawl.TaskRunning
 	b := &pawl.LoopEnded{Outcome: pawl.OutcomeCancelled, Reason: "the run was forked", Stopped: true}
 	switch {
 	case live && l.Phase == PhaseClosing && l.Outcome.Succeeded():
@@ -88,9 +88,9 @@ func (s *State) dropChild(l *Loop) {
 	}
 	l.stopped, l.inbox.held = false, false
 	l.forget()
-	if running && p.gen.plan.at(l.slot.entry).status != pawl.TaskPassed {
-		p.gen.plan.set(l.slot.entry, pawl.TaskPending)
-		p.gen.plan.started--
+	if running && p.gen.plan.At(l.slot.entry).Status != pawl.TaskPassed {
+		p.gen.plan.Set(l.slot.entry, pawl.TaskPending)
+		p.gen.plan.Started--
 	}
 }
 
@@ -107,9 +107,9 @@ func (s *State) reopenRoot(l *Loop) {
 	p := l.gen.plan
 	if p != nil {
 		l.beginAround()
-		l.gen.batch, p.capped = nil, 0
-		if l.gen.back != nil {
-			l.gen.back.requested = false
+		l.gen.batch, p.Capped = nil, 0
+		if l.gen.Back != nil {
+			l.gen.Back.Requested = false
 		}
 	}
 	if over && outcome == pawl.OutcomeBlocked {
@@ -119,7 +119,7 @@ func (s *State) reopenRoot(l *Loop) {
 	case over && p != nil:
 		l.askAnew()
 		l.gen.resumeBatch()
-		p.retry()
+		p.Retry()
 		l.gen.planned, l.inside, l.gen.refused = true, true, false
 	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):
 		l.ladder.freed = l.Iteration

@@ -166,7 +166,7 @@ func TestForkOfBatches(t *testing.T) {
 		fork(t, w)
 		for w.land() {
 		}
-		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).gen.plan.succeeded() {
+		if s := w.state; s.Outcome != pawl.OutcomeComplete || !s.Loop(1).gen.plan.Succeeded() {
 			t.Fatalf("the fork at event %d ends %s: %s", n, s.Outcome, s.Reason)
 		}
 		learned := 0

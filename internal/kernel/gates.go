@@ -10,6 +10,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // judge takes a candidate through what the kind has for it: the gates, stage by
@@ -56,10 +57,10 @@ func (d *draft) judge(l *Loop) {
 	if l.judgement().pass() && !d.children(l) {
 		return
 	}
-	if l.spawns() && l.judgement().pass() && l.gen.plan.succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
+	if l.spawns() && l.judgement().pass() && l.gen.plan.Succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
 		return
 	}
-	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.gen.planned || l.gen.plan.succeeded()) {
+	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
 		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
@@ -294,7 +295,7 @@ func (d *draft) review(l *Loop, stage int) {
 // reviewed turns a review's result into a verdict. Only a review that says pass
 // and leaves no criterion unmet passes. One that hands in no result is
 // inconclusive, which is a failure.
-func (d *draft) reviewed(l *Loop, x *Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
+func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
 	b := &pawl.GateJudged{Gate: l.stage(x.Index).Name, Evidence: output, Verdict: pawl.VerdictFail}
 	if r != pawl.SessionDone {
 		b.Partial, b.Total = true, d.s.Started.Count
@@ -352,8 +353,8 @@ func (l *Loop) judgement() judgement {
 // withChildren adds to a judgement what the loop's children make of it.
 func (l *Loop) withChildren(j judgement) judgement {
 	if p := l.gen.plan; p != nil && l.gen.planned {
-		j.children, j.childrenOutcome = p.unmet(), p.outcome(l.Kind.Ladder.Then)
-		j.proven = j.proven || p.unproven == 0
+		j.children, j.childrenOutcome = p.Unmet(), p.Outcome(l.Kind.Ladder.Then)
+		j.proven = j.proven || p.Unproven == 0
 	}
 	return j
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/plan"
 )
 
 // Only a loop that has a plan, and whose batches are judged as a whole, continues while
@@ -13,15 +14,15 @@ func TestInBatches(t *testing.T) {
 	judged, rolling := &pawl.LoopKind{Children: &pawl.Children{Checkpoint: true}}, &pawl.LoopKind{Children: &pawl.Children{}}
 	for _, row := range []struct {
 		planned bool
-		plan    *plan
+		plan    *plan.Plan
 		kind    *pawl.LoopKind
 		want    bool
 	}{
-		{true, &plan{}, judged, true},
-		{false, &plan{}, judged, false},
+		{true, &plan.Plan{}, judged, true},
+		{false, &plan.Plan{}, judged, false},
 		{true, nil, judged, false},
 		{false, nil, judged, false},
-		{true, &plan{}, rolling, false},
+		{true, &plan.Plan{}, rolling, false},
 		{true, nil, rolling, false},
 	} {
 		l := newLoop(1, row.kind)

@@ -12,85 +12,18 @@ import (
 	"pawl/internal/kernel/monitor"
 )
 
-// course is how a loop's batches went: what the monitor needs, what it said, and
-// where the branch can go back to. A new plan keeps it.
-type course struct {
-	batches int
-	batch   *batch    // the one under way; nil = none is
-	before  int       // steps before it that are over
-	after   int       // steps after it that are over
-	handed  []list    // in what the batch's children handed in
-	last    lastBatch // the one that ended last
-	history []monitor.Batch
-	tree    pawl.TreeHash // of the branch's head
-
-	health     pawl.Health     // what was said last; empty = nothing yet
-	evidence   string          // what spoke for it
-	unjudged   bool            // the last batch has not been judged
-	recover    []pawl.Recovery // what is still to be done about it
-	recoveries []recoveries    // since the last good checkpoint
-
-	checkpoints []pawl.Checkpoint
-	marks       int  // how many checkpoints have been made
-	unmarked    bool // the last batch has left no checkpoint yet
-	back        *back
-	unlearned   pawl.Hash // what a way back must not try again, until it is written down
-
-	proofs []proof     // of the base, and of the last good ones
-	latest []pawl.Hash // by gate of the settings its report on the branch's head
-}
-
-// proof is what was known of the branch at a good checkpoint.
-type proof struct {
-	n       int // the checkpoint's number; 0 = it is the base
-	rate    rate
-	reports []pawl.Hash // by gate of the settings
-}
-
-// maxProofs is of how many checkpoints it is kept what was known of them: to go back
-// further is to compare with the base.
-const maxProofs = 9
-
-// proof is that of the last good checkpoint, or else of the base.
-func (c *course) proof() *proof { return &c.proofs[len(c.proofs)-1] }
-
-// recoveries is how often a health has led to something.
-type recoveries struct {
-	health pawl.Health
-	n      int
-}
-
-// rate is how many tasks of a batch were approved.
-type rate struct{ approved, attempted int }
-
-// below reports whether a rate is lower than another one. One of nothing is not.
-func (r rate) below(o rate) bool {
-	return r.attempted > 0 && o.attempted > 0 && r.approved*o.attempted < o.approved*r.attempted
-}
-
-func (c *course) clone() course {
-	n := *c
-	n.batch = c.batch.clone()
-	n.checkpoints, n.recoveries, n.recover = slices.Clone(c.checkpoints), slices.Clone(c.recoveries), slices.Clone(c.recover)
-	if c.back != nil {
-		b := *c.back
-		n.back = &b
-	}
-	return n
-}
-
 // judgeHealth says how the batches develop, and what follows from it.
 // One health leads to its recoveries so many times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
-	v := monitor.Judge(l.gen.history)
+	v := monitor.Judge(l.gen.History)
 	b := &pawl.HealthJudged{Batch: l.gen.batches, Health: v.Health, Reason: brief.Cut(l.gen.inNames(v.Reason), 300)}
 	if v.Health != pawl.HealthProgressing {
 		for _, r := range l.Kind.Children.Monitor[string(v.Health)] {
 			b.Recoveries = append(b.Recoveries, pawl.Recovery(r))
 		}
 		b.Max = cmp.Or(l.Kind.Children.Recoveries, pawl.DefaultRecoveries)
-		b.Try = l.gen.recovered(v.Health) + 1
-		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && l.gen.lastGood() == nil
+		b.Try = l.gen.Recovered(v.Health) + 1
+		lost := slices.Contains(b.Recoveries, pawl.RecoverRollback) && l.gen.LastGood() == nil
 		if b.Try > b.Max || lost {
 			b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
 		}
@@ -104,7 +37,7 @@ func (d *draft) judgeHealth(l *Loop) {
 // inNames is what the monitor said with the names of tasks, which it counts from 1,
 // and of tests, of which it has fingerprints.
 func (g *Generation) inNames(reason string) string {
-	for _, name := range g.last.broke {
+	for _, name := range g.Last.Broke {
 		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", brief.Fingerprint(name)), "test "+name+" ")
 	}
 	var out strings.Builder
@@ -116,8 +49,8 @@ func (g *Generation) inNames(reason string) string {
 		}
 		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
 		reason = after
-		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= len(g.plan.entries) {
-			out.WriteString(g.plan.entries[n-1].ID)
+		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= len(g.plan.Entries) {
+			out.WriteString(g.plan.Entries[n-1].ID)
 			reason = after[len(digits):]
 		} else {
 			out.WriteString("task ")
@@ -125,69 +58,46 @@ func (g *Generation) inNames(reason string) string {
 	}
 }
 
-func (c *course) recovered(h pawl.Health) int {
-	for _, r := range c.recoveries {
-		if r.health == h {
-			return r.n
-		}
-	}
-	return 0
-}
-
 // judgedHealth takes over what the monitor said. What spoke for a recovery does not
 // count any more once it has begun.
 func (l *Loop) judgedHealth(b *pawl.HealthJudged) {
-	l.gen.health, l.gen.evidence, l.gen.unjudged, l.gen.recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
+	l.gen.Health, l.gen.Evidence, l.gen.Unjudged, l.gen.Recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
 	if l.gen.batch != nil { // a task is blocked, and its own loop asks
-		l.gen.recover = nil
+		l.gen.Recover = nil
 		return
 	}
 	if b.Health == pawl.HealthProgressing {
 		return
 	}
-	l.gen.recoverRest(b.Recoveries)
+	l.gen.RecoverRest(b.Recoveries)
 	l.beginAround()
-	l.gen.history = nil
-	i := slices.IndexFunc(l.gen.recoveries, func(r recoveries) bool { return r.health == b.Health })
-	if l.gen.recoveries = slices.Clone(l.gen.recoveries); i < 0 {
-		l.gen.recoveries = append(l.gen.recoveries, recoveries{b.Health, b.Try})
+	l.gen.History = nil
+	i := slices.IndexFunc(l.gen.Recoveries, func(r monitor.Recoveries) bool { return r.Health == b.Health })
+	if l.gen.Recoveries = slices.Clone(l.gen.Recoveries); i < 0 {
+		l.gen.Recoveries = append(l.gen.Recoveries, monitor.Recoveries{Health: b.Health, N: b.Try})
 	} else {
-		l.gen.recoveries[i].n = b.Try
+		l.gen.Recoveries[i].N = b.Try
 	}
-}
-
-// recoverRest keeps what is still to be done about a health. To gather comes last of
-// itself: the next batch begins with it.
-func (c *course) recoverRest(rest []pawl.Recovery) {
-	for len(rest) > 0 && rest[len(rest)-1] == pawl.RecoverGather {
-		rest = rest[:len(rest)-1]
-	}
-	c.recover = slices.Clone(rest)
-}
-
-// recoveredBy takes over that the first recovery of this kind is done, and all before it.
-func (c *course) recoveredBy(what pawl.Recovery) {
-	c.recoverRest(c.recover[slices.Index(c.recover, what)+1:])
 }
 
 // recoverHealth does what is next of what a health leads to.
 func (d *draft) recoverHealth(l *Loop) {
 	p := l.gen.plan
-	next := l.gen.recover[0]
+	next := l.gen.Recover[0]
 	if next == pawl.RecoverGather {
 		if d.runSteps(l, l.flow.main, l.flow.before, l.gen.before) {
 			return
 		}
-		next = l.gen.recover[slices.IndexFunc(l.gen.recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
+		next = l.gen.Recover[slices.IndexFunc(l.gen.Recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]
 	}
-	reason := string(l.gen.health) + ": " + l.gen.evidence
-	switch re, good := l.Kind.Children.Replan, l.gen.lastGood(); {
-	case next == pawl.RecoverRevise && re != nil && p.version < re.MaxVersions:
+	reason := string(l.gen.Health) + ": " + l.gen.Evidence
+	switch re, good := l.Kind.Children.Replan, l.gen.LastGood(); {
+	case next == pawl.RecoverRevise && re != nil && p.Version < re.MaxVersions:
 		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})
 	case next == pawl.RecoverRollback && good != nil:
 		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: reason})
 	case next == pawl.RecoverRevise && re != nil:
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(re.MaxVersions), Value: int64(p.version + 1)})
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(re.MaxVersions), Value: int64(p.Version + 1)})
 		fallthrough
 	default:
 		d.askHealth(l)
@@ -197,16 +107,16 @@ func (d *draft) recoverHealth(l *Loop) {
 // askHealth asks a person what to do about the loop's health, with all that is known of it.
 func (d *draft) askHealth(l *Loop) {
 	p := l.gen.plan
-	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", l.gen.health, l.gen.batches, p.count[pawl.TaskPassed], len(p.entries))
-	for _, r := range l.gen.recoveries {
-		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.health, r.n)
+	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", l.gen.Health, l.gen.batches, p.Count[pawl.TaskPassed], len(p.Entries))
+	for _, r := range l.gen.Recoveries {
+		text += fmt.Sprintf("; %s since the last good checkpoint: %d", r.Health, r.N)
 	}
 	choices := []string{choiceContinue}
-	if k := l.gen.lastGood(); k != nil && k.N < l.gen.marks {
+	if k := l.gen.LastGood(); k != nil && k.N < l.gen.Marks {
 		text += fmt.Sprintf("; checkpoint %d (%s) is the last good one", k.N, k.Label)
 		choices = append(choices, choiceRollback)
 	}
-	d.ask(l, pawl.AskHealth, text+". Go on?", p.list, append(choices, choiceStop)...)
+	d.ask(l, pawl.AskHealth, text+". Go on?", p.List, append(choices, choiceStop)...)
 }
 
 // The choices of a question about the health, besides the end of the work.
@@ -217,9 +127,9 @@ const (
 
 // overridden takes over that the run goes on in spite of its health.
 func (l *Loop) overridden() {
-	l.gen.recover, l.gen.history, l.gen.unjudged, l.gen.health = nil, nil, false, pawl.HealthProgressing
-	if b := l.gen.back; b != nil && b.By == "" && !b.requested { // what the monitor called for, and nothing has been done
-		l.gen.back = nil
+	l.gen.Recover, l.gen.History, l.gen.Unjudged, l.gen.Health = nil, nil, false, pawl.HealthProgressing
+	if b := l.gen.Back; b != nil && b.By == "" && !b.Requested { // what the monitor called for, and nothing has been done
+		l.gen.Back = nil
 	}
 	if l.said(pawl.AskHealth) != nil {
 		l.person.reply = nil
@@ -237,24 +147,24 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 		return d.refuse("it is finished")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
 		return d.refuse("nothing has been said of its health")
-	case l.gen.health == pawl.HealthProgressing || l.gen.health == "":
+	case l.gen.Health == pawl.HealthProgressing || l.gen.Health == "":
 		return d.refuse("its batches are making progress, as far as anyone can say")
-	case l.gen.back != nil && l.gen.back.requested:
-		return d.refuse("it is going back to checkpoint %d already", l.gen.back.To)
+	case l.gen.Back != nil && l.gen.Back.Requested:
+		return d.refuse("it is going back to checkpoint %d already", l.gen.Back.To)
 	}
 	if q := l.person.question; q != nil && q.kind == pawl.AskHealth {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: "the run goes on in spite of its health"})
 	}
-	d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.health, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)})
+	d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.Health, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)})
 	return nil
 }
 
 // facts are what the monitor is shown of a batch that ends.
 func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 	b := l.gen.batch
-	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: brief.Fingerprint(string(l.gen.tree))}
-	if n := len(l.gen.history); n > 0 {
-		out.Passing, out.Broke = l.gen.history[n-1].Passing, l.gen.history[n-1].Broke
+	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: brief.Fingerprint(string(l.gen.Tree))}
+	if n := len(l.gen.History); n > 0 {
+		out.Passing, out.Broke = l.gen.History[n-1].Passing, l.gen.History[n-1].Broke
 	}
 	for i := range b.members {
 		m := &b.members[i]

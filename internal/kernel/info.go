@@ -23,7 +23,7 @@ func Info(s *State) pawl.RunInfo {
 	if root := s.Loop(1); root != nil {
 		info.Iteration, info.Max = root.Iteration, s.maxIterations(root)
 		if p := root.gen.plan; p != nil {
-			info.Tasks, info.Passed, info.Health = len(p.entries), p.count[pawl.TaskPassed], root.gen.health
+			info.Tasks, info.Passed, info.Health = len(p.Entries), p.Count[pawl.TaskPassed], root.gen.Health
 		}
 		if root.Tier > 0 {
 			info.Tier = s.Recipe.Tier(root.Tier)

@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // judgement is what the gates said of one attempt.
@@ -248,7 +249,9 @@ func (l *Loop) finishing() bool {
 }
 
 // isFinal reports whether a session is for a final step.
-func (l *Loop) isFinal(x *Session) bool { return x.Purpose == pawl.ForStep && x.Index >= l.flow.after }
+func (l *Loop) isFinal(x *session.Session) bool {
+	return x.Purpose == pawl.ForStep && x.Index >= l.flow.after
+}
 
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
@@ -264,7 +267,7 @@ func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 		switch {
 		case l.iter.unclear != nil:
 			d.clarify(l)
-		case len(l.sessions) > 0 && l.sessions[0].item == 0:
+		case len(l.sessions) > 0 && l.sessions[0].Item == 0:
 			d.converse(l, l.sessions[0])
 		case len(l.sessions) > 0:
 			d.eachEntry(l, l.sessions[0].Index)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/session"
 )
 
 // ledger keeps its own books of a run, from its events alone, and compares them
@@ -94,7 +95,7 @@ func (g *ledger) dispatch(s *State, seq pawl.Seq, do *pawl.CallModel) {
 }
 
 // order checks that a session does one thing at a time, but for reads.
-func (g *ledger) order(x *Session, f *pawl.Effect) {
+func (g *ledger) order(x *session.Session, f *pawl.Effect) {
 	for _, o := range g.open {
 		if o.Loop == f.Loop && o.Session == x.N && (o.Class != pawl.CrashRepeat || f.Class != pawl.CrashRepeat || o.Do.Verb() != f.Do.Verb()) {
 			g.t.Fatalf("session %d wants %s while %s is under way", x.N, f.Do.Verb(), o.Do.Verb())
@@ -194,7 +195,7 @@ func (g *ledger) judged(ref pawl.LoopRef, b *pawl.GateJudged) {
 func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	verdicts := g.verdicts[e.Loop]
 	g.kept[seat{e.Loop, b.N}] = verdicts
-	proven, all := l.gen.plan != nil && l.gen.plan.succeeded() && l.gen.plan.unproven == 0, true
+	proven, all := l.gen.plan != nil && l.gen.plan.Succeeded() && l.gen.plan.Unproven == 0, true
 	for _, v := range verdicts {
 		all = all && lets(v.Verdict)
 		proven = proven || v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/plan"
+	"pawl/internal/kernel/session"
 )
 
 // Phase is where a loop is in its lifecycle.
@@ -78,21 +81,27 @@ type Loop struct {
 	exit     exit
 	callback callback
 
-	spent    Purse      // since it began
-	sessions []*Session // under way
-	session  int        // how many there have been
+	spent    Purse              // since it began
+	sessions []*session.Session // under way
+	session  int                // how many there have been
 	open     []*pawl.Effect
 }
 
 // Generation is what a loop with children makes of one artifact: it is dropped when the loop
 // begins anew.
 type Generation struct {
-	n     int   // from 1; one more each time the loop begins anew
-	plan  *plan // nil = it has none yet
-	plans int   // versions of the plan before this generation
+	n     int        // from 1; one more each time the loop begins anew
+	plan  *plan.Plan // nil = it has none yet
+	plans int        // versions of the plan before this generation
 	board []pawl.NotePosted
 	listing
-	course // of the batches, where they are judged as a whole
+
+	batches        int    // that were begun
+	batch          *batch // the one under way; nil = none is
+	before         int    // steps before it that are over
+	after          int    // steps after it that are over
+	handed         []list // in what the batch's children handed in
+	monitor.Course        // of the batches
 }
 
 // listing is a list of tasks on its way to be the plan of the present candidate.
@@ -288,14 +297,15 @@ func (l *Loop) clone() *Loop {
 	c.open = slices.Clone(l.open)
 	c.sessions = slices.Clone(l.sessions)
 	for i, x := range c.sessions {
-		c.sessions[i] = x.clone()
+		c.sessions[i] = x.Clone()
 	}
 	return &c
 }
 
 func (g *Generation) clone() *Generation {
 	c := *g
-	c.plan, c.board, c.course = g.plan.clone(), slices.Clone(g.board), g.course.clone()
+	c.batch = g.batch.clone()
+	c.plan, c.board, c.Course = g.plan.Clone(), slices.Clone(g.board), g.Course.Clone()
 	return &c
 }
 
@@ -327,7 +337,7 @@ func copied[T any](p *T) *T {
 	return &c
 }
 
-func (l *Loop) sessionByN(n int) *Session {
+func (l *Loop) sessionByN(n int) *session.Session {
 	for _, x := range l.sessions {
 		if x.N == n {
 			return x

@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // extract lets a session take from an attempt that has been judged what is worth
@@ -39,7 +40,7 @@ func (d *draft) extract(l *Loop) bool {
 
 // extracted remembers what a session took from an attempt: a fact an entry, its
 // name the kind, its value the hash of the text.
-func (d *draft) extracted(l *Loop, x *Session, f pawl.Facts) {
+func (d *draft) extracted(l *Loop, x *session.Session, f pawl.Facts) {
 	failed := !l.judgement().pass()
 	for _, fact := range f {
 		d.remember(l, x, pawl.MemoryKind(fact.Name), "", fact.Value, failed)
@@ -47,13 +48,13 @@ func (d *draft) extracted(l *Loop, x *Session, f pawl.Facts) {
 }
 
 // remember makes an entry of the memory; false when there is no such kind, or the text is not known.
-func (d *draft) remember(l *Loop, x *Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
+func (d *draft) remember(l *Loop, x *session.Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
 	var h pawl.Hash
 	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || !slices.Contains(pawl.MemoryKinds, kind) {
 		return false
 	}
 	place := x.Place
-	place.Turn = x.turn
+	place.Turn = x.Turn()
 	d.learn(l, pawl.MemoryAdded{Kind: kind, Scope: scope, Place: place, Text: h, Failed: failed})
 	return true
 }
@@ -83,7 +84,7 @@ func (s *State) numbers(k pawl.MemoryKind) bool {
 
 // noted remembers what a session that has ended wrote down for later ones: a step's
 // decision, what a review of a batch says must not be tried again.
-func (d *draft) noted(l *Loop, x *Session, f pawl.Facts) {
+func (d *draft) noted(l *Loop, x *session.Session, f pawl.Facts) {
 	name, kind := "decision-text", pawl.MemoryDecision
 	if x.Purpose == pawl.ForBatch {
 		name, kind = "anti-pattern", pawl.MemoryAntiPattern
@@ -114,11 +115,11 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
 	}
 	s.memories = b.N
-	if l.gen.plan != nil && b.Text == l.gen.unlearned {
-		l.gen.unlearned = pawl.Hash{}
+	if l.gen.plan != nil && b.Text == l.gen.Unlearned {
+		l.gen.Unlearned = pawl.Hash{}
 	}
 	if p := s.Loop(l.Parent); b.Kind == pawl.MemoryDiscovery && p != nil && p.gen.plan != nil {
-		p.gen.plan.found++
+		p.gen.plan.Found++
 	}
 	return nil
 }
@@ -133,8 +134,7 @@ func (d *draft) forget(in *pawl.Steering) error {
 }
 
 // harness answers a call that needs nothing but the run's state.
-func (d *draft) harness(l *Loop, x *Session, i int) (text string, isError bool) {
-	use := &x.calls[i].use
+func (d *draft) harness(l *Loop, x *session.Session, use *pawl.ToolUse) (text string, isError bool) {
 	switch use.Tool {
 	case "remember":
 		if !d.remember(l, x, pawl.MemoryKind(use.Facts.Get("kind")), pawl.MemoryScope(use.Facts.Get("scope")), use.Facts.Get("text"), false) {

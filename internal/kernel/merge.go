@@ -69,7 +69,7 @@ func (l *Loop) queued(at pawl.Seq) error {
 
 // turn reports whether the loop is the first in its parent's queue.
 func (s *State) turn(l *Loop) bool {
-	for _, ref := range s.Loop(l.Parent).gen.plan.kids {
+	for _, ref := range s.Loop(l.Parent).gen.plan.Kids {
 		if m := s.Loop(ref).merge(); m != nil && !m.done && m.queued < l.cand.merge.queued {
 			return false
 		}
@@ -196,7 +196,7 @@ func (d *draft) probeSiblings(l *Loop) {
 		return
 	}
 	do := &pawl.ProbeConflicts{Commit: l.cand.Commit}
-	for _, ref := range d.s.Loop(l.Parent).gen.plan.kids {
+	for _, ref := range d.s.Loop(l.Parent).gen.plan.Kids {
 		o := d.s.Loop(ref)
 		if ref != l.Ref && o.cand != nil && o.cand.Total > 0 && len(do.Others) < maxProbed {
 			do.Others = append(do.Others, pawl.Sibling{Loop: ref, Task: o.task.ID, Commit: o.cand.Commit})
@@ -217,7 +217,7 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	switch m := l.merge(); {
 	case l.gen.batch != nil:
 		s.linked(l, do, b)
-	case l.gen.back != nil: // of what is no more
+	case l.gen.Back != nil: // of what is no more
 	case !do.Suspect.IsZero():
 		if l.cand == nil {
 			return fmt.Errorf("a look for conflict markers without a candidate")

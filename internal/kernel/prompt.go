@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // promptTimeout bounds the assembly of a prompt.
@@ -24,7 +25,7 @@ const (
 // assemble requests what a session begins with. Every session is fresh: it is
 // told the task, why the last attempt failed and what is known, and nothing of
 // an earlier conversation.
-func (d *draft) assemble(l *Loop, x *Session) {
+func (d *draft) assemble(l *Loop, x *session.Session) {
 	do := &pawl.AssemblePrompt{
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
@@ -43,7 +44,7 @@ func (d *draft) assemble(l *Loop, x *Session) {
 	switch x.Purpose {
 	case pawl.ForReplan:
 		p := l.gen.plan
-		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, brief.Cut(string(p.calling)+strings.TrimSuffix(": "+p.why, ": "), 300)
+		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, brief.Cut(string(p.Calling)+strings.TrimSuffix(": "+p.Why, ": "), 300)
 		do.Inputs, do.RedAtBase = contextOf(l), nil
 		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
 	case pawl.ForExtract:
@@ -56,8 +57,8 @@ func (d *draft) assemble(l *Loop, x *Session) {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
 				Summary: "the session before this one ran out of time; what it did is in the worktree"})
 		}
-		if x.item > 0 {
-			e := l.entriesOf(x.Index)[x.item-1]
+		if x.Item > 0 {
+			e := l.entriesOf(x.Index)[x.Item-1]
 			do.Item, do.ItemOf, do.ItemField = e.n, e.blob, e.field
 		}
 		if !l.ladder.advice.IsZero() {
@@ -89,8 +90,8 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
 	}
-	if p := l.gen.plan; p != nil && len(l.gen.recover) > 0 && l.gen.recover[0] == pawl.RecoverGather {
-		do.Cause = fmt.Sprintf("the batches are %s", l.gen.health)
+	if p := l.gen.plan; p != nil && len(l.gen.Recover) > 0 && l.gen.Recover[0] == pawl.RecoverGather {
+		do.Cause = fmt.Sprintf("the batches are %s", l.gen.Health)
 	}
 }
 
@@ -127,10 +128,10 @@ func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 	p := l.gen.plan
 	if parent := s.Loop(l.Parent); parent != nil {
 		p = cmp.Or(p, parent.gen.plan)
-		do.Number, do.Count = l.slot.number, len(parent.gen.plan.entries)
+		do.Number, do.Count = l.slot.number, len(parent.gen.plan.Entries)
 	}
 	if p != nil {
-		do.Plan, do.States = p.list, p.states()
+		do.Plan, do.States = p.List, p.States()
 	}
 }
 
@@ -179,7 +180,7 @@ func (l *Loop) hints() (out []pawl.Feedback) {
 }
 
 // infosTold takes over that a step's prompt is given what persons told the loop.
-func (l *Loop) infosTold(x *Session, do pawl.Do) {
+func (l *Loop) infosTold(x *session.Session, do pawl.Do) {
 	if do.Verb() != pawl.VerbAssemblePrompt || x.Purpose != pawl.ForStep || len(l.inbox.infos) == 0 {
 		return
 	}

@@ -77,13 +77,13 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 			l.person.wish = &wish{b.Said, b.By, l.Iteration}
 		}
 	case pawl.AskHealth:
-		l.gen.recover = nil
+		l.gen.Recover = nil
 	case pawl.AskClarify:
 		l.hears(b.Said)
 		l.clarified(b.Choice)
 	case pawl.AskReplan:
 		p := l.gen.plan
-		p.settled, p.asked, p.found, p.since = true, false, 0, 0
+		p.Settled, p.Asked, p.Found, p.Since = true, false, 0, 0
 	}
 	return nil
 }
@@ -142,10 +142,10 @@ func (d *draft) consent(l *Loop) bool {
 	}
 	switch r := l.person.reply; {
 	case (r == nil || r.kind != pawl.AskPlan) && l.cascades():
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.entries), l.Kind.Children.Kind),
-			l.gen.plan.list, choiceApprove, choiceIterate, choiceReject)
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.Entries), l.Kind.Children.Kind),
+			l.gen.plan.List, choiceApprove, choiceIterate, choiceReject)
 	case r == nil || r.kind != pawl.AskPlan:
-		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.gen.plan.entries)), l.gen.plan.list, choiceApprove, choiceRevise, choiceReject)
+		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.gen.plan.Entries)), l.gen.plan.List, choiceApprove, choiceRevise, choiceReject)
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.find(l.Kind.Children.From), N: 1})
 	default:

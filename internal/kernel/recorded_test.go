@@ -58,7 +58,7 @@ func stands(tb testing.TB, s *State) []string {
 			out = append(out, fmt.Sprintf("loop %d: attempt %d failed %t: %s", l.Ref, a.n, a.failed, a.line))
 		}
 		if p := l.gen.plan; p != nil {
-			out = append(out, fmt.Sprintf("loop %d: plan %d of %d tasks, %d started: %s", l.Ref, p.version, len(p.entries), p.started, p.states()))
+			out = append(out, fmt.Sprintf("loop %d: plan %d of %d tasks, %d started: %s", l.Ref, p.Version, len(p.Entries), p.Started, p.States()))
 		}
 	}
 	return out

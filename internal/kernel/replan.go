@@ -8,6 +8,8 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/plan"
 )
 
 // readPlan has the list of tasks read that the iteration's planner handed in, or
@@ -54,7 +56,7 @@ func (d *draft) judgePlan(l *Loop) {
 	}
 	b := &pawl.PlanAccepted{Version: l.gen.plans + 1, Count: len(l.gen.read.entries), List: l.gen.read.list}
 	if l.gen.plan != nil {
-		b.Version, b.Changed = l.gen.plan.version+1, l.gen.plan.changes(l.gen.read.graph)
+		b.Version, b.Changed = l.gen.plan.Version+1, l.gen.plan.Changes(l.gen.read.graph)
 	}
 	d.emit(l.Ref, b)
 }
@@ -71,42 +73,27 @@ func (l *Loop) judgeList() (why string) {
 	case l.cascades() || l.gen.plan == nil:
 		return ""
 	}
-	if id := l.gen.plan.drops(l.gen.read.graph); id != "" {
+	if id := l.gen.plan.Drops(l.gen.read.graph); id != "" {
 		return fmt.Sprintf("it drops or renames the task %s, which has passed", id)
 	}
 	return ""
-}
-
-// changes tells in short what is different in a new list.
-func (p *plan) changes(g *graph) string {
-	old := make(map[string]bool, len(p.entries)) // looked up, never ranged over
-	for i := range p.entries {
-		old[p.entries[i].ID] = true
-	}
-	kept := 0
-	for i := range g.entries {
-		if old[g.entries[i].ID] {
-			kept++
-		}
-	}
-	return fmt.Sprintf("%d kept, %d new, %d dropped", kept, len(g.entries)-kept, len(p.entries)-kept)
 }
 
 // replan makes the plan anew when something calls for it, and reports whether
 // that is under way: no task starts before it is done.
 func (d *draft) replan(l *Loop) bool {
 	p := l.gen.plan
-	if id := p.critical(); id != "" && p.calling != "" && p.calling != pawl.ReplanUser {
+	if id := p.Critical(); id != "" && p.Calling != "" && p.Calling != pawl.ReplanUser {
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("the critical task %s failed: nothing is planned anew", id)})
 	}
-	if p.calling == "" && !d.callReplan(l) {
+	if p.Calling == "" && !d.callReplan(l) {
 		return l.person.question != nil
 	}
 	if l = d.s.Loop(l.Ref); l.person.question != nil {
 		return true
 	}
 	switch {
-	case len(l.gen.plan.kids) > 0: // what runs comes to its end first
+	case len(l.gen.plan.Kids) > 0: // what runs comes to its end first
 	case len(l.open) > 0 && len(l.sessions) == 0:
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
@@ -126,14 +113,14 @@ func (d *draft) callReplan(l *Loop) bool {
 	if cause == "" {
 		return false
 	}
-	if limit := l.Kind.Children.Replan.MaxVersions; l.gen.plan.version >= limit {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.version + 1)})
+	if limit := l.Kind.Children.Replan.MaxVersions; l.gen.plan.Version >= limit {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.Version + 1)})
 		if cause != pawl.ReplanFailure { // nothing is wrong that a person must decide
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
 			return false
 		}
 		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
-			l.gen.plan.list, "continue", "stop")
+			l.gen.plan.List, "continue", "stop")
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})
@@ -152,20 +139,20 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	if s.Settings.ReplanEvery != nil {
 		every = *s.Settings.ReplanEvery
 	}
-	asks := slices.ContainsFunc(p.kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
-	waiting := p.count[pawl.TaskPending] > 0 && !asks // a person may take long, and the others go on meanwhile
+	asks := slices.ContainsFunc(p.Kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
+	waiting := p.Count[pawl.TaskPending] > 0 && !asks // a person may take long, and the others go on meanwhile
 	switch {
-	case p.asked:
-		return pawl.ReplanUser, cmp.Or(p.why, "the user asked for it")
-	case p.settled || p.critical() != "":
+	case p.Asked:
+		return pawl.ReplanUser, cmp.Or(p.Why, "the user asked for it")
+	case p.Settled || p.Critical() != "":
 		return "", ""
-	case len(p.dead) > p.excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
-		i := p.dead[p.excused]
-		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed%s", p.entries[i].ID, strings.TrimSuffix(": "+s.Loop(p.at(i).loop).Reason, ": "))
-	case p.found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
-		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.found)
-	case every > 0 && p.since >= every && waiting:
-		return pawl.ReplanSchedule, fmt.Sprintf("%d tasks passed since the plan was made", p.since)
+	case len(p.Dead) > p.Excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
+		i := p.Dead[p.Excused]
+		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed%s", p.Entries[i].ID, strings.TrimSuffix(": "+s.Loop(p.At(i).Loop).Reason, ": "))
+	case p.Found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
+		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.Found)
+	case every > 0 && p.Since >= every && waiting:
+		return pawl.ReplanSchedule, fmt.Sprintf("%d tasks passed since the plan was made", p.Since)
 	}
 	return "", ""
 }
@@ -195,19 +182,19 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	}
 	g := l.gen.read.graph
 	if l.gen.plan == nil {
-		l.gen.plan = newPlan(g, b.Version, b.List)
+		l.gen.plan = plan.New(g, b.Version, b.List)
 		for i := range l.base {
-			l.gen.latest = append(l.gen.latest, l.base[i].evidence)
+			l.gen.Latest = append(l.gen.Latest, l.base[i].evidence)
 		}
-		l.gen.proofs = []proof{{reports: l.gen.latest}}
+		l.gen.Proofs = []monitor.Proof{{Reports: l.gen.Latest}}
 	} else if l.cascades() { // nothing stands of what stood on the one before
-		l.gen.plan, l.gen.course = newPlan(g, b.Version, b.List), course{}
+		l.gen.plan, l.gen.Course = plan.New(g, b.Version, b.List), monitor.Course{}
 	} else {
-		l.gen.plan = l.gen.plan.successor(g, b.List)
+		l.gen.plan = l.gen.plan.Successor(g, b.List)
 	}
-	for i := range g.entries {
-		if g.entries[i].Done && l.gen.plan.at(i).status == pawl.TaskPending {
-			l.gen.plan.set(i, pawl.TaskPassed)
+	for i := range g.Entries {
+		if g.Entries[i].Done && l.gen.plan.At(i).Status == pawl.TaskPending {
+			l.gen.plan.Set(i, pawl.TaskPassed)
 		}
 	}
 	l.gen.read, l.gen.listed, l.gen.relist, l.gen.planned = nil, nil, pawl.Hash{}, true
@@ -218,8 +205,8 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 // refusePlan leaves the plan as it is; without one, the iteration's steps have failed.
 func (l *Loop) refusePlan(b *pawl.PlanRefused) {
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
-	if p := l.gen.plan; p != nil && (l.gen.planned || p.calling != "") {
-		p.calling, p.asked, p.found, p.since, p.excused = "", false, 0, 0, len(p.dead)
+	if p := l.gen.plan; p != nil && (l.gen.planned || p.Calling != "") {
+		p.Calling, p.Asked, p.Found, p.Since, p.Excused = "", false, 0, 0, len(p.Dead)
 		return
 	}
 	l.iter.stepFailed = brief.Cut("the plan was refused: "+b.Reason, 300)

@@ -318,39 +318,6 @@ func TestGateTimeout(t *testing.T) {
 	}
 }
 
-// D-61 D-B11: one second, twice that, up to thirty, with jitter, three tries and
-// then pauses; what the provider asks for wins.
-func TestBackOff(t *testing.T) {
-	s := &State{Started: &pawl.RunStarted{Seed: 7}, Settings: &pawl.Settings{Retry: pawl.RetryPolicy{
-		Tries: 8, First: time.Second, Cap: 30 * time.Second, Pauses: 1, Pause: 5 * time.Minute}}}
-	x := &Session{failed: &pawl.Failure{Code: "overloaded"}}
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
-		want *= time.Second
-		seen := map[time.Duration]bool{}
-		for s.Seq = 1; s.Seq < 100; s.Seq++ {
-			x.dispatches = i + 1
-			got, _, more := s.backoff(x)
-			seen[got] = true
-			if !more || got < want*3/4 || got > want*5/4 || got > 30*time.Second {
-				t.Fatalf("after dispatch %d: %s, want about %s", x.dispatches, got, want)
-			}
-		}
-		if len(seen) < 20 {
-			t.Errorf("after dispatch %d there is no jitter: %v", x.dispatches, seen)
-		}
-	}
-	for dispatches, want := range map[int]time.Duration{8: 5 * time.Minute, 16: 0} {
-		x.dispatches = dispatches
-		if got, _, more := s.backoff(x); got != want || more != (want > 0) {
-			t.Errorf("after dispatch %d: %s, want %s", dispatches, got, want)
-		}
-	}
-	x.dispatches, x.failed.Wait = 1, time.Hour
-	if got, _, _ := s.backoff(x); got != time.Hour {
-		t.Errorf("the provider asks for an hour and gets %s", got)
-	}
-}
-
 // D-63 D-B06: exactly so many iterations run.
 func TestMaxIterations(t *testing.T) {
 	lines := []string{"commit: files"}

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/session"
 )
 
 // vote is one reviewer's verdict where several judge.
@@ -33,7 +34,7 @@ func (d *draft) vote(l *Loop, stage int) {
 			continue
 		}
 		all = false
-		if !slices.ContainsFunc(l.sessions, func(x *Session) bool { return x.vote == i+1 }) {
+		if !slices.ContainsFunc(l.sessions, func(x *session.Session) bool { return x.Vote == i+1 }) {
 			d.seatReviewer(l, stage, i+1)
 		}
 	}
@@ -118,14 +119,14 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 }
 
 // voted takes over a reviewer's vote.
-func (l *Loop) voted(x *Session, b *pawl.SessionEnded) {
+func (l *Loop) voted(x *session.Session, b *pawl.SessionEnded) {
 	if l.cand == nil {
 		return
 	}
 	for len(l.cand.votes) < l.stage(x.Index).Review.Votes {
 		l.cand.votes = append(l.cand.votes, vote{})
 	}
-	v := &l.cand.votes[x.vote-1]
+	v := &l.cand.votes[x.Vote-1]
 	v.over, v.verdict = true, pawl.VerdictFail
 	if b.Result == pawl.SessionDone {
 		v.verdict, v.output = reviewVerdict(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output

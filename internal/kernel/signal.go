@@ -143,7 +143,7 @@ func (d *draft) windUp(l *Loop) {
 	switch {
 	case l.inFlight():
 	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
-	case l.gen.plan != nil && len(l.gen.plan.kids) > 0: // they end first
+	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
 	case l.working() && l.worktree.verify && l.worktree.trouble == nil: // after a crash
 		d.sound(l)
 	case l.unfinished():
@@ -233,7 +233,7 @@ func (s *State) hold(l *Loop, held bool) {
 func (l *Loop) limited() bool {
 	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool {
 		x := l.sessionByN(f.Session)
-		return f.Do.Verb() == pawl.VerbWait && x != nil && x.failed != nil && x.failed.Limited()
+		return f.Do.Verb() == pawl.VerbWait && x != nil && x.Failed() != nil && x.Failed().Limited()
 	})
 }
 
@@ -423,7 +423,7 @@ func (d *draft) tellSiblings(l *Loop) {
 	if p == nil || !p.cascades() {
 		return
 	}
-	for _, ref := range slices.Clone(p.gen.plan.kids) {
+	for _, ref := range slices.Clone(p.gen.plan.Kids) {
 		o := d.s.Loop(ref)
 		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().isDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
 			continue
@@ -434,7 +434,7 @@ func (d *draft) tellSiblings(l *Loop) {
 
 // hasChildren reports whether others stand on the loop's work: it cannot move any more.
 func (l *Loop) hasChildren() bool {
-	return l.gen.planned && l.gen.plan != nil && l.gen.plan.started > 0
+	return l.gen.planned && l.gen.plan != nil && l.gen.plan.Started > 0
 }
 
 // rebaseSeen acknowledges that a loop was to take over its parent's head, once it has.

@@ -49,10 +49,10 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 		return d.refuse("it has no plan yet")
 	case root.finishing() || root.Phase == PhaseClosing:
 		return d.refuse("its tasks have come to their end")
-	case root.gen.plan.calling != "":
+	case root.gen.plan.Calling != "":
 		return d.refuse("its plan is being made anew already")
-	case root.gen.plan.version >= root.Kind.Children.Replan.MaxVersions:
-		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.version)
+	case root.gen.plan.Version >= root.Kind.Children.Replan.MaxVersions:
+		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.Version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: brief.Cut(cmp.Or(in.Reason, "the user asked for it"), 300)})
 	return nil
@@ -137,8 +137,8 @@ func (d *draft) resume(in *pawl.Steering) error {
 func (d *draft) roomToResume() error {
 	for l := range d.s.each {
 		if p := l.gen.plan; p != nil {
-			if limit := d.s.childLimit(l); p.capped > 0 && limit > 0 && p.started >= limit {
-				return d.refuse("%d of %d tasks were started", p.started, limit).
+			if limit := d.s.childLimit(l); p.Capped > 0 && limit > 0 && p.Started >= limit {
+				return d.refuse("%d of %d tasks were started", p.Started, limit).
 					WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, limit+5)
 			}
 			continue

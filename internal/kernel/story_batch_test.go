@@ -42,7 +42,7 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 	i := slices.Index(r.what, "changes")
 	j := slices.Index(r.what, "forgets")
 	for _, k := range l.gen.batch.chain {
-		id := l.gen.plan.entries[l.gen.batch.members[k.member].task].ID
+		id := l.gen.plan.Entries[l.gen.batch.members[k.member].task].ID
 		switch at := slices.Index(r.what, id); {
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
@@ -128,12 +128,12 @@ func steersBatches(t *testing.T, td *datadriven.TestData) *pawl.Steering {
 func (s *story) batches() string {
 	g := s.w.state.Loop(1).gen
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d batches, %s", g.batches, g.health)
-	for _, r := range g.recoveries {
-		fmt.Fprintf(&b, ", %s %d times", r.health, r.n)
+	fmt.Fprintf(&b, "%d batches, %s", g.batches, g.Health)
+	for _, r := range g.Recoveries {
+		fmt.Fprintf(&b, ", %s %d times", r.Health, r.N)
 	}
 	b.WriteString("\n")
-	for _, k := range g.checkpoints {
+	for _, k := range g.Checkpoints {
 		fmt.Fprintf(&b, "checkpoint %d at %s: %s, good %t\n", k.N, k.Commit, k.Label, k.Good)
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"pawl"
+	"pawl/internal/kernel/session"
 	"pawl/internal/recipe"
 )
 
@@ -107,7 +108,7 @@ func (s *script) tasksRead(f *pawl.Effect, do *pawl.ReadTasks) pawl.Answer {
 }
 
 // handsIn is the name of the list that a session hands in.
-func (s *script) handsIn(x *Session, r *rule) string {
+func (s *script) handsIn(x *session.Session, r *rule) string {
 	name := listName(r.value("list"))
 	if r.value("list") == "" && x.Purpose == pawl.ForReplan {
 		again := blobOf(listName("again"))
@@ -285,18 +286,18 @@ func (s *story) plans() string {
 		if p == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "plan %d:", p.version)
-		for i := range p.entries {
-			st := p.at(i)
-			fmt.Fprintf(&b, " %s %s", p.entries[i].ID, st.status)
-			if st.tries > 0 {
-				fmt.Fprintf(&b, " (%d tries)", st.tries)
+		fmt.Fprintf(&b, "plan %d:", p.Version)
+		for i := range p.Entries {
+			st := p.At(i)
+			fmt.Fprintf(&b, " %s %s", p.Entries[i].ID, st.Status)
+			if st.Tries > 0 {
+				fmt.Fprintf(&b, " (%d tries)", st.Tries)
 			}
-			if i < len(p.entries)-1 {
+			if i < len(p.Entries)-1 {
 				b.WriteString(",")
 			}
 		}
-		fmt.Fprintf(&b, "; %d started\n", p.started)
+		fmt.Fprintf(&b, "; %d started\n", p.Started)
 	}
 	return b.String()
 }

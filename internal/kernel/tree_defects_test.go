@@ -84,7 +84,7 @@ func TestScheduleAsksAtTheLimit(t *testing.T) {
 		list := "a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r"
 		r.do("run recipe=loom gates=tests " + head + "\nlist: " + list + "\nlist again: " + list + "\n" + rest)
 		if r.s.w.openQuestion() != nil {
-			t.Errorf("%s: nothing failed, and the run waits for a person with %d tasks to do", more, r.s.w.state.Loop(1).gen.plan.count[pawl.TaskPending])
+			t.Errorf("%s: nothing failed, and the run waits for a person with %d tasks to do", more, r.s.w.state.Loop(1).gen.plan.Count[pawl.TaskPending])
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestSkippedComesBackOnResume(t *testing.T) {
 	r := tell(t)
 	r.do("run recipe=loom gates=tests every=0\nlist: one critical retries=0, two, three after one\ntask one tests: fail X x1")
 	out := r.do("resume")
-	if n := r.s.w.state.Loop(1).gen.plan.count[pawl.TaskSkipped]; n > 0 {
+	if n := r.s.w.state.Loop(1).gen.plan.Count[pawl.TaskSkipped]; n > 0 {
 		t.Errorf("%d tasks are skipped after a resume in which nothing failed:\n%s", n, out)
 	}
 }
@@ -150,8 +150,8 @@ task three rebase: conflict takes 30s`)
 func TestScheduleWaitsForAPerson(t *testing.T) {
 	r := tell(t)
 	r.do("run recipe=loom gates=tests every=1 parallel=2\nlist: one verify=3, two, three, four\nlist again: one verify=3, two, three, four\ntask one voting: submits decision=pass x1\ntask one voting: submits decision=retry")
-	if p := r.s.w.state.Loop(1).gen.plan; p.next() >= 0 && len(p.kids) < 2 {
-		t.Errorf("a place is free, %s is ready, and the run waits: %s", p.entries[p.next()].ID, p.calling)
+	if p := r.s.w.state.Loop(1).gen.plan; p.Next() >= 0 && len(p.Kids) < 2 {
+		t.Errorf("a place is free, %s is ready, and the run waits: %s", p.Entries[p.Next()].ID, p.Calling)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestApprovalOfPandora(t *testing.T) {
 func TestReplanWhileClosing(t *testing.T) {
 	r := tell(t)
 	r.do("run recipe=loom gates=tests every=0 until=73\nlist: one\nlist again: one, two after one\nroot close: takes 60s")
-	if out := r.do("replan because=more"); !strings.Contains(out, "refused") && len(r.s.w.state.Loop(1).gen.plan.entries) < 2 {
+	if out := r.do("replan because=more"); !strings.Contains(out, "refused") && len(r.s.w.state.Loop(1).gen.plan.Entries) < 2 {
 		t.Errorf("accepted, and nothing is planned:\n%s", out)
 	}
 }

@@ -105,8 +105,8 @@ func TestTaskStatusesChangeByEvents(t *testing.T) {
 			if p == nil || p.gen.plan == nil {
 				continue
 			}
-			for i := range p.gen.plan.entries {
-				id, now := p.gen.plan.entries[i].ID, p.gen.plan.at(i).status
+			for i := range p.gen.plan.Entries {
+				id, now := p.gen.plan.Entries[i].ID, p.gen.plan.At(i).Status
 				was, known := before[id]
 				change := was.String() + " " + now.String()
 				if known && was != now && !slices.Contains(allowed[change], e.Body.EventKind()) {
@@ -131,9 +131,9 @@ func TestTasksBeginWhenTheyMay(t *testing.T) {
 		for _, e := range w.log {
 			if b, ok := e.Body.(*pawl.LoopStarted); ok && b.Parent != 0 {
 				p := s.Loop(b.Parent).gen.plan
-				for _, j := range p.deps[b.Entry-1] {
-					if p.at(int(j)).status != pawl.TaskPassed { // P-65 P-66 L-10 L-72 L-AC2
-						t.Errorf("%s: %s begins, and %s is %s", name, b.Task, p.entries[j].ID, p.at(int(j)).status)
+				for _, j := range p.Deps[b.Entry-1] {
+					if p.At(int(j)).Status != pawl.TaskPassed { // P-65 P-66 L-10 L-72 L-AC2
+						t.Errorf("%s: %s begins, and %s is %s", name, b.Task, p.Entries[j].ID, p.At(int(j)).Status)
 					}
 				}
 			}
@@ -141,8 +141,8 @@ func TestTasksBeginWhenTheyMay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if p := s.Loop(1).gen.plan; s.Outcome != pawl.OutcomeHalted && (p.next() >= 0 || p.count[pawl.TaskRunning] > 0) { // P-69
-			t.Errorf("%s: the run ended %s with tasks that could run: %s", name, s.Outcome, p.states())
+		if p := s.Loop(1).gen.plan; s.Outcome != pawl.OutcomeHalted && (p.Next() >= 0 || p.Count[pawl.TaskRunning] > 0) { // P-69
+			t.Errorf("%s: the run ended %s with tasks that could run: %s", name, s.Outcome, p.States())
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestListsAreReplayed(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if s.Outcome != w.state.Outcome || s.Reason != w.state.Reason || s.Spent != w.state.Spent || s.Loop(1).gen.plan.states() != w.state.Loop(1).gen.plan.states() {
+		if s.Outcome != w.state.Outcome || s.Reason != w.state.Reason || s.Spent != w.state.Spent || s.Loop(1).gen.plan.States() != w.state.Loop(1).gen.plan.States() {
 			t.Errorf("%s: replayed, it ends %s: %s", name, s.Outcome, s.Reason)
 		}
 	}

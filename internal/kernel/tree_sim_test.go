@@ -635,7 +635,7 @@ func (g *grove) begun(e pawl.Event, b *pawl.LoopStarted) {
 	if want := g.first(); i != want || g.tasks[i].ID != b.Task || b.Version != g.version {
 		g.fail(e, "%s starts, and the first is %d of %s", b.Task, want+1, mustJSON(g.w.t, g.tasks))
 	}
-	if len(g.kids) >= s.parallel(root) || g.closed && g.c.Batch != "rolling" || s.Status != pawl.StatusRunning || root.person.question != nil || root.gen.plan.calling != "" {
+	if len(g.kids) >= s.parallel(root) || g.closed && g.c.Batch != "rolling" || s.Status != pawl.StatusRunning || root.person.question != nil || root.gen.plan.Calling != "" {
 		g.fail(e, "%d are at work, and it must wait", len(g.kids))
 	}
 	if g.started++; s.childLimit(root) > 0 && g.started > s.childLimit(root) {
@@ -789,13 +789,13 @@ func (g *grove) compare(e pawl.Event) {
 		return
 	}
 	p := root.gen.plan
-	if p.version != g.version || len(p.entries) != len(g.tasks) || p.started != g.started || len(p.kids) != len(g.kids) {
-		g.fail(e, "the plan is version %d of %d tasks, %d started, %d at work, and by the log %d, %d, %d, %d", p.version, len(p.entries), p.started, len(p.kids),
+	if p.Version != g.version || len(p.Entries) != len(g.tasks) || p.Started != g.started || len(p.Kids) != len(g.kids) {
+		g.fail(e, "the plan is version %d of %d tasks, %d started, %d at work, and by the log %d, %d, %d, %d", p.Version, len(p.Entries), p.Started, len(p.Kids),
 			g.version, len(g.tasks), g.started, len(g.kids))
 	}
 	for i := range g.tasks {
-		if p.at(i).status != g.status[i] {
-			g.fail(e, "%s is %s, and by the log %s", g.tasks[i].ID, p.at(i).status, g.status[i])
+		if p.At(i).Status != g.status[i] {
+			g.fail(e, "%s is %s, and by the log %s", g.tasks[i].ID, p.At(i).Status, g.status[i])
 		}
 	}
 }
@@ -823,7 +823,7 @@ func (g *grove) settled() {
 		}
 	}
 	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.gen.planned && root.person.question == nil &&
-		root.gen.plan.calling == "" && len(root.open) == 0 && len(root.sessions) == 0
+		root.gen.plan.Calling == "" && len(root.open) == 0 && len(root.sessions) == 0
 	if idle && (len(g.kids) == 0 || g.c.Batch == "rolling" && len(g.kids) < s.parallel(root)) {
 		limit := s.childLimit(root)
 		if i := g.first(); i >= 0 && !(limit > 0 && g.started >= limit && g.capped == limit) {

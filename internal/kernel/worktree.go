@@ -165,8 +165,8 @@ func (d *draft) drain(l *Loop) {
 	case l.exit.ending != nil:
 		d.windUp(l)
 	case len(l.open) > 0 || d.s.landing(l):
-	case l.gen.plan != nil && len(l.gen.plan.kids) > 0: // they end first
-	case l.gen.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.gen.plan.count[pawl.TaskPending] > 0:
+	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
+	case l.gen.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, d.s.Stopping.Reason)
 	case d.s.Stopping.Outcome.Resumable() && l.unfinished():
 		d.abandon(l, d.s.Stopping.Reason)

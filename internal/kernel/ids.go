@@ -12,35 +12,6 @@ import (
 	"pawl"
 )
 
-// backoff is how long to wait before the next dispatch of a prompt or a model
-// call, and false when there is none: First doubling up to Cap with jitter,
-// Tries times, then a pause and the same again, Pauses times. What a provider
-// asks for wins.
-func (s *State) backoff(x *Session) (wait time.Duration, reason string, more bool) {
-	p := s.Settings.Retry
-	try, round := x.dispatches%p.Tries, x.dispatches/p.Tries
-	switch {
-	case try != 0:
-		wait = p.First << min(try-1, 30)
-		if wait <= 0 || wait > p.Cap {
-			wait = p.Cap
-		}
-		// A quarter of jitter either way, so that many runs do not come back at once.
-		if spread := uint64(wait / 2); spread > 0 {
-			wait = min(wait-wait/4+time.Duration(jitter(s.Started.Seed, s.Seq)%spread), p.Cap)
-		}
-		reason = fmt.Sprintf("back-off %d of %d", try, p.Tries-1)
-	case round <= p.Pauses:
-		wait, reason = p.Pause, fmt.Sprintf("pause %d of %d", round, p.Pauses)
-	default:
-		return 0, "", false
-	}
-	if x.failed.Wait > 0 {
-		wait, reason = x.failed.Wait, "the provider asked for it"
-	}
-	return wait, reason + ": " + string(x.failed.Code), true
-}
-
 // jitter is a number that looks random and is the same at every replay.
 func jitter(seed uint64, seq pawl.Seq) uint64 {
 	h := fnv.New64a()

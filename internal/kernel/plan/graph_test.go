@@ -1,4 +1,4 @@
-package kernel
+package plan
 
 import (
 	"fmt"
@@ -28,6 +28,35 @@ func entries(lines ...string) []pawl.TaskEntry {
 	return out
 }
 
+// numbered are so many tasks that depend on nothing.
+func numbered(n int) []pawl.TaskEntry {
+	out := make([]pawl.TaskEntry, n)
+	for i := range out {
+		out[i].ID = fmt.Sprintf("T%d", i+1)
+	}
+	return out
+}
+
+// circular reports whether a task waits for itself, over others or not.
+func circular(list []pawl.TaskEntry) bool {
+	waits := map[[2]string]bool{}
+	for _, t := range list {
+		for _, id := range t.DependsOn {
+			waits[[2]string{t.ID, id}] = true
+		}
+	}
+	for _, by := range list { // as Warshall closes a relation
+		for _, from := range list {
+			for _, to := range list {
+				if waits[[2]string{from.ID, by.ID}] && waits[[2]string{by.ID, to.ID}] {
+					waits[[2]string{from.ID, to.ID}] = true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(list, func(t pawl.TaskEntry) bool { return waits[[2]string{t.ID, t.ID}] })
+}
+
 // What cannot be a plan is refused with the names of the tasks it is about. P-B17, L-B16
 func TestGraphRefuses(t *testing.T) {
 	for _, row := range []struct {
@@ -46,19 +75,19 @@ func TestGraphRefuses(t *testing.T) {
 		{"too many dependencies", []pawl.TaskEntry{{ID: "a", DependsOn: make([]string, maxDeps+1)}}, "task a depends on 61 others: want at most 60"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := newGraph(row.tasks, "list"); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := NewGraph(row.tasks, "list"); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
 	}
-	long := many(30)
+	long := numbered(30)
 	for i := range long {
 		long[i].DependsOn = []string{long[(i+1)%len(long)].ID}
 	}
-	if _, err := newGraph(long, "list"); err == nil || len(err.Error()) > 300 || !strings.HasSuffix(err.Error(), "…") {
+	if _, err := NewGraph(long, "list"); err == nil || len(err.Error()) > 300 || !strings.HasSuffix(err.Error(), "…") {
 		t.Errorf("a long circle: %v", err)
 	}
-	if _, err := newGraph(many(maxTasks+1), "list"); err == nil || !strings.Contains(err.Error(), "20001 tasks: want at most 20000") {
+	if _, err := NewGraph(numbered(MaxTasks+1), "list"); err == nil || !strings.Contains(err.Error(), "20001 tasks: want at most 20000") {
 		t.Errorf("too many tasks: %v", err)
 	}
 }
@@ -66,15 +95,15 @@ func TestGraphRefuses(t *testing.T) {
 // going lists the tasks as they go one at a time, each passing before the next.
 func going(t *testing.T, order string, tasks []pawl.TaskEntry) string {
 	t.Helper()
-	g, err := newGraph(tasks, order)
+	g, err := NewGraph(tasks, order)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPlan(g, 1, pawl.Hash{})
+	p := New(g, 1, pawl.Hash{})
 	var out []string
-	for i := p.next(); i >= 0; i = p.next() {
-		p.set(i, pawl.TaskRunning)
-		p.set(i, pawl.TaskPassed)
+	for i := p.Next(); i >= 0; i = p.Next() {
+		p.Set(i, pawl.TaskRunning)
+		p.Set(i, pawl.TaskPassed)
 		out = append(out, tasks[i].ID)
 	}
 	return strings.Join(out, " ")
@@ -107,7 +136,7 @@ func TestOrders(t *testing.T) {
 
 // The chain of a task counts the tasks on the longest way to one nobody waits for.
 func TestChains(t *testing.T) {
-	g, err := newGraph(entries("a", "b after a", "c after a b", "d after a", "e"), "list")
+	g, err := NewGraph(entries("a", "b after a", "c after a b", "d after a", "e"), "list")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +159,14 @@ func TestGraphByChance(t *testing.T) {
 	refused := 0
 	for range 3000 {
 		n := 1 + rng.IntN(12)
-		list := many(n)
+		list := numbered(n)
 		for range rng.IntN(2 * n) {
 			i := rng.IntN(n)
 			list[i].DependsOn = append(list[i].DependsOn, list[rng.IntN(n)].ID)
 		}
 		list[rng.IntN(n)].Priority = rng.IntN(5)
-		g, err := newGraph(list, "score")
-		if (err == nil) != sane(list) {
+		g, err := NewGraph(list, "score")
+		if (err != nil) != circular(list) {
 			t.Fatalf("got %v of %v", err, list)
 		}
 		if err != nil {
@@ -162,14 +191,14 @@ func TestGraphByChance(t *testing.T) {
 // Blocked is what depends on a task, directly or not, and the way there leads over
 // tasks that are wanted only. P-B01
 func TestReached(t *testing.T) {
-	g, err := newGraph(entries("a", "b after a", "c after b", "d", "e after d c", "f after d"), "list")
+	g, err := NewGraph(entries("a", "b after a", "c after b", "d", "e after d c", "f after d"), "list")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := g.reached(0, func(int) bool { return true }); !slices.Equal(got, []int{1, 2, 4}) {
+	if got := g.Reached(0, func(int) bool { return true }); !slices.Equal(got, []int{1, 2, 4}) {
 		t.Errorf("got %v", got)
 	}
-	if got := g.reached(0, func(i int) bool { return i != 1 }); got != nil {
+	if got := g.Reached(0, func(i int) bool { return i != 1 }); got != nil {
 		t.Errorf("got %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package kernel
+package plan
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// graph is what does not change of one version of a plan: the tasks, what each
+// Graph is what does not change of one version of a plan: the tasks, what each
 // depends on and what waits for it, and the order in which those that are ready go.
-type graph struct {
-	entries []pawl.TaskEntry
-	deps    [][]int32
+type Graph struct {
+	Entries []pawl.TaskEntry
+	Deps    [][]int32
 	behind  [][]int32
 	// ranked lists positions in the order of going, rank says where each stands in it.
 	ranked []int32
@@ -23,26 +23,26 @@ type graph struct {
 
 // Bounds of a plan.
 const (
-	maxTasks = 20_000 // in one plan
+	MaxTasks = 20_000 // in one plan
 	maxDeps  = 60     // of one task
-	maxID    = 60     // bytes of a task's id
+	MaxID    = 60     // bytes of a task's id
 )
 
-// newGraph checks a list of tasks and joins it: ids must be there and unique,
+// NewGraph checks a list of tasks and joins it: ids must be there and unique,
 // dependencies known, and none may lead back to its own task.
-func newGraph(entries []pawl.TaskEntry, order string) (*graph, error) {
+func NewGraph(entries []pawl.TaskEntry, order string) (*Graph, error) {
 	if len(entries) == 0 {
 		return nil, fmt.Errorf("the list has no tasks")
 	}
-	if len(entries) > maxTasks {
-		return nil, fmt.Errorf("%d tasks: want at most %d", len(entries), maxTasks)
+	if len(entries) > MaxTasks {
+		return nil, fmt.Errorf("%d tasks: want at most %d", len(entries), MaxTasks)
 	}
-	g := &graph{entries: entries, deps: make([][]int32, len(entries)), behind: make([][]int32, len(entries))}
+	g := &Graph{Entries: entries, Deps: make([][]int32, len(entries)), behind: make([][]int32, len(entries))}
 	at := make(map[string]int32, len(entries)) // looked up, never ranged over
 	for i := range entries {
 		e := &entries[i]
-		if e.ID == "" || len(e.ID) > maxID {
-			return nil, fmt.Errorf("task %d has the id %q: want 1 to %d bytes", i+1, brief.Cut(e.ID, maxID), maxID)
+		if e.ID == "" || len(e.ID) > MaxID {
+			return nil, fmt.Errorf("task %d has the id %q: want 1 to %d bytes", i+1, brief.Cut(e.ID, MaxID), MaxID)
 		}
 		if j, twice := at[e.ID]; twice {
 			return nil, fmt.Errorf("the id %s is given twice, to tasks %d and %d", e.ID, j+1, i+1)
@@ -58,13 +58,13 @@ func newGraph(entries []pawl.TaskEntry, order string) (*graph, error) {
 			j, known := at[id]
 			switch {
 			case !known:
-				return nil, fmt.Errorf("task %s depends on %s, which is not in the list", e.ID, brief.Cut(id, maxID))
+				return nil, fmt.Errorf("task %s depends on %s, which is not in the list", e.ID, brief.Cut(id, MaxID))
 			case j == int32(i):
 				return nil, fmt.Errorf("task %s depends on itself", e.ID)
-			case slices.Contains(g.deps[i], j): // said twice
+			case slices.Contains(g.Deps[i], j): // said twice
 				continue
 			}
-			g.deps[i] = append(g.deps[i], j)
+			g.Deps[i] = append(g.Deps[i], j)
 			g.behind[j] = append(g.behind[j], int32(i))
 		}
 	}
@@ -79,8 +79,8 @@ func newGraph(entries []pawl.TaskEntry, order string) (*graph, error) {
 // chains counts for each task the tasks on the longest chain that begins with
 // it. It goes from the tasks nobody waits for towards those that wait for nobody
 // (Kahn 1962, from the end); what is left over is a cycle.
-func (g *graph) chains() ([]int, error) {
-	n := len(g.entries)
+func (g *Graph) chains() ([]int, error) {
+	n := len(g.Entries)
 	chain, left := make([]int, n), make([]int, n)
 	var todo []int32
 	for i := range n {
@@ -91,7 +91,7 @@ func (g *graph) chains() ([]int, error) {
 	for k := 0; k < len(todo); k++ {
 		i := todo[k]
 		chain[i]++
-		for _, j := range g.deps[i] {
+		for _, j := range g.Deps[i] {
 			chain[j] = max(chain[j], chain[i])
 			if left[j]--; left[j] == 0 {
 				todo = append(todo, j)
@@ -105,7 +105,7 @@ func (g *graph) chains() ([]int, error) {
 }
 
 // cycle names the tasks of one circle among those that are left.
-func (g *graph) cycle(left []int) []string {
+func (g *Graph) cycle(left []int) []string {
 	i := int32(slices.IndexFunc(left, func(n int) bool { return n > 0 }))
 	var path []int32
 	for !slices.Contains(path, i) {
@@ -119,7 +119,7 @@ func (g *graph) cycle(left []int) []string {
 		if len(path)-1-k == most {
 			return append(names, "…")
 		}
-		names = append(names, g.entries[j].ID)
+		names = append(names, g.Entries[j].ID)
 	}
 	return names
 }
@@ -129,13 +129,13 @@ const lastPriority = 99
 
 // order ranks the tasks: in list order; by priority, then list order; or by
 // score: what the longest chain waits for goes first, then priority.
-func (g *graph) order(by string, chain []int) {
-	g.ranked, g.rank = make([]int32, len(g.entries)), make([]int32, len(g.entries))
+func (g *Graph) order(by string, chain []int) {
+	g.ranked, g.rank = make([]int32, len(g.Entries)), make([]int32, len(g.Entries))
 	for i := range g.ranked {
 		g.ranked[i] = int32(i)
 	}
 	priority := func(i int32) int {
-		if p := g.entries[i].Priority; p > 0 {
+		if p := g.Entries[i].Priority; p > 0 {
 			return p
 		}
 		return lastPriority
@@ -153,11 +153,11 @@ func (g *graph) order(by string, chain []int) {
 	}
 }
 
-// reached lists, in list order, the tasks that depend on one, directly or not,
+// Reached lists, in list order, the tasks that depend on one, directly or not,
 // and that want keeps; what is not kept is not looked behind.
-func (g *graph) reached(from int, want func(int) bool) []int {
+func (g *Graph) Reached(from int, want func(int) bool) []int {
 	todo := []int{from}
-	seen := make([]bool, len(g.entries))
+	seen := make([]bool, len(g.Entries))
 	var out []int
 	for k := 0; k < len(todo); k++ {
 		for _, j := range g.behind[todo[k]] {

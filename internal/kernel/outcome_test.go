@@ -1,0 +1,51 @@
+package kernel
+
+import (
+	"testing"
+
+	"pawl"
+	"pawl/internal/kernel/plan"
+)
+
+// A loop whose tasks have all passed is complete. If it has no gates of its own, its tasks'
+// gates prove it, and a task that no command gate proved leaves it unverified. A task that did
+// not pass decides the outcome. Until an iteration has its plan, the plan of the one before
+// does not count. P-82, F-63
+func TestAllTasksPassed(t *testing.T) {
+	proof := &pawl.GateJudged{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictPass}
+	for _, row := range []struct {
+		why      string
+		statuses []pawl.TaskStatus // of a and b
+		unproven int
+		planned  bool
+		own      []*pawl.GateJudged
+		want     string
+	}{
+		{"all passed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, true, nil, "complete complete"},
+		{"all passed, one without proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, nil, "complete unverified"},
+		{"all passed, one without proof, but own gates pass", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 1, true, []*pawl.GateJudged{proof}, "complete complete"},
+		{"one failed", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskFailed}, 0, true, []*pawl.GateJudged{proof}, "halt incomplete"},
+		{"all failed or blocked", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskBlocked}, 0, true, nil, "halt blocked"},
+		{"the plan of an earlier attempt", []pawl.TaskStatus{pawl.TaskFailed, pawl.TaskFailed}, 0, false, []*pawl.GateJudged{proof}, "complete complete"},
+		{"the plan of an earlier attempt, and no proof", []pawl.TaskStatus{pawl.TaskPassed, pawl.TaskPassed}, 0, false, nil, "complete unverified"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			r := treeLoop()
+			s := &State{Recipe: r, Settings: settings()}
+			g, err := plan.NewGraph([]pawl.TaskEntry{{ID: "a"}, {ID: "b"}}, "list")
+			if err != nil {
+				t.Fatal(err)
+			}
+			two := plan.New(g, 1, blobOf("two"))
+			l := newLoop(1, &r.Kinds[0])
+			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &Candidate{results: row.own}
+			for i, status := range row.statuses {
+				l.gen.plan.Set(i, status)
+			}
+			l.gen.plan.Unproven = row.unproven
+			if got := spell(s.ruling(l, l.withChildren(l.judgement()), &pawl.IterationEnded{N: 1})); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}

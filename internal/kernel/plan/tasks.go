@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl"
+)
+
+// Unmet says why not every task has passed; empty = they all have.
+func (p *Plan) Unmet() string {
+	if p.Succeeded() {
+		return ""
+	}
+	var parts []string
+	add := func(status pawl.TaskStatus, what string) {
+		n := p.Count[status]
+		if n == 0 {
+			return
+		}
+		var ids []string
+		for _, i := range p.Where(status)[:min(n, 4)] {
+			ids = append(ids, p.Entries[i].ID)
+		}
+		if n > len(ids) {
+			ids = append(ids, "…")
+		}
+		parts = append(parts, fmt.Sprintf("%d %s: %s", n, what, strings.Join(ids, ", ")))
+	}
+	add(pawl.TaskFailed, "failed")
+	add(pawl.TaskBlocked, "blocked")
+	add(pawl.TaskSkipped, "skipped")
+	add(pawl.TaskPending, "not begun")
+	add(pawl.TaskRunning, "not finished")
+	return fmt.Sprintf("%d of %d tasks passed; %s", p.Count[pawl.TaskPassed], len(p.Entries), strings.Join(parts, "; "))
+}
+
+// Outcome is that of a loop whose children have not all passed: what the ladder
+// says, or blocked when nothing could run any more and something is blocked.
+func (p *Plan) Outcome(then string) pawl.Outcome {
+	switch {
+	case then == "fail":
+		return pawl.OutcomeFailed
+	case p.Next() < 0 && p.Count[pawl.TaskBlocked] > 0:
+		return pawl.OutcomeBlocked
+	}
+	return pawl.OutcomeIncomplete
+}
+
+// BlockAll takes over which tasks cannot run. Without tasks it says that the
+// failures so far have been dealt with.
+func (p *Plan) BlockAll(b *pawl.TasksBlocked) error {
+	cause := p.Find(b.Cause)
+	if cause < 0 {
+		return fmt.Errorf("there is no task %q", b.Cause)
+	}
+	if len(b.Tasks) == 0 {
+		p.Dead, p.Excused = nil, 0
+	}
+	for _, i := range b.Tasks {
+		if i < 0 || i >= len(p.Entries) {
+			return fmt.Errorf("there is no task %d", i)
+		}
+		p.Set(i, pawl.TaskBlocked).Cause = int32(cause)
+	}
+	return nil
+}
+
+// SkipAll takes over which tasks are left out.
+func (p *Plan) SkipAll(b *pawl.TasksSkipped) error {
+	for _, i := range b.Tasks {
+		if i < 0 || i >= len(p.Entries) {
+			return fmt.Errorf("there is no task %d", i)
+		}
+		p.Set(i, pawl.TaskSkipped)
+	}
+	return nil
+}
+
+// Needs reports whether a task depends on another one, directly or not.
+func (p *Plan) Needs(i, on int) bool {
+	todo := []int32{int32(i)}
+	seen := make([]bool, len(p.Entries))
+	for k := 0; k < len(todo); k++ {
+		if int(todo[k]) == on {
+			return true
+		}
+		for _, j := range p.Deps[todo[k]] {
+			if !seen[j] {
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return false
+}
+
+// Hold lets a task wait for another one it did not name.
+func (p *Plan) Hold(b *pawl.TaskHeld) error {
+	n := len(p.Entries)
+	if b.Task < 0 || b.Task >= n || b.Behind < 0 || b.Behind >= n || p.Needs(b.Behind, b.Task) {
+		return fmt.Errorf("task %d cannot wait for task %d", b.Task, b.Behind)
+	}
+	g := *p.Graph // it is shared with the state this one was made of
+	g.Deps, g.behind = slices.Clone(g.Deps), slices.Clone(g.behind)
+	g.Deps[b.Task] = append(slices.Clone(g.Deps[b.Task]), int32(b.Behind))
+	g.behind[b.Behind] = append(slices.Clone(g.behind[b.Behind]), int32(b.Task))
+	p.Graph = &g
+	t := p.Edit(b.Task)
+	t.Open++
+	p.mark(b.Task, t)
+	return nil
+}
+
+// Retried lets a task run once more.
+func (p *Plan) Retried(b *pawl.TaskRetried) error {
+	if b.Task < 0 || b.Task >= len(p.Entries) || p.At(b.Task).Status != pawl.TaskFailed {
+		return fmt.Errorf("task %d has not failed", b.Task)
+	}
+	p.Set(b.Task, pawl.TaskPending).Again = true
+	p.Dead = slices.DeleteFunc(slices.Clone(p.Dead), func(i int) bool { return i == b.Task })
+	return nil
+}
+
+// Excuses reports whether a task failed because a person ended it, or something below it.
+func (p *Plan) Excuses(i int) bool { return slices.Contains(p.Ended, i) }
+
+// ApprovedAfter lists the tasks that passed in a later batch.
+func (p *Plan) ApprovedAfter(batch int) (out []int) {
+	for _, i := range p.Where(pawl.TaskPassed) {
+		if int(p.At(i).Batch) > batch {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Reopen makes a task that had passed one that is to be done.
+func (p *Plan) Reopen(i int) {
+	t := p.Set(i, pawl.TaskPending)
+	t.Batch = 0
+	for _, j := range p.behind[i] {
+		w := p.Edit(int(j))
+		w.Open++
+		p.mark(int(j), w)
+	}
+}
