@@ -248,7 +248,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		l.lookAgain()
 		if b.From == pawl.OutcomeBlocked {
-			l.ladder.failures, l.ladder.afterward, l.ladder.stuckFrom = 0, -1, l.Iteration
+			l.ladder.Failures, l.ladder.Afterward, l.ladder.StuckFrom = 0, -1, l.Iteration
 		}
 		switch {
 		case anew:
@@ -258,7 +258,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			l.gen.plan.Retry()
 			l.gen.planned, l.inside, l.gen.refused = true, true, false
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
-			l.ladder.freed = l.Iteration
+			l.ladder.Freed = l.Iteration
 		}
 	}
 }
@@ -279,10 +279,10 @@ func (s *State) reopen(l *Loop) {
 // all the same: to judge the same commit again would not help.
 func (l *Loop) askAnew() {
 	a := l.lastAttempt()
-	if l.inside || a == nil || !a.failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
+	if l.inside || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.gen.plan.Asked, l.gen.plan.Why = true, brief.Cut("every task has passed, and the whole has not: "+a.line, 200)
+	l.gen.plan.Asked, l.gen.plan.Why = true, brief.Cut("every task has passed, and the whole has not: "+a.Line, 200)
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the
@@ -419,9 +419,9 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	case *pawl.IterationEnded:
 		s.endIteration(l, b)
 	case *pawl.Escalated:
-		l.Tier, l.tierWhy, l.ladder.failures = b.To, b.Reason, 0
+		l.Tier, l.tierWhy, l.ladder.Failures = b.To, b.Reason, 0
 		if b.Stuck {
-			l.ladder.stuckFrom = b.Iteration - 1
+			l.ladder.StuckFrom = b.Iteration - 1
 		}
 	case *pawl.CouncilCalled:
 		return l.callCouncil(b)

@@ -7,8 +7,10 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 // request opens an effect. What a model call sends is the session's transcript as it is now.
@@ -34,7 +36,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 				l.worktree.furnished = ""
 			}
 		case *pawl.CallModel:
-			if !isTier(do.Tier) {
+			if !ladder.IsTier(do.Tier) {
 				return fmt.Errorf("a call of tier %d", do.Tier)
 			}
 		}
@@ -293,7 +295,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 				l.cand.Total = 1
 			}
 		}
-		if l.ladder.council != nil {
+		if l.ladder.Council != nil {
 			l.Phase = PhaseCouncil
 		}
 	case *pawl.WorkspaceInspected:
@@ -435,9 +437,6 @@ const (
 	updateTool = "update_dependencies"
 )
 
-// maxReason is how much of a verdict's reason the state keeps, in bytes.
-const maxReason = 120
-
 // judged records a verdict.
 func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	i := s.gateOf(l, b.Gate)
@@ -452,9 +451,9 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	case !b.OnBase && l.cand == nil: // of one that is no more
 	case !b.OnBase:
 		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
-		if len(b.Reason) > maxReason {
+		if len(b.Reason) > verdict.MaxReason {
 			c := *b
-			c.Reason, b = brief.Cut(b.Reason, maxReason), &c
+			c.Reason, b = brief.Cut(b.Reason, verdict.MaxReason), &c
 		}
 		l.cand.results = append(l.cand.results, b)
 		if b.Kind == "" {
@@ -467,30 +466,10 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		l.base = slices.Clone(l.base)
 		l.base[i] = baseline{known: true, evidence: b.Evidence, missing: b.Missing}
 		if !b.Partial { // a gate that was cut short proves nothing
-			l.base[i].red, l.base[i].took = !lets(b.Verdict), b.Duration
+			l.base[i].red, l.base[i].took = !verdict.Passes(b.Verdict), b.Duration
 		}
 	}
 }
-
-// remembered are an attempt's verdicts as the state keeps them: what decisions
-// and the next attempt need. The reason is in the evidence, where there is any.
-func remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
-	var out []*pawl.GateJudged
-	for _, b := range results {
-		c := &pawl.GateJudged{
-			Gate: b.Gate, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
-			Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
-		}
-		if !lets(b.Verdict) && b.Evidence.IsZero() {
-			c.Reason = b.Reason
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// lets reports whether a verdict lets a candidate through.
-func lets(v pawl.Verdict) bool { return v == pawl.VerdictPass || v == pawl.VerdictSkip }
 
 // gateIndex finds a command gate of the run by name; -1 when there is none.
 func (s *State) gateIndex(name string) int {

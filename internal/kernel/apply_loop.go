@@ -7,14 +7,16 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
 	l.Iteration, l.Attempt, l.inside = b.N, 1, true
 	l.Tier, l.tierWhy = b.Tier, ""
-	if l.ladder.afterward > 0 {
-		l.ladder.afterward--
+	if l.ladder.Afterward > 0 {
+		l.ladder.Afterward--
 	}
 	l.baseRuns = nil
 	l.beginSteps(&Iteration{spentAt: l.spent})
@@ -110,8 +112,8 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	case pawl.ForReview:
 		n = l.stages()
 	case pawl.ForProposal, pawl.ForBallot:
-		if l.ladder.council != nil {
-			n = len(l.ladder.council.members)
+		if l.ladder.Council != nil {
+			n = len(l.ladder.Council.Members)
 		}
 	}
 	return b.Index >= 0 && b.Index < n && (b.Purpose != pawl.ForReview || l.stage(b.Index).Review != nil && b.Vote <= max(l.stage(b.Index).Review.Votes, 1))
@@ -149,11 +151,11 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 		}
 	case x.Purpose == pawl.ForStep:
 		s.endStep(l, x, b)
-	case l.ladder.council == nil:
+	case l.ladder.Council == nil:
 	case x.Purpose == pawl.ForProposal:
-		l.ladder.council.proposed(x.Index, b)
+		l.ladder.Council.Proposed(x.Index, b)
 	case x.Purpose == pawl.ForBallot:
-		l.ladder.council.voted(x.Index, b)
+		l.ladder.Council.Voted(x.Index, b)
 	}
 	return nil
 }
@@ -223,24 +225,19 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 }
 
 func (l *Loop) reuse(b *pawl.GatesReused) {
-	if a := l.lastAttempt(); a != nil && a.n == b.From && l.cand != nil {
-		l.cand.results = a.whole()
+	if a := l.lastAttempt(); a != nil && a.N == b.From && l.cand != nil {
+		l.cand.results = whole(a.Results)
 	}
 }
 
 // lastAttempt is the attempt before the present one, or nil.
-func (l *Loop) lastAttempt() *attempt {
-	if len(l.ladder.history) == 0 {
-		return nil
-	}
-	return &l.ladder.history[len(l.ladder.history)-1]
-}
+func (l *Loop) lastAttempt() *ladder.Attempt { return l.ladder.Last() }
 
 // whole are the attempt's verdicts that were reached in full, and on its own work
 // alone: what a batch made of it may be different with other siblings, and that it
 // touches what the harness keeps, or lacks files, is not in its tree.
-func (a *attempt) whole() []*pawl.GateJudged {
-	return slices.DeleteFunc(slices.Clone(a.results), func(r *pawl.GateJudged) bool {
+func whole(results []*pawl.GateJudged) []*pawl.GateJudged {
+	return slices.DeleteFunc(slices.Clone(results), func(r *pawl.GateJudged) bool {
 		return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept || r.Gate == gateRecorded
 	})
 }
@@ -257,38 +254,38 @@ func (l *Loop) lineSize() int {
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	l.worktree.furnished = "" // nobody knows what commands made of it
 	s.noteAttempt(l, b)
-	a := attempt{
-		n: b.N, failed: b.Decision != pawl.DecideComplete,
-		files: b.Files, tests: b.Tests, error: b.Error, line: brief.Cut(firstError(b), l.lineSize()),
-		security: securityPrint(l.verdicts()), results: remembered(l.verdicts()), stepFailed: l.iter.stepFailed, children: s.failures(l),
+	a := ladder.Attempt{
+		N: b.N, Failed: b.Decision != pawl.DecideComplete,
+		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
+		Security: verdict.Findings(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
 	l.inbox.infos = slices.DeleteFunc(slices.Clone(l.inbox.infos), func(i info) bool { return i.told })
-	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
-		a.stepFailed = b.Errors[0]
+	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.Failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
+		a.StepFailed = b.Errors[0]
 	}
 	if l.cand != nil {
-		a.tree = l.cand.Tree
+		a.Tree = l.cand.Tree
 		l.cand = &Candidate{Committed: l.cand.Committed}
 	}
-	l.ladder.history = remember(l.ladder.history, a)
-	l.inside, l.ladder.advice = false, pawl.Hash{}
+	l.ladder.History = ladder.Remember(l.ladder.History, a)
+	l.inside, l.ladder.Advice = false, pawl.Hash{}
 	l.Phase = PhaseReady
 	switch {
 	case l.wantsAnother(): // which is no failure
 		if s.last(l) {
-			l.ladder.freed++
+			l.ladder.Freed++
 		}
 	case b.Decision == pawl.DecideComplete:
-		l.ladder.failures, l.ladder.conflicts = 0, 0
-	case b.Conflict && l.ladder.conflicts+1 < conflictTries:
-		l.ladder.conflicts++
-		l.ladder.freed++
+		l.ladder.Failures, l.ladder.Conflicts = 0, 0
+	case b.Conflict && l.ladder.Conflicts+1 < ladder.ConflictTries:
+		l.ladder.Conflicts++
+		l.ladder.Freed++
 	case b.Conflict:
-		l.ladder.failures++
-		l.ladder.conflicts++
+		l.ladder.Failures++
+		l.ladder.Conflicts++
 	default:
-		l.ladder.failures++
-		l.ladder.conflicts = 0
+		l.ladder.Failures++
+		l.ladder.Conflicts = 0
 	}
 	if !b.Conflict {
 		l.upstream.hunks = pawl.Hash{}
@@ -297,24 +294,6 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	if b.Outcome != "" {
 		l.Phase, l.Outcome, l.Reason = PhaseClosing, b.Outcome, b.Reason
 	}
-}
-
-// remember is a history with one more attempt: the last ones, and details only of
-// the very last, as those of others are never used again.
-func remember(history []attempt, a attempt) []attempt {
-	out := slices.Clone(history[max(0, len(history)-kept+1):])
-	if n := len(out); n > 0 {
-		last := &out[n-1]
-		last.security, last.tree, last.stepFailed, last.results, last.children = 0, "", "", nil, nil
-	}
-	return append(out, a)
-}
-
-func firstError(b *pawl.IterationEnded) string {
-	if len(b.Errors) > 0 {
-		return b.Errors[0]
-	}
-	return b.Reason
 }
 
 // endLoop leaves of a loop what its place in the tree needs; of one that can be
@@ -349,7 +328,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 func (l *Loop) forget() {
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
 	l.left, l.upstream, l.person = leavings{}, upstream{}, person{}
-	l.ladder = ladder{failures: l.ladder.failures, freed: l.ladder.freed}
+	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
 	if l.Parent != 0 {
 		l.gen = &Generation{n: l.gen.n}
 	}

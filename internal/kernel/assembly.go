@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/plan"
+	"pawl/internal/kernel/verdict"
 )
 
 // assembled makes a candidate of what a batch's tasks made, has it judged, and moves
@@ -159,7 +160,7 @@ func (b *batch) result(gate string) *pawl.GateJudged {
 
 // doubts reports whether a gate is to be asked about the subject again.
 func (b *batch) doubts(r *pawl.GateJudged) bool {
-	return !lets(r.Verdict) && r.Kind == pawl.GateTests && !r.Partial && !r.Evidence.IsZero() && !slices.Contains(b.doubted, r.Gate)
+	return !verdict.Passes(r.Verdict) && r.Kind == pawl.GateTests && !r.Partial && !r.Evidence.IsZero() && !slices.Contains(b.doubted, r.Gate)
 }
 
 // doubt takes over that a gate is asked about the subject again. That it judged it
@@ -183,7 +184,7 @@ func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	b := l.gen.batch
 	c := *j
-	c.Reason, c.Mended, c.Flaky = brief.Cut(j.Reason, maxReason), nil, nil // nobody asks for these
+	c.Reason, c.Mended, c.Flaky = brief.Cut(j.Reason, verdict.MaxReason), nil, nil // nobody asks for these
 	b.results = append(slices.DeleteFunc(b.results, func(r pawl.GateJudged) bool { return r.Gate == j.Gate }), c)
 	if len(b.chain) == 0 {
 		return
@@ -194,7 +195,7 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 		if r == nil || b.doubts(r) || l.asksAgain(i, r) {
 			return
 		}
-		if red == nil && !lets(r.Verdict) {
+		if red == nil && !verdict.Passes(r.Verdict) {
 			red = r
 		}
 	}

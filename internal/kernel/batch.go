@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
 )
 
@@ -359,7 +360,7 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	}
 	facts := s.facts(l, b)
 	tried := slices.DeleteFunc(slices.Clone(l.gen.History), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
-	l.gen.History = append(tried[max(0, len(tried)-kept+1):], facts)
+	l.gen.History = append(tried[max(0, len(tried)-ladder.Kept+1):], facts)
 	l.gen.Last = monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: l.gen.batch.scaffold, Passing: facts.Passing, Broke: l.gen.brokenTests()}
 	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
 	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0

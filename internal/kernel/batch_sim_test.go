@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/verdict"
 )
 
 // foundInBatches are runs that once showed a defect, besides those that are simulated
@@ -628,7 +629,7 @@ func (g *field) greenAll(c pawl.CommitHash) bool {
 		}
 		for _, st := range slices.Concat(r.Kind(g.c.Kind).Gates, r.Kind(g.c.Kind).FinalGates, r.Kinds[0].FinalGates) {
 			if slices.Contains(st.Commands, "*") || slices.Contains(st.Commands, string(spec.Kind)) {
-				if j := g.reports[c][spec.Name]; j == nil || !lets(j.Verdict) {
+				if j := g.reports[c][spec.Name]; j == nil || !verdict.Passes(j.Verdict) {
 					return false
 				}
 			}
@@ -871,7 +872,7 @@ func (g *field) blamed(e pawl.Event, at int) {
 	red := func(c pawl.CommitHash) bool {
 		found := false
 		for _, j := range g.reports[c] {
-			if lets(j.Verdict) {
+			if verdict.Passes(j.Verdict) {
 				continue
 			}
 			found = true

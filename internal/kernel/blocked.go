@@ -39,7 +39,7 @@ func (d *draft) blockedBy(l *Loop) {
 	switch r := l.said(pawl.AskBlocked); {
 	case on >= 0 && p.gen.plan.At(on).Status == pawl.TaskPassed:
 		j := l.judgement()
-		j.stepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
+		j.StepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
 		d.end(l, j)
 	case on >= 0 && !p.gen.plan.Needs(on, l.slot.entry):
 		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: brief.Cut(b.what, 200)})

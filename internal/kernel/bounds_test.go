@@ -189,7 +189,7 @@ func TestEventSizes(t *testing.T) {
 			largest, kind = n, e.Body.EventKind()
 		}
 	}
-	if w.state.Status != pawl.StatusEnded || w.state.Loop(1).ladder.councils == 0 {
+	if w.state.Status != pawl.StatusEnded || w.state.Loop(1).ladder.Councils == 0 {
 		t.Errorf("the run is %s %s", w.state.Status, w.state.Outcome)
 	}
 	t.Logf("the largest of %d events is %s with %d bytes", len(w.log), kind, largest)

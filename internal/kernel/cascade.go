@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 )
 
 // clearing is the end of everything below a loop that begins anew, or fails.
@@ -138,7 +139,7 @@ func (d *draft) begunAnew(l *Loop) bool {
 // lastLine is what was objected to the last attempt, in short.
 func (l *Loop) lastLine() string {
 	if a := l.lastAttempt(); a != nil {
-		return cmp.Or(a.stepFailed, a.line)
+		return cmp.Or(a.StepFailed, a.Line)
 	}
 	return ""
 }
@@ -313,10 +314,10 @@ func (d *draft) cascade(l *Loop) bool {
 }
 
 // withFailure adds to a judgement that a child has failed the loop's iteration.
-func (s *State) withFailure(l *Loop, j judgement) judgement {
-	if g := s.failing(l); g != nil && j.pass() {
+func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
+	if g := s.failing(l); g != nil && j.Pass() {
 		o := s.Loop(g.source)
-		j.stepFailed, j.children = strings.TrimSuffix(fmt.Sprintf("the %s %s failed: %s", o.Kind.Name, o.task.ID, o.Reason), ": "), ""
+		j.StepFailed, j.Children = strings.TrimSuffix(fmt.Sprintf("the %s %s failed: %s", o.Kind.Name, o.task.ID, o.Reason), ": "), ""
 	}
 	return j
 }

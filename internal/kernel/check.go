@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/ladder"
 )
 
 // check says why a run with this recipe and these settings must not start: the
@@ -50,8 +51,6 @@ func checkConsent(r *pawl.Recipe, s *pawl.Settings) error {
 	return nil
 }
 
-func isTier(n int) bool { return n >= 1 && n <= topTier }
-
 func checkKind(k *pawl.LoopKind) error {
 	if a := k.Approval; a != nil && (k.Children == nil || !slices.Contains([]string{"human", "auto", "manual", "confidence_threshold"}, a.By)) {
 		return fmt.Errorf("kind %s has an approval by %q of children: want human, auto, manual or confidence_threshold, and children", k.Name, a.By)
@@ -61,8 +60,8 @@ func checkKind(k *pawl.LoopKind) error {
 			return fmt.Errorf("the complexity of kind %s comes from the step %q, which it does not have", k.Name, b.From)
 		}
 		for _, band := range b.Tiers {
-			if !isTier(band.Tier) {
-				return fmt.Errorf("kind %s has a band of tier %d: want 1 to %d", k.Name, band.Tier, topTier)
+			if !ladder.IsTier(band.Tier) {
+				return fmt.Errorf("kind %s has a band of tier %d: want 1 to %d", k.Name, band.Tier, ladder.Top)
 			}
 		}
 	}
@@ -120,8 +119,8 @@ func checkStep(st *pawl.Step) error {
 		return fmt.Errorf("step %s takes its tier from %q: want model_tier", st.Name, st.TierFrom)
 	case st.Check != nil && st.Check.Name != "many_steps":
 		return fmt.Errorf("step %s has the check %q: want many_steps", st.Name, st.Check.Name)
-	case st.Tier != 0 && !isTier(st.Tier):
-		return fmt.Errorf("step %s has tier %d: want 1 to %d, or 0 for the loop's", st.Name, st.Tier, topTier)
+	case st.Tier != 0 && !ladder.IsTier(st.Tier):
+		return fmt.Errorf("step %s has tier %d: want 1 to %d, or 0 for the loop's", st.Name, st.Tier, ladder.Top)
 	}
 	return nil
 }
@@ -170,8 +169,8 @@ func checkStage(st *pawl.Stage) error {
 		return fmt.Errorf("gate %s: want one of commands, a review, a check of the harness and a person", st.Name)
 	case st.Builtin != "" && !slices.Contains([]string{"actionable", "tool_results", wellFormed, validationCommand}, st.Builtin):
 		return fmt.Errorf("gate %s is the check %q, which is not run yet", st.Name, st.Builtin)
-	case rv != nil && (!isTier(rv.Tier) || rv.Output == "" || rv.Votes > maxVotes):
-		return fmt.Errorf("review %s: want a tier of 1 to %d, an output, and at most %d votes", st.Name, topTier, maxVotes)
+	case rv != nil && (!ladder.IsTier(rv.Tier) || rv.Output == "" || rv.Votes > maxVotes):
+		return fmt.Errorf("review %s: want a tier of 1 to %d, an output, and at most %d votes", st.Name, ladder.Top, maxVotes)
 	}
 	return nil
 }
@@ -194,8 +193,8 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 		return fmt.Errorf("the children of kind %s come from the step %q, which it does not have", k.Name, c.From)
 	case c.Replan != nil && c.Replan.MaxVersions < 1:
 		return fmt.Errorf("the plan of kind %s may have %d versions: want at least 1", k.Name, c.Replan.MaxVersions)
-	case c.Review != nil && (!isTier(c.Review.Tier) || c.Review.Output == "" || c.Review.Votes > 1):
-		return fmt.Errorf("kind %s has a review of batches: want a tier of 1 to %d, an output and no votes", k.Name, topTier)
+	case c.Review != nil && (!ladder.IsTier(c.Review.Tier) || c.Review.Output == "" || c.Review.Votes > 1):
+		return fmt.Errorf("kind %s has a review of batches: want a tier of 1 to %d, an output and no votes", k.Name, ladder.Top)
 	case judgesBatches(k) && c.Batch == "rolling":
 		return fmt.Errorf("the batches of kind %s are judged as a whole, and cannot be rolling", k.Name)
 	}
@@ -256,18 +255,18 @@ func checkLadder(lad *pawl.Ladder) error {
 	if !slices.Contains([]string{"", "blocked", "fail", "replan", "ask"}, lad.Then) {
 		return fmt.Errorf("a ladder that ends in %q is not run yet", lad.Then)
 	}
-	if lad.Stuck == 1 || lad.Stuck > kept {
-		return fmt.Errorf("the ladder's stuck is %d: want 2 to %d attempts, or 0 for no detection", lad.Stuck, kept)
+	if lad.Stuck == 1 || lad.Stuck > ladder.Kept {
+		return fmt.Errorf("the ladder's stuck is %d: want 2 to %d attempts, or 0 for no detection", lad.Stuck, ladder.Kept)
 	}
 	below := 0
 	for _, r := range lad.Rungs {
-		if !isTier(r.Tier) || r.Tier <= below {
-			return fmt.Errorf("the ladder's rungs: want rising tiers of 1 to %d", topTier)
+		if !ladder.IsTier(r.Tier) || r.Tier <= below {
+			return fmt.Errorf("the ladder's rungs: want rising tiers of 1 to %d", ladder.Top)
 		}
 		below = r.Tier
 	}
-	if c := lad.Council; c != nil && (!isTier(c.Tier) || len(c.Lenses) == 0 || len(c.Lenses) > 'Z'-'A'+1) {
-		return fmt.Errorf("the council: want a tier of 1 to %d and 1 to 26 lenses", topTier)
+	if c := lad.Council; c != nil && (!ladder.IsTier(c.Tier) || len(c.Lenses) == 0 || len(c.Lenses) > 'Z'-'A'+1) {
+		return fmt.Errorf("the council: want a tier of 1 to %d and 1 to 26 lenses", ladder.Top)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/plan"
 )
 
@@ -193,7 +194,7 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	}
 	for j := range l.Kind.Steps {
 		if l.Kind.Steps[j].TierFrom != "" {
-			l.Tier = min(l.task.Tier, topTier)
+			l.Tier = min(l.task.Tier, ladder.Top)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func (s *State) dropChild(l *Loop) {
 		b = &pawl.LoopEnded{Outcome: l.Outcome, Reason: l.Reason}
 	case live && l.merge().isDone():
 		b = &pawl.LoopEnded{Outcome: pawl.OutcomeUnverified, Reason: "its work was merged when the run was forked"}
-		if l.judgement().proven {
+		if l.judgement().Proven {
 			b.Outcome = pawl.OutcomeComplete
 		}
 	}
@@ -113,7 +113,7 @@ func (s *State) reopenRoot(l *Loop) {
 		}
 	}
 	if over && outcome == pawl.OutcomeBlocked {
-		l.ladder.failures, l.ladder.afterward, l.ladder.stuckFrom = 0, -1, l.Iteration
+		l.ladder.Failures, l.ladder.Afterward, l.ladder.StuckFrom = 0, -1, l.Iteration
 	}
 	switch {
 	case over && p != nil:
@@ -122,7 +122,7 @@ func (s *State) reopenRoot(l *Loop) {
 		p.Retry()
 		l.gen.planned, l.inside, l.gen.refused = true, true, false
 	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):
-		l.ladder.freed = l.Iteration
+		l.ladder.Freed = l.Iteration
 	case !l.inside:
 		l.gen.planned = false
 	}

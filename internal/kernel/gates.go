@@ -10,7 +10,9 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 // judge takes a candidate through what the kind has for it: the gates, stage by
@@ -54,13 +56,13 @@ func (d *draft) judge(l *Loop) {
 	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 && !l.inBatches() || before && d.extract(l) {
 		return
 	}
-	if l.judgement().pass() && !d.children(l) {
+	if l.judgement().Pass() && !d.children(l) {
 		return
 	}
-	if l.spawns() && l.judgement().pass() && l.gen.plan.Succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
+	if l.spawns() && l.judgement().Pass() && l.gen.plan.Succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
 		return
 	}
-	if l.Kind.FinalGates != nil && l.judgement().pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
+	if l.Kind.FinalGates != nil && l.judgement().Pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
 		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
@@ -100,7 +102,7 @@ func (l *Loop) inBatches() bool { return l.gen.planned && l.gen.plan != nil && j
 func (d *draft) reuse(l *Loop) {
 	if len(l.cand.results) == 0 && len(l.cand.gates) == 0 && len(l.sessions) == 0 && l.Kind.Children == nil {
 		if a := l.sameTree(); a != nil {
-			d.emit(l.Ref, &pawl.GatesReused{From: a.n})
+			d.emit(l.Ref, &pawl.GatesReused{From: a.N})
 		}
 	}
 }
@@ -111,7 +113,7 @@ func (d *draft) reuse(l *Loop) {
 func (d *draft) judgeStages(l *Loop, from, to int) bool {
 	for i := from; i < to; i++ {
 		st := l.stage(i)
-		if l.halted() || l.skips(st.When) {
+		if verdict.Halt(l.verdicts()) != nil || l.skips(st.When) {
 			continue
 		}
 		switch {
@@ -159,9 +161,9 @@ func (d *draft) onFinalHead(l *Loop) bool {
 
 // sameTree is the last attempt, if its candidate had the tree this one has and
 // there are verdicts on it that stand.
-func (l *Loop) sameTree() *attempt {
+func (l *Loop) sameTree() *ladder.Attempt {
 	a := l.lastAttempt()
-	if a == nil || a.tree == "" || a.tree != l.cand.Tree || a.stepFailed != "" || l.iter.stepFailed != "" || len(a.whole()) == 0 {
+	if a == nil || a.Tree == "" || a.Tree != l.cand.Tree || a.StepFailed != "" || l.iter.stepFailed != "" || len(whole(a.Results)) == 0 {
 		return nil
 	}
 	return a
@@ -279,10 +281,6 @@ func (l *Loop) result(name string) *pawl.GateJudged {
 	return nil
 }
 
-func (l *Loop) halted() bool {
-	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictHalt })
-}
-
 // review lets a model judge the candidate in a session of its own.
 func (d *draft) review(l *Loop, stage int) {
 	if len(l.sessions) > 0 {
@@ -311,50 +309,31 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 	for _, id := range slices.Compact(unmet) {
 		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(id))
 	}
-	b.Verdict = reviewVerdict(f.Get("decision"), len(unmet))
-	b.Confidence = percent(f.Get("confidence"))
+	b.Verdict = verdict.OfReview(f.Get("decision"), len(unmet))
+	b.Confidence = verdict.Percent(f.Get("confidence"))
 	d.emit(l.Ref, b)
 }
 
-// reviewVerdict reads a reviewer's decision. What is no decision is a failure.
-func reviewVerdict(decision string, unmet int) pawl.Verdict {
-	switch v := pawl.Verdict(decision); {
-	case v == pawl.VerdictPass && unmet == 0:
-		return v
-	case v == pawl.VerdictHalt, v == pawl.VerdictRetry, v == pawl.VerdictRevise:
-		return v
-	}
-	return pawl.VerdictFail
-}
-
-func percent(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return min(max(n, 0), 100)
-}
-
 // judgement is what is known of the attempt.
-func (l *Loop) judgement() judgement {
-	j := judgement{quality: quality(l.verdicts()), requirements: requirements(l.verdicts()), stepFailed: l.iter.stepFailed}
+func (l *Loop) judgement() ladder.Judgement {
+	j := ladder.Judgement{Quality: verdict.Quality(l.verdicts()), Requirements: verdict.Requirements(l.verdicts()), StepFailed: l.iter.stepFailed}
 	for _, r := range l.verdicts() {
-		j.proven = j.proven || proves(r)
+		j.Proven = j.Proven || verdict.Proves(r)
 	}
-	if r := l.said(pawl.AskMerge); r != nil && j.stepFailed == "" && r.choice == choiceReject {
-		j.stepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
+	if r := l.said(pawl.AskMerge); r != nil && j.StepFailed == "" && r.choice == choiceReject {
+		j.StepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}
-	if j.stepFailed == "" {
-		j.stepFailed = l.turnedDown()
+	if j.StepFailed == "" {
+		j.StepFailed = l.turnedDown()
 	}
 	return j
 }
 
 // withChildren adds to a judgement what the loop's children make of it.
-func (l *Loop) withChildren(j judgement) judgement {
+func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 	if p := l.gen.plan; p != nil && l.gen.planned {
-		j.children, j.childrenOutcome = p.Unmet(), p.Outcome(l.Kind.Ladder.Then)
-		j.proven = j.proven || p.Unproven == 0
+		j.Children, j.ChildrenOutcome = p.Unmet(), p.Outcome(l.Kind.Ladder.Then)
+		j.Proven = j.Proven || p.Unproven == 0
 	}
 	return j
 }
@@ -363,103 +342,18 @@ func (l *Loop) withChildren(j judgement) judgement {
 // and has passed is merged first, one that ends does its final steps.
 func (d *draft) conclude(l *Loop) {
 	j := d.s.withFailure(l, l.withChildren(l.judgement()))
-	if j.pass() && j.children == "" && l.merge() == nil && d.enqueue(l) {
+	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {
 		return
 	}
 	d.end(l, j)
 }
 
 // end ends the iteration with a judgement.
-func (d *draft) end(l *Loop, j judgement) {
+func (d *draft) end(l *Loop, j ladder.Judgement) {
 	b := &pawl.IterationEnded{
-		N: l.Iteration, Tier: l.Tier, Quality: j.quality, Requirements: j.requirements, Commit: l.judged(), Conflict: j.conflict,
-		Files: l.cand.FileSet, Tests: testsPrint(l.cand.results), Error: errorPrint(l, j),
-		Errors: objections(l, j), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
+		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.judged(), Conflict: j.Conflict,
+		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
+		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
 	}
 	d.rule(l, j, b)
-}
-
-// quality is the verdict of the command gates together; empty when none ran.
-func quality(results []*pawl.GateJudged) pawl.Verdict {
-	return together(results, func(r *pawl.GateJudged) bool { return r.Kind != "" })
-}
-
-// requirements is the verdict of the reviews together; empty when none ran.
-func requirements(results []*pawl.GateJudged) pawl.Verdict {
-	return together(results, func(r *pawl.GateJudged) bool { return r.Kind == "" })
-}
-
-// together is halt before all pass, and anything else is a failure.
-func together(results []*pawl.GateJudged, in func(*pawl.GateJudged) bool) pawl.Verdict {
-	v := pawl.Verdict("")
-	for _, r := range results {
-		switch {
-		case !in(r):
-		case r.Verdict == pawl.VerdictHalt:
-			return pawl.VerdictHalt
-		case lets(r.Verdict):
-			if v == "" {
-				v = pawl.VerdictPass
-			}
-		default:
-			v = pawl.VerdictFail
-		}
-	}
-	return v
-}
-
-// testsPrint is the fingerprint of the failing tests of all test gates; 0 = none fail.
-func testsPrint(results []*pawl.GateJudged) uint64 {
-	var p uint64
-	for _, r := range sortedByGate(results) {
-		if r.Kind == pawl.GateTests && r.Failing != 0 {
-			p = brief.Mix(p, brief.Fingerprint(r.Gate), r.Failing)
-		}
-	}
-	return p
-}
-
-// errorPrint is the fingerprint of everything that was objected, as far as it
-// can be told apart; 0 = there is no such thing.
-func errorPrint(l *Loop, j judgement) uint64 {
-	p := brief.Fingerprint(j.stepFailed)
-	for _, r := range sortedByGate(l.verdicts()) {
-		if said := brief.Mix(r.Error, r.Failing, r.Found); said != 0 && !lets(r.Verdict) {
-			p = brief.Mix(p, brief.Fingerprint(r.Gate), said)
-		}
-	}
-	return p
-}
-
-// securityPrint is the fingerprint of the security findings below critical that
-// failed a gate; 0 = there are none.
-func securityPrint(results []*pawl.GateJudged) uint64 {
-	var p uint64
-	for _, r := range sortedByGate(results) {
-		if r.Kind == pawl.GateSecurity && r.Verdict == pawl.VerdictFail && r.Critical == 0 {
-			p = brief.Mix(p, r.Found)
-		}
-	}
-	return p
-}
-
-// sortedByGate makes fingerprints independent of which gate was faster.
-func sortedByGate(results []*pawl.GateJudged) []*pawl.GateJudged {
-	return slices.SortedStableFunc(slices.Values(results), func(a, b *pawl.GateJudged) int { return cmp.Compare(a.Gate, b.Gate) })
-}
-
-// objections are the failures in short.
-func objections(l *Loop, j judgement) []string {
-	var out []string
-	for _, text := range []string{j.stepFailed, j.children} {
-		if text != "" {
-			out = append(out, brief.Cut(text, 160))
-		}
-	}
-	for _, r := range sortedByGate(l.verdicts()) {
-		if !lets(r.Verdict) && len(out) < 3 {
-			out = append(out, brief.Cut(fmt.Sprintf("%s: %s", r.Gate, cmp.Or(r.Reason, string(r.Verdict))), 160))
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/plan"
 )
 
@@ -37,41 +38,22 @@ func TestInBatches(t *testing.T) {
 func TestSameTree(t *testing.T) {
 	for _, row := range []struct {
 		why    string
-		change func(*Loop, *attempt)
+		change func(*Loop, *ladder.Attempt)
 		want   bool
 	}{
-		{"the same tree", func(*Loop, *attempt) {}, true},
-		{"another tree", func(l *Loop, _ *attempt) { l.cand.Tree = "other" }, false},
-		{"no tree", func(l *Loop, a *attempt) { l.cand.Tree, a.tree = "", "" }, false},
-		{"the steps before failed", func(_ *Loop, a *attempt) { a.stepFailed = "no result" }, false},
-		{"the steps fail now", func(l *Loop, _ *attempt) { l.iter.stepFailed = "no result" }, false},
-		{"nothing was judged", func(_ *Loop, a *attempt) { a.results = nil }, false},
+		{"the same tree", func(*Loop, *ladder.Attempt) {}, true},
+		{"another tree", func(l *Loop, _ *ladder.Attempt) { l.cand.Tree = "other" }, false},
+		{"no tree", func(l *Loop, a *ladder.Attempt) { l.cand.Tree, a.Tree = "", "" }, false},
+		{"the steps before failed", func(_ *Loop, a *ladder.Attempt) { a.StepFailed = "no result" }, false},
+		{"the steps fail now", func(l *Loop, _ *ladder.Attempt) { l.iter.stepFailed = "no result" }, false},
+		{"nothing was judged", func(_ *Loop, a *ladder.Attempt) { a.Results = nil }, false},
 	} {
 		l := newLoop(1, &pawl.LoopKind{})
 		l.cand = &Candidate{Committed: &pawl.Committed{Tree: "tree"}}
-		l.ladder.history = []attempt{{n: 1, failed: true, tree: "tree", results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}
-		row.change(l, &l.ladder.history[0])
+		l.ladder.History = []ladder.Attempt{{N: 1, Failed: true, Tree: "tree", Results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}
+		row.change(l, &l.ladder.History[0])
 		if got := l.sameTree() != nil; got != row.want {
 			t.Errorf("%s: the verdicts hold: %t", row.why, got)
-		}
-	}
-}
-
-// Only the findings of a security gate that fails without a critical one are compared with
-// those of the previous attempt. D-B02
-func TestSecurityPrint(t *testing.T) {
-	for _, row := range []struct {
-		judged pawl.GateJudged
-		want   bool
-	}{
-		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: 7}, true},
-		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: 7, Critical: 1}, false},
-		{pawl.GateJudged{Kind: pawl.GateSecurity, Verdict: pawl.VerdictPass, Found: 7}, false},
-		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Found: 7}, false},
-		{pawl.GateJudged{Kind: pawl.GateTests, Verdict: pawl.VerdictPass, Found: 7}, false},
-	} {
-		if got := securityPrint([]*pawl.GateJudged{&row.judged}) != 0; got != row.want {
-			t.Errorf("%s %s, %d critical: findings are compared: %t", row.judged.Kind, row.judged.Verdict, row.judged.Critical, got)
 		}
 	}
 }

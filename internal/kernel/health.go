@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/monitor"
+	"pawl/internal/kernel/verdict"
 )
 
 // judgeHealth says how the batches develop, and what follows from it.
@@ -214,7 +215,7 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 // note keeps of a loop's present candidate what the monitor needs.
 func (m *entrant) note(l *Loop, objected uint64) {
 	f := &m.facts
-	f.Error, f.Failing, f.Failed, f.Passing = objected, testsPrint(l.verdicts()), 0, -1
+	f.Error, f.Failing, f.Failed, f.Passing = objected, verdict.FailingTests(l.verdicts()), 0, -1
 	for _, r := range l.verdicts() {
 		if r.Kind == pawl.GateTests {
 			f.Passing = max(f.Passing, 0) + r.Passed

@@ -7,15 +7,17 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/verdict"
 )
 
 // past is a loop that has been tried: one word per attempt, each the failing
 // tests, e: the error, f: the files, s: the security finding, or ok for a pass.
-func past(words string) []attempt {
-	var out []attempt
+func past(words string) []ladder.Attempt {
+	var out []ladder.Attempt
 	for i, word := range strings.Fields(words) {
-		a := attempt{n: i + 1, failed: !strings.HasPrefix(word, "ok")}
-		a.tests, a.error, a.files, a.security = prints(word)
+		a := ladder.Attempt{N: i + 1, Failed: !strings.HasPrefix(word, "ok")}
+		a.Tests, a.Error, a.Files, a.Security = prints(word)
 		out = append(out, a)
 	}
 	return out
@@ -47,17 +49,17 @@ func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
 	r := taskLoop()
 	s := &State{Recipe: r, Settings: settings(), Limits: pawl.Limits{Iterations: 10}}
 	l := newLoop(1, &r.Kinds[0])
-	l.Iteration, l.Tier, l.ladder.history, l.cand = last.n, 1, history[:len(history)-1], &Candidate{}
-	if last.security != 0 {
-		l.cand.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.security}}
-		l.ladder.history = append([]attempt(nil), l.ladder.history...)
-		for i := range l.ladder.history { // as the gate's fingerprint is made of the finding
-			if l.ladder.history[i].security != 0 {
-				l.ladder.history[i].security = brief.Mix(0, l.ladder.history[i].security)
+	l.Iteration, l.Tier, l.ladder.History, l.cand = last.N, 1, history[:len(history)-1], &Candidate{}
+	if last.Security != 0 {
+		l.cand.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.Security}}
+		l.ladder.History = append([]ladder.Attempt(nil), l.ladder.History...)
+		for i := range l.ladder.History { // as the gate's fingerprint is made of the finding
+			if l.ladder.History[i].Security != 0 {
+				l.ladder.History[i].Security = brief.Mix(0, l.ladder.History[i].Security)
 			}
 		}
 	}
-	return s, l, &pawl.IterationEnded{N: last.n, Tests: last.tests, Error: last.error, Files: last.files}
+	return s, l, &pawl.IterationEnded{N: last.N, Tests: last.Tests, Error: last.Error, Files: last.Files}
 }
 
 func TestStuck(t *testing.T) {
@@ -83,8 +85,12 @@ func TestStuck(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s, l, ended := tried(row.attempts)
-			s.Settings.NoStuckDetection, l.ladder.stuckFrom = row.off, row.from
-			if got := s.stuck(l, ended); got != row.want {
+			s.Settings.NoStuckDetection, l.ladder.StuckFrom = row.off, row.from
+			r, got := s.ruling(l, ladder.Judgement{Quality: pawl.VerdictFail}, ended), ""
+			if r.Stuck {
+				got = r.Reason
+			}
+			if got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
@@ -121,24 +127,24 @@ func TestLadder(t *testing.T) {
 		{"D-20 D-B04 stuck below the top: the next tier", 1, 1, "A A A", fail, pass, nil, "escalate 2: stuck: the same tests fail in 3 attempts (stuck)"},
 		{"D-20 D-B04 stuck at the top: the council", 3, 1, "A A A", fail, pass, nil, "council: stuck: the same tests fail in 3 attempts (stuck)"},
 		{"D-40 the user asks for a council", 1, 0, "A", fail, pass, flagged, "council: the user asked for a council"},
-		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.ladder.councils = 1 }, "iterate"},
+		{"D-40 … once", 1, 0, "A B", fail, pass, func(s *State, l *Loop) { flagged(s, l); l.ladder.Councils = 1 }, "iterate"},
 		{"D-B06 D-63 the tenth failure is the last", 1, 0, "A B C D E F G H I J", fail, pass, nil, "halt incomplete"},
 		{"D-B06 the ninth is not", 1, 0, "A B C D E F G H I", fail, pass, nil, "iterate"},
-		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward = 0 }, "halt blocked"},
-		{"… and the ladder ends in fail", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward, l.Kind.Ladder.Then = 0, "fail" }, "halt failed"},
-		{"more attempts after the council are left", 3, 9, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.afterward = 1 }, "iterate"},
+		{"D-B13 the attempt after the council failed", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.Afterward = 0 }, "halt blocked"},
+		{"… and the ladder ends in fail", 3, 0, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.Afterward, l.Kind.Ladder.Then = 0, "fail" }, "halt failed"},
+		{"more attempts after the council are left", 3, 9, "A B C D", fail, pass, func(_ *State, l *Loop) { l.ladder.Afterward = 1 }, "iterate"},
 		{"there is no council", 3, 2, "A B C", fail, pass, func(_ *State, l *Loop) { l.Kind.Ladder.Council = nil }, "halt blocked"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s, l, ended := tried(row.attempts)
-			l.Tier, l.ladder.failures = row.tier, row.failed
+			l.Tier, l.ladder.Failures = row.tier, row.failed
 			if row.quality == halt {
 				l.cand.results = append(l.cand.results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
 			}
 			if row.change != nil {
 				row.change(s, l)
 			}
-			r := s.ruling(l, judgement{quality: row.quality, requirements: row.req, proven: row.quality == pass}, ended)
+			r := s.ruling(l, ladder.Judgement{Quality: row.quality, Requirements: row.req, Proven: row.quality == pass}, ended)
 			if got := spell(r); !strings.HasPrefix(got, row.want) || (row.want == "iterate" && got != "iterate") {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
@@ -150,17 +156,17 @@ func goesOn(s *State, _ *Loop)  { s.Settings.HaltOn = []pawl.HaltCondition{pawl.
 func flagged(s *State, _ *Loop) { s.Settings.Council = true }
 
 // spell is a ruling in words.
-func spell(r ruling) string {
-	out := string(r.decision)
-	switch r.decision {
+func spell(r ladder.Ruling) string {
+	out := string(r.Decision)
+	switch r.Decision {
 	case pawl.DecideEscalate:
-		out += " " + string(rune('0'+r.tier)) + ": " + r.reason
+		out += " " + string(rune('0'+r.Tier)) + ": " + r.Reason
 	case pawl.DecideCouncil:
-		out += ": " + r.reason
+		out += ": " + r.Reason
 	case pawl.DecideComplete, pawl.DecideHalt:
-		out += " " + string(r.outcome)
+		out += " " + string(r.Outcome)
 	}
-	if r.stuck {
+	if r.Stuck {
 		out += " (stuck)"
 	}
 	return out
@@ -173,8 +179,8 @@ func TestCouncilResetsStuck(t *testing.T) { // D-B04
 		if err := l.callCouncil(&pawl.CouncilCalled{Members: 5, Stuck: stuck}); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]int{true: 3, false: 0}[stuck]; l.ladder.stuckFrom != want {
-			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.ladder.stuckFrom, want)
+		if want := map[bool]int{true: 3, false: 0}[stuck]; l.ladder.StuckFrom != want {
+			t.Errorf("called by stuck detection: %v; attempts count from %d, want %d", stuck, l.ladder.StuckFrom, want)
 		}
 	}
 }
@@ -208,8 +214,8 @@ func TestStuckCallsTheCouncil(t *testing.T) { // F-63
 			}
 			called++
 			want := map[bool]int{true: 3, false: 0}[stuck]
-			if l := s.Loop(1); b.Stuck != stuck || l.ladder.stuckFrom != want || l.Iteration != 3 {
-				t.Errorf("stuck %t: the council is called after attempt %d with %+v, and attempts count from %d", stuck, l.Iteration, b, l.ladder.stuckFrom)
+			if l := s.Loop(1); b.Stuck != stuck || l.ladder.StuckFrom != want || l.Iteration != 3 {
+				t.Errorf("stuck %t: the council is called after attempt %d with %+v, and attempts count from %d", stuck, l.Iteration, b, l.ladder.StuckFrom)
 			}
 		}
 		if called != 1 {
@@ -242,7 +248,7 @@ func TestTogether(t *testing.T) { // D-B07
 		{"", ""}, {"pass pass", "pass"}, {"pass skip", "pass"}, {"pass fail pass", "fail"}, {"fail halt", "halt"}, {"halt pass", "halt"},
 		{"pass revise", "fail"}, {"retry", "fail"}, {"nonsense pass", "fail"},
 	} {
-		if got := quality(judged(row.gates)); string(got) != row.want {
+		if got := verdict.Quality(judged(row.gates)); string(got) != row.want {
 			t.Errorf("%q together are %q, want %q", row.gates, got, row.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 // ledger keeps its own books of a run, from its events alone, and compares them
@@ -197,7 +198,7 @@ func (g *ledger) decided(l *Loop, e pawl.Event, b *pawl.IterationEnded) {
 	g.kept[seat{e.Loop, b.N}] = verdicts
 	proven, all := l.gen.plan != nil && l.gen.plan.Succeeded() && l.gen.plan.Unproven == 0, true
 	for _, v := range verdicts {
-		all = all && lets(v.Verdict)
+		all = all && verdict.Passes(v.Verdict)
 		proven = proven || v.Kind != "" && v.Kind != pawl.GateValidation && v.Verdict == pawl.VerdictPass && !v.RedAtBase
 	}
 	complete := b.Decision == pawl.DecideComplete

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
@@ -74,7 +75,7 @@ type Loop struct {
 	cand *Candidate // of the present iteration, or the last; nil = there is none
 
 	left     leavings
-	ladder   ladder
+	ladder   ladder.State
 	upstream upstream
 	person   person
 	inbox    inbox
@@ -170,19 +171,6 @@ type leavings struct {
 	runFailed bool   // the last command of the iteration's sessions did
 }
 
-// ladder is how far a loop's failures have led it up its ladder.
-type ladder struct {
-	history   []attempt // the last of them, oldest first
-	failures  int       // consecutive, on this tier
-	conflicts int       // in a row
-	freed     int       // attempts that do not count: a conflict cost them, or the run has been resumed since
-	stuckFrom int       // attempts up to this iteration do not count as stuck
-	council   *council  // under way; nil = none is
-	councils  int
-	advice    pawl.Hash // the winning proposal, for the next iteration
-	afterward int       // iterations left after a council; -1 = no council was held
-}
-
 // upstream is what a loop has to do with its parent's branch, besides the way into it.
 type upstream struct {
 	rebase         *merge    // on its way onto the parent's head
@@ -258,28 +246,10 @@ type gateRun struct {
 	failed *pawl.Failure // why the last try gave no verdict
 }
 
-// attempt is what later decisions need of an ended iteration. Only the last one
-// keeps what was said in detail.
-type attempt struct {
-	n                   int
-	failed              bool
-	files, tests, error uint64
-	line                string // what was objected, in a few words
-
-	children   []pawl.Feedback // of tasks that failed it
-	security   uint64          // the fingerprint of findings below critical
-	tree       pawl.TreeHash
-	stepFailed string
-	results    []*pawl.GateJudged
-}
-
-// kept is how many attempts a loop's state keeps.
-const kept = 8
-
 // newLoop is a loop that has just begun.
 func newLoop(ref pawl.LoopRef, kind *pawl.LoopKind) *Loop {
 	return &Loop{Ref: ref, Kind: kind, Phase: PhaseOpening, task: &pawl.TaskEntry{}, gen: &Generation{n: 1}, iter: &Iteration{},
-		Score: -1, ladder: ladder{afterward: -1}}
+		Score: -1, ladder: ladder.State{Afterward: -1}}
 }
 
 // isGiven reports whether the user gave the list of tasks.
@@ -290,7 +260,7 @@ func (l *Loop) clone() *Loop {
 	c := *l
 	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.clone()
 	c.left.outputs = slices.Clone(l.left.outputs)
-	c.ladder.council = l.ladder.council.clone()
+	c.ladder.Council = l.ladder.Council.Clone()
 	c.upstream.rebase = l.upstream.rebase.clone()
 	c.person.question = copied(l.person.question)
 	c.exit.clearing = copied(l.exit.clearing)
@@ -346,13 +316,10 @@ func (l *Loop) sessionByN(n int) *session.Session {
 	return nil
 }
 
-// topTier is the strongest tier there is.
-const topTier = 3
-
 // top is the strongest tier of the loop's ladder.
 func (l *Loop) top() int {
 	if n := len(l.Kind.Ladder.Rungs); n > 0 {
 		return l.Kind.Ladder.Rungs[n-1].Tier
 	}
-	return topTier
+	return ladder.Top
 }

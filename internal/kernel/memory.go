@@ -18,12 +18,12 @@ func (d *draft) extract(l *Loop) bool {
 	if st == nil || l.cand.extracted {
 		return false
 	}
-	verdict := pawl.VerdictFail
-	if l.judgement().pass() {
-		verdict = pawl.VerdictPass
+	attempt := pawl.VerdictFail
+	if l.judgement().Pass() {
+		attempt = pawl.VerdictPass
 	}
 	switch {
-	case l.skips(st.When) || st.When != nil && len(st.When.Verdict) > 0 && !slices.Contains(st.When.Verdict, verdict):
+	case l.skips(st.When) || st.When != nil && len(st.When.Verdict) > 0 && !slices.Contains(st.When.Verdict, attempt):
 		return false
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
@@ -41,7 +41,7 @@ func (d *draft) extract(l *Loop) bool {
 // extracted remembers what a session took from an attempt: a fact an entry, its
 // name the kind, its value the hash of the text.
 func (d *draft) extracted(l *Loop, x *session.Session, f pawl.Facts) {
-	failed := !l.judgement().pass()
+	failed := !l.judgement().Pass()
 	for _, fact := range f {
 		d.remember(l, x, pawl.MemoryKind(fact.Name), "", fact.Value, failed)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/verdict"
 )
 
 // merge is a merge commit on its way: into the parent's branch, or of the
@@ -37,10 +38,6 @@ func (m *merge) clone() *merge {
 	return &c
 }
 
-// conflictTries is how many conflicts in a row an attempt is made again for
-// before the ladder decides.
-const conflictTries = 3
-
 // enqueue lets a loop whose work has passed wait for its turn, if it has
 // anything to merge. It reports whether it waits.
 func (d *draft) enqueue(l *Loop) bool {
@@ -48,7 +45,7 @@ func (d *draft) enqueue(l *Loop) bool {
 		return false
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
-	sure := l.confidence()
+	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.runFailed, l.Attempt == 1)
 	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
 			l.cand.Paths, choiceApprove, choiceReject)
@@ -125,9 +122,7 @@ func (d *draft) regate(l *Loop) bool {
 }
 
 // objected reports whether a gate lets the candidate not pass.
-func (l *Loop) objected() bool {
-	return slices.ContainsFunc(l.verdicts(), func(r *pawl.GateJudged) bool { return !lets(r.Verdict) })
-}
+func (l *Loop) objected() bool { return verdict.Object(l.verdicts()) }
 
 // conflicted ends an attempt that conflicts with what was merged in the meantime.
 func (d *draft) conflicted(l *Loop, paths int) {
@@ -136,7 +131,7 @@ func (d *draft) conflicted(l *Loop, paths int) {
 		what = fmt.Sprintf("%d paths conflict", paths)
 	}
 	j := l.judgement()
-	j.stepFailed, j.conflict = "merge: "+what+" with what was merged in the meantime", true
+	j.StepFailed, j.Conflict = "merge: "+what+" with what was merged in the meantime", true
 	d.end(l, j)
 }
 
@@ -230,7 +225,7 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 		m.made, m.onto = b, do.Ours
 		m.regate = b.Conflicts == 0 && b.Tree != l.cand.Tree
 		if m.regate { // reviews judged the task's own change, which is the same
-			l.cand.gates, l.cand.results = nil, reviewsOf(l.cand.results)
+			l.cand.gates, l.cand.results = nil, verdict.Reviews(l.cand.results)
 		}
 		if b.Conflicts > 0 {
 			l.upstream.hunks = b.Hunks
@@ -239,15 +234,6 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 		l.upstream.rebase = &merge{onto: do.Ours, made: b}
 	}
 	return nil
-}
-
-func reviewsOf(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
-	for _, r := range results {
-		if r.Kind == "" {
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // rebased takes over that the worktree is on the parent's head.

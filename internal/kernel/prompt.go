@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 // promptTimeout bounds the assembly of a prompt.
@@ -61,8 +62,8 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 			e := l.entriesOf(x.Index)[x.Item-1]
 			do.Item, do.ItemOf, do.ItemField = e.n, e.blob, e.field
 		}
-		if !l.ladder.advice.IsZero() {
-			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.ladder.advice})
+		if !l.ladder.Advice.IsZero() {
+			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.ladder.Advice})
 		}
 	case pawl.ForReview:
 		rv := l.stage(x.Index).Review
@@ -79,7 +80,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		l.addChanged(do)
 	case pawl.ForBallot:
 		do.Template, do.Output, do.Feedback = l.Kind.Ladder.Council.Ballot, ballotOutput, l.feedback()
-		do.Inputs = l.ladder.council.proposals()
+		do.Inputs = l.ladder.Council.Proposals()
 	}
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
@@ -165,10 +166,10 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a == nil {
 		return out
 	}
-	if a.stepFailed != "" && len(a.children) == 0 { // the children say it themselves
-		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.stepFailed, 120)})
+	if a.StepFailed != "" && len(a.Children) == 0 { // the children say it themselves
+		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
 	}
-	return append(append(out, a.children...), objectionsTo(a.results)...)
+	return append(append(out, a.Children...), objectionsTo(a.Results)...)
 }
 
 // hints are what persons told the loop by signals.
@@ -198,7 +199,7 @@ const fromUser = "user"
 func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 	var out []pawl.Feedback
 	for _, r := range results {
-		if lets(r.Verdict) || len(out) == maxFeedback {
+		if verdict.Passes(r.Verdict) || len(out) == maxFeedback {
 			continue
 		}
 		f := pawl.Feedback{From: r.Gate, Verdict: r.Verdict, Evidence: r.Evidence}
@@ -213,8 +214,8 @@ func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 // lines tell the attempts so far.
 func (l *Loop) lines() []string {
 	var out []string
-	for i := range l.ladder.history {
-		out = append(out, fmt.Sprintf("attempt %d: %s", l.ladder.history[i].n, l.ladder.history[i].line))
+	for i := range l.ladder.History {
+		out = append(out, fmt.Sprintf("attempt %d: %s", l.ladder.History[i].N, l.ladder.History[i].Line))
 	}
 	return out
 }

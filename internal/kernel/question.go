@@ -183,42 +183,6 @@ type wish struct {
 	n    int // the iteration they had seen
 }
 
-// confidence is how sure the checks are of a candidate, in percent: three parts
-// for the commands, three for the reviews where there were any, two for having
-// needed no second attempt, one each for a last command that succeeded and for
-// an attempt that was not cut short. The weights are those of Loom's gates.
-func (l *Loop) confidence() int {
-	sum, of := 0, 0
-	add := func(part, percent int) { sum, of = sum+part*percent, of+part }
-	proven, reviewed, sure := 0, false, 100
-	for _, r := range l.verdicts() {
-		switch {
-		case proves(r):
-			proven = 100
-		case r.Kind == "" && r.Total > 0:
-			reviewed, sure = true, min(sure, r.Passed*100/r.Total)
-		}
-		if r.Confidence > 0 {
-			sure = min(sure, r.Confidence)
-		}
-	}
-	add(3, proven)
-	if reviewed {
-		add(3, sure)
-	}
-	add(2, percentIf(l.Iteration == 1 && len(l.iter.routes) == 0))
-	add(1, percentIf(!l.left.runFailed))
-	add(1, percentIf(l.Attempt == 1))
-	return sum / of
-}
-
-func percentIf(ok bool) int {
-	if ok {
-		return 100
-	}
-	return 0
-}
-
 // answerQuestion obeys a person's answer to a question, or refuses it.
 func (d *draft) answerQuestion(in *pawl.Reply) error {
 	if in == nil {

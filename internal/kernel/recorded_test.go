@@ -54,8 +54,8 @@ func stands(tb testing.TB, s *State) []string {
 		for _, r := range l.verdicts() {
 			out = append(out, fmt.Sprintf("loop %d: %s says %s %q %x", l.Ref, r.Gate, r.Verdict, r.Reason, r.Error))
 		}
-		for _, a := range l.ladder.history {
-			out = append(out, fmt.Sprintf("loop %d: attempt %d failed %t: %s", l.Ref, a.n, a.failed, a.line))
+		for _, a := range l.ladder.History {
+			out = append(out, fmt.Sprintf("loop %d: attempt %d failed %t: %s", l.Ref, a.N, a.Failed, a.Line))
 		}
 		if p := l.gen.plan; p != nil {
 			out = append(out, fmt.Sprintf("loop %d: plan %d of %d tasks, %d started: %s", l.Ref, p.Version, len(p.Entries), p.Started, p.States()))

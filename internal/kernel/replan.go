@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
 )
@@ -163,7 +164,7 @@ func (d *draft) startReplan(l *Loop) {
 	i := l.flow.find(l.Kind.Children.From)
 	st := l.flow.steps[i]
 	place := l.place("replan")
-	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, topTier)
+	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, ladder.Top)
 	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Timeout: st.Timeout})
 }
 

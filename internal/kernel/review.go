@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/verdict"
 )
 
 // vote is one reviewer's verdict where several judge.
@@ -129,8 +130,8 @@ func (l *Loop) voted(x *session.Session, b *pawl.SessionEnded) {
 	v := &l.cand.votes[x.Vote-1]
 	v.over, v.verdict = true, pawl.VerdictFail
 	if b.Result == pawl.SessionDone {
-		v.verdict, v.output = reviewVerdict(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
-		v.sure = percent(b.Facts.Get("confidence"))
+		v.verdict, v.output = verdict.OfReview(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
+		v.sure = verdict.Percent(b.Facts.Get("confidence"))
 	}
 }
 
@@ -188,7 +189,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 // objection is the first verdict of a stage's gates for which it has a way back.
 func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 	for _, r := range l.verdicts() {
-		if of := r.Gate == st.Name || r.Kind != "" && selects(st, r.Kind); of && !lets(r.Verdict) {
+		if of := r.Gate == st.Name || r.Kind != "" && selects(st, r.Kind); of && !verdict.Passes(r.Verdict) {
 			return r
 		}
 	}
@@ -202,7 +203,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	}
 	l.iter.objections = nil
 	for _, r := range l.verdicts() {
-		if !lets(r.Verdict) {
+		if !verdict.Passes(r.Verdict) {
 			l.iter.objections = append(l.iter.objections, r)
 		}
 	}

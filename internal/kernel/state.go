@@ -185,7 +185,7 @@ func (s *State) maxIterations(l *Loop) int {
 		m = min(l.task.Retries, maxAttempts)
 	}
 	if m > 0 {
-		m += l.ladder.freed
+		m += l.ladder.Freed
 	}
 	return m
 }

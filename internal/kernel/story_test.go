@@ -317,7 +317,7 @@ func (s *story) state() string {
 	}
 	fmt.Fprintf(&b, ", spent %s and %d tokens, reserved %s, alive %s\n", st.Spent.Money, st.Spent.Tokens, st.Reserved.Money, st.Alive)
 	for _, l := range st.Loops() {
-		fmt.Fprintf(&b, "loop %d: %s, iteration %d, tier %d, %d failures, branch at %s, worktree %s\n", l.Ref, l.Phase, l.Iteration, l.Tier, l.ladder.failures, l.Head,
+		fmt.Fprintf(&b, "loop %d: %s, iteration %d, tier %d, %d failures, branch at %s, worktree %s\n", l.Ref, l.Phase, l.Iteration, l.Tier, l.ladder.Failures, l.Head,
 			map[bool]string{true: "open", false: "closed"}[l.HasWorkspace])
 	}
 	for _, f := range Pending(st) {

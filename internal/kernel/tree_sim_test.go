@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/verdict"
 )
 
 // found are runs that once showed a defect, besides those that are simulated anyway:
@@ -467,7 +468,7 @@ func (g *grove) sawMerge(e pawl.Event) {
 			g.judging[e.Seq] = do.Commit
 		}
 	case *pawl.GateJudged:
-		if c := g.judging[b.Effect]; lets(b.Verdict) && b.Effect != 0 {
+		if c := g.judging[b.Effect]; verdict.Passes(b.Verdict) && b.Effect != 0 {
 			g.green[c] = append(g.green[c], b.Gate)
 		}
 	case *pawl.BranchAdvanced:

@@ -79,9 +79,3 @@ func (s *State) gateSpec(l *Loop, gate int) *pawl.GateSpec {
 	st := l.stage(ownGate(gate))
 	return &pawl.GateSpec{Name: st.Name, Kind: pawl.GateValidation, Timeout: cmp.Or(st.Timeout, defaultGateTimeout)}
 }
-
-// proves reports whether a verdict proves that a candidate does what it should: a
-// command that the user configured passed, and did not fail on the base.
-func proves(r *pawl.GateJudged) bool {
-	return r.Kind != "" && r.Kind != pawl.GateValidation && r.Verdict == pawl.VerdictPass && !r.RedAtBase
-}

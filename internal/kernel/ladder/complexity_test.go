@@ -1,4 +1,4 @@
-package kernel
+package ladder
 
 import (
 	"strings"
@@ -32,16 +32,17 @@ func TestScore(t *testing.T) { // D-12
 		{"files=9 lines=900 new_dependencies=9 type=architecture risk=a risk=b risk=c risk=d risk=e", 14},
 		{"files=many lines=-5", 0},
 	} {
-		if got, why := score(factsOf(row.facts)); got != row.want {
+		if got, why := Score(factsOf(row.facts)); got != row.want {
 			t.Errorf("%q scores %d (%s), want %d", row.facts, got, why, row.want)
 		}
 	}
 }
 
 func TestTierOfScore(t *testing.T) { // D-13 D-14 D-15 D-B14
-	bands := taskLoop().Kinds[0].Complexity
+	bands := &pawl.Bands{From: "assess", Unknown: 5, Tiers: []pawl.Band{
+		{Max: 4, Tier: 1, Name: "simple"}, {Max: 8, Tier: 2, Name: "moderate"}, {Max: 14, Tier: 3, Name: "complex"}}}
 	for score, want := range []int{1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3} {
-		if got := tierFor(bands, score); got != want {
+		if got := TierFor(bands, score); got != want {
 			t.Errorf("a score of %d starts on tier %d, want %d", score, got, want)
 		}
 	}

@@ -1,9 +1,7 @@
-package kernel
+package ladder
 
 import (
 	"fmt"
-
-	"pawl"
 )
 
 // stuck says why the loop is stuck with the attempt that has just ended, or
@@ -11,21 +9,21 @@ import (
 // all failed and modified the same files, or had the same failing tests, or the
 // same error; empty sets are never the same. Attempts before the last
 // escalation or council that stuck detection itself caused do not count.
-func (s *State) stuck(l *Loop, b *pawl.IterationEnded) string {
-	window := l.Kind.Ladder.Stuck
-	if window <= 0 || s.Settings.NoStuckDetection {
+func (lad *State) stuck(c *Case) string {
+	window, b := c.Ladder.Stuck, c.Ended
+	if window <= 0 || !c.DetectsStuck {
 		return ""
 	}
 	tests, errors, files := b.Tests != 0, b.Error != 0, b.Files != 0
 	seen := 1
-	for i := len(l.ladder.history) - 1; i >= 0 && seen < window; i-- {
-		a := &l.ladder.history[i]
-		if a.n <= l.ladder.stuckFrom || !a.failed {
+	for i := len(lad.History) - 1; i >= 0 && seen < window; i-- {
+		a := &lad.History[i]
+		if a.N <= lad.StuckFrom || !a.Failed {
 			return ""
 		}
-		tests = tests && a.tests == b.Tests
-		errors = errors && a.error == b.Error
-		files = files && a.files == b.Files
+		tests = tests && a.Tests == b.Tests
+		errors = errors && a.Error == b.Error
+		files = files && a.Files == b.Files
 		seen++
 	}
 	switch {
