@@ -75,7 +75,7 @@ func (d *draft) finish() {
 }
 
 func (l *Loop) place(step string) pawl.Place {
-	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.iter.round, Tier: l.Tier}
+	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.iter.Round, Tier: l.Tier}
 	if l.gen.batch != nil {
 		p.Round = l.gen.batch.n
 	}
@@ -177,25 +177,25 @@ func (d *draft) steps(l *Loop) {
 	case l.person.question != nil:
 	case l.iter.unclear != nil:
 		d.clarify(l)
-	case l.iter.exhausted:
+	case l.iter.Exhausted:
 		d.endRounds(l)
 	case len(l.sessions) > 0 && l.sessions[0].Item == 0:
 		d.converse(l, l.sessions[0])
 	default:
-		d.startStep(l, l.iter.step, l.iter.try)
+		d.startStep(l, l.iter.Step, l.iter.Try)
 	}
 }
 
 // endRounds says what follows when a group's rounds are used up.
 func (d *draft) endRounds(l *Loop) {
-	g := l.flow.group(l.iter.step - 1)
+	g := l.flow.Group(l.iter.Step - 1)
 	then, r := g.Repeat.OnMax, l.said(pawl.AskStuck)
 	if r == nil {
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.iter.round)})
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.iter.Round)})
 	}
 	if then == "ask" {
 		if r == nil {
-			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.round, strings.Join(g.Repeat.Until, " or ")),
+			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
 				l.lastResult(), "continue", "fail")
 			return
 		}
@@ -206,7 +206,7 @@ func (d *draft) endRounds(l *Loop) {
 
 // startStep begins a step: its session, or one for each of its entries.
 func (d *draft) startStep(l *Loop, index, try int) {
-	if l.flow.steps[index].ForEach != "" && !l.assesses(index) {
+	if l.flow.Steps[index].ForEach != "" && !l.assesses(index) {
 		d.eachEntry(l, index)
 		return
 	}
@@ -215,7 +215,7 @@ func (d *draft) startStep(l *Loop, index, try int) {
 
 // stepSession is a session of a step.
 func stepSession(l *Loop, index, try int) pawl.SessionStarted {
-	st := l.flow.steps[index]
+	st := l.flow.Steps[index]
 	tier := st.Tier
 	if tier == 0 {
 		tier = max(l.Tier, 1)

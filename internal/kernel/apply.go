@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/session"
 )
 
@@ -198,10 +199,10 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	if s.Recipe, s.Settings, err = frozen(b); err != nil {
 		return err
 	}
-	fields := eachFields(s.Recipe)
+	fields := flow.Fields(s.Recipe)
 	for i := range s.Recipe.Kinds {
-		f := flowOf(&s.Recipe.Kinds[i])
-		f.fields = fields
+		f := flow.Of(&s.Recipe.Kinds[i])
+		f.Fields = fields
 		s.flows = append(s.flows, f)
 	}
 	if cascading(s.Recipe) {

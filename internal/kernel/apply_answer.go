@@ -415,7 +415,7 @@ func (l *Loop) waited(x *session.Session, f *pawl.Effect) {
 func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
 	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
-		l.left.runFailed = b.IsError
+		l.left.RunFailed = b.IsError
 	}
 	if b.Interrupted {
 		item = session.Interrupted(item)

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
@@ -26,9 +27,7 @@ func (l *Loop) startIteration(b *pawl.IterationStarted) {
 func (l *Loop) beginSteps(it *Iteration) {
 	l.Phase, l.iter, l.sessions = PhaseSteps, it, nil
 	l.setCandidate(nil)
-	l.left.outputs = slices.DeleteFunc(l.left.outputs, func(in pawl.Input) bool { return !l.keeps(in.Name) })
-	l.dropLists()
-	l.left.decision, l.left.runFailed = "", false
+	l.left.Drop(l.keeps)
 	l.atStep(0)
 }
 
@@ -58,25 +57,17 @@ func (l *Loop) rejudge() {
 
 // keeps reports whether a step's output outlives the iteration.
 func (l *Loop) keeps(name string) bool {
-	for i, st := range l.flow.steps {
-		if outputName(st) == name {
+	for i, st := range l.flow.Steps {
+		if flow.OutputName(st) == name {
 			return st.Keep || l.assesses(i)
 		}
 	}
 	return false
 }
 
-// outputName is the name under which later prompts find what a step leaves.
-func outputName(st *pawl.Step) string {
-	if st.Output != "" {
-		return st.Output
-	}
-	return st.Name
-}
-
 // assesses reports whether a step is the one that sizes up the task.
 func (l *Loop) assesses(step int) bool {
-	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.steps[step].Name
+	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.Steps[step].Name
 }
 
 func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
@@ -97,12 +88,12 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	n := 0
 	switch b.Purpose {
 	case pawl.ForStep:
-		n = len(l.flow.steps)
+		n = len(l.flow.Steps)
 		if b.Item != 0 && (b.Index < 0 || b.Index >= n || b.Item < 0 || b.Item > len(l.entriesOf(b.Index))) {
 			return false
 		}
 	case pawl.ForReplan:
-		n = l.flow.main
+		n = l.flow.Main
 	case pawl.ForExtract:
 		n = 1
 	case pawl.ForBatch:
@@ -160,23 +151,20 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	return nil
 }
 
-// maxOutputs is how many outputs of steps a loop keeps.
-const maxOutputs = 8
-
 func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
-	st := l.flow.steps[x.Index]
+	st := l.flow.Steps[x.Index]
 	if x.Item > 0 { // several decide nothing together
 		l.endItem(x, b)
 		return
 	}
 	if decision := b.Facts.Get("decision"); decision != "" {
-		l.left.decision = brief.Cut(decision, 60)
+		l.left.Decision = brief.Cut(decision, 60)
 	}
-	l.keepOutput(st, b.Output)
-	l.keepLists(st, b)
+	l.left.KeepOutput(st, b.Output)
+	l.left.KeepLists(l.flow, st, b)
 	switch {
-	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.main && !l.assesses(x.Index):
-		l.iter.try = 2
+	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.Main && !l.assesses(x.Index):
+		l.iter.Try = 2
 		return
 	case l.inquires(x, b):
 		return
@@ -185,37 +173,14 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	l.stepOver(x.Index, b.Result, brief.Cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
 }
 
-// keepOutput lets later prompts find what a step left. Where there is too much, the
-// oldest of a step that collects its results goes first.
-func (l *Loop) keepOutput(st *pawl.Step, output pawl.Hash) {
-	if output.IsZero() {
-		return
-	}
-	name := outputName(st)
-	is := func(in pawl.Input) bool { return in.Name == name }
-	if !st.Append {
-		l.left.outputs = slices.DeleteFunc(l.left.outputs, is)
-	}
-	if l.left.outputs = append(l.left.outputs, pawl.Input{Name: name, Blob: output}); len(l.left.outputs) > maxOutputs {
-		i := 0
-		if st.Append {
-			i = slices.IndexFunc(l.left.outputs, is)
-		}
-		if i == len(l.left.outputs)-1 {
-			i = 0
-		}
-		l.left.outputs = slices.Delete(l.left.outputs, i, i+1)
-	}
-}
-
 // stepOver takes over that a step has come to its end, and why it failed when its
 // result is not done.
 func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	switch {
 	case l.assesses(step): // ComplexityScored follows
-	case step >= l.flow.after: // the work can do without it
-		l.iter.final = step - l.flow.after + 1
-	case l.flow.aroundBatch(step):
+	case step >= l.flow.After: // the work can do without it
+		l.iter.final = step - l.flow.After + 1
+	case l.flow.AroundBatch(step):
 		l.endAround(step)
 	case r == pawl.SessionDone:
 		l.passStep()
@@ -307,7 +272,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
 	l.sessions, l.cand, l.worktree = nil, nil, worktree{}
-	l.iter = &Iteration{spentAt: l.iter.spentAt, round: l.iter.round}
+	l.iter = &Iteration{spentAt: l.iter.spentAt, Cursor: flow.Cursor{Round: l.iter.Round}}
 	if l.Parent != 0 {
 		l.Reason = brief.Cut(b.Reason, 120)
 	}
@@ -327,7 +292,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 // tree needs.
 func (l *Loop) forget() {
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
-	l.left, l.upstream, l.person = leavings{}, upstream{}, person{}
+	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
 	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
 	if l.Parent != 0 {
 		l.gen = &Generation{n: l.gen.n}
@@ -336,14 +301,14 @@ func (l *Loop) forget() {
 
 // endRounds takes over that a group is not repeated any more.
 func (l *Loop) endRounds(b *pawl.RoundsEnded) {
-	g := l.flow.group(l.iter.step - 1)
+	g := l.flow.Group(l.iter.Step - 1)
 	if g == nil {
 		return
 	}
 	if b.Then == "continue" {
 		l.person.reply = nil
-		l.atStep(g.to)
+		l.atStep(g.To)
 		return
 	}
-	l.iter.stepFailed, l.Phase, l.iter.exhausted = brief.Cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
+	l.iter.stepFailed, l.Phase, l.iter.Exhausted = brief.Cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false
 }

@@ -376,7 +376,7 @@ func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 		if m := &bt.members[i]; m.in && m.verdict == pawl.VerdictPass {
 			k := s.Loop(l.gen.plan.At(m.task).Loop)
 			k.cand.merge.done = true
-			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.lists...)
+			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.Lists...)
 		}
 	}
 	for _, r := range bt.results {
@@ -395,8 +395,8 @@ func (s *State) addBatch(l *Loop, do *pawl.AssemblePrompt) {
 		t := l.gen.plan.At(b.members[k.member].task)
 		c := s.Loop(t.Loop)
 		m := pawl.Member{Task: c.task.Spec, Paths: c.cand.Paths}
-		if n := len(c.left.outputs); n > 0 {
-			m.Result = c.left.outputs[n-1].Blob
+		if n := len(c.left.Outputs); n > 0 {
+			m.Result = c.left.Outputs[n-1].Blob
 		}
 		do.Batch = append(do.Batch, m)
 	}

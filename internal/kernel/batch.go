@@ -168,11 +168,11 @@ func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
 func (d *draft) batch(l *Loop) {
 	b := l.gen.batch
 	switch {
-	case !b.moved && d.runSteps(l, l.flow.main, l.flow.before, l.gen.before):
+	case !b.moved && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before):
 	case !b.moved && !d.work(l):
 	case !b.moved && !d.assembled(l):
 	case !d.settled(l):
-	case b.moved && d.runSteps(l, l.flow.before, l.flow.after, l.gen.after):
+	case b.moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after):
 	default:
 		attempted, approved := d.s.tally(l)
 		d.emit(l.Ref, &pawl.BatchEnded{N: b.n, Attempted: attempted, Approved: approved})
@@ -273,7 +273,7 @@ func (s *State) mayWork(l *Loop) bool {
 		return true
 	}
 	b := p.gen.batch
-	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.main, p.flow.before, p.gen.before)
+	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before)
 }
 
 // open reports whether a task is in the batch and has not been judged.

@@ -72,8 +72,8 @@ func (d *draft) tellBlocked(p, l *Loop) {
 
 // lastResult is what a session handed in last; zero = nothing.
 func (l *Loop) lastResult() pawl.Hash {
-	if n := len(l.left.outputs); n > 0 {
-		return l.left.outputs[n-1].Blob
+	if n := len(l.left.Outputs); n > 0 {
+		return l.left.Outputs[n-1].Blob
 	}
 	return pawl.Hash{}
 }

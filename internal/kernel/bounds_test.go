@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 )
 
 // size estimates how many bytes a value would have when it is stored as events
@@ -45,7 +46,7 @@ func size(v reflect.Value, seen map[*byte]bool) int {
 		n := 0
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			if f.Type == reflect.TypeFor[*pawl.LoopKind]() || f.Type == reflect.TypeFor[*flow]() || f.Name == "Transcript" || v.Field(i).IsZero() {
+			if f.Type == reflect.TypeFor[*pawl.LoopKind]() || f.Type == reflect.TypeFor[*flow.Flow]() || f.Name == "Transcript" || v.Field(i).IsZero() {
 				continue // the recipe is stored once, its steps too, and a transcript is the session's
 			}
 			n += 1 + size(v.Field(i), seen)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 )
 
@@ -141,7 +142,7 @@ func checkGates(k *pawl.LoopKind) error {
 			return fmt.Errorf("gate %s looks at the artifact that children are spawned from, and kind %s has none", st.Name, k.Name)
 		}
 		for _, v := range []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictFail} {
-			if way, ok := st.On[v]; ok && (way.Max < 1 || way.From != "start" && flowOf(k).find(way.From) < 0) {
+			if way, ok := st.On[v]; ok && (way.Max < 1 || way.From != "start" && flow.Of(k).Find(way.From) < 0) {
 				return fmt.Errorf("gate %s: %s leads to %q at most %d times: want a step of the kind, and a number", st.Name, v, way.From, way.Max)
 			}
 		}
@@ -189,7 +190,7 @@ func checkChildren(r *pawl.Recipe, k *pawl.LoopKind) error {
 		return fmt.Errorf("the children of kind %s are of kind %q, which must be another one of the recipe", k.Name, c.Kind)
 	case child.Complexity != nil:
 		return fmt.Errorf("kind %s has a complexity: a child's tier comes from its task", child.Name)
-	case flowOf(k).find(c.From) < 0:
+	case flow.Of(k).Find(c.From) < 0:
 		return fmt.Errorf("the children of kind %s come from the step %q, which it does not have", k.Name, c.From)
 	case c.Replan != nil && c.Replan.MaxVersions < 1:
 		return fmt.Errorf("the plan of kind %s may have %d versions: want at least 1", k.Name, c.Replan.MaxVersions)

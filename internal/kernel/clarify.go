@@ -55,7 +55,7 @@ func (l *Loop) inquired(step int) int {
 // inquires takes over a result with questions, and reports whether it has any that
 // are to be asked: the step is not over then.
 func (l *Loop) inquires(x *session.Session, b *pawl.SessionEnded) bool {
-	n := questionsOf(l.flow.steps[x.Index], b.Result, b.Facts)
+	n := questionsOf(l.flow.Steps[x.Index], b.Result, b.Facts)
 	if n == 0 || l.inquired(x.Index) >= maxRounds {
 		return false
 	}
@@ -70,7 +70,7 @@ func (d *draft) clarify(l *Loop) {
 	if u.count > 1 {
 		what = fmt.Sprintf("%d questions", u.count)
 	}
-	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.steps[u.step].Name), what, l.inquired(u.step)+1, maxRounds),
+	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.Steps[u.step].Name), what, l.inquired(u.step)+1, maxRounds),
 		u.about, choiceAnswer, choiceSkip)
 }
 
@@ -89,8 +89,8 @@ func (l *Loop) clarified(choice string) {
 	n := l.inquired(u.step) + 1
 	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return r.step == u.step })
 	l.iter.inquiries = append(l.iter.inquiries, route{u.step, n})
-	if u.step < l.flow.main {
-		l.iter.try = 1
+	if u.step < l.flow.Main {
+		l.iter.Try = 1
 	}
 }
 

@@ -17,7 +17,7 @@ func (d *draft) assess(l *Loop) {
 		d.converse(l, l.sessions[0])
 		return
 	}
-	d.startStep(l, l.flow.find(bands.From), 1)
+	d.startStep(l, l.flow.Find(bands.From), 1)
 }
 
 // assessed scores what the assessing session handed in; without a result the

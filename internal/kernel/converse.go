@@ -186,7 +186,7 @@ func (s *State) overrules(st *pawl.Step, f pawl.Facts) string {
 func (l *Loop) stepOf(x *session.Session) *pawl.Step {
 	switch x.Purpose {
 	case pawl.ForStep, pawl.ForReplan:
-		return l.flow.steps[x.Index]
+		return l.flow.Steps[x.Index]
 	case pawl.ForExtract:
 		return l.Kind.Extract
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 )
 
 // copyOf returns a copy of a value and of everything it reaches through types of this package,
@@ -100,7 +101,7 @@ func isShared(t reflect.Type) bool {
 	case reflect.Array:
 		return isShared(t.Elem())
 	case reflect.Pointer:
-		return t.Elem() == reflect.TypeFor[flow]() || isForeign(t.Elem())
+		return t.Elem() == reflect.TypeFor[flow.Flow]() || isForeign(t.Elem())
 	case reflect.Struct:
 		return isForeign(t)
 	}

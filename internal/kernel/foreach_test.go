@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/session"
 )
 
@@ -13,9 +14,9 @@ import (
 func TestForEachOrder(t *testing.T) {
 	k := &pawl.LoopKind{Steps: []pawl.Step{{Name: "think"}, {Name: "decide", ForEach: "think.decisions", Append: true}, {Name: "work"}}}
 	l := newLoop(1, k)
-	l.flow, l.iter.step, l.Phase = flowOf(k), 1, PhaseSteps
-	l.flow.fields = []string{"decisions"}
-	l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf("thought"), Facts: pawl.Facts{{Name: "decisions", Value: "3"}}})
+	l.flow, l.iter.Step, l.Phase = flow.Of(k), 1, PhaseSteps
+	l.flow.Fields = []string{"decisions"}
+	l.left.KeepLists(l.flow, &k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf("thought"), Facts: pawl.Facts{{Name: "decisions", Value: "3"}}})
 	for i := range 3 {
 		l.sessions = append(l.sessions, &session.Session{N: i + 1, Purpose: pawl.ForStep, Index: 1, Item: i + 1, Try: 1})
 	}
@@ -25,8 +26,8 @@ func TestForEachOrder(t *testing.T) {
 		}
 	}
 	want := []pawl.Input{{Name: "decide", Blob: blobOf("1")}, {Name: "decide", Blob: blobOf("2")}, {Name: "decide", Blob: blobOf("3")}}
-	if !slices.Equal(l.left.outputs, want) || l.iter.step != 2 || l.iter.items != nil {
-		t.Errorf("the outputs are %v at step %d, and %v is left", l.left.outputs, l.iter.step, l.iter.items)
+	if !slices.Equal(l.left.Outputs, want) || l.iter.Step != 2 || l.iter.items != nil {
+		t.Errorf("the outputs are %v at step %d, and %v is left", l.left.Outputs, l.iter.Step, l.iter.items)
 	}
 }
 
@@ -36,14 +37,21 @@ func TestEntries(t *testing.T) {
 	k := &pawl.LoopKind{Steps: []pawl.Step{{Name: "plan", Output: "tasks"}, {Name: "own", ForEach: "tasks.decisions"}},
 		Children: &pawl.Children{AfterBatch: []pawl.Step{{Name: "record", ForEach: "result.decisions"}}}}
 	l := newLoop(1, k)
-	l.flow = flowOf(k)
-	l.flow.fields = []string{"decisions"}
+	l.flow = flow.Of(k)
+	l.flow.Fields = []string{"decisions"}
 	for _, n := range []string{"5", "2"} {
-		l.keepLists(&k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(n), Facts: pawl.Facts{{Name: "decisions", Value: n}}})
+		l.left.KeepLists(l.flow, &k.Steps[0], &pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(n), Facts: pawl.Facts{{Name: "decisions", Value: n}}})
 	}
-	l.gen.handed = []list{{"implement", "result", "decisions", blobOf("a"), 1}, {"implement", "result", "other", blobOf("a"), 4}, {"implement", "result", "decisions", blobOf("b"), 2}}
-	own := []entry{{blobOf("2"), "decisions", 1}, {blobOf("2"), "decisions", 2}}
-	batch := []entry{{blobOf("a"), "decisions", 1}, {blobOf("b"), "decisions", 1}, {blobOf("b"), "decisions", 2}}
+	handed := func(blob string, facts ...pawl.Fact) {
+		var left flow.Leavings
+		left.KeepLists(&flow.Flow{Fields: []string{"decisions", "other"}}, &pawl.Step{Name: "implement", Output: "result"},
+			&pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(blob), Facts: facts})
+		l.gen.handed = append(l.gen.handed, left.Lists...)
+	}
+	handed("a", pawl.Fact{Name: "decisions", Value: "1"}, pawl.Fact{Name: "other", Value: "4"})
+	handed("b", pawl.Fact{Name: "decisions", Value: "2"})
+	own := []flow.Entry{{Blob: blobOf("2"), Field: "decisions", N: 1}, {Blob: blobOf("2"), Field: "decisions", N: 2}}
+	batch := []flow.Entry{{Blob: blobOf("a"), Field: "decisions", N: 1}, {Blob: blobOf("b"), Field: "decisions", N: 1}, {Blob: blobOf("b"), Field: "decisions", N: 2}}
 	if got := l.entriesOf(1); !slices.Equal(got, own) {
 		t.Errorf("the own entries are %v", got)
 	}

@@ -86,7 +86,7 @@ func (d *draft) recoverHealth(l *Loop) {
 	p := l.gen.plan
 	next := l.gen.Recover[0]
 	if next == pawl.RecoverGather {
-		if d.runSteps(l, l.flow.main, l.flow.before, l.gen.before) {
+		if d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) {
 			return
 		}
 		next = l.gen.Recover[slices.IndexFunc(l.gen.Recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })]

@@ -126,13 +126,13 @@ func (l *Loop) finishing() bool {
 
 // isFinal reports whether a session is for a final step.
 func (l *Loop) isFinal(x *session.Session) bool {
-	return x.Purpose == pawl.ForStep && x.Index >= l.flow.after
+	return x.Purpose == pawl.ForStep && x.Index >= l.flow.After
 }
 
 // finalStep lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
 func (d *draft) finalStep(l *Loop) bool {
-	return d.s.Stopping == nil && d.runSteps(l, l.flow.after, len(l.flow.steps), l.iter.final)
+	return d.s.Stopping == nil && d.runSteps(l, l.flow.After, len(l.flow.Steps), l.iter.final)
 }
 
 // runSteps runs those of the flow's steps from one position to another that have
@@ -147,7 +147,7 @@ func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 			d.converse(l, l.sessions[0])
 		case len(l.sessions) > 0:
 			d.eachEntry(l, l.sessions[0].Index)
-		case l.skips(l.flow.steps[i].When), l.idle(i):
+		case l.skips(l.flow.Steps[i].When), l.idle(i):
 			continue
 		case !d.onFinalHead(l):
 		default:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
@@ -39,7 +40,7 @@ type Loop struct {
 	ID     string
 	Parent pawl.LoopRef
 	Kind   *pawl.LoopKind
-	flow   *flow
+	flow   *flow.Flow
 
 	Phase    Phase
 	Outcome  pawl.Outcome
@@ -74,7 +75,7 @@ type Loop struct {
 	iter *Iteration // nil = it has ended, and is not resumed
 	cand *Candidate // of the present iteration, or the last; nil = there is none
 
-	left     leavings
+	left     flow.Leavings
 	ladder   ladder.State
 	upstream upstream
 	person   person
@@ -97,12 +98,12 @@ type Generation struct {
 	board []pawl.NotePosted
 	listing
 
-	batches        int    // that were begun
-	batch          *batch // the one under way; nil = none is
-	before         int    // steps before it that are over
-	after          int    // steps after it that are over
-	handed         []list // in what the batch's children handed in
-	monitor.Course        // of the batches
+	batches        int         // that were begun
+	batch          *batch      // the one under way; nil = none is
+	before         int         // steps before it that are over
+	after          int         // steps after it that are over
+	handed         []flow.List // in what the batch's children handed in
+	monitor.Course             // of the batches
 }
 
 // listing is a list of tasks on its way to be the plan of the present candidate.
@@ -117,16 +118,13 @@ type listing struct {
 // Iteration is what one attempt of an iteration has done so far: it is dropped when the
 // steps begin again.
 type Iteration struct {
-	step       int    // position of the present step in the flow
-	try        int    // of the present step
-	round      int    // of the present step's group; 0 = it is in none
-	exhausted  bool   // the group's rounds are used up
+	flow.Cursor
 	final      int    // final steps that are over
 	stepFailed string // why the steps failed; empty = they did not
 	restart    string // why the steps must start again; empty = they need not
 
-	items      []item // of the step that runs for each entry
-	itemFailed string // why one of them failed; empty = none did
+	items      []flow.Item // of the step that runs for each entry
+	itemFailed string      // why one of them failed; empty = none did
 
 	unclear    *unclear           // the step that has questions; nil = none has
 	inquiries  []route            // rounds of questions of steps, over all attempts
@@ -160,15 +158,6 @@ type slot struct {
 	number  int   // how many children the parent had started with it
 	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not
 	busy    bool  // it is counted among those at work
-}
-
-// leavings is what the steps of a loop have left: until they leave something else, or as
-// long as the recipe says.
-type leavings struct {
-	outputs   []pawl.Input
-	lists     []list // in the results of steps, for those that run for each of their entries
-	decision  string // of the last step that submitted one
-	runFailed bool   // the last command of the iteration's sessions did
 }
 
 // upstream is what a loop has to do with its parent's branch, besides the way into it.
@@ -259,7 +248,7 @@ func (l *Loop) isGiven() bool { return !l.givenList.IsZero() }
 func (l *Loop) clone() *Loop {
 	c := *l
 	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.clone()
-	c.left.outputs = slices.Clone(l.left.outputs)
+	c.left.Outputs = slices.Clone(l.left.Outputs)
 	c.ladder.Council = l.ladder.Council.Clone()
 	c.upstream.rebase = l.upstream.rebase.clone()
 	c.person.question = copied(l.person.question)

@@ -45,7 +45,7 @@ func (d *draft) enqueue(l *Loop) bool {
 		return false
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
-	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.runFailed, l.Attempt == 1)
+	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
 	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
 			l.cand.Paths, choiceApprove, choiceReject)

@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 )
@@ -30,7 +31,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 	do := &pawl.AssemblePrompt{
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
 		Commit: l.Head, Base: l.Base, Max: d.s.maxIterations(l),
-		Inputs: append([]pawl.Input(nil), l.left.outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
+		Inputs: append([]pawl.Input(nil), l.left.Outputs...), History: l.lines(), RedAtBase: d.s.redAtBase(l),
 		Task: l.task.Spec, Answers: l.person.answers,
 	}
 	d.s.addPlan(l, do)
@@ -52,7 +53,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		l.addChanged(do)
 		do.Feedback = objectionsTo(l.verdicts())
 	case pawl.ForStep:
-		st := l.flow.steps[x.Index]
+		st := l.flow.Steps[x.Index]
 		do.Feedback = append(l.feedback(), l.hints()...)
 		if x.Try > 1 {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
@@ -60,7 +61,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		}
 		if x.Item > 0 {
 			e := l.entriesOf(x.Index)[x.Item-1]
-			do.Item, do.ItemOf, do.ItemField = e.n, e.blob, e.field
+			do.Item, do.ItemOf, do.ItemField = e.N, e.Blob, e.Field
 		}
 		if !l.ladder.Advice.IsZero() {
 			do.Inputs = append(do.Inputs, pawl.Input{Name: "council", Blob: l.ladder.Advice})
@@ -102,8 +103,8 @@ func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
 	if !l.isGiven() {
 		return
 	}
-	for _, st := range l.flow.steps {
-		name := outputName(st)
+	for _, st := range l.flow.Steps {
+		name := flow.OutputName(st)
 		if st.Name == l.Kind.Children.From && !slices.ContainsFunc(do.Inputs, func(in pawl.Input) bool { return in.Name == name }) {
 			do.Inputs = append(do.Inputs, pawl.Input{Name: name, Blob: l.givenList})
 		}
@@ -112,7 +113,7 @@ func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
 
 // contextOf is what was gathered for a loop's children.
 func contextOf(l *Loop) []pawl.Input {
-	for _, in := range slices.Backward(l.left.outputs) {
+	for _, in := range slices.Backward(l.left.Outputs) {
 		if in.Name == "context" {
 			return []pawl.Input{in}
 		}

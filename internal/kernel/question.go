@@ -147,7 +147,7 @@ func (d *draft) consent(l *Loop) bool {
 	case r == nil || r.kind != pawl.AskPlan:
 		d.ask(l, pawl.AskPlan, fmt.Sprintf("May these %d tasks be worked on?", len(l.gen.plan.Entries)), l.gen.plan.List, choiceApprove, choiceRevise, choiceReject)
 	case r.choice == choiceRevise:
-		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.find(l.Kind.Children.From), N: 1})
+		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.Find(l.Kind.Children.From), N: 1})
 	default:
 		return true // rejected, or another iteration is wanted: see turnedDown
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
@@ -36,12 +37,12 @@ func (l *Loop) list() pawl.Hash {
 	if l.isGiven() {
 		return l.givenList
 	}
-	from := l.flow.find(l.Kind.Children.From)
+	from := l.flow.Find(l.Kind.Children.From)
 	if from < 0 {
 		return pawl.Hash{}
 	}
-	name := outputName(l.flow.steps[from])
-	for _, in := range slices.Backward(l.left.outputs) {
+	name := flow.OutputName(l.flow.Steps[from])
+	for _, in := range slices.Backward(l.left.Outputs) {
 		if in.Name == name {
 			return in.Blob
 		}
@@ -161,8 +162,8 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 // startReplan begins the session that makes the plan anew. It is told the goal,
 // where things stand and what was found, and nothing of an earlier conversation.
 func (d *draft) startReplan(l *Loop) {
-	i := l.flow.find(l.Kind.Children.From)
-	st := l.flow.steps[i]
+	i := l.flow.Find(l.Kind.Children.From)
+	st := l.flow.Steps[i]
 	place := l.place("replan")
 	place.Role, place.Tier = st.Role, cmp.Or(st.Tier, ladder.Top)
 	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Timeout: st.Timeout})

@@ -167,7 +167,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	}
 	step := 0
 	if way.From != "start" {
-		step = l.flow.find(way.From)
+		step = l.flow.Find(way.From)
 	}
 	n := l.routed(step)
 	if n < way.Max {
@@ -198,7 +198,7 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 
 // rerouted takes over that the iteration goes back to a step.
 func (l *Loop) rerouted(b *pawl.Rerouted) error {
-	if b.Step < 0 || b.Step >= l.flow.main {
+	if b.Step < 0 || b.Step >= l.flow.Main {
 		return fmt.Errorf("there is no step %d", b.Step)
 	}
 	l.iter.objections = nil
@@ -222,7 +222,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	l.Attempt++
 	l.setCandidate(nil)
 	l.Phase, l.sessions = PhaseSteps, nil
-	l.left.decision, l.iter.blocked = "", nil
+	l.left.Decision, l.iter.blocked = "", nil
 	l.atStep(b.Step)
 	return nil
 }
@@ -254,7 +254,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 			l.readable(b)
 		}
 	case "tool_results":
-		if l.left.runFailed {
+		if l.left.RunFailed {
 			b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("the last command the agent ran failed, and it left it at that", 300)
 		}
 	}

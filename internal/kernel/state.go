@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/flow"
 )
 
 // State is a run as its events made it. The zero State is the run before its
@@ -42,12 +43,12 @@ type State struct {
 	// Interruptions counts recoveries.
 	Interruptions int
 
-	flows     []*flow // by kind of the recipe
-	questions int     // how many have been asked
-	waiting   int     // how many of them wait for an answer
-	holding   int     // how many loops a person's signal holds
-	memories  int     // how many entries have been made
-	signals   int     // how many have been sent
+	flows     []*flow.Flow // by kind of the recipe
+	questions int          // how many have been asked
+	waiting   int          // how many of them wait for an answer
+	holding   int          // how many loops a person's signal holds
+	memories  int          // how many entries have been made
+	signals   int          // how many have been sent
 	archived  bool
 
 	learned  int                     // how many of them have a number among the task's learnings
