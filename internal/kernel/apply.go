@@ -99,7 +99,7 @@ func (s *State) applyRun(e pawl.Event) error {
 	case *pawl.Recovered:
 		s.Interruptions++
 		for l := range s.each {
-			l.worktree.verify = l.HasWorkspace && l.Phase < PhaseClosing
+			l.worktree.Verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
 		s.Status, s.Outcome, s.Reason = pawl.StatusEnded, b.Outcome, b.Reason

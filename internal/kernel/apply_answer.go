@@ -33,7 +33,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		switch do := f.Do.(type) {
 		case *pawl.CallTool:
 			if do.Tool == updateTool {
-				l.worktree.furnished = ""
+				l.worktree.Furnished = ""
 			}
 		case *pawl.CallModel:
 			if !ladder.IsTier(do.Tier) {
@@ -55,9 +55,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 		l.gen.Back.Requested = true
 	case *pawl.CloseWorkspace:
-		l.worktree.leaving = s.fenced(l) != ""
+		l.worktree.Leaving = s.fenced(l) != ""
 	case *pawl.Notify:
-		l.callback.told, l.worktree.rested = do, false
+		l.callback.told, l.worktree.Rested = do, false
 	case *pawl.Announce:
 		if l.person.question == nil || l.person.question.n != do.Question {
 			return fmt.Errorf("question %d is not open", do.Question)
@@ -183,7 +183,7 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 		x.Extend(waited(a))
 	}
 	if _, failed := a.(*pawl.EffectFailed); !failed {
-		l.worktree.settle(f.Do.Verb())
+		l.worktree.Settle(f.Do.Verb())
 	}
 	switch b := a.(type) {
 	case *pawl.TasksRead:
@@ -192,23 +192,23 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 		}
 		l.tasksRead(f.Do.(*pawl.ReadTasks), b)
 	case *pawl.Merged:
-		l.worktree.calm()
+		l.worktree.Calm()
 		return s.merged(l, f.Do.(*pawl.Merge), b)
 	case *pawl.BranchAdvanced:
-		l.worktree.calm()
+		l.worktree.Calm()
 		return s.advanced(l, b)
 	case *pawl.ConflictsProbed:
-		l.worktree.calm()
+		l.worktree.Calm()
 		l.probed()
 		s.probedWith(l, b)
 	case *pawl.CheckpointMarked:
-		l.worktree.calm()
+		l.worktree.Calm()
 		l.gen.Marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
 	case *pawl.Restored:
-		l.worktree.calm()
+		l.worktree.Calm()
 		l.restored(b)
 	case *pawl.Recorded:
-		l.worktree.calm()
+		l.worktree.Calm()
 		l.recorded(b)
 	case *pawl.Notified:
 		s.notified = s.notified || f.Do.Verb() == pawl.VerbNotify
@@ -267,28 +267,17 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 	}
 }
 
-// settle records that an effect succeeded. A failed effect of the same kind is then no longer
-// repeated; after the worktree was opened or reset, no failed effect is.
-func (w *worktree) settle(verb pawl.Verb) {
-	if verb == w.failed || verb == pawl.VerbOpenWorkspace || verb == pawl.VerbResetWorkspace {
-		w.first, w.failed = 0, 0
-	}
-}
-
-// calm says that the last effect on the worktree succeeded.
-func (w *worktree) calm() { w.trouble, w.troubles, w.rested = nil, 0, false }
-
 // worktreeMoved takes over what an effect on the worktree left. A detached one
 // shows a commit that is not its branch's head.
 func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	w := &l.worktree
-	if _, closed := a.(*pawl.WorkspaceClosed); !closed || !w.lost() {
-		w.calm()
+	if _, closed := a.(*pawl.WorkspaceClosed); !closed || !w.IsLost() {
+		w.Calm()
 	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
-		l.HasWorkspace, l.Head, l.Phase, l.worktree.furnished = true, b.Head, PhaseBase, ""
-		w.tree, w.dirty = b.Tree, false
+		l.HasWorkspace, l.Head, l.Phase, l.worktree.Furnished = true, b.Head, PhaseBase, ""
+		w.IsAt(b.Tree)
 		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children go on
 			l.Phase, l.cand = PhaseGates, &Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
 			if b.Head != l.Base {
@@ -299,12 +288,10 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 			l.Phase = PhaseCouncil
 		}
 	case *pawl.WorkspaceInspected:
-		w.restore = w.verify && (w.unsure || b.Tree != w.tree)
-		w.dirty = w.dirty || b.Tree != w.tree
-		w.tree, w.verify, w.unsure = b.Tree, false, false
+		w.Inspected(b.Tree)
 	case *pawl.WorkspaceReset:
 		if detached {
-			w.tree, w.dirty = b.Tree, false
+			w.IsAt(b.Tree)
 			l.ahead = true
 			if l.gen.batch != nil { // a rollback may have been called meanwhile
 				l.gen.batch.shown = b.Head
@@ -317,24 +304,27 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		if l.ahead { // what its children made has not been judged
 			l.rejudge()
 		}
-		l.Head, w.tree, w.dirty = b.Head, b.Tree, false
-		w.restore, w.verify, w.unsure = false, false, false
+		l.Head = b.Head
+		w.IsAt(b.Tree)
+		w.Forget()
 		l.ahead = false
 		if m := l.upstream.rebase; m != nil && m.made != nil && m.made.Commit == b.Head {
 			l.rebased()
 		}
 		if l.working() {
 			l.iter.restart = "the worktree was not as recorded"
-			l.worktree.furnished = "" // nor is what was put into it
+			l.worktree.Furnished = "" // nor is what was put into it
 		}
 	case *pawl.WorkspaceClosed:
-		w.dirty, w.restore, w.verify, w.unsure = false, false, false, false       // there is nothing to look at
-		if l.HasWorkspace = false; l.worktree.leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
+		w.Dirty = false
+		w.Forget()
+		if l.HasWorkspace = false; l.worktree.Leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
 			l.Phase = PhaseOpening
 		}
-		l.worktree.leaving = false
+		l.worktree.Leaving = false
 	case *pawl.Committed:
-		l.Head, w.tree, w.dirty = b.Commit, b.Tree, false
+		l.Head = b.Commit
+		w.IsAt(b.Tree)
 		l.Phase = PhaseGates
 		l.setCandidate(&Candidate{Committed: b})
 	}
@@ -353,17 +343,17 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 	case *pawl.CallTool:
 		text := brief.Cut("the tool could not work: "+why.Message, 300)
 		x.Answer(do.Call, pawl.Item{Text: text, IsError: true}, int64(len(text)))
-		l.worktree.unsure = l.worktree.unsure || f.Class != pawl.CrashRepeat
-		l.worktree.restore = l.worktree.restore || why.Code == pawl.FailConflict
+		l.worktree.Unsure = l.worktree.Unsure || f.Class != pawl.CrashRepeat
+		l.worktree.Restore = l.worktree.Restore || why.Code == pawl.FailConflict
 	case *pawl.RunGate:
 		if g := l.gateRunOf(f.ID, do.OnBase); g.effect != 0 {
 			g.effect, g.failed = 0, why
 			l.setGateRun(g, do.OnBase)
 		}
 	case *pawl.Prepare:
-		l.changePreparation(do.Commit, func(p *preparation) { p.why = why })
+		l.preparations.Fail(do.Commit, why)
 		if do.Furnish {
-			l.worktree.fail(do.Verb(), why)
+			l.worktree.Fail(do.Verb(), why)
 		}
 	case *pawl.Wait: // waiting failed: it is over
 		l.waited(x, f)
@@ -376,20 +366,8 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 			q.failed = why
 		}
 	default:
-		l.worktree.fail(do.Verb(), why)
-		if l.worktree.failed != do.Verb() {
-			l.worktree.first, l.worktree.failed = f.ID, do.Verb()
-		}
+		l.worktree.FailEffect(f.ID, do.Verb(), why)
 	}
-}
-
-// fail records why the last effect on the worktree failed.
-func (w *worktree) fail(verb pawl.Verb, why *pawl.Failure) {
-	if w.troubled != verb {
-		w.troubles = 0
-	}
-	w.trouble, w.troubled, w.rested = why, verb, false
-	w.troubles++
 }
 
 // waited ends a back-off. It was not the session's time.
@@ -406,7 +384,7 @@ func (l *Loop) waited(x *session.Session, f *pawl.Effect) {
 		}
 		return
 	case x == nil:
-		l.worktree.rested = true
+		l.worktree.Rested = true
 		return
 	}
 	x.Rested(f.Do.(*pawl.Wait).For)
@@ -421,12 +399,12 @@ func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolRetu
 		item = session.Interrupted(item)
 	}
 	x.Answer(f.Do.(*pawl.CallTool).Call, item, b.Bytes)
-	if b.Tree != "" && b.Tree != l.worktree.tree {
-		l.worktree.tree, l.worktree.dirty = b.Tree, true
+	if b.Tree != "" {
+		l.worktree.Wrote(b.Tree)
 	}
-	l.worktree.restore = l.worktree.restore || b.Conflict
+	l.worktree.Restore = l.worktree.Restore || b.Conflict
 	if b.Prepared != "" {
-		l.worktree.furnished = b.Prepared
+		l.worktree.Furnished = b.Prepared
 	}
 }
 

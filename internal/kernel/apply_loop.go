@@ -11,6 +11,7 @@ import (
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
+	"pawl/internal/kernel/worktree"
 )
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
@@ -217,7 +218,7 @@ func (l *Loop) lineSize() int {
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
-	l.worktree.furnished = "" // nobody knows what commands made of it
+	l.worktree.Furnished = "" // nobody knows what commands made of it
 	s.noteAttempt(l, b)
 	a := ladder.Attempt{
 		N: b.N, Failed: b.Decision != pawl.DecideComplete,
@@ -271,7 +272,7 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	}
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
-	l.sessions, l.cand, l.worktree = nil, nil, worktree{}
+	l.sessions, l.cand, l.worktree = nil, nil, worktree.State{}
 	l.iter = &Iteration{spentAt: l.iter.spentAt, Cursor: flow.Cursor{Round: l.iter.Round}}
 	if l.Parent != 0 {
 		l.Reason = brief.Cut(b.Reason, 120)

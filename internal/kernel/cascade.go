@@ -272,18 +272,18 @@ const maxChildFailures = 3
 func (d *draft) breaks(l *Loop) bool {
 	p := d.s.Loop(l.Parent)
 	w := &l.worktree
-	if p == nil || !p.cascades() || w.trouble == nil || w.trouble.Code == pawl.FailDefect || w.mayRetry() {
+	if p == nil || !p.cascades() || w.Trouble() == nil || w.Trouble().Code == pawl.FailDefect || w.MayRetry() {
 		return false
 	}
 	if q := l.person.question; q != nil {
-		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(w.trouble.Message, 200)})
+		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(w.Trouble().Message, 200)})
 	}
 	if l.inFlight() {
-		d.cutOff(l, string(w.trouble.Code))
+		d.cutOff(l, string(w.Trouble().Code))
 	}
 	if !l.inFlight() {
-		d.abandon(l, w.trouble.Message)
-		d.shut(l, pawl.OutcomeFailed, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
+		d.abandon(l, w.Trouble().Message)
+		d.shut(l, pawl.OutcomeFailed, w.Reason())
 	}
 	return true
 }
@@ -331,7 +331,7 @@ func (l *Loop) beginsAnew() bool {
 // endSignals leaves nothing of what a loop that has ended was told. That a signal holds
 // it stays, if it may go on.
 func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
-	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.lost()
+	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
 	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {
 		top.exit.clearing.open--
 	}

@@ -50,7 +50,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 	case session.Speak:
 		d.callModel(l, x)
 	case session.CallTool:
-		d.request(l, d.effect(x, n.Class, n.Timeout, &pawl.CallTool{Tool: x.Use(n.Call).Tool, Args: x.Use(n.Call).Args, Call: n.Call, Before: l.worktree.tree}))
+		d.request(l, d.effect(x, n.Class, n.Timeout, &pawl.CallTool{Tool: x.Use(n.Call).Tool, Args: x.Use(n.Call).Args, Call: n.Call, Before: l.worktree.Tree}))
 	case session.Harness:
 		text, isError := d.harness(l, x, x.Use(n.Call))
 		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: n.Call + 1, Text: text, IsError: isError})
@@ -81,11 +81,7 @@ func (d *draft) backOff(l *Loop, x *session.Session, n *session.Next) {
 
 // giveUpOn ends the run because of a model or the machine.
 func (d *draft) giveUpOn(x *session.Session, reason string) {
-	outcome := d.s.onError()
-	if x.Failed().Code == pawl.FailDefect {
-		outcome = pawl.OutcomeFailed
-	}
-	d.stop(outcome, reason)
+	d.stop(d.s.onFailure(x.Failed()), reason)
 }
 
 // startSession begins a session of the loop: its first try, and with the default
@@ -149,6 +145,14 @@ func (l *Loop) optional(x *session.Session) bool {
 
 // onError is how the run ends when a model or the machine fails for good.
 func (s *State) onError() pawl.Outcome { return cmp.Or(s.Recipe.OnError, pawl.OutcomeHalted) }
+
+// onFailure is how the run ends by a failure; a defect is one of ours.
+func (s *State) onFailure(why *pawl.Failure) pawl.Outcome {
+	if why.Code == pawl.FailDefect {
+		return pawl.OutcomeFailed
+	}
+	return s.onError()
+}
 
 // objects says what is wrong with a result that fits its schema: the recipe's check
 // overrules its decision, which is said once; or it is not whole. Empty = nothing is.

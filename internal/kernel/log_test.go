@@ -31,7 +31,7 @@ func (w *world) replay(log []pawl.Event) iter.Seq[int] {
 func (w *world) inherit() {
 	w.now = w.state.Last
 	for _, l := range w.state.loops {
-		*w.folderOf(l.Ref) = folder{tree: l.worktree.tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.furnished}
+		*w.folderOf(l.Ref) = folder{tree: l.worktree.Tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.Furnished}
 		w.branches[w.state.branch(l)] = l.Head
 		if p := l.gen.plan; p != nil && l.gen.batch != nil && l.gen.batch.shown != "" { // to the batch's review
 			w.folderOf(l.Ref).head = l.gen.batch.shown

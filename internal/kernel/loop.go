@@ -10,6 +10,7 @@ import (
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/worktree"
 )
 
 // Phase is where a loop is in its lifecycle.
@@ -61,11 +62,11 @@ type Loop struct {
 	branch       string // empty = the run's
 	ahead        bool   // the branch has moved, the worktree has not
 	HasWorkspace bool   // the worktree is open
-	worktree     worktree
-	preparations []preparation // of the last commits, by when they were first requested
-	base         []baseline    // by gate of the settings
-	baseRuns     []gateRun     // command gates that were requested on the base
-	unrecorded   bool          // something happened since the task's folder was committed
+	worktree     worktree.State
+	preparations worktree.Preparations // of the last commits, by when they were first requested
+	base         []baseline            // by gate of the settings
+	baseRuns     []gateRun             // command gates that were requested on the base
+	unrecorded   bool                  // something happened since the task's folder was committed
 
 	task      *pawl.TaskEntry // its entry in the parent's plan; of a loop without a parent an empty one
 	slot      slot
@@ -194,29 +195,6 @@ type exit struct {
 type callback struct {
 	told    *pawl.Notify  // what it was last told
 	unheard *pawl.Failure // why it did not hear; nil = it was not tried, or did
-}
-
-// worktree is what is recorded of a loop's worktree, and what is known to be
-// wrong with it.
-type worktree struct {
-	tree    pawl.TreeHash // what it holds
-	dirty   bool          // that is not known to be its commit's tree
-	unsure  bool          // a call that could write failed: look what it holds
-	verify  bool          // after a crash: look whether it is as recorded
-	restore bool          // it is not as recorded: reset it
-	leaving bool          // it is being closed because the parent wants the loop to leave off
-
-	furnished string // the key of what was prepared that is in it; empty = nothing is
-
-	trouble  *pawl.Failure // why the last effect on it failed; nil = it did not
-	troubled pawl.Verb     // which effect that was
-	troubles int           // how often in a row
-	rested   bool          // the wait after the failure is over
-
-	// first is the first in a row of failed effects of a kind, which may have succeeded in spite
-	// of its failure; see [worktree.settle].
-	first  pawl.Seq
-	failed pawl.Verb // its kind; 0 = there is none
 }
 
 // baseline is what a command gate said of the base commit.

@@ -6,46 +6,14 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/worktree"
 )
-
-// prepareTries is how often it is requested that a commit is prepared that could not be.
-const prepareTries = 2
-
-// maxPreparations is of how many commits a loop remembers how they were prepared. What is
-// forgotten is requested again, and was prepared already.
-const maxPreparations = 16
-
-// preparation is what is known of how a commit was prepared.
-type preparation struct {
-	commit   pawl.CommitHash
-	key      string // of what was prepared; empty = it is not known yet
-	failed   string // why the commands failed; empty = they did not
-	said     string // what they printed of that
-	evidence pawl.Hash
-	tries    int
-	why      *pawl.Failure // why the last try gave no result
-}
-
-// over reports whether it is known how it came out.
-func (p *preparation) over() bool {
-	return p != nil && (p.key != "" || p.why != nil && (p.tries >= prepareTries || p.why.Code == pawl.FailTimeout))
-}
-
-// preparationOf returns what the loop knows of a commit's preparation, or nil.
-func (l *Loop) preparationOf(commit pawl.CommitHash) *preparation {
-	for i := range l.preparations {
-		if l.preparations[i].commit == commit {
-			return &l.preparations[i]
-		}
-	}
-	return nil
-}
 
 // prepared returns how a commit was prepared; nil = it is not known, and was requested. To
 // furnish the worktree, it must be at the commit.
-func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *preparation {
-	p := l.preparationOf(commit)
-	if p.over() && (!furnish || p.key == "" || p.failed != "" || p.key == l.worktree.furnished) {
+func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktree.Preparation {
+	p := l.preparations.Of(commit)
+	if p.Over() && (!furnish || p.Key == "" || p.Failed != "" || p.Key == l.worktree.Furnished) {
 		return p
 	}
 	under := slices.ContainsFunc(l.open, func(f *pawl.Effect) bool {
@@ -87,30 +55,13 @@ func (d *draft) furnished(l *Loop) bool {
 // unprepared ends the run if what it starts from could not be prepared, and reports whether it
 // did: no candidate could be judged, and each would cost money. The goal may be to mend just
 // that, which the user says by allowing it.
-func (d *draft) unprepared(p *preparation) bool {
-	if p.commit != d.s.Started.Base || p.key != "" && p.failed == "" || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
+func (d *draft) unprepared(p *worktree.Preparation) bool {
+	if p.Commit != d.s.Started.Base || p.Ok() || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
 	const next = "; mend it and resume the run, or begin one with --allow-missing-gate " + pawl.PrepareGate
-	d.stop(pawl.OutcomeRefused, brief.Cut(p.told(), maxStop-len(next))+next)
+	d.stop(pawl.OutcomeRefused, brief.Cut(p.Told(), maxStop-len(next))+next)
 	return true
-}
-
-// reason returns why the commit could not be prepared.
-func (p *preparation) reason() string {
-	if p.failed != "" {
-		return p.failed
-	}
-	return "the commit could not be prepared: " + p.why.Message
-}
-
-// told returns the reason and what the commands said. Two attempts that fail alike have the same
-// reason, whatever is said.
-func (p *preparation) told() string {
-	if p.said == "" {
-		return p.reason()
-	}
-	return p.reason() + ": " + p.said
 }
 
 // preparedFor returns the key of what was prepared for a gate's commit. It reports false if
@@ -123,33 +74,23 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 	switch {
 	case p == nil:
 		return "", false
-	case p.key != "" && p.failed == "":
-		return p.key, true
+	case p.Ok():
+		return p.Key, true
 	case do.OnBase && d.unprepared(p):
 		return "", false
 	}
-	b := &pawl.GateJudged{Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
-		Partial: p.failed == "", Reason: brief.Cut(p.told(), 300), Error: brief.Fingerprint(p.reason()), Evidence: p.evidence}
-	d.emit(l.Ref, b)
+	b := p.Verdict()
+	b.Gate, b.Kind, b.Optional, b.OnBase = spec.Name, spec.Kind, spec.Optional, do.OnBase
+	d.emit(l.Ref, &b)
 	return "", false
 }
 
 // asksToPrepare takes over that it is requested to prepare a commit.
 func (l *Loop) asksToPrepare(commit pawl.CommitHash, furnish bool) {
 	if furnish { // until that is answered nobody knows what is in the worktree
-		l.worktree.furnished = ""
+		l.worktree.Furnished = ""
 	}
-	l.preparations = slices.Clone(l.preparations)
-	p := l.preparationOf(commit)
-	if p == nil {
-		if len(l.preparations) == maxPreparations {
-			l.preparations = slices.Delete(l.preparations, 0, 1)
-		}
-		l.preparations = append(l.preparations, preparation{commit: commit})
-		p = &l.preparations[len(l.preparations)-1]
-	}
-	p.tries++
-	p.why = nil
+	l.preparations.Requested(commit)
 }
 
 // prepared takes over how a commit was prepared.
@@ -157,20 +98,12 @@ func (l *Loop) prepared(do *pawl.Prepare, b *pawl.Prepared) error {
 	if b.Key == "" {
 		return fmt.Errorf("what was prepared has no key")
 	}
-	l.changePreparation(do.Commit, func(p *preparation) { p.key, p.failed, p.said, p.evidence = b.Key, b.Failed, b.Said, b.Evidence })
+	l.preparations.Prepared(do.Commit, b)
 	if do.Furnish {
-		l.worktree.calm()
+		l.worktree.Calm()
 	}
 	if do.Furnish && b.Failed == "" {
-		l.worktree.furnished = b.Key
+		l.worktree.Furnished = b.Key
 	}
 	return nil
-}
-
-// changePreparation changes what is known of how a commit was prepared, if anything is.
-func (l *Loop) changePreparation(commit pawl.CommitHash, change func(*preparation)) {
-	l.preparations = slices.Clone(l.preparations)
-	if p := l.preparationOf(commit); p != nil {
-		change(p)
-	}
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -14,7 +13,8 @@ import (
 func TestUnpreparedGateHasEvidence(t *testing.T) {
 	l := newLoop(1, &pawl.LoopKind{})
 	l.Base, l.base, l.cand = "c0", make([]baseline, 1), &Candidate{Committed: &pawl.Committed{Commit: "c1"}}
-	l.preparations = []preparation{{commit: "c1", key: "key", failed: "npm ci failed", evidence: blobOf("npm")}}
+	l.preparations.Requested("c1")
+	l.preparations.Prepared("c1", &pawl.Prepared{Key: "key", Failed: "npm ci failed", Evidence: blobOf("npm")})
 	s := &State{Settings: &pawl.Settings{Gates: []pawl.GateSpec{gate("tests")}, Prepare: []string{"npm ci"}}, Started: &pawl.RunStarted{Base: "c0"}, Seq: 1, Status: pawl.StatusRunning, loops: []*Loop{l}}
 	d := newDraft(s, time.Unix(0, 0))
 	if _, ok := d.preparedFor(l, &s.Settings.Gates[0], &pawl.RunGate{Gate: "tests", Commit: "c1"}); ok || len(d.events) != 1 {
@@ -29,7 +29,7 @@ func TestUnpreparedGateHasEvidence(t *testing.T) {
 // way, and not after it failed.
 func TestWhatFurnishesTheWorktree(t *testing.T) {
 	l := newLoop(1, &pawl.LoopKind{})
-	l.worktree.furnished = "old"
+	l.worktree.Furnished = "old"
 	furnish := &pawl.Prepare{Commit: "c1", Furnish: true}
 	for _, row := range []struct {
 		why    string
@@ -42,20 +42,9 @@ func TestWhatFurnishesTheWorktree(t *testing.T) {
 		{"the commands fail", func() error { return l.prepared(furnish, &pawl.Prepared{Key: "new", Failed: "npm ci failed"}) }, ""},
 		{"it is there", func() error { return l.prepared(furnish, &pawl.Prepared{Key: "new"}) }, "new"},
 	} {
-		if err := row.change(); err != nil || l.worktree.furnished != row.want {
-			t.Errorf("%s: %q is in the worktree, want %q (%v)", row.why, l.worktree.furnished, row.want, err)
+		if err := row.change(); err != nil || l.worktree.Furnished != row.want {
+			t.Errorf("%s: %q is in the worktree, want %q (%v)", row.why, l.worktree.Furnished, row.want, err)
 		}
-	}
-}
-
-// A loop remembers how its last commits were prepared, not those of a run without end.
-func TestPreparationsAreBounded(t *testing.T) {
-	l := newLoop(1, &pawl.LoopKind{})
-	for i := range 2 * maxPreparations {
-		l.asksToPrepare(pawl.CommitHash(fmt.Sprint(i)), false)
-	}
-	if n := len(l.preparations); n != maxPreparations || l.preparationOf("0") != nil || l.preparationOf(pawl.CommitHash(fmt.Sprint(2*maxPreparations-1))) == nil {
-		t.Errorf("%d are known: %+v", n, l.preparations)
 	}
 }
 

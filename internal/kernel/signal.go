@@ -144,7 +144,7 @@ func (d *draft) windUp(l *Loop) {
 	case l.inFlight():
 	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
 	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
-	case l.working() && l.worktree.verify && l.worktree.trouble == nil: // after a crash
+	case l.working() && l.worktree.Verify && l.worktree.Trouble() == nil: // after a crash
 		d.sound(l)
 	case l.unfinished():
 		d.abandon(l, e.reason)

@@ -9,18 +9,11 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// worktreeTries is how often an effect on a worktree is requested before the run stops.
-const worktreeTries = 3
-
 // worktreeTimeout bounds an effect on a worktree.
 const worktreeTimeout = 10 * time.Minute
 
 func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.Do) {
-	f := pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do}
-	if l.worktree.failed == do.Verb() {
-		f.First = l.worktree.first
-	}
-	d.request(l, f)
+	d.request(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do, First: l.worktree.First(do.Verb())})
 }
 
 // mend says what follows when an effect on the worktree failed: a failure of the
@@ -29,31 +22,15 @@ func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.
 func (d *draft) mend(l *Loop) bool {
 	w := &l.worktree
 	switch {
-	case w.trouble == nil || (w.mayRetry() && w.rested):
+	case w.MayGoOn():
 		return true
 	case d.breaks(l):
-	case !w.mayRetry():
-		outcome := d.s.onError()
-		if w.trouble.Code == pawl.FailDefect {
-			outcome = pawl.OutcomeFailed
-		}
-		d.stop(outcome, fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message))
+	case !w.MayRetry():
+		d.stop(d.s.onFailure(w.Trouble()), w.Reason())
 	case len(l.open) == 0:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"),
-			Do: &pawl.Wait{For: time.Second << w.troubles, Reason: "the worktree: " + brief.Cut(w.trouble.Message, 120)}})
+		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"), Do: w.BackOff()})
 	}
 	return false
-}
-
-// mayRetry reports whether what failed may succeed when it is tried again.
-func (w *worktree) mayRetry() bool {
-	again := w.trouble.Code == pawl.FailMachine || w.trouble.Code == pawl.FailTimeout
-	return again && w.troubles < worktreeTries
-}
-
-// lost reports whether something else than to close the worktree failed for good.
-func (w *worktree) lost() bool {
-	return w.trouble != nil && w.troubled != pawl.VerbCloseWorkspace && !w.mayRetry()
 }
 
 // sound reports whether the worktree is as recorded, and requests what is
@@ -61,10 +38,10 @@ func (w *worktree) lost() bool {
 func (d *draft) sound(l *Loop) bool {
 	w := &l.worktree
 	switch {
-	case !w.unsure && !w.verify && !w.restore:
+	case w.IsSound():
 		return true
 	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) }): // what is under way ends first
-	case w.restore:
+	case w.Restore:
 		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
 	default:
 		d.onWorktree(l, "inspect", pawl.CrashRepeat, &pawl.InspectWorkspace{})
@@ -126,8 +103,8 @@ func (d *draft) candidate(l *Loop) {
 	case l.iter.restart != "":
 		d.again(l, l.iter.restart)
 	case len(l.open) > 0:
-	case l.Kind.Children != nil && !l.worktree.dirty && !l.worktree.unsure:
-		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.tree}
+	case l.Kind.Children != nil && !l.worktree.Dirty && !l.worktree.Unsure:
+		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.Tree}
 		if l.Head != l.Base {
 			b.Total = 1
 		}
@@ -181,7 +158,7 @@ func (d *draft) drain(l *Loop) {
 // it is: it is the iteration's, and nothing is wrong with it.
 func (l *Loop) unfinished() bool {
 	w := &l.worktree
-	return l.working() && l.iter.restart == "" && w.trouble == nil && !w.verify && !w.restore && (w.unsure || w.dirty)
+	return l.working() && l.iter.restart == "" && w.Trouble() == nil && !w.Verify && !w.Restore && (w.Unsure || w.Dirty)
 }
 
 // mayWithdraw reports whether a stopping run does without an effect. Waiting ends
@@ -226,7 +203,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 		return
 	}
 	w := &l.worktree
-	failed := w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace
+	failed := w.IsStuckOpen()
 	switch {
 	case len(l.open) > 0:
 		return
@@ -235,11 +212,11 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 		return
 	case !failed && l.HasWorkspace && d.s.Recipe.Records && !d.onFinalHead(l):
 		return
-	case l.HasWorkspace && !(failed && !w.mayRetry()):
+	case l.HasWorkspace && !(failed && !w.MayRetry()):
 		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("close")})
 		return
 	case l.HasWorkspace:
-		reason = brief.Cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", brief.Cut(w.trouble.Message, 80))
+		reason = brief.Cut(reason, 180) + fmt.Sprintf(" (its worktree could not be closed: %s)", brief.Cut(w.Trouble().Message, 80))
 	}
 	if l.Parent == 0 && d.notify(l, o, reason) {
 		return
@@ -273,7 +250,7 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.callback.told.Try)})
 		}
 		return false
-	case why != nil && !l.worktree.rested:
+	case why != nil && !l.worktree.Rested:
 		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.told.Try - 1), Reason: "the callback: " + brief.Cut(why.Message, 120)}})
 		return true
 	}

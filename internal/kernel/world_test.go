@@ -279,8 +279,8 @@ func (w *world) settled() {
 // launch begins to perform an effect. A wait lasts as long as it says; what
 // takes longer than its time is answered with a timeout.
 func (w *world) launch(f *pawl.Effect) {
-	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.tree != w.folderOf(f.Loop).tree {
-		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.tree, w.folderOf(f.Loop).tree)
+	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && l.working() && l.worktree.Tree != w.folderOf(f.Loop).tree {
+		w.t.Fatalf("effect %d goes on with a worktree of %s, and it holds %s", f.ID, l.worktree.Tree, w.folderOf(f.Loop).tree)
 	}
 	if l := w.state.Loop(f.Loop); f.Do.Verb() == pawl.VerbCallModel && !l.working() && l.sessionByN(f.Session).Purpose == pawl.ForStep {
 		if at := w.branches[w.state.branch(l)]; w.folderOf(f.Loop).head != at && l.Phase == PhaseGates {
@@ -313,8 +313,8 @@ func (w *world) checkPrepared(f *pawl.Effect) {
 			w.t.Fatalf("effect %d judges %s with what was prepared under %q: %+v", f.ID, do.Commit, do.Prepared, b)
 		}
 	case *pawl.CallModel:
-		if l.Phase == PhaseSteps && l.worktree.furnished != "" && l.worktree.furnished != w.folderOf(f.Loop).furnished {
-			w.t.Fatalf("effect %d goes on with a worktree that has %q, and it is said to have %q", f.ID, w.folderOf(f.Loop).furnished, l.worktree.furnished)
+		if l.Phase == PhaseSteps && l.worktree.Furnished != "" && l.worktree.Furnished != w.folderOf(f.Loop).furnished {
+			w.t.Fatalf("effect %d goes on with a worktree that has %q, and it is said to have %q", f.ID, w.folderOf(f.Loop).furnished, l.worktree.Furnished)
 		}
 	}
 }
