@@ -128,8 +128,8 @@ func (d *draft) ready(l *Loop) {
 		return
 	}
 	d.rebaseSeen(l)
-	if name, limit, value, over := d.s.exhausted(d.at); over {
-		d.overBudget(name, limit, value)
+	if over := d.s.Exhausted(d.s.alive(d.at)); over != nil {
+		d.overBudget(over)
 		return
 	}
 	tier := l.Tier

@@ -5,6 +5,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/plan"
 )
 
@@ -23,7 +24,7 @@ func (d *draft) answer(a pawl.Answer) {
 		d.tellSiblings(l)
 	}
 	d.warn()
-	if reserved(f) != (Purse{}) && d.s.live > 1 {
+	if budget.Of(f) != (budget.Purse{}) && d.s.live > 1 {
 		d.lookAtIdle()
 	}
 }
@@ -87,7 +88,7 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		return &c
 	case *pawl.EffectFailed:
 		c := *b
-		p := s.chargedFor(f, &b.Failure)
+		p := budget.OfFailure(f, s.price(f), &b.Failure)
 		c.Charged, c.ChargedTokens = p.Money, p.Tokens
 		c.Failure.Message = brief.Cut(b.Failure.Message, 300)
 		return &c

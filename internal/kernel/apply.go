@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/session"
 )
@@ -85,15 +86,14 @@ func (s *State) applyRun(e pawl.Event) error {
 		s.changeAccount(b)
 	case *pawl.ClockJumped:
 	case *pawl.LimitsChanged:
-		s.Limits = b.Limits
-		s.warned = [2]bool{}
+		s.SetLimits(b.Limits)
 	case *pawl.BudgetWarned:
-		s.warned[warnIndex(b.Limit)] = true
+		s.Warned(b.Limit)
 	case *pawl.LimitReached:
 		if b.Limit == pawl.LimitLoops {
 			s.reached(b)
 		} else {
-			s.short = b
+			s.Stopped(b)
 		}
 	case *pawl.MemoryForgotten: // of the memory, which is a projection
 	case *pawl.Recovered:
@@ -208,7 +208,8 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	if cascading(s.Recipe) {
 		s.busy, s.full = make([]int, len(s.Recipe.Kinds)), make([]bool, len(s.Recipe.Kinds)+1)
 	}
-	s.Run, s.Started, s.Limits, s.Status, s.began = e.Run, b, s.Settings.Limits, pawl.StatusRunning, e.Time
+	s.Run, s.Started, s.Status, s.began = e.Run, b, pawl.StatusRunning, e.Time
+	s.Limits, s.Halts = s.Settings.Limits, s.haltsOn(pawl.HaltBudget)
 	return nil
 }
 
@@ -232,7 +233,8 @@ func (s *State) resume(b *pawl.RunResumed) {
 	if b.From == "" {
 		return
 	}
-	s.short, s.notified = nil, false
+	s.Budget.Resume()
+	s.notified = false
 	for l := range s.each {
 		anew := l.beginsAnew()
 		if l.Phase != PhaseDone || !s.reopens(l) {
@@ -355,9 +357,9 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.EffectRequested:
 		return s.request(l, e.Seq, b)
 	case *pawl.EffectWithdrawn:
-		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, nil)
+		return s.lose(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, nil)
 	case *pawl.EffectLost:
-		return s.lose(l, b.Effect, Purse{b.Charged, b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
+		return s.lose(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
 			if x != nil {
 				x.Lost()
 			}

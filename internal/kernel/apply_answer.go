@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
@@ -40,7 +41,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 				return fmt.Errorf("a call of tier %d", do.Tier)
 			}
 		}
-		s.Reserved = s.Reserved.add(reserved(&f))
+		s.Reserved = s.Reserved.Add(budget.Of(&f))
 	case *pawl.ReadTasks:
 		if l.Kind.Children == nil {
 			return fmt.Errorf("a list of tasks for a loop without children")
@@ -104,34 +105,26 @@ func waited(a pawl.Answer) time.Duration {
 	return 0
 }
 
-// reserved is what an effect may cost at most.
-func reserved(f *pawl.Effect) Purse {
-	if do, ok := f.Do.(*pawl.CallModel); ok {
-		return Purse{do.Reserved, do.ReservedTokens}
-	}
-	return Purse{}
-}
-
 // lose ends a model call whose cost nobody knows, and charges it, or another effect.
-func (s *State) lose(l *Loop, id pawl.Seq, cost Purse, then func(*session.Session, *pawl.Effect)) error {
+func (s *State) lose(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	if err := s.close(l, id, cost, then); err != nil {
 		return err
 	}
-	s.Lost = s.Lost.add(cost)
+	s.Lost = s.Lost.Add(cost)
 	return nil
 }
 
 // close ends an effect, charges what it cost, and lets then see it with its
 // session, which is nil when the effect has none.
-func (s *State) close(l *Loop, id pawl.Seq, cost Purse, then func(*session.Session, *pawl.Effect)) error {
+func (s *State) close(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	f := s.Find(id)
 	if f == nil || f.Loop != l.Ref {
 		return fmt.Errorf("effect %d is not open", id)
 	}
 	s.closed(id)
 	l.open = without(l.open, id)
-	s.Reserved = s.Reserved.sub(reserved(f))
-	s.Spent, l.spent = s.Spent.add(cost), l.spent.add(cost)
+	s.Reserved = s.Reserved.Sub(budget.Of(f))
+	s.Spent, l.spent = s.Spent.Add(cost), l.spent.Add(cost)
 	x := l.sessionByN(f.Session)
 	if x != nil {
 		x.Closed()
@@ -159,13 +152,13 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 	if f == nil || !fits(f, a) {
 		return fmt.Errorf("it answers effect %d, which is not open or of another kind", a.Answers())
 	}
-	var cost Purse
+	var cost budget.Purse
 	end := s.close
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
-		cost = Purse{b.Cost, b.Usage.Total()}
+		cost = budget.Purse{Money: b.Cost, Tokens: b.Usage.Total()}
 	case *pawl.EffectFailed:
-		cost = Purse{b.Charged, b.ChargedTokens}
+		cost = budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}
 		if b.Lost() {
 			end = s.lose
 		}

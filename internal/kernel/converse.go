@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/session"
 )
 
@@ -105,21 +106,17 @@ func (d *draft) effect(x *session.Session, class pawl.CrashClass, timeout time.D
 
 // callModel lets the model speak, if the budget has room for it.
 func (d *draft) callModel(l *Loop, x *session.Session) {
-	if name, limit, value, over := d.s.exhausted(d.at); over {
-		d.shortOf(l, x, name, limit, value)
+	if over := d.s.Exhausted(d.s.alive(d.at)); over != nil {
+		d.shortOf(l, x, over)
 		return
 	}
-	output, want, short := d.s.room(x.Place.Tier, x.Bytes())
+	output, want, short := d.s.Room(&d.s.Settings.Models[x.Place.Tier-1], x.Bytes(), d.s.Settings.OutputFloor)
 	switch {
-	case short == "":
-	case d.s.Reserved != Purse{}: // calls in flight may give some back
+	case short == nil:
+	case d.s.Reserved != budget.Purse{}: // calls in flight may give some back
 		return
 	default:
-		limit, value := d.s.limitOn(short), int64(d.s.Spent.Money+want.Money)
-		if short == pawl.LimitTokens {
-			value = d.s.Spent.Tokens + want.Tokens
-		}
-		d.shortOf(l, x, short, limit, value)
+		d.shortOf(l, x, short)
 		return
 	}
 	do := x.CallModel()
@@ -129,12 +126,12 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 
 // shortOf says what follows when a limit has no room for a model call. The run
 // stops, unless the session is one the work can do without.
-func (d *draft) shortOf(l *Loop, x *session.Session, name pawl.LimitName, limit, value int64) {
+func (d *draft) shortOf(l *Loop, x *session.Session, over *pawl.LimitReached) {
 	if l.optional(x) {
-		d.endSession(l, x, pawl.SessionFailed, fmt.Sprintf("the limit on %s leaves no room for it", name), pawl.Hash{}, nil)
+		d.endSession(l, x, pawl.SessionFailed, fmt.Sprintf("the limit on %s leaves no room for it", over.Limit), pawl.Hash{}, nil)
 		return
 	}
-	d.overBudget(name, limit, value)
+	d.overBudget(over)
 }
 
 // optional reports whether the work can do without a session: one that only

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 )
 
 // Input is one fact from outside a run: one field besides At is set. A command
@@ -106,7 +107,7 @@ func (d *draft) recover(in *Recover) {
 		case pawl.CrashOnce:
 			d.emit(f.Loop, &pawl.ToolReturned{Effect: f.ID, IsError: true, Interrupted: true})
 		case pawl.CrashCharge:
-			p := reserved(f)
+			p := budget.Of(f)
 			d.emit(f.Loop, &pawl.EffectLost{Effect: f.ID, Charged: p.Money, ChargedTokens: p.Tokens})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 )
 
 // Fork is the first input of a run that was made of the first events of another one:
@@ -46,9 +47,9 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 		for _, f := range l.open {
 			s.closed(f.ID)
 		}
-		l.open, l.spent, l.HasWorkspace = nil, Purse{}, false
+		l.open, l.spent, l.HasWorkspace = nil, budget.Purse{}, false
 		if l.iter != nil {
-			l.iter.spentAt = Purse{}
+			l.iter.spentAt = budget.Purse{}
 		}
 	}
 	for l := range s.each {
@@ -59,7 +60,8 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	s.reopenRoot(root)
 	s.forkedAt, s.began = b.Commit, e.Time
 	s.Status, s.Outcome, s.Reason, s.Stopping, s.Drain = pawl.StatusRunning, "", "", nil, ""
-	s.Spent, s.Lost, s.Reserved, s.Alive, s.warned, s.short = Purse{}, Purse{}, Purse{}, 0, [2]bool{}, nil
+	s.Budget.Reset()
+	s.Alive = 0
 	s.Interruptions, s.waiting, s.holding, s.notified, s.archived = 0, 0, 0, false, false
 	return nil
 }

@@ -12,7 +12,7 @@ func Info(s *State) pawl.RunInfo {
 		Status: s.Status, Outcome: s.Outcome, Reason: s.Reason,
 		Cost: s.Spent.Money, Tokens: s.Spent.Tokens, Started: s.began, Updated: s.Last, Seq: s.Seq,
 	}
-	spent := s.Spent.sub(s.Lost)
+	spent := s.Spent.Sub(s.Lost)
 	info.Money = &pawl.Money{
 		Spent: spent.Money, SpentTokens: spent.Tokens, Held: s.Reserved.Money, HeldTokens: s.Reserved.Tokens, Lost: s.Lost.Money, LostTokens: s.Lost.Tokens,
 	}

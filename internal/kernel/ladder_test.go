@@ -47,7 +47,8 @@ func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
 	history := past(words)
 	last := history[len(history)-1]
 	r := taskLoop()
-	s := &State{Recipe: r, Settings: settings(), Limits: pawl.Limits{Iterations: 10}}
+	s := &State{Recipe: r, Settings: settings()}
+	s.Limits.Iterations = 10
 	l := newLoop(1, &r.Kinds[0])
 	l.Iteration, l.Tier, l.ladder.History, l.cand = last.N, 1, history[:len(history)-1], &Candidate{}
 	if last.Security != 0 {

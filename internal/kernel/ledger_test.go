@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 )
@@ -17,9 +18,9 @@ type ledger struct {
 	t        testing.TB
 	open     []*pawl.Effect
 	asked    map[pawl.Seq]request // every open effect, as it was requested
-	reserved Purse
-	spent    Purse
-	lost     Purse
+	reserved budget.Purse
+	spent    budget.Purse
+	lost     budget.Purse
 	ended    bool
 	forked   bool
 	turns    map[seat]int // replies by session
@@ -110,14 +111,14 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.EffectRequested:
 		g.request(s, e, b)
 	case *pawl.EffectWithdrawn:
-		g.lose(b.Effect, Purse{b.Charged, b.ChargedTokens})
+		g.lose(b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens})
 	case *pawl.EffectLost:
-		g.lose(b.Effect, Purse{b.Charged, b.ChargedTokens})
+		g.lose(b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens})
 	case *pawl.EffectFailed:
-		cost := Purse{b.Charged, b.ChargedTokens}
+		cost := budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}
 		switch { // F-38
 		case b.Failure.Unsent || b.Failure.Free:
-			if cost != (Purse{}) {
+			if cost != (budget.Purse{}) {
 				g.t.Fatalf("event %d charges %v for a call that certainly cost nothing", e.Seq, cost)
 			}
 			g.close(b.Effect, cost)
@@ -131,10 +132,10 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		}
 	case *pawl.ModelReplied:
 		g.turn(b)
-		g.close(b.Effect, Purse{b.Cost, b.Usage.Total()})
+		g.close(b.Effect, budget.Purse{Money: b.Cost, Tokens: b.Usage.Total()})
 	case *pawl.GateJudged:
 		if b.Effect != 0 {
-			g.close(b.Effect, Purse{})
+			g.close(b.Effect, budget.Purse{})
 		}
 		switch {
 		case !b.OnBase:
@@ -149,10 +150,10 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		g.leftOut[b.Gate] = true
 	case *pawl.Committed:
 		if b.Effect != 0 {
-			g.close(b.Effect, Purse{})
+			g.close(b.Effect, budget.Purse{})
 		}
 	case pawl.Answer:
-		g.close(b.Answers(), Purse{})
+		g.close(b.Answers(), budget.Purse{})
 	case *pawl.IterationRestarted, *pawl.Rerouted:
 		delete(g.verdicts, e.Loop)
 	case *pawl.GatesReused:
@@ -180,7 +181,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 	case *pawl.RunResumed:
 		g.ended = false
 	case *pawl.Forked: // what was under way and what was spent is another run's
-		g.open, g.reserved, g.spent, g.lost, g.ended, g.forked = nil, Purse{}, Purse{}, Purse{}, false, true
+		g.open, g.reserved, g.spent, g.lost, g.ended, g.forked = nil, budget.Purse{}, budget.Purse{}, budget.Purse{}, false, true
 		clear(g.verdicts)
 	}
 }
@@ -229,7 +230,7 @@ func (g *ledger) request(s *State, e pawl.Event, b *pawl.EffectRequested) {
 	now := transcript(f)
 	g.asked[e.Seq] = request{b.Effect, now}
 	if do, ok := b.Effect.Do.(*pawl.CallModel); ok {
-		g.reserved = g.reserved.add(Purse{do.Reserved, do.ReservedTokens})
+		g.reserved = g.reserved.Add(budget.Purse{Money: do.Reserved, Tokens: do.ReservedTokens})
 		at := seat{f.Loop, f.Session}
 		if before := g.sent[at]; !bytes.HasPrefix(now, before) {
 			g.t.Fatalf("event %d: session %d sends something else than before", e.Seq, f.Session)
@@ -247,20 +248,20 @@ func transcript(f *pawl.Effect) []byte {
 	return out
 }
 
-func (g *ledger) lose(id pawl.Seq, cost Purse) {
-	g.lost = g.lost.add(cost)
+func (g *ledger) lose(id pawl.Seq, cost budget.Purse) {
+	g.lost = g.lost.Add(cost)
 	g.close(id, cost)
 }
 
-func (g *ledger) close(id pawl.Seq, cost Purse) {
+func (g *ledger) close(id pawl.Seq, cost budget.Purse) {
 	for i, f := range g.open {
 		if f.ID == id {
 			g.unchanged(f)
 			delete(g.asked, id)
 			g.open = append(g.open[:i:i], g.open[i+1:]...)
-			g.spent = g.spent.add(cost)
+			g.spent = g.spent.Add(cost)
 			if do, ok := f.Do.(*pawl.CallModel); ok {
-				g.reserved = g.reserved.sub(Purse{do.Reserved, do.ReservedTokens})
+				g.reserved = g.reserved.Sub(budget.Purse{Money: do.Reserved, Tokens: do.ReservedTokens})
 			}
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/monitor"
@@ -84,7 +85,7 @@ type Loop struct {
 	exit     exit
 	callback callback
 
-	spent    Purse              // since it began
+	spent    budget.Purse       // since it began
 	sessions []*session.Session // under way
 	session  int                // how many there have been
 	open     []*pawl.Effect
@@ -133,7 +134,7 @@ type Iteration struct {
 	routes     []route            // ways back to a step that were taken
 	objections []*pawl.GateJudged // that led to the last of them
 
-	spentAt Purse // what the loop had spent when the iteration began
+	spentAt budget.Purse // what the loop had spent when the iteration began
 }
 
 // Candidate is the commit that an iteration led to, with all that is known of it: it is

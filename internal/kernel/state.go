@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/flow"
 )
 
@@ -26,14 +27,7 @@ type State struct {
 	Stopping *pawl.RunStopping
 	Drain    pawl.Draining
 
-	// Limits are those in force. Spent is what the run was charged, Lost the part of it that
-	// calls were charged whose cost nobody knows, Reserved what calls under way may cost.
-	Limits   pawl.Limits
-	Spent    Purse
-	Lost     Purse
-	Reserved Purse
-	warned   [2]bool            // of money, of tokens
-	short    *pawl.LimitReached // the limit that stopped the run; nil = none did
+	budget.Budget
 
 	// Last is the time of the last event; Alive how long a driver had the run.
 	began time.Time
@@ -69,15 +63,6 @@ type State struct {
 	// state it was made of; nil = this is no draft.
 	draft *overlay
 }
-
-// Purse is an amount of money and of tokens.
-type Purse struct {
-	Money  pawl.Micros
-	Tokens int64
-}
-
-func (p Purse) add(q Purse) Purse { return Purse{p.Money + q.Money, p.Tokens + q.Tokens} }
-func (p Purse) sub(q Purse) Purse { return Purse{p.Money - q.Money, p.Tokens - q.Tokens} }
 
 // Loops are the run's loops, the root first.
 func (s *State) Loops() []*Loop { return s.loops }

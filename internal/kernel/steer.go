@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 )
 
 // steer obeys a command of a user, or refuses it.
@@ -151,13 +152,8 @@ func (d *draft) roomToResume() error {
 				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)
 		}
 	}
-	name, limit, value, over := d.s.exhausted(d.at)
-	if b := d.s.short; !over && b != nil { // something was left, and not enough
-		name, limit, value = b.Limit, d.s.limitOn(b.Limit), b.Value
-		over = limit > 0 && limit < value
-	}
-	if over {
-		return d.refuse("its limit on %s is used up: it is %s, and %s are wanted", name, amount(name, limit), amount(name, value)).
+	if b := d.s.Blocks(d.s.alive(d.at)); b != nil {
+		return d.refuse("its limit on %s is used up: it is %s, and %s are wanted", b.Limit, budget.Amount(b.Limit, b.Max), budget.Amount(b.Limit, b.Value)).
 			WithHint("raise the limit: pawl resume %s --budget, --max-tokens or --max-time", d.s.Run)
 	}
 	return nil

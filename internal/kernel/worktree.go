@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/budget"
 )
 
 // worktreeTimeout bounds an effect on a worktree.
@@ -186,7 +187,7 @@ func bound(f *pawl.Effect) bool {
 }
 
 func (d *draft) withdraw(f *pawl.Effect, reason string) {
-	p := reserved(f)
+	p := budget.Of(f)
 	d.emit(f.Loop, &pawl.EffectWithdrawn{Effect: f.ID, Reason: reason, Charged: p.Money, ChargedTokens: p.Tokens})
 }
 

@@ -1,4 +1,4 @@
-package kernel
+package budget
 
 import (
 	"testing"
@@ -17,9 +17,7 @@ func TestReservationTakesTheDearestInput(t *testing.T) {
 		"CacheWrite": {Input: 4 * d, CacheRead: 1 * d, CacheWrite: 5 * d, Output: 7 * d},
 		"CacheRead":  {Input: 4 * d, CacheRead: 5 * d, CacheWrite: 1 * d, Output: 7 * d},
 	} {
-		s := &State{Settings: settings()}
-		s.Settings.Models[1].Price = price
-		if got, want := s.reservation(2, 3*million-3, 2*million), (Purse{(5 + 2*7) * d, 3 * million}); got != want {
+		if got, want := reservation(price, 3*million-3, 2*million), (Purse{Money: (5 + 2*7) * d, Tokens: 3 * million}); got != want {
 			t.Errorf("%s: a million tokens in and two million out reserve %v, want %v", name, got, want)
 		}
 	}
@@ -31,11 +29,9 @@ func TestReservationCoversEveryReply(t *testing.T) {
 		micros := func(name string) pawl.Micros {
 			return pawl.Micros(rapid.Int64Range(0, 1000*int64(pawl.Dollars)).Draw(t, name))
 		}
-		s := &State{Settings: settings()}
 		price := pawl.Price{Input: micros("input"), Output: micros("output"), CacheRead: micros("cache read"), CacheWrite: micros("cache write")}
-		s.Settings.Models[0].Price = price
 		tokens, output := rapid.Int64Range(0, 1_000_000).Draw(t, "tokens"), rapid.IntRange(1, 100_000).Draw(t, "most output")
-		want := s.reservation(1, tokens*bytesPerToken, output)
+		want := reservation(price, tokens*bytesPerToken, output)
 
 		read := rapid.Int64Range(0, tokens).Draw(t, "read")
 		written := rapid.Int64Range(0, tokens-read).Draw(t, "written")
@@ -44,4 +40,16 @@ func TestReservationCoversEveryReply(t *testing.T) {
 			t.Errorf("%+v costs %d and %d tokens, but %d and %d were reserved", used, int64(cost), used.Total(), int64(want.Money), want.Tokens)
 		}
 	})
+}
+
+// A call that cannot have reached the provider costs nothing; one that may have
+// is paid for at its reservation.
+func TestUnsentCallsAreFree(t *testing.T) {
+	f := &pawl.Effect{Do: &pawl.CallModel{Tier: 1, Reserved: 7, ReservedTokens: 9}}
+	if got := OfFailure(f, pawl.Price{}, &pawl.Failure{Code: pawl.FailureCode(pawl.ModelNetwork)}); got != (Purse{Money: 7, Tokens: 9}) {
+		t.Errorf("a lost call is charged %v", got)
+	}
+	if got := OfFailure(f, pawl.Price{}, &pawl.Failure{Code: pawl.FailureCode(pawl.ModelNetwork), Unsent: true}); got != (Purse{}) {
+		t.Errorf("an unsent call is charged %v", got)
+	}
 }

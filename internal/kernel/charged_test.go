@@ -5,20 +5,8 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/budget"
 )
-
-// A call that cannot have reached the provider costs nothing; one that may have
-// is paid for at its reservation.
-func TestUnsentCallsAreFree(t *testing.T) {
-	f := &pawl.Effect{Do: &pawl.CallModel{Tier: 1, Reserved: 7, ReservedTokens: 9}}
-	s := &State{}
-	if got := s.chargedFor(f, &pawl.Failure{Code: pawl.FailureCode(pawl.ModelNetwork)}); got != (Purse{7, 9}) {
-		t.Errorf("a lost call is charged %v", got)
-	}
-	if got := s.chargedFor(f, &pawl.Failure{Code: pawl.FailureCode(pawl.ModelNetwork), Unsent: true}); got != (Purse{}) {
-		t.Errorf("an unsent call is charged %v", got)
-	}
-}
 
 // What a call is charged that failed: nothing if it certainly cost nothing, what it had used if
 // that is known, else its reservation, which is lost. All of it counts against the limits. F-38
@@ -57,7 +45,7 @@ func TestWhatAFailedCallIsCharged(t *testing.T) {
 					}
 				}
 			}
-			held := Purse{call.Do.(*pawl.CallModel).Reserved, call.Do.(*pawl.CallModel).ReservedTokens}
+			held := budget.Purse{Money: call.Do.(*pawl.CallModel).Reserved, Tokens: call.Do.(*pawl.CallModel).ReservedTokens}
 			before := Info(w.state).Figures()
 			if before.Held != held.Money || before.HeldTokens != held.Tokens || before.Lost != 0 {
 				t.Fatalf("before, it has %+v, and the call holds %v", before, held)
@@ -110,31 +98,31 @@ func TestLostCallsAreCharged(t *testing.T) {
 			continue
 		}
 		lost, before := calls()[0], w.state.Spent
-		want := Purse{lost.Do.(*pawl.CallModel).Reserved, lost.Do.(*pawl.CallModel).ReservedTokens}
+		want := budget.Purse{Money: lost.Do.(*pawl.CallModel).Reserved, Tokens: lost.Do.(*pawl.CallModel).ReservedTokens}
 		if want.Money == 0 || want.Tokens == 0 || w.state.Reserved != want {
 			t.Fatalf("%s: the run reserves %v, but its call reserves %v", name, w.state.Reserved, want)
 		}
 		stop(w)
-		var charged []Purse
+		var charged []budget.Purse
 		for _, e := range w.log {
 			switch b := e.Body.(type) {
 			case *pawl.EffectLost:
-				charged = append(charged, Purse{b.Charged, b.ChargedTokens})
+				charged = append(charged, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens})
 			case *pawl.EffectWithdrawn:
 				if b.Effect == lost.ID {
-					charged = append(charged, Purse{b.Charged, b.ChargedTokens})
+					charged = append(charged, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens})
 				}
 			}
 		}
 		if len(charged) != 1 || charged[0] != want {
 			t.Errorf("%s: charged %v, want %v once", name, charged, want)
 		}
-		if got := w.state.Spent.sub(before); got != want {
+		if got := w.state.Spent.Sub(before); got != want {
 			t.Errorf("%s: %v is spent, want %v", name, got, want)
 		}
-		left := Purse{}
+		left := budget.Purse{}
 		for _, f := range calls() {
-			left = left.add(Purse{f.Do.(*pawl.CallModel).Reserved, f.Do.(*pawl.CallModel).ReservedTokens})
+			left = left.Add(budget.Purse{Money: f.Do.(*pawl.CallModel).Reserved, Tokens: f.Do.(*pawl.CallModel).ReservedTokens})
 		}
 		if w.state.Reserved != left {
 			t.Errorf("%s: the run reserves %v, but its open calls reserve %v", name, w.state.Reserved, left)
