@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,29 +22,14 @@ var mayImport = []string{"cmp", "encoding/binary", "encoding/hex", "encoding/jso
 // random, and it does not calculate in floating point. It reads no file: its caller passes
 // what it must know of a project. V-15 V-57 L-41 L-B18
 func TestPure(t *testing.T) {
-	for _, of := range leaves(t) {
-		pure(t, of)
+	for _, s := range parsed(t) {
+		pure(t, s)
 	}
 }
 
-// leaves are the folders of the kernel's packages, below the one of this test.
-func leaves(t *testing.T) (out []string) {
-	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() && e.Name() != "testdata" {
-			out = append(out, e.Name())
-		}
-	}
-	return append(out, ".")
-}
-
-func pure(t *testing.T, of string) {
-	fset, files, _, info := parsed(t, of)
-	for _, f := range files {
+func pure(t *testing.T, s source) {
+	fset, info := s.fset, s.info
+	for _, f := range s.files {
 		for _, imp := range f.Imports {
 			if path := strings.Trim(imp.Path.Value, `"`); !slices.Contains(mayImport, path) && !strings.HasPrefix(path, "pawl/internal/kernel/") {
 				t.Errorf("%s: imports %s", fset.Position(imp.Pos()), path)
@@ -65,41 +51,67 @@ func pure(t *testing.T, of string) {
 	}
 }
 
-// parsed is a package's source, with its types.
-func parsed(t *testing.T, of string) (*token.FileSet, []*ast.File, *types.Package, *types.Info) {
+// source is a package's source, with its types.
+type source struct {
+	fset  *token.FileSet
+	files []*ast.File
+	pkg   *types.Package
+	info  *types.Info
+}
+
+// parsed are the kernel and the packages below it. Reading what they import takes most of the
+// time, so that is done once.
+func parsed(t *testing.T) []source {
 	t.Helper()
-	fset := token.NewFileSet()
-	files := sources(t, fset, of)
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	pkg, err := conf.Check("pawl/internal/kernel/"+of, fset, files, info)
+	all, err := parseAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fset, files, pkg, info
+	return all
 }
 
-func sources(t *testing.T, fset *token.FileSet, of string) []*ast.File {
-	names, err := filepath.Glob(filepath.Join(of, "*.go"))
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
+var parseAll = sync.OnceValues(func() (out []source, err error) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return nil, err
 	}
-	var out []*ast.File
+	folders := []string{"."}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "testdata" {
+			folders = append(folders, e.Name())
+		}
+	}
+	fset := token.NewFileSet()
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	for _, of := range folders {
+		s := source{fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
+		if s.files, err = sources(fset, of); err != nil {
+			return nil, err
+		}
+		if s.pkg, err = conf.Check("pawl/internal/kernel/"+of, fset, s.files, s.info); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+})
+
+func sources(fset *token.FileSet, of string) (out []*ast.File, err error) {
+	names, err := filepath.Glob(filepath.Join(of, "*.go"))
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		src, err := os.ReadFile(name)
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		out = append(out, f)
 	}
-	return out
+	return out, nil
 }
 
 func impure(n ast.Node, info *types.Info) string {

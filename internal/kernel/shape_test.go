@@ -14,8 +14,8 @@ const (
 
 // No struct and no function of the kernel is larger than a head can hold. F-52
 func TestShape(t *testing.T) {
-	for _, of := range leaves(t) {
-		fset, files, pkg, _ := parsed(t, of)
+	for _, of := range parsed(t) {
+		fset, files, pkg := of.fset, of.files, of.pkg
 		for _, name := range pkg.Scope().Names() {
 			v := pkg.Scope().Lookup(name)
 			if s, ok := v.Type().Underlying().(*types.Struct); ok && fieldsOf(s) > maxFields {
