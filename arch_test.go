@@ -28,6 +28,7 @@ var rules = []rule{
 	{"internal/kernel/verdict", []string{"internal/kernel/brief"}, "what verdicts mean together follows from them alone"},
 	{"internal/kernel/ladder", []string{"internal/kernel/brief", "internal/kernel/verdict"}, "what follows from an attempt is a function of a case, with tables that say so"},
 	{"internal/kernel/worktree", []string{"internal/kernel/brief"}, "how far a worktree can be trusted follows from what happened to it"},
+	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor"}, "who is in a candidate and who made it red follows from what is said of its merge commits"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},

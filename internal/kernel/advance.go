@@ -35,7 +35,7 @@ func (d *draft) advance(ref pawl.LoopRef) {
 
 // isMerged reports whether the loop's work is in its parent's branch, and the
 // iteration only has to be ended.
-func (l *Loop) isMerged() bool { return l.merge().isDone() && l.Phase == PhaseGates }
+func (l *Loop) isMerged() bool { return l.merge().IsDone() && l.Phase == PhaseGates }
 
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
@@ -77,7 +77,7 @@ func (d *draft) finish() {
 func (l *Loop) place(step string) pawl.Place {
 	p := pawl.Place{Loop: l.Kind.Name, Task: l.task.ID, Iteration: l.Iteration, Attempt: l.Attempt, Step: step, Round: l.iter.Round, Tier: l.Tier}
 	if l.gen.batch != nil {
-		p.Round = l.gen.batch.n
+		p.Round = l.gen.batch.N
 	}
 	return p
 }

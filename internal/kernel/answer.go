@@ -20,7 +20,7 @@ func (d *draft) answer(a pawl.Answer) {
 		d.list(f.Loop, b.Entries)
 	}
 	d.emit(f.Loop, d.s.record(f, a))
-	if l := d.s.Loop(f.Loop); f.Do.Verb() == pawl.VerbAdvanceBranch && l.merge().isDone() {
+	if l := d.s.Loop(f.Loop); f.Do.Verb() == pawl.VerbAdvanceBranch && l.merge().IsDone() {
 		d.tellSiblings(l)
 	}
 	d.warn()

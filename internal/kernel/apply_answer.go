@@ -9,6 +9,7 @@ import (
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
@@ -48,7 +49,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 	case *pawl.Merge:
 		if l.gen.batch != nil {
-			s.seal(l)
+			l.gen.batch.Seal(func(m *land.Member) bool { return s.queued(l, m) })
 		}
 	case *pawl.Restore:
 		if l.gen.Back == nil {
@@ -74,7 +75,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 		g := l.gateRun(i, do.OnBase)
 		if !do.Doubt.IsZero() && l.gen.batch != nil {
-			l.gen.batch.doubt(&g, do.Gate)
+			if l.gen.batch.Doubt(do.Gate) {
+				g.tries = 0
+			}
 		}
 		g.effect, g.failed = id, nil
 		g.tries++
@@ -287,12 +290,12 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 			w.IsAt(b.Tree)
 			l.ahead = true
 			if l.gen.batch != nil { // a rollback may have been called meanwhile
-				l.gen.batch.shown = b.Head
+				l.gen.batch.Shown = b.Head
 			}
 			return
 		}
 		if p := l.gen.plan; p != nil && l.gen.batch != nil {
-			l.gen.batch.shown = ""
+			l.gen.batch.Shown = ""
 		}
 		if l.ahead { // what its children made has not been judged
 			l.rejudge()
@@ -301,7 +304,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		w.IsAt(b.Tree)
 		w.Forget()
 		l.ahead = false
-		if m := l.upstream.rebase; m != nil && m.made != nil && m.made.Commit == b.Head {
+		if m := l.upstream.rebase; m != nil && m.Made != nil && m.Made.Commit == b.Head {
 			l.rebased()
 		}
 		if l.working() {

@@ -98,7 +98,7 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	case pawl.ForExtract:
 		n = 1
 	case pawl.ForBatch:
-		if l.gen.batch != nil && len(l.gen.batch.chain) > 0 {
+		if l.gen.batch != nil && len(l.gen.batch.Chain) > 0 {
 			n = 1
 		}
 	case pawl.ForReview:
@@ -139,7 +139,7 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 		l.endReplan(b)
 	case x.Purpose == pawl.ForBatch:
 		if l.gen.batch != nil {
-			l.gen.batch.reviews++
+			l.gen.batch.Reviews++
 		}
 	case x.Purpose == pawl.ForStep:
 		s.endStep(l, x, b)

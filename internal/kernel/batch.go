@@ -6,66 +6,9 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
 )
-
-// batch is a round of children that is judged as a whole. What it goes through
-// follows from what is in it: the steps before it; its tasks' loops; the candidate
-// of what they made (assembly.go), judged and moved into the parent's branch; the
-// steps after it.
-type batch struct {
-	n        int
-	scaffold bool
-	members  []entrant
-
-	sealed  bool              // who is in the candidate is settled
-	chain   []link            // the candidate: merge commits, each on the one before
-	clash   *pawl.Merged      // one that conflicts and has not been dealt with; of clashing
-	clashed int               // the member it is of
-	results []pawl.GateJudged // of the subject, in the order they came
-	tip     *pawl.GateJudged  // what the whole chain is red for, while the first red prefix is looked for; nil = it is not
-	prefix  int               // links of the subject, while that is looked for; 0 = the whole chain is
-	green   bool              // the gates let the whole chain pass
-	culprit *culprit          // who made it red
-	doubted []string          // gates that were asked about the subject twice
-	shown   pawl.CommitHash   // what the worktree shows instead of the branch's head
-	reviews int               // sessions that reviewed it and came to their end
-	moved   bool              // the branch has what was approved
-}
-
-// entrant is a task of a batch.
-type entrant struct {
-	task    int
-	begun   bool         // it has a loop that works, or worked, for this batch
-	in      bool         // it is part of the candidate, as long as nothing speaks against it
-	verdict pawl.Verdict // empty = not judged
-	facts   monitor.Task
-}
-
-// rejected reports whether something speaks against the task's work.
-func (m *entrant) rejected() bool { return m.verdict != "" && m.verdict != pawl.VerdictPass }
-
-// link is a merge commit of a candidate.
-type link struct {
-	member int
-	made   *pawl.Merged
-}
-
-// culprit is the member whose work makes a candidate red.
-type culprit struct {
-	member int
-	by     pawl.GateJudged
-}
-
-func (b *batch) clone() *batch {
-	if b == nil {
-		return nil
-	}
-	c := *b
-	c.members, c.chain = slices.Clone(b.members), slices.Clone(b.chain)
-	c.results, c.doubted = slices.Clone(b.results), slices.Clone(b.doubted)
-	return &c
-}
 
 // maxBatch is how many tasks one batch has at most.
 const maxBatch = 12
@@ -168,14 +111,14 @@ func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
 func (d *draft) batch(l *Loop) {
 	b := l.gen.batch
 	switch {
-	case !b.moved && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before):
-	case !b.moved && !d.work(l):
-	case !b.moved && !d.assembled(l):
+	case !b.Moved && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before):
+	case !b.Moved && !d.work(l):
+	case !b.Moved && !d.assembled(l):
 	case !d.settled(l):
-	case b.moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after):
+	case b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after):
 	default:
 		attempted, approved := d.s.tally(l)
-		d.emit(l.Ref, &pawl.BatchEnded{N: b.n, Attempted: attempted, Approved: approved})
+		d.emit(l.Ref, &pawl.BatchEnded{N: b.N, Attempted: attempted, Approved: approved})
 	}
 }
 
@@ -183,12 +126,12 @@ func (d *draft) batch(l *Loop) {
 // an end: they wait to be merged, for a person, or have failed.
 func (d *draft) work(l *Loop) bool {
 	over := true
-	for i := range l.gen.batch.members {
+	for i := range l.gen.batch.Members {
 		l = d.s.Loop(l.Ref)
-		m := &l.gen.batch.members[i]
-		switch t := l.gen.plan.At(m.task); {
-		case t.Status == pawl.TaskPending && t.Open == 0 && !m.begun:
-			d.spawn(l, m.task)
+		m := &l.gen.batch.Members[i]
+		switch t := l.gen.plan.At(m.Task); {
+		case t.Status == pawl.TaskPending && t.Open == 0 && !m.Begun:
+			d.spawn(l, m.Task)
 			over = false
 		case !d.s.rests(l, m):
 			d.look(t.Loop)
@@ -199,32 +142,32 @@ func (d *draft) work(l *Loop) bool {
 }
 
 // rests reports whether nothing more comes of a member's loop before it is judged.
-func (s *State) rests(l *Loop, m *entrant) bool {
-	t := l.gen.plan.At(m.task)
+func (s *State) rests(l *Loop, m *land.Member) bool {
+	t := l.gen.plan.At(m.Task)
 	if t.Status != pawl.TaskRunning {
 		return true
 	}
 	k := s.Loop(t.Loop)
-	return k.person.question != nil || k.merge() != nil || k.Phase == PhaseReady && m.rejected()
+	return k.person.question != nil || k.merge() != nil || k.Phase == PhaseReady && m.Rejected()
 }
 
 // queued reports whether a member's loop waits to be merged, and nothing speaks against it.
-func (s *State) queued(l *Loop, m *entrant) bool {
-	t := l.gen.plan.At(m.task)
-	return t.Status == pawl.TaskRunning && s.Loop(t.Loop).merge() != nil && !m.rejected() &&
-		(m.in || !l.gen.batch.sealed)
+func (s *State) queued(l *Loop, m *land.Member) bool {
+	t := l.gen.plan.At(m.Task)
+	return t.Status == pawl.TaskRunning && s.Loop(t.Loop).merge() != nil && !m.Rejected() &&
+		(m.In || !l.gen.batch.Sealed)
 }
 
 // settled reports whether the loops of a batch that was judged have gone on: those
 // approved have ended, the others are between two attempts, wait for a person, or
 // for the next batch as they came too late for this one, or have ended too.
 func (d *draft) settled(l *Loop) bool {
-	for i := range l.gen.batch.members {
-		m := &l.gen.batch.members[i]
-		if t := l.gen.plan.At(m.task); t.Status == pawl.TaskRunning {
+	for i := range l.gen.batch.Members {
+		m := &l.gen.batch.Members[i]
+		if t := l.gen.plan.At(m.Task); t.Status == pawl.TaskRunning {
 			k := d.s.Loop(t.Loop)
-			waits := k.person.question != nil || k.merge() != nil && m.verdict == ""
-			if m.verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
+			waits := k.person.question != nil || k.merge() != nil && m.Verdict == ""
+			if m.Verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
 				return false
 			}
 		}
@@ -234,7 +177,7 @@ func (d *draft) settled(l *Loop) bool {
 
 // tally counts the batch's tasks that were attempted, and those approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
-	for _, m := range l.gen.batch.members {
+	for _, m := range l.gen.batch.Members {
 		switch s.resultOf(l, &m) {
 		case monitor.Waiting:
 		case monitor.Approved:
@@ -248,8 +191,8 @@ func (s *State) tally(l *Loop) (attempted, approved int) {
 }
 
 // resultOf is what a member of the batch came to.
-func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
-	t := l.gen.plan.At(m.task)
+func (s *State) resultOf(l *Loop, m *land.Member) monitor.Result {
+	t := l.gen.plan.At(m.Task)
 	switch {
 	case t.Status == pawl.TaskPassed:
 		return monitor.Approved
@@ -257,9 +200,9 @@ func (s *State) resultOf(l *Loop, m *entrant) monitor.Result {
 		return monitor.Waiting
 	case t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome == pawl.OutcomeCancelled: // a person left it out
 		return monitor.Waiting
-	case t.Status == pawl.TaskRunning && m.verdict == "" && (s.Loop(t.Loop).person.question != nil || s.Loop(t.Loop).merge() != nil):
+	case t.Status == pawl.TaskRunning && m.Verdict == "" && (s.Loop(t.Loop).person.question != nil || s.Loop(t.Loop).merge() != nil):
 		return monitor.Waiting
-	case m.verdict != "":
+	case m.Verdict != "":
 		return monitor.Rejected
 	}
 	return monitor.Failed
@@ -273,18 +216,13 @@ func (s *State) mayWork(l *Loop) bool {
 		return true
 	}
 	b := p.gen.batch
-	return b != nil && !b.moved && b.open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before)
-}
-
-// open reports whether a task is in the batch and has not been judged.
-func (b *batch) open(task int) bool {
-	return slices.ContainsFunc(b.members, func(m entrant) bool { return m.task == task && m.verdict == "" })
+	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before)
 }
 
 // leftOut reports whether a loop's batch has rejected what it made.
 func (s *State) leftOut(l *Loop) bool {
-	m := s.Loop(l.Parent).gen.batch.member(l.slot.entry)
-	return m != nil && m.rejected()
+	m := s.Loop(l.Parent).gen.batch.Member(l.slot.entry)
+	return m != nil && m.Rejected()
 }
 
 // landing reports whether a loop's work is just being moved into its parent's branch
@@ -294,19 +232,8 @@ func (s *State) landing(l *Loop) bool {
 	if p == nil || !judgesBatches(p.Kind) || !p.wants(pawl.VerbAdvanceBranch) {
 		return false
 	}
-	m := p.gen.batch.member(l.slot.entry)
-	return m != nil && m.in && m.verdict == pawl.VerdictPass
-}
-
-// member finds a task in the batch, or is nil.
-func (b *batch) member(task int) *entrant {
-	if b == nil {
-		return nil
-	}
-	if i := slices.IndexFunc(b.members, func(m entrant) bool { return m.task == task }); i >= 0 {
-		return &b.members[i]
-	}
-	return nil
+	m := p.gen.batch.Member(l.slot.entry)
+	return m != nil && m.In && m.Verdict == pawl.VerdictPass
 }
 
 // startBatch takes over which tasks a batch has.
@@ -316,12 +243,12 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	}
 	l.gen.batches = b.N
 	l.beginAround()
-	l.gen.batch = &batch{n: b.N, scaffold: b.Scaffold}
+	l.gen.batch = &land.Batch{N: b.N, Scaffold: b.Scaffold}
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(l.gen.plan.Entries) {
 			return fmt.Errorf("there is no task %d", i)
 		}
-		l.gen.batch.members = append(l.gen.batch.members, entrant{task: i, begun: l.gen.plan.At(i).Status == pawl.TaskRunning, facts: monitor.Task{Task: i, Passing: -1}})
+		l.gen.batch.Members = append(l.gen.batch.Members, land.Member{Task: i, Begun: l.gen.plan.At(i).Status == pawl.TaskRunning, Facts: monitor.Task{Task: i, Passing: -1}})
 	}
 	return nil
 }
@@ -329,39 +256,31 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 // judgedTask takes over what a batch makes of one of its tasks. Without it, the
 // candidate is another one.
 func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
-	m := l.gen.batch.member(b.Task)
-	if m == nil || b.Batch != l.gen.batch.n {
+	m := l.gen.batch.Member(b.Task)
+	if m == nil || b.Batch != l.gen.batch.N {
 		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
 	}
-	m.verdict = b.Verdict
-	if b.Verdict == pawl.VerdictPass {
-		return nil
+	if t := l.gen.plan.At(b.Task); b.Verdict != pawl.VerdictPass && t.Status == pawl.TaskRunning {
+		s.Loop(t.Loop).noteIn(m, land.Objection(b.By, b.Reason, b.Evidence))
 	}
-	bt := l.gen.batch
-	bt.clash, bt.culprit = nil, nil
-	if t := l.gen.plan.At(b.Task); t.Status == pawl.TaskRunning {
-		m.note(s.Loop(t.Loop), objection(b.By, b.Reason, b.Evidence))
+	if l.gen.batch.Judged(b.Task, b.Verdict) {
+		l.newSubject()
 	}
-	for i := range bt.chain {
-		if bt.members[bt.chain[i].member].task == b.Task {
-			bt.chain = bt.chain[:i:i]
-			l.newSubject(0)
-			break
-		}
-	}
-	bt.prefix, bt.tip = 0, nil
 	return nil
 }
 
+// taskID is the id of a task of the loop's plan.
+func (l *Loop) taskID(i int) string { return l.gen.plan.Entries[i].ID }
+
 // endBatch takes over how a batch came out, as the monitor sees it.
 func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
-	if l.gen.batch == nil || l.gen.batch.n != b.N {
+	if l.gen.batch == nil || l.gen.batch.N != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}
 	facts := s.facts(l, b)
 	tried := slices.DeleteFunc(slices.Clone(l.gen.History), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
 	l.gen.History = append(tried[max(0, len(tried)-ladder.Kept+1):], facts)
-	l.gen.Last = monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: l.gen.batch.scaffold, Passing: facts.Passing, Broke: l.gen.brokenTests()}
+	l.gen.Last = monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: l.gen.batch.Scaffold, Passing: facts.Passing, Broke: l.gen.brokenTests()}
 	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
 	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
@@ -371,21 +290,21 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 
 // brokenTests are the names of the tests that are broken on the branch.
 func (g *Generation) brokenTests() (out []string) {
-	if !g.batch.moved {
+	if !g.batch.Moved {
 		return g.Last.Broke
 	}
-	for i := range g.batch.results {
-		out = append(out, g.batch.results[i].Broke...)
+	for i := range g.batch.Results {
+		out = append(out, g.batch.Results[i].Broke...)
 	}
 	return out
 }
 
 // resumeBatch lets a batch that the run's end cut off begin with the work again.
 func (g *Generation) resumeBatch() {
-	if b := g.batch; b != nil && !b.moved {
-		g.batch = &batch{n: b.n, scaffold: b.scaffold, members: slices.Clone(b.members)}
-		for i := range g.batch.members {
-			g.batch.members[i].verdict = ""
+	if b := g.batch; b != nil && !b.Moved {
+		g.batch = &land.Batch{N: b.N, Scaffold: b.Scaffold, Members: slices.Clone(b.Members)}
+		for i := range g.batch.Members {
+			g.batch.Members[i].Verdict = ""
 		}
 	}
 }

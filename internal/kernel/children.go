@@ -189,8 +189,8 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	p.gen.plan.Kids = append(p.gen.plan.Kids, l.Ref)
 	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.Entries[i], i, b.Version, p.gen.plan.Started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
-	if m := p.gen.batch.member(i); m != nil {
-		m.begun = true
+	if m := p.gen.batch.Member(i); m != nil {
+		m.Begun = true
 	}
 	for j := range l.Kind.Steps {
 		if l.Kind.Steps[j].TierFrom != "" {

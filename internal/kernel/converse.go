@@ -167,7 +167,7 @@ func (s *State) incomplete(l *Loop, x *session.Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
 	case x.Purpose == pawl.ForBatch && l.gen.batch != nil:
-		return s.unjudged(l, f)
+		return l.gen.batch.Unjudged(f, l.taskID)
 	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
 		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."
 	}

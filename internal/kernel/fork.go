@@ -79,7 +79,7 @@ func (s *State) dropChild(l *Loop) {
 	switch {
 	case live && l.Phase == PhaseClosing && l.Outcome.Succeeded():
 		b = &pawl.LoopEnded{Outcome: l.Outcome, Reason: l.Reason}
-	case live && l.merge().isDone():
+	case live && l.merge().IsDone():
 		b = &pawl.LoopEnded{Outcome: pawl.OutcomeUnverified, Reason: "its work was merged when the run was forked"}
 		if l.judgement().Proven {
 			b.Outcome = pawl.OutcomeComplete

@@ -186,8 +186,8 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 // judged is the commit that commands judge: the candidate, or the merge commit
 // that it would become.
 func (l *Loop) judged() pawl.CommitHash {
-	if l.cand.merge != nil && l.cand.merge.made != nil {
-		return l.cand.merge.made.Commit
+	if l.cand.merge != nil && l.cand.merge.Made != nil {
+		return l.cand.merge.Made.Commit
 	}
 	return l.cand.Commit
 }

@@ -9,8 +9,8 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
-	"pawl/internal/kernel/verdict"
 )
 
 // judgeHealth says how the batches develop, and what follows from it.
@@ -163,22 +163,22 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 // facts are what the monitor is shown of a batch that ends.
 func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 	b := l.gen.batch
-	out := monitor.Batch{N: b.n, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: brief.Fingerprint(string(l.gen.Tree))}
+	out := monitor.Batch{N: b.N, Attempted: e.Attempted, Approved: e.Approved, Passing: -1, Tree: brief.Fingerprint(string(l.gen.Tree))}
 	if n := len(l.gen.History); n > 0 {
 		out.Passing, out.Broke = l.gen.History[n-1].Passing, l.gen.History[n-1].Broke
 	}
-	for i := range b.members {
-		m := &b.members[i]
-		f := m.facts
+	for i := range b.Members {
+		m := &b.Members[i]
+		f := m.Facts
 		f.Result = s.resultOf(l, m)
 		out.Tasks = append(out.Tasks, f)
 	}
-	if !b.moved {
+	if !b.Moved {
 		return out
 	}
 	out.Passing, out.Broke = -1, nil
-	for i := range b.results {
-		r := &b.results[i]
+	for i := range b.Results {
+		r := &b.Results[i]
 		if r.Kind != pawl.GateTests {
 			continue
 		}
@@ -187,8 +187,8 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 			out.Broke = append(out.Broke, brief.Fingerprint(name))
 		}
 	}
-	for _, k := range b.chain {
-		out.Hunks = append(out.Hunks, k.made.Changes...)
+	for _, k := range b.Chain {
+		out.Hunks = append(out.Hunks, k.Made.Changes...)
 	}
 	out.Hunks = out.Hunks[:min(len(out.Hunks), maxHunks)]
 	return out
@@ -197,8 +197,7 @@ func (s *State) facts(l *Loop, e *pawl.BatchEnded) monitor.Batch {
 // How many fingerprints of changes are kept: of a batch, and of the work of one task
 // in it. They come in pairs, in an order that is the same for a change and its undoing.
 const (
-	maxHunks     = 32
-	maxTaskHunks = 8
+	maxHunks = 32
 )
 
 // noteAttempt keeps of an attempt that ended what the monitor needs.
@@ -207,22 +206,16 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	if p == nil || p.gen.plan == nil {
 		return
 	}
-	if m := p.gen.batch.member(l.slot.entry); m != nil {
-		m.note(l, b.Error)
+	if m := p.gen.batch.Member(l.slot.entry); m != nil {
+		l.noteIn(m, b.Error)
 	}
 }
 
-// note keeps of a loop's present candidate what the monitor needs.
-func (m *entrant) note(l *Loop, objected uint64) {
-	f := &m.facts
-	f.Error, f.Failing, f.Failed, f.Passing = objected, verdict.FailingTests(l.verdicts()), 0, -1
-	for _, r := range l.verdicts() {
-		if r.Kind == pawl.GateTests {
-			f.Passing = max(f.Passing, 0) + r.Passed
-			f.Failed += max(r.Total-r.Passed, 0)
-		}
+// noteIn keeps of a loop's present candidate what the monitor needs.
+func (l *Loop) noteIn(m *land.Member, objected uint64) {
+	var c *pawl.Committed
+	if l.cand != nil {
+		c = l.cand.Committed
 	}
-	if c := l.cand; c != nil {
-		f.Tree, f.Hunks = brief.Fingerprint(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]
-	}
+	m.Note(l.verdicts(), c, objected)
 }

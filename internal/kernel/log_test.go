@@ -33,8 +33,8 @@ func (w *world) inherit() {
 	for _, l := range w.state.loops {
 		*w.folderOf(l.Ref) = folder{tree: l.worktree.Tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.Furnished}
 		w.branches[w.state.branch(l)] = l.Head
-		if p := l.gen.plan; p != nil && l.gen.batch != nil && l.gen.batch.shown != "" { // to the batch's review
-			w.folderOf(l.Ref).head = l.gen.batch.shown
+		if p := l.gen.plan; p != nil && l.gen.batch != nil && l.gen.batch.Shown != "" { // to the batch's review
+			w.folderOf(l.Ref).head = l.gen.batch.Shown
 		}
 	}
 }

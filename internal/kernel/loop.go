@@ -8,6 +8,7 @@ import (
 	"pawl/internal/kernel/budget"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
@@ -101,7 +102,7 @@ type Generation struct {
 	listing
 
 	batches        int         // that were begun
-	batch          *batch      // the one under way; nil = none is
+	batch          *land.Batch // the one under way; nil = none is
 	before         int         // steps before it that are over
 	after          int         // steps after it that are over
 	handed         []flow.List // in what the batch's children handed in
@@ -145,12 +146,12 @@ type Candidate struct {
 	results []*pawl.GateJudged // in the order they came
 	votes   []vote             // of the review under way
 
-	probed     bool   // it was compared with those of siblings
-	checked    bool   // it was looked at for conflict markers
-	unresolved int    // in how many paths it has them
-	extracted  bool   // what the attempt taught was taken, or could not be
-	astray     bool   // it has used up its ways back
-	merge      *merge // on its way into the parent's branch
+	probed     bool        // it was compared with those of siblings
+	checked    bool        // it was looked at for conflict markers
+	unresolved int         // in how many paths it has them
+	extracted  bool        // what the attempt taught was taken, or could not be
+	astray     bool        // it has used up its ways back
+	merge      *land.Merge // on its way into the parent's branch
 }
 
 // slot is the place of a loop in its parent's plan.
@@ -164,9 +165,9 @@ type slot struct {
 
 // upstream is what a loop has to do with its parent's branch, besides the way into it.
 type upstream struct {
-	rebase         *merge    // on its way onto the parent's head
-	hunks, suspect pawl.Hash // what conflicted last, and in which paths
-	probe          pawl.Hash // what a sibling changes too
+	rebase         *land.Merge // on its way onto the parent's head
+	hunks, suspect pawl.Hash   // what conflicted last, and in which paths
+	probe          pawl.Hash   // what a sibling changes too
 }
 
 // person is what a loop asked persons, and what they said.
@@ -229,7 +230,7 @@ func (l *Loop) clone() *Loop {
 	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.clone()
 	c.left.Outputs = slices.Clone(l.left.Outputs)
 	c.ladder.Council = l.ladder.Council.Clone()
-	c.upstream.rebase = l.upstream.rebase.clone()
+	c.upstream.rebase = l.upstream.rebase.Clone()
 	c.person.question = copied(l.person.question)
 	c.exit.clearing = copied(l.exit.clearing)
 	c.open = slices.Clone(l.open)
@@ -242,7 +243,7 @@ func (l *Loop) clone() *Loop {
 
 func (g *Generation) clone() *Generation {
 	c := *g
-	c.batch = g.batch.clone()
+	c.batch = g.batch.Clone()
 	c.plan, c.board, c.Course = g.plan.Clone(), slices.Clone(g.board), g.Course.Clone()
 	return &c
 }
@@ -262,7 +263,7 @@ func (cand *Candidate) clone() *Candidate {
 	}
 	c := *cand
 	c.gates, c.results, c.votes = slices.Clone(cand.gates), slices.Clone(cand.results), slices.Clone(cand.votes)
-	c.merge = cand.merge.clone()
+	c.merge = cand.merge.Clone()
 	return &c
 }
 

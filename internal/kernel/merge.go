@@ -6,36 +6,16 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/verdict"
 )
 
-// merge is a merge commit on its way: into the parent's branch, or of the
-// parent's head into the loop's own.
-type merge struct {
-	queued pawl.Seq        // when the loop entered the queue
-	onto   pawl.CommitHash // the parent's head it is made with
-	made   *pawl.Merged    // nil = not yet
-	regate bool            // its tree is no candidate's: the commands judge it again
-	done   bool            // the branch has moved
-}
-
 // merge is how far the loop is on its way into the parent's branch; nil = it is not on it.
-func (l *Loop) merge() *merge {
+func (l *Loop) merge() *land.Merge {
 	if l.cand == nil {
 		return nil
 	}
 	return l.cand.merge
-}
-
-// isDone reports whether the branch has moved.
-func (m *merge) isDone() bool { return m != nil && m.done }
-
-func (m *merge) clone() *merge {
-	if m == nil {
-		return nil
-	}
-	c := *m
-	return &c
 }
 
 // enqueue lets a loop whose work has passed wait for its turn, if it has
@@ -60,14 +40,14 @@ func (l *Loop) queued(at pawl.Seq) error {
 	if l.cand == nil {
 		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
 	}
-	l.cand.merge = &merge{queued: at}
+	l.cand.merge = &land.Merge{Queued: at}
 	return nil
 }
 
 // turn reports whether the loop is the first in its parent's queue.
 func (s *State) turn(l *Loop) bool {
 	for _, ref := range s.Loop(l.Parent).gen.plan.Kids {
-		if m := s.Loop(ref).merge(); m != nil && !m.done && m.queued < l.cand.merge.queued {
+		if m := s.Loop(ref).merge(); m != nil && !m.Done && m.Queued < l.cand.merge.Queued {
 			return false
 		}
 	}
@@ -80,7 +60,7 @@ func (s *State) turn(l *Loop) bool {
 func (d *draft) mergeOn(l *Loop) bool {
 	m, p := l.cand.merge, d.s.Loop(l.Parent)
 	switch {
-	case m.done:
+	case m.Done:
 		return true
 	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
 		if r := l.result(batchGate + "merge"); r != nil {
@@ -91,16 +71,16 @@ func (d *draft) mergeOn(l *Loop) bool {
 			d.emit(l.Ref, &pawl.GateJudged{Gate: batchGate + "review", Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
 		}
 	case len(l.open) > 0 || !d.s.turn(l):
-	case m.made == nil || m.onto != p.Head:
+	case m.Made == nil || m.Onto != p.Head:
 		d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.cand.Commit,
 			Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, l.task.ID, brief.Cut(l.task.Title, 120)), Time: d.at})
-	case m.made.Conflicts > 0:
-		d.conflicted(l, m.made.Conflicts)
-	case m.regate && !d.regate(l):
-	case m.regate && l.objected():
+	case m.Made.Conflicts > 0:
+		d.conflicted(l, m.Made.Conflicts)
+	case m.Regate && !d.regate(l):
+	case m.Regate && l.objected():
 		d.conclude(l)
 	default:
-		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: m.made.Commit})
+		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: m.Made.Commit})
 	}
 	return false
 }
@@ -159,11 +139,11 @@ func (d *draft) onHead(l *Loop) bool {
 	case l.Base == p.Head && m == nil, !l.upstream.suspect.IsZero() && m == nil: // one conflict is resolved before the next is looked for
 		return true
 	case len(l.open) > 0:
-	case m == nil || m.made == nil:
+	case m == nil || m.Made == nil:
 		d.onWorktree(l, rebaseStep, pawl.CrashRepeat, &pawl.Merge{Ours: p.Head, Theirs: l.Head,
 			Message: fmt.Sprintf("pawl %s: %s on the work of others", d.s.Run, l.task.ID), Time: d.at})
 	default:
-		d.onWorktree(l, rebaseStep, pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.made.Commit, Salvage: d.salvage("rebase")})
+		d.onWorktree(l, rebaseStep, pawl.CrashProbe, &pawl.ResetWorkspace{Commit: m.Made.Commit, Salvage: d.salvage("rebase")})
 	}
 	return false
 }
@@ -222,16 +202,16 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 			l.upstream.suspect = pawl.Hash{}
 		}
 	case m != nil:
-		m.made, m.onto = b, do.Ours
-		m.regate = b.Conflicts == 0 && b.Tree != l.cand.Tree
-		if m.regate { // reviews judged the task's own change, which is the same
+		m.Made, m.Onto = b, do.Ours
+		m.Regate = b.Conflicts == 0 && b.Tree != l.cand.Tree
+		if m.Regate { // reviews judged the task's own change, which is the same
 			l.cand.gates, l.cand.results = nil, verdict.Reviews(l.cand.results)
 		}
 		if b.Conflicts > 0 {
 			l.upstream.hunks = b.Hunks
 		}
 	default:
-		l.upstream.rebase = &merge{onto: do.Ours, made: b}
+		l.upstream.rebase = &land.Merge{Onto: do.Ours, Made: b}
 	}
 	return nil
 }
@@ -239,9 +219,9 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 // rebased takes over that the worktree is on the parent's head.
 func (l *Loop) rebased() {
 	m := l.upstream.rebase
-	l.Base, l.upstream.rebase, l.upstream.probe = m.onto, nil, pawl.Hash{}
-	if m.made.Conflicts > 0 {
-		l.upstream.hunks, l.upstream.suspect = m.made.Hunks, m.made.Paths
+	l.Base, l.upstream.rebase, l.upstream.probe = m.Onto, nil, pawl.Hash{}
+	if m.Made.Conflicts > 0 {
+		l.upstream.hunks, l.upstream.suspect = m.Made.Hunks, m.Made.Paths
 	}
 }
 
@@ -253,12 +233,12 @@ func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
 	}
 	p := s.Loop(l.Parent)
 	m := l.merge()
-	if p == nil || m == nil || m.made == nil {
+	if p == nil || m == nil || m.Made == nil {
 		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
 	}
-	m.done = true
+	m.Done = true
 	p.Head, p.ahead = b.Commit, true
-	p.moved(&pawl.Committed{Commit: b.Commit, Tree: m.made.Tree, Total: 1})
+	p.moved(&pawl.Committed{Commit: b.Commit, Tree: m.Made.Tree, Total: 1})
 	p.cand.checked = false
 	return nil
 }

@@ -425,7 +425,7 @@ func (d *draft) tellSiblings(l *Loop) {
 	}
 	for _, ref := range slices.Clone(p.gen.plan.Kids) {
 		o := d.s.Loop(ref)
-		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().isDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
+		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().IsDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
 			continue
 		}
 		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: brief.Cut(l.task.ID+" is merged", 300)})

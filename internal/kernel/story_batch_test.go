@@ -41,8 +41,8 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 	l := s.w.state.Loop(f.Loop)
 	i := slices.Index(r.what, "changes")
 	j := slices.Index(r.what, "forgets")
-	for _, k := range l.gen.batch.chain {
-		id := l.gen.plan.Entries[l.gen.batch.members[k.member].task].ID
+	for _, k := range l.gen.batch.Chain {
+		id := l.gen.plan.Entries[l.gen.batch.Members[k.Member].Task].ID
 		switch at := slices.Index(r.what, id); {
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
