@@ -131,7 +131,7 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 	}
 	switch b := body.(type) {
 	case *pawl.ReplanCalled:
-		p.Calling, p.Why, p.Asked = b.Cause, b.Reason, false
+		p.Call(b.Cause, b.Reason)
 		if b.Cause == pawl.ReplanHealth {
 			l.gen.RecoveredBy(pawl.RecoverRevise)
 		} else {
@@ -160,9 +160,14 @@ func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 	case *pawl.BatchEnded:
 		return s.endBatch(l, b)
 	case *pawl.HealthJudged:
-		l.judgedHealth(b)
+		if l.gen.Judged(b, l.gen.batch != nil) {
+			l.beginAround()
+		}
 	case *pawl.HealthOverridden:
-		l.overridden()
+		l.gen.Override()
+		if l.said(pawl.AskHealth) != nil {
+			l.person.reply = nil
+		}
 	case *pawl.RollbackCalled:
 		return l.calledBack(b)
 	case *pawl.RolledBack:
@@ -257,7 +262,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		case anew:
 		case l.gen.plan != nil:
 			l.askAnew()
-			l.gen.resumeBatch()
+			l.gen.batch = l.gen.batch.Again()
 			l.gen.plan.Retry()
 			l.gen.planned, l.inside, l.gen.refused = true, true, false
 		case l.Kind.Children != nil && !l.inside: // it is planned anew
@@ -285,7 +290,7 @@ func (l *Loop) askAnew() {
 	if l.inside || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
-	l.gen.plan.Asked, l.gen.plan.Why = true, brief.Cut("every task has passed, and the whole has not: "+a.Line, 200)
+	l.gen.plan.AskFor(brief.Cut("every task has passed, and the whole has not: "+a.Line, 200))
 }
 
 // reopens reports whether a loop that has ended goes on when its run does: the
@@ -295,13 +300,13 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || p.gen.plan == nil || p.gen.plan.At(l.slot.entry).Loop != l.Ref || l.slot.version != p.gen.plan.Version {
+	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || !p.gen.plan.Holds(l.slot.entry, l.slot.version, l.Ref) {
 		return false
 	}
 	if was := p.gen.plan.At(l.slot.entry).Status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {
 		return false
 	}
-	p.gen.plan.Kids = append(slices.Clone(p.gen.plan.Kids), l.Ref)
+	p.gen.plan.Rejoin(l.Ref)
 	l.stopped = false
 	return true
 }

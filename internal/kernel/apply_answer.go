@@ -232,18 +232,7 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 // tasksRead takes over a list of tasks, which came in events of its own: the last
 // ones, as a fork from among them may have it read again.
 func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
-	r := &reading{list: do.List, entries: l.gen.listed[max(0, len(l.gen.listed)-b.Count):], problem: b.Problem}
-	l.gen.read, l.gen.listed = r, nil
-	switch {
-	case r.problem != "":
-	case b.Count != len(r.entries):
-		r.problem = fmt.Sprintf("it has %d tasks, which is too many", b.Count)
-	default:
-		var err error
-		if r.graph, err = plan.NewGraph(r.entries, l.Kind.Children.Order); err != nil {
-			r.problem = err.Error()
-		}
-	}
+	l.gen.read, l.gen.listed = plan.Read(do.List, l.gen.listed, b, l.Kind.Children.Order), nil
 }
 
 // probed takes over that the candidate was compared with those of siblings, or cannot be.

@@ -72,25 +72,13 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	if l.Kind.Children.ScaffoldFirst {
 		ground = p.Ground()
 	}
-	tasks = d.s.again(l, places, ground)
-	for i := range p.ReadyTasks {
-		if len(tasks) >= places {
-			break
-		}
-		if ground != nil && !ground[i] {
-			continue
-		}
-		if limit > 0 && p.Started+p.Fresh(tasks) >= limit {
-			if p.Capped != limit {
-				d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.Started)})
-			}
-			if len(tasks) == 0 { // no more ground is laid
-				ground = nil
-				tasks = d.s.again(l, places, ground)
-			}
-			break
-		}
-		tasks = append(tasks, i)
+	tasks, capped := p.Choose(d.s.again(l, places, ground), places, limit, ground)
+	if capped && p.Capped != limit {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.Started)})
+	}
+	if capped && len(tasks) == 0 { // no more ground is laid
+		ground = nil
+		tasks = d.s.again(l, places, ground)
 	}
 	slices.Sort(tasks)
 	return tasks, ground != nil
@@ -277,34 +265,12 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	if l.gen.batch == nil || l.gen.batch.N != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
 	}
-	facts := s.facts(l, b)
-	tried := slices.DeleteFunc(slices.Clone(l.gen.History), func(o monitor.Batch) bool { return o.Attempted == 0 }) // one that only waited says nothing later
-	l.gen.History = append(tried[max(0, len(tried)-ladder.Kept+1):], facts)
-	l.gen.Last = monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: l.gen.batch.Scaffold, Passing: facts.Passing, Broke: l.gen.brokenTests()}
+	bt := l.gen.batch
+	facts := bt.Facts(b, l.gen.History, l.gen.Tree, func(m *land.Member) monitor.Result { return s.resultOf(l, m) })
+	l.gen.Ended(facts, monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: bt.Scaffold, Passing: facts.Passing, Broke: bt.Broken(l.gen.Last.Broke)}, ladder.Kept)
 	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
 	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	l.gen.batch = nil
 	return nil
-}
-
-// brokenTests are the names of the tests that are broken on the branch.
-func (g *Generation) brokenTests() (out []string) {
-	if !g.batch.Moved {
-		return g.Last.Broke
-	}
-	for i := range g.batch.Results {
-		out = append(out, g.batch.Results[i].Broke...)
-	}
-	return out
-}
-
-// resumeBatch lets a batch that the run's end cut off begin with the work again.
-func (g *Generation) resumeBatch() {
-	if b := g.batch; b != nil && !b.Moved {
-		g.batch = &land.Batch{N: b.N, Scaffold: b.Scaffold, Members: slices.Clone(b.Members)}
-		for i := range g.batch.Members {
-			g.batch.Members[i].Verdict = ""
-		}
-	}
 }

@@ -9,16 +9,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
-	"pawl/internal/kernel/plan"
 )
-
-// reading is a list of tasks that was read and is to be judged.
-type reading struct {
-	list    pawl.Hash
-	entries []pawl.TaskEntry
-	graph   *plan.Graph // nil = there is a problem
-	problem string
-}
 
 // children works on a loop's list of tasks and reports whether it has come to an
 // end: every task has, or nothing that is left can run.
@@ -176,18 +167,12 @@ const maxPart = 500
 
 // startChild lets a task run.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
+	entry, err := p.gen.plan.Spawn(b, l.Ref)
+	if err != nil {
+		return err
+	}
 	i := b.Entry - 1
-	if p.gen.plan == nil || i < 0 || i >= len(p.gen.plan.Entries) || p.gen.plan.Entries[i].ID != b.Task || p.gen.plan.At(i).Status != pawl.TaskPending {
-		return fmt.Errorf("loop %d has no pending task %q", p.Ref, b.Task)
-	}
-	if b.Pending {
-		p.gen.plan.Edit(i).Loop = l.Ref
-	} else {
-		p.gen.plan.Set(i, pawl.TaskRunning).Loop = l.Ref
-	}
-	p.gen.plan.Started++
-	p.gen.plan.Kids = append(p.gen.plan.Kids, l.Ref)
-	l.task, l.slot.entry, l.slot.version, l.slot.number = &p.gen.plan.Entries[i], i, b.Version, p.gen.plan.Started
+	l.task, l.slot.entry, l.slot.version, l.slot.number = entry, i, b.Version, p.gen.plan.Started
 	l.branch, l.Base, l.base = b.Branch, b.Base, p.base
 	if m := p.gen.batch.Member(i); m != nil {
 		m.Begun = true
@@ -207,37 +192,21 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	if p == nil || p.gen.plan == nil {
 		return
 	}
-	p.gen.plan.Kids = slices.DeleteFunc(slices.Clone(p.gen.plan.Kids), func(r pawl.LoopRef) bool { return r == l.Ref })
-	t := p.gen.plan.At(l.slot.entry)
-	if l.slot.version != p.gen.plan.Version || t.Loop != l.Ref || t.Status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
+	tasks, i := p.gen.plan, l.slot.entry
+	tasks.Leave(l.Ref)
+	if !tasks.Holds(i, l.slot.version, l.Ref) || tasks.At(i).Status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
-	status := pawl.TaskFailed
+	cancelled := b.Outcome == pawl.OutcomeCancelled
 	switch {
 	case s.fenced(l) != "":
-		status = pawl.TaskPending
+		tasks.Set(i, pawl.TaskPending)
 	case b.Stopped:
-		status = pawl.TaskSkipped
+		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():
-		status = pawl.TaskPassed
-		p.gen.plan.Since++
-		if b.Outcome == pawl.OutcomeUnverified {
-			p.gen.plan.Unproven++
-		}
-	default:
-		at := len(p.gen.plan.Dead)
-		if b.Outcome == pawl.OutcomeCancelled { // a person rejected it: no plan is made anew for that
-			at = p.gen.plan.Excused
-			p.gen.plan.Excused++
-		}
-		if b.Outcome == pawl.OutcomeCancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0 {
-			p.gen.plan.Ended = append(slices.Clone(p.gen.plan.Ended), l.slot.entry)
-		}
-		p.gen.plan.Dead = slices.Insert(slices.Clone(p.gen.plan.Dead), at, l.slot.entry)
+		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified)
+	default: // for what a person rejected no plan is made anew
+		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0)
 	}
-	n := p.gen.plan.Set(l.slot.entry, status)
-	n.Tries += uint16(min(l.Iteration, 1000))
-	if status == pawl.TaskPassed {
-		n.Batch = uint16(p.gen.batches)
-	}
+	tasks.Tried(i, l.Iteration)
 }

@@ -120,7 +120,7 @@ func (s *State) reopenRoot(l *Loop) {
 	switch {
 	case over && p != nil:
 		l.askAnew()
-		l.gen.resumeBatch()
+		l.gen.batch = l.gen.batch.Again()
 		p.Retry()
 		l.gen.planned, l.inside, l.gen.refused = true, true, false
 	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):

@@ -112,7 +112,7 @@ type Generation struct {
 // listing is a list of tasks on its way to be the plan of the present candidate.
 type listing struct {
 	listed  []pawl.TaskEntry // read so far
-	read    *reading         // a list that is to be judged
+	read    *plan.Reading    // a list that is to be judged
 	relist  pawl.Hash        // the list that a session handed in to replace the plan
 	planned bool             // the candidate has its plan
 	refused bool             // the list of tasks cannot be one

@@ -82,8 +82,7 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 		l.hears(b.Said)
 		l.clarified(b.Choice)
 	case pawl.AskReplan:
-		p := l.gen.plan
-		p.Settled, p.Asked, p.Found, p.Since = true, false, 0, 0
+		l.gen.plan.Settle()
 	}
 	return nil
 }

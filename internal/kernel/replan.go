@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -53,32 +52,26 @@ func (l *Loop) list() pawl.Hash {
 // judgePlan accepts a list that was read as the loop's plan, or refuses it.
 func (d *draft) judgePlan(l *Loop) {
 	if why := l.judgeList(); why != "" {
-		d.emit(l.Ref, &pawl.PlanRefused{Reason: brief.Cut(why, 300), List: l.gen.read.list})
+		d.emit(l.Ref, &pawl.PlanRefused{Reason: brief.Cut(why, 300), List: l.gen.read.List})
 		return
 	}
-	b := &pawl.PlanAccepted{Version: l.gen.plans + 1, Count: len(l.gen.read.entries), List: l.gen.read.list}
+	b := &pawl.PlanAccepted{Version: l.gen.plans + 1, Count: len(l.gen.read.Entries), List: l.gen.read.List}
 	if l.gen.plan != nil {
-		b.Version, b.Changed = l.gen.plan.Version+1, l.gen.plan.Changes(l.gen.read.graph)
+		b.Version, b.Changed = l.gen.plan.Version+1, l.gen.plan.Changes(l.gen.read.Graph)
 	}
 	d.emit(l.Ref, b)
 }
 
-// judgeList says why a list that was read cannot be the loop's plan: it cannot be
-// read, its graph is broken, or it drops or renames what has passed.
+// judgeList says why a list that was read cannot be the loop's plan; empty = it can.
 func (l *Loop) judgeList() (why string) {
-	limit := l.Kind.Children.Limit
+	r, limit := l.gen.read, l.Kind.Children.Limit
 	switch {
-	case l.gen.read.problem != "":
-		return l.gen.read.problem
-	case l.cascades() && limit > 0 && len(l.gen.read.entries) > limit:
-		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(l.gen.read.entries), limit)
-	case l.cascades() || l.gen.plan == nil:
-		return ""
+	case !l.cascades():
+		return r.Refusal(l.gen.plan)
+	case r.Problem == "" && limit > 0 && len(r.Entries) > limit:
+		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(r.Entries), limit)
 	}
-	if id := l.gen.plan.Drops(l.gen.read.graph); id != "" {
-		return fmt.Sprintf("it drops or renames the task %s, which has passed", id)
-	}
-	return ""
+	return r.Refusal(nil) // nothing stands of what stood on the one before
 }
 
 // replan makes the plan anew when something calls for it, and reports whether
@@ -129,9 +122,7 @@ func (d *draft) callReplan(l *Loop) bool {
 	return true
 }
 
-// replanCause says what calls for a new plan: the user; a task that failed for
-// good and is not critical; or, as long as tasks are waiting to run, a discovery
-// or so many tasks passed since the plan was made.
+// replanCause says what calls for a new plan; empty = nothing does.
 func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	p, r := l.gen.plan, l.Kind.Children.Replan
 	if r == nil {
@@ -142,21 +133,8 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 		every = *s.Settings.ReplanEvery
 	}
 	asks := slices.ContainsFunc(p.Kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
-	waiting := p.Count[pawl.TaskPending] > 0 && !asks // a person may take long, and the others go on meanwhile
-	switch {
-	case p.Asked:
-		return pawl.ReplanUser, cmp.Or(p.Why, "the user asked for it")
-	case p.Settled || p.Critical() != "":
-		return "", ""
-	case len(p.Dead) > p.Excused && slices.Contains(r.On, string(pawl.ReplanFailure)):
-		i := p.Dead[p.Excused]
-		return pawl.ReplanFailure, fmt.Sprintf("the task %s failed%s", p.Entries[i].ID, strings.TrimSuffix(": "+s.Loop(p.At(i).Loop).Reason, ": "))
-	case p.Found > 0 && waiting && slices.Contains(r.On, string(pawl.ReplanDiscovery)):
-		return pawl.ReplanDiscovery, fmt.Sprintf("%d discoveries since the plan was made", p.Found)
-	case every > 0 && p.Since >= every && waiting:
-		return pawl.ReplanSchedule, fmt.Sprintf("%d tasks passed since the plan was made", p.Since)
-	}
-	return "", ""
+	// A person may take long, and the others go on meanwhile.
+	return p.CallsForAnother(r, every, !asks, func(ref pawl.LoopRef) string { return s.Loop(ref).Reason })
 }
 
 // startReplan begins the session that makes the plan anew. It is told the goal,
@@ -179,10 +157,10 @@ func (l *Loop) endReplan(b *pawl.SessionEnded) {
 
 // acceptPlan makes the list that was read the loop's plan.
 func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
-	if l.gen.read == nil || l.gen.read.graph == nil {
+	if l.gen.read == nil || l.gen.read.Graph == nil {
 		return fmt.Errorf("no list was read that can be a plan")
 	}
-	g := l.gen.read.graph
+	g := l.gen.read.Graph
 	if l.gen.plan == nil {
 		l.gen.plan = plan.New(g, b.Version, b.List)
 		for i := range l.base {
@@ -194,11 +172,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	} else {
 		l.gen.plan = l.gen.plan.Successor(g, b.List)
 	}
-	for i := range g.Entries {
-		if g.Entries[i].Done && l.gen.plan.At(i).Status == pawl.TaskPending {
-			l.gen.plan.Set(i, pawl.TaskPassed)
-		}
-	}
+	l.gen.plan.TakeDone()
 	l.gen.read, l.gen.listed, l.gen.relist, l.gen.planned = nil, nil, pawl.Hash{}, true
 	l.person.approved, l.person.reply, l.unrecorded = false, nil, true
 	return nil
@@ -208,7 +182,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 func (l *Loop) refusePlan(b *pawl.PlanRefused) {
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
 	if p := l.gen.plan; p != nil && (l.gen.planned || p.Calling != "") {
-		p.Calling, p.Asked, p.Found, p.Since, p.Excused = "", false, 0, 0, len(p.Dead)
+		p.Stay()
 		return
 	}
 	l.iter.stepFailed = brief.Cut("the plan was refused: "+b.Reason, 300)

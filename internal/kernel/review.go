@@ -268,9 +268,9 @@ func (l *Loop) actionable(b *pawl.GateJudged) {
 		b.Error = brief.Fingerprint(why)
 		return
 	}
-	b.Total = len(l.gen.read.entries)
-	for i := range l.gen.read.entries {
-		e := &l.gen.read.entries[i]
+	b.Total = len(l.gen.read.Entries)
+	for i := range l.gen.read.Entries {
+		e := &l.gen.read.Entries[i]
 		if e.Incomplete == "" {
 			b.Passed++
 			continue

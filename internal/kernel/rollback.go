@@ -7,7 +7,6 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
-	"pawl/internal/kernel/monitor"
 )
 
 // mark keeps the branch's head as a checkpoint. It is good when all that its batch
@@ -17,12 +16,7 @@ func (d *draft) mark(l *Loop) {
 	if len(l.open) > 0 {
 		return
 	}
-	k := pawl.Checkpoint{N: l.gen.Marks + 1, Commit: l.Head, Label: fmt.Sprintf("batch-%d", l.gen.Last.N), Batch: l.gen.Last.N, Plan: p.Version,
-		Good:     (l.gen.Health == "" || l.gen.Health == pawl.HealthProgressing) && !l.gen.Rate().Below(l.gen.Proof().Rate),
-		Approved: p.Count[pawl.TaskPassed], Passing: max(l.gen.Last.Passing, 0)}
-	if l.gen.Last.Scaffold {
-		k.Label = "scaffold"
-	}
+	k := l.gen.Mark(l.Head, p.Version, p.Count[pawl.TaskPassed])
 	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)})
 }
 
@@ -105,14 +99,9 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	if l.gen.Checkpoint(b.To) == nil || l.gen.Back != nil {
 		return fmt.Errorf("there is no checkpoint %d, or the loop is going back already", b.To)
 	}
-	l.gen.Back = &monitor.Back{RollbackCalled: *b, Tasks: append(p.ApprovedAfter(l.gen.Checkpoint(b.To).Batch), p.Where(pawl.TaskRunning)...)}
-	l.gen.batch, l.gen.Unjudged, l.gen.Unmarked = nil, false, false
-	if slices.Contains(l.gen.Recover, pawl.RecoverRollback) && b.By == "" {
-		l.gen.RecoveredBy(pawl.RecoverRollback)
-	} else {
-		l.gen.Recover = nil
-	}
-	p.Calling, p.Why, p.Asked = "", "", false
+	l.gen.CallBack(b, append(p.ApprovedAfter(l.gen.Checkpoint(b.To).Batch), p.Where(pawl.TaskRunning)...))
+	l.gen.batch = nil
+	p.CallOff()
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
 	l.rejudge()
 	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
@@ -125,7 +114,7 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 func (l *Loop) restored(b *pawl.Restored) {
 	l.Head, l.ahead = b.Commit, true
 	l.moved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
-	l.gen.Back.Restored, l.gen.Tree = b, b.Tree
+	l.gen.Restored(b)
 }
 
 // rolledBack takes over that code and state are those of the checkpoint.
@@ -140,10 +129,7 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 		}
 		p.Reopen(i)
 	}
-	l.gen.Checkpoints = slices.DeleteFunc(slices.Clone(l.gen.Checkpoints), func(k pawl.Checkpoint) bool { return k.N > b.To }) // their tasks are open
-	l.gen.Unlearned = l.gen.Back.Restored.Text
-	l.gen.Proofs = slices.DeleteFunc(slices.Clone(l.gen.Proofs), func(k monitor.Proof) bool { return k.N > b.To })
-	l.gen.Back, l.gen.History, l.gen.Last, l.gen.Latest = nil, nil, monitor.LastBatch{}, l.gen.Proof().Reports
+	l.gen.WentBack(b.To)
 	l.unrecorded = true
 	return nil
 }

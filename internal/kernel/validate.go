@@ -24,7 +24,7 @@ func (l *Loop) readable(b *pawl.GateJudged) {
 		b.Verdict, b.Reason, b.Error = pawl.VerdictFail, brief.Cut(why, 300), brief.Fingerprint(why)
 		return
 	}
-	b.Reason = fmt.Sprintf("it lists %d", len(l.gen.read.entries))
+	b.Reason = fmt.Sprintf("it lists %d", len(l.gen.read.Entries))
 }
 
 // noArtifact says that the iteration has left none.

@@ -4,7 +4,7 @@ import (
 	"pawl"
 )
 
-// Fresh counts those of the tasks that have no loop yet.
+// Fresh returns how many of the tasks at these positions are pending.
 func (p *Plan) Fresh(tasks []int) (n int) {
 	for _, i := range tasks {
 		if p.At(i).Status == pawl.TaskPending {
@@ -14,8 +14,8 @@ func (p *Plan) Fresh(tasks []int) (n int) {
 	return n
 }
 
-// Ground says of each task whether it lays the ground for others, or is needed for
-// that; nil = no task that lays the ground may still run.
+// Ground reports by position which tasks lay the ground for others and are pending or running,
+// and which tasks these depend on, directly or not. It returns nil if no such task is left.
 func (p *Plan) Ground() []bool {
 	out := make([]bool, len(p.Entries))
 	var todo []int32
@@ -39,7 +39,8 @@ func (p *Plan) Ground() []bool {
 	return out
 }
 
-// ReadyTasks goes over the tasks that are ready, in their order of going.
+// ReadyTasks iterates over the positions of the tasks that are ready, in the order in which they
+// start. The plan may change meanwhile.
 func (p *Plan) ReadyTasks(yield func(int) bool) {
 	for _, i := range p.ranked {
 		if t := p.At(int(i)); t.Status == pawl.TaskPending && t.Open == 0 && !yield(int(i)) {

@@ -10,26 +10,29 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Graph is what does not change of one version of a plan: the tasks, what each
-// depends on and what waits for it, and the order in which those that are ready go.
+// Graph is the part of a plan that does not change: its tasks, what they depend on, and the order
+// in which ready tasks start. Tasks are named by their position in Entries. Plans share graphs:
+// [Plan.Hold] replaces the graph instead of changing it.
 type Graph struct {
 	Entries []pawl.TaskEntry
-	Deps    [][]int32
-	behind  [][]int32
-	// ranked lists positions in the order of going, rank says where each stands in it.
-	ranked []int32
-	rank   []int32
+	Deps    [][]int32 // by task, the tasks it depends on directly
+	behind  [][]int32 // by task, the tasks that depend on it directly
+	ranked  []int32   // all tasks, in the order in which they start
+	rank    []int32   // by task, its index in ranked
 }
 
 // Bounds of a plan.
 const (
-	MaxTasks = 20_000 // in one plan
-	maxDeps  = 60     // of one task
+	MaxTasks = 20_000 // tasks of a plan
+	maxDeps  = 60     // dependencies of a task
 	MaxID    = 60     // bytes of a task's id
 )
 
-// NewGraph checks a list of tasks and joins it: ids must be there and unique,
-// dependencies known, and none may lead back to its own task.
+// NewGraph returns the graph of a list of tasks. Order says which of several ready tasks starts
+// first: "priority", "score" or, for any other word, the first in the list.
+//
+// NewGraph fails if the list is empty or too long, if an id is missing, too long or given twice,
+// or if a task depends on too many others, on an unknown one or, directly or not, on itself.
 func NewGraph(entries []pawl.TaskEntry, order string) (*Graph, error) {
 	if len(entries) == 0 {
 		return nil, fmt.Errorf("the list has no tasks")
@@ -76,9 +79,10 @@ func NewGraph(entries []pawl.TaskEntry, order string) (*Graph, error) {
 	return g, nil
 }
 
-// chains counts for each task the tasks on the longest chain that begins with
-// it. It goes from the tasks nobody waits for towards those that wait for nobody
-// (Kahn 1962, from the end); what is left over is a cycle.
+// chains returns for each task the length of the longest chain of tasks that begins with it and in
+// which each task depends on the one before. It sorts the graph topologically, beginning with the
+// tasks that no other depends on (Kahn 1962, from the end). If tasks are left over, they contain
+// a cycle.
 func (g *Graph) chains() ([]int, error) {
 	n := len(g.Entries)
 	chain, left := make([]int, n), make([]int, n)
@@ -104,7 +108,8 @@ func (g *Graph) chains() ([]int, error) {
 	return nil, fmt.Errorf("tasks depend on each other in a circle: %s", strings.Join(g.cycle(left), " → "))
 }
 
-// cycle names the tasks of one circle among those that are left.
+// cycle returns the ids of the tasks of one cycle, the first again at the end, or the first eight
+// and an ellipsis. Left says by task how many tasks behind it chains has not visited.
 func (g *Graph) cycle(left []int) []string {
 	i := int32(slices.IndexFunc(left, func(n int) bool { return n > 0 }))
 	var path []int32
@@ -124,11 +129,11 @@ func (g *Graph) cycle(left []int) []string {
 	return names
 }
 
-// lastPriority is that of a task without one.
+// lastPriority is the priority of a task that gives none. Lower numbers start first.
 const lastPriority = 99
 
-// order ranks the tasks: in list order; by priority, then list order; or by
-// score: what the longest chain waits for goes first, then priority.
+// order ranks the tasks: by "priority"; by "score", which is the longest chain first, then the
+// priority; or in list order, which also breaks ties.
 func (g *Graph) order(by string, chain []int) {
 	g.ranked, g.rank = make([]int32, len(g.Entries)), make([]int32, len(g.Entries))
 	for i := range g.ranked {
@@ -153,8 +158,8 @@ func (g *Graph) order(by string, chain []int) {
 	}
 }
 
-// Reached lists, in list order, the tasks that depend on one, directly or not,
-// and that want keeps; what is not kept is not looked behind.
+// Reached returns, in list order, the tasks that depend on a task, directly or through other
+// tasks that it returns. Tasks that want reports false for are left out.
 func (g *Graph) Reached(from int, want func(int) bool) []int {
 	todo := []int{from}
 	seen := make([]bool, len(g.Entries))

@@ -1,5 +1,5 @@
-// Package plan holds the tasks of a loop with children: what each depends on, where each
-// stands, which can run, and what a new version of the list keeps.
+// Package plan holds the tasks of a loop with children: what each depends on, its status, which
+// task can start next, and what a new version of the plan keeps.
 package plan
 
 import (
@@ -10,51 +10,55 @@ import (
 	"pawl"
 )
 
-// Plan is a loop's list of tasks and where each stands.
+// Plan is a loop's list of tasks with the status of each. Tasks are named by their position in
+// the list, from 0.
 type Plan struct {
 	*Graph
-	Version int
-	List    pawl.Hash // as it was handed in
+	Version int       // from 1
+	List    pawl.Hash // the list as it was handed in
 
-	// tasks are kept in pages and copied page by page when they change, so that a
-	// draft of a plan of many tasks costs little.
+	// Tasks are kept in pages. A change copies one page, so that a copy of a plan with many
+	// tasks costs little.
 	tasks []*taskPage
-	ready []uint64 // a bit for each rank: pending, and nothing it depends on is open
-	Count [len(pawl.TaskLetters)]int
+	ready []uint64                   // a bit for each rank: the task is pending and no dependency is open
+	Count [len(pawl.TaskLetters)]int // tasks by status
 
-	Started int            // children, over all versions
-	Kids    []pawl.LoopRef // those that are live
-	Dead    []int          // tasks that failed and whose dependents have not been told
-	Excused int            // how many of them no new plan was made for
-	Ended   []int          // tasks that a person ended, or something below them
-	Since   int            // tasks passed since the plan was made
+	Started int            // children that were started, over all versions
+	Kids    []pawl.LoopRef // children that have not ended, in the order in which they started
+	Dead    []int          // tasks that failed and whose dependents are not blocked yet; the excused ones first
+	Excused int            // how many tasks of Dead call for no new plan
+	Ended   []int          // tasks that failed because a person ended them, or something below them
+	Since   int            // tasks that have passed since the plan was made
 
-	Calling  pawl.ReplanCause // the plan is being made anew; empty = it is not
-	Why      string           // what calls for it, in words
+	Calling  pawl.ReplanCause // why the plan is being made anew; empty = it is not
+	Why      string           // the same in words
 	Asked    bool             // the user wants it made anew
 	Found    int              // discoveries since the plan was made
-	Settled  bool             // it is not made anew any more
+	Settled  bool             // it is not made anew any more, unless the user asks for it
 	Unproven int              // tasks that passed without a command gate
-	Capped   int              // the limit on children that was reached; 0 = none
-	Full     bool             // that its places are taken, and one waits, was said
+	Capped   int              // the limit on children that was reported as reached; 0 = none was
+	Full     bool             // it was reported that a child waits because too many of them work
 }
 
-// Task is where one task stands.
+// Task is the state of one task. The zero value is pending.
 type Task struct {
 	Status pawl.TaskStatus
-	Open   int32 // dependencies that have not passed
-	Loop   pawl.LoopRef
-	Cause  int32  // why it is blocked: the position of the task that cannot pass
-	Tries  uint16 // attempts, over all versions
-	Batch  uint16 // in which it passed; 0 = it has not, or batches are not judged
-	Again  bool   // it has run once more because its loop failed by the machine
+	Open   int32        // dependencies that have not passed
+	Loop   pawl.LoopRef // the last loop that worked on it; 0 = none has
+	Cause  int32        // if it is blocked, the position of the task that cannot pass
+	Tries  uint16       // attempts, over all versions
+	Batch  uint16       // the batch in which it passed; 0 = it has not, or batches are not judged
+	Again  bool         // it runs once more, or has, because its loop failed for another reason than its work
 }
 
+// pageSize is how many tasks are copied at once.
 const pageSize = 64
 
+// taskPage is a part of a plan's tasks.
 type taskPage [pageSize]Task
 
-// New is the plan of a list that was just accepted: every task is pending.
+// New returns a plan of the graph's tasks, all of which are pending. List is the list that the
+// graph was made of.
 func New(g *Graph, version int, list pawl.Hash) *Plan {
 	n := len(g.Entries)
 	p := &Plan{Graph: g, Version: version, List: list, ready: make([]uint64, (n+63)/64)}
@@ -70,7 +74,7 @@ func New(g *Graph, version int, list pawl.Hash) *Plan {
 	return p
 }
 
-// Clone is a copy that shares nothing that changes; of no plan, none.
+// Clone returns a copy that can change without p. A nil plan has a nil clone.
 func (p *Plan) Clone() *Plan {
 	if p == nil {
 		return nil
@@ -81,17 +85,21 @@ func (p *Plan) Clone() *Plan {
 	return &c
 }
 
-// At is the task at a position, to be looked at.
+// At returns the task at a position. It must not be changed, and later changes of the plan may not
+// show in it.
 func (p *Plan) At(i int) *Task { return &p.tasks[i/pageSize][i%pageSize] }
 
-// Edit is the task at a position, to be changed in all but its status: see [Plan.Set].
+// Edit returns the task at a position for changes until the next change of the plan. The status is
+// changed with [Plan.Set] only.
 func (p *Plan) Edit(i int) *Task {
 	page := *p.tasks[i/pageSize]
 	p.tasks[i/pageSize] = &page
 	return &page[i%pageSize]
 }
 
-// Set moves a task to a status, and tells those that wait for it.
+// Set changes the status of a task and returns the task. If the task passes, it is no longer open
+// for those that depend on it. A task that has passed is not set to another status with Set, but
+// with [Plan.Reopen].
 func (p *Plan) Set(i int, status pawl.TaskStatus) *Task {
 	t := p.Edit(i)
 	p.Count[t.Status]--
@@ -108,7 +116,7 @@ func (p *Plan) Set(i int, status pawl.TaskStatus) *Task {
 	return p.At(i)
 }
 
-// mark keeps the bit that says whether a task is ready.
+// mark sets or clears the bit that says whether a task is ready.
 func (p *Plan) mark(i int, t *Task) {
 	r := p.rank[i]
 	if t.Status == pawl.TaskPending && t.Open == 0 {
@@ -118,7 +126,7 @@ func (p *Plan) mark(i int, t *Task) {
 	}
 }
 
-// Next is the task that goes next; -1 = none is ready.
+// Next returns the position of the ready task that starts first, or -1 if none is ready.
 func (p *Plan) Next() int {
 	for w, word := range p.ready {
 		if word != 0 {
@@ -128,12 +136,12 @@ func (p *Plan) Next() int {
 	return -1
 }
 
-// Find is the position of a task; -1 = there is none of this id.
+// Find returns the position of the task with this id, or -1.
 func (p *Plan) Find(id string) int {
 	return slices.IndexFunc(p.Entries, func(e pawl.TaskEntry) bool { return e.ID == id })
 }
 
-// Where lists the positions of the tasks in a status.
+// Where returns the positions of the tasks with a status, in list order.
 func (p *Plan) Where(status pawl.TaskStatus) []int {
 	if p.Count[status] == 0 {
 		return nil
@@ -150,10 +158,10 @@ func (p *Plan) Where(status pawl.TaskStatus) []int {
 // Succeeded reports whether every task has passed.
 func (p *Plan) Succeeded() bool { return p.Count[pawl.TaskPassed] == len(p.Entries) }
 
-// maxStates is of how many tasks a prompt is told where they stand.
+// maxStates bounds for how many tasks a prompt has the status.
 const maxStates = 1000
 
-// States tells where each task stands, one letter a task.
+// States returns the status of the first 1000 tasks, one letter of [pawl.TaskLetters] per task.
 func (p *Plan) States() string {
 	out := make([]byte, min(len(p.Entries), maxStates))
 	for i := range out {
@@ -162,8 +170,9 @@ func (p *Plan) States() string {
 	return string(out)
 }
 
-// Successor is the plan that follows this one, with the results of tasks that
-// have passed and the attempts of those that have not.
+// Successor returns the next version of the plan, with the tasks of g. A task whose id is in both
+// versions keeps its loop and its tries, and whether it has passed; otherwise it is pending. The
+// children and what was counted over all versions are kept too.
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
 	n.Started, n.Kids, n.Settled, n.Unproven = p.Started, p.Kids, p.Settled, p.Unproven
@@ -186,7 +195,7 @@ func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	return n
 }
 
-// Critical names a critical task that has failed; empty = none has.
+// Critical returns the id of a critical task in Dead, or "".
 func (p *Plan) Critical() string {
 	for _, i := range p.Dead {
 		if p.Entries[i].Critical {
@@ -196,7 +205,7 @@ func (p *Plan) Critical() string {
 	return ""
 }
 
-// Drops names a task that has passed and that a new list leaves out; empty = there is none.
+// Drops returns the id of a task that has passed and is missing in g, or "".
 func (p *Plan) Drops(g *Graph) string {
 	there := make(map[string]bool, len(g.Entries)) // looked up, never ranged over
 	for i := range g.Entries {
@@ -210,8 +219,8 @@ func (p *Plan) Drops(g *Graph) string {
 	return ""
 }
 
-// Retry lets what failed run again when its run is resumed, what waited for it, and
-// what was left out because of it.
+// Retry makes all tasks pending that failed, were blocked or were skipped, as when a run is
+// resumed.
 func (p *Plan) Retry() {
 	p.Dead, p.Excused, p.Ended, p.Capped = nil, 0, nil, 0
 	for i := range p.Entries {
@@ -222,7 +231,7 @@ func (p *Plan) Retry() {
 	}
 }
 
-// Changes tells in short what is different in a new list.
+// Changes returns in words how many tasks a new list keeps, adds and drops, by their ids.
 func (p *Plan) Changes(g *Graph) string {
 	old := make(map[string]bool, len(p.Entries)) // looked up, never ranged over
 	for i := range p.Entries {

@@ -8,7 +8,8 @@ import (
 	"pawl"
 )
 
-// Unmet says why not every task has passed; empty = they all have.
+// Unmet returns how many tasks have not passed, by status and with the first four ids of each, or
+// "" if all have passed.
 func (p *Plan) Unmet() string {
 	if p.Succeeded() {
 		return ""
@@ -36,8 +37,9 @@ func (p *Plan) Unmet() string {
 	return fmt.Sprintf("%d of %d tasks passed; %s", p.Count[pawl.TaskPassed], len(p.Entries), strings.Join(parts, "; "))
 }
 
-// Outcome is that of a loop whose children have not all passed: what the ladder
-// says, or blocked when nothing could run any more and something is blocked.
+// Outcome returns the outcome of a loop whose children have not all passed. Then is what its
+// ladder ends with: if it is "fail", the loop has failed. Otherwise the loop is blocked if no task
+// is ready and some are blocked, and else incomplete.
 func (p *Plan) Outcome(then string) pawl.Outcome {
 	switch {
 	case then == "fail":
@@ -48,8 +50,9 @@ func (p *Plan) Outcome(then string) pawl.Outcome {
 	return pawl.OutcomeIncomplete
 }
 
-// BlockAll takes over which tasks cannot run. Without tasks it says that the
-// failures so far have been dealt with.
+// BlockAll records that tasks are blocked by another one. An event without tasks means that the
+// failures so far have been dealt with, and empties Dead. BlockAll fails if a task does not exist;
+// the tasks before it are blocked then.
 func (p *Plan) BlockAll(b *pawl.TasksBlocked) error {
 	cause := p.Find(b.Cause)
 	if cause < 0 {
@@ -67,7 +70,8 @@ func (p *Plan) BlockAll(b *pawl.TasksBlocked) error {
 	return nil
 }
 
-// SkipAll takes over which tasks are left out.
+// SkipAll records that tasks are not going to run. It fails if a task does not exist; the tasks
+// before it are skipped then.
 func (p *Plan) SkipAll(b *pawl.TasksSkipped) error {
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(p.Entries) {
@@ -78,7 +82,7 @@ func (p *Plan) SkipAll(b *pawl.TasksSkipped) error {
 	return nil
 }
 
-// Needs reports whether a task depends on another one, directly or not.
+// Needs reports whether task i depends on another task, directly or not. A task needs itself.
 func (p *Plan) Needs(i, on int) bool {
 	todo := []int32{int32(i)}
 	seen := make([]bool, len(p.Entries))
@@ -96,13 +100,14 @@ func (p *Plan) Needs(i, on int) bool {
 	return false
 }
 
-// Hold lets a task wait for another one it did not name.
+// Hold records that a task waits for another one that its entry does not name. It fails if one of
+// them does not exist, or if the other one needs the task already.
 func (p *Plan) Hold(b *pawl.TaskHeld) error {
 	n := len(p.Entries)
 	if b.Task < 0 || b.Task >= n || b.Behind < 0 || b.Behind >= n || p.Needs(b.Behind, b.Task) {
 		return fmt.Errorf("task %d cannot wait for task %d", b.Task, b.Behind)
 	}
-	g := *p.Graph // it is shared with the state this one was made of
+	g := *p.Graph // clones of the plan share the graph
 	g.Deps, g.behind = slices.Clone(g.Deps), slices.Clone(g.behind)
 	g.Deps[b.Task] = append(slices.Clone(g.Deps[b.Task]), int32(b.Behind))
 	g.behind[b.Behind] = append(slices.Clone(g.behind[b.Behind]), int32(b.Task))
@@ -113,7 +118,7 @@ func (p *Plan) Hold(b *pawl.TaskHeld) error {
 	return nil
 }
 
-// Retried lets a task run once more.
+// Retried records that a failed task runs once more. It fails if the task has not failed.
 func (p *Plan) Retried(b *pawl.TaskRetried) error {
 	if b.Task < 0 || b.Task >= len(p.Entries) || p.At(b.Task).Status != pawl.TaskFailed {
 		return fmt.Errorf("task %d has not failed", b.Task)
@@ -123,10 +128,10 @@ func (p *Plan) Retried(b *pawl.TaskRetried) error {
 	return nil
 }
 
-// Excuses reports whether a task failed because a person ended it, or something below it.
+// Excuses reports whether a task failed because a person ended it or something below it.
 func (p *Plan) Excuses(i int) bool { return slices.Contains(p.Ended, i) }
 
-// ApprovedAfter lists the tasks that passed in a later batch.
+// ApprovedAfter returns, in list order, the tasks that passed in a batch after this one.
 func (p *Plan) ApprovedAfter(batch int) (out []int) {
 	for _, i := range p.Where(pawl.TaskPassed) {
 		if int(p.At(i).Batch) > batch {
@@ -136,7 +141,7 @@ func (p *Plan) ApprovedAfter(batch int) (out []int) {
 	return out
 }
 
-// Reopen makes a task that had passed one that is to be done.
+// Reopen makes a task that has passed pending again, and open for those that depend on it.
 func (p *Plan) Reopen(i int) {
 	t := p.Set(i, pawl.TaskPending)
 	t.Batch = 0
