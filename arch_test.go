@@ -29,6 +29,7 @@ var rules = []rule{
 	{"internal/kernel/ladder", []string{"internal/kernel/brief", "internal/kernel/verdict"}, "what follows from an attempt is a function of a case, with tables that say so"},
 	{"internal/kernel/worktree", []string{"internal/kernel/brief"}, "how far a worktree can be trusted follows from what happened to it"},
 	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor"}, "who is in a candidate and who made it red follows from what is said of its merge commits"},
+	{"internal/kernel/signal", []string{"internal/kernel/brief"}, "what a loop was told and has not acknowledged is the same whoever it is"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},

@@ -132,7 +132,7 @@ const wholeRun = "the run"
 // lets reports whether a loop's child has its turn among its siblings: its task is
 // ready, and by the order of the list, unless scores decide, it is the first that is.
 func (l *Loop) lets(child *Loop) bool {
-	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.held || l.isLeaving() || child.inbox.held || child.isLeaving() {
+	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() || child.inbox.Held || child.isLeaving() {
 		return false
 	}
 	t := l.gen.plan.At(child.slot.entry)
@@ -191,7 +191,7 @@ func (s *State) kind(k *pawl.LoopKind) int {
 // atWork reports whether a loop takes a place: it has begun and not ended, and waits
 // neither for its children nor for a person, who may hold it by a signal.
 func (l *Loop) atWork() bool {
-	waits := l.person.question != nil || l.inbox.held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.Kids) > 0
+	waits := l.person.question != nil || l.inbox.Held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.Kids) > 0
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 

@@ -245,7 +245,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 		if l.Phase != PhaseDone || !s.reopens(l) {
 			continue
 		}
-		if l.inbox.held {
+		if l.inbox.Held {
 			s.holding++
 		}
 		s.reopen(l)

@@ -31,7 +31,9 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if x == nil {
 			return fmt.Errorf("%s without a session", do.Verb())
 		}
-		l.infosTold(x, f.Do)
+		if do.Verb() == pawl.VerbAssemblePrompt && x.Purpose == pawl.ForStep && len(l.inbox.Infos) > 0 {
+			l.inbox.Tell()
+		}
 		switch do := f.Do.(type) {
 		case *pawl.CallTool:
 			if do.Tool == updateTool {

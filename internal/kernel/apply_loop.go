@@ -225,7 +225,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
 		Security: verdict.Findings(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
-	l.inbox.infos = slices.DeleteFunc(slices.Clone(l.inbox.infos), func(i info) bool { return i.told })
+	l.inbox.ForgetTold()
 	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.Failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
 		a.StepFailed = b.Errors[0]
 	}

@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/signal"
 )
 
 // clearing is the end of everything below a loop that begins anew, or fails.
@@ -111,7 +112,7 @@ func (d *draft) expire(l *Loop) {
 		}
 		d.own(ref)
 		d.cutOff(d.s.Loop(ref), "it did not end in "+signalTime.String())
-		d.emit(ref, &pawl.SignalAcknowledged{N: g.n, Expired: true})
+		d.emit(ref, &pawl.SignalAcknowledged{N: g.N, Expired: true})
 	}
 }
 
@@ -214,12 +215,12 @@ func (l *Loop) evidence() pawl.Hash {
 
 // failing is the first child's failure that the loop's iteration ends by, or nil: not
 // one that was tried again, nor the end that a person wanted.
-func (s *State) failing(l *Loop) *signal {
+func (s *State) failing(l *Loop) *signal.Signal {
 	if !l.cascades() || l.gen.plan == nil {
 		return nil
 	}
-	for i := range l.inbox.signals {
-		if g := &l.inbox.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) {
+	for i := range l.inbox.Signals {
+		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.plainly(l, g) {
 			return g
 		}
 	}
@@ -227,8 +228,8 @@ func (s *State) failing(l *Loop) *signal {
 }
 
 // plainly reports whether a child's failure is the failure of its work.
-func (s *State) plainly(l *Loop, g *signal) bool {
-	o := s.Loop(g.source)
+func (s *State) plainly(l *Loop, g *signal.Signal) bool {
+	o := s.Loop(g.Source)
 	return !l.gen.plan.Excuses(o.slot.entry) && !s.mayRetry(l, o)
 }
 
@@ -239,14 +240,14 @@ func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.At(o.s
 // iteration: a task whose loop failed by the machine runs once more with a fresh one,
 // and what a person ended is left at that.
 func (d *draft) weigh(l *Loop) {
-	for _, g := range slices.Clone(l.inbox.signals) {
-		if g.kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
+	for _, g := range slices.Clone(l.inbox.Signals) {
+		if g.Kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
 			continue
 		}
-		if o := d.s.Loop(g.source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
+		if o := d.s.Loop(g.Source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
 			d.emit(l.Ref, &pawl.TaskRetried{Task: o.slot.entry, Reason: brief.Cut(o.Reason, 300)})
 		}
-		d.acknowledge(l, g.n)
+		d.acknowledge(l, g.N)
 	}
 }
 
@@ -255,10 +256,10 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 	if !l.cascades() || l.gen.plan == nil {
 		return nil
 	}
-	for i := range l.inbox.signals {
-		if g := &l.inbox.signals[i]; g.kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
-			o := s.Loop(g.source)
-			out = append(out, pawl.Feedback{From: brief.Cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: brief.Cut(o.Reason, 120), Evidence: g.payload})
+	for i := range l.inbox.Signals {
+		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
+			o := s.Loop(g.Source)
+			out = append(out, pawl.Feedback{From: brief.Cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: brief.Cut(o.Reason, 120), Evidence: g.Payload})
 		}
 	}
 	return out
@@ -316,7 +317,7 @@ func (d *draft) cascade(l *Loop) bool {
 // withFailure adds to a judgement that a child has failed the loop's iteration.
 func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 	if g := s.failing(l); g != nil && j.Pass() {
-		o := s.Loop(g.source)
+		o := s.Loop(g.Source)
 		j.StepFailed, j.Children = strings.TrimSuffix(fmt.Sprintf("the %s %s failed: %s", o.Kind.Name, o.task.ID, o.Reason), ": "), ""
 	}
 	return j
@@ -335,9 +336,9 @@ func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
 	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {
 		top.exit.clearing.open--
 	}
-	l.inbox.signals, l.inbox.infos, l.exit.ending, l.exit.clearing = nil, nil, nil, nil
-	if l.inbox.held {
+	l.inbox.Signals, l.inbox.Infos, l.exit.ending, l.exit.clearing = nil, nil, nil, nil
+	if l.inbox.Held {
 		s.hold(l, false)
-		l.inbox.held = b.Stopped
+		l.inbox.Held = b.Stopped
 	}
 }

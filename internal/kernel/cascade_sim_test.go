@@ -150,7 +150,7 @@ func (c *chance) decides() bool {
 // release lets every loop go on that a signal holds, and reports whether one did.
 func (c *chance) release() bool {
 	for _, l := range c.w.state.loops {
-		if l.inbox.held && l.Phase != PhaseDone {
+		if l.inbox.Held && l.Phase != PhaseDone {
 			c.w.mustTake(Input{Steer: &pawl.Steering{Verb: pawl.SteerSignal, Signal: &pawl.Signaling{Signal: pawl.SignalResume, To: l.ID}}})
 			return true
 		}
@@ -454,10 +454,10 @@ func (g *wood) ready(t *tree) bool {
 		return false
 	}
 	p, l := g.at(t.Parent), g.w.state.Loop(t.Parent)
-	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.held || l.isLeaving() {
+	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() {
 		return false
 	}
-	if o := g.w.state.Loop(t.ref); o.inbox.held || o.isLeaving() {
+	if o := g.w.state.Loop(t.ref); o.inbox.Held || o.isLeaving() {
 		return false
 	}
 	free := func(i int) bool {
@@ -500,7 +500,7 @@ func (g *wood) places(t *tree, extra int) string {
 		}
 		l := s.Loop(o.ref)
 		kids := slices.ContainsFunc(g.trees, func(k *tree) bool { return k.Parent == o.ref && k.ended == "" })
-		if o.live() && l.person.question == nil && !l.inbox.held && !(kids && l.gen.planned) {
+		if o.live() && l.person.question == nil && !l.inbox.Held && !(kids && l.gen.planned) {
 			all++
 			if o.Kind == t.Kind {
 				alike++

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/signal"
 )
 
 // playLevels runs a plan of two specs, of which A is made anew because the code of one
@@ -148,7 +149,7 @@ func TestACrashCostsNoTimeOfSignals(t *testing.T) {
 // Signals of persons are decided on the state they are given in, and told all at once. R-B22
 func TestSignalsAreRefused(t *testing.T) {
 	w := playLevels(t, func(w *world) bool { return has[*pawl.SignalSent](w) })
-	signal := func(kind pawl.SignalKind, to, text string) error {
+	tell := func(kind pawl.SignalKind, to, text string) error {
 		return w.steer(pawl.Steering{Verb: pawl.SteerSignal, By: "ann", Signal: &pawl.Signaling{Signal: kind, To: to, Text: text}})
 	}
 	for _, row := range []struct {
@@ -164,19 +165,19 @@ func TestSignalsAreRefused(t *testing.T) {
 		{pawl.SignalPause, "status:failed", "", pawl.CodeState},
 		{pawl.SignalInfo, "type:code", strings.Repeat("x", 1001), pawl.CodeInvalid},
 	} {
-		if err := signal(row.kind, row.to, row.text); pawl.CodeOf(err) != row.want {
+		if err := tell(row.kind, row.to, row.text); pawl.CodeOf(err) != row.want {
 			t.Errorf("%s to %q: %v", row.kind, row.to, err)
 		}
 	}
 	if err := w.steer(pawl.Steering{Verb: pawl.SteerSignal}); pawl.CodeOf(err) != pawl.CodeInvalid {
 		t.Errorf("no signal: %v", err)
 	}
-	for range maxUnseen {
-		if err := signal(pawl.SignalPause, w.task("code-b").ID, ""); err != nil {
+	for range signal.MaxUnseen {
+		if err := tell(pawl.SignalPause, w.task("code-b").ID, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := signal(pawl.SignalPause, "type:code", ""); pawl.CodeOf(err) != pawl.CodeState {
+	if err := tell(pawl.SignalPause, "type:code", ""); pawl.CodeOf(err) != pawl.CodeState {
 		t.Errorf("a signal too many: %v", err)
 	}
 	if err := w.steer(pawl.Steering{Verb: pawl.SteerArchive}); pawl.CodeOf(err) != pawl.CodeState {
@@ -202,14 +203,14 @@ func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if len(l.inbox.signals) != 1 || l.inbox.signals[0].n != 2 {
-			t.Errorf("%s: after the first acknowledgement the pending signals are %+v", kind, l.inbox.signals)
+		if len(l.inbox.Signals) != 1 || l.inbox.Signals[0].N != 2 {
+			t.Errorf("%s: after the first acknowledgement the pending signals are %+v", kind, l.inbox.Signals)
 		}
 		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 1}); err == nil {
 			t.Errorf("%s: a signal is acknowledged twice without an error", kind)
 		}
-		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.inbox.signals != nil {
-			t.Errorf("%s: acknowledging the second signal: error %v, pending signals %+v", kind, err, l.inbox.signals)
+		if err := s.acknowledged(l, &pawl.SignalAcknowledged{N: 2}); err != nil || l.inbox.Signals != nil {
+			t.Errorf("%s: acknowledging the second signal: error %v, pending signals %+v", kind, err, l.inbox.Signals)
 		}
 	}
 }

@@ -22,37 +22,49 @@
 //	   │               │ └──────── council ◄─────────┘             │
 //	   └───────────────┴─────────── resumed ───────────────────────┘
 //
-// What a candidate goes through in the phase gates follows from the state too:
-// the gates, what the attempt taught, the children, the final gates, the way into
-// the parent's branch, the final steps. Verdicts may send it back to a step.
+// What a candidate goes through in the phase gates follows from the state: the gates, what
+// the attempt taught, the children, the final gates, the way into the parent's branch, the
+// final steps. Verdicts may send it back to a step.
 //
-// A loop with children has a plan: a graph of tasks (graph.go), where each stands
-// (plan.go), which start and what failure does to the rest (children.go), how the
-// plan is made anew (replan.go). A child works from its parent's head and comes
-// back through the merge queue (merge.go). flow.go has the order of steps and
-// groups, foreach.go steps that run for each entry of a list, clarify.go steps that
-// ask, review.go votes and ways back, question.go waits for people and announce.go
-// tells them, memory.go what is remembered and shared, signs.go what a goal looks
-// like, fork.go how a run goes on from the events of another one.
+// # Lifetimes
 //
-// Children may stand on the artifact that their parent made (admission.go lets them in):
-// cascade.go says what becomes of them when one fails or the parent begins anew, as a
-// further generation. What loops are told, by persons and by each other, is signals
-// (signal.go): a signal is an event of the loop that is told, and part of its state until
-// that loop has acknowledged it, which for what holds or ends it means that nothing of
-// its own is in flight.
+// [State] is a run and [Loop] a loop of it. What a loop drops together is behind one pointer:
+// [Generation] is what it makes of one artifact (its plan, its batches, the blackboard of its
+// children), [Iteration] what one attempt at its steps has done so far, [Candidate] the commit
+// that led to with all that is known of it. A reset puts another one, or nil, in its place.
 //
-// An input is decided in two parts. First the input itself becomes events (an
-// answer is recorded, a command obeyed). Then, as long as anything follows from
-// the state alone, that follows: [State] says where each loop is, and advance.go
-// says what comes next there. So pausing is simply not advancing, and resuming,
-// recovering and going on are the same thing.
+// # The packages below
 //
-// A worktree is trusted only as far as it is recorded. After a crash it is
-// looked at before anything goes on; when it is not as recorded, what it holds
-// is set aside under a salvage ref and the iteration's steps start again.
+// These know no loop, and no run. The kernel puts them together.
 //
-// Policies are files of their own: ladder.go (what a failed attempt leads to),
-// stuck.go, council.go and vote.go, complexity.go, budget.go, retry.go,
-// worktree.go. check.go refuses what no policy here knows.
+//	session   one conversation: what is asked next, reminders, retries, caps
+//	flow      the order of steps and groups, and what steps leave
+//	verdict   what verdicts on one commit mean together
+//	ladder    what follows from an attempt: tiers, stuck detection, council, complexity
+//	plan      the tasks of a loop with children: graph, order, ready set, versions
+//	land      a candidate of children: merge commits, gates, blame
+//	monitor   how batches develop, checkpoints, recoveries
+//	signal    what a loop was told and has not acknowledged
+//	worktree  how far a worktree can be trusted, and how commits were prepared
+//	budget    what was spent, what is reserved, what limits leave room for
+//	brief     texts cut at a bound, and fingerprints
+//
+// # How an input is decided
+//
+// First the input itself becomes events: an answer is recorded, a command obeyed (decide.go,
+// answer.go, steer.go). Then, as long as anything follows from the state alone, that follows:
+// advance.go says what comes next where a loop is. So pausing is simply not advancing, and
+// resuming, recovering and going on are the same thing. The events are tried on a [State] that
+// shares all but the loops they touch with the original (draft.go).
+//
+// A child works from its parent's head and comes back through the merge queue (merge.go), or as
+// part of a batch that is judged as a whole (batch.go, assembly.go). Children may stand on the
+// artifact that their parent made (admission.go, cascade.go). What loops are told, by persons and
+// by each other, is signals (signal.go).
+//
+// A worktree is trusted only as far as it is recorded. After a crash it is looked at before
+// anything goes on; when it is not as recorded, what it holds is set aside under a salvage ref
+// and the iteration's steps start again.
+//
+// check.go refuses recipes and settings that cannot be decided to their end.
 package kernel

@@ -88,7 +88,7 @@ func (s *State) dropChild(l *Loop) {
 	if live {
 		s.endLoop(l, b)
 	}
-	l.stopped, l.inbox.held = false, false
+	l.stopped, l.inbox.Held = false, false
 	l.forget()
 	if running && p.gen.plan.At(l.slot.entry).Status != pawl.TaskPassed {
 		p.gen.plan.Set(l.slot.entry, pawl.TaskPending)
@@ -105,7 +105,7 @@ func (s *State) reopenRoot(l *Loop) {
 		s.endLoop(l, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
 	}
 	s.reopen(l)
-	l.stopped, l.person.approved, l.inbox.held = false, false, false
+	l.stopped, l.person.approved, l.inbox.Held = false, false, false
 	p := l.gen.plan
 	if p != nil {
 		l.beginAround()

@@ -12,6 +12,7 @@ import (
 	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/plan"
 	"pawl/internal/kernel/session"
+	"pawl/internal/kernel/signal"
 	"pawl/internal/kernel/worktree"
 )
 
@@ -82,7 +83,7 @@ type Loop struct {
 	ladder   ladder.State
 	upstream upstream
 	person   person
-	inbox    inbox
+	inbox    signal.Inbox
 	exit     exit
 	callback callback
 
@@ -177,13 +178,6 @@ type person struct {
 	approved bool        // a person, or nobody, had to agree, and has
 	wish     *wish       // why a person wanted another iteration; nil = none did
 	answers  []pawl.Hash // for later prompts, oldest first
-}
-
-// inbox is what a loop was told: see signal.go.
-type inbox struct {
-	signals []signal // not acknowledged yet
-	infos   []info
-	held    bool // a signal holds it: it begins nothing
 }
 
 // exit is how a loop comes to its end by a signal, and what stands below it: see cascade.go.

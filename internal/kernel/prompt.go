@@ -54,7 +54,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		do.Feedback = objectionsTo(l.verdicts())
 	case pawl.ForStep:
 		st := l.flow.Steps[x.Index]
-		do.Feedback = append(l.feedback(), l.hints()...)
+		do.Feedback = append(l.feedback(), l.inbox.Hints()...)
 		if x.Try > 1 {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,
 				Summary: "the session before this one ran out of time; what it did is in the worktree"})
@@ -171,25 +171,6 @@ func (l *Loop) feedback() []pawl.Feedback {
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
 	}
 	return append(append(out, a.Children...), objectionsTo(a.Results)...)
-}
-
-// hints are what persons told the loop by signals.
-func (l *Loop) hints() (out []pawl.Feedback) {
-	for _, i := range l.inbox.infos {
-		out = append(out, pawl.Feedback{From: "a person", Verdict: pawl.VerdictRevise, Evidence: i.text})
-	}
-	return out
-}
-
-// infosTold takes over that a step's prompt is given what persons told the loop.
-func (l *Loop) infosTold(x *session.Session, do pawl.Do) {
-	if do.Verb() != pawl.VerbAssemblePrompt || x.Purpose != pawl.ForStep || len(l.inbox.infos) == 0 {
-		return
-	}
-	l.inbox.infos = slices.Clone(l.inbox.infos)
-	for i := range l.inbox.infos {
-		l.inbox.infos[i].told = true
-	}
 }
 
 // fromUser, and the number of the iteration they had seen, is who says what a person

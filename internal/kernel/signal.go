@@ -1,37 +1,14 @@
 package kernel
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/signal"
 )
-
-// signal is one that a loop was told and has not acknowledged.
-type signal struct {
-	n       int
-	kind    pawl.SignalKind
-	source  pawl.LoopRef // 0 = a person
-	reason  string       // at most maxSignalReason bytes
-	payload pawl.Hash
-}
-
-// Bounds of what a loop is told, so that its state and its prompts stay small.
-const (
-	maxSignalReason = 120  // bytes of a reason that the state keeps
-	maxInfo         = 1000 // bytes of an info
-	maxInfos        = 3    // infos a prompt is told: the last ones
-	maxUnseen       = 4    // signals of persons that a loop has not acknowledged
-)
-
-// info is a text for a loop's next prompt.
-type info struct {
-	text pawl.Hash
-	told bool // a prompt of this iteration was given it
-}
 
 // ending is how a loop ends that a signal ends.
 type ending struct {
@@ -40,29 +17,10 @@ type ending struct {
 }
 
 // unseen is the first signal of these kinds that the loop has not acknowledged, or nil.
-func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal {
-	for i := range l.inbox.signals {
-		if slices.Contains(kinds, l.inbox.signals[i].kind) {
-			return &l.inbox.signals[i]
-		}
-	}
-	return nil
-}
+func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal.Signal { return l.inbox.Unseen(kinds...) }
 
 // ended is the signal that ends the loop because of a loop above it, or nil.
-func (l *Loop) ended() *signal {
-	for i := range l.inbox.signals {
-		if g := &l.inbox.signals[i]; g.ends() {
-			return g
-		}
-	}
-	return nil
-}
-
-// ends reports whether a signal comes from a loop above and ends the one that is told.
-func (g *signal) ends() bool {
-	return g.kind == pawl.SignalInvalidate || g.kind == pawl.SignalStop && g.source != 0
-}
+func (l *Loop) ended() *signal.Signal { return l.inbox.Ended() }
 
 // isLeaving reports whether a signal ends the loop, or will.
 func (l *Loop) isLeaving() bool { return l.exit.ending != nil || l.ended() != nil }
@@ -76,25 +34,25 @@ func (d *draft) heeds(l *Loop) bool {
 		return true
 	}
 	if g := l.ended(); g != nil {
-		d.cutWaits(l, g.reason)
+		d.cutWaits(l, g.Reason)
 		if !l.inFlight() {
-			d.acknowledge(l, g.n)
+			d.acknowledge(l, g.N)
 		}
 		return true
 	}
 	stop, pause := l.unseen(pawl.SignalStop), l.unseen(pawl.SignalPause)
 	switch {
 	case stop == nil && pause == nil:
-		return l.inbox.held && l.rests()
+		return l.inbox.Held && l.rests()
 	case stop != nil && l.waits():
-		d.cutWaits(l, stop.reason)
+		d.cutWaits(l, stop.Reason)
 	case !l.rests():
 		return false
 	case stop == nil:
-		d.acknowledge(l, pause.n)
+		d.acknowledge(l, pause.N)
 		return true
 	}
-	d.acknowledge(l, stop.n)
+	d.acknowledge(l, stop.N)
 	return true
 }
 
@@ -161,9 +119,9 @@ func (d *draft) acknowledge(l *Loop, n int) { d.emit(l.Ref, &pawl.SignalAcknowle
 // acknowledgeAll says that a loop has seen every signal of a kind; of every kind when
 // none is named.
 func (d *draft) acknowledgeAll(l *Loop, kinds ...pawl.SignalKind) {
-	for _, g := range slices.Clone(l.inbox.signals) {
-		if len(kinds) == 0 || slices.Contains(kinds, g.kind) {
-			d.acknowledge(l, g.n)
+	for _, g := range slices.Clone(l.inbox.Signals) {
+		if len(kinds) == 0 || slices.Contains(kinds, g.Kind) {
+			d.acknowledge(l, g.N)
 		}
 	}
 }
@@ -174,22 +132,7 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 		return fmt.Errorf("signal %d follows signal %d", b.N, s.signals)
 	}
 	s.signals = b.N
-	g := signal{n: b.N, kind: b.Signal, source: b.Source}
-	switch b.Signal {
-	case pawl.SignalStop:
-		g.reason = brief.Cut(b.Reason, maxSignalReason)
-		if b.Source == 0 {
-			g.reason = brief.Cut(strings.TrimSuffix("cancelled by "+cmp.Or(b.By, "a person")+": "+b.Reason, ": "), maxSignalReason)
-		}
-	case pawl.SignalInvalidate:
-		g.reason = brief.Cut(b.Reason, maxSignalReason)
-	case pawl.SignalInfo:
-		l.inbox.infos = append(slices.Clone(l.inbox.infos[max(0, len(l.inbox.infos)-maxInfos+1):]), info{text: b.Payload})
-	case pawl.SignalError:
-		g.payload = b.Payload
-	}
-	l.inbox.signals = append(slices.Clone(l.inbox.signals), g)
-	if g.ends() {
+	if g := l.inbox.Take(b); g.Ends() {
 		return s.clears(b.Source, l)
 	}
 	return nil
@@ -197,22 +140,17 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 
 // acknowledged takes over that a loop has seen a signal, and what that makes of it.
 func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
-	i := slices.IndexFunc(l.inbox.signals, func(g signal) bool { return g.n == b.N })
-	if i < 0 {
+	g := l.inbox.See(b.N)
+	if g == nil {
 		return fmt.Errorf("loop %d does not know signal %d", l.Ref, b.N)
 	}
-	g := l.inbox.signals[i]
-	l.inbox.signals = slices.Delete(slices.Clone(l.inbox.signals), i, i+1)
-	if len(l.inbox.signals) == 0 {
-		l.inbox.signals = nil
-	}
-	switch g.kind {
+	switch g.Kind {
 	case pawl.SignalPause:
 		s.hold(l, true)
 	case pawl.SignalResume:
 		s.hold(l, false)
 	case pawl.SignalStop, pawl.SignalInvalidate:
-		l.exit.ending = &ending{outcomeBy(g.kind), g.reason}
+		l.exit.ending = &ending{outcomeBy(g.Kind), g.Reason}
 		s.hold(l, false)
 	}
 	return nil
@@ -221,12 +159,12 @@ func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 // hold lets a signal hold a loop, or not any more.
 func (s *State) hold(l *Loop, held bool) {
 	switch {
-	case held && !l.inbox.held:
+	case held && !l.inbox.Held:
 		s.holding++
-	case !held && l.inbox.held:
+	case !held && l.inbox.Held:
 		s.holding--
 	}
-	l.inbox.held = held
+	l.inbox.Held = held
 }
 
 // limited reports whether the loop waits because of a provider's limit.
@@ -240,7 +178,7 @@ func (l *Loop) limited() bool {
 // status is where a loop stands, in the words of signals' selectors.
 func (l *Loop) status() pawl.LoopStatus {
 	switch {
-	case l.Phase == PhasePending && !l.inbox.held:
+	case l.Phase == PhasePending && !l.inbox.Held:
 		return pawl.LoopPending
 	case l.invalid, l.Phase == PhaseDone && l.Outcome == pawl.OutcomeInvalid:
 		return pawl.LoopInvalidated
@@ -248,7 +186,7 @@ func (l *Loop) status() pawl.LoopStatus {
 		return pawl.LoopComplete
 	case l.Phase == PhaseDone:
 		return pawl.LoopFailed
-	case l.inbox.held, l.limited():
+	case l.inbox.Held, l.limited():
 		return pawl.LoopPaused
 	case l.upstream.rebase != nil || slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Place.Step == rebaseStep }):
 		return pawl.LoopRebasing
@@ -333,7 +271,7 @@ func (s *State) selected(to string) (refs []pawl.LoopRef, selector string, err e
 // steerSignal tells loops what a person has to say, each by a signal of its own.
 func (d *draft) steerSignal(in *pawl.Steering) error {
 	g := in.Signal
-	if err := checkSignal(g); err != nil {
+	if err := signal.Check(g); err != nil {
 		return err
 	}
 	if d.s.Status == pawl.StatusEnded || d.s.Stopping != nil {
@@ -348,8 +286,8 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 		return d.refuse("what %s names has ended", g.To)
 	}
 	for _, ref := range refs {
-		if l := d.s.Loop(ref); len(l.inbox.signals) >= maxUnseen {
-			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.inbox.signals))
+		if l := d.s.Loop(ref); len(l.inbox.Signals) >= signal.MaxUnseen {
+			return d.refuse("loop %s has %d signals it has not acknowledged yet", l.ID, len(l.inbox.Signals))
 		}
 	}
 	b := pawl.SignalSent{Signal: g.Signal, Reason: brief.Cut(in.Reason, 300), By: brief.Cut(in.By, 60)}
@@ -362,21 +300,6 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 	}
 	for _, ref := range refs {
 		d.seen(ref, g.Signal)
-	}
-	return nil
-}
-
-// checkSignal refuses what is no signal of a person's.
-func checkSignal(g *pawl.Signaling) error {
-	switch {
-	case g == nil:
-		return pawl.Errorf(pawl.CodeInvalid, "no signal given")
-	case g.Signal == pawl.SignalError || g.Signal == pawl.SignalInvalidate:
-		return pawl.Errorf(pawl.CodeInvalid, "the signal %s is between loops only: want stop, pause, resume, rebase or info", g.Signal)
-	case !slices.Contains([]pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalRebase, pawl.SignalInfo}, g.Signal):
-		return pawl.Errorf(pawl.CodeInvalid, "unknown signal %q: want stop, pause, resume, rebase or info", g.Signal)
-	case g.Signal == pawl.SignalInfo && (strings.TrimSpace(g.Text) == "" || len(g.Text) > maxInfo):
-		return pawl.Errorf(pawl.CodeInvalid, "an info of %d bytes: want a text of 1 to %d", len(g.Text), maxInfo)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"pawl"
+	"pawl/internal/kernel/signal"
 )
 
 // What stories say of signals. Further commands:
@@ -135,7 +136,7 @@ func (b *signalBook) keep(t testing.TB, s *State, e pawl.Event) {
 			t.Fatalf("event %d: loop %d acknowledges signal %d, which it was not told or has seen", e.Seq, e.Loop, body.N)
 		}
 		delete(b.unseen, body.N)
-		if g := s.Loop(e.Loop).inbox.signals; slices.ContainsFunc(g, func(g signal) bool { return g.n == body.N && g.ends() }) {
+		if g := s.Loop(e.Loop).inbox.Signals; slices.ContainsFunc(g, func(g signal.Signal) bool { return g.N == body.N && g.Ends() }) {
 			if b.over = append(b.over, e.Loop); s.Loop(e.Loop).inFlight() && !body.Expired {
 				t.Fatalf("event %d: loop %d has something in flight", e.Seq, e.Loop)
 			}
@@ -165,7 +166,7 @@ func TestSizeOfSignals(t *testing.T) {
 	l := newLoop(2, nil)
 	l.Parent = 1
 	s := &State{loops: []*Loop{newLoop(1, nil), l}}
-	for range maxUnseen {
+	for range signal.MaxUnseen {
 		for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalInfo} {
 			b := &pawl.SignalSent{N: s.signals + 1, Signal: kind, Reason: strings.Clone(long), By: "ann", Payload: blobOf(fmt.Sprint(s.signals))}
 			if err := s.signaled(l, b); err != nil {
@@ -179,6 +180,6 @@ func TestSizeOfSignals(t *testing.T) {
 		}
 	}
 	if n := sizeOf(l); n > 1024 {
-		t.Errorf("%d signals and %d infos have %d bytes", len(l.inbox.signals), len(l.inbox.infos), n)
+		t.Errorf("%d signals and %d infos have %d bytes", len(l.inbox.Signals), len(l.inbox.Infos), n)
 	}
 }
