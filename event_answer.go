@@ -1,6 +1,10 @@
 package pawl
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // The answers of effects: what the world said. A runner returns one of these,
 // and the kernel appends it as it came, with what it decides filled in.
@@ -117,6 +121,44 @@ type ToolReturned struct {
 	Prepared string `json:"prepared,omitempty"`
 }
 
+// Judge is who reached a verdict.
+type Judge string
+
+// The judges.
+const (
+	JudgeGate   Judge = ""       // a gate of the recipe or the settings
+	JudgeBatch  Judge = "batch"  // the batch that the work was part of, with its gates or its review
+	JudgeMerge  Judge = "merge"  // that batch, because the work conflicts with other work
+	JudgeFolder Judge = "folder" // the harness: the work changes the folder that the harness keeps
+	JudgeFiles  Judge = "files"  // the harness: the commit lacks files of the worktree
+)
+
+// JudgeOf returns who reached a verdict of a run of the recipe. Logs of earlier versions say so
+// by the name of the gate, if no gate of the recipe has that name.
+func (r *Recipe) JudgeOf(b *GateJudged) Judge {
+	if b.Judge != JudgeGate || b.Kind != "" {
+		return b.Judge
+	}
+	for i := range r.Kinds {
+		for _, st := range slices.Concat(r.Kinds[i].Gates, r.Kinds[i].FinalGates) {
+			if st.Name == b.Gate {
+				return JudgeGate
+			}
+		}
+	}
+	switch {
+	case b.Gate == "batch-merge":
+		return JudgeMerge
+	case strings.HasPrefix(b.Gate, "batch-"):
+		return JudgeBatch
+	case b.Gate == "pawl-folder":
+		return JudgeFolder
+	case b.Gate == "unrecorded-files":
+		return JudgeFiles
+	}
+	return JudgeGate
+}
+
 // GateJudged says what a gate found: a command gate (it answers [RunGate]), or
 // a review, which is a session (Effect is then 0).
 type GateJudged struct {
@@ -163,6 +205,9 @@ type GateJudged struct {
 	// or tests. Empty = nothing, as far as is known. At most 100 bytes each.
 	Missing string `json:"missing,omitempty"`
 	Lacks   string `json:"lacks,omitempty"`
+	// Judge is who reached the verdict; see [Recipe.JudgeOf] for logs of earlier versions. For
+	// a judge that is no gate, Gate is only what people read.
+	Judge Judge `json:"judge,omitempty"`
 }
 
 // Prepared answers [Prepare].

@@ -442,6 +442,7 @@ func (b *GateJudged) fields(c *coder) {
 	num(c, 26, &b.Duration)
 	str(c, 27, &b.Missing)
 	str(c, 28, &b.Lacks)
+	str(c, 29, &b.Judge)
 }
 
 // Kind implements [Body].

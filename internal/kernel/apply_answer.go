@@ -415,12 +415,10 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 		s.gated(l, b)
 	case !b.OnBase && l.cand == nil: // of one that is no more
 	case !b.OnBase:
-		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == b.Gate })
-		if len(b.Reason) > verdict.MaxReason {
-			c := *b
-			c.Reason, b = brief.Cut(b.Reason, verdict.MaxReason), &c
-		}
-		l.cand.results = append(l.cand.results, b)
+		c := *b
+		c.Reason, c.Judge = brief.Cut(b.Reason, verdict.MaxReason), s.Recipe.JudgeOf(b)
+		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == c.Gate && r.Judge == c.Judge })
+		l.cand.results = append(l.cand.results, &c)
 		if b.Kind == "" {
 			l.cand.votes = nil
 		}

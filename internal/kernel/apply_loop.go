@@ -204,7 +204,7 @@ func (l *Loop) lastAttempt() *ladder.Attempt { return l.ladder.Last() }
 // touches what the harness keeps, or lacks files, is not in its tree.
 func whole(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(results), func(r *pawl.GateJudged) bool {
-		return r.Partial || ofBatch(r.Gate) || r.Gate == gateKept || r.Gate == gateRecorded
+		return r.Partial || r.Judge != pawl.JudgeGate
 	})
 }
 

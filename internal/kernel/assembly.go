@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -137,13 +136,12 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	task := b.Members[i].Task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
 	ref := l.gen.plan.At(task).Loop
-	d.emit(ref, &pawl.GateJudged{Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: land.Objection(by, reason, evidence), Total: paths})
+	judge := pawl.JudgeBatch
+	if paths > 0 {
+		judge = pawl.JudgeMerge
+	}
+	d.emit(ref, &pawl.GateJudged{Judge: judge, Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: land.Objection(by, reason, evidence), Total: paths})
 }
-
-// batchGate begins the names under which loops hear of what their batch objects to.
-const batchGate = "batch-"
-
-func ofBatch(gate string) bool { return strings.HasPrefix(gate, batchGate) }
 
 // approved reports whether the review has approved all that is in the candidate.
 // Without a review, what the gates let through is.

@@ -42,12 +42,12 @@ func (d *draft) judge(l *Loop) {
 		d.conclude(l)
 		return
 	}
-	if l.Parent != 0 && l.cand.Kept > 0 && l.result(gateKept) == nil {
-		d.emit(l.Ref, &pawl.GateJudged{Gate: gateKept, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateKept),
+	if l.Parent != 0 && l.cand.Kept > 0 && l.refusal(pawl.JudgeFolder) == nil {
+		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFolder, Gate: gateKept, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateKept),
 			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
 	}
-	if l.cand.LeftOut != nil && l.result(gateRecorded) == nil {
-		d.emit(l.Ref, &pawl.GateJudged{Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),
+	if l.cand.LeftOut != nil && l.refusal(pawl.JudgeFiles) == nil {
+		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFiles, Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),
 			Reason: leftOut(l.cand.LeftOut), Evidence: l.cand.Report})
 	}
 	d.reuse(l)
@@ -72,11 +72,13 @@ func (d *draft) judge(l *Loop) {
 	}
 }
 
-// gateKept is the gate that no candidate of a child passes that touches what the harness keeps.
-const gateKept = "pawl-folder"
-
-// gateRecorded is the gate that no candidate passes that lacks files of its worktree.
-const gateRecorded = "unrecorded-files"
+// What people and prompts are told of the judges that are no gates. What follows from their
+// verdicts depends on the judge alone: a gate may have the same name.
+const (
+	gateKept     = "pawl-folder"
+	gateRecorded = "unrecorded-files"
+	batchGate    = "batch-" // and what of the batch it is
+)
 
 // leftOut says in one sentence what a commit lacks.
 func leftOut(limits []pawl.LimitMet) string {
@@ -273,10 +275,17 @@ func (l *Loop) verdicts() []*pawl.GateJudged {
 
 // result is what a gate or review said of the present candidate, or nil.
 func (l *Loop) result(name string) *pawl.GateJudged {
-	for _, r := range l.verdicts() {
-		if r.Gate == name {
-			return r
-		}
+	return l.verdictOf(func(r *pawl.GateJudged) bool { return r.Gate == name && r.Judge == pawl.JudgeGate })
+}
+
+// refusal is what a judge that is no gate said of it, or nil.
+func (l *Loop) refusal(by pawl.Judge) *pawl.GateJudged {
+	return l.verdictOf(func(r *pawl.GateJudged) bool { return r.Judge == by })
+}
+
+func (l *Loop) verdictOf(is func(*pawl.GateJudged) bool) *pawl.GateJudged {
+	if i := slices.IndexFunc(l.verdicts(), is); i >= 0 {
+		return l.verdicts()[i]
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	c := ladder.Case{
 		Ladder: &l.Kind.Ladder, Judgement: j, Results: l.verdicts(), Ended: b, Tier: l.Tier, Top: l.top(),
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
-		Again: l.wantsAnother(), Refused: l.refusal(b),
+		Again: l.wantsAnother(), Refused: l.planRefusal(b),
 	}
 	if s.last(l) {
 		c.Last = s.lastFailed(l, b)
@@ -59,9 +59,9 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	return l.ladder.Rule(&c)
 }
 
-// refusal is what follows when a person, or the harness, refuses the loop's list of tasks as
+// planRefusal is what follows when a person, or the harness, refuses the loop's list of tasks as
 // such; nil = nobody does.
-func (l *Loop) refusal(b *pawl.IterationEnded) *ladder.Ruling {
+func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
 	r := ladder.Ruling{Decision: pawl.DecideHalt, Reason: l.turnedDown(), Outcome: pawl.OutcomeBlocked}
 	rejected := l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject
 	switch {

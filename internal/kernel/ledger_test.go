@@ -158,7 +158,7 @@ func (g *ledger) after(s *State, e pawl.Event) {
 		delete(g.verdicts, e.Loop)
 	case *pawl.GatesReused:
 		g.verdicts[e.Loop] = slices.DeleteFunc(slices.Clone(g.kept[seat{e.Loop, b.From}]), func(v *pawl.GateJudged) bool {
-			return v.Partial || ofBatch(v.Gate) || v.Gate == gateKept || v.Gate == gateRecorded
+			return v.Partial || v.Judge != pawl.JudgeGate
 		})
 	case *pawl.IterationEnded:
 		g.decided(s.Loop(e.Loop), e, b)

@@ -63,12 +63,12 @@ func (d *draft) mergeOn(l *Loop) bool {
 	case m.Done:
 		return true
 	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
-		if r := l.result(batchGate + "merge"); r != nil {
+		if r := l.refusal(pawl.JudgeMerge); r != nil {
 			d.conflicted(l, max(r.Total, 1))
 		} else if l.objected() {
 			d.conclude(l)
 		} else if d.s.leftOut(l) { // a fork may begin before it was told
-			d.emit(l.Ref, &pawl.GateJudged{Gate: batchGate + "review", Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
+			d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeBatch, Gate: batchGate + land.ByReview, Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
 		}
 	case len(l.open) > 0 || !d.s.turn(l):
 	case m.Made == nil || m.Onto != p.Head:

@@ -196,6 +196,12 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 	return nil
 }
 
+// leadsBack reports whether a person's answer leads the iteration back to a step.
+func (l *Loop) leadsBack() bool {
+	plan, blocked := l.said(pawl.AskPlan), l.said(pawl.AskBlocked)
+	return plan != nil && plan.choice == choiceRevise || blocked != nil && blocked.choice == choiceAgain
+}
+
 // rerouted takes over that the iteration goes back to a step.
 func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if b.Step < 0 || b.Step >= l.flow.Main {
@@ -207,7 +213,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 			l.iter.objections = append(l.iter.objections, r)
 		}
 	}
-	if (b.Gate == "approval" || b.Gate == gateBlocked) && l.person.reply != nil {
+	if l.leadsBack() {
 		l.iter.objections = append(l.iter.objections, &pawl.GateJudged{Gate: b.Gate, Verdict: b.Verdict, Reason: l.person.reply.text})
 	}
 	found := false

@@ -287,7 +287,7 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 	case *pawl.CheckpointMarked, *pawl.Restored, *pawl.Recorded:
 		r.kept(l, e, f)
 	case *pawl.GateJudged:
-		g := &Gate{*b, e.Seq}
+		g := &Gate{*b, e.Seq, r.Recipe.JudgeOf(b)}
 		switch {
 		case b.OnBase:
 			r.Base = record(r.Base, g)
@@ -314,7 +314,7 @@ func (r *Run) answer(l *Loop, e pawl.Event, f *pawl.Effect) {
 
 // record adds a verdict in place of an earlier one of the same gate.
 func record(all []*Gate, g *Gate) []*Gate {
-	if i := slices.IndexFunc(all, func(o *Gate) bool { return o.Gate == g.Gate }); i >= 0 {
+	if i := slices.IndexFunc(all, func(o *Gate) bool { return o.Gate == g.Gate && o.judge == g.judge }); i >= 0 {
 		all[i] = g
 		return all
 	}

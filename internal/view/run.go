@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"pawl"
@@ -268,15 +267,15 @@ func (r *Run) sessionOf(p pending) *Session {
 // Gate is a verdict with its event.
 type Gate struct {
 	pawl.GateJudged
-	Seq pawl.Seq
+	Seq   pawl.Seq
+	judge pawl.Judge
 }
 
 // stands reports whether a verdict is one on the tree of the loop's own work, in full:
 // it holds for a further attempt with the same tree. That the folder of the harness was
 // touched, or that files were left out, is not in the tree.
 func (g *Gate) stands() bool {
-	name := g.GateJudged.Gate
-	return !g.Partial && !strings.HasPrefix(name, "batch-") && name != "pawl-folder" && name != "unrecorded-files"
+	return !g.Partial && g.judge == pawl.JudgeGate
 }
 
 func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }

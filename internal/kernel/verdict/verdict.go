@@ -1,4 +1,6 @@
-// Package verdict says what the verdicts on one commit mean together.
+// Package verdict combines the verdicts of gates and reviews on one commit: into one verdict, into
+// fingerprints that tell whether two attempts failed alike, and into a confidence. A verdict with
+// a Kind is that of a command gate; one without is that of a review.
 package verdict
 
 import (
@@ -11,13 +13,13 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Proves reports whether a verdict proves that a candidate does what it should: a
-// command that the user configured passed, and did not fail on the base.
+// Proves reports whether a verdict proves that a commit does what it should: a command gate that
+// the user configured passed, and did not fail on the base.
 func Proves(r *pawl.GateJudged) bool {
 	return r.Kind != "" && r.Kind != pawl.GateValidation && r.Verdict == pawl.VerdictPass && !r.RedAtBase
 }
 
-// Halt is the first verdict that halts, or nil.
+// Halt returns the first verdict that halts, or nil.
 func Halt(results []*pawl.GateJudged) *pawl.GateJudged {
 	for _, r := range results {
 		if r.Verdict == pawl.VerdictHalt {
@@ -27,7 +29,9 @@ func Halt(results []*pawl.GateJudged) *pawl.GateJudged {
 	return nil
 }
 
-// reviewVerdict reads a reviewer's decision. What is no decision is a failure.
+// OfReview returns the verdict of a reviewer's decision, with the number of criteria that it found
+// unmet. A pass with unmet criteria is a failure, and so is any word that is no verdict of a
+// reviewer.
 func OfReview(decision string, unmet int) pawl.Verdict {
 	switch v := pawl.Verdict(decision); {
 	case v == pawl.VerdictPass && unmet == 0:
@@ -38,6 +42,7 @@ func OfReview(decision string, unmet int) pawl.Verdict {
 	return pawl.VerdictFail
 }
 
+// Percent returns the number in s, limited to 0 to 100, or 0 if s is no integer.
 func Percent(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -46,17 +51,18 @@ func Percent(s string) int {
 	return min(max(n, 0), 100)
 }
 
-// Quality is the verdict of the command gates together; empty when none ran.
+// Quality returns the verdict of the command gates together: halt if one halts, else fail if one
+// does not pass, else pass. It is empty if there is none.
 func Quality(results []*pawl.GateJudged) pawl.Verdict {
 	return together(results, func(r *pawl.GateJudged) bool { return r.Kind != "" })
 }
 
-// Requirements is the verdict of the reviews together; empty when none ran.
+// Requirements returns the verdict of the reviews together, as [Quality] does of the gates.
 func Requirements(results []*pawl.GateJudged) pawl.Verdict {
 	return together(results, func(r *pawl.GateJudged) bool { return r.Kind == "" })
 }
 
-// together is halt before all pass, and anything else is a failure.
+// together returns the verdict of those results that in reports true for.
 func together(results []*pawl.GateJudged, in func(*pawl.GateJudged) bool) pawl.Verdict {
 	v := pawl.Verdict("")
 	for _, r := range results {
@@ -75,7 +81,8 @@ func together(results []*pawl.GateJudged, in func(*pawl.GateJudged) bool) pawl.V
 	return v
 }
 
-// testsPrint is the fingerprint of the failing tests of all test gates; 0 = none fail.
+// FailingTests returns the fingerprint of the failing tests of all test gates, or 0 if none fail.
+// It does not depend on the order of results.
 func FailingTests(results []*pawl.GateJudged) uint64 {
 	var p uint64
 	for _, r := range sorted(results) {
@@ -86,8 +93,9 @@ func FailingTests(results []*pawl.GateJudged) uint64 {
 	return p
 }
 
-// errorPrint is the fingerprint of everything that was objected, as far as it
-// can be told apart; 0 = there is no such thing.
+// Errors returns the fingerprint of all objections: why the steps failed, which may be empty, and
+// the errors, failing tests and findings of gates that did not pass. It returns 0 if there is
+// none. It does not depend on the order of results.
 func Errors(results []*pawl.GateJudged, stepFailed string) uint64 {
 	p := brief.Fingerprint(stepFailed)
 	for _, r := range sorted(results) {
@@ -98,8 +106,8 @@ func Errors(results []*pawl.GateJudged, stepFailed string) uint64 {
 	return p
 }
 
-// securityPrint is the fingerprint of the security findings below critical that
-// failed a gate; 0 = there are none.
+// Findings returns the fingerprint of the findings of security gates that failed without a
+// critical finding, or 0 if there are none. It does not depend on the order of results.
 func Findings(results []*pawl.GateJudged) uint64 {
 	var p uint64
 	for _, r := range sorted(results) {
@@ -110,12 +118,14 @@ func Findings(results []*pawl.GateJudged) uint64 {
 	return p
 }
 
-// sortedByGate makes fingerprints independent of which gate was faster.
+// sorted returns results in the order of their gates' names, so that fingerprints do not depend
+// on which gate was faster.
 func sorted(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b *pawl.GateJudged) int { return cmp.Compare(a.Gate, b.Gate) })
 }
 
-// Objections are the failures in short.
+// Objections returns what was objected in texts of at most 160 bytes: first the others that are
+// not empty, then, up to three in all, the gates that did not pass, by name.
 func Objections(results []*pawl.GateJudged, others ...string) []string {
 	var out []string
 	for _, text := range others {
@@ -131,16 +141,17 @@ func Objections(results []*pawl.GateJudged, others ...string) []string {
 	return out
 }
 
-// MaxReason is how much of a verdict's reason the state keeps, in bytes.
+// MaxReason bounds the bytes that the state keeps of a verdict's reason.
 const MaxReason = 120
 
-// Remembered are an attempt's verdicts as the state keeps them: what decisions
-// and the next attempt need. The reason is in the evidence, where there is any.
+// Remembered returns an attempt's verdicts as the state keeps them: with what decisions and the
+// next attempt need. Only a verdict that did not pass and has no evidence keeps its reason,
+// because evidence contains the reason.
 func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 	var out []*pawl.GateJudged
 	for _, b := range results {
 		c := &pawl.GateJudged{
-			Gate: b.Gate, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
+			Gate: b.Gate, Judge: b.Judge, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
 			Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
 		}
 		if !Passes(b.Verdict) && b.Evidence.IsZero() {
@@ -151,9 +162,10 @@ func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return out
 }
 
-// lets reports whether a verdict lets a candidate through.
+// Passes reports whether a verdict lets a commit through: it passed, or the gate was skipped.
 func Passes(v pawl.Verdict) bool { return v == pawl.VerdictPass || v == pawl.VerdictSkip }
 
+// HaltReason returns in words which gate halts first, and why.
 func HaltReason(results []*pawl.GateJudged) string {
 	if r := Halt(results); r != nil {
 		return fmt.Sprintf("%s halts: %s", r.Gate, r.Reason)
@@ -161,10 +173,12 @@ func HaltReason(results []*pawl.GateJudged) string {
 	return "a gate halts"
 }
 
+// Object reports whether any verdict does not let the commit through.
 func Object(results []*pawl.GateJudged) bool {
 	return slices.ContainsFunc(results, func(r *pawl.GateJudged) bool { return !Passes(r.Verdict) })
 }
 
+// Reviews returns the verdicts of reviews, in their order.
 func Reviews(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
 	for _, r := range results {
 		if r.Kind == "" {
@@ -174,10 +188,15 @@ func Reviews(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
 	return out
 }
 
-// Confidence is how sure the checks are of a candidate, in percent: three parts
-// for the commands, three for the reviews where there were any, two for having
-// needed no second attempt, one each for a last command that succeeded and for
-// an attempt that was not cut short. The weights are those of Loom's gates.
+// Confidence returns how sure the checks are of a commit, in percent, as a weighted mean. The
+// weights are those of Loom's gates:
+//
+//	3  a command gate proves the commit (see [Proves])
+//	3  the lowest of the reviews' shares of met criteria and of all stated confidences; it does
+//	   not count if no review has criteria
+//	2  first: it is the first attempt
+//	1  commandPassed: the last command that the agent ran succeeded
+//	1  uncut: the attempt was not cut short
 func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) int {
 	sum, of := 0, 0
 	add := func(part, percent int) { sum, of = sum+part*percent, of+part }
@@ -203,6 +222,7 @@ func Confidence(results []*pawl.GateJudged, first, commandPassed, uncut bool) in
 	return sum / of
 }
 
+// percentIf returns 100 if ok, and 0 otherwise.
 func percentIf(ok bool) int {
 	if ok {
 		return 100
