@@ -448,7 +448,7 @@ func (l *Loop) reached(b *pawl.LimitReached) {
 	case b.Limit == pawl.LimitTasks && p != nil:
 		p.Capped = int(b.Max)
 	case b.Limit == pawl.LimitRoutes && l.cand != nil:
-		l.cand.astray = true
+		l.cand.Astray = true
 	case b.Limit == pawl.LimitLoops && p != nil:
 		p.Full = true
 	case b.Limit == pawl.LimitSignal && l.exit.clearing != nil:

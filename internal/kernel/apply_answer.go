@@ -75,15 +75,8 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		if do.OnBase && (i < 0 || i >= len(l.base)) || !do.OnBase && l.cand == nil {
 			return fmt.Errorf("gate %q has no commit of loop %d to judge", do.Gate, l.Ref)
 		}
-		g := l.gateRun(i, do.OnBase)
-		if !do.Doubt.IsZero() && l.gen.batch != nil {
-			if l.gen.batch.Doubt(do.Gate) {
-				g.tries = 0
-			}
-		}
-		g.effect, g.failed = id, nil
-		g.tries++
-		l.setGateRun(g, do.OnBase)
+		anew := !do.Doubt.IsZero() && l.gen.batch != nil && l.gen.batch.Doubt(do.Gate)
+		l.gateRuns(do.OnBase).Requested(i, id, anew)
 	case *pawl.Prepare:
 		l.asksToPrepare(do.Commit, do.Furnish)
 	}
@@ -240,7 +233,7 @@ func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
 // probed takes over that the candidate was compared with those of siblings, or cannot be.
 func (l *Loop) probed() {
 	if l.cand != nil {
-		l.cand.probed = true
+		l.cand.Probed = true
 	}
 }
 
@@ -266,7 +259,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		l.HasWorkspace, l.Head, l.Phase, l.worktree.Furnished = true, b.Head, PhaseBase, ""
 		w.IsAt(b.Tree)
 		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children go on
-			l.Phase, l.cand = PhaseGates, &Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
+			l.Phase, l.cand = PhaseGates, &land.Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
 			if b.Head != l.Base {
 				l.cand.Total = 1
 			}
@@ -289,7 +282,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 			l.gen.batch.Shown = ""
 		}
 		if l.ahead { // what its children made has not been judged
-			l.rejudge()
+			l.cand.Rejudge(l.judgesWhole)
 		}
 		l.Head = b.Head
 		w.IsAt(b.Tree)
@@ -313,7 +306,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		l.Head = b.Commit
 		w.IsAt(b.Tree)
 		l.Phase = PhaseGates
-		l.setCandidate(&Candidate{Committed: b})
+		l.setCandidate(&land.Candidate{Committed: b})
 	}
 }
 
@@ -333,10 +326,7 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 		l.worktree.Unsure = l.worktree.Unsure || f.Class != pawl.CrashRepeat
 		l.worktree.Restore = l.worktree.Restore || why.Code == pawl.FailConflict
 	case *pawl.RunGate:
-		if g := l.gateRunOf(f.ID, do.OnBase); g.effect != 0 {
-			g.effect, g.failed = 0, why
-			l.setGateRun(g, do.OnBase)
-		}
+		l.gateRuns(do.OnBase).Fail(f.ID, why)
 	case *pawl.Prepare:
 		l.preparations.Fail(do.Commit, why)
 		if do.Furnish {
@@ -405,23 +395,14 @@ const (
 // judged records a verdict.
 func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	i := s.gateOf(l, b.Gate)
-	if g := l.gateRun(i, b.OnBase); g.effect != 0 {
-		g.effect = 0
-		l.setGateRun(g, b.OnBase)
-	}
+	l.gateRuns(b.OnBase).Judged(i)
 	switch {
 	case !b.OnBase && l.gen.Back != nil: // of what is no more
 	case !b.OnBase && b.Kind != "" && l.gen.batch != nil:
 		s.gated(l, b)
 	case !b.OnBase && l.cand == nil: // of one that is no more
 	case !b.OnBase:
-		c := *b
-		c.Reason, c.Judge = brief.Cut(b.Reason, verdict.MaxReason), s.Recipe.JudgeOf(b)
-		l.cand.results = slices.DeleteFunc(l.cand.results, func(r *pawl.GateJudged) bool { return r.Gate == c.Gate && r.Judge == c.Judge })
-		l.cand.results = append(l.cand.results, &c)
-		if b.Kind == "" {
-			l.cand.votes = nil
-		}
+		l.cand.Judged(b, s.Recipe.JudgeOf(b))
 		if b.By != "" {
 			l.person.reply = nil
 		}
@@ -439,47 +420,13 @@ func (s *State) gateIndex(name string) int {
 	return slices.IndexFunc(s.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == name })
 }
 
-// gateRun is how far a gate has come with the base, or with the candidate.
-func (l *Loop) gateRun(gate int, onBase bool) gateRun {
-	return l.findGateRun(onBase, gateRun{gate: gate}, func(g *gateRun) bool { return g.gate == gate })
-}
-
-// gateRunOf is the one that an effect is for; zero = there is none any more.
-func (l *Loop) gateRunOf(effect pawl.Seq, onBase bool) gateRun {
-	return l.findGateRun(onBase, gateRun{}, func(g *gateRun) bool { return g.effect == effect })
-}
-
-func (l *Loop) findGateRun(onBase bool, other gateRun, is func(*gateRun) bool) gateRun {
-	for _, g := range l.gateRuns(onBase) {
-		if is(&g) {
-			return g
-		}
-	}
-	return other
-}
-
 // gateRuns are those that were requested, of the base or of the candidate.
-func (l *Loop) gateRuns(onBase bool) []gateRun {
+func (l *Loop) gateRuns(onBase bool) *land.GateRuns {
 	switch {
 	case onBase:
-		return l.baseRuns
+		return &l.baseRuns
 	case l.cand != nil:
-		return l.cand.gates
+		return &l.cand.Gates
 	}
-	return nil
-}
-
-// setGateRun takes over how far a gate has come.
-func (l *Loop) setGateRun(g gateRun, onBase bool) {
-	runs := slices.Clone(l.gateRuns(onBase))
-	if i := slices.IndexFunc(runs, func(o gateRun) bool { return o.gate == g.gate }); i >= 0 {
-		runs[i] = g
-	} else {
-		runs = append(runs, g)
-	}
-	if onBase {
-		l.baseRuns = runs
-	} else {
-		l.cand.gates = runs
-	}
+	return &land.GateRuns{}
 }

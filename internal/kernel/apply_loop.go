@@ -9,6 +9,7 @@ import (
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 	"pawl/internal/kernel/worktree"
@@ -34,7 +35,7 @@ func (l *Loop) beginSteps(it *Iteration) {
 
 // setCandidate puts another candidate in the place of the loop's: nothing that was said of
 // the one before counts for it.
-func (l *Loop) setCandidate(c *Candidate) {
+func (l *Loop) setCandidate(c *land.Candidate) {
 	l.cand, l.gen.listing = c, listing{}
 	l.person.reply, l.person.approved = nil, false
 }
@@ -43,17 +44,9 @@ func (l *Loop) setCandidate(c *Candidate) {
 // harness. What was said of the candidate that led to it stays.
 func (l *Loop) moved(to *pawl.Committed) {
 	if l.cand == nil {
-		l.cand = &Candidate{}
+		l.cand = &land.Candidate{}
 	}
 	l.cand.Committed = to
-}
-
-// rejudge drops the verdicts on the whole that the loop's children have made: it is another
-// one now.
-func (l *Loop) rejudge() {
-	if l.cand != nil {
-		l.cand.gates, l.cand.results = nil, slices.DeleteFunc(slices.Clone(l.cand.results), l.judgesWhole)
-	}
 }
 
 // keeps reports whether a step's output outlives the iteration.
@@ -129,11 +122,13 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	switch {
 	case b.Result == pawl.SessionAbandoned:
 	case x.Purpose == pawl.ForReview && x.Vote > 0:
-		l.voted(x, b)
+		if l.cand != nil {
+			l.cand.Voted(x.Vote, l.stage(x.Index).Review.Votes, b)
+		}
 	case x.Purpose == pawl.ForReview: // a verdict follows
 	case x.Purpose == pawl.ForExtract:
 		if l.cand != nil {
-			l.cand.extracted = true
+			l.cand.Extracted = true
 		}
 	case x.Purpose == pawl.ForReplan:
 		l.endReplan(b)
@@ -192,7 +187,7 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 
 func (l *Loop) reuse(b *pawl.GatesReused) {
 	if a := l.lastAttempt(); a != nil && a.N == b.From && l.cand != nil {
-		l.cand.results = whole(a.Results)
+		l.cand.Results = whole(a.Results)
 	}
 }
 
@@ -231,7 +226,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	}
 	if l.cand != nil {
 		a.Tree = l.cand.Tree
-		l.cand = &Candidate{Committed: l.cand.Committed}
+		l.cand = &land.Candidate{Committed: l.cand.Committed} // nothing that was said is of use any more
 	}
 	l.ladder.History = ladder.Remember(l.ladder.History, a)
 	l.inside, l.ladder.Advice = false, pawl.Hash{}

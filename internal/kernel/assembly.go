@@ -60,14 +60,7 @@ func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 		return t.Status == pawl.TaskRunning && k.cand != nil && k.cand.Commit == do.Theirs
 	})
 	if i >= 0 && l.gen.batch.Link(i, made) { // its loop may be gone
-		l.newSubject()
-	}
-}
-
-// newSubject lets the gates begin with another subject of the batch.
-func (l *Loop) newSubject() {
-	if l.cand != nil {
-		l.cand.gates = nil
+		l.cand.Again()
 	}
 }
 
@@ -107,8 +100,8 @@ func (d *draft) gateBatch(l *Loop) {
 
 // asksAgain reports whether a gate that has judged the subject is asked once more.
 func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
-	return l.cand != nil && slices.ContainsFunc(l.cand.gates, func(g gateRun) bool {
-		return g.gate == gate && (g.effect != 0 || g.failed != nil && !r.Partial)
+	return l.cand != nil && slices.ContainsFunc(l.cand.Gates, func(g land.GateRun) bool {
+		return g.Gate == gate && (g.Effect != 0 || g.Failed != nil && !r.Partial)
 	})
 }
 
@@ -125,7 +118,7 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 		gates = append(gates, name)
 	}
 	if b.Conclude(gates) {
-		l.newSubject()
+		l.cand.Again()
 	}
 }
 
@@ -235,7 +228,7 @@ func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 	for i := range bt.Members {
 		if m := &bt.Members[i]; m.In && m.Verdict == pawl.VerdictPass {
 			k := s.Loop(l.gen.plan.At(m.Task).Loop)
-			k.cand.merge.Done = true
+			k.cand.Merge.Done = true
 			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.Lists...)
 		}
 	}

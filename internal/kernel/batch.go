@@ -252,7 +252,7 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 		s.Loop(t.Loop).noteIn(m, land.Objection(b.By, b.Reason, b.Evidence))
 	}
 	if l.gen.batch.Judged(b.Task, b.Verdict) {
-		l.newSubject()
+		l.cand.Again()
 	}
 	return nil
 }

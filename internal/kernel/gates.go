@@ -25,15 +25,15 @@ func (d *draft) judge(l *Loop) {
 	case l.iter.restart != "":
 		d.again(l, l.iter.restart)
 		return
-	case l.cand.unresolved > 0:
-		d.conflicted(l, l.cand.unresolved)
+	case l.cand.Unresolved > 0:
+		d.conflicted(l, l.cand.Unresolved)
 		return
 	case !l.spawns() && !d.unmarked(l):
 		return
 	case l.iter.blocked != nil:
 		d.blockedBy(l)
 		return
-	case l.cand.merge != nil:
+	case l.cand.Merge != nil:
 		if d.mergeOn(l) {
 			d.conclude(l)
 		}
@@ -42,11 +42,11 @@ func (d *draft) judge(l *Loop) {
 		d.conclude(l)
 		return
 	}
-	if l.Parent != 0 && l.cand.Kept > 0 && l.refusal(pawl.JudgeFolder) == nil {
+	if l.Parent != 0 && l.cand.Kept > 0 && l.cand.Refusal(pawl.JudgeFolder) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFolder, Gate: gateKept, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateKept),
 			Reason: fmt.Sprintf("%d paths below .pawl/ are changed: the harness keeps that folder, put it back as it was", l.cand.Kept)})
 	}
-	if l.cand.LeftOut != nil && l.refusal(pawl.JudgeFiles) == nil {
+	if l.cand.LeftOut != nil && l.cand.Refusal(pawl.JudgeFiles) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFiles, Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),
 			Reason: leftOut(l.cand.LeftOut), Evidence: l.cand.Report})
 	}
@@ -102,7 +102,7 @@ func (l *Loop) inBatches() bool { return l.gen.planned && l.gen.plan != nil && j
 
 // reuse lets the verdicts of the last attempt stand when the tree is the same.
 func (d *draft) reuse(l *Loop) {
-	if len(l.cand.results) == 0 && len(l.cand.gates) == 0 && len(l.sessions) == 0 && l.Kind.Children == nil {
+	if !l.cand.IsJudged() && len(l.sessions) == 0 && l.Kind.Children == nil {
 		if a := l.sameTree(); a != nil {
 			d.emit(l.Ref, &pawl.GatesReused{From: a.N})
 		}
@@ -188,8 +188,8 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 // judged is the commit that commands judge: the candidate, or the merge commit
 // that it would become.
 func (l *Loop) judged() pawl.CommitHash {
-	if l.cand.merge != nil && l.cand.merge.Made != nil {
-		return l.cand.merge.Made.Commit
+	if l.cand.Merge != nil && l.cand.Merge.Made != nil {
+		return l.cand.Merge.Made.Commit
 	}
 	return l.cand.Commit
 }
@@ -217,11 +217,11 @@ const (
 // not run twice, or did not end in its time, has not passed.
 func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	spec := d.s.gateSpec(l, gate)
-	run := l.gateRun(gate, do.OnBase)
-	switch why := run.failed; {
-	case run.effect != 0:
+	run := l.gateRuns(do.OnBase).Of(gate)
+	switch why := run.Failed; {
+	case run.Effect != 0:
 		return
-	case why != nil && (run.tries >= gateTries || why.Code == pawl.FailTimeout):
+	case why != nil && (run.Tries >= gateTries || why.Code == pawl.FailTimeout):
 		d.emit(l.Ref, &pawl.GateJudged{
 			Gate: spec.Name, Kind: spec.Kind, Optional: spec.Optional, OnBase: do.OnBase, Verdict: pawl.VerdictFail,
 			Partial: true, Reason: brief.Cut("it gave no verdict: "+why.Message+limitHint(why, spec), 300), Error: brief.Fingerprint(why.Message),
@@ -266,29 +266,10 @@ func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Dura
 }
 
 // verdicts is what was said of the present candidate, in the order it came.
-func (l *Loop) verdicts() []*pawl.GateJudged {
-	if l.cand == nil {
-		return nil
-	}
-	return l.cand.results
-}
+func (l *Loop) verdicts() []*pawl.GateJudged { return l.cand.Verdicts() }
 
 // result is what a gate or review said of the present candidate, or nil.
-func (l *Loop) result(name string) *pawl.GateJudged {
-	return l.verdictOf(func(r *pawl.GateJudged) bool { return r.Gate == name && r.Judge == pawl.JudgeGate })
-}
-
-// refusal is what a judge that is no gate said of it, or nil.
-func (l *Loop) refusal(by pawl.Judge) *pawl.GateJudged {
-	return l.verdictOf(func(r *pawl.GateJudged) bool { return r.Judge == by })
-}
-
-func (l *Loop) verdictOf(is func(*pawl.GateJudged) bool) *pawl.GateJudged {
-	if i := slices.IndexFunc(l.verdicts(), is); i >= 0 {
-		return l.verdicts()[i]
-	}
-	return nil
-}
+func (l *Loop) result(name string) *pawl.GateJudged { return l.cand.Result(name) }
 
 // review lets a model judge the candidate in a session of its own.
 func (d *draft) review(l *Loop, stage int) {
@@ -361,7 +342,7 @@ func (d *draft) conclude(l *Loop) {
 func (d *draft) end(l *Loop, j ladder.Judgement) {
 	b := &pawl.IterationEnded{
 		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.judged(), Conflict: j.Conflict,
-		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
+		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.Results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
 		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
 	}
 	d.rule(l, j, b)

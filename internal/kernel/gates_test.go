@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/plan"
 )
 
@@ -49,7 +50,7 @@ func TestSameTree(t *testing.T) {
 		{"nothing was judged", func(_ *Loop, a *ladder.Attempt) { a.Results = nil }, false},
 	} {
 		l := newLoop(1, &pawl.LoopKind{})
-		l.cand = &Candidate{Committed: &pawl.Committed{Tree: "tree"}}
+		l.cand = &land.Candidate{Committed: &pawl.Committed{Tree: "tree"}}
 		l.ladder.History = []ladder.Attempt{{N: 1, Failed: true, Tree: "tree", Results: []*pawl.GateJudged{{Gate: "tests", Kind: pawl.GateTests, Verdict: pawl.VerdictFail}}}}
 		row.change(l, &l.ladder.History[0])
 		if got := l.sameTree() != nil; got != row.want {

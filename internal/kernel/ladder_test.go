@@ -8,6 +8,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/verdict"
 )
 
@@ -50,9 +51,9 @@ func tried(words string) (*State, *Loop, *pawl.IterationEnded) {
 	s := &State{Recipe: r, Settings: settings()}
 	s.Limits.Iterations = 10
 	l := newLoop(1, &r.Kinds[0])
-	l.Iteration, l.Tier, l.ladder.History, l.cand = last.N, 1, history[:len(history)-1], &Candidate{}
+	l.Iteration, l.Tier, l.ladder.History, l.cand = last.N, 1, history[:len(history)-1], &land.Candidate{}
 	if last.Security != 0 {
-		l.cand.results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.Security}}
+		l.cand.Results = []*pawl.GateJudged{{Gate: "security", Kind: pawl.GateSecurity, Verdict: pawl.VerdictFail, Found: last.Security}}
 		l.ladder.History = append([]ladder.Attempt(nil), l.ladder.History...)
 		for i := range l.ladder.History { // as the gate's fingerprint is made of the finding
 			if l.ladder.History[i].Security != 0 {
@@ -140,7 +141,7 @@ func TestLadder(t *testing.T) {
 			s, l, ended := tried(row.attempts)
 			l.Tier, l.ladder.Failures = row.tier, row.failed
 			if row.quality == halt {
-				l.cand.results = append(l.cand.results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
+				l.cand.Results = append(l.cand.Results, &pawl.GateJudged{Gate: "security", Kind: pawl.GateSecurity, Verdict: halt})
 			}
 			if row.change != nil {
 				row.change(s, l)

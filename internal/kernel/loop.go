@@ -68,7 +68,7 @@ type Loop struct {
 	worktree     worktree.State
 	preparations worktree.Preparations // of the last commits, by when they were first requested
 	base         []baseline            // by gate of the settings
-	baseRuns     []gateRun             // command gates that were requested on the base
+	baseRuns     land.GateRuns         // command gates that were requested on the base
 	unrecorded   bool                  // something happened since the task's folder was committed
 
 	task      *pawl.TaskEntry // its entry in the parent's plan; of a loop without a parent an empty one
@@ -76,8 +76,8 @@ type Loop struct {
 	givenList pawl.Hash // the list of tasks that the user gave; zero = none
 
 	gen  *Generation
-	iter *Iteration // nil = it has ended, and is not resumed
-	cand *Candidate // of the present iteration, or the last; nil = there is none
+	iter *Iteration      // nil = it has ended, and is not resumed
+	cand *land.Candidate // of the present iteration, or the last; nil = there is none
 
 	left     flow.Leavings
 	ladder   ladder.State
@@ -139,22 +139,6 @@ type Iteration struct {
 	spentAt budget.Purse // what the loop had spent when the iteration began
 }
 
-// Candidate is the commit that an iteration led to, with all that is known of it: it is
-// dropped when the commit is no more what is judged.
-type Candidate struct {
-	*pawl.Committed
-	gates   []gateRun          // command gates that were requested
-	results []*pawl.GateJudged // in the order they came
-	votes   []vote             // of the review under way
-
-	probed     bool        // it was compared with those of siblings
-	checked    bool        // it was looked at for conflict markers
-	unresolved int         // in how many paths it has them
-	extracted  bool        // what the attempt taught was taken, or could not be
-	astray     bool        // it has used up its ways back
-	merge      *land.Merge // on its way into the parent's branch
-}
-
 // slot is the place of a loop in its parent's plan.
 type slot struct {
 	entry   int   // the position of its task
@@ -201,14 +185,6 @@ type baseline struct {
 	took       time.Duration // 0 = not known: it was cut short, or the log is old
 }
 
-// gateRun is a command gate that was asked to judge a commit.
-type gateRun struct {
-	gate   int      // its number, as of [State.gateOf]
-	effect pawl.Seq // 0 = not under way
-	tries  int
-	failed *pawl.Failure // why the last try gave no verdict
-}
-
 // newLoop is a loop that has just begun.
 func newLoop(ref pawl.LoopRef, kind *pawl.LoopKind) *Loop {
 	return &Loop{Ref: ref, Kind: kind, Phase: PhaseOpening, task: &pawl.TaskEntry{}, gen: &Generation{n: 1}, iter: &Iteration{},
@@ -221,7 +197,7 @@ func (l *Loop) isGiven() bool { return !l.givenList.IsZero() }
 // clone copies what Apply may change of a loop. What is replaced when it changes is shared.
 func (l *Loop) clone() *Loop {
 	c := *l
-	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.clone()
+	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.Clone()
 	c.left.Outputs = slices.Clone(l.left.Outputs)
 	c.ladder.Council = l.ladder.Council.Clone()
 	c.upstream.rebase = l.upstream.rebase.Clone()
@@ -248,16 +224,6 @@ func (it *Iteration) clone() *Iteration {
 	}
 	c := *it
 	c.items, c.routes = slices.Clone(it.items), slices.Clone(it.routes)
-	return &c
-}
-
-func (cand *Candidate) clone() *Candidate {
-	if cand == nil {
-		return nil
-	}
-	c := *cand
-	c.gates, c.results, c.votes = slices.Clone(cand.gates), slices.Clone(cand.results), slices.Clone(cand.votes)
-	c.merge = cand.merge.Clone()
 	return &c
 }
 

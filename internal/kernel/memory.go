@@ -15,7 +15,7 @@ import (
 // remembering, and reports whether it is at work. That it fails never fails the work.
 func (d *draft) extract(l *Loop) bool {
 	st := l.Kind.Extract
-	if st == nil || l.cand.extracted {
+	if st == nil || l.cand.Extracted {
 		return false
 	}
 	attempt := pawl.VerdictFail

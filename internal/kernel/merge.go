@@ -11,12 +11,7 @@ import (
 )
 
 // merge is how far the loop is on its way into the parent's branch; nil = it is not on it.
-func (l *Loop) merge() *land.Merge {
-	if l.cand == nil {
-		return nil
-	}
-	return l.cand.merge
-}
+func (l *Loop) merge() *land.Merge { return l.cand.Landing() }
 
 // enqueue lets a loop whose work has passed wait for its turn, if it has
 // anything to merge. It reports whether it waits.
@@ -40,14 +35,14 @@ func (l *Loop) queued(at pawl.Seq) error {
 	if l.cand == nil {
 		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
 	}
-	l.cand.merge = &land.Merge{Queued: at}
+	l.cand.Merge = &land.Merge{Queued: at}
 	return nil
 }
 
 // turn reports whether the loop is the first in its parent's queue.
 func (s *State) turn(l *Loop) bool {
 	for _, ref := range s.Loop(l.Parent).gen.plan.Kids {
-		if m := s.Loop(ref).merge(); m != nil && !m.Done && m.Queued < l.cand.merge.Queued {
+		if m := s.Loop(ref).merge(); m != nil && !m.Done && m.Queued < l.cand.Merge.Queued {
 			return false
 		}
 	}
@@ -58,12 +53,12 @@ func (s *State) turn(l *Loop) bool {
 // made outside any worktree, judged again if the parent's branch has moved, and
 // becomes that branch's head. It reports whether the branch has moved.
 func (d *draft) mergeOn(l *Loop) bool {
-	m, p := l.cand.merge, d.s.Loop(l.Parent)
+	m, p := l.cand.Merge, d.s.Loop(l.Parent)
 	switch {
 	case m.Done:
 		return true
 	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
-		if r := l.refusal(pawl.JudgeMerge); r != nil {
+		if r := l.cand.Refusal(pawl.JudgeMerge); r != nil {
 			d.conflicted(l, max(r.Total, 1))
 		} else if l.objected() {
 			d.conclude(l)
@@ -152,7 +147,7 @@ func (d *draft) onHead(l *Loop) bool {
 // rebase left, and reports whether it was seen to be free of them.
 func (d *draft) unmarked(l *Loop) bool {
 	switch {
-	case l.upstream.suspect.IsZero() || l.cand.checked:
+	case l.upstream.suspect.IsZero() || l.cand.Checked:
 		return true
 	case len(l.open) == 0:
 		d.onWorktree(l, "conflict", pawl.CrashRepeat, &pawl.Merge{Ours: d.s.Loop(l.Parent).Head, Theirs: l.cand.Commit,
@@ -167,7 +162,7 @@ const maxProbed = 8
 // probeSiblings compares a new candidate with those of siblings at work, so that
 // both hear of a conflict before both are done.
 func (d *draft) probeSiblings(l *Loop) {
-	if l.Parent == 0 || l.cand == nil || l.cand.probed || l.cand.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
+	if l.Parent == 0 || l.cand == nil || l.cand.Probed || l.cand.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
 		return
 	}
 	do := &pawl.ProbeConflicts{Commit: l.cand.Commit}
@@ -197,15 +192,15 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 		if l.cand == nil {
 			return fmt.Errorf("a look for conflict markers without a candidate")
 		}
-		l.cand.checked = true
-		if l.cand.unresolved = b.Unresolved; b.Unresolved == 0 {
+		l.cand.Checked = true
+		if l.cand.Unresolved = b.Unresolved; b.Unresolved == 0 {
 			l.upstream.suspect = pawl.Hash{}
 		}
 	case m != nil:
 		m.Made, m.Onto = b, do.Ours
 		m.Regate = b.Conflicts == 0 && b.Tree != l.cand.Tree
 		if m.Regate { // reviews judged the task's own change, which is the same
-			l.cand.gates, l.cand.results = nil, verdict.Reviews(l.cand.results)
+			l.cand.Rejudge(func(r *pawl.GateJudged) bool { return r.Kind != "" })
 		}
 		if b.Conflicts > 0 {
 			l.upstream.hunks = b.Hunks
@@ -239,6 +234,6 @@ func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
 	m.Done = true
 	p.Head, p.ahead = b.Commit, true
 	p.moved(&pawl.Committed{Commit: b.Commit, Tree: m.Made.Tree, Total: 1})
-	p.cand.checked = false
+	p.cand.Checked = false
 	return nil
 }

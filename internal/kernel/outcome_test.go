@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pawl"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/plan"
 )
 
@@ -38,7 +39,7 @@ func TestAllTasksPassed(t *testing.T) {
 			}
 			two := plan.New(g, 1, blobOf("two"))
 			l := newLoop(1, &r.Kinds[0])
-			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &Candidate{results: row.own}
+			l.Iteration, l.gen.planned, l.gen.plan, l.cand = 1, row.planned, two, &land.Candidate{Results: row.own}
 			for i, status := range row.statuses {
 				l.gen.plan.Set(i, status)
 			}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/land"
 )
 
 // A gate that fails because its commit cannot be prepared has what the commands printed as
 // evidence: nothing else tells the next attempt what to mend.
 func TestUnpreparedGateHasEvidence(t *testing.T) {
 	l := newLoop(1, &pawl.LoopKind{})
-	l.Base, l.base, l.cand = "c0", make([]baseline, 1), &Candidate{Committed: &pawl.Committed{Commit: "c1"}}
+	l.Base, l.base, l.cand = "c0", make([]baseline, 1), &land.Candidate{Committed: &pawl.Committed{Commit: "c1"}}
 	l.preparations.Requested("c1")
 	l.preparations.Prepared("c1", &pawl.Prepared{Key: "key", Failed: "npm ci failed", Evidence: blobOf("npm")})
 	s := &State{Settings: &pawl.Settings{Gates: []pawl.GateSpec{gate("tests")}, Prepare: []string{"npm ci"}}, Started: &pawl.RunStarted{Base: "c0"}, Seq: 1, Status: pawl.StatusRunning, loops: []*Loop{l}}

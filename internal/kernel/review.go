@@ -11,14 +11,6 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// vote is one reviewer's verdict where several judge.
-type vote struct {
-	over    bool
-	verdict pawl.Verdict
-	sure    int // percent
-	output  pawl.Hash
-}
-
 // vote lets several models judge, each for itself, and counts when all have. A
 // missing vote is a failure. Unanimous decides; any split asks a person.
 func (d *draft) vote(l *Loop, stage int) {
@@ -31,7 +23,7 @@ func (d *draft) vote(l *Loop, stage int) {
 	}
 	all := true
 	for i := range st.Review.Votes {
-		if i < len(l.cand.votes) && l.cand.votes[i].over {
+		if l.cand.HasVoted(i + 1) {
 			continue
 		}
 		all = false
@@ -57,24 +49,9 @@ func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 }
 
 func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
-	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictFail, Total: len(l.cand.votes), Confidence: 100}
-	for _, v := range l.cand.votes {
-		b.Confidence = min(b.Confidence, v.sure)
-		switch {
-		case v.verdict == pawl.VerdictPass:
-			b.Passed++
-		case b.Evidence.IsZero():
-			b.Evidence = v.output
-		}
-		if v.verdict == pawl.VerdictHalt {
-			b.Verdict = pawl.VerdictHalt
-		}
-	}
-	b.Reason = fmt.Sprintf("%d of %d votes are for it", b.Passed, b.Total)
+	b, unanimous := l.cand.Count(st.Name)
 	switch {
-	case b.Verdict == pawl.VerdictHalt || b.Passed == 0:
-	case b.Passed == b.Total:
-		b.Verdict = pawl.VerdictPass
+	case unanimous:
 	case l.said(pawl.AskVotes) != nil:
 		r := l.person.reply
 		b.By, b.Verdict = cmp.Or(r.by, "a person"), personal(r.choice)
@@ -119,22 +96,6 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 		Reason: brief.Cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
 }
 
-// voted takes over a reviewer's vote.
-func (l *Loop) voted(x *session.Session, b *pawl.SessionEnded) {
-	if l.cand == nil {
-		return
-	}
-	for len(l.cand.votes) < l.stage(x.Index).Review.Votes {
-		l.cand.votes = append(l.cand.votes, vote{})
-	}
-	v := &l.cand.votes[x.Vote-1]
-	v.over, v.verdict = true, pawl.VerdictFail
-	if b.Result == pawl.SessionDone {
-		v.verdict, v.output = verdict.OfReview(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
-		v.sure = verdict.Percent(b.Facts.Get("confidence"))
-	}
-}
-
 // route is how often verdicts have sent an iteration back to a step.
 type route struct {
 	step int
@@ -176,7 +137,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 		}
 		return true
 	}
-	if !l.cand.astray {
+	if !l.cand.Astray {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(r.Gate).String() + "/" + string(r.Verdict), Limit: pawl.LimitRoutes, Max: int64(way.Max), Value: int64(n)})
 	}
 	if way.Then != "ask" || r.By != "" {

@@ -103,7 +103,7 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	l.gen.batch = nil
 	p.CallOff()
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
-	l.rejudge()
+	l.cand.Rejudge(l.judgesWhole)
 	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
 		l.person.reply = nil
 	}
