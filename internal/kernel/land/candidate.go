@@ -34,14 +34,14 @@ type GateRun struct {
 }
 
 // Clone returns a copy that shares nothing that changes; of nil, nil.
-func (cand *Candidate) Clone() *Candidate {
-	if cand == nil {
+func (c *Candidate) Clone() *Candidate {
+	if c == nil {
 		return nil
 	}
-	c := *cand
-	c.Gates, c.Results, c.votes = slices.Clone(cand.Gates), slices.Clone(cand.Results), slices.Clone(cand.votes)
-	c.Merge = cand.Merge.Clone()
-	return &c
+	n := *c
+	n.Gates, n.Results, n.votes = slices.Clone(c.Gates), slices.Clone(c.Results), slices.Clone(c.votes)
+	n.Merge = c.Merge.Clone()
+	return &n
 }
 
 // Verdicts returns what was said of the candidate, in the order it came; of nil, nothing.
