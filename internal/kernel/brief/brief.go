@@ -1,5 +1,5 @@
-// Package brief makes what events and the state keep of a text small: the text cut at a
-// bound, or its fingerprint.
+// Package brief shortens texts for events and for the state, which must stay small: it cuts a
+// text at a bound, or keeps only its fingerprint.
 package brief
 
 import (
@@ -7,7 +7,9 @@ import (
 	"hash/fnv"
 )
 
-// Cut shortens s to at most n bytes, at a rune's boundary and with an ellipsis.
+// Cut returns s if it has at most n bytes. Otherwise it returns the longest prefix of s that
+// ends at a rune's boundary and that has at most n bytes together with the ellipsis, which takes
+// three bytes, behind it. A text that is cut needs an n of at least 3.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -19,7 +21,8 @@ func Cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Fingerprint is the fingerprint of a text (FNV-1a, with its lowest bit set); 0 when it is empty.
+// Fingerprint returns the 64-bit FNV-1a hash of s with its lowest bit set. It returns 0 only for
+// the empty string, so that 0 can mean "no text".
 func Fingerprint(s string) uint64 {
 	if s == "" {
 		return 0
@@ -29,7 +32,8 @@ func Fingerprint(s string) uint64 {
 	return h.Sum64() | 1
 }
 
-// Mix makes one fingerprint of several; 0 when all are 0.
+// Mix combines fingerprints into one, which depends on their order. It returns 0 if there are
+// none or all are 0, and only then.
 func Mix(parts ...uint64) uint64 {
 	h := fnv.New64a()
 	var any uint64

@@ -1,5 +1,5 @@
-// Package budget counts what a run spends, keeps what its calls under way may cost, and says
-// what its limits leave room for.
+// Package budget tracks the money and the tokens of a run: what it has spent, what its model
+// calls in flight may still cost, and how much room its limits leave for the next call.
 package budget
 
 import (
@@ -9,39 +9,42 @@ import (
 	"pawl"
 )
 
-// Purse is an amount of money and of tokens.
+// Purse is an amount of money and of tokens. The zero value is nothing.
 type Purse struct {
-	Money  pawl.Micros
+	Money  pawl.Micros // millionths of a dollar
 	Tokens int64
 }
 
-// Add is the sum of two.
+// Add returns the sum of two amounts.
 func (p Purse) Add(q Purse) Purse { return Purse{p.Money + q.Money, p.Tokens + q.Tokens} }
 
-// Sub is what is left without the other.
+// Sub returns p less q. The result may be negative.
 func (p Purse) Sub(q Purse) Purse { return Purse{p.Money - q.Money, p.Tokens - q.Tokens} }
 
-// Budget is what a run may spend and what it has.
+// Budget holds what a run may spend and what it has spent. The zero value has spent nothing and
+// has no limits, because Halts is false.
 type Budget struct {
-	// Limits are those in force. Spent is what the run was charged, Lost the part of it that
-	// calls were charged whose cost nobody knows, Reserved what calls under way may cost.
-	Limits   pawl.Limits
-	Spent    Purse
-	Lost     Purse
+	// Limits are the run's limits. A limit of 0 means that there is none.
+	Limits pawl.Limits
+	// Spent is what the run was charged. It includes Lost.
+	Spent Purse
+	// Lost is what the run was charged for calls whose real cost is not known.
+	Lost Purse
+	// Reserved is the most that the calls in flight can cost.
 	Reserved Purse
-	// Halts reports that the run ends at its limits; without it there are none.
+	// Halts reports whether the run ends at its limits. If it is false, Limits are ignored.
 	Halts bool
 
-	warned [2]bool            // of money, of tokens
+	warned [2]bool            // whether the user was warned, by [index] of the limit
 	short  *pawl.LimitReached // the limit that stopped the run; nil = none did
 }
 
-// bytesPerToken turns a text's size into an upper estimate of its tokens: text
-// and code have four bytes to a token on average, and rarely fewer than three.
+// bytesPerToken turns the size of a text into an upper estimate of its tokens: text and code
+// have four bytes per token on average, and rarely fewer than three.
 const bytesPerToken = 3
 
-// reservation is the most a call of so many bytes can cost: every input token
-// at the dearest input price, every output token used.
+// reservation returns the most that a call which sends so many bytes can cost: every input token
+// at the highest of the input prices, and every output token used.
 func reservation(p pawl.Price, bytes int64, output int) Purse {
 	input := bytes/bytesPerToken + 1
 	dearest := max(p.Input, p.CacheWrite, p.CacheRead)
@@ -49,7 +52,8 @@ func reservation(p pawl.Price, bytes int64, output int) Purse {
 	return Purse{cost, input + int64(output)}
 }
 
-// Of is what an effect may cost at most.
+// Of returns the most that an effect can cost. That is the reservation of a model call, and
+// nothing for every other effect.
 func Of(f *pawl.Effect) Purse {
 	if do, ok := f.Do.(*pawl.CallModel); ok {
 		return Purse{do.Reserved, do.ReservedTokens}
@@ -57,9 +61,10 @@ func Of(f *pawl.Effect) Purse {
 	return Purse{}
 }
 
-// OfFailure is what a failed effect is taken to have cost, by the price of its model. A provider
-// that refused before it began charges nothing, one that was cut off what it had used; one that
-// was lost may have charged everything.
+// OfFailure returns what is charged for a failed effect, given the price of its model. A call
+// that did not reach the provider, or that the provider refused, costs nothing. A call that was
+// cut off costs the tokens that the provider reported. Any other call may have cost everything,
+// so its reservation is charged.
 func OfFailure(f *pawl.Effect, price pawl.Price, why *pawl.Failure) Purse {
 	switch {
 	case why.Unsent, why.Free:
@@ -74,22 +79,22 @@ func OfFailure(f *pawl.Effect, price pawl.Price, why *pawl.Failure) Purse {
 	return Of(f)
 }
 
-// Reset forgets what was spent and said, as of a run that begins; the limits stay.
+// Reset makes b the budget of a run that begins: only the limits stay.
 func (b *Budget) Reset() { *b = Budget{Limits: b.Limits, Halts: b.Halts} }
 
-// SetLimits puts other limits in force.
+// SetLimits replaces the limits. The user is warned of the new ones again.
 func (b *Budget) SetLimits(to pawl.Limits) { b.Limits, b.warned = to, [2]bool{} }
 
-// Resume forgets by which limit the run was stopped.
+// Resume forgets which limit stopped the run.
 func (b *Budget) Resume() { b.short = nil }
 
-// Stopped takes over that a limit stopped the run.
+// Stopped records which limit stopped the run.
 func (b *Budget) Stopped(by *pawl.LimitReached) { b.short = by }
 
-// Warned takes over that the user was told of a limit that comes near.
+// Warned records that the user was warned of the limit on money or on tokens.
 func (b *Budget) Warned(name pawl.LimitName) { b.warned[index(name)] = true }
 
-// index numbers the limits a user is warned of.
+// index returns the position of a limit in [Budget.warned].
 func index(name pawl.LimitName) int {
 	if name == pawl.LimitMoney {
 		return 0
@@ -97,7 +102,8 @@ func index(name pawl.LimitName) int {
 	return 1
 }
 
-// Limit is the run's limit of a name; 0 = none.
+// Limit returns the limit on money in millionths of a dollar, on tokens, or on time in
+// nanoseconds. It returns 0 if there is no such limit, or if the run does not end at its limits.
 func (b *Budget) Limit(name pawl.LimitName) int64 {
 	switch {
 	case !b.Halts:
@@ -112,8 +118,8 @@ func (b *Budget) Limit(name pawl.LimitName) int64 {
 	return 0
 }
 
-// Exhausted is a limit of which nothing is left when a driver has had the run for alive, with
-// its value; nil = there is none.
+// Exhausted returns the first limit of money, tokens and time whose value has reached it, or nil.
+// Alive is how long drivers have had the run. Reservations do not count.
 func (b *Budget) Exhausted(alive time.Duration) *pawl.LimitReached {
 	used := [...]struct {
 		name  pawl.LimitName
@@ -127,13 +133,14 @@ func (b *Budget) Exhausted(alive time.Duration) *pawl.LimitReached {
 	return nil
 }
 
-// Blocks is the limit that keeps a run which ended from being resumed, as nothing is left of it
-// or not enough was; nil = none does.
+// Blocks returns the limit that keeps an ended run from being resumed, or nil: a limit that is
+// exhausted, or the one that stopped the run because a call did not fit, if it is still lower
+// than what that call needed.
 func (b *Budget) Blocks(alive time.Duration) *pawl.LimitReached {
 	if over := b.Exhausted(alive); over != nil {
 		return over
 	}
-	if b.short == nil { // something was left, and not enough
+	if b.short == nil {
 		return nil
 	}
 	if limit := b.Limit(b.short.Limit); limit > 0 && limit < b.short.Value {
@@ -142,9 +149,12 @@ func (b *Budget) Blocks(alive time.Duration) *pawl.LimitReached {
 	return nil
 }
 
-// Room says how many output tokens a call may ask for: as many as the model gives if the
-// budget has them, fewer down to the floor; and what that may cost. When not even that fits,
-// it is the limit that has no room, with what was wanted of it.
+// Room returns how many output tokens a call that sends so many bytes may ask for, and the
+// reservation for it. Output is the model's maximum, halved until the reservation fits the
+// limits beside what is spent and reserved, but not below floor.
+//
+// If not even the last of these fits, short is the limit that it would exceed. Its value is what
+// would be spent with this call, without the calls in flight: when they end, there may be room.
 func (b *Budget) Room(m *pawl.ModelChoice, bytes int64, floor int) (output int, want Purse, short *pawl.LimitReached) {
 	output = m.MaxOutput
 	for {
@@ -164,7 +174,7 @@ func (b *Budget) Room(m *pawl.ModelChoice, bytes int64, floor int) (output int, 
 	}
 }
 
-// over names the limit that a further reservation would pass; empty = none.
+// over returns the name of the limit that one more reservation would exceed, or "".
 func (b *Budget) over(want Purse) pawl.LimitName {
 	sum := b.Spent.Add(b.Reserved).Add(want)
 	if limit := b.Limit(pawl.LimitMoney); limit > 0 && int64(sum.Money) > limit {
@@ -176,7 +186,8 @@ func (b *Budget) over(want Purse) pawl.LimitName {
 	return ""
 }
 
-// Warnings are the limits of which four fifths are spent, as far as nobody was told yet.
+// Warnings returns a warning for each limit on money and tokens of which four fifths are spent,
+// unless [Budget.Warned] has recorded one since the limits were set.
 func (b *Budget) Warnings() (out []*pawl.BudgetWarned) {
 	for _, w := range [...]*pawl.BudgetWarned{{Limit: pawl.LimitMoney, Value: int64(b.Spent.Money)}, {Limit: pawl.LimitTokens, Value: b.Spent.Tokens}} {
 		w.Max = b.Limit(w.Limit)
@@ -187,10 +198,11 @@ func (b *Budget) Warnings() (out []*pawl.BudgetWarned) {
 	return out
 }
 
-// Amount prints a limit's value for people.
+// Amount formats a value of the limit for people: money in dollars, time rounded to a second,
+// and anything else as a number.
 func Amount(name pawl.LimitName, v int64) string {
 	switch name {
-	case pawl.LimitMoney: // to a hundredth of a cent, so that little too much is seen
+	case pawl.LimitMoney: // to a hundredth of a cent, so that a small excess is visible
 		return fmt.Sprintf("$%d.%04d", v/1_000_000, v/100%10_000)
 	case pawl.LimitTime, pawl.LimitSignal:
 		return time.Duration(v).Round(time.Second).String()

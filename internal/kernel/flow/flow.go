@@ -1,3 +1,5 @@
+// Package flow holds the order of a loop's steps, the position of an iteration in that order, and
+// what finished steps leave for later ones.
 package flow
 
 import (
@@ -6,24 +8,29 @@ import (
 	"pawl"
 )
 
-// Flow is a kind's steps in one list: the iteration's, those of its groups among
-// the others; those before a batch of its children; those after one; the final
-// ones. Sessions name their step by its position here.
+// Flow lists all steps of a kind in the order in which they run. Sessions name their step by its
+// position in this list. A flow does not change after its Fields are set.
 type Flow struct {
+	// Steps holds the steps of an iteration, where the steps of a group take the place of the
+	// group; then the steps before a batch of children, those after it, and the final steps.
 	Steps []*pawl.Step
-	// Main, before and after are where the steps of each sort end and those of the
-	// next begin; the final ones end with the list.
+	// Main, Before and After are the positions at which the steps of an iteration, before a
+	// batch and after a batch end. The final steps end with the list.
 	Main, Before, After int
 	groups              []group
-	Fields              []string // of results, whose entries a step of the recipe runs for
+	// Fields are the fields of results over whose entries steps run; see [Fields]. [Of] leaves
+	// them empty, because they are those of the whole recipe.
+	Fields []string
 }
 
-// group is a run of steps that repeats.
+// group is a recipe's step that repeats other steps: those from position from up to, but not
+// including, To.
 type group struct {
 	*pawl.Step
 	from, To int
 }
 
+// Of returns the flow of a kind, without its Fields. The steps are those of k, not copies.
 func Of(k *pawl.LoopKind) *Flow {
 	f := &Flow{}
 	for i := range k.Steps {
@@ -49,17 +56,17 @@ func Of(k *pawl.LoopKind) *Flow {
 	return f
 }
 
-// add puts steps at the end of the flow.
+// add appends steps to the flow.
 func (f *Flow) add(steps []pawl.Step) {
 	for i := range steps {
 		f.Steps = append(f.Steps, &steps[i])
 	}
 }
 
-// AroundBatch reports whether a step is one of those before or after a batch.
+// AroundBatch reports whether the step at a position runs before or after a batch of children.
 func (f *Flow) AroundBatch(step int) bool { return step >= f.Main && step < f.After }
 
-// Group is the one a step belongs to, or nil.
+// Group returns the group that the step at a position belongs to, or nil.
 func (f *Flow) Group(step int) *group {
 	for i := range f.groups {
 		if g := &f.groups[i]; step >= g.from && step < g.To {
@@ -69,7 +76,8 @@ func (f *Flow) Group(step int) *group {
 	return nil
 }
 
-// Find is the position of the step, or of the group's first, of this name; -1 = there is none.
+// Find returns the position of the iteration's step with this name, or of the first step of the
+// group with this name. It returns -1 if there is neither.
 func (f *Flow) Find(name string) int {
 	for _, g := range f.groups {
 		if g.Name == name {
@@ -79,17 +87,21 @@ func (f *Flow) Find(name string) int {
 	return slices.IndexFunc(f.Steps[:f.Main], func(st *pawl.Step) bool { return st.Name == name })
 }
 
-// Cursor is where an iteration is in its steps.
+// Cursor is the position of an iteration in a flow.
 type Cursor struct {
-	Step      int  // position of the present step in the flow
-	Try       int  // of the present step
-	Round     int  // of the present step's group; 0 = it is in none
-	Exhausted bool // the group's rounds are used up
+	Step      int  // the position of the present step in [Flow.Steps]
+	Try       int  // the try of the present step, from 1; Forward leaves it as it is
+	Round     int  // the round of its group, from 1; 0 = it is in no group, or has not entered it
+	Exhausted bool // the rounds of its group are used up
 }
 
-// Forward moves to the next step that runs in this iteration, and reports whether there is
-// none left. A group is entered again until its rounds are used up: what follows then is
-// decided. What runs, and which conditions skip a group, is given to it.
+// Forward moves to the next step that runs, beginning with the present one, and reports whether
+// the iteration has none left. Runs reports whether the step at a position runs in this
+// iteration. Skips reports whether a group with this condition is left out.
+//
+// Behind the last step of a group, Forward returns to its first step for the next round. When
+// all rounds are used up it stays there, sets Exhausted and returns false: the caller decides
+// what follows.
 func (c *Cursor) Forward(f *Flow, runs func(step int) bool, skips func(*pawl.When) bool) (over bool) {
 	for {
 		if g := f.Group(c.Step - 1); g != nil && c.Round > 0 && c.Step == g.To {

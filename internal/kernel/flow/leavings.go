@@ -8,16 +8,16 @@ import (
 	"pawl"
 )
 
-// Leavings is what the steps of a loop have left: until they leave something else, or as
-// long as the recipe says.
+// Leavings holds what the finished steps of a loop have left for later steps. A step replaces
+// what it left before, and [Leavings.Drop] forgets what does not outlive an iteration.
 type Leavings struct {
-	Outputs   []pawl.Input
-	Lists     []List // in the results of steps, for those that run for each of their entries
-	Decision  string // of the last step that submitted one
-	RunFailed bool   // the last command of the iteration's sessions did
+	Outputs   []pawl.Input // for prompts, oldest first
+	Lists     []List       // for steps with for_each, oldest first
+	Decision  string       // the last decision that a step submitted; empty = none
+	RunFailed bool         // the last command that a session of the iteration ran failed
 }
 
-// OutputName is the name under which later prompts find what a step leaves.
+// OutputName returns the name under which later prompts find the output of a step.
 func OutputName(st *pawl.Step) string {
 	if st.Output != "" {
 		return st.Output
@@ -25,11 +25,12 @@ func OutputName(st *pawl.Step) string {
 	return st.Name
 }
 
-// maxOutputs is how many outputs of steps a loop keeps.
+// maxOutputs bounds how many outputs, and how many lists, a loop keeps.
 const maxOutputs = 8
 
-// KeepOutput lets later prompts find what a step left. Where there is too much, the
-// oldest of a step that collects its results goes first.
+// KeepOutput adds the output of a step, unless it is zero. It takes the place of the step's
+// earlier output, or stands behind it if the step appends. If there are too many outputs, one is
+// dropped: the oldest of this step if it appends and has others, and else the oldest of all.
 func (r *Leavings) KeepOutput(st *pawl.Step, output pawl.Hash) {
 	if output.IsZero() {
 		return
@@ -51,33 +52,33 @@ func (r *Leavings) KeepOutput(st *pawl.Step, output pawl.Hash) {
 	}
 }
 
-// List is a list in the result of a step: a step with for_each runs for each of its
-// entries.
+// List is a list in the result of a step. A step with for_each runs once for each entry.
 type List struct {
-	step, output string // both name where it is from
+	step, output string // the step it is from and the name of its output; a for_each names either
 	field        string
-	blob         pawl.Hash // the result
-	count        int
+	blob         pawl.Hash // the result that holds the list
+	count        int       // entries, at most maxEntries
 }
 
-// Entry is one entry of a list.
+// Entry is one entry of a [List].
 type Entry struct {
 	Blob  pawl.Hash // the result that holds the list
-	Field string
-	N     int // its position in the list, from 1
+	Field string    // the field of the result that is the list
+	N     int       // its position in the list, from 1
 }
 
-// Item is how far a step has come with one entry.
+// Item is the progress of a step with for_each on one entry.
 type Item struct {
-	Over   bool
-	Again  bool // its first session ran out of time
-	Output pawl.Hash
+	Over   bool      // its last session has ended
+	Again  bool      // its first session ran out of time
+	Output pawl.Hash // the output of its last session; zero = none
 }
 
-// maxEntries is for how many entries a step runs at most: those that come first.
+// maxEntries bounds over how many entries a step runs: the first ones.
 const maxEntries = 40
 
-// eachFields are the fields of results whose entries a step of the recipe runs for.
+// Fields returns the fields of results over whose entries a step of the recipe runs, each once,
+// in the order of the recipe.
 func Fields(r *pawl.Recipe) (out []string) {
 	for i := range r.Kinds {
 		for _, st := range Of(&r.Kinds[i]).Steps {
@@ -89,8 +90,10 @@ func Fields(r *pawl.Recipe) (out []string) {
 	return out
 }
 
-// KeepLists takes over which lists a step's result has, in the place of those of its
-// last one.
+// KeepLists records the lists in the result of a step's session, in place of those in its
+// earlier result. A fact with the name of one of the flow's Fields gives the length of that
+// list. A session that is not done, or that has no output, leaves no lists. Only the last lists
+// are kept, as many as outputs.
 func (r *Leavings) KeepLists(f *Flow, st *pawl.Step, b *pawl.SessionEnded) {
 	if len(f.Fields) == 0 {
 		return
@@ -108,7 +111,8 @@ func (r *Leavings) KeepLists(f *Flow, st *pawl.Step, b *pawl.SessionEnded) {
 	}
 }
 
-// Drop forgets what does not outlive the iteration.
+// Drop forgets what does not outlive an iteration: the decision, whether a command failed, and
+// all outputs and lists except those of outputs that keeps reports true for.
 func (r *Leavings) Drop(keeps func(output string) bool) {
 	r.Outputs = slices.DeleteFunc(r.Outputs, func(in pawl.Input) bool { return !keeps(in.Name) })
 	if r.Lists = slices.DeleteFunc(slices.Clone(r.Lists), func(o List) bool { return !keeps(o.output) }); len(r.Lists) == 0 {
@@ -117,7 +121,8 @@ func (r *Leavings) Drop(keeps func(output string) bool) {
 	r.Decision, r.RunFailed = "", false
 }
 
-// EntriesOf are the entries of lists that a step with for_each runs for.
+// EntriesOf returns the entries over which the step with for_each at a position runs, in the
+// order of the lists. Its for_each is NAME.FIELD, where NAME is a step or its output.
 func (f *Flow) EntriesOf(step int, lists []List) (out []Entry) {
 	name, field, _ := strings.Cut(f.Steps[step].ForEach, ".")
 	for _, o := range lists {

@@ -9,16 +9,19 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// MaxScore is the hardest a task can look.
+// MaxScore is the highest score of a task.
 const MaxScore = 14
 
-// Score rates a task from 0 to 14 by the points of its assessment:
+// Score rates the complexity of a task from 0 to [MaxScore] by the facts of its assessment, and
+// says where the points come from:
 //
 //	files touched       1 → 0, 2–3 → 1, 4–6 → 2, more → 3
 //	lines changed       under 50 → 0, under 150 → 1, under 300 → 2, else 3
 //	new dependencies    0 → 0, 1–2 → 1, more → 2
 //	type of work        documentation 0, test 1, implementation 2, architecture 3
 //	risk flags          1 each: security_sensitive, external_integration, breaking_change
+//
+// A fact that is missing, negative or not known counts 0.
 func Score(f pawl.Facts) (points int, why string) {
 	n := func(name string) int {
 		v, err := strconv.Atoi(f.Get(name))
@@ -39,7 +42,7 @@ func Score(f pawl.Facts) (points int, why string) {
 	return points, why
 }
 
-// step counts the bounds that v lies above.
+// step returns how many of the bounds v exceeds.
 func step(v int, bounds ...int) int {
 	n := 0
 	for _, b := range bounds {
@@ -50,7 +53,7 @@ func step(v int, bounds ...int) int {
 	return n
 }
 
-// TierFor is the band's tier for a score.
+// TierFor returns the tier of the first band that reaches up to score, or [Top] if there is none.
 func TierFor(b *pawl.Bands, score int) int {
 	for _, band := range b.Tiers {
 		if score <= band.Max {

@@ -7,21 +7,23 @@ import (
 	"pawl"
 )
 
-// Council is one under way: first every member proposes, then every member
-// ranks all proposals, then the count decides. With one proposal there is no
-// vote, with none the loop is blocked.
+// Council is a council that has not been decided. First every member proposes, then every member
+// ranks all proposals, then [Council.Count] decides. With one proposal there is no vote; with
+// none the loop is blocked.
 type Council struct {
-	Members []Member
+	Members []Member // in the order of the recipe's lenses
 }
 
+// Member is a member of a council. Its zero value has neither proposed nor voted.
 type Member struct {
-	Proposed   bool // its session is over, with a proposal or without
-	proposal   pawl.Hash
-	confidence int   // percent
-	Voted      bool  // its second session is over, with a ballot or without
-	ballot     []int // candidates, best first
+	Proposed   bool      // its first session is over, with a proposal or without
+	proposal   pawl.Hash // zero = none
+	confidence int       // of its proposal, in percent
+	Voted      bool      // its second session is over, with a ballot or without
+	ballot     []int     // positions in [Council.Candidates], best first
 }
 
+// Clone returns a copy that can change without c. A nil council has a nil clone.
 func (c *Council) Clone() *Council {
 	if c == nil {
 		return nil
@@ -29,6 +31,8 @@ func (c *Council) Clone() *Council {
 	return &Council{slices.Clone(c.Members)}
 }
 
+// Proposed records the end of member i's first session. Its output is the proposal if the session
+// is done; otherwise the member has none.
 func (c *Council) Proposed(i int, b *pawl.SessionEnded) {
 	m := &c.Members[i]
 	m.Proposed = true
@@ -38,6 +42,8 @@ func (c *Council) Proposed(i int, b *pawl.SessionEnded) {
 	}
 }
 
+// Voted records the end of member i's second session. Each fact "rank" names a candidate by its
+// letter, best first; letters of no candidate and repetitions are ignored.
 func (c *Council) Voted(i int, b *pawl.SessionEnded) {
 	m := &c.Members[i]
 	m.Voted = true
@@ -49,7 +55,8 @@ func (c *Council) Voted(i int, b *pawl.SessionEnded) {
 	}
 }
 
-// Candidates are the members that proposed something, in order: A, B, …
+// Candidates returns the positions of the members that have a proposal, in order. The first of
+// them is candidate A, the second B, and so on.
 func (c *Council) Candidates() []int {
 	var out []int
 	for i, m := range c.Members {
@@ -60,7 +67,7 @@ func (c *Council) Candidates() []int {
 	return out
 }
 
-// Proposals are the candidates' texts under their letters.
+// Proposals returns the candidates' proposals, each named by its letter.
 func (c *Council) Proposals() []pawl.Input {
 	var out []pawl.Input
 	for n, i := range c.Candidates() {
@@ -69,7 +76,8 @@ func (c *Council) Proposals() []pawl.Input {
 	return out
 }
 
-// Count decides which proposal wins.
+// Count decides which proposal wins, by an instant runoff over the ballots. Spec is the recipe's
+// council, which names the lenses. Without a proposal there is no winner.
 func (c *Council) Count(spec *pawl.Council) *pawl.CouncilDecided {
 	var ballots [][]int
 	var confidence []int

@@ -1,3 +1,6 @@
+// Package ladder decides what follows from an attempt that has been judged: whether the loop is
+// complete, tries again, goes to a stronger tier, holds a council or gives up. It also scores how
+// complex a task is and counts the ballots of a council.
 package ladder
 
 import (
@@ -8,92 +11,102 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// ladder is how far a loop's failures have led it up its ladder.
+// State is a loop's position on its ladder: its last attempts, and what its failures have led to.
+// The zero value is not that of a new loop, whose Afterward is -1.
 type State struct {
-	History   []Attempt // the last of them, oldest first
-	Failures  int       // consecutive, on this tier
-	Conflicts int       // in a row
-	Freed     int       // attempts that do not count: a conflict cost them, or the run has been resumed since
-	StuckFrom int       // attempts up to this iteration do not count as stuck
-	Council   *Council  // under way; nil = none is
-	Councils  int
-	Advice    pawl.Hash // the winning proposal, for the next iteration
+	History   []Attempt // the last attempts, oldest first, at most [Kept]
+	Failures  int       // consecutive failures on the present tier
+	Conflicts int       // consecutive attempts that ended in a conflict
+	Freed     int       // attempts that do not count against the limit: a conflict cost them, or the run was resumed after them
+	StuckFrom int       // stuck detection ignores attempts up to this iteration
+	Council   *Council  // the council that is held; nil = none is
+	Councils  int       // councils that were called
+	Advice    pawl.Hash // the winning proposal of a council, for the next iteration; zero = none
 	Afterward int       // iterations left after a council; -1 = no council was held
 }
 
-// Attempt is what later decisions need of an ended iteration. Only the last one
-// keeps what was said in detail.
+// Attempt holds what later decisions need of an ended iteration.
 type Attempt struct {
-	N                   int
-	Failed              bool
+	N      int  // the number of the iteration
+	Failed bool // it did not pass
+	// Files, Tests and Error are fingerprints of the modified files, of the failing tests and
+	// of what was objected, as in [pawl.IterationEnded]; 0 = there is no such thing.
 	Files, Tests, Error uint64
 	Line                string // what was objected, in a few words
 
-	Children   []pawl.Feedback // of tasks that failed it
-	Security   uint64          // the fingerprint of findings below critical
-	Tree       pawl.TreeHash
-	StepFailed string
-	Results    []*pawl.GateJudged
+	// The fields below are kept of the last attempt only: see [Remember].
+
+	Children   []pawl.Feedback    // from tasks that made it fail
+	Security   uint64             // the fingerprint of security findings below critical; 0 = none
+	Tree       pawl.TreeHash      // of its candidate
+	StepFailed string             // why its steps failed; empty = they did not
+	Results    []*pawl.GateJudged // the verdicts on its candidate
 }
 
-// Kept is how many attempts a loop's state keeps.
+// Kept is how many attempts [State.History] keeps.
 const Kept = 8
 
-// topTier is the strongest tier there is.
+// Top is the strongest tier; tiers begin at 1.
 const Top = 3
 
-// Judgement is what the gates said of one attempt.
+// Judgement is the result of one attempt: what its gates said, and what else decides whether it
+// passes.
 type Judgement struct {
-	Quality, Requirements pawl.Verdict // empty = nothing judged
+	// Quality and Requirements are the verdicts of the command gates and of the reviews
+	// together; empty = there were none.
+	Quality, Requirements pawl.Verdict
 	StepFailed            string       // why the steps failed; empty = they did not
 	Proven                bool         // a command gate passed
 	Conflict              bool         // it conflicts with what was merged in the meantime
 	Children              string       // why not every child passed; empty = they did, or there are none
-	ChildrenOutcome       pawl.Outcome // what that makes of the loop
+	ChildrenOutcome       pawl.Outcome // the outcome of the loop if Children is not empty
 }
 
+// halt reports whether a gate halts.
 func (j Judgement) halt() bool {
 	return j.Quality == pawl.VerdictHalt || j.Requirements == pawl.VerdictHalt
 }
 
+// Pass reports whether the steps did not fail and all gates let the attempt pass. Children do not
+// count.
 func (j Judgement) Pass() bool {
 	fine := func(v pawl.Verdict) bool { return v == "" || v == pawl.VerdictPass }
 	return j.StepFailed == "" && fine(j.Quality) && fine(j.Requirements)
 }
 
-// Ruling is what follows from an attempt.
+// Ruling is the decision on an attempt.
 type Ruling struct {
 	Decision pawl.Decision
-	Reason   string
-	Outcome  pawl.Outcome // of the loop; empty = it goes on
-	Tier     int          // to escalate to
-	Stuck    bool         // stuck detection decided
+	Reason   string       // for people
+	Outcome  pawl.Outcome // of the loop; empty = it continues
+	Tier     int          // the tier to escalate to; 0 = the decision is another one
+	Stuck    bool         // stuck detection led to it
 }
 
-// attemptCase is what the rules are asked about: an attempt that has just been judged.
+// Case is an attempt that has just been judged, with all that the rules need to know of it.
 type Case struct {
 	Ladder    *pawl.Ladder
 	Judgement Judgement
 	Results   []*pawl.GateJudged
-	Ended     *pawl.IterationEnded // its fingerprints, and what was objected
-	Tier, Top int                  // its tier, and the strongest of the ladder
+	Ended     *pawl.IterationEnded // its fingerprints and objections
+	Tier, Top int                  // the attempt's tier, and the strongest of the ladder
 
-	HaltsOnSecurity bool // a halt ends the run
-	DetectsStuck    bool
-	WantsCouncil    bool    // the user does, once
+	HaltsOnSecurity bool    // a gate that halts ends the run
+	DetectsStuck    bool    // stuck detection is on
+	WantsCouncil    bool    // the user wants a council, once
 	Again           bool    // a person wants another iteration
-	Refused         *Ruling // what follows from a list of tasks that is refused as such; nil = it is not
-	Last            string  // why it does not pass, as the last allowed iteration; empty = it is not the last
-	FailsUpward     bool    // the last one fails the loop, if the ladder ends so
+	Refused         *Ruling // what follows if the list of tasks is refused; nil = it is not
+	Last            string  // why the last allowed iteration does not pass; empty = it is not the last
+	FailsUpward     bool    // the last iteration fails the loop instead of leaving it incomplete, if Ladder.Then is "fail"
 }
 
-// Rule says what follows from an attempt. The rules are tried in this order:
+// Rule decides what follows from an attempt. It changes nothing. The rules are tried in this order:
 //
 //  1. a halt ends the run, if the halt condition is in force;
 //  2. everything passed: complete, or unverified when no command gate did; with
-//     children that have not all passed, what they make of it;
+//     children that have not all passed, their outcome;
 //     a conflict with what was merged in the meantime: again, twice in a row;
-//     a person wants another iteration: it has it; the list of tasks is refused as such: what that leads to;
+//     a person wants another iteration: again; the list of tasks is refused: what that leads to;
 //  3. the last allowed iteration has failed: incomplete;
 //  4. the last attempt after a council has failed: the ladder is used up;
 //  5. the user wants a council: now, once;
@@ -139,7 +152,7 @@ func (lad *State) Rule(c *Case) Ruling {
 	return Ruling{Decision: pawl.DecideIterate, Reason: FirstError(c.Ended)}
 }
 
-// insecure says why security asks for the strongest model; empty = it does not.
+// insecure returns why security calls for the strongest tier, or "".
 func (lad *State) insecure(c *Case) string {
 	if c.Judgement.halt() {
 		return verdict.HaltReason(c.Results)
@@ -150,7 +163,7 @@ func (lad *State) insecure(c *Case) string {
 	return ""
 }
 
-// Last is the attempt that ended last, or nil.
+// Last returns the attempt that ended last, or nil.
 func (lad *State) Last() *Attempt {
 	if len(lad.History) == 0 {
 		return nil
@@ -158,8 +171,8 @@ func (lad *State) Last() *Attempt {
 	return &lad.History[len(lad.History)-1]
 }
 
-// climb goes to the ladder's next rung. As long as attempts are left that a
-// council has advised, there is no other one.
+// climb goes to the next rung of the ladder, or at the top to a council. While attempts are left
+// after a council, there is no other council.
 func (lad *State) climb(c *Case, reason string, stuck bool) Ruling {
 	switch next := nextRung(c.Ladder, c.Tier); {
 	case next > 0:
@@ -172,6 +185,7 @@ func (lad *State) climb(c *Case, reason string, stuck bool) Ruling {
 	return UsedUp(c.Ladder, reason)
 }
 
+// consecutive returns a number of failures in words.
 func consecutive(failures int) string {
 	if failures == 1 {
 		return "1 failure"
@@ -179,6 +193,8 @@ func consecutive(failures int) string {
 	return fmt.Sprintf("%d consecutive failures", failures)
 }
 
+// UsedUp returns the ruling for a ladder on which nothing is left to try: the loop is blocked, or
+// has failed if the ladder ends so.
 func UsedUp(lad *pawl.Ladder, reason string) Ruling {
 	r := Ruling{Decision: pawl.DecideHalt, Reason: "the ladder is used up: " + reason, Outcome: pawl.OutcomeBlocked}
 	if lad.Then == "fail" {
@@ -187,7 +203,7 @@ func UsedUp(lad *pawl.Ladder, reason string) Ruling {
 	return r
 }
 
-// patience is how many consecutive failures a tier may have; 0 = no limit.
+// patience returns after how many consecutive failures a tier is left; 0 = never.
 func patience(lad *pawl.Ladder, tier int) int {
 	for _, r := range lad.Rungs {
 		if r.Tier == tier {
@@ -197,7 +213,7 @@ func patience(lad *pawl.Ladder, tier int) int {
 	return 0
 }
 
-// nextRung is the tier of the rung after this tier's; 0 = there is none.
+// nextRung returns the tier of the first rung above a tier; 0 = there is none.
 func nextRung(lad *pawl.Ladder, tier int) int {
 	for _, r := range lad.Rungs {
 		if r.Tier > tier {
@@ -207,8 +223,8 @@ func nextRung(lad *pawl.Ladder, tier int) int {
 	return 0
 }
 
-// Remember is a history with one more attempt: the last ones, and details only of
-// the very last, as those of others are never used again.
+// Remember returns a copy of history with one more attempt, cut to the last [Kept]. Only the
+// last attempt keeps its details, because those of the others are never used again.
 func Remember(history []Attempt, a Attempt) []Attempt {
 	out := slices.Clone(history[max(0, len(history)-Kept+1):])
 	if n := len(out); n > 0 {
@@ -218,6 +234,8 @@ func Remember(history []Attempt, a Attempt) []Attempt {
 	return append(out, a)
 }
 
+// FirstError returns the first objection to an iteration, or the reason of its decision if there
+// is none.
 func FirstError(b *pawl.IterationEnded) string {
 	if len(b.Errors) > 0 {
 		return b.Errors[0]
@@ -225,8 +243,8 @@ func FirstError(b *pawl.IterationEnded) string {
 	return b.Reason
 }
 
-// ConflictTries is how many conflicts in a row an attempt is made again for
-// before the ladder decides.
+// ConflictTries is how many attempts in a row may end in a conflict before the ladder decides.
 const ConflictTries = 3
 
+// IsTier reports whether n is a tier: 1 to [Top].
 func IsTier(n int) bool { return n >= 1 && n <= Top }

@@ -4,11 +4,10 @@ import (
 	"fmt"
 )
 
-// stuck says why the loop is stuck with the attempt that has just ended, or
-// nothing. It is stuck when the last attempts, as many as the ladder's window,
-// all failed and modified the same files, or had the same failing tests, or the
-// same error; empty sets are never the same. Attempts before the last
-// escalation or council that stuck detection itself caused do not count.
+// stuck returns why the loop is stuck with the attempt that has just ended, or "". It is stuck if
+// the last attempts, as many as the ladder's window, all failed and modified the same files, had
+// the same failing tests or the same error. Empty sets are never the same. Attempts before the
+// last escalation or council that stuck detection caused do not count.
 func (lad *State) stuck(c *Case) string {
 	window, b := c.Ladder.Stuck, c.Ended
 	if window <= 0 || !c.DetectsStuck {

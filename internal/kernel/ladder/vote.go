@@ -39,8 +39,8 @@ func instantRunoff(n int, ballots [][]int, confidence []int) (winner int, rounds
 	}
 }
 
-// firstChoices counts for each candidate the ballots whose highest candidate
-// still left it is, and the ballots that name any of them.
+// firstChoices returns for each candidate how many ballots rank it highest among those that are
+// left, and how many ballots rank any of them.
 func firstChoices(n int, ballots [][]int, left []int) (votes []int, cast int) {
 	votes = make([]int, n)
 	for _, b := range ballots {
@@ -55,6 +55,8 @@ func firstChoices(n int, ballots [][]int, left []int) (votes []int, cast int) {
 	return votes, cast
 }
 
+// rankSums returns for each candidate the sum of its ranks, from 1. A candidate that a ballot
+// leaves out ranks behind all that it names.
 func rankSums(n int, ballots [][]int) []int {
 	sums := make([]int, n)
 	for _, b := range ballots {
@@ -69,6 +71,7 @@ func rankSums(n int, ballots [][]int) []int {
 	return sums
 }
 
+// tally formats the votes of the candidates that are left, such as "A2 B1 C2".
 func tally(left, votes []int) string {
 	parts := make([]string, len(left))
 	for i, c := range left {
@@ -77,5 +80,5 @@ func tally(left, votes []int) string {
 	return strings.Join(parts, " ")
 }
 
-// letter names a candidate: A, B, …
+// letter returns the name of a candidate: A, B, and so on.
 func letter(c int) string { return string(rune('A' + c)) }

@@ -10,8 +10,9 @@ import (
 // an order that is the same for a change and its undoing.
 const maxHunks = 32
 
-// Facts returns what the monitor is shown of the batch when it ends: over what was known after
-// the batch before, and with what each member came to. Tree is that of the branch's head.
+// Facts returns what the monitor is shown of the batch when it ends. Before are the batches before
+// it: if this one moved nothing, the tests are as the last of them left them. Tree is that of the
+// branch's head, and result returns how a member's part ended.
 func (b *Batch) Facts(ended *pawl.BatchEnded, before []monitor.Batch, tree pawl.TreeHash, result func(*Member) monitor.Result) monitor.Batch {
 	out := monitor.Batch{N: b.N, Attempted: ended.Attempted, Approved: ended.Approved, Passing: -1, Tree: brief.Fingerprint(string(tree))}
 	if n := len(before); n > 0 {
@@ -44,8 +45,8 @@ func (b *Batch) Facts(ended *pawl.BatchEnded, before []monitor.Batch, tree pawl.
 	return out
 }
 
-// Broken are the names of the tests that are broken on the branch after the batch; before are
-// those after the batch before.
+// Broken returns the names of the tests that are broken on the branch after the batch: those that
+// the gates report, or before, the names after the last batch, if this one moved nothing.
 func (b *Batch) Broken(before []string) (out []string) {
 	if !b.Moved {
 		return before
@@ -56,8 +57,8 @@ func (b *Batch) Broken(before []string) (out []string) {
 	return out
 }
 
-// Again is the batch as it was before anything was made of its members' work: for a run that is
-// resumed. One whose work is in the branch stays as it is.
+// Again returns the batch without a candidate and without verdicts, for a run that is resumed. A
+// batch whose work is in the branch, or nil, is returned as it is.
 func (b *Batch) Again() *Batch {
 	if b == nil || b.Moved {
 		return b

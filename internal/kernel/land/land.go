@@ -1,6 +1,7 @@
-// Package land makes a candidate of what children made, on its way into the branch of their
-// parent: who is in it, which merge commits it consists of, what the gates say of it, and who
-// made it red. How commits are made and judged is its caller's business.
+// Package land brings the work of a batch of children into the branch of their parent. It chains
+// a merge commit per child into a candidate, collects what the gates say of the candidate, and
+// finds the child whose work makes the gates fail. It also holds the commit of one iteration with
+// the verdicts on it. The caller makes the commits, runs the gates and moves the branch.
 package land
 
 import (
@@ -14,54 +15,63 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// Batch is a round of children that is judged as a whole. What it goes through
-// follows from what is in it: the steps before it; its tasks' loops; the candidate
-// of what they made (assembly.go), judged and moved into the parent's branch; the
-// steps after it.
+// Batch is a round of children that is judged as a whole. After the steps before it and the loops
+// of its members, it goes through these stages:
+//
+//  1. [Batch.Link] chains the merge commits of the members in list order. A member that
+//     conflicts becomes the Clash, which the caller settles with [Batch.Judged].
+//  2. The gates judge the subject, at first the whole chain: [Batch.Said], [Batch.Conclude]. If
+//     the chain is red, the subject becomes its first link, its first two and so on, until one is
+//     red: the last member of that one is the Culprit, which the caller settles with
+//     [Batch.Judged]. That cuts the chain, and the members behind the culprit are linked anew.
+//  3. When the chain is green, its members are approved or rejected by [Batch.Judged], which may
+//     cut the chain again.
+//  4. The caller moves the branch to the subject and sets Moved.
 type Batch struct {
-	N        int
-	Scaffold bool
-	Members  []Member
+	N        int      // the number of the batch, from 1
+	Scaffold bool     // its tasks lay the ground for others
+	Members  []Member // in list order
 
-	Sealed  bool              // who is in the candidate is settled
-	Chain   []link            // the candidate: merge commits, each on the one before
-	Clash   *pawl.Merged      // one that conflicts and has not been dealt with; of clashing
-	Clashed int               // the member it is of
-	Results []pawl.GateJudged // of the subject, in the order they came
-	tip     *pawl.GateJudged  // what the whole chain is red for, while the first red prefix is looked for; nil = it is not
-	prefix  int               // links of the subject, while that is looked for; 0 = the whole chain is
+	Sealed  bool              // In says of each member whether it is in the candidate: see [Batch.Seal]
+	Chain   []link            // the candidate: merge commits, each made on the one before
+	Clash   *pawl.Merged      // a merge commit with conflicts that has not been settled; nil = none
+	Clashed int               // the position of the member that Clash is of
+	Results []pawl.GateJudged // what the gates say of the subject, one per gate, the latest last
+	tip     *pawl.GateJudged  // why the whole chain is red, while its first red prefix is looked for; nil = it is not looked for
+	prefix  int               // links of the subject, while its first red prefix is looked for; 0 = the subject is the whole chain
 	Green   bool              // the gates let the whole chain pass
-	Culprit *culprit          // who made it red
-	doubted []string          // gates that were asked about the subject twice
-	Shown   pawl.CommitHash   // what the worktree shows instead of the branch's head
-	Reviews int               // sessions that reviewed it and came to their end
+	Culprit *culprit          // the member that makes the chain red, until it is settled; nil = none is known
+	doubted []string          // the gates that were asked about the subject again
+	Shown   pawl.CommitHash   // what the parent's worktree shows instead of the branch's head; empty = nothing else
+	Reviews int               // review sessions of the batch that have ended
 	Moved   bool              // the branch has what was approved
 }
 
-// entrant is a task of a batch.
+// Member is a task of a batch.
 type Member struct {
-	Task    int
-	Begun   bool         // it has a loop that works, or worked, for this batch
-	In      bool         // it is part of the candidate, as long as nothing speaks against it
+	Task    int          // its position in the plan, from 0
+	Begun   bool         // its loop works, or has worked, for this batch
+	In      bool         // it is in the candidate unless it is rejected; set by [Batch.Seal]
 	Verdict pawl.Verdict // empty = not judged
-	Facts   monitor.Task
+	Facts   monitor.Task // what the monitor is told of it
 }
 
-// Rejected reports whether something speaks against the task's work.
+// Rejected reports whether the review or the gates rejected the member.
 func (m *Member) Rejected() bool { return m.Verdict != "" && m.Verdict != pawl.VerdictPass }
 
 // link is a merge commit of a candidate.
 type link struct {
-	Member int
-	Made   *pawl.Merged
+	Member int          // the position of the member that it merges
+	Made   *pawl.Merged // only with its commit, tree and changes
 }
 
 // culprit is the member whose work makes a candidate red.
 type culprit struct {
-	Member int
-	By     pawl.GateJudged
+	Member int             // its position
+	By     pawl.GateJudged // the verdict that made it so
 }
 
+// Clone returns a copy that can change without b. A nil batch has a nil clone.
 func (b *Batch) Clone() *Batch {
 	if b == nil {
 		return nil
@@ -72,12 +82,12 @@ func (b *Batch) Clone() *Batch {
 	return &c
 }
 
-// Open reports whether a task is in the batch and has not been judged.
+// Open reports whether a task is a member and has not been judged.
 func (b *Batch) Open(task int) bool {
 	return slices.ContainsFunc(b.Members, func(m Member) bool { return m.Task == task && m.Verdict == "" })
 }
 
-// Member finds a task in the batch, or is nil.
+// Member returns the member for a task, or nil if the task is not in the batch or b is nil.
 func (b *Batch) Member(task int) *Member {
 	if b == nil {
 		return nil
@@ -88,8 +98,10 @@ func (b *Batch) Member(task int) *Member {
 	return nil
 }
 
-// Judged takes over the verdict on a task, and reports whether the candidate is another one
-// without it.
+// Judged records the verdict on a task, which must be a member. Any verdict but a pass rejects it:
+// the clash or the culprit is settled, and the chain is cut before the member's link, so that the
+// members behind it are linked anew. Judged reports whether the chain was cut. Then the results so
+// far are dropped.
 func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 	b.Member(task).Verdict = v
 	if v == pawl.VerdictPass {
@@ -108,7 +120,8 @@ func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 	return changed
 }
 
-// Subject is the commit that is judged: the candidate, or the first links of it.
+// Subject returns the commit that the gates judge: the end of the chain, or of its prefix while
+// the first red one is looked for. The chain must not be empty.
 func (b *Batch) Subject() pawl.CommitHash {
 	n := len(b.Chain)
 	if b.prefix > 0 {
@@ -117,8 +130,8 @@ func (b *Batch) Subject() pawl.CommitHash {
 	return b.Chain[n-1].Made.Commit
 }
 
-// Next is the member whose work is merged next, of those that wait for it; -1 = all of them
-// are in the chain.
+// Next returns the position of the first member that waits to be merged and is not in the chain,
+// or -1. Waits reports whether a member is ready to be merged and not rejected.
 func (b *Batch) Next(waits func(*Member) bool) int {
 	for i := range b.Members {
 		there := slices.ContainsFunc(b.Chain, func(k link) bool { return k.Member == i })
@@ -129,7 +142,9 @@ func (b *Batch) Next(waits func(*Member) bool) int {
 	return -1
 }
 
-// Seal settles who is in the candidate when its first link is asked for.
+// Seal decides which members are in the candidate, when the first merge commit is requested: those
+// that wait then. Later calls change nothing, so that a member that comes too late is left for
+// the next batch.
 func (b *Batch) Seal(waits func(*Member) bool) {
 	if b.Sealed {
 		return
@@ -140,8 +155,8 @@ func (b *Batch) Seal(waits func(*Member) bool) {
 	b.Sealed = true
 }
 
-// Link puts a member's merge commit at the end of the candidate, and reports whether that
-// is another subject: one that conflicts is none.
+// Link appends the merge commit of the member at a position to the chain, and reports whether
+// there is a new subject. A merge commit with conflicts is not appended: it becomes the Clash.
 func (b *Batch) Link(member int, made *pawl.Merged) bool {
 	if made.Conflicts > 0 {
 		b.Clash, b.Clashed = made, member
@@ -152,12 +167,13 @@ func (b *Batch) Link(member int, made *pawl.Merged) bool {
 	return true
 }
 
-// newSubject says that what was judged so far is not what is to be judged now:
-// the whole chain, or its first links.
+// newSubject makes the first links of the chain the subject, as many as prefix, or the whole chain
+// if prefix is 0. What the gates said of the last subject is dropped.
 func (b *Batch) newSubject(prefix int) {
 	b.prefix, b.Results, b.doubted, b.Green = prefix, nil, nil, false
 }
 
+// Result returns what a gate says of the subject, or nil if it has not judged it.
 func (b *Batch) Result(gate string) *pawl.GateJudged {
 	for i := range b.Results {
 		if b.Results[i].Gate == gate {
@@ -167,13 +183,15 @@ func (b *Batch) Result(gate string) *pawl.GateJudged {
 	return nil
 }
 
-// Doubts reports whether a gate is to be asked about the subject again.
+// Doubts reports whether the gate that gave r must judge the subject again before it is believed:
+// a test gate that failed with a full report, because a test may be flaky. A gate is doubted once
+// per subject.
 func (b *Batch) Doubts(r *pawl.GateJudged) bool {
 	return !verdict.Passes(r.Verdict) && r.Kind == pawl.GateTests && !r.Partial && !r.Evidence.IsZero() && !slices.Contains(b.doubted, r.Gate)
 }
 
-// Doubt takes over that a gate is asked about the subject again, and reports whether that is
-// for the first time: that it judged it once does not count among its tries.
+// Doubt records that a gate is asked about the subject again, and reports whether this is the
+// first time. The caller then counts the gate's tries anew, because its verdict was no failed try.
 func (b *Batch) Doubt(gate string) bool {
 	if !slices.Contains(b.doubted, gate) {
 		b.doubted = append(b.doubted, gate)
@@ -182,15 +200,20 @@ func (b *Batch) Doubt(gate string) bool {
 	return false
 }
 
-// Said takes over what a gate says of the subject.
+// Said records what a gate says of the subject, in place of what it said before.
 func (b *Batch) Said(j *pawl.GateJudged) {
 	c := *j
-	c.Reason, c.Mended, c.Flaky = brief.Cut(j.Reason, verdict.MaxReason), nil, nil // nobody asks for these
+	c.Reason, c.Mended, c.Flaky = brief.Cut(j.Reason, verdict.MaxReason), nil, nil // the end of the reason and the names are not used
 	b.Results = append(slices.DeleteFunc(b.Results, func(r pawl.GateJudged) bool { return r.Gate == j.Gate }), c)
 }
 
-// Conclude says what follows when all gates have spoken: the subject is green; or the first
-// of its links that makes it red is looked for. It reports whether there is another subject.
+// Conclude decides what follows when all of gates have judged the subject, and reports whether
+// there is a new subject. It sets Green if the whole chain passes. If the whole chain is red and
+// has several links, its first link is judged alone, and then one link more each time, until a
+// prefix is red: the Culprit is the last member of that prefix. If all prefixes pass, only the
+// whole chain is red, and the Culprit is its last member, with the verdict on the whole chain.
+//
+// An empty chain is left as it is.
 func (b *Batch) Conclude(gates []string) bool {
 	if len(b.Chain) == 0 {
 		return false
@@ -212,7 +235,7 @@ func (b *Batch) Conclude(gates []string) bool {
 	case red == nil && b.prefix+1 < len(b.Chain):
 		b.newSubject(b.prefix + 1)
 		return true
-	case red == nil: // only the last one is left
+	case red == nil: // every shorter prefix passes
 		b.Culprit = &culprit{b.Chain[len(b.Chain)-1].Member, *b.tip}
 	default:
 		b.Culprit = &culprit{b.Chain[max(b.prefix, 1)-1].Member, *red}
@@ -220,11 +243,11 @@ func (b *Batch) Conclude(gates []string) bool {
 	return false
 }
 
-// ByReview is who judges a task when the review of its batch does.
+// ByReview is the judge's name when the review of a batch judges a task.
 const ByReview = "review"
 
-// Objection is the signature of what a batch objects to a task: who objects, and what
-// is said, as that may be something else each time.
+// Objection returns the fingerprint of a batch's objection to a task: by whom, and the reason. A
+// review's reason is in its evidence, if there is any.
 func Objection(by, reason string, evidence pawl.Hash) uint64 {
 	if by == ByReview && !evidence.IsZero() {
 		return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(evidence.String()))
@@ -232,7 +255,8 @@ func Objection(by, reason string, evidence pawl.Hash) uint64 {
 	return brief.Mix(brief.Fingerprint(by), brief.Fingerprint(brief.Cut(reason, 300)))
 }
 
-// Undecided are the members of the candidate without a verdict.
+// Undecided returns the positions of the members in the chain that have no verdict, in the order
+// of the chain.
 func (b *Batch) Undecided() (out []int) {
 	for _, k := range b.Chain {
 		if b.Members[k.Member].Verdict == "" {
@@ -242,8 +266,9 @@ func (b *Batch) Undecided() (out []int) {
 	return out
 }
 
-// Unjudged says which tasks of a batch a review has no verdict on, or which it names
-// that are not in it; empty = it is whole. A task is named by id.
+// Unjudged returns what is wrong with the verdicts of a review, in words for the model, or "". The
+// facts "approved" and "changes" each name a task by its id: every undecided member of the chain
+// must be named, and no other task.
 func (b *Batch) Unjudged(f pawl.Facts, id func(task int) string) string {
 	var open []string
 	for _, k := range b.Chain {
@@ -265,27 +290,29 @@ func (b *Batch) Unjudged(f pawl.Facts, id func(task int) string) string {
 	return ""
 }
 
-// maxName is how many bytes are told of the name of a task that there is not.
+// maxName bounds the bytes that are quoted of an unknown task's name.
 const maxName = 60
 
-// Named is the member of the candidate with this id that has no verdict; -1 = there is none.
+// Named returns the position of the member in the candidate that has no verdict and whose task has
+// this id, or -1.
 func (b *Batch) Named(name string, id func(task int) string) int {
 	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Verdict == "" && m.In && id(m.Task) == name })
 }
 
-// Merge is a merge commit on its way: into the parent's branch, or of the
-// parent's head into the loop's own.
+// Merge is a merge commit in progress: of a loop's work into the parent's branch, or of the
+// parent's head into the loop's branch.
 type Merge struct {
-	Queued pawl.Seq        // when the loop entered the queue
-	Onto   pawl.CommitHash // the parent's head it is made with
-	Made   *pawl.Merged    // nil = not yet
-	Regate bool            // its tree is no candidate's: the commands judge it again
+	Queued pawl.Seq        // the event with which the loop entered the parent's merge queue; 0 = it is none of the queue
+	Onto   pawl.CommitHash // the parent's head that it is made with
+	Made   *pawl.Merged    // nil = it is not made yet
+	Regate bool            // its tree is not the candidate's, so the command gates judge it again
 	Done   bool            // the branch has moved
 }
 
-// IsDone reports whether the branch has moved.
+// IsDone reports whether the branch has moved. It is false for nil.
 func (m *Merge) IsDone() bool { return m != nil && m.Done }
 
+// Clone returns a copy. A nil merge has a nil clone.
 func (m *Merge) Clone() *Merge {
 	if m == nil {
 		return nil
@@ -294,11 +321,12 @@ func (m *Merge) Clone() *Merge {
 	return &c
 }
 
-const (
-	maxTaskHunks = 8
-)
+// maxTaskHunks bounds the fingerprints of changes that are kept of a member's work. They come in
+// pairs, in an order that is the same for a change and its undoing.
+const maxTaskHunks = 8
 
-// Note keeps of a candidate what the monitor needs.
+// Note records in Facts what the monitor needs of the member's candidate: the verdicts on it, its
+// commit, which may be nil, and the fingerprint of what was objected, 0 for nothing.
 func (m *Member) Note(results []*pawl.GateJudged, c *pawl.Committed, objected uint64) {
 	f := &m.Facts
 	f.Error, f.Failing, f.Failed, f.Passing = objected, verdict.FailingTests(results), 0, -1

@@ -6,58 +6,60 @@ import (
 	"pawl"
 )
 
-// Course is how a loop's batches went: what the monitor needs, what it said, and
-// where the branch can go back to. A new plan keeps it.
+// Course is the history of a loop's batches: what the monitor is shown, its last verdict with the
+// recoveries that follow from it, and the checkpoints to which the branch can go back. It outlives
+// the versions of the plan.
 type Course struct {
-	Last    LastBatch // the one that ended last
-	History []Batch
+	Last    LastBatch     // the batch that ended last
+	History []Batch       // what the monitor is shown, oldest first
 	Tree    pawl.TreeHash // of the branch's head
 
-	Health     pawl.Health     // what was said last; empty = nothing yet
-	Evidence   string          // what spoke for it
+	Health     pawl.Health     // the last verdict; empty = there is none
+	Evidence   string          // the reason of that verdict
 	Unjudged   bool            // the last batch has not been judged
-	Recover    []pawl.Recovery // what is still to be done about it
+	Recover    []pawl.Recovery // what is still to be done because of Health, in order
 	Recoveries []Recoveries    // since the last good checkpoint
 
-	Checkpoints []pawl.Checkpoint
-	Marks       int  // how many checkpoints have been made
-	Unmarked    bool // the last batch has left no checkpoint yet
-	Back        *Back
-	Unlearned   pawl.Hash // what a way back must not try again, until it is written down
+	Checkpoints []pawl.Checkpoint // oldest first, without those that a rollback undid
+	Marks       int               // the number of the last checkpoint made, also if it was undone
+	Unmarked    bool              // the last batch has no checkpoint yet
+	Back        *Back             // the rollback in progress; nil = none
+	Unlearned   pawl.Hash         // what must not be tried again after a rollback, until the memory has it; zero = nothing
 
-	Proofs []Proof     // of the base, and of the last good ones
-	Latest []pawl.Hash // by gate of the settings its report on the branch's head
+	Proofs []Proof     // of the base, then of the last good checkpoints, oldest first; at most MaxProofs
+	Latest []pawl.Hash // by gate of the settings, its report on the branch's head; zero = none
 }
 
-// Proof is what was known of the branch at a good checkpoint.
+// Proof is what was known of the branch at a good checkpoint or at the base.
 type Proof struct {
-	N       int // the checkpoint's number; 0 = it is the base
-	Rate    Rate
-	Reports []pawl.Hash // by gate of the settings
+	N       int         // the number of the checkpoint; 0 = it is the base
+	Rate    Rate        // of the batch before the checkpoint
+	Reports []pawl.Hash // by gate of the settings, its report; zero = none
 }
 
-// MaxProofs is of how many checkpoints it is kept what was known of them: to go back
-// further is to compare with the base.
+// MaxProofs bounds the proofs that are kept: that of the base and those of the last good
+// checkpoints. After a rollback to an older checkpoint, batches are compared with the base.
 const MaxProofs = 9
 
-// Proof is that of the last good checkpoint, or else of the base.
+// Proof returns the proof of the last good checkpoint, or that of the base if there is none. The
+// course must have a proof of the base.
 func (c *Course) Proof() *Proof { return &c.Proofs[len(c.Proofs)-1] }
 
-// Recoveries is how often a health has led to something.
+// Recoveries counts how often a health has led to its recoveries.
 type Recoveries struct {
 	Health pawl.Health
 	N      int
 }
 
-// Rate is how many tasks of a batch were approved.
+// Rate is the share of the tasks of a batch that were approved, among those attempted.
 type Rate struct{ Approved, Attempted int }
 
-// Below reports whether a rate is lower than another one. One of nothing is not.
+// Below reports whether r is lower than o. It is false if one of them is of no attempts.
 func (r Rate) Below(o Rate) bool {
 	return r.Attempted > 0 && o.Attempted > 0 && r.Approved*o.Attempted < o.Approved*r.Attempted
 }
 
-// Clone is a copy that shares nothing that changes.
+// Clone returns a copy that can change without c. Fields that are replaced as a whole are shared.
 func (c *Course) Clone() Course {
 	n := *c
 	n.Checkpoints, n.Recoveries, n.Recover = slices.Clone(c.Checkpoints), slices.Clone(c.Recoveries), slices.Clone(c.Recover)
@@ -68,7 +70,7 @@ func (c *Course) Clone() Course {
 	return n
 }
 
-// Recovered is how often a health has led to something since the last good checkpoint.
+// Recovered returns how often a health has led to its recoveries since the last good checkpoint.
 func (c *Course) Recovered(h pawl.Health) int {
 	for _, r := range c.Recoveries {
 		if r.Health == h {
@@ -78,8 +80,8 @@ func (c *Course) Recovered(h pawl.Health) int {
 	return 0
 }
 
-// RecoverRest keeps what is still to be done about a health. To gather comes last of
-// itself: the next batch begins with it.
+// RecoverRest sets what is still to be done. Gathering the context at the end is dropped, because
+// the next batch begins with it.
 func (c *Course) RecoverRest(rest []pawl.Recovery) {
 	for len(rest) > 0 && rest[len(rest)-1] == pawl.RecoverGather {
 		rest = rest[:len(rest)-1]
@@ -87,31 +89,35 @@ func (c *Course) RecoverRest(rest []pawl.Recovery) {
 	c.Recover = slices.Clone(rest)
 }
 
-// RecoveredBy takes over that the first recovery of this kind is done, and all before it.
+// RecoveredBy records that the first recovery of this kind and all before it are done. If there is
+// none of this kind, all of them stay.
 func (c *Course) RecoveredBy(what pawl.Recovery) {
 	c.RecoverRest(c.Recover[slices.Index(c.Recover, what)+1:])
 }
 
-// LastBatch is what is kept of the batch that ended last.
+// LastBatch is what is kept of the batch that ended last. The zero value means that there is none.
 type LastBatch struct {
-	N, Attempted, Approved int
-	Scaffold               bool
-	Passing                int
-	Broke                  []string // names of tests that broke
+	N         int      // its number, from 1
+	Attempted int      // tasks that came to an end of their own
+	Approved  int      // tasks whose work is in the branch
+	Scaffold  bool     // its tasks laid the ground for others
+	Passing   int      // tests that pass on the branch; -1 = not known
+	Broke     []string // the names of tests that are broken on the branch
 }
 
-// Back is a way back to a checkpoint that is under way.
+// Back is a rollback in progress.
 type Back struct {
 	pawl.RollbackCalled
-	Tasks     []int // that were worked on, or approved, since the checkpoint
-	Requested bool
-	Restored  *pawl.Restored // nil = not yet
+	Tasks     []int          // tasks that were approved since the checkpoint, or are worked on
+	Requested bool           // the restoring commit was requested
+	Restored  *pawl.Restored // that commit; nil = it is not made yet
 }
 
-// Rate is that of the batch that ended last.
+// Rate returns the rate of the batch that ended last.
 func (c *Course) Rate() Rate { return Rate{c.Last.Approved, c.Last.Attempted} }
 
-// Marked takes over a checkpoint. A good one is a fresh start for recoveries.
+// Marked records a checkpoint after the last batch. A good one sets the recoveries back to none and
+// adds a proof. If there are too many proofs, the oldest but that of the base is dropped.
 func (c *Course) Marked(k pawl.Checkpoint) {
 	c.Checkpoints = append(slices.Clone(c.Checkpoints), k)
 	c.Unmarked, c.Marks = false, k.N
@@ -124,7 +130,7 @@ func (c *Course) Marked(k pawl.Checkpoint) {
 	}
 }
 
-// LastGood is the newest good checkpoint, or nil.
+// LastGood returns the newest good checkpoint, or nil.
 func (c *Course) LastGood() *pawl.Checkpoint {
 	for i := range slices.Backward(c.Checkpoints) {
 		if c.Checkpoints[i].Good {
@@ -134,7 +140,7 @@ func (c *Course) LastGood() *pawl.Checkpoint {
 	return nil
 }
 
-// Checkpoint is the one of this number, or nil.
+// Checkpoint returns the checkpoint with this number, or nil.
 func (c *Course) Checkpoint(n int) *pawl.Checkpoint {
 	for i := range c.Checkpoints {
 		if c.Checkpoints[i].N == n {

@@ -11,9 +11,10 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Verdict judges the history, and says what follows by the recipe: the recoveries of its health,
-// at most so many times (0 = [pawl.DefaultRecoveries]); then, or where there is no good
-// checkpoint to go back to, a person is asked.
+// Verdict judges the history after a batch and returns the verdict with what follows by the
+// recipe: the recoveries of its health. A person is asked instead if that health has already led to
+// them as often as most since the last good checkpoint, or if they include a rollback and there
+// is no good checkpoint. A most of 0 means [pawl.DefaultRecoveries].
 func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
 	v := Judge(c.History)
 	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason}
@@ -32,8 +33,8 @@ func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *p
 	return b
 }
 
-// InNames puts the names of tasks and tests into a reason of the monitor's, which counts tasks
-// from 1 and has fingerprints of tests.
+// InNames returns a reason of the monitor with the ids of tasks in place of their numbers, which
+// begin at 1, and with the names of broken tests in place of their fingerprints.
 func (c *Course) InNames(reason string, tasks []pawl.TaskEntry) string {
 	for _, name := range c.Last.Broke {
 		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", brief.Fingerprint(name)), "test "+name+" ")
@@ -56,8 +57,8 @@ func (c *Course) InNames(reason string, tasks []pawl.TaskEntry) string {
 	}
 }
 
-// Judged records a verdict, and reports whether recoveries begin: what led to them does not
-// count any more then. During a batch none do, as the loop that is blocked asks itself.
+// Judged records a verdict, and reports whether its recoveries begin. The history that led to them
+// is dropped then. During a batch none begin, because the blocked child asks a person itself.
 func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
 	c.Health, c.Evidence, c.Unjudged, c.Recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
 	switch {
@@ -78,14 +79,15 @@ func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
 	return true
 }
 
-// NextRecovery is the next thing to do that is not to gather, and why.
+// NextRecovery returns the next recovery that is not to gather the context, and the reason for it.
+// There must be one.
 func (c *Course) NextRecovery() (next pawl.Recovery, reason string) {
 	i := slices.IndexFunc(c.Recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })
 	return c.Recover[i], string(c.Health) + ": " + c.Evidence
 }
 
-// Override lets the batches go on in spite of what was said of them. A way back that the
-// monitor called for, and that nothing was done for, is not taken.
+// Override lets the batches continue in spite of the last verdict. A rollback that the monitor
+// called for is dropped, unless its commit was requested.
 func (c *Course) Override() {
 	c.Recover, c.History, c.Unjudged, c.Health = nil, nil, false, pawl.HealthProgressing
 	if b := c.Back; b != nil && b.By == "" && !b.Requested {
@@ -93,16 +95,16 @@ func (c *Course) Override() {
 	}
 }
 
-// Ended records how a batch came out. A history keeps so many batches in which something was
-// attempted; one that only waited says nothing later.
+// Ended records how a batch ended. The history keeps the last batches, as many as keep, without
+// earlier ones in which nothing was attempted.
 func (c *Course) Ended(facts Batch, last LastBatch, keep int) {
 	tried := slices.DeleteFunc(slices.Clone(c.History), func(o Batch) bool { return o.Attempted == 0 })
 	c.History = append(tried[max(0, len(tried)-keep+1):], facts)
 	c.Last = last
 }
 
-// Mark is a checkpoint of a commit after the batch that ended last. It is good when all that the
-// batch attempted was approved as far as before, and the batches make progress.
+// Mark returns a checkpoint of a commit after the batch that ended last. It is good if the batches
+// make progress and the batch's rate is not below that of the last good checkpoint.
 func (c *Course) Mark(commit pawl.CommitHash, version, approved int) pawl.Checkpoint {
 	k := pawl.Checkpoint{N: c.Marks + 1, Commit: commit, Label: fmt.Sprintf("batch-%d", c.Last.N), Batch: c.Last.N, Plan: version,
 		Good:     (c.Health == "" || c.Health == pawl.HealthProgressing) && !c.Rate().Below(c.Proof().Rate),
@@ -113,7 +115,7 @@ func (c *Course) Mark(commit pawl.CommitHash, version, approved int) pawl.Checkp
 	return k
 }
 
-// CallBack begins the way back to a checkpoint, over these tasks.
+// CallBack begins a rollback to a checkpoint. Tasks are those of [Back].
 func (c *Course) CallBack(b *pawl.RollbackCalled, tasks []int) {
 	c.Back = &Back{RollbackCalled: *b, Tasks: tasks}
 	c.Unjudged, c.Unmarked = false, false
@@ -127,7 +129,8 @@ func (c *Course) CallBack(b *pawl.RollbackCalled, tasks []int) {
 // Restored records the commit that has the checkpoint's tree.
 func (c *Course) Restored(b *pawl.Restored) { c.Back.Restored, c.Tree = b, b.Tree }
 
-// WentBack ends the way back: later checkpoints are no more, as their tasks are open again.
+// WentBack ends the rollback to a checkpoint. Later checkpoints and their proofs are dropped,
+// because their tasks are open again, and the history begins anew.
 func (c *Course) WentBack(to int) {
 	c.Checkpoints = slices.DeleteFunc(slices.Clone(c.Checkpoints), func(k pawl.Checkpoint) bool { return k.N > to })
 	c.Proofs = slices.DeleteFunc(slices.Clone(c.Proofs), func(k Proof) bool { return k.N > to })

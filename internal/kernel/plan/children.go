@@ -7,7 +7,8 @@ import (
 	"pawl"
 )
 
-// Spawn records that the loop of a task begins: at once, or when it is let in.
+// Spawn records that the loop of a task was started, and returns the task. If b.Pending is set, the
+// loop waits for its turn and the task stays pending. Spawn fails if b names no pending task.
 func (p *Plan) Spawn(b *pawl.LoopStarted, loop pawl.LoopRef) (*pawl.TaskEntry, error) {
 	i := b.Entry - 1
 	if p == nil || i < 0 || i >= len(p.Entries) || p.Entries[i].ID != b.Task || p.At(i).Status != pawl.TaskPending {
@@ -23,21 +24,22 @@ func (p *Plan) Spawn(b *pawl.LoopStarted, loop pawl.LoopRef) (*pawl.TaskEntry, e
 	return &p.Entries[i], nil
 }
 
-// Leave records that a loop is not live any more.
+// Leave records that a child has ended.
 func (p *Plan) Leave(loop pawl.LoopRef) {
 	p.Kids = slices.DeleteFunc(slices.Clone(p.Kids), func(r pawl.LoopRef) bool { return r == loop })
 }
 
-// Rejoin records that a loop that had ended goes on.
+// Rejoin records that a child that had ended continues.
 func (p *Plan) Rejoin(loop pawl.LoopRef) { p.Kids = append(slices.Clone(p.Kids), loop) }
 
-// Holds reports whether a task is worked on by this loop, of a version of the plan.
+// Holds reports whether the loop, which was started under a version of the plan, is still the
+// loop of the task. It is false for a nil plan.
 func (p *Plan) Holds(task, version int, loop pawl.LoopRef) bool {
 	return p != nil && version == p.Version && p.At(task).Loop == loop
 }
 
-// Fail records that a task failed for good. Excused is a failure that calls for no new plan; one
-// that a person caused is among those that ended.
+// Fail records that a task failed for good. An excused failure calls for no new plan. A failure by
+// a person is recorded in Ended too.
 func (p *Plan) Fail(task int, excused, byPerson bool) {
 	at := len(p.Dead)
 	if excused {
@@ -51,7 +53,8 @@ func (p *Plan) Fail(task int, excused, byPerson bool) {
 	p.Set(task, pawl.TaskFailed)
 }
 
-// Pass records that a task passed, in a batch or in none (0), with or without proof.
+// Pass records that a task passed: in a batch, or in none if batch is 0. Proven says whether a
+// command gate passed.
 func (p *Plan) Pass(task, batch int, proven bool) {
 	p.Since++
 	if !proven {
@@ -60,10 +63,10 @@ func (p *Plan) Pass(task, batch int, proven bool) {
 	p.Set(task, pawl.TaskPassed).Batch = uint16(batch)
 }
 
-// Tried records so many more attempts at a task.
+// Tried adds attempts at a task, at most 1000 at once.
 func (p *Plan) Tried(task, attempts int) { p.Edit(task).Tries += uint16(min(attempts, 1000)) }
 
-// TakeDone records the tasks that the list says are done.
+// TakeDone records that the pending tasks that the list marks as done have passed.
 func (p *Plan) TakeDone() {
 	for i := range p.Entries {
 		if p.Entries[i].Done && p.At(i).Status == pawl.TaskPending {
@@ -72,10 +75,10 @@ func (p *Plan) TakeDone() {
 	}
 }
 
-// Choose picks tasks to run together: first those that go again, then those that are ready, as
-// many as there are places and, if there is a limit on loops, as may begin. As long as ground is
-// not nil, only tasks that lay the ground for others are picked. Capped reports that the limit
-// left a ready task out.
+// Choose returns tasks to run together: again, which are tasks whose loops continue, and then ready
+// tasks until there are as many as places. A limit above 0 bounds how many children are started
+// over all versions; capped reports whether it left out a ready task. If ground is not nil, only
+// tasks for which it is true are added.
 func (p *Plan) Choose(again []int, places, limit int, ground []bool) (tasks []int, capped bool) {
 	tasks = again
 	for i := range p.ReadyTasks {

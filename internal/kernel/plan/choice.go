@@ -40,7 +40,7 @@ func (p *Plan) Ground() []bool {
 }
 
 // ReadyTasks iterates over the positions of the tasks that are ready, in the order in which they
-// start. The plan may change meanwhile.
+// start.
 func (p *Plan) ReadyTasks(yield func(int) bool) {
 	for _, i := range p.ranked {
 		if t := p.At(int(i)); t.Status == pawl.TaskPending && t.Open == 0 && !yield(int(i)) {

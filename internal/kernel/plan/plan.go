@@ -24,7 +24,7 @@ type Plan struct {
 	Count [len(pawl.TaskLetters)]int // tasks by status
 
 	Started int            // children that were started, over all versions
-	Kids    []pawl.LoopRef // children that have not ended, in the order in which they started
+	Kids    []pawl.LoopRef // children that have not ended, in the order in which they started or were resumed
 	Dead    []int          // tasks that failed and whose dependents are not blocked yet; the excused ones first
 	Excused int            // how many tasks of Dead call for no new plan
 	Ended   []int          // tasks that failed because a person ended them, or something below them

@@ -14,7 +14,8 @@ type Reading struct {
 	Problem string // why it cannot be a plan whatever there was before; empty = it can
 }
 
-// Read is the reading of a list of so many tasks, of which the last are told.
+// Read returns the reading of a list that has b.Count tasks: the last of told. If fewer were told,
+// or if they do not make a graph, the reading has a problem. Order is as in [NewGraph].
 func Read(list pawl.Hash, told []pawl.TaskEntry, b *pawl.TasksRead, order string) *Reading {
 	r := &Reading{List: list, Entries: told[max(0, len(told)-b.Count):], Problem: b.Problem}
 	switch {
@@ -30,8 +31,8 @@ func Read(list pawl.Hash, told []pawl.TaskEntry, b *pawl.TasksRead, order string
 	return r
 }
 
-// Refusal says why the list cannot follow a plan, which may be nil: it cannot be read, its graph
-// is broken, or it drops or renames what has passed. Empty = it can.
+// Refusal returns why the list cannot follow the plan p, which may be nil: it has a problem, or it
+// drops or renames a task that has passed. It returns "" if the list can.
 func (r *Reading) Refusal(p *Plan) string {
 	if r.Problem != "" || p == nil {
 		return r.Problem

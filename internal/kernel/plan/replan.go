@@ -9,10 +9,10 @@ import (
 	"pawl"
 )
 
-// CallsForAnother says what calls for a new plan: the user; a task that failed for good and is
-// not critical, for the reason that its loop tells; or, as long as tasks are waiting to run and
-// mayWait, a discovery, or every so many tasks that passed since the plan was made (0 = never).
-// Empty = nothing does.
+// CallsForAnother returns what calls for a new plan, or "": the user; a task that failed for good
+// and is not critical, with the reason that reasonOf returns for its loop; or, if tasks are
+// pending and mayWait is true, a discovery or every tasks that have passed since the plan was
+// made. An every of 0 means never.
 func (p *Plan) CallsForAnother(r *pawl.Replan, every int, mayWait bool, reasonOf func(pawl.LoopRef) string) (cause pawl.ReplanCause, reason string) {
 	waiting := p.Count[pawl.TaskPending] > 0 && mayWait
 	switch {
@@ -36,16 +36,16 @@ func (p *Plan) Call(cause pawl.ReplanCause, why string) {
 	p.Calling, p.Why, p.Asked = cause, why, false
 }
 
-// CallOff records that it is not.
+// CallOff records that the plan is no longer being made anew.
 func (p *Plan) CallOff() { p.Call("", "") }
 
-// Settle records that it is not made anew any more.
+// Settle records that the plan is not made anew any more, unless the user asks for it.
 func (p *Plan) Settle() { p.Settled, p.Asked, p.Found, p.Since = true, false, 0, 0 }
 
-// Stay records that the plan stays as it is: what called for another one is dealt with.
+// Stay records that the plan stays as it is, and forgets what called for another one.
 func (p *Plan) Stay() {
 	p.Calling, p.Asked, p.Found, p.Since, p.Excused = "", false, 0, 0, len(p.Dead)
 }
 
-// AskFor lets the user want another plan.
+// AskFor records that the user wants another plan, and why.
 func (p *Plan) AskFor(why string) { p.Asked, p.Why = true, why }

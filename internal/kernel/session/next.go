@@ -19,62 +19,71 @@ const (
 	textCutText     = "Your reply was cut at the output limit. Go on from where it stopped, in smaller parts."
 )
 
-// DefaultTurns is how many model calls a session may have whose recipe says nothing.
+// DefaultTurns is the cap on the model calls of a session whose recipe gives none.
 const DefaultTurns = 20
 
 // Bounds of a session.
 const (
-	maxInvalid = 3 // structured results that do not fit their schema
-	// maxSize is how long a result may be that has a length, in tokens. How long one
-	// was is said in its refusals.
-	maxSize   = 500
-	maxNags   = 3 // replies without the structured result that is owed
-	lastTurns = 3 // turns before the cap at which the reminder says how many are left
+	maxInvalid = 3   // results that are refused
+	maxSize    = 500 // tokens of a result with a bounded length; the tool tells the model how many it had
+	maxNags    = 3   // replies that are answered with a request for the result that is owed
+	lastTurns  = 3   // the reminder says how many turns are left when it is this many
 )
 
-// maxToolCall bounds a tool call of a session without a timeout of its own.
+// maxToolCall bounds a tool call of a session without a timeout.
 const maxToolCall = 15 * time.Minute
 
-// Spec is what the recipe and the run want of a session.
+// Spec holds what the recipe and the run want of a session. It is made anew for each [Session.Next].
 type Spec struct {
-	Output     string // the structured result that it hands in; empty = none
-	Required   bool   // it must
-	Optional   bool   // the work can do without the session
-	Limits     []pawl.ToolLimit
-	NoReminder bool
-	Goal       string          // the run's, in short
-	Task       *pawl.TaskEntry // the loop's own; one without an id = the goal is
-	Retry      *pawl.RetryPolicy
-	Noise      uint64 // moves back-offs apart; the same at every replay
-	// Objection says what is wrong with a result that fits its schema; empty = nothing is.
-	// Insisted is true when the harness has objected to one already.
+	Output     string            // the name of the structured result that the session hands in; empty = none
+	Required   bool              // the session must hand in its result
+	Optional   bool              // the work can do without the session
+	Limits     []pawl.ToolLimit  // on calls of single tools in the session
+	NoReminder bool              // no reminder follows the calls of a reply
+	Goal       string            // of the run, in short
+	Task       *pawl.TaskEntry   // the loop's task, not nil; without an id, the goal is the task
+	Retry      *pawl.RetryPolicy // for prompts and model calls, not nil; its Tries must be positive
+	Noise      uint64            // spreads back-offs of different runs; equal at every replay
+	// Objection returns what is wrong with a result that fits its schema, or "". Insisted is
+	// true if the harness has objected to a result of the session before. It must not be nil if
+	// the session has an Output.
 	Objection func(f pawl.Facts, insisted bool) string
 }
 
-// Act is what a session does next.
+// Act is a kind of thing that a session does next.
 type Act uint8
 
-// The acts. What each needs is in [Next].
+// The acts, each with the fields of [Next] that it uses.
 const (
-	Nothing  Act = iota // it waits for an effect
-	Assemble            // its prompt is made
-	Speak               // the model is called, if there is money for it
-	CallTool            // a tool is called: Call, Class, Timeout
-	Harness             // a call is answered from the run's state: Call
-	Note                // the harness says something, to a call if it is about one: Call, Text, IsError
-	Wait                // a back-off: For, Text
-	GiveUp              // the model or the machine fails for good: Text
-	End                 // it is over: Result, Text, Output, Facts
+	// Nothing means that the session waits for an effect in flight.
+	Nothing Act = iota
+	// Assemble requests the prompt.
+	Assemble
+	// Speak requests a model call, if the budget has room for it.
+	Speak
+	// CallTool requests the tool call Call, with Class and Timeout.
+	CallTool
+	// Harness answers the call Call from the run's state.
+	Harness
+	// Note adds a note with Text and IsError: to the call Call if ToCall is set.
+	Note
+	// Wait requests a back-off of the length For. Text says why.
+	Wait
+	// GiveUp ends the run, because the model or the machine fails for good. Text says how.
+	GiveUp
+	// End ends the session with Result, Output and Facts. Text says why, and is empty for a
+	// session that is done.
+	End
 )
 
-// Next is an act with what it needs.
+// Next is what a session does next. The zero value is Nothing.
 type Next struct {
 	Act     Act
-	ToCall  bool               // it is about a call of the last reply
-	Limit   *pawl.LimitReached // that was reached, to be said before the act; nil = none was
-	Call    int                // its position among the calls of the last reply
-	Class   pawl.CrashClass
-	Timeout time.Duration
+	ToCall  bool               // the act is about a call of the last reply, or waits for one
+	Limit   *pawl.LimitReached // a limit that was reached, to be recorded before the act; nil = none
+	Call    int                // the position among the calls of the last reply, from 0
+	Class   pawl.CrashClass    // of the tool
+	Timeout time.Duration      // the most that the tool call may take; see also [Session.Remaining]
 	For     time.Duration
 	Text    string
 	IsError bool
@@ -83,8 +92,13 @@ type Next struct {
 	Facts   pawl.Facts
 }
 
-// Next says what a session does next, when a driver has had the run for alive. Asked again
-// after it was done, it says what comes then; Nothing is last.
+// Next decides what the session does next, and changes nothing. Alive is the time as in [Start].
+// After the caller has recorded what it did, Next returns what follows, until it is Nothing.
+//
+// The calls of a reply are taken in order. Reads that stand together run side by side. Any other
+// tool runs alone, after all calls before it are answered and before any call behind it is looked
+// at. Calls that the harness answers from the run's state wait for the calls before them too.
+// Refusals and results that are handed in are answered at once.
 func (x *Session) Next(spec *Spec, alive time.Duration) Next {
 	if x.open > 0 && !x.unanswered() {
 		return Next{}
@@ -106,7 +120,7 @@ func (x *Session) Next(spec *Spec, alive time.Duration) Next {
 	return x.answeredAll(spec, alive)
 }
 
-// isOver reports whether the session's time is up, and how it ends then.
+// isOver reports whether the session's time is up, and returns its end.
 func (x *Session) isOver(alive time.Duration) (Next, bool) {
 	if x.deadline == 0 || alive < x.deadline {
 		return Next{}, false
@@ -116,8 +130,8 @@ func (x *Session) isOver(alive time.Duration) (Next, bool) {
 	return n, true
 }
 
-// Remaining is how long an effect of the session may take: what the session has left, and
-// never more than the limit.
+// Remaining returns how long an effect of the session may take: the time that the session has
+// left, at least a millisecond, but no more than limit.
 func (x *Session) Remaining(limit, alive time.Duration) time.Duration {
 	if x.deadline == 0 {
 		return limit
@@ -125,9 +139,10 @@ func (x *Session) Remaining(limit, alive time.Duration) time.Duration {
 	return max(min(x.deadline-alive, limit), time.Millisecond)
 }
 
+// end returns the end of a session.
 func end(r pawl.SessionResult, reason string) Next { return Next{Act: End, Result: r, Text: reason} }
 
-// speak lets the model speak, if there is time for it.
+// speak returns a model call, or the end of the session if its time is up.
 func (x *Session) speak(alive time.Duration) Next {
 	if n, over := x.isOver(alive); over {
 		return n
@@ -135,7 +150,10 @@ func (x *Session) speak(alive time.Duration) Next {
 	return Next{Act: Speak}
 }
 
-// retry says what follows when a prompt could not be made or a model gave no reply.
+// retry returns what follows when the prompt could not be made or the model gave no reply. A
+// refusal, or a context that is too long, ends the session. Failures that may pass are retried
+// after a back-off. Any other failure, or too many tries, ends the run, or only the session if the
+// work can do without it.
 func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 	why := x.failed
 	code := pawl.ModelErrorKind(why.Code)
@@ -161,11 +179,12 @@ func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 	return Next{Act: GiveUp, Text: fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message)}
 }
 
-// fail ends the session with what its last effect failed with.
+// fail returns the end of the session by the failure of its last dispatch.
 func (x *Session) fail() Next {
 	return end(pawl.SessionFailed, brief.Cut(string(x.failed.Code)+": "+x.failed.Message, 200))
 }
 
+// waitAndRetry returns a back-off, or what follows when all tries are used up.
 func (x *Session) waitAndRetry(spec *Spec, alive time.Duration) Next {
 	if n, over := x.isOver(alive); over {
 		return n
@@ -186,10 +205,10 @@ func (x *Session) waitAndRetry(spec *Spec, alive time.Duration) Next {
 		Text:  fmt.Sprintf("%s: it was tried %d times, and the last time it was %s: %s", what, x.dispatches, x.failed.Code, x.failed.Message)}
 }
 
-// backoff is how long to wait before the next dispatch of a prompt or a model
-// call, and false when there is none: First doubling up to Cap with jitter,
-// Tries times, then a pause and the same again, Pauses times. What a provider
-// asks for wins.
+// backoff returns how long to wait before the next dispatch of the prompt or of a model call, and
+// whether there is one more. After each of the first Tries dispatches but the last, the wait
+// doubles from First up to Cap, with jitter. Then follow a pause and as many dispatches again,
+// Pauses times. A wait that the provider asks for takes the place of a back-off or a pause.
 func (x *Session) backoff(p *pawl.RetryPolicy, noise uint64) (wait time.Duration, reason string, more bool) {
 	try, round := x.dispatches%p.Tries, x.dispatches/p.Tries
 	switch {
@@ -214,8 +233,7 @@ func (x *Session) backoff(p *pawl.RetryPolicy, noise uint64) (wait time.Duration
 	return wait, reason + ": " + string(x.failed.Code), true
 }
 
-// nextCall is the first call that needs something: reads that stand together run side by
-// side, everything else one at a time, in order.
+// nextCall returns what the first call that needs something needs: see [Session.Next].
 func (x *Session) nextCall(spec *Spec, alive time.Duration) Next {
 	for i := range x.calls {
 		c := &x.calls[i]
@@ -248,7 +266,7 @@ func (x *Session) nextCall(spec *Spec, alive time.Duration) Next {
 	return Next{}
 }
 
-// reply is what the harness answers to a call without running anything, and whether it does.
+// reply returns the harness's refusal of a call that cannot be run, and whether there is one.
 func (x *Session) reply(c *call) (Next, bool) {
 	switch {
 	case x.stop == pawl.StopMaxOutput:
@@ -265,9 +283,8 @@ func (x *Session) reply(c *call) (Next, bool) {
 	return Next{}, false
 }
 
-// permit says what the harness answers to a call instead of running it: a result that is
-// accepted, or objected to; a tool that was called as often as it may be. It is false when
-// the call is to be run.
+// permit returns the harness's answer to a call that is not run, and whether there is one: to a
+// result that is handed in, or to a call above the tool's limit.
 func (x *Session) permit(spec *Spec, c *call) (Next, bool) {
 	if x.takesTrimmed(c) {
 		return Next{Text: textTrimmed, Limit: &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitSize, Max: maxSize, Value: maxSize + 1}}, true
@@ -288,9 +305,11 @@ func (x *Session) permit(spec *Spec, c *call) (Next, bool) {
 	return Next{}, false
 }
 
+// refusal returns a note that tells the model why its call is not run.
 func refusal(text string) Next { return Next{Text: brief.Cut(text, 400), IsError: true} }
 
-// spokeLast ends a session whose model called no tool, or asks for what is owed.
+// spokeLast returns what follows a reply without calls: the end of the session, or a note that
+// asks for the rest of a reply that was cut, or for the result that is owed.
 func (x *Session) spokeLast(spec *Spec) Next {
 	switch {
 	case x.stop == pawl.StopMaxOutput:
@@ -307,7 +326,7 @@ func (x *Session) spokeLast(spec *Spec) Next {
 	return x.goOn(fmt.Sprintf("You have not handed in your result. Call %s now, with what you have.", pawl.SubmitTool(spec.Output)))
 }
 
-// goOn says something and lets the model speak again, if it has a turn left.
+// goOn returns a note before the next reply, or the end of the session if no turn is left.
 func (x *Session) goOn(text string) Next {
 	if x.turn >= x.Turns {
 		return x.turnCap()
@@ -315,7 +334,8 @@ func (x *Session) goOn(text string) Next {
 	return Next{Act: Note, Text: text}
 }
 
-// answeredAll goes on after all calls of a reply are answered.
+// answeredAll returns what follows when all calls of a reply are answered: the end of the session,
+// the reminder, or a model call.
 func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
 	switch {
 	case x.submitted > 0:
@@ -339,6 +359,7 @@ func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
 	return x.speak(alive)
 }
 
+// turnCap returns the end of a session that has used all its turns.
 func (x *Session) turnCap() Next {
 	n := end(pawl.SessionTurns, fmt.Sprintf("it used all %d turns", x.Turns))
 	n.Output = x.text
@@ -346,9 +367,10 @@ func (x *Session) turnCap() Next {
 	return n
 }
 
-// reminder keeps the task in view of a session with a long transcript. It is the
-// same after every batch but one, so that it is kept once. A loop with a task of
-// its own is told where that ends: models like to begin the next one.
+// reminder returns the text that repeats the task after the calls of a reply, because models lose
+// it in a long transcript. It is the same each time but once, so that its text is kept once. In a
+// loop with a task of its own it says that only this task is to be done, because models like to
+// begin the next one.
 func (x *Session) reminder(spec *Spec) string {
 	text := "Reminder: the task is still: " + brief.Cut(spec.Goal, 120) + "."
 	if t := spec.Task; t.ID != "" {
@@ -366,20 +388,21 @@ func (x *Session) reminder(spec *Spec) string {
 	return brief.Cut(text, 400)
 }
 
-// takesTrimmed reports whether a result that is only too long is taken as the harness
-// cuts it: it was refused as often as it may be.
+// takesTrimmed reports whether a result that is only too long is accepted in the form that the
+// harness has cut: at the last refusal that the session may have.
 func (x *Session) takesTrimmed(c *call) bool {
 	return c.use.Submit && c.use.Problem != "" && !c.use.Trimmed.IsZero() && x.invalid >= maxInvalid-1
 }
 
-// spoke reports whether the model's reply is the last thing in the transcript.
+// spoke reports whether the transcript ends with a reply of the model.
 func (x *Session) spoke() bool { return x.items[len(x.items)-1].Kind == pawl.ItemAssistant }
 
+// unanswered reports whether a call of the last reply has no result.
 func (x *Session) unanswered() bool {
 	return slices.ContainsFunc(x.calls, func(c call) bool { return !c.answered })
 }
 
-// waitsBefore reports whether a call before this one is still open.
+// waitsBefore reports whether a call before call i has no result.
 func (x *Session) waitsBefore(i int) bool {
 	return slices.ContainsFunc(x.calls[:i], func(c call) bool { return !c.answered })
 }

@@ -57,6 +57,28 @@ func TestBackOff(t *testing.T) {
 			t.Errorf("after dispatch %d: %s, want %s", dispatches, got, want)
 		}
 	}
+	for _, row := range []struct {
+		first, most time.Duration
+		dispatches  int
+		noise       uint64
+		want        time.Duration
+	}{
+		{8, 99, 1, 0, 6},
+		{8, 99, 1, 3, 9}, // a quarter less, and up to half of it more
+		{8, 99, 1, 4, 6},
+		{8, 99, 2, 7, 19},
+		{8, 10, 2, 0, 8}, // ten less a quarter, which is two
+		{8, 10, 2, 4, 10},
+		{1, 99, 1, 7, 1},                         // too short for jitter
+		{1, 1 << 40, 35, 0, 1<<30 - 1<<28},       // it doubles thirty times at most
+		{1 << 40, 1 << 50, 24, 0, 1<<50 - 1<<48}, // 1<<63 is below nothing
+		{1 << 40, 1 << 50, 31, 0, 1<<50 - 1<<48}, // 1<<70 is nothing
+	} {
+		x.dispatches = row.dispatches
+		if got, _, more := x.backoff(&pawl.RetryPolicy{Tries: 40, First: row.first, Cap: row.most}, row.noise); got != row.want || !more {
+			t.Errorf("of %+v: got %d", row, got)
+		}
+	}
 	x.dispatches, x.failed.Wait = 1, time.Hour
 	if got, _, _ := x.backoff(policy, 1); got != time.Hour {
 		t.Errorf("the provider asks for an hour and gets %s", got)

@@ -1,6 +1,7 @@
-// Package session runs one conversation with a model: what it is asked next, what the
-// harness answers itself, when it is reminded, retried and ended. Why there is a session
-// and what follows from its result is its caller's business.
+// Package session holds one conversation with a model and decides what it needs next: its prompt,
+// a model call, the tool calls of a reply, an answer or a reminder of the harness, a retry or its
+// end. The caller makes the requests, records what comes of them in the session, and decides what
+// follows from the session's result.
 package session
 
 import (
@@ -11,42 +12,43 @@ import (
 	"pawl"
 )
 
-// Session is a conversation that is under way: a transcript that only grows, and the calls of
-// its last reply.
+// Session is a conversation that has not ended: a transcript that only grows, and the calls of
+// its last reply. [Start] makes one.
 type Session struct {
-	N       int
+	N       int // its number in the loop, from 1
 	Purpose pawl.SessionPurpose
 	Place   pawl.Place
-	Index   int
-	Turns   int // replies it may have
-	Try     int
-	Vote    int // of a review with several, from 1; 0 = it is the only one
-	Item    int // of a step that runs for each entry of a list, from 1; 0 = it does not
-	// deadline is when its time is up, on the run's clock of alive time; 0 = never.
-	// Back-offs move it: they are not the session's time.
+	Index   int // the step, stage or council member that it is for, by its purpose
+	Turns   int // the most replies that it may have
+	Try     int // of the step, from 1
+	Vote    int // its number among several reviewers, from 1; 0 = it is the only one
+	Item    int // the entry of a list that its step runs for, from 1; 0 = its step has no list
+	// deadline is when its time is up, measured as in [Start]; 0 = never. Time that is not the
+	// session's, such as a back-off, moves it: see [Session.Extend].
 	deadline time.Duration
-	timeout  time.Duration
+	timeout  time.Duration // 0 = none
 
-	prompted      bool
+	prompted      bool // it has its prompt
 	system, tools pawl.Hash
-	items         []pawl.Item
-	bytes         int64 // of everything a call would send
-	turn          int   // replies so far
-	calls         []call
-	base          int // index in items of the first result of calls
+	items         []pawl.Item // the transcript, oldest first
+	bytes         int64       // of everything that a model call would send
+	turn          int         // replies so far
+	calls         []call      // of the last reply
+	base          int         // the index in items of the first call's result
 	stop          pawl.StopReason
-	text          pawl.Hash // the last reply's text
-	submitted     int       // the call that handed in the result, from 1; 0 = none did
-	reminded      bool      // the batch has had its reminder
-	invalid, nags int
-	// failed is why the last dispatch of the prompt, or of the present turn, gave
-	// nothing; waited that its back-off is over; dispatches counts them.
+	text          pawl.Hash // of the last reply; zero = none
+	submitted     int       // the call that handed in the result, from 1; 0 = none has
+	reminded      bool      // the calls of the last reply were followed by a reminder
+	invalid       int       // results that were refused
+	nags          int       // replies without the result that the session owes
+	// failed is why the last dispatch of the prompt, or of the present turn, gave nothing;
+	// nil = it did not fail, or there is another one.
 	failed     *pawl.Failure
-	waited     bool
-	dispatches int
-	open       int // effects of this session
-	used       []toolCount
-	objected   bool // the harness has objected to its decision once
+	waited     bool        // the back-off after failed is over
+	dispatches int         // of the prompt, or of the present turn
+	open       int         // effects in flight
+	used       []toolCount // how often tools were called
+	objected   bool        // the harness has objected once to a result that fits its schema
 }
 
 // call is one tool call of the last reply.
@@ -56,14 +58,14 @@ type call struct {
 	answered bool
 }
 
-// toolCount is how often a tool was called.
+// toolCount counts the calls of one tool.
 type toolCount struct {
 	tool string
 	n    int
 }
 
-// Start begins a session. Alive is how long a driver has had the run, by which its time is
-// measured.
+// Start begins a session. Alive is how long drivers have had the run: a session's time is measured
+// by it, so that the time between two drivers does not count.
 func Start(b *pawl.SessionStarted, alive time.Duration) *Session {
 	x := &Session{N: b.Session, Purpose: b.Purpose, Place: b.Place, Index: b.Index, Turns: b.Turns, Try: b.Try, Vote: b.Vote, Item: b.Item, timeout: b.Timeout}
 	if b.Timeout > 0 {
@@ -72,7 +74,7 @@ func Start(b *pawl.SessionStarted, alive time.Duration) *Session {
 	return x
 }
 
-// Clone is a copy that shares nothing that changes.
+// Clone returns a copy that can change without x.
 func (x *Session) Clone() *Session {
 	c := *x
 	c.used = slices.Clone(x.used)
@@ -81,19 +83,20 @@ func (x *Session) Clone() *Session {
 	return &c
 }
 
-// Turn is how many replies it has had.
+// Turn returns how many replies the session has had.
 func (x *Session) Turn() int { return x.turn }
 
-// Bytes is how much a model call would send.
+// Bytes returns how many bytes a model call would send now.
 func (x *Session) Bytes() int64 { return x.bytes }
 
-// Use is what a call of the last reply asks for.
+// Use returns what a call of the last reply asks for. Calls are numbered from 0.
 func (x *Session) Use(call int) *pawl.ToolUse { return &x.calls[call].use }
 
-// Failed is why the last dispatch gave nothing; nil = it gave something, or none was made.
+// Failed returns why the last dispatch of the prompt or of a model call failed, or nil if it did
+// not fail or has been repeated.
 func (x *Session) Failed() *pawl.Failure { return x.failed }
 
-// Result is how the result was handed in; nil = it was not.
+// Result returns the call that handed in the session's result, or nil if there is none.
 func (x *Session) Result() *pawl.ToolUse {
 	if x.submitted == 0 {
 		return nil
@@ -101,13 +104,18 @@ func (x *Session) Result() *pawl.ToolUse {
 	return &x.calls[x.submitted-1].use
 }
 
-// CallModel is a request for the next reply.
+// CallModel returns the request for the next reply, without its output limit and reservation.
 func (x *Session) CallModel() *pawl.CallModel {
 	return &pawl.CallModel{Tier: x.Place.Tier, System: x.system, Tools: x.tools, Items: len(x.items), Try: x.dispatches + 1}
 }
 
-// Request takes over what the session wants done. It wants one thing at a time, but for its
-// calls. What a model call sends is the transcript as it is now.
+// Request records that an effect of the session was requested. A prompt or a model call needs a
+// session with nothing in flight, and tool calls may be requested side by side. The transcript as
+// it is now is what a model call sends.
+//
+// Request fails for an effect that does not follow: a second prompt, a model call before the
+// prompt or with calls unanswered, a tool call that does not exist or was requested or answered
+// before.
 func (x *Session) Request(f *pawl.Effect) error {
 	switch do := f.Do.(type) {
 	case *pawl.AssemblePrompt:
@@ -133,21 +141,20 @@ func (x *Session) Request(f *pawl.Effect) error {
 	return nil
 }
 
-// Closed takes over that one of its effects is over.
+// Closed records that one of the session's effects has ended.
 func (x *Session) Closed() { x.open-- }
 
-// Extend moves the end of its time: what passed meanwhile was not the session's.
+// Extend moves the deadline, if there is one, because time has passed that is not the session's.
 func (x *Session) Extend(by time.Duration) {
 	if x.deadline > 0 {
 		x.deadline += by
 	}
 }
 
-// Lost takes over that nobody knows what became of a model call: it does not count as a
-// failure of the model.
+// Lost records that the result of a dispatch is not known. It does not count as a try.
 func (x *Session) Lost() { x.dispatches-- }
 
-// Prompt takes over what the session begins with.
+// Prompt records the prompt that the session begins with.
 func (x *Session) Prompt(b *pawl.PromptAssembled) {
 	x.prompted = true
 	x.system, x.tools, x.bytes = b.System, b.Tools, b.Bytes
@@ -155,7 +162,8 @@ func (x *Session) Prompt(b *pawl.PromptAssembled) {
 	x.failed, x.waited, x.dispatches = nil, false, 0
 }
 
-// Reply takes over what the model said, with an empty place for each result.
+// Reply records what the model said. The transcript gets an empty result for each of its calls,
+// which [Session.Answer] or [Session.Note] fills in.
 func (x *Session) Reply(b *pawl.ModelReplied) {
 	x.turn++
 	x.stop, x.text = b.Stop, b.Text
@@ -170,7 +178,8 @@ func (x *Session) Reply(b *pawl.ModelReplied) {
 	}
 }
 
-// Answer fills in the result of a call.
+// Answer fills in the result of a call of the last reply. Calls are numbered from 0. Bytes is the
+// size of the result; 40 are added for what surrounds it in the request.
 func (x *Session) Answer(i int, item pawl.Item, bytes int64) {
 	item.Kind, item.Call = pawl.ItemResult, uint16(i)
 	x.items[x.base+i] = item
@@ -178,22 +187,24 @@ func (x *Session) Answer(i int, item pawl.Item, bytes int64) {
 	x.bytes += bytes + 40
 }
 
-// Interrupted is the result of a call that was cut off by the death of a driver.
+// Interrupted returns the result of a call that a driver's death cut off: item with a text that
+// tells the model so.
 func Interrupted(item pawl.Item) pawl.Item {
 	item.Text = textInterrupted
 	return item
 }
 
-// Fail takes over that the last dispatch gave nothing.
+// Fail records why the last dispatch of the prompt or of a model call failed.
 func (x *Session) Fail(why *pawl.Failure) { x.failed, x.waited = why, false }
 
-// Rested takes over that a back-off is over. It was not the session's time.
+// Rested records that a back-off of this length is over. It does not count as the session's time.
 func (x *Session) Rested(after time.Duration) {
 	x.waited = true
 	x.Extend(after)
 }
 
-// Note takes over what the harness says: the answer to a call it does not run, or a sentence.
+// Note records what the harness says: the answer to a call that is not run, or a sentence to the
+// model. It fails if the call does not exist or is answered.
 func (x *Session) Note(b *pawl.NoteAdded) error {
 	switch {
 	case b.Call < 0 || b.Call > len(x.calls):
@@ -208,7 +219,8 @@ func (x *Session) Note(b *pawl.NoteAdded) error {
 	return nil
 }
 
-// answerItself fills in what the harness answers to a call it does not run.
+// answerItself records the harness's answer to a call that is not run. If the call hands in the
+// result, an answer that is no error accepts it.
 func (x *Session) answerItself(b *pawl.NoteAdded) {
 	i := b.Call - 1
 	x.Answer(i, pawl.Item{Text: b.Text, IsError: b.IsError}, int64(len(b.Text)))
@@ -224,10 +236,10 @@ func (x *Session) answerItself(b *pawl.NoteAdded) {
 	}
 }
 
-// say adds a sentence of the harness: the reminder after a batch of calls, or
-// what a reply without calls should have had.
+// say appends a sentence of the harness: the reminder after the calls of a reply, or what a reply
+// without calls should have had.
 func (x *Session) say(text string) {
-	for i := range x.items { // most are alike, and kept once
+	for i := range x.items { // most reminders are equal, so their text is kept once
 		if x.items[i].Text == text {
 			text = x.items[i].Text
 			break
@@ -243,7 +255,7 @@ func (x *Session) say(text string) {
 	}
 }
 
-// count notes that a tool was called.
+// count counts a call of a tool.
 func (x *Session) count(tool string) {
 	for i := range x.used {
 		if x.used[i].tool == tool {
@@ -254,7 +266,7 @@ func (x *Session) count(tool string) {
 	x.used = append(x.used, toolCount{tool, 1})
 }
 
-// called is how often a tool was called.
+// called returns how often a tool was called.
 func (x *Session) called(tool string) int {
 	for _, u := range x.used {
 		if u.tool == tool {

@@ -1,6 +1,6 @@
 // Package verdict combines the verdicts of gates and reviews on one commit: into one verdict, into
 // fingerprints that tell whether two attempts failed alike, and into a confidence. A verdict with
-// a Kind is that of a command gate; one without is that of a review.
+// a Kind is that of a command gate; one without counts as that of a review.
 package verdict
 
 import (

@@ -7,33 +7,37 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// prepareTries is how often it is requested that a commit is prepared that could not be.
+// prepareTries bounds how often the preparation of one commit is requested.
 const prepareTries = 2
 
-// maxPreparations is of how many commits a loop remembers how they were prepared. What is
-// forgotten is requested again, and was prepared already.
+// maxPreparations bounds for how many commits a loop keeps the preparation. One that was dropped
+// is requested again, which costs little because the commit was prepared before.
 const maxPreparations = 16
 
-// Preparation is what is known of how a commit was prepared.
+// Preparation is the preparation of one commit: the commands that make it ready for gates and
+// agents, such as those that install its dependencies. It may have been requested only.
 type Preparation struct {
 	Commit   pawl.CommitHash
-	Key      string // of what was prepared; empty = it is not known yet
-	Failed   string // why the commands failed; empty = they did not
-	said     string // what they printed of that
-	evidence pawl.Hash
-	tries    int
-	why      *pawl.Failure // why the last try gave no result
+	Key      string        // identifies what was prepared; empty = there is no result yet
+	Failed   string        // why the commands failed; empty = they did not
+	said     string        // what the commands printed about it
+	evidence pawl.Hash     // the whole output of commands that failed; zero = none
+	tries    int           // how often it was requested
+	why      *pawl.Failure // why the last request gave no result; nil = it gave one, or is in flight
 }
 
-// Over reports whether it is known how it came out.
+// Over reports whether the preparation has a result, or is not requested again: it has used up its
+// tries, or ran out of time. It is false for nil.
 func (p *Preparation) Over() bool {
 	return p != nil && (p.Key != "" || p.why != nil && (p.tries >= prepareTries || p.why.Code == pawl.FailTimeout))
 }
 
-// Preparations is how the last commits were prepared, by when that was first requested.
+// Preparations holds the preparations of the last commits, in the order in which they were first
+// requested. Its methods replace the slice and never change its elements, so that copies of a
+// loop may share it.
 type Preparations []Preparation
 
-// Of is what is known of a commit's preparation, or nil.
+// Of returns the preparation of a commit, or nil if it was not requested or was dropped.
 func (p Preparations) Of(commit pawl.CommitHash) *Preparation {
 	for i := range p {
 		if p[i].Commit == commit {
@@ -43,7 +47,8 @@ func (p Preparations) Of(commit pawl.CommitHash) *Preparation {
 	return nil
 }
 
-// Requested takes over that a commit is to be prepared.
+// Requested records that the preparation of a commit was requested. If there are too many, the
+// oldest is dropped.
 func (p *Preparations) Requested(commit pawl.CommitHash) {
 	out := slices.Clone(*p)
 	at := out.Of(commit)
@@ -59,16 +64,17 @@ func (p *Preparations) Requested(commit pawl.CommitHash) {
 	*p = out
 }
 
-// Prepared takes over how a commit was prepared.
+// Prepared records the result of a preparation. It does nothing if the preparation was dropped.
 func (p *Preparations) Prepared(commit pawl.CommitHash, b *pawl.Prepared) {
 	p.change(commit, func(at *Preparation) { at.Key, at.Failed, at.said, at.evidence = b.Key, b.Failed, b.Said, b.Evidence })
 }
 
-// Fail takes over that a commit could not be prepared.
+// Fail records why a preparation gave no result. It does nothing if the preparation was dropped.
 func (p *Preparations) Fail(commit pawl.CommitHash, why *pawl.Failure) {
 	p.change(commit, func(at *Preparation) { at.why = why })
 }
 
+// change replaces the slice by a copy in which the preparation of a commit is changed.
 func (p *Preparations) change(commit pawl.CommitHash, change func(*Preparation)) {
 	out := slices.Clone(*p)
 	if at := out.Of(commit); at != nil {
@@ -77,7 +83,8 @@ func (p *Preparations) change(commit pawl.CommitHash, change func(*Preparation))
 	*p = out
 }
 
-// Verdict is that of a gate whose commit could not be prepared.
+// Verdict returns the verdict of a gate whose commit could not be prepared: a failure, which is
+// partial if the commands did not run to their end. The caller names the gate.
 func (p *Preparation) Verdict() pawl.GateJudged {
 	return pawl.GateJudged{Verdict: pawl.VerdictFail, Partial: p.Failed == "", Reason: brief.Cut(p.Told(), 300), Error: brief.Fingerprint(p.reason()), Evidence: p.evidence}
 }
@@ -85,7 +92,7 @@ func (p *Preparation) Verdict() pawl.GateJudged {
 // Ok reports whether the commit was prepared.
 func (p *Preparation) Ok() bool { return p.Key != "" && p.Failed == "" }
 
-// reason returns why the commit could not be prepared.
+// reason returns why the commit could not be prepared. There must have been a failure.
 func (p *Preparation) reason() string {
 	if p.Failed != "" {
 		return p.Failed
@@ -93,8 +100,9 @@ func (p *Preparation) reason() string {
 	return "the commit could not be prepared: " + p.why.Message
 }
 
-// Told returns the reason and what the commands said. Two attempts that fail alike have the same
-// reason, whatever is said.
+// Told returns why the commit could not be prepared and what the commands printed. There must have
+// been a failure. The fingerprint in [Preparation.Verdict] is that of the reason only, so that two
+// attempts fail alike even if the output differs.
 func (p *Preparation) Told() string {
 	if p.said == "" {
 		return p.reason()

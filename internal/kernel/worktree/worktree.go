@@ -1,5 +1,6 @@
-// Package worktree holds what is recorded of a loop's worktree, and what is known to be wrong
-// with it. A worktree is trusted only as far as it is recorded.
+// Package worktree records what a loop's worktree holds, what went wrong with it, and how its
+// commits were prepared. A worktree is trusted only as far as it is recorded: after a crash, or
+// after a call that may have written and failed, it is inspected before anything uses it.
 package worktree
 
 import (
@@ -10,33 +11,33 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// State is what is recorded of a worktree. Its zero value is one that was just opened, and of
-// which nothing is known.
+// State is what is recorded of a worktree. The zero value is a worktree that was not opened, with
+// nothing to inspect.
 type State struct {
-	Tree    pawl.TreeHash // what it holds
-	Dirty   bool          // that is not known to be its commit's tree
-	Unsure  bool          // a call that could write failed: look what it holds
-	Verify  bool          // after a crash: look whether it is as recorded
-	Restore bool          // it is not as recorded: reset it
-	Leaving bool          // it is being closed because the parent wants the loop to leave off
+	Tree    pawl.TreeHash // the tree that it holds, as far as is known
+	Dirty   bool          // Tree may differ from the tree of its commit
+	Unsure  bool          // a call that may have written failed, so it must be inspected
+	Verify  bool          // a driver died, so it must be inspected
+	Restore bool          // it is not as recorded, so it must be reset
+	Leaving bool          // it is being closed because the parent wants the loop to stop
 
-	Furnished string // the key of what was prepared that is in it; empty = nothing is
+	Furnished string // the key of the preparation whose files are in it; empty = none, or not known
 	Rested    bool   // the wait after a failure is over
 
 	trouble  *pawl.Failure // why the last effect on it failed; nil = it did not
-	troubled pawl.Verb     // which effect that was
-	troubles int           // how often in a row
+	troubled pawl.Verb     // the kind of that effect
+	troubles int           // how often effects of that kind have failed in a row
 
-	// first is the first in a row of failed effects of a kind, which may have succeeded in spite
-	// of its failure; see [State.Settle].
+	// first is the first in a row of failed effects of one kind, each of which may have succeeded
+	// in spite of its failure. A repetition names it, so that it finds what first made.
 	first  pawl.Seq
-	failed pawl.Verb // its kind; 0 = there is none
+	failed pawl.Verb // the kind of first; 0 = there is none
 }
 
-// tries is how often an effect on a worktree is requested before the run stops.
+// tries bounds how often an effect on a worktree is requested before the run stops.
 const tries = 3
 
-// First is the first failed effect of this kind, if another one repeats it; 0 = there is none.
+// First returns the failed effect that the next effect of this kind repeats, or 0.
 func (w *State) First(verb pawl.Verb) pawl.Seq {
 	if w.failed == verb {
 		return w.first
@@ -44,18 +45,19 @@ func (w *State) First(verb pawl.Verb) pawl.Seq {
 	return 0
 }
 
-// Settle records that an effect succeeded. A failed effect of the same kind is then no longer
-// repeated; after the worktree was opened or reset, no failed effect is.
+// Settle records that an effect succeeded. The next effect of this kind then repeats none; after
+// the worktree was opened or reset, no effect does.
 func (w *State) Settle(verb pawl.Verb) {
 	if verb == w.failed || verb == pawl.VerbOpenWorkspace || verb == pawl.VerbResetWorkspace {
 		w.first, w.failed = 0, 0
 	}
 }
 
-// Calm records that the last effect on the worktree succeeded.
+// Calm records that the last effect on the worktree succeeded: nothing is wrong with it.
 func (w *State) Calm() { w.trouble, w.troubles, w.Rested = nil, 0, false }
 
-// Fail records why the last effect on the worktree failed.
+// Fail records why the last effect on the worktree failed. An effect of another kind counts its
+// failures anew.
 func (w *State) Fail(verb pawl.Verb, why *pawl.Failure) {
 	if w.troubled != verb {
 		w.troubles = 0
@@ -64,7 +66,8 @@ func (w *State) Fail(verb pawl.Verb, why *pawl.Failure) {
 	w.troubles++
 }
 
-// FailEffect does so for an effect that may have succeeded in spite of its failure.
+// FailEffect does what [State.Fail] does, for an effect that may have succeeded in spite of its
+// failure. The next effect of its kind repeats the first that failed.
 func (w *State) FailEffect(id pawl.Seq, verb pawl.Verb, why *pawl.Failure) {
 	w.Fail(verb, why)
 	if w.failed != verb {
@@ -72,56 +75,61 @@ func (w *State) FailEffect(id pawl.Seq, verb pawl.Verb, why *pawl.Failure) {
 	}
 }
 
-// Trouble is why the last effect failed; nil = it did not.
+// Trouble returns why the last effect failed, or nil if it did not.
 func (w *State) Trouble() *pawl.Failure { return w.trouble }
 
-// Reason tells the trouble in words, with the effect that had it.
+// Reason returns which effect failed, and why, in words. There must be trouble.
 func (w *State) Reason() string {
 	return fmt.Sprintf("%s: %s: %s", w.troubled, w.trouble.Code, w.trouble.Message)
 }
 
-// MayGoOn reports whether nothing is wrong, or what was may be tried again now.
+// MayGoOn reports whether nothing is wrong, or whether what failed may be tried again now.
 func (w *State) MayGoOn() bool { return w.trouble == nil || w.MayRetry() && w.Rested }
 
-// MayRetry reports whether what failed may succeed when it is tried again.
+// MayRetry reports whether what failed may be tried again: it failed by the machine or ran out of
+// time, and has tries left. There must be trouble.
 func (w *State) MayRetry() bool {
 	again := w.trouble.Code == pawl.FailMachine || w.trouble.Code == pawl.FailTimeout
 	return again && w.troubles < tries
 }
 
-// BackOff is the wait before that.
+// BackOff returns the wait before what failed is tried again: two seconds after the first failure
+// and twice as long after each further one. There must be trouble.
 func (w *State) BackOff() *pawl.Wait {
 	return &pawl.Wait{For: time.Second << w.troubles, Reason: "the worktree: " + brief.Cut(w.trouble.Message, 120)}
 }
 
-// IsStuckOpen reports whether it could not be closed the last time that was tried.
+// IsStuckOpen reports whether the last effect tried to close the worktree and failed.
 func (w *State) IsStuckOpen() bool {
 	return w.trouble != nil && w.troubled == pawl.VerbCloseWorkspace
 }
 
-// IsLost reports whether something else than to close the worktree failed for good.
+// IsLost reports whether the last effect failed for good, unless it was to close the worktree.
 func (w *State) IsLost() bool {
 	return w.trouble != nil && w.troubled != pawl.VerbCloseWorkspace && !w.MayRetry()
 }
 
-// IsSound reports whether it is known to be as recorded.
+// IsSound reports whether the worktree is known to be as recorded.
 func (w *State) IsSound() bool { return !w.Unsure && !w.Verify && !w.Restore }
 
-// Inspected takes over what it holds.
+// Inspected records the tree that an inspection found. After a crash, the worktree must be reset
+// if that is not the recorded tree, or if it was unsure what it holds. Without a crash, the tree
+// that was found is believed.
 func (w *State) Inspected(tree pawl.TreeHash) {
 	w.Restore = w.Verify && (w.Unsure || tree != w.Tree)
 	w.Wrote(tree)
 	w.Verify, w.Unsure = false, false
 }
 
-// Wrote takes over that it holds another tree now, if it does.
+// Wrote records the tree after a call that may have written. Another tree makes the worktree dirty.
 func (w *State) Wrote(tree pawl.TreeHash) {
 	w.Dirty = w.Dirty || tree != w.Tree
 	w.Tree = tree
 }
 
-// IsAt takes over that it holds a commit's tree and nothing else.
+// IsAt records that the worktree holds the tree of its commit and nothing else.
 func (w *State) IsAt(tree pawl.TreeHash) { w.Tree, w.Dirty = tree, false }
 
-// Forget takes over that there is nothing to look at.
+// Forget records that there is nothing to inspect or reset, as when the worktree was opened or
+// closed.
 func (w *State) Forget() { w.Restore, w.Verify, w.Unsure = false, false, false }
