@@ -15,6 +15,8 @@ func TestCut(t *testing.T) {
 		{"aäöü", 6, "aä…"},
 		{"äöüä", 6, "ä…"}, // the bound is within a rune
 		{"€uro", 5, "…"},
+		{"aááá", 5, "a…"},
+		{"\x80\x80\x80\x80\x80", 4, "…"}, // no rune begins here
 	} {
 		if got := Cut(row.s, row.n); got != row.want || len(got) > max(row.n, 0) {
 			t.Errorf("%q at %d: got %q, want %q", row.s, row.n, got, row.want)
@@ -38,7 +40,16 @@ func TestFingerprints(t *testing.T) {
 	if Mix(a, b) == Mix(b, a) || Mix(a, 0) == Mix(0, a) {
 		t.Error("the order of the parts does not matter")
 	}
-	if got := Fingerprint("hello"); got != 0xa430d84680aabd0b { // FNV-1a, as others compute it
+	// These are in logs, so they never change: FNV-1a with the lowest bit set.
+	if got := Fingerprint("hello"); got != 0xa430d84680aabd0b {
 		t.Errorf("hello has %x", got)
+	}
+	if got := Mix(1, 0x1ff); got != 0x9e4cccd2ddda55e1 {
+		t.Errorf("1 and 1ff mix to %x", got)
+	}
+	for n := range uint64(64) {
+		if Mix(n+1)&1 == 0 || Fingerprint(string(rune('a'+n)))&1 == 0 {
+			t.Errorf("a fingerprint of %d is even", n)
+		}
 	}
 }

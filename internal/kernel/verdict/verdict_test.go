@@ -271,6 +271,11 @@ func TestConfidence(t *testing.T) {
 		{[]*pawl.GateJudged{met(1, 4, 60)}, false, false, false, 3 * 25 / 10},
 		{[]*pawl.GateJudged{met(4, 4, 0), met(1, 2, 0), met(9, 9, 0)}, false, false, false, 3 * 50 / 10},
 		{[]*pawl.GateJudged{met(0, 0, 60)}, true, false, false, 200 / 7}, // a review without criteria does not count
+		{[]*pawl.GateJudged{{Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Passed: 1, Total: 2}}, false, false, false, 0},
+		{[]*pawl.GateJudged{met(1, 1, 0)}, false, false, false, 30},
+		{[]*pawl.GateJudged{met(4, 4, 1)}, false, false, false, 0},
+		{[]*pawl.GateJudged{met(199, 200, 0)}, false, false, false, 3 * 99 / 10},
+		{[]*pawl.GateJudged{proven, met(99, 100, 0)}, true, true, true, (300 + 297 + 400) / 10},
 		{[]*pawl.GateJudged{proven, met(1, 2, 0)}, true, true, true, (300 + 150 + 400) / 10},
 	} {
 		if got := Confidence(row.results, row.first, row.commands, row.uncut); got != row.want {
