@@ -74,6 +74,9 @@ func TestForward(t *testing.T) {
 		{"g2(a) h1(b)", "", "h", "a1 a2 exhausted at 1"},
 		{"g2(a) h1(b)", "", "g h", ""},
 		{"a g2(b,c) d", "b c", "", "a0 exhausted at 3 d0"},
+		{"g2(a) h2(b)", "", "", "a1 a2 exhausted at 1 b1 b2 exhausted at 2"}, // a second round of h is not the end of g
+		{"g1(a) h3(b,c) d", "b", "", "a1 exhausted at 1 c1 c2 c3 exhausted at 3 d0"},
+		{"g2(a) h2(b)", "b", "", "a1 a2 exhausted at 1 exhausted at 2"},
 	} {
 		k := &pawl.LoopKind{Steps: steps(row.steps), FinalSteps: steps("final"), Children: &pawl.Children{BeforeBatch: steps("before")}}
 		skipped := map[*pawl.When]bool{}

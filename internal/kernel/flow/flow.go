@@ -110,7 +110,6 @@ func (c *Cursor) Forward(f *Flow, runs func(step int) bool, skips func(*pawl.Whe
 				return false
 			}
 			c.Round, c.Step = c.Round+1, g.from
-			continue
 		}
 		if c.Step >= f.Main {
 			c.Round = 0
