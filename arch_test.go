@@ -43,7 +43,7 @@ var rules = []rule{
 	{"internal/driver/drivertest", []string{"internal/driver", "internal/kernel", "internal/store/mem"}, "the suite runs any driver on any log"},
 	{"internal/driver", []string{"internal/kernel"}, "what driving means is the kernel and the contract"},
 	{"internal/taskfolder", []string{"internal/plain"}, "the files of a task are made of events and read again by whoever lists tasks: neither needs an engine"},
-	{"internal/runner", []string{"internal/driver", "internal/tasks", "internal/taskfolder", "internal/artifact"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
+	{"internal/runner", []string{"internal/driver", "internal/kernel/brief", "internal/tasks", "internal/taskfolder", "internal/artifact"}, "the runner is given models, tools, gates and workspaces; it knows none of them"},
 	{"internal/governor", []string{"internal/driver"}, "who gets a place on the machine depends on what asks for one, and on no run's state"},
 	{"internal/process", nil, "how a child process ends with us is the same for every caller and depends on none of them"},
 	{"internal/callback", []string{"internal/process"}, "what is told and to whom is given to it; it knows the network, starts the user's command and knows nothing else of ours"},

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // announcement is what those are told who hear of questions. It is the same at
@@ -80,7 +81,7 @@ func (n *announcement) asked(ctx context.Context, job driver.Job, a *answer) err
 	}
 	if decode(ctx, job, "what the question is about", n.About, &result) == nil { // that there is a question is worth telling all the same
 		for _, q := range result.Questions[:min(len(result.Questions), maxAsks)] {
-			n.Asks = append(n.Asks, short(a.clean(q), maxAsk))
+			n.Asks = append(n.Asks, brief.Cut(a.clean(q), maxAsk))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // answer collects the blobs of one answer, without secrets.
@@ -123,7 +124,7 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	if own, ok := errors.AsType[*ownError](err); ok {
 		f.Unsent, f.Used = own.unsent, usageOf(own.used)
 	}
-	f.Message = short(a.clean(text), maxFailure)
+	f.Message = brief.Cut(a.clean(text), maxFailure)
 	return f
 }
 
@@ -151,16 +152,4 @@ func fingerprint(words []string) uint64 {
 		_, _ = h.Write([]byte(w))
 	}
 	return h.Sum64() | 1
-}
-
-// short cuts s to at most n bytes at a rune's boundary.
-func short(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n -= len("…")
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
 }

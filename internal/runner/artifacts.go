@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/goccy/go-yaml/parser"
+
+	"pawl/internal/kernel/brief"
 )
 
 // Bounds of what is read of the artifacts a result names. A file beyond them is
@@ -48,7 +50,7 @@ func checkArtifacts(dir string, args []byte) string {
 	var wrong []string
 	for _, path := range result.Artifacts {
 		if problem := look.at(path); problem != "" {
-			wrong = append(wrong, fmt.Sprintf("%q %s", short(path, 80), problem))
+			wrong = append(wrong, fmt.Sprintf("%q %s", brief.Cut(path, 80), problem))
 		}
 	}
 	const most = 5
@@ -141,7 +143,7 @@ func yamlProblem(data []byte) (problem string) {
 	}
 	if _, err := parser.ParseBytes(data, 0); err != nil {
 		line, _, _ := strings.Cut(err.Error(), "\n")
-		return "is not valid YAML: " + short(line, 120)
+		return "is not valid YAML: " + brief.Cut(line, 120)
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pawl"
+	"pawl/internal/kernel/brief"
 )
 
 // Tools that the harness answers from the run's state, and results that are
@@ -72,7 +73,7 @@ func (a *answer) keepNamed(facts pawl.Facts, texts map[string]int) pawl.Facts {
 			out = append(out, boundFact(f))
 			continue
 		}
-		if h, _ := a.text(short(a.plain(f.Value), most)); !h.IsZero() {
+		if h, _ := a.text(brief.Cut(a.plain(f.Value), most)); !h.IsZero() {
 			out = append(out, pawl.Fact{Name: f.Name, Value: h.String()})
 		}
 	}
@@ -111,9 +112,9 @@ func boundFacts(facts pawl.Facts) pawl.Facts {
 func boundFact(f pawl.Fact) pawl.Fact {
 	switch {
 	case f.Name == "reason" || f.Name == "blocker":
-		f.Value = short(f.Value, maxReason)
+		f.Value = brief.Cut(f.Value, maxReason)
 	case len(f.Value) > maxValue:
-		f.Value = short(f.Value, maxValue-17) + fmt.Sprintf("#%016x", fingerprint([]string{f.Value}))
+		f.Value = brief.Cut(f.Value, maxValue-17) + fmt.Sprintf("#%016x", fingerprint([]string{f.Value}))
 	}
 	return f
 }
@@ -143,7 +144,7 @@ func (a *answer) keepTexts(facts pawl.Facts) pawl.Facts {
 
 // memory keeps a text that is to be remembered; the zero Hash when it says nothing.
 func (a *answer) memory(text string) pawl.Hash {
-	h, _ := a.text(short(a.plain(text), maxMemory))
+	h, _ := a.text(brief.Cut(a.plain(text), maxMemory))
 	return h
 }
 

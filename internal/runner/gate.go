@@ -12,6 +12,7 @@ import (
 	"pawl"
 	"pawl/internal/artifact"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // runGate judges a commit in a clean checkout of it, with what was prepared for it. All of it
@@ -181,12 +182,12 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *p
 		return nil, fmt.Errorf("keep the report of gate %s: %w", do.Gate, err)
 	}
 	out := &pawl.GateJudged{
-		Effect: job.Effect.ID, Gate: spec.Name, Kind: spec.Kind, Verdict: verdictOf(kept.Verdict), Reason: short(kept.Reason, 300),
+		Effect: job.Effect.ID, Gate: spec.Name, Kind: spec.Kind, Verdict: verdictOf(kept.Verdict), Reason: brief.Cut(kept.Reason, 300),
 		Partial: kept.Partial, OnBase: do.OnBase, RedAtBase: kept.RedAtBase, Optional: spec.Optional,
 		Passed: kept.Passed, Total: kept.Passed + kept.Failed, Evidence: evidence.Hash,
 	}
 	out.Met, out.Duration = kept.Met, kept.Duration
-	out.Missing, out.Lacks = short(kept.Missing, 100), short(kept.Lacks, 100)
+	out.Missing, out.Lacks = brief.Cut(kept.Missing, 100), brief.Cut(kept.Lacks, 100)
 	count(out, kept.Findings)
 	if out.Verdict != pawl.VerdictPass && out.Verdict != pawl.VerdictSkip {
 		out.Failing, out.Found = fingerprint(failing(kept.Tests)), fingerprint(found(kept.Findings))
@@ -239,7 +240,7 @@ func firstNames(names []string) []string {
 			continue
 		}
 		if len(name) > maxName {
-			name = short(name, maxName-17) + fmt.Sprintf("#%016x", fingerprint([]string{name}))
+			name = brief.Cut(name, maxName-17) + fmt.Sprintf("#%016x", fingerprint([]string{name}))
 		}
 		out = append(out, name)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // preparation is how the commands of prepare came out for a commit: a layer, or the report of
@@ -63,7 +64,7 @@ const (
 )
 
 func withHost(hosts []string, host string) []string {
-	if host = short(host, maxHost); len(hosts) == maxHosts || slices.Contains(hosts, host) {
+	if host = brief.Cut(host, maxHost); len(hosts) == maxHosts || slices.Contains(hosts, host) {
 		return hosts
 	}
 	return append(hosts, host)
@@ -81,7 +82,7 @@ func (r *Runner) prepare(ctx context.Context, job driver.Job, do *pawl.Prepare, 
 		return nil, fmt.Errorf("prepare %s: %w", do.Commit, err)
 	}
 	out := &pawl.Prepared{Effect: job.Effect.ID, Key: key, Reused: made.report == nil, Bytes: made.layer.Size,
-		Failed: short(made.failed, maxFailed), Said: made.said}
+		Failed: brief.Cut(made.failed, maxFailed), Said: made.said}
 	if made.report != nil {
 		evidence, err := a.document(made.report)
 		if err != nil {
@@ -189,7 +190,7 @@ func (r *Runner) told(res *pawl.CommandResult) string {
 	if r.Gist == nil || res.TimedOut || res.Missing {
 		return ""
 	}
-	return short(strings.Join(r.Gist(string(res.Output), 2), " "), maxSaid)
+	return brief.Cut(strings.Join(r.Gist(string(res.Output), 2), " "), maxSaid)
 }
 
 // errBarred ends the commands of a room that asked for a host which is barred to it.
@@ -218,7 +219,7 @@ func isTrusted(job driver.Job, commit pawl.CommitHash) bool {
 
 // unprepared returns why a command of prepare failed; empty means that it succeeded.
 func unprepared(s *pawl.Settings, line string, res *pawl.CommandResult, barred bool) string {
-	line = short(line, 160)
+	line = brief.Cut(line, 160)
 	switch {
 	case barred:
 		return fmt.Sprintf("prepare %q was ended", line)

@@ -9,6 +9,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // Bounds of what one reply may ask for: its event has to stay small. The kernel
@@ -33,7 +34,7 @@ func (r *Runner) replied(ctx context.Context, job driver.Job, req pawl.ModelRequ
 	calls := toolUses(m)
 	out := &pawl.ModelReplied{
 		Effect: job.Effect.ID, Stop: stopOf(reply.Stop, calls),
-		Model: short(a.clean(reply.Model), maxModel), Usage: usageOf(reply.Usage),
+		Model: brief.Cut(a.clean(reply.Model), maxModel), Usage: usageOf(reply.Usage),
 	}
 	for _, b := range calls[:min(len(calls), maxCalls)] {
 		use, err := r.use(ctx, job, req.Tools, b, a)
@@ -145,7 +146,7 @@ func (r *Runner) use(ctx context.Context, job driver.Job, allowed []pawl.ToolSpe
 	use := pawl.ToolUse{Tool: b.Tool, Args: pawl.HashOf(b.Args)}
 	i := slices.IndexFunc(allowed, func(s pawl.ToolSpec) bool { return s.Name == b.Tool })
 	if i < 0 {
-		use.Tool = short(b.Tool, maxUnknown)
+		use.Tool = brief.Cut(b.Tool, maxUnknown)
 		return use, nil // the kernel says that there is no such tool
 	}
 	var name string
@@ -245,6 +246,6 @@ func settleProblems(calls []pawl.ToolUse) {
 	}
 	for i := range calls {
 		c := &calls[i]
-		c.Problem = short(strings.ToValidUTF8(c.Problem, "\uFFFD"), max(min(maxProblem, maxProblems/max(wrong, 1)), 20))
+		c.Problem = brief.Cut(strings.ToValidUTF8(c.Problem, "\uFFFD"), max(min(maxProblem, maxProblems/max(wrong, 1)), 20))
 	}
 }

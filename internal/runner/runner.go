@@ -25,6 +25,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // Runner performs effects with what it is given. All fields but Redact, Callback,
@@ -239,7 +240,7 @@ func (a *answer) cutNames(names []string) []string {
 		if i == maxCut {
 			return append(out, fmt.Sprintf("%d more", len(names)-maxCut))
 		}
-		out = append(out, short(a.clean(name), 64))
+		out = append(out, brief.Cut(a.clean(name), 64))
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"pawl"
 	"pawl/internal/artifact"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 	"pawl/internal/tasks"
 )
 
@@ -46,7 +47,7 @@ func (r *Runner) readTasks(ctx context.Context, job driver.Job, do *pawl.ReadTas
 		}
 	}
 	if problem != "" {
-		out.Problem = short(a.clean(problem), maxReason)
+		out.Problem = brief.Cut(a.clean(problem), maxReason)
 		return out, nil
 	}
 	for i := range list {
@@ -163,7 +164,7 @@ func (a *answer) settle(t *pawl.TaskSpec, given bool) {
 	}
 	t.Title = oneLine(t.Title)
 	if t.Title == "" {
-		t.Title = short(firstSentence(oneLine(t.Description)), maxTaskTitle)
+		t.Title = brief.Cut(firstSentence(oneLine(t.Description)), maxTaskTitle)
 	}
 	if t.Title == "" {
 		t.Title = t.ID
@@ -208,7 +209,7 @@ func (a *answer) entry(t *pawl.TaskSpec) (pawl.TaskEntry, error) {
 		return pawl.TaskEntry{}, err
 	}
 	e := pawl.TaskEntry{
-		ID: t.ID, Title: short(t.Title, maxTaskTitle), Spec: spec.Hash, DependsOn: t.DependsOn, Priority: t.Priority,
+		ID: t.ID, Title: brief.Cut(t.Title, maxTaskTitle), Spec: spec.Hash, DependsOn: t.DependsOn, Priority: t.Priority,
 		Tier: t.ModelTier, Verify: t.VerificationTier, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done, Incomplete: incomplete(t),
 		Validated: t.ValidationCommand != "",
 	}

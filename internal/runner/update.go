@@ -15,6 +15,7 @@ import (
 
 	"pawl"
 	"pawl/internal/driver"
+	"pawl/internal/kernel/brief"
 )
 
 // Bounds of the lock files that an update may bring back.
@@ -189,7 +190,7 @@ func (d dependencies) Prepare(ctx context.Context) (out pawl.Refurnished, err er
 		return out, err
 	}
 	if made.failed != "" {
-		return pawl.Refurnished{Failed: true, Text: made.failed + "\n" + short(made.report.Output, maxUpdateOutput)}, nil
+		return pawl.Refurnished{Failed: true, Text: made.failed + "\n" + brief.Cut(made.report.Output, maxUpdateOutput)}, nil
 	}
 	return pawl.Refurnished{Key: key, Text: "the dependencies are in place\n"}, d.r.furnish(ctx, d.job, made.layer)
 }
