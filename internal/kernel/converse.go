@@ -29,7 +29,10 @@ func (d *draft) converse(l *Loop, x *session.Session) {
 
 // spec is what the recipe and the run want of a session.
 func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
-	spec := session.Spec{Optional: l.optional(x), Goal: d.s.Started.Title, Task: l.task, Retry: &d.s.Settings.Retry, Noise: jitter(d.s.Started.Seed, d.s.Seq)}
+	spec := session.Spec{Optional: l.optional(x), Goal: d.s.Started.Title, Task: l.task, Retry: &d.s.Settings.Retry}
+	if x.Failed() != nil {
+		spec.Noise = jitter(d.s.Started.Seed, d.s.Seq)
+	}
 	spec.Output, spec.Required = d.owed(l, x)
 	if st := l.stepOf(x); st != nil {
 		spec.Limits, spec.NoReminder = st.Limits, st.NoReminder

@@ -178,16 +178,6 @@ func Object(results []*pawl.GateJudged) bool {
 	return slices.ContainsFunc(results, func(r *pawl.GateJudged) bool { return !Passes(r.Verdict) })
 }
 
-// Reviews returns the verdicts of reviews, in their order.
-func Reviews(results []*pawl.GateJudged) (out []*pawl.GateJudged) {
-	for _, r := range results {
-		if r.Kind == "" {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // Confidence returns how sure the checks are of a commit, in percent, as a weighted mean. The
 // weights are those of Loom's gates:
 //
