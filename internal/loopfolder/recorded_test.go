@@ -1,10 +1,6 @@
 package loopfolder
 
 import (
-	"bytes"
-	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"pawl/internal/recorded"
@@ -18,11 +14,6 @@ func TestRecordedLogs(t *testing.T) {
 		if err := Rebuild(dir, l.Events[0].Run, l.All, l.Blob); err != nil {
 			tb.Fatal(err)
 		}
-		var out bytes.Buffer
-		all := files(t, dir)
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprintf(&out, "== %s ==\n%s\n", name, all[name])
-		}
-		return out.Bytes()
+		return recorded.Files(files(t, dir))
 	})
 }

@@ -144,7 +144,7 @@ func Compare(t *testing.T, text func(testing.TB, *Log) []byte) {
 				got[name] = hash
 				mu.Unlock()
 				if os.Getenv(update) == "" && hash != want[name] {
-					t.Errorf("it is not what it was: to see what differs, run this test here and on the commit before with %s=FOLDER, and compare the folders", out)
+					t.Errorf("the text has changed: to see how, run this test on this commit and on the one before with %s=FOLDER, and compare the folders", out)
 				}
 			})
 		}
@@ -159,6 +159,15 @@ func Compare(t *testing.T, text func(testing.TB, *Log) []byte) {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Files is a text of files by their names.
+func Files[T string | []byte](all map[string]T) []byte {
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&out, "== %s ==\n%s\n", name, all[name])
+	}
+	return out.Bytes()
 }
 
 // wanted reads the hashes, by the names of the logs.

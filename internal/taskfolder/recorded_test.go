@@ -1,10 +1,6 @@
 package taskfolder
 
 import (
-	"bytes"
-	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"pawl/internal/recorded"
@@ -18,10 +14,6 @@ func TestRecordedLogs(t *testing.T) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		var out bytes.Buffer
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			fmt.Fprintf(&out, "== %s ==\n%s\n", name, all[name])
-		}
-		return out.Bytes()
+		return recorded.Files(all)
 	})
 }
