@@ -441,7 +441,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// reached takes over that a limit of the loop was reached, where that changes what follows.
+// reached records that a limit of the loop was reached, where that changes what follows.
 func (l *Loop) reached(b *pawl.LimitReached) {
 	p := l.gen.plan
 	switch {

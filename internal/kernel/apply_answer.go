@@ -230,7 +230,7 @@ func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
 	l.gen.read, l.gen.listed = plan.Read(do.List, l.gen.listed, b, l.Kind.Children.Order), nil
 }
 
-// probed takes over that the candidate was compared with those of siblings, or cannot be.
+// probed records that the candidate was compared with those of siblings, or cannot be.
 func (l *Loop) probed() {
 	if l.cand != nil {
 		l.cand.Probed = true

@@ -40,7 +40,7 @@ func (l *Loop) setCandidate(c *land.Candidate) {
 	l.person.reply, l.person.approved = nil, false
 }
 
-// moved takes over that the loop's branch is at a commit that its children made, or the
+// moved records that the loop's branch is at a commit that its children made, or the
 // harness. What was said of the candidate that led to it stays.
 func (l *Loop) moved(to *pawl.Committed) {
 	if l.cand == nil {

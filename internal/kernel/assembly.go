@@ -105,7 +105,7 @@ func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
 	})
 }
 
-// gated takes over what a gate says of a candidate.
+// gated records what a gate says of a candidate.
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	b := l.gen.batch
 	b.Said(j)

@@ -30,7 +30,7 @@ func (d *draft) enqueue(l *Loop) bool {
 	return true
 }
 
-// queued takes over that the loop waits for its turn to be merged.
+// queued records that the loop waits for its turn to be merged.
 func (l *Loop) queued(at pawl.Seq) error {
 	if l.cand == nil {
 		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
