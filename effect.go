@@ -225,6 +225,9 @@ type Member struct {
 	Task   Hash `json:"task"`            // a JSON TaskSpec
 	Result Hash `json:"result,omitzero"` // what its session handed in
 	Paths  Hash `json:"paths,omitzero"`  // what it changed, a path a line
+	// Commit lets the template show what it changed, since Base of the prompt. It is empty where
+	// the prompt's own Commit holds the work of all.
+	Commit CommitHash `json:"commit,omitempty"`
 }
 
 // Feedback is one gate's objection to the previous attempt, or a step's failure.

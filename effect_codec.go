@@ -59,6 +59,7 @@ func (d *AssemblePrompt) fields(c *coder) {
 		sum(c, 1, &m.Task)
 		sum(c, 2, &m.Result)
 		sum(c, 3, &m.Paths)
+		str(c, 4, &m.Commit)
 	})
 }
 

@@ -1,6 +1,9 @@
 package pawl
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Recipe is a loop system as data: which kinds of loop there are, what one
 // iteration of each does, what judges it and what happens after a failure.
@@ -201,13 +204,16 @@ type Route struct {
 type Ladder struct {
 	// Rungs give each tier's number of consecutive failures before the next rung.
 	Rungs []Rung `json:"rungs,omitempty"`
-	// Stuck is how many like failures in a row mean stuck; zero means no detection.
+	// Stuck is how many like failures in a row mean stuck, 2 to [MaxStuck]; zero means no detection.
 	Stuck int `json:"stuck,omitempty"`
 	// Council convenes after the last rung.
 	Council *Council `json:"council,omitempty"`
 	// Then is what follows when everything is used up: blocked, fail, replan, ask.
 	Then string `json:"then,omitempty"`
 }
+
+// MaxStuck is the most failures in a row that are compared: a loop remembers no more attempts.
+const MaxStuck = 8
 
 // Rung is one tier's patience.
 type Rung struct {
@@ -248,34 +254,110 @@ type Approval struct {
 // DefaultThreshold is the confidence that needs no person where nothing else is said.
 const DefaultThreshold = 80
 
-// Children are spawned from a structured artifact of the loop.
+// Children says which loops a loop has and how their work comes home. Admit, Group, Judge, Land and
+// OnFailure say one thing each and combine freely, but for what package recipe refuses.
 type Children struct {
-	From          string  `json:"from"` // the step whose artifact lists them
-	Kind          string  `json:"kind"`
-	Order         string  `json:"order"` // list, priority or score
-	Parallel      int     `json:"parallel"`
-	Limit         int     `json:"limit,omitempty"` // on how many run; zero means all
-	Batch         string  `json:"batch,omitempty"` // barrier or rolling
-	When          *When   `json:"when,omitempty"`
-	Review        *Review `json:"review,omitempty"` // of a whole batch
-	BeforeBatch   []Step  `json:"before_batch,omitempty"`
-	AfterBatch    []Step  `json:"after_batch,omitempty"`
-	ScaffoldFirst bool    `json:"scaffold_first,omitempty"`
-	Checkpoint    bool    `json:"checkpoint,omitempty"`
+	From     string `json:"from"` // the step whose artifact lists them
+	Kind     string `json:"kind"`
+	Order    string `json:"order"` // list, priority or score
+	Parallel int    `json:"parallel"`
+	Limit    int    `json:"limit,omitempty"` // on how many run; zero means all
+	When     *When  `json:"when,omitempty"`
+
+	Admit     Admission `json:"admit"`
+	Group     int       `json:"group,omitempty"` // how many land together; see [Children.Groups]
+	Judge     *Review   `json:"judge,omitempty"` // of a whole group; nil means that the gates decide
+	Land      Landing   `json:"land,omitempty"`
+	OnFailure OnFailure `json:"on_failure,omitempty"`
+
+	BeforeBatch   []Step `json:"before_batch,omitempty"`
+	AfterBatch    []Step `json:"after_batch,omitempty"`
+	ScaffoldFirst bool   `json:"scaffold_first,omitempty"`
+	Checkpoint    bool   `json:"checkpoint,omitempty"`
 	// Monitor says which recoveries each health but PROGRESSING leads to, in order.
 	Monitor map[string][]string `json:"monitor,omitempty"`
 	// Recoveries is how often one health may lead to them before a person is asked,
 	// counted since the last good checkpoint; zero means [DefaultRecoveries].
 	Recoveries int     `json:"recoveries,omitempty"`
 	Replan     *Replan `json:"replan,omitempty"`
-	OnFailure  string  `json:"on_failure,omitempty"` // continue, block, stop
-	// Cascade makes the children stand on the artifact they were spawned from. They
-	// exist, all at once, from when the artifact is accepted, and wait for their turn.
-	// One that fails for good fails the parent's iteration; when the parent begins
-	// anew, all of them and what stands below them is invalidated, and its next
-	// artifact spawns others. Siblings are told of each other's merges by signals.
-	// OnFailure, Replan and Batch do not go with it.
-	Cascade bool `json:"cascade,omitempty"`
+}
+
+// Admission says when a child begins to exist.
+type Admission string
+
+const (
+	AdmitReady Admission = "ready" // when it can start; the zero Admission means this too
+	// AdmitEager lets all children exist, at once, from when their list is accepted. Each waits for
+	// its turn among its siblings, its kind and the run. Siblings hear of each other's merges.
+	AdmitEager Admission = "eager"
+)
+
+// Landing says which members of a group land once it is judged.
+type Landing string
+
+const (
+	LandApproved Landing = "approved" // those that pass; the zero Landing means this too
+	LandAll      Landing = "all"      // all of them or none
+	LandBest     Landing = "best"     // one of them, which the judge picks; the others are dropped
+)
+
+// OnFailure says what follows when a child fails for good. The zero OnFailure means [FailBlock].
+type OnFailure string
+
+const (
+	FailContinue OnFailure = "continue" // the others are worked on, also those that depend on it
+	FailBlock    OnFailure = "block"    // those that depend on it are blocked
+	FailStop     OnFailure = "stop"     // no other child begins
+	// FailRestartParent fails the parent's iteration. When the parent begins anew, its children and
+	// all below them are invalidated, and its next artifact gives others.
+	FailRestartParent OnFailure = "restart_parent"
+)
+
+// GroupAll is the Group of children of which all that are ready land together.
+const GroupAll = -1
+
+// Groups reports whether children land in groups, of which each is judged as a whole. It is false
+// for nil, and where each child lands by itself, which is what a Group of 0 or 1 means.
+func (c *Children) Groups() bool { return c != nil && c.Group != 0 && c.Group != 1 }
+
+// IsEager reports whether all children exist from when their list is accepted. It is false for nil.
+func (c *Children) IsEager() bool { return c != nil && c.Admit == AdmitEager }
+
+// RestartsParent reports whether a child that fails fails its parent's iteration. It is false for
+// nil.
+func (c *Children) RestartsParent() bool { return c != nil && c.OnFailure == FailRestartParent }
+
+// oldGroup is how many children landed together in recipes that had no key for it.
+const oldGroup = 12
+
+// UnmarshalJSON also reads what recipes said in the logs of earlier versions: cascade, review and
+// batch stood in the place of Admit, Group, Judge, Land and OnFailure.
+func (c *Children) UnmarshalJSON(data []byte) error {
+	type plain Children
+	old := struct {
+		*plain
+		Admit   *Admission `json:"admit"`
+		Review  *Review    `json:"review"`
+		Cascade bool       `json:"cascade"`
+	}{plain: (*plain)(c)}
+	if err := json.Unmarshal(data, &old); err != nil {
+		return err
+	}
+	if old.Admit != nil {
+		c.Admit = *old.Admit
+		return nil
+	}
+	c.Admit, c.Group, c.Judge = AdmitReady, 1, old.Review
+	switch {
+	case old.Cascade:
+		c.Admit, c.OnFailure = AdmitEager, FailRestartParent
+	case c.OnFailure == FailContinue: // which meant no more than the others' going on
+		c.OnFailure = FailBlock
+	}
+	if c.Judge != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.Checkpoint || c.ScaffoldFirst {
+		c.Group = oldGroup
+	}
+	return nil
 }
 
 // DefaultRecoveries is how often one health leads to its recoveries where nothing

@@ -82,13 +82,14 @@ const (
 	TaskFailed
 	TaskBlocked // something it depends on can no longer pass
 	TaskSkipped // the run ended, or the plan was made anew, without it
+	TaskDropped // another one of its group was picked
 )
 
 // TaskLetters are the letters of the statuses, in their order, as [AssemblePrompt]
 // tells where tasks stand.
-const TaskLetters = "prafbs"
+const TaskLetters = "prafbsd"
 
-var taskStatuses = [...]string{"pending", "running", "passed", "failed", "blocked", "skipped"}
+var taskStatuses = [...]string{"pending", "running", "passed", "failed", "blocked", "skipped", "dropped"}
 
 func (s TaskStatus) String() string {
 	if int(s) < len(taskStatuses) {

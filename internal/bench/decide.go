@@ -130,7 +130,7 @@ func endlessTree(loops int) (*pawl.RunStarted, error) {
 	}
 	level := func(name, below string) pawl.LoopKind {
 		return pawl.LoopKind{Name: name, Steps: []pawl.Step{{Name: "plan", Prompt: "p", Output: "plan"}}, Concurrent: loops, Priority: 50,
-			Children: &pawl.Children{From: "plan", Kind: below, Order: "score", Parallel: loops, Cascade: true}}
+			Children: &pawl.Children{From: "plan", Kind: below, Order: "score", Parallel: loops, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}}
 	}
 	task := r.Kinds[0]
 	task.Concurrent, task.Priority = loops, 100

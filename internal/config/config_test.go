@@ -353,7 +353,7 @@ func TestApply(t *testing.T) {
 	})
 	t.Run("a root that begins anew with its children has its iterations limited", func(t *testing.T) {
 		c := MustLoad(t, config.Sources{Env: []string{"PAWL_LIMITS_ITERATIONS=7"}})
-		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: 50, Children: &pawl.Children{Kind: "b", Cascade: true}}, {Name: "b"}}}
+		r := pawl.Recipe{Start: "a", Kinds: []pawl.LoopKind{{Name: "a", Iterations: 50, Children: &pawl.Children{Kind: "b", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}}, {Name: "b"}}}
 		if err := c.Apply(&r); err != nil {
 			t.Fatal(err)
 		}

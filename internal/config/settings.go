@@ -158,7 +158,7 @@ func (c *Config) Apply(r *pawl.Recipe) error {
 	v := &c.values
 	if root := r.Kind(r.Start); root != nil {
 		switch {
-		case v.limits.Iterations > 0 && root.Children != nil && !root.Children.Cascade:
+		case v.limits.Iterations > 0 && root.Children != nil && !root.Children.RestartsParent():
 			root.Children.Limit = v.limits.Iterations
 		case v.limits.Iterations > 0:
 			root.Iterations = v.limits.Iterations

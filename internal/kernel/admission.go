@@ -31,18 +31,9 @@ func opensPlaces(k pawl.Kind) bool {
 	return false
 }
 
-// cascades reports whether the loop's children stand on its artifact.
-func (l *Loop) cascades() bool { return l.Kind.Children != nil && l.Kind.Children.Cascade }
-
-// inCascade reports whether the loop's children stand on its artifact, or it is such a child.
-func (s *State) inCascade(l *Loop) bool {
-	p := s.Loop(l.Parent)
-	return l.cascades() || p != nil && p.cascades()
-}
-
-// cascading reports whether a recipe has such a kind.
-func cascading(r *pawl.Recipe) bool {
-	return slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children != nil && k.Children.Cascade })
+// admits reports whether children of some kind of a recipe wait for their turn.
+func admits(r *pawl.Recipe) bool {
+	return slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children.IsEager() })
 }
 
 // bringForth lets all children of an artifact exist, at once.
@@ -100,12 +91,12 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 	for _, ref := range d.s.queue {
 		l := d.s.Loop(ref)
 		p, kind := d.s.Loop(l.Parent), d.s.kind(l.Kind)
-		if !p.lets(l) {
+		if !d.s.lets(p, l) {
 			continue
 		}
 		most, now := d.s.parallel(p), p.gen.plan.Count[pawl.TaskRunning]
 		switch {
-		case now >= most:
+		case now >= most && !p.Kind.Children.Groups(): // of a group, those that wait to land take no place
 			if !p.gen.plan.Full {
 				hold(p.Ref, p.place("children").String(), most, now)
 			}
@@ -129,15 +120,22 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 // wholeRun is the scope of the limit on all loops of the run. No kind has this name.
 const wholeRun = "the run"
 
-// lets reports whether a loop's child has its turn among its siblings: its task is
-// ready, and by the order of the list, unless scores decide, it is the first that is.
-func (l *Loop) lets(child *Loop) bool {
+// lets reports whether a loop's child has its turn among its siblings: its task is ready, and by
+// the order of the list, unless scores decide, it is the first that is; or it is of the group
+// under way.
+func (s *State) lets(l, child *Loop) bool {
 	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() || child.inbox.Held || child.isLeaving() {
 		return false
 	}
 	t := l.gen.plan.At(child.slot.entry)
 	ready := t.Loop == child.Ref && t.Status == pawl.TaskPending && t.Open == 0
-	return ready && (l.Kind.Children.Order == "score" || l.gen.plan.Next() == child.slot.entry)
+	switch {
+	case !ready:
+		return false
+	case l.Kind.Children.Groups():
+		return s.mayWork(child) && !l.stops() && s.busyOf(l, nil, false) < s.parallel(l)
+	}
+	return l.Kind.Children.Order == "score" || l.gen.plan.Next() == child.slot.entry
 }
 
 // score is a waiting loop's.
@@ -195,6 +193,12 @@ func (l *Loop) atWork() bool {
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 
+// waitsForGroup reports whether a loop has to wait for others of its group.
+func (s *State) waitsForGroup(l *Loop) bool {
+	p := s.Loop(l.Parent)
+	return p != nil && p.Kind.Children.Groups() && (l.merge() != nil || l.Phase == PhaseReady && l.Iteration > 0)
+}
+
 // recount keeps count of the loops at work, which an event of one changes for itself,
 // and its beginning and end for its parent.
 func (s *State) recount(e pawl.Event) {
@@ -211,7 +215,7 @@ func (s *State) recount(e pawl.Event) {
 
 // place counts a loop among those at work, or not any more.
 func (s *State) place(l *Loop) {
-	if l == nil || l.atWork() == l.slot.busy {
+	if l == nil || (l.atWork() && !s.waitsForGroup(l)) == l.slot.busy {
 		return
 	}
 	l.slot.busy = !l.slot.busy
@@ -269,6 +273,9 @@ func (s *State) admitted(l *Loop, b *pawl.LoopAdmitted) error {
 	}
 	s.leaves(l)
 	p.gen.plan.Set(l.slot.entry, pawl.TaskRunning)
+	if m := p.gen.batch.Member(l.slot.entry); m != nil {
+		m.Begun = true
+	}
 	l.Base, l.Phase, l.slot.born = b.Base, PhaseOpening, 0
 	return nil
 }

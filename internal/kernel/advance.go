@@ -40,7 +40,7 @@ func (l *Loop) isMerged() bool { return l.merge().IsDone() && l.Phase == PhaseGa
 // mayFinish reports whether a loop of a run that is stopping goes on for a while,
 // as the user said that iterations may finish.
 func (d *draft) mayFinish(l *Loop) bool {
-	if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && p.gen.batch == nil { // it came too late for the last batch
+	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && p.gen.batch == nil { // it came too late for the last batch
 		return false
 	}
 	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.Kids) > 0 || l.gen.batch != nil)

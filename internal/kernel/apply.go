@@ -149,7 +149,7 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 
 // applyBatch folds what happens to a loop's batches.
 func (s *State) applyBatch(l *Loop, body pawl.Body) error {
-	if l.gen.plan == nil || !judgesBatches(l.Kind) {
+	if l.gen.plan == nil || !l.Kind.Children.Groups() {
 		return fmt.Errorf("loop %d has no batches", l.Ref)
 	}
 	switch b := body.(type) {
@@ -210,7 +210,7 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 		f.Fields = fields
 		s.flows = append(s.flows, f)
 	}
-	if cascading(s.Recipe) {
+	if admits(s.Recipe) {
 		s.busy, s.full = make([]int, len(s.Recipe.Kinds)), make([]bool, len(s.Recipe.Kinds)+1)
 	}
 	s.Run, s.Started, s.Status, s.began = e.Run, b, pawl.StatusRunning, e.Time
@@ -300,7 +300,7 @@ func (s *State) reopens(l *Loop) bool {
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.cascades() && !p.inside || !p.gen.plan.Holds(l.slot.entry, l.slot.version, l.Ref) {
+	if !l.stopped || p.Phase == PhaseDone || p.Kind.Children.RestartsParent() && !p.inside || !p.gen.plan.Holds(l.slot.entry, l.slot.version, l.Ref) {
 		return false
 	}
 	if was := p.gen.plan.At(l.slot.entry).Status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {

@@ -68,7 +68,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	if b.Session != l.session+1 {
 		return fmt.Errorf("session %d follows session %d", b.Session, l.session)
 	}
-	if !l.seats(b) {
+	if !s.seats(l, b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
 	x := session.Start(b, s.Alive)
@@ -78,7 +78,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 }
 
 // seats reports whether there is what a session would be for.
-func (l *Loop) seats(b *pawl.SessionStarted) bool {
+func (s *State) seats(l *Loop, b *pawl.SessionStarted) bool {
 	n := 0
 	switch b.Purpose {
 	case pawl.ForStep:
@@ -91,7 +91,7 @@ func (l *Loop) seats(b *pawl.SessionStarted) bool {
 	case pawl.ForExtract:
 		n = 1
 	case pawl.ForBatch:
-		if l.gen.batch != nil && len(l.gen.batch.Chain) > 0 {
+		if l.gen.batch != nil && len(s.candidates(l)) > 0 {
 			n = 1
 		}
 	case pawl.ForReview:
@@ -206,7 +206,7 @@ func whole(results []*pawl.GateJudged) []*pawl.GateJudged {
 // lineSize is how many bytes are kept of what was objected to an iteration. A loop whose
 // children stand on its artifact is told of all iterations in every prompt.
 func (l *Loop) lineSize() int {
-	if l.Kind.Children != nil && l.Kind.Children.Cascade {
+	if l.Kind.Children.RestartsParent() {
 		return 100
 	}
 	return 36

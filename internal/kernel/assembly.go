@@ -18,14 +18,32 @@ import (
 // batch has been judged and what was approved is in the branch.
 func (d *draft) assembled(l *Loop) bool {
 	b := l.gen.batch
-	next := b.Next(func(m *land.Member) bool { return d.s.queued(l, m) })
+	next := b.Next(func(m *land.Member) bool {
+		return d.s.queued(l, m) && (b.Land != pawl.LandBest || m.Verdict == pawl.VerdictPass)
+	})
+	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.queued(l, &b.Members[i]) })
+	lacks := b.Land == pawl.LandAll && d.s.lacks(l)
 	switch {
+	case gone >= 0:
+		d.reject(l, b.Linked()[gone], "merge", 0, "its loop has ended", pawl.Hash{})
+	case len(l.sessions) > 0 && (lacks || len(d.s.candidates(l)) == 0): // there is nothing to judge any more
+		d.cutOff(l, "what it judged has changed")
+		if len(l.open) == 0 {
+			d.abandon(l, "what it judged has changed")
+		}
+	case b.Land == pawl.LandAll && d.blockAll(l):
+		return true
+
 	case len(l.open) > 0 && len(l.sessions) == 0:
 	case b.Clash != nil:
 		d.reject(l, b.Clashed, "merge", b.Clash.Conflicts, "it conflicts with other work of the batch, or with what was merged before", b.Clash.Hunks)
 	case b.Culprit != nil:
 		by := &b.Culprit.By
 		d.reject(l, b.Culprit.Member, by.Gate, 0, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
+	case lacks:
+		return true
+	case b.Land == pawl.LandBest && !b.Picked():
+		return !d.pick(l)
 	case next >= 0:
 		d.link(l, next)
 	case len(b.Chain) == 0:
@@ -38,6 +56,67 @@ func (d *draft) assembled(l *Loop) bool {
 		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(l), From: l.Head, To: b.Subject()})
 	}
 	return false
+}
+
+// lacks reports whether a member of the batch does not wait to be merged.
+func (s *State) lacks(l *Loop) bool {
+	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.queued(l, &m) })
+}
+
+// blockAll blocks the members of a batch that lands whole or not at all when one of them has
+// failed, with all that depends on them, and reports whether one has.
+func (d *draft) blockAll(l *Loop) bool {
+	p, failed, left := l.gen.plan, -1, []int(nil)
+	for _, m := range l.gen.batch.Members {
+		switch t := p.At(m.Task); t.Status {
+		case pawl.TaskFailed:
+			if d.s.Loop(t.Loop).Outcome != pawl.OutcomeCancelled { // what a person left out leaves the group
+				failed = m.Task
+			}
+		case pawl.TaskPending, pawl.TaskRunning:
+			left = append(left, m.Task)
+		}
+	}
+	if failed < 0 || len(left) == 0 {
+		return failed >= 0
+	}
+	for _, i := range slices.Clone(left) {
+		left = append(left, p.Reached(i, func(j int) bool { return p.At(j).Status == pawl.TaskPending && !slices.Contains(left, j) })...)
+	}
+	slices.Sort(left)
+	for part := range slices.Chunk(left, maxPart) {
+		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.taskID(failed), Tasks: part})
+	}
+	return true
+}
+
+// pick lets the judge pick the best of those that wait to be merged, and reports whether that is
+// under way. The only one there is needs no judge.
+func (d *draft) pick(l *Loop) bool {
+	switch waiting := d.s.candidates(l); len(waiting) {
+	case 0:
+		return false
+	case 1:
+		d.emit(l.Ref, &pawl.TaskJudged{Batch: l.gen.batch.N, Task: l.gen.batch.Members[waiting[0]].Task, By: "gates", Verdict: pawl.VerdictPass, Reason: "it is the only one that passed"})
+	default:
+		d.reviewBatch(l)
+	}
+	return true
+}
+
+// candidates are the positions of the members that a judge judges: those in the candidate that have
+// no verdict, or while the best is picked, all that wait to be merged.
+func (s *State) candidates(l *Loop) (out []int) {
+	b := l.gen.batch
+	if b.Land != pawl.LandBest {
+		return b.Undecided()
+	}
+	for i := range b.Members {
+		if s.queued(l, &b.Members[i]) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // link asks for the merge commit of a member's work on the candidate so far.
@@ -129,6 +208,9 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	task := b.Members[i].Task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
 	ref := l.gen.plan.At(task).Loop
+	if d.s.Loop(ref).Phase == PhaseDone { // a signal ended it
+		return
+	}
 	judge := pawl.JudgeBatch
 	if paths > 0 {
 		judge = pawl.JudgeMerge
@@ -143,7 +225,7 @@ func (d *draft) approved(l *Loop) bool {
 	if len(b.Undecided()) == 0 {
 		return true
 	}
-	if l.Kind.Children.Review != nil {
+	if l.Kind.Children.Judge != nil {
 		return false
 	}
 	for _, i := range b.Undecided() {
@@ -159,16 +241,19 @@ const reviewTries = 2
 // reviewBatch lets a model judge the candidate as a whole. The worktree of the
 // parent shows it; its branch stays where it is.
 func (d *draft) reviewBatch(l *Loop) {
-	b, rv := l.gen.batch, l.Kind.Children.Review
+	b, rv := l.gen.batch, l.Kind.Children.Judge
+	picks := len(b.Chain) == 0 // it looks at each by itself, and the worktree is as they all began
 	switch {
-	case b.Shown != b.Subject() && len(l.sessions) > 0:
+	case picks && l.ahead && len(l.sessions) == 0:
+		d.onFinalHead(l)
+	case !picks && b.Shown != b.Subject() && len(l.sessions) > 0:
 		d.abandon(l, "the worktree does not show the candidate any more")
-	case b.Shown != b.Subject():
+	case !picks && b.Shown != b.Subject():
 		d.onWorktree(l, "show", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: b.Subject(), Salvage: d.salvage("show"), Detached: true})
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
 	case b.Reviews >= reviewTries:
-		if open := b.Undecided(); len(open) > 0 { // the others are another candidate without it
+		if open := d.s.candidates(l); len(open) > 0 { // the others are another candidate without it
 			d.reject(l, open[0], land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 		}
 	default:
@@ -184,10 +269,13 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 	if r != pawl.SessionDone {
 		return
 	}
+	kind := l.gen.batch.Land
+	whole := kind != pawl.LandAll || len(facts.All("changes")) == 0
 	for i, f := range facts {
 		m := d.s.Loop(l.Ref).gen.batch.Named(f.Value, l.taskID)
 		switch {
 		case m < 0 || f.Name != "approved" && f.Name != "changes":
+		case f.Name == "approved" && !whole, f.Name == "changes" && kind == pawl.LandBest: // it waits, or has lost
 		case f.Name == "approved":
 			b := d.s.Loop(l.Ref).gen.batch
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[m].Task, By: land.ByReview, Verdict: pawl.VerdictPass, Evidence: output})
@@ -243,11 +331,17 @@ func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
 // addBatch tells a reviewer which tasks it judges.
 func (s *State) addBatch(l *Loop, do *pawl.AssemblePrompt) {
 	b := l.gen.batch
-	do.Commit, do.Base = b.Subject(), l.Head
-	for _, k := range b.Chain {
-		t := l.gen.plan.At(b.Members[k.Member].Task)
+	members := s.candidates(l)
+	if do.Base = l.Head; len(b.Chain) > 0 {
+		do.Commit, members = b.Subject(), b.Linked()
+	}
+	for _, i := range members {
+		t := l.gen.plan.At(b.Members[i].Task)
 		c := s.Loop(t.Loop)
 		m := pawl.Member{Task: c.task.Spec, Paths: c.cand.Paths}
+		if len(b.Chain) == 0 {
+			m.Commit = c.cand.Commit
+		}
 		if n := len(c.left.Outputs); n > 0 {
 			m.Result = c.left.Outputs[n-1].Blob
 		}

@@ -10,18 +10,24 @@ import (
 	"pawl/internal/kernel/monitor"
 )
 
-// maxBatch is how many tasks one batch has at most.
-const maxBatch = 12
+// maxBatch is how many tasks one batch has at most, also where all that are ready land together.
+const maxBatch = 64
 
-// judgesBatches reports whether batches of the kind's children are judged as a whole.
-func judgesBatches(k *pawl.LoopKind) bool {
-	c := k.Children
-	return c != nil && (c.Review != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.Checkpoint || c.ScaffoldFirst)
+// batchSize is how many tasks the loop's next batch may have.
+func (s *State) batchSize(l *Loop) int {
+	if n := l.Kind.Children.Group; n != pawl.GroupAll {
+		return min(n, s.parallel(l))
+	}
+	return maxBatch
 }
 
 // batches works on a loop's list in batches that are judged as a whole. It reports
 // whether the list has come to an end.
 func (d *draft) batches(l *Loop) bool {
+	if l.Kind.Children.IsEager() {
+		d.bringForth(l)
+		l = d.s.Loop(l.Ref)
+	}
 	p := l.gen.plan
 	switch {
 	case !l.gen.Unlearned.IsZero():
@@ -67,12 +73,22 @@ func (d *draft) nextBatch(l *Loop) bool {
 // ground is open, only such tasks are picked.
 func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	p := l.gen.plan
-	places, limit := min(d.s.parallel(l), maxBatch), d.s.childLimit(l)
+	places, limit := d.s.batchSize(l), d.s.childLimit(l)
 	var ground []bool
 	if l.Kind.Children.ScaffoldFirst {
 		ground = p.Ground()
 	}
-	tasks, capped := p.Choose(d.s.again(l, places, ground), places, limit, ground)
+	again := d.s.again(l, places, ground)
+	if l.Kind.Children.Land == pawl.LandAll && len(p.Kids) > 0 { // those that have begun land first
+		if d.s.asksAny(p.Kids) {
+			return nil, false
+		}
+		if len(again) > 0 {
+			slices.Sort(again)
+			return again, ground != nil
+		}
+	}
+	tasks, capped := p.Choose(again, places, limit, ground)
 	if capped && p.Capped != limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.Started)})
 	}
@@ -88,11 +104,16 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 // the ground, unless ground is nil.
 func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
 	for _, ref := range l.gen.plan.Kids {
-		if k := s.Loop(ref); k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
+		if k := s.Loop(ref); l.gen.plan.At(k.slot.entry).Status == pawl.TaskRunning && k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
 			tasks = append(tasks, k.slot.entry)
 		}
 	}
 	return tasks
+}
+
+// asksAny reports whether one of several loops waits for a person.
+func (s *State) asksAny(refs []pawl.LoopRef) bool {
+	return slices.ContainsFunc(refs, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
 }
 
 // batch takes the batch under way one step further.
@@ -102,6 +123,7 @@ func (d *draft) batch(l *Loop) {
 	case !b.Moved && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before):
 	case !b.Moved && !d.work(l):
 	case !b.Moved && !d.assembled(l):
+	case b.Moved && b.Land == pawl.LandBest && d.drop(l):
 	case !d.settled(l):
 	case b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after):
 	default:
@@ -113,20 +135,65 @@ func (d *draft) batch(l *Loop) {
 // work lets the batch's tasks be worked on, and reports whether all have come to
 // an end: they wait to be merged, for a person, or have failed.
 func (d *draft) work(l *Loop) bool {
-	over := true
+	over, busy := true, d.s.busyOf(l, nil, false)
 	for i := range l.gen.batch.Members {
 		l = d.s.Loop(l.Ref)
 		m := &l.gen.batch.Members[i]
-		switch t := l.gen.plan.At(m.Task); {
-		case t.Status == pawl.TaskPending && t.Open == 0 && !m.Begun:
-			d.spawn(l, m.Task)
-			over = false
-		case !d.s.rests(l, m):
+		t := l.gen.plan.At(m.Task)
+		begins := t.Status == pawl.TaskPending && t.Open == 0 && !m.Begun && !l.stops()
+		switch {
+		case !begins && d.s.rests(l, m):
+			continue
+		case !begins:
 			d.look(t.Loop)
-			over = false
+		case busy >= d.s.parallel(l): // it waits for a place
+		case l.Kind.Children.IsEager(): // it is there, and waits to be let in
+			d.places, busy = true, busy+1
+		default:
+			d.spawn(l, m.Task)
+			busy++
 		}
+		over = false
 	}
 	return over
+}
+
+// busyOf counts the loops of the batch that are at work, one of them left out; if inside is true,
+// those in an iteration alone.
+func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
+	for i := range l.gen.batch.Members {
+		m := &l.gen.batch.Members[i]
+		t := l.gen.plan.At(m.Task)
+		if k := s.Loop(t.Loop); t.Status == pawl.TaskRunning && k != but && (k.inside || !inside) && !s.rests(l, m) {
+			n++
+		}
+	}
+	return n
+}
+
+// stops reports whether no other task of the loop's plan begins, because of one that failed.
+func (l *Loop) stops() bool {
+	return slices.ContainsFunc(l.gen.plan.Dead, func(i int) bool {
+		return l.gen.plan.Entries[i].Critical || l.Kind.Children.OnFailure == pawl.FailStop
+	})
+}
+
+// drop leaves out those of a group of which another one was picked, and reports whether it did.
+func (d *draft) drop(l *Loop) bool {
+	b := l.gen.batch
+	picked := b.Members[b.Chain[len(b.Chain)-1].Member].Task
+	dropped := false
+	for i := range b.Members {
+		task := b.Members[i].Task
+		switch d.s.Loop(l.Ref).gen.plan.At(task).Status {
+		case pawl.TaskRunning, pawl.TaskFailed, pawl.TaskPending:
+			if task != picked {
+				d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: land.ByReview, Verdict: pawl.VerdictSkip, Reason: l.taskID(picked) + " was picked"})
+				dropped = true
+			}
+		}
+	}
+	return dropped
 }
 
 // rests reports whether nothing more comes of a member's loop before it is judged.
@@ -136,7 +203,8 @@ func (s *State) rests(l *Loop, m *land.Member) bool {
 		return true
 	}
 	k := s.Loop(t.Loop)
-	return k.person.question != nil || k.merge() != nil || k.Phase == PhaseReady && m.Rejected()
+	between := k.Phase == PhaseReady || k.Phase == PhaseBase && !k.inside && len(k.open) == 0 // the second, if it began anew
+	return k.person.question != nil || k.merge() != nil || between && m.Rejected()
 }
 
 // queued reports whether a member's loop waits to be merged, and nothing speaks against it.
@@ -184,7 +252,7 @@ func (s *State) resultOf(l *Loop, m *land.Member) monitor.Result {
 	switch {
 	case t.Status == pawl.TaskPassed:
 		return monitor.Approved
-	case t.Status == pawl.TaskPending: // held back
+	case t.Status == pawl.TaskPending, t.Status == pawl.TaskDropped: // held back, or it lost
 		return monitor.Waiting
 	case t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome == pawl.OutcomeCancelled: // a person left it out
 		return monitor.Waiting
@@ -200,11 +268,11 @@ func (s *State) resultOf(l *Loop, m *land.Member) monitor.Result {
 // batches does so as a member of one.
 func (s *State) mayWork(l *Loop) bool {
 	p := s.Loop(l.Parent)
-	if p == nil || !judgesBatches(p.Kind) {
+	if p == nil || !p.Kind.Children.Groups() {
 		return true
 	}
 	b := p.gen.batch
-	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before)
+	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before) && s.busyOf(p, l, true) < s.parallel(p)
 }
 
 // leftOut reports whether a loop's batch has rejected what it made.
@@ -217,7 +285,7 @@ func (s *State) leftOut(l *Loop) bool {
 // as a part of a batch.
 func (s *State) landing(l *Loop) bool {
 	p := s.Loop(l.Parent)
-	if p == nil || !judgesBatches(p.Kind) || !p.wants(pawl.VerbAdvanceBranch) {
+	if p == nil || !p.Kind.Children.Groups() || !p.wants(pawl.VerbAdvanceBranch) {
 		return false
 	}
 	m := p.gen.batch.Member(l.slot.entry)
@@ -231,7 +299,7 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	}
 	l.gen.batches = b.N
 	l.beginAround()
-	l.gen.batch = &land.Batch{N: b.N, Scaffold: b.Scaffold}
+	l.gen.batch = &land.Batch{N: b.N, Scaffold: b.Scaffold, Land: l.Kind.Children.Land}
 	for _, i := range b.Tasks {
 		if i < 0 || i >= len(l.gen.plan.Entries) {
 			return fmt.Errorf("there is no task %d", i)
@@ -247,6 +315,10 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	m := l.gen.batch.Member(b.Task)
 	if m == nil || b.Batch != l.gen.batch.N {
 		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
+	}
+	if b.Verdict == pawl.VerdictSkip {
+		l.gen.plan.Drop(b.Task, b.Batch)
+		return nil
 	}
 	if t := l.gen.plan.At(b.Task); b.Verdict != pawl.VerdictPass && t.Status == pawl.TaskRunning {
 		s.Loop(t.Loop).noteIn(m, land.Objection(b.By, b.Reason, b.Evidence))

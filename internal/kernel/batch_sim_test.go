@@ -82,16 +82,16 @@ func (c *chance) batchRecipe() *pawl.Recipe {
 	r.Records = c.IntN(2) == 0
 	root, task := &r.Kinds[0], &r.Kinds[1]
 	ch := root.Children
-	ch.Order, ch.Parallel, ch.Batch = pick(c, "list", "list", "priority", "score"), 1+c.IntN(8), pick(c, "barrier", "")
+	ch.Order, ch.Parallel, ch.Group = pick(c, "list", "list", "priority", "score"), 1+c.IntN(8), pick(c, 12, 24)
 	if c.IntN(8) == 0 { // more than one batch may have
 		ch.Parallel = 20
 		c.tasks += 12
 	}
-	ch.OnFailure = pick(c, "", "continue", "block", "stop")
+	ch.OnFailure = pick(c, "", "block", "block", pawl.FailStop)
 	ch.Limit = c.IntN(5) / 4 * (c.tasks + c.IntN(8))
 	ch.ScaffoldFirst, ch.Checkpoint = c.IntN(2) == 0, c.IntN(4) > 0
 	if c.IntN(4) > 0 {
-		ch.Review = &pawl.Review{Role: "reviewer", Prompt: "b.md", Tier: 3, Output: "batch", Turns: 2 + c.IntN(4)}
+		ch.Judge = &pawl.Review{Role: "reviewer", Prompt: "b.md", Tier: 3, Output: "batch", Turns: 2 + c.IntN(4)}
 	}
 	if c.IntN(2) == 0 {
 		ch.BeforeBatch = []pawl.Step{{Name: "refresh", Output: "context", Required: true, Turns: 2 + c.IntN(4), Questions: c.IntN(3) == 0}}
@@ -109,7 +109,7 @@ func (c *chance) batchRecipe() *pawl.Recipe {
 	if c.IntN(5) > 0 {
 		c.monitors(ch)
 	}
-	ch.Checkpoint = ch.Checkpoint || !judgesBatches(root)
+	ch.Checkpoint = ch.Checkpoint || ch.Judge == nil && len(ch.BeforeBatch)+len(ch.AfterBatch)+len(ch.Monitor) == 0 && !ch.ScaffoldFirst
 	root.Ladder.Then = pick(c, "blocked", "fail", "ask")
 	root.Steps[0].Questions = c.IntN(4) == 0
 	if c.IntN(3) == 0 {
@@ -833,7 +833,7 @@ func (g *field) judged(e pawl.Event, b *pawl.TaskJudged) {
 	}
 	at := slices.IndexFunc(of, func(k ring) bool { return k.task == b.Task })
 	if b.Verdict == pawl.VerdictPass {
-		if before != "" || at < 0 || !g.greenAll(of[len(of)-1].commit) || (b.By == "review") != (g.c.Review != nil) {
+		if before != "" || at < 0 || !g.greenAll(of[len(of)-1].commit) || (b.By == "review") != (g.c.Judge != nil) {
 			g.fail(e, "%s says pass to %s, which was %q, at %d of %v", b.By, g.tasks[b.Task].ID, before, at, of)
 		}
 		return

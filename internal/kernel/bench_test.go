@@ -51,7 +51,7 @@ func print64String(id pawl.Seq) string { return string(rune('a'+id%26)) + string
 func waiting(tb testing.TB, loops, more int) *driver {
 	d := crowdOf(tb, loops, loops+more, func(r *pawl.Recipe) {
 		c := r.Kinds[0].Children
-		c.Batch, c.Cascade, c.Order, c.Parallel = "", true, "score", loops+more
+		c.Admit, c.OnFailure, c.Order, c.Parallel = pawl.AdmitEager, pawl.FailRestartParent, "score", loops+more
 		r.Kinds[1].Concurrent, r.Loops = loops, 2*(loops+more)
 	})
 	if n := len(d.state.queue); n != more {

@@ -23,7 +23,7 @@ const decidesBlocked = "BLOCKED"
 
 // obstruct takes over that a child's session found its task blocked.
 func (s *State) obstruct(l *Loop, f pawl.Facts) {
-	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) && f.Get("decision") == decidesBlocked {
+	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && f.Get("decision") == decidesBlocked {
 		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"pawl"
 	"pawl/internal/kernel/brief"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/signal"
 )
 
@@ -53,7 +54,7 @@ func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
 // alone ends what stands below a loop that ends, and reports whether all of it has ended.
 func (d *draft) alone(l *Loop, reason string) bool {
 	switch {
-	case !l.cascades() || l.gen.plan == nil:
+	case l.gen.plan == nil:
 		return true
 	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, clears):
 		return true
@@ -120,7 +121,7 @@ func (d *draft) expire(l *Loop) {
 // and reports whether there is nothing of it left: what stands below it ends and does
 // not count any more, and its work goes to a fresh branch, unless others have it already.
 func (d *draft) begunAnew(l *Loop) bool {
-	if !l.cascades() || l.gen.plan == nil || l.gen.plan.Started == 0 {
+	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil || l.gen.plan.Started == 0 {
 		return true
 	}
 	why := cmp.Or(l.lastLine(), "a person wants another one")
@@ -169,7 +170,8 @@ func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	if l.gen.plan != nil {
 		plans = l.gen.plan.Version
 	}
-	l.gen, l.exit.clearing = &Generation{n: b.N, plans: plans}, nil
+	course := monitor.Course{Marks: l.gen.Marks} // no name of a checkpoint is given twice
+	l.gen, l.exit.clearing = &Generation{n: b.N, plans: plans, batches: l.gen.batches, Course: course}, nil
 	l.person.approved, l.person.reply = false, nil
 	if b.Branch != l.branch && l.Parent != 0 {
 		l.branch, l.Phase = b.Branch, PhaseOpening
@@ -194,7 +196,7 @@ func (l *Loop) invalidated() error {
 // artifact. Nobody is told who ends as well.
 func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
-	if p == nil || !p.cascades() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+	if p == nil || !p.Kind.Children.RestartsParent() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
 		return
 	}
 	if p.gen.plan.At(l.slot.entry).Status == pawl.TaskBlocked { // what blocks it has been told
@@ -216,7 +218,7 @@ func (l *Loop) evidence() pawl.Hash {
 // failing is the first child's failure that the loop's iteration ends by, or nil: not
 // one that was tried again, nor the end that a person wanted.
 func (s *State) failing(l *Loop) *signal.Signal {
-	if !l.cascades() || l.gen.plan == nil {
+	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
 	}
 	for i := range l.inbox.Signals {
@@ -253,7 +255,7 @@ func (d *draft) weigh(l *Loop) {
 
 // failures are what children failed by, for the loop's next prompts.
 func (s *State) failures(l *Loop) (out []pawl.Feedback) {
-	if !l.cascades() || l.gen.plan == nil {
+	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
 	}
 	for i := range l.inbox.Signals {
@@ -273,8 +275,11 @@ const maxChildFailures = 3
 func (d *draft) breaks(l *Loop) bool {
 	p := d.s.Loop(l.Parent)
 	w := &l.worktree
-	if p == nil || !p.cascades() || w.Trouble() == nil || w.Trouble().Code == pawl.FailDefect || w.MayRetry() {
+	if p == nil || !p.Kind.Children.RestartsParent() || w.Trouble() == nil || w.Trouble().Code == pawl.FailDefect || w.MayRetry() {
 		return false
+	}
+	if d.s.landing(l) {
+		return true // when that is over
 	}
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(w.Trouble().Message, 200)})
@@ -289,31 +294,6 @@ func (d *draft) breaks(l *Loop) bool {
 	return true
 }
 
-// cascade works on the children that stand on a loop's artifact, and reports whether
-// that has come to an end: all of them have, or one has failed.
-func (d *draft) cascade(l *Loop) bool {
-	switch {
-	case d.s.failing(l) != nil:
-		return true
-	case l.unseen(pawl.SignalRebase) == nil || l.hasChildren():
-	case l.Head == l.Base && !d.onHead(l): // nothing stands on it yet
-		return false
-	default:
-		d.acknowledgeAll(l, pawl.SignalRebase)
-	}
-	d.weigh(l)
-	d.block(l)
-	for _, i := range l.gen.plan.Where(pawl.TaskBlocked) {
-		t := l.gen.plan.At(i)
-		if o := d.s.Loop(t.Loop); o != nil && o.Phase == PhasePending {
-			d.own(o.Ref)
-			d.shut(d.s.Loop(o.Ref), pawl.OutcomeBlocked, "blocked by "+l.gen.plan.Entries[t.Cause].ID)
-		}
-	}
-	d.bringForth(l)
-	return len(l.gen.plan.Kids) == 0
-}
-
 // withFailure adds to a judgement that a child has failed the loop's iteration.
 func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 	if g := s.failing(l); g != nil && j.Pass() {
@@ -326,7 +306,7 @@ func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 // beginsAnew reports whether a run that ended stopped a loop between two iterations:
 // what its last artifact led to does not go on.
 func (l *Loop) beginsAnew() bool {
-	return l.cascades() && l.stopped && !l.inside && l.gen.plan != nil
+	return l.Kind.Children.RestartsParent() && l.stopped && !l.inside && l.gen.plan != nil
 }
 
 // endSignals leaves nothing of what a loop that has ended was told. That a signal holds

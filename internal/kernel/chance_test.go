@@ -26,6 +26,7 @@ type chance struct {
 	grove *grove // of a run with children
 	field *field // of one whose batches are judged as a whole
 	wood  *wood  // of one whose children stand on artifacts
+	mix   *mixed // of one whose children come home in any way
 	tasks int    // how many its first plan has
 }
 
@@ -46,6 +47,8 @@ func (c *chance) begin() {
 // keepBooks passes the world's events to the books of its run, if it has any.
 func (c *chance) keepBooks() {
 	switch w := c.w; {
+	case c.mix != nil:
+		w.watch = c.mix.saw
 	case c.wood != nil:
 		w.watch, w.look = c.wood.saw, c.wood.settled
 	case c.field != nil:
@@ -143,10 +146,10 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 		return &pawl.WorkspaceClosed{Effect: f.ID}
 	}
 	b := &pawl.Committed{Effect: f.ID, Files: 1, Total: 1, FileSet: brief.Fingerprint(fmt.Sprint(c.IntN(4))), Paths: blobOf("paths")}
-	if c.grove == nil && c.wood == nil && c.in(3) {
+	if c.grove == nil && c.wood == nil && c.mix == nil && c.in(3) {
 		b.Tree = pawl.TreeHash(fmt.Sprint("T", c.IntN(3)))
 	}
-	if do := f.Do.(*pawl.Commit); (c.grove != nil || c.wood != nil) && do.Parent == do.Base && c.in(8) { // there was nothing to do
+	if do := f.Do.(*pawl.Commit); (c.grove != nil || c.wood != nil || c.mix != nil) && do.Parent == do.Base && c.in(8) { // there was nothing to do
 		b.Files, b.Total, b.FileSet, b.Paths, b.Tree = 0, 0, 0, pawl.Hash{}, c.w.treeAt(do.Parent)
 	}
 	if c.field != nil {
@@ -243,6 +246,10 @@ func (c *chance) submit(f *pawl.Effect) pawl.ToolUse {
 		if c.more != nil && c.more.IntN(2) == 0 {
 			use.Trimmed = blobOf("trimmed")
 		}
+	case output == "plan" && c.mix != nil:
+		use.Args = c.mixList(f)
+	case output == "batch" && c.mix != nil:
+		c.mixReview(l, &use)
 	case output == "plan" && c.wood != nil:
 		use.Args = c.artifact(f)
 		c.lists(&use)

@@ -43,16 +43,30 @@ func (d *draft) children(l *Loop) bool {
 		d.skip(l, "a person stopped the plan")
 	}
 	switch {
-	case l.cascades():
-		return d.cascade(l)
-	case judgesBatches(l.Kind):
+	case d.s.failing(l) != nil:
+		if len(l.open) == 0 {
+			d.abandon(l, "a child has failed")
+		}
+		return true
+	case l.unseen(pawl.SignalRebase) == nil || l.hasChildren():
+	case l.Head == l.Base && !d.onHead(l): // nothing stands on it yet
+		return false
+	default:
+		d.acknowledgeAll(l, pawl.SignalRebase)
+	}
+	d.weigh(l)
+	if c.Groups() {
 		return d.batches(l)
 	}
 	if d.replan(l) {
 		return false
 	}
 	d.block(l)
-	d.admit(l, c)
+	if c.IsEager() {
+		d.bringForth(l)
+	} else {
+		d.admit(l)
+	}
 	return len(l.gen.plan.Kids) == 0
 }
 
@@ -65,7 +79,7 @@ func (l *Loop) spawns() bool {
 // childLimit is how many children the loop may start; 0 = no limit. Where they stand on
 // an artifact, it has as many as it may when it is accepted.
 func (s *State) childLimit(l *Loop) int {
-	if l.cascades() {
+	if l.Kind.Children.IsEager() {
 		return 0
 	}
 	if l.Parent == 0 && s.Limits.Iterations > 0 && s.haltsOn(pawl.HaltIterations) {
@@ -77,18 +91,14 @@ func (s *State) childLimit(l *Loop) int {
 // parallel is how many children run side by side. In a tree the user says how many
 // loops do, and the recipe how many children of one.
 func (s *State) parallel(l *Loop) int {
-	if l.cascades() {
+	if l.Kind.Children.IsEager() {
 		return max(l.Kind.Children.Parallel, 1)
 	}
 	return cmp.Or(s.Settings.Parallel, l.Kind.Children.Parallel, 1)
 }
 
 // admit starts tasks that are ready, in their order, as many as there are places.
-// With barriers, places are filled when all are free only.
-func (d *draft) admit(l *Loop, c *pawl.Children) {
-	if c.Batch != "rolling" && len(l.gen.plan.Kids) > 0 {
-		return
-	}
+func (d *draft) admit(l *Loop) {
 	for len(l.gen.plan.Kids) < d.s.parallel(l) {
 		i := l.gen.plan.Next()
 		if i < 0 {
@@ -113,7 +123,7 @@ func (d *draft) spawn(l *Loop, i int) {
 		ID: d.s.loopID(d.at, d.s.Started.Seed, ref), Kind: l.Kind.Children.Kind, Parent: l.Ref,
 		Task: e.ID, Entry: i + 1, Version: l.gen.plan.Version, Branch: d.s.childBranch(ref, e.ID), Base: l.Head,
 	}
-	if l.cascades() {
+	if l.Kind.Children.IsEager() {
 		b.Base, b.Pending, b.ParentIteration, b.ParentGeneration = "", true, l.Iteration, l.gen.n
 	}
 	d.emit(ref, b)
@@ -138,20 +148,44 @@ func (d *draft) block(l *Loop) {
 	pending := func(i int) bool { return l.gen.plan.At(i).Status == pawl.TaskPending }
 	for _, i := range slices.Clone(l.gen.plan.Dead) {
 		e := &l.gen.plan.Entries[i]
-		for part := range slices.Chunk(l.gen.plan.Reached(i, pending), maxPart) {
-			d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
+		if !l.gen.plan.At(i).Void {
+			for part := range slices.Chunk(l.gen.plan.Reached(i, pending), maxPart) {
+				d.emit(l.Ref, &pawl.TasksBlocked{Cause: e.ID, Tasks: part})
+			}
 		}
 		l = d.s.Loop(l.Ref)
 		switch {
 		case e.Critical:
 			d.skip(l, "the critical task "+e.ID+" failed")
-		case l.Kind.Children.OnFailure == "stop":
+		case l.Kind.Children.OnFailure == pawl.FailStop:
 			d.skip(l, "the task "+e.ID+" failed")
 		}
 		l = d.s.Loop(l.Ref)
 	}
 	if len(l.gen.plan.Dead) > 0 {
 		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.gen.plan.Entries[l.gen.plan.Dead[0]].ID})
+	}
+	if l.Kind.Children.IsEager() {
+		d.endWaiting(d.s.Loop(l.Ref))
+	}
+}
+
+// endWaiting ends the loops that wait for their turn and will not have it.
+func (d *draft) endWaiting(l *Loop) {
+	for _, status := range []pawl.TaskStatus{pawl.TaskBlocked, pawl.TaskSkipped, pawl.TaskDropped} {
+		for _, i := range l.gen.plan.Where(status) {
+			t := l.gen.plan.At(i)
+			o := d.s.Loop(t.Loop)
+			if o == nil || o.Phase != PhasePending {
+				continue
+			}
+			outcome, reason := pawl.OutcomeCancelled, "its task is "+status.String()
+			if status == pawl.TaskBlocked {
+				outcome, reason = pawl.OutcomeBlocked, "blocked by "+l.taskID(int(t.Cause))
+			}
+			d.own(o.Ref)
+			d.shut(d.s.Loop(o.Ref), outcome, reason)
+		}
 	}
 }
 
@@ -185,6 +219,11 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	return nil
 }
 
+// isSettled reports whether a task has come to its end without its loop.
+func isSettled(s pawl.TaskStatus) bool {
+	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
+}
+
 // endChild takes over how a task's loop ended. One that the run's end stopped
 // goes on when the run does.
 func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
@@ -194,7 +233,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	}
 	tasks, i := p.gen.plan, l.slot.entry
 	tasks.Leave(l.Ref)
-	if !tasks.Holds(i, l.slot.version, l.Ref) || tasks.At(i).Status == pawl.TaskBlocked || b.Stopped && b.Outcome.Resumable() {
+	if !tasks.Holds(i, l.slot.version, l.Ref) || isSettled(tasks.At(i).Status) || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	cancelled := b.Outcome == pawl.OutcomeCancelled
@@ -206,7 +245,8 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	case b.Outcome.Succeeded():
 		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified)
 	default: // for what a person rejected no plan is made anew
-		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0)
+		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
+		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
 	}
 	tasks.Tried(i, l.Iteration)
 }

@@ -170,7 +170,11 @@ func (s *State) incomplete(l *Loop, x *session.Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
 	case x.Purpose == pawl.ForBatch && l.gen.batch != nil:
-		return l.gen.batch.Unjudged(f, l.taskID)
+		var open []string
+		for _, i := range s.candidates(l) {
+			open = append(open, l.taskID(l.gen.batch.Members[i].Task))
+		}
+		return l.gen.batch.Unjudged(f, open)
 	case st != nil && !st.Questions && f.Get("questions") != "" && (f.Get("count") == "" || f.Get("count") == "0") && st.Output == "plan":
 		return "Nobody can be asked here. Hand in a plan with what you know; say in it what you take for granted."
 	}
@@ -203,7 +207,7 @@ func (d *draft) owed(l *Loop, x *session.Session) (output string, required bool)
 	case pawl.ForReview:
 		return l.stage(x.Index).Review.Output, true
 	case pawl.ForBatch:
-		return l.Kind.Children.Review.Output, true
+		return l.Kind.Children.Judge.Output, true
 	case pawl.ForProposal:
 		return proposalOutput, true
 	case pawl.ForBallot:

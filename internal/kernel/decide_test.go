@@ -9,132 +9,28 @@ import (
 	"pawl"
 )
 
-// What a kernel cannot decide to its end, or would pass over in silence, is
-// refused before anything is in the log.
+// What recipe and settings say together, and what a decision would stumble over, is
+// refused before anything is in the log. What a recipe says is checked by package recipe.
 func TestStartRefuses(t *testing.T) {
 	for _, row := range []struct {
 		want   string
-		change func(*pawl.Recipe, *pawl.LoopKind, *pawl.Settings)
-	}{
-		{`starts with the kind "nobody"`, func(r *pawl.Recipe, _ *pawl.LoopKind, _ *pawl.Settings) { r.Start = "nobody" }},
-		{"which must be another one of the recipe", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Children = &pawl.Children{Kind: "task", From: "implement"}
-		}},
-		{"approval", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Approval = &pawl.Approval{By: "human"} }},
-		{`from the step "gone"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Complexity.From = "gone" }},
-		{"band of tier 4", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Complexity.Tiers[0].Tier = 4 }},
-		{"group implement: want steps", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Repeat = &pawl.Repeat{} }},
-		{`not "shrug"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Steps[1].Repeat = &pawl.Repeat{Max: 2, Until: []string{"DONE"}, OnMax: "shrug", Steps: []pawl.Step{{Name: "a"}}}
-		}},
-		{"holds another one", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Steps[1].Repeat = &pawl.Repeat{Max: 2, Until: []string{"DONE"}, OnMax: "fail", Steps: []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}}
-		}},
-		{"can only be among the steps", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.FinalSteps = []pawl.Step{{Name: "a", Repeat: &pawl.Repeat{}}}
-		}},
-		{"step implement has tier 7", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].Tier = 7 }},
-		{`step implement runs for each of "files"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].ForEach = "files" }},
-		{`tier from "mood"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Steps[1].TierFrom = "mood" }},
-		{`check "weather"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Steps[1].Check = &pawl.Check{Name: "weather"}
-		}},
-		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Human = true }},
-		{"gate quality: want one of", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[0].Commands = nil }},
-		{"gate quality: retry leads to", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Gates[0].On = map[pawl.Verdict]pawl.Route{"retry": {}}
-		}},
-		{`gate quality: retry leads to "nowhere"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.Gates[0].On = map[pawl.Verdict]pawl.Route{"retry": {From: "nowhere", Max: 1}}
-		}},
-		{`gate guess is the check "luck"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) {
-			k.FinalGates = []pawl.Stage{{Name: "guess", Builtin: "luck"}}
-		}},
-		{"review requirements: want a tier", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[1].Review.Tier = 0 }},
-		{"at most 9 votes", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Gates[1].Review.Votes = 10 }},
-		{`ends in "prayer"`, func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Then = "prayer" }},
-		{"rising tiers", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Rungs[2].Tier = 1 }},
-		{"stuck is 9", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Stuck = 9 }},
-		{"the council", func(_ *pawl.Recipe, k *pawl.LoopKind, _ *pawl.Settings) { k.Ladder.Council.Lenses = nil }},
-		{"tier 2 has no output limit", func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Models[1].MaxOutput = 0 }},
-		{"retry.tries is 0", func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Retry.Tries = 0 }},
-		{`gate "x" has no kind`, func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) { s.Gates = []pawl.GateSpec{{Name: "x"}} }},
-		{`gate "requirements"`, func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) {
-			s.Gates = []pawl.GateSpec{gate("requirements")}
-		}},
-		{`gate "tests"`, func(_ *pawl.Recipe, _ *pawl.LoopKind, s *pawl.Settings) {
-			s.Gates = []pawl.GateSpec{gate("tests"), gate("tests")}
-		}},
-	} {
-		t.Run(row.want, func(t *testing.T) {
-			r, set := taskLoop(), settings()
-			row.change(r, &r.Kinds[0], set)
-			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, set)}})
-			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {
-				t.Errorf("got %v, want %s", err, row.want)
-			}
-		})
-	}
-	for _, row := range []struct {
-		want   string
-		change func(*pawl.Recipe, *pawl.Children)
-	}{
-		{`of kind "nobody"`, func(_ *pawl.Recipe, c *pawl.Children) { c.Kind = "nobody" }},
-		{`from the step "gone"`, func(_ *pawl.Recipe, c *pawl.Children) { c.From = "gone" }},
-		{"a child's tier comes from its task", func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[1].Complexity = &pawl.Bands{From: "implement"} }},
-		{"a review of batches", func(_ *pawl.Recipe, c *pawl.Children) { c.Review = &pawl.Review{} }},
-		{"are judged as a whole, and cannot be rolling", func(_ *pawl.Recipe, c *pawl.Children) { c.ScaffoldFirst, c.Batch = true, "rolling" }},
-		{"no way to make the plan anew", func(_ *pawl.Recipe, c *pawl.Children) {
-			c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"revise"}}
-		}},
-		{"no checkpoints", func(_ *pawl.Recipe, c *pawl.Children) {
-			c.Batch, c.Monitor = "", map[string][]string{"REGRESSING": {"rollback"}}
-		}},
-		{`leads to "hope"`, func(_ *pawl.Recipe, c *pawl.Children) {
-			c.Batch, c.Monitor = "", map[string][]string{"STALLED": {"hope"}}
-		}},
-		{"may have 0 versions", func(_ *pawl.Recipe, c *pawl.Children) { c.Replan = &pawl.Replan{} }},
-		{"request, which stands above it", func(r *pawl.Recipe, c *pawl.Children) {
-			below := *c
-			below.From, below.Kind = "implement", "request"
-			r.Kinds[1].Children = &below
-		}},
-		{"go with neither", func(r *pawl.Recipe, c *pawl.Children) {
-			leaf := r.Kinds[1]
-			leaf.Name = "leaf"
-			r.Kinds[1].Children = &pawl.Children{From: "implement", Kind: "leaf"}
-			r.Kinds = append(r.Kinds, leaf)
-			c.ScaffoldFirst, c.Batch = true, ""
-		}},
-		{`approval by "nobody"`, func(r *pawl.Recipe, _ *pawl.Children) { r.Kinds[0].Approval = &pawl.Approval{By: "nobody"} }},
-	} {
-		t.Run(row.want, func(t *testing.T) {
-			r := treeLoop()
-			row.change(r, r.Kinds[0].Children)
-			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, settings())}})
-			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {
-				t.Errorf("got %v, want %s", err, row.want)
-			}
-		})
-	}
-	for _, row := range []struct {
-		want   string
+		of     func() *pawl.Recipe
 		change func(*pawl.Recipe, *pawl.Settings)
 	}{
-		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "auto" }}, // R-51
-		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "confidence_threshold" }},
-		{"never approved automatically", func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "manual" }},
-		{"says itself where a person is asked", func(r *pawl.Recipe, s *pawl.Settings) { r.Kinds[0].Approval, s.Approval = nil, "human" }},
-		{`an approval by "auto", and its children cascade`, func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Approval.By = "auto" }},
-		{"kind code has none", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[3].Gates[0].Builtin = wellFormed }},
-		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[1].Children.Batch = "rolling" }},
-		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[1].Children.OnFailure = "block" }},
-		{"children of kind spec cascade", func(r *pawl.Recipe, _ *pawl.Settings) {
-			r.Kinds[1].Children.Replan = &pawl.Replan{MaxVersions: 1}
-		}},
+		{`starts with the kind "nobody"`, taskLoop, func(r *pawl.Recipe, _ *pawl.Settings) { r.Start = "nobody" }},
+		{`of kind "nobody"`, treeLoop, func(r *pawl.Recipe, _ *pawl.Settings) { r.Kinds[0].Children.Kind = "nobody" }},
+		{"tier 2 has no output limit", taskLoop, func(_ *pawl.Recipe, s *pawl.Settings) { s.Models[1].MaxOutput = 0 }},
+		{"retry.tries is 0", taskLoop, func(_ *pawl.Recipe, s *pawl.Settings) { s.Retry.Tries = 0 }},
+		{`gate "x" has no kind`, taskLoop, func(_ *pawl.Recipe, s *pawl.Settings) { s.Gates = []pawl.GateSpec{{Name: "x"}} }},
+		{`gate "requirements"`, taskLoop, func(_ *pawl.Recipe, s *pawl.Settings) { s.Gates = []pawl.GateSpec{gate("requirements")} }},
+		{`gate "tests"`, taskLoop, func(_ *pawl.Recipe, s *pawl.Settings) { s.Gates = []pawl.GateSpec{gate("tests"), gate("tests")} }},
+		{"never approved automatically", levels, func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "auto" }}, // R-51
+		{"never approved automatically", levels, func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "confidence_threshold" }},
+		{"never approved automatically", levels, func(_ *pawl.Recipe, s *pawl.Settings) { s.Approval = "manual" }},
+		{"says itself where a person is asked", levels, func(r *pawl.Recipe, s *pawl.Settings) { r.Kinds[0].Approval, s.Approval = nil, "human" }},
 	} {
 		t.Run(row.want, func(t *testing.T) {
-			r, set := levels(), settings()
+			r, set := row.of(), settings()
 			row.change(r, set)
 			_, err := Decide(&State{}, Input{At: worldBegin, Start: &Start{Run: worldRun, Started: started(t, r, set)}})
 			if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || !strings.Contains(err.Error(), row.want) {

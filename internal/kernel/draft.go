@@ -109,10 +109,7 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted, *pawl.BatchEnded:
 		d.ownKids(l)
 	case *pawl.MergeQueued, *pawl.QuestionAsked, *pawl.QuestionAnswered:
-		if p := d.s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
-			d.own(l.Parent)
-			d.look(l.Parent)
-		}
+		d.lookAtGroup(l)
 	case *pawl.SignalSent:
 		d.own(b.Source)
 	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
@@ -130,13 +127,28 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		for _, o := range b.With {
 			d.own(o)
 		}
+	case pawl.Answer:
+		if body.EventKind() == pawl.KindEffectFailed && l.wants(pawl.VerbAdvanceBranch) { // those whose work it has can go on
+			d.ownKids(l)
+		}
+		if l.Iteration > 0 && !l.inside && len(l.open) <= 1 { // it may rest from now on
+			d.lookAtGroup(l)
+		}
+	}
+}
+
+// lookAtGroup considers a loop's parent, if the loop is of a group.
+func (d *draft) lookAtGroup(l *Loop) {
+	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() {
+		d.own(l.Parent)
+		d.look(l.Parent)
 	}
 }
 
 // ownKids owns the children of a loop that judges their batches, for which
 // something may follow.
 func (d *draft) ownKids(l *Loop) {
-	if l == nil || l.gen.plan == nil || !judgesBatches(l.Kind) {
+	if l == nil || l.gen.plan == nil || !l.Kind.Children.Groups() {
 		return
 	}
 	for _, k := range l.gen.plan.Kids {

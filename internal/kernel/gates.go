@@ -98,7 +98,9 @@ func leftOut(limits []pawl.LimitMet) string {
 }
 
 // inBatches reports whether the loop's children work in batches that are judged as a whole.
-func (l *Loop) inBatches() bool { return l.gen.planned && l.gen.plan != nil && judgesBatches(l.Kind) }
+func (l *Loop) inBatches() bool {
+	return l.gen.planned && l.gen.plan != nil && l.Kind.Children.Groups()
+}
 
 // reuse lets the verdicts of the last attempt stand when the tree is the same.
 func (d *draft) reuse(l *Loop) {

@@ -13,7 +13,7 @@ import (
 // Only a loop that has a plan, and whose batches are judged as a whole, continues while
 // effects of its own are active. P-82
 func TestInBatches(t *testing.T) {
-	judged, rolling := &pawl.LoopKind{Children: &pawl.Children{Checkpoint: true}}, &pawl.LoopKind{Children: &pawl.Children{}}
+	judged, rolling := &pawl.LoopKind{Children: &pawl.Children{Group: 2}}, &pawl.LoopKind{Children: &pawl.Children{}}
 	for _, row := range []struct {
 		planned bool
 		plan    *plan.Plan

@@ -24,7 +24,7 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	if j.Conflict && l.ladder.Conflicts+1 == ladder.ConflictTries {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: ladder.ConflictTries, Value: int64(l.ladder.Conflicts + 1)})
 	}
-	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.inCascade(l) && d.s.last(l)) {
+	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l) && d.s.last(l)) {
 		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
@@ -37,6 +37,13 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	case pawl.DecideCouncil:
 		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.Reason, 300), Stuck: r.Stuck})
 	}
+}
+
+// failsUpward reports whether a failure of the loop may fail its parent's iteration, or that of a
+// child the loop's own.
+func (s *State) failsUpward(l *Loop) bool {
+	p := s.Loop(l.Parent)
+	return l.Kind.Children.RestartsParent() || p != nil && p.Kind.Children.RestartsParent()
 }
 
 // escalate makes the next iteration run on another tier.
@@ -54,7 +61,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	}
 	if s.last(l) {
 		c.Last = s.lastFailed(l, b)
-		c.FailsUpward = l.Kind.Children != nil || s.inCascade(l)
+		c.FailsUpward = l.Kind.Children != nil || s.failsUpward(l)
 	}
 	return l.ladder.Rule(&c)
 }
@@ -65,7 +72,7 @@ func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
 	r := ladder.Ruling{Decision: pawl.DecideHalt, Reason: l.turnedDown(), Outcome: pawl.OutcomeBlocked}
 	rejected := l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject
 	switch {
-	case rejected && l.cascades():
+	case rejected && l.Kind.Children.RestartsParent():
 		r.Outcome = pawl.OutcomeFailed
 	case rejected:
 	case l.isGiven() && l.cannotPlan(): // it will be the same list the next time

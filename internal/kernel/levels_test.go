@@ -18,7 +18,7 @@ func levels() *pawl.Recipe {
 		k := pawl.LoopKind{Name: name, Priority: priority, Concurrent: concurrent, Iterations: iterations, Ladder: pawl.Ladder{Then: "fail"},
 			Steps:    []pawl.Step{{Name: name, Prompt: name + ".md", Output: "plan", Required: true, Tools: []string{"read"}}},
 			Gates:    []pawl.Stage{{Name: name + "-format", Builtin: wellFormed}},
-			Children: &pawl.Children{From: name, Kind: child, Order: "score", Parallel: 1, Cascade: true}}
+			Children: &pawl.Children{From: name, Kind: child, Order: "score", Parallel: 1, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}}
 		return k
 	}
 	plan, spec, phase := level("plan", "spec", 40, 2, 3), level("spec", "phase", 60, 5, 3), level("phase", "code", 80, 20, 3)

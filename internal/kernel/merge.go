@@ -16,7 +16,7 @@ func (l *Loop) merge() *land.Merge { return l.cand.Landing() }
 // enqueue lets a loop whose work has passed wait for its turn, if it has
 // anything to merge. It reports whether it waits.
 func (d *draft) enqueue(l *Loop) bool {
-	if l.Parent == 0 || l.cand.Total == 0 && !judgesBatches(d.s.Loop(l.Parent).Kind) {
+	if l.Parent == 0 || l.cand.Total == 0 && !d.s.Loop(l.Parent).Kind.Children.Groups() {
 		return false
 	}
 	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
@@ -57,7 +57,7 @@ func (d *draft) mergeOn(l *Loop) bool {
 	switch {
 	case m.Done:
 		return true
-	case judgesBatches(p.Kind): // its batch is merged, or it is told why not
+	case p.Kind.Children.Groups(): // its batch is merged, or it is told why not
 		if r := l.cand.Refusal(pawl.JudgeMerge); r != nil {
 			d.conflicted(l, max(r.Total, 1))
 		} else if l.objected() {
@@ -222,7 +222,7 @@ func (l *Loop) rebased() {
 
 // advanced takes over that the parent's branch has the loop's work.
 func (s *State) advanced(l *Loop, b *pawl.BranchAdvanced) error {
-	if l.gen.plan != nil && judgesBatches(l.Kind) && l.merge() == nil {
+	if l.gen.plan != nil && l.Kind.Children.Groups() && l.merge() == nil {
 		s.movedOn(l, b)
 		return nil
 	}

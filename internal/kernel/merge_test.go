@@ -124,7 +124,7 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 }
 
 // inBatch reports whether the loop's own children are merged as a batch.
-func inBatch(s *State, ref pawl.LoopRef) bool { return judgesBatches(s.Loop(ref).Kind) }
+func inBatch(s *State, ref pawl.LoopRef) bool { return s.Loop(ref).Kind.Children.Groups() }
 
 // playBatch plays a run that merges a batch of at least two tasks as a whole.
 func playBatch(t *testing.T) *world {

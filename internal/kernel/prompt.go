@@ -71,7 +71,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		l.addChanged(do)
 	case pawl.ForBatch:
-		rv := l.Kind.Children.Review
+		rv := l.Kind.Children.Judge
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		d.s.addBatch(l, do)
 	case pawl.ForProposal:
@@ -89,7 +89,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 // addContext lets the loops of a batch be told what was gathered for it, and whoever
 // gathers because of the batches' health, why.
 func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
-	if p := s.Loop(l.Parent); p != nil && judgesBatches(p.Kind) {
+	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
 	}
 	if p := l.gen.plan; p != nil && len(l.gen.Recover) > 0 && l.gen.Recover[0] == pawl.RecoverGather {

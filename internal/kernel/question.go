@@ -110,7 +110,7 @@ const (
 // consenting is the mode of approval in force for the children of a loop. Where they
 // stand on its artifact, only the recipe says whether a person is asked.
 func (s *State) consenting(l *Loop) (by string, threshold int) {
-	if l.cascades() {
+	if l.Kind.Children.RestartsParent() {
 		if l.Kind.Approval != nil {
 			return l.Kind.Approval.By, 0
 		}
@@ -140,7 +140,7 @@ func (d *draft) consent(l *Loop) bool {
 		return true
 	}
 	switch r := l.person.reply; {
-	case (r == nil || r.kind != pawl.AskPlan) && l.cascades():
+	case (r == nil || r.kind != pawl.AskPlan) && l.Kind.Children.RestartsParent():
 		d.ask(l, pawl.AskPlan, fmt.Sprintf("May this %s be carried out? It makes %d of kind %s.", l.Kind.Name, len(l.gen.plan.Entries), l.Kind.Children.Kind),
 			l.gen.plan.List, choiceApprove, choiceIterate, choiceReject)
 	case r == nil || r.kind != pawl.AskPlan:
@@ -160,7 +160,7 @@ func (l *Loop) turnedDown() string {
 	switch {
 	case r == nil || r.choice != choiceReject && r.choice != choiceIterate:
 		return ""
-	case !l.cascades():
+	case !l.Kind.Children.RestartsParent():
 		return strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	case r.choice == choiceIterate:
 		return strings.TrimSuffix(cmp.Or(r.by, "a person")+" wants another iteration: "+r.text, ": ")
@@ -201,7 +201,7 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 			return pawl.Errorf(pawl.CodeInvalid, "the answer has %d bytes of words: want at most %d", len(in.Text), maxAnswer)
 		case !q.about.IsZero() && in.About != q.about:
 			err := pawl.Errorf(pawl.CodeConflict, "question %d is about %s, and the answer about %s: look at it again", q.n, q.about.Short(), in.About.Short())
-			if q.kind == pawl.AskPlan && l.cascades() {
+			if q.kind == pawl.AskPlan && l.Kind.Children.RestartsParent() {
 				return err.WithHint("pawl plan show %s %s", d.s.Run, l.ID)
 			}
 			return err.WithHint("pawl answer %s %d", d.s.Run, q.n)

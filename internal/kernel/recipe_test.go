@@ -49,7 +49,7 @@ func treeLoop() *pawl.Recipe {
 	r.Kinds = []pawl.LoopKind{{
 		Name: "request", Iterations: 1,
 		Steps:    []pawl.Step{{Name: "plan", Role: "planner", Prompt: "plan.md", Tier: 3, Output: "plan", Required: true, Tools: []string{"read"}}},
-		Children: &pawl.Children{From: "plan", Kind: "task", Order: "list", Parallel: 1, Batch: "rolling"},
+		Children: &pawl.Children{From: "plan", Kind: "task", Order: "list", Parallel: 1},
 		Ladder:   pawl.Ladder{Then: "blocked"},
 	}, task}
 	return r

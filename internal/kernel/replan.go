@@ -66,12 +66,12 @@ func (d *draft) judgePlan(l *Loop) {
 func (l *Loop) judgeList() (why string) {
 	r, limit := l.gen.read, l.Kind.Children.Limit
 	switch {
-	case !l.cascades():
-		return r.Refusal(l.gen.plan)
-	case r.Problem == "" && limit > 0 && len(r.Entries) > limit:
+	case l.Kind.Children.IsEager() && r.Problem == "" && limit > 0 && len(r.Entries) > limit:
 		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(r.Entries), limit)
+	case l.Kind.Children.RestartsParent(): // nothing stands of what stood on the one before
+		return r.Refusal(nil)
 	}
-	return r.Refusal(nil) // nothing stands of what stood on the one before
+	return r.Refusal(l.gen.plan)
 }
 
 // replan makes the plan anew when something calls for it, and reports whether
@@ -167,8 +167,8 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 			l.gen.Latest = append(l.gen.Latest, l.base[i].evidence)
 		}
 		l.gen.Proofs = []monitor.Proof{{Reports: l.gen.Latest}}
-	} else if l.cascades() { // nothing stands of what stood on the one before
-		l.gen.plan, l.gen.Course = plan.New(g, b.Version, b.List), monitor.Course{}
+	} else if l.Kind.Children.RestartsParent() { // nothing stands of what stood on the one before
+		l.gen.plan, l.gen.Course = plan.New(g, b.Version, b.List), monitor.Course{Marks: l.gen.Marks}
 	} else {
 		l.gen.plan = l.gen.plan.Successor(g, b.List)
 	}

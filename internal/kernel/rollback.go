@@ -17,14 +17,18 @@ func (d *draft) mark(l *Loop) {
 		return
 	}
 	k := l.gen.Mark(l.Head, p.Version, p.Count[pawl.TaskPassed])
-	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)})
+	ref := fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)
+	if l.Parent != 0 { // each loop counts its own
+		ref = fmt.Sprintf("refs/pawl/checkpoints/%s/loop-%d/%d", d.s.Run, l.Ref, k.N)
+	}
+	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: ref})
 }
 
 // fenced says why a child has to leave off: its parent goes back, makes its plan
 // anew, gives up, or holds its task back; empty = it need not.
 func (s *State) fenced(l *Loop) string {
 	p := s.Loop(l.Parent)
-	if p == nil || p.gen.plan == nil || !judgesBatches(p.Kind) {
+	if p == nil || p.gen.plan == nil || !p.Kind.Children.Groups() {
 		return ""
 	}
 	switch {
@@ -34,7 +38,13 @@ func (s *State) fenced(l *Loop) string {
 		return "the plan is made anew"
 	case p.said(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
-	case p.gen.plan.At(l.slot.entry).Open > 0:
+	}
+	switch t := p.gen.plan.At(l.slot.entry); {
+	case t.Status == pawl.TaskDropped:
+		return "another one of its group was picked"
+	case t.Status == pawl.TaskBlocked && l.Phase != PhasePending:
+		return fmt.Sprintf("%s of its group failed, and they land together or not at all", p.taskID(int(t.Cause)))
+	case t.Open > 0 && l.Phase != PhasePending:
 		return "its task waits for another one"
 	}
 	return ""
@@ -46,7 +56,7 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	d.cutOff(l, reason)
-	if len(l.open) == 0 {
+	if !l.inFlight() {
 		d.abandon(l, reason)
 		d.shut(l, pawl.OutcomeCancelled, reason)
 	}
@@ -55,7 +65,7 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 // cutOff withdraws what a loop has under way, but for what comes to its end in any case.
 func (d *draft) cutOff(l *Loop, reason string) {
 	for _, f := range slices.Clone(l.open) {
-		if !bound(f) {
+		if !bound(f) && !clears(f) {
 			d.withdraw(f, reason)
 		}
 	}
@@ -124,10 +134,9 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 		return fmt.Errorf("loop %d is not going back", l.Ref)
 	}
 	for _, i := range b.Reopen {
-		if i < 0 || i >= len(p.Entries) || p.At(i).Status != pawl.TaskPassed {
-			return fmt.Errorf("task %d has not passed", i)
+		if err := p.Reopen(i); err != nil {
+			return err
 		}
-		p.Reopen(i)
 	}
 	l.gen.WentBack(b.To)
 	l.unrecorded = true

@@ -35,7 +35,7 @@ func (d *draft) heeds(l *Loop) bool {
 	}
 	if g := l.ended(); g != nil {
 		d.cutWaits(l, g.Reason)
-		if !l.inFlight() {
+		if !l.inFlight() && !d.s.landing(l) {
 			d.acknowledge(l, g.N)
 		}
 		return true
@@ -99,7 +99,7 @@ func (d *draft) windUp(l *Loop) {
 	e := l.exit.ending
 	d.cutWaits(l, e.reason)
 	switch {
-	case l.inFlight():
+	case l.inFlight(), d.s.landing(l):
 	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
 	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
 	case l.working() && l.worktree.Verify && l.worktree.Trouble() == nil: // after a crash
@@ -343,7 +343,7 @@ func (d *draft) seen(ref pawl.LoopRef, kind pawl.SignalKind) {
 // branch, where they stand on one artifact together.
 func (d *draft) tellSiblings(l *Loop) {
 	p := d.s.Loop(l.Parent)
-	if p == nil || !p.cascades() {
+	if p == nil || !p.Kind.Children.IsEager() {
 		return
 	}
 	for _, ref := range slices.Clone(p.gen.plan.Kids) {

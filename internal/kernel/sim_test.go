@@ -162,9 +162,9 @@ func (c *chance) step() bool {
 		c.steer(pawl.Steering{Verb: pawl.SteerLimits, Limits: &limits, Accounts: c.accounts()})
 	case c.wood != nil && n < 18:
 		c.tellsLoops()
-	case c.grove != nil && n < 24:
+	case (c.grove != nil || c.mix != nil) && n < 24:
 		c.person()
-	case c.wood == nil && n < 18 && c.in(4) || c.grove != nil && n < 25 && c.in(10) || c.wood != nil && n < 25 && c.in(200):
+	case c.wood == nil && c.mix == nil && n < 18 && c.in(4) || c.grove != nil && n < 25 && c.in(10) || (c.wood != nil || c.mix != nil) && n < 25 && c.in(200):
 		c.steer(pawl.Steering{Verb: pawl.SteerCancel, Running: pick(c, pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow)})
 	case len(w.flights) > 0:
 		c.landAny()
@@ -186,7 +186,7 @@ func (c *chance) landAny() {
 	if f := w.flights[0].effect; f.Do.Verb() == pawl.VerbWait {
 		w.now = w.now.Add(time.Minute)
 	}
-	if c.grove == nil && c.wood == nil && w.inputs%50 == 49 { // the models of the others' times do not know of it
+	if c.grove == nil && c.wood == nil && c.mix == nil && w.inputs%50 == 49 { // the models of the others' times do not know of it
 		w.jump(time.Duration(w.inputs*37%2000-1000) * time.Hour)
 	}
 	w.land()

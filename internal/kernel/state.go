@@ -165,7 +165,7 @@ func (s *State) maxIterations(l *Loop) int {
 	switch {
 	case l.Parent == 0 && !s.haltsOn(pawl.HaltIterations):
 		return 0
-	case l.Parent == 0 && s.Limits.Iterations > 0 && (l.Kind.Children == nil || l.cascades()):
+	case l.Parent == 0 && s.Limits.Iterations > 0 && (l.Kind.Children == nil || l.Kind.Children.RestartsParent()):
 		m = s.Limits.Iterations
 	case l.task.Retries > 0:
 		m = min(l.task.Retries, maxAttempts)

@@ -85,8 +85,9 @@ func (c *chance) treeRecipe() *pawl.Recipe {
 	r := treeLoop()
 	root, task := &r.Kinds[0], &r.Kinds[1]
 	ch := root.Children
-	ch.Order, ch.Parallel, ch.Batch = pick(c, "list", "priority", "score"), 1+c.IntN(8), pick(c, "rolling", "barrier", "")
-	ch.OnFailure = pick(c, "", "continue", "block", "stop")
+	ch.Order, ch.Parallel = pick(c, "list", "priority", "score"), 1+c.IntN(8)
+	ch.Group = pick(c, 0, 1, 1)
+	ch.OnFailure = pick(c, "", "block", "block", pawl.FailStop)
 	ch.Limit = c.IntN(2) * (c.tasks + c.IntN(8))
 	if c.IntN(3) > 0 {
 		ch.Replan = &pawl.Replan{On: pick(c, []string{"failure"}, []string{"discovery"}, []string{"failure", "discovery"}, nil), Every: c.IntN(5),
@@ -399,7 +400,6 @@ type grove struct {
 	revised       int // versions that are made by the steps: in a further iteration, or sent back to them
 	started       int
 	kids          map[pawl.LoopRef]int // live, and which task each works on
-	closed        bool                 // the batch is not added to
 	queue         []pawl.LoopRef
 	merged        map[pawl.LoopRef]pawl.CommitHash
 	queued        map[pawl.LoopRef]pawl.CommitHash
@@ -636,7 +636,7 @@ func (g *grove) begun(e pawl.Event, b *pawl.LoopStarted) {
 	if want := g.first(); i != want || g.tasks[i].ID != b.Task || b.Version != g.version {
 		g.fail(e, "%s starts, and the first is %d of %s", b.Task, want+1, mustJSON(g.w.t, g.tasks))
 	}
-	if len(g.kids) >= s.parallel(root) || g.closed && g.c.Batch != "rolling" || s.Status != pawl.StatusRunning || root.person.question != nil || root.gen.plan.Calling != "" {
+	if len(g.kids) >= s.parallel(root) || s.Status != pawl.StatusRunning || root.person.question != nil || root.gen.plan.Calling != "" {
 		g.fail(e, "%d are at work, and it must wait", len(g.kids))
 	}
 	if g.started++; s.childLimit(root) > 0 && g.started > s.childLimit(root) {
@@ -662,7 +662,6 @@ func (g *grove) ended(e pawl.Event, b *pawl.LoopEnded) {
 	}
 	delete(g.kids, e.Loop)
 	g.leave(e.Loop)
-	g.closed = len(g.kids) > 0
 	switch {
 	case b.Stopped && b.Outcome.Resumable(): // it goes on when the run does
 	case b.Stopped:
@@ -732,7 +731,6 @@ func (g *grove) resumed(b *pawl.RunResumed) {
 			g.kids[l.Ref] = l.slot.entry
 		}
 	}
-	g.closed = len(g.kids) > 0
 }
 
 // forked takes over that nothing is at work any more: a task whose work is merged has
@@ -750,7 +748,7 @@ func (g *grove) forked() {
 			g.started++
 		}
 	}
-	g.kids, g.queue, g.closed, g.excuse = map[pawl.LoopRef]int{}, nil, false, ""
+	g.kids, g.queue, g.excuse = map[pawl.LoopRef]int{}, nil, ""
 	if g.rootEnds {
 		g.resumed(&pawl.RunResumed{From: pawl.OutcomeHalted})
 	}
@@ -825,7 +823,7 @@ func (g *grove) settled() {
 	}
 	idle := root != nil && root.Phase == PhaseGates && s.Status == pawl.StatusRunning && s.Stopping == nil && root.gen.planned && root.person.question == nil &&
 		root.gen.plan.Calling == "" && len(root.open) == 0 && len(root.sessions) == 0
-	if idle && (len(g.kids) == 0 || g.c.Batch == "rolling" && len(g.kids) < s.parallel(root)) {
+	if idle && (len(g.kids) == 0 || len(g.kids) < s.parallel(root)) {
 		limit := s.childLimit(root)
 		if i := g.first(); i >= 0 && !(limit > 0 && g.started >= limit && g.capped == limit) {
 			g.w.t.Fatalf("event %d: %d of %d places are taken, and %s could run", s.Seq, len(g.kids), s.parallel(root), g.tasks[i].ID)

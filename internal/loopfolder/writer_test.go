@@ -71,8 +71,8 @@ const aPlan = `{"title":"Login","overview":"A login.","specs":[{"name":"auth","t
 func grown(tb testing.TB) *story {
 	s := &story{tb: tb, blobs: map[pawl.Hash][]byte{}}
 	recipe, err := json.Marshal(pawl.Recipe{Name: "loopr", Start: "plan", Kinds: []pawl.LoopKind{
-		{Name: "plan", Steps: []pawl.Step{{Name: "draft", Prompt: "plan.md", Output: "create_plan"}}, Children: &pawl.Children{From: "draft", Kind: "spec", Cascade: true}},
-		{Name: "spec", Steps: []pawl.Step{{Name: "draft", Prompt: "spec.md", Output: "create_spec"}}, Children: &pawl.Children{From: "draft", Kind: "phase", Cascade: true}},
+		{Name: "plan", Steps: []pawl.Step{{Name: "draft", Prompt: "plan.md", Output: "create_plan"}}, Children: &pawl.Children{From: "draft", Kind: "spec", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}},
+		{Name: "spec", Steps: []pawl.Step{{Name: "draft", Prompt: "spec.md", Output: "create_spec"}}, Children: &pawl.Children{From: "draft", Kind: "phase", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}},
 	}})
 	if err != nil {
 		tb.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // batch reads what only prompts of batches and of steps around them are told: the
 // entry a step is about, the answers of persons, the tasks that are to be judged.
-func (r *reader) batch(do *pawl.AssemblePrompt, data *recipe.PromptData) {
+func (r *reader) batch(do *pawl.AssemblePrompt, data *recipe.PromptData, diff func(from, to pawl.CommitHash, most int) (string, bool)) {
 	if do.Item > 0 {
 		data.Item = r.fit("item", readable(r.item(do)), maxInput)
 	}
@@ -26,6 +26,7 @@ func (r *reader) batch(do *pawl.AssemblePrompt, data *recipe.PromptData) {
 		out.Task.Notes = r.fit(out.Task.ID, out.Task.Notes, maxMemberTask)
 		out.Result = r.fit("result of "+out.Task.ID, out.Result, maxMemberResult)
 		out.Paths = r.head("paths of "+out.Task.ID, r.text("the paths of a task of the batch", m.Paths), maxMemberPaths)
+		out.Diff, _ = diff(do.Base, m.Commit, maxDiff/len(do.Batch))
 		data.Batch = append(data.Batch, out)
 	}
 }

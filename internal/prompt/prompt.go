@@ -116,13 +116,21 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 		data.Feedback = append(data.Feedback, r.feedback(f, base[f.From]))
 	}
 	data.Inputs = r.inputs(do.Inputs)
-	r.batch(do, &data)
-	if regexp.MustCompile(`\bdiff\b`).MatchString(template) && do.Commit != "" && do.Base != "" && do.Commit != do.Base && a.Diff != nil && r.err == nil {
-		diff, err := a.Diff(r.ctx, do.Base, do.Commit)
-		if err != nil {
-			return data, fmt.Errorf("the changes so far: %w", err)
+	shown := regexp.MustCompile(`(?i)\bdiff\b`).MatchString(template)
+	diff := func(from, to pawl.CommitHash, most int) (text string, ok bool) {
+		if !shown || from == "" || to == "" || from == to || a.Diff == nil || r.err != nil {
+			return "", false
 		}
-		data.Inputs["diff"] = r.fit("diff", valid(diff), maxDiff)
+		out, err := a.Diff(r.ctx, from, to)
+		if err != nil {
+			r.fail(fmt.Errorf("the changes so far: %w", err))
+			return "", false
+		}
+		return r.fit("diff", valid(out), most), true
+	}
+	r.batch(do, &data, diff)
+	if text, ok := diff(do.Base, do.Commit, maxDiff); ok {
+		data.Inputs["diff"] = text
 	}
 	r.repository()
 	var err error

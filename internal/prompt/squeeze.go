@@ -67,6 +67,7 @@ func (r *reader) shortenBatch(batch []recipe.Member, over int) int {
 	slices.SortStableFunc(byLength, func(a, b *recipe.Member) int { return len(b.Result) - len(a.Result) })
 	for _, m := range byLength {
 		over = r.shorten("result of "+m.Task.ID, &m.Result, over)
+		over = r.shorten("diff of "+m.Task.ID, &m.Diff, over)
 	}
 	return over
 }
@@ -103,7 +104,7 @@ func size(data *recipe.PromptData) int {
 	n := len(data.Goal) + len(data.State) + len(data.Plan) + len(data.Item) + memorySize(data.Memory)
 	for i := range data.Batch {
 		m := &data.Batch[i]
-		n += len(m.Task.Title) + len(m.Task.Description) + len(m.Task.Notes) + len(m.Result) + len(m.Paths)
+		n += len(m.Task.Title) + len(m.Task.Description) + len(m.Task.Notes) + len(m.Result) + len(m.Paths) + len(m.Diff)
 		for _, c := range m.Task.Criteria {
 			n += len(c)
 		}

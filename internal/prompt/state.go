@@ -45,7 +45,7 @@ func planned(text string) ([]pawl.TaskSpec, error) {
 
 // status is what a task's letter stands for.
 func status(states string, i int) pawl.TaskStatus {
-	return pawl.TaskStatus(max(0, strings.IndexByte(pawl.TaskLetters, states[i]))) //nolint:gosec // at most 5
+	return pawl.TaskStatus(max(0, strings.IndexByte(pawl.TaskLetters, states[i]))) //nolint:gosec // at most 6
 }
 
 // stateYAML tells where the tasks of a plan stand. Of a very long one only the
@@ -62,7 +62,7 @@ func stateYAML(tasks []pawl.TaskSpec, states string) string {
 	}
 	var b strings.Builder
 	if len(tasks) > maxTasks {
-		for s := pawl.TaskPending; s <= pawl.TaskSkipped; s++ {
+		for s := pawl.TaskPending; int(s) < len(counts); s++ {
 			if n := counts[s]; n > 0 {
 				fmt.Fprintf(&b, "%s: %d\n", s, n)
 			}

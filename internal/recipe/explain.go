@@ -48,7 +48,7 @@ func treeOf(r *pawl.Recipe) []string {
 	var out []string
 	for k := r.Kind(r.Start); k != nil && len(out) <= len(r.Kinds); k = r.Kind(k.Children.Kind) {
 		out = append(out, k.Name)
-		if k.Children == nil || !k.Children.Cascade {
+		if k.Children == nil || !k.Children.IsEager() {
 			break
 		}
 	}
@@ -270,19 +270,21 @@ func (e *explainer) children(k *pawl.LoopKind) {
 	c := k.Children
 	e.line(1, "children: %s", parts(
 		c.Kind+" loops from "+c.From, "by "+c.Order, fmt.Sprintf("%d at a time", c.Parallel),
-		given(c.Limit > 0, fmt.Sprintf("at most %d", c.Limit)), given(c.Batch != "", c.Batch+" batches"),
-		given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each batch"),
+		given(c.Limit > 0, fmt.Sprintf("at most %d", c.Limit)),
+		given(c.Groups(), groupText(c)), given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each group"),
 		when(e.r, c.When)))
-	if c.Cascade {
+	if c.IsEager() {
 		e.line(2, "once it is accepted: all of them exist, and wait for their turn")
+	}
+	if c.RestartsParent() {
 		e.line(2, "a child that failed: once more if the machine was to blame, else the %s begins anew with what it failed by", k.Name)
 		e.line(2, "when the %s begins anew: they and all below them count no more, their branches stay, its next %s gives others", k.Name, c.From)
 	}
-	e.steps(2, "before each batch", c.BeforeBatch)
-	if c.Review != nil {
-		e.line(2, "each batch: %s", e.review(c.Review))
+	e.steps(2, "before each group", c.BeforeBatch)
+	if c.Judge != nil {
+		e.line(2, "each group: %s", e.review(c.Judge))
 	}
-	e.steps(2, "after each batch", c.AfterBatch)
+	e.steps(2, "after each group", c.AfterBatch)
 	for _, status := range health {
 		if to := c.Monitor[status]; len(to) > 0 {
 			e.line(2, "%s: %s", status, strings.Join(to, ", then "))
@@ -295,9 +297,18 @@ func (e *explainer) children(k *pawl.LoopKind) {
 		e.line(2, "planned anew: %s", parts(given(len(r.On)+r.Every == 0, "when a monitor or a ladder calls for it"), given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
 			given(r.Every > 0, fmt.Sprintf("every %d completed", r.Every)), fmt.Sprintf("version %d at most", r.MaxVersions)))
 	}
-	if c.OnFailure != "" {
-		e.line(2, "a child that failed: %s", map[string]string{"continue": "the others go on", "block": "what depends on it is blocked", "stop": "the rest is not run"}[c.OnFailure])
+	if then := map[pawl.OnFailure]string{pawl.FailContinue: "the others go on, and what depends on it", pawl.FailBlock: "what depends on it is blocked", pawl.FailStop: "the rest is not run"}[c.OnFailure]; then != "" {
+		e.line(2, "a child that failed: %s", then)
 	}
+}
+
+// groupText says how many children land together, and which of them.
+func groupText(c *pawl.Children) string {
+	size := fmt.Sprintf("%d at most", c.Group)
+	if c.Group == pawl.GroupAll {
+		size = "all that are ready"
+	}
+	return "in groups of " + size + map[pawl.Landing]string{pawl.LandAll: " that land whole or not at all", pawl.LandBest: " of which the best lands"}[c.Land]
 }
 
 func (e *explainer) ladder(l *pawl.Ladder) {

@@ -40,9 +40,9 @@ func whole() pawl.Recipe {
 			},
 			Approval: &pawl.Approval{By: "confidence_threshold", Threshold: 70},
 			Children: &pawl.Children{
-				From: "plan", Kind: "leaf", Order: "list", Parallel: 2, Limit: 1, Batch: "barrier", ScaffoldFirst: true, Checkpoint: true,
+				From: "plan", Kind: "leaf", Order: "list", Parallel: 2, Limit: 1, Group: 12, ScaffoldFirst: true, Checkpoint: true,
 				When:        &pawl.When{Decision: []string{"SPLIT"}},
-				BeforeBatch: []pawl.Step{{Name: "gather", Role: "gather"}}, Review: &pawl.Review{Role: "reviewer", Tier: 3},
+				BeforeBatch: []pawl.Step{{Name: "gather", Role: "gather"}}, Judge: &pawl.Review{Role: "reviewer", Tier: 3},
 				AfterBatch: []pawl.Step{{Name: "record", Role: "record"}},
 				Monitor:    map[string][]string{"STALLED": {"gather", "revise"}, "BLOCKED": {"ask"}}, Recoveries: 1,
 				Replan: &pawl.Replan{On: []string{"failure", "discovery"}, Every: 2, MaxVersions: 3}, OnFailure: "block",
@@ -55,7 +55,7 @@ func whole() pawl.Recipe {
 		}, {
 			Name:  "leaf",
 			Steps: []pawl.Step{{Name: "ground", Role: "ground", TierFrom: "model_tier", When: &pawl.When{Scaffold: &scaffold}}, {Name: "work", Role: "work", When: &pawl.When{Scaffold: &rest}}},
-			Children: &pawl.Children{From: "work", Kind: "tip", Order: "score", Parallel: 1, Cascade: true,
+			Children: &pawl.Children{From: "work", Kind: "tip", Order: "score", Parallel: 1, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent,
 				Monitor: map[string][]string{"BLOCKED": {"ask"}}, Replan: &pawl.Replan{MaxVersions: 2}},
 		}, {Name: "tip", Steps: []pawl.Step{{Name: "do", Role: "do"}}}},
 	}
@@ -85,11 +85,11 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
     4. vote: review by judge on medium, 2 votes, tools read run, revise goes back to plan at most 2 times, then ask, retry goes back to start at most 1 time, then fail
     5. look: review by judge on fast
   approval: by a person when confidence is below 70 %
-  children: leaf loops from plan, by list, 2 at a time, at most 1, barrier batches, scaffold first, a checkpoint after each batch, only after SPLIT
-    before each batch:
+  children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of 12 at most, scaffold first, a checkpoint after each group, only after SPLIT
+    before each group:
       1. gather: on the loop's tier, 20 turns
-    each batch: review by reviewer on large
-    after each batch:
+    each group: review by reviewer on large
+    after each group:
       1. record: on the loop's tier, 20 turns
     STALLED: gather, then revise
     BLOCKED: ask
@@ -128,7 +128,7 @@ tip (no limit on iterations of its own)
 // Explain returns even if a recipe's kinds are among their own descendants.
 func TestExplainCircle(t *testing.T) {
 	kind := func(name, child string) pawl.LoopKind {
-		return pawl.LoopKind{Name: name, Children: &pawl.Children{Kind: child, Cascade: true}}
+		return pawl.LoopKind{Name: name, Children: &pawl.Children{Kind: child, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}}
 	}
 	text := recipe.Explain(pawl.Recipe{Name: "circle", Start: "a", Kinds: []pawl.LoopKind{kind("a", "b"), kind("b", "a")}})
 	if !strings.Contains(text, "  tree: a → b → a, at most ") {

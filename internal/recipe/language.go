@@ -80,7 +80,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	strictyaml.Sub(m.Key("when", "When the step runs; without it, always."), "when", &s.When, readWhen)
 	m.Key("append", "Whether the output is collected over rounds and retries.").Bool(&s.Append)
 	m.Key("keep", "Whether the output outlives the iteration.").Bool(&s.Keep)
-	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD; in `after_batch`, `result.FIELD` means the lists of all the batch's children.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
+	m.Key("for_each", "Runs the step once per entry of an earlier step's list, written STEP.FIELD; in `after_batch`, `result.FIELD` means the lists of all the group's children.").Match(&s.ForEach, `^[a-z0-9_-]+\.[a-z0-9_]+$`, "STEP.FIELD")
 	m.Key("parallel", "How many of these run side by side; without it, 1.").Int(&s.Parallel, 1, 64)
 	m.Key("questions", "Whether the agent may hand in questions: the loop then waits for a person, and the step runs again with the answers, 3 times at most.").Bool(&s.Questions)
 	strictyaml.Sub(m.Key("memory", "What of the run's memory the agent is shown."), "memory", &s.Memory, func(m *strictyaml.Map, v *pawl.Memory) {
@@ -173,10 +173,10 @@ func readReview(output string) func(*strictyaml.Map, *pawl.Review) {
 
 func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	m.Need("role", "Who the reviewer is.").Name(&r.Role)
-	prompt(m.Key("prompt", "The prompt template's file; without it, the gate's name and `.md`, and `review.md` for a batch."), &r.Prompt)
+	prompt(m.Key("prompt", "The prompt template's file; without it, the gate's name and `.md`, and `review.md` for a group."), &r.Prompt)
 	m.Key("tools", "The tools the reviewer may call.").Words(&r.Tools, tools...)
 	m.Need("tier", "The reviewer's tier.").Int(&r.Tier, 1, 3)
-	m.Key("output", "What the reviewer hands in: a gate's review `verdict`, that of a batch `batch`. It need not be said.").Word(&r.Output, "verdict", "batch")
+	m.Key("output", "What the reviewer hands in: a gate's review `verdict`, the judge of a group `batch`. It need not be said.").Word(&r.Output, "verdict", "batch")
 	m.Key("turns", "The cap on model calls; without it, 20.").Int(&r.Turns, 1, 200)
 	m.Key("votes", "How many reviewers judge, each for itself: unanimous decides, a split asks a person. Without it, 1.").Int(&r.Votes, 1, 9)
 }
@@ -186,7 +186,7 @@ func readLadder(m *strictyaml.Map, l *pawl.Ladder) {
 		m.Need("tier", "The tier.").Int(&r.Tier, 1, 3)
 		m.Need("failures", "Its failures before the next rung.").Int(&r.Failures, 1, 100)
 	})
-	m.Key("stuck", "How many failures in a row that are alike mean stuck; without it, stuckness is not looked for.").Int(&l.Stuck, 2, 10)
+	m.Key("stuck", "How many failures in a row that are alike mean stuck; without it, stuckness is not looked for.").Int(&l.Stuck, 2, pawl.MaxStuck)
 	strictyaml.Sub(m.Key("council", "Convenes after the last rung."), "council", &l.Council, readCouncil)
 	m.Key("then", "What follows when everything is used up; without it, `blocked`.").Word(&l.Then, "blocked", "fail", "replan", "ask")
 }
@@ -224,17 +224,13 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	m.Need("order", "Which of those that could run goes first.").Word(&c.Order, orders...)
 	m.Need("parallel", "How many run side by side.").Int(&c.Parallel, 1, 64)
 	m.Key("limit", "How many run at most; without it, all.").Int(&c.Limit, 1, 1000)
-	m.Key("batch", "Whether a batch ends before the next begins, or free places are filled at once.").Word(&c.Batch, batches...)
 	strictyaml.Sub(m.Key("when", "When children are spawned; without it, always."), "when", &c.When, readWhen)
-	strictyaml.Sub(m.Key("review", "Judges a whole batch, each of its children by itself."), "review", &c.Review, readReview("batch"))
-	if c.Review != nil && c.Review.Prompt == "" {
-		c.Review.Prompt = "review.md"
-	}
-	strictyaml.List(m.Key("before_batch", "Steps before each batch, in the parent."), "step", &c.BeforeBatch, readStep)
-	strictyaml.List(m.Key("after_batch", "Steps after each batch, in the parent."), "step", &c.AfterBatch, readStep)
+	readHome(m, c)
+	strictyaml.List(m.Key("before_batch", "Steps before each group is worked on, in the parent."), "step", &c.BeforeBatch, readStep)
+	strictyaml.List(m.Key("after_batch", "Steps after each group, in the parent."), "step", &c.AfterBatch, readStep)
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
-	m.Key("checkpoint", "Whether each batch leaves a checkpoint, a state that can be gone back to.").Bool(&c.Checkpoint)
-	m.Key("monitor", "What each health of the batches but PROGRESSING leads to. Without it there is no monitor.").Map(func(m *strictyaml.Map) {
+	m.Key("checkpoint", "Whether each group leaves a checkpoint, a state that can be gone back to.").Bool(&c.Checkpoint)
+	m.Key("monitor", "What each health of the groups but PROGRESSING leads to. Without it there is no monitor.").Map(func(m *strictyaml.Map) {
 		for _, status := range health {
 			var to []string
 			m.Key(status, "What "+status+" leads to, in order.").Words(&to, recoveries...)
@@ -254,6 +250,20 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 		r.Prompt = orElse(r.Prompt, "replan.md")
 		prompt(m.Key("prompt", "The prompt template's file; without it, `replan.md`."), &r.Prompt)
 	})
-	m.Key("cascade", "Whether the children stand on what they were spawned from: all exist once it is accepted and wait for their turn; one that fails for good fails the parent's iteration, and when the parent begins anew they and all below them count no more. limit, on_failure, replan, and what concerns batches do not go with it.").Bool(&c.Cascade)
-	m.Key("on_failure", "What a failed child means for the others; without it, those that depend on it are blocked.").Word(&c.OnFailure, "continue", "block", "stop")
+}
+
+// readHome reads how children begin and how their work comes home.
+func readHome(m *strictyaml.Map, c *pawl.Children) {
+	c.Admit = pawl.Admission(orElse(string(c.Admit), string(pawl.AdmitReady)))
+	m.Key("admit", "When a child begins to exist: when it can start (`ready`), or all at once when their list is accepted, each waiting for its turn (`eager`); without it, `ready`.").Word((*string)(&c.Admit), admissions...)
+	m.Key("group", "How many land together, judged as a whole: 1, each by itself; N at most, and never more than run side by side; `all` that are ready. A group does not wait for more to be ready: it has as many as there are. Without it, 1.").IntOr(&c.Group, 1, maxGroup, "all", pawl.GroupAll)
+	strictyaml.Sub(m.Key("judge", "Judges a whole group, each of its members by itself; with `land: best` it picks one."), "judge", &c.Judge, readReview("batch"))
+	if c.Judge != nil && c.Judge.Prompt == "" {
+		c.Judge.Prompt = "review.md"
+	}
+	m.Key("land", "Which members of a group land: those that pass (`approved`), all or none (`all`), or the one that the judge picks, and the others are dropped (`best`). Without it, `approved`.").Word((*string)(&c.Land), landings...)
+	m.Key("on_failure", "What follows when a child fails for good: those that depend on it are blocked (`block`), they are worked on all the same (`continue`), nothing more begins (`stop`), or the parent's iteration fails, and when the parent begins anew its children and all below them count no more (`restart_parent`). Without it, `block`.").Word((*string)(&c.OnFailure), failures...)
+	m.Gone("cascade", "say admit: eager and on_failure: restart_parent")
+	m.Gone("batch", "say group: 1 for rolling, and the size of a group for barrier, such as group: 12")
+	m.Gone("review", "say judge: with the same mapping, and group: with how many it judges at once, such as 12")
 }

@@ -158,3 +158,75 @@ func TestExtendedVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// A recipe that extends another one says only what is different, at any depth of mappings. F-42
+func TestExtendsOneKey(t *testing.T) {
+	for name, test := range map[string]struct {
+		file   string
+		change func(*pawl.Recipe)
+	}{
+		"loom side by side":  {"extends: loom\nkinds:\n  task:\n    children: {parallel: 3}\n", func(r *pawl.Recipe) { r.Kinds[0].Children.Parallel = 3 }},
+		"a version more":     {"extends: loom\nkinds:\n  task:\n    children:\n      replan: {max_versions: 6}\n", func(r *pawl.Recipe) { r.Kinds[0].Children.Replan.MaxVersions = 6 }},
+		"another score":      {"extends: taskloop\nkinds:\n  task:\n    complexity: {unknown: 3}\n", func(r *pawl.Recipe) { r.Kinds[0].Complexity.Unknown = 3 }},
+		"a council's tier":   {"extends: taskloop\nkinds:\n  task:\n    ladder:\n      council: {tier: 2}\n", func(r *pawl.Recipe) { r.Kinds[0].Ladder.Council.Tier = 2 }},
+		"a judge's tier":     {"extends: coherence\nkinds:\n  task:\n    children:\n      judge: {tier: 2}\n", func(r *pawl.Recipe) { r.Kinds[0].Children.Judge.Tier = 2 }},
+		"the extract's tier": {"extends: loom\nkinds:\n  subtask:\n    extract: {name: extract, tier: 2}\n", func(r *pawl.Recipe) { r.Kinds[1].Extract.Tier = 2 }},
+		"a smaller group":    {"extends: coherence\nkinds:\n  task:\n    children: {group: 3, land: all}\n", func(r *pawl.Recipe) { r.Kinds[0].Children.Group, r.Kinds[0].Children.Land = 3, pawl.LandAll }},
+		"who approves":       {"extends: loom\nkinds:\n  task:\n    approval: {by: human}\n", func(r *pawl.Recipe) { r.Kinds[0].Approval.By = "human" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, _, _ := strings.Cut(strings.TrimPrefix(test.file, "extends: "), "\n")
+			want := MustLoad(t, base)
+			want.Name = "x"
+			test.change(&want)
+			got, err := recipe.Load("x", files("x.yaml", test.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := schemaError(t, test.file); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
+		})
+	}
+	for file, want := range map[string]string{
+		"extends: loom\nkinds:\n  task:\n    steps:\n      - {role: planner}\n":                                     "recipes/x.yaml:5:10: kinds.task.steps[0].name: is missing",
+		"extends: loom\nkinds:\n  mine:\n    children: {parallel: 3}\n":                                             "kinds.mine.children.from: is missing",
+		"extends: taskloop\nkinds:\n  task:\n    ladder:\n      rungs: [{failures: 3}]\n":                           "kinds.task.ladder.rungs[0].tier: is missing",
+		"extends: loom\nkinds:\n  task:\n    children: {parallel: 3, judge: {role: judge, tier: 2}}\n":              "kinds.task.children.judge: each child lands by itself",
+		"extends: pawl\nkinds:\n  task:\n    ladder: {stuck: 9}\n":                                                  "kinds.task.ladder.stuck: want a whole number from 2 to 8, got 9",
+		"extends: pandora\nkinds:\n  task:\n    ladder: {then: replan}\n":                                           "kinds.task.ladder.then: the parent request makes no plan anew",
+		"extends: taskloop\nkinds:\n  task:\n    final_steps:\n      - {name: end, when: {decision: [SHIP]}}\n":     `kinds.task.final_steps[0].when.decision[0]: there is no decision of a step before "SHIP"; known here: BLOCKED`,
+		"extends: pandora\nkinds:\n  request:\n    final_steps:\n      - {name: end, when: {decision: [EXECUT]}}\n": `there is no decision of a step before "EXECUT" (did you mean EXECUTE?)`,
+	} {
+		if _, err := recipe.Load("x", files("x.yaml", file)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", file, err, want)
+		}
+	}
+}
+
+// A key that there is no more is refused with what stands in its place.
+func TestOldKeys(t *testing.T) {
+	const head = "start: a\nkinds:\n  a:\n    steps: [{name: plan, output: plan}]\n    children: {from: plan, kind: b, order: list, parallel: 1, "
+	const tail = "}\n  b:\n    steps: [{name: work}]\n"
+	for old, want := range map[string]string{
+		"cascade: true":                  "x.yaml:5:63: kinds.a.children.cascade: there is no such key any more: say admit: eager and on_failure: restart_parent",
+		"batch: rolling":                 "x.yaml:5:63: kinds.a.children.batch: there is no such key any more: say group: 1 for rolling, and the size of a group for barrier, such as group: 12",
+		"review: {role: judge, tier: 3}": "x.yaml:5:63: kinds.a.children.review: there is no such key any more: say judge: with the same mapping, and group: with how many it judges at once, such as 12",
+	} {
+		_, err := recipe.Parse("x", []byte(head+old+tail))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v", old, err)
+		}
+	}
+	for _, text := range []string{"admit: eager, on_failure: restart_parent", "group: 1", "group: 12, judge: {role: judge, tier: 3}", "group: all", "on_failure: continue"} {
+		if _, err := recipe.Parse("x", []byte(head+text+tail)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := recipe.Parse("x", []byte(head+"group: some"+tail)); err == nil || err.Error() != `x.yaml:5:70: kinds.a.children.group: want a whole number from 1 to 64, or all, got "some"` {
+		t.Errorf("a group of some: %v", err)
+	}
+}

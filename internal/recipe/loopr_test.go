@@ -26,7 +26,7 @@ func TestLoopr(t *testing.T) {
 		return pawl.Stage{Name: name + "-judge", Review: &pawl.Review{Role: "judge", Prompt: name + "-judge.md", Tier: tier, Tools: reading, Output: "verdict", Turns: 20}}
 	}
 	children := func(from, kind string, parallel int) *pawl.Children {
-		return &pawl.Children{From: from, Kind: kind, Order: "score", Parallel: parallel, Cascade: true}
+		return &pawl.Children{From: from, Kind: kind, Order: "score", Parallel: parallel, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}
 	}
 	together := []pawl.Stage{{Name: "together", Commands: []string{"*"}}}
 	want := []pawl.LoopKind{ // R-01
@@ -114,31 +114,28 @@ func TestExplainLoopr(t *testing.T) {
 	}
 }
 
-// What says what becomes of children in another way does not go with cascade.
-func TestCascadeMistakes(t *testing.T) {
+// What does not go with children that stand on an artifact is refused, with the reason.
+func TestTreeMistakes(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(plan, spec *pawl.LoopKind)
 		says   string
 	}{
-		"limit":      {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with cascade: every child"},
-		"on_failure": {func(p, _ *pawl.LoopKind) { p.Children.OnFailure = "stop" }, "kinds.plan.children.on_failure: does not go with cascade: a child that fails for good fails the parent's iteration"},
-		"replan":     {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not go with cascade: the parent begins anew"},
-		"batch":      {func(p, _ *pawl.LoopKind) { p.Children.Batch = "rolling" }, "kinds.plan.children.batch: does not go with cascade"},
-		"review": {func(p, _ *pawl.LoopKind) {
-			p.Children.Review = &pawl.Review{Role: "r", Prompt: "r.md", Tier: 1, Output: "batch"}
-		}, "kinds.plan.children.review: does not go with cascade: there are no batches"},
-		"before_batch":  {func(p, _ *pawl.LoopKind) { p.Children.BeforeBatch = []pawl.Step{{Name: "x", Prompt: "x.md"}} }, "children.before_batch: does not go with cascade"},
-		"after_batch":   {func(p, _ *pawl.LoopKind) { p.Children.AfterBatch = []pawl.Step{{Name: "x", Prompt: "x.md"}} }, "children.after_batch: does not go with cascade"},
-		"monitor":       {func(p, _ *pawl.LoopKind) { p.Children.Monitor = map[string][]string{"BLOCKED": {"ask"}} }, "children.monitor: does not go with cascade"},
-		"checkpoint":    {func(p, _ *pawl.LoopKind) { p.Children.Checkpoint = true }, "children.checkpoint: does not go with cascade"},
-		"scaffold":      {func(p, _ *pawl.LoopKind) { p.Children.ScaffoldFirst = true }, "children.scaffold_first: does not go with cascade"},
-		"order":         {func(p, _ *pawl.LoopKind) { p.Children.Order = "" }, `kinds.plan.children.order: there is no order ""; known here: list, priority, score`},
-		"child replans": {func(_, s *pawl.LoopKind) { s.Ladder.Then = "replan" }, "kinds.spec.ladder.then: replan does not go with the cascade of plan"},
-		"priority":      {func(p, _ *pawl.LoopKind) { p.Priority = 1001 }, "kinds.plan.priority: want a whole number from 0 to 1000, got 1001"},
-		"concurrent":    {func(p, _ *pawl.LoopKind) { p.Concurrent = -1 }, "kinds.plan.concurrent: want a whole number from 0 to 500, got -1"},
-		"no artifact":   {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "plan" }, "kinds.plan.gates[0].builtin: no step hands in a plan, a spec or a phase"},
-		"no task":       {func(p, _ *pawl.LoopKind) { p.Gates[0].Builtin = "validation_command" }, "kinds.plan.gates[0].builtin: the kind is nobody's children"},
-		"not a tool":    {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "spec" }, `kinds.plan.steps[0].output: there is no output "spec"`},
+		"limit":  {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with admit: eager and on_failure: restart_parent: every child"},
+		"replan": {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not go with on_failure: restart_parent: the parent begins anew"},
+		"replan eager": {func(p, _ *pawl.LoopKind) {
+			p.Children.OnFailure, p.Children.Replan = "", &pawl.Replan{MaxVersions: 2, Prompt: "x.md"}
+		}, "kinds.plan.children.replan: does not go with admit: eager: all children exist already"},
+		"approval":           {func(p, _ *pawl.LoopKind) { p.Approval.By = "auto" }, "kinds.plan.approval.by: auto does not go with on_failure: restart_parent"}, // R-51
+		"best alone":         {func(p, _ *pawl.LoopKind) { p.Children.Group, p.Children.Land = 3, pawl.LandBest }, "kinds.plan.children.land: best needs someone who picks it: give judge"},
+		"best or none":       {func(p, _ *pawl.LoopKind) { p.Children.Group, p.Children.Land = 3, pawl.LandBest }, "kinds.plan.children.on_failure: restart_parent does not go with land: best"},
+		"artifact of a leaf": {func(p, s *pawl.LoopKind) { p.Children, p.Approval, p.FinalGates = nil, nil, nil }, "kinds.plan.gates[0].builtin: looks at the artifact that children come from, and the kind has none"},
+		"order":              {func(p, _ *pawl.LoopKind) { p.Children.Order = "" }, `kinds.plan.children.order: there is no order ""; known here: list, priority, score`},
+		"child replans":      {func(_, s *pawl.LoopKind) { s.Ladder.Then = "replan" }, "kinds.spec.ladder.then: replan does not go with on_failure: restart_parent of plan"},
+		"priority":           {func(p, _ *pawl.LoopKind) { p.Priority = 1001 }, "kinds.plan.priority: want a whole number from 0 to 1000, got 1001"},
+		"concurrent":         {func(p, _ *pawl.LoopKind) { p.Concurrent = -1 }, "kinds.plan.concurrent: want a whole number from 0 to 500, got -1"},
+		"no artifact":        {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "plan" }, "kinds.plan.gates[0].builtin: no step hands in a plan, a spec or a phase"},
+		"no task":            {func(p, _ *pawl.LoopKind) { p.Gates[0].Builtin = "validation_command" }, "kinds.plan.gates[0].builtin: the kind is nobody's children"},
+		"not a tool":         {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "spec" }, `kinds.plan.steps[0].output: there is no output "spec"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := MustLoad(t, "loopr")
@@ -156,15 +153,15 @@ func TestCascadeMistakes(t *testing.T) {
 }
 
 // The same words are checked where they are written.
-func TestCascadeInYAML(t *testing.T) {
+func TestTreeInYAML(t *testing.T) {
 	text := "loops: 7\nstart: a\nkinds:\n  a:\n    priority: 3\n    concurrent: 2\n    steps: [{name: work, output: create_plan}]\n" +
-		"    children: {from: work, kind: b, order: list, parallel: 1, cascade: true, on_failure: stop}\n  b:\n    steps: [{name: leaf}]\n"
+		"    children: {from: work, kind: b, order: list, parallel: 1, admit: eager, on_failure: restart_parent, limit: 3}\n  b:\n    steps: [{name: leaf}]\n"
 	_, err := recipe.Parse("x", []byte(text))
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:8:90: kinds.a.children.on_failure: does not go with cascade") {
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:8:112: kinds.a.children.limit: does not go with") {
 		t.Errorf("got %v", err)
 	}
-	r, err := recipe.Parse("x", []byte(strings.Replace(text, ", on_failure: stop", "", 1)))
-	if err != nil || r.Loops != 7 || r.Kinds[0].Priority != 3 || r.Kinds[0].Concurrent != 2 || !r.Kinds[0].Children.Cascade {
+	r, err := recipe.Parse("x", []byte(strings.Replace(text, ", limit: 3", "", 1)))
+	if err != nil || r.Loops != 7 || r.Kinds[0].Priority != 3 || r.Kinds[0].Concurrent != 2 || !r.Kinds[0].Children.IsEager() || !r.Kinds[0].Children.RestartsParent() {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	for _, bad := range []string{"loops: 0", "loops: 501", "priority: -1", "concurrent: 0"} {

@@ -58,7 +58,7 @@ kinds:
       - name: talk
         repeat:
           max: 4
-          until: [DONE]
+          until: [SPLIT]
           on_max: ask
           steps:
             - {name: ask, output: decision}
@@ -68,6 +68,7 @@ kinds:
       kind: leaf
       order: list
       parallel: 2
+      group: 2
       monitor: {STALLED: [ask]}
       replan: {on: [failure], max_versions: 3}
 `
@@ -111,10 +112,10 @@ kinds:
       kind: leaf
       order: list
       parallel: 2
-      batch: barrier
+      group: 2
       before_batch:
         - {name: look, output: context}
-      review: {role: judge, tier: 3, tools: [read, run]}
+      judge: {role: judge, tier: 3, tools: [read, run]}
       after_batch:
         - {name: record, for_each: result.decisions, output: decision}
       scaffold_first: true
@@ -242,7 +243,7 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:16:13: kinds.plan.children.kind: plan is among its own descendants, which would never end"},
 		{name: "unknown kind of children", in: parent, old: "kind: leaf", new: "kind: leave", semantic: true,
 			want: "x.yaml:16:13: kinds.plan.children.kind: there is no kind \"leave\" (did you mean leaf?); known here: plan, leaf\n" +
-				"x.yaml:21:3: kinds.leaf: no loop is ever of this kind: it is neither the start nor anyone's children"},
+				"x.yaml:22:3: kinds.leaf: no loop is ever of this kind: it is neither the start nor anyone's children"},
 		{name: "children of a step without a list", in: parent, old: "from: plan", new: "from: ask", semantic: true,
 			want: "x.yaml:15:13: kinds.plan.children.from: step ask does not list children: its output must be one of plan, tasks, create_plan, create_spec, create_phase"},
 		{name: "entries of a later step", in: parent, old: "for_each: plan.decisions", new: "for_each: late.decisions", semantic: true,
@@ -252,15 +253,15 @@ func TestMistakes(t *testing.T) {
 		{name: "no rounds", in: parent, old: "max: 4", new: "max: 0",
 			want: "x.yaml:8:16: kinds.plan.steps[1].repeat.max: want a whole number from 1 to 100, got 0"},
 		{name: "unknown health", in: parent, old: "STALLED", new: "OSCILLATING",
-			want: "x.yaml:19:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING"},
+			want: "x.yaml:20:17: kinds.plan.children.monitor.OSCILLATING: unknown key; known here: STALLED, BLOCKED, REGRESSING, FLIP-FLOPPING"},
 		{name: "limit on a tool it has not", in: tree, old: "{tool: run", new: "{tool: write", semantic: true,
-			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: there is no tool of this step "write"; known here: read, run`},
+			want: `x.yaml:28:20: kinds.leaf.steps[0].limits[0].tool: there is no tool of this step "write"; known here: read, run`},
 		{name: "limit on an unknown tool", in: tree, old: "{tool: run", new: "{tool: browse",
-			want: `x.yaml:27:20: kinds.leaf.steps[0].limits[0].tool: want one of read, write, edit, list, glob, grep, run, update_dependencies, remember, blackboard, got "browse"`},
+			want: `x.yaml:28:20: kinds.leaf.steps[0].limits[0].tool: want one of read, write, edit, list, glob, grep, run, update_dependencies, remember, blackboard, got "browse"`},
 		{name: "limit twice", in: tree, old: "          - {tool: run, max: 3}", new: "          - {tool: run, max: 3}\n          - {tool: run, max: 4}", semantic: true,
-			want: "x.yaml:28:20: kinds.leaf.steps[0].limits[1].tool: run has a limit already"},
+			want: "x.yaml:29:20: kinds.leaf.steps[0].limits[1].tool: run has a limit already"},
 		{name: "limit of none", in: tree, old: "{tool: run, max: 3}", new: "{tool: run, max: 0}",
-			want: "x.yaml:27:30: kinds.leaf.steps[0].limits[0].max: want a whole number from 1 to 1000, got 0"},
+			want: "x.yaml:28:30: kinds.leaf.steps[0].limits[0].max: want a whole number from 1 to 1000, got 0"},
 		{name: "unknown check of a decision", in: tree, old: "many_steps", new: "many_words",
 			want: `x.yaml:5:66: kinds.plan.steps[0].check.name: want one of many_steps, got "many_words"`},
 		{name: "check that demands nothing", in: tree, old: ", demands: SPLIT", new: "",
@@ -270,35 +271,35 @@ func TestMistakes(t *testing.T) {
 		{name: "check of what need not be decided", in: tree, old: "required: true, ", new: "", semantic: true,
 			want: "x.yaml:5:36: kinds.plan.steps[0].check: without required: true there need not be a decision to look at"},
 		{name: "tier from nowhere", in: tree, old: "tier_from: model_tier", new: "tier_from: tier",
-			want: `x.yaml:25:20: kinds.leaf.steps[0].tier_from: want one of model_tier, got "tier"`},
+			want: `x.yaml:26:20: kinds.leaf.steps[0].tier_from: want one of model_tier, got "tier"`},
 		{name: "tier from a list of nobody", in: tree, old: "{name: ask, output", new: "{name: ask, tier_from: model_tier, output", semantic: true,
 			want: "x.yaml:12:38: kinds.plan.steps[1].repeat.steps[0].tier_from: the kind is nobody's children: it has no entry in a parent's list"},
 		{name: "verification of nobody's children", in: tree, old: "{name: ask, output", new: "{name: ask, when: {verification: [1]}, output", semantic: true,
 			want: "x.yaml:12:34: kinds.plan.steps[1].repeat.steps[0].when.verification: the kind is nobody's children: it has no entry in a parent's list"},
 		{name: "unknown verification", in: tree, old: "[2, 3]", new: "[2, 4]",
-			want: "x.yaml:31:34: kinds.leaf.gates[0].when.verification[1]: want a whole number from 1 to 3, got 4"},
+			want: "x.yaml:32:34: kinds.leaf.gates[0].when.verification[1]: want a whole number from 1 to 3, got 4"},
 		{name: "verdict before there is one", in: tree, old: "{verification: [2, 3]}", new: "{verdict: [pass]}", semantic: true,
-			want: "x.yaml:31:16: kinds.leaf.gates[0].when.verdict: there is no verdict yet: only extract comes after it"},
+			want: "x.yaml:32:16: kinds.leaf.gates[0].when.verdict: there is no verdict yet: only extract comes after it"},
 		{name: "verdict of nobody", in: tree, old: "verdict: [pass]", new: "verdict: [halt]",
-			want: `x.yaml:36:24: kinds.leaf.extract.when.verdict[0]: want one of pass, fail, got "halt"`},
+			want: `x.yaml:37:24: kinds.leaf.extract.when.verdict[0]: want one of pass, fail, got "halt"`},
 		{name: "extract that hands in something else", in: tree, old: "output: learnings", new: "output: summary", semantic: true,
-			want: "x.yaml:34:15: kinds.leaf.extract.output: what is worth remembering is handed in as learnings"},
+			want: "x.yaml:35:15: kinds.leaf.extract.output: what is worth remembering is handed in as learnings"},
 		{name: "extract that changes something", in: tree, old: "tools: [read]", new: "tools: [read, edit]", semantic: true,
-			want: "x.yaml:35:21: kinds.leaf.extract.tools[1]: the iteration has been judged: nothing may change any more"},
+			want: "x.yaml:36:21: kinds.leaf.extract.tools[1]: the iteration has been judged: nothing may change any more"},
 		{name: "extract that repeats", in: tree, old: "output: learnings", new: "for_each: work.x", semantic: true,
-			want: "x.yaml:32:5: kinds.leaf.extract: extract is one session: no repeat, for_each, questions, first or check"},
+			want: "x.yaml:33:5: kinds.leaf.extract: extract is one session: no repeat, for_each, questions, first or check"},
 		{name: "extract of a step's name", in: tree, old: "name: learn", new: "name: work", semantic: true,
-			want: "x.yaml:33:13: kinds.leaf.extract.name: work is already the name of kinds.leaf.steps[0]"},
+			want: "x.yaml:34:13: kinds.leaf.extract.name: work is already the name of kinds.leaf.steps[0]"},
 		{name: "no parent to plan anew", in: good, old: "stuck: 3", new: "then: replan", semantic: true,
 			want: "x.yaml:30:13: kinds.task.ladder.then: the kind is nobody's children: there is no parent that could plan anew"},
 		{name: "threshold over everything", in: tree, old: "    children:", new: "    approval: {by: auto, threshold: 101}\n    children:",
 			want: "x.yaml:14:37: kinds.plan.approval.threshold: want a whole number from 1 to 100, got 101"},
 		{name: "prompt that is no file", in: tree, old: "max_versions: 3", new: "max_versions: 3, prompt: again",
-			want: `x.yaml:20:56: kinds.plan.children.replan.prompt: want a file name such as plan.md, got "again"`},
+			want: `x.yaml:21:56: kinds.plan.children.replan.prompt: want a file name such as plan.md, got "again"`},
 		{name: "complexity of a child", in: tree, old: "    ladder: {then: replan}", new: "    complexity: {from: work, bands: [{max: 14, tier: 1}]}", semantic: true,
-			want: "x.yaml:37:5: kinds.leaf.complexity: a child's first tier comes from its task: give a step tier_from: model_tier instead\n" +
-				"x.yaml:37:24: kinds.leaf.complexity.from: step work must have first: true and output: assessment"},
-		{name: "group that comes last", in: tree, old: "    children:", new: "    final_steps:\n      - {name: end, repeat: {max: 2, until: [DONE], on_max: fail, steps: [{name: last}]}}\n    children:", semantic: true,
+			want: "x.yaml:38:5: kinds.leaf.complexity: a child's first tier comes from its task: give a step tier_from: model_tier instead\n" +
+				"x.yaml:38:24: kinds.leaf.complexity.from: step work must have first: true and output: assessment"},
+		{name: "group that comes last", in: tree, old: "    children:", new: "    final_steps:\n      - {name: end, repeat: {max: 2, until: [SPLIT], on_max: fail, steps: [{name: last}]}}\n    children:", semantic: true,
 			want: "x.yaml:15:21: kinds.plan.final_steps[0].repeat: a group that repeats cannot come last; put it into steps"},
 		{name: "name of a final step", in: tree, old: "    children:", new: "    final_steps:\n      - {name: ask}\n    children:", semantic: true,
 			want: "x.yaml:15:16: kinds.plan.final_steps[0].name: ask is already the name of kinds.plan.steps[1].repeat.steps[0]"},
@@ -324,16 +325,14 @@ func TestMistakes(t *testing.T) {
 			want: `x.yaml:18:36: kinds.plan.children.after_batch[0].for_each: there is no earlier step "results" (did you mean result?); known here: plan, decide, look, result`},
 		{name: "work around a batch", in: batched, old: "output: context}", new: "tools: [run]}", semantic: true,
 			want: "x.yaml:15:32: kinds.plan.children.before_batch[0].tools[0]: what is written around a batch is part of nobody's work"},
-		{name: "group around a batch", in: batched, old: "{name: look, output: context}", new: "{name: look, repeat: {max: 2, until: [DONE], on_max: fail, steps: [{name: again}]}}", semantic: true,
-			want: "x.yaml:15:24: kinds.plan.children.before_batch[0].repeat: a group that repeats cannot stand around a batch; put it into steps"},
-		{name: "batches without an end", in: batched, old: "batch: barrier", new: "batch: rolling", semantic: true,
-			want: "x.yaml:13:14: kinds.plan.children.batch: batches that are judged as a whole must end: want barrier"},
+		{name: "group around a batch", in: batched, old: "{name: look, output: context}", new: "{name: look, repeat: {max: 2, until: [NEEDS_CLARIFICATION], on_max: fail, steps: [{name: again}]}}", semantic: true,
+			want: "x.yaml:15:24: kinds.plan.children.before_batch[0].repeat: a group that repeats cannot stand around a group; put it into steps"},
 		{name: "reviewer that writes", in: batched, old: "tools: [read, run]", new: "tools: [read, write]", semantic: true,
-			want: "x.yaml:16:52: kinds.plan.children.review.tools[1]: a reviewer must not change what it judges"},
+			want: "x.yaml:16:51: kinds.plan.children.judge.tools[1]: a reviewer must not change what it judges"},
 		{name: "votes on a batch", in: batched, old: "tools: [read, run]", new: "votes: 3", semantic: true,
-			want: "x.yaml:16:45: kinds.plan.children.review.votes: a batch is judged by one reviewer"},
+			want: "x.yaml:16:44: kinds.plan.children.judge.votes: a group is judged by one reviewer"},
 		{name: "verdict on a batch", in: batched, old: "tools: [read, run]", new: "output: verdict", semantic: true,
-			want: `x.yaml:16:46: kinds.plan.children.review.output: there is no output of this review "verdict"; known here: batch`},
+			want: `x.yaml:16:45: kinds.plan.children.judge.output: there is no output of this review "verdict"; known here: batch`},
 		{name: "batch for a gate", in: batched, old: "review: {role: judge, tier: 3}", new: "review: {role: judge, tier: 3, output: batch}", semantic: true,
 			want: `x.yaml:26:48: kinds.plan.final_gates[0].review.output: there is no output of this review "batch"; known here: verdict`},
 		{name: "back to a step around a batch", in: batched, old: "retry: {from: plan,", new: "retry: {from: look,", semantic: true,
@@ -350,8 +349,8 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:21:19: kinds.plan.children.recoveries: there is no monitor that could lead to any"},
 		{name: "too many recoveries", in: batched, old: "recoveries: 3", new: "recoveries: 11",
 			want: "x.yaml:22:19: kinds.plan.children.recoveries: want a whole number from 1 to 10, got 11"},
-		{name: "no versions", in: parent, old: ", max_versions: 3", new: "",
-			want: "x.yaml:20:16: kinds.plan.children.replan.max_versions: is missing"},
+		{name: "no versions", in: parent, old: ", max_versions: 3", new: "", semantic: true,
+			want: "x.yaml:21:16: kinds.plan.children.replan.max_versions: is missing"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			if strings.Count(m.in, m.old) != 1 {

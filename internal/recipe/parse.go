@@ -92,7 +92,7 @@ func Names(dirs ...fs.FS) []string {
 }
 
 // Schema is the JSON Schema of a recipe's file.
-func Schema() []byte { return strictyaml.Schema("A Pawl recipe", new(file).fields) }
+func Schema() []byte { return strictyaml.SchemaOver("A Pawl recipe", new(file).fields) }
 
 // Reference is the language in Markdown tables.
 func Reference() string { return strictyaml.Reference(new(file).fields) }
@@ -157,25 +157,43 @@ func (l *loader) find(name string, from, depth int) (loaded, error) {
 // parse reads a recipe that was found in a folder. One that extends its own
 // name means the next weaker recipe of that name.
 func (l *loader) parse(name, label string, data []byte, dir, depth int) (loaded, error) {
-	var first file
-	where, err := strictyaml.Read(label, data, first.fields)
-	if err != nil {
-		return loaded{}, err
-	}
-	out := loaded{recipe: first.recipe, where: where, names: []string{name}}
-	if first.extends != "" {
-		if out, err = l.extend(name, label, data, first.extends, where, dir, depth); err != nil {
+	out := loaded{where: strictyaml.Where{}}
+	base, at := extends(label, data)
+	if base != "" {
+		var err error
+		if out, err = l.base(name, base, at, dir, depth); err != nil {
 			return loaded{}, err
 		}
 	}
+	over := file{recipe: out.recipe}
+	where, err := strictyaml.ReadOver(label, data, out.where, over.fields)
+	if err != nil {
+		return loaded{}, err
+	}
+	out.where.Add(where)
+	out.recipe, out.names = over.recipe, append([]string{name}, out.names...)
 	out.recipe.Name = name
 	return out, validate(&out.recipe, out.where)
 }
 
-func (l *loader) extend(name, label string, data []byte, base string, where strictyaml.Where, dir, depth int) (loaded, error) {
+// extends is what a file says it extends, and where. Whatever else is wrong with it is found when
+// all of it is read.
+func extends(label string, data []byte) (base string, at strictyaml.Pos) {
+	where, err := strictyaml.Read(label, data, func(m *strictyaml.Map) {
+		m.Key("extends", "").Name(&base)
+		m.Other(func(string, strictyaml.Pos) {})
+	})
+	if err != nil {
+		return "", strictyaml.Pos{}
+	}
+	return base, where.Find("extends")
+}
+
+// base reads the recipe that another one of this name extends.
+func (l *loader) base(name, base string, at strictyaml.Pos, dir, depth int) (loaded, error) {
 	var problems strictyaml.Problems
 	if depth >= maxExtends {
-		problems.Add(where.Find("extends"), "extends", "more than %d recipes extend each other; is it a circle?", maxExtends)
+		problems.Add(at, "extends", "more than %d recipes extend each other; is it a circle?", maxExtends)
 		return loaded{}, problems.Err()
 	}
 	from := 0
@@ -184,18 +202,10 @@ func (l *loader) extend(name, label string, data []byte, base string, where stri
 	}
 	under, err := l.find(base, from, depth+1)
 	if pawl.CodeOf(err) == pawl.CodeNotFound {
-		problems.Add(where.Find("extends"), "extends", "%s", err)
+		problems.Add(at, "extends", "%s", err)
 		return loaded{}, problems.Err()
 	}
-	if err != nil {
-		return loaded{}, err
-	}
-	over := file{recipe: under.recipe}
-	if _, err := strictyaml.Read(label, data, over.fields); err != nil {
-		return loaded{}, err
-	}
-	under.where.Add(where)
-	return loaded{recipe: over.recipe, where: under.where, names: append([]string{name}, under.names...)}, nil
+	return under, err
 }
 
 // template reads a template from the first folder that has it.
@@ -257,8 +267,8 @@ func Walk(r *pawl.Recipe, step func(*pawl.Step), review func(*pawl.Review)) {
 		if c := k.Children; c != nil {
 			steps(c.BeforeBatch)
 			steps(c.AfterBatch)
-			if c.Review != nil {
-				review(c.Review)
+			if c.Judge != nil {
+				review(c.Judge)
 			}
 		}
 	}

@@ -62,6 +62,8 @@ type Member struct {
 	Task pawl.TaskSpec
 	// Result is what its session handed in, Paths what it changed, a path a line.
 	Result, Paths string
+	// Diff is what it changed, where a judge picks the best; else the input diff is that of all.
+	Diff string
 }
 
 // Memory is one thing remembered.
@@ -153,7 +155,7 @@ func checkTemplate(name, text string) error {
 		History: []string{"x"}, RedAtBase: []string{"x"}, Lens: "x", Focus: "x",
 		Task:   &pawl.TaskSpec{ID: "x", Title: "x", Description: "x", Criteria: []string{"x"}, DependsOn: []string{"x"}, Notes: "x", Intent: "x", Mode: "x", ValidationCommand: "x"},
 		Number: 1, Count: 1, Plan: "x", State: "x", Signs: []string{"x"}, Cause: "x", Item: "x", Answers: []string{"x"}}
-	full.Batch = []Member{{*full.Task, "x", "x"}}
+	full.Batch = []Member{{*full.Task, "x", "x", "x"}}
 	for _, kind := range pawl.MemoryKinds {
 		full.Memory = append(full.Memory, Memory{Kind: kind, Task: "x", Text: "x", Failed: true, Learning: 1}, Memory{Kind: kind, Task: "x", Text: "x"})
 	}

@@ -45,7 +45,7 @@ func TestPandora(t *testing.T) {
 			{Name: "answer", Role: "synthesis", Prompt: "answer.md", Tools: reading, Output: "summary", When: &pawl.When{Decision: []string{"COMPLETE"}}},
 		},
 		Children: &pawl.Children{From: "plan", Kind: "task", When: &pawl.When{Decision: []string{"PANDORA_LOOP"}},
-			Order: "priority", Parallel: 1, Limit: 10, OnFailure: "continue"}, // P-02 P-03 P-11 P-31 P-70
+			Order: "priority", Parallel: 1, Limit: 10, Admit: pawl.AdmitReady, OnFailure: pawl.FailBlock}, // P-02 P-03 P-11 P-31 P-70
 		FinalGates: []pawl.Stage{commands},
 		FinalSteps: []pawl.Step{{Name: "close", Role: "synthesis", Prompt: "close.md", Tier: 1, Output: "summary"}},
 		Ladder:     pawl.Ladder{Then: "blocked"},
@@ -82,7 +82,7 @@ func TestLoom(t *testing.T) {
 			Memory: &pawl.Memory{Select: "all", MaxTokens: 1500}}},
 		Gates:    []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{"revise": {From: "planner", Max: 2, Then: "fail"}}}}, // L-07
 		Approval: &pawl.Approval{By: "auto"},                                                                                                                         // L-32
-		Children: &pawl.Children{From: "planner", Kind: "subtask", Order: "list", Parallel: 1, Limit: 50, Batch: "rolling", // L-73 L-75 L-81
+		Children: &pawl.Children{From: "planner", Kind: "subtask", Order: "list", Parallel: 1, Limit: 50, Admit: pawl.AdmitReady, // L-73 L-75 L-81
 			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md"}, // L-62 L-63 L-64 L-84 L-B10
 			OnFailure: "block"},                                                                                          // L-38 L-B15
 		FinalGates: []pawl.Stage{commands, {Name: "final-validation",
@@ -132,9 +132,9 @@ func TestCoherence(t *testing.T) {
 				{Name: "plan-review", Role: "plan-reviewer", Prompt: "plan-review.md", Tier: 3, Tools: reading, Output: "review", Required: true, Questions: true, Memory: all(4000)},
 			}}}},
 		Gates: []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable"}},
-		Children: &pawl.Children{From: "plan", Kind: "subtask", Order: "list", Parallel: 8, Batch: "barrier", ScaffoldFirst: true, Checkpoint: true,
+		Children: &pawl.Children{From: "plan", Kind: "subtask", Order: "list", Parallel: 8, Admit: pawl.AdmitReady, Group: 12, ScaffoldFirst: true, Checkpoint: true,
 			BeforeBatch: []pawl.Step{refresh},                                                                                                       // V-43: never after decisions are recorded
-			Review:      &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch"}, // V-38 V-42
+			Judge:       &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch"}, // V-38 V-42
 			AfterBatch:  []pawl.Step{record},
 			Monitor: map[string][]string{"STALLED": {"gather", "revise"}, "REGRESSING": {"rollback"}, // V-40 V-41
 				"FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}, Recoveries: 2, // V-53
@@ -342,8 +342,8 @@ func TestExplainCoherence(t *testing.T) {
 		"planning: at most 4 rounds until APPROVED, then ask a person\n",
 		"must submit plan, kept over iterations, may ask a person, all memory,",
 		"decide: recorder, on fast, for each of plan.decisions, 4 at a time, tools read list glob grep, must submit decision,",
-		"barrier batches, scaffold first, a checkpoint after each batch\n",
-		"each batch: review by reviewer on large, tools read list glob grep run\n",
+		"in groups of 12 at most, scaffold first, a checkpoint after each group\n",
+		"each group: review by reviewer on large, tools read list glob grep run\n",
 		"record: recorder, on fast, for each of result.decisions,",
 		"STALLED: gather, then revise\n", "FLIP-FLOPPING: rollback, then ask\n", "after 2 recoveries from one health: ask a person\n",
 		"planned anew: when a monitor or a ladder calls for it, version 4 at most\n",

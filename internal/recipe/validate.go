@@ -79,13 +79,22 @@ func (c *checker) recipe(r *pawl.Recipe) {
 	}
 	for i := range r.Kinds {
 		parent := slices.IndexFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children != nil && k.Children.Kind == kinds[i] })
-		cascades := parent >= 0 && r.Kinds[parent].Children.Cascade
-		if cascades && r.Kinds[i].Ladder.Then == "replan" {
-			c.bad("kinds."+kinds[i]+".ladder.then", "replan does not go with the cascade of %s: it begins anew instead, want fail", r.Kinds[parent].Name)
+		if parent >= 0 && r.Kinds[i].Ladder.Then == "replan" {
+			c.replans("kinds."+kinds[i]+".ladder.then", &r.Kinds[parent])
 		}
 		c.kind(&r.Kinds[i], kinds, parent >= 0)
 	}
 	c.tree(r)
+}
+
+// replans checks that a parent can make its plan anew when a child's ladder says so.
+func (c *checker) replans(path string, parent *pawl.LoopKind) {
+	switch ch := parent.Children; {
+	case ch.RestartsParent():
+		c.bad(path, "replan does not go with on_failure: restart_parent of %s: it begins anew instead, want fail", parent.Name)
+	case ch.Replan == nil:
+		c.bad(path, "the parent %s makes no plan anew: give it children.replan, or want fail", parent.Name)
+	}
 }
 
 // tree checks that every kind is reached from the start, and none from itself.
@@ -116,12 +125,13 @@ func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 // kindChecker checks one kind.
 type kindChecker struct {
 	*checker
-	kind  *pawl.LoopKind
-	path  string
-	names map[string]string // of steps and gates, with the path of each
-	steps []*pawl.Step      // that come before what is being looked at
-	main  int               // how many of them a gate can lead back to
-	child bool              // some kind's children are of this kind
+	kind   *pawl.LoopKind
+	path   string
+	names  map[string]string // of steps and gates, with the path of each
+	steps  []*pawl.Step      // that come before what is being looked at
+	main   int               // how many of them a gate can lead back to
+	child  bool              // some kind's children are of this kind
+	rounds []pawl.Step       // of the group that is being looked at
 	// judged reports that what is being looked at comes after a verdict.
 	judged bool
 	// around reports that it stands before or after a batch, after that it stands after one.
@@ -209,11 +219,11 @@ func (c *kindChecker) stepList(path string, steps []pawl.Step, inGroup bool) {
 
 func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 	c.name(path, s.Name)
-	c.when(path+".when", s.When)
 	if s.Repeat != nil {
 		c.group(path, s, inGroup)
 		return
 	}
+	c.when(path+".when", s.When)
 	if s.Prompt == "" {
 		c.bad(path+".prompt", "a step needs a prompt or a repeat")
 	}
@@ -356,6 +366,10 @@ func (c *kindChecker) group(path string, s *pawl.Step, inGroup bool) {
 	if !reflect.DeepEqual(*s, alone) {
 		c.bad(path, "a group that repeats has a name, when and repeat only; the rest belongs to its steps")
 	}
+	c.when(path+".when", s.When)
+	c.rounds = r.Steps
+	defer func() { c.rounds = nil }()
+	c.decides(path+".repeat.until", r.Until)
 	c.between(path+".repeat.max", r.Max, 1, 100)
 	if len(r.Until) == 0 {
 		c.bad(path+".repeat.until", "is empty: which decision ends the group?")
@@ -374,6 +388,7 @@ func (c *kindChecker) when(path string, w *pawl.When) {
 	if reflect.DeepEqual(*w, pawl.When{}) {
 		c.bad(path, "says nothing: give decision, tier, verification or scaffold")
 	}
+	c.decides(path+".decision", w.Decision)
 	if len(w.Verification) > 0 {
 		c.ownTask(path + ".verification")
 	}
@@ -391,6 +406,28 @@ func (c *kindChecker) when(path string, w *pawl.When) {
 	}
 	for i, tier := range w.Tier {
 		c.between(at(path+".tier", i), tier, 1, 3)
+	}
+}
+
+// decides checks that each of some decisions can be made: by what a step before hands in, or one of
+// the same group in the round before, or by the check of such a step.
+func (c *kindChecker) decides(path string, words []string) {
+	var known []string
+	add := func(s *pawl.Step) {
+		known = append(known, decisions[s.Output]...)
+		if s.Check != nil && s.Check.Demands != "" {
+			known = append(known, s.Check.Demands)
+		}
+	}
+	for _, s := range c.steps {
+		add(s)
+	}
+	for i := range c.rounds {
+		add(&c.rounds[i])
+	}
+	slices.Sort(known)
+	for i, word := range words {
+		c.known(at(path, i), "decision of a step before", word, slices.Compact(known))
 	}
 }
 

@@ -19,15 +19,9 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 	c.known(path+".order", "order", ch.Order, orders)
 	c.between(path+".parallel", ch.Parallel, 1, 64)
 	c.between(path+".limit", ch.Limit, 0, 1000)
-	if ch.Batch != "" {
-		c.known(path+".batch", "way to batch", ch.Batch, batches)
-	}
-	if ch.OnFailure != "" {
-		c.known(path+".on_failure", "way to go on", ch.OnFailure, []string{"continue", "block", "stop"})
-	}
+	c.home(path, ch)
 	c.when(path+".when", ch.When)
-	c.batches(path, ch)
-	c.cascade(path, ch)
+	c.groups(path, ch)
 	if r := ch.Replan; r != nil {
 		for i, on := range r.On {
 			c.known(at(path+".replan.on", i), "cause", on, []string{"failure", "discovery"})
@@ -40,40 +34,55 @@ func (c *kindChecker) children(path string, ch *pawl.Children, kinds []string) {
 	}
 }
 
-// cascade checks that nothing else says what becomes of children that stand on an
-// artifact: they fail with it and begin anew with it.
-func (c *kindChecker) cascade(path string, ch *pawl.Children) {
-	if !ch.Cascade {
-		return
-	}
-	for _, key := range []struct {
-		name  string
-		given bool
-		why   string
+// home checks how children begin and how they come home: the words, and which of them do not go
+// together.
+func (c *kindChecker) home(path string, ch *pawl.Children) {
+	for _, word := range []struct {
+		key, what, word string
+		known           []string
 	}{
-		{"limit", ch.Limit > 0, "every child has to pass"},
-		{"on_failure", ch.OnFailure != "", "a child that fails for good fails the parent's iteration"},
-		{"replan", ch.Replan != nil, "the parent begins anew instead, and its next artifact lists other children"},
-		{"batch", ch.Batch != "", "each child is merged by itself"},
-		{"review", ch.Review != nil, "there are no batches"},
-		{"before_batch", len(ch.BeforeBatch) > 0, "there are no batches"},
-		{"after_batch", len(ch.AfterBatch) > 0, "there are no batches"},
-		{"monitor", len(ch.Monitor) > 0, "there are no batches"},
-		{"checkpoint", ch.Checkpoint, "there are no batches"},
-		{"scaffold_first", ch.ScaffoldFirst, "what comes first is said by dependencies"},
+		{"admit", "way to begin", string(ch.Admit), admissions},
+		{"land", "way to land", string(ch.Land), landings},
+		{"on_failure", "way to go on", string(ch.OnFailure), failures},
 	} {
-		if key.given {
-			c.bad(path+"."+key.name, "does not go with cascade: %s", key.why)
+		if word.word != "" {
+			c.known(path+"."+word.key, word.what, word.word, word.known)
 		}
+	}
+	if ch.Group != pawl.GroupAll {
+		c.between(path+".group", ch.Group, 0, maxGroup)
+	}
+	alone, restarts, best := !ch.Groups(), ch.RestartsParent(), ch.Land == pawl.LandBest
+	const noGroup = "each child lands by itself: say how many land together, such as group: 12"
+	for _, rule := range []struct {
+		key     string
+		refused bool
+		why     string
+	}{
+		{"judge", alone && ch.Judge != nil, noGroup + ", or let a review among its gates judge it"},
+		{"land", alone && ch.Land != "", noGroup},
+		{"before_batch", alone && len(ch.BeforeBatch) > 0, noGroup},
+		{"after_batch", alone && len(ch.AfterBatch) > 0, noGroup},
+		{"monitor", alone && len(ch.Monitor) > 0, noGroup},
+		{"checkpoint", alone && ch.Checkpoint, noGroup},
+		{"scaffold_first", alone && ch.ScaffoldFirst, noGroup},
+		{"land", best && ch.Judge == nil, "best needs someone who picks it: give judge"},
+		{"on_failure", best && (restarts || ch.OnFailure == pawl.FailStop), string(ch.OnFailure) + " does not go with land: best, where a child may fail as long as another one is picked: want continue or block"},
+		{"limit", ch.Limit > 0 && (restarts || ch.IsEager()), "does not go with admit: eager and on_failure: restart_parent: every child on the list is worked on"},
+		{"replan", ch.Replan != nil && restarts, "does not go with on_failure: restart_parent: the parent begins anew, and its next artifact lists other children"},
+		{"replan", ch.Replan != nil && ch.IsEager() && !restarts, "does not go with admit: eager: all children exist already when the list would be made anew; want admit: ready"},
+	} {
+		if rule.refused {
+			c.bad(path+"."+rule.key, "%s", rule.why)
+		}
+	}
+	if a := c.kind.Approval; restarts && a != nil && a.By != "human" {
+		c.bad(c.path+".approval.by", "%s does not go with on_failure: restart_parent: a person approves what children stand on, or there is no approval", a.By)
 	}
 }
 
-// batches checks what judges children in batches.
-func (c *kindChecker) batches(path string, ch *pawl.Children) {
-	judged := ch.Review != nil || len(ch.BeforeBatch)+len(ch.AfterBatch)+len(ch.Monitor) > 0 || ch.Checkpoint || ch.ScaffoldFirst
-	if judged && ch.Batch == "rolling" {
-		c.bad(path+".batch", "batches that are judged as a whole must end: want barrier")
-	}
+// groups checks what stands around a group, and what judges it.
+func (c *kindChecker) groups(path string, ch *pawl.Children) {
 	c.around = true
 	for _, list := range []struct {
 		path  string
@@ -81,19 +90,19 @@ func (c *kindChecker) batches(path string, ch *pawl.Children) {
 	}{{path + ".before_batch", ch.BeforeBatch}, {path + ".after_batch", ch.AfterBatch}} {
 		for i := range list.steps {
 			if list.steps[i].Repeat != nil {
-				c.bad(at(list.path, i)+".repeat", "a group that repeats cannot stand around a batch; put it into steps")
+				c.bad(at(list.path, i)+".repeat", "a group that repeats cannot stand around a group; put it into steps")
 			}
 		}
 	}
 	c.stepList(path+".before_batch", ch.BeforeBatch, false)
-	if ch.Review != nil {
-		c.review(path+".review", ch.Review, "batch")
-		if ch.Review.Votes > 1 {
-			c.bad(path+".review.votes", "a batch is judged by one reviewer")
+	if ch.Judge != nil {
+		c.review(path+".judge", ch.Judge, "batch")
+		if ch.Judge.Votes > 1 {
+			c.bad(path+".judge.votes", "a group is judged by one reviewer")
 		}
-		for i, tool := range ch.Review.Tools {
+		for i, tool := range ch.Judge.Tools {
 			if slices.Contains(writing, tool) {
-				c.bad(at(path+".review.tools", i), "a reviewer must not change what it judges")
+				c.bad(at(path+".judge.tools", i), "a reviewer must not change what it judges")
 			}
 		}
 	}

@@ -59,6 +59,8 @@ func (c *kindChecker) builtin(path, check string) {
 	switch {
 	case check == "validation_command":
 		c.ownTask(path)
+	case check == "well_formed" && c.kind.Children == nil:
+		c.bad(path, "looks at the artifact that children come from, and the kind has none")
 	case check == "well_formed" && !slices.ContainsFunc(c.steps, artifact):
 		c.bad(path, "no step hands in a plan, a spec or a phase: want one with output create_plan, create_spec or create_phase")
 	}
@@ -101,7 +103,7 @@ func (c *kindChecker) ladder(path string, l *pawl.Ladder) {
 		last = r.Tier
 	}
 	if l.Stuck != 0 {
-		c.between(path+".stuck", l.Stuck, 2, 10)
+		c.between(path+".stuck", l.Stuck, 2, pawl.MaxStuck)
 	}
 	if l.Council != nil {
 		c.council(path+".council", l.Council)

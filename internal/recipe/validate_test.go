@@ -2,6 +2,7 @@ package recipe_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pawl"
@@ -46,7 +47,9 @@ func TestMistakesInValues(t *testing.T) {
 		"kinds.leaf.steps[0].name: start is where a gate's route begins and cannot be a step or gate": {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Name = "start" }},
 		"kinds.leaf.steps[0].tier_from: the step has a tier already":                                  {tree, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Tier = 2 }},
 		"kinds.leaf.steps[0].required: the step has no output that could be required":                 {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps[0].Required = true }},
-		"kinds.plan.steps[0].check.demands: is missing: which decision?":                              {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Check.Demands = "" }},
+		"kinds.plan.steps[0].check.demands: is missing: which decision?": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
+			k.Steps[0].Check.Demands, k.Steps[1].Repeat.Until = "", []string{"NEEDS_CLARIFICATION"}
+		}},
 		"kinds.plan.steps[1].repeat.steps[1].for_each: step note has no output to take entries from": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
 			group := k.Steps[1].Repeat
 			group.Steps = append([]pawl.Step{{Name: "note", Prompt: "note.md"}}, pawl.Step{Name: "each", Prompt: "each.md", ForEach: "note.decisions"})
@@ -61,9 +64,11 @@ func TestMistakesInValues(t *testing.T) {
 		`kinds.task.gates[0].commands[0]: there is no kind of command gate "smell"; known here: all, tests, types, lint, security, format`: {good,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Gates[0].Commands = []string{"smell"} }},
 		"kinds.plan.children.replan.prompt: is missing": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Replan.Prompt = "" }},
-		"kinds.plan.children.batch: there is no way to batch \"all\"; known here: barrier, rolling": {parent,
-			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Batch = "all" }},
-		"kinds.plan.children.on_failure: there is no way to go on \"panic\"; known here: continue, block, stop": {parent,
+		"kinds.plan.children.admit: there is no way to begin \"late\"; known here: ready, eager": {parent,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Admit = "late" }},
+		"kinds.plan.children.land: there is no way to land \"some\"; known here: approved, all, best": {parent,
+			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Land = "some" }},
+		"kinds.plan.children.on_failure: there is no way to go on \"panic\"; known here: continue, block, stop, restart_parent": {parent,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.OnFailure = "panic" }},
 		"kinds.plan.children.monitor.BLOCKED[0]: there is no recovery \"sleep\"; known here: gather, revise, rollback, ask": {batched,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Monitor["BLOCKED"] = []string{"sleep"} }},
@@ -119,6 +124,7 @@ func TestBoundsOfNumbers(t *testing.T) {
 		"turns in it":          {good, 0, 200, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Council.Turns = n }},
 		"rounds":               {parent, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Steps[1].Repeat.Max = n }},
 		"parallel":             {parent, 1, 64, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Parallel = n }},
+		"group":                {parent, 2, 64, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Group = n }},
 		"limit":                {parent, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Limit = n }},
 		"every":                {parent, 0, 1000, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Replan.Every = n }},
 		"versions":             {parent, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Replan.MaxVersions = n }},
@@ -126,7 +132,7 @@ func TestBoundsOfNumbers(t *testing.T) {
 		"tier in when":         {tree, 1, 3, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Kinds[1].Extract.When.Tier[0] = n }},
 		"verification in when": {tree, 1, 3, func(r *pawl.Recipe, _ *pawl.LoopKind, n int) { r.Kinds[1].Gates[0].When.Verification[0] = n }},
 		"recoveries":           {batched, 0, 10, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Recoveries = n }},
-		"votes on a batch":     {batched, 0, 1, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Review.Votes = n }},
+		"votes on a batch":     {batched, 0, 1, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Children.Judge.Votes = n }},
 		"attempts of a route": {good, 1, 100, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) {
 			k.Gates[1].On[pawl.VerdictRetry] = pawl.Route{From: "start", Max: n, Then: "fail"}
 		}},
@@ -136,7 +142,8 @@ func TestBoundsOfNumbers(t *testing.T) {
 				k.Ladder.Council.Lenses = append(k.Ladder.Council.Lenses, pawl.Lens{Name: fmt.Sprint(i), Focus: "All."})
 			}
 		}},
-		"failures that are alike": {good, 2, 10, func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Stuck = n }},
+		"failures that are alike": {good, 2, pawl.MaxStuck, // F-42
+			func(_ *pawl.Recipe, k *pawl.LoopKind, n int) { k.Ladder.Stuck = n }},
 	} {
 		for _, value := range []int{n.least - 1, n.least, n.most, n.most + 1} {
 			r := mustParse(t, n.in)
@@ -148,28 +155,33 @@ func TestBoundsOfNumbers(t *testing.T) {
 	}
 }
 
-// Everything that judges a batch as a whole needs batches that end.
-func TestRollingBatches(t *testing.T) {
-	const refused = "kinds.plan.children.batch: batches that are judged as a whole must end: want barrier"
+// What concerns a group needs one: a child that lands by itself has none.
+func TestKeysOfGroups(t *testing.T) {
+	const alone = "each child lands by itself: say how many land together, such as group: 12"
 	step := []pawl.Step{{Name: "beside", Prompt: "beside.md"}}
-	health := map[string][]string{"BLOCKED": {"ask"}}
-	for name, ch := range map[string]pawl.Children{
-		"before and after":   {BeforeBatch: step, AfterBatch: []pawl.Step{{Name: "later", Prompt: "later.md"}}},
-		"before and monitor": {BeforeBatch: step, Monitor: health},
-		"after and monitor":  {AfterBatch: step, Monitor: health},
-		"monitor":            {Monitor: health},
-		"checkpoint":         {Checkpoint: true},
-		"scaffold":           {ScaffoldFirst: true},
-		"review":             {Review: &pawl.Review{Role: "judge", Prompt: "review.md", Tier: 1, Output: "batch"}},
-		"nothing":            {},
+	for key, ch := range map[string]pawl.Children{
+		"before_batch":   {BeforeBatch: step},
+		"after_batch":    {AfterBatch: step},
+		"monitor":        {Monitor: map[string][]string{"BLOCKED": {"ask"}}},
+		"checkpoint":     {Checkpoint: true},
+		"scaffold_first": {ScaffoldFirst: true},
+		"land":           {Land: pawl.LandAll},
+		"judge":          {Judge: &pawl.Review{Role: "judge", Prompt: "review.md", Tier: 1, Output: "batch"}},
+		"nothing":        {},
 	} {
-		r := mustParse(t, parent)
-		of := r.Kinds[0].Children
-		ch.From, ch.Kind, ch.Order, ch.Parallel, ch.Replan, ch.Batch = of.From, of.Kind, of.Order, of.Parallel, of.Replan, "rolling"
-		r.Kinds[0].Children = &ch
-		err := recipe.Validate(r)
-		if name == "nothing" && err != nil || name != "nothing" && (err == nil || err.Error() != refused) {
-			t.Errorf("%s: %v", name, err)
+		for _, group := range []int{0, 1, 2, pawl.GroupAll} {
+			r := mustParse(t, parent)
+			of := r.Kinds[0].Children
+			ch.From, ch.Kind, ch.Order, ch.Parallel, ch.Replan, ch.Group = of.From, of.Kind, of.Order, of.Parallel, of.Replan, group
+			r.Kinds[0].Children = &ch
+			err := recipe.Validate(r)
+			if ch.Groups() || key == "nothing" {
+				if err != nil {
+					t.Errorf("%s in a group of %d: %v", key, group, err)
+				}
+			} else if err == nil || !strings.HasPrefix(err.Error(), "kinds.plan.children."+key+": "+alone) {
+				t.Errorf("%s without a group: %v", key, err)
+			}
 		}
 	}
 }

@@ -91,6 +91,7 @@ type memberView struct {
 	Scaffold      bool
 	Criteria      []criterionView
 	Result, Paths block
+	Diff          block
 }
 
 func viewOf(d PromptData) promptView {
@@ -101,7 +102,7 @@ func viewOf(d PromptData) promptView {
 	}
 	for i := range d.Batch {
 		m := &d.Batch[i]
-		v.Batch = append(v.Batch, memberView{task(&m.Task), m.Task.Scaffold, criteria(m.Task.CriteriaList(), false), block(m.Result), block(m.Paths)})
+		v.Batch = append(v.Batch, memberView{task(&m.Task), m.Task.Scaffold, criteria(m.Task.CriteriaList(), false), block(m.Result), block(m.Paths), block(m.Diff)})
 	}
 	for name, text := range d.Inputs {
 		v.Inputs[name] = block(text)

@@ -23,6 +23,12 @@ var outputs = []string{
 // entries are the lists in a result that a step can run for each of.
 var entries = map[string][]string{"plan": {"decisions"}, "result": {"decisions"}}
 
+// decisions are the words that a result can decide by output. A verdict is none: it is a gate's.
+var decisions = map[string][]string{
+	"tasks": {"PANDORA_LOOP", "EXECUTE", "COMPLETE"}, "next": {"EXECUTE", "COMPLETE"}, "review": {"APPROVED", "NEEDS_REVISION"},
+	"plan": {"NEEDS_CLARIFICATION"}, "result": {"BLOCKED"},
+}
+
 // asking are the outputs that can hold questions.
 var asking = []string{"plan", "review"}
 
@@ -54,7 +60,9 @@ const maxCalls = 1000
 var (
 	verdicts   = []pawl.Verdict{pawl.VerdictRevise, pawl.VerdictRetry, pawl.VerdictFail}
 	orders     = []string{"list", "priority", "score"}
-	batches    = []string{"barrier", "rolling"}
+	admissions = []string{string(pawl.AdmitReady), string(pawl.AdmitEager)}
+	landings   = []string{string(pawl.LandApproved), string(pawl.LandAll), string(pawl.LandBest)}
+	failures   = []string{string(pawl.FailContinue), string(pawl.FailBlock), string(pawl.FailStop), string(pawl.FailRestartParent)}
 	health     = []string{"STALLED", "BLOCKED", "REGRESSING", "FLIP-FLOPPING"}
 	recoveries = []string{"gather", "revise", "rollback", "ask"}
 	drains     = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
@@ -66,6 +74,7 @@ var (
 const (
 	maxLoops    = 500  // side by side in a run
 	maxPriority = 1000 // what a kind has to begin with
+	maxGroup    = 64   // members of a group
 )
 
 // maxScore is the hardest a task can look.

@@ -15,6 +15,13 @@ import (
 // Read reads one file. fields names the keys of its outermost mapping; file is
 // what messages call it. An empty file is an empty mapping.
 func Read(file string, data []byte, fields func(*Map)) (Where, error) {
+	return ReadOver(file, data, nil, fields)
+}
+
+// ReadOver reads a file whose values replace some of another one. Under says where the values of
+// that one are: what it has need not be given again, but for what is in a list, because lists are
+// replaced as a whole.
+func ReadOver(file string, data []byte, under Where, fields func(*Map)) (Where, error) {
 	var problems Problems
 	root := parse(file, data, &problems)
 	if root == nil && len(problems.list) > 0 {
@@ -23,7 +30,7 @@ func Read(file string, data []byte, fields func(*Map)) (Where, error) {
 	if root == nil {
 		root = &node{kind: kindMapping, pos: Pos{Origin: file, Line: 1, Column: 1}}
 	}
-	return read(root, fields, &problems)
+	return read(root, under, fields, &problems)
 }
 
 // Pair is one setting from outside a file.
@@ -47,7 +54,7 @@ func ReadPairs(pairs []Pair, fields func(*Map)) (Where, error) {
 		leaf.kind, leaf.text, leaf.pos = kindLoose, p.Value, Pos{Origin: p.Origin}
 	}
 	var problems Problems
-	return read(root, fields, &problems)
+	return read(root, nil, fields, &problems)
 }
 
 // child finds or makes the mapping under a name.
@@ -62,8 +69,8 @@ func (n *node) child(name, origin string) *node {
 	return in
 }
 
-func read(root *node, fields func(*Map), problems *Problems) (Where, error) {
-	m := &Map{problems: problems, where: Where{"": root.pos}, node: root}
+func read(root *node, under Where, fields func(*Map), problems *Problems) (Where, error) {
+	m := &Map{problems: problems, where: Where{"": root.pos}, under: under, node: root}
 	if root.kind != kindMapping {
 		m.problems.Add(root.pos, "", "want a mapping (key: value), got %s", root.what())
 	} else {
@@ -79,10 +86,12 @@ type Map struct {
 	node     *node // nil when describing
 	problems *Problems
 	where    Where
+	under    Where // what the file replaces; nil = nothing
 	known    []string
 	other    func(string, Pos)
 	schema   *schema // nil when reading
 	defs     *definitions
+	listed   bool // described as what is always given whole, such as an item of a list
 }
 
 // read lets fields name the keys and reports those it did not name.
@@ -116,6 +125,19 @@ func (m *Map) Problem(name, format string, args ...any) {
 	}
 }
 
+// Gone names a key that there is no more, and says what stands in its place.
+func (m *Map) Gone(name, instead string) {
+	if m.schema != nil {
+		return
+	}
+	for _, e := range m.node.keys {
+		if e.name == name {
+			m.known = append(m.known, name)
+			m.problems.Add(e.pos, join(m.path, name), "there is no such key any more: %s", instead)
+		}
+	}
+}
+
 // Key names a key that may be left out. doc says in a sentence what it means.
 func (m *Map) Key(name, doc string) *Field { return m.key(name, doc, false) }
 
@@ -135,7 +157,7 @@ func (m *Map) key(name, doc string, need bool) *Field {
 			f.mark(e)
 		}
 	}
-	if need && f.node == nil {
+	if _, under := m.under[f.path]; need && f.node == nil && (!under || strings.Contains(f.path, "[")) {
 		m.problems.Add(m.node.pos, f.path, "is missing")
 	}
 	return f
@@ -257,15 +279,31 @@ func (f *Field) Bool(v *bool) {
 // Int is a whole number from least to most.
 func (f *Field) Int(v *int, least, most int) {
 	f.describe(schema{kind: "integer", min: at(least), max: at(most)})
-	if f.node == nil {
-		return
+	if f.node != nil {
+		f.int(v, least, most, fmt.Sprintf("a whole number from %d to %d", least, most))
 	}
+}
+
+func (f *Field) int(v *int, least, most int, want string) {
 	n, err := strconv.Atoi(f.node.text)
 	if f.node.kind != kindInt && f.node.kind != kindLoose || err != nil || n < least || n > most {
-		f.wrong("a whole number from " + strconv.Itoa(least) + " to " + strconv.Itoa(most))
+		f.wrong(want)
 		return
 	}
 	*v = n
+}
+
+// IntOr is a whole number, or a word that stands for a number of its own.
+func (f *Field) IntOr(v *int, least, most int, word string, as int) {
+	f.describe(schema{kind: "integer", min: at(least), max: at(most)})
+	f.describe(schema{kind: "string", enum: []string{word}})
+	switch {
+	case f.node == nil:
+	case f.node.text == word:
+		*v = as
+	default:
+		f.int(v, least, most, fmt.Sprintf("a whole number from %d to %d, or %s", least, most, word))
+	}
 }
 
 // Time is a duration, written as a whole number of units from 1 to most.
@@ -445,8 +483,8 @@ func (f *Field) Ints(v *[]int, least, most int) {
 // Map is a mapping with keys of its own.
 func (f *Field) Map(read func(*Map)) {
 	if f.schema != nil {
-		f.describe(schema{kind: "object"})
-		read(&Map{schema: f.schema.last(), defs: f.m.defs})
+		f.describe(schema{kind: "object", listed: f.m.listed})
+		read(&Map{schema: f.schema.last(), defs: f.m.defs, listed: f.m.listed})
 		return
 	}
 	f.mapping(read)
@@ -460,7 +498,7 @@ func (f *Field) mapping(read func(*Map)) {
 		f.wrong("a mapping")
 		return
 	}
-	m := &Map{path: f.path, node: f.node, problems: f.m.problems, where: f.m.where}
+	m := &Map{path: f.path, node: f.node, problems: f.m.problems, where: f.m.where, under: f.m.under}
 	m.read(read)
 }
 
@@ -532,7 +570,7 @@ func (f *Field) names(each func(name string, value *Field)) {
 // none yet. def names the mapping in the schema.
 func Sub[T any](f *Field, def string, v **T, read func(*Map, *T)) {
 	if f.schema != nil {
-		f.describe(schema{ref: f.m.defs.define(def, func(m *Map) { read(m, new(T)) })})
+		f.describe(schema{ref: f.m.defs.define(def, f.m.listed, func(m *Map) { read(m, new(T)) })})
 		return
 	}
 	if f.node != nil && *v == nil {
@@ -544,7 +582,7 @@ func Sub[T any](f *Field, def string, v **T, read func(*Map, *T)) {
 // List is a list of mappings. A list that is given replaces the one there was.
 func List[T any](f *Field, def string, v *[]T, read func(*Map, *T)) {
 	if f.schema != nil {
-		ref := f.m.defs.define(def, func(m *Map) { read(m, new(T)) })
+		ref := f.m.defs.define(def, true, func(m *Map) { read(m, new(T)) })
 		f.describe(schema{kind: "array", items: &schema{ref: ref}})
 		return
 	}
@@ -560,7 +598,7 @@ func List[T any](f *Field, def string, v *[]T, read func(*Map, *T)) {
 // in the list already is read into its entry; others are appended.
 func Named[T any](f *Field, def string, v *[]T, name func(*T) *string, read func(*Map, *T)) {
 	if f.schema != nil {
-		ref := f.m.defs.define(def, func(m *Map) { read(m, new(T)) })
+		ref := f.m.defs.define(def, f.m.listed, func(m *Map) { read(m, new(T)) })
 		f.describe(schema{kind: "object", others: &schema{ref: ref}})
 		return
 	}

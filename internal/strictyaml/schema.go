@@ -24,6 +24,7 @@ type schema struct {
 	name    string // of a property
 	need    bool
 	open    bool    // further keys are allowed
+	listed  bool    // an item of a list, or a part of one, or of a file that replaces nothing: it is given whole
 	others  *schema // of the values under free names
 	or      *schema
 }
@@ -35,14 +36,20 @@ type definitions struct {
 
 func at(n int) *int { return &n }
 
-// define describes a definition once, however often it is used or uses itself.
-func (d *definitions) define(name string, fields func(*Map)) string {
-	if _, known := d.named[name]; !known {
-		s := &schema{kind: "object"}
+// define describes a definition once, however often it is used or uses itself; again when it is
+// used in a list for the first time.
+func (d *definitions) define(name string, listed bool, fields func(*Map)) string {
+	s, known := d.named[name]
+	if known && (s.listed || !listed) {
+		return name
+	}
+	if !known {
+		s = &schema{}
 		d.named[name] = s
 		d.order = append(d.order, name)
-		fields(&Map{schema: s, defs: d})
 	}
+	*s = schema{kind: "object", listed: listed}
+	fields(&Map{schema: s, defs: d, listed: listed})
 	return name
 }
 
@@ -73,16 +80,22 @@ func (s *schema) last() *schema {
 	return s
 }
 
-func describe(fields func(*Map)) (*schema, *definitions) {
+// describe describes a file, or one that may replace some values of another file.
+func describe(fields func(*Map), over bool) (*schema, *definitions) {
 	defs := &definitions{named: map[string]*schema{}}
-	root := &schema{kind: "object"}
-	fields(&Map{schema: root, defs: defs})
+	root := &schema{kind: "object", listed: !over}
+	fields(&Map{schema: root, defs: defs, listed: !over})
 	return root, defs
 }
 
 // Schema is the JSON Schema, draft 2020-12, of what [Read] takes with these fields.
-func Schema(title string, fields func(*Map)) []byte {
-	root, defs := describe(fields)
+func Schema(title string, fields func(*Map)) []byte { return publish(title, fields, false) }
+
+// SchemaOver is that of what [ReadOver] takes: outside of lists, no key need be given.
+func SchemaOver(title string, fields func(*Map)) []byte { return publish(title, fields, true) }
+
+func publish(title string, fields func(*Map), over bool) []byte {
+	root, defs := describe(fields, over)
 	out := root.json()
 	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	out["title"] = title
@@ -144,7 +157,7 @@ func (s *schema) object(out map[string]any) {
 	props, need := map[string]any{}, []string{}
 	for _, p := range s.props {
 		props[p.name] = p.json()
-		if p.need {
+		if p.need && s.listed {
 			need = append(need, p.name)
 		}
 	}
@@ -158,7 +171,7 @@ func (s *schema) object(out map[string]any) {
 // Paths are the paths of all single values that pairs may set, in the order
 // they are named. A "*" stands for a free name.
 func Paths(fields func(*Map)) []string {
-	root, _ := describe(fields)
+	root, _ := describe(fields, false)
 	var out []string
 	var walk func(s *schema, path string)
 	walk = func(s *schema, path string) {
@@ -184,7 +197,7 @@ func Paths(fields func(*Map)) []string {
 // Reference is the description in Markdown: a table of the outermost keys and
 // one for each mapping that has a name.
 func Reference(fields func(*Map)) string {
-	root, defs := describe(fields)
+	root, defs := describe(fields, false)
 	var b strings.Builder
 	table := func(s *schema) {
 		b.WriteString("| key | value | meaning |\n| --- | --- | --- |\n")

@@ -287,3 +287,71 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A file that replaces some of another one's values need not give what that one has, but for what
+// is in a list. F-42
+func TestReadOver(t *testing.T) {
+	type limit struct{ a, b int }
+	var mapping limit
+	var list []limit
+	fields := func(m *strictyaml.Map) {
+		read := func(m *strictyaml.Map, l *limit) {
+			m.Need("a", "One.").Int(&l.a, 0, 9)
+			m.Need("b", "Another.").Int(&l.b, 0, 9)
+		}
+		p := &mapping
+		strictyaml.Sub(m.Key("one", "A mapping."), "limit", &p, read)
+		strictyaml.List(m.Key("many", "A list."), "limit", &list, read)
+	}
+	under, err := strictyaml.Read("base", []byte("one: {a: 1, b: 2}\nmany: [{a: 3, b: 4}]\n"), fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := strictyaml.ReadOver("over", []byte("one: {b: 5}\n"), under, fields); err != nil || mapping != (limit{1, 5}) {
+		t.Errorf("got %+v, %v", mapping, err)
+	}
+	for text, want := range map[string]string{
+		"many: [{b: 5}]\n": "over:1:9: many[0].a: is missing",
+		"one: {b: 10}\n":   "over:1:10: one.b: want a whole number from 0 to 9, got 10",
+	} {
+		if _, err := strictyaml.ReadOver("over", []byte(text), under, fields); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	if _, err := strictyaml.Read("alone", []byte("one: {b: 5}\n"), fields); err == nil || err.Error() != "alone:1:7: one.a: is missing" {
+		t.Errorf("got %v", err)
+	}
+	schema := string(strictyaml.SchemaOver("Over", fields))
+	if whole := string(strictyaml.Schema("Whole", fields)); !strings.Contains(whole, `"required"`) || !strings.Contains(schema, `"required"`) {
+		t.Errorf("what is in lists is always given whole: %s", schema) // the definition of both is that of the list
+	}
+}
+
+func TestIntOr(t *testing.T) {
+	n := 7
+	fields := func(m *strictyaml.Map) { m.Key("n", "A number.").IntOr(&n, 1, 9, "all", -1) }
+	for text, want := range map[string]int{"": 7, "n: 3": 3, "n: all": -1} {
+		n = 7
+		if _, err := strictyaml.Read("x", []byte(text), fields); err != nil || n != want {
+			t.Errorf("%q: got %d, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"n: 10", "n: some", `n: "3"`, "n: [1]"} {
+		if _, err := strictyaml.Read("x", []byte(text), fields); err == nil || !strings.Contains(err.Error(), "n: want a whole number from 1 to 9, or all, got ") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func TestGone(t *testing.T) {
+	fields := func(m *strictyaml.Map) {
+		m.Key("new", "A number.").Int(new(int), 0, 9)
+		m.Gone("old", "say new")
+	}
+	if _, err := strictyaml.Read("x", []byte("new: 1\nold: 2\n"), fields); err == nil || err.Error() != "x:2:1: old: there is no such key any more: say new" {
+		t.Errorf("got %v", err)
+	}
+	if schema := string(strictyaml.Schema("X", fields)); strings.Contains(schema, "old") {
+		t.Errorf("the schema has it: %s", schema)
+	}
+}

@@ -172,6 +172,10 @@ func (s *story) rounds(e pawl.Event) {
 		s.approved = map[int]bool{}
 		s.each(b.Tasks, pawl.TaskRunning)
 	case *pawl.TaskJudged:
+		if b.Verdict == pawl.VerdictSkip {
+			s.each([]int{b.Task}, pawl.TaskDropped)
+			return
+		}
 		s.approved[b.Task] = b.Verdict == pawl.VerdictPass
 	case *pawl.BranchAdvanced: // it has what the batch approved
 		for i, yes := range s.approved {

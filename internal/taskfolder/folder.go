@@ -244,7 +244,7 @@ func (r *renderer) taskLine(t *pawl.TaskSpec) string {
 		says = append(says, "scaffold: true")
 	}
 	switch state := r.state[t.ID]; state {
-	case pawl.TaskFailed, pawl.TaskBlocked, pawl.TaskSkipped:
+	case pawl.TaskFailed, pawl.TaskBlocked, pawl.TaskSkipped, pawl.TaskDropped:
 		says = append(says, "state: "+state.String())
 	}
 	out := fmt.Sprintf("- [%s] **%s** %s", box, cell(t.ID, 60), cell(taskTitle(t), 120))

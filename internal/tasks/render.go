@@ -126,6 +126,8 @@ func (t *Task) shown(passed map[string]bool) (status, notes string) {
 		return "blocked", blockedBy + t.Cause
 	case pawl.TaskSkipped:
 		return "pending", "skipped: " + t.Reason
+	case pawl.TaskDropped:
+		return "pending", "dropped: " + t.Reason
 	}
 	waits := slices.DeleteFunc(slices.Clone(t.Spec.DependsOn), func(id string) bool { return passed[id] })
 	if len(waits) > 0 {

@@ -233,11 +233,11 @@ var loopr = pawl.Recipe{
 	Name: "loopr", Start: "plan", Tiers: []string{"haiku", "sonnet", "opus"},
 	Kinds: []pawl.LoopKind{
 		{Name: "plan", Iterations: 50, Steps: []pawl.Step{{Name: "draft", Role: "planner", Prompt: "plan.md", Output: "create_plan"}},
-			Approval: &pawl.Approval{By: "human"}, Children: &pawl.Children{From: "draft", Kind: "spec", Order: "score", Cascade: true}},
+			Approval: &pawl.Approval{By: "human"}, Children: &pawl.Children{From: "draft", Kind: "spec", Order: "score", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}},
 		{Name: "spec", Iterations: 30, Steps: []pawl.Step{{Name: "draft", Role: "planner", Prompt: "spec.md", Output: "create_spec"}},
-			Children: &pawl.Children{From: "draft", Kind: "phase", Order: "score", Cascade: true}},
+			Children: &pawl.Children{From: "draft", Kind: "phase", Order: "score", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}},
 		{Name: "phase", Iterations: 20, Steps: []pawl.Step{{Name: "draft", Role: "planner", Prompt: "phase.md", Output: "create_phase"}},
-			Children: &pawl.Children{From: "draft", Kind: "code", Order: "score", Cascade: true}},
+			Children: &pawl.Children{From: "draft", Kind: "code", Order: "score", Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}},
 		{Name: "code", Iterations: 100, Steps: []pawl.Step{{Name: "implement", Role: "developer", Prompt: "code.md"}}, Gates: []pawl.Stage{{Name: "tests", Commands: []string{"tests"}}}},
 	},
 }

@@ -183,7 +183,11 @@ func (r *Run) givenUp(l *Loop) bool {
 
 func (r *Run) judgeTask(l *Loop, e pawl.Event, b *pawl.TaskJudged) {
 	j := &Judged{TaskJudged: *b, Seq: e.Seq}
-	l.each([]int{b.Task}, func(t *Task) { j.ID, t.Judged = t.ID, j })
+	l.each([]int{b.Task}, func(t *Task) {
+		if j.ID, t.Judged = t.ID, j; b.Verdict == pawl.VerdictSkip {
+			t.move(e, pawl.TaskDropped, "", b.Reason)
+		}
+	})
 	x := l.batch(b.Batch)
 	if x == nil {
 		return
@@ -374,11 +378,7 @@ func (r *Run) inBatches(l *Loop) bool {
 		return true
 	}
 	k := r.Recipe.Kind(l.Kind)
-	if k == nil || k.Children == nil {
-		return false
-	}
-	c := k.Children
-	return c.Review != nil || len(c.BeforeBatch)+len(c.AfterBatch)+len(c.Monitor) > 0 || c.Checkpoint || c.ScaffoldFirst
+	return k != nil && k.Children.Groups()
 }
 
 // recoveries counts how often a health other than progressing led to something

@@ -13,7 +13,7 @@ var coherence = pawl.Recipe{
 	Kinds: []pawl.LoopKind{
 		{Name: "task", Iterations: 1, Steps: []pawl.Step{{Name: "gather"}, {Name: "plan", Role: "planner", Output: "plan"}},
 			Children: &pawl.Children{From: "plan", Kind: "subtask", Order: "list", Parallel: 8, ScaffoldFirst: true, Checkpoint: true,
-				BeforeBatch: []pawl.Step{{Name: "refresh"}}, Review: &pawl.Review{Role: "reviewer", Tier: 3},
+				BeforeBatch: []pawl.Step{{Name: "refresh"}}, Group: 12, Judge: &pawl.Review{Role: "reviewer", Tier: 3},
 				Monitor: map[string][]string{"STALLED": {"gather", "revise"}, "REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}}},
 		{Name: "subtask", Iterations: 10, Steps: []pawl.Step{{Name: "implement", Role: "implementer"}}},
 	},

@@ -16,7 +16,7 @@ func (r *Run) cascades(l *Loop) bool {
 		return false
 	}
 	k := r.Recipe.Kind(l.Kind)
-	return k != nil && k.Children != nil && k.Children.Cascade
+	return k != nil && k.Children.IsEager()
 }
 
 // Tree reports whether the run is a tree of loops that the root's list of tasks does

@@ -51,8 +51,11 @@ func scaffold(is bool) string {
 
 // judgedWord is a batch's verdict on a task as reviews write it.
 func judgedWord(v pawl.Verdict) string {
-	if v == pawl.VerdictPass {
+	switch v {
+	case pawl.VerdictPass:
 		return "APPROVED"
+	case pawl.VerdictSkip:
+		return "DROPPED"
 	}
 	return "CHANGES"
 }

@@ -256,7 +256,7 @@ func (rs *Records) ofLoop(r *Record, e pawl.Event) {
 		rs.entries[r.Ref] = rs.listed[r.Ref]
 		delete(rs.listed, r.Ref)
 		r.List, r.Spawned = b.List, 0
-		r.accepted = r.kind != nil && r.kind.Children != nil && r.kind.Children.Cascade
+		r.accepted = r.kind != nil && r.kind.Children.IsEager()
 	case *pawl.QuestionAsked:
 		rs.ask(r, b)
 	case *pawl.LoopAdmitted:
@@ -370,7 +370,7 @@ func (rs *Records) ask(r *Record, b *pawl.QuestionAsked) {
 	if b.Kind == pawl.AskPlan {
 		r.Approval, r.About = pawl.ApprovalAwaiting, b.About
 		r.plans = append(r.plans, b.N)
-		r.accepted = r.accepted || r.kind != nil && r.kind.Children != nil && r.kind.Children.Cascade // one that was rejected, too
+		r.accepted = r.accepted || r.kind != nil && r.kind.Children.IsEager() // one that was rejected, too
 	}
 }
 

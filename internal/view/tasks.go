@@ -38,6 +38,7 @@ type TaskProgress struct {
 	Running   int `json:"running"`
 	Blocked   int `json:"blocked"`
 	Skipped   int `json:"skipped"`
+	Dropped   int `json:"dropped,omitempty"` // another one of their group was picked
 	// Percent is how many of all are completed, rounded down.
 	Percent int `json:"percent_complete"`
 }
@@ -152,9 +153,9 @@ func Tasks(r *Run, now time.Time) TaskList {
 // Progress counts the plan's tasks.
 func (p *Plan) Progress() TaskProgress {
 	n := TaskProgress{Total: len(p.Tasks), Completed: p.Count(pawl.TaskPassed), Failed: p.Count(pawl.TaskFailed), Pending: p.Count(pawl.TaskPending),
-		Running: p.Count(pawl.TaskRunning), Blocked: p.Count(pawl.TaskBlocked), Skipped: p.Count(pawl.TaskSkipped)}
+		Running: p.Count(pawl.TaskRunning), Blocked: p.Count(pawl.TaskBlocked), Skipped: p.Count(pawl.TaskSkipped), Dropped: p.Count(pawl.TaskDropped)}
 	if n.Total > 0 {
-		n.Percent = 100 * n.Completed / n.Total
+		n.Percent = 100 * (n.Completed + n.Dropped) / n.Total
 	}
 	return n
 }
@@ -233,7 +234,7 @@ func (p *Plan) summary() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{n.Running, "running"}, {n.Pending, "pending"}, {n.Failed, "failed"}, {n.Blocked, "blocked"}, {n.Skipped, "skipped"}} {
+	}{{n.Running, "running"}, {n.Pending, "pending"}, {n.Failed, "failed"}, {n.Blocked, "blocked"}, {n.Skipped, "skipped"}, {n.Dropped, "dropped"}} {
 		if x.n > 0 {
 			s += fmt.Sprintf(", %d %s", x.n, x.what)
 		}

@@ -89,6 +89,8 @@ func (l *Loop) todoState(t *Task) TodoState {
 			return TodoInProgress
 		}
 		return TodoCompleted
+	case t.Status == pawl.TaskDropped: // nothing of it is left to do
+		return TodoCompleted
 	case t.Status == pawl.TaskBlocked || t.Status == pawl.TaskSkipped:
 		return TodoNotStarted
 	case t.begun || t.Status == pawl.TaskRunning || t.Status == pawl.TaskFailed:
@@ -106,6 +108,8 @@ func (t *Task) note() string {
 		return line("blocked by %s", t.Cause)
 	case t.Status == pawl.TaskSkipped:
 		return line("skipped%s", because(t.Reason))
+	case t.Status == pawl.TaskDropped:
+		return line("dropped%s", because(t.Reason))
 	case t.Status == pawl.TaskPassed:
 		return ""
 	case t.Held != nil:

@@ -376,7 +376,7 @@ func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	l.End, l.Ended = b, e.Time
 	t := r.task(l)
 	switch {
-	case t == nil || b.Stopped && b.Outcome.Resumable():
+	case t == nil || b.Stopped && b.Outcome.Resumable() || t.Status == pawl.TaskDropped:
 	case b.Outcome == pawl.OutcomeInvalid:
 		t.move(e, pawl.TaskSkipped, "", b.Reason)
 	case r.fenced(l, t):

@@ -44,7 +44,7 @@ type Attempt struct {
 }
 
 // Kept is how many attempts [State.History] keeps.
-const Kept = 8
+const Kept = pawl.MaxStuck
 
 // Top is the strongest tier; tiers begin at 1.
 const Top = 3

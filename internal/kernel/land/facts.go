@@ -63,7 +63,7 @@ func (b *Batch) Again() *Batch {
 	if b == nil || b.Moved {
 		return b
 	}
-	again := &Batch{N: b.N, Scaffold: b.Scaffold}
+	again := &Batch{N: b.N, Scaffold: b.Scaffold, Land: b.Land}
 	for _, m := range b.Members {
 		m.Verdict = ""
 		again.Members = append(again.Members, m)

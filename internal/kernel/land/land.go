@@ -28,8 +28,9 @@ import (
 //     cut the chain again.
 //  4. The caller moves the branch to the subject and sets Moved.
 type Batch struct {
-	N        int      // the number of the batch, from 1
-	Scaffold bool     // its tasks lay the ground for others
+	N        int  // the number of the batch, from 1
+	Scaffold bool // its tasks lay the ground for others
+	Land     pawl.Landing
 	Members  []Member // in list order
 
 	Sealed  bool              // In says of each member whether it is in the candidate: see [Batch.Seal]
@@ -108,6 +109,9 @@ func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 		return false
 	}
 	b.Clash, b.Culprit = nil, nil
+	if b.Land == pawl.LandBest {
+		b.Reviews = 0 // another one is to be picked
+	}
 	for i := range b.Chain {
 		if b.Members[b.Chain[i].Member].Task == task {
 			b.Chain = b.Chain[:i:i]
@@ -266,16 +270,23 @@ func (b *Batch) Undecided() (out []int) {
 	return out
 }
 
-// Unjudged returns what is wrong with the verdicts of a review, in words for the model, or "". The
-// facts "approved" and "changes" each name a task by its id: every undecided member of the chain
-// must be named, and no other task.
-func (b *Batch) Unjudged(f pawl.Facts, id func(task int) string) string {
-	var open []string
+// Picked reports whether a member has been approved.
+func (b *Batch) Picked() bool {
+	return slices.ContainsFunc(b.Members, func(m Member) bool { return m.Verdict == pawl.VerdictPass })
+}
+
+// Linked returns the positions of the members in the chain, in its order.
+func (b *Batch) Linked() (out []int) {
 	for _, k := range b.Chain {
-		if m := &b.Members[k.Member]; m.Verdict == "" {
-			open = append(open, id(m.Task))
-		}
+		out = append(out, k.Member)
 	}
+	return out
+}
+
+// Unjudged returns what is wrong with the verdicts of a review, in words for the model, or "". The
+// facts "approved" and "changes" each name a task by its id: every open one must be named, and no
+// other. If only the best lands, one of them is approved.
+func (b *Batch) Unjudged(f pawl.Facts, open []string) string {
 	named := append(f.All("approved"), f.All("changes")...)
 	for _, id := range named {
 		if !slices.Contains(open, id) {
@@ -287,6 +298,9 @@ func (b *Batch) Unjudged(f pawl.Facts, id func(task int) string) string {
 			return fmt.Sprintf("There is no verdict on %s. The subtasks of this batch are %s: one verdict each.", id, strings.Join(open, ", "))
 		}
 	}
+	if n := len(f.All("approved")); b.Land == pawl.LandBest && n != 1 {
+		return fmt.Sprintf("You approved %d of them. Only one becomes part of the work: approve the best, and name the others under changes.", n)
+	}
 	return ""
 }
 
@@ -294,9 +308,9 @@ func (b *Batch) Unjudged(f pawl.Facts, id func(task int) string) string {
 const maxName = 60
 
 // Named returns the position of the member in the candidate that has no verdict and whose task has
-// this id, or -1.
+// this id, or -1. Where the best lands, every member may be picked.
 func (b *Batch) Named(name string, id func(task int) string) int {
-	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Verdict == "" && m.In && id(m.Task) == name })
+	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Verdict == "" && (m.In || b.Land == pawl.LandBest) && id(m.Task) == name })
 }
 
 // Merge is a merge commit in progress: of a loop's work into the parent's branch, or of the

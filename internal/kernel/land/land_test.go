@@ -366,7 +366,7 @@ func TestUnjudged(t *testing.T) {
 			name, value, _ := strings.Cut(w, "=")
 			f = append(f, pawl.Fact{Name: name, Value: value})
 		}
-		if got := b.Unjudged(f, id); got != row.want {
+		if got := b.Unjudged(f, []string{"t12", "t13"}); got != row.want {
 			t.Errorf("%q: got %q, want %q", row.facts, got, row.want)
 		}
 	}

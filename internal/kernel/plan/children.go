@@ -39,8 +39,8 @@ func (p *Plan) Holds(task, version int, loop pawl.LoopRef) bool {
 }
 
 // Fail records that a task failed for good. An excused failure calls for no new plan. A failure by
-// a person is recorded in Ended too.
-func (p *Plan) Fail(task int, excused, byPerson bool) {
+// a person is recorded in Ended too. If it is void, those that depend on the task need not wait.
+func (p *Plan) Fail(task int, excused, byPerson, void bool) {
 	at := len(p.Dead)
 	if excused {
 		at = p.Excused
@@ -51,6 +51,8 @@ func (p *Plan) Fail(task int, excused, byPerson bool) {
 	}
 	p.Dead = slices.Insert(slices.Clone(p.Dead), at, task)
 	p.Set(task, pawl.TaskFailed)
+	p.Edit(task).Void = void
+	p.open(task, false, void)
 }
 
 // Pass records that a task passed: in a batch, or in none if batch is 0. Proven says whether a

@@ -47,7 +47,8 @@ type Task struct {
 	Loop   pawl.LoopRef // the last loop that worked on it; 0 = none has
 	Cause  int32        // if it is blocked, the position of the task that cannot pass
 	Tries  uint16       // attempts, over all versions
-	Batch  uint16       // the batch in which it passed; 0 = it has not, or batches are not judged
+	Batch  uint16       // the batch in which it passed or was dropped; 0 = none, or there are no batches
+	Void   bool         // it failed, and those that depend on it are worked on all the same
 	Again  bool         // it runs once more, or has, because its loop failed for another reason than its work
 }
 
@@ -97,23 +98,38 @@ func (p *Plan) Edit(i int) *Task {
 	return &page[i%pageSize]
 }
 
-// Set changes the status of a task and returns the task. If the task passes, it is no longer open
-// for those that depend on it. A task that has passed is not set to another status with Set, but
-// with [Plan.Reopen].
+// isOver reports whether those that depend on the task need not wait for it.
+func (t *Task) isOver() bool {
+	return t.Status == pawl.TaskPassed || t.Status == pawl.TaskDropped || t.Status == pawl.TaskFailed && t.Void
+}
+
+// Set changes the status of a task and returns the task. It opens or closes the task for those that
+// depend on it. A task that is no longer failed is no longer void.
 func (p *Plan) Set(i int, status pawl.TaskStatus) *Task {
 	t := p.Edit(i)
+	over := t.isOver()
 	p.Count[t.Status]--
 	p.Count[status]++
-	t.Status = status
+	t.Status, t.Void = status, t.Void && status == pawl.TaskFailed
 	p.mark(i, t)
-	if status == pawl.TaskPassed {
-		for _, j := range p.behind[i] {
-			w := p.Edit(int(j))
-			w.Open--
-			p.mark(int(j), w)
-		}
-	}
+	p.open(i, over, t.isOver())
 	return p.At(i)
+}
+
+// open records for those that depend on a task that it was over, or not, and now is, or not.
+func (p *Plan) open(i int, was, is bool) {
+	if was == is {
+		return
+	}
+	for _, j := range p.behind[i] {
+		w := p.Edit(int(j))
+		if is {
+			w.Open--
+		} else {
+			w.Open++
+		}
+		p.mark(int(j), w)
+	}
 }
 
 // mark sets or clears the bit that says whether a task is ready.
@@ -155,8 +171,10 @@ func (p *Plan) Where(status pawl.TaskStatus) []int {
 	return out
 }
 
-// Succeeded reports whether every task has passed.
-func (p *Plan) Succeeded() bool { return p.Count[pawl.TaskPassed] == len(p.Entries) }
+// Succeeded reports whether every task has passed, or another one was picked instead.
+func (p *Plan) Succeeded() bool {
+	return p.Count[pawl.TaskPassed]+p.Count[pawl.TaskDropped] == len(p.Entries)
+}
 
 // maxStates bounds for how many tasks a prompt has the status.
 const maxStates = 1000
@@ -171,7 +189,8 @@ func (p *Plan) States() string {
 }
 
 // Successor returns the next version of the plan, with the tasks of g. A task whose id is in both
-// versions keeps its loop and its tries, and whether it has passed; otherwise it is pending. The
+// versions keeps its loop and its tries, and whether it has passed or was dropped; otherwise it is
+// pending. The
 // children and what was counted over all versions are kept too.
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
@@ -188,8 +207,8 @@ func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 		was := p.At(j)
 		t := n.Edit(i)
 		t.Tries, t.Loop = was.Tries, was.Loop
-		if was.Status == pawl.TaskPassed {
-			n.Set(i, pawl.TaskPassed).Batch = was.Batch
+		if was.Status == pawl.TaskPassed || was.Status == pawl.TaskDropped {
+			n.Set(i, was.Status).Batch = was.Batch
 		}
 	}
 	return n

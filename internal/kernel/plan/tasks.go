@@ -131,23 +131,34 @@ func (p *Plan) Retried(b *pawl.TaskRetried) error {
 // Excuses reports whether a task failed because a person ended it or something below it.
 func (p *Plan) Excuses(i int) bool { return slices.Contains(p.Ended, i) }
 
-// ApprovedAfter returns, in list order, the tasks that passed in a batch after this one.
+// ApprovedAfter returns, in list order, the tasks that passed or were dropped in a batch after this
+// one.
 func (p *Plan) ApprovedAfter(batch int) (out []int) {
-	for _, i := range p.Where(pawl.TaskPassed) {
-		if int(p.At(i).Batch) > batch {
+	for i := range p.Entries {
+		if t := p.At(i); (t.Status == pawl.TaskPassed || t.Status == pawl.TaskDropped) && int(t.Batch) > batch {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// Reopen makes a task that has passed pending again, and open for those that depend on it.
-func (p *Plan) Reopen(i int) {
-	t := p.Set(i, pawl.TaskPending)
-	t.Batch = 0
-	for _, j := range p.behind[i] {
-		w := p.Edit(int(j))
-		w.Open++
-		p.mark(int(j), w)
+// Reopen makes a task that has passed or was dropped pending again. It fails for any other task.
+func (p *Plan) Reopen(i int) error {
+	if i < 0 || i >= len(p.Entries) || p.At(i).Status != pawl.TaskPassed && p.At(i).Status != pawl.TaskDropped {
+		return fmt.Errorf("task %d has not passed", i)
 	}
+	p.Set(i, pawl.TaskPending).Batch = 0
+	return nil
+}
+
+// Drop records that another task of the same batch was picked.
+func (p *Plan) Drop(i, batch int) {
+	if at := slices.Index(p.Dead, i); at >= 0 {
+		p.Dead = slices.Delete(slices.Clone(p.Dead), at, at+1)
+		if at < p.Excused {
+			p.Excused--
+		}
+	}
+	p.Set(i, pawl.TaskDropped)
+	p.Edit(i).Batch = uint16(batch)
 }

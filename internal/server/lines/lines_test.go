@@ -76,7 +76,7 @@ func loopr() pawl.Recipe {
 	r.Kinds = []pawl.LoopKind{{
 		Name: "plan", Iterations: 3, Approval: &pawl.Approval{By: "human"}, Ladder: pawl.Ladder{Then: "fail"},
 		Steps:    []pawl.Step{{Name: "plan", Role: "planner", Prompt: "p", Output: "create_plan", Required: true}},
-		Children: &pawl.Children{From: "plan", Kind: "spec", Order: "score", Parallel: 3, Cascade: true},
+		Children: &pawl.Children{From: "plan", Kind: "spec", Order: "score", Parallel: 3, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent},
 	}, spec}
 	return r
 }
