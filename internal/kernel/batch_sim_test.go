@@ -769,7 +769,7 @@ func (g *field) opened(e pawl.Event, b *pawl.BatchStarted) {
 			g.fail(e, "%s is %s and cannot be in it; %v and %v can", g.tasks[i].ID, g.status[i], again, ready)
 		}
 	}
-	limit, places := g.w.state.childLimit(root), min(12, g.w.state.parallel(root))
+	limit, places := g.w.state.childLimit(root), min(g.c.Group, g.w.state.parallel(root))
 	want := min(places, len(again)+len(ready))
 	capped := limit > 0 && g.started+fresh >= limit && fresh < len(ready)
 	if n := len(b.Tasks); n == 0 || n > want || n < want && !capped {

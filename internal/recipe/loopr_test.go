@@ -120,7 +120,7 @@ func TestTreeMistakes(t *testing.T) {
 		change func(plan, spec *pawl.LoopKind)
 		says   string
 	}{
-		"limit":  {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with admit: eager and on_failure: restart_parent: every child"},
+		"limit":  {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with on_failure: restart_parent: every child"},
 		"replan": {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not go with on_failure: restart_parent: the parent begins anew"},
 		"replan eager": {func(p, _ *pawl.LoopKind) {
 			p.Children.OnFailure, p.Children.Replan = "", &pawl.Replan{MaxVersions: 2, Prompt: "x.md"}

@@ -68,7 +68,7 @@ func (c *kindChecker) home(path string, ch *pawl.Children) {
 		{"scaffold_first", alone && ch.ScaffoldFirst, noGroup},
 		{"land", best && ch.Judge == nil, "best needs someone who picks it: give judge"},
 		{"on_failure", best && (restarts || ch.OnFailure == pawl.FailStop), string(ch.OnFailure) + " does not go with land: best, where a child may fail as long as another one is picked: want continue or block"},
-		{"limit", ch.Limit > 0 && (restarts || ch.IsEager()), "does not go with admit: eager and on_failure: restart_parent: every child on the list is worked on"},
+		{"limit", ch.Limit > 0 && restarts, "does not go with on_failure: restart_parent: every child on the list has to pass"},
 		{"replan", ch.Replan != nil && restarts, "does not go with on_failure: restart_parent: the parent begins anew, and its next artifact lists other children"},
 		{"replan", ch.Replan != nil && ch.IsEager() && !restarts, "does not go with admit: eager: all children exist already when the list would be made anew; want admit: ready"},
 	} {
