@@ -13,9 +13,9 @@ import (
 
 // What stories say of batches that are judged as a whole. Further subjects are
 // batch-review (its turns), checkpoint, rollback, show and records. A review's WHAT:
-// changes TASK… [because=TEXT], and all others are approved; forgets TASK…. A gate's WHAT may have
-// broke=TEST+TEST, passed=N and total=N besides, and when it is asked in doubt, a line
-// of doubted GATE counts. Of a merge: hunks=A+B.
+// changes TASK… [because=TEXT], and all others are approved; forgets TASK…; picks=TASK, where
+// the best lands. A gate's WHAT may have broke=TEST+TEST, passed=N and total=N besides, and
+// when it is asked in doubt, a line of doubted GATE counts. Of a merge: hunks=A+B.
 //
 // Further commands:
 //
@@ -41,8 +41,17 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 	l := s.w.state.Loop(f.Loop)
 	i := slices.Index(r.what, "changes")
 	j := slices.Index(r.what, "forgets")
-	for _, k := range l.gen.batch.Chain {
-		id := l.gen.plan.Entries[l.gen.batch.Members[k.Member].Task].ID
+	best := r.value("picks")
+	for n, k := range s.w.state.candidates(l) {
+		id := l.taskID(l.gen.batch.Members[k].Task)
+		if l.gen.batch.Land == pawl.LandBest {
+			name := "changes"
+			if id == best || best == "" && n == 0 {
+				name = "approved"
+			}
+			facts = append(facts, pawl.Fact{Name: name, Value: id})
+			continue
+		}
 		switch at := slices.Index(r.what, id); {
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
