@@ -230,3 +230,16 @@ func TestOldKeys(t *testing.T) {
 		t.Errorf("a group of some: %v", err)
 	}
 }
+
+// A template of the root loop cannot ask for a task of its own; one of a child can. F-42
+func TestTaskOfTheRoot(t *testing.T) {
+	const text = "start: goal\nkinds:\n  goal:\n    steps: [{name: plan, output: plan}]\n    children: {from: plan, kind: leaf, order: list, parallel: 1}\n  leaf:\n    steps: [{name: work}]\n"
+	const asks, guarded = "You work.\n---user---\nDo {{.Task.ID}}.\n", "You plan.\n---user---\nPlan{{with .Task}} {{.ID}}{{end}}.\n"
+	if _, err := recipe.Prompts("x", files("x.yaml", text, "x/plan.md", guarded, "x/work.md", asks)); err != nil {
+		t.Error(err)
+	}
+	_, err := recipe.Prompts("x", files("x.yaml", text, "x/plan.md", asks, "x/work.md", asks))
+	if err == nil || pawl.CodeOf(err) != pawl.CodeInvalid || err.Error() != "recipe x: plan.md asks for .Task, and the root loop is nobody's child: it has no entry in a parent's list" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -62,7 +62,7 @@ func Prompts(name string, dirs ...fs.FS) (map[string]string, error) {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "recipe %s: the prompt template %s/%s does not exist", name, name, file).
 				WithHint("write it beside %s.yaml, in the folder %s", name, name)
 		}
-		if err := checkTemplate(file, text); err != nil {
+		if err := checkTemplate(file, text, ofRoot(&r.recipe, file)); err != nil {
 			return nil, pawl.Errorf(pawl.CodeInvalid, "recipe %s: %w", name, err)
 		}
 		out[file] = text
@@ -223,6 +223,15 @@ func (l *loader) template(names []string, file string) (string, bool, error) {
 		}
 	}
 	return "", false, nil
+}
+
+// ofRoot reports whether a template is one of the root loop, which has no task of its own.
+func ofRoot(r *pawl.Recipe, file string) bool {
+	root := pawl.Recipe{}
+	if k := r.Kind(r.Start); k != nil {
+		root.Kinds = []pawl.LoopKind{*k}
+	}
+	return slices.Contains(templates(root), file)
 }
 
 // templates are the file names of the templates a recipe uses, sorted.

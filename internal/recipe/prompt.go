@@ -144,8 +144,9 @@ func execute(t *template.Template, view promptView) (string, error) {
 }
 
 // checkTemplate reports a template that does not parse or asks for something
-// that [PromptData] does not have. Which inputs there will be is not known here.
-func checkTemplate(name, text string) error {
+// that [PromptData] does not have. Which inputs there will be is not known here. Root says that it
+// is a template of the root loop.
+func checkTemplate(name, text string, root bool) error {
 	system, user, err := parseTemplate(name, text)
 	if err != nil {
 		return err
@@ -159,9 +160,18 @@ func checkTemplate(name, text string) error {
 	for _, kind := range pawl.MemoryKinds {
 		full.Memory = append(full.Memory, Memory{Kind: kind, Task: "x", Text: "x", Failed: true, Learning: 1}, Memory{Kind: kind, Task: "x", Text: "x"})
 	}
+	least := PromptData{Task: &pawl.TaskSpec{}}
+	if root {
+		least.Task, full.Task = nil, nil
+	}
 	for _, part := range []*template.Template{system, user} {
-		for _, data := range []PromptData{{}, full} {
-			if _, err := execute(part.Option("missingkey=zero"), viewOf(data)); err != nil {
+		for _, data := range []PromptData{least, full} {
+			_, err := execute(part.Option("missingkey=zero"), viewOf(data))
+			if err != nil && root && strings.Contains(err.Error(), "nil pointer evaluating *recipe.taskView") {
+				return pawl.Errorf(pawl.CodeInvalid, "%s asks for .Task, and the root loop is nobody's child: it has no entry in a parent's list", name).
+					WithHint("write {{with .Task}}...{{end}} around what only a child has")
+			}
+			if err != nil {
 				return err
 			}
 		}
