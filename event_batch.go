@@ -120,6 +120,8 @@ type Forked struct {
 	// Cost and Tokens are what the other run had spent.
 	Cost   Micros `json:"cost,omitempty"`
 	Tokens int64  `json:"tokens,omitempty"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
 }
 
 // CheckpointMarked answers [MarkCheckpoint].
@@ -237,6 +239,7 @@ func (b *Forked) fields(c *coder) {
 	num(c, 2, &b.Lost)
 	num(c, 3, &b.Cost)
 	num(c, 4, &b.Tokens)
+	num(c, 5, &b.Max)
 }
 
 // EventKind implements [Body].

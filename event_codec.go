@@ -52,6 +52,7 @@ func (*RunPaused) EventKind() Kind { return KindRunPaused }
 func (b *RunResumed) fields(c *coder) {
 	str(c, 1, &b.From)
 	str(c, 2, &b.Reason)
+	num(c, 3, &b.Max)
 }
 
 // Kind implements [Body].
@@ -84,6 +85,7 @@ func (*ClockJumped) EventKind() Kind { return KindClockJumped }
 
 func (b *LimitsChanged) fields(c *coder) {
 	sub(c, 1, b.Limits.fields)
+	num(c, 2, &b.Max)
 }
 
 // Kind implements [Body].
@@ -189,6 +191,7 @@ func (b *LoopStarted) fields(c *coder) {
 	flag(c, 9, &b.Pending)
 	num(c, 10, &b.ParentIteration)
 	num(c, 11, &b.ParentGeneration)
+	num(c, 12, &b.Max)
 }
 
 // Kind implements [Body].
@@ -281,6 +284,7 @@ func (b *IterationEnded) fields(c *coder) {
 	num(c, 13, &b.Cost)
 	num(c, 14, &b.Tokens)
 	flag(c, 15, &b.Conflict)
+	num(c, 16, &b.Max)
 }
 
 // Kind implements [Body].
@@ -321,6 +325,7 @@ func (b *LoopEnded) fields(c *coder) {
 	str(c, 1, &b.Outcome)
 	str(c, 2, &b.Reason)
 	flag(c, 3, &b.Stopped)
+	str(c, 4, &b.Task)
 }
 
 // Kind implements [Body].

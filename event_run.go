@@ -105,6 +105,8 @@ type RunPaused struct {
 type RunResumed struct {
 	From   Outcome `json:"from,omitempty"` // the outcome it had; empty when it was paused
 	Reason string  `json:"reason,omitempty"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
 }
 
 // Draining says what a cancelled run does with what is under way.
@@ -140,6 +142,21 @@ type ClockJumped struct {
 // LimitsChanged replaces the run's limits.
 type LimitsChanged struct {
 	Limits Limits `json:"limits"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
+}
+
+// MaxSaid returns the limit on the root's iterations as an event says it: 0 for none. An event says
+// it as a positive number, and -1 for none; ok is false for 0, which says nothing. The limit
+// includes iterations that do not count.
+func MaxSaid(said int) (limit int, ok bool) { return max(0, said), said != 0 }
+
+// SayMax returns a limit as an event says it.
+func SayMax(limit int) int {
+	if limit == 0 {
+		return -1
+	}
+	return limit
 }
 
 // LimitName names a limit.
@@ -271,6 +288,8 @@ type LoopStarted struct {
 	// was spawned from, where the parent may begin anew; zero elsewhere.
 	ParentIteration  int `json:"parent_iteration,omitempty"`
 	ParentGeneration int `json:"parent_generation,omitempty"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
 }
 
 // ComplexityScored says how hard the task looks, from 0 to 14, and where the
@@ -399,6 +418,8 @@ type IterationEnded struct {
 	// Cost and Tokens are what the iteration was charged, all its sessions together.
 	Cost   Micros `json:"cost"`
 	Tokens int64  `json:"tokens"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
 }
 
 // Escalated says that later attempts use a stronger tier.
@@ -434,6 +455,9 @@ type LoopEnded struct {
 	Reason  string  `json:"reason"`
 	// Stopped reports that it ended because the run did, before it had an end of its own.
 	Stopped bool `json:"stopped,omitempty"`
+	// Task is the status of the loop's task from then on, such as "pending" when it is to be worked
+	// on anew; empty for the root, and in older logs.
+	Task string `json:"task,omitempty"`
 }
 
 // GateLeftOut says that a gate of the settings is not part of this run: its program is not

@@ -1,6 +1,9 @@
 package pawl
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // TaskSpec is one entry of a list of tasks as people, planners and files write
 // it: the contract from which a child loop is spawned. Its JSON form, one blob
@@ -96,6 +99,12 @@ func (s TaskStatus) String() string {
 		return taskStatuses[s]
 	}
 	return "unknown"
+}
+
+// TaskStatusOf returns the status of this word. It is false if there is none.
+func TaskStatusOf(word string) (TaskStatus, bool) {
+	i := slices.Index(taskStatuses[:], word)
+	return TaskStatus(max(0, i)), i >= 0 //nolint:gosec // at most 6
 }
 
 // MarshalText writes the status as its word.

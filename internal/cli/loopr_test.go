@@ -50,7 +50,9 @@ const (
 
 func newGrove(tb testing.TB) *grove {
 	g := &grove{blobs: map[pawl.Hash][]byte{}, more: make(chan struct{})}
-	cascade := func(from, kind string) *pawl.Children { return &pawl.Children{From: from, Kind: kind, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent} }
+	cascade := func(from, kind string) *pawl.Children {
+		return &pawl.Children{From: from, Kind: kind, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}
+	}
 	recipe, err := json.Marshal(pawl.Recipe{Name: "loopr", Start: "plan", Kinds: []pawl.LoopKind{
 		{Name: "plan", Iterations: 50, Approval: &pawl.Approval{By: "human"}, Children: cascade("draft", "spec"), Steps: []pawl.Step{{Name: "draft", Prompt: "plan.md", Output: "create_plan"}}},
 		{Name: "spec", Iterations: 30, Children: cascade("draft", "phase"), Steps: []pawl.Step{{Name: "draft", Prompt: "spec.md", Output: "create_spec"}}}}})

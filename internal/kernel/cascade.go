@@ -71,7 +71,7 @@ func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
 	for _, ref := range d.s.below(l.Ref) {
 		switch o := d.s.Loop(ref); {
 		case o.Phase == PhasePending:
-			d.emit(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: brief.Cut(reason, 300)})
+			d.endLoop(ref, &pawl.LoopEnded{Outcome: outcomeBy(kind), Reason: brief.Cut(reason, 300)})
 		case o.Phase != PhaseDone && o.exit.ender == 0:
 			work = append(work, ref)
 		}

@@ -7,8 +7,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pawl"
 	"pawl/internal/recipe"
+	"pawl/internal/view"
 )
 
 // The keys that say how children come home, with all they can say but for numbers.
@@ -48,7 +51,7 @@ func threeLevels(goal, part string) string {
 }
 
 // Every combination of the five keys, at both levels of a tree of three, runs to an end whatever
-// happens, or is refused with the reason. Nothing lands that was not to land. F-53
+// happens, or is refused with the reason. Nothing lands that was not to land.
 func TestCombinations(t *testing.T) {
 	reasons := []string{
 		"children.judge: each child lands by itself", "children.land: each child lands by itself", "children.land: best needs someone who picks it",
@@ -132,6 +135,9 @@ func combine(t *testing.T, keys [2]string, seed uint64) map[string]int {
 		}
 	}
 	c.calmDown()
+	if diff := cmp.Diff(Info(w.state), view.Info(w.log)); diff != "" {
+		t.Errorf("(-kernel +view)\n%s", diff)
+	}
 	c.mix.seen[string(w.state.Outcome)]++
 	return c.mix.seen
 }

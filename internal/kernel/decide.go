@@ -90,7 +90,9 @@ func (d *draft) start(in *Start) error {
 	}
 	d.s.Run = in.Run
 	d.emit(0, in.Started)
-	d.emit(1, &pawl.LoopStarted{ID: d.s.loopID(d.at, in.Started.Seed, 1), Kind: recipe.Start})
+	b := &pawl.LoopStarted{ID: d.s.loopID(d.at, in.Started.Seed, 1), Kind: recipe.Start}
+	d.emit(1, b)
+	b.Max = d.saysMax()
 	return nil
 }
 

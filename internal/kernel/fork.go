@@ -22,7 +22,9 @@ func (d *draft) fork() error {
 	case root == nil:
 		return pawl.Errorf(pawl.CodeInvalid, "no loop of run %s had begun at event %d", d.s.Started.ForkOf, d.s.Seq)
 	}
-	d.emit(0, &pawl.Forked{Commit: cmp.Or(root.Head, root.Base), Lost: int(d.s.Seq - d.s.headAt), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens})
+	b := &pawl.Forked{Commit: cmp.Or(root.Head, root.Base), Lost: int(d.s.Seq - d.s.headAt), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens}
+	d.emit(0, b)
+	b.Max = d.saysMax()
 	return nil
 }
 

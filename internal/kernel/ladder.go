@@ -28,6 +28,9 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 		d.maxIterations(l)
 	}
 	d.emit(l.Ref, b)
+	if l.Parent == 0 {
+		b.Max = d.saysMax()
+	}
 	if l.Parent != 0 && r.Outcome == pawl.OutcomeHalted {
 		d.stop(r.Outcome, l.task.ID+": "+r.Reason)
 	}
@@ -97,6 +100,10 @@ func (s *State) last(l *Loop) bool {
 	m := s.maxIterations(l)
 	return m > 0 && l.Iteration >= m
 }
+
+// saysMax is the limit on the root's iterations as the event that was just decided says it, so that
+// nobody else has to know what follows from an event for the limit.
+func (d *draft) saysMax() int { return pawl.SayMax(d.s.maxIterations(d.s.Loop(1))) }
 
 // maxIterations says that the loop's iterations are used up.
 func (d *draft) maxIterations(l *Loop) {

@@ -115,7 +115,9 @@ func (d *draft) resume(in *pawl.Steering) error {
 	}
 	switch {
 	case d.s.Status == pawl.StatusPaused:
-		d.emit(0, &pawl.RunResumed{Reason: brief.Cut(in.Reason, 300)})
+		b := &pawl.RunResumed{Reason: brief.Cut(in.Reason, 300)}
+		d.emit(0, b)
+		b.Max = d.saysMax()
 		return nil
 	case d.s.Status != pawl.StatusEnded:
 		return d.refuse("only a paused or ended run can be resumed")
@@ -125,7 +127,9 @@ func (d *draft) resume(in *pawl.Steering) error {
 	if err := d.roomToResume(); err != nil {
 		return err
 	}
-	d.emit(0, &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300)})
+	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300)}
+	d.emit(0, b)
+	b.Max = d.saysMax()
 	for l := range d.s.each {
 		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
 			d.escalate(l, l.top(), "resumed after a security halt", false)
@@ -198,7 +202,9 @@ func (d *draft) limits(in *pawl.Steering) error {
 	if l.Money < 0 || l.Tokens < 0 || l.Time < 0 || l.Iterations < 0 {
 		return pawl.Errorf(pawl.CodeInvalid, "a limit below zero: want a positive number, or 0 for none")
 	}
-	d.emit(0, &pawl.LimitsChanged{Limits: l})
+	b := &pawl.LimitsChanged{Limits: l}
+	d.emit(0, b)
+	b.Max = d.saysMax()
 	return nil
 }
 

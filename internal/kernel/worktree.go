@@ -225,8 +225,17 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	stopped := d.s.Stopping != nil && l.exit.ending == nil && (l.Phase != PhaseClosing || o == pawl.OutcomeHalted)
 	evidence := l.evidence()
 	d.acknowledgeAll(l)
-	d.emit(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: brief.Cut(reason, maxStop), Stopped: stopped})
+	d.endLoop(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: brief.Cut(reason, maxStop), Stopped: stopped})
 	d.troubled(l, o, reason, evidence)
+}
+
+// endLoop ends a loop. The event says what that means for the loop's task.
+func (d *draft) endLoop(ref pawl.LoopRef, b *pawl.LoopEnded) {
+	d.emit(ref, b)
+	l := d.s.Loop(ref)
+	if p := d.s.Loop(l.Parent); p != nil && p.gen.plan.Holds(l.slot.entry, l.slot.version, ref) {
+		b.Task = p.gen.plan.At(l.slot.entry).Status.String()
+	}
 }
 
 // notifyTries is how often the callback is tried to be told of the run's end.

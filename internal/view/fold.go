@@ -20,6 +20,16 @@ func (r *Run) Apply(e pawl.Event) {
 	r.Records.Add(e)
 	l := r.loop(e.Loop)
 	switch b := e.Body.(type) {
+	case *pawl.LimitsChanged:
+		r.said(b.Max)
+	case *pawl.RunResumed:
+		r.said(b.Max)
+	case *pawl.Forked:
+		r.said(b.Max)
+	case *pawl.IterationEnded:
+		r.said(b.Max)
+	}
+	switch b := e.Body.(type) {
 	case *pawl.EffectRequested:
 		f := b.Effect
 		f.ID, f.Loop = e.Seq, e.Loop

@@ -324,7 +324,7 @@ func (r *Run) Info() pawl.RunInfo {
 			info.Tier = r.Recipe.Tier(l.Tier)
 		}
 	}
-	if p := r.Plan(); p != nil {
+	if p := r.Plan(); p != nil && p.generation == r.root().Generation { // else nothing of it counts any more
 		info.Tasks, info.Passed = len(p.Tasks), p.Count(pawl.TaskPassed)
 	}
 	if h := r.root().health(); h != nil {
@@ -366,8 +366,19 @@ func (r *Run) loop(ref pawl.LoopRef) *Loop {
 	return nil
 }
 
-// maxIterations is the limit on a loop's iterations; 0 = none.
+// said keeps the limit on the root's iterations that an event says.
+func (r *Run) said(max int) {
+	if root := r.root(); root != nil && max != 0 {
+		root.Max = max
+	}
+}
+
+// maxIterations is the limit on the root's iterations; 0 = none. What older logs do not say is
+// derived.
 func (r *Run) maxIterations(l *Loop) int {
+	if limit, ok := pawl.MaxSaid(l.Max); ok {
+		return limit
+	}
 	kind := r.Recipe.Kind(l.Kind)
 	switch {
 	case l.Parent == 0 && !slices.Contains(r.Settings.HaltOn, pawl.HaltIterations):

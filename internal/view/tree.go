@@ -20,7 +20,8 @@ type Plan struct {
 	// Cause says why this version was made; nil for the first.
 	Cause *pawl.ReplanCalled
 
-	byID map[string]*Task
+	byID       map[string]*Task
+	generation int // of the loop that accepted it
 }
 
 // Task is an entry of a plan, and where it stands. That it waits for others is
@@ -304,7 +305,7 @@ func (r *Run) applyAnywhere(e pawl.Event) bool {
 // result, and every task the loops that worked on it.
 func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 	before := l.Plan()
-	if r.cascades(l) { // its children stand on this list alone
+	if k := r.Recipe.Kind(l.Kind); k != nil && k.Children.RestartsParent() { // its children stand on this list alone
 		before = nil
 	}
 	p := &Plan{PlanAccepted: *b, Seq: e.Seq, Began: e.Time, Cause: l.calling, byID: map[string]*Task{}}
@@ -315,7 +316,7 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 		}
 		if old := before.Task(entry.ID); old != nil {
 			t.Loops = old.Loops
-			if old.Status == pawl.TaskPassed || old.Status == pawl.TaskRunning {
+			if old.Status == pawl.TaskPassed || old.Status == pawl.TaskRunning || old.Status == pawl.TaskDropped {
 				t.Status, t.Seq, t.begun = old.Status, old.Seq, old.begun
 			}
 			t.Batch, t.Judged = old.Batch, old.Judged
@@ -327,6 +328,7 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 		p.Made = l.made(b.List)
 	}
 	l.listed, l.calling = nil, nil
+	p.generation = l.Generation
 	l.Plans = append(l.Plans, p)
 }
 
@@ -375,11 +377,20 @@ func (r *Run) startLoop(e pawl.Event, b *pawl.LoopStarted) {
 func (r *Run) endLoop(l *Loop, e pawl.Event, b *pawl.LoopEnded) {
 	l.End, l.Ended = b, e.Time
 	t := r.task(l)
+	said, known := pawl.TaskStatusOf(b.Task)
 	switch {
 	case t == nil || b.Stopped && b.Outcome.Resumable() || t.Status == pawl.TaskDropped:
 	case b.Outcome == pawl.OutcomeInvalid:
 		t.move(e, pawl.TaskSkipped, "", b.Reason)
-	case r.fenced(l, t):
+	case known && said == pawl.TaskPending:
+		t.move(e, pawl.TaskPending, "", "")
+		t.begun = false
+	case known && said == pawl.TaskPassed:
+		t.move(e, said, "", "")
+	case known && said != t.Status:
+		t.move(e, said, "", b.Reason)
+	case known: // as it was, such as blocked by another one
+	case r.fenced(l, t): // an older log, from here on
 		t.move(e, pawl.TaskPending, "", "")
 		t.begun = false
 	case b.Stopped:
