@@ -113,9 +113,29 @@ func TestStories(t *testing.T) {
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads,
+			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads, "examples": writeExamples,
 		},
 	})
+}
+
+// writeExamples FILE writes every example of a document that says which file it is, as in
+//
+//	```yaml .pawl/recipes/ralph.yaml
+func writeExamples(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: examples FILE")
+	}
+	text, err := os.ReadFile(args[0])
+	ts.Check(err)
+	blocks := regexp.MustCompile("(?ms)^```(?:yaml|text) (\\S+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) == 0 {
+		ts.Fatalf("%s has no examples", args[0])
+	}
+	for _, b := range blocks {
+		file := ts.MkAbs(b[1])
+		ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+		ts.Check(os.WriteFile(file, []byte(b[2]), 0o644))
+	}
 }
 
 // toolFolder is a folder with links to the tools there are.

@@ -165,6 +165,9 @@ func (d *draft) probeSiblings(l *Loop) {
 	if l.Parent == 0 || l.cand == nil || l.cand.Probed || l.cand.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
 		return
 	}
+	if d.s.Loop(l.Parent).Kind.Children.Land == pawl.LandBest { // only one of them lands
+		return
+	}
 	do := &pawl.ProbeConflicts{Commit: l.cand.Commit}
 	for _, ref := range d.s.Loop(l.Parent).gen.plan.Kids {
 		o := d.s.Loop(ref)
