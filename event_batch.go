@@ -55,13 +55,15 @@ const (
 	RecoverRevise   Recovery = "revise"   // the plan is made anew
 	RecoverRollback Recovery = "rollback" // back to the last good checkpoint
 	RecoverAsk      Recovery = "ask"      // a person decides
+	RecoverEscalate Recovery = "escalate" // of attempts: the next one runs on a stronger tier
 )
 
-// HealthJudged is the monitor's verdict after a batch, with its evidence.
+// HealthJudged is the monitor's verdict after a batch, with its evidence. Of a loop without children
+// it is one on its attempts, and is said when it is another one than before.
 type HealthJudged struct {
-	Batch  int    `json:"batch"`
+	Batch  int    `json:"batch"` // its number, or that of the iteration
 	Health Health `json:"health"`
-	// Reason says what speaks for it, at most 300 bytes: batches, tasks, tests.
+	// Reason says what speaks for it, at most 300 bytes: batches or attempts, tasks, tests.
 	Reason string `json:"reason"`
 	// Recoveries is what follows, in order; empty = the run goes on as it is. Try is
 	// how often this health has led to it since the last good checkpoint, from 1. More
@@ -81,11 +83,14 @@ type HealthOverridden struct {
 }
 
 // RollbackCalled says that a loop is to go back to a checkpoint: nothing begins
-// before it has, and the children that run are stopped, their work saved.
+// before it has, and the children that run are stopped, their work saved. A loop without children
+// goes back to the best verified state among its attempts.
 type RollbackCalled struct {
-	To     int    `json:"to"`           // the checkpoint's number
+	To     int    `json:"to"`           // the checkpoint's number, or that of the iteration
 	Reason string `json:"reason"`       // at most 300 bytes
 	By     string `json:"by,omitempty"` // the person who wants it, at most 60 bytes; empty = the monitor
+	// Ending is how the run ends that delivers this state; empty = the loop goes on from it.
+	Ending Outcome `json:"ending,omitempty"`
 }
 
 // RolledBack says that code and state are those of a checkpoint again. What was
@@ -209,6 +214,7 @@ func (b *RollbackCalled) fields(c *coder) {
 	num(c, 1, &b.To)
 	str(c, 2, &b.Reason)
 	str(c, 3, &b.By)
+	str(c, 4, &b.Ending)
 }
 
 // EventKind implements [Body].

@@ -66,6 +66,10 @@ type LoopKind struct {
 	// Concurrent is how many loops of the kind may be at work side by side in a run,
 	// wherever in the tree they are; zero means no limit of the kind's own.
 	Concurrent int `json:"concurrent,omitempty"`
+	// Monitor says which recoveries each health of the attempts of a kind without children leads to:
+	// rollback and escalate, of FLIP-FLOPPING and REGRESSING. Recoveries is as in [Children].
+	Monitor    map[string][]string `json:"monitor,omitempty"`
+	Recoveries int                 `json:"recoveries,omitempty"`
 	// Extract takes from an attempt that has been judged what is worth
 	// remembering. That it fails never fails the work.
 	Extract *Step `json:"extract,omitempty"`

@@ -124,7 +124,7 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.person.question != nil || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
+	case l.person.question != nil || !d.isBack(l) || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
 		return
 	}
 	d.rebaseSeen(l)
@@ -162,7 +162,7 @@ func (d *draft) mayStart(l *Loop) bool {
 // again starts the iteration's steps again as a further attempt, in a worktree that is
 // furnished again.
 func (d *draft) again(l *Loop, reason string) {
-	if !d.furnished(l) {
+	if !d.isBack(l) || !d.furnished(l) {
 		return
 	}
 	d.abandon(l, reason)

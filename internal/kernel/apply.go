@@ -149,6 +149,9 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 
 // applyBatch folds what happens to a loop's batches.
 func (s *State) applyBatch(l *Loop, body pawl.Body) error {
+	if l.ratchets() {
+		return l.applyOwn(body)
+	}
 	if l.gen.plan == nil || !l.Kind.Children.Groups() {
 		return fmt.Errorf("loop %d has no batches", l.Ref)
 	}

@@ -10,6 +10,7 @@ import (
 	"pawl/internal/kernel/flow"
 	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/land"
+	"pawl/internal/kernel/monitor"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 	"pawl/internal/kernel/worktree"
@@ -215,6 +216,9 @@ func (l *Loop) lineSize() int {
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	l.worktree.Furnished = "" // nobody knows what commands made of it
 	s.noteAttempt(l, b)
+	if l.ratchets() {
+		s.noteOwn(l, b)
+	}
 	a := ladder.Attempt{
 		N: b.N, Failed: b.Decision != pawl.DecideComplete,
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
@@ -290,8 +294,8 @@ func (l *Loop) forget() {
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
 	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
 	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
-	if l.Parent != 0 {
-		l.gen = &Generation{n: l.gen.n}
+	if l.Parent != 0 || l.ratchets() {
+		l.gen = &Generation{n: l.gen.n, Course: monitor.Course{Health: l.gen.Health}}
 	}
 }
 

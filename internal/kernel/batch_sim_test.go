@@ -412,7 +412,9 @@ func (g *field) sawBatch(e pawl.Event) {
 	case *pawl.BatchEnded:
 		g.closed(e, b)
 	case *pawl.HealthJudged:
-		g.diagnosed(e, b)
+		if e.Loop == 1 {
+			g.diagnosed(e, b)
+		}
 	case *pawl.HealthOverridden:
 		g.health = pawl.HealthProgressing
 		if g.back != nil && g.back.By == "" && !g.restoring() {

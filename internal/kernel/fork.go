@@ -112,9 +112,9 @@ func (s *State) reopenRoot(l *Loop) {
 	if p != nil {
 		l.beginAround()
 		l.gen.batch, p.Capped = nil, 0
-		if l.gen.Back != nil {
-			l.gen.Back.Requested = false
-		}
+	}
+	if l.gen.Back != nil {
+		l.gen.Back.Requested = false
 	}
 	if over && outcome == pawl.OutcomeBlocked {
 		l.ladder.Failures, l.ladder.Afterward, l.ladder.StuckFrom = 0, -1, l.Iteration

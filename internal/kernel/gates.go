@@ -181,7 +181,7 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 		g := &d.s.Settings.Gates[i]
 		if selects(st, g.Kind) && !d.s.isLeftOut(i) && l.result(g.Name) == nil {
 			done = false
-			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.judged(), Base: l.base[i].evidence, Start: l.Base})
+			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.judged(), Base: l.base[i].evidence, Start: l.Base, Before: l.best().Report(i)})
 		}
 	}
 	return done

@@ -23,8 +23,9 @@ func Info(s *State) pawl.RunInfo {
 	if root := s.Loop(1); root != nil {
 		info.Iteration, info.Max = root.Iteration, s.maxIterations(root)
 		if p := root.gen.plan; p != nil {
-			info.Tasks, info.Passed, info.Health = len(p.Entries), p.Count[pawl.TaskPassed], root.gen.Health
+			info.Tasks, info.Passed = len(p.Entries), p.Count[pawl.TaskPassed]
 		}
+		info.Health = root.gen.Health
 		if root.Tier > 0 {
 			info.Tier = s.Recipe.Tier(root.Tier)
 		}

@@ -40,6 +40,9 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	case pawl.DecideCouncil:
 		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.Reason, 300), Stuck: r.Stuck})
 	}
+	if l.ratchets() {
+		d.judgeAttempts(d.s.Loop(l.Ref), r)
+	}
 }
 
 // failsUpward reports whether a failure of the loop may fail its parent's iteration, or that of a

@@ -107,7 +107,8 @@ type Generation struct {
 	before         int         // steps before it that are over
 	after          int         // steps after it that are over
 	handed         []flow.List // in what the batch's children handed in
-	monitor.Course             // of the batches
+	monitor.Course             // of the batches; of a loop without children, of its attempts
+	ratchet        *ratchet    // of a loop without children: its attempts; nil = none has ended
 }
 
 // listing is a list of tasks on its way to be the plan of the present candidate.

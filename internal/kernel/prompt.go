@@ -154,6 +154,9 @@ func (l *Loop) feedback() []pawl.Feedback {
 		}
 		out = append(out, f)
 	}
+	if r := l.gen.ratchet; r != nil && r.returned != "" {
+		out = append(out, pawl.Feedback{From: "monitor", Verdict: pawl.VerdictRetry, Summary: brief.Cut(r.returned, 120)})
+	}
 	if !l.upstream.hunks.IsZero() {
 		out = append(out, pawl.Feedback{From: "merge", Verdict: pawl.VerdictFail, Evidence: l.upstream.hunks})
 	}

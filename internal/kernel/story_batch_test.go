@@ -92,8 +92,14 @@ func (s *story) batchHeadline(e pawl.Event) string {
 	case *pawl.HealthOverridden:
 		return fmt.Sprintf("it goes on although it is %s%s", b.Health, because(b.Reason))
 	case *pawl.RollbackCalled:
+		if s.w.state.Loop(e.Loop).ratchets() {
+			return fmt.Sprintf("back to attempt %d: %s%s", b.To, b.Reason, by(b.By))
+		}
 		return fmt.Sprintf("back to checkpoint %d: %s%s", b.To, b.Reason, by(b.By))
 	case *pawl.RolledBack:
+		if s.w.state.Loop(e.Loop).ratchets() {
+			return fmt.Sprintf("is back at attempt %d with %s", b.To, b.Commit)
+		}
 		return fmt.Sprintf("is back at checkpoint %d with %s; open again: [%s]", b.To, b.Commit, ids(b.Reopen...))
 	case *pawl.TaskHeld:
 		return fmt.Sprintf("%s waits for %s%s", ids(b.Task), ids(b.Behind), because(b.Reason))

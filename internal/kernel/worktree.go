@@ -208,6 +208,8 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	switch {
 	case len(l.open) > 0:
 		return
+	case !failed && d.delivers(l, o):
+		return
 	case !failed && d.recordsDue(l):
 		d.record(l)
 		return

@@ -82,7 +82,7 @@ func TestTaskLoop(t *testing.T) {
 }
 
 // The default recipe is the task loop under plain names, with no limit of its own on the
-// time of commands, and lets an agent change the dependencies. F-27
+// time of commands, lets an agent change the dependencies, and looks at how attempts develop. F-27 F-43
 func TestDefault(t *testing.T) {
 	got, base := MustLoad(t, recipe.Default), MustLoad(t, "taskloop")
 	if got.Agent != "pawl" || !slices.Equal(got.Tiers, []string{"fast", "medium", "large"}) {
@@ -93,6 +93,7 @@ func TestDefault(t *testing.T) {
 	}
 	base.Kinds[0].Gates[0].Timeout = 0
 	base.Kinds[0].Steps[1].Tools = append(base.Kinds[0].Steps[1].Tools, "update_dependencies")
+	base.Kinds[0].Monitor = map[string][]string{"REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"escalate"}}
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {
 		t.Error(diff)
 	}

@@ -105,6 +105,11 @@ func (e *explainer) kind(k *pawl.LoopKind) {
 	if k.Extract != nil {
 		e.line(1, "after each verdict: %s", e.session(k.Extract))
 	}
+	for _, status := range health {
+		if to := k.Monitor[status]; len(to) > 0 {
+			e.line(1, "attempts that are %s: %s, at most %s", status, strings.Join(to, ", then "), count(cmp.Or(k.Recoveries, pawl.DefaultRecoveries), "time", "times"))
+		}
+	}
 	e.ladder(&k.Ladder)
 }
 

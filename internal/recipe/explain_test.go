@@ -57,7 +57,8 @@ func whole() pawl.Recipe {
 			Steps: []pawl.Step{{Name: "ground", Role: "ground", TierFrom: "model_tier", When: &pawl.When{Scaffold: &scaffold}}, {Name: "work", Role: "work", When: &pawl.When{Scaffold: &rest}}},
 			Children: &pawl.Children{From: "work", Kind: "tip", Order: "score", Parallel: 1, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent,
 				Monitor: map[string][]string{"BLOCKED": {"ask"}}, Replan: &pawl.Replan{MaxVersions: 2}},
-		}, {Name: "tip", Steps: []pawl.Step{{Name: "do", Role: "do"}}}},
+		}, {Name: "tip", Steps: []pawl.Step{{Name: "do", Role: "do"}},
+			Monitor: map[string][]string{"REGRESSING": {"rollback", "escalate"}, "FLIP-FLOPPING": {"escalate"}}, Recoveries: 1}},
 	}
 }
 
@@ -119,6 +120,8 @@ leaf (no limit on iterations of its own)
 tip (no limit on iterations of its own)
   steps:
     1. do: on the loop's tier, 20 turns
+  attempts that are REGRESSING: rollback, then escalate, at most 1 time
+  attempts that are FLIP-FLOPPING: escalate, at most 1 time
 `
 	if diff := cmp.Diff(want, recipe.Explain(whole())); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

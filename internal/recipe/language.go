@@ -38,6 +38,8 @@ func readKind(m *strictyaml.Map, k *pawl.LoopKind) {
 	strictyaml.List(m.Key("final_gates", "What judges the work when all children have ended."), "gate", &k.FinalGates, readStage)
 	strictyaml.List(m.Key("final_steps", "What is done last, such as a report."), "step", &k.FinalSteps, readStep)
 	m.Key("ladder", "What happens after failed iterations.").Map(func(m *strictyaml.Map) { readLadder(m, &k.Ladder) })
+	readMonitor(m.Key("monitor", "Of a kind without children: what FLIP-FLOPPING and REGRESSING of its attempts lead to. Without it they are reported, and nothing follows."), &k.Monitor, ownHealth, ownRecoveries)
+	m.Key("recoveries", "How often one health of the attempts may lead there; without it, 2.").Int(&k.Recoveries, 1, 10)
 	m.Key("iterations", "The limit on iterations; without it there is none of the kind's own.").Int(&k.Iterations, 1, 1000)
 	m.Key("priority", "What a loop of the kind has to begin with where children are ordered by score; without it, 0.").Int(&k.Priority, 0, maxPriority)
 	m.Key("concurrent", "How many loops of the kind may be at work side by side in a run, wherever in the tree; without it there is no limit of the kind's own.").Int(&k.Concurrent, 1, maxLoops)
@@ -230,18 +232,7 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 	strictyaml.List(m.Key("after_batch", "Steps after each group, in the parent."), "step", &c.AfterBatch, readStep)
 	m.Key("scaffold_first", "Whether entries marked as scaffold run before all others.").Bool(&c.ScaffoldFirst)
 	m.Key("checkpoint", "Whether each group leaves a checkpoint, a state that can be gone back to.").Bool(&c.Checkpoint)
-	m.Key("monitor", "What each health of the groups but PROGRESSING leads to. Without it there is no monitor.").Map(func(m *strictyaml.Map) {
-		for _, status := range health {
-			var to []string
-			m.Key(status, "What "+status+" leads to, in order.").Words(&to, recoveries...)
-			if to != nil {
-				if c.Monitor == nil {
-					c.Monitor = map[string][]string{}
-				}
-				c.Monitor[status] = to
-			}
-		}
-	})
+	readMonitor(m.Key("monitor", "What each health of the groups but PROGRESSING leads to. Without it there is no monitor."), &c.Monitor, health, recoveries)
 	m.Key("recoveries", "How often one health may lead there before a person is asked, counted since the last good checkpoint; without it, 2.").Int(&c.Recoveries, 1, 10)
 	strictyaml.Sub(m.Key("replan", "When the list is made anew."), "replan", &c.Replan, func(m *strictyaml.Map, r *pawl.Replan) {
 		m.Key("on", "What calls for it; none when only a monitor or a ladder does.").Words(&r.On, "failure", "discovery")
@@ -249,6 +240,22 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 		m.Need("max_versions", "The highest version of the list; beyond it a person is asked.").Int(&r.MaxVersions, 1, 100)
 		r.Prompt = orElse(r.Prompt, "replan.md")
 		prompt(m.Key("prompt", "The prompt template's file; without it, `replan.md`."), &r.Prompt)
+	})
+}
+
+// readMonitor reads what each health leads to.
+func readMonitor(f *strictyaml.Field, v *map[string][]string, health, recoveries []string) {
+	f.Map(func(m *strictyaml.Map) {
+		for _, status := range health {
+			var to []string
+			m.Key(status, "What "+status+" leads to, in order.").Words(&to, recoveries...)
+			if to != nil {
+				if *v == nil {
+					*v = map[string][]string{}
+				}
+				(*v)[status] = to
+			}
+		}
 	})
 }
 

@@ -49,6 +49,11 @@ kinds:
           - {name: two, focus: Second.}
 `
 
+// monitored is good with a monitor of its attempts.
+const monitored = good + `    monitor: {REGRESSING: [rollback], FLIP-FLOPPING: [escalate]}
+    recoveries: 3
+`
+
 // planning is what the next two recipes begin with: a kind with children.
 const planning = `start: plan
 kinds:
@@ -349,6 +354,19 @@ func TestMistakes(t *testing.T) {
 			want: "x.yaml:21:19: kinds.plan.children.recoveries: there is no monitor that could lead to any"},
 		{name: "too many recoveries", in: batched, old: "recoveries: 3", new: "recoveries: 11",
 			want: "x.yaml:22:19: kinds.plan.children.recoveries: want a whole number from 1 to 10, got 11"},
+		{name: "another health of attempts", in: monitored, old: "FLIP-FLOPPING", new: "STALLED",
+			want: "x.yaml:37:39: kinds.task.monitor.STALLED: unknown key; known here: REGRESSING, FLIP-FLOPPING"},
+		{name: "health of attempts that leads nowhere", in: monitored, old: "[rollback]", new: "[]", semantic: true,
+			want: "x.yaml:37:15: kinds.task.monitor.REGRESSING: leads to nothing: give at least one of rollback, escalate"},
+		{name: "no stronger tier", in: monitored, old: "        - {tier: 2, failures: 3}\n", new: "", semantic: true,
+			want: "x.yaml:11:27: kinds.task.complexity.bands[1].tier: the ladder has no rung for tier 2\n" +
+				"x.yaml:36:55: kinds.task.monitor.FLIP-FLOPPING[0]: there is no stronger tier: the ladder has no second rung"},
+		{name: "no state to go back to", in: monitored, old: "      - name: quality\n        commands: [all]\n", new: "", semantic: true,
+			want: "x.yaml:35:28: kinds.task.monitor.REGRESSING[0]: there is nothing to go back to: no gate runs commands"},
+		{name: "recoveries of attempts without a monitor", in: monitored, old: "    monitor: {REGRESSING: [rollback], FLIP-FLOPPING: [escalate]}\n", new: "", semantic: true,
+			want: "x.yaml:37:17: kinds.task.recoveries: there is no monitor that could lead to any"},
+		{name: "attempts of a kind with children", in: parent, old: "    children:\n", new: "    monitor: {REGRESSING: [rollback]}\n    children:\n", semantic: true,
+			want: "x.yaml:14:5: kinds.plan.monitor: it looks at attempts, and those of a kind with children are not the work: want children.monitor"},
 		{name: "no versions", in: parent, old: ", max_versions: 3", new: "", semantic: true,
 			want: "x.yaml:21:16: kinds.plan.children.replan.max_versions: is missing"},
 	} {

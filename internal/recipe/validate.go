@@ -172,6 +172,7 @@ func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
 	kc.between(kc.path+".priority", k.Priority, 0, maxPriority)
 	kc.between(kc.path+".concurrent", k.Concurrent, 0, maxLoops)
 	kc.extract(kc.path+".extract", k.Extract)
+	kc.ownMonitor(k)
 }
 
 // name checks that a step or gate is the only one of its name.

@@ -112,12 +112,8 @@ func (c *kindChecker) groups(path string, ch *pawl.Children) {
 	c.monitor(path, ch)
 }
 
-// monitor checks that there is what each recovery needs.
+// monitor checks what the monitor looks at and that there is what each recovery needs.
 func (c *kindChecker) monitor(path string, ch *pawl.Children) {
-	c.between(path+".recoveries", ch.Recoveries, 0, 10)
-	if ch.Recoveries > 0 && len(ch.Monitor) == 0 {
-		c.bad(path+".recoveries", "there is no monitor that could lead to any")
-	}
 	missing := map[string]string{}
 	if len(ch.BeforeBatch) == 0 {
 		missing[string(pawl.RecoverGather)] = "nothing is gathered: there are no steps before_batch"
@@ -128,12 +124,38 @@ func (c *kindChecker) monitor(path string, ch *pawl.Children) {
 	if !ch.Checkpoint {
 		missing[string(pawl.RecoverRollback)] = "there is nothing to go back to: checkpoint is not true"
 	}
-	for _, status := range slices.Sorted(maps.Keys(ch.Monitor)) {
+	c.leads(path, ch.Monitor, ch.Recoveries, health, recoveries, missing)
+}
+
+// ownMonitor is [kindChecker.monitor] for the attempts of a kind without children.
+func (c *kindChecker) ownMonitor(k *pawl.LoopKind) {
+	if len(k.Monitor) > 0 && k.Children != nil {
+		c.bad(c.path+".monitor", "it looks at attempts, and those of a kind with children are not the work: want children.monitor")
+		return
+	}
+	missing := map[string]string{}
+	if len(k.Ladder.Rungs) < 2 {
+		missing[string(pawl.RecoverEscalate)] = "there is no stronger tier: the ladder has no second rung"
+	}
+	if !slices.ContainsFunc(k.Gates, func(st pawl.Stage) bool { return len(st.Commands) > 0 }) {
+		missing[string(pawl.RecoverRollback)] = "there is nothing to go back to: no gate runs commands"
+	}
+	c.leads(c.path, k.Monitor, k.Recoveries, ownHealth, ownRecoveries, missing)
+}
+
+// leads checks which recoveries each health leads to, of those that are known. Missing says why one
+// of them cannot be done.
+func (c *kindChecker) leads(path string, monitor map[string][]string, most int, health, recoveries []string, missing map[string]string) {
+	c.between(path+".recoveries", most, 0, 10)
+	if most > 0 && len(monitor) == 0 {
+		c.bad(path+".recoveries", "there is no monitor that could lead to any")
+	}
+	for _, status := range slices.Sorted(maps.Keys(monitor)) {
 		c.known(path+".monitor", "health", status, health)
-		if len(ch.Monitor[status]) == 0 {
+		if len(monitor[status]) == 0 {
 			c.bad(path+".monitor."+status, "leads to nothing: give at least one of %s", strings.Join(recoveries, ", "))
 		}
-		for i, to := range ch.Monitor[status] {
+		for i, to := range monitor[status] {
 			here := at(path+".monitor."+status, i)
 			c.known(here, "recovery", to, recoveries)
 			if what := missing[to]; what != "" {

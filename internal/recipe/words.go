@@ -65,9 +65,13 @@ var (
 	failures   = []string{string(pawl.FailContinue), string(pawl.FailBlock), string(pawl.FailStop), string(pawl.FailRestartParent)}
 	health     = []string{"STALLED", "BLOCKED", "REGRESSING", "FLIP-FLOPPING"}
 	recoveries = []string{"gather", "revise", "rollback", "ask"}
-	drains     = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
-	approvals  = []string{"human", "auto", "manual", "confidence_threshold"}
-	gateKinds  = []string{"tests", "types", "lint", "security", "format"}
+	// Those of the attempts of a kind without children.
+	ownHealth     = []string{"REGRESSING", "FLIP-FLOPPING"}
+	ownRecoveries = []string{string(pawl.RecoverRollback), string(pawl.RecoverEscalate)}
+
+	drains    = []string{string(pawl.DrainFinish), string(pawl.DrainBoundary), string(pawl.DrainNow)}
+	approvals = []string{"human", "auto", "manual", "confidence_threshold"}
+	gateKinds = []string{"tests", "types", "lint", "security", "format"}
 )
 
 // Bounds of trees.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ type HealthVerdict struct {
 	Seq        pawl.Seq
 	Time       time.Time
 	Overridden *pawl.HealthOverridden // nil when nobody did
+	after      string                 // such as "batch 4" or "attempt 4"
 }
 
 // now is what it comes to: what a person overrode does not count.
@@ -112,7 +114,7 @@ func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
 			l.leave(x)
 		}
 	case *pawl.HealthJudged:
-		h := &HealthVerdict{HealthJudged: *b, Seq: e.Seq, Time: e.Time}
+		h := &HealthVerdict{HealthJudged: *b, Seq: e.Seq, Time: e.Time, after: l.stretch(b.Batch)}
 		l.Healths = append(l.Healths, h)
 		if x := l.batch(b.Batch); x != nil {
 			x.Health = h
@@ -208,6 +210,17 @@ func (l *Loop) land() {
 			x.landed[j.ID] = x.landed[j.ID] || j.Approved()
 		}
 	}
+}
+
+// isAlone reports whether the loop does its work itself: its kind has no children.
+func (l *Loop) isAlone() bool { return l != nil && l.alone }
+
+// stretch names what the monitor looks at: a batch, or an attempt of a loop without children.
+func (l *Loop) stretch(n int) string {
+	if l.isAlone() {
+		return fmt.Sprintf("attempt %d", n)
+	}
+	return fmt.Sprintf("batch %d", n)
 }
 
 func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {

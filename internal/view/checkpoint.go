@@ -160,8 +160,12 @@ func (b RollbackRow) text() string {
 	return s
 }
 
-// checkpointName names a checkpoint by its number and what it was made after.
+// checkpointName names a checkpoint by its number and what it was made after, or the attempt that a
+// loop without children goes back to.
 func (l *Loop) checkpointName(n int) string {
+	if l.isAlone() {
+		return l.stretch(n)
+	}
 	if k := l.Checkpoint(n); k != nil && k.Label != "" {
 		return fmt.Sprintf("checkpoint %d (%s)", n, k.Label)
 	}

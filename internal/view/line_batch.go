@@ -26,12 +26,18 @@ func (t teller) batch() string {
 		if x := t.l.underWay(); x != nil && x.N == b.Batch { // a task is blocked
 			when = "in"
 		}
-		return fmt.Sprintf("Health %s batch %d: %s%s%s", when, b.Batch, b.Health, because(b.Reason), follows(b))
+		return fmt.Sprintf("Health %s %s: %s%s%s", when, t.l.stretch(b.Batch), b.Health, because(b.Reason), follows(b))
 	case *pawl.HealthOverridden:
-		return fmt.Sprintf("It goes on in spite of %s after batch %d%s%s", b.Health, b.Batch, by(b.By), because(b.Reason))
+		return fmt.Sprintf("It goes on in spite of %s after %s%s%s", b.Health, t.l.stretch(b.Batch), by(b.By), because(b.Reason))
 	case *pawl.RollbackCalled:
-		return fmt.Sprintf("%s takes the branch back to %s%s · what runs is stopped, its work saved",
-			cmp.Or(b.By, "The monitor"), t.l.checkpointName(b.To), because(b.Reason))
+		if b.Ending != "" {
+			return fmt.Sprintf("Delivers %s, the best verified state: the attempts after it stay in the history", t.l.checkpointName(b.To))
+		}
+		s := fmt.Sprintf("%s takes the branch back to %s%s", cmp.Or(b.By, "The monitor"), t.l.checkpointName(b.To), because(b.Reason))
+		if !t.l.isAlone() {
+			s += " · what runs is stopped, its work saved"
+		}
+		return s
 	case *pawl.RolledBack:
 		return t.rolledBack(b)
 	case *pawl.TaskHeld:
@@ -89,11 +95,16 @@ func recoveryWord(rec pawl.Recovery) string {
 		return "roll back"
 	case pawl.RecoverAsk:
 		return "ask a person"
+	case pawl.RecoverEscalate:
+		return "a stronger tier"
 	}
 	return string(rec)
 }
 
 func (t teller) rolledBack(b *pawl.RolledBack) string {
+	if t.l.isAlone() {
+		return fmt.Sprintf("The branch is as after %s, in commit %s", t.l.checkpointName(b.To), short(b.Commit))
+	}
 	s := fmt.Sprintf("Back at %s, commit %s%s", t.l.checkpointName(b.To), short(b.Commit), because(b.Reason))
 	if len(b.Reopen) > 0 {
 		s += " · open again: " + t.l.Plan().ids(b.Reopen)

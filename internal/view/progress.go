@@ -498,7 +498,7 @@ func (p *Progress) where() []segment {
 			parts = append(parts, plain.Line(string(h.now()), 20))
 		}
 		if back := l.goingBack(); back != nil {
-			parts = append(parts, fmt.Sprintf("going back to checkpoint %d", back.To))
+			parts = append(parts, fmt.Sprintf("going back to %s", l.checkpointName(back.To)))
 		}
 	}
 	if r.Status != pawl.StatusRunning {

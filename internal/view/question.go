@@ -105,6 +105,6 @@ func QuestionsText(all []OpenQuestion) string {
 
 // text is the monitor's verdict with its evidence and what follows.
 func (h *HealthVerdict) text() string {
-	s := fmt.Sprintf("health after batch %d: %s%s", h.Batch, h.Health, because(h.Reason))
+	s := fmt.Sprintf("health after %s: %s%s", h.after, h.Health, because(h.Reason))
 	return s + follows(&h.HealthJudged)
 }

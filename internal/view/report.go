@@ -325,9 +325,22 @@ func red(t *text, heading string, gates []*Gate, blobs Blobs) {
 	}
 }
 
+// delivered says which attempt the branch is as after, if that is not the last one.
+func (r *Run) delivered() string {
+	l := r.root()
+	if l == nil || len(l.Rollbacks) == 0 {
+		return ""
+	}
+	back := l.Rollbacks[len(l.Rollbacks)-1]
+	if back.Ending == "" || back.Done == nil || back.Done.Commit != r.Head {
+		return ""
+	}
+	return ", as after " + l.checkpointName(back.To) + ", the best verified state"
+}
+
 // footer says what the user does next and what the run took.
 func (r *Run) footer(t *text) {
-	t.line("Branch:  %s at %s", r.Start.Branch, short(r.Head))
+	t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.Head), r.delivered())
 	switch r.Outcome {
 	case pawl.OutcomeComplete:
 		t.line("Merge:   git merge %s", r.Start.Branch)

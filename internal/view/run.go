@@ -111,7 +111,8 @@ type Loop struct {
 	Plans []*Plan // the versions of its list of tasks, oldest first
 	Board []Note  // what its children share, oldest key first
 
-	// What becomes of its children where they are judged in batches, oldest first.
+	// What becomes of its children where they are judged in batches, oldest first. Of a loop without
+	// children, Healths and Rollbacks are about its attempts.
 	Batches     []*Batch
 	Healths     []*HealthVerdict
 	Checkpoints []*Checkpoint
@@ -132,6 +133,7 @@ type Loop struct {
 	calling  *pawl.ReplanCalled // the plan is being made anew
 	at       *Checkpoint        // the one the branch was at last; nil before the first
 	sessions map[int]*Session
+	alone    bool // its kind has no children
 }
 
 // Escalation is a change to a stronger tier.

@@ -158,22 +158,23 @@ func (d DecisionRow) text() string {
 
 // summarizeBatches adds to a summary what only runs with batches have.
 func (r *Run) summarizeBatches(s *Summary, l *Loop) {
+	for _, h := range l.Healths {
+		s.Healths = append(s.Healths, h.row())
+	}
 	if !r.inBatches(l) {
 		return
 	}
 	for _, b := range l.Batches {
 		s.Batches = append(s.Batches, b.row())
 	}
-	for _, h := range l.Healths {
-		s.Healths = append(s.Healths, h.row())
-	}
 	list := Checkpoints(r)
 	s.Checkpoints, s.Recoveries = &list, l.recoveries()
 }
 
-// showBatches is what becomes of a loop's children that are judged in batches.
+// showBatches is what becomes of a loop's children that are judged in batches, or of the attempts
+// of a loop without children.
 func (r *Run) showBatches(t *text, l *Loop, blobs Blobs) {
-	if !r.inBatches(l) {
+	if !l.isAlone() && !r.inBatches(l) {
 		return
 	}
 	if list := Todos(r); len(list.Todos) > 0 {
@@ -212,7 +213,7 @@ func (r *Run) writeBatches(t *text, l *Loop, blobs Blobs) {
 
 func (l *Loop) writeHealth(t *text) {
 	for _, h := range l.Healths {
-		t.line("  %s", fmt.Sprintf("after batch %d: %s%s%s", h.Batch, h.Health, because(h.Reason), follows(&h.HealthJudged)))
+		t.line("  %s", fmt.Sprintf("after %s: %s%s%s", h.after, h.Health, because(h.Reason), follows(&h.HealthJudged)))
 		if o := h.Overridden; o != nil {
 			t.line("    %s", "it goes on in spite of it"+by(o.By)+because(o.Reason))
 		}
@@ -251,11 +252,8 @@ func (r *Run) reportBatches(t *text, l *Loop, blobs Blobs) {
 	}
 }
 
-// whyBatches says where the branch went back, and what the last batch came to.
-func (r *Run) whyBatches(c *chain, l *Loop) {
-	if l == nil {
-		return
-	}
+// whyHealth says where the branch went back, and what the monitor said last.
+func (r *Run) whyHealth(c *chain, l *Loop) {
 	if n := len(l.Rollbacks); n > 0 {
 		back := l.Rollbacks[n-1]
 		c.add(LinkBecause, l.backText(back), back.events()...)
@@ -263,6 +261,10 @@ func (r *Run) whyBatches(c *chain, l *Loop) {
 	if h := l.health(); h != nil && !l.followed(h) && h.Health != pawl.HealthProgressing && h.Overridden == nil && r.Outcome != pawl.OutcomeComplete {
 		c.add(LinkBecause, h.text(), h.Seq)
 	}
+}
+
+// whyBatches says what the last batch came to, and what waits.
+func (r *Run) whyBatches(c *chain, l *Loop) {
 	if n := len(l.Batches); n > 0 && l.Batches[n-1].changes() && r.Outcome != pawl.OutcomeComplete {
 		c.add(LinkBecause, l.Batches[n-1].text(), l.Batches[n-1].Seq)
 	}
@@ -295,11 +297,14 @@ func (b *Batch) changes() bool {
 // checkpoint 2 (batch-2): …".
 func (l *Loop) backText(b *Rollback) string {
 	who, reason := b.By, b.Reason
-	if who == "" {
+	switch {
+	case b.Ending != "":
+		who = "the run, as it ends,"
+	case who == "":
 		who = "the monitor"
 		for _, h := range l.Healths {
 			if h.Seq < b.Seq && h.Health != pawl.HealthProgressing {
-				who = fmt.Sprintf("%s after batch %d", h.Health, h.Batch)
+				who = fmt.Sprintf("%s after %s", h.Health, h.after)
 				reason = strings.TrimPrefix(b.Reason, string(h.Health)+": ")
 			}
 		}

@@ -360,6 +360,9 @@ func (t *Task) move(e pawl.Event, to pawl.TaskStatus, cause, reason string) {
 // startLoop adds a loop; the task it works on is running from now on.
 func (r *Run) startLoop(e pawl.Event, b *pawl.LoopStarted) {
 	l := &Loop{Ref: e.Loop, LoopStarted: *b, Began: e.Time, Generation: 1, Score: -1, sessions: map[int]*Session{}}
+	if k := r.Recipe.Kind(l.Kind); k != nil {
+		l.alone = k.Children == nil
+	}
 	if l.Parent >= l.Ref { // it would be above itself
 		l.Parent = 0
 	}

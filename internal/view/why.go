@@ -239,6 +239,10 @@ func (r *Run) whyRunning(c *chain) {
 // whyTasks says which tasks failed and why, what they block, and why the plan
 // was made anew.
 func (r *Run) whyTasks(c *chain, l *Loop) {
+	if l == nil {
+		return
+	}
+	r.whyHealth(c, l)
 	p := l.Plan()
 	if p == nil {
 		return

@@ -174,7 +174,7 @@ func (lad *State) Last() *Attempt {
 // climb goes to the next rung of the ladder, or at the top to a council. While attempts are left
 // after a council, there is no other council.
 func (lad *State) climb(c *Case, reason string, stuck bool) Ruling {
-	switch next := nextRung(c.Ladder, c.Tier); {
+	switch next := Next(c.Ladder, c.Tier); {
 	case next > 0:
 		return Ruling{Decision: pawl.DecideEscalate, Reason: reason, Tier: next, Stuck: stuck}
 	case lad.Afterward > 0:
@@ -213,8 +213,8 @@ func patience(lad *pawl.Ladder, tier int) int {
 	return 0
 }
 
-// nextRung returns the tier of the first rung above a tier; 0 = there is none.
-func nextRung(lad *pawl.Ladder, tier int) int {
+// Next returns the tier of the first rung above a tier; 0 = there is none.
+func Next(lad *pawl.Ladder, tier int) int {
 	for _, r := range lad.Rungs {
 		if r.Tier > tier {
 			return r.Tier

@@ -20,22 +20,22 @@ func Judge(history []Batch) Verdict {
 	}
 	last := &history[len(history)-1]
 	if why := blocked(last); why != "" {
-		return verdict(pawl.HealthBlocked, why)
+		return verdictOf(pawl.HealthBlocked, why)
 	}
 	if last.Attempted <= 0 {
-		return verdict(pawl.HealthProgressing, fmt.Sprintf("batch %d attempted nothing: it waits", last.N))
+		return verdictOf(pawl.HealthProgressing, fmt.Sprintf("batch %d attempted nothing: it waits", last.N))
 	}
 	h := counted(history)
 	if why := h.flipFlops(); why != "" {
-		return verdict(pawl.HealthFlipFlop, why)
+		return verdictOf(pawl.HealthFlipFlop, why)
 	}
 	if why := h.regresses(); why != "" {
-		return verdict(pawl.HealthRegressing, why)
+		return verdictOf(pawl.HealthRegressing, why)
 	}
 	if why := h.stalls(); why != "" {
-		return verdict(pawl.HealthStalled, why)
+		return verdictOf(pawl.HealthStalled, why)
 	}
-	return verdict(pawl.HealthProgressing, fmt.Sprintf("batch %d: %d of %d approved", last.N, last.Approved, last.Attempted))
+	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("batch %d: %d of %d approved", last.N, last.Approved, last.Attempted))
 }
 
 // blocked says which tasks of a batch need what only a person can give.
@@ -79,7 +79,7 @@ func (h batches) numbers(n int) string {
 	return strings.Join(all, ", ")
 }
 
-// verdict keeps a reason within its bounds, on a character's boundary.
-func verdict(health pawl.Health, why string) Verdict {
+// verdictOf keeps a reason within its bounds, on a character's boundary.
+func verdictOf(health pawl.Health, why string) Verdict {
 	return Verdict{health, brief.Cut(strings.ToValidUTF8(why, "?"), ReasonMax)}
 }

@@ -57,7 +57,7 @@ func TestMarks(t *testing.T) {
 // A reason of exactly the maximum length is not cut.
 func TestReasonOfFullLength(t *testing.T) {
 	why := strings.Repeat("x", ReasonMax)
-	if got := verdict(pawl.HealthStalled, why).Reason; got != why {
+	if got := verdictOf(pawl.HealthStalled, why).Reason; got != why {
 		t.Errorf("a reason of %d bytes became one of %d", len(why), len(got))
 	}
 }

@@ -16,7 +16,16 @@ import (
 // them as often as most since the last good checkpoint, or if they include a rollback and there
 // is no good checkpoint. A most of 0 means [pawl.DefaultRecoveries].
 func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
-	v := Judge(c.History)
+	b := c.Says(Judge(c.History), batch, recoveries, most)
+	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.LastGood() == nil
+	if b.Try > b.Max || noWay {
+		b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
+	}
+	return b
+}
+
+// Says returns a verdict with what follows by the recipe, however often it has been tried.
+func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
 	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason}
 	if v.Health == pawl.HealthProgressing {
 		return b
@@ -26,17 +35,38 @@ func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *p
 	}
 	b.Max = cmp.Or(most, pawl.DefaultRecoveries)
 	b.Try = c.Recovered(v.Health) + 1
-	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.LastGood() == nil
-	if b.Try > b.Max || noWay {
-		b.Recoveries = []pawl.Recovery{pawl.RecoverAsk}
-	}
 	return b
+}
+
+// JudgedAttempts records a verdict on attempts. The history that led to recoveries is dropped, as
+// they are done at once.
+func (c *Course) JudgedAttempts(b *pawl.HealthJudged) {
+	c.Health, c.Evidence = b.Health, brief.Cut(b.Reason, 200)
+	if len(b.Recoveries) > 0 {
+		c.tried(b)
+		c.Health = ""
+	}
+}
+
+// tried counts that a health has led to its recoveries.
+func (c *Course) tried(b *pawl.HealthJudged) {
+	i := slices.IndexFunc(c.Recoveries, func(r Recoveries) bool { return r.Health == b.Health })
+	if c.Recoveries = slices.Clone(c.Recoveries); i < 0 {
+		c.Recoveries = append(c.Recoveries, Recoveries{Health: b.Health, N: b.Try})
+	} else {
+		c.Recoveries[i].N = b.Try
+	}
 }
 
 // InNames returns a reason of the monitor with the ids of tasks in place of their numbers, which
 // begin at 1, and with the names of broken tests in place of their fingerprints.
 func (c *Course) InNames(reason string, tasks []pawl.TaskEntry) string {
-	for _, name := range c.Last.Broke {
+	return InNames(reason, c.Last.Broke, tasks)
+}
+
+// InNames is [Course.InNames] with the names of the broken tests.
+func InNames(reason string, broke []string, tasks []pawl.TaskEntry) string {
+	for _, name := range broke {
 		reason = strings.ReplaceAll(reason, fmt.Sprintf("test %x ", brief.Fingerprint(name)), "test "+name+" ")
 	}
 	var out strings.Builder
@@ -70,12 +100,7 @@ func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
 	}
 	c.RecoverRest(b.Recoveries)
 	c.History = nil
-	i := slices.IndexFunc(c.Recoveries, func(r Recoveries) bool { return r.Health == b.Health })
-	if c.Recoveries = slices.Clone(c.Recoveries); i < 0 {
-		c.Recoveries = append(c.Recoveries, Recoveries{Health: b.Health, N: b.Try})
-	} else {
-		c.Recoveries[i].N = b.Try
-	}
+	c.tried(b)
 	return true
 }
 

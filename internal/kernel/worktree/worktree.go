@@ -109,6 +109,12 @@ func (w *State) IsLost() bool {
 	return w.trouble != nil && w.troubled != pawl.VerbCloseWorkspace && !w.MayRetry()
 }
 
+// IsOfPreparing reports whether the last effect tried to prepare the worktree and failed: git can
+// still work on it.
+func (w *State) IsOfPreparing() bool {
+	return w.trouble != nil && w.troubled == pawl.VerbPrepare
+}
+
 // IsSound reports whether the worktree is known to be as recorded.
 func (w *State) IsSound() bool { return !w.Unsure && !w.Verify && !w.Restore }
 

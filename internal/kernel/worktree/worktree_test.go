@@ -114,7 +114,10 @@ func TestStuckOpen(t *testing.T) {
 		if w.IsStuckOpen() != open || w.IsLost() == open {
 			t.Errorf("%s failed: stuck open %t, lost %t", verb, w.IsStuckOpen(), w.IsLost())
 		}
-		if w.Calm(); w.IsStuckOpen() || w.IsLost() {
+		if w.IsOfPreparing() {
+			t.Errorf("%s failed, which is no preparation", verb)
+		}
+		if w.Calm(); w.IsStuckOpen() || w.IsLost() || w.IsOfPreparing() {
 			t.Errorf("%s succeeded: %+v", verb, w)
 		}
 	}

@@ -1,0 +1,78 @@
+package land
+
+import (
+	"cmp"
+
+	"pawl"
+	"pawl/internal/kernel/verdict"
+)
+
+// Verified is a state of a branch that the gates judged in full, with what they said of it. The zero
+// Verified is no state.
+type Verified struct {
+	N        int // the iteration that led to it; 0 = none did
+	Commit   pawl.CommitHash
+	Tree     pawl.TreeHash
+	Criteria int      // that reviews found met
+	Passing  int      // tests that pass
+	Gates    int      // command gates that pass
+	Reports  []Report // on its tests
+}
+
+// Report is what a gate of the settings said of tests.
+type Report struct {
+	Gate     int // its index in the settings
+	Evidence pawl.Hash
+}
+
+// VerifiedOf returns the state of a commit. It is none if no command gate judged it, if one of them
+// was cut short or halts, or if the commit lacks files.
+func VerifiedOf(n int, c *pawl.Committed, results []*pawl.GateJudged, gate func(name string) int) Verified {
+	if c == nil || c.LeftOut != nil || c.Kept > 0 {
+		return Verified{}
+	}
+	v := Verified{N: n, Commit: c.Commit, Tree: c.Tree}
+	judged := false
+	for _, r := range results {
+		i := gate(r.Gate)
+		switch {
+		case r.Verdict == pawl.VerdictHalt:
+			return Verified{}
+		case r.Kind == "" && r.Judge == pawl.JudgeGate:
+			v.Criteria += r.Passed
+		case i < 0 || r.Verdict == pawl.VerdictSkip:
+		case r.Partial:
+			return Verified{}
+		default:
+			judged = true
+			if r.Kind == pawl.GateTests {
+				v.Reports = append(v.Reports, Report{i, r.Evidence})
+				v.Passing += r.Passed
+			}
+			if verdict.Passes(r.Verdict) {
+				v.Gates++
+			}
+		}
+	}
+	if !judged {
+		return Verified{}
+	}
+	return v
+}
+
+// Below reports whether another state is at least as good, which makes it the better one if it is
+// newer: more criteria are met, or as many and more tests pass, or as many and more gates pass. It
+// is true for the zero state, and false if the other one is that.
+func (v *Verified) Below(o *Verified) bool {
+	return o.N > 0 && cmp.Or(cmp.Compare(v.Criteria, o.Criteria), cmp.Compare(v.Passing, o.Passing), cmp.Compare(v.Gates, o.Gates)) <= 0
+}
+
+// Report returns the report that a gate of the settings gave on the tests of the state; zero = none.
+func (v *Verified) Report(gate int) pawl.Hash {
+	for _, r := range v.Reports {
+		if r.Gate == gate {
+			return r.Evidence
+		}
+	}
+	return pawl.Hash{}
+}

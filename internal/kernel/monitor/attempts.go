@@ -1,0 +1,97 @@
+package monitor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+)
+
+// Attempt is what is known of an attempt of a loop that does its work itself.
+type Attempt struct {
+	N      int32 // the number of its iteration
+	Passed bool
+	// Passing counts the tests that pass, Failed those that fail; -1 and 0 = not known.
+	Passing, Failed int32
+	// Error, Failing and Tree are as of [Task].
+	Error, Failing, Tree uint64
+	Hunks                []uint64 // as of [Task]
+	Broke                []uint64 // fingerprints of tests that passed in the best attempt and fail
+}
+
+// batch returns the attempt as a batch of one task.
+func (a *Attempt) batch() Batch {
+	t := Task{Result: Failed, Error: a.Error, Failing: a.Failing, Failed: int(a.Failed), Passing: int(a.Passing), Tree: a.Tree, Hunks: a.Hunks}
+	b := Batch{N: int(a.N), Attempted: 1, Passing: int(a.Passing), Tree: a.Tree, Broke: a.Broke}
+	if a.Passed {
+		t.Result, b.Approved = Approved, 1
+	}
+	b.Tasks = []Task{t}
+	return b
+}
+
+// Attempts judges the last attempts of a loop that does its work itself, oldest first. It looks for
+// what goes to and fro and for what was reached and is lost. That a loop is stuck is not its
+// business: its ladder looks for that.
+func Attempts(history []Attempt) Verdict {
+	all := make([]Batch, len(history))
+	for i := range history {
+		all[i] = history[i].batch()
+	}
+	h := counted(all)
+	if len(h) == 0 {
+		return verdictOf(pawl.HealthProgressing, "nothing was attempted")
+	}
+	n := h[len(h)-1].N
+	if why := h.toAndFro(); why != "" {
+		return verdictOf(pawl.HealthFlipFlop, why)
+	}
+	if test := h.breaksAgain(); test != 0 {
+		return verdictOf(pawl.HealthFlipFlop, fmt.Sprintf("test %x broke, was mended and is broken again in attempt %d", test, n))
+	}
+	if test := h.staysBroken(); test != 0 {
+		return verdictOf(pawl.HealthRegressing, fmt.Sprintf("test %x passed in the best attempt and fails in attempts %s", test, h.numbers(BrokenFor)))
+	}
+	if why := h.fallsBehind(); why != "" {
+		return verdictOf(pawl.HealthRegressing, why)
+	}
+	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither goes to and fro nor loses what was reached", n))
+}
+
+// toAndFro says how the only task of each attempt goes to and fro; empty = it does not.
+func (h batches) toAndFro() string {
+	all := h.attempts(h[len(h)-1].Tasks[0].Task, len(h)-1)
+	if len(all) == 0 {
+		return "" // it passed
+	}
+	var trees []uint64
+	var hunks [][]uint64
+	for _, a := range all {
+		trees, hunks = append(trees, a.Tree), append(hunks, a.Hunks)
+	}
+	n := h[len(h)-1].N
+	switch {
+	case inTurn(trees):
+		return fmt.Sprintf("attempt %d leads back to a state that was there before, as the one before it did", n)
+	case refusedAgain(all):
+		return fmt.Sprintf("attempt %d is a state that was there before, after another one, and is refused for the same", n)
+	case redone(hunks) && !nearer(marks(all), Nearer):
+		return fmt.Sprintf("attempt %d makes a change again that was made and undone before", n)
+	}
+	return ""
+}
+
+// fallsBehind says how fewer tests pass than in the best of the attempts, in the last two of them,
+// without a rise; empty = they do not, or the tests are not counted.
+func (h batches) fallsBehind() string {
+	last := len(h) - 1
+	if last < BrokenFor || h[last].Passing < 0 || h[last-1].Passing < h[last].Passing {
+		return ""
+	}
+	best := slices.MaxFunc(h, func(a, b *Batch) int { return cmp.Compare(a.Passing, b.Passing) })
+	if best.Passing <= h[last-1].Passing {
+		return ""
+	}
+	return fmt.Sprintf("%d tests passed in attempt %d, and in attempts %s %d and %d do", best.Passing, best.N, h.numbers(BrokenFor), h[last-1].Passing, h[last].Passing)
+}

@@ -1,0 +1,196 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
+	"pawl/internal/kernel/monitor"
+)
+
+// A loop that does its work itself remembers the best of its attempts that the gates judged in full.
+// The monitor looks at its attempts as it does at batches; what follows is said by the recipe. A run
+// that does not end well ends on the best state, not on the last one.
+
+// ratchets reports whether the loop does its work itself: of others, what is in the branch was
+// judged when it got there.
+func (l *Loop) ratchets() bool { return l.Kind.Children == nil }
+
+// ratchet is what a loop keeps of its own attempts.
+type ratchet struct {
+	history  []monitor.Attempt // the last ones, oldest first
+	broke    []string          // the names of the tests that the last one broke
+	best     land.Verified     // of all attempts
+	returned string            // that the work went back to it, for the next attempt; empty = it did not
+}
+
+// best is the best state that the loop's attempts led to; zero = there is none.
+func (l *Loop) best() *land.Verified {
+	if l.gen.ratchet == nil {
+		return &land.Verified{}
+	}
+	return &l.gen.ratchet.best
+}
+
+// noteOwn keeps what the monitor needs of an attempt that has ended, and its state if it is the best.
+func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
+	var c *pawl.Committed
+	if l.cand != nil {
+		c = l.cand.Committed
+	}
+	m := land.Member{}
+	m.Note(l.verdicts(), c, b.Error)
+	f := &m.Facts
+	at := monitor.Attempt{N: int32(b.N), Passed: b.Decision == pawl.DecideComplete, Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
+		Error: f.Error, Failing: f.Failing, Tree: f.Tree, Hunks: f.Hunks}
+	r := &ratchet{best: *l.best()}
+	for _, v := range l.verdicts() {
+		r.broke = append(r.broke, v.Broke...)
+	}
+	for _, name := range r.broke {
+		at.Broke = append(at.Broke, brief.Fingerprint(name))
+	}
+	if old := l.gen.ratchet; old != nil {
+		r.history = old.history[max(0, len(old.history)-ladder.Kept+1):]
+	}
+	r.history = append(slices.Clone(r.history), at)
+	if v := land.VerifiedOf(b.N, c, l.verdicts(), s.gateIndex); v.N > 0 && r.best.Below(&v) {
+		r.best = v
+	}
+	l.gen.ratchet = r
+}
+
+// judgeAttempts says how the loop's attempts develop when that is not as it was said last, and does
+// what the recipe says about it.
+func (d *draft) judgeAttempts(l *Loop, r ladder.Ruling) {
+	v := monitor.Attempts(l.gen.ratchet.history)
+	if v.Health == l.gen.Health || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || r.Outcome.Succeeded()) {
+		return
+	}
+	b := l.gen.Says(v, l.Iteration, l.Kind.Monitor, l.Kind.Recoveries)
+	b.Reason = brief.Cut(monitor.InNames(b.Reason, l.gen.ratchet.broke, nil), 300)
+	rung := ladder.Next(&l.Kind.Ladder, l.Tier)
+	b.Recoveries = slices.DeleteFunc(b.Recoveries, func(to pawl.Recovery) bool {
+		switch {
+		case r.Outcome != "" || b.Try > b.Max: // nothing follows
+			return true
+		case to == pawl.RecoverEscalate:
+			return rung == 0 || r.Decision != pawl.DecideIterate
+		case to == pawl.RecoverRollback:
+			return l.best().N == 0 || l.best().Commit == l.Head
+		}
+		return false
+	})
+	if wanted := len(l.Kind.Monitor[string(b.Health)]) > 0; wanted && b.Try > b.Max && r.Outcome == "" {
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name + "/" + string(b.Health), Limit: pawl.LimitRecoveries, Max: int64(b.Max), Value: int64(b.Try)})
+	}
+	if len(b.Recoveries) == 0 { // the recipe says nothing about it, or nothing that can be done
+		b.Recoveries, b.Try, b.Max = nil, 0, 0
+	}
+	d.emit(l.Ref, b)
+	reason := string(b.Health) + ": " + b.Reason
+	for _, to := range b.Recoveries {
+		switch to {
+		case pawl.RecoverEscalate:
+			d.escalate(l, rung, reason, false)
+		case pawl.RecoverRollback:
+			d.emit(l.Ref, &pawl.RollbackCalled{To: l.best().N, Reason: brief.Cut(reason, 300)})
+		}
+	}
+}
+
+// isBack reports whether the loop is not on its way back to its best state, and takes it there.
+func (d *draft) isBack(l *Loop) bool {
+	back := l.gen.Back
+	switch {
+	case !l.ratchets():
+		return true
+	case back == nil:
+		return d.onFinalHead(l)
+	case back.Restored != nil:
+		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: back.Restored.Commit, Reason: back.Reason, By: back.By})
+	case len(l.open) == 0:
+		best := l.best()
+		d.onWorktree(l, "rollback", pawl.CrashProbe, &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: best.Commit, Time: d.at,
+			Label: fmt.Sprintf("attempt %d", best.N), Reason: back.Reason, Message: d.s.backTo(l, back)})
+	}
+	return false
+}
+
+// backTo is the message of the commit that takes a branch back to its best state. It names the
+// attempts after that: they stay in the history.
+func (s *State) backTo(l *Loop, back *monitor.Back) string {
+	what := "back to"
+	if back.Ending != "" {
+		what = "deliver"
+	}
+	after := fmt.Sprintf("attempt %d", l.Iteration)
+	if first := back.To + 1; first < l.Iteration {
+		after = fmt.Sprintf("attempts %d to %d", first, l.Iteration)
+	}
+	return fmt.Sprintf("pawl %s: %s attempt %d\n\n%s\n\nWhat came after it stays in the history: %s, up to commit %s.",
+		s.Run, what, back.To, back.Reason, after, l.Head)
+}
+
+// delivers lets a run that does not end well end on the best state there is, and reports whether
+// that is under way. A state that is as the last one is left as it is, and so is a branch that git
+// could do nothing to.
+func (d *draft) delivers(l *Loop, o pawl.Outcome) bool {
+	best := l.best()
+	switch {
+	case l.Parent != 0 || !l.ratchets() || !l.HasWorkspace || l.worktree.IsLost() && !l.worktree.IsOfPreparing():
+		return false
+	case l.gen.Back != nil || l.ahead:
+		return !d.isBack(l)
+	case !deliversAt(o) || best.N == 0 || best.Commit == l.Head || best.Tree == l.worktree.Tree:
+		return false
+	}
+	d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Ending: o, Reason: fmt.Sprintf("the run ends %s, and attempt %d is its best verified state", o, best.N)})
+	return true
+}
+
+// deliversAt reports whether a run that ends so ends on its best state.
+func deliversAt(o pawl.Outcome) bool {
+	switch o {
+	case pawl.OutcomeIncomplete, pawl.OutcomeBlocked, pawl.OutcomeHalted, pawl.OutcomeFailed:
+		return true
+	}
+	return false
+}
+
+// applyOwn folds what happens to the attempts of a loop that does its work itself.
+func (l *Loop) applyOwn(body pawl.Body) error {
+	switch b := body.(type) {
+	case *pawl.HealthJudged:
+		l.gen.JudgedAttempts(b)
+		if len(b.Recoveries) > 0 {
+			l.forgetAttempts("")
+		}
+	case *pawl.RollbackCalled:
+		if b.To != l.best().N || b.To == 0 || l.gen.Back != nil {
+			return fmt.Errorf("attempt %d is not the best state of loop %d, or it is going back already", b.To, l.Ref)
+		}
+		l.gen.CallBack(b, nil)
+	case *pawl.RolledBack:
+		if l.gen.Back == nil || l.gen.Back.Restored == nil {
+			return fmt.Errorf("loop %d is not going back", l.Ref)
+		}
+		l.gen.Back = nil
+		l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
+		l.gen.ratchet.best.Commit = b.Commit
+	default:
+		return fmt.Errorf("loop %d has no batches", l.Ref)
+	}
+	return nil
+}
+
+// forgetAttempts begins the history of the attempts anew, and says that the work went back, if it
+// did.
+func (l *Loop) forgetAttempts(returned string) {
+	r := copied(l.gen.ratchet)
+	r.history, r.returned = nil, returned
+	l.gen.ratchet = r
+}
