@@ -389,7 +389,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.QuestionWithdrawn:
 		return l.withdrawn(s, b)
 	case *pawl.MergeQueued:
-		return l.queued(e.Seq)
+		return s.enter(l, e.Seq)
 	case *pawl.NotePosted:
 		s.post(l, b)
 	case *pawl.MemoryAdded:

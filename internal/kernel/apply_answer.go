@@ -51,7 +51,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 	case *pawl.Merge:
 		if l.gen.batch != nil {
-			l.gen.batch.Seal(func(m *land.Member) bool { return s.queued(l, m) })
+			l.gen.batch.Seal(func(m *land.Member) bool { return s.isQueued(l, m) })
 		}
 	case *pawl.Restore:
 		if l.gen.Back == nil {

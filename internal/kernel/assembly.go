@@ -1,9 +1,7 @@
 package kernel
 
 import (
-	"cmp"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"pawl"
@@ -11,18 +9,13 @@ import (
 	"pawl/internal/kernel/land"
 )
 
-// assembled makes a candidate of what a batch's tasks made, has it judged, and moves
-// the parent's branch to it. Merge commits are made one on the other, in list order,
-// outside any worktree. A task that does not fit, makes the gates red or is not
-// approved is left out, and what is left is judged again. It reports whether the
-// batch has been judged and what was approved is in the branch.
+// assembled takes the landing of a batch one step further. It reports whether the batch has been
+// judged and what was approved is in the branch.
 func (d *draft) assembled(l *Loop) bool {
 	b := l.gen.batch
-	next := b.Next(func(m *land.Member) bool {
-		return d.s.queued(l, m) && (b.Land != pawl.LandBest || m.Verdict == pawl.VerdictPass)
-	})
-	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.queued(l, &b.Members[i]) })
+	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.isQueued(l, &b.Members[i]) })
 	lacks := b.Land == pawl.LandAll && d.s.lacks(l)
+	settled := b.Clash == nil && b.Culprit == nil && (len(l.open) == 0 || len(l.sessions) > 0)
 	switch {
 	case gone >= 0:
 		d.reject(l, b.Linked()[gone], "merge", 0, "its loop has ended", pawl.Hash{})
@@ -33,34 +26,19 @@ func (d *draft) assembled(l *Loop) bool {
 		}
 	case b.Land == pawl.LandAll && d.blockAll(l):
 		return true
-
-	case len(l.open) > 0 && len(l.sessions) == 0:
-	case b.Clash != nil:
-		d.reject(l, b.Clashed, "merge", b.Clash.Conflicts, "it conflicts with other work of the batch, or with what was merged before", b.Clash.Hunks)
-	case b.Culprit != nil:
-		by := &b.Culprit.By
-		d.reject(l, b.Culprit.Member, by.Gate, 0, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
-	case lacks:
+	case settled && lacks:
 		return true
-	case b.Land == pawl.LandBest && !b.Picked():
+	case settled && b.Land == pawl.LandBest && !b.Picked():
 		return !d.pick(l)
-	case next >= 0:
-		d.link(l, next)
-	case len(b.Chain) == 0:
-		return true
-	case !b.Green && len(d.s.batchGates(l)) > 0:
-		d.gateBatch(l)
-	case !d.approved(l):
-		d.reviewBatch(l)
 	default:
-		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(l), From: l.Head, To: b.Subject()})
+		return d.land(l)
 	}
 	return false
 }
 
 // lacks reports whether a member of the batch does not wait to be merged.
 func (s *State) lacks(l *Loop) bool {
-	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.queued(l, &m) })
+	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.isQueued(l, &m) })
 }
 
 // blockAll blocks the members of a batch that lands whole or not at all when one of them has
@@ -112,35 +90,11 @@ func (s *State) candidates(l *Loop) (out []int) {
 		return b.Undecided()
 	}
 	for i := range b.Members {
-		if s.queued(l, &b.Members[i]) {
+		if s.isQueued(l, &b.Members[i]) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// link asks for the merge commit of a member's work on the candidate so far.
-func (d *draft) link(l *Loop, i int) {
-	b := l.gen.batch
-	k := d.s.Loop(l.gen.plan.At(b.Members[i].Task).Loop)
-	ours := l.Head
-	if n := len(b.Chain); n > 0 {
-		ours = b.Chain[n-1].Made.Commit
-	}
-	d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: ours, Theirs: k.cand.Commit,
-		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, brief.Cut(k.task.Title, 120)), Time: d.at})
-}
-
-// linked takes over a merge commit of the candidate.
-func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
-	i := slices.IndexFunc(l.gen.batch.Members, func(m land.Member) bool {
-		t := l.gen.plan.At(m.Task)
-		k := s.Loop(t.Loop)
-		return t.Status == pawl.TaskRunning && k.cand != nil && k.cand.Commit == do.Theirs
-	})
-	if i >= 0 && l.gen.batch.Link(i, made) { // its loop may be gone
-		l.cand.Again()
-	}
 }
 
 // batchGates are the command gates that judge a candidate: those that judge its
@@ -302,25 +256,9 @@ func hashOf(text string) (h pawl.Hash, ok bool) {
 	return h, err == nil && n == len(h) && !h.IsZero()
 }
 
-// movedOn takes over that the branch has what a batch approved.
-func (s *State) movedOn(l *Loop, b *pawl.BranchAdvanced) {
-	l.Head, l.ahead = b.Commit, true
-	bt := l.gen.batch
-	if bt == nil { // a rollback was called meanwhile
-		return
-	}
-	bt.Moved = true
-	last := bt.Chain[len(bt.Chain)-1].Made
-	l.moved(&pawl.Committed{Commit: b.Commit, Tree: last.Tree, Total: 1})
-	l.gen.Tree = last.Tree
-	for i := range bt.Members {
-		if m := &bt.Members[i]; m.In && m.Verdict == pawl.VerdictPass {
-			k := s.Loop(l.gen.plan.At(m.Task).Loop)
-			k.cand.Merge.Done = true
-			l.gen.handed = append(slices.Clip(l.gen.handed), k.left.Lists...)
-		}
-	}
-	for _, r := range bt.Results {
+// reported records the reports that the gates gave on what is in the branch now.
+func (s *State) reported(l *Loop, results []pawl.GateJudged) {
+	for _, r := range results {
 		if i := s.gateIndex(r.Gate); i >= 0 && !r.Evidence.IsZero() {
 			l.gen.Latest = slices.Clone(l.gen.Latest)
 			l.gen.Latest[i] = r.Evidence

@@ -207,8 +207,8 @@ func (s *State) rests(l *Loop, m *land.Member) bool {
 	return k.person.question != nil || k.merge() != nil || between && m.Rejected()
 }
 
-// queued reports whether a member's loop waits to be merged, and nothing speaks against it.
-func (s *State) queued(l *Loop, m *land.Member) bool {
+// isQueued reports whether a member's loop waits to be merged, and nothing speaks against it.
+func (s *State) isQueued(l *Loop, m *land.Member) bool {
 	t := l.gen.plan.At(m.Task)
 	return t.Status == pawl.TaskRunning && s.Loop(t.Loop).merge() != nil && !m.Rejected() &&
 		(m.In || !l.gen.batch.Sealed)
@@ -281,9 +281,9 @@ func (s *State) leftOut(l *Loop) bool {
 	return m != nil && m.Rejected()
 }
 
-// landing reports whether a loop's work is just being moved into its parent's branch
+// isLanding reports whether a loop's work is just being moved into its parent's branch
 // as a part of a batch.
-func (s *State) landing(l *Loop) bool {
+func (s *State) isLanding(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.Groups() || !p.wants(pawl.VerbAdvanceBranch) {
 		return false

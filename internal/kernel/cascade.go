@@ -278,7 +278,7 @@ func (d *draft) breaks(l *Loop) bool {
 	if p == nil || !p.Kind.Children.RestartsParent() || w.Trouble() == nil || w.Trouble().Code == pawl.FailDefect || w.MayRetry() {
 		return false
 	}
-	if d.s.landing(l) {
+	if d.s.isLanding(l) {
 		return true // when that is over
 	}
 	if q := l.person.question; q != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/kernel/verdict"
 )
 
 // foundInCascades are runs that once showed a defect, besides those that are simulated
@@ -178,6 +179,7 @@ type tree struct {
 	passed     map[int]pawl.LoopRef // by entry
 	merged     bool
 	work       pawl.CommitHash // what was merged
+	red        string          // the gate that objects to the merge commit; empty = none does
 }
 
 // wood keeps books of a run's tree of loops, from the log.
@@ -360,7 +362,13 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 	case *pawl.BranchAdvanced:
 		t.merged = true
 	case *pawl.MergeQueued:
-		t.work = b.Commit
+		t.work, t.red = b.Commit, ""
+	case *pawl.GateJudged:
+		if b.Kind != "" && !verdict.Passes(b.Verdict) {
+			t.red = b.Gate
+		}
+	case *pawl.Merged: // it is judged anew
+		t.red = ""
 	case *pawl.GenerationStarted:
 		g.anew(e, t, b)
 	case *pawl.Invalidated:
@@ -382,6 +390,9 @@ func (g *wood) requests(e pawl.Event, t *tree, f *pawl.Effect) {
 		g.fail(e, "it wants %s, and does not run", f.Do.Verb())
 	}
 	if do, ok := f.Do.(*pawl.AdvanceBranch); ok {
+		if t.red != "" {
+			g.fail(e, "it moves %s, and %s objects", do.Branch, t.red)
+		}
 		if p := g.at(t.Parent); do.Branch != p.branch || !p.live() || t.ParentGeneration != p.generation {
 			g.fail(e, "it moves %s, and its parent has %s", do.Branch, p.branch)
 		}

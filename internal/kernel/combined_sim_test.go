@@ -51,7 +51,7 @@ func threeLevels(goal, part string) string {
 }
 
 // Every combination of the five keys, at both levels of a tree of three, runs to an end whatever
-// happens, or is refused with the reason. Nothing lands that was not to land.
+// happens, or is refused with the reason. Nothing lands that was not to land. F-53
 func TestCombinations(t *testing.T) {
 	reasons := []string{
 		"children.judge: each child lands by itself", "children.land: each child lands by itself", "children.land: best needs someone who picks it",

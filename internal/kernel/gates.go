@@ -190,8 +190,12 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 // judged is the commit that commands judge: the candidate, or the merge commit
 // that it would become.
 func (l *Loop) judged() pawl.CommitHash {
-	if l.cand.Merge != nil && l.cand.Merge.Made != nil {
-		return l.cand.Merge.Made.Commit
+	switch m := l.cand.Merge; {
+	case m == nil || m.Alone == nil:
+	case m.Alone.Clash != nil:
+		return m.Alone.Clash.Commit
+	case len(m.Alone.Chain) > 0:
+		return m.Alone.Subject()
 	}
 	return l.cand.Commit
 }

@@ -151,9 +151,9 @@ type slot struct {
 
 // upstream is what a loop has to do with its parent's branch, besides the way into it.
 type upstream struct {
-	rebase         *land.Merge // on its way onto the parent's head
-	hunks, suspect pawl.Hash   // what conflicted last, and in which paths
-	probe          pawl.Hash   // what a sibling changes too
+	rebase         *land.Rebase // on its way onto the parent's head
+	hunks, suspect pawl.Hash    // what conflicted last, and in which paths
+	probe          pawl.Hash    // what a sibling changes too
 }
 
 // person is what a loop asked persons, and what they said.
@@ -201,7 +201,6 @@ func (l *Loop) clone() *Loop {
 	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.Clone()
 	c.left.Outputs = slices.Clone(l.left.Outputs)
 	c.ladder.Council = l.ladder.Council.Clone()
-	c.upstream.rebase = l.upstream.rebase.Clone()
 	c.person.question = copied(l.person.question)
 	c.exit.clearing = copied(l.exit.clearing)
 	c.open = slices.Clone(l.open)

@@ -98,10 +98,10 @@ func TestMergeOfAnOldHeadIsMadeAgain(t *testing.T) {
 		continue
 	}
 	l := w.state.Loop(2)
-	if l == nil || l.cand.Merge == nil || l.cand.Merge.Made == nil || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
+	if l == nil || l.cand.Merge == nil || len(l.cand.Merge.Alone.Chain) == 0 || len(l.open) != 1 || l.open[0].Do.Verb() != pawl.VerbAdvanceBranch {
 		t.Fatalf("no branch move is pending: %s", describe(w.state))
 	}
-	for _, head := range []pawl.CommitHash{l.cand.Merge.Onto, "elsewhere"} {
+	for _, head := range []pawl.CommitHash{l.cand.Merge.Alone.Onto, "elsewhere"} {
 		d := newDraft(copyOf(w.state), w.now)
 		d.own(1)
 		d.own(2)

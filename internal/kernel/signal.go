@@ -35,7 +35,7 @@ func (d *draft) heeds(l *Loop) bool {
 	}
 	if g := l.ended(); g != nil {
 		d.cutWaits(l, g.Reason)
-		if !l.inFlight() && !d.s.landing(l) {
+		if !l.inFlight() && !d.s.isLanding(l) {
 			d.acknowledge(l, g.N)
 		}
 		return true
@@ -99,7 +99,7 @@ func (d *draft) windUp(l *Loop) {
 	e := l.exit.ending
 	d.cutWaits(l, e.reason)
 	switch {
-	case l.inFlight(), d.s.landing(l):
+	case l.inFlight(), d.s.isLanding(l):
 	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
 	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
 	case l.working() && l.worktree.Verify && l.worktree.Trouble() == nil: // after a crash

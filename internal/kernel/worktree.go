@@ -142,7 +142,7 @@ func (d *draft) drain(l *Loop) {
 		d.shut(l, l.Outcome, l.Reason)
 	case l.exit.ending != nil:
 		d.windUp(l)
-	case len(l.open) > 0 || d.s.landing(l):
+	case len(l.open) > 0 || d.s.isLanding(l):
 	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
 	case l.gen.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, d.s.Stopping.Reason)

@@ -22,7 +22,7 @@ type Candidate struct {
 	Unresolved int    // in how many paths it has them
 	Extracted  bool   // what the attempt taught was taken, or could not be
 	Astray     bool   // it has used up its ways back
-	Merge      *Merge // on its way into the parent's branch
+	Merge      *Entry // on its way into the parent's branch; nil = it is not
 }
 
 // GateRun is a command gate that was asked to judge a commit.
@@ -202,7 +202,7 @@ func (c *Candidate) Count(gate string) (b *pawl.GateJudged, unanimous bool) {
 
 // Landing returns how far the candidate is on its way into the parent's branch; nil means it is
 // not on it.
-func (c *Candidate) Landing() *Merge {
+func (c *Candidate) Landing() *Entry {
 	if c == nil {
 		return nil
 	}

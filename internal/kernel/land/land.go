@@ -33,6 +33,7 @@ type Batch struct {
 	Land     pawl.Landing
 	Members  []Member // in list order
 
+	Onto    pawl.CommitHash   // the branch's head that the chain begins with: see [Batch.Begin]
 	Sealed  bool              // In says of each member whether it is in the candidate: see [Batch.Seal]
 	Chain   []link            // the candidate: merge commits, each made on the one before
 	Clash   *pawl.Merged      // a merge commit with conflicts that has not been settled; nil = none
@@ -169,6 +170,34 @@ func (b *Batch) Link(member int, made *pawl.Merged) bool {
 	b.Chain = append(b.Chain, link{member, &pawl.Merged{Commit: made.Commit, Tree: made.Tree, Changes: made.Changes}})
 	b.newSubject(0)
 	return true
+}
+
+// Begin records that the chain is made anew on a head of the branch.
+func (b *Batch) Begin(head pawl.CommitHash) {
+	b.Onto, b.Chain, b.Clash, b.Culprit, b.tip = head, nil, nil, nil, nil
+	b.newSubject(0)
+}
+
+// IsStale reports whether the chain was begun on another head than the branch has now.
+func (b *Batch) IsStale(head pawl.CommitHash) bool {
+	return (len(b.Chain) > 0 || b.Clash != nil) && b.Onto != head
+}
+
+// First returns the position of the first member of the chain, or of the one that does not fit.
+func (b *Batch) First() int {
+	if len(b.Chain) > 0 {
+		return b.Chain[0].Member
+	}
+	return b.Clashed
+}
+
+// Tip returns the commit that the next merge commit is made on: the end of the chain, or head if
+// there is no chain or it is stale.
+func (b *Batch) Tip(head pawl.CommitHash) pawl.CommitHash {
+	if len(b.Chain) == 0 || b.IsStale(head) {
+		return head
+	}
+	return b.Chain[len(b.Chain)-1].Made.Commit
 }
 
 // newSubject makes the first links of the chain the subject, as many as prefix, or the whole chain
@@ -313,26 +342,38 @@ func (b *Batch) Named(name string, id func(task int) string) int {
 	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Verdict == "" && (m.In || b.Land == pawl.LandBest) && id(m.Task) == name })
 }
 
-// Merge is a merge commit in progress: of a loop's work into the parent's branch, or of the
-// parent's head into the loop's branch.
-type Merge struct {
-	Queued pawl.Seq        // the event with which the loop entered the parent's merge queue; 0 = it is none of the queue
-	Onto   pawl.CommitHash // the parent's head that it is made with
-	Made   *pawl.Merged    // nil = it is not made yet
-	Regate bool            // its tree is not the candidate's, so the command gates judge it again
-	Done   bool            // the branch has moved
+// Entry is a loop's place in its parent's merge queue.
+type Entry struct {
+	Since pawl.Seq // the event with which the loop entered the queue
+	Alone *Batch   // the loop's own landing, of which it is the only member; nil = it lands with others
+	Done  bool     // the branch has moved
+}
+
+// Enter returns the entry of a loop that works on a task and lands alone, or with others.
+func Enter(at pawl.Seq, task int, alone bool) *Entry {
+	if !alone {
+		return &Entry{Since: at}
+	}
+	return &Entry{Since: at, Alone: &Batch{Members: []Member{{Task: task, Begun: true, In: true, Verdict: pawl.VerdictPass}}, Sealed: true}}
 }
 
 // IsDone reports whether the branch has moved. It is false for nil.
-func (m *Merge) IsDone() bool { return m != nil && m.Done }
+func (e *Entry) IsDone() bool { return e != nil && e.Done }
 
-// Clone returns a copy. A nil merge has a nil clone.
-func (m *Merge) Clone() *Merge {
-	if m == nil {
+// Clone returns a copy that can change without e. A nil entry has a nil clone.
+func (e *Entry) Clone() *Entry {
+	if e == nil {
 		return nil
 	}
-	c := *m
+	c := *e
+	c.Alone = e.Alone.Clone()
 	return &c
+}
+
+// Rebase is a merge commit of a parent's head into a loop's branch.
+type Rebase struct {
+	Onto pawl.CommitHash // the parent's head
+	Made *pawl.Merged
 }
 
 // maxTaskHunks bounds the fingerprints of changes that are kept of a member's work. They come in

@@ -449,7 +449,7 @@ func TestNote(t *testing.T) {
 }
 
 func TestClone(t *testing.T) {
-	if (*Batch)(nil).Clone() != nil || (*Merge)(nil).Clone() != nil {
+	if (*Batch)(nil).Clone() != nil || (*Entry)(nil).Clone() != nil {
 		t.Error("nothing has a clone")
 	}
 	b := batchOf(2)
@@ -463,11 +463,41 @@ func TestClone(t *testing.T) {
 	if b.Members[1].Verdict != "" || b.Chain[0].Member != 1 || b.Results[0].Verdict != pawl.VerdictFail || b.doubted[0] != "unit" {
 		t.Errorf("the original has changed: %+v", b)
 	}
-	m := &Merge{Onto: "a"}
-	if n := m.Clone(); n == m || n.Onto != "a" {
-		t.Errorf("the clone is %+v", n)
+	m := Enter(7, 3, true)
+	n := m.Clone()
+	n.Done, n.Alone.Members[0].Task = true, 9
+	if n.Since != 7 || m.Done || m.Alone.Members[0].Task != 3 {
+		t.Errorf("the clone is %+v, and the original %+v", n, m)
 	}
-	if m.IsDone() || (*Merge)(nil).IsDone() || !(&Merge{Done: true}).IsDone() {
+	if m.IsDone() || (*Entry)(nil).IsDone() || !n.IsDone() {
 		t.Error("a merge is done when the branch has moved")
+	}
+	if o := Enter(7, 3, false); o.Alone != nil || o.Clone().Since != 7 {
+		t.Errorf("who lands with others has a landing of its own: %+v", o)
+	}
+}
+
+// A chain is made anew when the branch has moved under it.
+func TestStale(t *testing.T) {
+	b := Enter(1, 0, true).Alone
+	if b.IsStale("a") || b.Tip("a") != "a" || b.First() != 0 {
+		t.Errorf("without a chain: %+v", b)
+	}
+	b.Begin("a")
+	b.Link(0, merged(0))
+	if b.IsStale("a") || b.Tip("a") != "c0" || !b.IsStale("b") || b.Tip("b") != "b" {
+		t.Errorf("the chain is on a: stale on a %t, on b %t", b.IsStale("a"), b.IsStale("b"))
+	}
+	b.Green = true
+	b.Begin("b")
+	if len(b.Chain) > 0 || b.Green || b.IsStale("b") {
+		t.Errorf("begun on b: %+v", b)
+	}
+	b.Link(0, &pawl.Merged{Conflicts: 1})
+	if b.IsStale("b") || !b.IsStale("c") || b.First() != 0 {
+		t.Errorf("a clash on b: %+v", b)
+	}
+	if b.Begin("c"); b.Clash != nil {
+		t.Error("begun anew, the clash is still there")
 	}
 }

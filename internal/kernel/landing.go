@@ -1,0 +1,265 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"pawl"
+	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/land"
+	"pawl/internal/kernel/verdict"
+)
+
+// A landing brings the work of one or several children into the branch of their parent: it chains
+// merge commits, lets the gates and a judge look at them, leaves out what they refuse, and moves the
+// branch. A child that lands alone carries its landing itself; the parent carries that of a group.
+
+// merge is the loop's place in the parent's merge queue; nil = it is not in it.
+func (l *Loop) merge() *land.Entry { return l.cand.Landing() }
+
+// landing returns what the loop carries into a branch, and the loop whose branch that is: its own
+// work, or its children's; nil = nothing.
+func (s *State) landing(l *Loop) (p *Loop, b *land.Batch) {
+	if m := l.merge(); m != nil && m.Alone != nil {
+		return s.Loop(l.Parent), m.Alone
+	}
+	return l, l.gen.batch
+}
+
+// enqueue lets a loop whose work has passed wait for its turn, if it has
+// anything to merge. It reports whether it waits.
+func (d *draft) enqueue(l *Loop) bool {
+	if l.Parent == 0 || l.cand.Total == 0 && !d.s.Loop(l.Parent).Kind.Children.Groups() {
+		return false
+	}
+	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
+	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
+	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
+		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
+			l.cand.Paths, choiceApprove, choiceReject)
+		return true
+	}
+	d.emit(l.Ref, &pawl.MergeQueued{Commit: l.cand.Commit, Confidence: sure})
+	return true
+}
+
+// enter records that the loop waits for its turn to be merged.
+func (s *State) enter(l *Loop, at pawl.Seq) error {
+	if l.cand == nil || l.Parent == 0 {
+		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
+	}
+	l.cand.Merge = land.Enter(at, l.slot.entry, !s.Loop(l.Parent).Kind.Children.Groups())
+	return nil
+}
+
+// turn reports whether the loop is the first in its parent's queue.
+func (s *State) turn(l *Loop) bool {
+	for _, ref := range s.Loop(l.Parent).gen.plan.Kids {
+		if m := s.Loop(ref).merge(); m != nil && !m.Done && m.Since < l.cand.Merge.Since {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeOn takes a loop in the queue one step further. It reports whether the parent's branch has its
+// work.
+func (d *draft) mergeOn(l *Loop) bool {
+	m, clash := l.cand.Merge, l.cand.Refusal(pawl.JudgeMerge)
+	switch {
+	case m.Done:
+		return true
+	case m.Alone != nil:
+		if d.s.turn(l) {
+			d.land(l)
+		}
+	case clash != nil:
+		d.conflicted(l, max(clash.Total, 1))
+	case l.objected():
+		d.conclude(l)
+	case d.s.leftOut(l): // a fork may begin before it was told
+		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeBatch, Gate: batchGate + land.ByReview, Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
+	}
+	return false
+}
+
+// land takes the landing that a loop carries one step further. Merge commits are made one on the
+// other, in list order, outside any worktree. What does not fit or makes the gates red is left out,
+// and what is left is judged again. Land reports whether nothing is left to land.
+func (d *draft) land(l *Loop) bool {
+	p, b := d.s.landing(l)
+	next := b.Next(func(m *land.Member) bool {
+		return p != l || d.s.isQueued(p, m) && (b.Land != pawl.LandBest || m.Verdict == pawl.VerdictPass)
+	})
+	switch {
+	case len(l.open) > 0 && len(l.sessions) == 0:
+	case b.IsStale(p.Head):
+		d.link(l, b.First())
+	case b.Clash != nil && p != l:
+		d.conflicted(l, b.Clash.Conflicts)
+	case b.Clash != nil:
+		d.reject(l, b.Clashed, "merge", b.Clash.Conflicts, "it conflicts with other work of the batch, or with what was merged before", b.Clash.Hunks)
+	case b.Culprit != nil:
+		by := &b.Culprit.By
+		d.reject(l, b.Culprit.Member, by.Gate, 0, cmp.Or(by.Reason, string(by.Verdict)), by.Evidence)
+	case next >= 0:
+		d.link(l, next)
+	case len(b.Chain) == 0:
+		return true
+	case d.passed(l, b):
+		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: b.Subject()})
+	}
+	return false
+}
+
+// passed reports whether the gates and the judge let the whole chain pass, and lets them look at it.
+// Of one child its own gates say so, and only if its work is not alone in the merge commit.
+func (d *draft) passed(l *Loop, b *land.Batch) bool {
+	switch alone := b != l.gen.batch; {
+	case alone && b.Green:
+		return true
+	case alone && !d.regate(l):
+	case alone && l.objected():
+		d.conclude(l)
+	case alone:
+		return true
+	case !b.Green && len(d.s.batchGates(l)) > 0:
+		d.gateBatch(l)
+	case !d.approved(l):
+		d.reviewBatch(l)
+	default:
+		return true
+	}
+	return false
+}
+
+// link requests the merge commit of a member's work on the chain so far.
+func (d *draft) link(l *Loop, i int) {
+	p, b := d.s.landing(l)
+	k := d.s.member(l, p, &b.Members[i])
+	d.onWorktree(l, "merge", pawl.CrashRepeat, &pawl.Merge{Ours: b.Tip(p.Head), Theirs: k.cand.Commit,
+		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, brief.Cut(k.task.Title, 120)), Time: d.at})
+}
+
+// regate lets the commands judge the merge commit, and reports whether they have.
+func (d *draft) regate(l *Loop) bool {
+	all := true
+	for i := range l.stages() {
+		st := l.stage(i)
+		switch {
+		case l.skips(st.When):
+		case validates(st):
+			all = d.validate(l, i) && all
+		case len(st.Commands) > 0:
+			all = d.judgeCommands(l, st) && all
+		}
+	}
+	return all
+}
+
+// objected reports whether a gate lets the candidate not pass.
+func (l *Loop) objected() bool { return verdict.Object(l.verdicts()) }
+
+// conflicted ends an attempt that conflicts with what was merged in the meantime.
+func (d *draft) conflicted(l *Loop, paths int) {
+	what := "one path conflicts"
+	if paths > 1 {
+		what = fmt.Sprintf("%d paths conflict", paths)
+	}
+	j := l.judgement()
+	j.StepFailed, j.Conflict = "merge: "+what+" with what was merged in the meantime", true
+	d.end(l, j)
+}
+
+// branch is the branch of a loop's work.
+func (s *State) branch(l *Loop) string {
+	if l.branch != "" {
+		return l.branch
+	}
+	return s.Started.Branch
+}
+
+// member returns the loop of a member of the landing in the branch of p that l carries.
+func (s *State) member(l, p *Loop, m *land.Member) *Loop {
+	if p != l {
+		return l
+	}
+	return s.Loop(p.gen.plan.At(m.Task).Loop)
+}
+
+// merged records a merge commit.
+func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
+	_, landing := s.landing(l)
+	switch {
+	case l.gen.Back != nil && landing == nil: // of what is no more
+	case !do.Suspect.IsZero():
+		if l.cand == nil {
+			return fmt.Errorf("a look for conflict markers without a candidate")
+		}
+		l.cand.Checked = true
+		if l.cand.Unresolved = b.Unresolved; b.Unresolved == 0 {
+			l.upstream.suspect = pawl.Hash{}
+		}
+	case landing != nil:
+		s.linked(l, do, b)
+	default:
+		l.upstream.rebase = &land.Rebase{Onto: do.Ours, Made: b}
+	}
+	return nil
+}
+
+// linked records a merge commit of the landing that a loop carries.
+func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
+	p, b := s.landing(l)
+	i := slices.IndexFunc(b.Members, func(m land.Member) bool {
+		k := s.member(l, p, &m)
+		return (k == l || p.gen.plan.At(m.Task).Status == pawl.TaskRunning) && k.cand != nil && k.cand.Commit == do.Theirs
+	})
+	if i < 0 { // its loop may be gone
+		return
+	}
+	if do.Ours == p.Head {
+		b.Begin(p.Head)
+	}
+	switch another := b.Link(i, made); {
+	case p == l && another:
+		l.cand.Again()
+	case p == l:
+	case !another:
+		l.upstream.hunks = made.Hunks
+	case made.Tree == l.cand.Tree: // it was judged before
+		b.Green = true
+	default: // reviews judged the task's own change, which is the same
+		l.cand.Rejudge(func(r *pawl.GateJudged) bool { return r.Kind != "" })
+	}
+}
+
+// advanced records that a branch has what a loop carried into it.
+func (s *State) advanced(l *Loop, a *pawl.BranchAdvanced) error {
+	p, b := s.landing(l)
+	if p.Kind.Children == nil || p.gen.plan == nil || b == nil && !p.Kind.Children.Groups() || b != nil && len(b.Chain) == 0 {
+		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
+	}
+	p.Head, p.ahead = a.Commit, true
+	if b == nil { // a rollback was called meanwhile
+		return nil
+	}
+	b.Moved = true
+	tree := b.Chain[len(b.Chain)-1].Made.Tree
+	p.moved(&pawl.Committed{Commit: a.Commit, Tree: tree, Total: 1})
+	p.cand.Checked = false
+	for i := range b.Members {
+		if m := &b.Members[i]; m.In && m.Verdict == pawl.VerdictPass {
+			k := s.member(l, p, m)
+			if k.cand.Merge.Done = true; p == l {
+				p.gen.handed = append(slices.Clip(p.gen.handed), k.left.Lists...)
+			}
+		}
+	}
+	if p == l {
+		p.gen.Tree = tree
+		s.reported(p, b.Results)
+	}
+	return nil
+}
