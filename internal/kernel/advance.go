@@ -23,12 +23,23 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
 	case d.s.Status == pawl.StatusPaused:
-	case l.Phase != PhaseClosing && d.heeds(l):
-	case d.s.fenced(l) != "" && l.Phase != PhaseClosing:
-		d.leaveOff(l, d.s.fenced(l))
 	case l.Phase == PhaseClosing:
 		d.shut(l, l.Outcome, l.Reason)
-	case d.mend(l) && d.sound(l):
+	default:
+		d.proceed(l)
+	}
+}
+
+// proceed does what comes next of a loop that nothing in the run keeps from it.
+func (d *draft) proceed(l *Loop) {
+	if d.obeySignals(l) {
+		return
+	}
+	if why := d.s.fenced(l); why != "" {
+		d.leaveOff(l, why)
+		return
+	}
+	if d.mend(l) && d.restoreWorktree(l) {
 		d.phase(l)
 	}
 }
@@ -90,7 +101,14 @@ func (d *draft) base(l *Loop) {
 	switch {
 	case !scored && d.s.Settings.Complexity != nil:
 		d.assess(l)
-	case !known || !d.gatesCanRun(l):
+		return
+	case !known:
+		return
+	}
+	if !d.requireGates(l) {
+		return
+	}
+	switch {
 	case !scored:
 		d.assess(l)
 	case l.inside:
@@ -124,7 +142,10 @@ func (d *draft) ready(l *Loop) {
 		d.maxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case l.person.question != nil || !d.isBack(l) || !d.begunAnew(l) || !d.s.mayWork(l) || !d.mayStart(l) || !d.onHead(l) || !d.furnished(l):
+	case l.person.question != nil:
+		return
+	}
+	if !d.returnToBest(l) || !d.beginAnew(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l) {
 		return
 	}
 	d.rebaseSeen(l)
@@ -142,9 +163,9 @@ func (d *draft) ready(l *Loop) {
 	d.emit(l.Ref, &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head})
 }
 
-// mayStart asks a person whether a child may start, if every one needs consent,
+// askToStart asks a person whether a child may start, if every one needs consent,
 // and reports whether it may.
-func (d *draft) mayStart(l *Loop) bool {
+func (d *draft) askToStart(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration > 0 || l.person.approved {
 		return true
 	}
@@ -162,7 +183,7 @@ func (d *draft) mayStart(l *Loop) bool {
 // again starts the iteration's steps again as a further attempt, in a worktree that is
 // furnished again.
 func (d *draft) again(l *Loop, reason string) {
-	if !d.isBack(l) || !d.furnished(l) {
+	if !d.returnToBest(l) || !d.furnish(l) {
 		return
 	}
 	d.abandon(l, reason)

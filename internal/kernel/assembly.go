@@ -9,9 +9,9 @@ import (
 	"pawl/internal/kernel/land"
 )
 
-// assembled takes the landing of a batch one step further. It reports whether the batch has been
+// landGroup takes the landing of a batch one step further. It reports whether the batch has been
 // judged and what was approved is in the branch.
-func (d *draft) assembled(l *Loop) bool {
+func (d *draft) landGroup(l *Loop) bool {
 	b := l.gen.batch
 	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.isQueued(l, &b.Members[i]) })
 	lacks := b.Land == pawl.LandAll && d.s.lacks(l)
@@ -24,7 +24,8 @@ func (d *draft) assembled(l *Loop) bool {
 		if len(l.open) == 0 {
 			d.abandon(l, "what it judged has changed")
 		}
-	case b.Land == pawl.LandAll && d.blockAll(l):
+	case b.Land == pawl.LandAll && d.s.failedOf(l) >= 0:
+		d.blockGroup(l)
 		return true
 	case settled && lacks:
 		return true
@@ -41,22 +42,26 @@ func (s *State) lacks(l *Loop) bool {
 	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.isQueued(l, &m) })
 }
 
-// blockAll blocks the members of a batch that lands whole or not at all when one of them has
-// failed, with all that depends on them, and reports whether one has.
-func (d *draft) blockAll(l *Loop) bool {
-	p, failed, left := l.gen.plan, -1, []int(nil)
+// failedOf returns the last task of the batch that has failed, or -1. One that a person left out
+// leaves the batch.
+func (s *State) failedOf(l *Loop) int {
+	failed := -1
 	for _, m := range l.gen.batch.Members {
-		switch t := p.At(m.Task); t.Status {
-		case pawl.TaskFailed:
-			if d.s.Loop(t.Loop).Outcome != pawl.OutcomeCancelled { // what a person left out leaves the group
-				failed = m.Task
-			}
-		case pawl.TaskPending, pawl.TaskRunning:
-			left = append(left, m.Task)
+		if t := l.gen.plan.At(m.Task); t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome != pawl.OutcomeCancelled {
+			failed = m.Task
 		}
 	}
-	if failed < 0 || len(left) == 0 {
-		return failed >= 0
+	return failed
+}
+
+// blockGroup blocks what is left of a batch that lands whole or not at all, with all that depends on
+// it, because one of its tasks has failed.
+func (d *draft) blockGroup(l *Loop) {
+	p, failed, left := l.gen.plan, d.s.failedOf(l), []int(nil)
+	for _, m := range l.gen.batch.Members {
+		if s := p.At(m.Task).Status; s == pawl.TaskPending || s == pawl.TaskRunning {
+			left = append(left, m.Task)
+		}
 	}
 	for _, i := range slices.Clone(left) {
 		left = append(left, p.Reached(i, func(j int) bool { return p.At(j).Status == pawl.TaskPending && !slices.Contains(left, j) })...)
@@ -65,7 +70,6 @@ func (d *draft) blockAll(l *Loop) bool {
 	for part := range slices.Chunk(left, maxPart) {
 		d.emit(l.Ref, &pawl.TasksBlocked{Cause: l.taskID(failed), Tasks: part})
 	}
-	return true
 }
 
 // pick lets the judge pick the best of those that wait to be merged, and reports whether that is
@@ -172,20 +176,13 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	d.emit(ref, &pawl.GateJudged{Judge: judge, Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: land.Objection(by, reason, evidence), Total: paths})
 }
 
-// approved reports whether the review has approved all that is in the candidate.
-// Without a review, what the gates let through is.
-func (d *draft) approved(l *Loop) bool {
+// approve approves what is in the candidate and has no verdict: without a judge, what the gates let
+// through is approved.
+func (d *draft) approve(l *Loop) {
 	b := l.gen.batch
-	if len(b.Undecided()) == 0 {
-		return true
-	}
-	if l.Kind.Children.Judge != nil {
-		return false
-	}
 	for _, i := range b.Undecided() {
 		d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[i].Task, By: "gates", Verdict: pawl.VerdictPass})
 	}
-	return true
 }
 
 // reviewTries is how many sessions may review a batch before its tasks have to do
@@ -199,7 +196,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	picks := len(b.Chain) == 0 // it looks at each by itself, and the worktree is as they all began
 	switch {
 	case picks && l.ahead && len(l.sessions) == 0:
-		d.onFinalHead(l)
+		d.syncHead(l)
 	case !picks && b.Shown != b.Subject() && len(l.sessions) > 0:
 		d.abandon(l, "the worktree does not show the candidate any more")
 	case !picks && b.Shown != b.Subject():

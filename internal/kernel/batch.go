@@ -46,9 +46,8 @@ func (d *draft) batches(l *Loop) bool {
 		d.recoverHealth(l)
 	case l.said(pawl.AskHealth) != nil:
 		return d.obey(l)
-	case d.replan(l):
 	default:
-		return d.nextBatch(l)
+		return !d.replan(l) && d.nextBatch(l)
 	}
 	return false
 }
@@ -119,22 +118,22 @@ func (s *State) asksAny(refs []pawl.LoopRef) bool {
 // batch takes the batch under way one step further.
 func (d *draft) batch(l *Loop) {
 	b := l.gen.batch
-	switch {
-	case !b.Moved && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before):
-	case !b.Moved && !d.work(l):
-	case !b.Moved && !d.assembled(l):
-	case b.Moved && b.Land == pawl.LandBest && d.drop(l):
-	case !d.settled(l):
-	case b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after):
-	default:
-		attempted, approved := d.s.tally(l)
-		d.emit(l.Ref, &pawl.BatchEnded{N: b.N, Attempted: attempted, Approved: approved})
+	if !b.Moved && (d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) || !d.workOnBatch(l) || !d.landGroup(l)) {
+		return
 	}
+	if b.Moved && b.Land == pawl.LandBest && d.dropOthers(l) || !d.settled(l) {
+		return
+	}
+	if b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after) {
+		return
+	}
+	attempted, approved := d.s.tally(l)
+	d.emit(l.Ref, &pawl.BatchEnded{N: b.N, Attempted: attempted, Approved: approved})
 }
 
-// work lets the batch's tasks be worked on, and reports whether all have come to
+// workOnBatch lets the batch's tasks be worked on, and reports whether all have come to
 // an end: they wait to be merged, for a person, or have failed.
-func (d *draft) work(l *Loop) bool {
+func (d *draft) workOnBatch(l *Loop) bool {
 	over, busy := true, d.s.busyOf(l, nil, false)
 	for i := range l.gen.batch.Members {
 		l = d.s.Loop(l.Ref)
@@ -178,8 +177,8 @@ func (l *Loop) stops() bool {
 	})
 }
 
-// drop leaves out those of a group of which another one was picked, and reports whether it did.
-func (d *draft) drop(l *Loop) bool {
+// dropOthers leaves out those of a group of which another one was picked, and reports whether it did.
+func (d *draft) dropOthers(l *Loop) bool {
 	b := l.gen.batch
 	picked := b.Members[b.Chain[len(b.Chain)-1].Member].Task
 	dropped := false

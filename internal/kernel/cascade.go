@@ -27,9 +27,9 @@ const signalTime = 30 * time.Second
 // signalStep is the place of everything that has to do with signals.
 const signalStep = "signal"
 
-// cleared ends what stands below a loop, and reports whether all of it has ended. What
+// clearBelow ends what stands below a loop, and reports whether all of it has ended. What
 // is in flight may come to its end for a while; then it is withdrawn.
-func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
+func (d *draft) clearBelow(l *Loop, kind pawl.SignalKind, reason string) bool {
 	if l.exit.clearing == nil {
 		d.acknowledgeAll(l, pawl.SignalError) // it is decided what they lead to
 		d.clear(l, kind, reason)
@@ -51,15 +51,15 @@ func (d *draft) cleared(l *Loop, kind pawl.SignalKind, reason string) bool {
 	return false
 }
 
-// alone ends what stands below a loop that ends, and reports whether all of it has ended.
-func (d *draft) alone(l *Loop, reason string) bool {
+// endBelow ends what stands below a loop that ends, and reports whether all of it has ended.
+func (d *draft) endBelow(l *Loop, reason string) bool {
 	switch {
 	case l.gen.plan == nil:
 		return true
 	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, clears):
 		return true
 	}
-	return d.s.Stopping == nil && d.cleared(l, pawl.SignalStop, reason)
+	return d.s.Stopping == nil && d.clearBelow(l, pawl.SignalStop, reason)
 }
 
 // clears reports whether an effect is the time that loops below one have to end.
@@ -117,22 +117,23 @@ func (d *draft) expire(l *Loop) {
 	}
 }
 
-// begunAnew takes back what a loop's last artifact led to before its next iteration,
+// beginAnew takes back what a loop's last artifact led to before its next iteration,
 // and reports whether there is nothing of it left: what stands below it ends and does
 // not count any more, and its work goes to a fresh branch, unless others have it already.
-func (d *draft) begunAnew(l *Loop) bool {
+func (d *draft) beginAnew(l *Loop) bool {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil || l.gen.plan.Started == 0 {
 		return true
 	}
 	why := cmp.Or(l.lastLine(), "a person wants another one")
+	if !d.clearBelow(l, pawl.SignalInvalidate, "Parent re-iterating: "+why) || len(d.s.Loop(l.Ref).open) > 0 {
+		return false
+	}
 	fresh := l.Parent != 0
-	switch {
-	case !d.cleared(l, pawl.SignalInvalidate, "Parent re-iterating: "+why):
-	case len(d.s.Loop(l.Ref).open) > 0:
-	case fresh && l.HasWorkspace:
+	if fresh && l.HasWorkspace {
 		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("generation")})
-	case !fresh && !d.onFinalHead(l):
-	default:
+		return false
+	}
+	if fresh || d.syncHead(l) {
 		d.nextGeneration(d.s.Loop(l.Ref), fresh, why)
 	}
 	return false
@@ -270,17 +271,20 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 // maxChildFailures is of how many children a prompt is told what they failed by.
 const maxChildFailures = 3
 
-// breaks ends a child whose worktree fails for good, where its parent can decide what
-// follows, and reports whether it does: nothing else of the run is affected.
-func (d *draft) breaks(l *Loop) bool {
-	p := d.s.Loop(l.Parent)
-	w := &l.worktree
-	if p == nil || !p.Kind.Children.RestartsParent() || w.Trouble() == nil || w.Trouble().Code == pawl.FailDefect || w.MayRetry() {
-		return false
-	}
+// breaksOff reports whether a loop ends because its worktree fails for good: its parent can decide
+// what follows.
+func (s *State) breaksOff(l *Loop) bool {
+	p, w := s.Loop(l.Parent), &l.worktree
+	return p != nil && p.Kind.Children.RestartsParent() && w.Trouble() != nil && w.Trouble().Code != pawl.FailDefect && !w.MayRetry()
+}
+
+// breakOff ends a child whose worktree fails for good, once its work is not being landed any more.
+// Nothing else of the run is affected.
+func (d *draft) breakOff(l *Loop) {
 	if d.s.isLanding(l) {
-		return true // when that is over
+		return
 	}
+	w := &l.worktree
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(w.Trouble().Message, 200)})
 	}
@@ -291,7 +295,6 @@ func (d *draft) breaks(l *Loop) bool {
 		d.abandon(l, w.Trouble().Message)
 		d.shut(l, pawl.OutcomeFailed, w.Reason())
 	}
-	return true
 }
 
 // withFailure adds to a judgement that a child has failed the loop's iteration.

@@ -11,9 +11,9 @@ import (
 	"pawl/internal/kernel/ladder"
 )
 
-// children works on a loop's list of tasks and reports whether it has come to an
+// runChildren works on a loop's list of tasks and reports whether it has come to an
 // end: every task has, or nothing that is left can run.
-func (d *draft) children(l *Loop) bool {
+func (d *draft) runChildren(l *Loop) bool {
 	c := l.Kind.Children
 	if !l.spawns() {
 		return true
@@ -35,8 +35,11 @@ func (d *draft) children(l *Loop) bool {
 	case l.gen.Back != nil: // whatever is asked about the plan
 		d.goBack(l)
 		return false
-	case !d.consent(l):
+	}
+	if !d.consent(l) {
 		return false
+	}
+	switch {
 	case l.turnedDown() != "":
 		return true
 	case l.said(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.Count[pawl.TaskPending] > 0:
@@ -48,10 +51,10 @@ func (d *draft) children(l *Loop) bool {
 			d.abandon(l, "a child has failed")
 		}
 		return true
-	case l.unseen(pawl.SignalRebase) == nil || l.hasChildren():
-	case l.Head == l.Base && !d.onHead(l): // nothing stands on it yet
-		return false
-	default:
+	case l.unseen(pawl.SignalRebase) != nil && !l.hasChildren():
+		if l.Head == l.Base && !d.rebase(l) { // nothing stands on it yet
+			return false
+		}
 		d.acknowledgeAll(l, pawl.SignalRebase)
 	}
 	d.weigh(l)

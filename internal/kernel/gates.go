@@ -28,8 +28,11 @@ func (d *draft) judge(l *Loop) {
 	case l.cand.Unresolved > 0:
 		d.conflicted(l, l.cand.Unresolved)
 		return
-	case !l.spawns() && !d.unmarked(l):
+	}
+	if !l.spawns() && !d.findMarkers(l) {
 		return
+	}
+	switch {
 	case l.iter.blocked != nil:
 		d.blockedBy(l)
 		return
@@ -56,14 +59,14 @@ func (d *draft) judge(l *Loop) {
 	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 && !l.inBatches() || before && d.extract(l) {
 		return
 	}
-	if l.judgement().Pass() && !d.children(l) {
+	if l.judgement().Pass() && !d.runChildren(l) {
 		return
 	}
-	if l.spawns() && l.judgement().Pass() && l.gen.plan.Succeeded() && !d.unmarked(l) { // what its own steps cannot resolve, its children can
+	if l.spawns() && l.judgement().Pass() && l.gen.plan.Succeeded() && !d.findMarkers(l) { // what its own steps cannot resolve, its children can
 		return
 	}
 	if l.Kind.FinalGates != nil && l.judgement().Pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
-		if !d.onFinalHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
+		if !d.syncHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
 	}
@@ -154,9 +157,9 @@ func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 	}
 }
 
-// onFinalHead brings a parent's worktree to its branch's head, which its
+// syncHead brings a parent's worktree to its branch's head, which its
 // children have moved, and reports whether it is there.
-func (d *draft) onFinalHead(l *Loop) bool {
+func (d *draft) syncHead(l *Loop) bool {
 	if l.ahead && len(l.open) == 0 {
 		d.onWorktree(l, "sync", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("sync")})
 	}

@@ -15,7 +15,7 @@ import (
 func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
 	b.Decision, b.Reason, b.Outcome = r.Decision, brief.Cut(r.Reason, 300), r.Outcome
-	if r.Outcome != "" && d.finalStep(l) {
+	if r.Outcome != "" && d.runFinalSteps(l) {
 		return
 	}
 	if r.Decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
@@ -146,9 +146,9 @@ func (l *Loop) isFinal(x *session.Session) bool {
 	return x.Purpose == pawl.ForStep && x.Index >= l.flow.After
 }
 
-// finalStep lets a loop that ends do its final steps, and reports whether one is
+// runFinalSteps lets a loop that ends do its final steps, and reports whether one is
 // at work. The work can do without them.
-func (d *draft) finalStep(l *Loop) bool {
+func (d *draft) runFinalSteps(l *Loop) bool {
 	return d.s.Stopping == nil && d.runSteps(l, l.flow.After, len(l.flow.Steps), l.iter.final)
 }
 
@@ -166,9 +166,10 @@ func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 			d.eachEntry(l, l.sessions[0].Index)
 		case l.skips(l.flow.Steps[i].When), l.idle(i):
 			continue
-		case !d.onFinalHead(l):
 		default:
-			d.startStep(l, i, 1)
+			if d.syncHead(l) {
+				d.startStep(l, i, 1)
+			}
 		}
 		return true
 	}

@@ -107,31 +107,45 @@ func (d *draft) land(l *Loop) bool {
 		d.link(l, next)
 	case len(b.Chain) == 0:
 		return true
-	case d.passed(l, b):
-		d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: b.Subject()})
+	case b.Green || p == l && len(d.s.batchGates(l)) == 0:
+		d.judgeLanding(l)
+	case p == l:
+		d.gateBatch(l)
+	default:
+		d.gateAlone(l)
 	}
 	return false
 }
 
-// passed reports whether the gates and the judge let the whole chain pass, and lets them look at it.
-// Of one child its own gates say so, and only if its work is not alone in the merge commit.
-func (d *draft) passed(l *Loop, b *land.Batch) bool {
-	switch alone := b != l.gen.batch; {
-	case alone && b.Green:
-		return true
-	case alone && !d.regate(l):
-	case alone && l.objected():
-		d.conclude(l)
-	case alone:
-		return true
-	case !b.Green && len(d.s.batchGates(l)) > 0:
-		d.gateBatch(l)
-	case !d.approved(l):
-		d.reviewBatch(l)
-	default:
-		return true
+// gateAlone lets the child's own gates judge the merge commit of its work.
+func (d *draft) gateAlone(l *Loop) {
+	if !d.regate(l) {
+		return
 	}
-	return false
+	if l.objected() {
+		d.conclude(l)
+		return
+	}
+	d.moveBranch(l)
+}
+
+// judgeLanding lets the judge of a group look at what the gates let pass, and moves the branch when
+// all of it is approved.
+func (d *draft) judgeLanding(l *Loop) {
+	if b := l.gen.batch; b != nil && len(b.Undecided()) > 0 {
+		if l.Kind.Children.Judge != nil {
+			d.reviewBatch(l)
+			return
+		}
+		d.approve(l)
+	}
+	d.moveBranch(d.s.Loop(l.Ref))
+}
+
+// moveBranch requests that a branch becomes the landing that a loop carries.
+func (d *draft) moveBranch(l *Loop) {
+	p, b := d.s.landing(l)
+	d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: b.Subject()})
 }
 
 // link requests the merge commit of a member's work on the chain so far.

@@ -16,9 +16,9 @@ import (
 // choiceWithout lets a run go on without the gates that cannot run; choiceStop ends it.
 const choiceWithout = "without"
 
-// gatesCanRun reports whether every gate of the run, as far as the base shows, has its
+// requireGates reports whether every gate of the run, as far as the base shows, has its
 // program, or is left out. Only the run's first loop finds out: no other one begins before.
-func (d *draft) gatesCanRun(l *Loop) bool {
+func (d *draft) requireGates(l *Loop) bool {
 	missing := d.s.missingGates(l)
 	if l.Parent != 0 || len(missing) == 0 {
 		return true

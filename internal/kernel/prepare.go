@@ -42,20 +42,20 @@ func (s *State) offered(tools []string) []string {
 	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return name == updateTool })
 }
 
-// furnished reports whether the worktree has what was prepared for its head, as far as that
+// furnish reports whether the worktree has what was prepared for its head, as far as that
 // was possible, and requests it otherwise.
-func (d *draft) furnished(l *Loop) bool {
+func (d *draft) furnish(l *Loop) bool {
 	if !d.s.prepares() || !l.HasWorkspace {
 		return true
 	}
 	p := d.prepared(l, l.Head, true)
-	return p != nil && !d.unprepared(p)
+	return p != nil && !d.refuseUnprepared(p)
 }
 
-// unprepared ends the run if what it starts from could not be prepared, and reports whether it
+// refuseUnprepared ends the run if what it starts from could not be prepared, and reports whether it
 // did: no candidate could be judged, and each would cost money. The goal may be to mend just
 // that, which the user says by allowing it.
-func (d *draft) unprepared(p *worktree.Preparation) bool {
+func (d *draft) refuseUnprepared(p *worktree.Preparation) bool {
 	if p.Commit != d.s.Started.Base || p.Ok() || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
 	}
@@ -76,7 +76,8 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 		return "", false
 	case p.Ok():
 		return p.Key, true
-	case do.OnBase && d.unprepared(p):
+	}
+	if do.OnBase && d.refuseUnprepared(p) {
 		return "", false
 	}
 	b := p.Verdict()

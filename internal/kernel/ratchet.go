@@ -102,14 +102,14 @@ func (d *draft) judgeAttempts(l *Loop, r ladder.Ruling) {
 	}
 }
 
-// isBack reports whether the loop is not on its way back to its best state, and takes it there.
-func (d *draft) isBack(l *Loop) bool {
+// returnToBest reports whether the loop is not on its way back to its best state, and takes it there.
+func (d *draft) returnToBest(l *Loop) bool {
 	back := l.gen.Back
 	switch {
 	case !l.ratchets():
 		return true
 	case back == nil:
-		return d.onFinalHead(l)
+		return d.syncHead(l)
 	case back.Restored != nil:
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: back.Restored.Commit, Reason: back.Reason, By: back.By})
 	case len(l.open) == 0:
@@ -135,21 +135,21 @@ func (s *State) backTo(l *Loop, back *monitor.Back) string {
 		s.Run, what, back.To, back.Reason, after, l.Head)
 }
 
-// delivers lets a run that does not end well end on the best state there is, and reports whether
-// that is under way. A state that is as the last one is left as it is, and so is a branch that git
+// deliver lets a run that does not end well end on the best state there is, and reports whether it
+// does, or need not. A state that is as the last one is left as it is, and so is a branch that git
 // could do nothing to.
-func (d *draft) delivers(l *Loop, o pawl.Outcome) bool {
+func (d *draft) deliver(l *Loop, o pawl.Outcome) bool {
 	best := l.best()
 	switch {
 	case l.Parent != 0 || !l.ratchets() || !l.HasWorkspace || l.worktree.IsLost() && !l.worktree.IsOfPreparing():
-		return false
+		return true
 	case l.gen.Back != nil || l.ahead:
-		return !d.isBack(l)
+		return d.returnToBest(l)
 	case !deliversAt(o) || best.N == 0 || best.Commit == l.Head || best.Tree == l.worktree.Tree:
-		return false
+		return true
 	}
 	d.emit(l.Ref, &pawl.RollbackCalled{To: best.N, Ending: o, Reason: fmt.Sprintf("the run ends %s, and attempt %d is its best verified state", o, best.N)})
-	return true
+	return false
 }
 
 // deliversAt reports whether a run that ends so ends on its best state.

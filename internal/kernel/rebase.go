@@ -10,11 +10,11 @@ import (
 // rebaseStep is the place of what brings a loop onto its parent's head.
 const rebaseStep = "rebase"
 
-// onHead brings a loop that is between two attempts onto its parent's head, and
+// rebase brings a loop that is between two attempts onto its parent's head, and
 // reports whether it is there. Where the two conflict, the files hold conflict
 // markers: to resolve them is the next attempt's work. What cannot hold markers is as
 // the parent has it, so that nothing that was merged is lost.
-func (d *draft) onHead(l *Loop) bool {
+func (d *draft) rebase(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration == 0 {
 		return true
 	}
@@ -32,9 +32,9 @@ func (d *draft) onHead(l *Loop) bool {
 	return false
 }
 
-// unmarked looks whether a candidate still holds the conflict markers that a
+// findMarkers looks whether a candidate still holds the conflict markers that a
 // rebase left, and reports whether it was seen to be free of them.
-func (d *draft) unmarked(l *Loop) bool {
+func (d *draft) findMarkers(l *Loop) bool {
 	switch {
 	case l.upstream.suspect.IsZero() || l.cand.Checked:
 		return true

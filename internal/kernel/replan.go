@@ -94,8 +94,10 @@ func (d *draft) replan(l *Loop) bool {
 		d.converse(l, l.sessions[0])
 	case !l.gen.relist.IsZero():
 		d.readTasks(l, l.gen.relist)
-	case d.onFinalHead(l): // the planner reads what the tasks so far have made
-		d.startReplan(l)
+	default:
+		if d.syncHead(l) { // the planner reads what the tasks so far have made
+			d.startReplan(l)
+		}
 	}
 	return true
 }

@@ -52,3 +52,65 @@ func fieldsOf(s *types.Struct) int {
 	}
 	return n
 }
+
+// A condition of a case only looks: what emits events is a statement of its own, so that a reader of
+// a switch sees what is decided without knowing what is done. F-58
+func TestCasesHaveNoEffect(t *testing.T) {
+	for _, of := range parsed(t) {
+		acts := actsOf(of.files)
+		for _, f := range of.files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CaseClause); ok {
+					for _, cond := range c.List {
+						for name := range callsOn("d", cond) {
+							if acts[name] {
+								t.Errorf("%s: the condition calls %s, which emits events", of.fset.Position(cond.Pos()), name)
+							}
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// actsOf returns the methods of draft that emit events, themselves or through another one.
+func actsOf(files []*ast.File) map[string]bool {
+	calls := map[string]map[string]bool{}
+	for _, f := range files {
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && len(fn.Recv.List[0].Names) > 0 && fn.Recv.List[0].Names[0].Name == "d" {
+				calls[fn.Name.Name] = callsOn("d", fn)
+			}
+		}
+	}
+	acts := map[string]bool{"emit": true}
+	for grew := true; grew; {
+		grew = false
+		for name, all := range calls {
+			for callee := range all {
+				if acts[callee] && !acts[name] {
+					acts[name], grew = true, true
+				}
+			}
+		}
+	}
+	return acts
+}
+
+// callsOn returns the names of the methods of a variable that are called below a node.
+func callsOn(name string, below ast.Node) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(below, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == name {
+					out[sel.Sel.Name] = true
+				}
+			}
+		}
+		return true
+	})
+	return out
+}

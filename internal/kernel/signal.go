@@ -25,10 +25,10 @@ func (l *Loop) ended() *signal.Signal { return l.inbox.Ended() }
 // isLeaving reports whether a signal ends the loop, or will.
 func (l *Loop) isLeaving() bool { return l.exit.ending != nil || l.ended() != nil }
 
-// heeds obeys what the loop was told, and reports whether it begins nothing. What a
+// obeySignals obeys what the loop was told, and reports whether it begins nothing. What a
 // person says holds at the boundary of an iteration; what ends it from above, as soon
 // as nothing of it is in flight.
-func (d *draft) heeds(l *Loop) bool {
+func (d *draft) obeySignals(l *Loop) bool {
 	if l.exit.ending != nil {
 		d.windUp(l)
 		return true
@@ -98,12 +98,16 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 func (d *draft) windUp(l *Loop) {
 	e := l.exit.ending
 	d.cutWaits(l, e.reason)
+	if l.inFlight() || d.s.isLanding(l) {
+		return
+	}
+	if l.exit.clearing != nil && d.s.Stopping == nil && !d.clearBelow(l, pawl.SignalStop, e.reason) {
+		return
+	}
 	switch {
-	case l.inFlight(), d.s.isLanding(l):
-	case l.exit.clearing != nil && d.s.Stopping == nil && !d.cleared(l, pawl.SignalStop, e.reason):
 	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
 	case l.working() && l.worktree.Verify && l.worktree.Trouble() == nil: // after a crash
-		d.sound(l)
+		d.restoreWorktree(l)
 	case l.unfinished():
 		d.abandon(l, e.reason)
 		d.commit(l, "unfinished attempt")

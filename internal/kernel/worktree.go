@@ -25,7 +25,8 @@ func (d *draft) mend(l *Loop) bool {
 	switch {
 	case w.MayGoOn():
 		return true
-	case d.breaks(l):
+	case d.s.breaksOff(l):
+		d.breakOff(l)
 	case !w.MayRetry():
 		d.stop(d.s.onFailure(w.Trouble()), w.Reason())
 	case len(l.open) == 0:
@@ -34,9 +35,9 @@ func (d *draft) mend(l *Loop) bool {
 	return false
 }
 
-// sound reports whether the worktree is as recorded, and requests what is
+// restoreWorktree reports whether the worktree is as recorded, and requests what is
 // needed when that is not known or not so: after a crash, or a write that failed.
-func (d *draft) sound(l *Loop) bool {
+func (d *draft) restoreWorktree(l *Loop) bool {
 	w := &l.worktree
 	switch {
 	case w.IsSound():
@@ -200,22 +201,14 @@ func (d *draft) abandon(l *Loop, reason string) {
 
 // shut closes the worktree and ends the loop.
 func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
-	if !d.alone(l, reason) {
+	if !d.endBelow(l, reason) {
 		return
 	}
-	w := &l.worktree
-	failed := w.IsStuckOpen()
-	switch {
-	case len(l.open) > 0:
+	if len(l.open) > 0 || !d.leaveWorktree(l, o) {
 		return
-	case !failed && d.delivers(l, o):
-		return
-	case !failed && d.recordsDue(l):
-		d.record(l)
-		return
-	case !failed && l.HasWorkspace && d.s.Recipe.Records && !d.onFinalHead(l):
-		return
-	case l.HasWorkspace && !(failed && !w.MayRetry()):
+	}
+	switch w := &l.worktree; {
+	case l.HasWorkspace && !(w.IsStuckOpen() && !w.MayRetry()):
 		d.onWorktree(l, "close", pawl.CrashProbe, &pawl.CloseWorkspace{Salvage: d.salvage("close")})
 		return
 	case l.HasWorkspace:
@@ -229,6 +222,22 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	d.acknowledgeAll(l)
 	d.endLoop(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: brief.Cut(reason, maxStop), Stopped: stopped})
 	d.troubled(l, o, reason, evidence)
+}
+
+// leaveWorktree does what is left to do with the worktree and the branch of a loop that ends, and
+// reports whether it may be closed.
+func (d *draft) leaveWorktree(l *Loop, o pawl.Outcome) bool {
+	if l.worktree.IsStuckOpen() {
+		return true
+	}
+	if !d.deliver(l, o) {
+		return false
+	}
+	if d.recordsDue(l) {
+		d.record(l)
+		return false
+	}
+	return !l.HasWorkspace || !d.s.Recipe.Records || d.syncHead(l)
 }
 
 // endLoop ends a loop. The event says what that means for the loop's task.
