@@ -9,10 +9,10 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/document/taskfolder"
 	"pawl/internal/engine"
 	"pawl/internal/git"
 	"pawl/internal/project"
-	"pawl/internal/taskfolder"
 )
 
 // kept is a task as the repository has it.

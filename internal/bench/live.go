@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"pawl"
+	"pawl/internal/document/loopfolder"
 	"pawl/internal/engine"
-	"pawl/internal/loopfolder"
 	"pawl/internal/project"
 	"pawl/internal/store/sqlite"
 	"pawl/internal/workspace/gitworktree"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"pawl"
+	"pawl/internal/document/taskfolder"
 	"pawl/internal/driver"
-	"pawl/internal/taskfolder"
 )
 
 // restore goes back to a checkpoint's tree, and says what must not be tried again.

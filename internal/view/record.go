@@ -11,7 +11,7 @@ import (
 
 // Record is a loop of a run as Loopr keeps it. Texts in it are as they came; those
 // made of blobs are empty until [Records.Full] reads them. Paths are relative to the
-// project's state folder and lead into the folders of loops, see internal/loopfolder.
+// project's state folder and lead into the folders of loops, see internal/document/loopfolder.
 // Fields are added, never renamed.
 type Record struct {
 	ID       string `json:"id"`

@@ -10,7 +10,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/loopfolder"
+	"pawl/internal/document/loopfolder"
 	"pawl/internal/plain"
 	"pawl/internal/view"
 )
