@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"pawl/internal/document/loom"
+	"pawl/internal/document/pandora"
 	"pawl/internal/tasks"
 	"pawl/internal/view"
 )
@@ -40,7 +42,7 @@ const (
 )
 
 // taskState is a list of tasks as files are made of it.
-func taskState(f view.TaskFile) tasks.State {
+func taskState(f pandora.TaskFile) tasks.State {
 	s := tasks.State{Created: f.Created, Query: f.Query, MaxIterations: f.Limit, Iteration: f.Begun}
 	for _, t := range f.Tasks {
 		s.Tasks = append(s.Tasks, tasks.Task{Spec: t.TaskSpec, Status: t.Status, Cause: t.Cause, Reason: t.Reason})
@@ -92,14 +94,14 @@ func treeDocuments(out []Document, r *view.Run, blobs view.Blobs) ([]Document, e
 	for _, d := range []struct {
 		name string
 		make func(*view.Run, view.Blobs) (string, error)
-	}{{"plan.md", view.PlanDocument}, {"validation.md", view.ValidationDocument}, {"completion.md", view.CompletionMessage}, {"trace.txt", view.Trace}} {
+	}{{"plan.md", pandora.PlanDocument}, {"validation.md", pandora.ValidationDocument}, {"completion.md", pandora.CompletionMessage}, {"trace.txt", pandora.Trace}} {
 		text, err := d.make(r, blobs)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, Document{d.name, []byte(text)})
 	}
-	file, err := view.TasksFile(r, blobs)
+	file, err := pandora.TasksFile(r, blobs)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +111,13 @@ func treeDocuments(out []Document, r *view.Run, blobs view.Blobs) ([]Document, e
 	if r.Outcome != "" {
 		out = append(out, Document{resultDocument, tasks.ResultJSON(r.Outcome, state.Tasks)})
 	}
-	loom, err := view.LoomJSON(r, blobs)
+	task, err := loom.JSON(r, blobs)
 	if err != nil {
 		return nil, err
 	}
-	learnings, err := json.MarshalIndent(view.Learnings(r, blobs), "", "  ")
+	learnings, err := json.MarshalIndent(pandora.Learnings(r, blobs), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write what run %s learned: %w", r.ID, err)
 	}
-	return append(out, Document{TaskDocument, loom}, Document{learningsDocument, append(learnings, '\n')}), nil
+	return append(out, Document{TaskDocument, task}, Document{learningsDocument, append(learnings, '\n')}), nil
 }

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,6 +61,17 @@ func Line(s string, width int) string {
 			return out
 		}
 	}
+}
+
+// Sprintf is [fmt.Sprintf] with each string among the arguments made a safe line. Only the
+// format can indent, or begin another line.
+func Sprintf(format string, args ...any) string {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = Line(s, 0)
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // harmless reports whether s is plain ASCII, which most text is.

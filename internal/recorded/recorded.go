@@ -1,6 +1,9 @@
 // Package recorded gives tests the logs of runs of the real program: of every recipe, with
 // kills, rollbacks, forks and cascades. Whatever folds events must make the same of them
 // after a change as before it.
+//
+// It also has the stories with a list of tasks that the tests of package view tell by hand,
+// for packages that make something of a view. These tests write them, with -update.
 package recorded
 
 import (
@@ -26,7 +29,7 @@ import (
 // Each log is a file of JSON documents, one a line: the run's events in their order, and
 // before each event the blobs that it is the first to name.
 //
-//go:embed testdata/logs/*.jsonl.gz
+//go:embed testdata/logs/*.jsonl.gz testdata/stories/*.jsonl
 var files embed.FS
 
 const folder = "testdata/logs"
@@ -91,8 +94,26 @@ func read(name string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(name, z)
+}
+
+// Story returns the log of a story.
+func Story(tb testing.TB, name string) *Log {
+	tb.Helper()
+	data, err := files.ReadFile("testdata/stories/" + name + ".jsonl")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l, err := decode(name, bytes.NewReader(data))
+	if err != nil {
+		tb.Fatalf("read the story %s: %v", name, err)
+	}
+	return l
+}
+
+func decode(name string, in io.Reader) (*Log, error) {
 	l := &Log{Name: name, blobs: map[pawl.Hash][]byte{}}
-	for dec := json.NewDecoder(z); ; {
+	for dec := json.NewDecoder(in); ; {
 		var line struct {
 			Event *pawl.Event `json:"event"`
 			Blob  []byte      `json:"blob"`

@@ -9,10 +9,9 @@
 // [Prompt]. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
 // [Questions] what waits for a person, [Records] the loops of a tree as records and
 // [LoopTree] the tree itself. [Progress] draws a run while it happens. Of
-// runs with a list of tasks there are also [Tasks], the documents of the Pandora
-// loop ([PlanDocument], [ValidationReport], [CompletionMessage], [Trace],
-// [TasksFile], [Learnings]) and of Loom ([Loom]). [Name] says what an event is
-// called in the recipe's words.
+// runs with a list of tasks there is also [Tasks]. [Name] says what an event is
+// called in the recipe's words. What only one loop system has is not here: its
+// documents are the packages below internal/document.
 //
 // Whatever a model, a tool, git or a file said passes through [plain] before it
 // is part of a result.

@@ -241,6 +241,10 @@ func (r *Run) ending() (title, state string) {
 	return "HALT", strings.ToUpper(string(r.Outcome))
 }
 
+// Verdicts are those on the newest iteration of a loop that has any, in the order in
+// which the gates are configured, with reviews after them.
+func (r *Run) Verdicts(l *Loop) []*Gate { return r.inOrder(l.judged()) }
+
 // judged are the gates of the newest iteration that has any.
 func (l *Loop) judged() []*Gate {
 	for i := len(l.Iterations) - 1; i >= 0; i-- {
@@ -396,7 +400,7 @@ func (r *Run) gateTimes() string {
 	}
 	var parts []string
 	if l := r.root(); l != nil {
-		if last := times(r.inOrder(l.judged())); last != "" {
+		if last := times(r.Verdicts(l)); last != "" {
 			parts = append(parts, last)
 		}
 	}
@@ -419,11 +423,5 @@ func (t *text) title(format string, args ...any) {
 // line adds one line. Its indentation is the format's; what is formatted in
 // cannot add lines or columns of its own.
 func (t *text) line(format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = plain.Line(s, 0)
-		}
-	}
-	fmt.Fprintf(t, format, args...)
-	t.WriteByte('\n')
+	t.WriteString(plain.Sprintf(format, args...) + "\n")
 }

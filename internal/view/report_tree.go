@@ -47,7 +47,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("")
 	}
 	if gates := l.judged(); len(gates) > 0 {
-		r.summary(&t, slices.DeleteFunc(slices.Clone(gates), func(g *Gate) bool { return g.Kind == "" && !r.byReviewer(l, g) }))
+		r.summary(&t, slices.DeleteFunc(slices.Clone(gates), func(g *Gate) bool { return g.Kind == "" && !r.IsReview(l, g) }))
 		if r.Outcome != pawl.OutcomeComplete {
 			red(&t, "[Red]", gates, blobs)
 		}
@@ -67,6 +67,19 @@ func (p PlanRow) text() string {
 		s += fmt.Sprintf(", because of %s%s", p.Cause, because(p.Reason))
 	}
 	return s + changed(p.Changed)
+}
+
+// IsReview reports whether a verdict on a loop's work is a reviewer's: neither a
+// command's, nor that of a check which the harness makes itself, nor none at all.
+func (r *Run) IsReview(l *Loop, g *Gate) bool {
+	if k := r.Recipe.Kind(l.Kind); k != nil {
+		for _, s := range slices.Concat(k.Gates, k.FinalGates) {
+			if s.Name == g.Gate && s.Builtin != "" {
+				return false
+			}
+		}
+	}
+	return g.Kind == "" && g.Verdict != pawl.VerdictSkip
 }
 
 // redTasks lists what does not pass in the tasks that failed.

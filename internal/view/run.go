@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl"
@@ -443,6 +446,30 @@ func (l *Loop) sessionOf() *Session {
 		in(l.Councils[n-1].Sessions)
 	}
 	return found
+}
+
+// Sessions are all sessions of the loop, oldest first.
+func (l *Loop) Sessions() []*Session {
+	out := slices.Collect(maps.Values(l.sessions))
+	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out
+}
+
+// Summary is what a session left, in one line no wider than width; empty when it only
+// decided.
+func (s *Session) Summary(blobs Blobs, width int) string {
+	if s.End == nil {
+		return ""
+	}
+	data := blobs.bytes(s.End.Output)
+	var said struct{ Summary, Result string }
+	if json.Unmarshal(data, &said) == nil {
+		return plain.Line(cmp.Or(said.Summary, said.Result), width)
+	}
+	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(first, "{") {
+		return plain.Line(first, width)
+	}
+	return ""
 }
 
 // text is a blob as text made safe; empty when there is none or it cannot be read.

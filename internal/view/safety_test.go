@@ -3,7 +3,6 @@ package view
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pawl"
+	"pawl/internal/recorded"
 )
 
 // Agent work is one line for each event, however much a level leaves out.
@@ -64,12 +64,7 @@ func TestPoison(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t)
-			for i := range s.events {
-				poison(reflect.ValueOf(s.events[i].Body).Elem(), attack)
-			}
-			for h, b := range s.blobs {
-				s.blobs[h] = []byte(strings.ReplaceAll(string(b), "a", attack))
-			}
+			recorded.Poison(s.events, s.blobs, attack)
 			r := fold(s.events)
 			var out strings.Builder
 			out.WriteString(log(s.events, s.read))
@@ -97,30 +92,6 @@ func TestPoison(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// poison puts the attack into every text of an event that is not one of our own words.
-func poison(v reflect.Value, attack string) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name != "Kind" && f.IsExported() { // a loop's kind is looked up in the recipe
-				poison(v.Field(i), attack)
-			}
-		}
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			poison(v.Elem(), attack)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			poison(v.Index(i), attack)
-		}
-	case reflect.String:
-		if v.Type() == reflect.TypeFor[string]() || v.Type() == reflect.TypeFor[pawl.CommitHash]() {
-			v.SetString(attack + v.String() + attack)
-		}
 	}
 }
 

@@ -143,7 +143,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	for _, it := range l.Iterations {
 		s.Iterations = append(s.Iterations, r.summarizeIteration(it))
 	}
-	s.Gates = summarizeGates(r.inOrder(l.judged()))
+	s.Gates = summarizeGates(r.Verdicts(l))
 	r.summarizeBatches(&s, l)
 	for _, e := range l.Escalations {
 		e.Escalated.Reason = plain.Line(e.Reason, 0)
@@ -309,7 +309,7 @@ func (r *Run) showLoop(t *text, l *Loop) {
 		t.line("")
 		r.showIterations(t, l)
 	}
-	if gates := r.inOrder(l.judged()); len(gates) > 0 {
+	if gates := r.Verdicts(l); len(gates) > 0 {
 		t.line("")
 		t.line("Gates")
 		showGates(t, gates)

@@ -1,12 +1,15 @@
 package view
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"pawl"
+	"pawl/internal/plain"
 )
 
 // Plan is one version of a loop's list of tasks. The newest is in force.
@@ -54,6 +57,26 @@ func (t *Task) Loop() *Loop {
 		return nil
 	}
 	return t.Loops[len(t.Loops)-1]
+}
+
+// Spec is the task as it was written, its texts made safe. What cannot be read is taken
+// from the plan's entry.
+func (t *Task) Spec(blobs Blobs) pawl.TaskSpec {
+	var s pawl.TaskSpec
+	if json.Unmarshal(blobs.bytes(t.TaskEntry.Spec), &s) != nil || s.ID != t.ID {
+		s = pawl.TaskSpec{ID: t.ID, Title: t.Title, Priority: t.Priority, DependsOn: t.DependsOn, ModelTier: t.TaskEntry.Tier,
+			VerificationTier: t.Verify, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done}
+	}
+	for _, text := range []*string{&s.ID, &s.Title, &s.Notes, &s.Intent, &s.Mode} {
+		*text = plain.Line(*text, 0)
+	}
+	s.Description, s.Criteria, s.DependsOn = plain.Text(s.Description), lines(s.Criteria), lines(t.DependsOn) // decisions rest on the entry
+	return s
+}
+
+// FullTitle is the task's whole title, where its entry has only the beginning.
+func (t *Task) FullTitle(blobs Blobs) string {
+	return cmp.Or(t.Spec(blobs).Title, plain.Line(t.Title, 0))
 }
 
 // Attempts counts the attempts at the task so far, over all versions of the plan.

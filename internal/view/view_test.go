@@ -71,18 +71,6 @@ func tree(tb testing.TB, r *Run, blobs Blobs, add func(name, content string, err
 		add("checkpoints.json", indented(tb, Checkpoints(r)), nil)
 	}
 	add("tasks.txt", TasksText(r, r.Updated, 0), nil)
-	for _, d := range []struct {
-		name string
-		make func(*Run, Blobs) (string, error)
-	}{{"plan.md", PlanDocument}, {"validation.md", ValidationDocument}, {"completion.md", CompletionMessage}, {"trace.txt", Trace}} {
-		content, err := d.make(r, blobs)
-		add(d.name, content, err)
-	}
-	task, err := LoomJSON(r, blobs)
-	add("task.json", string(task), err)
-	file, err := TasksFile(r, blobs)
-	add("tasks.json", indented(tb, file), err)
-	add("learnings.json", indented(tb, Learnings(r, blobs)), nil)
 	add("list.json", indented(tb, Tasks(r, r.Updated)), nil)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/document/pandora"
 	"pawl/internal/plain"
 	"pawl/internal/view"
 )
@@ -23,7 +24,7 @@ type document struct {
 	ID string `json:"id"` // RUN/N
 	pawl.MemoryEntry
 	// Note is what Pandora writes of a task's learnings.
-	Note *view.Learning `json:"note,omitempty"`
+	Note *pandora.Learning `json:"note,omitempty"`
 }
 
 func documents(entries []pawl.MemoryEntry) []document {

@@ -15,9 +15,9 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/document/pandora"
 	"pawl/internal/engine"
 	"pawl/internal/store/mem"
-	"pawl/internal/view"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
@@ -225,11 +225,11 @@ func TestExport(t *testing.T) {
 	if err := b.run("export", "1"); err != nil {
 		t.Fatal(err)
 	}
-	var got []view.Learning
+	var got []pandora.Learning
 	if err := json.Unmarshal(b.out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]view.Learning{newNote("parser", "Write the parser", []string{"Tests live beside the code.", "Use table tests."})}, got); diff != "" {
+	if diff := cmp.Diff([]pandora.Learning{newNote("parser", "Write the parser", []string{"Tests live beside the code.", "Use table tests."})}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b.want("[]\n", "export", "2")

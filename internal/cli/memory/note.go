@@ -9,16 +9,16 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/view"
+	"pawl/internal/document/pandora"
 )
 
 // newNote is what Pandora writes of a task that passed, as other tools read it.
-func newNote(task, title string, findings []string) view.Learning {
-	return view.NewLearning("pandora", task, title, findings)
+func newNote(task, title string, findings []string) pandora.Learning {
+	return pandora.NewLearning("pandora", task, title, findings)
 }
 
 // notes are one for each task that passed and left learnings, in the order of the plan.
-func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]view.Learning, error) {
+func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]pandora.Learning, error) {
 	r, err := cli.Fold(ctx, s, run)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]view.Learning
 	for _, e := range learned {
 		findings[e.Task] = append(findings[e.Task], e.Text)
 	}
-	out := []view.Learning{}
+	out := []pandora.Learning{}
 	if r.Plan() == nil {
 		return out, nil
 	}
@@ -45,7 +45,7 @@ func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]view.Learning
 
 // noteOf is the note a learning belongs to, or one of its own while its task has
 // not passed.
-func noteOf(ctx context.Context, s pawl.Service, run pawl.RunID, e pawl.MemoryEntry) (*view.Learning, error) {
+func noteOf(ctx context.Context, s pawl.Service, run pawl.RunID, e pawl.MemoryEntry) (*pandora.Learning, error) {
 	all, err := notes(ctx, s, run)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ and confidence. What was forgotten is not in it.
 ` + cli.ExitCodes,
 		Example: "  pawl memory export 7 > learnings.json\n  pawl memory export 7 | jq -r '.[].content.findings[]'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var all []view.Learning
+			var all []pandora.Learning
 			s, _, err := app.OpenRun(cmd.Context(), cli.Read, args, func(s *cli.Session, info pawl.RunInfo) (err error) {
 				all, err = notes(cmd.Context(), s, info.ID)
 				return err

@@ -284,16 +284,12 @@ func lastRun(ctx context.Context, s *cli.Session, run pawl.RunID) (*earlier, err
 	if data, err := blobs(r.Start.Criteria); err == nil {
 		_ = json.Unmarshal(data, &out.criteria) // one that cannot be read has none
 	}
-	if r.Plan() == nil {
-		return out, nil
-	}
-	file, err := view.TasksFile(r, blobs)
-	if err != nil {
-		return out, nil //nolint:nilerr // without its list the plan is made anew
-	}
-	for _, t := range file.Tasks {
-		t.Done = t.Status == pawl.TaskPassed
-		out.tasks = append(out.tasks, t.TaskSpec)
+	if p := r.Plan(); p != nil {
+		for _, t := range p.Tasks {
+			spec := t.Spec(blobs)
+			spec.Done = t.Status == pawl.TaskPassed
+			out.tasks = append(out.tasks, spec)
+		}
 	}
 	return out, nil
 }

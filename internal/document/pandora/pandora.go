@@ -1,4 +1,4 @@
-package view
+package pandora
 
 import (
 	"cmp"
@@ -7,72 +7,88 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"pawl"
 	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
-// The documents of the Pandora loop, made of any run with a list of tasks. Their
-// headings name the run's recipe, so that they are Pandora's for recipe pandora.
+// page is a document under way.
+type page struct{ strings.Builder }
 
-// spec is a task as it was written, its texts made safe.
-func (t *Task) spec(blobs Blobs) pawl.TaskSpec {
-	var s pawl.TaskSpec
-	if json.Unmarshal(blobs.bytes(t.Spec), &s) != nil || s.ID != t.ID {
-		s = pawl.TaskSpec{ID: t.ID, Title: t.Title, Priority: t.Priority, DependsOn: t.DependsOn, ModelTier: t.TaskEntry.Tier,
-			VerificationTier: t.Verify, Critical: t.Critical, Scaffold: t.Scaffold, Done: t.Done}
-	}
-	for _, text := range []*string{&s.ID, &s.Title, &s.Notes, &s.Intent, &s.Mode} {
-		*text = plain.Line(*text, 0)
-	}
-	s.Description, s.Criteria, s.DependsOn = plain.Text(s.Description), lines(s.Criteria), lines(t.DependsOn) // decisions rest on the entry
-	return s
+// line adds a line. What is formatted in cannot add lines of its own.
+func (p *page) line(format string, args ...any) {
+	p.WriteString(plain.Sprintf(format, args...) + "\n")
 }
 
-// FullTitle is the task's whole title, where its entry has only the beginning.
-func (t *Task) FullTitle(blobs Blobs) string { return t.titled(t.spec(blobs)) }
+// because is ": reason", or nothing when there is none.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
 
-// titled is the title of the task whose spec this is.
-func (t *Task) titled(spec pawl.TaskSpec) string { return cmp.Or(spec.Title, plain.Line(t.Title, 0)) }
+// capital is a word with a capital first letter.
+func capital(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[n:]
+}
+
+// dashed is a text, or a dash where there is none.
+func dashed(s string) string { return cmp.Or(s, "-") }
+
+// titled is the whole title of a task whose spec was read.
+func titled(x *view.Task, spec pawl.TaskSpec) string {
+	return cmp.Or(spec.Title, plain.Line(x.Title, 0))
+}
 
 // cell is a text within a cell of a markdown table.
 func cell(s string) string { return strings.ReplaceAll(plain.Line(s, 0), "|", `\|`) }
 
 // PlanDocument is what the planner decided, version by version: the task list
 // with what each must meet.
-func PlanDocument(r *Run, blobs Blobs) (string, error) {
-	l := r.root()
-	if l.Plan() == nil {
+func PlanDocument(r *view.Run, blobs view.Blobs) (string, error) {
+	if r.Plan() == nil {
 		return "", errNoPlan(r)
 	}
-	var t text
-	for i, p := range l.Plans {
+	var t page
+	for i, p := range r.Loops[0].Plans {
 		if i > 0 {
 			t.line("")
 			t.line("---")
 			t.line("")
 		}
-		r.planDocument(&t, p, blobs)
+		planVersion(&t, r, p, blobs)
 	}
 	return t.String(), nil
 }
 
-func errNoPlan(r *Run) error {
+func errNoPlan(r *view.Run) error {
 	return pawl.Errorf(pawl.CodeNotFound, "run %s has no list of tasks", plain.Line(string(r.ID), 0))
 }
 
-func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
-	decision, reasoning := r.decidedPlan(p, blobs)
+func planVersion(t *page, r *view.Run, p *view.Plan, blobs view.Blobs) {
+	decision, reasoning := decidedPlan(r, p, blobs)
 	var specs []pawl.TaskSpec
 	for _, x := range p.Tasks {
-		specs = append(specs, x.spec(blobs))
+		specs = append(specs, x.Spec(blobs))
 	}
 	t.line("## 3. Task Plan")
 	t.line("")
 	t.line("**Decision:** %s", decision)
 	t.line("**Reasoning:** %s", reasoning)
 	if p.Version > 1 {
-		t.line("**Plan Version:** %d%s", p.Version, changed(p.Changed))
+		changed := ""
+		if p.Changed != "" {
+			changed = " · " + p.Changed
+		}
+		t.line("**Plan Version:** %d%s", p.Version, changed)
 	}
 	t.line("")
 	t.line("### Task Breakdown")
@@ -84,7 +100,7 @@ func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
 		if x.Priority > 0 {
 			priority = fmt.Sprint(x.Priority)
 		}
-		t.line("| %s | %s | %s | %s |", cell(x.ID), cell(x.titled(specs[i])), priority, dashed(cell(strings.Join(x.DependsOn, ", "))))
+		t.line("| %s | %s | %s | %s |", cell(x.ID), cell(titled(x, specs[i])), priority, dashed(cell(strings.Join(x.DependsOn, ", "))))
 	}
 	t.line("")
 	t.line("### Acceptance Criteria")
@@ -101,7 +117,7 @@ func (r *Run) planDocument(t *text, p *Plan, blobs Blobs) {
 
 // decidedPlan is the decision that made a plan, and why, in the planner's words
 // where it gave any.
-func (r *Run) decidedPlan(p *Plan, blobs Blobs) (decision, reasoning string) {
+func decidedPlan(r *view.Run, p *view.Plan, blobs view.Blobs) (decision, reasoning string) {
 	decision, reasoning = strings.ToUpper(r.Recipe.Name)+"_LOOP", "-"
 	if p.Cause != nil {
 		reasoning = fmt.Sprintf("%s%s", p.Cause.Cause, because(p.Cause.Reason))
@@ -116,7 +132,7 @@ func (r *Run) decidedPlan(p *Plan, blobs Blobs) (decision, reasoning string) {
 		decision = d
 	}
 	var said struct{ Reasoning, Reason, Why, Summary string }
-	if json.Unmarshal(blobs.bytes(p.Made.End.Output), &said) == nil {
+	if json.Unmarshal(blobs.Bytes(p.Made.End.Output), &said) == nil {
 		for _, s := range []string{said.Reasoning, said.Reason, said.Why, said.Summary} {
 			if s = plain.Line(s, 0); s != "" {
 				return decision, s
@@ -152,29 +168,29 @@ func evidence(raw json.RawMessage, gap string) string {
 
 // ValidationReport is the review of a task by its acceptance criteria: of its
 // newest attempt that was reviewed.
-func ValidationReport(r *Run, task string, blobs Blobs) (string, error) {
+func ValidationReport(r *view.Run, task string, blobs view.Blobs) (string, error) {
 	x := r.Plan().Task(task)
 	if x == nil {
 		return "", pawl.Errorf(pawl.CodeNotFound, "run %s has no task %q", plain.Line(string(r.ID), 0), plain.Line(task, 80))
 	}
-	var t text
+	var t page
 	t.line("## 6. Validation")
 	t.line("")
-	validation(&t, x, r.reviewed(x), blobs)
+	validation(&t, x, reviewed(r, x), blobs)
 	return t.String(), nil
 }
 
 // validation tells what a reviewer's verdict, nil for none, says of each of a
 // task's criteria.
-func validation(t *text, x *Task, g *Gate, blobs Blobs) {
-	spec := x.spec(blobs)
-	t.line("### Task: %s (%s)", x.ID, x.titled(spec))
+func validation(t *page, x *view.Task, g *view.Gate, blobs view.Blobs) {
+	spec := x.Spec(blobs)
+	t.line("### Task: %s (%s)", x.ID, titled(x, spec))
 	t.line("")
 	t.line("**Acceptance Criteria Check:**")
 	t.line("| Criteria | Status | Evidence |")
 	t.line("|----------|--------|----------|")
 	var found judgement
-	if g != nil && json.Unmarshal(blobs.bytes(g.Evidence), &found) != nil {
+	if g != nil && json.Unmarshal(blobs.Bytes(g.Evidence), &found) != nil {
 		found = judgement{}
 	}
 	for _, c := range spec.CriteriaList() {
@@ -199,30 +215,17 @@ func validation(t *text, x *Task, g *Gate, blobs Blobs) {
 }
 
 // reviewed is the newest verdict of a reviewer on the task, or nil.
-func (r *Run) reviewed(t *Task) *Gate {
+func reviewed(r *view.Run, t *view.Task) *view.Gate {
 	for _, l := range slices.Backward(t.Loops) {
 		for _, it := range slices.Backward(l.Iterations) {
 			for _, g := range slices.Backward(it.Gates) {
-				if r.byReviewer(l, g) {
+				if r.IsReview(l, g) {
 					return g
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// byReviewer reports a verdict that is neither a command's nor a check's that
-// the harness makes itself.
-func (r *Run) byReviewer(l *Loop, g *Gate) bool {
-	if k := r.Recipe.Kind(l.Kind); k != nil {
-		for _, s := range slices.Concat(k.Gates, k.FinalGates) {
-			if s.Name == g.Gate && s.Builtin != "" {
-				return false
-			}
-		}
-	}
-	return g.Kind == "" && g.Verdict != pawl.VerdictSkip
 }
 
 // approval is a reviewer's verdict in Pandora's words.
@@ -234,15 +237,15 @@ func approval(v pawl.Verdict) string {
 }
 
 // ValidationDocument is the [ValidationReport] of every task that was reviewed.
-func ValidationDocument(r *Run, blobs Blobs) (string, error) {
+func ValidationDocument(r *view.Run, blobs view.Blobs) (string, error) {
 	p := r.Plan()
 	if p == nil {
 		return "", errNoPlan(r)
 	}
-	var t text
+	var t page
 	t.line("## 6. Validation")
 	for _, x := range p.Tasks {
-		if g := r.reviewed(x); g != nil {
+		if g := reviewed(r, x); g != nil {
 			t.line("")
 			validation(&t, x, g, blobs)
 		}
@@ -252,8 +255,8 @@ func ValidationDocument(r *Run, blobs Blobs) (string, error) {
 
 // learnings are what attempts at a task that passed taught, and that is shown
 // to later ones.
-func (r *Run) learnings(x *Task) []*Memory {
-	var out []*Memory
+func learnings(r *view.Run, x *view.Task) []*view.Memory {
+	var out []*view.Memory
 	for _, m := range r.Memory {
 		if m.Kind == pawl.MemoryLearning && !m.Failed && m.Task == x.ID && x.Status == pawl.TaskPassed {
 			out = append(out, m)
@@ -264,7 +267,7 @@ func (r *Run) learnings(x *Task) []*Memory {
 
 // CompletionMessage is the run's end in Pandora's words: complete, or incomplete,
 // blocked or failed with what is missing and why.
-func CompletionMessage(r *Run, blobs Blobs) (string, error) {
+func CompletionMessage(r *view.Run, blobs view.Blobs) (string, error) {
 	p := r.Plan()
 	if p == nil {
 		return "", errNoPlan(r)
@@ -277,7 +280,7 @@ func CompletionMessage(r *Run, blobs Blobs) (string, error) {
 		state = "SUCCESS"
 	}
 	saved := 0
-	var t text
+	var t page
 	t.line("## %s Loop %s", capital(r.Recipe.Name), title)
 	t.line("")
 	t.line("**Status:** %s", state)
@@ -290,21 +293,21 @@ func CompletionMessage(r *Run, blobs Blobs) (string, error) {
 	t.line("|------|-------|--------|")
 	for _, x := range p.Tasks {
 		t.line("| %s | %s | %s |", cell(x.ID), cell(x.FullTitle(blobs)), statusMark(x.Status))
-		saved += len(r.learnings(x))
+		saved += len(learnings(r, x))
 	}
-	notes(&t, "Failures", p, func(x *Task) string {
+	notes(&t, "Failures", p, func(x *view.Task) string {
 		if x.Status != pawl.TaskFailed {
 			return ""
 		}
 		return dashed(x.Reason)
 	})
-	notes(&t, "Blocked", p, func(x *Task) string {
+	notes(&t, "Blocked", p, func(x *view.Task) string {
 		if x.Status != pawl.TaskBlocked {
 			return ""
 		}
 		return x.Cause + " cannot pass"
 	})
-	notes(&t, "Not Done", p, func(x *Task) string {
+	notes(&t, "Not Done", p, func(x *view.Task) string {
 		switch x.Status {
 		case pawl.TaskPending, pawl.TaskRunning, pawl.TaskSkipped:
 			return dashed(x.Reason)
@@ -317,7 +320,7 @@ func CompletionMessage(r *Run, blobs Blobs) (string, error) {
 }
 
 // notes lists the tasks that there is something to say about.
-func notes(t *text, heading string, p *Plan, of func(*Task) string) {
+func notes(t *page, heading string, p *view.Plan, of func(*view.Task) string) {
 	begun := false
 	for _, x := range p.Tasks {
 		note := of(x)
@@ -342,27 +345,23 @@ func statusMark(s pawl.TaskStatus) string {
 }
 
 // Trace is the run as it went, task by task in the order they were begun.
-func Trace(r *Run, blobs Blobs) (string, error) {
+func Trace(r *view.Run, blobs view.Blobs) (string, error) {
 	p := r.Plan()
 	if p == nil {
 		return "", errNoPlan(r)
 	}
-	var t text
+	var t page
 	t.line("User: %s", r.Start.Title)
 	t.line("")
-	decision, _ := r.decidedPlan(p, blobs)
+	decision, _ := decidedPlan(r, p, blobs)
 	t.line("Decision: %s", decision)
 	t.line("Tasks: %d identified", len(p.Tasks))
 	t.line("")
 	name := capital(r.Recipe.Name) + " Loop"
 	t.line("[%s Starts]", name)
-	n := 0
-	for _, l := range r.Loops {
-		if l.Parent == 1 && l.Task != "" {
-			n++
-			t.line("")
-			r.traceLoop(&t, n, l, blobs)
-		}
+	for i, l := range begun(r) {
+		t.line("")
+		traceLoop(&t, r, i+1, l, blobs)
 	}
 	t.line("")
 	if r.Outcome == "" {
@@ -378,7 +377,19 @@ func Trace(r *Run, blobs Blobs) (string, error) {
 	return t.String(), nil
 }
 
-func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
+// begun are the loops of the root's tasks, one for each try at a task, in the order in
+// which they were begun.
+func begun(r *view.Run) []*view.Loop {
+	var out []*view.Loop
+	for _, l := range r.Loops {
+		if l.Parent == 1 && l.Task != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func traceLoop(t *page, r *view.Run, n int, l *view.Loop, blobs view.Blobs) {
 	title := l.Task
 	x := r.Plan().Task(l.Task)
 	if x != nil {
@@ -389,7 +400,7 @@ func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
 		if it.N > 1 {
 			t.line("  [Attempt %d on %s]", it.N, r.Recipe.Tier(it.Tier))
 		}
-		r.traceIteration(t, l, it, blobs)
+		traceIteration(t, r, l, it, blobs)
 	}
 	switch {
 	case l.End == nil:
@@ -403,14 +414,14 @@ func (r *Run) traceLoop(t *text, n int, l *Loop, blobs Blobs) {
 	}
 	for _, m := range r.Memory {
 		if m.Loop == l && m.Kind == pawl.MemoryLearning && !m.Failed {
-			t.line("  Learnings saved: %q", plain.Line(blobs.text(m.Text), 200))
+			t.line("  Learnings saved: %q", plain.Line(blobs.Text(m.Text), 200))
 		}
 	}
 }
 
 // traceIteration tells the rounds of a group with what each step left, then the
 // steps and gates after it.
-func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
+func traceIteration(t *page, r *view.Run, l *view.Loop, it *view.Iteration, blobs view.Blobs) {
 	rounds := 0
 	var roles, said, after []string
 	first := ""
@@ -426,7 +437,7 @@ func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
 			if role := capital(s.Place.Role); !slices.Contains(roles, role) {
 				roles = append(roles, role)
 			}
-			if text := s.left(blobs, 120); text != "" {
+			if text := s.Summary(blobs, 120); text != "" {
 				said = append(said, text)
 			}
 		case s.Purpose == pawl.ForStep:
@@ -434,14 +445,18 @@ func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
 		}
 	}
 	if rounds > 0 {
-		t.line("  [%s Loop - %s]", strings.Join(roles, "-"), count(rounds, "iteration"))
+		iterations := "1 iteration"
+		if rounds > 1 {
+			iterations = fmt.Sprintf("%d iterations", rounds)
+		}
+		t.line("  [%s Loop - %s]", strings.Join(roles, "-"), iterations)
 		for _, text := range said {
 			t.line("    - %s", text)
 		}
 	}
 	for _, g := range it.Gates {
 		word := approval(g.Verdict)
-		if !r.byReviewer(l, g) {
+		if !r.IsReview(l, g) {
 			word = strings.ToUpper(string(g.Verdict))
 		}
 		after = append(after, fmt.Sprintf("[%s: %s]", capital(g.Gate), word))
@@ -452,25 +467,6 @@ func (r *Run) traceIteration(t *text, l *Loop, it *Iteration, blobs Blobs) {
 	if len(after) > 0 {
 		t.line("  %s", strings.Join(after, " → "))
 	}
-}
-
-// left is what a session left, in one line; empty when it only decided.
-func (s *Session) left(blobs Blobs, width int) string {
-	if s.End == nil {
-		return ""
-	}
-	data := blobs.bytes(s.End.Output)
-	var said struct{ Summary, Result string }
-	if json.Unmarshal(data, &said) == nil {
-		if said.Summary == "" {
-			said.Summary = said.Result
-		}
-		return plain.Line(said.Summary, width)
-	}
-	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(first, "{") {
-		return plain.Line(first, width)
-	}
-	return ""
 }
 
 // Learning is what one task taught, as the Pandora loop writes it to its memory.
@@ -495,7 +491,7 @@ func NewLearning(recipe, task, title string, findings []string) Learning {
 }
 
 // Learnings are those of every task that passed and taught something.
-func Learnings(r *Run, blobs Blobs) []Learning {
+func Learnings(r *view.Run, blobs view.Blobs) []Learning {
 	out := []Learning{}
 	p := r.Plan()
 	if p == nil {
@@ -503,13 +499,13 @@ func Learnings(r *Run, blobs Blobs) []Learning {
 	}
 	name := strings.ToLower(plain.Line(r.Recipe.Name, 0))
 	for _, x := range p.Tasks {
-		all := r.learnings(x)
+		all := learnings(r, x)
 		if len(all) == 0 {
 			continue
 		}
 		var findings []string
 		for _, m := range all {
-			findings = append(findings, plain.Line(blobs.text(m.Text), 0))
+			findings = append(findings, plain.Line(blobs.Text(m.Text), 0))
 		}
 		out = append(out, NewLearning(name, plain.Line(x.ID, 0), x.FullTitle(blobs), findings))
 	}
@@ -538,23 +534,24 @@ const defaultLimit = 10
 
 // TasksFile is the run's list of tasks for a file; of a run folded up to an
 // event, as it was then.
-func TasksFile(r *Run, blobs Blobs) (TaskFile, error) {
+func TasksFile(r *view.Run, blobs view.Blobs) (TaskFile, error) {
 	p := r.Plan()
 	if p == nil {
 		return TaskFile{}, errNoPlan(r)
 	}
-	f := TaskFile{Created: r.root().Plans[0].Began.UTC(), Query: blobs.text(r.Start.Goal), Limit: defaultLimit, Begun: r.begun()}
+	root := r.Loops[0]
+	f := TaskFile{Created: root.Plans[0].Began.UTC(), Query: blobs.Text(r.Start.Goal), Limit: defaultLimit, Begun: len(begun(r))}
 	if f.Query == "" {
 		f.Query = plain.Line(r.Start.Title, 0)
 	}
-	if k := r.Recipe.Kind(r.root().Kind); k != nil && k.Children != nil && k.Children.Limit > 0 {
+	if k := r.Recipe.Kind(root.Kind); k != nil && k.Children != nil && k.Children.Limit > 0 {
 		f.Limit = k.Children.Limit
 	}
 	if r.Limits.Iterations > 0 && slices.Contains(r.Settings.HaltOn, pawl.HaltIterations) {
 		f.Limit = r.Limits.Iterations
 	}
 	for _, x := range p.Tasks {
-		e := TaskFileEntry{x.spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
+		e := TaskFileEntry{x.Spec(blobs), x.Status, plain.Line(x.Cause, 0), plain.Line(x.Reason, 0)}
 		if e.Status == pawl.TaskRunning && r.Outcome == pawl.OutcomeFailed { // what it was at failed for good
 			e.Status, e.Reason = pawl.TaskFailed, plain.Line(r.Reason, 0)
 		}

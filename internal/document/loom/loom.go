@@ -1,78 +1,82 @@
-package view
+// Package loom makes the document by which Loom describes a task: the goal, the plan in
+// force, its subtasks and what came of each. It is made of any run, the same bytes at
+// every replay.
+package loom
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"pawl"
 	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
-// LoomTask is a run in Loom's words: the task, its plan, the subtasks and what
+// Task is a run in Loom's words: the task, its plan, the subtasks and what
 // came of them. Its texts are safe to print.
-type LoomTask struct {
+type Task struct {
 	ID        string            `json:"id"`
 	Goal      string            `json:"goal"`
 	Context   map[string]string `json:"context"`
 	Workspace string            `json:"workspace_path,omitempty"` // the run's branch: its worktree is gone when the run has ended
 	Status    string            `json:"status"`                   // planning, executing, verifying, completed, failed or cancelled
-	Plan      *LoomPlan         `json:"plan"`
+	Plan      *Plan             `json:"plan"`
 	Created   time.Time         `json:"created_at"`
 	Updated   time.Time         `json:"updated_at"`
 	Approval  string            `json:"approval_mode"` // auto, manual or confidence_threshold
 	Callback  string            `json:"callback_url,omitempty"`
 	Metadata  map[string]string `json:"metadata"`
 	// Progress counts the subtasks.
-	Progress TaskProgress `json:"progress"`
+	Progress view.TaskProgress `json:"progress"`
 }
 
-// LoomPlan is the plan in force.
-type LoomPlan struct {
-	Version   int           `json:"version"`
-	Subtasks  []LoomSubtask `json:"subtasks"`
-	Created   time.Time     `json:"created_at"` // of the first version
-	Replanned *time.Time    `json:"replanned_at"`
+// Plan is the plan in force.
+type Plan struct {
+	Version   int        `json:"version"`
+	Subtasks  []Subtask  `json:"subtasks"`
+	Created   time.Time  `json:"created_at"` // of the first version
+	Replanned *time.Time `json:"replanned_at"`
 }
 
-// LoomSubtask is an entry of a [LoomPlan].
-type LoomSubtask struct {
-	ID           string      `json:"id"`
-	Description  string      `json:"description"`
-	Status       string      `json:"status"` // pending, running, completed, failed, skipped or blocked
-	DependsOn    []string    `json:"depends_on"`
-	ModelTier    int         `json:"model_tier"`
-	Verification int         `json:"verification_tier"`
-	Critical     bool        `json:"is_critical_path"`
-	Result       *LoomResult `json:"result"`
-	RetryCount   int         `json:"retry_count"`
-	MaxRetries   int         `json:"max_retries"`
-	Cause        string      `json:"blocked_by,omitempty"`
+// Subtask is an entry of a [Plan].
+type Subtask struct {
+	ID           string   `json:"id"`
+	Description  string   `json:"description"`
+	Status       string   `json:"status"` // pending, running, completed, failed, skipped or blocked
+	DependsOn    []string `json:"depends_on"`
+	ModelTier    int      `json:"model_tier"`
+	Verification int      `json:"verification_tier"`
+	Critical     bool     `json:"is_critical_path"`
+	Result       *Result  `json:"result"`
+	RetryCount   int      `json:"retry_count"`
+	MaxRetries   int      `json:"max_retries"`
+	Cause        string   `json:"blocked_by,omitempty"`
 }
 
-// LoomResult is what came of a subtask.
-type LoomResult struct {
-	Status       string           `json:"status"` // success, failed or partial
-	Summary      string           `json:"summary"`
-	Artifacts    []string         `json:"artifacts"`
-	ToolCalls    []LoomCall       `json:"tool_calls"`
-	Verification LoomVerification `json:"verification"`
-	Seconds      float64          `json:"duration_seconds"`
-	Tokens       int64            `json:"tokens_used"` // of all attempts together
-	Model        string           `json:"model_used"`
+// Result is what came of a subtask.
+type Result struct {
+	Status       string       `json:"status"` // success, failed or partial
+	Summary      string       `json:"summary"`
+	Artifacts    []string     `json:"artifacts"`
+	ToolCalls    []Call       `json:"tool_calls"`
+	Verification Verification `json:"verification"`
+	Seconds      float64      `json:"duration_seconds"`
+	Tokens       int64        `json:"tokens_used"` // of all attempts together
+	Model        string       `json:"model_used"`
 }
 
-// LoomVerification is how a subtask's work was judged at last.
-type LoomVerification struct {
+// Verification is how a subtask's work was judged at last.
+type Verification struct {
 	Passed bool     `json:"passed"`
 	Tier   int      `json:"tier"`
 	Gates  []string `json:"gates"` // each with its verdict and reason
 }
 
-// LoomCall is the record of a tool call.
-type LoomCall struct {
+// Call is the record of a tool call.
+type Call struct {
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
 	Result string          `json:"result"`
@@ -80,15 +84,15 @@ type LoomCall struct {
 	Time   time.Time       `json:"timestamp"`
 }
 
-// Loom is the run in Loom's words.
-func Loom(r *Run, blobs Blobs) (LoomTask, error) {
-	l := r.root()
-	if l == nil {
-		return LoomTask{}, errNotStarted(r)
+// New makes the document of a run.
+func New(r *view.Run, blobs view.Blobs) (Task, error) {
+	if len(r.Loops) == 0 {
+		return Task{}, pawl.Errorf(pawl.CodeNotFound, "run %s has not begun a loop, so there is nothing to report", plain.Line(string(r.ID), 0))
 	}
-	t := LoomTask{ID: plain.Line(l.ID, 0), Goal: blobs.text(r.Start.Goal), Status: r.loomStatus(l), Created: r.Began.UTC(), Updated: r.Updated.UTC(),
-		Workspace: r.branch(), Approval: r.approvalMode(l),
-		Context: map[string]string{"base": string(commit(r.Start.Base)), "branch": r.branch(), "head": string(commit(r.Head))},
+	l, branch := r.Loops[0], plain.Line(r.Start.Branch, 0)
+	t := Task{ID: plain.Line(l.ID, 0), Goal: blobs.Text(r.Start.Goal), Status: status(r, l), Created: r.Began.UTC(), Updated: r.Updated.UTC(),
+		Workspace: branch, Approval: approvalMode(r, l),
+		Context: map[string]string{"base": plain.Line(string(r.Start.Base), 0), "branch": branch, "head": plain.Line(string(r.Head), 0)},
 		Metadata: map[string]string{"run": plain.Line(string(r.ID), 0), "recipe": plain.Line(r.Recipe.Name, 0), "title": plain.Line(r.Start.Title, 0),
 			"outcome": plain.Line(string(r.Outcome), 0), "reason": plain.Line(r.Reason, 0)}}
 	if len(r.Settings.Scope) > 0 {
@@ -102,19 +106,19 @@ func Loom(r *Run, blobs Blobs) (LoomTask, error) {
 		return t, nil
 	}
 	t.Progress = p.Progress()
-	t.Plan = &LoomPlan{Version: p.Version, Subtasks: []LoomSubtask{}, Created: l.Plans[0].Began.UTC()}
+	t.Plan = &Plan{Version: p.Version, Subtasks: []Subtask{}, Created: l.Plans[0].Began.UTC()}
 	if p.Version > 1 {
 		at := p.Began.UTC()
 		t.Plan.Replanned = &at
 	}
 	for _, x := range p.Tasks {
-		t.Plan.Subtasks = append(t.Plan.Subtasks, r.loomSubtask(l, x, blobs))
+		t.Plan.Subtasks = append(t.Plan.Subtasks, subtask(r, l, x, blobs))
 	}
 	return t, nil
 }
 
-// loomStatus is where the run is: it verifies once nothing is to be worked on.
-func (r *Run) loomStatus(l *Loop) string {
+// status is where the run is: it verifies once nothing is to be worked on.
+func status(r *view.Run, l *view.Loop) string {
 	switch {
 	case r.Outcome.Succeeded():
 		return "completed"
@@ -130,7 +134,7 @@ func (r *Run) loomStatus(l *Loop) string {
 	return "executing"
 }
 
-func (r *Run) approvalMode(l *Loop) string {
+func approvalMode(r *view.Run, l *view.Loop) string {
 	mode := r.Settings.Approval
 	if k := r.Recipe.Kind(l.Kind); mode == "" && k != nil && k.Approval != nil {
 		mode = k.Approval.By
@@ -144,25 +148,25 @@ func (r *Run) approvalMode(l *Loop) string {
 	return plain.Line(mode, 0)
 }
 
-func (r *Run) loomSubtask(root *Loop, x *Task, blobs Blobs) LoomSubtask {
-	spec := x.spec(blobs)
-	s := LoomSubtask{ID: plain.Line(x.ID, 0), Description: plain.Text(spec.Description), Status: x.Status.String(), DependsOn: append([]string{}, lines(x.DependsOn)...),
+func subtask(r *view.Run, root *view.Loop, x *view.Task, blobs view.Blobs) Subtask {
+	spec := x.Spec(blobs)
+	s := Subtask{ID: plain.Line(x.ID, 0), Description: plain.Text(spec.Description), Status: x.Status.String(), DependsOn: append([]string{}, spec.DependsOn...),
 		ModelTier: max(1, x.Tier()), Verification: max(1, x.Verify), Critical: x.Critical, RetryCount: max(0, x.Attempts()-1),
-		MaxRetries: r.maxRetries(root, x), Cause: plain.Line(x.Cause, 0)}
+		MaxRetries: maxRetries(r, root, x), Cause: plain.Line(x.Cause, 0)}
 	if s.Description == "" {
-		s.Description = x.titled(spec)
+		s.Description = cmp.Or(spec.Title, plain.Line(x.Title, 0))
 	}
 	if x.Status == pawl.TaskPassed {
 		s.Status = "completed"
 	}
 	if x.Loop() != nil && (x.Status == pawl.TaskPassed || x.Status == pawl.TaskFailed) {
-		s.Result = r.loomResult(x, blobs)
+		s.Result = result(r, x, blobs)
 	}
 	return s
 }
 
 // maxRetries is how often a failed attempt at a task may be made again.
-func (r *Run) maxRetries(root *Loop, x *Task) int {
+func maxRetries(r *view.Run, root *view.Loop, x *view.Task) int {
 	const most = 10 // attempts that a list may ask for
 	if x.Retries > 0 {
 		return min(x.Retries, most) - 1
@@ -180,26 +184,31 @@ func (r *Run) maxRetries(root *Loop, x *Task) int {
 // maxSummary is how much of what was said becomes a result's summary, in characters.
 const maxSummary = 200
 
-func (r *Run) loomResult(x *Task, blobs Blobs) *LoomResult {
+func result(r *view.Run, x *view.Task, blobs view.Blobs) *Result {
 	l := x.Loop()
-	out := &LoomResult{Status: "failed", Artifacts: []string{}, ToolCalls: []LoomCall{}, Tokens: x.Spent().Tokens, Seconds: x.Took(r.Updated).Seconds()}
+	out := &Result{Status: "failed", Artifacts: []string{}, ToolCalls: []Call{}, Tokens: x.Spent().Tokens, Seconds: x.Took(r.Updated).Seconds()}
 	if x.Status == pawl.TaskPassed {
 		out.Status = "success"
 	}
-	out.Verification = LoomVerification{Passed: x.Status == pawl.TaskPassed, Tier: max(1, x.Verify), Gates: []string{}}
-	for _, g := range r.inOrder(l.judged()) {
-		out.Verification.Gates = append(out.Verification.Gates, line("%s: %s%s", g.Gate, g.Verdict, because(g.Reason)))
-		if g.red() && g.Passed > 0 && g.Passed < g.Total {
+	out.Verification = Verification{Passed: x.Status == pawl.TaskPassed, Tier: max(1, x.Verify), Gates: []string{}}
+	for _, g := range r.Verdicts(l) {
+		text := g.Gate + ": " + string(g.Verdict)
+		if g.Reason != "" {
+			text += ": " + g.Reason
+		}
+		out.Verification.Gates = append(out.Verification.Gates, plain.Line(text, 0))
+		red := g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip
+		if red && g.Passed > 0 && g.Passed < g.Total {
 			out.Status = "partial"
 		}
 	}
-	it := l.last()
-	if it == nil {
+	if len(l.Iterations) == 0 {
 		out.Summary = plain.Line(x.Reason, 0)
 		return out
 	}
+	it := l.Iterations[len(l.Iterations)-1]
 	if it.Commit != nil {
-		for path := range strings.Lines(string(blobs.bytes(it.Commit.Paths))) {
+		for path := range strings.Lines(string(blobs.Bytes(it.Commit.Paths))) {
 			out.Artifacts = append(out.Artifacts, plain.Line(path, 0))
 		}
 	}
@@ -208,28 +217,18 @@ func (r *Run) loomResult(x *Task, blobs Blobs) *LoomResult {
 			continue
 		}
 		out.Model = plain.Line(s.Model, 0)
-		if text := s.left(blobs, maxSummary); text != "" {
+		if text := s.Summary(blobs, maxSummary); text != "" {
 			out.Summary = text
 		}
 	}
-	for _, s := range l.inOrder() {
+	for _, s := range l.Sessions() {
 		for _, c := range s.Calls {
-			out.ToolCalls = append(out.ToolCalls, LoomCall{Tool: plain.Line(c.Tool, 0), Args: arguments(blobs.bytes(c.Args)), Result: blobs.text(c.Output), Error: c.IsError, Time: c.Time.UTC()})
+			out.ToolCalls = append(out.ToolCalls, Call{Tool: plain.Line(c.Tool, 0), Args: arguments(blobs.Bytes(c.Args)), Result: blobs.Text(c.Output), Error: c.IsError, Time: c.Time.UTC()})
 		}
 	}
 	if out.Summary == "" {
 		out.Summary = plain.Line(x.Reason, 0)
 	}
-	return out
-}
-
-// inOrder are the loop's sessions, oldest first.
-func (l *Loop) inOrder() []*Session {
-	var out []*Session
-	for _, s := range l.sessions {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b *Session) int { return int(a.Seq) - int(b.Seq) })
 	return out
 }
 
@@ -265,9 +264,9 @@ func clean(v any) any {
 	return v
 }
 
-// LoomJSON is the [LoomTask] as an indented JSON document.
-func LoomJSON(r *Run, blobs Blobs) ([]byte, error) {
-	t, err := Loom(r, blobs)
+// JSON is the document as indented JSON.
+func JSON(r *view.Run, blobs view.Blobs) ([]byte, error) {
+	t, err := New(r, blobs)
 	if err != nil {
 		return nil, err
 	}
