@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl/internal/document/loom"
+	"pawl/internal/document/loopfolder"
 	"pawl/internal/document/pandora"
 	"pawl/internal/tasks"
 	"pawl/internal/view"
@@ -62,11 +63,11 @@ func Documents(r *view.Run, blobs view.Blobs) ([]Document, error) {
 	if len(r.Loops) == 0 {
 		return out, nil
 	}
-	loops, err := r.Records.LoopsJSONL(blobs)
+	loops, err := loopfolder.Loops(&r.Records, blobs)
 	if err != nil {
 		return nil, err
 	}
-	signals, err := r.Records.SignalsJSONL(blobs)
+	signals, err := loopfolder.Signals(&r.Records, blobs)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"pawl"
@@ -42,33 +40,6 @@ func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	}
 	out.Payload = cutText(blobs.text(s.payload), maxPayload)
 	return out
-}
-
-// LoopsJSONL are the records of all loops, one JSON document a line, as Loopr's
-// loops.jsonl has them.
-func (rs *Records) LoopsJSONL(blobs Blobs) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	for _, r := range rs.Loops {
-		if err := enc.Encode(rs.Full(r, blobs)); err != nil {
-			return nil, fmt.Errorf("write loop %s: %w", r.ID, err)
-		}
-	}
-	return out.Bytes(), nil
-}
-
-// SignalsJSONL are all signals, one JSON document a line, as Loopr's signals.jsonl.
-func (rs *Records) SignalsJSONL(blobs Blobs) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	for _, s := range rs.Signals {
-		if err := enc.Encode(rs.FullSignal(s, blobs)); err != nil {
-			return nil, fmt.Errorf("write signal %s: %w", s.ID, err)
-		}
-	}
-	return out.Bytes(), nil
 }
 
 // Text is a blob as text that is safe to print; empty when there is none or it cannot

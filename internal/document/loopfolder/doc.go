@@ -12,6 +12,8 @@
 //	        artifacts/              plan.md, spec.md or phase.md, and the same as JSON
 //	archive/<loop-id>/              the same, of loops that do not count any more
 //
+// [Loops] and [Signals] are the files loops.jsonl and signals.jsonl of a whole run.
+//
 // The folders are a projection: the same events make the same files, and nothing is
 // read from them. A [Writer] may be lost with its process at any moment; the next one
 // folds the run's events again and writes what was not there. Folders are moved to the
