@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
+	"pawl/internal/recipe"
 	"pawl/internal/resolve"
 	"pawl/internal/tasks"
 	"pawl/internal/view"
@@ -199,11 +201,20 @@ func pick(ctx context.Context, app *cli.App, goal *string, may []cli.KnownTask) 
 	}
 }
 
-// recordsRecipe is the recipe that keeps folders of tasks.
-const recordsRecipe = "coherence"
-
-// recipeAgain is the recipe that the task was worked on with.
-func (o *options) recipeAgain() string { return cmp.Or(o.again.Recipe, recordsRecipe) }
+// recipeAgain is the recipe that the task was worked on with. Of a task that has only a
+// folder nobody knows it; one that keeps such folders takes its place: the configured one
+// if it does, else a built-in one.
+func (o *options) recipeAgain(configured string, own []fs.FS) string {
+	if o.again.Recipe != "" {
+		return o.again.Recipe
+	}
+	for _, name := range slices.Concat([]string{configured}, recipe.Builtin()) {
+		if r, err := recipe.Load(name, own...); err == nil && r.Records {
+			return name
+		}
+	}
+	return configured
+}
 
 // askedAgain comes before the words by which a task was continued.
 const askedAgain = "\n\nThis goes on with earlier work on the task. It was asked for so: "

@@ -226,11 +226,13 @@ func (o *options) least() view.Level {
 // request resolves everything the run will depend on.
 func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal string) (pawl.StartRequest, []string, error) {
 	repo := os.DirFS(s.Project.Repo.Root)
-	flags := o.flags(cmd)
-	if o.again != nil && !cmd.Flags().Changed("recipe") {
-		flags = append(flags, config.Flag{Name: "task " + o.again.ID, Key: "recipe", Value: o.recipeAgain()})
+	recipes := recipeDirs(repo)
+	from := config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: o.flags(cmd)}
+	cfg, err := config.Load(from)
+	if err == nil && o.again != nil && !cmd.Flags().Changed("recipe") {
+		from.Flags = append(from.Flags, config.Flag{Name: "task " + o.again.ID, Key: "recipe", Value: o.recipeAgain(cfg.Recipe, recipes)})
+		cfg, err = config.Load(from)
 	}
-	cfg, err := config.Load(config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: flags})
 	if err != nil {
 		return pawl.StartRequest{}, nil, err
 	}
@@ -253,7 +255,6 @@ func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal
 	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
 		return req, nil, err
 	}
-	recipes := recipeDirs(repo)
 	if req.Recipe, err = recipe.Load(cfg.Recipe, recipes...); err != nil {
 		return req, nil, err
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,5 +121,23 @@ func TestTasks(t *testing.T) { // P-26 P-30
 	o := options{tasks: "-"}
 	if err := o.addTasks(&cli.App{In: strings.NewReader(`[{"id":"a","title":"A","depends_on":["b"]}]`)}, &pawl.StartRequest{}); pawl.CodeOf(err) != pawl.CodeInvalid {
 		t.Errorf("a list that cannot be worked on: %v", err)
+	}
+}
+
+// What a task goes on with that has only a folder follows from what recipes say.
+func TestRecipeOfAFolder(t *testing.T) {
+	own := []fs.FS{fstest.MapFS{
+		"mine.yaml":  {Data: []byte("extends: pawl\nrecords: true\n")},
+		"other.yaml": {Data: []byte("extends: coherence\nrecords: false\n")},
+	}}
+	for configured, want := range map[string]string{"pawl": "coherence", "loopr": "coherence", "mine": "mine", "other": "coherence", "missing": "coherence"} {
+		o := options{again: &cli.KnownTask{}}
+		if got := o.recipeAgain(configured, own); got != want {
+			t.Errorf("with %s configured it is %s, want %s", configured, got, want)
+		}
+		o.again.Recipe = "loom"
+		if got := o.recipeAgain(configured, own); got != "loom" {
+			t.Errorf("after a run of loom it is %s", got)
+		}
 	}
 }
