@@ -175,8 +175,9 @@ func show(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an entry of the memory whole",
-		Long: `Show prints an entry with who said it, where and when. With --json a learning of
-the recipe pandora has the note it belongs to, too (see pawl memory export).
+		Long: `Show prints an entry with who said it, where and when. With --json a learning
+has the note it belongs to, too, if the recipe learns from what passed only, as
+pandora does (see pawl memory export).
 
 ` + cli.ExitCodes,
 		Example:           "  pawl memory show 7/3\n  pawl memory show 001-add-login/3 --json | jq .note",
@@ -202,10 +203,8 @@ the recipe pandora has the note it belongs to, too (see pawl memory export).
 				return nil
 			}
 			d := document{ID: name(e), MemoryEntry: e}
-			if e.Kind == pawl.MemoryLearning && e.Task != "" && info.Recipe == "pandora" {
-				if d.Note, err = noteOf(ctx, s, info.ID, e); err != nil {
-					return err
-				}
+			if d.Note, err = noteOf(ctx, s, info.ID, e); err != nil {
+				return err
 			}
 			return app.Encode(d)
 		},

@@ -52,7 +52,7 @@ func (s service) tell(run pawl.RunID, texts []string, bodies ...pawl.Body) {
 		u.Blobs = append(u.Blobs, pawl.NewBlob([]byte(text)))
 	}
 	if u.After == 0 {
-		u.Info = &pawl.RunInfo{ID: run, Task: int(run[2] - '0'), Recipe: "pandora", Status: pawl.StatusEnded}
+		u.Info = &pawl.RunInfo{ID: run, Task: int(run[2] - '0'), Recipe: "mine", Status: pawl.StatusEnded}
 	}
 	if err := s.Log.Append(s.t.Context(), u); err != nil {
 		s.t.Fatal(err)
@@ -92,16 +92,19 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
+// recipe learns from what passed only.
+const recipe = `{"kinds":[{"name":"task","extract":{"name":"learn","output":"learnings","when":{"verdict":["pass"]}}}]}`
+
 const spec = `{"id":"parser","title":"Write the parser"}`
 
-// filled is a bed with a pandora run whose task "parser" passed and whose task "cli" did not, and another run.
+// filled is a bed with a run whose task "parser" passed and whose task "cli" did not, and another run.
 func filled(t *testing.T) *bed {
 	b := newBed(t)
 	failed := learn(4, pawl.MemoryError, "cli", "flags were parsed twice")
 	failed.Failed = true
 	texts := []string{"Tests live beside the code.", "Tabs are refused\x1b[2J\nby the lexer", "cobra is in use", "flags were parsed twice", "Use table tests.", spec}
 	b.tell("001-add-parser", texts,
-		&pawl.RunStarted{Task: 1, Recipe: pawl.JSON(`{}`)}, &pawl.LoopStarted{ID: "request", Kind: "request"},
+		&pawl.RunStarted{Task: 1, Recipe: pawl.JSON(recipe)}, &pawl.LoopStarted{ID: "request", Kind: "request"},
 		&pawl.TasksListed{Entries: []pawl.TaskEntry{{ID: "parser", Title: "Write", Spec: pawl.HashOf([]byte(spec))}, {ID: "cli", Title: "CLI"}}},
 		&pawl.PlanAccepted{Version: 1, Count: 2},
 		&pawl.LoopStarted{ID: "t1", Kind: "task", Parent: 1, Task: "parser", Entry: 1, Version: 1},
@@ -219,6 +222,17 @@ by the lexer
 	}
 }
 
+// A recipe that learns from failed attempts too has no notes.
+func TestShowWithoutNote(t *testing.T) {
+	b := newBed(t)
+	b.tell("001-add-parser", []string{"Tests live beside the code."}, &pawl.RunStarted{Task: 1, Recipe: pawl.JSON(strings.ReplaceAll(recipe, "when", "then"))},
+		learn(1, pawl.MemoryLearning, "parser", "Tests live beside the code."))
+	b.app.JSON = true
+	if err := b.run("show", "1/1"); err != nil || strings.Contains(b.out.String(), `"note"`) {
+		t.Errorf("%v: %s", err, b.out.String())
+	}
+}
+
 // P-79, P-80: one note for each task that passed and learned something.
 func TestExport(t *testing.T) {
 	b := filled(t)
@@ -229,7 +243,7 @@ func TestExport(t *testing.T) {
 	if err := json.Unmarshal(b.out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]pandora.Learning{newNote("parser", "Write the parser", []string{"Tests live beside the code.", "Use table tests."})}, got); diff != "" {
+	if diff := cmp.Diff([]pandora.Learning{pandora.Note("parser", "Write the parser", []string{"Tests live beside the code.", "Use table tests."})}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b.want("[]\n", "export", "2")

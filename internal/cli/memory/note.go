@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -11,11 +12,6 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/document/pandora"
 )
-
-// newNote is what Pandora writes of a task that passed, as other tools read it.
-func newNote(task, title string, findings []string) pandora.Learning {
-	return pandora.NewLearning("pandora", task, title, findings)
-}
 
 // notes are one for each task that passed and left learnings, in the order of the plan.
 func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]pandora.Learning, error) {
@@ -37,20 +33,31 @@ func notes(ctx context.Context, s pawl.Service, run pawl.RunID) ([]pandora.Learn
 	}
 	for _, t := range r.Plan().Tasks {
 		if t.Status == pawl.TaskPassed && len(findings[t.ID]) > 0 {
-			out = append(out, newNote(t.ID, cmp.Or(t.FullTitle(cli.Blobs(ctx, s, run)), t.ID), findings[t.ID]))
+			out = append(out, pandora.Note(t.ID, cmp.Or(t.FullTitle(cli.Blobs(ctx, s, run)), t.ID), findings[t.ID]))
 		}
 	}
 	return out, nil
 }
 
 // noteOf is the note a learning belongs to, or one of its own while its task has
-// not passed.
+// not passed; nil where it belongs to none.
 func noteOf(ctx context.Context, s pawl.Service, run pawl.RunID, e pawl.MemoryEntry) (*pandora.Learning, error) {
+	if e.Kind != pawl.MemoryLearning || e.Task == "" {
+		return nil, nil
+	}
+	began, err := cli.Began(ctx, s, run)
+	if err != nil || began == nil {
+		return nil, err
+	}
+	var recipe pawl.Recipe
+	if json.Unmarshal(began.Recipe, &recipe) != nil || !pandora.TakesNotes(&recipe) {
+		return nil, nil //nolint:nilerr // a recipe that cannot be read says nothing
+	}
 	all, err := notes(ctx, s, run)
 	if err != nil {
 		return nil, err
 	}
-	own := newNote(e.Task, e.Task, []string{e.Text})
+	own := pandora.Note(e.Task, e.Task, []string{e.Text})
 	for _, n := range all {
 		if n.Topic == own.Topic && !e.Failed && !e.Forgotten {
 			return &n, nil

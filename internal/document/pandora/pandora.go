@@ -482,8 +482,22 @@ type Learning struct {
 	Confidence float64  `json:"confidence"`
 }
 
-// NewLearning is what a task of a recipe's list taught.
-func NewLearning(recipe, task, title string, findings []string) Learning {
+// Note is what a task taught, as Pandora's own memory has it, whatever the recipe.
+func Note(task, title string, findings []string) Learning {
+	return newLearning("pandora", task, title, findings)
+}
+
+// TakesNotes reports whether a recipe learns as Pandora does: from attempts that passed,
+// and from no others. What such a run has learned of a task is a [Note].
+func TakesNotes(r *pawl.Recipe) bool {
+	return slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool {
+		x := k.Extract
+		return x != nil && x.Output == "learnings" && x.When != nil && slices.Equal(x.When.Verdict, []pawl.Verdict{pawl.VerdictPass})
+	})
+}
+
+// newLearning is what a task of a recipe's list taught.
+func newLearning(recipe, task, title string, findings []string) Learning {
 	l := Learning{Type: "research", Topic: recipe + "-loop-learnings-" + task, Tags: []string{recipe + "-loop", "code-patterns", task},
 		Source: recipe + "_loop", Confidence: 0.9}
 	l.Content.Summary, l.Content.Findings = "Patterns learned from: "+title, findings
@@ -507,7 +521,7 @@ func Learnings(r *view.Run, blobs view.Blobs) []Learning {
 		for _, m := range all {
 			findings = append(findings, plain.Line(blobs.Text(m.Text), 0))
 		}
-		out = append(out, NewLearning(name, plain.Line(x.ID, 0), x.FullTitle(blobs), findings))
+		out = append(out, newLearning(name, plain.Line(x.ID, 0), x.FullTitle(blobs), findings))
 	}
 	return out
 }

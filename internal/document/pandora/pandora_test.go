@@ -10,6 +10,7 @@ import (
 
 	"pawl"
 	"pawl/internal/document/documenttest"
+	"pawl/internal/recipe"
 	"pawl/internal/recorded"
 	"pawl/internal/view"
 )
@@ -262,4 +263,16 @@ func TestDocuments(t *testing.T) {
 		add("learnings.json", documenttest.Indented(tb, Learnings(r, blobs)), nil)
 		return a
 	})
+}
+
+func TestTakesNotes(t *testing.T) {
+	for _, name := range recipe.Builtin() {
+		r, err := recipe.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := TakesNotes(&r), name == "pandora"; got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+	}
 }
