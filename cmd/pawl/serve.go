@@ -42,6 +42,10 @@ const (
 	mostLog = 5 << 20
 )
 
+// planRecipe is the recipe of what loop.create_plan begins, unless the daemon is told of
+// another one. The method is Loopr's.
+const planRecipe = "loopr"
+
 // What a daemon is told by the process that starts it, by the numbers of open files.
 const (
 	readyFD = "PAWL_DAEMON_READY" // is told what became of it
@@ -274,13 +278,13 @@ func (s *serving) serves() server.Daemon {
 	}
 }
 
-// create starts a run of the recipe loopr, as pawl run would in a folder.
+// create starts a run for loop.create_plan, as pawl run would in a folder.
 func (s *serving) create(ctx context.Context, dir, description string) (pawl.RunInfo, error) {
 	repo, err := locate(ctx, dir)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
-	req, err := runcmd.Request(ctx, s.app, repo, description, "loopr")
+	req, err := runcmd.Request(ctx, s.app, repo, description, cmp.Or(s.o.PlanRecipe, planRecipe))
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	// Listen is an address of this machine where it serves browsers too, as host:port;
 	// empty = nowhere.
 	Listen string
+	// PlanRecipe is the recipe that loop.create_plan of the line protocol begins a run of;
+	// empty means the daemon's own.
+	PlanRecipe string
 }
 
 // Args are the arguments of a program that serves so.
@@ -47,6 +50,9 @@ func (o Options) Args() []string {
 	}
 	if o.Listen != "" {
 		args = append(args, "--listen="+o.Listen)
+	}
+	if o.PlanRecipe != "" {
+		args = append(args, "--plan-recipe="+o.PlanRecipe)
 	}
 	return args
 }
@@ -152,6 +158,7 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 	f.BoolVar(&install, "install", false, "start it with your session from now on, as a service of systemd or launchd")
 	f.BoolVar(&uninstall, "uninstall", false, "start it with your session no more")
 	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
+	f.StringVar(&o.PlanRecipe, "plan-recipe", "", "the recipe `NAME` of what loop.create_plan begins, in place of loopr")
 	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
 	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
 	f.BoolVar(&o.Background, "detached", false, "this process has no terminal")
@@ -211,7 +218,7 @@ func check(cmd *cobra.Command, modes map[string]bool, o Options) error {
 	case modes["install"]:
 		useless = []string{"idle"} // a service stays
 	case modes["uninstall"], modes["openapi"]:
-		useless = []string{"listen", "idle", "idle-project"}
+		useless = []string{"listen", "plan-recipe", "idle", "idle-project"}
 	}
 	for _, flag := range useless {
 		if cmd.Flags().Changed(flag) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +55,7 @@ func TestRefused(t *testing.T) {
 		"--uninstall --listen 127.0.0.1:0":   "pawl serve --uninstall: --listen has no effect here",
 		"--uninstall --idle-project 5m":      "pawl serve --uninstall: --idle-project has no effect here",
 		"--openapi --listen 127.0.0.1:0":     "pawl serve --openapi: --listen has no effect here",
+		"--openapi --plan-recipe mine":       "pawl serve --openapi: --plan-recipe has no effect here",
 	} {
 		did, _, err := serve(t, strings.Fields(args)...)
 		if did != "" || pawl.CodeOf(err) != pawl.CodeInvalid || err.Error() != want {
@@ -77,5 +79,14 @@ func TestModes(t *testing.T) {
 		if did != want || err != nil || strings.Contains(args, "--listen") != (o.Listen != "") {
 			t.Errorf("%s: %q, %+v, %v", args, did, o, err)
 		}
+	}
+}
+
+// A daemon that another one takes the place of, or that a service starts, serves as it was
+// told to.
+func TestArgs(t *testing.T) {
+	want := Options{Background: true, Listen: "127.0.0.1:0", PlanRecipe: "mine", IdleProject: time.Minute}
+	if _, got, err := serve(t, want.Args()[1:]...); err != nil || got != want {
+		t.Errorf("%v: %+v", err, got)
 	}
 }
