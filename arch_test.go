@@ -2,8 +2,14 @@ package pawl_test
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -139,6 +145,51 @@ func TestKernelIsPure(t *testing.T) {
 			if !ours(imp) && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
 				t.Errorf("%s imports %s: the kernel has the standard library's plain parts and nothing else", p.ImportPath, imp)
 			}
+		}
+	}
+}
+
+// recipeNames are the files that have a built-in recipe's name in their code, and why that
+// decides nothing about a run.
+var recipeNames = map[string]string{
+	"cmd/pawl/serve.go":                    "what a flag means that is not given",
+	"internal/cli/demo/demo.go":            "the answers that the demonstration plays are written for it",
+	"internal/document/pandora/pandora.go": "the notes of Pandora's memory bear its name",
+	"internal/store/storetest/cases.go":    "a line of a list, made up",
+}
+
+// What a run does follows from what its recipe says, never from what it is called:
+// a recipe of another name that says the same does the same.
+func TestNoBehaviourByRecipeName(t *testing.T) {
+	files, err := filepath.Glob("internal/recipe/builtin/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no built-in recipes: %v", err)
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		names[strconv.Quote(strings.TrimSuffix(filepath.Base(f), ".yaml"))] = true
+	}
+	delete(names, `"pawl"`) // the program's name too
+	for _, root := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			path = filepath.ToSlash(path)
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || recipeNames[path] != "" {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && names[lit.Value] {
+					t.Errorf("%s has the name of the recipe %s in its code: ask what the recipe says, or say here why this decides nothing", path, lit.Value)
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }
