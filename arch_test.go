@@ -159,7 +159,7 @@ var recipeNames = map[string]string{
 }
 
 // What a run does follows from what its recipe says, never from what it is called:
-// a recipe of another name that says the same does the same.
+// a recipe of another name that says the same does the same. F-55
 func TestNoBehaviourByRecipeName(t *testing.T) {
 	files, err := filepath.Glob("internal/recipe/builtin/*.yaml")
 	if err != nil || len(files) == 0 {
