@@ -160,173 +160,6 @@ func newDo(v Verb) Do {
 	return nil
 }
 
-// OpenWorkspace makes the loop's worktree and branch, or finds them.
-// Answered by [WorkspaceOpened].
-type OpenWorkspace struct {
-	Name   string     `json:"name"`
-	Branch string     `json:"branch"`
-	Base   CommitHash `json:"base"`
-}
-
-// AssemblePrompt writes what a session begins with. Answered by [PromptAssembled].
-type AssemblePrompt struct {
-	Template string `json:"template"` // the recipe's name for the prompt file
-	// Tools are the names of the tools the session may call, in order.
-	Tools []string `json:"tools,omitempty"`
-	// Output is the submit tool the session answers with; empty means none.
-	Output string `json:"output,omitempty"`
-	// Goal and Criteria are blobs; Criteria is a JSON list of {id, text}.
-	Goal     Hash `json:"goal"`
-	Criteria Hash `json:"criteria,omitzero"`
-	// Feedback is why the previous attempt failed, in the order it was found.
-	Feedback []Feedback `json:"feedback,omitempty"`
-	// Inputs are named texts the template may show: outputs of earlier steps, a
-	// council's advice, proposals to rank.
-	Inputs []Input `json:"inputs,omitempty"`
-	// Commit and Base let the template show what has changed so far.
-	Commit CommitHash `json:"commit,omitempty"`
-	Base   CommitHash `json:"base,omitempty"`
-	// Max is the limit on iterations, to be told beside the present one.
-	Max int `json:"max,omitempty"`
-	// History tells the attempts so far, one short line each, oldest first.
-	History []string `json:"history,omitempty"`
-	// RedAtBase is the evidence of the gates that did not pass on the base.
-	RedAtBase []Input `json:"red_at_base,omitempty"`
-	// Focus is what a council member's lens looks at.
-	Focus string `json:"focus,omitempty"`
-	// Task is the loop's own entry in its parent's list, a JSON TaskSpec; Number
-	// of Count is its place in the order tasks were begun.
-	Task   Hash `json:"task,omitzero"`
-	Number int  `json:"number,omitempty"`
-	Count  int  `json:"count,omitempty"`
-	// Plan is the loop's list of tasks as it was handed in, States where each of
-	// them stands: a letter of [TaskLetters] a task.
-	Plan   Hash   `json:"plan,omitzero"`
-	States string `json:"states,omitempty"`
-	// Memory says what of the memory is shown; nil = nothing.
-	Memory *Memory `json:"memory,omitempty"`
-	// Signs are what the harness sees in the goal: see the recipe's check.
-	Signs []string `json:"signs,omitempty"`
-	// Cause is why a plan is made anew.
-	Cause string `json:"cause,omitempty"`
-	// Item is the entry of a list that the session is about, from 1: of the field
-	// ItemField of the result ItemOf.
-	Item      int    `json:"item,omitempty"`
-	ItemOf    Hash   `json:"item_of,omitzero"`
-	ItemField string `json:"item_field,omitempty"`
-	// Answers are what persons answered to the loop's questions, oldest first.
-	Answers []Hash `json:"answers,omitempty"`
-	// Batch are the tasks that a review of a batch judges.
-	Batch []Member `json:"batch,omitempty"`
-}
-
-// Member is a task of a batch that is to be judged.
-type Member struct {
-	Task   Hash `json:"task"`            // a JSON TaskSpec
-	Result Hash `json:"result,omitzero"` // what its session handed in
-	Paths  Hash `json:"paths,omitzero"`  // what it changed, a path a line
-	// Commit lets the template show what it changed, since Base of the prompt. It is empty where
-	// the prompt's own Commit holds the work of all.
-	Commit CommitHash `json:"commit,omitempty"`
-}
-
-// Feedback is one gate's objection to the previous attempt, or a step's failure.
-type Feedback struct {
-	From    string  `json:"from"` // the gate's or step's name
-	Verdict Verdict `json:"verdict"`
-	// Summary says it in at most 120 bytes when there is no evidence to read.
-	Summary  string `json:"summary,omitempty"`
-	Evidence Hash   `json:"evidence,omitzero"` // the whole report
-}
-
-// Input is a named text.
-type Input struct {
-	Name string `json:"name"`
-	Blob Hash   `json:"blob"`
-}
-
-// CallModel sends the session's transcript to a model. Answered by [ModelReplied].
-type CallModel struct {
-	Tier      int  `json:"tier"`
-	MaxOutput int  `json:"max_output"`
-	System    Hash `json:"system,omitzero"`
-	Tools     Hash `json:"tools,omitzero"` // a JSON list of ToolSpec
-	// Items is how much of the session's transcript is sent.
-	Items int `json:"items"`
-	// Try counts the dispatches of this turn from 1; Reserved is what this one may cost at most.
-	Try            int    `json:"try"`
-	Reserved       Micros `json:"reserved"`
-	ReservedTokens int64  `json:"reserved_tokens"`
-}
-
-// CallTool runs one tool call of a reply. Answered by [ToolReturned].
-type CallTool struct {
-	Tool string `json:"tool"`
-	Args Hash   `json:"args"`
-	// Call is the call's position in the reply, from 0.
-	Call int `json:"call"`
-	// Before is the worktree's tree before the call; recovery compares with it.
-	Before TreeHash `json:"before,omitempty"`
-}
-
-// RunGate judges a commit with a command gate. Answered by [GateJudged].
-type RunGate struct {
-	// Gate is the name of one of the run's configured gates, or, where Task is given,
-	// of the gate that runs that task's own validation command.
-	Gate   string     `json:"gate"`
-	Commit CommitHash `json:"commit"`
-	// OnBase reports that this is the run's base commit being looked at;
-	// otherwise Base is the evidence of the same gate there.
-	OnBase bool `json:"on_base,omitempty"`
-	Base   Hash `json:"base,omitzero"`
-	// Start is the commit that the candidate is compared with for changed files.
-	Start CommitHash `json:"start,omitempty"`
-	// Before is an earlier report of the same gate, on what the candidate builds on:
-	// what broke and what was mended is told against it.
-	Before Hash `json:"before,omitzero"`
-	// Doubt is a report of the same gate on this very commit: tests that fail in one
-	// of the two and pass in the other are flaky, and do not fail the gate.
-	Doubt Hash `json:"doubt,omitzero"`
-	// Task is a JSON TaskSpec whose ValidationCommand is what is run.
-	Task Hash `json:"task,omitzero"`
-	// Prepared is the key of what was prepared for the commit; see [Prepared].
-	Prepared string `json:"prepared,omitempty"`
-}
-
-// Prepare runs the commands of [Settings.Prepare] for a commit, unless what they left for
-// a commit with the same inputs is still there. Answered by [Prepared].
-type Prepare struct {
-	Commit CommitHash `json:"commit"`
-	// Furnish puts what they left into the loop's worktree, which is at the commit.
-	Furnish bool `json:"furnish,omitempty"`
-}
-
-// Commit records the worktree as a candidate. Answered by [Committed].
-type Commit struct {
-	Branch  string     `json:"branch"`
-	Parent  CommitHash `json:"parent"`
-	Base    CommitHash `json:"base"`
-	Message string     `json:"message"`
-	Time    time.Time  `json:"time"`
-}
-
-// InspectWorkspace looks what the worktree holds. Answered by [WorkspaceInspected].
-type InspectWorkspace struct{}
-
-// ResetWorkspace sets the worktree's content aside and returns it to a commit.
-// Answered by [WorkspaceReset].
-type ResetWorkspace struct {
-	Commit  CommitHash `json:"commit"`
-	Salvage string     `json:"salvage"` // the ref that keeps what was there
-	// Detached leaves the branch where it is: the worktree only shows the commit.
-	Detached bool `json:"detached,omitempty"`
-}
-
-// CloseWorkspace removes the worktree, its work saved. Answered by [WorkspaceClosed].
-type CloseWorkspace struct {
-	Salvage string `json:"salvage"`
-}
-
 // Wait does nothing for a while, as a back-off does. Answered by [WaitEnded].
 type Wait struct {
 	For    time.Duration `json:"for"`
@@ -338,37 +171,16 @@ type Wait struct {
 }
 
 // Verb implements [Do].
-func (*OpenWorkspace) Verb() Verb { return VerbOpenWorkspace }
-
-// Verb implements [Do].
-func (*AssemblePrompt) Verb() Verb { return VerbAssemblePrompt }
-
-// Verb implements [Do].
-func (*CallModel) Verb() Verb { return VerbCallModel }
-
-// Verb implements [Do].
-func (*CallTool) Verb() Verb { return VerbCallTool }
-
-// Verb implements [Do].
-func (*RunGate) Verb() Verb { return VerbRunGate }
-
-// Verb implements [Do].
-func (*Prepare) Verb() Verb { return VerbPrepare }
-
-// Verb implements [Do].
-func (*Commit) Verb() Verb { return VerbCommit }
-
-// Verb implements [Do].
-func (*InspectWorkspace) Verb() Verb { return VerbInspectWorkspace }
-
-// Verb implements [Do].
-func (*ResetWorkspace) Verb() Verb { return VerbResetWorkspace }
-
-// Verb implements [Do].
-func (*CloseWorkspace) Verb() Verb { return VerbCloseWorkspace }
-
-// Verb implements [Do].
 func (*Wait) Verb() Verb { return VerbWait }
+
+func (d *Wait) fields(c *coder) {
+	num(c, 1, &d.For)
+	str(c, 2, &d.Reason)
+	str(c, 3, &d.Account.Provider)
+	str(c, 4, &d.Account.Address)
+	str(c, 5, &d.Account.Key)
+	str(c, 6, &d.Why)
+}
 
 // FailureCode classes why an effect gave no fact. Besides these it may be a
 // [ModelErrorKind].
@@ -410,25 +222,14 @@ func (f Failure) Limited() bool {
 	return false
 }
 
-// ItemKind says what an [Item] of a transcript is.
-type ItemKind uint8
-
-// The kinds of item.
-const (
-	ItemUser      ItemKind = iota + 1 // the prompt
-	ItemAssistant                     // a reply; Blob is a JSON Message
-	ItemResult                        // a tool result for call number Call of the reply before it
-	ItemNote                          // a sentence of the harness: the reminder, or what was missing
-)
-
-// Item is one entry of a session's transcript: text by blob, or, for the few
-// sentences the harness itself speaks, by value.
-type Item struct {
-	Kind    ItemKind
-	IsError bool
-	Call    uint16
-	Blob    Hash
-	Text    string
+func (f *Failure) fields(c *coder) {
+	str(c, 1, &f.Code)
+	str(c, 2, &f.Message)
+	num(c, 3, &f.Wait)
+	flag(c, 4, &f.Unsent)
+	flag(c, 5, &f.Free)
+	sub(c, 6, f.Used.fields)
+	flag(c, 7, &f.Estimated)
 }
 
 type effectAlias Effect // without methods
@@ -461,4 +262,37 @@ func (e *Effect) UnmarshalJSON(data []byte) error {
 		}
 	}
 	return fmt.Errorf("unknown effect %q", in.Verb)
+}
+
+func (e *Effect) fields(c *coder) {
+	num(c, 1, &e.Session)
+	num(c, 2, &e.Class)
+	sub(c, 3, e.Place.fields)
+	num(c, 4, &e.Timeout)
+	verb := Verb(0)
+	if e.Do != nil {
+		verb = e.Do.Verb()
+	}
+	num(c, 5, &verb)
+	if e.Do == nil {
+		if e.Do = newDo(verb); e.Do == nil {
+			c.fail("unknown effect %d; a newer pawl may have written it", verb)
+			return
+		}
+	}
+	sub(c, 6, e.Do.fields)
+	num(c, 7, &e.First)
+}
+
+func (p *Place) fields(c *coder) {
+	str(c, 1, &p.Loop)
+	num(c, 2, &p.Iteration)
+	num(c, 3, &p.Attempt)
+	str(c, 4, &p.Step)
+	str(c, 5, &p.Role)
+	str(c, 6, &p.Lens)
+	num(c, 7, &p.Tier)
+	num(c, 8, &p.Turn)
+	str(c, 9, &p.Task)
+	num(c, 10, &p.Round)
 }

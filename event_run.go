@@ -2,6 +2,8 @@ package pawl
 
 import "time"
 
+// The events of a run as a whole.
+
 // Outcome is how a run ended. The zero value means it has not.
 type Outcome string
 
@@ -76,6 +78,46 @@ type RunStarted struct {
 	Settings JSON `json:"settings"`
 }
 
+// EventKind implements [Body].
+func (*RunStarted) EventKind() Kind { return KindRunStarted }
+
+func (b *RunStarted) fields(c *coder) {
+	num(c, 1, &b.Task)
+	str(c, 2, &b.Title)
+	sum(c, 3, &b.Goal)
+	sum(c, 4, &b.Criteria)
+	num(c, 5, &b.Count)
+	str(c, 6, &b.Base)
+	str(c, 7, &b.Branch)
+	num(c, 8, &b.Seed)
+	str(c, 9, &b.Sandbox)
+	flag(c, 10, &b.Confined)
+	words(c, 11, &b.Notes)
+	str(c, 12, &b.Version)
+	raw(c, 13, &b.Recipe)
+	raw(c, 14, &b.Settings)
+	list(c, 15, &b.Prompts, func(c *coder, in *Input) {
+		str(c, 1, &in.Name)
+		sum(c, 2, &in.Blob)
+	})
+	sum(c, 16, &b.Script)
+	sum(c, 17, &b.Tasks)
+	words(c, 18, &b.Signs)
+	num(c, 19, &b.Learnings)
+	str(c, 20, &b.ForkOf)
+	num(c, 21, &b.ForkAt)
+	sum(c, 22, &b.ForkEvents)
+	flag(c, 23, &b.BaseTrusted)
+	list(c, 24, &b.Instructions, func(c *coder, f *InstructionFile) {
+		str(c, 1, &f.Path)
+		str(c, 2, &f.Folder)
+		num(c, 3, &f.Bytes)
+		num(c, 4, &f.Cut)
+		sum(c, 5, &f.Blob)
+	})
+	num(c, 25, &b.MoreInstructions)
+}
+
 // InstructionFile is a file of the repository that tells whoever works on it how, such
 // as AGENTS.md.
 type InstructionFile struct {
@@ -101,12 +143,54 @@ type RunPaused struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// EventKind implements [Body].
+func (*RunPaused) EventKind() Kind { return KindRunPaused }
+
+func (b *RunPaused) fields(c *coder) {
+	str(c, 1, &b.Reason)
+}
+
 // RunResumed says that a paused or ended run goes on.
 type RunResumed struct {
 	From   Outcome `json:"from,omitempty"` // the outcome it had; empty when it was paused
 	Reason string  `json:"reason,omitempty"`
 	// Max is the limit on the root's iterations from then on: see [MaxSaid].
 	Max int `json:"max,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*RunResumed) EventKind() Kind { return KindRunResumed }
+
+func (b *RunResumed) fields(c *coder) {
+	str(c, 1, &b.From)
+	str(c, 2, &b.Reason)
+	num(c, 3, &b.Max)
+}
+
+// Forked is the first event of a forked run after those it has in common with the
+// run it was forked from. Nothing is under way any more; what was spent is the
+// other run's; questions and consents are not inherited.
+type Forked struct {
+	// Commit is the newest commit of the run's branch at that event; Lost counts the
+	// events after it, whose work in worktrees is not part of the fork.
+	Commit CommitHash `json:"commit"`
+	Lost   int        `json:"lost,omitempty"`
+	// Cost and Tokens are what the other run had spent.
+	Cost   Micros `json:"cost,omitempty"`
+	Tokens int64  `json:"tokens,omitempty"`
+	// Max is the limit on the root's iterations from then on: see [MaxSaid].
+	Max int `json:"max,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*Forked) EventKind() Kind { return KindForked }
+
+func (b *Forked) fields(c *coder) {
+	str(c, 1, &b.Commit)
+	num(c, 2, &b.Lost)
+	num(c, 3, &b.Cost)
+	num(c, 4, &b.Tokens)
+	num(c, 5, &b.Max)
 }
 
 // Draining says what a cancelled run does with what is under way.
@@ -125,11 +209,44 @@ type CancelRequested struct {
 	Reason  string   `json:"reason,omitempty"`
 }
 
+// EventKind implements [Body].
+func (*CancelRequested) EventKind() Kind { return KindCancelRequested }
+
+func (b *CancelRequested) fields(c *coder) {
+	str(c, 1, &b.Running)
+	str(c, 2, &b.Reason)
+}
+
+// Recovered says that a driver took the run over after the one before it died.
+// The time between the two does not count as time the run was alive.
+type Recovered struct {
+	Pid int `json:"pid,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*Recovered) EventKind() Kind { return KindRecovered }
+
+func (b *Recovered) fields(c *coder) {
+	num(c, 1, &b.Pid)
+}
+
 // AccountChanged says that the run has another account with a provider from now on: that of
 // whoever resumed or forked it. The provider is the same.
 type AccountChanged struct {
 	From Account `json:"from"`
 	To   Account `json:"to"`
+}
+
+// EventKind implements [Body].
+func (*AccountChanged) EventKind() Kind { return KindAccountChanged }
+
+func (b *AccountChanged) fields(c *coder) {
+	str(c, 1, &b.To.Provider)
+	str(c, 2, &b.From.Address)
+	str(c, 3, &b.From.Key)
+	str(c, 4, &b.To.Address)
+	str(c, 5, &b.To.Key)
+	b.From.Provider = b.To.Provider
 }
 
 // ClockJumped says that the time of day is another one than it would be if only time had
@@ -139,82 +256,24 @@ type ClockJumped struct {
 	By time.Duration `json:"by"` // negative = back
 }
 
-// LimitsChanged replaces the run's limits.
-type LimitsChanged struct {
-	Limits Limits `json:"limits"`
-	// Max is the limit on the root's iterations from then on: see [MaxSaid].
-	Max int `json:"max,omitempty"`
-}
+// EventKind implements [Body].
+func (*ClockJumped) EventKind() Kind { return KindClockJumped }
 
-// MaxSaid returns the limit on the root's iterations as an event says it: 0 for none. An event says
-// it as a positive number, and -1 for none; ok is false for 0, which says nothing. The limit
-// includes iterations that do not count.
-func MaxSaid(said int) (limit int, ok bool) { return max(0, said), said != 0 }
-
-// SayMax returns a limit as an event says it.
-func SayMax(limit int) int {
-	if limit == 0 {
-		return -1
-	}
-	return limit
-}
-
-// LimitName names a limit.
-type LimitName string
-
-// The limits.
-const (
-	LimitMoney      LimitName = "money"       // micro-dollars
-	LimitTokens     LimitName = "tokens"      // tokens
-	LimitTime       LimitName = "time"        // nanoseconds the driver was alive
-	LimitIterations LimitName = "iterations"  // attempts of a loop
-	LimitTurns      LimitName = "turns"       // model calls of a session
-	LimitRetries    LimitName = "retries"     // dispatches of one model call
-	LimitTasks      LimitName = "tasks"       // children a loop has started
-	LimitPlans      LimitName = "plans"       // versions of a loop's plan
-	LimitRounds     LimitName = "rounds"      // of a group of steps
-	LimitRoutes     LimitName = "routes"      // returns to a step by one verdict of a gate
-	LimitCalls      LimitName = "calls"       // of one tool in a session
-	LimitConflicts  LimitName = "conflicts"   // merges in a row that conflicted
-	LimitQuestions  LimitName = "questions"   // rounds of questions of one step
-	LimitRecoveries LimitName = "recoveries"  // from one health since the last good checkpoint
-	LimitSize       LimitName = "size"        // tokens of a structured result that must be short
-	LimitLoops      LimitName = "loops"       // at work side by side, of a kind or in the whole run
-	LimitSignal     LimitName = "signal"      // nanoseconds until a signal is acknowledged
-	LimitFile       LimitName = "file"        // bytes of a file that a recording may have
-	LimitNewFiles   LimitName = "new_files"   // files of a recording that its worktree's commit does not have
-	LimitNewBytes   LimitName = "new_bytes"   // bytes of a recording's new and changed files
-	LimitGitName    LimitName = "git_name"    // names that git takes
-	LimitGitContent LimitName = "git_content" // contents that git can store
-)
-
-// LimitReached says that a limit stops something. Limits are inclusive: the
-// last allowed use is allowed.
-type LimitReached struct {
-	Scope string    `json:"scope"` // "run", or the label of a loop or session
-	Limit LimitName `json:"limit"`
-	Max   int64     `json:"max"`
-	Value int64     `json:"value"` // what there is, or what was asked for
-}
-
-// BudgetWarned says once per limit that four fifths of it are spent.
-type BudgetWarned struct {
-	Limit LimitName `json:"limit"`
-	Max   int64     `json:"max"`
-	Value int64     `json:"value"`
-}
-
-// Recovered says that a driver took the run over after the one before it died.
-// The time between the two does not count as time the run was alive.
-type Recovered struct {
-	Pid int `json:"pid,omitempty"`
-}
+func (b *ClockJumped) fields(c *coder) { num(c, 1, &b.By) }
 
 // RunStopping says that the harness ends the run: nothing new is begun, what
 // is in flight finishes.
 type RunStopping struct {
 	Outcome Outcome `json:"outcome"`
 	Reason  string  `json:"reason"`
+}
+
+// EventKind implements [Body].
+func (*RunStopping) EventKind() Kind { return KindRunStopping }
+
+func (b *RunStopping) fields(c *coder) {
+	str(c, 1, &b.Outcome)
+	str(c, 2, &b.Reason)
 }
 
 // RunEnded says that nothing of the run is under way or wanted any more.
@@ -224,247 +283,11 @@ type RunEnded struct {
 	Head    CommitHash `json:"head,omitempty"` // the last commit of the branch
 }
 
-// EffectRequested says that an effect is wanted from now on; its ID is this
-// event's number.
-type EffectRequested struct {
-	Effect Effect `json:"effect"`
-}
+// EventKind implements [Body].
+func (*RunEnded) EventKind() Kind { return KindRunEnded }
 
-// EffectFailed answers an effect that gave no fact.
-type EffectFailed struct {
-	Effect  Seq     `json:"effect"`
-	Failure Failure `json:"failure"`
-	// Charged is what a failed model call is taken to have cost: what it had used, if that
-	// is known, else its reservation, unless it certainly cost nothing.
-	Charged       Micros `json:"charged,omitempty"`
-	ChargedTokens int64  `json:"charged_tokens,omitempty"`
-	// Waited is as in [ModelReplied].
-	Waited time.Duration `json:"waited,omitempty"`
-}
-
-// Lost reports that nobody knows what the call that failed has cost, so that it was charged its
-// reservation.
-func (b *EffectFailed) Lost() bool { return b.Failure.Used == Usage{} }
-
-// EffectLost says that a crash took an effect with it that is not run again
-// under its id. A model call is paid for at its reservation.
-type EffectLost struct {
-	Effect        Seq    `json:"effect"`
-	Charged       Micros `json:"charged,omitempty"`
-	ChargedTokens int64  `json:"charged_tokens,omitempty"`
-}
-
-// EffectWithdrawn says that an effect is not wanted any more.
-type EffectWithdrawn struct {
-	Effect        Seq    `json:"effect"`
-	Reason        string `json:"reason"`
-	Charged       Micros `json:"charged,omitempty"` // of a model call: its reservation
-	ChargedTokens int64  `json:"charged_tokens,omitempty"`
-}
-
-// AnswerIgnored records an answer that matched no open request: a duplicate, or
-// one that came after the effect was withdrawn or lost. It changes nothing.
-type AnswerIgnored struct {
-	Effect Seq    `json:"effect"`
-	What   string `json:"what"` // the kind of answer
-}
-
-// LoopStarted says that a loop exists.
-type LoopStarted struct {
-	ID     string  `json:"id"`
-	Kind   string  `json:"kind"` // of the recipe
-	Parent LoopRef `json:"parent,omitempty"`
-	// Task is its entry in the parent's plan of this version: the id, and the
-	// position plus one. Empty for the root.
-	Task    string `json:"task,omitempty"`
-	Entry   int    `json:"entry,omitempty"`
-	Version int    `json:"version,omitempty"`
-	// Branch and Base are where its work goes and starts; empty = the run's.
-	Branch string     `json:"branch,omitempty"`
-	Base   CommitHash `json:"base,omitempty"`
-	// Pending reports that it waits for a [LoopAdmitted] before it begins.
-	Pending bool `json:"pending,omitempty"`
-	// ParentIteration and ParentGeneration say which of the parent's artifacts it
-	// was spawned from, where the parent may begin anew; zero elsewhere.
-	ParentIteration  int `json:"parent_iteration,omitempty"`
-	ParentGeneration int `json:"parent_generation,omitempty"`
-	// Max is the limit on the root's iterations from then on: see [MaxSaid].
-	Max int `json:"max,omitempty"`
-}
-
-// ComplexityScored says how hard the task looks, from 0 to 14, and where the
-// ladder therefore starts.
-type ComplexityScored struct {
-	Score int    `json:"score"`
-	Tier  int    `json:"tier"`
-	Why   string `json:"why"` // how the score came about
-}
-
-// IterationStarted says that an attempt begins.
-type IterationStarted struct {
-	N      int        `json:"n"`
-	Max    int        `json:"max"` // 0 = no limit
-	Tier   int        `json:"tier"`
-	Reason string     `json:"reason,omitempty"` // why this tier, when it is not the one before
-	From   CommitHash `json:"from"`
-}
-
-// IterationRestarted says that the iteration's steps start again as a further
-// attempt, because a crash left the worktree different from what is recorded.
-type IterationRestarted struct {
-	Attempt int    `json:"attempt"`
-	Reason  string `json:"reason"`
-}
-
-// SessionPurpose says what a session is for.
-type SessionPurpose string
-
-// The purposes.
-const (
-	ForStep     SessionPurpose = "step"
-	ForReview   SessionPurpose = "review"
-	ForProposal SessionPurpose = "proposal"
-	ForBallot   SessionPurpose = "ballot"
-	ForReplan   SessionPurpose = "replan"  // makes the plan anew
-	ForExtract  SessionPurpose = "extract" // takes from an attempt what is worth remembering
-	ForBatch    SessionPurpose = "batch"   // judges a whole batch
-)
-
-// SessionStarted says that an agent session begins.
-type SessionStarted struct {
-	Session int            `json:"session"` // its number in the loop, from 1
-	Purpose SessionPurpose `json:"purpose"`
-	Place   Place          `json:"place"`
-	// Index is the step or stage in the recipe, or the council member.
-	Index   int           `json:"index"`
-	Turns   int           `json:"turns"`          // the most model calls
-	Timeout time.Duration `json:"timeout"`        // of the whole session; zero = none
-	Try     int           `json:"try"`            // of the step, from 1
-	Vote    int           `json:"vote,omitempty"` // of a review with several, from 1
-	Item    int           `json:"item,omitempty"` // of a step that runs for each entry of a list, from 1
-}
-
-// NoteAdded says that the harness itself spoke in a session.
-type NoteAdded struct {
-	Session int    `json:"session"`
-	Text    string `json:"text"` // at most 400 bytes
-	// Call is set when the note is the answer to tool call number Call-1.
-	Call    int  `json:"call,omitempty"`
-	IsError bool `json:"is_error,omitempty"`
-}
-
-// SessionResult says how a session ended.
-type SessionResult string
-
-// The ends of a session.
-const (
-	SessionDone      SessionResult = "done"
-	SessionTurns     SessionResult = "turn_cap"  // the cap on turns was reached
-	SessionTimeout   SessionResult = "timeout"   // the session's time was up
-	SessionNoResult  SessionResult = "no_result" // it ended without the structured result it owes
-	SessionFailed    SessionResult = "failed"    // the model refused, or the prompt did not fit
-	SessionAbandoned SessionResult = "abandoned" // the run stopped, or the iteration started again
-)
-
-// SessionEnded says how an agent session ended.
-type SessionEnded struct {
-	Session int           `json:"session"`
-	Result  SessionResult `json:"result"`
-	Reason  string        `json:"reason,omitempty"`
-	// Output is what it leaves: the arguments of its submit call, or its last text.
-	Output Hash `json:"output,omitzero"`
-	// Facts are what decisions need of the output.
-	Facts Facts `json:"facts,omitempty"`
-}
-
-// GatesReused says that the candidate's tree is the one judged before, so that
-// the verdicts of that iteration stand.
-type GatesReused struct {
-	From int `json:"from"` // the iteration
-}
-
-// Decision is what the loop does after an iteration.
-type Decision string
-
-// The decisions.
-const (
-	DecideComplete Decision = "complete"
-	DecideIterate  Decision = "iterate"
-	DecideEscalate Decision = "escalate"
-	DecideCouncil  Decision = "council"
-	DecideHalt     Decision = "halt"
-)
-
-// IterationEnded records an attempt and what follows from it.
-type IterationEnded struct {
-	N            int        `json:"n"`
-	Tier         int        `json:"tier"`
-	Quality      Verdict    `json:"quality,omitempty"`      // of the command gates together; empty = none ran
-	Requirements Verdict    `json:"requirements,omitempty"` // of the reviews; empty = none ran
-	Decision     Decision   `json:"decision"`
-	Reason       string     `json:"reason"`
-	Outcome      Outcome    `json:"outcome,omitempty"` // set when the loop ends with this iteration
-	Commit       CommitHash `json:"commit,omitempty"`
-	// Errors are the objections in short, at most 3 of at most 160 bytes.
-	Errors []string `json:"errors,omitempty"`
-	// Files, Tests and Error are fingerprints of the sets of modified files and
-	// failing tests and of the error message; 0 = empty.
-	Files uint64 `json:"files,omitempty"`
-	Tests uint64 `json:"tests,omitempty"`
-	Error uint64 `json:"error,omitempty"`
-	// Conflict reports that the attempt failed because it conflicts with what was
-	// merged in the meantime.
-	Conflict bool `json:"conflict,omitempty"`
-	// Cost and Tokens are what the iteration was charged, all its sessions together.
-	Cost   Micros `json:"cost"`
-	Tokens int64  `json:"tokens"`
-	// Max is the limit on the root's iterations from then on: see [MaxSaid].
-	Max int `json:"max,omitempty"`
-}
-
-// Escalated says that later attempts use a stronger tier.
-type Escalated struct {
-	From      int    `json:"from"`
-	To        int    `json:"to"`
-	Reason    string `json:"reason"`
-	Iteration int    `json:"iteration"` // the first that runs on the new tier
-	// Stuck reports that stuck detection caused it, which starts its window anew.
-	Stuck bool `json:"stuck,omitempty"`
-}
-
-// CouncilCalled says that a council convenes.
-type CouncilCalled struct {
-	Members int    `json:"members"`
-	Reason  string `json:"reason"`
-	Stuck   bool   `json:"stuck,omitempty"`
-}
-
-// CouncilDecided says which proposal a council's ballots chose.
-type CouncilDecided struct {
-	Winner     string `json:"winner"` // the proposal's letter; empty = there was none
-	Lens       string `json:"lens,omitempty"`
-	Proposal   Hash   `json:"proposal,omitzero"`
-	Confidence int    `json:"confidence"` // percent
-	// Rounds tells the count: "A2 B1 C2 | A3 C2".
-	Rounds string `json:"rounds"`
-}
-
-// LoopEnded says that a loop is done.
-type LoopEnded struct {
-	Outcome Outcome `json:"outcome"`
-	Reason  string  `json:"reason"`
-	// Stopped reports that it ended because the run did, before it had an end of its own.
-	Stopped bool `json:"stopped,omitempty"`
-	// Task is the status of the loop's task from then on, such as "pending" when it is to be worked
-	// on anew; empty for the root, and in older logs.
-	Task string `json:"task,omitempty"`
-}
-
-// GateLeftOut says that a gate of the settings is not part of this run: its program is not
-// installed, and somebody allowed the run to go on without it. It judges nothing.
-type GateLeftOut struct {
-	Gate    string `json:"gate"`
-	Missing string `json:"missing"` // the program
-	// By is the person who allowed it; empty = the settings did, before the run began.
-	By string `json:"by,omitempty"`
+func (b *RunEnded) fields(c *coder) {
+	str(c, 1, &b.Outcome)
+	str(c, 2, &b.Reason)
+	str(c, 3, &b.Head)
 }

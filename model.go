@@ -153,6 +153,13 @@ type Usage struct {
 	Output     int64 `json:"output"`
 }
 
+func (u *Usage) fields(c *coder) {
+	num(c, 1, &u.Input)
+	num(c, 2, &u.CacheRead)
+	num(c, 3, &u.CacheWrite)
+	num(c, 4, &u.Output)
+}
+
 // Total is the number of tokens processed.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 

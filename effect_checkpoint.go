@@ -2,13 +2,21 @@ package pawl
 
 import "time"
 
-// The effects of batches that are judged as a whole.
+// The effects that keep checkpoints and return to them.
 
 // MarkCheckpoint keeps a commit as a checkpoint, by a ref below refs/pawl/.
 // Answered by [CheckpointMarked].
 type MarkCheckpoint struct {
 	Checkpoint
 	Ref string `json:"ref"`
+}
+
+// Verb implements [Do].
+func (*MarkCheckpoint) Verb() Verb { return VerbMarkCheckpoint }
+
+func (d *MarkCheckpoint) fields(c *coder) {
+	sub(c, 1, d.Checkpoint.fields)
+	str(c, 2, &d.Ref)
 }
 
 // Checkpoint is a state of a loop's branch that it can go back to.
@@ -29,6 +37,17 @@ type Checkpoint struct {
 	Passing  int `json:"passing,omitempty"`
 }
 
+func (k *Checkpoint) fields(c *coder) {
+	num(c, 1, &k.N)
+	str(c, 2, &k.Commit)
+	str(c, 3, &k.Label)
+	num(c, 4, &k.Batch)
+	num(c, 5, &k.Plan)
+	flag(c, 6, &k.Good)
+	num(c, 7, &k.Approved)
+	num(c, 8, &k.Passing)
+}
+
 // Restore makes a commit on a branch whose tree is that of an earlier commit, but
 // for .pawl/tasks, which stays as it is. Answered by [Restored].
 type Restore struct {
@@ -44,53 +63,8 @@ type Restore struct {
 	Tasks  []string `json:"tasks,omitempty"` // ids, at most 20
 }
 
-// WriteRecords commits the task's folder, .pawl/tasks/NNN-slug, to a branch: what
-// the run's events up to this request make of it. Answered by [Recorded].
-type WriteRecords struct {
-	Branch  string     `json:"branch"`
-	From    CommitHash `json:"from"` // the branch's head
-	Message string     `json:"message"`
-	Time    time.Time  `json:"time"`
-}
-
-// Announce tells whoever is to be told that a question is open: the command and the
-// address of the settings. Answered by [Notified].
-type Announce struct {
-	// Question is its number, Kind, Text and Choices are what was asked.
-	Question int          `json:"question"`
-	Kind     QuestionKind `json:"kind"`
-	Text     string       `json:"text"`
-	Choices  []string     `json:"choices"`
-	Try      int          `json:"try"` // from 1
-}
-
-// Verb implements [Do].
-func (*MarkCheckpoint) Verb() Verb { return VerbMarkCheckpoint }
-
 // Verb implements [Do].
 func (*Restore) Verb() Verb { return VerbRestore }
-
-// Verb implements [Do].
-func (*WriteRecords) Verb() Verb { return VerbWriteRecords }
-
-// Verb implements [Do].
-func (*Announce) Verb() Verb { return VerbAnnounce }
-
-func (k *Checkpoint) fields(c *coder) {
-	num(c, 1, &k.N)
-	str(c, 2, &k.Commit)
-	str(c, 3, &k.Label)
-	num(c, 4, &k.Batch)
-	num(c, 5, &k.Plan)
-	flag(c, 6, &k.Good)
-	num(c, 7, &k.Approved)
-	num(c, 8, &k.Passing)
-}
-
-func (d *MarkCheckpoint) fields(c *coder) {
-	sub(c, 1, d.Checkpoint.fields)
-	str(c, 2, &d.Ref)
-}
 
 func (d *Restore) fields(c *coder) {
 	str(c, 1, &d.Branch)
@@ -101,19 +75,4 @@ func (d *Restore) fields(c *coder) {
 	str(c, 6, &d.Label)
 	str(c, 7, &d.Reason)
 	words(c, 8, &d.Tasks)
-}
-
-func (d *WriteRecords) fields(c *coder) {
-	str(c, 1, &d.Branch)
-	str(c, 2, &d.From)
-	str(c, 3, &d.Message)
-	instant(c, 4, &d.Time)
-}
-
-func (d *Announce) fields(c *coder) {
-	num(c, 1, &d.Question)
-	str(c, 2, &d.Kind)
-	str(c, 3, &d.Text)
-	words(c, 4, &d.Choices)
-	num(c, 5, &d.Try)
 }

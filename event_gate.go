@@ -1,0 +1,167 @@
+package pawl
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The events of gates and reviews.
+
+// Judge is who reached a verdict.
+type Judge string
+
+// The judges.
+const (
+	JudgeGate   Judge = ""       // a gate of the recipe or the settings
+	JudgeBatch  Judge = "batch"  // the batch that the work was part of, with its gates or its review
+	JudgeMerge  Judge = "merge"  // that batch, because the work conflicts with other work
+	JudgeFolder Judge = "folder" // the harness: the work changes the folder that the harness keeps
+	JudgeFiles  Judge = "files"  // the harness: the commit lacks files of the worktree
+)
+
+// JudgeOf returns who reached a verdict of a run of the recipe. Logs of earlier versions say so
+// by the name of the gate, if no gate of the recipe has that name.
+func (r *Recipe) JudgeOf(b *GateJudged) Judge {
+	if b.Judge != JudgeGate || b.Kind != "" {
+		return b.Judge
+	}
+	for i := range r.Kinds {
+		for _, st := range slices.Concat(r.Kinds[i].Gates, r.Kinds[i].FinalGates) {
+			if st.Name == b.Gate {
+				return JudgeGate
+			}
+		}
+	}
+	switch {
+	case b.Gate == "batch-merge":
+		return JudgeMerge
+	case strings.HasPrefix(b.Gate, "batch-"):
+		return JudgeBatch
+	case b.Gate == "pawl-folder":
+		return JudgeFolder
+	case b.Gate == "unrecorded-files":
+		return JudgeFiles
+	}
+	return JudgeGate
+}
+
+// GateJudged says what a gate found: a command gate (it answers [RunGate]), or
+// a review, which is a session (Effect is then 0).
+type GateJudged struct {
+	Effect    Seq      `json:"effect,omitempty"`
+	Gate      string   `json:"gate"`
+	Kind      GateKind `json:"kind,omitempty"` // empty for a review
+	Verdict   Verdict  `json:"verdict"`
+	Reason    string   `json:"reason"` // at most 300 bytes
+	Partial   bool     `json:"partial,omitempty"`
+	OnBase    bool     `json:"on_base,omitempty"`
+	RedAtBase bool     `json:"red_at_base,omitempty"`
+	Optional  bool     `json:"optional,omitempty"`
+	// Passed of Total tests, or criteria met.
+	Passed int `json:"passed"`
+	Total  int `json:"total"`
+	// Findings count by severity: critical, high, medium, low.
+	Critical int `json:"critical,omitempty"`
+	High     int `json:"high,omitempty"`
+	Medium   int `json:"medium,omitempty"`
+	Low      int `json:"low,omitempty"`
+	// Failing, Found and Error are fingerprints of the set of failing tests or
+	// unmet criteria, of the set of findings and of the normalised error; 0 = none.
+	Failing uint64 `json:"failing,omitempty"`
+	Found   uint64 `json:"found,omitempty"`
+	Error   uint64 `json:"error,omitempty"`
+	// Evidence is the whole report, a JSON GateReport or a review's verdict.
+	Evidence Hash `json:"evidence,omitzero"`
+	// Confidence is how sure a reviewer is, in percent; 0 = it did not say.
+	Confidence int `json:"confidence,omitempty"`
+	// By is the person who decided; empty = no person did.
+	By string `json:"by,omitempty"`
+	// Broke and Mended name tests that passed, or failed, before and now do not:
+	// against the report the request names. Flaky are those that came out
+	// differently on the same commit. At most 8 each, of at most 80 bytes.
+	Broke  []string `json:"broke,omitempty"`
+	Mended []string `json:"mended,omitempty"`
+	Flaky  []string `json:"flaky,omitempty"`
+	// Met are the limits of its room that the gate's command met.
+	Met []ResourceMet `json:"met,omitempty"`
+	// Duration is how long the gate's command ran; 0 = not known, as in older logs.
+	Duration time.Duration `json:"duration,omitempty"`
+	// Missing is the program that the gate's command needs and the machine does not have,
+	// Lacks what of the repository it needs and the commit does not have, such as a script
+	// or tests. Empty = nothing, as far as is known. At most 100 bytes each.
+	Missing string `json:"missing,omitempty"`
+	Lacks   string `json:"lacks,omitempty"`
+	// Judge is who reached the verdict; see [Recipe.JudgeOf] for logs of earlier versions. For
+	// a judge that is no gate, Gate is only what people read.
+	Judge Judge `json:"judge,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*GateJudged) EventKind() Kind { return KindGateJudged }
+
+func (b *GateJudged) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	str(c, 2, &b.Gate)
+	str(c, 3, &b.Kind)
+	str(c, 4, &b.Verdict)
+	str(c, 5, &b.Reason)
+	flag(c, 6, &b.Partial)
+	flag(c, 7, &b.OnBase)
+	flag(c, 8, &b.RedAtBase)
+	flag(c, 9, &b.Optional)
+	num(c, 10, &b.Passed)
+	num(c, 11, &b.Total)
+	num(c, 12, &b.Critical)
+	num(c, 13, &b.High)
+	num(c, 14, &b.Medium)
+	num(c, 15, &b.Low)
+	num(c, 16, &b.Failing)
+	num(c, 17, &b.Found)
+	num(c, 18, &b.Error)
+	sum(c, 19, &b.Evidence)
+	num(c, 20, &b.Confidence)
+	str(c, 21, &b.By)
+	words(c, 22, &b.Broke)
+	words(c, 23, &b.Mended)
+	words(c, 24, &b.Flaky)
+	list(c, 25, &b.Met, (*coder).resourceMet)
+	num(c, 26, &b.Duration)
+	str(c, 27, &b.Missing)
+	str(c, 28, &b.Lacks)
+	str(c, 29, &b.Judge)
+}
+
+// Answers implements [Answer].
+func (b *GateJudged) Answers() Seq { return b.Effect }
+
+// GatesReused says that the candidate's tree is the one judged before, so that
+// the verdicts of that iteration stand.
+type GatesReused struct {
+	From int `json:"from"` // the iteration
+}
+
+// EventKind implements [Body].
+func (*GatesReused) EventKind() Kind { return KindGatesReused }
+
+func (b *GatesReused) fields(c *coder) {
+	num(c, 1, &b.From)
+}
+
+// GateLeftOut says that a gate of the settings is not part of this run: its program is not
+// installed, and somebody allowed the run to go on without it. It judges nothing.
+type GateLeftOut struct {
+	Gate    string `json:"gate"`
+	Missing string `json:"missing"` // the program
+	// By is the person who allowed it; empty = the settings did, before the run began.
+	By string `json:"by,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*GateLeftOut) EventKind() Kind { return KindGateLeftOut }
+
+func (b *GateLeftOut) fields(c *coder) {
+	str(c, 1, &b.Gate)
+	str(c, 2, &b.Missing)
+	str(c, 3, &b.By)
+}

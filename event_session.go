@@ -1,0 +1,267 @@
+package pawl
+
+import "time"
+
+// The events of agent sessions: prompts, replies and tool calls.
+
+// SessionPurpose says what a session is for.
+type SessionPurpose string
+
+// The purposes.
+const (
+	ForStep     SessionPurpose = "step"
+	ForReview   SessionPurpose = "review"
+	ForProposal SessionPurpose = "proposal"
+	ForBallot   SessionPurpose = "ballot"
+	ForReplan   SessionPurpose = "replan"  // makes the plan anew
+	ForExtract  SessionPurpose = "extract" // takes from an attempt what is worth remembering
+	ForBatch    SessionPurpose = "batch"   // judges a whole batch
+)
+
+// SessionStarted says that an agent session begins.
+type SessionStarted struct {
+	Session int            `json:"session"` // its number in the loop, from 1
+	Purpose SessionPurpose `json:"purpose"`
+	Place   Place          `json:"place"`
+	// Index is the step or stage in the recipe, or the council member.
+	Index   int           `json:"index"`
+	Turns   int           `json:"turns"`          // the most model calls
+	Timeout time.Duration `json:"timeout"`        // of the whole session; zero = none
+	Try     int           `json:"try"`            // of the step, from 1
+	Vote    int           `json:"vote,omitempty"` // of a review with several, from 1
+	Item    int           `json:"item,omitempty"` // of a step that runs for each entry of a list, from 1
+}
+
+// EventKind implements [Body].
+func (*SessionStarted) EventKind() Kind { return KindSessionStarted }
+
+func (b *SessionStarted) fields(c *coder) {
+	num(c, 1, &b.Session)
+	str(c, 2, &b.Purpose)
+	sub(c, 3, b.Place.fields)
+	num(c, 4, &b.Index)
+	num(c, 5, &b.Turns)
+	num(c, 6, &b.Timeout)
+	num(c, 7, &b.Try)
+	num(c, 8, &b.Vote)
+	num(c, 9, &b.Item)
+}
+
+// PromptAssembled answers [AssemblePrompt].
+type PromptAssembled struct {
+	Effect Seq  `json:"effect"`
+	System Hash `json:"system,omitzero"`
+	Prompt Hash `json:"prompt"`
+	Tools  Hash `json:"tools,omitzero"`
+	// Bytes is the size of all three together; a token is at least 3 bytes on average.
+	Bytes int64 `json:"bytes"`
+	// Cut names what was left out to fit, in the order it was cut.
+	Cut []string `json:"cut,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*PromptAssembled) EventKind() Kind { return KindPromptAssembled }
+
+func (b *PromptAssembled) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	sum(c, 2, &b.System)
+	sum(c, 3, &b.Prompt)
+	sum(c, 4, &b.Tools)
+	num(c, 5, &b.Bytes)
+	words(c, 6, &b.Cut)
+}
+
+// Answers implements [Answer].
+func (b *PromptAssembled) Answers() Seq { return b.Effect }
+
+// ModelReplied answers [CallModel].
+type ModelReplied struct {
+	Effect  Seq        `json:"effect"`
+	Message Hash       `json:"message"`       // a JSON Message
+	Text    Hash       `json:"text,omitzero"` // what it said besides its calls; zero = nothing
+	Bytes   int64      `json:"bytes"`         // the message's size
+	Stop    StopReason `json:"stop"`
+	Model   string     `json:"model"`
+	Usage   Usage      `json:"usage"`
+	Calls   []ToolUse  `json:"calls,omitempty"`
+	// Cost is decided from Usage and the frozen prices.
+	Cost Micros `json:"cost"`
+	// Waited is how long it waited for places of the machine, which is not the session's
+	// time; 0 = it had them at once.
+	Waited time.Duration `json:"waited,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*ModelReplied) EventKind() Kind { return KindModelReplied }
+
+func (b *ModelReplied) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	sum(c, 2, &b.Message)
+	sum(c, 3, &b.Text)
+	num(c, 4, &b.Bytes)
+	str(c, 5, &b.Stop)
+	str(c, 6, &b.Model)
+	sub(c, 7, b.Usage.fields)
+	list(c, 8, &b.Calls, (*coder).toolUse)
+	num(c, 9, &b.Cost)
+	num(c, 10, &b.Waited)
+}
+
+// Answers implements [Answer].
+func (b *ModelReplied) Answers() Seq { return b.Effect }
+
+// ToolUse is one tool call of a reply, as far as decisions need it.
+type ToolUse struct {
+	Tool  string     `json:"tool"`
+	Args  Hash       `json:"args"`
+	Class CrashClass `json:"class,omitempty"` // of the tool; zero = unknown tool or a submit tool
+	// Problem says what is wrong with the call, for the model; empty = fine.
+	Problem string `json:"problem,omitempty"`
+	// Submit reports a call that hands in the session's result; Facts is what it says.
+	Submit bool  `json:"submit,omitempty"`
+	Facts  Facts `json:"facts,omitempty"`
+	// Harness reports a call that the harness answers itself from the run's
+	// state: the blackboard, the memory. Facts is what it asks for.
+	Harness bool `json:"harness,omitempty"`
+	// Trimmed is the result as the harness would cut it, when its problem is only
+	// that it is too long: after two refusals it is taken instead.
+	Trimmed Hash `json:"trimmed,omitzero"`
+}
+
+func (c *coder) toolUse(b *ToolUse) {
+	str(c, 1, &b.Tool)
+	sum(c, 2, &b.Args)
+	num(c, 3, &b.Class)
+	str(c, 4, &b.Problem)
+	flag(c, 5, &b.Submit)
+	facts(c, 6, &b.Facts)
+	flag(c, 7, &b.Harness)
+	sum(c, 8, &b.Trimmed)
+}
+
+// ToolReturned answers [CallTool].
+type ToolReturned struct {
+	Effect  Seq   `json:"effect"`
+	Output  Hash  `json:"output"`
+	Bytes   int64 `json:"bytes"`
+	IsError bool  `json:"is_error,omitempty"`
+	// Interrupted reports a call that a crash cut off and that is not run again.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Tree is the worktree's tree afterwards; empty when the tool cannot write.
+	Tree TreeHash `json:"tree,omitempty"`
+	// Conflict reports that recovery found the worktree neither before nor after the call.
+	Conflict bool `json:"conflict,omitempty"`
+	// Waited is as in [ModelReplied].
+	Waited time.Duration `json:"waited,omitempty"`
+	// LeftOut says which files of the worktree Tree does not have, by the limits they meet.
+	LeftOut []LimitMet `json:"left_out,omitempty"`
+	// Met are the limits of its room that a command met.
+	Met []ResourceMet `json:"met,omitempty"`
+	// Prepared is the key of the dependencies that the tool put into the worktree; empty =
+	// those that were there are still there. See [Prepared].
+	Prepared string `json:"prepared,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*ToolReturned) EventKind() Kind { return KindToolReturned }
+
+func (b *ToolReturned) fields(c *coder) {
+	num(c, 1, &b.Effect)
+	sum(c, 2, &b.Output)
+	num(c, 3, &b.Bytes)
+	flag(c, 4, &b.IsError)
+	flag(c, 5, &b.Interrupted)
+	str(c, 6, &b.Tree)
+	flag(c, 7, &b.Conflict)
+	num(c, 8, &b.Waited)
+	list(c, 9, &b.LeftOut, (*coder).limitMet)
+	list(c, 10, &b.Met, (*coder).resourceMet)
+	str(c, 11, &b.Prepared)
+}
+
+// Answers implements [Answer].
+func (b *ToolReturned) Answers() Seq { return b.Effect }
+
+func (c *coder) resourceMet(b *ResourceMet) {
+	str(c, 1, &b.Resource)
+	num(c, 2, &b.Max)
+}
+
+func (c *coder) limitMet(b *LimitMet) {
+	str(c, 1, &b.Limit)
+	num(c, 2, &b.Max)
+	num(c, 3, &b.Files)
+}
+
+// SessionResult says how a session ended.
+type SessionResult string
+
+// The ends of a session.
+const (
+	SessionDone      SessionResult = "done"
+	SessionTurns     SessionResult = "turn_cap"  // the cap on turns was reached
+	SessionTimeout   SessionResult = "timeout"   // the session's time was up
+	SessionNoResult  SessionResult = "no_result" // it ended without the structured result it owes
+	SessionFailed    SessionResult = "failed"    // the model refused, or the prompt did not fit
+	SessionAbandoned SessionResult = "abandoned" // the run stopped, or the iteration started again
+)
+
+// SessionEnded says how an agent session ended.
+type SessionEnded struct {
+	Session int           `json:"session"`
+	Result  SessionResult `json:"result"`
+	Reason  string        `json:"reason,omitempty"`
+	// Output is what it leaves: the arguments of its submit call, or its last text.
+	Output Hash `json:"output,omitzero"`
+	// Facts are what decisions need of the output.
+	Facts Facts `json:"facts,omitempty"`
+}
+
+// EventKind implements [Body].
+func (*SessionEnded) EventKind() Kind { return KindSessionEnded }
+
+func (b *SessionEnded) fields(c *coder) {
+	num(c, 1, &b.Session)
+	str(c, 2, &b.Result)
+	str(c, 3, &b.Reason)
+	sum(c, 4, &b.Output)
+	facts(c, 5, &b.Facts)
+}
+
+// Facts are the few words of a structured result that decisions need, in a
+// stable order: names may repeat.
+type Facts []Fact
+
+// Get is the first value with this name, or the empty string.
+func (f Facts) Get(name string) string {
+	for _, x := range f {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return ""
+}
+
+// All are the values with this name.
+func (f Facts) All(name string) []string {
+	var out []string
+	for _, x := range f {
+		if x.Name == name {
+			out = append(out, x.Value)
+		}
+	}
+	return out
+}
+
+// Fact is one named word.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func facts(c *coder, tag uint64, v *Facts) {
+	list(c, tag, (*[]Fact)(v), func(c *coder, f *Fact) {
+		str(c, 1, &f.Name)
+		str(c, 2, &f.Value)
+	})
+}
