@@ -170,7 +170,7 @@ func TestKindsAreNamedAfterTheirBodies(t *testing.T) {
 	for k := range Kind(255) {
 		body := newBody(k)
 		if body == nil {
-			if kinds[k] != "" {
+			if kinds[k].name != "" {
 				t.Errorf("kind %d is named %s but has no body", uint8(k), k)
 			}
 			continue

@@ -20,7 +20,7 @@ type Event struct {
 	Body Body
 }
 
-// Body is what an event says: one of the types below, always as a pointer.
+// Body is what an event says: a type of one of the event_*.go files, always as a pointer.
 // Bodies are never changed once they are part of an event.
 type Body interface {
 	EventKind() Kind
@@ -65,7 +65,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 // Kind numbers the kinds of event in the log. Numbers are never used again.
 type Kind uint8
 
-// The kinds, grouped as the bodies below.
+// The kinds. A new one takes the number after the highest.
 const (
 	KindRunStarted      Kind = 1
 	KindRunPaused       Kind = 2
@@ -156,219 +156,122 @@ const (
 	KindTaskRetried        Kind = 106
 )
 
-var kinds = map[Kind]string{
-	KindRunStarted: "run_started", KindRunPaused: "run_paused", KindRunResumed: "run_resumed",
-	KindCancelRequested: "cancel_requested", KindLimitsChanged: "limits_changed", KindLimitReached: "limit_reached",
-	KindBudgetWarned: "budget_warned", KindRecovered: "recovered", KindRunEnded: "run_ended", KindRunStopping: "run_stopping",
-	KindAccountChanged: "account_changed", KindClockJumped: "clock_jumped",
-	KindEffectRequested: "effect_requested", KindEffectFailed: "effect_failed", KindEffectLost: "effect_lost",
-	KindEffectWithdrawn: "effect_withdrawn", KindAnswerIgnored: "answer_ignored",
-	KindWorkspaceOpened: "workspace_opened", KindPromptAssembled: "prompt_assembled", KindModelReplied: "model_replied",
-	KindToolReturned: "tool_returned", KindGateJudged: "gate_judged", KindCommitted: "committed",
-	KindWorkspaceInspected: "workspace_inspected", KindWorkspaceReset: "workspace_reset",
-	KindWorkspaceClosed: "workspace_closed", KindWaitEnded: "wait_ended",
-	KindLoopStarted: "loop_started", KindComplexityScored: "complexity_scored", KindIterationStarted: "iteration_started",
-	KindIterationRestarted: "iteration_restarted", KindSessionStarted: "session_started", KindNoteAdded: "note_added",
-	KindSessionEnded: "session_ended", KindGatesReused: "gates_reused", KindIterationEnded: "iteration_ended",
-	KindEscalated: "escalated", KindCouncilCalled: "council_called", KindCouncilDecided: "council_decided",
-	KindLoopEnded: "loop_ended", KindGateLeftOut: "gate_left_out",
-	KindTasksRead: "tasks_read", KindMerged: "merged", KindBranchAdvanced: "branch_advanced",
-	KindConflictsProbed: "conflicts_probed", KindNotified: "notified",
-	KindTasksListed: "tasks_listed", KindPlanAccepted: "plan_accepted", KindPlanRefused: "plan_refused",
-	KindReplanCalled: "replan_called", KindTasksBlocked: "tasks_blocked", KindTasksSkipped: "tasks_skipped",
-	KindRerouted: "rerouted", KindRoundsEnded: "rounds_ended", KindQuestionAsked: "question_asked",
-	KindQuestionAnswered: "question_answered", KindQuestionWithdrawn: "question_withdrawn",
-	KindMergeQueued: "merge_queued", KindNotePosted: "note_posted", KindMemoryAdded: "memory_added",
-	KindMemoryForgotten: "memory_forgotten",
-	KindBatchStarted:    "batch_started", KindTaskJudged: "task_judged", KindBatchEnded: "batch_ended",
-	KindHealthJudged: "health_judged", KindHealthOverridden: "health_overridden",
-	KindRollbackCalled: "rollback_called", KindRolledBack: "rolled_back", KindTaskHeld: "task_held", KindForked: "forked",
-	KindCheckpointMarked: "checkpoint_marked", KindRestored: "restored", KindRecorded: "recorded",
-	KindSignalSent: "signal_sent", KindSignalAcknowledged: "signal_acknowledged", KindLoopAdmitted: "loop_admitted",
-	KindGenerationStarted: "generation_started", KindInvalidated: "invalidated", KindArchived: "archived",
-	KindTaskRetried: "task_retried", KindPrepared: "prepared",
+// kinds has the name and the body of each kind. The name is the body's type in snake case.
+var kinds = map[Kind]struct {
+	name string
+	body func() Body
+}{
+	KindRunStarted:         {"run_started", empty[RunStarted]},
+	KindRunPaused:          {"run_paused", empty[RunPaused]},
+	KindRunResumed:         {"run_resumed", empty[RunResumed]},
+	KindCancelRequested:    {"cancel_requested", empty[CancelRequested]},
+	KindLimitsChanged:      {"limits_changed", empty[LimitsChanged]},
+	KindLimitReached:       {"limit_reached", empty[LimitReached]},
+	KindBudgetWarned:       {"budget_warned", empty[BudgetWarned]},
+	KindRecovered:          {"recovered", empty[Recovered]},
+	KindRunEnded:           {"run_ended", empty[RunEnded]},
+	KindRunStopping:        {"run_stopping", empty[RunStopping]},
+	KindAccountChanged:     {"account_changed", empty[AccountChanged]},
+	KindClockJumped:        {"clock_jumped", empty[ClockJumped]},
+	KindEffectRequested:    {"effect_requested", empty[EffectRequested]},
+	KindEffectFailed:       {"effect_failed", empty[EffectFailed]},
+	KindEffectLost:         {"effect_lost", empty[EffectLost]},
+	KindEffectWithdrawn:    {"effect_withdrawn", empty[EffectWithdrawn]},
+	KindAnswerIgnored:      {"answer_ignored", empty[AnswerIgnored]},
+	KindWorkspaceOpened:    {"workspace_opened", empty[WorkspaceOpened]},
+	KindPromptAssembled:    {"prompt_assembled", empty[PromptAssembled]},
+	KindModelReplied:       {"model_replied", empty[ModelReplied]},
+	KindToolReturned:       {"tool_returned", empty[ToolReturned]},
+	KindGateJudged:         {"gate_judged", empty[GateJudged]},
+	KindCommitted:          {"committed", empty[Committed]},
+	KindWorkspaceInspected: {"workspace_inspected", empty[WorkspaceInspected]},
+	KindWorkspaceReset:     {"workspace_reset", empty[WorkspaceReset]},
+	KindWorkspaceClosed:    {"workspace_closed", empty[WorkspaceClosed]},
+	KindWaitEnded:          {"wait_ended", empty[WaitEnded]},
+	KindTasksRead:          {"tasks_read", empty[TasksRead]},
+	KindMerged:             {"merged", empty[Merged]},
+	KindBranchAdvanced:     {"branch_advanced", empty[BranchAdvanced]},
+	KindConflictsProbed:    {"conflicts_probed", empty[ConflictsProbed]},
+	KindNotified:           {"notified", empty[Notified]},
+	KindCheckpointMarked:   {"checkpoint_marked", empty[CheckpointMarked]},
+	KindRestored:           {"restored", empty[Restored]},
+	KindRecorded:           {"recorded", empty[Recorded]},
+	KindPrepared:           {"prepared", empty[Prepared]},
+	KindLoopStarted:        {"loop_started", empty[LoopStarted]},
+	KindComplexityScored:   {"complexity_scored", empty[ComplexityScored]},
+	KindIterationStarted:   {"iteration_started", empty[IterationStarted]},
+	KindIterationRestarted: {"iteration_restarted", empty[IterationRestarted]},
+	KindSessionStarted:     {"session_started", empty[SessionStarted]},
+	KindNoteAdded:          {"note_added", empty[NoteAdded]},
+	KindSessionEnded:       {"session_ended", empty[SessionEnded]},
+	KindGatesReused:        {"gates_reused", empty[GatesReused]},
+	KindIterationEnded:     {"iteration_ended", empty[IterationEnded]},
+	KindEscalated:          {"escalated", empty[Escalated]},
+	KindCouncilCalled:      {"council_called", empty[CouncilCalled]},
+	KindCouncilDecided:     {"council_decided", empty[CouncilDecided]},
+	KindLoopEnded:          {"loop_ended", empty[LoopEnded]},
+	KindGateLeftOut:        {"gate_left_out", empty[GateLeftOut]},
+	KindTasksListed:        {"tasks_listed", empty[TasksListed]},
+	KindPlanAccepted:       {"plan_accepted", empty[PlanAccepted]},
+	KindPlanRefused:        {"plan_refused", empty[PlanRefused]},
+	KindReplanCalled:       {"replan_called", empty[ReplanCalled]},
+	KindTasksBlocked:       {"tasks_blocked", empty[TasksBlocked]},
+	KindTasksSkipped:       {"tasks_skipped", empty[TasksSkipped]},
+	KindRerouted:           {"rerouted", empty[Rerouted]},
+	KindRoundsEnded:        {"rounds_ended", empty[RoundsEnded]},
+	KindQuestionAsked:      {"question_asked", empty[QuestionAsked]},
+	KindQuestionAnswered:   {"question_answered", empty[QuestionAnswered]},
+	KindQuestionWithdrawn:  {"question_withdrawn", empty[QuestionWithdrawn]},
+	KindMergeQueued:        {"merge_queued", empty[MergeQueued]},
+	KindNotePosted:         {"note_posted", empty[NotePosted]},
+	KindMemoryAdded:        {"memory_added", empty[MemoryAdded]},
+	KindMemoryForgotten:    {"memory_forgotten", empty[MemoryForgotten]},
+	KindBatchStarted:       {"batch_started", empty[BatchStarted]},
+	KindTaskJudged:         {"task_judged", empty[TaskJudged]},
+	KindBatchEnded:         {"batch_ended", empty[BatchEnded]},
+	KindHealthJudged:       {"health_judged", empty[HealthJudged]},
+	KindHealthOverridden:   {"health_overridden", empty[HealthOverridden]},
+	KindRollbackCalled:     {"rollback_called", empty[RollbackCalled]},
+	KindRolledBack:         {"rolled_back", empty[RolledBack]},
+	KindTaskHeld:           {"task_held", empty[TaskHeld]},
+	KindForked:             {"forked", empty[Forked]},
+	KindSignalSent:         {"signal_sent", empty[SignalSent]},
+	KindSignalAcknowledged: {"signal_acknowledged", empty[SignalAcknowledged]},
+	KindLoopAdmitted:       {"loop_admitted", empty[LoopAdmitted]},
+	KindGenerationStarted:  {"generation_started", empty[GenerationStarted]},
+	KindInvalidated:        {"invalidated", empty[Invalidated]},
+	KindArchived:           {"archived", empty[Archived]},
+	KindTaskRetried:        {"task_retried", empty[TaskRetried]},
+}
+
+// empty returns an empty body of the type T.
+func empty[T any, P interface {
+	*T
+	Body
+}]() Body {
+	return P(new(T))
 }
 
 func (k Kind) String() string {
-	if s := kinds[k]; s != "" {
+	if s := kinds[k].name; s != "" {
 		return s
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
 func kindNamed(name string) Kind {
-	for k, s := range kinds {
-		if s == name {
+	for k, row := range kinds {
+		if row.name == name {
 			return k
 		}
 	}
 	return 0
 }
 
+// newBody returns an empty body of the kind, or nil for a kind that there is not.
 func newBody(k Kind) Body {
-	switch k {
-	case KindRunStarted:
-		return &RunStarted{}
-	case KindRunPaused:
-		return &RunPaused{}
-	case KindRunResumed:
-		return &RunResumed{}
-	case KindCancelRequested:
-		return &CancelRequested{}
-	case KindLimitsChanged:
-		return &LimitsChanged{}
-	case KindLimitReached:
-		return &LimitReached{}
-	case KindBudgetWarned:
-		return &BudgetWarned{}
-	case KindRecovered:
-		return &Recovered{}
-	case KindRunEnded:
-		return &RunEnded{}
-	case KindRunStopping:
-		return &RunStopping{}
-	case KindAccountChanged:
-		return &AccountChanged{}
-	case KindClockJumped:
-		return &ClockJumped{}
-	case KindEffectRequested:
-		return &EffectRequested{}
-	case KindEffectFailed:
-		return &EffectFailed{}
-	case KindEffectLost:
-		return &EffectLost{}
-	case KindEffectWithdrawn:
-		return &EffectWithdrawn{}
-	case KindAnswerIgnored:
-		return &AnswerIgnored{}
-	case KindWorkspaceOpened:
-		return &WorkspaceOpened{}
-	case KindPromptAssembled:
-		return &PromptAssembled{}
-	case KindModelReplied:
-		return &ModelReplied{}
-	case KindToolReturned:
-		return &ToolReturned{}
-	case KindGateJudged:
-		return &GateJudged{}
-	case KindCommitted:
-		return &Committed{}
-	case KindWorkspaceInspected:
-		return &WorkspaceInspected{}
-	case KindWorkspaceReset:
-		return &WorkspaceReset{}
-	case KindWorkspaceClosed:
-		return &WorkspaceClosed{}
-	case KindWaitEnded:
-		return &WaitEnded{}
-	case KindLoopStarted:
-		return &LoopStarted{}
-	case KindComplexityScored:
-		return &ComplexityScored{}
-	case KindIterationStarted:
-		return &IterationStarted{}
-	case KindIterationRestarted:
-		return &IterationRestarted{}
-	case KindSessionStarted:
-		return &SessionStarted{}
-	case KindNoteAdded:
-		return &NoteAdded{}
-	case KindSessionEnded:
-		return &SessionEnded{}
-	case KindGatesReused:
-		return &GatesReused{}
-	case KindIterationEnded:
-		return &IterationEnded{}
-	case KindEscalated:
-		return &Escalated{}
-	case KindCouncilCalled:
-		return &CouncilCalled{}
-	case KindCouncilDecided:
-		return &CouncilDecided{}
-	case KindLoopEnded:
-		return &LoopEnded{}
-	case KindGateLeftOut:
-		return &GateLeftOut{}
-	case KindTasksRead:
-		return &TasksRead{}
-	case KindMerged:
-		return &Merged{}
-	case KindBranchAdvanced:
-		return &BranchAdvanced{}
-	case KindConflictsProbed:
-		return &ConflictsProbed{}
-	case KindNotified:
-		return &Notified{}
-	case KindTasksListed:
-		return &TasksListed{}
-	case KindPlanAccepted:
-		return &PlanAccepted{}
-	case KindPlanRefused:
-		return &PlanRefused{}
-	case KindReplanCalled:
-		return &ReplanCalled{}
-	case KindTasksBlocked:
-		return &TasksBlocked{}
-	case KindTasksSkipped:
-		return &TasksSkipped{}
-	case KindRerouted:
-		return &Rerouted{}
-	case KindRoundsEnded:
-		return &RoundsEnded{}
-	case KindQuestionAsked:
-		return &QuestionAsked{}
-	case KindQuestionAnswered:
-		return &QuestionAnswered{}
-	case KindQuestionWithdrawn:
-		return &QuestionWithdrawn{}
-	case KindMergeQueued:
-		return &MergeQueued{}
-	case KindNotePosted:
-		return &NotePosted{}
-	case KindMemoryAdded:
-		return &MemoryAdded{}
-	case KindMemoryForgotten:
-		return &MemoryForgotten{}
-	case KindBatchStarted:
-		return &BatchStarted{}
-	case KindTaskJudged:
-		return &TaskJudged{}
-	case KindBatchEnded:
-		return &BatchEnded{}
-	case KindHealthJudged:
-		return &HealthJudged{}
-	case KindHealthOverridden:
-		return &HealthOverridden{}
-	case KindRollbackCalled:
-		return &RollbackCalled{}
-	case KindRolledBack:
-		return &RolledBack{}
-	case KindTaskHeld:
-		return &TaskHeld{}
-	case KindForked:
-		return &Forked{}
-	case KindCheckpointMarked:
-		return &CheckpointMarked{}
-	case KindRestored:
-		return &Restored{}
-	case KindRecorded:
-		return &Recorded{}
-	case KindPrepared:
-		return &Prepared{}
-	case KindSignalSent:
-		return &SignalSent{}
-	case KindSignalAcknowledged:
-		return &SignalAcknowledged{}
-	case KindLoopAdmitted:
-		return &LoopAdmitted{}
-	case KindGenerationStarted:
-		return &GenerationStarted{}
-	case KindInvalidated:
-		return &Invalidated{}
-	case KindArchived:
-		return &Archived{}
-	case KindTaskRetried:
-		return &TaskRetried{}
+	if row, ok := kinds[k]; ok {
+		return row.body()
 	}
 	return nil
 }
