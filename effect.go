@@ -69,7 +69,7 @@ type Effect struct {
 	Transcript []Item `json:"-"`
 }
 
-// Do says what an effect does. Implementations are the imperative types below.
+// Do says what an effect does. Implementations are the types of the effect_*.go files, and [Wait].
 type Do interface {
 	Verb() Verb
 	fields(*coder)

@@ -116,26 +116,27 @@ func (s *shown) hear(l pawl.Live) {
 	s.rev++
 }
 
-// inkOf is the colour of an event's line.
+// inkOf returns the colour of an event's line: that of its tone, except where the screens differ
+// from the log.
 func inkOf(e pawl.Event) ink {
+	look := view.LookOf(e)
 	switch b := e.Body.(type) {
-	case *pawl.GateJudged:
-		return verdictInk(b.Verdict)
 	case *pawl.RunEnded:
 		return outcomeInk(b.Outcome)
 	case *pawl.LoopEnded:
 		return outcomeInk(b.Outcome)
-	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached, *pawl.PlanRefused:
+	case *pawl.PlanRefused:
 		return red
-	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted, *pawl.QuestionAsked,
-		*pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded, *pawl.SignalSent, *pawl.Invalidated, *pawl.GenerationStarted,
-		*pawl.GateLeftOut:
+	case *pawl.SignalSent:
 		return yellow
+	case *pawl.Prepared, *pawl.Merged, *pawl.TaskJudged, *pawl.HealthJudged, *pawl.HealthOverridden, *pawl.RollbackCalled,
+		*pawl.RolledBack, *pawl.TaskHeld, *pawl.TaskRetried:
+		if look.Level < view.Important {
+			return dim
+		}
+		return normal
 	}
-	if view.LevelOf(e) < view.Important {
-		return dim
-	}
-	return normal
+	return [...]ink{view.TonePlain: normal, view.ToneQuiet: dim, view.ToneGood: green, view.ToneWarning: yellow, view.ToneBad: red}[look.Tone]
 }
 
 func verdictInk(v pawl.Verdict) ink {

@@ -9,6 +9,11 @@ import (
 	"pawl/internal/plain"
 )
 
+// loopBatches is the batches of a loop.
+type loopBatches struct {
+	Batches []*Batch // oldest first
+}
+
 // Batch is a round of a loop's children that is judged as a whole.
 type Batch struct {
 	pawl.BatchStarted
@@ -55,93 +60,6 @@ type BatchEnding struct {
 	Time time.Time
 }
 
-// HealthVerdict is what the monitor said, and who let the run go on in spite of it.
-type HealthVerdict struct {
-	pawl.HealthJudged
-	Seq        pawl.Seq
-	Time       time.Time
-	Overridden *pawl.HealthOverridden // nil when nobody did
-	after      string                 // such as "batch 4" or "attempt 4"
-}
-
-// now is what it comes to: what a person overrode does not count.
-func (h *HealthVerdict) now() pawl.Health {
-	if h.Overridden != nil {
-		return pawl.HealthProgressing
-	}
-	return h.Health
-}
-
-// Checkpoint is a state of a loop's branch that it can go back to.
-type Checkpoint struct {
-	pawl.Checkpoint
-	Ref  string
-	Seq  pawl.Seq // of the event that says it is kept
-	Time time.Time
-
-	before *Checkpoint // what the branch was at before
-}
-
-// Rollback is a way back to a checkpoint.
-type Rollback struct {
-	pawl.RollbackCalled
-	Seq  pawl.Seq
-	Time time.Time
-	// Done says what became of it; nil while it is under way.
-	Done    *pawl.RolledBack
-	DoneSeq pawl.Seq
-	Reopen  []string // ids of the tasks that are open again
-}
-
-// Fork is where a run was forked from.
-type Fork struct {
-	pawl.Forked
-	Of  pawl.RunID
-	At  pawl.Seq // the last event they have in common
-	Seq pawl.Seq
-}
-
-// applyBatch folds the events of batches. It reports whether the event is one of them.
-func (r *Run) applyBatch(l *Loop, e pawl.Event) bool {
-	switch b := e.Body.(type) {
-	case *pawl.BatchStarted:
-		r.startBatch(l, e, b)
-	case *pawl.TaskJudged:
-		r.judgeTask(l, e, b)
-	case *pawl.BatchEnded:
-		if x := l.batch(b.N); x != nil {
-			x.Ended = &BatchEnding{*b, e.Seq, e.Time}
-			l.leave(x)
-		}
-	case *pawl.HealthJudged:
-		h := &HealthVerdict{HealthJudged: *b, Seq: e.Seq, Time: e.Time, after: l.stretch(b.Batch)}
-		l.Healths = append(l.Healths, h)
-		if x := l.batch(b.Batch); x != nil {
-			x.Health = h
-		}
-	case *pawl.HealthOverridden:
-		if h := l.health(); h != nil {
-			h.Overridden = b
-		}
-	case *pawl.RollbackCalled:
-		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: *b, Seq: e.Seq, Time: e.Time})
-		if x := l.underWay(); x != nil {
-			x.abandoned = true
-			l.leave(x)
-		}
-	case *pawl.RolledBack:
-		r.rollBack(l, e, b)
-	case *pawl.TaskHeld:
-		p := l.Plan()
-		l.each([]int{b.Task}, func(t *Task) {
-			t.Held, t.HeldBehind = b, p.ids([]int{b.Behind})
-		})
-	default:
-		return false
-	}
-	return true
-}
-
 func (r *Run) startBatch(l *Loop, e pawl.Event, b *pawl.BatchStarted) {
 	x := &Batch{BatchStarted: *b, Seq: e.Seq, Began: e.Time, landed: map[string]bool{}}
 	l.each(b.Tasks, func(t *Task) {
@@ -173,16 +91,6 @@ func (r *Run) fenced(l *Loop, t *Task) bool {
 	return p.goingBack() != nil || p.calling != nil || t.Held != nil || r.givenUp(p)
 }
 
-// givenUp reports whether a person said of a loop's health that it is to stop.
-func (r *Run) givenUp(l *Loop) bool {
-	for i := len(r.Questions) - 1; i >= 0; i-- {
-		if q := r.Questions[i]; q.Loop == l && q.Kind == pawl.AskHealth {
-			return q.Answered != nil && q.Answered.Choice == "stop"
-		}
-	}
-	return false
-}
-
 func (r *Run) judgeTask(l *Loop, e pawl.Event, b *pawl.TaskJudged) {
 	j := &Judged{TaskJudged: *b, Seq: e.Seq}
 	l.each([]int{b.Task}, func(t *Task) {
@@ -212,93 +120,6 @@ func (l *Loop) land() {
 	}
 }
 
-// isAlone reports whether the loop does its work itself: its kind has no children.
-func (l *Loop) isAlone() bool { return l != nil && l.alone }
-
-// stretch names what the monitor looks at: a batch, or an attempt of a loop without children.
-func (l *Loop) stretch(n int) string {
-	if l.isAlone() {
-		return fmt.Sprintf("attempt %d", n)
-	}
-	return fmt.Sprintf("batch %d", n)
-}
-
-func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
-	n := len(l.Rollbacks)
-	if n == 0 || l.Rollbacks[n-1].Done != nil {
-		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: pawl.RollbackCalled{To: b.To, Reason: b.Reason, By: b.By}, Seq: e.Seq, Time: e.Time})
-		n = len(l.Rollbacks)
-	}
-	back := l.Rollbacks[n-1]
-	back.Done, back.DoneSeq = b, e.Seq
-	l.each(b.Reopen, func(t *Task) {
-		t.move(e, pawl.TaskPending, "", "")
-		t.begun, t.Judged = false, nil
-		back.Reopen = append(back.Reopen, t.ID)
-	})
-	if x := l.underWay(); x != nil {
-		x.abandoned = true
-	}
-	l.at = l.Checkpoint(b.To)
-	if l.Branch == "" || l.Branch == r.Start.Branch {
-		r.Head = b.Commit
-	}
-	r.moved = r.problem(e, "the branch went back to %s: %s", l.checkpointName(b.To), b.Reason)
-}
-
-// kept folds what was done to a branch besides merging.
-func (r *Run) kept(l *Loop, e pawl.Event, f *pawl.Effect) {
-	switch b := e.Body.(type) {
-	case *pawl.CheckpointMarked:
-		if do, ok := doOf[*pawl.MarkCheckpoint](f); ok {
-			l.at = &Checkpoint{Checkpoint: do.Checkpoint, Ref: do.Ref, Seq: e.Seq, Time: e.Time, before: l.at}
-			l.Checkpoints = append(l.Checkpoints, l.at)
-		}
-	case *pawl.Restored:
-		if do, ok := doOf[*pawl.Restore](f); ok && do.Branch == r.Start.Branch {
-			r.Head = b.Commit
-		}
-	case *pawl.Recorded:
-		if do, ok := doOf[*pawl.WriteRecords](f); ok && do.Branch == r.Start.Branch {
-			r.Head = b.Commit
-		}
-	}
-}
-
-// forked leaves behind what is the other run's: what was under way, what was
-// spent, and its questions.
-func (r *Run) forked(e pawl.Event, b *pawl.Forked) {
-	r.Fork = &Fork{Forked: *b, Of: r.Start.ForkOf, At: r.Start.ForkAt, Seq: e.Seq}
-	r.open, r.Cost, r.Tokens, r.lost, r.Alive = nil, 0, 0, Spending{}, 0
-	r.stops, r.since, r.Head, r.Began = stops{}, e.Seq, b.Commit, e.Time
-	r.forkRoot(e)
-	r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
-	r.moved = mark(e, "none yet: the run was forked at commit %s", short(b.Commit))
-	for _, q := range r.OpenQuestions() {
-		q.Withdrawn = &pawl.QuestionWithdrawn{N: q.N, Reason: "a fork does not inherit questions"}
-	}
-}
-
-// forkRoot lets the root loop go on. One that was coming to its end, or had done so,
-// does again what it did not reach, as one that is resumed; what had succeeded is
-// tried once more.
-func (r *Run) forkRoot(e pawl.Event) {
-	l := r.root()
-	if l == nil {
-		return
-	}
-	it := l.last()
-	ended := it != nil && it.End != nil
-	over := l.End != nil || r.Status == pawl.StatusStopping || ended && it.End.Outcome != ""
-	if over {
-		r.retry(l, e)
-		if l.Plan() == nil && ended && it.End.Outcome.Succeeded() {
-			l.freed = it.N
-		}
-	}
-	r.reopen(l, e)
-}
-
 // batch finds a batch by its number, or nil.
 func (l *Loop) batch(n int) *Batch {
 	for i := len(l.Batches) - 1; i >= 0; i-- {
@@ -320,67 +141,6 @@ func (l *Loop) underWay() *Batch {
 	return nil
 }
 
-// health is what the monitor said last, or nil.
-func (l *Loop) health() *HealthVerdict {
-	if l == nil || len(l.Healths) == 0 {
-		return nil
-	}
-	return l.Healths[len(l.Healths)-1]
-}
-
-// goingBack is the rollback that is called and not done, or nil.
-func (l *Loop) goingBack() *Rollback {
-	if l == nil || len(l.Rollbacks) == 0 || l.Rollbacks[len(l.Rollbacks)-1].Done != nil {
-		return nil
-	}
-	return l.Rollbacks[len(l.Rollbacks)-1]
-}
-
-// Checkpoint finds a checkpoint by its number, or nil.
-func (l *Loop) Checkpoint(n int) *Checkpoint {
-	if l == nil {
-		return nil
-	}
-	for i := len(l.Checkpoints) - 1; i >= 0; i-- {
-		if l.Checkpoints[i].N == n {
-			return l.Checkpoints[i]
-		}
-	}
-	return nil
-}
-
-// line are the checkpoints that lead to where the branch is, newest first: those
-// a rollback went back behind are not among them.
-func (l *Loop) line() []*Checkpoint {
-	var out []*Checkpoint
-	for k := l.at; k != nil; k = k.before {
-		out = append(out, k)
-	}
-	return out
-}
-
-// lastGood is the newest good checkpoint on the way to where the branch is, or nil.
-func (l *Loop) lastGood() *Checkpoint {
-	for _, k := range l.line() {
-		if k.Good {
-			return k
-		}
-	}
-	return nil
-}
-
-// best is the checkpoint on the way to where the branch is that has the most tasks
-// approved, then the most tests that pass, then is the newest; nil when there is none.
-func (l *Loop) best() *Checkpoint {
-	var best *Checkpoint
-	for _, k := range l.line() {
-		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing > best.Passing {
-			best = k
-		}
-	}
-	return best
-}
-
 // inBatches reports whether the loop's children are judged in batches: its recipe
 // says so, or a batch has begun.
 func (r *Run) inBatches(l *Loop) bool {
@@ -394,17 +154,87 @@ func (r *Run) inBatches(l *Loop) bool {
 	return k != nil && k.Children.Groups()
 }
 
-// recoveries counts how often a health other than progressing led to something
-// besides a question.
-func (l *Loop) recoveries() int {
-	n := 0
-	for _, h := range l.Healths {
-		for _, rec := range h.Recoveries {
-			if rec != pawl.RecoverAsk {
-				n++
-				break
-			}
+func scaffold(is bool) string {
+	if is {
+		return "scaffold, "
+	}
+	return ""
+}
+
+// judgedWord is a batch's verdict on a task as reviews write it.
+func judgedWord(v pawl.Verdict) string {
+	switch v {
+	case pawl.VerdictPass:
+		return "APPROVED"
+	case pawl.VerdictSkip:
+		return "DROPPED"
+	}
+	return "CHANGES"
+}
+
+// head is how a batch came out, in one line.
+func (b *Batch) head() string {
+	s := fmt.Sprintf("batch %d: ", b.N)
+	switch {
+	case b.Ended != nil:
+		s += fmt.Sprintf("%d of %d approved", b.Ended.Approved, b.Ended.Attempted)
+	case b.abandoned:
+		s += "left by a rollback"
+	default:
+		s += "under way"
+	}
+	if b.Scaffold {
+		s += ", scaffold"
+	}
+	return s
+}
+
+// text is the same with what was not approved.
+func (b *Batch) text() string {
+	s := b.head()
+	var red []string
+	for _, j := range b.Verdicts {
+		if !j.Approved() {
+			red = append(red, fmt.Sprintf("%s: %s%s", dashed(j.ID), j.By, because(plain.Line(j.Reason, 100))))
 		}
 	}
-	return n
+	if len(red) > 0 {
+		s += " · changes wanted: " + some(red)
+	}
+	return s
+}
+
+// applyBatch folds the events of batches.
+func (r *Run) applyBatch(l *Loop, e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.BatchStarted:
+		r.startBatch(l, e, b)
+	case *pawl.TaskJudged:
+		r.judgeTask(l, e, b)
+	case *pawl.BatchEnded:
+		if x := l.batch(b.N); x != nil {
+			x.Ended = &BatchEnding{*b, e.Seq, e.Time}
+			l.leave(x)
+		}
+	}
+}
+
+func (t teller) tellBatch() string {
+	plan := t.l.Plan()
+	switch b := t.e.Body.(type) {
+	case *pawl.BatchStarted:
+		return fmt.Sprintf("Batch %d: %s%s: %s", b.N, scaffold(b.Scaffold), count(len(b.Tasks), "task"), plan.ids(b.Tasks))
+	case *pawl.TaskJudged:
+		return fmt.Sprintf("Batch %d: %s %s (%s)%s", b.Batch, dashed(plan.ids([]int{b.Task})), judgedWord(b.Verdict), b.By,
+			because((&Judged{TaskJudged: *b}).why(t.blobs, 200)))
+	case *pawl.BatchEnded:
+		return fmt.Sprintf("Batch %d ended: %d of %d approved", b.N, b.Approved, b.Attempted)
+	}
+	return ""
+}
+
+func (k *Look) lookBatch(e pawl.Event) {
+	if b, ok := e.Body.(*pawl.TaskJudged); ok {
+		k.Tone = verdictTone(b.Verdict)
+	}
 }

@@ -1,12 +1,20 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"pawl"
 	"pawl/internal/plain"
 )
+
+// loopCheckpoints is where a loop's branch can go back to, and where it did.
+type loopCheckpoints struct {
+	Checkpoints []*Checkpoint // oldest first
+	Rollbacks   []*Rollback   // oldest first
+	at          *Checkpoint   // the one the branch was at last; nil before the first
+}
 
 // CheckpointList is where a run's branch can go back to, for other programs. Its
 // texts are safe to print. Fields are added, never renamed.
@@ -173,4 +181,186 @@ func (l *Loop) checkpointName(n int) string {
 		return "the last good checkpoint"
 	}
 	return fmt.Sprintf("checkpoint %d", n)
+}
+
+// Checkpoint is a state of a loop's branch that it can go back to.
+type Checkpoint struct {
+	pawl.Checkpoint
+	Ref  string
+	Seq  pawl.Seq // of the event that says it is kept
+	Time time.Time
+
+	before *Checkpoint // what the branch was at before
+}
+
+// Rollback is a way back to a checkpoint.
+type Rollback struct {
+	pawl.RollbackCalled
+	Seq  pawl.Seq
+	Time time.Time
+	// Done says what became of it; nil while it is under way.
+	Done    *pawl.RolledBack
+	DoneSeq pawl.Seq
+	Reopen  []string // ids of the tasks that are open again
+}
+
+func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
+	n := len(l.Rollbacks)
+	if n == 0 || l.Rollbacks[n-1].Done != nil {
+		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: pawl.RollbackCalled{To: b.To, Reason: b.Reason, By: b.By}, Seq: e.Seq, Time: e.Time})
+		n = len(l.Rollbacks)
+	}
+	back := l.Rollbacks[n-1]
+	back.Done, back.DoneSeq = b, e.Seq
+	l.each(b.Reopen, func(t *Task) {
+		t.move(e, pawl.TaskPending, "", "")
+		t.begun, t.Judged = false, nil
+		back.Reopen = append(back.Reopen, t.ID)
+	})
+	if x := l.underWay(); x != nil {
+		x.abandoned = true
+	}
+	l.at = l.Checkpoint(b.To)
+	if l.Branch == "" || l.Branch == r.Start.Branch {
+		r.Head = b.Commit
+	}
+	r.moved = r.problem(e, "the branch went back to %s: %s", l.checkpointName(b.To), b.Reason)
+}
+
+// goingBack is the rollback that is called and not done, or nil.
+func (l *Loop) goingBack() *Rollback {
+	if l == nil || len(l.Rollbacks) == 0 || l.Rollbacks[len(l.Rollbacks)-1].Done != nil {
+		return nil
+	}
+	return l.Rollbacks[len(l.Rollbacks)-1]
+}
+
+// Checkpoint finds a checkpoint by its number, or nil.
+func (l *Loop) Checkpoint(n int) *Checkpoint {
+	if l == nil {
+		return nil
+	}
+	for i := len(l.Checkpoints) - 1; i >= 0; i-- {
+		if l.Checkpoints[i].N == n {
+			return l.Checkpoints[i]
+		}
+	}
+	return nil
+}
+
+// line are the checkpoints that lead to where the branch is, newest first: those
+// a rollback went back behind are not among them.
+func (l *Loop) line() []*Checkpoint {
+	var out []*Checkpoint
+	for k := l.at; k != nil; k = k.before {
+		out = append(out, k)
+	}
+	return out
+}
+
+// lastGood is the newest good checkpoint on the way to where the branch is, or nil.
+func (l *Loop) lastGood() *Checkpoint {
+	for _, k := range l.line() {
+		if k.Good {
+			return k
+		}
+	}
+	return nil
+}
+
+// best is the checkpoint on the way to where the branch is that has the most tasks
+// approved, then the most tests that pass, then is the newest; nil when there is none.
+func (l *Loop) best() *Checkpoint {
+	var best *Checkpoint
+	for _, k := range l.line() {
+		if best == nil || k.Approved > best.Approved || k.Approved == best.Approved && k.Passing > best.Passing {
+			best = k
+		}
+	}
+	return best
+}
+
+func (t teller) rolledBack(b *pawl.RolledBack) string {
+	if t.l.isAlone() {
+		return fmt.Sprintf("The branch is as after %s, in commit %s", t.l.checkpointName(b.To), short(b.Commit))
+	}
+	s := fmt.Sprintf("Back at %s, commit %s%s", t.l.checkpointName(b.To), short(b.Commit), because(b.Reason))
+	if len(b.Reopen) > 0 {
+		s += " · open again: " + t.l.Plan().ids(b.Reopen)
+	}
+	return s
+}
+
+// checkpointText is a checkpoint in one line.
+func checkpointText(k *pawl.Checkpoint) string {
+	s := fmt.Sprintf("checkpoint %d", k.N)
+	if k.Label != "" {
+		s += " (" + k.Label + ")"
+	}
+	s += fmt.Sprintf(" at %s: %s approved", short(k.Commit), count(k.Approved, "task"))
+	if k.Passing > 0 {
+		s += fmt.Sprintf(", %s pass", count(k.Passing, "test"))
+	}
+	if k.Good {
+		s += ", good"
+	}
+	return s
+}
+
+// applyCheckpoint folds the events of checkpoints and of the way back to one; f is the effect
+// that the event answers, or nil.
+func (r *Run) applyCheckpoint(l *Loop, e pawl.Event, f *pawl.Effect) {
+	switch b := e.Body.(type) {
+	case *pawl.CheckpointMarked:
+		if do, ok := doOf[*pawl.MarkCheckpoint](f); ok {
+			l.at = &Checkpoint{Checkpoint: do.Checkpoint, Ref: do.Ref, Seq: e.Seq, Time: e.Time, before: l.at}
+			l.Checkpoints = append(l.Checkpoints, l.at)
+		}
+	case *pawl.RollbackCalled:
+		l.Rollbacks = append(l.Rollbacks, &Rollback{RollbackCalled: *b, Seq: e.Seq, Time: e.Time})
+		if x := l.underWay(); x != nil {
+			x.abandoned = true
+			l.leave(x)
+		}
+	case *pawl.Restored:
+		if do, ok := doOf[*pawl.Restore](f); ok && do.Branch == r.Start.Branch {
+			r.Head = b.Commit
+		}
+	case *pawl.RolledBack:
+		r.rollBack(l, e, b)
+	}
+}
+
+func (t teller) tellCheckpoint() string {
+	switch b := t.e.Body.(type) {
+	case *pawl.CheckpointMarked:
+		do, ok := doOf[*pawl.MarkCheckpoint](t.r.closed)
+		if !ok || t.r.closed.ID != b.Effect {
+			return "Checkpoint kept"
+		}
+		return capital(checkpointText(&do.Checkpoint))
+	case *pawl.RollbackCalled:
+		if b.Ending != "" {
+			return fmt.Sprintf("Delivers %s, the best verified state: the attempts after it stay in the history", t.l.checkpointName(b.To))
+		}
+		s := fmt.Sprintf("%s takes the branch back to %s%s", cmp.Or(b.By, "The monitor"), t.l.checkpointName(b.To), because(b.Reason))
+		if !t.l.isAlone() {
+			s += " · what runs is stopped, its work saved"
+		}
+		return s
+	case *pawl.Restored:
+		return "the branch has an earlier tree again: commit " + short(b.Commit)
+	case *pawl.RolledBack:
+		return t.rolledBack(b)
+	}
+	return ""
+}
+
+func (k *Look) lookCheckpoint(e pawl.Event) {
+	switch e.Body.(type) {
+	case *pawl.RollbackCalled, *pawl.RolledBack:
+		k.Tone = ToneWarning
+	case *pawl.Restored:
+		k.Level = Detail
+	}
 }

@@ -4,7 +4,10 @@
 // of the blobs they refer to, the same bytes at every replay. Nothing here
 // decides anything, and the kernel's state is not used.
 //
-// [Run] is the fold that the projections share. Each of them is one file:
+// [Run] is the fold that the projections share. The nouns that events are about (gate.go,
+// question.go, plan.go and so on) have a file each, with what is known of them, how their
+// events are folded, in which words they are told and how their lines look; event.go lists
+// them. Each projection is one file:
 // [StateYAML], [IterationReport] and [CompletionReport], [Why], [Line], [Show],
 // [Prompt]. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
 // [Questions] what waits for a person, [Records] the loops of a tree as records and

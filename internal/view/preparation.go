@@ -98,3 +98,30 @@ func preparedText(b *pawl.Prepared) string {
 	}
 	return strings.Join(append([]string{head}, traffic(b.Requests, b.Received, b.Hosts, b.Refused, b.RefusedHosts)...), " · ")
 }
+
+// applyPreparation counts the preparations of commits.
+func (r *Run) applyPreparation(e pawl.Event) {
+	if b, ok := e.Body.(*pawl.Prepared); ok {
+		r.Preparations.add(b)
+	}
+}
+
+func (t teller) tellPreparation() string {
+	if b, ok := t.e.Body.(*pawl.Prepared); ok {
+		return preparedText(b)
+	}
+	return ""
+}
+
+func (k *Look) lookPreparation(e pawl.Event) {
+	b, ok := e.Body.(*pawl.Prepared)
+	if !ok {
+		return
+	}
+	if b.Reused {
+		k.Level = Detail
+	}
+	if b.Failed != "" {
+		k.Tone = ToneBad
+	}
+}

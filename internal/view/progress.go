@@ -141,7 +141,7 @@ func (p *Progress) hear(l pawl.Live) {
 
 // logLine is an event's line with its newline.
 func (p *Progress) logLine(e pawl.Event) []byte {
-	out := p.row(e, colorOf(e), Line(e, p.run, p.o.Blobs))
+	out := p.row(e, LookOf(e).Tone.color(), Line(e, p.run, p.o.Blobs))
 	if _, ok := e.Body.(*pawl.PlanAccepted); ok && e.Loop == 1 {
 		for _, row := range p.tasks() {
 			out = append(append(out, row...), '\n')
@@ -302,75 +302,16 @@ const (
 	yellow = 33
 )
 
+// color is the colour of lines of this tone.
+func (t Tone) color() int {
+	return [...]int{TonePlain: 0, ToneQuiet: dim, ToneGood: green, ToneWarning: yellow, ToneBad: redInk}[t]
+}
+
 func (p *Progress) color(c int, text string) string {
 	if c == 0 || !p.o.Color || text == "" {
 		return text
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c, text)
-}
-
-// colorOf is the colour of an event's line.
-func colorOf(e pawl.Event) int {
-	switch b := e.Body.(type) {
-	case *pawl.GateJudged:
-		return verdictColor(b.Verdict)
-	case *pawl.Prepared:
-		if b.Failed != "" {
-			return redInk
-		}
-	case *pawl.RunEnded:
-		if b.Outcome == pawl.OutcomeComplete {
-			return green
-		}
-		return redInk
-	case *pawl.LoopEnded:
-		return endColor(e, b)
-	case *pawl.Merged:
-		if b.Conflicts+b.Unresolved > 0 {
-			return yellow
-		}
-	case *pawl.TaskJudged:
-		return verdictColor(b.Verdict)
-	case *pawl.HealthJudged:
-		if b.Health == pawl.HealthProgressing {
-			return green
-		}
-		return redInk
-	case *pawl.EffectFailed, *pawl.EffectLost, *pawl.RunStopping, *pawl.LimitReached:
-		return redInk
-	case *pawl.Escalated, *pawl.CouncilCalled, *pawl.BudgetWarned, *pawl.Recovered, *pawl.IterationRestarted,
-		*pawl.QuestionAsked, *pawl.ReplanCalled, *pawl.PlanRefused, *pawl.TasksBlocked, *pawl.Rerouted, *pawl.RoundsEnded,
-		*pawl.HealthOverridden, *pawl.RollbackCalled, *pawl.RolledBack, *pawl.TaskHeld, *pawl.GateLeftOut,
-		*pawl.GenerationStarted, *pawl.Invalidated, *pawl.TaskRetried:
-		return yellow
-	}
-	if LevelOf(e) < Important {
-		return dim
-	}
-	return 0
-}
-
-// endColor is the colour of a loop's end; the root's is the run's to show.
-func endColor(e pawl.Event, b *pawl.LoopEnded) int {
-	switch {
-	case e.Loop == 1:
-		return dim
-	case b.Outcome.Succeeded():
-		return green
-	case b.Stopped:
-		return 0
-	}
-	return redInk
-}
-
-func verdictColor(v pawl.Verdict) int {
-	switch v {
-	case pawl.VerdictPass:
-		return green
-	case pawl.VerdictSkip:
-		return dim
-	}
-	return redInk
 }
 
 // status is the live area: where the run is, and what it does there. Each line
@@ -588,7 +529,7 @@ func (p *Progress) gates() []segment {
 			case g.OnBase && g.Partial:
 				tick = segment{"?", yellow}
 			default:
-				tick = segment{map[bool]string{true: "✗", false: "✓"}[g.red()], verdictColor(g.Verdict)}
+				tick = segment{map[bool]string{true: "✗", false: "✓"}[g.red()], verdictTone(g.Verdict).color()}
 			}
 		}
 		out = append(out, segment{name, 0}, tick)

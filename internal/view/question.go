@@ -10,6 +10,11 @@ import (
 	"pawl/internal/plain"
 )
 
+// runQuestions is what a run's loops have asked.
+type runQuestions struct {
+	Questions []*Question // in the order they were asked
+}
+
 // OpenQuestion is a question that waits for a person, with what they need to
 // decide it. Its texts are safe to print. Fields are added, never renamed.
 type OpenQuestion struct {
@@ -103,8 +108,109 @@ func QuestionsText(all []OpenQuestion) string {
 	return t.String()
 }
 
-// text is the monitor's verdict with its evidence and what follows.
-func (h *HealthVerdict) text() string {
-	s := fmt.Sprintf("health after %s: %s%s", h.after, h.Health, because(h.Reason))
-	return s + follows(&h.HealthJudged)
+// Question is one that a loop asked, and what became of it.
+type Question struct {
+	pawl.QuestionAsked
+	Loop      *Loop
+	Seq       pawl.Seq
+	Asked     time.Time
+	Answered  *pawl.QuestionAnswered
+	Withdrawn *pawl.QuestionWithdrawn
+}
+
+// Open reports whether the question waits for an answer.
+func (q *Question) Open() bool { return q.Answered == nil && q.Withdrawn == nil }
+
+// OpenQuestions are those that wait for an answer, oldest first.
+func (r *Run) OpenQuestions() []*Question {
+	var out []*Question
+	for _, q := range r.Questions {
+		if q.Open() {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Question finds a question by its number, or nil.
+func (r *Run) Question(n int) *Question {
+	for _, q := range r.Questions {
+		if q.N == n {
+			return q
+		}
+	}
+	return nil
+}
+
+// OfTree reports a question about the plan of a tree of loops: pawl plan decides it.
+func (q *Question) OfTree() bool { return q != nil && ofTree(&q.QuestionAsked) }
+
+func ofTree(q *pawl.QuestionAsked) bool {
+	return q.Kind == pawl.AskPlan && slices.Contains(q.Choices, choiceIterate)
+}
+
+// HowToAnswer is the command that answers a question, with the other choices.
+func (r *Run) HowToAnswer(q *Question) string {
+	return plain.Line(r.howToAnswer(&q.QuestionAsked), 0)
+}
+
+// howToAnswer is the command that answers a question, with its first choice and
+// the others behind it.
+func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
+	if ofTree(q) {
+		return fmt.Sprintf("pawl plan show %s, then approve, iterate or reject", r.ID)
+	}
+	s := fmt.Sprintf("pawl answer %s %d", r.ID, q.N)
+	if len(q.Choices) == 0 {
+		return s
+	}
+	s += " " + q.Choices[0]
+	if q.Kind == pawl.AskClarify {
+		s += ` --text "…"` // what only a person knows
+	}
+	if more := q.Choices[1:]; len(more) > 0 {
+		s += " (or " + strings.Join(more, ", ") + ")"
+	}
+	return s
+}
+
+// applyQuestion folds the events of questions. A user's answer is the run's event, a loop's
+// withdrawal the loop's: they name the question themselves.
+func (r *Run) applyQuestion(l *Loop, e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.QuestionAsked:
+		if l != nil {
+			r.Questions = append(r.Questions, &Question{QuestionAsked: *b, Loop: l, Seq: e.Seq, Asked: e.Time})
+		}
+	case *pawl.QuestionAnswered:
+		if q := r.Question(b.N); q != nil {
+			q.Answered = b
+		}
+	case *pawl.QuestionWithdrawn:
+		if q := r.Question(b.N); q != nil {
+			q.Withdrawn = b
+		}
+	}
+}
+
+func (t teller) tellQuestion() string {
+	switch b := t.e.Body.(type) {
+	case *pawl.QuestionAsked:
+		return fmt.Sprintf("Question %d (%s): %s · waits for you: %s", b.N, b.Kind, t.blobs.asked(b), t.r.howToAnswer(b))
+	case *pawl.QuestionAnswered:
+		s := fmt.Sprintf("Question %d answered: %s", b.N, b.Choice)
+		if b.By != "" {
+			s += " by " + b.By
+		}
+		return s + because(b.Text)
+	case *pawl.QuestionWithdrawn:
+		return fmt.Sprintf("Question %d is not asked any more%s", b.N, because(b.Reason))
+	}
+	return ""
+}
+
+func (k *Look) lookQuestion(e pawl.Event) {
+	if _, ok := e.Body.(*pawl.QuestionAsked); ok {
+		k.Tone = ToneWarning
+	}
 }

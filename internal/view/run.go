@@ -1,10 +1,9 @@
 package view
 
 import (
-	"cmp"
 	"encoding/json"
+	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,18 +43,16 @@ type Run struct {
 	Seq     pawl.Seq  // of the last event
 
 	Loops []*Loop // in the order they started; the first is the root
-	Base  []*Gate // what the command gates found on the base commit
+	runGates
 	// Preparations sum up how commits were prepared.
 	Preparations Preparations
-	// LeftOut are the gates that are not part of the run, as their programs are missing.
-	LeftOut []pawl.GateLeftOut
 	// Problems are the last things that went wrong besides failing gates,
 	// oldest first: effects that failed, crashes, limits.
 	Problems []Mark
 
-	Questions []*Question // in the order they were asked
-	Memory    []*Memory   // in the order it was added
-	Fork      *Fork       // where it was forked from; nil when it was not
+	runQuestions
+	runMemory
+	Fork *Fork // where it was forked from; nil when it was not
 	// Records are its loops as records, and the signals between them.
 	Records Records
 
@@ -76,12 +73,6 @@ type Mark struct {
 	Text string    `json:"text"`
 }
 
-// pending is an effect that is under way, or should be.
-type pending struct {
-	*pawl.Effect
-	at time.Time // when it was requested
-}
-
 // stops are the latest events of their kinds since the run last began to go
 // on; the zero Mark where there was none.
 type stops struct {
@@ -91,109 +82,6 @@ type stops struct {
 	wanted                          Mark // what asked for more than the limit
 	failure                         Mark // an effect that failed, or was lost
 	recovered                       Mark
-}
-
-// Loop is one loop of a run.
-type Loop struct {
-	Ref pawl.LoopRef
-	pawl.LoopStarted
-	Began time.Time
-	End   *pawl.LoopEnded // nil while it is under way
-	Ended time.Time
-	Tier  int // 0 = not known yet
-	// Score is the complexity, -1 when it is not known; ScoreWhy tells how it came about.
-	Score    int
-	ScoreWhy string
-
-	Iterations  []*Iteration
-	Escalations []Escalation
-	Councils    []*Council
-	Before      []*Session // the sessions before the first iteration, such as the assessment
-	Spent       Spending   // its own and that of the loops below it
-
-	Plans []*Plan // the versions of its list of tasks, oldest first
-	Board []Note  // what its children share, oldest key first
-
-	// What becomes of its children where they are judged in batches, oldest first. Of a loop without
-	// children, Healths and Rollbacks are about its attempts.
-	Batches     []*Batch
-	Healths     []*HealthVerdict
-	Checkpoints []*Checkpoint
-	Rollbacks   []*Rollback
-
-	// Generation counts how often it has begun anew, from 1; Renewed says why it did
-	// last. Retried are the tasks that run once more, because what they failed by was
-	// not their work.
-	Generation int
-	Renewed    Mark
-	Retried    []Mark
-
-	// Conflicts counts the attempts that conflicted with what was merged.
-	Conflicts int
-
-	freed    int                // iterations that do not count: the run was resumed after them
-	listed   []pawl.TaskEntry   // a list that has not become a plan yet
-	calling  *pawl.ReplanCalled // the plan is being made anew
-	at       *Checkpoint        // the one the branch was at last; nil before the first
-	sessions map[int]*Session
-	alone    bool // its kind has no children
-}
-
-// Escalation is a change to a stronger tier.
-type Escalation struct {
-	pawl.Escalated
-	Seq pawl.Seq
-}
-
-// Council is one that convened.
-type Council struct {
-	pawl.CouncilCalled
-	Seq      pawl.Seq
-	After    int                  // the iteration it followed
-	Decided  *pawl.CouncilDecided // nil until it has
-	Sessions []*Session
-}
-
-// Iteration is one attempt.
-type Iteration struct {
-	pawl.IterationStarted
-	Seq      pawl.Seq
-	Began    time.Time
-	Attempt  int
-	Sessions []*Session
-	Gates    []*Gate // of the present candidate, or of the same tree in an earlier iteration
-	Commit   *pawl.Committed
-	Files    int                  // the most files one commit of it changed
-	End      *pawl.IterationEnded // nil while it is under way
-	EndSeq   pawl.Seq
-	Ended    time.Time
-	Spent    Spending // so far
-}
-
-// Session is one agent session.
-type Session struct {
-	pawl.SessionStarted
-	Seq    pawl.Seq
-	Began  time.Time
-	Turn   int // replies so far
-	Prompt *pawl.PromptAssembled
-	// PromptSeq is the event of Prompt.
-	PromptSeq pawl.Seq
-	End       *pawl.SessionEnded // nil while it is under way
-	Spent     Spending
-	Model     string // the one that replied last
-	Calls     []Call // the tool calls that were answered
-
-	loop      pawl.LoopRef
-	iteration *Iteration // nil outside of one
-}
-
-// Call is a tool call with its result.
-type Call struct {
-	Tool         string
-	Args, Output pawl.Hash
-	IsError      bool
-	Time         time.Time // of the result
 }
 
 // Spending is what something was charged.
@@ -241,49 +129,6 @@ func (r *Run) MoneyOf(it *Iteration) pawl.Money {
 	}
 	return m
 }
-
-// held adds up what the calls under way hold for which counts returns true.
-func (r *Run) held(counts func(pending) bool) (m pawl.Money) {
-	for _, p := range r.open {
-		if counts(p) {
-			m.Add(reservation(p.Effect))
-		}
-	}
-	return m
-}
-
-// reservation is what an effect holds while it is under way.
-func reservation(f *pawl.Effect) pawl.Money {
-	if do, ok := doOf[*pawl.CallModel](f); ok {
-		return pawl.Money{Held: do.Reserved, HeldTokens: do.ReservedTokens}
-	}
-	return pawl.Money{}
-}
-
-// sessionOf is the session of an effect under way, or nil.
-func (r *Run) sessionOf(p pending) *Session {
-	l := r.loop(p.Loop)
-	if l == nil {
-		return nil
-	}
-	return l.session(p.Effect)
-}
-
-// Gate is a verdict with its event.
-type Gate struct {
-	pawl.GateJudged
-	Seq   pawl.Seq
-	judge pawl.Judge
-}
-
-// stands reports whether a verdict is one on the tree of the loop's own work, in full:
-// it holds for a further attempt with the same tree. That the folder of the harness was
-// touched, or that files were left out, is not in the tree.
-func (g *Gate) stands() bool {
-	return !g.Partial && g.judge == pawl.JudgeGate
-}
-
-func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }
 
 // New is a run before its first event.
 func New() *Run { return &Run{} }
@@ -350,128 +195,6 @@ func (r *Run) Quarantine(reason string) {
 	r.Status, r.Reason = pawl.StatusQuarantined, reason
 }
 
-// root is the run's first loop, or nil.
-func (r *Run) root() *Loop {
-	if len(r.Loops) == 0 {
-		return nil
-	}
-	return r.Loops[0]
-}
-
-// loop finds a loop, or nil.
-func (r *Run) loop(ref pawl.LoopRef) *Loop {
-	if i := int(ref) - 1; i >= 0 && i < len(r.Loops) && r.Loops[i].Ref == ref {
-		return r.Loops[i] // as they are numbered
-	}
-	for _, l := range r.Loops {
-		if l.Ref == ref && ref > 0 { // 0 is the run, and the root's parent
-			return l
-		}
-	}
-	return nil
-}
-
-// said keeps the limit on the root's iterations that an event says.
-func (r *Run) said(max int) {
-	if root := r.root(); root != nil && max != 0 {
-		root.Max = max
-	}
-}
-
-// maxIterations is the limit on the root's iterations; 0 = none. What older logs do not say is
-// derived.
-func (r *Run) maxIterations(l *Loop) int {
-	if limit, ok := pawl.MaxSaid(l.Max); ok {
-		return limit
-	}
-	kind := r.Recipe.Kind(l.Kind)
-	switch {
-	case l.Parent == 0 && !slices.Contains(r.Settings.HaltOn, pawl.HaltIterations):
-		return 0
-	case l.Parent == 0 && r.Limits.Iterations > 0 && (kind == nil || kind.Children == nil):
-		return r.Limits.Iterations + l.freed
-	case kind != nil && kind.Iterations > 0:
-		return kind.Iterations + l.freed
-	}
-	return 0
-}
-
-// last is the newest iteration, or nil.
-func (l *Loop) last() *Iteration {
-	if len(l.Iterations) == 0 {
-		return nil
-	}
-	return l.Iterations[len(l.Iterations)-1]
-}
-
-// iteration finds an iteration by its number, or nil.
-func (l *Loop) iteration(n int) *Iteration {
-	for i := len(l.Iterations) - 1; i >= 0; i-- {
-		if l.Iterations[i].N == n {
-			return l.Iterations[i]
-		}
-	}
-	return nil
-}
-
-// implementations are the sessions of an iteration that do its work: its steps
-// without the one that only rates the task.
-func (r *Run) implementations(l *Loop, it *Iteration) []*Session {
-	var out []*Session
-	kind := r.Recipe.Kind(l.Kind)
-	for _, s := range it.Sessions {
-		rates := kind != nil && kind.Complexity != nil && kind.Complexity.From == s.Place.Step
-		if s.Purpose == pawl.ForStep && !rates {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// sessionOf is the newest session that has not ended, or nil.
-func (l *Loop) sessionOf() *Session {
-	var found *Session
-	in := func(all []*Session) {
-		for _, s := range all {
-			if s.End == nil && (found == nil || s.Seq > found.Seq) {
-				found = s
-			}
-		}
-	}
-	in(l.Before)
-	if it := l.last(); it != nil {
-		in(it.Sessions)
-	}
-	if n := len(l.Councils); n > 0 {
-		in(l.Councils[n-1].Sessions)
-	}
-	return found
-}
-
-// Sessions are all sessions of the loop, oldest first.
-func (l *Loop) Sessions() []*Session {
-	out := slices.Collect(maps.Values(l.sessions))
-	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.Seq, b.Seq) })
-	return out
-}
-
-// Summary is what a session left, in one line no wider than width; empty when it only
-// decided.
-func (s *Session) Summary(blobs Blobs, width int) string {
-	if s.End == nil {
-		return ""
-	}
-	data := blobs.bytes(s.End.Output)
-	var said struct{ Summary, Result string }
-	if json.Unmarshal(data, &said) == nil {
-		return plain.Line(cmp.Or(said.Summary, said.Result), width)
-	}
-	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(first, "{") {
-		return plain.Line(first, width)
-	}
-	return ""
-}
-
 // text is a blob as text made safe; empty when there is none or it cannot be read.
 func (b Blobs) text(h pawl.Hash) string {
 	return plain.Text(string(b.bytes(h)))
@@ -490,4 +213,109 @@ func (b Blobs) bytes(h pawl.Hash) []byte {
 		return nil
 	}
 	return data
+}
+
+// start reads what is frozen in the first event.
+func (r *Run) start(e pawl.Event, b *pawl.RunStarted) {
+	r.Start, r.Status, r.since = *b, pawl.StatusRunning, e.Seq
+	r.Notes = slices.Clone(b.Notes)
+	if err := json.Unmarshal(b.Recipe, &r.Recipe); err != nil {
+		r.problem(e, "its recipe cannot be read: %v", err)
+	}
+	if err := json.Unmarshal(b.Settings, &r.Settings); err != nil {
+		r.problem(e, "its settings cannot be read: %v", err)
+	}
+	r.Limits = r.Settings.Limits
+	r.moved = mark(e, "none yet: the run started and has committed nothing")
+}
+
+// applyRun folds the events of the run as a whole.
+func (r *Run) applyRun(e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.RunStarted:
+		r.start(e, b)
+	case *pawl.RunPaused:
+		r.Status, r.Reason = pawl.StatusPaused, b.Reason
+		r.stops.paused = mark(e, "paused%s", because(b.Reason))
+	case *pawl.RunResumed:
+		r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
+		r.stops, r.since = stops{}, e.Seq
+		for _, l := range r.Loops {
+			if l.Parent == 0 || l.End != nil && l.End.Stopped {
+				if b.From != "" && l.End != nil {
+					r.retry(l, e)
+				}
+				r.reopen(l, e)
+			}
+		}
+	case *pawl.CancelRequested:
+		r.stops.cancel = mark(e, "a user asked to cancel%s", because(b.Reason))
+	case *pawl.RunStopping:
+		r.Status, r.Reason = pawl.StatusStopping, b.Reason
+		r.stops.stopping = mark(e, "%s: %s", string(b.Outcome), b.Reason)
+	case *pawl.RunEnded:
+		r.Status, r.Outcome, r.Reason = pawl.StatusEnded, b.Outcome, b.Reason
+		if b.Head != "" {
+			r.Head = b.Head
+		}
+		r.stops.ended = mark(e, "%s: %s", string(b.Outcome), b.Reason)
+	case *pawl.Recovered:
+		r.stops.recovered = r.problem(e, "the process that drove the run had died; another one took it over")
+	}
+}
+
+func (t teller) tellRun() string {
+	r := t.r
+	switch b := t.e.Body.(type) {
+	case *pawl.RunStarted:
+		sandbox, _, _ := strings.Cut(r.sandbox(), ":")
+		s := fmt.Sprintf("%s: %s (recipe %s, branch %s, sandbox: %s)", t.e.Run, b.Title, r.Recipe.Name, b.Branch, sandbox)
+		return strings.Join(append([]string{s}, b.Notes...), " · ")
+	case *pawl.RunPaused:
+		return "Paused" + because(b.Reason)
+	case *pawl.RunResumed:
+		if b.From == "" {
+			return "Resumed" + because(b.Reason)
+		}
+		return fmt.Sprintf("Resumed after %s%s", b.From, because(b.Reason))
+	case *pawl.AccountChanged:
+		return fmt.Sprintf("%s is called at %s from now on, not at %s: the run was resumed or forked where that is its account",
+			b.To.Provider, b.To, b.From)
+	case *pawl.ClockJumped:
+		if b.By < 0 {
+			return fmt.Sprintf("The clock was set back by %s", span(-b.By))
+		}
+		return fmt.Sprintf("The clock jumped %s ahead, or the machine slept: that is no time of the run", span(b.By))
+	case *pawl.CancelRequested:
+		how := map[pawl.Draining]string{pawl.DrainFinish: "the iteration ends first", pawl.DrainNow: "at once"}[b.Running]
+		if how == "" {
+			how = "what is in flight ends first"
+		}
+		return fmt.Sprintf("Cancelling, %s%s", how, because(b.Reason))
+	case *pawl.RunStopping:
+		return fmt.Sprintf("Stopping as %s%s", b.Outcome, because(b.Reason))
+	case *pawl.Recovered:
+		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
+			return "What was under way at that event starts again"
+		}
+		return "Recovered: the process that drove the run had died; this one goes on"
+	case *pawl.RunEnded:
+		return fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(b.Outcome)), b.Reason, r.spent())
+	}
+	return ""
+}
+
+func (k *Look) lookRun(e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.RunStarted:
+		k.Level = Normal
+	case *pawl.RunStopping:
+		k.Tone = ToneBad
+	case *pawl.RunEnded:
+		if k.Tone = ToneBad; b.Outcome == pawl.OutcomeComplete {
+			k.Tone = ToneGood
+		}
+	case *pawl.Recovered:
+		k.Tone = ToneWarning
+	}
 }

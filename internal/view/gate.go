@@ -1,0 +1,149 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+// runGates is what a run knows of its gates.
+type runGates struct {
+	Base []*Gate // what the command gates found on the base commit
+	// LeftOut are the gates that are not part of the run, as their programs are missing.
+	LeftOut []pawl.GateLeftOut
+}
+
+// Gate is a verdict with its event.
+type Gate struct {
+	pawl.GateJudged
+	Seq   pawl.Seq
+	judge pawl.Judge
+}
+
+// stands reports whether a verdict is one on the tree of the loop's own work, in full:
+// it holds for a further attempt with the same tree. That the folder of the harness was
+// touched, or that files were left out, is not in the tree.
+func (g *Gate) stands() bool {
+	return !g.Partial && g.judge == pawl.JudgeGate
+}
+
+func (g *Gate) red() bool { return g.Verdict != pawl.VerdictPass && g.Verdict != pawl.VerdictSkip }
+
+// record adds a verdict in place of an earlier one of the same gate.
+func record(all []*Gate, g *Gate) []*Gate {
+	if i := slices.IndexFunc(all, func(o *Gate) bool { return o.Gate == g.Gate && o.judge == g.judge }); i >= 0 {
+		all[i] = g
+		return all
+	}
+	return append(all, g)
+}
+
+func judgedText(b *pawl.GateJudged) string {
+	s := fmt.Sprintf("Gate %s: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
+	switch {
+	case b.OnBase && b.Partial: // it proves nothing, so it is no failure
+		return fmt.Sprintf("Gate %s on the base: NO VERDICT, so nothing is excused by it%s", b.Gate, because(b.Reason))
+	case b.OnBase:
+		s = fmt.Sprintf("Gate %s on the base: %s", b.Gate, strings.ToUpper(string(b.Verdict)))
+	}
+	if b.Total > 0 {
+		s += fmt.Sprintf(" (%d/%d)", b.Passed, b.Total)
+	}
+	s += tookLong(b.Duration)
+	if b.RedAtBase {
+		s += ", red at base and not worse"
+	}
+	if b.Partial {
+		s += ", partial"
+	}
+	s += because(b.Reason)
+	if b.OnBase && b.Lacks != "" {
+		s += " · " + lacking(b)
+	}
+	return s
+}
+
+// tookLong returns how long a gate's command ran; empty for less than a second.
+func tookLong(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return " in " + span(d)
+}
+
+// lacking returns what a gate needs that the base does not have.
+func lacking(b *pawl.GateJudged) string {
+	return fmt.Sprintf("gate %s needs %s, which the repository does not have yet; the run goes on, as its goal may be to add it", b.Gate, b.Lacks)
+}
+
+// leftOutText returns why a gate is not part of the run.
+func leftOutText(b *pawl.GateLeftOut) string {
+	by := "allowed beforehand"
+	if b.By != "" {
+		by = "allowed by " + b.By
+	}
+	return fmt.Sprintf("Gate %s is left out of this run: %s is not installed (%s)", b.Gate, b.Missing, by)
+}
+
+// applyGate folds the events of gates and reviews.
+func (r *Run) applyGate(l *Loop, e pawl.Event) {
+	it := l.last()
+	switch b := e.Body.(type) {
+	case *pawl.GateJudged:
+		g := &Gate{*b, e.Seq, r.Recipe.JudgeOf(b)}
+		switch {
+		case b.OnBase:
+			r.Base = record(r.Base, g)
+			if b.Lacks != "" {
+				r.Notes = append(r.Notes, lacking(b))
+			}
+		case it != nil:
+			it.Gates = record(it.Gates, g)
+		}
+	case *pawl.GatesReused:
+		if from := l.iteration(b.From); it != nil && from != nil {
+			it.Gates = slices.DeleteFunc(slices.Clone(from.Gates), func(g *Gate) bool { return !g.stands() })
+		}
+	case *pawl.GateLeftOut:
+		r.LeftOut = append(r.LeftOut, *b)
+	}
+}
+
+func (t teller) tellGate() string {
+	switch b := t.e.Body.(type) {
+	case *pawl.GateJudged:
+		return judgedText(b)
+	case *pawl.GatesReused:
+		return fmt.Sprintf("the same tree as in iteration %d: its verdicts stand", b.From)
+	case *pawl.GateLeftOut:
+		return leftOutText(b)
+	}
+	return ""
+}
+
+func (k *Look) lookGate(e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.GateJudged:
+		k.Tone = verdictTone(b.Verdict)
+		if b.OnBase && (b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip) {
+			k.Level = Normal
+		}
+	case *pawl.GatesReused:
+		k.Level = Normal
+	case *pawl.GateLeftOut:
+		k.Tone = ToneWarning
+	}
+}
+
+func verdictTone(v pawl.Verdict) Tone {
+	switch v {
+	case pawl.VerdictPass:
+		return ToneGood
+	case pawl.VerdictSkip:
+		return ToneQuiet
+	}
+	return ToneBad
+}

@@ -1,0 +1,318 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl"
+	"pawl/internal/plain"
+)
+
+// loopSessions is the sessions of a loop, apart from those of its iterations and councils.
+type loopSessions struct {
+	Before   []*Session       // those before the first iteration, such as the assessment
+	sessions map[int]*Session // all of the loop, by number
+}
+
+// Session is one agent session.
+type Session struct {
+	pawl.SessionStarted
+	Seq    pawl.Seq
+	Began  time.Time
+	Turn   int // replies so far
+	Prompt *pawl.PromptAssembled
+	// PromptSeq is the event of Prompt.
+	PromptSeq pawl.Seq
+	End       *pawl.SessionEnded // nil while it is under way
+	Spent     Spending
+	Model     string // the one that replied last
+	Calls     []Call // the tool calls that were answered
+
+	loop      pawl.LoopRef
+	iteration *Iteration // nil outside of one
+}
+
+// Call is a tool call with its result.
+type Call struct {
+	Tool         string
+	Args, Output pawl.Hash
+	IsError      bool
+	Time         time.Time // of the result
+}
+
+func (l *Loop) startSession(e pawl.Event, b *pawl.SessionStarted) {
+	s := &Session{SessionStarted: *b, Seq: e.Seq, Began: e.Time, loop: l.Ref}
+	l.sessions[b.Session] = s
+	it := l.last()
+	switch council := b.Purpose == pawl.ForProposal || b.Purpose == pawl.ForBallot; {
+	case council && len(l.Councils) > 0:
+		c := l.Councils[len(l.Councils)-1]
+		c.Sessions = append(c.Sessions, s)
+	case it == nil:
+		l.Before = append(l.Before, s)
+	default:
+		s.iteration = it
+		it.Sessions = append(it.Sessions, s)
+	}
+}
+
+// session is the session an effect belongs to, or nil.
+func (l *Loop) session(f *pawl.Effect) *Session {
+	if f == nil {
+		return nil
+	}
+	return l.sessions[f.Session]
+}
+
+// sessionOf is the newest session that has not ended, or nil.
+func (l *Loop) sessionOf() *Session {
+	var found *Session
+	in := func(all []*Session) {
+		for _, s := range all {
+			if s.End == nil && (found == nil || s.Seq > found.Seq) {
+				found = s
+			}
+		}
+	}
+	in(l.Before)
+	if it := l.last(); it != nil {
+		in(it.Sessions)
+	}
+	if n := len(l.Councils); n > 0 {
+		in(l.Councils[n-1].Sessions)
+	}
+	return found
+}
+
+// Sessions are all sessions of the loop, oldest first.
+func (l *Loop) Sessions() []*Session {
+	out := slices.Collect(maps.Values(l.sessions))
+	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out
+}
+
+// Summary is what a session left, in one line no wider than width; empty when it only
+// decided.
+func (s *Session) Summary(blobs Blobs, width int) string {
+	if s.End == nil {
+		return ""
+	}
+	data := blobs.bytes(s.End.Output)
+	var said struct{ Summary, Result string }
+	if json.Unmarshal(data, &said) == nil {
+		return plain.Line(cmp.Or(said.Summary, said.Result), width)
+	}
+	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasPrefix(first, "{") {
+		return plain.Line(first, width)
+	}
+	return ""
+}
+
+// sessionOf is the session of an effect under way, or nil.
+func (r *Run) sessionOf(p pending) *Session {
+	l := r.loop(p.Loop)
+	if l == nil {
+		return nil
+	}
+	return l.session(p.Effect)
+}
+
+// implementations are the sessions of an iteration that do its work: its steps
+// without the one that only rates the task.
+func (r *Run) implementations(l *Loop, it *Iteration) []*Session {
+	var out []*Session
+	kind := r.Recipe.Kind(l.Kind)
+	for _, s := range it.Sessions {
+		rates := kind != nil && kind.Complexity != nil && kind.Complexity.From == s.Place.Step
+		if s.Purpose == pawl.ForStep && !rates {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// made is the newest session of the loop that left this output, or nil.
+func (l *Loop) made(output pawl.Hash) *Session {
+	var found *Session
+	for _, s := range l.sessions {
+		if s.End != nil && s.End.Output == output && (found == nil || s.Seq > found.Seq) {
+			found = s
+		}
+	}
+	return found
+}
+
+func (t teller) sessionStarted(b *pawl.SessionStarted) string {
+	s := fmt.Sprintf("%s (%s): up to %s", b.Place.String(), t.r.Recipe.Tier(b.Place.Tier), count(b.Turns, "turn"))
+	if b.Timeout > 0 {
+		s += ", " + span(b.Timeout)
+	}
+	switch {
+	case b.Item > 0 && b.Purpose == pawl.ForBatch:
+		s += fmt.Sprintf(", of batch %d", b.Item)
+	case b.Item > 0:
+		s += fmt.Sprintf(", entry %d", b.Item)
+	}
+	if b.Try > 1 {
+		s += fmt.Sprintf(", try %d", b.Try)
+	}
+	return s
+}
+
+func (t teller) sessionEnded(b *pawl.SessionEnded) string {
+	s := fmt.Sprintf("%s: %s%s", t.place(b.Session), b.Result, because(b.Reason))
+	if x := t.session(b.Session); x != nil {
+		s += " · " + t.r.spending(x.Spent)
+	}
+	return s
+}
+
+func (t teller) session(n int) *Session {
+	if t.l == nil {
+		return nil
+	}
+	return t.l.sessions[n]
+}
+
+// place is where a session is, or its number.
+func (t teller) place(n int) string {
+	if x := t.session(n); x != nil {
+		return x.Place.String()
+	}
+	return fmt.Sprintf("session %d", n)
+}
+
+func (t teller) reply(b *pawl.ModelReplied) string {
+	s := b.Model + " replied"
+	if text := plain.Line(t.blobs.text(b.Text), 100); text != "" {
+		s += ": " + text
+	}
+	if len(b.Calls) > 0 {
+		s += " · calls"
+		for _, c := range b.Calls {
+			s += " " + c.Tool
+		}
+	}
+	s += fmt.Sprintf(" · %s", count(int(b.Usage.Total()), "token"))
+	if !t.r.Settings.NoCost {
+		s += ", " + b.Cost.String()
+	}
+	return s
+}
+
+func (t teller) returned(b *pawl.ToolReturned) string {
+	tool := t.asked(b.Effect)
+	switch {
+	case b.Interrupted:
+		return tool + ": interrupted when the process died"
+	case len(b.LeftOut) > 0:
+		return tool + ": the worktree holds what cannot be recorded" + leftOut(b.LeftOut)
+	case len(b.Met) > 0:
+		return tool + ": " + b.Met[0].String()
+	case b.IsError:
+		return tool + ": error: " + plain.Line(t.blobs.text(b.Output), 160)
+	}
+	return tool + ": " + count(int(b.Bytes), "byte")
+}
+
+// mainArguments are the names under which tools take what they are about, the
+// most telling first.
+var mainArguments = [...]string{"path", "file", "command", "pattern", "query", "url", "name"}
+
+// toolCall is a tool's name with the argument that tells most: "edit main.go".
+func toolCall(tool string, args []byte) string {
+	var in map[string]any
+	if json.Unmarshal(args, &in) != nil {
+		return tool
+	}
+	for _, name := range mainArguments {
+		if s, ok := in[name].(string); ok && s != "" {
+			return tool + " " + plain.Line(s, 100)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if s, ok := in[name].(string); ok && s != "" {
+			return tool + " " + plain.Line(s, 100)
+		}
+	}
+	return tool
+}
+
+// applySession folds the events of sessions; f is the effect that the event answers, or nil.
+func (r *Run) applySession(l *Loop, e pawl.Event, f *pawl.Effect) {
+	switch b := e.Body.(type) {
+	case *pawl.SessionStarted:
+		r.worksAgain()
+		l.startSession(e, b)
+	case *pawl.PromptAssembled:
+		if s := l.session(f); s != nil {
+			s.Prompt, s.PromptSeq = b, e.Seq
+		}
+	case *pawl.ModelReplied:
+		if s := l.session(f); s != nil {
+			s.Turn++
+			s.Model = b.Model
+		}
+		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
+	case *pawl.ToolReturned:
+		if do, ok := doOf[*pawl.CallTool](f); ok && l.session(f) != nil {
+			s := l.session(f)
+			s.Calls = append(s.Calls, Call{do.Tool, do.Args, b.Output, b.IsError, e.Time})
+		}
+	case *pawl.SessionEnded:
+		if s := l.sessions[b.Session]; s != nil {
+			s.End = b
+		}
+	}
+}
+
+func (t teller) tellSession() string {
+	switch b := t.e.Body.(type) {
+	case *pawl.SessionStarted:
+		return t.sessionStarted(b)
+	case *pawl.NoteAdded:
+		if b.Call > 0 {
+			return fmt.Sprintf("%s: call %d answered: %s", t.place(b.Session), b.Call, b.Text)
+		}
+		return fmt.Sprintf("%s: note: %s", t.place(b.Session), b.Text)
+	case *pawl.PromptAssembled:
+		s := "prompt assembled: " + count(int(b.Bytes), "byte")
+		if len(b.Cut) > 0 {
+			s += ", left out to fit: " + strings.Join(b.Cut, ", ")
+		}
+		return s
+	case *pawl.ModelReplied:
+		return t.reply(b)
+	case *pawl.ToolReturned:
+		return t.returned(b)
+	case *pawl.SessionEnded:
+		return t.sessionEnded(b)
+	}
+	return ""
+}
+
+func (k *Look) lookSession(e pawl.Event) {
+	switch b := e.Body.(type) {
+	case *pawl.SessionStarted, *pawl.ModelReplied:
+		k.Level = Normal
+	case *pawl.PromptAssembled:
+		k.Level = Detail
+	case *pawl.NoteAdded:
+		if k.Level = Detail; b.IsError {
+			k.Level = Normal
+		}
+	case *pawl.ToolReturned:
+		if k.Level = Detail; b.IsError || b.Interrupted {
+			k.Level = Normal
+		}
+	case *pawl.SessionEnded:
+		if b.Result == pawl.SessionDone {
+			k.Level = Normal
+		}
+	}
+}
