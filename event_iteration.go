@@ -74,6 +74,9 @@ type IterationEnded struct {
 	Tokens int64  `json:"tokens"`
 	// Max is the limit on the root's iterations from then on: see [MaxSaid].
 	Max int `json:"max,omitempty"`
+	// Best is the iteration with the best verified state so far, of a loop without children; 0 = none
+	// of its iterations has one, or the event is older than the field.
+	Best int `json:"best,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -96,6 +99,7 @@ func (b *IterationEnded) fields(c *coder) {
 	num(c, 14, &b.Tokens)
 	flag(c, 15, &b.Conflict)
 	num(c, 16, &b.Max)
+	num(c, 17, &b.Best)
 }
 
 // Escalated says that later attempts use a stronger tier.

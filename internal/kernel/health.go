@@ -96,9 +96,13 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 
 // noteIn keeps of a loop's present candidate what the monitor needs.
 func (l *Loop) noteIn(m *land.Member, objected uint64) {
-	var c *pawl.Committed
-	if l.cand != nil {
-		c = l.cand.Committed
+	m.Note(l.verdicts(), l.committed(), objected)
+}
+
+// committed is the commit of the loop's candidate; nil = it has none.
+func (l *Loop) committed() *pawl.Committed {
+	if l.cand == nil {
+		return nil
 	}
-	m.Note(l.verdicts(), c, objected)
+	return l.cand.Committed
 }

@@ -27,6 +27,10 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l) && d.s.last(l)) {
 		d.maxIterations(l)
 	}
+	if l.ratchets() {
+		best := d.s.bestAfter(l, b.N)
+		b.Best = best.N
+	}
 	d.emit(l.Ref, b)
 	if l.Parent == 0 {
 		b.Max = d.saysMax()

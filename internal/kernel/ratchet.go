@@ -37,16 +37,12 @@ func (l *Loop) best() *land.Verified {
 
 // noteOwn keeps what the monitor needs of an attempt that has ended, and its state if it is the best.
 func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
-	var c *pawl.Committed
-	if l.cand != nil {
-		c = l.cand.Committed
-	}
 	m := land.Member{}
-	m.Note(l.verdicts(), c, b.Error)
+	m.Note(l.verdicts(), l.committed(), b.Error)
 	f := &m.Facts
 	at := monitor.Attempt{N: int32(b.N), Passed: b.Decision == pawl.DecideComplete, Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
 		Error: f.Error, Failing: f.Failing, Tree: f.Tree, Hunks: f.Hunks}
-	r := &ratchet{best: *l.best()}
+	r := &ratchet{best: s.bestAfter(l, b.N)}
 	for _, v := range l.verdicts() {
 		r.broke = append(r.broke, v.Broke...)
 	}
@@ -57,10 +53,15 @@ func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
 		r.history = old.history[max(0, len(old.history)-ladder.Kept+1):]
 	}
 	r.history = append(slices.Clone(r.history), at)
-	if v := land.VerifiedOf(b.N, c, l.verdicts(), s.gateIndex); v.N > 0 && r.best.Below(&v) {
-		r.best = v
-	}
 	l.gen.ratchet = r
+}
+
+// bestAfter returns the best state of the attempts up to the iteration that ends.
+func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
+	if v := land.VerifiedOf(iteration, l.committed(), l.verdicts(), s.gateIndex); l.best().Below(&v) {
+		return v
+	}
+	return *l.best()
 }
 
 // judgeAttempts says how the loop's attempts develop when that is not as it was said last, and does

@@ -115,6 +115,9 @@ func (b *climber) saw(e pawl.Event) {
 			b.judged[x.Gate] = x.Verdict
 		}
 	case *pawl.IterationEnded:
+		if x.Best != l.best().N {
+			t.Fatalf("after attempt %d the best one is said to be %d, and is %d", x.N, x.Best, l.best().N)
+		}
 		if best := l.best(); best.N != b.best.N {
 			if best.N != x.N || b.best.N > 0 && !b.best.Below(best) {
 				t.Fatalf("after attempt %d the best state is %+v in place of %+v", x.N, best, b.best)

@@ -22,7 +22,8 @@ type CheckpointList struct {
 	Run pawl.RunID `json:"run"`
 	// At is the checkpoint the branch was at last, LastGood the newest good one on
 	// the way there, Best the one of them with the most tasks approved, then the most
-	// tests that pass, then the newest; 0 = there is none.
+	// tests that pass, then the newest; 0 = there is none. A run without children has no
+	// checkpoints, and Best is its best verified attempt.
 	At       int `json:"at"`
 	LastGood int `json:"last_good"`
 	Best     int `json:"best"`
@@ -61,6 +62,8 @@ type RollbackRow struct {
 	Reopen []string        `json:"reopen"` // ids of the tasks that are open again
 	Event  pawl.Seq        `json:"event"`
 	Time   time.Time       `json:"time"`
+
+	where string // in words
 }
 
 // Checkpoints are those of the run's root loop.
@@ -78,6 +81,9 @@ func Checkpoints(r *Run) CheckpointList {
 	}
 	good, best := l.lastGood(), l.best()
 	out.At, out.LastGood, out.Best = number(l.at), number(good), number(best)
+	if it := l.bestIteration(); it != nil {
+		out.Best = it.N
+	}
 	kept := map[*Checkpoint]bool{}
 	for _, k := range l.line() {
 		kept[k] = true
@@ -89,7 +95,10 @@ func Checkpoints(r *Run) CheckpointList {
 	}
 	for _, b := range l.Rollbacks {
 		row := RollbackRow{To: b.To, Reason: plain.Line(b.Reason, 0), By: plain.Line(b.By, 0), Reopen: append([]string{}, lines(b.Reopen)...),
-			Event: b.Seq, Time: b.Time}
+			Event: b.Seq, Time: b.Time, where: fmt.Sprintf("checkpoint %d", b.To)}
+		if l.isAlone() {
+			row.where = l.stretch(b.To)
+		}
 		if b.Done != nil {
 			row.Done, row.Commit = true, commit(b.Done.Commit)
 		}
@@ -122,7 +131,18 @@ func CheckpointsText(r *Run, width int) string {
 	list := Checkpoints(r)
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
-	if len(list.Checkpoints) == 0 {
+	switch l := r.root(); {
+	case l.isAlone() && l.bestIteration() == nil:
+		t.line("  no attempt was judged in full yet")
+		return t.String()
+	case l.isAlone():
+		it := l.bestIteration()
+		t.line("  attempt %d is the best verified one, in commit %s (event %d)", it.N, short(it.End.Commit), it.EndSeq)
+		for _, b := range list.Rollbacks {
+			t.line("  %s", b.text())
+		}
+		return t.String()
+	case len(list.Checkpoints) == 0:
 		t.line("  no checkpoint yet")
 		return t.String()
 	}
@@ -161,7 +181,7 @@ func (b RollbackRow) text() string {
 	if b.Done {
 		s = "went back"
 	}
-	s += fmt.Sprintf(" to checkpoint %d%s%s", b.To, by(b.By), because(b.Reason))
+	s += fmt.Sprintf(" to %s%s%s", b.where, by(b.By), because(b.Reason))
 	if len(b.Reopen) > 0 {
 		s += " · open again: " + some(b.Reopen)
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,24 @@ func (l *Loop) iteration(n int) *Iteration {
 
 // trying reports whether an attempt of the loop is under way.
 func (l *Loop) trying() bool { return l != nil && l.last() != nil && l.last().End == nil }
+
+// bestIteration is the iteration with the best verified state; nil = there is none, or nobody said so.
+func (l *Loop) bestIteration() *Iteration {
+	if it := l.lastEnded(); l.isAlone() && it != nil && it.End.Best > 0 {
+		return l.iteration(it.End.Best)
+	}
+	return nil
+}
+
+// lastEnded is the last iteration that has ended; nil = none has.
+func (l *Loop) lastEnded() *Iteration {
+	for _, it := range slices.Backward(l.Iterations) {
+		if it.End != nil {
+			return it
+		}
+	}
+	return nil
+}
 
 func (t teller) iterationEnded(b *pawl.IterationEnded) string {
 	spent := Spending{Cost: b.Cost, Tokens: b.Tokens}

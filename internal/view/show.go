@@ -365,6 +365,9 @@ func (r *Run) showIterations(t *text, l *Loop) {
 		if it.End != nil {
 			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
 			decision = strings.ToLower(string(it.End.Decision))
+			if it == l.bestIteration() && it != l.lastEnded() {
+				decision += ", best verified"
+			}
 		}
 		row(of(it.N, it.Max), r.tier(it.Tier), fmt.Sprint(it.Files), quality, requirements, decision, it.Spent.Calls, r.MoneyOf(it))
 	}
