@@ -8,9 +8,8 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// advance emits what follows for a loop from the state alone, if anything does.
-// Called again after what it emitted, it goes on; when it emits nothing, the
-// loop waits for an answer.
+// advance emits the next events that follow for a loop from the state alone. It is
+// called again until it emits nothing: then the loop waits for an answer.
 func (d *draft) advance(ref pawl.LoopRef) {
 	d.own(ref)
 	l := d.s.Loop(ref)
@@ -18,7 +17,7 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	switch {
 	case l.Phase == PhaseDone:
 		d.finish()
-	case d.s.Stopping != nil && l.isMerged(): // whatever its worktree is like
+	case d.s.Stopping != nil && l.isMerged(): // even if its worktree is in trouble
 		d.phase(l)
 	case d.s.Stopping != nil && !d.mayFinish(l):
 		d.drain(l)
@@ -30,7 +29,8 @@ func (d *draft) advance(ref pawl.LoopRef) {
 	}
 }
 
-// proceed does what comes next of a loop that nothing in the run keeps from it.
+// proceed takes a loop one step further, unless a signal, its parent or the state
+// of its worktree prevents that.
 func (d *draft) proceed(l *Loop) {
 	if d.obeySignals(l) {
 		return
@@ -44,20 +44,21 @@ func (d *draft) proceed(l *Loop) {
 	}
 }
 
-// isMerged reports whether the loop's work is in its parent's branch, and the
+// isMerged reports whether the loop's work is in its parent's branch, so that the
 // iteration only has to be ended.
 func (l *Loop) isMerged() bool { return l.merge().IsDone() && l.Phase == PhaseGates }
 
-// mayFinish reports whether a loop of a run that is stopping goes on for a while,
-// as the user said that iterations may finish.
+// mayFinish reports whether a loop of a stopping run may finish its iteration, as the
+// user allowed when cancelling the run.
 func (d *draft) mayFinish(l *Loop) bool {
-	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && p.gen.batch == nil { // it came too late for the last batch
+	// Without a batch, the loop came too late for the last one.
+	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && p.gen.batch == nil {
 		return false
 	}
 	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.Kids) > 0 || l.gen.batch != nil)
 }
 
-// phase does what comes next where the loop is.
+// phase takes the loop one step further in its phase.
 func (d *draft) phase(l *Loop) {
 	switch l.Phase {
 	case PhaseOpening:
@@ -77,7 +78,7 @@ func (d *draft) phase(l *Loop) {
 	}
 }
 
-// finish ends the run when no loop is left.
+// finish ends the run when all its loops are done.
 func (d *draft) finish() {
 	if d.s.live == 0 {
 		root := d.s.Loop(1)
@@ -93,8 +94,8 @@ func (l *Loop) place(step string) pawl.Place {
 	return p
 }
 
-// base finds out what the iterations need to know: what the gates say of the base, and how
-// complex the task is. No model is asked before it is known that the gates can run.
+// base has the gates judge the base commit and scores the task's complexity, before the
+// iterations. No model is called until the gates are known to be able to run.
 func (d *draft) base(l *Loop) {
 	known := d.judgeBase(l)
 	scored := l.inside || l.Score >= 0 || l.Kind.Complexity == nil
@@ -118,8 +119,8 @@ func (d *draft) base(l *Loop) {
 	}
 }
 
-// judgeBase lets every command gate look at the base once: what is red there must
-// not be held against a candidate, and must not grow. It reports whether all have.
+// judgeBase has every command gate judge the base commit once, and reports whether all
+// have. A candidate is not blamed for what is red there, but must not add to it.
 func (d *draft) judgeBase(l *Loop) bool {
 	known := true
 	for i, g := range d.s.Settings.Gates {
@@ -131,8 +132,8 @@ func (d *draft) judgeBase(l *Loop) bool {
 	return known
 }
 
-// ready starts the next iteration. The limit on iterations may have been lowered
-// since the last one was judged.
+// ready starts the next iteration. It checks the limit on iterations again, because
+// the user may have lowered it since the last one was judged.
 func (d *draft) ready(l *Loop) {
 	switch {
 	case d.s.last(l) && l.Parent != 0:
@@ -163,8 +164,8 @@ func (d *draft) ready(l *Loop) {
 	d.emit(l.Ref, &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head})
 }
 
-// askToStart asks a person whether a child may start, if every one needs consent,
-// and reports whether it may.
+// askToStart reports whether a child may start. If every child needs consent, it asks
+// a person first.
 func (d *draft) askToStart(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration > 0 || l.person.approved {
 		return true
@@ -180,7 +181,7 @@ func (d *draft) askToStart(l *Loop) bool {
 	return false
 }
 
-// again starts the iteration's steps again as a further attempt, in a worktree that is
+// again restarts the iteration's steps as another attempt, once the worktree is
 // furnished again.
 func (d *draft) again(l *Loop, reason string) {
 	if !d.returnToBest(l) || !d.furnish(l) {
@@ -190,7 +191,7 @@ func (d *draft) again(l *Loop, reason string) {
 	d.emit(l.Ref, &pawl.IterationRestarted{Attempt: l.Attempt + 1, Reason: reason})
 }
 
-// steps runs the sessions of the iteration, one after the other.
+// steps runs the iteration's steps, one after the other.
 func (d *draft) steps(l *Loop) {
 	switch {
 	case l.iter.restart != "":
@@ -207,7 +208,7 @@ func (d *draft) steps(l *Loop) {
 	}
 }
 
-// endRounds says what follows when a group's rounds are used up.
+// endRounds decides what follows when a group's rounds are used up.
 func (d *draft) endRounds(l *Loop) {
 	g := l.flow.Group(l.iter.Step - 1)
 	then, r := g.Repeat.OnMax, l.said(pawl.AskStuck)
@@ -225,7 +226,7 @@ func (d *draft) endRounds(l *Loop) {
 	d.emit(l.Ref, &pawl.RoundsEnded{Group: g.Name, Max: g.Repeat.Max, Then: then})
 }
 
-// startStep begins a step: its session, or one for each of its entries.
+// startStep starts a step: its session, or one session for each of its entries.
 func (d *draft) startStep(l *Loop, index, try int) {
 	if l.flow.Steps[index].ForEach != "" && !l.assesses(index) {
 		d.eachEntry(l, index)
@@ -234,7 +235,8 @@ func (d *draft) startStep(l *Loop, index, try int) {
 	d.startSession(l, stepSession(l, index, try))
 }
 
-// stepSession is a session of a step.
+// stepSession returns the event that starts a session of a step. A second try has
+// twice the time.
 func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	st := l.flow.Steps[index]
 	tier := st.Tier
@@ -250,11 +252,11 @@ func stepSession(l *Loop, index, try int) pawl.SessionStarted {
 	return pawl.SessionStarted{Purpose: pawl.ForStep, Place: place, Index: index, Turns: st.Turns, Timeout: timeout, Try: try}
 }
 
-// maxStop is how much of the reason why a run stops is kept, in bytes.
+// maxStop bounds the reason why a run stops, in bytes.
 const maxStop = 500
 
-// stop begins the run's end. A user's cancellation that lets the iteration
-// finish gives way to it; one that does not, and an earlier stop, stand.
+// stop begins the run's end. It overrides a user's cancellation that lets iterations
+// finish, but no other cancellation and no earlier stop.
 func (d *draft) stop(o pawl.Outcome, reason string) {
 	if d.s.Stopping == nil || d.s.Drain == pawl.DrainFinish {
 		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: brief.Cut(reason, maxStop)})

@@ -7,7 +7,7 @@ import (
 	"pawl/internal/kernel/budget"
 )
 
-// price is what the model of a call costs.
+// price returns the price of the model that an effect calls; zero if it calls none.
 func (s *State) price(f *pawl.Effect) pawl.Price {
 	if do, ok := f.Do.(*pawl.CallModel); ok {
 		return s.Settings.Models[do.Tier-1].Price
@@ -15,15 +15,15 @@ func (s *State) price(f *pawl.Effect) pawl.Price {
 	return pawl.Price{}
 }
 
-// warn says once per limit that four fifths of it are spent.
+// warn warns once per limit that four fifths of it are spent.
 func (d *draft) warn() {
 	for _, b := range d.s.Warnings() {
 		d.emit(0, b)
 	}
 }
 
-// lookAtIdle makes settle consider the loops with sessions that have nothing under way:
-// they may wait for the budget that a model call of another loop has given back.
+// lookAtIdle queues for settle the loops with sessions but no open effects: they may be
+// waiting for budget that another loop's model call has just released.
 func (d *draft) lookAtIdle() {
 	for l := range d.s.each {
 		if len(l.sessions) > 0 && len(l.open) == 0 {
@@ -32,7 +32,7 @@ func (d *draft) lookAtIdle() {
 	}
 }
 
-// overBudget stops the run at a limit.
+// overBudget stops the run because it has reached a limit.
 func (d *draft) overBudget(over *pawl.LimitReached) {
 	d.emit(0, over)
 	d.stop(pawl.OutcomeHalted, fmt.Sprintf("budget exceeded: the limit on %s is %s, and %s were wanted",

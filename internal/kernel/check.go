@@ -7,9 +7,9 @@ import (
 	"pawl"
 )
 
-// check says why a run with this recipe and these settings must not start. What a recipe may say
-// is checked by package recipe alone, before a run is asked for; here is what only recipe and
-// settings together show, and what a decision would stumble over.
+// check returns why a run with this recipe and these settings must not start, or nil. Package
+// recipe has already checked the recipe by itself. What is left are conflicts between recipe and
+// settings, and values with which a decision would fail.
 func check(r *pawl.Recipe, s *pawl.Settings) error {
 	if r.Kind(r.Start) == nil {
 		return fmt.Errorf("recipe %s starts with the kind %q, which it does not have", r.Name, r.Start)
@@ -33,8 +33,9 @@ func check(r *pawl.Recipe, s *pawl.Settings) error {
 	return checkGates(r, s)
 }
 
-// checkApproval checks that no setting approves a plan where the recipe wants a person to: the
-// recipe alone says where one is asked if a loop may begin anew.
+// checkApproval checks that no setting overrides a recipe in which a failed child restarts its
+// parent: only such a recipe itself says where a person approves. The setting "human" is allowed
+// if the recipe asks anywhere.
 func checkApproval(r *pawl.Recipe, s *pawl.Settings) error {
 	restarts, asks := false, false
 	for _, k := range r.Kinds {
@@ -48,7 +49,7 @@ func checkApproval(r *pawl.Recipe, s *pawl.Settings) error {
 	return nil
 }
 
-// maxGateName bounds a gate's name, which stands in many events.
+// maxGateName bounds the bytes of a gate's name, which is part of many events.
 const maxGateName = 60
 
 func checkGates(r *pawl.Recipe, s *pawl.Settings) error {

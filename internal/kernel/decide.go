@@ -7,14 +7,14 @@ import (
 	"pawl/internal/kernel/budget"
 )
 
-// Input is one fact from outside a run: one field besides At is set. A command
-// may come together with Recover: it is then obeyed before anything is begun
-// anew. When it is refused, the recovery is not decided either.
+// Input is one fact from outside a run. One field besides At and Jumped is set,
+// except that a command may come together with Recover: it is then obeyed before
+// anything is restarted. If it is refused, the recovery is not decided either.
 type Input struct {
 	// At is when the driver took the input in, UTC.
 	At time.Time
-	// Jumped is by how much the clock differs from what passed since the input before; zero =
-	// not enough to matter.
+	// Jumped is how far the clock has moved beyond the time that passed since the last input;
+	// negative = back, zero = too little to matter.
 	Jumped  time.Duration
 	Start   *Start
 	Answer  pawl.Answer
@@ -29,14 +29,14 @@ type Start struct {
 	Started *pawl.RunStarted
 }
 
-// Recover tells a run that the driver it had is gone. It is the first input of
-// a driver that takes over a run with events.
+// Recover tells a run that its last driver is gone. It is the first input from a
+// driver that takes over a run with events.
 type Recover struct{ Pid int }
 
-// Decide says which events follow from an input. It changes nothing. An error
-// refuses a command of a user, or an input to a run that has not started, with
-// nothing to append. An answer to a run never fails: one that matches no open
-// request becomes AnswerIgnored.
+// Decide returns the events that follow from an input. It changes nothing. An error
+// means that the input is refused and nothing is appended: it is a user's command,
+// or the run has not started. An answer to a started run never fails: one that
+// matches no open request becomes AnswerIgnored.
 func Decide(s *State, in Input) ([]pawl.Event, error) {
 	d := newDraft(s, in.At)
 	if in.Jumped != 0 && s.Seq > 0 && in.Recover == nil {
@@ -96,15 +96,15 @@ func (d *draft) start(in *Start) error {
 	return nil
 }
 
-// recover says what becomes of the effects that were under way when a driver
-// died: those of class repeat and probe stay open and are performed again, a
-// model call is lost and paid for, a shell command is answered as interrupted.
+// recover decides what becomes of the effects that were in flight when a driver
+// died. Those of class repeat and probe stay open and are performed again, a model
+// call is charged as lost, and a shell command is answered as interrupted.
 func (d *draft) recover(in *Recover) {
 	if d.s.Status == pawl.StatusEnded {
 		return
 	}
 	d.emit(0, &pawl.Recovered{Pid: in.Pid})
-	for _, f := range d.s.open { // as they were: what is closed here stays in the list
+	for _, f := range d.s.open { // closing an effect in the draft leaves this list as it is
 		switch f.Class {
 		case pawl.CrashOnce:
 			d.emit(f.Loop, &pawl.ToolReturned{Effect: f.ID, IsError: true, Interrupted: true})

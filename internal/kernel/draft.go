@@ -8,34 +8,35 @@ import (
 	"pawl"
 )
 
-// draft is a state on which the events of one input are tried as they are
-// decided. It shares everything with the original but the loops that events touched.
+// draft is a copy of the state to which the events of one input are applied as they
+// are decided. It shares everything with the original except the loops that these
+// events change.
 type draft struct {
 	s      State
 	at     time.Time
 	events []pawl.Event
-	// scope are the loops for which something may follow.
+	// scope is the queue of settle: the loops for which something may follow.
 	scope []pawl.LoopRef
-	// places reports that a loop that waits for its turn may be let in.
+	// places reports whether a loop that waits for its turn may be admitted now.
 	places bool
 }
 
 func newDraft(s *State, at time.Time) *draft {
-	d := &draft{s: *s, at: at.UTC().Round(0)} // as it is read back from the log
+	d := &draft{s: *s, at: at.UTC().Round(0)} // as the log will return it
 	d.s.loops = slices.Clip(s.loops)
 	d.s.draft = &overlay{}
 	return d
 }
 
-// overlay is what a draft has changed: few loops and effects, of a state that
-// may have many.
+// overlay holds what a draft has changed: a few loops and effects of a state that may
+// have many.
 type overlay struct {
 	loops  []*Loop // copies
 	opened []*pawl.Effect
 	closed []pawl.Seq
 }
 
-// loop is the draft's copy of a loop, or nil.
+// loop returns the draft's copy of a loop, or nil.
 func (o *overlay) loop(ref pawl.LoopRef) *Loop {
 	for _, l := range o.loops {
 		if l.Ref == ref {
@@ -45,7 +46,8 @@ func (o *overlay) loop(ref pawl.LoopRef) *Loop {
 	return nil
 }
 
-// find is an effect of which the draft knows whether it is open.
+// find returns an effect that the draft has opened, or nil for one that it has closed. Known
+// is false if it has done neither.
 func (o *overlay) find(id pawl.Seq) (f *pawl.Effect, known bool) {
 	if slices.Contains(o.closed, id) {
 		return nil, true
@@ -56,19 +58,19 @@ func (o *overlay) find(id pawl.Seq) (f *pawl.Effect, known bool) {
 	return nil, false
 }
 
-// own makes the loop a copy of the draft's.
+// own copies a loop into the draft, unless the draft has a copy.
 func (d *draft) own(ref pawl.LoopRef) {
 	if ref != 0 && int(ref) <= len(d.s.loops) && d.s.draft.loop(ref) == nil {
 		d.s.draft.loops = append(d.s.draft.loops, d.s.loops[ref-1].clone())
 	}
 }
 
-// maxDecided is more events than ever follow from one input: a decision that does
-// not end must not take the machine with it.
+// maxDecided is more events than one input can lead to. A decision that does not end
+// must not take the machine down.
 const maxDecided = 200_000
 
-// emit decides one event. The kernel's own events always follow from the state
-// they were decided on: anything else is a defect of the kernel.
+// emit decides one event and applies it to the draft. It panics if the event does not
+// follow from the state on which it was decided, because that is a defect of the kernel.
 func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 	e := pawl.Event{Run: d.s.Run, Seq: d.s.Seq + 1, Loop: ref, Time: d.at, Body: body}
 	if b, ok := body.(*pawl.EffectRequested); ok {
@@ -94,9 +96,9 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 	d.places = d.places || d.s.busy != nil && opensPlaces(body.EventKind())
 }
 
-// ownTouched owns the other loops that an event of one changes: the parent of a
-// child that begins, ends, merges, posts or discovers something, and the siblings
-// it conflicts with. For these something may follow too.
+// ownTouched owns the other loops that an event of one loop changes: the parent of a
+// child that starts, ends, merges, posts or discovers something, and the siblings that
+// it conflicts with. It queues those for which something may follow.
 func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 	l := d.s.Loop(ref)
 	switch b := body.(type) {
@@ -128,16 +130,17 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 			d.own(o)
 		}
 	case pawl.Answer:
-		if body.EventKind() == pawl.KindEffectFailed && l.wants(pawl.VerbAdvanceBranch) { // those whose work it has can go on
+		// If the branch did not move, the children with work in the landing can continue.
+		if body.EventKind() == pawl.KindEffectFailed && l.wants(pawl.VerbAdvanceBranch) {
 			d.ownKids(l)
 		}
-		if l.Iteration > 0 && !l.inside && len(l.open) <= 1 { // it may rest from now on
+		if l.Iteration > 0 && !l.inside && len(l.open) <= 1 { // this may end its part in the batch
 			d.lookAtGroup(l)
 		}
 	}
 }
 
-// lookAtGroup considers a loop's parent, if the loop is of a group.
+// lookAtGroup queues a loop's parent for settle, if its children land in groups.
 func (d *draft) lookAtGroup(l *Loop) {
 	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() {
 		d.own(l.Parent)
@@ -145,8 +148,8 @@ func (d *draft) lookAtGroup(l *Loop) {
 	}
 }
 
-// ownKids owns the children of a loop that judges their batches, for which
-// something may follow.
+// ownKids owns the children of a loop that judges them in batches, and queues them for
+// settle.
 func (d *draft) ownKids(l *Loop) {
 	if l == nil || l.gen.plan == nil || !l.Kind.Children.Groups() {
 		return
@@ -157,7 +160,7 @@ func (d *draft) ownKids(l *Loop) {
 	}
 }
 
-// lookAtSiblings considers those that wait in the merge queue.
+// lookAtSiblings queues for settle the parent's children that are in its merge queue.
 func (d *draft) lookAtSiblings(l *Loop) {
 	p := d.s.Loop(l.Parent)
 	if p.gen.plan == nil {
@@ -174,14 +177,14 @@ func (d *draft) request(l *Loop, f pawl.Effect) {
 	d.emit(l.Ref, &pawl.EffectRequested{Effect: f})
 }
 
-// look makes settle consider a loop.
+// look queues a loop for settle.
 func (d *draft) look(ref pawl.LoopRef) {
 	if !slices.Contains(d.scope, ref) {
 		d.scope = append(d.scope, ref)
 	}
 }
 
-// all makes settle consider every loop.
+// all queues every loop for settle.
 func (d *draft) all() {
 	d.scope = d.scope[:0]
 	for i := range d.s.loops {
@@ -190,11 +193,11 @@ func (d *draft) all() {
 	d.places = d.s.busy != nil
 }
 
-// settle lets everything follow that follows from the state alone: for the
-// loops that events touched, and for all of them after a command, a recovery or
-// the run's beginning to stop. It ends, because every event it emits either
-// moves a loop forward or opens or closes an effect, and a loop that has all
-// its effects open waits.
+// settle advances the queued loops until nothing more follows from the state alone:
+// the loops that events touched, or all of them after a command, after a recovery or
+// when the run begins to stop. It terminates, because every event that it emits moves
+// a loop forward or opens or closes an effect, and a loop that has all its effects
+// open waits.
 func (d *draft) settle() {
 	for d.s.Status != pawl.StatusEnded {
 		before := len(d.events)

@@ -8,12 +8,12 @@ import (
 	"pawl/internal/kernel/budget"
 )
 
-// Fork is the first input of a run that was made of the first events of another one:
-// its RunStarted names that one, and a branch and a seed of its own.
+// Fork is the first input of a run that was made of the first events of another run.
+// Its RunStarted names the other run and has a branch and a seed of its own.
 type Fork struct{}
 
-// fork lets a run go on from the events it has in common with another one, with
-// nothing under way.
+// fork continues the run from the events that it shares with another run, with no
+// effects in flight.
 func (d *draft) fork() error {
 	root := d.s.Loop(1)
 	switch {
@@ -28,7 +28,7 @@ func (d *draft) fork() error {
 	return nil
 }
 
-// head is the newest commit of the run's branch; empty = its worktree was never open.
+// head returns the newest commit of the run's branch; empty = its worktree was never open.
 func (s *State) head() pawl.CommitHash {
 	if root := s.Loop(1); root != nil {
 		return root.Head
@@ -36,10 +36,9 @@ func (s *State) head() pawl.CommitHash {
 	return ""
 }
 
-// forked takes over that the run is a fork: what was under way and what was said is
-// the other run's. Work that is not in the run's branch is gone: the loops of tasks
-// begin anew, the root's iteration starts again. How it ended or was stopped, and what
-// was spent, does not concern this run.
+// forked records that the run is a fork. Open effects and questions belong to the other
+// run, and so do its end, its stop and what it spent. Work that is not in the branch is
+// lost: tasks get new loops, and the root's iteration starts again.
 func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	root := s.Loop(1)
 	if root == nil {
@@ -68,8 +67,8 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	return nil
 }
 
-// dropChild ends a child that the fork does not go on with. Where the parent's branch
-// has its work already, its task has passed; else the task may run again.
+// dropChild ends a child, which the fork does not continue. If the parent's branch has
+// its work already, its task has passed; if not, the task may run again.
 func (s *State) dropChild(l *Loop) {
 	live := l.Phase != PhaseDone
 	if !live && !l.stopped {
@@ -98,8 +97,9 @@ func (s *State) dropChild(l *Loop) {
 	}
 }
 
-// reopenRoot lets the root loop begin with the opening of its worktree, at the commit
-// its branch had. One that was coming to its end goes on as one that is resumed.
+// reopenRoot restarts the root loop with the opening of its worktree, at the commit
+// that its branch had. A root that had ended or was ending continues as when its run
+// is resumed.
 func (s *State) reopenRoot(l *Loop) {
 	over := l.Phase == PhaseDone || l.Phase == PhaseClosing || s.Stopping != nil
 	outcome := l.Outcome
