@@ -9,7 +9,8 @@ import (
 	"pawl/internal/kernel/plan"
 )
 
-// answer records what an effect gave, if it is open.
+// answer records the answer to an open effect. An answer that fits no open effect, such
+// as a duplicate, is recorded as ignored.
 func (d *draft) answer(a pawl.Answer) {
 	f := d.s.Find(a.Answers())
 	if f == nil || !fits(f, a) {
@@ -29,7 +30,7 @@ func (d *draft) answer(a pawl.Answer) {
 	}
 }
 
-// fits reports whether an answer is of the kind its effect has.
+// fits reports whether an answer is of a kind that the effect can have.
 func fits(f *pawl.Effect, a pawl.Answer) bool {
 	var ok bool
 	switch a.(type) {
@@ -77,8 +78,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 	return ok
 }
 
-// record is the answer as it goes into the log: with what the kernel decides
-// filled in, and every text within its bounds.
+// record returns the answer as it goes into the log: the kernel fills in what it
+// decides, and cuts texts to their bounds.
 func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
@@ -106,10 +107,11 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	return a
 }
 
-// list puts the tasks that were read into events, so many at a time that each
-// stays small. What is too large for that is left out: the count then shows it.
+// list emits the tasks that were read, in parts so that each event stays small. A list
+// with too many tasks is cut, which shows because TasksRead has the full count. A task
+// with too many dependencies loses them and is marked as incomplete.
 func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
-	const most = 1500 // bytes, more or less
+	const most = 1500 // bytes of an event, approximately
 	var part []pawl.TaskEntry
 	size := 0
 	flush := func() {
@@ -136,8 +138,8 @@ func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
 	flush()
 }
 
-// boundCalls cuts what is said about the calls of a reply, so that many calls
-// fit into one event.
+// boundCalls returns the calls of a reply with their texts cut, so that many calls fit
+// into one event.
 func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 	out := slices.Clone(calls)
 	for i := range out {
@@ -147,8 +149,9 @@ func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 	return out
 }
 
-// verdict is what a command gate said. Which gate it was is known here; a
-// verdict that lets a candidate through must be one this gate can give.
+// verdict returns a command gate's verdict as it goes into the log. The gate's name and
+// kind are taken from the request and the settings, and a skip by a gate that is not
+// optional becomes a failure.
 func (s *State) verdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
 	do := f.Do.(*pawl.RunGate)
 	l := s.Loop(f.Loop)

@@ -13,9 +13,9 @@ import (
 )
 
 // Apply folds one event into the state, which it changes. It fails for an event
-// that does not follow: a gap in the numbers, an answer to no request. A log
-// that was written by a driver never fails; a damaged one may, and then the
-// state is of no use.
+// that does not follow, such as one after a gap in the numbers or an answer to no
+// request. The log of a driver never fails; a damaged log may, and then the state
+// must not be used.
 func Apply(s *State, e pawl.Event) error {
 	if e.Seq != s.Seq+1 {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s follows event %d", e.Seq, e.Run, s.Seq)
@@ -37,8 +37,8 @@ func Apply(s *State, e pawl.Event) error {
 	return nil
 }
 
-// pass lets the time of an event pass. The time between two drivers does not count, nor that
-// which a clock has jumped over.
+// pass advances the state's time to that of an event. Neither the time between two drivers
+// nor the time that a clock jumped over counts as time that the run was alive.
 func (s *State) pass(e pawl.Event) {
 	k := e.Body.EventKind()
 	counts := k != pawl.KindRecovered && k != pawl.KindClockJumped
@@ -95,7 +95,7 @@ func (s *State) applyRun(e pawl.Event) error {
 		} else {
 			s.Stopped(b)
 		}
-	case *pawl.MemoryForgotten: // of the memory, which is a projection
+	case *pawl.MemoryForgotten: // it concerns the memory, which is a projection
 	case *pawl.Recovered:
 		s.Interruptions++
 		for l := range s.each {
@@ -106,14 +106,14 @@ func (s *State) applyRun(e pawl.Event) error {
 		s.Stopping, s.Drain = nil, ""
 	case *pawl.Archived:
 		s.archived = true
-	case *pawl.AnswerIgnored: // for people
+	case *pawl.AnswerIgnored: // only informs people
 	default:
 		return fmt.Errorf("it belongs to a loop")
 	}
 	return nil
 }
 
-// applyPlan folds what happens to a loop's plan.
+// applyPlan folds an event of a loop's plan.
 func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.TasksListed:
@@ -147,7 +147,7 @@ func (s *State) applyPlan(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// applyBatch folds what happens to a loop's batches.
+// applyBatch folds an event of a loop's batches, or of its attempts if it has no children.
 func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 	if l.ratchets() {
 		return l.applyOwn(body)
@@ -181,7 +181,7 @@ func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// stricter is the way to drain that waits for less.
+// stricter returns the one of two ways to drain that waits for less.
 func stricter(a, b pawl.Draining) pawl.Draining {
 	order := []pawl.Draining{"", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow}
 	if slices.Index(order, a) > slices.Index(order, b) {
@@ -190,7 +190,7 @@ func stricter(a, b pawl.Draining) pawl.Draining {
 	return b
 }
 
-// frozen reads the recipe and the settings of a run's first event.
+// frozen decodes the recipe and the settings in a run's first event.
 func frozen(b *pawl.RunStarted) (*pawl.Recipe, *pawl.Settings, error) {
 	var recipe pawl.Recipe
 	var settings pawl.Settings
@@ -221,8 +221,8 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 	return nil
 }
 
-// changeAccount changes the account with a provider. The settings before are in the hands of
-// effects that are under way, and stay as they are.
+// changeAccount changes the account with a provider. It changes a copy of the settings, because
+// effects in flight still use the old ones.
 func (s *State) changeAccount(b *pawl.AccountChanged) {
 	settings := *s.Settings
 	for i := range settings.Models {
@@ -233,9 +233,9 @@ func (s *State) changeAccount(b *pawl.AccountChanged) {
 	s.Settings = &settings
 }
 
-// resume lets a paused or ended run go on. A loop that had ended starts at its
-// beginning again: its worktree is opened anew, and the iteration or the council
-// that was under way is taken up.
+// resume continues a paused or ended run. A loop that had ended starts with the
+// opening of its worktree, and then continues the iteration or council that was
+// interrupted.
 func (s *State) resume(b *pawl.RunResumed) {
 	s.Status, s.Outcome, s.Reason, s.archived = pawl.StatusRunning, "", "", false
 	if b.From == "" {
@@ -252,7 +252,7 @@ func (s *State) resume(b *pawl.RunResumed) {
 			s.holding++
 		}
 		s.reopen(l)
-		l.exit.ender, l.preparations = 0, nil // what could not be prepared is tried again
+		l.exit.ender, l.preparations = 0, nil // so that failed preparations are tried again
 		if l.slot.born != 0 {
 			s.enters(l)
 			continue
@@ -268,13 +268,13 @@ func (s *State) resume(b *pawl.RunResumed) {
 			l.gen.batch = l.gen.batch.Again()
 			l.gen.plan.Retry()
 			l.gen.planned, l.inside, l.gen.refused = true, true, false
-		case l.Kind.Children != nil && !l.inside: // it is planned anew
+		case l.Kind.Children != nil && !l.inside: // it makes a new plan
 			l.ladder.Freed = l.Iteration
 		}
 	}
 }
 
-// reopen lets a loop that has ended begin with the opening of its worktree.
+// reopen restarts an ended loop with the opening of its worktree.
 func (s *State) reopen(l *Loop) {
 	s.live++
 	l.Phase, l.Outcome, l.Reason, l.callback = PhaseOpening, "", "", callback{}
@@ -286,8 +286,8 @@ func (s *State) reopen(l *Loop) {
 	}
 }
 
-// askAnew calls for a new plan when every task has passed and the loop has failed
-// all the same: to judge the same commit again would not help.
+// askAnew asks for a new plan if the loop failed although every task has passed:
+// judging the same commit again would not help.
 func (l *Loop) askAnew() {
 	a := l.lastAttempt()
 	if l.inside || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
@@ -296,8 +296,9 @@ func (l *Loop) askAnew() {
 	l.gen.plan.AskFor(brief.Cut("every task has passed, and the whole has not: "+a.Line, 200))
 }
 
-// reopens reports whether a loop that has ended goes on when its run does: the
-// root, and the children that the run's end stopped, if their parents go on.
+// reopens reports whether an ended loop continues in a resumed run, and returns such
+// a child to its parent's plan. The root continues, and so does a child that was
+// stopped by the run's end, if its parent continues and still has its task.
 func (s *State) reopens(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil {
@@ -407,7 +408,7 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	return nil
 }
 
-// applyIteration folds what happens in a loop's iterations, and between them.
+// applyIteration folds an event in or between a loop's iterations.
 func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.IterationStarted:
@@ -444,7 +445,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// reached records that a limit of the loop was reached, where that changes what follows.
+// reached records that the loop reached a limit, if later decisions depend on that.
 func (l *Loop) reached(b *pawl.LimitReached) {
 	p := l.gen.plan
 	switch {

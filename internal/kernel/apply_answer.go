@@ -15,7 +15,7 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// request opens an effect. What a model call sends is the session's transcript as it is now.
+// request opens an effect. A model call sends the session's transcript as it is now.
 func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	f := b.Effect
 	f.ID, f.Loop = id, l.Ref
@@ -90,7 +90,7 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	return nil
 }
 
-// waited is how long an effect waited for its places before it began.
+// waited returns how long an effect waited for a place on the machine before it began.
 func waited(a pawl.Answer) time.Duration {
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
@@ -103,7 +103,8 @@ func waited(a pawl.Answer) time.Duration {
 	return 0
 }
 
-// lose ends a model call whose cost nobody knows, and charges it, or another effect.
+// lose closes an effect without a usable answer, as close does, and counts its cost as lost:
+// the real cost of a model call is not known then. Other effects cost nothing.
 func (s *State) lose(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	if err := s.close(l, id, cost, then); err != nil {
 		return err
@@ -112,8 +113,8 @@ func (s *State) lose(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session
 	return nil
 }
 
-// close ends an effect, charges what it cost, and lets then see it with its
-// session, which is nil when the effect has none.
+// close closes an effect, charges its cost and calls then with it and its session, which
+// is nil if the effect has none. It does not call then if the session has ended.
 func (s *State) close(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	f := s.Find(id)
 	if f == nil || f.Loop != l.Ref {
@@ -170,7 +171,7 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 }
 
 func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Answer) error {
-	if x != nil { // that it waited for its places is not the session's time
+	if x != nil { // the wait for a place is not the session's time
 		x.Extend(waited(a))
 	}
 	if _, failed := a.(*pawl.EffectFailed); !failed {
@@ -224,20 +225,20 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 	return nil
 }
 
-// tasksRead takes over a list of tasks, which came in events of its own: the last
-// ones, as a fork from among them may have it read again.
+// tasksRead records a list of tasks, whose entries came in earlier events. Only the last
+// of these count, because a run that was forked between them reads the list again.
 func (l *Loop) tasksRead(do *pawl.ReadTasks, b *pawl.TasksRead) {
 	l.gen.read, l.gen.listed = plan.Read(do.List, l.gen.listed, b, l.Kind.Children.Order), nil
 }
 
-// probed records that the candidate was compared with those of siblings, or cannot be.
+// probed records that the candidate was compared with those of siblings, or could not be.
 func (l *Loop) probed() {
 	if l.cand != nil {
 		l.cand.Probed = true
 	}
 }
 
-// probedWith lets both sides of a conflict between siblings hear of it.
+// probedWith records a conflict between siblings for both sides, so that their prompts show it.
 func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 	l.upstream.probe = b.Hunks
 	for _, ref := range b.With {
@@ -247,8 +248,8 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 	}
 }
 
-// worktreeMoved takes over what an effect on the worktree left. A detached one
-// shows a commit that is not its branch's head.
+// worktreeMoved records the state in which an effect left the worktree. A detached
+// worktree shows a commit that is not its branch's head.
 func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	w := &l.worktree
 	if _, closed := a.(*pawl.WorkspaceClosed); !closed || !w.IsLost() {
@@ -258,7 +259,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase, l.worktree.Furnished = true, b.Head, PhaseBase, ""
 		w.IsAt(b.Tree)
-		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children go on
+		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children continue
 			l.Phase, l.cand = PhaseGates, &land.Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
 			if b.Head != l.Base {
 				l.cand.Total = 1
@@ -293,12 +294,12 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		}
 		if l.working() {
 			l.iter.restart = "the worktree was not as recorded"
-			l.worktree.Furnished = "" // nor is what was put into it
+			l.worktree.Furnished = "" // nor are the prepared files in it
 		}
 	case *pawl.WorkspaceClosed:
 		w.Dirty = false
 		w.Forget()
-		if l.HasWorkspace = false; l.worktree.Leaving && l.Phase < PhaseClosing { // should it go on after all, it is opened again
+		if l.HasWorkspace = false; l.worktree.Leaving && l.Phase < PhaseClosing { // if it continues after all, it is opened again
 			l.Phase = PhaseOpening
 		}
 		l.worktree.Leaving = false
@@ -310,12 +311,13 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	}
 }
 
-// judgesWhole reports whether a verdict is on a commit, or of a final gate.
+// judgesWhole reports whether a verdict judges the whole commit, as those of command gates and
+// of final gates do.
 func (l *Loop) judgesWhole(r *pawl.GateJudged) bool {
 	return r.Kind != "" || !slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool { return st.Name == r.Gate })
 }
 
-// effectFailed keeps why an effect gave no fact; advance says what follows.
+// effectFailed records why an effect failed; advance decides what follows.
 func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failure) {
 	switch do := f.Do.(type) {
 	case *pawl.CallModel, *pawl.AssemblePrompt:
@@ -332,9 +334,9 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 		if do.Furnish {
 			l.worktree.Fail(do.Verb(), why)
 		}
-	case *pawl.Wait: // waiting failed: it is over
+	case *pawl.Wait: // a wait that failed is over
 		l.waited(x, f)
-	case *pawl.ProbeConflicts: // the work can do without it
+	case *pawl.ProbeConflicts: // the comparison is optional
 		l.probed()
 	case *pawl.Notify:
 		l.callback.unheard = why
@@ -347,7 +349,7 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 	}
 }
 
-// waited ends a back-off. It was not the session's time.
+// waited records that a wait has ended. A back-off is not the session's time.
 func (l *Loop) waited(x *session.Session, f *pawl.Effect) {
 	switch {
 	case f.Place.Step == signalStep:
@@ -385,8 +387,8 @@ func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolRetu
 	}
 }
 
-// runTool is the tool that runs commands, updateTool the one that changes what was prepared
-// in the worktree.
+// runTool is the tool that runs commands. updateTool is the tool that changes the prepared
+// files in the worktree.
 const (
 	runTool    = "run"
 	updateTool = "update_dependencies"
@@ -397,10 +399,10 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	i := s.gateOf(l, b.Gate)
 	l.gateRuns(b.OnBase).Judged(i)
 	switch {
-	case !b.OnBase && l.gen.Back != nil: // of what is no more
+	case !b.OnBase && l.gen.Back != nil: // on work that is being rolled back
 	case !b.OnBase && b.Kind != "" && l.gen.batch != nil:
 		s.gated(l, b)
-	case !b.OnBase && l.cand == nil: // of one that is no more
+	case !b.OnBase && l.cand == nil: // on a candidate that was dropped
 	case !b.OnBase:
 		l.cand.Judged(b, s.Recipe.JudgeOf(b))
 		if b.By != "" {
@@ -415,12 +417,13 @@ func (s *State) judged(l *Loop, b *pawl.GateJudged) {
 	}
 }
 
-// gateIndex finds a command gate of the run by name; -1 when there is none.
+// gateIndex returns the index of the run's command gate with this name, or -1.
 func (s *State) gateIndex(name string) int {
 	return slices.IndexFunc(s.Settings.Gates, func(g pawl.GateSpec) bool { return g.Name == name })
 }
 
-// gateRuns are those that were requested, of the base or of the candidate.
+// gateRuns returns the gates that were requested on the base or on the candidate. If there
+// is no candidate, changes to them are lost.
 func (l *Loop) gateRuns(onBase bool) *land.GateRuns {
 	switch {
 	case onBase:

@@ -26,7 +26,7 @@ func (l *Loop) startIteration(b *pawl.IterationStarted) {
 	l.beginSteps(&Iteration{spentAt: l.spent})
 }
 
-// beginSteps begins an attempt of the iteration with its first step.
+// beginSteps starts an attempt of the iteration at its first step.
 func (l *Loop) beginSteps(it *Iteration) {
 	l.Phase, l.iter, l.sessions = PhaseSteps, it, nil
 	l.setCandidate(nil)
@@ -34,15 +34,15 @@ func (l *Loop) beginSteps(it *Iteration) {
 	l.atStep(0)
 }
 
-// setCandidate puts another candidate in the place of the loop's: nothing that was said of
-// the one before counts for it.
+// setCandidate replaces the loop's candidate. No verdict, list or answer for the old one
+// counts for the new one.
 func (l *Loop) setCandidate(c *land.Candidate) {
 	l.cand, l.gen.listing = c, listing{}
 	l.person.reply, l.person.approved = nil, false
 }
 
-// moved records that the loop's branch is at a commit that its children made, or the
-// harness. What was said of the candidate that led to it stays.
+// moved records that children or the harness moved the loop's branch to a commit. The
+// verdicts on the candidate stay.
 func (l *Loop) moved(to *pawl.Committed) {
 	if l.cand == nil {
 		l.cand = &land.Candidate{}
@@ -50,7 +50,7 @@ func (l *Loop) moved(to *pawl.Committed) {
 	l.cand.Committed = to
 }
 
-// keeps reports whether a step's output outlives the iteration.
+// keeps reports whether the output with this name outlives the iteration.
 func (l *Loop) keeps(name string) bool {
 	for i, st := range l.flow.Steps {
 		if flow.OutputName(st) == name {
@@ -60,7 +60,7 @@ func (l *Loop) keeps(name string) bool {
 	return false
 }
 
-// assesses reports whether a step is the one that sizes up the task.
+// assesses reports whether a step assesses the task's complexity.
 func (l *Loop) assesses(step int) bool {
 	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.Steps[step].Name
 }
@@ -78,7 +78,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	return nil
 }
 
-// seats reports whether there is what a session would be for.
+// seats reports whether the session's step, gate, batch or council member exists.
 func (s *State) seats(l *Loop, b *pawl.SessionStarted) bool {
 	n := 0
 	switch b.Purpose {
@@ -113,7 +113,7 @@ func (l *Loop) note(b *pawl.NoteAdded) error {
 	return x.Note(b)
 }
 
-// endSession ends a session. What one is for may be gone: then nothing follows.
+// endSession ends a session. If what it was for is gone, its result is ignored.
 func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
@@ -150,7 +150,7 @@ func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
 
 func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	st := l.flow.Steps[x.Index]
-	if x.Item > 0 { // several decide nothing together
+	if x.Item > 0 { // a step that runs for each entry makes no decision
 		l.endItem(x, b)
 		return
 	}
@@ -170,12 +170,12 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	l.stepOver(x.Index, b.Result, brief.Cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
 }
 
-// stepOver takes over that a step has come to its end, and why it failed when its
-// result is not done.
+// stepOver records that a step has ended. If its result is not done, why is the reason
+// of its failure.
 func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	switch {
 	case l.assesses(step): // ComplexityScored follows
-	case step >= l.flow.After: // the work can do without it
+	case step >= l.flow.After: // a final step may fail
 		l.iter.final = step - l.flow.After + 1
 	case l.flow.AroundBatch(step):
 		l.endAround(step)
@@ -192,20 +192,20 @@ func (l *Loop) reuse(b *pawl.GatesReused) {
 	}
 }
 
-// lastAttempt is the attempt before the present one, or nil.
+// lastAttempt returns the attempt that ended last, or nil.
 func (l *Loop) lastAttempt() *ladder.Attempt { return l.ladder.Last() }
 
-// whole are the attempt's verdicts that were reached in full, and on its own work
-// alone: what a batch made of it may be different with other siblings, and that it
-// touches what the harness keeps, or lacks files, is not in its tree.
+// whole returns the gates' verdicts that were reached in full. Verdicts of other judges
+// do not hold for another attempt with the same tree: a batch depends on the siblings in
+// it, and the tree does not show changes to the harness's folder or files left out.
 func whole(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(results), func(r *pawl.GateJudged) bool {
 		return r.Partial || r.Judge != pawl.JudgeGate
 	})
 }
 
-// lineSize is how many bytes are kept of what was objected to an iteration. A loop whose
-// children stand on its artifact is told of all iterations in every prompt.
+// lineSize returns how many bytes of an objection to an iteration are kept. It is more
+// for a loop that its children can restart, whose prompts list all iterations.
 func (l *Loop) lineSize() int {
 	if l.Kind.Children.RestartsParent() {
 		return 100
@@ -214,7 +214,7 @@ func (l *Loop) lineSize() int {
 }
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
-	l.worktree.Furnished = "" // nobody knows what commands made of it
+	l.worktree.Furnished = "" // commands may have changed it
 	s.noteAttempt(l, b)
 	if l.ratchets() {
 		s.noteOwn(l, b)
@@ -225,18 +225,19 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		Security: verdict.Findings(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
 	l.inbox.ForgetTold()
-	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.Failed && !l.objected()) { // no gate has said it: the next attempt is told all the same
+	// A failure that no gate has named is kept for the next attempt's prompt.
+	if len(b.Errors) > 0 && !l.wantsAnother() && (b.Conflict || a.Failed && !l.objected()) {
 		a.StepFailed = b.Errors[0]
 	}
 	if l.cand != nil {
 		a.Tree = l.cand.Tree
-		l.cand = &land.Candidate{Committed: l.cand.Committed} // nothing that was said is of use any more
+		l.cand = &land.Candidate{Committed: l.cand.Committed} // its verdicts are not needed any more
 	}
 	l.ladder.History = ladder.Remember(l.ladder.History, a)
 	l.inside, l.ladder.Advice = false, pawl.Hash{}
 	l.Phase = PhaseReady
 	switch {
-	case l.wantsAnother(): // which is no failure
+	case l.wantsAnother(): // not a failure
 		if s.last(l) {
 			l.ladder.Freed++
 		}
@@ -261,9 +262,9 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	}
 }
 
-// endLoop leaves of a loop what its place in the tree needs; of one that can be
-// resumed, also what its next iteration needs. The rest is found again when the
-// worktree is opened.
+// endLoop ends a loop. It keeps what the loop's place in the tree needs and, if the
+// loop can be resumed, what its next iteration needs. The rest is found again when
+// the worktree is opened.
 func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	s.live--
 	if l.Phase == PhasePending {
@@ -288,8 +289,8 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	}
 }
 
-// forget leaves of a loop that has ended and is not resumed what its place in the
-// tree needs.
+// forget drops all of an ended loop except what its place in the tree needs. The loop
+// cannot be resumed after that.
 func (l *Loop) forget() {
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
 	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
@@ -299,7 +300,7 @@ func (l *Loop) forget() {
 	}
 }
 
-// endRounds takes over that a group is not repeated any more.
+// endRounds records that a group is not repeated any more.
 func (l *Loop) endRounds(b *pawl.RoundsEnded) {
 	g := l.flow.Group(l.iter.Step - 1)
 	if g == nil {
