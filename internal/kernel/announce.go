@@ -8,15 +8,16 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// announceStep is the place of everything that is done to tell of a question.
+// announceStep is the place of the effects that announce a question.
 const announceStep = "announce"
 
-// announcing reports whether an effect does nothing but tell of a question: the run
-// waits for a person all the same.
+// announcing reports whether an effect serves only to announce a question. While it is
+// open, the run still counts as waiting for a person.
 func announcing(f *pawl.Effect) bool { return f.Place.Step == announceStep }
 
-// announce tells whoever is to be told that a question is open, with a few tries.
-// That it fails changes nothing; a question that is no longer open is not told of.
+// announce retries a failed announcement of the loop's question a few times, and
+// withdraws announcements of a question that is no longer open. If all tries fail,
+// nothing follows: the question stays open.
 func (d *draft) announce(l *Loop) {
 	q := l.person.question
 	for _, f := range slices.Clone(l.open) {
@@ -44,8 +45,8 @@ func (d *draft) requestAnnounce(l *Loop, do *pawl.Announce) {
 	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep), Timeout: notifyTimeout, Do: do})
 }
 
-// onlyPeople reports whether nothing but people is waited for: what is under way, if
-// anything, tells them.
+// onlyPeople reports whether the run waits only for people: every effect that is open,
+// if any, serves to announce a question.
 func (s *State) onlyPeople() bool {
 	return s.waiting+s.holding > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !announcing(f) })
 }

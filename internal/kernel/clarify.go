@@ -9,28 +9,28 @@ import (
 	"pawl/internal/kernel/session"
 )
 
-// unclear is a step whose session handed in questions that only a person can answer.
+// unclear is a step whose session submitted questions that only a person can answer.
 type unclear struct {
 	step  int
-	about pawl.Hash // the result that has them
+	about pawl.Hash // the result that contains them
 	count int
 }
 
-// maxRounds is how many rounds of questions a step may have in an iteration, or
-// around a batch. What it hands in after that is taken as it is.
+// maxRounds bounds the rounds of questions that a step may have in an iteration or
+// around a batch. After that its result is accepted as it is.
 const maxRounds = 3
 
-// maxAnswers is how many answers of persons later prompts are told: the last ones.
+// maxAnswers bounds how many answers of persons later prompts contain: the last ones.
 const maxAnswers = 8
 
-// The choices of a step's questions.
+// The choices in answer to a step's questions.
 const (
 	choiceAnswer = "answer"
 	choiceSkip   = "skip"
 )
 
-// questionsOf is how many questions a step's session hands in; 0 = none, or the
-// recipe does not let it.
+// questionsOf returns how many questions a step's session submitted; 0 = none, or the
+// recipe does not allow them.
 func questionsOf(st *pawl.Step, r pawl.SessionResult, f pawl.Facts) int {
 	if !st.Questions || r != pawl.SessionDone {
 		return 0
@@ -42,7 +42,7 @@ func questionsOf(st *pawl.Step, r pawl.SessionResult, f pawl.Facts) int {
 	return max(n, 0)
 }
 
-// inquired is how many rounds of questions a step has had.
+// inquired returns how many rounds of questions a step has had.
 func (l *Loop) inquired(step int) int {
 	for _, r := range l.iter.inquiries {
 		if r.step == step {
@@ -52,8 +52,8 @@ func (l *Loop) inquired(step int) int {
 	return 0
 }
 
-// inquires takes over a result with questions, and reports whether it has any that
-// are to be asked: the step is not over then.
+// inquires records the questions in a step's result, and reports whether there are any
+// to ask. If so, the step is not over.
 func (l *Loop) inquires(x *session.Session, b *pawl.SessionEnded) bool {
 	n := questionsOf(l.flow.Steps[x.Index], b.Result, b.Facts)
 	if n == 0 || l.inquired(x.Index) >= maxRounds {
@@ -63,7 +63,7 @@ func (l *Loop) inquires(x *session.Session, b *pawl.SessionEnded) bool {
 	return true
 }
 
-// clarify asks a person what a step wants to know.
+// clarify asks a person the questions of a step.
 func (d *draft) clarify(l *Loop) {
 	u := l.iter.unclear
 	what := "a question"
@@ -74,8 +74,8 @@ func (d *draft) clarify(l *Loop) {
 		u.about, choiceAnswer, choiceSkip)
 }
 
-// clarified takes over what a person said to a step's questions: the step has its
-// turn again, or its result is taken as it is.
+// clarified applies a person's choice in answer to a step's questions: the step runs
+// again, or its result is accepted as it is.
 func (l *Loop) clarified(choice string) {
 	u := l.iter.unclear
 	l.iter.unclear, l.person.reply = nil, nil
@@ -94,14 +94,14 @@ func (l *Loop) clarified(choice string) {
 	}
 }
 
-// hears keeps an answer that later prompts are told.
+// hears keeps a person's answer for later prompts.
 func (l *Loop) hears(said pawl.Hash) {
 	if !said.IsZero() {
 		l.person.answers = append(slices.Clone(l.person.answers[max(0, len(l.person.answers)-maxAnswers+1):]), said)
 	}
 }
 
-// tooManyRounds says that a step has more questions than it may ask.
+// tooManyRounds reports the limit on rounds if a step has questions and no rounds left.
 func (d *draft) tooManyRounds(l *Loop, x *session.Session, r pawl.SessionResult, f pawl.Facts) {
 	if st := l.stepOf(x); x.Purpose == pawl.ForStep && questionsOf(st, r, f) > 0 && l.inquired(x.Index) >= maxRounds {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitQuestions, Max: maxRounds, Value: maxRounds + 1})

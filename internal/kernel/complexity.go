@@ -5,7 +5,7 @@ import (
 	"pawl/internal/kernel/ladder"
 )
 
-// assess finds the complexity: from the user, or from the recipe's assessing step.
+// assess scores the complexity: as the user set it, or with the recipe's assessing step.
 func (d *draft) assess(l *Loop) {
 	bands := l.Kind.Complexity
 	if c := d.s.Settings.Complexity; c != nil {
@@ -20,8 +20,8 @@ func (d *draft) assess(l *Loop) {
 	d.startStep(l, l.flow.Find(bands.From), 1)
 }
 
-// assessed scores what the assessing session handed in; without a result the
-// recipe's score for the unknown is taken.
+// assessed scores the result of the assessing session. Without a result it uses the
+// recipe's score for an unknown complexity.
 func (d *draft) assessed(l *Loop, r pawl.SessionResult, f pawl.Facts) {
 	bands := l.Kind.Complexity
 	n, why := bands.Unknown, "the assessment ended with "+string(r)

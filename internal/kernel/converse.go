@@ -12,12 +12,12 @@ import (
 	"pawl/internal/kernel/session"
 )
 
-// maxModelCall bounds a model call of a session without a timeout of its own; a
-// silent stream is ended much earlier by the adapter.
+// maxModelCall bounds a model call in a session without a timeout. The adapter ends a
+// silent stream much earlier.
 const maxModelCall = 30 * time.Minute
 
-// converse emits what is next in a session: the prompt, a model call, the calls
-// of its reply, the reminder, or the end.
+// converse takes a session one step further: its prompt, a model call, the calls of a
+// reply, the reminder, or its end.
 func (d *draft) converse(l *Loop, x *session.Session) {
 	spec, alive := d.spec(l, x), d.s.alive(d.at)
 	for n := x.Next(&spec, alive); d.act(l, x, &n) && n.ToCall; {
@@ -27,7 +27,7 @@ func (d *draft) converse(l *Loop, x *session.Session) {
 	}
 }
 
-// spec is what the recipe and the run want of a session.
+// spec returns what the recipe and the run want of a session.
 func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
 	spec := session.Spec{Optional: l.optional(x), Goal: d.s.Started.Title, Task: l.task, Retry: &d.s.Settings.Retry}
 	if x.Failed() != nil {
@@ -41,7 +41,7 @@ func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
 	return spec
 }
 
-// act does what is next in a session, and reports whether that was anything.
+// act performs n in a session, and reports whether there was anything to do.
 func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 	if n.Limit != nil {
 		d.emit(l.Ref, n.Limit)
@@ -74,7 +74,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 	return true
 }
 
-// backOff waits before the next dispatch.
+// backOff requests a wait before the next dispatch.
 func (d *draft) backOff(l *Loop, x *session.Session, n *session.Next) {
 	do := &pawl.Wait{For: n.For, Reason: n.Text}
 	if why := x.Failed(); why.Limited() {
@@ -83,13 +83,13 @@ func (d *draft) backOff(l *Loop, x *session.Session, n *session.Next) {
 	d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
 }
 
-// giveUpOn ends the run because of a model or the machine.
+// giveUpOn ends the run because a model or the machine failed for good.
 func (d *draft) giveUpOn(x *session.Session, reason string) {
 	d.stop(d.s.onFailure(x.Failed()), reason)
 }
 
-// startSession begins a session of the loop: its first try, and with the default
-// cap on turns, unless b says otherwise.
+// startSession starts a session of the loop. Unless b says otherwise, it is the first
+// try and has the default cap on turns.
 func (d *draft) startSession(l *Loop, b pawl.SessionStarted) {
 	b.Session, b.Turns, b.Try = l.session+1, cmp.Or(b.Turns, session.DefaultTurns), max(b.Try, 1)
 	d.emit(l.Ref, &b)
@@ -107,7 +107,7 @@ func (d *draft) effect(x *session.Session, class pawl.CrashClass, timeout time.D
 	return pawl.Effect{Session: x.N, Class: class, Place: place, Timeout: x.Remaining(timeout, d.s.alive(d.at)), Do: do}
 }
 
-// callModel lets the model speak, if the budget has room for it.
+// callModel requests a model call, if the budget has room for it.
 func (d *draft) callModel(l *Loop, x *session.Session) {
 	if over := d.s.Exhausted(d.s.alive(d.at)); over != nil {
 		d.shortOf(l, x, over)
@@ -116,7 +116,7 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 	output, want, short := d.s.Room(&d.s.Settings.Models[x.Place.Tier-1], x.Bytes(), d.s.Settings.OutputFloor)
 	switch {
 	case short == nil:
-	case d.s.Reserved != budget.Purse{}: // calls in flight may give some back
+	case d.s.Reserved != budget.Purse{}: // calls in flight may release some
 		return
 	default:
 		d.shortOf(l, x, short)
@@ -127,8 +127,8 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 	d.request(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
 }
 
-// shortOf says what follows when a limit has no room for a model call. The run
-// stops, unless the session is one the work can do without.
+// shortOf decides what follows when a limit leaves no room for a model call: an
+// optional session ends, any other stops the run.
 func (d *draft) shortOf(l *Loop, x *session.Session, over *pawl.LimitReached) {
 	if l.optional(x) {
 		d.endSession(l, x, pawl.SessionFailed, fmt.Sprintf("the limit on %s leaves no room for it", over.Limit), pawl.Hash{}, nil)
@@ -137,16 +137,16 @@ func (d *draft) shortOf(l *Loop, x *session.Session, over *pawl.LimitReached) {
 	d.overBudget(over)
 }
 
-// optional reports whether the work can do without a session: one that only
-// writes down what was learned, or tells how it went.
+// optional reports whether the work can do without a session, because it only extracts
+// learnings or runs a final step.
 func (l *Loop) optional(x *session.Session) bool {
 	return x.Purpose == pawl.ForExtract || l.isFinal(x)
 }
 
-// onError is how the run ends when a model or the machine fails for good.
+// onError returns the outcome of a run in which a model or the machine fails for good.
 func (s *State) onError() pawl.Outcome { return cmp.Or(s.Recipe.OnError, pawl.OutcomeHalted) }
 
-// onFailure is how the run ends by a failure; a defect is one of ours.
+// onFailure returns the outcome of a run that a failure ends. FailDefect is our own fault.
 func (s *State) onFailure(why *pawl.Failure) pawl.Outcome {
 	if why.Code == pawl.FailDefect {
 		return pawl.OutcomeFailed
@@ -154,8 +154,8 @@ func (s *State) onFailure(why *pawl.Failure) pawl.Outcome {
 	return s.onError()
 }
 
-// objects says what is wrong with a result that fits its schema: the recipe's check
-// overrules its decision, which is said once; or it is not whole. Empty = nothing is.
+// objects returns what is wrong with a result that fits its schema, or "". The recipe's
+// check may overrule its decision, to which it objects only once, or it is incomplete.
 func (s *State) objects(l *Loop, x *session.Session, f pawl.Facts, insisted bool) string {
 	if st := l.stepOf(x); st != nil && !insisted && s.overrules(st, f) != "" {
 		return fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
@@ -164,8 +164,7 @@ func (s *State) objects(l *Loop, x *session.Session, f pawl.Facts, insisted bool
 	return s.incomplete(l, x, f)
 }
 
-// incomplete says what is wrong with a result beyond what its schema can say; empty =
-// nothing is.
+// incomplete returns what a result lacks that its schema cannot demand, or "".
 func (s *State) incomplete(l *Loop, x *session.Session, f pawl.Facts) string {
 	st := l.stepOf(x)
 	switch {
@@ -181,8 +180,8 @@ func (s *State) incomplete(l *Loop, x *session.Session, f pawl.Facts) string {
 	return ""
 }
 
-// overrules is the decision that a step's check puts in the place of another one;
-// empty = there are no signs for it, or it was made.
+// overrules returns the decision that a step's check demands instead of the one in f. It
+// returns "" if the goal shows no signs that call for it, or if f has it.
 func (s *State) overrules(st *pawl.Step, f pawl.Facts) string {
 	if st.Check == nil || len(s.Started.Signs) == 0 || f.Get("decision") == st.Check.Demands {
 		return ""
@@ -190,7 +189,7 @@ func (s *State) overrules(st *pawl.Step, f pawl.Facts) string {
 	return st.Check.Demands
 }
 
-// stepOf is the step of the recipe that a session is for, or nil.
+// stepOf returns the recipe's step that a session is for, or nil.
 func (l *Loop) stepOf(x *session.Session) *pawl.Step {
 	switch x.Purpose {
 	case pawl.ForStep, pawl.ForReplan:
@@ -201,7 +200,8 @@ func (l *Loop) stepOf(x *session.Session) *pawl.Step {
 	return nil
 }
 
-// owed is the structured result a session hands in, and whether it must.
+// owed returns the name of the structured result that a session may submit, and whether it
+// must.
 func (d *draft) owed(l *Loop, x *session.Session) (output string, required bool) {
 	switch x.Purpose {
 	case pawl.ForReview:
@@ -217,8 +217,8 @@ func (d *draft) owed(l *Loop, x *session.Session) (output string, required bool)
 	return st.Output, st.Required || x.Purpose == pawl.ForReplan
 }
 
-// endSession ends a session; what follows from its result follows at once. Where
-// the recipe's check has the last word, the decision is its.
+// endSession ends a session, and emits what follows from its result. A decision that the
+// recipe's check overrules is replaced, and kept as the fact "overruled".
 func (d *draft) endSession(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, facts pawl.Facts) {
 	if st := l.stepOf(x); x.Purpose == pawl.ForStep && r == pawl.SessionDone {
 		if to := d.s.overrules(st, facts); to != "" && facts.Get("decision") != "" {

@@ -40,8 +40,8 @@ func (l *Loop) endCouncil(b *pawl.CouncilDecided) error {
 	return nil
 }
 
-// confer drives a council's sessions, all members side by side. What it advises
-// is tried on the top tier.
+// confer runs a council's sessions, those of all members at the same time, and counts
+// the ballots. The attempt after the council runs on the top tier.
 func (d *draft) confer(l *Loop) {
 	c := l.ladder.Council
 	for _, x := range slices.Clone(l.sessions) {
@@ -63,8 +63,8 @@ func (d *draft) confer(l *Loop) {
 	}
 }
 
-// seatAll begins a session for every member that has not had one, and reports
-// whether all are done.
+// seatAll starts a session for every member that has neither ended nor started one, and
+// reports whether all have ended. Is reports whether a member's session has ended.
 func (d *draft) seatAll(l *Loop, p pawl.SessionPurpose, is func(*ladder.Member) bool) bool {
 	all := true
 	for i := range l.ladder.Council.Members {
