@@ -11,16 +11,15 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Children that stand on an artifact exist from when it is accepted, and run when they
-// are let in: what they depend on has passed, and there is a place among their siblings,
-// among the loops of their kind and among those of the run. The highest score goes first.
+// Eager children (see [pawl.AdmitEager]) are created when their plan is accepted and admitted
+// later: once the tasks they depend on have passed and there is a place among their siblings, among
+// the loops of their kind and among those of the run. The highest score goes first.
 //
-// A place gets free, or a loop ready, by an event only: one that has one of the kinds
-// below. So the next loop is let in by the same decision, and no timer is needed: that
-// scores rise meanwhile changes who goes first, not whether anyone can.
+// Only an event of the kinds below can free a place or make a loop ready, so the decision that
+// emits it also admits the next loop, and no timer is needed. Scores rise with time, but that
+// changes which loop goes first, not whether one can.
 
-// opensPlaces reports whether a loop that waits may be let in because of an event of
-// this kind.
+// opensPlaces reports whether a queued loop may become admissible by an event of this kind.
 func opensPlaces(k pawl.Kind) bool {
 	switch k {
 	case pawl.KindLoopStarted, pawl.KindLoopEnded, pawl.KindQuestionAsked, pawl.KindQuestionAnswered, pawl.KindQuestionWithdrawn,
@@ -31,15 +30,15 @@ func opensPlaces(k pawl.Kind) bool {
 	return false
 }
 
-// admits reports whether children of some kind of a recipe wait for their turn.
+// admits reports whether a recipe has a kind with eager children.
 func admits(r *pawl.Recipe) bool {
 	return slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children.IsEager() })
 }
 
-// bringForth lets all children of an artifact exist, at once.
+// bringForth creates a loop for every pending task that has none, or only one that has ended.
 func (d *draft) bringForth(l *Loop) {
 	if wait := len(l.gen.plan.Kids) - l.gen.plan.Count[pawl.TaskRunning]; l.gen.plan.Count[pawl.TaskPending] == wait {
-		return // every task that has not begun has its loop
+		return // every pending task has its loop
 	}
 	for i := range l.gen.plan.Entries {
 		p := d.s.Loop(l.Ref).gen.plan
@@ -49,8 +48,8 @@ func (d *draft) bringForth(l *Loop) {
 	}
 }
 
-// letIn lets loops that wait run, as many as there are places, and reports whether
-// any event followed.
+// letIn admits queued loops until there are no places left, and reports whether it emitted an
+// event.
 func (d *draft) letIn() bool {
 	if !d.places || d.s.Status != pawl.StatusRunning || d.s.Stopping != nil {
 		return false
@@ -70,14 +69,14 @@ func (d *draft) letIn() bool {
 	return len(d.events) > before
 }
 
-// holding is a limit that holds back a loop that is ready and has not been said yet.
+// holding is a limit that holds back a loop that is ready, and that was not reported yet.
 type holding struct {
 	on    pawl.LoopRef
 	limit *pawl.LimitReached
 }
 
-// foremost is the loop that goes next, with its score, or nil; and which limits hold
-// back others.
+// foremost returns the loop to admit next, or nil, with its score, and the limits to report because
+// they hold back others.
 func (d *draft) foremost() (best *Loop, score int, held []holding) {
 	total := 0
 	for _, n := range d.s.busy {
@@ -96,7 +95,7 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 		}
 		most, now := d.s.parallel(p), p.gen.plan.Count[pawl.TaskRunning]
 		switch {
-		case now >= most && !p.Kind.Children.Groups(): // of a group, those that wait to land take no place
+		case now >= most && !p.Kind.Children.Groups(): // in a group, loops that wait to land take no place
 			if !p.gen.plan.Full {
 				hold(p.Ref, p.place("children").String(), most, now)
 			}
@@ -120,9 +119,9 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 // wholeRun is the scope of the limit on all loops of the run. No kind has this name.
 const wholeRun = "the run"
 
-// lets reports whether a loop's child has its turn among its siblings: its task is ready, and by
-// the order of the list, unless scores decide, it is the first that is; or it is of the group
-// under way.
+// lets reports whether l lets its child run now. The child's task must be ready. In a group, the
+// child must also be a member of the current batch that may work; otherwise its task must be the
+// first ready one in the order of the plan, unless scores decide.
 func (s *State) lets(l, child *Loop) bool {
 	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() || child.inbox.Held || child.isLeaving() {
 		return false
@@ -138,7 +137,7 @@ func (s *State) lets(l, child *Loop) bool {
 	return l.Kind.Children.Order == "score" || l.gen.plan.Next() == child.slot.entry
 }
 
-// score is a waiting loop's.
+// score returns the score of a queued loop, whose parent is p.
 func (d *draft) score(p, l *Loop) int {
 	level := 0
 	for at := l; at.Parent != 0; at = d.s.Loop(at.Parent) {
@@ -147,8 +146,8 @@ func (d *draft) score(p, l *Loop) int {
 	return Score(l.Kind.Priority, d.at.Sub(time.UnixMilli(l.slot.born)), level, int(p.gen.plan.At(l.slot.entry).Tries))
 }
 
-// maxLoops is how many loops may be at work side by side: as many as the recipe says,
-// and no more than the user.
+// maxLoops returns how many loops may be at work at once: what the recipe says, but no more than
+// the user allows.
 func (s *State) maxLoops() int {
 	most := cmp.Or(s.Recipe.Loops, pawl.DefaultLoops)
 	if s.Settings.Parallel > 0 {
@@ -157,7 +156,7 @@ func (s *State) maxLoops() int {
 	return most
 }
 
-// waited says what held a loop back until now; empty = nothing did.
+// waited returns in words what held a loop back until now, or "" if nothing did.
 func (d *draft) waited(l *Loop) string {
 	p := d.s.Loop(l.Parent)
 	deps := p.gen.plan.Entries[l.slot.entry].DependsOn
@@ -176,7 +175,7 @@ func (d *draft) waited(l *Loop) string {
 	return ""
 }
 
-// kind is the position of a kind in the recipe.
+// kind returns the position of a kind in the recipe, or -1.
 func (s *State) kind(k *pawl.LoopKind) int {
 	for i := range s.Recipe.Kinds {
 		if &s.Recipe.Kinds[i] == k {
@@ -186,21 +185,21 @@ func (s *State) kind(k *pawl.LoopKind) int {
 	return -1
 }
 
-// atWork reports whether a loop takes a place: it has begun and not ended, and waits
-// neither for its children nor for a person, who may hold it by a signal.
+// atWork reports whether a loop takes a place: it has begun and not ended, and it waits neither for
+// its children nor for a person. A loop that a person holds by a signal waits too.
 func (l *Loop) atWork() bool {
 	waits := l.person.question != nil || l.inbox.Held || l.gen.planned && l.gen.plan != nil && len(l.gen.plan.Kids) > 0
 	return l.Phase != PhasePending && l.Phase != PhaseDone && !waits
 }
 
-// waitsForGroup reports whether a loop has to wait for others of its group.
+// waitsForGroup reports whether a loop has to wait for the others of its group.
 func (s *State) waitsForGroup(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	return p != nil && p.Kind.Children.Groups() && (l.merge() != nil || l.Phase == PhaseReady && l.Iteration > 0)
 }
 
-// recount keeps count of the loops at work, which an event of one changes for itself,
-// and its beginning and end for its parent.
+// recount updates the counts of loops at work after an event: for the event's loop, for the parent
+// of a loop that began or ended, and for every loop after a resume or a fork.
 func (s *State) recount(e pawl.Event) {
 	switch e.Body.EventKind() {
 	case pawl.KindRunResumed, pawl.KindForked:
@@ -213,7 +212,7 @@ func (s *State) recount(e pawl.Event) {
 	s.place(s.Loop(e.Loop))
 }
 
-// place counts a loop among those at work, or not any more.
+// place updates whether a loop is counted among those at work.
 func (s *State) place(l *Loop) {
 	if l == nil || (l.atWork() && !s.waitsForGroup(l)) == l.slot.busy {
 		return
@@ -227,15 +226,15 @@ func (s *State) place(l *Loop) {
 	}
 }
 
-// enters lets a loop wait for its turn.
+// enters puts a loop into the queue of those that wait to be admitted.
 func (s *State) enters(l *Loop) {
 	l.Phase = PhasePending
 	i, _ := slices.BinarySearch(s.queue, l.Ref)
 	s.queue = slices.Insert(slices.Clone(s.queue), i, l.Ref)
 }
 
-// leaves takes a loop out of those that wait. A limit that nobody waits for any more
-// is said again when it is reached the next time.
+// leaves takes a loop out of the queue. A limit that no queued loop waits for any more is reported
+// again the next time it is reached.
 func (s *State) leaves(l *Loop) {
 	s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(ref pawl.LoopRef) bool { return ref == l.Ref })
 	kind, sibling := false, false
@@ -255,7 +254,7 @@ func (s *State) leaves(l *Loop) {
 	}
 }
 
-// reached takes over that a limit on the loops at work holds one back.
+// reached records that a limit on the loops at work was reported.
 func (s *State) reached(b *pawl.LimitReached) {
 	s.full = slices.Clone(s.full)
 	for i := range s.full {
@@ -265,7 +264,7 @@ func (s *State) reached(b *pawl.LimitReached) {
 	}
 }
 
-// admitted lets a loop begin that waited for its turn.
+// admitted records that a queued loop begins.
 func (s *State) admitted(l *Loop, b *pawl.LoopAdmitted) error {
 	p := s.Loop(l.Parent)
 	if l.Phase != PhasePending || p == nil || p.gen.plan == nil || l.slot.version != p.gen.plan.Version || p.gen.plan.At(l.slot.entry).Status != pawl.TaskPending {

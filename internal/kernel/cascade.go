@@ -14,24 +14,24 @@ import (
 	"pawl/internal/kernel/signal"
 )
 
-// clearing is the end of everything below a loop that begins anew, or fails.
+// clearing is the end of everything below a loop that ends or starts a new generation.
 type clearing struct {
-	open    int  // loops that were told to end and have not
-	expired bool // the time they have for what is in flight is over
-	said    bool // and what was in flight then is withdrawn
+	open    int  // loops that were told to end and have not ended
+	expired bool // signalTime is over
+	said    bool // what was in flight then was withdrawn
 }
 
-// signalTime is how long a loop that must end may take for what it has in flight.
+// signalTime is how long loops that must end may take for what they have in flight.
 const signalTime = 30 * time.Second
 
-// signalStep is the place of everything that has to do with signals.
+// signalStep is the step of the effects that end loops by signals.
 const signalStep = "signal"
 
-// clearBelow ends what stands below a loop, and reports whether all of it has ended. What
-// is in flight may come to its end for a while; then it is withdrawn.
+// clearBelow ends everything below a loop, and reports whether all of it has ended. Effects in
+// flight have signalTime to finish; then they are withdrawn.
 func (d *draft) clearBelow(l *Loop, kind pawl.SignalKind, reason string) bool {
 	if l.exit.clearing == nil {
-		d.acknowledgeAll(l, pawl.SignalError) // it is decided what they lead to
+		d.acknowledgeAll(l, pawl.SignalError) // what follows from them is decided
 		d.clear(l, kind, reason)
 		l = d.s.Loop(l.Ref)
 	}
@@ -51,7 +51,7 @@ func (d *draft) clearBelow(l *Loop, kind pawl.SignalKind, reason string) bool {
 	return false
 }
 
-// endBelow ends what stands below a loop that ends, and reports whether all of it has ended.
+// endBelow ends everything below a loop that ends, and reports whether all of it has ended.
 func (d *draft) endBelow(l *Loop, reason string) bool {
 	switch {
 	case l.gen.plan == nil:
@@ -62,10 +62,10 @@ func (d *draft) endBelow(l *Loop, reason string) bool {
 	return d.s.Stopping == nil && d.clearBelow(l, pawl.SignalStop, reason)
 }
 
-// clears reports whether an effect is the time that loops below one have to end.
+// clears reports whether an effect is the wait of a loop for those below it to end.
 func clears(f *pawl.Effect) bool { return f.Place.Step == signalStep }
 
-// clear tells everything below a loop that is at work to end.
+// clear ends the pending loops below a loop and tells those at work to end.
 func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
 	var work []pawl.LoopRef
 	for _, ref := range d.s.below(l.Ref) {
@@ -79,7 +79,7 @@ func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
 	d.signal(work, "descendants:"+l.ID, pawl.SignalSent{Signal: kind, Source: l.Ref, Reason: brief.Cut(reason, 300)})
 }
 
-// outcomeBy is how a loop ends that a signal ends.
+// outcomeBy returns the outcome of a loop that a signal ends.
 func outcomeBy(kind pawl.SignalKind) pawl.Outcome {
 	if kind == pawl.SignalInvalidate {
 		return pawl.OutcomeInvalid
@@ -87,7 +87,7 @@ func outcomeBy(kind pawl.SignalKind) pawl.Outcome {
 	return pawl.OutcomeCancelled
 }
 
-// clears takes over that a loop has told another one below it to end.
+// clears records that a loop told another loop below it to end.
 func (s *State) clears(source pawl.LoopRef, l *Loop) error {
 	top := s.Loop(source)
 	if top == nil {
@@ -101,14 +101,14 @@ func (s *State) clears(source pawl.LoopRef, l *Loop) error {
 	return nil
 }
 
-// expire withdraws what is in flight below a loop after its time. What is done to a
-// worktree comes to its end in any case; it is short.
+// expire withdraws what is in flight below a loop when signalTime is over. Effects on a worktree
+// are short and always finish.
 func (d *draft) expire(l *Loop) {
 	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitSignal, Max: int64(signalTime), Value: int64(signalTime)})
 	for _, ref := range d.s.below(l.Ref) {
 		o := d.s.Loop(ref)
 		g := o.ended()
-		if g == nil { // also of one that was told by a loop between the two
+		if g == nil { // a loop between the two may have sent the signal
 			continue
 		}
 		d.own(ref)
@@ -117,9 +117,9 @@ func (d *draft) expire(l *Loop) {
 	}
 }
 
-// beginAnew takes back what a loop's last artifact led to before its next iteration,
-// and reports whether there is nothing of it left: what stands below it ends and does
-// not count any more, and its work goes to a fresh branch, unless others have it already.
+// beginAnew undoes what came of a loop's last artifact before its next iteration, and reports
+// whether nothing of it is left. Everything below the loop ends and is invalidated. The loop's work
+// moves to a new branch; the root keeps the run's branch, which others may have already.
 func (d *draft) beginAnew(l *Loop) bool {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil || l.gen.plan.Started == 0 {
 		return true
@@ -139,7 +139,7 @@ func (d *draft) beginAnew(l *Loop) bool {
 	return false
 }
 
-// lastLine is what was objected to the last attempt, in short.
+// lastLine returns in short what was objected to in the last attempt.
 func (l *Loop) lastLine() string {
 	if a := l.lastAttempt(); a != nil {
 		return cmp.Or(a.StepFailed, a.Line)
@@ -162,7 +162,7 @@ func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 	d.emit(l.Ref, b)
 }
 
-// beginGeneration takes over that the loop begins anew.
+// beginGeneration records that the loop starts a new generation.
 func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	if b.N != l.gen.n+1 || l.inside {
 		return fmt.Errorf("generation %d of loop %d follows generation %d", b.N, l.Ref, l.gen.n)
@@ -171,7 +171,7 @@ func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	if l.gen.plan != nil {
 		plans = l.gen.plan.Version
 	}
-	course := monitor.Course{Marks: l.gen.Marks} // no name of a checkpoint is given twice
+	course := monitor.Course{Marks: l.gen.Marks} // so that no checkpoint's name is used twice
 	l.gen, l.exit.clearing = &Generation{n: b.N, plans: plans, batches: l.gen.batches, Course: course}, nil
 	l.person.approved, l.person.reply = false, nil
 	if b.Branch != l.branch && l.Parent != 0 {
@@ -182,31 +182,31 @@ func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	return nil
 }
 
-// invalidated takes over that a loop does not count any more.
+// invalidated records that a loop no longer counts.
 func (l *Loop) invalidated() error {
 	if l.Phase != PhaseDone {
 		return fmt.Errorf("loop %d has not ended", l.Ref)
 	}
 	l.invalid = true
 	l.forget()
-	l.stopped = false // it does not go on when its run does
+	l.stopped = false // it does not continue when its run does
 	return nil
 }
 
-// troubled tells a parent that a child has failed, where the children stand on its
-// artifact. Nobody is told who ends as well.
+// troubled tells a parent that a child has failed, if that fails the parent's iteration. A parent
+// that is ending itself is not told.
 func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.RestartsParent() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
 		return
 	}
-	if p.gen.plan.At(l.slot.entry).Status == pawl.TaskBlocked { // what blocks it has been told
+	if p.gen.plan.At(l.slot.entry).Status == pawl.TaskBlocked { // the parent knows of the failure that blocks it
 		return
 	}
 	d.signal([]pawl.LoopRef{p.Ref}, "", pawl.SignalSent{Signal: pawl.SignalError, Source: l.Ref, Reason: brief.Cut(l.task.ID+": "+reason, 300), Payload: evidence})
 }
 
-// evidence is what a loop that fails leaves to read about it.
+// evidence returns the text that tells most about why a loop failed, or the zero hash.
 func (l *Loop) evidence() pawl.Hash {
 	for _, f := range l.feedback() {
 		if !f.Evidence.IsZero() {
@@ -216,8 +216,8 @@ func (l *Loop) evidence() pawl.Hash {
 	return pawl.Hash{}
 }
 
-// failing is the first child's failure that the loop's iteration ends by, or nil: not
-// one that was tried again, nor the end that a person wanted.
+// failing returns the signal of the first child whose failure ends the loop's iteration, or nil. A
+// failure that is retried does not end it, nor does the end of a child that a person wanted.
 func (s *State) failing(l *Loop) *signal.Signal {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
@@ -230,18 +230,19 @@ func (s *State) failing(l *Loop) *signal.Signal {
 	return nil
 }
 
-// plainly reports whether a child's failure is the failure of its work.
+// plainly reports whether a child failed because of its work.
 func (s *State) plainly(l *Loop, g *signal.Signal) bool {
 	o := s.Loop(g.Source)
 	return !l.gen.plan.Excuses(o.slot.entry) && !s.mayRetry(l, o)
 }
 
-// mayRetry reports whether a task runs once more because of what its loop failed by.
+// mayRetry reports whether a task runs once more because its loop failed for a reason other than
+// its work.
 func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.At(o.slot.entry).Again }
 
-// weigh decides what follows from the failures of a loop's children that do not end its
-// iteration: a task whose loop failed by the machine runs once more with a fresh one,
-// and what a person ended is left at that.
+// weigh handles the failures of children that do not end the loop's iteration. A task whose loop
+// failed because of the machine runs once more, in a new loop. A task that a person ended stays
+// ended.
 func (d *draft) weigh(l *Loop) {
 	for _, g := range slices.Clone(l.inbox.Signals) {
 		if g.Kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
@@ -254,7 +255,7 @@ func (d *draft) weigh(l *Loop) {
 	}
 }
 
-// failures are what children failed by, for the loop's next prompts.
+// failures returns why children failed, as feedback for the loop's next prompts.
 func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
@@ -268,18 +269,18 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 	return out
 }
 
-// maxChildFailures is of how many children a prompt is told what they failed by.
+// maxChildFailures bounds how many child failures a prompt lists.
 const maxChildFailures = 3
 
-// breaksOff reports whether a loop ends because its worktree fails for good: its parent can decide
-// what follows.
+// breaksOff reports whether a loop ends because its worktree failed for good. Its parent can decide
+// what follows, so the run need not stop.
 func (s *State) breaksOff(l *Loop) bool {
 	p, w := s.Loop(l.Parent), &l.worktree
 	return p != nil && p.Kind.Children.RestartsParent() && w.Trouble() != nil && w.Trouble().Code != pawl.FailDefect && !w.MayRetry()
 }
 
-// breakOff ends a child whose worktree fails for good, once its work is not being landed any more.
-// Nothing else of the run is affected.
+// breakOff ends a child whose worktree failed for good, as soon as its work is not being landed.
+// The rest of the run is not affected.
 func (d *draft) breakOff(l *Loop) {
 	if d.s.isLanding(l) {
 		return
@@ -297,7 +298,7 @@ func (d *draft) breakOff(l *Loop) {
 	}
 }
 
-// withFailure adds to a judgement that a child has failed the loop's iteration.
+// withFailure adds to a judgement the failure of a child that ends the loop's iteration.
 func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 	if g := s.failing(l); g != nil && j.Pass() {
 		o := s.Loop(g.Source)
@@ -306,14 +307,14 @@ func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 	return j
 }
 
-// beginsAnew reports whether a run that ended stopped a loop between two iterations:
-// what its last artifact led to does not go on.
+// beginsAnew reports whether the run's end stopped the loop between two iterations. When the run is
+// resumed, the loop starts a new generation instead of continuing the last one.
 func (l *Loop) beginsAnew() bool {
 	return l.Kind.Children.RestartsParent() && l.stopped && !l.inside && l.gen.plan != nil
 }
 
-// endSignals leaves nothing of what a loop that has ended was told. That a signal holds
-// it stays, if it may go on.
+// endSignals drops the signals of a loop that has ended. If the loop may continue, a signal that
+// holds it still does.
 func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
 	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
 	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {

@@ -11,8 +11,8 @@ import (
 	"pawl/internal/kernel/ladder"
 )
 
-// runChildren works on a loop's list of tasks and reports whether it has come to an
-// end: every task has, or nothing that is left can run.
+// runChildren works on a loop's tasks, and reports whether that is over: every task has ended, or
+// nothing that is left can run.
 func (d *draft) runChildren(l *Loop) bool {
 	c := l.Kind.Children
 	if !l.spawns() {
@@ -30,9 +30,9 @@ func (d *draft) runChildren(l *Loop) bool {
 	case d.s.Stopping != nil && l.gen.batch != nil && d.s.Drain == pawl.DrainFinish:
 		d.batch(l)
 		return false
-	case d.s.Stopping != nil: // what runs may finish, and nothing begins
+	case d.s.Stopping != nil: // children at work may finish, but none start
 		return len(l.gen.plan.Kids) == 0
-	case l.gen.Back != nil: // whatever is asked about the plan
+	case l.gen.Back != nil: // before the plan is approved, too
 		d.goBack(l)
 		return false
 	}
@@ -52,7 +52,7 @@ func (d *draft) runChildren(l *Loop) bool {
 		}
 		return true
 	case l.unseen(pawl.SignalRebase) != nil && !l.hasChildren():
-		if l.Head == l.Base && !d.rebase(l) { // nothing stands on it yet
+		if l.Head == l.Base && !d.rebase(l) { // no child depends on its work yet
 			return false
 		}
 		d.acknowledgeAll(l, pawl.SignalRebase)
@@ -79,8 +79,8 @@ func (l *Loop) spawns() bool {
 	return c != nil && (l.isGiven() || l.gen.planned || !l.skips(c.When))
 }
 
-// childLimit is how many children the loop may start; 0 = no limit. Where they stand on
-// an artifact, it has as many as it may when it is accepted.
+// childLimit returns how many children the loop may start; 0 = no limit. For eager children the
+// limit is checked when the plan is accepted.
 func (s *State) childLimit(l *Loop) int {
 	if l.Kind.Children.IsEager() {
 		return 0
@@ -91,8 +91,8 @@ func (s *State) childLimit(l *Loop) int {
 	return l.Kind.Children.Limit
 }
 
-// parallel is how many children run side by side. In a tree the user says how many
-// loops do, and the recipe how many children of one.
+// parallel returns how many children may work side by side. For eager children that is up to the
+// recipe alone; the user limits the loops of the whole run.
 func (s *State) parallel(l *Loop) int {
 	if l.Kind.Children.IsEager() {
 		return max(l.Kind.Children.Parallel, 1)
@@ -100,7 +100,7 @@ func (s *State) parallel(l *Loop) int {
 	return cmp.Or(s.Settings.Parallel, l.Kind.Children.Parallel, 1)
 }
 
-// admit starts tasks that are ready, in their order, as many as there are places.
+// admit starts tasks that are ready, in the order of the plan, while there are places.
 func (d *draft) admit(l *Loop) {
 	for len(l.gen.plan.Kids) < d.s.parallel(l) {
 		i := l.gen.plan.Next()
@@ -118,7 +118,7 @@ func (d *draft) admit(l *Loop) {
 	}
 }
 
-// spawn starts the loop of a task.
+// spawn starts the loop of a task. An eager child's loop then waits to be admitted.
 func (d *draft) spawn(l *Loop, i int) {
 	e := &l.gen.plan.Entries[i]
 	ref := pawl.LoopRef(len(d.s.loops) + 1)
@@ -132,7 +132,7 @@ func (d *draft) spawn(l *Loop, i int) {
 	d.emit(ref, b)
 }
 
-// childBranch names the branch of a child's work.
+// childBranch returns the name of a child's branch.
 func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 	const most = 40
 	slug := []byte(strings.ToLower(id))
@@ -145,8 +145,8 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 	return fmt.Sprintf("%s--%d-%s", s.Started.Branch, ref, cmp.Or(name, "task"))
 }
 
-// block says which tasks can no longer run because of those that failed. After a
-// critical one, nothing that is left is worth doing.
+// block blocks the tasks that can no longer run because of others that failed. After a critical
+// task failed, all tasks that have not begun are skipped.
 func (d *draft) block(l *Loop) {
 	pending := func(i int) bool { return l.gen.plan.At(i).Status == pawl.TaskPending }
 	for _, i := range slices.Clone(l.gen.plan.Dead) {
@@ -173,7 +173,7 @@ func (d *draft) block(l *Loop) {
 	}
 }
 
-// endWaiting ends the loops that wait for their turn and will not have it.
+// endWaiting ends the queued loops that are never going to be admitted.
 func (d *draft) endWaiting(l *Loop) {
 	for _, status := range []pawl.TaskStatus{pawl.TaskBlocked, pawl.TaskSkipped, pawl.TaskDropped} {
 		for _, i := range l.gen.plan.Where(status) {
@@ -192,17 +192,17 @@ func (d *draft) endWaiting(l *Loop) {
 	}
 }
 
-// skip leaves out every task that has not begun.
+// skip skips every task that has not begun.
 func (d *draft) skip(l *Loop, reason string) {
 	for part := range slices.Chunk(l.gen.plan.Where(pawl.TaskPending), maxPart) {
 		d.emit(l.Ref, &pawl.TasksSkipped{Tasks: part, Reason: brief.Cut(reason, 200)})
 	}
 }
 
-// maxPart is how many tasks one event names.
+// maxPart bounds the tasks that one event names.
 const maxPart = 500
 
-// startChild lets a task run.
+// startChild records that the loop of a task was started.
 func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	entry, err := p.gen.plan.Spawn(b, l.Ref)
 	if err != nil {
@@ -222,13 +222,13 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	return nil
 }
 
-// isSettled reports whether a task has come to its end without its loop.
+// isSettled reports whether a task has ended in a way that does not depend on its loop.
 func isSettled(s pawl.TaskStatus) bool {
 	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
 }
 
-// endChild takes over how a task's loop ended. One that the run's end stopped
-// goes on when the run does.
+// endChild records how a task's loop ended. A loop that the run's end stopped continues when the
+// run does, so its task stays as it is.
 func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil {
@@ -247,7 +247,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 		tasks.Set(i, pawl.TaskSkipped)
 	case b.Outcome.Succeeded():
 		tasks.Pass(i, p.gen.batches, b.Outcome != pawl.OutcomeUnverified)
-	default: // for what a person rejected no plan is made anew
+	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
 		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
 	}

@@ -10,24 +10,24 @@ import (
 	"pawl/internal/kernel/signal"
 )
 
-// ending is how a loop ends that a signal ends.
+// ending is how a signal ends a loop.
 type ending struct {
 	outcome pawl.Outcome
 	reason  string
 }
 
-// unseen is the first signal of these kinds that the loop has not acknowledged, or nil.
+// unseen returns the first signal of these kinds that the loop has not acknowledged, or nil.
 func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal.Signal { return l.inbox.Unseen(kinds...) }
 
-// ended is the signal that ends the loop because of a loop above it, or nil.
+// ended returns the signal by which a loop above ends this one, or nil.
 func (l *Loop) ended() *signal.Signal { return l.inbox.Ended() }
 
-// isLeaving reports whether a signal ends the loop, or will.
+// isLeaving reports whether a signal ends the loop, or is going to.
 func (l *Loop) isLeaving() bool { return l.exit.ending != nil || l.ended() != nil }
 
-// obeySignals obeys what the loop was told, and reports whether it begins nothing. What a
-// person says holds at the boundary of an iteration; what ends it from above, as soon
-// as nothing of it is in flight.
+// obeySignals obeys the loop's signals, and reports whether the loop starts nothing. A person's
+// signal takes effect at the boundary of an iteration; one that ends the loop from above, as soon
+// as the loop has nothing in flight.
 func (d *draft) obeySignals(l *Loop) bool {
 	if l.exit.ending != nil {
 		d.windUp(l)
@@ -56,8 +56,8 @@ func (d *draft) obeySignals(l *Loop) bool {
 	return true
 }
 
-// rests reports whether the loop is at the boundary of an iteration with nothing in
-// flight: it has not begun one, it waits for its children, or for a person.
+// rests reports whether the loop is at the boundary of an iteration with nothing in flight: it has
+// not begun the iteration, or it waits for its children or for a person.
 func (l *Loop) rests() bool {
 	switch {
 	case l.inFlight():
@@ -68,20 +68,20 @@ func (l *Loop) rests() bool {
 	return l.Phase == PhaseGates && l.gen.planned && len(l.sessions) == 0 && l.merge() == nil
 }
 
-// inFlight reports whether the loop has anything in flight of its own: that it waits for
-// those below it to end is not.
+// inFlight reports whether the loop has effects in flight, besides the wait for those below it to
+// end.
 func (l *Loop) inFlight() bool {
 	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) })
 }
 
-// waits reports whether all the loop has in flight is a time that has to pass, such as
-// a provider's limit.
+// waits reports whether the loop has waits in flight, such as for a provider's limit, and nothing
+// else.
 func (l *Loop) waits() bool {
 	return l.inFlight() && !slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() != pawl.VerbWait })
 }
 
-// cutWaits withdraws what the loop waits for: its time need not pass any more. One that
-// ends goes on to wait for those below it, and for the callback.
+// cutWaits withdraws the loop's question and its waits. A loop that ends still waits for those
+// below it and for the callback.
 func (d *draft) cutWaits(l *Loop, reason string) {
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
@@ -93,8 +93,8 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 	}
 }
 
-// windUp ends a loop that a signal ends: what it has done is committed to its branch,
-// which is kept, and its worktree is closed.
+// windUp ends a loop that a signal ends: its work is committed to its branch, which is kept, and
+// its worktree is closed.
 func (d *draft) windUp(l *Loop) {
 	e := l.exit.ending
 	d.cutWaits(l, e.reason)
@@ -117,11 +117,11 @@ func (d *draft) windUp(l *Loop) {
 	}
 }
 
-// acknowledge says that a loop has seen a signal.
+// acknowledge records that a loop has seen a signal.
 func (d *draft) acknowledge(l *Loop, n int) { d.emit(l.Ref, &pawl.SignalAcknowledged{N: n}) }
 
-// acknowledgeAll says that a loop has seen every signal of a kind; of every kind when
-// none is named.
+// acknowledgeAll records that a loop has seen every signal of these kinds, or every signal if none
+// is given.
 func (d *draft) acknowledgeAll(l *Loop, kinds ...pawl.SignalKind) {
 	for _, g := range slices.Clone(l.inbox.Signals) {
 		if len(kinds) == 0 || slices.Contains(kinds, g.Kind) {
@@ -130,7 +130,7 @@ func (d *draft) acknowledgeAll(l *Loop, kinds ...pawl.SignalKind) {
 	}
 }
 
-// signaled takes over that a loop was told something.
+// signaled records that a signal was sent to a loop.
 func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 	if b.N != s.signals+1 {
 		return fmt.Errorf("signal %d follows signal %d", b.N, s.signals)
@@ -142,7 +142,7 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 	return nil
 }
 
-// acknowledged takes over that a loop has seen a signal, and what that makes of it.
+// acknowledged records that a loop has seen a signal, and does what the signal says.
 func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 	g := l.inbox.See(b.N)
 	if g == nil {
@@ -160,7 +160,7 @@ func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 	return nil
 }
 
-// hold lets a signal hold a loop, or not any more.
+// hold records whether a signal holds a loop.
 func (s *State) hold(l *Loop, held bool) {
 	switch {
 	case held && !l.inbox.Held:
@@ -179,7 +179,7 @@ func (l *Loop) limited() bool {
 	})
 }
 
-// status is where a loop stands, in the words of signals' selectors.
+// status returns the status of a loop, as selectors of signals name it.
 func (l *Loop) status() pawl.LoopStatus {
 	switch {
 	case l.Phase == PhasePending && !l.inbox.Held:
@@ -205,7 +205,7 @@ func statuses() []pawl.LoopStatus {
 		pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated}
 }
 
-// loopNamed is the loop of an id, or nil.
+// loopNamed returns the loop with this id, or nil.
 func (s *State) loopNamed(id string) *Loop {
 	for l := range s.each {
 		if l.ID == id {
@@ -215,7 +215,7 @@ func (s *State) loopNamed(id string) *Loop {
 	return nil
 }
 
-// below lists the loops that stand below one, in the order they began.
+// below returns the loops below one, in the order in which they were created.
 func (s *State) below(top pawl.LoopRef) (out []pawl.LoopRef) {
 	in := make([]bool, len(s.loops)+1)
 	in[top] = true
@@ -228,8 +228,8 @@ func (s *State) below(top pawl.LoopRef) (out []pawl.LoopRef) {
 	return out
 }
 
-// selected lists the loops that a person names: by an id, or by a selector, which is
-// said then.
+// selected returns the loops that a person names by an id or a selector. It returns the selector
+// too, or "" for an id.
 func (s *State) selected(to string) (refs []pawl.LoopRef, selector string, err error) {
 	form, of, is := strings.Cut(to, ":")
 	if !is {
@@ -272,7 +272,7 @@ func (s *State) selected(to string) (refs []pawl.LoopRef, selector string, err e
 	return refs, to, nil
 }
 
-// steerSignal tells loops what a person has to say, each by a signal of its own.
+// steerSignal sends a person's signal to the loops it names.
 func (d *draft) steerSignal(in *pawl.Steering) error {
 	g := in.Signal
 	if err := signal.Check(g); err != nil {
@@ -308,7 +308,7 @@ func (d *draft) steerSignal(in *pawl.Steering) error {
 	return nil
 }
 
-// signal tells loops the same thing, one event for each.
+// signal sends a signal to loops, one event for each.
 func (d *draft) signal(refs []pawl.LoopRef, selector string, b pawl.SignalSent) {
 	for _, ref := range refs {
 		sent := b
@@ -317,7 +317,8 @@ func (d *draft) signal(refs []pawl.LoopRef, selector string, b pawl.SignalSent) 
 	}
 }
 
-// stopBelow stops what stands below loops that are stopped and has not ended.
+// stopBelow sends a stop to the loops below those that are stopped, unless they have ended or are
+// ending.
 func (d *draft) stopBelow(refs []pawl.LoopRef, b pawl.SignalSent) {
 	for _, top := range refs {
 		below := slices.DeleteFunc(d.s.below(top), func(ref pawl.LoopRef) bool {
@@ -328,13 +329,13 @@ func (d *draft) stopBelow(refs []pawl.LoopRef, b pawl.SignalSent) {
 	}
 }
 
-// seen lets a loop acknowledge what holds or ends nothing at once: what it is told, that
-// it may go on, and a rebase where there is nothing to take over.
+// seen acknowledges a signal that has no effect to wait for: an info, a resume, or a rebase of a
+// loop that cannot be rebased.
 func (d *draft) seen(ref pawl.LoopRef, kind pawl.SignalKind) {
 	switch l := d.s.Loop(ref); kind {
 	case pawl.SignalInfo:
 		d.acknowledgeAll(l, pawl.SignalInfo)
-	case pawl.SignalResume: // a pause that has not held yet is over, too
+	case pawl.SignalResume: // a pause that has not taken effect is over too
 		d.acknowledgeAll(l, pawl.SignalPause, pawl.SignalResume)
 	case pawl.SignalRebase:
 		if l.Parent == 0 || l.hasChildren() || l.Iteration == 0 {
@@ -343,8 +344,8 @@ func (d *draft) seen(ref pawl.LoopRef, kind pawl.SignalKind) {
 	}
 }
 
-// tellSiblings tells those that work beside a loop that its work is in their parent's
-// branch, where they stand on one artifact together.
+// tellSiblings signals a rebase to the siblings that work beside an eager child, because its work
+// is now in their parent's branch.
 func (d *draft) tellSiblings(l *Loop) {
 	p := d.s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.IsEager() {
@@ -359,12 +360,12 @@ func (d *draft) tellSiblings(l *Loop) {
 	}
 }
 
-// hasChildren reports whether others stand on the loop's work: it cannot move any more.
+// hasChildren reports whether children stand on the loop's work, so that it cannot move.
 func (l *Loop) hasChildren() bool {
 	return l.gen.planned && l.gen.plan != nil && l.gen.plan.Started > 0
 }
 
-// rebaseSeen acknowledges that a loop was to take over its parent's head, once it has.
+// rebaseSeen acknowledges the signal to rebase, once the loop is on its parent's head.
 func (d *draft) rebaseSeen(l *Loop) {
 	if l.unseen(pawl.SignalRebase) != nil && (l.Parent == 0 || l.Base == d.s.Loop(l.Parent).Head) {
 		d.acknowledgeAll(l, pawl.SignalRebase)
