@@ -9,8 +9,8 @@ import (
 	"pawl/internal/kernel/land"
 )
 
-// landGroup takes the landing of a batch one step further. It reports whether the batch has been
-// judged and what was approved is in the branch.
+// landGroup takes the landing of a batch one step further, and reports whether nothing is left to
+// land.
 func (d *draft) landGroup(l *Loop) bool {
 	b := l.gen.batch
 	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.isQueued(l, &b.Members[i]) })
@@ -19,7 +19,7 @@ func (d *draft) landGroup(l *Loop) bool {
 	switch {
 	case gone >= 0:
 		d.reject(l, b.Linked()[gone], "merge", 0, "its loop has ended", pawl.Hash{})
-	case len(l.sessions) > 0 && (lacks || len(d.s.candidates(l)) == 0): // there is nothing to judge any more
+	case len(l.sessions) > 0 && (lacks || len(d.s.candidates(l)) == 0): // nothing is left to judge
 		d.cutOff(l, "what it judged has changed")
 		if len(l.open) == 0 {
 			d.abandon(l, "what it judged has changed")
@@ -37,13 +37,13 @@ func (d *draft) landGroup(l *Loop) bool {
 	return false
 }
 
-// lacks reports whether a member of the batch does not wait to be merged.
+// lacks reports whether some member of the batch is not waiting to be merged.
 func (s *State) lacks(l *Loop) bool {
 	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.isQueued(l, &m) })
 }
 
-// failedOf returns the last task of the batch that has failed, or -1. One that a person left out
-// leaves the batch.
+// failedOf returns the last task of the batch that has failed, or -1. A task that a person left out
+// does not count.
 func (s *State) failedOf(l *Loop) int {
 	failed := -1
 	for _, m := range l.gen.batch.Members {
@@ -54,8 +54,8 @@ func (s *State) failedOf(l *Loop) int {
 	return failed
 }
 
-// blockGroup blocks what is left of a batch that lands whole or not at all, with all that depends on
-// it, because one of its tasks has failed.
+// blockGroup blocks the unfinished tasks of a batch that lands whole or not at all, and all tasks
+// that depend on them, because one of its tasks has failed.
 func (d *draft) blockGroup(l *Loop) {
 	p, failed, left := l.gen.plan, d.s.failedOf(l), []int(nil)
 	for _, m := range l.gen.batch.Members {
@@ -72,8 +72,8 @@ func (d *draft) blockGroup(l *Loop) {
 	}
 }
 
-// pick lets the judge pick the best of those that wait to be merged, and reports whether that is
-// under way. The only one there is needs no judge.
+// pick has the judge pick the best of the members that wait to be merged, and reports whether there
+// are any. A single one is approved without the judge.
 func (d *draft) pick(l *Loop) bool {
 	switch waiting := d.s.candidates(l); len(waiting) {
 	case 0:
@@ -86,8 +86,8 @@ func (d *draft) pick(l *Loop) bool {
 	return true
 }
 
-// candidates are the positions of the members that a judge judges: those in the candidate that have
-// no verdict, or while the best is picked, all that wait to be merged.
+// candidates returns the positions of the members to be judged: those in the candidate without a
+// verdict or, if only the best lands, all that wait to be merged.
 func (s *State) candidates(l *Loop) (out []int) {
 	b := l.gen.batch
 	if b.Land != pawl.LandBest {
@@ -101,8 +101,8 @@ func (s *State) candidates(l *Loop) (out []int) {
 	return out
 }
 
-// batchGates are the command gates that judge a candidate: those that judge its
-// tasks, or the whole.
+// batchGates returns the command gates that judge a batch's candidate: those that judge its tasks,
+// and those that judge the whole.
 func (s *State) batchGates(l *Loop) (out []int) {
 	child := s.Recipe.Kind(l.Kind.Children.Kind)
 	for i := range s.Settings.Gates {
@@ -114,8 +114,8 @@ func (s *State) batchGates(l *Loop) (out []int) {
 	return out
 }
 
-// gateBatch requests what the gates have not said of the subject. A test gate that
-// is red is asked once more before it is believed, as a test may be flaky.
+// gateBatch requests the gate verdicts that the subject still lacks. A red test gate runs once more
+// before it is believed, because a test may be flaky.
 func (d *draft) gateBatch(l *Loop) {
 	for _, i := range d.s.batchGates(l) {
 		b := l.gen.batch
@@ -129,20 +129,20 @@ func (d *draft) gateBatch(l *Loop) {
 		}
 		d.runGate(l, i, do)
 		l = d.s.Loop(l.Ref)
-		if l.gen.batch.Culprit != nil || l.gen.batch.Green { // it could not run
+		if l.gen.batch.Culprit != nil || l.gen.batch.Green { // a gate could not run, and its verdict settled the subject
 			return
 		}
 	}
 }
 
-// asksAgain reports whether a gate that has judged the subject is asked once more.
+// asksAgain reports whether a gate that has judged the subject is running again or has to.
 func (l *Loop) asksAgain(gate int, r *pawl.GateJudged) bool {
 	return l.cand != nil && slices.ContainsFunc(l.cand.Gates, func(g land.GateRun) bool {
 		return g.Gate == gate && (g.Effect != 0 || g.Failed != nil && !r.Partial)
 	})
 }
 
-// gated records what a gate says of a candidate.
+// gated records a gate's verdict on the subject of the batch.
 func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	b := l.gen.batch
 	b.Said(j)
@@ -159,14 +159,14 @@ func (s *State) gated(l *Loop, j *pawl.GateJudged) {
 	}
 }
 
-// reject leaves a task out of its batch: its loop gets the feedback. Of a conflict,
-// paths says in how many.
+// reject leaves a member out of its batch and gives the reason to its loop as feedback. After a
+// conflict, paths is the number of paths that conflict; otherwise it is 0.
 func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evidence pawl.Hash) {
 	b := l.gen.batch
 	task := b.Members[i].Task
 	d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: task, By: by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence})
 	ref := l.gen.plan.At(task).Loop
-	if d.s.Loop(ref).Phase == PhaseDone { // a signal ended it
+	if d.s.Loop(ref).Phase == PhaseDone { // a signal has ended it
 		return
 	}
 	judge := pawl.JudgeBatch
@@ -176,8 +176,8 @@ func (d *draft) reject(l *Loop, i int, by string, paths int, reason string, evid
 	d.emit(ref, &pawl.GateJudged{Judge: judge, Gate: batchGate + by, Verdict: pawl.VerdictRevise, Reason: brief.Cut(reason, 300), Evidence: evidence, Error: land.Objection(by, reason, evidence), Total: paths})
 }
 
-// approve approves what is in the candidate and has no verdict: without a judge, what the gates let
-// through is approved.
+// approve approves the members in the candidate that have no verdict: without a judge, whatever the
+// gates let pass is approved.
 func (d *draft) approve(l *Loop) {
 	b := l.gen.batch
 	for _, i := range b.Undecided() {
@@ -185,15 +185,15 @@ func (d *draft) approve(l *Loop) {
 	}
 }
 
-// reviewTries is how many sessions may review a batch before its tasks have to do
-// without a verdict, which is not an approval.
+// reviewTries bounds the review sessions of a batch. Tasks that then still have no verdict are not
+// approved.
 const reviewTries = 2
 
-// reviewBatch lets a model judge the candidate as a whole. The worktree of the
-// parent shows it; its branch stays where it is.
+// reviewBatch has a model judge the candidate as a whole. The worktree of the parent shows the
+// candidate; its branch stays where it is.
 func (d *draft) reviewBatch(l *Loop) {
 	b, rv := l.gen.batch, l.Kind.Children.Judge
-	picks := len(b.Chain) == 0 // it looks at each by itself, and the worktree is as they all began
+	picks := len(b.Chain) == 0 // it looks at each member by itself, in the tree that all began with
 	switch {
 	case picks && l.ahead && len(l.sessions) == 0:
 		d.syncHead(l)
@@ -204,7 +204,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
 	case b.Reviews >= reviewTries:
-		if open := d.s.candidates(l); len(open) > 0 { // the others are another candidate without it
+		if open := d.s.candidates(l); len(open) > 0 { // without it, the others are a new candidate
 			d.reject(l, open[0], land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 		}
 	default:
@@ -214,8 +214,8 @@ func (d *draft) reviewBatch(l *Loop) {
 	}
 }
 
-// batchReviewed takes the review's verdicts over, task by task. One that leaves a
-// task out has not judged it.
+// batchReviewed records the review's verdict on each task. A task that the review does not name is
+// not judged.
 func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, facts pawl.Facts) {
 	if r != pawl.SessionDone {
 		return
@@ -226,7 +226,7 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 		m := d.s.Loop(l.Ref).gen.batch.Named(f.Value, l.taskID)
 		switch {
 		case m < 0 || f.Name != "approved" && f.Name != "changes":
-		case f.Name == "approved" && !whole, f.Name == "changes" && kind == pawl.LandBest: // it waits, or has lost
+		case f.Name == "approved" && !whole, f.Name == "changes" && kind == pawl.LandBest: // it waits for the others, or was not picked
 		case f.Name == "approved":
 			b := d.s.Loop(l.Ref).gen.batch
 			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[m].Task, By: land.ByReview, Verdict: pawl.VerdictPass, Evidence: output})
@@ -247,13 +247,13 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 	}
 }
 
-// hashOf reads a hash that stands for a text.
+// hashOf decodes a hash in hex, which stands for a text.
 func hashOf(text string) (h pawl.Hash, ok bool) {
 	n, err := hex.Decode(h[:], []byte(text))
 	return h, err == nil && n == len(h) && !h.IsZero()
 }
 
-// reported records the reports that the gates gave on what is in the branch now.
+// reported records the gates' reports on what is now in the branch.
 func (s *State) reported(l *Loop, results []pawl.GateJudged) {
 	for _, r := range results {
 		if i := s.gateIndex(r.Gate); i >= 0 && !r.Evidence.IsZero() {
@@ -263,7 +263,7 @@ func (s *State) reported(l *Loop, results []pawl.GateJudged) {
 	}
 }
 
-// addBatch tells a reviewer which tasks it judges.
+// addBatch adds to a reviewer's prompt the tasks that it judges.
 func (s *State) addBatch(l *Loop, do *pawl.AssemblePrompt) {
 	b := l.gen.batch
 	members := s.candidates(l)

@@ -10,10 +10,10 @@ import (
 	"pawl/internal/kernel/monitor"
 )
 
-// maxBatch is how many tasks one batch has at most, also where all that are ready land together.
+// maxBatch bounds the tasks of a batch, also when all ready tasks land together.
 const maxBatch = 64
 
-// batchSize is how many tasks the loop's next batch may have.
+// batchSize returns how many tasks the loop's next batch may have.
 func (s *State) batchSize(l *Loop) int {
 	if n := l.Kind.Children.Group; n != pawl.GroupAll {
 		return min(n, s.parallel(l))
@@ -21,8 +21,8 @@ func (s *State) batchSize(l *Loop) int {
 	return maxBatch
 }
 
-// batches works on a loop's list in batches that are judged as a whole. It reports
-// whether the list has come to an end.
+// batches works on a loop's tasks in batches that are judged as a whole, and reports whether
+// nothing is left to do.
 func (d *draft) batches(l *Loop) bool {
 	if l.Kind.Children.IsEager() {
 		d.bringForth(l)
@@ -52,24 +52,24 @@ func (d *draft) batches(l *Loop) bool {
 	return false
 }
 
-// choiceStop answers a question with the end of the work.
+// choiceStop is the answer to a question that ends the work.
 const choiceStop = "stop"
 
-// nextBatch starts the next batch, or reports that there is nothing left to do.
+// nextBatch starts the next batch, or reports that nothing is left to do.
 func (d *draft) nextBatch(l *Loop) bool {
 	d.block(l)
 	l = d.s.Loop(l.Ref)
 	tasks, scaffold := d.choose(l)
 	if len(tasks) == 0 {
-		return len(l.gen.plan.Kids) == 0 // those that are left wait for people
+		return len(l.gen.plan.Kids) == 0 // children that are left wait for people
 	}
 	d.emit(l.Ref, &pawl.BatchStarted{N: l.gen.batches + 1, Tasks: tasks, Scaffold: scaffold})
 	return false
 }
 
-// choose picks the tasks of the next batch: those whose loops go again first, then
-// those that are ready, as many as there are places. As long as a task that lays the
-// ground is open, only such tasks are picked.
+// choose picks as many tasks for the next batch as there are places: first those whose loops try
+// again, then those that are ready. While a scaffold task is open, only scaffold tasks and those
+// that they depend on are picked.
 func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	p := l.gen.plan
 	places, limit := d.s.batchSize(l), d.s.childLimit(l)
@@ -78,7 +78,7 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 		ground = p.Ground()
 	}
 	again := d.s.again(l, places, ground)
-	if l.Kind.Children.Land == pawl.LandAll && len(p.Kids) > 0 { // those that have begun land first
+	if l.Kind.Children.Land == pawl.LandAll && len(p.Kids) > 0 { // tasks that have begun land first
 		if d.s.asksAny(p.Kids) {
 			return nil, false
 		}
@@ -91,7 +91,7 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	if capped && p.Capped != limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitTasks, Max: int64(limit), Value: int64(p.Started)})
 	}
-	if capped && len(tasks) == 0 { // no more ground is laid
+	if capped && len(tasks) == 0 { // the limit admits no more scaffold tasks
 		ground = nil
 		tasks = d.s.again(l, places, ground)
 	}
@@ -99,8 +99,8 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	return tasks, ground != nil
 }
 
-// again lists tasks whose loops go again, as many as there are places: those that lay
-// the ground, unless ground is nil.
+// again returns the tasks whose loops try again, at most as many as there are places. If ground is
+// not nil, only the tasks that it marks are returned.
 func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
 	for _, ref := range l.gen.plan.Kids {
 		if k := s.Loop(ref); l.gen.plan.At(k.slot.entry).Status == pawl.TaskRunning && k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
@@ -110,12 +110,12 @@ func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
 	return tasks
 }
 
-// asksAny reports whether one of several loops waits for a person.
+// asksAny reports whether one of the loops waits for a person.
 func (s *State) asksAny(refs []pawl.LoopRef) bool {
 	return slices.ContainsFunc(refs, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
 }
 
-// batch takes the batch under way one step further.
+// batch takes the current batch one step further.
 func (d *draft) batch(l *Loop) {
 	b := l.gen.batch
 	if !b.Moved && (d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) || !d.workOnBatch(l) || !d.landGroup(l)) {
@@ -131,8 +131,8 @@ func (d *draft) batch(l *Loop) {
 	d.emit(l.Ref, &pawl.BatchEnded{N: b.N, Attempted: attempted, Approved: approved})
 }
 
-// workOnBatch lets the batch's tasks be worked on, and reports whether all have come to
-// an end: they wait to be merged, for a person, or have failed.
+// workOnBatch lets the members of the batch work, and reports whether all of them rest: they wait
+// to be merged or for a person, were rejected, or have failed.
 func (d *draft) workOnBatch(l *Loop) bool {
 	over, busy := true, d.s.busyOf(l, nil, false)
 	for i := range l.gen.batch.Members {
@@ -146,7 +146,7 @@ func (d *draft) workOnBatch(l *Loop) bool {
 		case !begins:
 			d.look(t.Loop)
 		case busy >= d.s.parallel(l): // it waits for a place
-		case l.Kind.Children.IsEager(): // it is there, and waits to be let in
+		case l.Kind.Children.IsEager(): // its loop exists and waits to be admitted
 			d.places, busy = true, busy+1
 		default:
 			d.spawn(l, m.Task)
@@ -157,8 +157,8 @@ func (d *draft) workOnBatch(l *Loop) bool {
 	return over
 }
 
-// busyOf counts the loops of the batch that are at work, one of them left out; if inside is true,
-// those in an iteration alone.
+// busyOf counts the loops of the batch that are at work, without but. If inside is true, it counts
+// only those in an iteration.
 func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
 	for i := range l.gen.batch.Members {
 		m := &l.gen.batch.Members[i]
@@ -170,14 +170,14 @@ func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
 	return n
 }
 
-// stops reports whether no other task of the loop's plan begins, because of one that failed.
+// stops reports whether a task that failed keeps the other tasks of the plan from starting.
 func (l *Loop) stops() bool {
 	return slices.ContainsFunc(l.gen.plan.Dead, func(i int) bool {
 		return l.gen.plan.Entries[i].Critical || l.Kind.Children.OnFailure == pawl.FailStop
 	})
 }
 
-// dropOthers leaves out those of a group of which another one was picked, and reports whether it did.
+// dropOthers drops the members of a group that were not picked, and reports whether there were any.
 func (d *draft) dropOthers(l *Loop) bool {
 	b := l.gen.batch
 	picked := b.Members[b.Chain[len(b.Chain)-1].Member].Task
@@ -195,27 +195,27 @@ func (d *draft) dropOthers(l *Loop) bool {
 	return dropped
 }
 
-// rests reports whether nothing more comes of a member's loop before it is judged.
+// rests reports whether a member's loop does nothing more before it is judged.
 func (s *State) rests(l *Loop, m *land.Member) bool {
 	t := l.gen.plan.At(m.Task)
 	if t.Status != pawl.TaskRunning {
 		return true
 	}
 	k := s.Loop(t.Loop)
-	between := k.Phase == PhaseReady || k.Phase == PhaseBase && !k.inside && len(k.open) == 0 // the second, if it began anew
+	between := k.Phase == PhaseReady || k.Phase == PhaseBase && !k.inside && len(k.open) == 0 // PhaseBase if it started over
 	return k.person.question != nil || k.merge() != nil || between && m.Rejected()
 }
 
-// isQueued reports whether a member's loop waits to be merged, and nothing speaks against it.
+// isQueued reports whether a member's loop waits to be merged and nothing rules it out.
 func (s *State) isQueued(l *Loop, m *land.Member) bool {
 	t := l.gen.plan.At(m.Task)
 	return t.Status == pawl.TaskRunning && s.Loop(t.Loop).merge() != nil && !m.Rejected() &&
 		(m.In || !l.gen.batch.Sealed)
 }
 
-// settled reports whether the loops of a batch that was judged have gone on: those
-// approved have ended, the others are between two attempts, wait for a person, or
-// for the next batch as they came too late for this one, or have ended too.
+// settled reports whether the loops of a judged batch have reacted to the verdicts: approved ones
+// have ended; the others have ended too, are between two attempts, wait for a person, or came too
+// late and wait for the next batch.
 func (d *draft) settled(l *Loop) bool {
 	for i := range l.gen.batch.Members {
 		m := &l.gen.batch.Members[i]
@@ -230,7 +230,7 @@ func (d *draft) settled(l *Loop) bool {
 	return true
 }
 
-// tally counts the batch's tasks that were attempted, and those approved.
+// tally counts the tasks of the batch that were attempted, and those that were approved.
 func (s *State) tally(l *Loop) (attempted, approved int) {
 	for _, m := range l.gen.batch.Members {
 		switch s.resultOf(l, &m) {
@@ -245,13 +245,13 @@ func (s *State) tally(l *Loop) (attempted, approved int) {
 	return attempted, approved
 }
 
-// resultOf is what a member of the batch came to.
+// resultOf returns how a member's part in the batch ended.
 func (s *State) resultOf(l *Loop, m *land.Member) monitor.Result {
 	t := l.gen.plan.At(m.Task)
 	switch {
 	case t.Status == pawl.TaskPassed:
 		return monitor.Approved
-	case t.Status == pawl.TaskPending, t.Status == pawl.TaskDropped: // held back, or it lost
+	case t.Status == pawl.TaskPending, t.Status == pawl.TaskDropped: // it was held back, or not picked
 		return monitor.Waiting
 	case t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome == pawl.OutcomeCancelled: // a person left it out
 		return monitor.Waiting
@@ -263,8 +263,8 @@ func (s *State) resultOf(l *Loop, m *land.Member) monitor.Result {
 	return monitor.Failed
 }
 
-// mayWork reports whether a loop may begin an attempt: one whose parent judges
-// batches does so as a member of one.
+// mayWork reports whether a loop may begin an attempt. If its parent judges batches, the loop must
+// be a member of the current one.
 func (s *State) mayWork(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.Groups() {
@@ -274,14 +274,14 @@ func (s *State) mayWork(l *Loop) bool {
 	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before) && s.busyOf(p, l, true) < s.parallel(p)
 }
 
-// leftOut reports whether a loop's batch has rejected what it made.
+// leftOut reports whether a loop's batch has rejected its work.
 func (s *State) leftOut(l *Loop) bool {
 	m := s.Loop(l.Parent).gen.batch.Member(l.slot.entry)
 	return m != nil && m.Rejected()
 }
 
-// isLanding reports whether a loop's work is just being moved into its parent's branch
-// as a part of a batch.
+// isLanding reports whether the parent's branch is being moved to a batch that contains the loop's
+// work.
 func (s *State) isLanding(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.Groups() || !p.wants(pawl.VerbAdvanceBranch) {
@@ -291,7 +291,7 @@ func (s *State) isLanding(l *Loop) bool {
 	return m != nil && m.In && m.Verdict == pawl.VerdictPass
 }
 
-// startBatch takes over which tasks a batch has.
+// startBatch records which tasks are in a new batch.
 func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	if l.gen.batch != nil || b.N != l.gen.batches+1 {
 		return fmt.Errorf("batch %d follows batch %d, and one is under way", b.N, l.gen.batches)
@@ -308,8 +308,8 @@ func (l *Loop) startBatch(b *pawl.BatchStarted) error {
 	return nil
 }
 
-// judgedTask takes over what a batch makes of one of its tasks. Without it, the
-// candidate is another one.
+// judgedTask records the batch's verdict on one of its tasks. Rejecting a task changes the
+// candidate.
 func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	m := l.gen.batch.Member(b.Task)
 	if m == nil || b.Batch != l.gen.batch.N {
@@ -328,10 +328,10 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	return nil
 }
 
-// taskID is the id of a task of the loop's plan.
+// taskID returns the id of a task of the loop's plan.
 func (l *Loop) taskID(i int) string { return l.gen.plan.Entries[i].ID }
 
-// endBatch takes over how a batch came out, as the monitor sees it.
+// endBatch records how a batch ended, as the monitor sees it.
 func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	if l.gen.batch == nil || l.gen.batch.N != b.N {
 		return fmt.Errorf("batch %d is not under way", b.N)
@@ -339,7 +339,7 @@ func (s *State) endBatch(l *Loop, b *pawl.BatchEnded) error {
 	bt := l.gen.batch
 	facts := bt.Facts(b, l.gen.History, l.gen.Tree, func(m *land.Member) monitor.Result { return s.resultOf(l, m) })
 	l.gen.Ended(facts, monitor.LastBatch{N: b.N, Attempted: b.Attempted, Approved: b.Approved, Scaffold: bt.Scaffold, Passing: facts.Passing, Broke: bt.Broken(l.gen.Last.Broke)}, ladder.Kept)
-	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // one that only waits says nothing
+	l.gen.Unjudged = l.Kind.Children.Monitor != nil && b.Attempted > 0 // a batch that only waits says nothing about the health
 	l.gen.Unmarked = l.Kind.Children.Checkpoint && b.Approved > 0
 	l.unrecorded = true
 	l.gen.batch = nil

@@ -11,25 +11,25 @@ import (
 	"pawl/internal/kernel/plan"
 )
 
-// blocker is what a task says it cannot go on without.
+// blocker is what a task says it needs before it can continue.
 type blocker struct {
 	kind string // dependency, external or fundamental
 	what string
-	on   string // the id of the task it waits for, of a dependency
+	on   string // for a dependency, the id of the task it waits for
 }
 
 // decidesBlocked is the decision of a result that says the task cannot be done now.
 const decidesBlocked = "BLOCKED"
 
-// obstruct takes over that a child's session found its task blocked.
+// obstruct records that a child's session reported its task blocked.
 func (s *State) obstruct(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && f.Get("decision") == decidesBlocked {
 		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
 	}
 }
 
-// blockedBy says what follows when a child's task is blocked: it waits for a task
-// of the plan that it did not know it needs, or a person is asked at once.
+// blockedBy decides what follows when a child's task is blocked: it waits for a task of the plan
+// that it did not know it needs, or a person is asked at once.
 func (d *draft) blockedBy(l *Loop) {
 	p, b := d.s.Loop(l.Parent), l.iter.blocked
 	on := -1
@@ -56,11 +56,11 @@ func (d *draft) blockedBy(l *Loop) {
 	}
 }
 
-// gateBlocked is the name under which a person's word on a blocker is told.
+// gateBlocked is the gate name under which a person's answer to a blocker is reported.
 const gateBlocked = "blocked"
 
-// tellBlocked says at once that a batch is blocked: a person is not kept waiting for
-// the other tasks to end.
+// tellBlocked judges the current batch blocked at once, so that a person does not have to wait
+// until the other tasks have ended.
 func (d *draft) tellBlocked(p, l *Loop) {
 	if p.Kind.Children.Monitor == nil || p.gen.batch == nil {
 		return
@@ -70,7 +70,7 @@ func (d *draft) tellBlocked(p, l *Loop) {
 	d.emit(p.Ref, &pawl.HealthJudged{Batch: p.gen.batches, Health: v.Health, Reason: brief.Cut(p.gen.InNames(v.Reason, p.gen.plan.Entries), 300), Recoveries: []pawl.Recovery{pawl.RecoverAsk}})
 }
 
-// lastResult is what a session handed in last; zero = nothing.
+// lastResult returns the last result that a session handed in; zero = there is none.
 func (l *Loop) lastResult() pawl.Hash {
 	if n := len(l.left.Outputs); n > 0 {
 		return l.left.Outputs[n-1].Blob

@@ -12,14 +12,14 @@ import (
 )
 
 // A landing brings the work of one or several children into the branch of their parent: it chains
-// merge commits, lets the gates and a judge look at them, leaves out what they refuse, and moves the
-// branch. A child that lands alone carries its landing itself; the parent carries that of a group.
+// merge commits, has the gates and a judge look at them, leaves out what they refuse, and moves the
+// branch. A child that lands alone has its own landing; that of a group belongs to the parent.
 
-// merge is the loop's place in the parent's merge queue; nil = it is not in it.
+// merge returns the loop's place in the parent's merge queue, or nil if it is not in the queue.
 func (l *Loop) merge() *land.Entry { return l.cand.Landing() }
 
-// landing returns what the loop carries into a branch, and the loop whose branch that is: its own
-// work, or its children's; nil = nothing.
+// landing returns the landing that the loop carries out, of its own work or of its children's, and
+// the loop whose branch moves. A nil batch means that there is none.
 func (s *State) landing(l *Loop) (p *Loop, b *land.Batch) {
 	if m := l.merge(); m != nil && m.Alone != nil {
 		return s.Loop(l.Parent), m.Alone
@@ -27,8 +27,8 @@ func (s *State) landing(l *Loop) (p *Loop, b *land.Batch) {
 	return l, l.gen.batch
 }
 
-// enqueue lets a loop whose work has passed wait for its turn, if it has
-// anything to merge. It reports whether it waits.
+// enqueue puts a loop whose work has passed into the merge queue, if it has anything to merge, or
+// asks a person first. It reports whether the loop has to wait.
 func (d *draft) enqueue(l *Loop) bool {
 	if l.Parent == 0 || l.cand.Total == 0 && !d.s.Loop(l.Parent).Kind.Children.Groups() {
 		return false
@@ -44,7 +44,7 @@ func (d *draft) enqueue(l *Loop) bool {
 	return true
 }
 
-// enter records that the loop waits for its turn to be merged.
+// enter records that the loop has joined the merge queue.
 func (s *State) enter(l *Loop, at pawl.Seq) error {
 	if l.cand == nil || l.Parent == 0 {
 		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
@@ -63,8 +63,8 @@ func (s *State) turn(l *Loop) bool {
 	return true
 }
 
-// mergeOn takes a loop in the queue one step further. It reports whether the parent's branch has its
-// work.
+// mergeOn takes a loop in the merge queue one step further, and reports whether the parent's branch
+// has its work.
 func (d *draft) mergeOn(l *Loop) bool {
 	m, clash := l.cand.Merge, l.cand.Refusal(pawl.JudgeMerge)
 	switch {
@@ -78,15 +78,15 @@ func (d *draft) mergeOn(l *Loop) bool {
 		d.conflicted(l, max(clash.Total, 1))
 	case l.objected():
 		d.conclude(l)
-	case d.s.leftOut(l): // a fork may begin before it was told
+	case d.s.leftOut(l): // a fork may begin between the batch's verdict and the loop's
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeBatch, Gate: batchGate + land.ByReview, Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
 	}
 	return false
 }
 
-// land takes the landing that a loop carries one step further. Merge commits are made one on the
-// other, in list order, outside any worktree. What does not fit or makes the gates red is left out,
-// and what is left is judged again. Land reports whether nothing is left to land.
+// land takes a landing one step further. The merge commits are chained in list order, outside any
+// worktree. A member that conflicts or makes the gates red is left out, and the rest is judged
+// again. Land reports whether nothing is left to land.
 func (d *draft) land(l *Loop) bool {
 	p, b := d.s.landing(l)
 	next := b.Next(func(m *land.Member) bool {
@@ -117,7 +117,7 @@ func (d *draft) land(l *Loop) bool {
 	return false
 }
 
-// gateAlone lets the child's own gates judge the merge commit of its work.
+// gateAlone has the child's own gates judge the merge commit of its work.
 func (d *draft) gateAlone(l *Loop) {
 	if !d.regate(l) {
 		return
@@ -129,8 +129,8 @@ func (d *draft) gateAlone(l *Loop) {
 	d.moveBranch(l)
 }
 
-// judgeLanding lets the judge of a group look at what the gates let pass, and moves the branch when
-// all of it is approved.
+// judgeLanding has a group's judge look at what the gates let pass, and moves the branch when all
+// of it is approved.
 func (d *draft) judgeLanding(l *Loop) {
 	if b := l.gen.batch; b != nil && len(b.Undecided()) > 0 {
 		if l.Kind.Children.Judge != nil {
@@ -142,13 +142,13 @@ func (d *draft) judgeLanding(l *Loop) {
 	d.moveBranch(d.s.Loop(l.Ref))
 }
 
-// moveBranch requests that a branch becomes the landing that a loop carries.
+// moveBranch requests that a landing's branch be moved to the subject.
 func (d *draft) moveBranch(l *Loop) {
 	p, b := d.s.landing(l)
 	d.onWorktree(l, "merge", pawl.CrashProbe, &pawl.AdvanceBranch{Branch: d.s.branch(p), From: p.Head, To: b.Subject()})
 }
 
-// link requests the merge commit of a member's work on the chain so far.
+// link requests the merge commit of a member's work on top of the chain so far.
 func (d *draft) link(l *Loop, i int) {
 	p, b := d.s.landing(l)
 	k := d.s.member(l, p, &b.Members[i])
@@ -156,7 +156,7 @@ func (d *draft) link(l *Loop, i int) {
 		Message: fmt.Sprintf("pawl %s: %s\n\n%s", d.s.Run, k.task.ID, brief.Cut(k.task.Title, 120)), Time: d.at})
 }
 
-// regate lets the commands judge the merge commit, and reports whether they have.
+// regate has the gates judge the merge commit, and reports whether all of them have.
 func (d *draft) regate(l *Loop) bool {
 	all := true
 	for i := range l.stages() {
@@ -172,10 +172,10 @@ func (d *draft) regate(l *Loop) bool {
 	return all
 }
 
-// objected reports whether a gate lets the candidate not pass.
+// objected reports whether a gate objects to the candidate.
 func (l *Loop) objected() bool { return verdict.Object(l.verdicts()) }
 
-// conflicted ends an attempt that conflicts with what was merged in the meantime.
+// conflicted ends an attempt whose work conflicts with what was merged in the meantime.
 func (d *draft) conflicted(l *Loop, paths int) {
 	what := "one path conflicts"
 	if paths > 1 {
@@ -186,7 +186,7 @@ func (d *draft) conflicted(l *Loop, paths int) {
 	d.end(l, j)
 }
 
-// branch is the branch of a loop's work.
+// branch returns the name of a loop's branch.
 func (s *State) branch(l *Loop) string {
 	if l.branch != "" {
 		return l.branch
@@ -194,7 +194,7 @@ func (s *State) branch(l *Loop) string {
 	return s.Started.Branch
 }
 
-// member returns the loop of a member of the landing in the branch of p that l carries.
+// member returns the loop of a member of the landing that l carries into the branch of p.
 func (s *State) member(l, p *Loop, m *land.Member) *Loop {
 	if p != l {
 		return l
@@ -202,11 +202,11 @@ func (s *State) member(l, p *Loop, m *land.Member) *Loop {
 	return s.Loop(p.gen.plan.At(m.Task).Loop)
 }
 
-// merged records a merge commit.
+// merged records a merge commit: of a landing, of a rebase, or of the search for conflict markers.
 func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	_, landing := s.landing(l)
 	switch {
-	case l.gen.Back != nil && landing == nil: // of what is no more
+	case l.gen.Back != nil && landing == nil: // a rollback has dropped the batch
 	case !do.Suspect.IsZero():
 		if l.cand == nil {
 			return fmt.Errorf("a look for conflict markers without a candidate")
@@ -223,14 +223,14 @@ func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	return nil
 }
 
-// linked records a merge commit of the landing that a loop carries.
+// linked records a merge commit of a landing.
 func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 	p, b := s.landing(l)
 	i := slices.IndexFunc(b.Members, func(m land.Member) bool {
 		k := s.member(l, p, &m)
 		return (k == l || p.gen.plan.At(m.Task).Status == pawl.TaskRunning) && k.cand != nil && k.cand.Commit == do.Theirs
 	})
-	if i < 0 { // its loop may be gone
+	if i < 0 { // its loop may have ended
 		return
 	}
 	if do.Ours == p.Head {
@@ -242,14 +242,14 @@ func (s *State) linked(l *Loop, do *pawl.Merge, made *pawl.Merged) {
 	case p == l:
 	case !another:
 		l.upstream.hunks = made.Hunks
-	case made.Tree == l.cand.Tree: // it was judged before
+	case made.Tree == l.cand.Tree: // the same tree was judged before
 		b.Green = true
-	default: // reviews judged the task's own change, which is the same
+	default: // reviews judged the task's own change, which is still the same
 		l.cand.Rejudge(func(r *pawl.GateJudged) bool { return r.Kind != "" })
 	}
 }
 
-// advanced records that a branch has what a loop carried into it.
+// advanced records that a branch has moved to the subject of a landing.
 func (s *State) advanced(l *Loop, a *pawl.BranchAdvanced) error {
 	p, b := s.landing(l)
 	if p.Kind.Children == nil || p.gen.plan == nil || b == nil && !p.Kind.Children.Groups() || b != nil && len(b.Chain) == 0 {

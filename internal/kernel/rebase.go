@@ -7,20 +7,19 @@ import (
 	"pawl"
 )
 
-// rebaseStep is the place of what brings a loop onto its parent's head.
+// rebaseStep is the step of the effects that bring a loop onto its parent's head.
 const rebaseStep = "rebase"
 
-// rebase brings a loop that is between two attempts onto its parent's head, and
-// reports whether it is there. Where the two conflict, the files hold conflict
-// markers: to resolve them is the next attempt's work. What cannot hold markers is as
-// the parent has it, so that nothing that was merged is lost.
+// rebase brings a loop that is between two attempts onto its parent's head, and reports whether it
+// is there. Files that conflict get conflict markers, which the next attempt has to resolve. A file
+// that cannot hold markers is taken from the parent, so that nothing that was merged is lost.
 func (d *draft) rebase(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration == 0 {
 		return true
 	}
 	p, m := d.s.Loop(l.Parent), l.upstream.rebase
 	switch {
-	case l.Base == p.Head && m == nil, !l.upstream.suspect.IsZero() && m == nil: // one conflict is resolved before the next is looked for
+	case l.Base == p.Head && m == nil, !l.upstream.suspect.IsZero() && m == nil: // the last conflict is resolved first
 		return true
 	case len(l.open) > 0:
 	case m == nil || m.Made == nil:
@@ -32,8 +31,8 @@ func (d *draft) rebase(l *Loop) bool {
 	return false
 }
 
-// findMarkers looks whether a candidate still holds the conflict markers that a
-// rebase left, and reports whether it was seen to be free of them.
+// findMarkers has a candidate searched for conflict markers that a rebase left, and reports whether
+// that was done or is not needed.
 func (d *draft) findMarkers(l *Loop) bool {
 	switch {
 	case l.upstream.suspect.IsZero() || l.cand.Checked:
@@ -45,11 +44,11 @@ func (d *draft) findMarkers(l *Loop) bool {
 	return false
 }
 
-// maxProbed is with how many siblings a candidate is compared.
+// maxProbed bounds the siblings that a candidate is compared with.
 const maxProbed = 8
 
-// probeSiblings compares a new candidate with those of siblings at work, so that
-// both hear of a conflict before both are done.
+// probeSiblings compares a new candidate with those of siblings at work, so that both learn of a
+// conflict before both are done.
 func (d *draft) probeSiblings(l *Loop) {
 	if l.Parent == 0 || l.cand == nil || l.cand.Probed || l.cand.Effect == 0 || l.wants(pawl.VerbProbeConflicts) {
 		return
@@ -69,12 +68,12 @@ func (d *draft) probeSiblings(l *Loop) {
 	}
 }
 
-// wants reports whether an effect of this kind is under way.
+// wants reports whether the loop has an open effect of this kind.
 func (l *Loop) wants(v pawl.Verb) bool {
 	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return f.Do.Verb() == v })
 }
 
-// rebased takes over that the worktree is on the parent's head.
+// rebased records that the worktree is on the parent's head.
 func (l *Loop) rebased() {
 	m := l.upstream.rebase
 	l.Base, l.upstream.rebase, l.upstream.probe = m.Onto, nil, pawl.Hash{}
