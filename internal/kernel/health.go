@@ -8,8 +8,8 @@ import (
 	"pawl/internal/kernel/land"
 )
 
-// judgeHealth says how the batches develop, and what follows from it.
-// One health leads to its recoveries so many times, then to a person.
+// judgeHealth judges how the batches develop, and what follows. The same health leads to its
+// recoveries a limited number of times, then to a person.
 func (d *draft) judgeHealth(l *Loop) {
 	b := l.gen.Verdict(l.gen.batches, l.Kind.Children.Monitor, l.Kind.Children.Recoveries)
 	b.Reason = brief.Cut(l.gen.InNames(b.Reason, l.gen.plan.Entries), 300)
@@ -19,7 +19,7 @@ func (d *draft) judgeHealth(l *Loop) {
 	d.emit(l.Ref, b)
 }
 
-// recoverHealth does what is next of what a health leads to.
+// recoverHealth starts the next recovery that the last verdict led to.
 func (d *draft) recoverHealth(l *Loop) {
 	p := l.gen.plan
 	if l.gen.Recover[0] == pawl.RecoverGather && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) {
@@ -39,7 +39,7 @@ func (d *draft) recoverHealth(l *Loop) {
 	}
 }
 
-// askHealth asks a person what to do about the loop's health, with all that is known of it.
+// askHealth asks a person what to do about the loop's health, and lists what is known of it.
 func (d *draft) askHealth(l *Loop) {
 	p := l.gen.plan
 	text := fmt.Sprintf("The batches are %s after batch %d: %d of %d tasks have passed", l.gen.Health, l.gen.batches, p.Count[pawl.TaskPassed], len(p.Entries))
@@ -54,13 +54,13 @@ func (d *draft) askHealth(l *Loop) {
 	d.ask(l, pawl.AskHealth, text+". Go on?", p.List, append(choices, choiceStop)...)
 }
 
-// The choices of a question about the health, besides the end of the work.
+// The answers to a question about the health, besides choiceStop.
 const (
 	choiceContinue = "continue"
 	choiceRollback = "rollback"
 )
 
-// steerContinue lets a loop go on in spite of what the monitor said of it.
+// steerContinue lets a loop continue in spite of the monitor's last verdict.
 func (d *draft) steerContinue(in *pawl.Steering) error {
 	l := d.s.Loop(1)
 	p := l.gen.plan
@@ -83,7 +83,7 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 	return nil
 }
 
-// noteAttempt keeps of an attempt that ended what the monitor needs.
+// noteAttempt records what the monitor needs of a child's attempt that has ended.
 func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil {
@@ -94,7 +94,7 @@ func (s *State) noteAttempt(l *Loop, b *pawl.IterationEnded) {
 	}
 }
 
-// noteIn keeps of a loop's present candidate what the monitor needs.
+// noteIn records what the monitor needs of the loop's present candidate.
 func (l *Loop) noteIn(m *land.Member, objected uint64) {
 	m.Note(l.verdicts(), l.committed(), objected)
 }

@@ -11,23 +11,23 @@ import (
 	"pawl/internal/kernel/monitor"
 )
 
-// A loop that does its work itself remembers the best of its attempts that the gates judged in full.
-// The monitor looks at its attempts as it does at batches; what follows is said by the recipe. A run
-// that does not end well ends on the best state, not on the last one.
+// A loop without children remembers the best of its attempts that the gates judged in full. The
+// monitor looks at its attempts as it does at batches, and the recipe says what follows. A run that
+// does not end well ends on the best state, not on the last one.
 
-// ratchets reports whether the loop does its work itself: of others, what is in the branch was
-// judged when it got there.
+// ratchets reports whether the loop does its work itself. Other loops need no ratchet: what is in
+// their branch was judged when it got there.
 func (l *Loop) ratchets() bool { return l.Kind.Children == nil }
 
 // ratchet is what a loop keeps of its own attempts.
 type ratchet struct {
-	history  []monitor.Attempt // the last ones, oldest first
+	history  []monitor.Attempt // the latest, oldest first
 	broke    []string          // the names of the tests that the last one broke
-	best     land.Verified     // of all attempts
-	returned string            // that the work went back to it, for the next attempt; empty = it did not
+	best     land.Verified     // the best of all attempts
+	returned string            // why the work went back to best, for the next attempt; empty = it did not
 }
 
-// best is the best state that the loop's attempts led to; zero = there is none.
+// best returns the best state that the loop's attempts led to; zero = there is none.
 func (l *Loop) best() *land.Verified {
 	if l.gen.ratchet == nil {
 		return &land.Verified{}
@@ -35,7 +35,8 @@ func (l *Loop) best() *land.Verified {
 	return &l.gen.ratchet.best
 }
 
-// noteOwn keeps what the monitor needs of an attempt that has ended, and its state if it is the best.
+// noteOwn records what the monitor needs of an attempt that has ended, and its state if that is the
+// best so far.
 func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
 	m := land.Member{}
 	m.Note(l.verdicts(), l.committed(), b.Error)
@@ -64,8 +65,8 @@ func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
 	return *l.best()
 }
 
-// judgeAttempts says how the loop's attempts develop when that is not as it was said last, and does
-// what the recipe says about it.
+// judgeAttempts judges how the loop's attempts develop. If the verdict differs from the last one,
+// it is recorded, and what the recipe says about it is done.
 func (d *draft) judgeAttempts(l *Loop, r ladder.Ruling) {
 	v := monitor.Attempts(l.gen.ratchet.history)
 	if v.Health == l.gen.Health || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || r.Outcome.Succeeded()) {
@@ -103,7 +104,8 @@ func (d *draft) judgeAttempts(l *Loop, r ladder.Ruling) {
 	}
 }
 
-// returnToBest reports whether the loop is not on its way back to its best state, and takes it there.
+// returnToBest takes the loop to its best state if a rollback was called, and reports whether none
+// is in progress.
 func (d *draft) returnToBest(l *Loop) bool {
 	back := l.gen.Back
 	switch {
@@ -121,8 +123,8 @@ func (d *draft) returnToBest(l *Loop) bool {
 	return false
 }
 
-// backTo is the message of the commit that takes a branch back to its best state. It names the
-// attempts after that: they stay in the history.
+// backTo returns the message of the commit that takes a branch back to its best state. It names the
+// later attempts, which stay in the history.
 func (s *State) backTo(l *Loop, back *monitor.Back) string {
 	what := "back to"
 	if back.Ending != "" {
@@ -136,9 +138,9 @@ func (s *State) backTo(l *Loop, back *monitor.Back) string {
 		s.Run, what, back.To, back.Reason, after, l.Head)
 }
 
-// deliver lets a run that does not end well end on the best state there is, and reports whether it
-// does, or need not. A state that is as the last one is left as it is, and so is a branch that git
-// could do nothing to.
+// deliver makes a run that does not end well end on its best state, and reports whether it does or
+// need not. Nothing is done if the best state equals the last one, or if git cannot work on the
+// branch.
 func (d *draft) deliver(l *Loop, o pawl.Outcome) bool {
 	best := l.best()
 	switch {
@@ -153,7 +155,7 @@ func (d *draft) deliver(l *Loop, o pawl.Outcome) bool {
 	return false
 }
 
-// deliversAt reports whether a run that ends so ends on its best state.
+// deliversAt reports whether a run with this outcome ends on its best state.
 func deliversAt(o pawl.Outcome) bool {
 	switch o {
 	case pawl.OutcomeIncomplete, pawl.OutcomeBlocked, pawl.OutcomeHalted, pawl.OutcomeFailed:
@@ -162,7 +164,7 @@ func deliversAt(o pawl.Outcome) bool {
 	return false
 }
 
-// applyOwn folds what happens to the attempts of a loop that does its work itself.
+// applyOwn folds what happens to the attempts of a loop without children.
 func (l *Loop) applyOwn(body pawl.Body) error {
 	switch b := body.(type) {
 	case *pawl.HealthJudged:
@@ -188,8 +190,8 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 	return nil
 }
 
-// forgetAttempts begins the history of the attempts anew, and says that the work went back, if it
-// did.
+// forgetAttempts clears the history of the attempts. Returned tells the next attempt that the work
+// went back; empty = it did not.
 func (l *Loop) forgetAttempts(returned string) {
 	r := copied(l.gen.ratchet)
 	r.history, r.returned = nil, returned

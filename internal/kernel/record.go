@@ -7,8 +7,7 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// recordsDue reports whether the task's folder is to be committed: something
-// happened since it was.
+// recordsDue reports whether something has happened since the task's folder was last committed.
 func (d *draft) recordsDue(l *Loop) bool {
 	return d.s.Recipe.Records && l.Parent == 0 && l.unrecorded && l.HasWorkspace && l.Head != ""
 }
@@ -21,7 +20,7 @@ func (d *draft) record(l *Loop) {
 	}
 }
 
-// recorded takes over that the folder is in the branch.
+// recorded records that the task's folder is in the branch.
 func (l *Loop) recorded(b *pawl.Recorded) {
 	l.unrecorded = false
 	if b.Commit != l.Head {

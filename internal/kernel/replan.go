@@ -13,8 +13,8 @@ import (
 	"pawl/internal/kernel/plan"
 )
 
-// readPlan has the list of tasks read that the iteration's planner handed in, or
-// the user gave.
+// readPlan requests a reading of the list of tasks that the iteration's planner handed in or the
+// user gave. Without a list, the plan is refused.
 func (d *draft) readPlan(l *Loop) {
 	list := l.list()
 	switch {
@@ -31,7 +31,7 @@ func (d *draft) readTasks(l *Loop, list pawl.Hash) {
 		Do: &pawl.ReadTasks{List: list, Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria, Given: l.isGiven()}})
 }
 
-// list is the list of tasks of this iteration.
+// list returns the list of tasks of this iteration; zero = there is none.
 func (l *Loop) list() pawl.Hash {
 	if l.isGiven() {
 		return l.givenList
@@ -62,20 +62,20 @@ func (d *draft) judgePlan(l *Loop) {
 	d.emit(l.Ref, b)
 }
 
-// judgeList says why a list that was read cannot be the loop's plan; empty = it can.
+// judgeList returns why a list that was read cannot be the loop's plan, or "" if it can.
 func (l *Loop) judgeList() (why string) {
 	r, limit := l.gen.read, l.Kind.Children.Limit
 	switch {
 	case l.Kind.Children.IsEager() && r.Problem == "" && limit > 0 && len(r.Entries) > limit:
 		return fmt.Sprintf("it lists %d, and %d at most may be worked on", len(r.Entries), limit)
-	case l.Kind.Children.RestartsParent(): // nothing stands of what stood on the one before
+	case l.Kind.Children.RestartsParent(): // nothing of the last plan is kept
 		return r.Refusal(nil)
 	}
 	return r.Refusal(l.gen.plan)
 }
 
-// replan makes the plan anew when something calls for it, and reports whether
-// that is under way: no task starts before it is done.
+// replan makes a new version of the plan if something calls for it, and reports whether that is in
+// progress: no task starts before it is done.
 func (d *draft) replan(l *Loop) bool {
 	p := l.gen.plan
 	if id := p.Critical(); id != "" && p.Calling != "" && p.Calling != pawl.ReplanUser {
@@ -88,23 +88,23 @@ func (d *draft) replan(l *Loop) bool {
 		return true
 	}
 	switch {
-	case len(l.gen.plan.Kids) > 0: // what runs comes to its end first
+	case len(l.gen.plan.Kids) > 0: // children at work finish first
 	case len(l.open) > 0 && len(l.sessions) == 0:
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
 	case !l.gen.relist.IsZero():
 		d.readTasks(l, l.gen.relist)
 	default:
-		if d.syncHead(l) { // the planner reads what the tasks so far have made
+		if d.syncHead(l) { // the planner reads what the tasks have made so far
 			d.startReplan(l)
 		}
 	}
 	return true
 }
 
-// callReplan says that the plan is to be made anew, if something calls for it.
-// A version above the limit is not made: after a failure a person is asked, else
-// the plan stays as it is.
+// callReplan calls for a new version of the plan if there is a cause, and reports whether it did.
+// If the plan may have no more versions, it stays as it is; after a failure a person is asked
+// instead.
 func (d *draft) callReplan(l *Loop) bool {
 	cause, reason := d.s.replanCause(l)
 	if cause == "" {
@@ -112,7 +112,7 @@ func (d *draft) callReplan(l *Loop) bool {
 	}
 	if limit := l.Kind.Children.Replan.MaxVersions; l.gen.plan.Version >= limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.Version + 1)})
-		if cause != pawl.ReplanFailure { // nothing is wrong that a person must decide
+		if cause != pawl.ReplanFailure { // there is no failure for a person to decide about
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
 			return false
 		}
@@ -124,7 +124,7 @@ func (d *draft) callReplan(l *Loop) bool {
 	return true
 }
 
-// replanCause says what calls for a new plan; empty = nothing does.
+// replanCause returns what calls for a new plan, or "" if nothing does.
 func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 	p, r := l.gen.plan, l.Kind.Children.Replan
 	if r == nil {
@@ -135,12 +135,12 @@ func (s *State) replanCause(l *Loop) (cause pawl.ReplanCause, reason string) {
 		every = *s.Settings.ReplanEvery
 	}
 	asks := slices.ContainsFunc(p.Kids, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
-	// A person may take long, and the others go on meanwhile.
+	// A person may take long to answer, and the others continue meanwhile.
 	return p.CallsForAnother(r, every, !asks, func(ref pawl.LoopRef) string { return s.Loop(ref).Reason })
 }
 
-// startReplan begins the session that makes the plan anew. It is told the goal,
-// where things stand and what was found, and nothing of an earlier conversation.
+// startReplan starts the session that makes a new version of the plan. Its prompt says the goal,
+// how the tasks stand and what was discovered, but nothing of an earlier conversation.
 func (d *draft) startReplan(l *Loop) {
 	i := l.flow.Find(l.Kind.Children.From)
 	st := l.flow.Steps[i]
@@ -149,8 +149,8 @@ func (d *draft) startReplan(l *Loop) {
 	d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForReplan, Place: place, Index: i, Turns: st.Turns, Timeout: st.Timeout})
 }
 
-// endReplan takes over what the session handed in. One that failed leaves the
-// plan as it is: see replanned.
+// endReplan records what the session handed in. After a session that failed, the plan stays as it
+// is: endSession refuses the new one.
 func (l *Loop) endReplan(b *pawl.SessionEnded) {
 	if b.Result == pawl.SessionDone {
 		l.gen.relist = b.Output
@@ -169,7 +169,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 			l.gen.Latest = append(l.gen.Latest, l.base[i].evidence)
 		}
 		l.gen.Proofs = []monitor.Proof{{Reports: l.gen.Latest}}
-	} else if l.Kind.Children.RestartsParent() { // nothing stands of what stood on the one before
+	} else if l.Kind.Children.RestartsParent() { // nothing of the last plan is kept
 		l.gen.plan, l.gen.Course = plan.New(g, b.Version, b.List), monitor.Course{Marks: l.gen.Marks}
 	} else {
 		l.gen.plan = l.gen.plan.Successor(g, b.List)
@@ -180,7 +180,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 	return nil
 }
 
-// refusePlan leaves the plan as it is; without one, the iteration's steps have failed.
+// refusePlan keeps the plan as it is. If there is none, the iteration's steps have failed.
 func (l *Loop) refusePlan(b *pawl.PlanRefused) {
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
 	if p := l.gen.plan; p != nil && (l.gen.planned || p.Calling != "") {

@@ -9,8 +9,9 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// mark keeps the branch's head as a checkpoint. It is good when all that its batch
-// attempted was approved as far as before, and the batches make progress.
+// mark requests a checkpoint of the branch's head. The checkpoint is good if the batches make
+// progress and the share of tasks approved in the last one is not below that at the last good
+// checkpoint.
 func (d *draft) mark(l *Loop) {
 	p := l.gen.plan
 	if len(l.open) > 0 {
@@ -18,14 +19,14 @@ func (d *draft) mark(l *Loop) {
 	}
 	k := l.gen.Mark(l.Head, p.Version, p.Count[pawl.TaskPassed])
 	ref := fmt.Sprintf("refs/pawl/checkpoints/%s/%d", d.s.Run, k.N)
-	if l.Parent != 0 { // each loop counts its own
+	if l.Parent != 0 { // each loop numbers its own
 		ref = fmt.Sprintf("refs/pawl/checkpoints/%s/loop-%d/%d", d.s.Run, l.Ref, k.N)
 	}
 	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: ref})
 }
 
-// fenced says why a child has to leave off: its parent goes back, makes its plan
-// anew, gives up, or holds its task back; empty = it need not.
+// fenced returns why a child has to stop working, or "" if it need not. For example, its parent
+// goes back to a checkpoint, makes a new plan or gives up, or its task is held back.
 func (s *State) fenced(l *Loop) string {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil || !p.Kind.Children.Groups() {
@@ -34,7 +35,7 @@ func (s *State) fenced(l *Loop) string {
 	switch {
 	case p.gen.Back != nil && p.gen.Back.Restored == nil:
 		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.Back.To)
-	case p.gen.plan.Calling != "" && p.gen.batch == nil: // a batch comes to its end first
+	case p.gen.plan.Calling != "" && p.gen.batch == nil: // the current batch ends first
 		return "the plan is made anew"
 	case p.said(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
@@ -50,7 +51,7 @@ func (s *State) fenced(l *Loop) string {
 	return ""
 }
 
-// leaveOff ends a child that is fenced off. Its work stays on its branch.
+// leaveOff ends a child that has to stop working. Its work stays on its branch.
 func (d *draft) leaveOff(l *Loop, reason string) {
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
@@ -62,7 +63,7 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 	}
 }
 
-// cutOff withdraws what a loop has under way, but for what comes to its end in any case.
+// cutOff withdraws the loop's open effects, except those that finish in any case.
 func (d *draft) cutOff(l *Loop, reason string) {
 	for _, f := range slices.Clone(l.open) {
 		if !bound(f) && !clears(f) {
@@ -71,14 +72,14 @@ func (d *draft) cutOff(l *Loop, reason string) {
 	}
 }
 
-// learnRollback writes down what must not be tried again, exactly once: also when a
-// fork begins between the way back and that.
+// learnRollback adds to the memory what must not be tried again after a rollback. That is done
+// exactly once, even if a fork begins after the rollback and before its memory entry.
 func (d *draft) learnRollback(l *Loop) {
 	d.learn(l, pawl.MemoryAdded{Kind: pawl.MemoryAntiPattern, Scope: pawl.ScopeProject, Place: l.place("rollback"), Text: l.gen.Unlearned})
 }
 
-// goBack takes a loop's branch back to a checkpoint: its children leave off, a new
-// commit has the checkpoint's tree, and what was approved later is open again.
+// goBack takes a loop's branch back to a checkpoint: its children stop, a new commit gets the
+// checkpoint's tree, and what was approved later is open again.
 func (d *draft) goBack(l *Loop) {
 	back := l.gen.Back
 	k := l.gen.Checkpoint(back.To)
@@ -100,10 +101,11 @@ func (d *draft) goBack(l *Loop) {
 	d.onWorktree(l, "rollback", pawl.CrashProbe, do)
 }
 
-// maxNamed is how many tasks are named where some are enough.
+// maxNamed bounds the tasks that a rollback names.
 const maxNamed = 20
 
-// calledBack takes over that the loop goes back: what was under way is no more.
+// calledBack records that the loop goes back to a checkpoint. Its batch is dropped, and so is a new
+// plan in the making.
 func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	p := l.gen.plan
 	if l.gen.Checkpoint(b.To) == nil || l.gen.Back != nil {
@@ -120,14 +122,14 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	return nil
 }
 
-// restored takes over the commit that has the checkpoint's tree.
+// restored records the commit that has the checkpoint's tree.
 func (l *Loop) restored(b *pawl.Restored) {
 	l.Head, l.ahead = b.Commit, true
 	l.moved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
 	l.gen.Restored(b)
 }
 
-// rolledBack takes over that code and state are those of the checkpoint.
+// rolledBack records that code and state are those of the checkpoint.
 func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 	p := l.gen.plan
 	if l.gen.Back == nil || l.gen.Back.Restored == nil {
@@ -143,7 +145,7 @@ func (l *Loop) rolledBack(b *pawl.RolledBack) error {
 	return nil
 }
 
-// steerRollback obeys a person who wants to go back to a checkpoint.
+// steerRollback calls for the rollback that a person wants, or refuses it.
 func (d *draft) steerRollback(in *pawl.Steering) error {
 	l := d.s.Loop(1)
 	p := l.gen.plan
@@ -182,12 +184,12 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 	return nil
 }
 
-// withoutReason stands for the reason of a person who gives none.
+// withoutReason is the reason of a rollback if the person gives none.
 const withoutReason = "a person took it back, and did not say why"
 
-// obey does what a person said about the health, and reports whether the work ends.
-// The branch's head is the best verified state there is whenever it does: nothing
-// gets there that was not judged green and approved.
+// obey does what a person answered about the health, and reports whether the work ends. The
+// branch's head is then the best verified state there is, because only what was judged green and
+// approved gets there.
 func (d *draft) obey(l *Loop) bool {
 	r, p := l.person.reply, l.gen.plan
 	switch good := l.gen.LastGood(); {
@@ -201,7 +203,7 @@ func (d *draft) obey(l *Loop) bool {
 	return false
 }
 
-// giveUp leaves out what has not begun.
+// giveUp skips the tasks that have not begun, and returns true.
 func (d *draft) giveUp(l *Loop) bool {
 	if l.gen.plan.Count[pawl.TaskPending] > 0 {
 		d.skip(l, "a person stopped the work")
