@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/hex"
 	"slices"
 
 	"pawl"
@@ -249,8 +248,8 @@ func (d *draft) batchReviewed(l *Loop, r pawl.SessionResult, output pawl.Hash, f
 
 // hashOf decodes a hash in hex, which stands for a text.
 func hashOf(text string) (h pawl.Hash, ok bool) {
-	n, err := hex.Decode(h[:], []byte(text))
-	return h, err == nil && n == len(h) && !h.IsZero()
+	err := h.UnmarshalText([]byte(text))
+	return h, err == nil && !h.IsZero()
 }
 
 // reported records the gates' reports on what is now in the branch.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,19 @@ func TestGateTimeoutOfItsStage(t *testing.T) {
 		}
 		if spec.Timeout = time.Hour; l.gateTimeout(0, &spec, onBase) != time.Hour {
 			t.Errorf("on the base: %t: it has %s", onBase, l.gateTimeout(0, &spec, onBase))
+		}
+	}
+}
+
+// A fact that is no hash, however long, is not taken for one: the model may have written it.
+func TestHashOf(t *testing.T) {
+	good := blobOf("text")
+	for text, want := range map[string]bool{
+		good.String(): true, "": false, "ab": false, good.String()[1:]: false, good.String() + "0": false, good.String() + "00": false,
+		strings.Repeat("ab", 500): false, strings.Repeat("z", 64): false, strings.Repeat("0", 64): false,
+	} {
+		if h, ok := hashOf(text); ok != want || ok && h != good {
+			t.Errorf("%q: got %s, %t", text, h, ok)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,8 +48,8 @@ func (d *draft) extracted(l *Loop, x *session.Session, f pawl.Facts) {
 
 // remember makes an entry of the memory; false when there is no such kind, or the text is not known.
 func (d *draft) remember(l *Loop, x *session.Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
-	var h pawl.Hash
-	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || !slices.Contains(pawl.MemoryKinds, kind) {
+	h, ok := hashOf(text)
+	if !ok || !slices.Contains(pawl.MemoryKinds, kind) {
 		return false
 	}
 	place := x.Place
