@@ -7,8 +7,8 @@ import (
 	"pawl/internal/kernel/flow"
 )
 
-// stepsLeft reports whether one of the flow's steps from one position to another has
-// still its turn, the first done of them being over.
+// stepsLeft reports whether any of flow.Steps[from:to] has yet to run. The first done of them are
+// over.
 func (l *Loop) stepsLeft(from, to, done int) bool {
 	for i := from + done; i < to; i++ {
 		if !l.skips(l.flow.Steps[i].When) && !l.idle(i) {
@@ -18,8 +18,8 @@ func (l *Loop) stepsLeft(from, to, done int) bool {
 	return false
 }
 
-// endAround takes over the end of a step before or after a batch. One that left no
-// result does not stop the batch: what there was before stands.
+// endAround records that a step before or after a batch has ended. A step that left no result does
+// not stop the batch: earlier results stay in force.
 func (l *Loop) endAround(step int) {
 	if step >= l.flow.Before {
 		l.gen.after = step + 1 - l.flow.Before
@@ -28,14 +28,14 @@ func (l *Loop) endAround(step int) {
 	}
 }
 
-// beginAround lets the steps around a batch begin: none is over.
+// beginAround resets the steps around a batch: none of them has run.
 func (l *Loop) beginAround() {
 	l.gen.before, l.gen.after, l.gen.handed, l.iter.unclear = 0, 0, nil, nil
 	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return l.flow.AroundBatch(r.step) })
 	l.clearItems()
 }
 
-// flow is that of a loop's kind.
+// flow returns the flow of a loop kind, or nil if the recipe does not have the kind.
 func (s *State) flow(k *pawl.LoopKind) *flow.Flow {
 	for i := range s.Recipe.Kinds {
 		if &s.Recipe.Kinds[i] == k {
@@ -45,15 +45,15 @@ func (s *State) flow(k *pawl.LoopKind) *flow.Flow {
 	return nil
 }
 
-// atStep moves the loop to a step, into its group's first round.
+// atStep moves the loop to a step, in the first round of its group, or to the next step that runs.
 func (l *Loop) atStep(i int) {
 	l.iter.Cursor, l.iter.unclear = flow.Cursor{Step: i, Try: 1}, nil
 	l.clearItems()
 	l.skipSteps()
 }
 
-// skipSteps moves to the next step that runs in this iteration; past the last
-// one the work is committed.
+// skipSteps moves to the next step that runs in this iteration. If none is left, the work is
+// committed.
 func (l *Loop) skipSteps() {
 	if l.iter.Forward(l.flow, l.runs, l.skips) {
 		l.Phase = PhaseCommit
@@ -70,8 +70,8 @@ func (l *Loop) runs(i int) bool {
 	return !(l.isGiven() && l.Kind.Children != nil && l.Kind.Children.From == st.Name)
 }
 
-// passStep moves on from a step that is done. A group ends with the first of its
-// steps that makes one of its decisions.
+// passStep moves past a step that is done. If the last decision is one that ends the step's group,
+// it leaves the group.
 func (l *Loop) passStep() {
 	g := l.flow.Group(l.iter.Step)
 	if g != nil && slices.Contains(g.Repeat.Until, l.left.Decision) {
@@ -82,7 +82,7 @@ func (l *Loop) passStep() {
 	l.skipSteps()
 }
 
-// skips reports whether a condition keeps something from happening now.
+// skips reports whether a condition does not hold now. A nil condition always holds.
 func (l *Loop) skips(w *pawl.When) bool {
 	return w != nil && (len(w.Tier) > 0 && !slices.Contains(w.Tier, l.Tier) ||
 		w.Scaffold != nil && *w.Scaffold != l.task.Scaffold ||
@@ -90,7 +90,7 @@ func (l *Loop) skips(w *pawl.When) bool {
 		len(w.Decision) > 0 && !slices.Contains(w.Decision, l.left.Decision))
 }
 
-// stage is a gate of the kind: its gates first, then the final ones.
+// stage returns the gate stage at a position: the kind's gates come first, then its final gates.
 func (l *Loop) stage(i int) *pawl.Stage {
 	if n := len(l.Kind.Gates); i >= n {
 		return &l.Kind.FinalGates[i-n]

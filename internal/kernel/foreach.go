@@ -11,8 +11,8 @@ import (
 	"pawl/internal/kernel/session"
 )
 
-// entriesOf are the entries that a step with for_each runs for: those of the loop's
-// own results; after a batch, those of what the batch's children handed in.
+// entriesOf returns the entries that a step with for_each runs for. A step after a batch takes them
+// from what the batch's children handed in, any other step from the loop's own results.
 func (l *Loop) entriesOf(step int) []flow.Entry {
 	lists := l.left.Lists
 	if step >= l.flow.Before && step < l.flow.After {
@@ -21,14 +21,14 @@ func (l *Loop) entriesOf(step int) []flow.Entry {
 	return l.flow.EntriesOf(step, lists)
 }
 
-// idle reports whether a step has nothing to run for.
+// idle reports whether a step has for_each and no entries to run for.
 func (l *Loop) idle(step int) bool {
 	return l.flow.Steps[step].ForEach != "" && len(l.entriesOf(step)) == 0
 }
 
-// eachEntry runs a step once for every entry, so many at a time. All sessions are
-// over before anything else goes on; once one has failed where it must not, no
-// further one begins.
+// eachEntry runs a step once for each entry, in as many sessions at a time as the step allows. The
+// loop continues when all sessions have ended. Once an entry has failed that must not fail, no
+// further session starts.
 func (d *draft) eachEntry(l *Loop, index int) {
 	for _, x := range slices.Clone(l.sessions) {
 		if d.converse(l, x); d.s.Stopping != nil || l.sessionByN(x.N) == nil {
@@ -55,9 +55,9 @@ func (d *draft) eachEntry(l *Loop, index int) {
 	}
 }
 
-// endItem takes over the end of a step's session for one entry. With the last one
-// the step is over: what the sessions left stands in the order of the entries, not
-// in that in which they ended.
+// endItem records that a step's session for one entry has ended. The step is over with the last of
+// them. Its outputs are kept in the order of the entries, not in the order in which the sessions
+// ended.
 func (l *Loop) endItem(x *session.Session, b *pawl.SessionEnded) {
 	st, n := l.flow.Steps[x.Index], len(l.entriesOf(x.Index))
 	for len(l.iter.items) < n {
@@ -87,5 +87,5 @@ func (l *Loop) endItem(x *session.Session, b *pawl.SessionEnded) {
 	l.stepOver(x.Index, result, why)
 }
 
-// clearItems forgets how far a step has come with its entries.
+// clearItems drops the progress of a step over its entries.
 func (l *Loop) clearItems() { l.iter.items, l.iter.itemFailed = nil, "" }

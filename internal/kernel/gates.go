@@ -15,9 +15,9 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// judge takes a candidate through what the kind has for it: the gates, stage by
-// stage; what the attempt taught; the children; the final gates; and for a loop
-// that is a child, the way into its parent's branch.
+// judge takes a candidate through what the kind prescribes: the gates, stage by stage; the session
+// that extracts what the attempt taught; the children; the final gates; and for a child, the way
+// into its parent's branch.
 func (d *draft) judge(l *Loop) {
 	switch {
 	case l.person.question != nil:
@@ -41,7 +41,7 @@ func (d *draft) judge(l *Loop) {
 			d.conclude(l)
 		}
 		return
-	case l.gen.refused || l.finishing(): // there is no plan to judge, or all has been
+	case l.gen.refused || l.finishing(): // there is no plan to judge, or everything has been judged
 		d.conclude(l)
 		return
 	}
@@ -55,14 +55,14 @@ func (d *draft) judge(l *Loop) {
 	}
 	d.reuse(l)
 	d.probeSiblings(l)
-	before := !l.gen.planned // a loop whose children are at work has been judged
+	before := !l.gen.planned // a candidate with a plan has passed these gates already
 	if before && !d.judgeStages(l, 0, len(l.Kind.Gates)) || len(l.open) > 0 && !l.inBatches() || before && d.extract(l) {
 		return
 	}
 	if l.judgement().Pass() && !d.runChildren(l) {
 		return
 	}
-	if l.spawns() && l.judgement().Pass() && l.gen.plan.Succeeded() && !d.findMarkers(l) { // what its own steps cannot resolve, its children can
+	if l.spawns() && l.judgement().Pass() && l.gen.plan.Succeeded() && !d.findMarkers(l) { // its children may have resolved them
 		return
 	}
 	if l.Kind.FinalGates != nil && l.judgement().Pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
@@ -75,15 +75,15 @@ func (d *draft) judge(l *Loop) {
 	}
 }
 
-// What people and prompts are told of the judges that are no gates. What follows from their
-// verdicts depends on the judge alone: a gate may have the same name.
+// The names under which people and prompts see judges that are not gates. A gate may have the same
+// name, so what follows from a verdict depends on its Judge and never on its name.
 const (
 	gateKept     = "pawl-folder"
 	gateRecorded = "unrecorded-files"
-	batchGate    = "batch-" // and what of the batch it is
+	batchGate    = "batch-" // followed by the review, the gate or the merge that objects
 )
 
-// leftOut says in one sentence what a commit lacks.
+// leftOut returns a sentence that says how many files a commit lacks, and why.
 func leftOut(limits []pawl.LimitMet) string {
 	words := map[pawl.LimitName]string{
 		pawl.LimitGitName: "with names that git refuses", pawl.LimitGitContent: "that git cannot store",
@@ -105,7 +105,7 @@ func (l *Loop) inBatches() bool {
 	return l.gen.planned && l.gen.plan != nil && l.Kind.Children.Groups()
 }
 
-// reuse lets the verdicts of the last attempt stand when the tree is the same.
+// reuse keeps the verdicts of the last attempt if the candidate has the same tree.
 func (d *draft) reuse(l *Loop) {
 	if !l.cand.IsJudged() && len(l.sessions) == 0 && l.Kind.Children == nil {
 		if a := l.sameTree(); a != nil {
@@ -114,9 +114,9 @@ func (d *draft) reuse(l *Loop) {
 	}
 }
 
-// judgeStages lets stages from one position to another judge, in order. The gates
-// of one stage run side by side and one's failure does not stop the others; a
-// halt ends the stages. It reports whether all have judged.
+// judgeStages lets the stages from a position up to, but not including, another judge in order, and
+// reports whether all have. The gates of one stage run side by side, and the failure of one does
+// not stop the others. A halt skips the remaining stages.
 func (d *draft) judgeStages(l *Loop, from, to int) bool {
 	for i := from; i < to; i++ {
 		st := l.stage(i)
@@ -143,7 +143,7 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 	return true
 }
 
-// judgeStage lets one judge that is no command: a model, a person, or the harness.
+// judgeStage asks a judge that is not a command: a model, a person, or the harness itself.
 func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 	switch {
 	case st.Review != nil && st.Review.Votes > 1:
@@ -157,8 +157,8 @@ func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 	}
 }
 
-// syncHead brings a parent's worktree to its branch's head, which its
-// children have moved, and reports whether it is there.
+// syncHead resets a parent's worktree to the head of its branch, which its children have moved, and
+// reports whether it is there.
 func (d *draft) syncHead(l *Loop) bool {
 	if l.ahead && len(l.open) == 0 {
 		d.onWorktree(l, "sync", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("sync")})
@@ -166,8 +166,8 @@ func (d *draft) syncHead(l *Loop) bool {
 	return !l.ahead
 }
 
-// sameTree is the last attempt, if its candidate had the tree this one has and
-// there are verdicts on it that stand.
+// sameTree returns the last attempt if its candidate had the tree of the present one and its
+// verdicts can be reused, or nil.
 func (l *Loop) sameTree() *ladder.Attempt {
 	a := l.lastAttempt()
 	if a == nil || a.Tree == "" || a.Tree != l.cand.Tree || a.StepFailed != "" || l.iter.stepFailed != "" || len(whole(a.Results)) == 0 {
@@ -176,8 +176,7 @@ func (l *Loop) sameTree() *ladder.Attempt {
 	return a
 }
 
-// judgeCommands requests the command gates of a stage and reports whether all
-// of them have judged.
+// judgeCommands requests the command gates of a stage, and reports whether all of them have judged.
 func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 	done := true
 	for i := range d.s.Settings.Gates {
@@ -190,8 +189,8 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 	return done
 }
 
-// judged is the commit that commands judge: the candidate, or the merge commit
-// that it would become.
+// judged returns the commit that command gates judge: the candidate, or the merge commit of a
+// candidate that lands alone.
 func (l *Loop) judged() pawl.CommitHash {
 	switch m := l.cand.Merge; {
 	case m == nil || m.Alone == nil:
@@ -204,26 +203,26 @@ func (l *Loop) judged() pawl.CommitHash {
 }
 
 func selects(st *pawl.Stage, k pawl.GateKind) bool {
-	if k == pawl.GateValidation { // it is a stage of its own
+	if k == pawl.GateValidation { // it has a stage of its own
 		return false
 	}
 	return slices.Contains(st.Commands, "*") || slices.Contains(st.Commands, string(k))
 }
 
-// gateTries is how often a gate that could not run is requested.
+// gateTries bounds how often a gate that gives no verdict is requested.
 const gateTries = 2
 
-// The limits on the time of a gate that has none of its own and whose stage names
-// none: on the base, where caches are cold, and on candidates. A gate that took long on
-// the base has slowGate times as long on a candidate.
+// Timeouts of a gate that has none of its own and whose stages name none: on the base, where caches
+// are cold, and on candidates. A gate that took long on the base has slowGate times as long on a
+// candidate.
 const (
 	baseGateTimeout    = 30 * time.Minute
 	defaultGateTimeout = 10 * time.Minute
 	slowGate           = 3
 )
 
-// runGate requests one command gate unless it is under way. A gate that could
-// not run twice, or did not end in its time, has not passed.
+// runGate requests a command gate unless it is in flight. A gate fails if it could not run in
+// gateTries tries, or if it ran out of time once.
 func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	spec := d.s.gateSpec(l, gate)
 	run := l.gateRuns(do.OnBase).Of(gate)
@@ -249,7 +248,8 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
 }
 
-// limitHint names the setting that gives more time to a gate that was cut short.
+// limitHint returns a hint at the setting that gives more time to a gate that timed out, or "" for
+// any other failure.
 func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
 	if why.Code != pawl.FailTimeout {
 		return ""
@@ -257,8 +257,8 @@ func limitHint(why *pawl.Failure, spec *pawl.GateSpec) string {
 	return "; " + pawl.GateLimitHint(spec)
 }
 
-// gateTimeout returns a gate's own timeout, or that of the first stage it runs in. Where
-// neither has one, the time that the gate took on the base decides.
+// gateTimeout returns a gate's own timeout, or that of the first stage it runs in. If neither has
+// one, the timeout depends on how long the gate took on the base.
 func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Duration {
 	if spec.Timeout > 0 {
 		return spec.Timeout
@@ -274,13 +274,13 @@ func (l *Loop) gateTimeout(gate int, spec *pawl.GateSpec, onBase bool) time.Dura
 	return max(defaultGateTimeout, slowGate*l.base[gate].took)
 }
 
-// verdicts is what was said of the present candidate, in the order it came.
+// verdicts returns the verdicts on the present candidate, in the order they came.
 func (l *Loop) verdicts() []*pawl.GateJudged { return l.cand.Verdicts() }
 
-// result is what a gate or review said of the present candidate, or nil.
+// result returns the verdict of a gate or review on the present candidate, or nil.
 func (l *Loop) result(name string) *pawl.GateJudged { return l.cand.Result(name) }
 
-// review lets a model judge the candidate in a session of its own.
+// review asks a model to judge the candidate in a session of its own.
 func (d *draft) review(l *Loop, stage int) {
 	if len(l.sessions) > 0 {
 		d.converse(l, l.sessions[0])
@@ -289,9 +289,8 @@ func (d *draft) review(l *Loop, stage int) {
 	d.seatReviewer(l, stage, 0)
 }
 
-// reviewed turns a review's result into a verdict. Only a review that says pass
-// and leaves no criterion unmet passes. One that hands in no result is
-// inconclusive, which is a failure.
+// reviewed turns a review's result into a verdict. A review passes only if it says pass and leaves
+// no criterion unmet. A review that hands in no result is inconclusive, which is a failure.
 func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
 	b := &pawl.GateJudged{Gate: l.stage(x.Index).Name, Evidence: output, Verdict: pawl.VerdictFail}
 	if r != pawl.SessionDone {
@@ -313,7 +312,8 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 	d.emit(l.Ref, b)
 }
 
-// judgement is what is known of the attempt.
+// judgement returns what the steps, the verdicts and people's answers say of the attempt. Children
+// are not included: see withChildren.
 func (l *Loop) judgement() ladder.Judgement {
 	j := ladder.Judgement{Quality: verdict.Quality(l.verdicts()), Requirements: verdict.Requirements(l.verdicts()), StepFailed: l.iter.stepFailed}
 	for _, r := range l.verdicts() {
@@ -328,7 +328,7 @@ func (l *Loop) judgement() ladder.Judgement {
 	return j
 }
 
-// withChildren adds to a judgement what the loop's children make of it.
+// withChildren adds the result of the loop's children to a judgement.
 func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 	if p := l.gen.plan; p != nil && l.gen.planned {
 		j.Children, j.ChildrenOutcome = p.Unmet(), p.Outcome(l.Kind.Ladder.Then)
@@ -337,8 +337,8 @@ func (l *Loop) withChildren(j ladder.Judgement) ladder.Judgement {
 	return j
 }
 
-// conclude ends the iteration with what is known of it: a loop that is a child
-// and has passed is merged first, one that ends does its final steps.
+// conclude ends the iteration with all that is known of it. A child that passed is merged first,
+// and a loop that ends runs its final steps first.
 func (d *draft) conclude(l *Loop) {
 	j := d.s.withFailure(l, l.withChildren(l.judgement()))
 	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {

@@ -12,7 +12,7 @@ import (
 	"pawl"
 )
 
-// jitter is a number that looks random and is the same at every replay.
+// jitter returns a number that looks random but is the same in every replay.
 func jitter(seed uint64, seq pawl.Seq) uint64 {
 	h := fnv.New64a()
 	var b [16]byte
@@ -22,8 +22,8 @@ func jitter(seed uint64, seq pawl.Seq) uint64 {
 	return h.Sum64() >> 1
 }
 
-// loopID names a loop by when it began, in milliseconds since 1970, and four hex
-// digits that look random. No two loops of a run have the same.
+// loopID returns an id for a loop that begins at a time: milliseconds since 1970 and four hex
+// digits that look random. No two loops of a run have the same id.
 func (s *State) loopID(at time.Time, seed uint64, ref pawl.LoopRef) string {
 	when := strconv.FormatInt(at.UnixMilli(), 10) + "-"
 	for try := uint64(0); ; try++ {
@@ -34,7 +34,8 @@ func (s *State) loopID(at time.Time, seed uint64, ref pawl.LoopRef) string {
 	}
 }
 
-// named reports whether one of the loops that began when no other did since has the id.
+// named reports whether a loop has the id. Only the latest loops can have it: those that began in
+// the same millisecond, whose ids begin with when.
 func (s *State) named(when, id string) bool {
 	for _, l := range slices.Backward(s.loops) {
 		if !strings.HasPrefix(l.ID, when) {

@@ -2,7 +2,7 @@ package kernel
 
 import "pawl"
 
-// Info is the run's line in lists; zero before its first event.
+// Info returns the run's line in lists. It is zero before the run's first event.
 func Info(s *State) pawl.RunInfo {
 	if s.Seq == 0 {
 		return pawl.RunInfo{}

@@ -49,20 +49,19 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	}
 }
 
-// failsUpward reports whether a failure of the loop may fail its parent's iteration, or that of a
-// child the loop's own.
+// failsUpward reports whether a failure may spread upward: from the loop to its parent's iteration,
+// or from a child to the loop's own.
 func (s *State) failsUpward(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	return l.Kind.Children.RestartsParent() || p != nil && p.Kind.Children.RestartsParent()
 }
 
-// escalate makes the next iteration run on another tier.
+// escalate moves the next iteration to another tier.
 func (d *draft) escalate(l *Loop, tier int, reason string, stuck bool) {
 	d.emit(l.Ref, &pawl.Escalated{From: l.Tier, To: tier, Reason: brief.Cut(reason, 300), Iteration: l.Iteration + 1, Stuck: stuck})
 }
 
-// ruling is what follows from an attempt. What is said of the order of the rules is held by
-// [ladder.State.Rule].
+// ruling returns what follows from an attempt, by the rules of [ladder.State.Rule].
 func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladder.Ruling {
 	c := ladder.Case{
 		Ladder: &l.Kind.Ladder, Judgement: j, Results: l.verdicts(), Ended: b, Tier: l.Tier, Top: l.top(),
@@ -76,8 +75,8 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	return l.ladder.Rule(&c)
 }
 
-// planRefusal is what follows when a person, or the harness, refuses the loop's list of tasks as
-// such; nil = nobody does.
+// planRefusal returns what follows if the list of tasks is refused for good: by a person, or by the
+// harness if the user gave the list. It returns nil otherwise.
 func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
 	r := ladder.Ruling{Decision: pawl.DecideHalt, Reason: l.turnedDown(), Outcome: pawl.OutcomeBlocked}
 	rejected := l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject
@@ -85,7 +84,7 @@ func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
 	case rejected && l.Kind.Children.RestartsParent():
 		r.Outcome = pawl.OutcomeFailed
 	case rejected:
-	case l.isGiven() && l.cannotPlan(): // it will be the same list the next time
+	case l.isGiven() && l.cannotPlan(): // the next attempt would have the same list
 		r.Reason, r.Outcome = ladder.FirstError(b), ladder.UsedUp(&l.Kind.Ladder, "").Outcome
 	default:
 		return nil
@@ -93,8 +92,7 @@ func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
 	return &r
 }
 
-// cannotPlan reports whether the iteration failed because its list of tasks cannot
-// be its plan.
+// cannotPlan reports whether the iteration failed because its list of tasks cannot become its plan.
 func (l *Loop) cannotPlan() bool {
 	return l.gen.refused || slices.ContainsFunc(l.Kind.Gates, func(st pawl.Stage) bool {
 		r := l.result(st.Name)
@@ -108,17 +106,18 @@ func (s *State) last(l *Loop) bool {
 	return m > 0 && l.Iteration >= m
 }
 
-// saysMax is the limit on the root's iterations as the event that was just decided says it, so that
-// nobody else has to know what follows from an event for the limit.
+// saysMax returns the limit on the root's iterations, in the form that the event just decided
+// carries it. Events carry it so that their readers need not derive the limit.
 func (d *draft) saysMax() int { return pawl.SayMax(d.s.maxIterations(d.s.Loop(1))) }
 
-// maxIterations says that the loop's iterations are used up.
+// maxIterations emits that the loop has used up its iterations.
 func (d *draft) maxIterations(l *Loop) {
 	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
 }
 
-// lastFailed says why the last allowed iteration does not pass. Where there is
-// only one anyway, it is what was objected to it.
+// lastFailed returns why the last allowed iteration does not pass: that the limit is reached,
+// followed by what was objected. For a root without children it names only the limit, and if one
+// iteration is all that is allowed, only the objection.
 func (s *State) lastFailed(l *Loop, b *pawl.IterationEnded) string {
 	used, why := s.usedIterations(l), ladder.FirstError(b)
 	switch {
@@ -134,31 +133,31 @@ func (s *State) usedIterations(l *Loop) string {
 	return fmt.Sprintf("max iterations reached: %d of %d", l.Iteration, s.maxIterations(l))
 }
 
-// haltedForSecurity reports whether the last attempt ended with a halt of a gate.
+// haltedForSecurity reports whether a gate halted the last attempt.
 func (l *Loop) haltedForSecurity() bool {
 	a := l.lastAttempt()
 	return a != nil && verdict.Halt(a.Results) != nil
 }
 
-// finishing reports whether the loop does its final steps: nothing else begins.
+// finishing reports whether the loop has begun its final steps. Nothing else starts then.
 func (l *Loop) finishing() bool {
 	return l.iter != nil && l.iter.final > 0 || slices.ContainsFunc(l.sessions, l.isFinal)
 }
 
-// isFinal reports whether a session is for a final step.
+// isFinal reports whether a session belongs to a final step.
 func (l *Loop) isFinal(x *session.Session) bool {
 	return x.Purpose == pawl.ForStep && x.Index >= l.flow.After
 }
 
-// runFinalSteps lets a loop that ends do its final steps, and reports whether one is
-// at work. The work can do without them.
+// runFinalSteps runs the final steps of a loop that ends, and reports whether one is in progress.
+// Their failure does not fail the work.
 func (d *draft) runFinalSteps(l *Loop) bool {
 	return d.s.Stopping == nil && d.runSteps(l, l.flow.After, len(l.flow.Steps), l.iter.final)
 }
 
-// runSteps runs those of the flow's steps from one position to another that have
-// their turn outside an iteration's own, one after the other, the first done of them
-// being over. It reports whether one is at work: its session, or what it needs first.
+// runSteps runs flow.Steps[from:to], which are outside an iteration's own steps, one after the
+// other. The first done of them are over. It reports whether one is in progress: its session, its
+// questions, or what it needs first.
 func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 	for i := from + done; i < to; i++ {
 		switch {
@@ -180,8 +179,8 @@ func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 	return false
 }
 
-// askWhenStuck asks a person whether to go on when the recipe's ladder ends in a
-// question, and reports whether the loop waits or goes on.
+// askWhenStuck asks a person whether to try once more if the recipe's ladder ends in a question,
+// and reports whether the loop waits for the answer or continues.
 func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 	if l.Kind.Ladder.Then != "ask" || r.Outcome != pawl.OutcomeBlocked {
 		return false
@@ -197,5 +196,5 @@ func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 	return true
 }
 
-// choiceAgain answers a question with one more attempt.
+// choiceAgain is the answer that asks for one more attempt.
 const choiceAgain = "again"

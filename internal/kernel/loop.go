@@ -22,13 +22,13 @@ type Phase uint8
 // The phases, in their order.
 const (
 	PhasePending Phase = iota // it waits for its turn
-	PhaseOpening              // its worktree is being made
-	PhaseBase                 // the gates look at the base commit, and the complexity is scored
+	PhaseOpening              // its worktree is being created
+	PhaseBase                 // the gates judge the base commit, and the complexity is scored
 	PhaseReady                // between iterations
-	PhaseSteps                // the sessions of an iteration
+	PhaseSteps                // the sessions of an iteration run
 	PhaseCommit               // their work becomes a candidate
-	PhaseGates                // the candidate is judged, its children work, it is merged
-	PhaseCouncil              // a council is at work
+	PhaseGates                // the candidate is judged, the children work, the candidate is merged
+	PhaseCouncil              // a council is held
 	PhaseClosing              // its worktree is being closed
 	PhaseDone
 )
@@ -37,8 +37,8 @@ var phases = [...]string{"pending", "opening", "base", "ready", "steps", "commit
 
 func (p Phase) String() string { return phases[p] }
 
-// Loop is one loop of the run. It holds what lives as long as the loop; what is dropped
-// together is behind a pointer: [Generation], [Iteration] and [Candidate].
+// Loop is one loop of the run. It holds what lives as long as the loop. What is dropped together is
+// behind a pointer: [Generation], [Iteration] and [Candidate].
 type Loop struct {
 	Ref    pawl.LoopRef
 	ID     string
@@ -49,35 +49,35 @@ type Loop struct {
 	Phase    Phase
 	Outcome  pawl.Outcome
 	Reason   string
-	stopped  bool // the run's end stopped it
-	broke    bool // it failed by its worktree, not by its work
-	invalid  bool // it does not count any more
+	stopped  bool // it ended because the run stopped
+	broke    bool // its worktree failed, not its work
+	invalid  bool // a loop above it started a new generation, so it no longer counts
 	archived bool
 
-	Iteration int  // the present one, or the last; 0 before the first
-	Attempt   int  // of the iteration
+	Iteration int  // the present or the last one; 0 before the first
+	Attempt   int  // of that iteration, from 1
 	inside    bool // an iteration has started and not ended
 	Tier      int
-	tierWhy   string // why the next iteration's tier is another than the last one's
+	tierWhy   string // why the next iteration has another tier than the last one
 	Score     int    // complexity; -1 = not known
 
 	Base, Head   pawl.CommitHash
-	branch       string // empty = the run's
-	ahead        bool   // the branch has moved, the worktree has not
+	branch       string // empty = the run's branch
+	ahead        bool   // the branch has moved, and the worktree has not
 	HasWorkspace bool   // the worktree is open
 	worktree     worktree.State
 	preparations worktree.Preparations // of the last commits, by when they were first requested
 	base         []baseline            // by gate of the settings
-	baseRuns     land.GateRuns         // command gates that were requested on the base
-	unrecorded   bool                  // something happened since the task's folder was committed
+	baseRuns     land.GateRuns         // command gates requested on the base
+	unrecorded   bool                  // something happened since the task's folder was last committed
 
-	task      *pawl.TaskEntry // its entry in the parent's plan; of a loop without a parent an empty one
+	task      *pawl.TaskEntry // its entry in the parent's plan; empty for a loop without a parent
 	slot      slot
 	givenList pawl.Hash // the list of tasks that the user gave; zero = none
 
 	gen  *Generation
-	iter *Iteration      // nil = it has ended, and is not resumed
-	cand *land.Candidate // of the present iteration, or the last; nil = there is none
+	iter *Iteration      // nil = it has ended and is not resumed
+	cand *land.Candidate // of the present or the last iteration; nil = there is none
 
 	left     flow.Leavings
 	ladder   ladder.State
@@ -88,105 +88,105 @@ type Loop struct {
 	callback callback
 
 	spent    budget.Purse       // since it began
-	sessions []*session.Session // under way
-	session  int                // how many there have been
+	sessions []*session.Session // that have not ended
+	session  int                // how many have been started
 	open     []*pawl.Effect
 }
 
-// Generation is what a loop with children makes of one artifact: it is dropped when the loop
-// begins anew.
+// Generation is what a loop with children makes of one artifact. It is dropped when the loop starts
+// over with a new artifact.
 type Generation struct {
-	n     int        // from 1; one more each time the loop begins anew
+	n     int        // from 1; each time the loop starts over adds one
 	plan  *plan.Plan // nil = it has none yet
-	plans int        // versions of the plan before this generation
+	plans int        // versions of the plan in earlier generations
 	board []pawl.NotePosted
 	listing
 
-	batches        int         // that were begun
-	batch          *land.Batch // the one under way; nil = none is
-	before         int         // steps before it that are over
-	after          int         // steps after it that are over
-	handed         []flow.List // in what the batch's children handed in
-	monitor.Course             // of the batches; of a loop without children, of its attempts
-	ratchet        *ratchet    // of a loop without children: its attempts; nil = none has ended
+	batches        int         // how many were started
+	batch          *land.Batch // the present one; nil = there is none
+	before         int         // steps before the batch that are over
+	after          int         // steps after the batch that are over
+	handed         []flow.List // lists that the batch's children handed in
+	monitor.Course             // of the batches, or of the attempts of a loop without children
+	ratchet        *ratchet    // of the attempts of a loop without children; nil = none has ended
 }
 
-// listing is a list of tasks on its way to be the plan of the present candidate.
+// listing is the progress of a list of tasks that is to become the present candidate's plan.
 type listing struct {
-	listed  []pawl.TaskEntry // read so far
-	read    *plan.Reading    // a list that is to be judged
-	relist  pawl.Hash        // the list that a session handed in to replace the plan
+	listed  []pawl.TaskEntry // tasks read so far
+	read    *plan.Reading    // the whole list, until it is accepted or refused; nil = not read
+	relist  pawl.Hash        // the list that a session handed in to replace the plan; zero = none
 	planned bool             // the candidate has its plan
-	refused bool             // the list of tasks cannot be one
+	refused bool             // the list of tasks cannot become a plan
 }
 
-// Iteration is what one attempt of an iteration has done so far: it is dropped when the
-// steps begin again.
+// Iteration is the progress of one attempt of an iteration. It is dropped when the steps start
+// again.
 type Iteration struct {
 	flow.Cursor
 	final      int    // final steps that are over
 	stepFailed string // why the steps failed; empty = they did not
 	restart    string // why the steps must start again; empty = they need not
 
-	items      []flow.Item // of the step that runs for each entry
-	itemFailed string      // why one of them failed; empty = none did
+	items      []flow.Item // the progress of a step with for_each, by entry
+	itemFailed string      // why an entry failed; empty = none did
 
-	unclear    *unclear           // the step that has questions; nil = none has
-	inquiries  []route            // rounds of questions of steps, over all attempts
-	blocked    *blocker           // what its task waits for; nil = nothing
-	routes     []route            // ways back to a step that were taken
-	objections []*pawl.GateJudged // that led to the last of them
+	unclear    *unclear           // the step with open questions; nil = there is none
+	inquiries  []route            // rounds of questions by step, over all attempts
+	blocked    *blocker           // what blocks its task; nil = nothing
+	routes     []route            // how often it was sent back, by step
+	objections []*pawl.GateJudged // the verdicts that sent it back last
 
 	spentAt budget.Purse // what the loop had spent when the iteration began
 }
 
-// slot is the place of a loop in its parent's plan.
+// slot is a loop's place in its parent's plan.
 type slot struct {
-	entry   int   // the position of its task
-	version int   // of the plan it was started under
-	number  int   // how many children the parent had started with it
-	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not
-	busy    bool  // it is counted among those at work
+	entry   int   // the position of its task, from 0
+	version int   // the version of the plan that it was started under
+	number  int   // how many children the parent had started by then, itself included
+	born    int64 // when it began to wait for its turn, in Unix milliseconds; 0 = it does not wait
+	busy    bool  // it is counted among the loops at work
 }
 
-// upstream is what a loop has to do with its parent's branch, besides the way into it.
+// upstream is what a loop knows of its parent's branch, apart from its own landing there.
 type upstream struct {
-	rebase         *land.Rebase // on its way onto the parent's head
-	hunks, suspect pawl.Hash    // what conflicted last, and in which paths
-	probe          pawl.Hash    // what a sibling changes too
+	rebase         *land.Rebase // the rebase in progress onto the parent's head; nil = none
+	hunks, suspect pawl.Hash    // what conflicted last, and which paths may hold conflict markers
+	probe          pawl.Hash    // what conflicts with the candidate of a sibling
 }
 
-// person is what a loop asked persons, and what they said.
+// person is what a loop asked people, and what they answered.
 type person struct {
-	question *question   // it waits for a person; nil = it does not
-	reply    *reply      // what the last one said, until it is obeyed
-	approved bool        // a person, or nobody, had to agree, and has
-	wish     *wish       // why a person wanted another iteration; nil = none did
+	question *question   // the open question; nil = there is none
+	reply    *reply      // the last answer, until it has been acted on
+	approved bool        // a person has given the consent that was asked for
+	wish     *wish       // a person's request for another iteration; nil = there is none
 	answers  []pawl.Hash // for later prompts, oldest first
 }
 
-// exit is how a loop comes to its end by a signal, and what stands below it: see cascade.go.
+// exit is how a signal ends a loop, and the end of the loops below it: see cascade.go.
 type exit struct {
-	ending   *ending      // a signal ends it; nil = none does
+	ending   *ending      // the signal that ends it; nil = none does
 	ender    pawl.LoopRef // the loop above that told it to end; 0 = none did
-	clearing *clearing    // what stands below it ends; nil = it does not
+	clearing *clearing    // the end of the loops below it; nil = it is not in progress
 }
 
-// callback is how the run's callback was told of its end.
+// callback is the delivery of the run's end to its callback.
 type callback struct {
-	told    *pawl.Notify  // what it was last told
-	unheard *pawl.Failure // why it did not hear; nil = it was not tried, or did
+	told    *pawl.Notify  // the last try; nil = there was none
+	unheard *pawl.Failure // why the last try failed; nil = it did not, or there was none
 }
 
-// baseline is what a command gate said of the base commit.
+// baseline is the verdict of a command gate on the base commit.
 type baseline struct {
 	known, red bool
 	evidence   pawl.Hash
-	missing    string        // the program that it lacks; empty = it has it
-	took       time.Duration // 0 = not known: it was cut short, or the log is old
+	missing    string        // the program that the machine lacks; empty = none
+	took       time.Duration // 0 = not known: the gate was cut short, or the log is old
 }
 
-// newLoop is a loop that has just begun.
+// newLoop returns a loop that has just begun.
 func newLoop(ref pawl.LoopRef, kind *pawl.LoopKind) *Loop {
 	return &Loop{Ref: ref, Kind: kind, Phase: PhaseOpening, task: &pawl.TaskEntry{}, gen: &Generation{n: 1}, iter: &Iteration{},
 		Score: -1, ladder: ladder.State{Afterward: -1}}
@@ -195,7 +195,7 @@ func newLoop(ref pawl.LoopRef, kind *pawl.LoopKind) *Loop {
 // isGiven reports whether the user gave the list of tasks.
 func (l *Loop) isGiven() bool { return !l.givenList.IsZero() }
 
-// clone copies what Apply may change of a loop. What is replaced when it changes is shared.
+// clone returns a copy that Apply may change without l. What is replaced when it changes is shared.
 func (l *Loop) clone() *Loop {
 	c := *l
 	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.Clone()
@@ -227,7 +227,7 @@ func (it *Iteration) clone() *Iteration {
 	return &c
 }
 
-// copied is a copy of what a pointer points to.
+// copied returns a copy of what p points to, or nil.
 func copied[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -245,7 +245,7 @@ func (l *Loop) sessionByN(n int) *session.Session {
 	return nil
 }
 
-// top is the strongest tier of the loop's ladder.
+// top returns the strongest tier of the loop's ladder.
 func (l *Loop) top() int {
 	if n := len(l.Kind.Ladder.Rungs); n > 0 {
 		return l.Kind.Ladder.Rungs[n-1].Tier

@@ -10,8 +10,8 @@ import (
 	"pawl/internal/kernel/session"
 )
 
-// extract lets a session take from an attempt that has been judged what is worth
-// remembering, and reports whether it is at work. That it fails never fails the work.
+// extract runs a session that takes from a judged attempt what is worth remembering, and reports
+// whether it is in progress. Its failure does not fail the work.
 func (d *draft) extract(l *Loop) bool {
 	st := l.Kind.Extract
 	if st == nil || l.cand.Extracted {
@@ -37,8 +37,8 @@ func (d *draft) extract(l *Loop) bool {
 	return true
 }
 
-// extracted remembers what a session took from an attempt: a fact an entry, its
-// name the kind, its value the hash of the text.
+// extracted remembers what a session took from an attempt. Each fact is an entry: its name is the
+// kind, its value the hash of the text.
 func (d *draft) extracted(l *Loop, x *session.Session, f pawl.Facts) {
 	failed := !l.judgement().Pass()
 	for _, fact := range f {
@@ -46,7 +46,8 @@ func (d *draft) extracted(l *Loop, x *session.Session, f pawl.Facts) {
 	}
 }
 
-// remember makes an entry of the memory; false when there is no such kind, or the text is not known.
+// remember adds an entry to the memory, and reports whether it did. It does not if there is no such
+// kind, or if text is not a hash.
 func (d *draft) remember(l *Loop, x *session.Session, kind pawl.MemoryKind, scope pawl.MemoryScope, text string, failed bool) bool {
 	h, ok := hashOf(text)
 	if !ok || !slices.Contains(pawl.MemoryKinds, kind) {
@@ -58,8 +59,8 @@ func (d *draft) remember(l *Loop, x *session.Session, kind pawl.MemoryKind, scop
 	return true
 }
 
-// learn makes an entry of the memory: with its number, the loop's task, and the scope
-// of its kind when it has none of its own.
+// learn adds an entry to the memory, with its number and the loop's task. An entry without a scope
+// gets that of its kind.
 func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
 	b.N, b.Task = d.s.memories+1, l.task.ID
 	if b.Scope != pawl.ScopeProject && b.Scope != pawl.ScopeRun {
@@ -75,14 +76,14 @@ func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
 	d.emit(l.Ref, &b)
 }
 
-// numbers reports whether an entry of this kind is one of the task's learnings, which
-// are numbered over all its runs.
+// numbers reports whether an entry of this kind is one of the task's learnings, which are numbered
+// across all its runs.
 func (s *State) numbers(k pawl.MemoryKind) bool {
 	return s.Recipe.Records && (k == pawl.MemoryDecision || k == pawl.MemoryLearning || k == pawl.MemoryAntiPattern)
 }
 
-// noted remembers what a session that has ended wrote down for later ones: a step's
-// decision, what a review of a batch says must not be tried again.
+// noted remembers what an ended session wrote down for later ones: the decisions of a step, or what
+// a review of a batch says must not be tried again.
 func (d *draft) noted(l *Loop, x *session.Session, f pawl.Facts) {
 	name, kind := "decision-text", pawl.MemoryDecision
 	if x.Purpose == pawl.ForBatch {
@@ -90,18 +91,18 @@ func (d *draft) noted(l *Loop, x *session.Session, f pawl.Facts) {
 	}
 	if x.Purpose == pawl.ForStep || x.Purpose == pawl.ForBatch {
 		for _, text := range f.All(name) {
-			if h, ok := hashOf(text); ok && !slices.Contains(d.s.learnt, h) { // said once is enough
+			if h, ok := hashOf(text); ok && !slices.Contains(d.s.learnt, h) { // not said before
 				d.remember(l, x, kind, "", text, false)
 			}
 		}
 	}
 }
 
-// maxLearnt is of how many of the last learnings the text is compared with a new one's.
+// maxLearnt bounds how many of the last learnings a new one is compared with.
 const maxLearnt = 64
 
-// remembers takes over an entry of the memory. A discovery may change the plan
-// that the loop is part of.
+// remembers records an entry of the memory. A discovery may change the plan that the loop is part
+// of.
 func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 	if b.N != s.memories+1 {
 		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)
@@ -123,7 +124,7 @@ func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
 	return nil
 }
 
-// forget lets no prompt be shown an entry any more.
+// forget keeps an entry of the memory out of all later prompts.
 func (d *draft) forget(in *pawl.Steering) error {
 	if in.Memory < 1 || in.Memory > d.s.memories {
 		return pawl.Errorf(pawl.CodeNotFound, "run %s has no memory entry %d: it has %d", d.s.Run, in.Memory, d.s.memories)
@@ -132,7 +133,7 @@ func (d *draft) forget(in *pawl.Steering) error {
 	return nil
 }
 
-// harness answers a call that needs nothing but the run's state.
+// harness answers a tool call that needs only the run's state.
 func (d *draft) harness(l *Loop, x *session.Session, use *pawl.ToolUse) (text string, isError bool) {
 	switch use.Tool {
 	case "remember":
@@ -146,10 +147,11 @@ func (d *draft) harness(l *Loop, x *session.Session, use *pawl.ToolUse) (text st
 	return fmt.Sprintf("the harness has no tool %q", brief.Cut(use.Tool, 60)), true
 }
 
-// maxBoard is how many entries a blackboard holds.
+// maxBoard bounds the entries of a blackboard.
 const maxBoard = 64
 
-// blackboard is what the children of one loop share while they work: short texts by key.
+// blackboard answers a call to the blackboard, on which the children of one loop share short texts
+// by key while they work.
 func (d *draft) blackboard(l *Loop, f pawl.Facts) (text string, isError bool) {
 	key := f.Get("key")
 	board := d.s.board(l)
@@ -176,7 +178,7 @@ func (d *draft) blackboard(l *Loop, f pawl.Facts) (text string, isError bool) {
 	return "Noted.", false
 }
 
-// board is the blackboard a loop writes to: that of its parent's children.
+// board returns the blackboard that a loop writes to: its parent's, or its own if it has no parent.
 func (s *State) board(l *Loop) []pawl.NotePosted {
 	if p := s.Loop(l.Parent); p != nil {
 		return p.gen.board

@@ -9,15 +9,14 @@ import (
 	"pawl"
 )
 
-// A gate whose program the machine lacks can never pass. That is known from the base,
-// before anything is paid for: the run then asks whether it should do without the gate, or
-// ends if nobody is there to be asked.
+// A gate whose program the machine lacks can never pass. The base shows that before anything is
+// paid for: the run then asks whether to continue without the gate, or ends if it is unattended.
 
-// choiceWithout lets a run go on without the gates that cannot run; choiceStop ends it.
+// choiceWithout lets a run continue without the gates that cannot run; choiceStop ends it.
 const choiceWithout = "without"
 
-// requireGates reports whether every gate of the run, as far as the base shows, has its
-// program, or is left out. Only the run's first loop finds out: no other one begins before.
+// requireGates reports whether every gate of the run has its program, as far as the base shows, or
+// is left out. Only the root checks this, because no other loop begins before it has.
 func (d *draft) requireGates(l *Loop) bool {
 	missing := d.s.missingGates(l)
 	if l.Parent != 0 || len(missing) == 0 {
@@ -52,8 +51,8 @@ func (d *draft) requireGates(l *Loop) bool {
 	return false
 }
 
-// missingGates returns the gates that cannot run and are not left out. An optional gate is
-// skipped instead.
+// missingGates returns the gates that cannot run and are not left out. Optional gates are not among
+// them, because they are skipped.
 func (s *State) missingGates(l *Loop) []int {
 	var out []int
 	for i := range l.base {
@@ -64,7 +63,7 @@ func (s *State) missingGates(l *Loop) []int {
 	return out
 }
 
-// allowing returns the flags that let the run begin without those gates.
+// allowing returns the flags that let the run begin without the missing gates.
 func (s *State) allowing(l *Loop) string {
 	var flags []string
 	for _, i := range s.missingGates(l) {
@@ -73,12 +72,12 @@ func (s *State) allowing(l *Loop) string {
 	return strings.Join(flags, " ")
 }
 
-// leaveOut takes a gate out of the run.
+// leaveOut leaves a gate out of the run.
 func (d *draft) leaveOut(l *Loop, gate int, by string) {
 	d.emit(l.Ref, &pawl.GateLeftOut{Gate: d.s.Settings.Gates[gate].Name, Missing: l.base[gate].missing, By: by})
 }
 
-// isLeftOut reports whether a gate of the settings is not part of this run.
+// isLeftOut reports whether a gate of the settings was left out of this run.
 func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.without, gate) }
 
 func (s *State) gateLeftOut(b *pawl.GateLeftOut) error {
@@ -90,8 +89,8 @@ func (s *State) gateLeftOut(b *pawl.GateLeftOut) error {
 	return nil
 }
 
-// lookAgain lets the gates that could not run look at the base again, as when what was
-// missing has been installed meanwhile.
+// lookAgain lets the gates that could not run judge the base again, because what was missing may
+// have been installed in the meantime.
 func (l *Loop) lookAgain() {
 	l.base = slices.Clone(l.base)
 	for i := range l.base {

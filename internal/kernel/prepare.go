@@ -9,8 +9,9 @@ import (
 	"pawl/internal/kernel/worktree"
 )
 
-// prepared returns how a commit was prepared; nil = it is not known, and was requested. To
-// furnish the worktree, it must be at the commit.
+// prepared returns how a commit was prepared, or nil if that is not known yet and has been
+// requested. If furnish is set, what was prepared also goes into the worktree, which must be at the
+// commit.
 func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktree.Preparation {
 	p := l.preparations.Of(commit)
 	if p.Over() && (!furnish || p.Key == "" || p.Failed != "" || p.Key == l.worktree.Furnished) {
@@ -34,7 +35,7 @@ func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktre
 // prepares reports whether the run has commands that prepare a commit.
 func (s *State) prepares() bool { return len(s.Settings.Prepare) > 0 }
 
-// offered returns the tools of a step that can be used in this run.
+// offered returns those of a step's tools that this run can use.
 func (s *State) offered(tools []string) []string {
 	if s.prepares() || !slices.Contains(tools, updateTool) {
 		return tools
@@ -42,8 +43,8 @@ func (s *State) offered(tools []string) []string {
 	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool { return name == updateTool })
 }
 
-// furnish reports whether the worktree has what was prepared for its head, as far as that
-// was possible, and requests it otherwise.
+// furnish reports whether the worktree has what was prepared for its head, as far as that was
+// possible. If it has not, furnish requests it.
 func (d *draft) furnish(l *Loop) bool {
 	if !d.s.prepares() || !l.HasWorkspace {
 		return true
@@ -52,9 +53,9 @@ func (d *draft) furnish(l *Loop) bool {
 	return p != nil && !d.refuseUnprepared(p)
 }
 
-// refuseUnprepared ends the run if what it starts from could not be prepared, and reports whether it
-// did: no candidate could be judged, and each would cost money. The goal may be to mend just
-// that, which the user says by allowing it.
+// refuseUnprepared ends the run if its base could not be prepared, and reports whether it did: no
+// candidate could be judged, and each would cost money. The goal may be to mend the preparation
+// itself; the user then allows the run with a flag.
 func (d *draft) refuseUnprepared(p *worktree.Preparation) bool {
 	if p.Commit != d.s.Started.Base || p.Ok() || slices.Contains(d.s.Settings.AllowMissingGates, pawl.PrepareGate) {
 		return false
@@ -64,8 +65,8 @@ func (d *draft) refuseUnprepared(p *worktree.Preparation) bool {
 	return true
 }
 
-// preparedFor returns the key of what was prepared for a gate's commit. It reports false if
-// the gate has to wait for that, or has failed by it.
+// preparedFor returns the key of what was prepared for a gate's commit. It reports false if the
+// gate has to wait for the preparation, or has failed because of it.
 func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key string, ok bool) {
 	if !d.s.prepares() {
 		return "", true
@@ -86,15 +87,15 @@ func (d *draft) preparedFor(l *Loop, spec *pawl.GateSpec, do *pawl.RunGate) (key
 	return "", false
 }
 
-// asksToPrepare takes over that it is requested to prepare a commit.
+// asksToPrepare records that the preparation of a commit was requested.
 func (l *Loop) asksToPrepare(commit pawl.CommitHash, furnish bool) {
-	if furnish { // until that is answered nobody knows what is in the worktree
+	if furnish { // until the answer comes, it is not known what is in the worktree
 		l.worktree.Furnished = ""
 	}
 	l.preparations.Requested(commit)
 }
 
-// prepared takes over how a commit was prepared.
+// prepared records how a commit was prepared.
 func (l *Loop) prepared(do *pawl.Prepare, b *pawl.Prepared) error {
 	if b.Key == "" {
 		return fmt.Errorf("what was prepared has no key")
