@@ -17,16 +17,15 @@ import (
 // promptTimeout bounds the assembly of a prompt.
 const promptTimeout = time.Minute
 
-// Bounds of what a prompt is told, so that its request stays small.
+// Bounds of what a prompt contains, so that its request stays small.
 const (
 	maxFeedback  = 8
 	maxRedAtBase = 6
 	maxFocus     = 240 // bytes
 )
 
-// assemble requests what a session begins with. Every session is fresh: it is
-// told the task, why the last attempt failed and what is known, and nothing of
-// an earlier conversation.
+// assemble requests the prompt that a session begins with. Every session is fresh: it gets the
+// task, why the last attempt failed and what is known, and nothing of an earlier conversation.
 func (d *draft) assemble(l *Loop, x *session.Session) {
 	do := &pawl.AssemblePrompt{
 		Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria,
@@ -86,8 +85,8 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
 
-// addContext lets the loops of a batch be told what was gathered for it, and whoever
-// gathers because of the batches' health, why.
+// addContext adds what was gathered for the batch to the prompts of its loops, and the batches'
+// health to the prompt of a session that gathers because of it.
 func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() {
 		do.Inputs = append(do.Inputs, contextOf(p)...)
@@ -97,8 +96,7 @@ func (s *State) addContext(l *Loop, do *pawl.AssemblePrompt) {
 	}
 }
 
-// addGiven lets the list that the user gave take the place of what the step that
-// makes one would have left.
+// addGiven adds the list that the user gave, in place of the output of the step that makes one.
 func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
 	if !l.isGiven() {
 		return
@@ -111,7 +109,7 @@ func (l *Loop) addGiven(do *pawl.AssemblePrompt) {
 	}
 }
 
-// contextOf is what was gathered for a loop's children.
+// contextOf returns the last context that was gathered for a loop's children, if there is any.
 func contextOf(l *Loop) []pawl.Input {
 	for _, in := range slices.Backward(l.left.Outputs) {
 		if in.Name == "context" {
@@ -121,11 +119,11 @@ func contextOf(l *Loop) []pawl.Input {
 	return nil
 }
 
-// replanMemory is how many tokens of the memory a session that makes a plan anew is shown.
+// replanMemory bounds the tokens of the memory that a session gets to make a new plan.
 const replanMemory = 4000
 
-// addPlan tells a prompt where the tasks of the loop's plan stand, or as long as it
-// has none, those of the plan it is part of.
+// addPlan adds the tasks of the loop's plan and their states to a prompt. As long as the loop has
+// no plan, it adds those of the plan that the loop is part of.
 func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 	p := l.gen.plan
 	if parent := s.Loop(l.Parent); parent != nil {
@@ -137,14 +135,15 @@ func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 	}
 }
 
-// addChanged lets a prompt list the paths the candidate changed.
+// addChanged adds the paths that the candidate changed to a prompt.
 func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 	if l.cand != nil && !l.cand.Paths.IsZero() {
 		do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.cand.Paths})
 	}
 }
 
-// feedback is what was objected to the last attempt, in the order of the verdicts.
+// feedback returns what was objected to the last attempt: first what came from people, the monitor,
+// merges and siblings, then the verdicts in their order.
 func (l *Loop) feedback() []pawl.Feedback {
 	var out []pawl.Feedback
 	if w := l.person.wish; w != nil {
@@ -170,17 +169,17 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a == nil {
 		return out
 	}
-	if a.StepFailed != "" && len(a.Children) == 0 { // the children say it themselves
+	if a.StepFailed != "" && len(a.Children) == 0 { // the children's own feedback says it
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
 	}
 	return append(append(out, a.Children...), objectionsTo(a.Results)...)
 }
 
-// fromUser, and the number of the iteration they had seen, is who says what a person
-// wants another one for.
+// fromUser, followed by the number of the iteration that a person had seen, is the source of the
+// person's wish for another one.
 const fromUser = "user"
 
-// objectionsTo are the verdicts that let a candidate not pass.
+// objectionsTo returns the verdicts that do not pass, as feedback.
 func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 	var out []pawl.Feedback
 	for _, r := range results {
@@ -196,7 +195,7 @@ func objectionsTo(results []*pawl.GateJudged) []pawl.Feedback {
 	return out
 }
 
-// lines tell the attempts so far.
+// lines returns a line for each earlier attempt.
 func (l *Loop) lines() []string {
 	var out []string
 	for i := range l.ladder.History {
@@ -205,7 +204,7 @@ func (l *Loop) lines() []string {
 	return out
 }
 
-// redAtBase names the gates that did not pass on the base.
+// redAtBase returns the evidence of the gates that did not pass on the base, by their names.
 func (s *State) redAtBase(l *Loop) []pawl.Input {
 	var out []pawl.Input
 	for i := range l.base {

@@ -10,37 +10,37 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// question is one a loop waits for a person with.
+// question is an open question to a person. Its loop waits for the answer.
 type question struct {
 	n       int
 	kind    pawl.QuestionKind
 	choices []string
 	about   pawl.Hash
 
-	told   *pawl.Announce // how it was announced; nil = nobody is to hear of it
-	failed *pawl.Failure  // why the last try failed; nil = it did not
+	told   *pawl.Announce // how it was announced; nil = it is not announced
+	failed *pawl.Failure  // why the last announcement failed; nil = it did not
 	rested bool           // the wait after that is over
 }
 
-// maxSaid is how many answers are kept, to tell whoever comes too late; of their words
-// at most maxSaidText bytes.
+// Bounds of the answers that are kept for people who answer too late: how many there are, and the
+// bytes of each text.
 const (
 	maxSaid     = 32
 	maxSaidText = 120
 )
 
-// maxAnswer is how many bytes of words an answer may have. More is refused: a person
-// who said more would believe that it was heard.
+// maxAnswer bounds the bytes of an answer's text. A longer text is refused and not cut, because the
+// person would believe that all of it was read.
 const maxAnswer = 1000
 
-// reply is what a person answered.
+// reply is a person's answer.
 type reply struct {
 	kind         pawl.QuestionKind
 	choice, text string
 	by           string
 }
 
-// ask lets a loop wait for a person.
+// ask asks a person a question. The loop waits for the answer.
 func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
 	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: brief.Cut(text, 400), About: about, Choices: choices}
 	d.emit(l.Ref, b)
@@ -60,7 +60,7 @@ func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
 	return nil
 }
 
-// replied takes over what a person said, and what follows from it at once.
+// replied records a person's answer, and what follows from it at once.
 func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	q := l.person.question
 	if q == nil || q.n != b.N || !slices.Contains(q.choices, b.Choice) {
@@ -93,13 +93,13 @@ func (l *Loop) withdrawn(s *State, b *pawl.QuestionWithdrawn) error {
 	}
 	l.person.question = nil
 	s.waiting--
-	if s.Drain == pawl.DrainFinish { // nobody is waited for: its iteration does not finish
+	if s.Drain == pawl.DrainFinish { // its iteration cannot finish without the answer
 		l.inside = false
 	}
 	return nil
 }
 
-// The choices of questions of consent.
+// The choices of questions that ask for consent.
 const (
 	choiceApprove = "approve"
 	choiceRevise  = "revise"
@@ -107,8 +107,9 @@ const (
 	choiceIterate = "iterate"
 )
 
-// consenting is the mode of approval in force for the children of a loop. Where they
-// stand on its artifact, only the recipe says whether a person is asked.
+// consenting returns the mode of approval for a loop's children, and the confidence threshold in
+// percent. If the children stand on the loop's artifact, only the recipe says whether a person is
+// asked.
 func (s *State) consenting(l *Loop) (by string, threshold int) {
 	if l.Kind.Children.RestartsParent() {
 		if l.Kind.Approval != nil {
@@ -132,8 +133,8 @@ func (s *State) consenting(l *Loop) (by string, threshold int) {
 	return by, threshold
 }
 
-// consent asks a person about the plan, if the recipe wants it, and reports
-// whether its tasks may start.
+// consent reports whether the tasks of the plan may start. If that takes a person's approval, it
+// asks for it.
 func (d *draft) consent(l *Loop) bool {
 	by, _ := d.s.consenting(l)
 	if by != "human" || l.person.approved {
@@ -153,8 +154,8 @@ func (d *draft) consent(l *Loop) bool {
 	return false
 }
 
-// turnedDown says what a person's answer about the plan means for the attempt that
-// made it; empty = it stands.
+// turnedDown returns why a person's answer about the plan fails the attempt that made it, or "" if
+// it does not.
 func (l *Loop) turnedDown() string {
 	r := l.said(pawl.AskPlan)
 	switch {
@@ -168,21 +169,21 @@ func (l *Loop) turnedDown() string {
 	return "rejected by " + cmp.Or(r.by, "a person") + ": " + cmp.Or(r.text, "No reason provided")
 }
 
-// wantsAnother reports whether a person wants another iteration instead of the plan.
+// wantsAnother reports whether a person wants another iteration instead of this plan.
 func (l *Loop) wantsAnother() bool {
 	r := l.said(pawl.AskPlan)
 	return r != nil && r.choice == choiceIterate
 }
 
-// wish is what a person wants another iteration for. It is told until a person has
-// said something about a later plan.
+// wish is a person's request for another iteration. Prompts contain it until a person has answered
+// about a later plan.
 type wish struct {
-	said pawl.Hash // the words; zero = none were given
+	said pawl.Hash // the person's words; zero = none were given
 	by   string
 	n    int // the iteration they had seen
 }
 
-// answerQuestion obeys a person's answer to a question, or refuses it.
+// answerQuestion applies a person's answer to a question, or refuses it.
 func (d *draft) answerQuestion(in *pawl.Reply) error {
 	if in == nil {
 		return pawl.Errorf(pawl.CodeInvalid, "no answer given")

@@ -11,8 +11,8 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// vote lets several models judge, each for itself, and counts when all have. A
-// missing vote is a failure. Unanimous decides; any split asks a person.
+// vote lets several models judge independently, and counts the votes when all are in. A missing
+// vote is a failure. A unanimous vote decides; on any split, a person is asked.
 func (d *draft) vote(l *Loop, stage int) {
 	st := l.stage(stage)
 	for _, x := range slices.Clone(l.sessions) {
@@ -36,8 +36,8 @@ func (d *draft) vote(l *Loop, stage int) {
 	}
 }
 
-// seatReviewer lets a model judge in a session of its own; vote is its number
-// where several do, from 1, and 0 where it is the only one.
+// seatReviewer starts the session of a reviewer. Vote is its number among several, from 1, or 0 if
+// it is the only one.
 func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 	st := l.stage(stage)
 	place := l.place(st.Name)
@@ -64,7 +64,7 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 	d.emit(l.Ref, b)
 }
 
-// The choices of questions about a verdict.
+// The choices of questions that ask for a verdict.
 const (
 	choicePass = "pass"
 	choiceFail = "fail"
@@ -77,7 +77,7 @@ func personal(choice string) pawl.Verdict {
 	return pawl.VerdictFail
 }
 
-// said is what a person answered to a question of this kind, or nil.
+// said returns the last answer if it is to a question of this kind, or nil.
 func (l *Loop) said(kind pawl.QuestionKind) *reply {
 	if l.person.reply != nil && l.person.reply.kind == kind {
 		return l.person.reply
@@ -85,7 +85,7 @@ func (l *Loop) said(kind pawl.QuestionKind) *reply {
 	return nil
 }
 
-// askVerdict lets a person judge.
+// askVerdict asks a person for a verdict, and records the answer as that of a gate.
 func (d *draft) askVerdict(l *Loop, gate, text string) {
 	r := l.said(pawl.AskVerdict)
 	if r == nil {
@@ -96,7 +96,8 @@ func (d *draft) askVerdict(l *Loop, gate, text string) {
 		Reason: brief.Cut("decided by a person: "+cmp.Or(r.text, r.choice), 300)})
 }
 
-// route is how often verdicts have sent an iteration back to a step.
+// route counts how often an iteration has gone back to a step, because of verdicts or of answers to
+// the step's questions.
 type route struct {
 	step int
 	n    int
@@ -111,9 +112,9 @@ func (l *Loop) routed(step int) int {
 	return 0
 }
 
-// reroute sends the iteration back to a step, when a gate of the stage says so
-// and the recipe has a way for it that is not used up. Ways that lead to the same
-// step share their number of times.
+// reroute sends the iteration back to a step if a gate of the stage objects and the recipe has a
+// way for its verdict that is not used up. Ways to the same step share one count. It reports
+// whether judging has to stop, also because a person is asked instead.
 func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	r := l.objection(st)
 	if r == nil || l.merge() != nil {
@@ -123,7 +124,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	if !ok {
 		return false
 	}
-	if l.isGiven() && l.spawns() && way.From == l.Kind.Children.From { // it does not run
+	if l.isGiven() && l.spawns() && way.From == l.Kind.Children.From { // that step does not run
 		return false
 	}
 	step := 0
@@ -147,7 +148,7 @@ func (d *draft) reroute(l *Loop, st *pawl.Stage) bool {
 	return true
 }
 
-// objection is the first verdict of a stage's gates for which it has a way back.
+// objection returns the first verdict of the stage's gates that does not pass, or nil.
 func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 	for _, r := range l.verdicts() {
 		if of := r.Gate == st.Name || r.Kind != "" && selects(st, r.Kind); of && !verdict.Passes(r.Verdict) {
@@ -157,13 +158,13 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 	return nil
 }
 
-// leadsBack reports whether a person's answer leads the iteration back to a step.
+// leadsBack reports whether a person's answer sends the iteration back to a step.
 func (l *Loop) leadsBack() bool {
 	plan, blocked := l.said(pawl.AskPlan), l.said(pawl.AskBlocked)
 	return plan != nil && plan.choice == choiceRevise || blocked != nil && blocked.choice == choiceAgain
 }
 
-// rerouted takes over that the iteration goes back to a step.
+// rerouted records that the iteration goes back to a step.
 func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	if b.Step < 0 || b.Step >= l.flow.Main {
 		return fmt.Errorf("there is no step %d", b.Step)
@@ -194,7 +195,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	return nil
 }
 
-// check lets the harness judge something itself.
+// check runs a check of the harness itself and emits its verdict.
 func (d *draft) check(l *Loop, st *pawl.Stage) {
 	b := &pawl.GateJudged{Gate: st.Name, Verdict: pawl.VerdictPass, Reason: st.Builtin}
 	switch st.Builtin {
@@ -228,7 +229,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 	d.emit(l.Ref, b)
 }
 
-// actionable judges a list of tasks: every one can be worked on and checked.
+// actionable judges whether every task of a list can be worked on and checked.
 func (l *Loop) actionable(b *pawl.GateJudged) {
 	if why := l.judgeList(); why != "" {
 		b.Verdict, b.Reason = pawl.VerdictRevise, brief.Cut(why, 300)

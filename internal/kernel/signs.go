@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// Signs are what in a request speaks for working it as a list of tasks, one
-// sentence each; none when nothing does. It is the check many_steps of the
-// recipe language and looks at words only: sequencing words, scope keywords, and
-// more than three steps that are listed.
+// Signs returns what in a request suggests that it should be worked on as a list of tasks, one
+// sentence each. It is the check many_steps of the recipe language and looks at words only:
+// sequencing words, scope keywords, and more than three listed steps.
 func Signs(goal string) []string {
 	var out []string
 	words := strings.FieldsFunc(strings.ToLower(goal), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -30,7 +29,7 @@ func Signs(goal string) []string {
 	return out
 }
 
-// maxPlainSteps is how many steps a request may list and still be one task.
+// maxPlainSteps bounds the steps that a request may list and still be one task.
 const maxPlainSteps = 3
 
 // listedSteps counts the lines that are entries of a list.

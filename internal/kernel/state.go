@@ -10,8 +10,8 @@ import (
 	"pawl/internal/kernel/flow"
 )
 
-// State is a run as its events made it. The zero State is the run before its
-// first event. Only [Apply] changes it; what it hands out must not be changed.
+// State is a run, folded from its events. The zero State is the run before its first event. Only
+// [Apply] changes it; what it hands out must not be changed.
 type State struct {
 	Run     pawl.RunID
 	Seq     pawl.Seq
@@ -23,13 +23,13 @@ type State struct {
 	Status  pawl.RunStatus
 	Outcome pawl.Outcome
 	Reason  string // why it ended, or was paused
-	// Stopping is set while the run ends: the outcome it will have.
+	// Stopping is set while the run ends. It has the outcome that the run will have.
 	Stopping *pawl.RunStopping
 	Drain    pawl.Draining
 
 	budget.Budget
 
-	// Last is the time of the last event; Alive how long a driver had the run.
+	// Last is the time of the last event. Alive is how long the run has had a driver.
 	began time.Time
 	Last  time.Time
 	Alive time.Duration
@@ -38,33 +38,33 @@ type State struct {
 	Interruptions int
 
 	flows     []*flow.Flow // by kind of the recipe
-	questions int          // how many have been asked
-	waiting   int          // how many of them wait for an answer
-	holding   int          // how many loops a person's signal holds
-	memories  int          // how many entries have been made
-	signals   int          // how many have been sent
+	questions int          // asked so far
+	waiting   int          // questions that are open
+	holding   int          // loops that a person's signal holds
+	memories  int          // entries of the memory so far
+	signals   int          // sent so far
 	archived  bool
 
-	learned  int                     // how many of them have a number among the task's learnings
-	learnt   []pawl.Hash             // the texts of the last of these
-	notified bool                    // the callback has heard of the run's end
-	without  []int                   // gates of the settings that are not part of the run
-	headAt   pawl.Seq                // the event since which the run's branch is where it is
-	forkedAt pawl.CommitHash         // where the branch of a fork begins; empty = it is none
-	said     []pawl.QuestionAnswered // the last of them
+	learned  int                     // entries of the memory that are numbered learnings of the task
+	learnt   []pawl.Hash             // the texts of the last numbered entries
+	notified bool                    // the callback has received the run's end
+	without  []int                   // gates of the settings that were left out
+	headAt   pawl.Seq                // the event that last moved the run's branch
+	forkedAt pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
+	said     []pawl.QuestionAnswered // the last answers
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
 	queue []pawl.LoopRef // those that wait for their turn, by Ref
-	busy  []int          // by kind of the recipe: loops at work; nil = no kind's children cascade
-	full  []bool         // by kind, and last for the run: the limit on loops at work that holds one back was said
-	open  []*pawl.Effect // requested, not answered, withdrawn or lost; by ID
-	// draft is what a draft has changed of loops and open, which it shares with the
-	// state it was made of; nil = this is no draft.
+	busy  []int          // loops at work by kind of the recipe; nil = no kind has eager children
+	full  []bool         // by kind, and last for the run: its limit on loops at work was emitted
+	open  []*pawl.Effect // effects that were requested and not answered, withdrawn or lost, by ID
+	// draft holds what a draft has changed of loops and open, which it shares with the state it was
+	// made from; nil = this state is no draft.
 	draft *overlay
 }
 
-// Loops are the run's loops, the root first.
+// Loops returns the run's loops, the root first.
 func (s *State) Loops() []*Loop { return s.loops }
 
 // Loop returns a loop, or nil.
@@ -80,7 +80,7 @@ func (s *State) Loop(ref pawl.LoopRef) *Loop {
 	return s.loops[ref-1]
 }
 
-// each goes over the loops, the root first.
+// each iterates over the loops, the root first.
 func (s *State) each(yield func(*Loop) bool) {
 	for i := range s.loops {
 		if !yield(s.Loop(pawl.LoopRef(i + 1))) {
@@ -89,11 +89,11 @@ func (s *State) each(yield func(*Loop) bool) {
 	}
 }
 
-// Pending lists the effects that should be under way now, by ID. The list is
-// good until the next [Apply].
+// Pending returns the effects that should be in flight now, by ID. The list is valid until the next
+// [Apply].
 func Pending(s *State) []*pawl.Effect { return s.open }
 
-// PendingOf lists those of one loop.
+// PendingOf returns the pending effects of one loop.
 func PendingOf(s *State, ref pawl.LoopRef) []*pawl.Effect {
 	if l := s.Loop(ref); l != nil {
 		return l.open
@@ -114,7 +114,7 @@ func (s *State) Find(id pawl.Seq) *pawl.Effect {
 	return nil
 }
 
-// opened makes an effect open.
+// opened records that an effect is open.
 func (s *State) opened(f *pawl.Effect) {
 	if s.draft != nil {
 		s.draft.opened = append(s.draft.opened, f)
@@ -123,7 +123,7 @@ func (s *State) opened(f *pawl.Effect) {
 	s.open = append(s.open, f)
 }
 
-// closed makes an open effect one that is not.
+// closed records that an effect is not open any more.
 func (s *State) closed(id pawl.Seq) {
 	if s.draft != nil {
 		s.draft.closed = append(s.draft.closed, id)
@@ -143,8 +143,8 @@ func findEffect(in []*pawl.Effect, id pawl.Seq) (int, bool) {
 	return slices.BinarySearchFunc(in, id, func(e *pawl.Effect, id pawl.Seq) int { return cmp.Compare(e.ID, id) })
 }
 
-// alive is how long a driver has had the run at a time after its last event.
-// A run that is paused or has ended does not grow older.
+// alive returns how long the run has had a driver, at a time after its last event. The time in
+// which the run is paused, has ended or waits only for people does not count.
 func (s *State) alive(at time.Time) time.Duration {
 	if s.Status != pawl.StatusRunning && s.Status != pawl.StatusStopping {
 		return s.Alive
@@ -158,8 +158,8 @@ func (s *State) alive(at time.Time) time.Duration {
 // haltsOn reports whether the condition ends the run.
 func (s *State) haltsOn(c pawl.HaltCondition) bool { return slices.Contains(s.Settings.HaltOn, c) }
 
-// maxIterations is the limit on the loop's iterations, those included that do
-// not count; 0 = none.
+// maxIterations returns the limit on the loop's iterations, which those that do not count have
+// raised; 0 = no limit.
 func (s *State) maxIterations(l *Loop) int {
 	m := l.Kind.Iterations
 	switch {
@@ -176,5 +176,5 @@ func (s *State) maxIterations(l *Loop) int {
 	return m
 }
 
-// maxAttempts is the most a task may ask for in a list that a model made.
+// maxAttempts bounds the iterations that a task may ask for in a list that a model made.
 const maxAttempts = 10

@@ -9,7 +9,7 @@ import (
 	"pawl/internal/kernel/budget"
 )
 
-// steer obeys a command of a user, or refuses it.
+// steer applies a user's command, or refuses it.
 func (d *draft) steer(in *pawl.Steering) error {
 	switch in.Verb {
 	case pawl.SteerPause:
@@ -38,7 +38,7 @@ func (d *draft) steer(in *pawl.Steering) error {
 	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal or archive", in.Verb)
 }
 
-// steerReplan lets the root's plan be made anew because the user wants it.
+// steerReplan calls for a new plan of the root because the user wants one.
 func (d *draft) steerReplan(in *pawl.Steering) error {
 	root := d.s.Loop(1)
 	switch {
@@ -59,7 +59,7 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 	return nil
 }
 
-// steerArchive puts the run out of the way, or a loop of it, if it has ended.
+// steerArchive archives the run, or a loop of it, if it has ended.
 func (d *draft) steerArchive(in *pawl.Steering) error {
 	b := &pawl.Archived{Reason: brief.Cut(in.Reason, 300), By: brief.Cut(cmp.Or(in.By, "a person"), 60)}
 	if in.Loop == "" {
@@ -93,7 +93,7 @@ func (d *draft) pause(in *pawl.Steering) error {
 	return nil
 }
 
-// changeAccounts records which accounts are others for whoever resumes the run.
+// changeAccounts records which accounts are different for the user who resumes the run.
 func (d *draft) changeAccounts(in *pawl.Steering) {
 	for _, to := range in.Accounts {
 		i := slices.IndexFunc(d.s.Settings.Models[:], func(m pawl.ModelChoice) bool { return m.Provider == to.Provider })
@@ -138,7 +138,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	return nil
 }
 
-// roomToResume refuses to resume a run that would stop at once at a limit it has used up.
+// roomToResume refuses to resume a run that would stop at once because a limit is used up.
 func (d *draft) roomToResume() error {
 	for l := range d.s.each {
 		if p := l.gen.plan; p != nil {
@@ -187,7 +187,7 @@ func (d *draft) cancel(in *pawl.Steering) error {
 }
 
 func (d *draft) limits(in *pawl.Steering) error {
-	if in.Limits == nil && len(in.Accounts) > 0 { // the run was interrupted, and is resumed as it was
+	if in.Limits == nil && len(in.Accounts) > 0 { // an interrupted run is resumed as it was
 		d.changeAccounts(in)
 		return nil
 	}

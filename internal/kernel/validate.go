@@ -9,8 +9,8 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// The checks of the harness that have a file of their own: whether an artifact can be
-// read as the list it must be, and the command that a loop's task names.
+// Two checks of the harness: whether an artifact can be read as the list that it must be, and
+// whether the command that a loop's task names passes.
 
 // The names of these checks in recipes.
 const (
@@ -18,7 +18,7 @@ const (
 	validationCommand = "validation_command"
 )
 
-// readable judges the artifact that the iteration must leave.
+// readable judges whether the iteration's artifact can be read as a list.
 func (l *Loop) readable(b *pawl.GateJudged) {
 	if why := l.judgeList(); why != "" {
 		b.Verdict, b.Reason, b.Error = pawl.VerdictFail, brief.Cut(why, 300), brief.Fingerprint(why)
@@ -27,7 +27,7 @@ func (l *Loop) readable(b *pawl.GateJudged) {
 	b.Reason = fmt.Sprintf("it lists %d", len(l.gen.read.Entries))
 }
 
-// noArtifact says that the iteration has left none.
+// noArtifact returns the reason of the verdict on an iteration that left no artifact.
 func (l *Loop) noArtifact() string {
 	name := l.Kind.Name
 	return strings.ToUpper(name[:1]) + name[1:] + " has no output artifact"
@@ -36,8 +36,8 @@ func (l *Loop) noArtifact() string {
 // validates reports whether a stage runs the command that the loop's own task names.
 func validates(st *pawl.Stage) bool { return st.Builtin == validationCommand }
 
-// validate runs the command that the loop's own task names, and reports whether it has
-// judged. An agent wrote it: that it passes proves nothing.
+// validate runs the command that the loop's own task names, and reports whether it has judged. An
+// agent wrote the command, so its passing proves nothing.
 func (d *draft) validate(l *Loop, stage int) bool {
 	st := l.stage(stage)
 	switch {
@@ -51,14 +51,14 @@ func (d *draft) validate(l *Loop, stage int) bool {
 	return false
 }
 
-// ownGate is the number, among the gates a loop runs, of one that runs the command of
-// its task: those of the settings have theirs from 0.
+// ownGate returns the number, among the gates that a loop runs, of the stage that runs its task's
+// command. It is negative, because the gates of the settings are numbered from 0.
 func ownGate(stage int) int { return -1 - stage }
 
-// noGate is the number of a gate that there is not.
+// noGate is the number of a gate that does not exist.
 const noGate = -1 << 30
 
-// gateOf is the number of a gate that a loop runs.
+// gateOf returns the number of a gate that a loop runs, or noGate.
 func (s *State) gateOf(l *Loop, name string) int {
 	if i := s.gateIndex(name); i >= 0 {
 		return i
@@ -71,7 +71,7 @@ func (s *State) gateOf(l *Loop, name string) int {
 	return noGate
 }
 
-// gateSpec is a gate that a loop runs.
+// gateSpec returns the gate that a loop runs under this number.
 func (s *State) gateSpec(l *Loop, gate int) *pawl.GateSpec {
 	if gate >= 0 {
 		return &s.Settings.Gates[gate]

@@ -17,9 +17,9 @@ func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.
 	d.request(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do, First: l.worktree.First(do.Verb())})
 }
 
-// mend says what follows when an effect on the worktree failed: a failure of the
-// machine is tried again after a moment, anything else stops the run. It reports
-// whether the loop may go on.
+// mend handles a failed effect on the worktree, and reports whether the loop may continue. A
+// failure of the machine, or a timeout, is tried again after a wait. Anything else stops the run,
+// or only the child if its parent can decide what follows.
 func (d *draft) mend(l *Loop) bool {
 	w := &l.worktree
 	switch {
@@ -35,14 +35,14 @@ func (d *draft) mend(l *Loop) bool {
 	return false
 }
 
-// restoreWorktree reports whether the worktree is as recorded, and requests what is
-// needed when that is not known or not so: after a crash, or a write that failed.
+// restoreWorktree reports whether the worktree is as recorded. If it is not, or if that is not
+// known after a crash or a failed write, restoreWorktree requests what is needed.
 func (d *draft) restoreWorktree(l *Loop) bool {
 	w := &l.worktree
 	switch {
 	case w.IsSound():
 		return true
-	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) }): // what is under way ends first
+	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) }): // effects in flight end first
 	case w.Restore:
 		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
 	default:
@@ -54,7 +54,7 @@ func (d *draft) restoreWorktree(l *Loop) bool {
 // working reports whether the worktree holds work that is not yet a candidate.
 func (l *Loop) working() bool { return l.Phase == PhaseSteps || l.Phase == PhaseCommit }
 
-// salvage is the ref that keeps what is set aside by the next effect.
+// salvage returns the ref under which the next effect saves what it removes.
 func (d *draft) salvage(why string) string {
 	return fmt.Sprintf("refs/pawl/salvage/%s/%d-%s", d.s.Run, d.s.Seq+1, why)
 }
@@ -66,7 +66,7 @@ func (d *draft) open(l *Loop) {
 	}
 }
 
-// begins is the commit at which a loop's branch begins when it is made.
+// begins returns the commit at which a loop's branch is created.
 func (s *State) begins(l *Loop) pawl.CommitHash {
 	if l.Parent == 0 && s.forkedAt != "" {
 		return s.forkedAt
@@ -74,7 +74,7 @@ func (s *State) begins(l *Loop) pawl.CommitHash {
 	return l.Base
 }
 
-// workspace names a loop's worktree.
+// workspace returns the name of a loop's worktree.
 func (s *State) workspace(l *Loop) string {
 	if l.Parent == 0 {
 		return string(s.Run)
@@ -82,7 +82,7 @@ func (s *State) workspace(l *Loop) string {
 	return string(s.Run) + "-" + l.ID
 }
 
-// Workspace names a loop's worktree for those who perform its effects.
+// Workspace returns the name of a loop's worktree, for those who perform its effects.
 func (s *State) Workspace(ref pawl.LoopRef) string {
 	if l := s.Loop(ref); l != nil {
 		return s.workspace(l)
@@ -90,8 +90,8 @@ func (s *State) Workspace(ref pawl.LoopRef) string {
 	return ""
 }
 
-// Task is the loop's own task, for those who perform its effects; zero = the
-// run's goal is.
+// Task returns the loop's own task, for those who perform its effects. Zero means that the task is
+// the run's goal.
 func (s *State) Task(ref pawl.LoopRef) pawl.Hash {
 	if l := s.Loop(ref); l != nil {
 		return l.task.Spec
@@ -126,9 +126,9 @@ func (d *draft) commit(l *Loop, what string) {
 		&pawl.Commit{Branch: d.s.branch(l), Parent: l.Head, Base: l.Base, Message: message, Time: d.at})
 }
 
-// drain ends a loop whose run is stopping: the effects in flight end first, or
-// are withdrawn, then the worktree is closed. What an iteration has done so far
-// is committed before, if the run can be resumed: its next attempt finds it.
+// drain ends a loop whose run is stopping. The effects in flight end first or are withdrawn, then
+// the worktree is closed. If the run can be resumed, the iteration's unfinished work is committed
+// before that, so that its next attempt finds it.
 func (d *draft) drain(l *Loop) {
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: brief.Cut(d.s.Stopping.Reason, 200)})
@@ -139,12 +139,12 @@ func (d *draft) drain(l *Loop) {
 		}
 	}
 	switch {
-	case l.Phase == PhaseClosing: // it has an outcome of its own
+	case l.Phase == PhaseClosing: // it already has an outcome of its own
 		d.shut(l, l.Outcome, l.Reason)
 	case l.exit.ending != nil:
 		d.windUp(l)
 	case len(l.open) > 0 || d.s.isLanding(l):
-	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // they end first
+	case l.gen.plan != nil && len(l.gen.plan.Kids) > 0: // its children end first
 	case l.gen.plan != nil && !d.s.Stopping.Outcome.Resumable() && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, d.s.Stopping.Reason)
 	case d.s.Stopping.Outcome.Resumable() && l.unfinished():
@@ -156,17 +156,18 @@ func (d *draft) drain(l *Loop) {
 	}
 }
 
-// unfinished reports whether the worktree holds work that can be committed as
-// it is: it is the iteration's, and nothing is wrong with it.
+// unfinished reports whether the worktree holds work of the iteration that can be committed as it
+// is, because nothing is wrong with the worktree.
 func (l *Loop) unfinished() bool {
 	w := &l.worktree
 	return l.working() && l.iter.restart == "" && w.Trouble() == nil && !w.Verify && !w.Restore && (w.Unsure || w.Dirty)
 }
 
-// mayWithdraw reports whether a stopping run does without an effect. Waiting ends
-// at once, and so does a preparation: it leaves nothing that the run still needs. An effect on a worktree is never cut off half way, as nobody would
-// know what it left; it is short. The callback is to hear of the end that the run
-// is coming to; it has little time, too. The rest is withdrawn if the user says now.
+// mayWithdraw reports whether a stopping run can do without an effect. Waits end at once, and so do
+// preparations, which leave nothing that the run still needs. An effect on a worktree is short and
+// is never cut off, because it would not be known what it left. Effects for the callback stay,
+// because it has to learn that the run ends; they are short too. The rest is withdrawn if the user
+// says now.
 func (s *State) mayWithdraw(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.Wait:
@@ -177,7 +178,7 @@ func (s *State) mayWithdraw(f *pawl.Effect) bool {
 	return s.Drain == pawl.DrainNow && !bound(f)
 }
 
-// bound reports whether an effect comes to its end whatever happens.
+// bound reports whether an effect is never withdrawn.
 func bound(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch,
@@ -199,7 +200,7 @@ func (d *draft) abandon(l *Loop, reason string) {
 	}
 }
 
-// shut closes the worktree and ends the loop.
+// shut closes the worktree and ends the loop, after all loops below it have ended.
 func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	if !d.endBelow(l, reason) {
 		return
@@ -224,8 +225,8 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	d.troubled(l, o, reason, evidence)
 }
 
-// leaveWorktree does what is left to do with the worktree and the branch of a loop that ends, and
-// reports whether it may be closed.
+// leaveWorktree does what remains to be done with the worktree and the branch of a loop that ends,
+// and reports whether the worktree may be closed.
 func (d *draft) leaveWorktree(l *Loop, o pawl.Outcome) bool {
 	if l.worktree.IsStuckOpen() {
 		return true
@@ -240,7 +241,7 @@ func (d *draft) leaveWorktree(l *Loop, o pawl.Outcome) bool {
 	return !l.HasWorkspace || !d.s.Recipe.Records || d.syncHead(l)
 }
 
-// endLoop ends a loop. The event says what that means for the loop's task.
+// endLoop ends a loop. The event states the status that the loop's task has then.
 func (d *draft) endLoop(ref pawl.LoopRef, b *pawl.LoopEnded) {
 	d.emit(ref, b)
 	l := d.s.Loop(ref)
@@ -249,17 +250,17 @@ func (d *draft) endLoop(ref pawl.LoopRef, b *pawl.LoopEnded) {
 	}
 }
 
-// notifyTries is how often the callback is tried to be told of the run's end.
+// notifyTries bounds the tries to notify the callback, or to announce a question.
 const notifyTries = 3
 
-// callbackStep is the place of everything that is done to tell the callback.
+// callbackStep is the step of every effect that serves to notify the callback.
 const callbackStep = "callback"
 
 // notifyTimeout bounds one try.
 const notifyTimeout = 10 * time.Second
 
-// notify tells the run's callback how the run ends, and reports whether that is
-// under way. All work is done by then; a callback that does not hear changes nothing.
+// notify tells the run's callback how the run ends, and reports whether that is in progress. All
+// work is done by then, so a failure changes nothing.
 func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 	switch why := l.callback.unheard; {
 	case d.s.Settings.Callback == nil || d.s.notified:
@@ -276,7 +277,7 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		return true
 	}
 	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
-	if l.callback.told != nil { // the same again, so that it is one delivery
+	if l.callback.told != nil { // the same content again, so that all tries are one delivery
 		do = *l.callback.told
 	}
 	do.Try++
