@@ -8,8 +8,8 @@ import (
 )
 
 // Council is a council that has not been decided. First every member proposes, then every member
-// ranks all proposals, then [Council.Count] decides. With one proposal there is no vote; with
-// none the loop is blocked.
+// ranks all proposals, then [Council.Count] decides. With one proposal there is no vote; with none
+// the loop is blocked.
 type Council struct {
 	Members []Member // in the order of the recipe's lenses
 }

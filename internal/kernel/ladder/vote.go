@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// instantRunoff counts ranked ballots over candidates 0 to n-1: as long as no
-// candidate has more than half of the ballots that still rank one, the weakest
-// is struck and its ballots go to their next choice. Candidates that tie are
-// ordered by rank sum (a candidate a ballot leaves out ranks behind all it
-// names), then by confidence, then by letter. It returns the winner and the
-// rounds as "A2 B1 C2 | A3 C2"; -1 when there is no candidate.
+// instantRunoff counts ranked ballots over candidates 0 to n-1. As long as no candidate has more
+// than half of the ballots that still rank one, the weakest candidate is eliminated and its ballots
+// go to their next choice. Candidates that tie are ordered by rank sum (a candidate that a ballot
+// leaves out ranks behind all that it names), then by confidence, then by letter. It returns the
+// winner and the rounds as "A2 B1 C2 | A3 C2", or -1 if there is no candidate.
 func instantRunoff(n int, ballots [][]int, confidence []int) (winner int, rounds string) {
 	if n == 0 {
 		return -1, ""

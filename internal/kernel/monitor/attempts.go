@@ -8,16 +8,16 @@ import (
 	"pawl"
 )
 
-// Attempt is what is known of an attempt of a loop that does its work itself.
+// Attempt is what is known of one attempt of a loop that does its work itself.
 type Attempt struct {
 	N      int32 // the number of its iteration
 	Passed bool
 	// Passing counts the tests that pass, Failed those that fail; -1 and 0 = not known.
 	Passing, Failed int32
-	// Error, Failing and Tree are as of [Task].
+	// Error, Failing and Tree are as in [Task].
 	Error, Failing, Tree uint64
-	Hunks                []uint64 // as of [Task]
-	Broke                []uint64 // fingerprints of tests that passed in the best attempt and fail
+	Hunks                []uint64 // as in [Task]
+	Broke                []uint64 // fingerprints of tests that passed in the best attempt and now fail
 }
 
 // batch returns the attempt as a batch of one task.
@@ -32,8 +32,8 @@ func (a *Attempt) batch() Batch {
 }
 
 // Attempts judges the last attempts of a loop that does its work itself, oldest first. It looks for
-// what goes to and fro and for what was reached and is lost. That a loop is stuck is not its
-// business: its ladder looks for that.
+// flip-flops and regressions. It does not look for stalls, because the loop's ladder detects that
+// it is stuck.
 func Attempts(history []Attempt) Verdict {
 	all := make([]Batch, len(history))
 	for i := range history {
@@ -59,7 +59,7 @@ func Attempts(history []Attempt) Verdict {
 	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("attempt %d neither goes to and fro nor loses what was reached", n))
 }
 
-// toAndFro says how the only task of each attempt goes to and fro; empty = it does not.
+// toAndFro returns how the attempts flip-flop, or "". Each attempt is a batch of one task.
 func (h batches) toAndFro() string {
 	all := h.attempts(h[len(h)-1].Tasks[0].Task, len(h)-1)
 	if len(all) == 0 {
@@ -82,8 +82,8 @@ func (h batches) toAndFro() string {
 	return ""
 }
 
-// fallsBehind says how fewer tests pass than in the best of the attempts, in the last two of them,
-// without a rise; empty = they do not, or the tests are not counted.
+// fallsBehind returns how the last two attempts pass fewer tests than the best one and do not rise,
+// or "" if they do not fall behind or the tests are not counted.
 func (h batches) fallsBehind() string {
 	last := len(h) - 1
 	if last < BrokenFor || h[last].Passing < 0 || h[last-1].Passing < h[last].Passing {

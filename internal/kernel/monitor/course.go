@@ -21,7 +21,7 @@ type Course struct {
 	Recoveries []Recoveries    // since the last good checkpoint
 
 	Checkpoints []pawl.Checkpoint // oldest first, without those that a rollback undid
-	Marks       int               // the number of the last checkpoint made, also if it was undone
+	Marks       int               // the number of the last checkpoint, even if a rollback undid it
 	Unmarked    bool              // the last batch has no checkpoint yet
 	Back        *Back             // the rollback in progress; nil = none
 	Unlearned   pawl.Hash         // what must not be tried again after a rollback, until the memory has it; zero = nothing
@@ -54,7 +54,7 @@ type Recoveries struct {
 // Rate is the share of the tasks of a batch that were approved, among those attempted.
 type Rate struct{ Approved, Attempted int }
 
-// Below reports whether r is lower than o. It is false if one of them is of no attempts.
+// Below reports whether r is lower than o. It is false if one of them has no attempts.
 func (r Rate) Below(o Rate) bool {
 	return r.Attempted > 0 && o.Attempted > 0 && r.Approved*o.Attempted < o.Approved*r.Attempted
 }
@@ -98,7 +98,7 @@ func (c *Course) RecoveredBy(what pawl.Recovery) {
 // LastBatch is what is kept of the batch that ended last. The zero value means that there is none.
 type LastBatch struct {
 	N         int      // its number, from 1
-	Attempted int      // tasks that came to an end of their own
+	Attempted int      // tasks whose result is not [Waiting]
 	Approved  int      // tasks whose work is in the branch
 	Scaffold  bool     // its tasks laid the ground for others
 	Passing   int      // tests that pass on the branch; -1 = not known
@@ -108,7 +108,7 @@ type LastBatch struct {
 // Back is a rollback in progress.
 type Back struct {
 	pawl.RollbackCalled
-	Tasks     []int          // tasks that were approved since the checkpoint, or are worked on
+	Tasks     []int          // tasks that were approved since the checkpoint, or are being worked on
 	Requested bool           // the restoring commit was requested
 	Restored  *pawl.Restored // that commit; nil = it is not made yet
 }
@@ -116,8 +116,8 @@ type Back struct {
 // Rate returns the rate of the batch that ended last.
 func (c *Course) Rate() Rate { return Rate{c.Last.Approved, c.Last.Attempted} }
 
-// Marked records a checkpoint after the last batch. A good one sets the recoveries back to none and
-// adds a proof. If there are too many proofs, the oldest but that of the base is dropped.
+// Marked records a checkpoint after the last batch. A good one resets the recoveries and adds a
+// proof. If there are too many proofs, the oldest except that of the base is dropped.
 func (c *Course) Marked(k pawl.Checkpoint) {
 	c.Checkpoints = append(slices.Clone(c.Checkpoints), k)
 	c.Unmarked, c.Marks = false, k.N

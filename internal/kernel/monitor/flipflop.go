@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// flipFlops says what changes to and fro; empty = nothing.
+// flipFlops returns what flip-flops, or "": a task, a test, or the branch.
 func (h batches) flipFlops() string {
 	last := len(h) - 1
 	for _, task := range h[last].open() {
@@ -30,7 +30,7 @@ func (h batches) flipFlops() string {
 	return ""
 }
 
-// taskFlips says how a task of the last batch goes to and fro.
+// taskFlips returns how a task of the last batch flip-flops, or "".
 func (h batches) taskFlips(task int) string {
 	all := h.attempts(task, len(h)-1)
 	var trees []uint64
@@ -39,7 +39,7 @@ func (h batches) taskFlips(task int) string {
 		trees, hunks = append(trees, a.Tree), append(hunks, a.Hunks)
 	}
 	if len(all) == 0 {
-		return "" // the batch approved it as well
+		return "" // the batch also approved it
 	}
 	n := h[len(h)-1].N
 	switch {
@@ -51,8 +51,8 @@ func (h batches) taskFlips(task int) string {
 	return ""
 }
 
-// inTurn reports whether the last trees, as many as there are turns, were all there
-// before, with others between: A-B-A-B. The same tree twice running is one.
+// inTurn reports whether each of the last [Turns] trees was there before, with others in between:
+// A-B-A-B. The same tree twice running counts once.
 func inTurn(trees []uint64) bool {
 	if trees[len(trees)-1] == 0 {
 		return false
@@ -66,8 +66,8 @@ func inTurn(trees []uint64) bool {
 	return true
 }
 
-// refusedAgain reports whether the last tree was there before, with another between,
-// and is refused for the same as then.
+// refusedAgain reports whether the last tree was refused before, with another tree in between, and
+// is refused for the same reason again.
 func refusedAgain(all []attempt) bool {
 	last := all[len(all)-1]
 	between := false
@@ -82,8 +82,7 @@ func refusedAgain(all []attempt) bool {
 	return false
 }
 
-// redone reports whether the last list of changes has one that was made before and
-// undone in between.
+// redone reports whether the last list of changes has one that was made and undone before.
 func redone(hunks [][]uint64) bool {
 	last := len(hunks) - 1
 	for k := 0; k+1 < len(hunks[last]); k += 2 {
@@ -102,8 +101,8 @@ func redone(hunks [][]uint64) bool {
 	return false
 }
 
-// makes reports whether a list has a change. One whose opposite is there too is none:
-// lines changed places.
+// makes reports whether a list has a change. A change whose opposite is in the list too does not
+// count, because the lines only moved.
 func makes(hunks []uint64, went, came uint64) bool {
 	there, opposite := false, false
 	for k := 0; k+1 < len(hunks); k += 2 {
@@ -113,8 +112,8 @@ func makes(hunks []uint64, went, came uint64) bool {
 	return there && !opposite
 }
 
-// breaksAgain is a verified test that the last batch broke, which an earlier one had
-// broken and one between mended; 0 = none.
+// breaksAgain returns a verified test that the last batch broke after an earlier batch had broken
+// it and one in between had mended it; 0 = none.
 func (h batches) breaksAgain() uint64 {
 	last := len(h) - 1
 	if last < 2 {

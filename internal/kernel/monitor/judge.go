@@ -9,11 +9,10 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Judge says how the batches of a loop develop, as seen after the last one; oldest
-// first. A batch in which nothing was attempted is as if it had not been, and what was
-// before a person dealt with a blocked task does not count any more; of the others the
-// last [Window] count. Every pattern has to end in the last batch: nothing is accused
-// for what is over.
+// Judge judges how the batches of a loop develop, oldest first, as of the last one. Batches that
+// attempted nothing do not count, nor does anything before a person dealt with a blocked task. Of
+// the rest, the last [Window] count. Every pattern has to end in the last batch, so that a fault
+// that is over is not reported.
 func Judge(history []Batch) Verdict {
 	if len(history) == 0 {
 		return Verdict{pawl.HealthProgressing, "no batch has ended"}
@@ -38,7 +37,7 @@ func Judge(history []Batch) Verdict {
 	return verdictOf(pawl.HealthProgressing, fmt.Sprintf("batch %d: %d of %d approved", last.N, last.Approved, last.Attempted))
 }
 
-// blocked says which tasks of a batch need what only a person can give.
+// blocked returns which tasks of a batch need what only a person can give, or "".
 func blocked(b *Batch) string {
 	var all []string
 	for i := range b.Tasks {
@@ -52,10 +51,11 @@ func blocked(b *Batch) string {
 	return fmt.Sprintf("blocked in batch %d: %s", b.N, strings.Join(all, "; "))
 }
 
-// batches are those in which something was attempted, oldest first.
+// batches holds batches that attempted something, oldest first.
 type batches []*Batch
 
-// counted are the batches that are compared: the last ones since a task was blocked.
+// counted returns the batches that are compared: the last [Window] that attempted something since a
+// task was blocked.
 func counted(history []Batch) batches {
 	h := make(batches, 0, len(history))
 	for i := range history {
@@ -70,7 +70,7 @@ func counted(history []Batch) batches {
 	return h[max(0, len(h)-Window):]
 }
 
-// numbers are the numbers of the last n batches, in words.
+// numbers returns the numbers of the last n batches, separated by commas.
 func (h batches) numbers(n int) string {
 	var all []string
 	for _, b := range h[len(h)-n:] {
@@ -79,7 +79,7 @@ func (h batches) numbers(n int) string {
 	return strings.Join(all, ", ")
 }
 
-// verdictOf keeps a reason within its bounds, on a character's boundary.
+// verdictOf returns a verdict with the reason cut at [ReasonMax] bytes, on a character boundary.
 func verdictOf(health pawl.Health, why string) Verdict {
 	return Verdict{health, brief.Cut(strings.ToValidUTF8(why, "?"), ReasonMax)}
 }

@@ -2,19 +2,18 @@ package monitor
 
 import "slices"
 
-// mark is how far something had come: a candidate of a task, or the branch.
+// mark is how far a task's candidate or the branch has come.
 type mark struct {
 	passing int // tests that pass; below 0 = not known
 	failed  int // tests that fail; below 0 = not known
 	failing uint64
 }
 
-// nearer reports whether the last mark is nearer to the aim than those before it:
-// more tests pass than at any of the last n that are known, or a set of tests fails
-// that never failed before and is smaller than the last one, or than all with n over
-// [Nearer]. Fewer failing is none when tests that passed are gone with them. The
-// first mark is not nearer than anything; the first that tells numbers is, against
-// the few before it.
+// nearer reports whether the last mark is progress over those before it: more tests pass than at
+// each of the last n that are known, or a set of tests fails that never failed before and is
+// smaller than the last one (than each of the last n, if n is over [Nearer]). Fewer failing tests
+// are no progress if tests that passed are gone with them. The first mark is no progress; the first
+// that has numbers is, if n is [Nearer].
 func nearer(marks []mark, n int) bool {
 	if len(marks) < 2 {
 		return false
@@ -35,7 +34,7 @@ func morePass(now mark, before []mark, n int) bool {
 
 func fewerFail(now mark, before []mark, n int) bool {
 	if now.failing != 0 && n == Nearer {
-		n = 1 // which tests fail tells going on from going round
+		n = 1 // the set of failing tests shows whether the work moves on or in circles
 	}
 	known := 0
 	for i := len(before) - 1; i >= 0; i-- {
@@ -53,13 +52,13 @@ func fewerFail(now mark, before []mark, n int) bool {
 	return now.failed >= 0 && known > 0
 }
 
-// attempt is a task's part in a batch that did not let it pass.
+// attempt is a task's part in a batch that did not approve it.
 type attempt struct {
-	at int // the batch, as an index
+	at int // the index of the batch
 	*Task
 }
 
-// attempts are those of a task up to a batch, since it was approved last.
+// attempts returns the attempts of a task up to a batch, since its last approval.
 func (h batches) attempts(task, upTo int) []attempt {
 	var out []attempt
 	for i := range h[:upTo+1] {
@@ -77,7 +76,7 @@ func (h batches) attempts(task, upTo int) []attempt {
 	return out
 }
 
-// open are the positions of the tasks that a batch attempted in vain.
+// open returns the positions of the tasks that a batch attempted in vain.
 func (b *Batch) open() []int {
 	var out []int
 	for i := range b.Tasks {
@@ -100,8 +99,8 @@ func marks(all []attempt) []mark {
 	return out
 }
 
-// doubtful reports whether the last attempt tells no numbers after one that did: it is
-// not known to be in vain.
+// doubtful reports whether the last attempt has no numbers after one that had: it is not known to
+// be in vain.
 func doubtful(marks []mark) bool {
 	k := len(marks) - 1
 	return k > 0 && !marks[k].known() && marks[k-1].known()
@@ -109,8 +108,8 @@ func doubtful(marks []mark) bool {
 
 func (m mark) known() bool { return m.passing >= 0 || m.failed >= 0 }
 
-// gains reports whether a batch made tests pass on the branch that did not in the
-// n batches before it. On the same tree nothing was made: such a test is flaky.
+// gains reports whether more tests pass on the branch after a batch than after each of the n before
+// it. On an unchanged tree nothing is gained: a test that passes only now is flaky.
 func (h batches) gains(at, n int) bool {
 	if at == 0 || sameTree(h[at-1], h[at]) {
 		return false
@@ -122,15 +121,15 @@ func (h batches) gains(at, n int) bool {
 	return nearer(out, n)
 }
 
-// sameTree reports whether a batch left the branch as the one before it had.
+// sameTree reports whether a batch left the branch as the batch before it had.
 func sameTree(before, b *Batch) bool {
 	return before.Tree == b.Tree && (b.Tree != 0 || len(b.Hunks) == 0 && b.Approved == 0)
 }
 
-// sentBackMoves reports whether a task that had been sent back got through in a batch,
-// or came nearer than in the n attempts before. Against the values shortly before, two
-// things have the benefit of the doubt: an attempt that tells nothing, if no other is
-// known to be in vain, and a batch that tries new tasks only, while others wait.
+// sentBackMoves reports whether a task that had been sent back was approved in a batch, or came
+// nearer than in the n attempts before. If n is [Nearer], two cases get the benefit of the doubt:
+// an attempt without numbers, if no other is known to be in vain, and a batch that tries only new
+// tasks while others wait.
 func (h batches) sentBackMoves(at, n int) bool {
 	moved, vain, doubt := h.again(at, n)
 	if moved > 0 || n != Nearer || vain > 0 {
@@ -149,10 +148,10 @@ func (h batches) newOnly(at int) bool {
 	return true
 }
 
-// again counts what became of the tasks of a batch that had been sent back: those that
-// got through or came nearer; those tried in vain, as tests of them still fail or the
-// same is objected as before; those that are doubtful. New objections to work whose
-// tests pass are none of these.
+// again counts what became of the tasks of a batch that had been sent back. Moved counts those that
+// were approved or came nearer; vain those with tests that still fail, or with the same objection
+// as before; doubt those that are doubtful. New objections to work whose tests pass count as none
+// of these.
 func (h batches) again(at, n int) (moved, vain, doubt int) {
 	for i := range h[at].Tasks {
 		t := &h[at].Tasks[i]

@@ -11,10 +11,10 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Verdict judges the history after a batch and returns the verdict with what follows by the
-// recipe: the recoveries of its health. A person is asked instead if that health has already led to
-// them as often as most since the last good checkpoint, or if they include a rollback and there
-// is no good checkpoint. A most of 0 means [pawl.DefaultRecoveries].
+// Verdict judges the history after a batch and returns the verdict with the recoveries that the
+// recipe has for its health. A person is asked instead if that health has already led to them as
+// often as most since the last good checkpoint, or if they include a rollback and there is no good
+// checkpoint. A most of 0 means [pawl.DefaultRecoveries].
 func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
 	b := c.Says(Judge(c.History), batch, recoveries, most)
 	noWay := slices.Contains(b.Recoveries, pawl.RecoverRollback) && c.LastGood() == nil
@@ -24,7 +24,8 @@ func (c *Course) Verdict(batch int, recoveries map[string][]string, most int) *p
 	return b
 }
 
-// Says returns a verdict with what follows by the recipe, however often it has been tried.
+// Says returns a verdict with the recoveries that the recipe has for its health, however often they
+// were tried.
 func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most int) *pawl.HealthJudged {
 	b := &pawl.HealthJudged{Batch: batch, Health: v.Health, Reason: v.Reason}
 	if v.Health == pawl.HealthProgressing {
@@ -38,8 +39,8 @@ func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most
 	return b
 }
 
-// JudgedAttempts records a verdict on attempts. The history that led to recoveries is dropped, as
-// they are done at once.
+// JudgedAttempts records a verdict on attempts. Its recoveries are done at once, so the health is
+// reset if there are any.
 func (c *Course) JudgedAttempts(b *pawl.HealthJudged) {
 	c.Health, c.Evidence = b.Health, brief.Cut(b.Reason, 200)
 	if len(b.Recoveries) > 0 {
@@ -87,8 +88,9 @@ func InNames(reason string, broke []string, tasks []pawl.TaskEntry) string {
 	}
 }
 
-// Judged records a verdict, and reports whether its recoveries begin. The history that led to them
-// is dropped then. During a batch none begin, because the blocked child asks a person itself.
+// Judged records a verdict, and reports whether its recoveries begin. If they do, the history that
+// led to them is dropped. During a batch none begin, because the blocked child asks a person
+// itself.
 func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
 	c.Health, c.Evidence, c.Unjudged, c.Recover = b.Health, brief.Cut(b.Reason, 200), false, b.Recoveries
 	switch {
@@ -104,7 +106,7 @@ func (c *Course) Judged(b *pawl.HealthJudged, during bool) (recovers bool) {
 	return true
 }
 
-// NextRecovery returns the next recovery that is not to gather the context, and the reason for it.
+// NextRecovery returns the next recovery other than gathering the context, and the reason for it.
 // There must be one.
 func (c *Course) NextRecovery() (next pawl.Recovery, reason string) {
 	i := slices.IndexFunc(c.Recover, func(r pawl.Recovery) bool { return r != pawl.RecoverGather })
@@ -120,8 +122,8 @@ func (c *Course) Override() {
 	}
 }
 
-// Ended records how a batch ended. The history keeps the last batches, as many as keep, without
-// earlier ones in which nothing was attempted.
+// Ended records how a batch ended. The history keeps the last batches, at most keep, without
+// earlier ones that attempted nothing.
 func (c *Course) Ended(facts Batch, last LastBatch, keep int) {
 	tried := slices.DeleteFunc(slices.Clone(c.History), func(o Batch) bool { return o.Attempted == 0 })
 	c.History = append(tried[max(0, len(tried)-keep+1):], facts)
@@ -140,7 +142,7 @@ func (c *Course) Mark(commit pawl.CommitHash, version, approved int) pawl.Checkp
 	return k
 }
 
-// CallBack begins a rollback to a checkpoint. Tasks are those of [Back].
+// CallBack begins a rollback to a checkpoint. Tasks is as in [Back].
 func (c *Course) CallBack(b *pawl.RollbackCalled, tasks []int) {
 	c.Back = &Back{RollbackCalled: *b, Tasks: tasks}
 	c.Unjudged, c.Unmarked = false, false
@@ -155,7 +157,7 @@ func (c *Course) CallBack(b *pawl.RollbackCalled, tasks []int) {
 func (c *Course) Restored(b *pawl.Restored) { c.Back.Restored, c.Tree = b, b.Tree }
 
 // WentBack ends the rollback to a checkpoint. Later checkpoints and their proofs are dropped,
-// because their tasks are open again, and the history begins anew.
+// because their tasks are open again. The history is dropped too.
 func (c *Course) WentBack(to int) {
 	c.Checkpoints = slices.DeleteFunc(slices.Clone(c.Checkpoints), func(k pawl.Checkpoint) bool { return k.N > to })
 	c.Proofs = slices.DeleteFunc(slices.Clone(c.Proofs), func(k Proof) bool { return k.N > to })

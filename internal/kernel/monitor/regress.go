@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// regresses says what was reached and is lost; empty = nothing.
+// regresses returns what was reached and is lost, or "".
 func (h batches) regresses() string {
 	if test := h.staysBroken(); test != 0 {
 		return fmt.Sprintf("test %x passed at the last good checkpoint and fails after batches %s", test, h.numbers(BrokenFor))
@@ -14,7 +14,7 @@ func (h batches) regresses() string {
 	return h.rateFalls()
 }
 
-// staysBroken is a verified test that the last batches left failing; 0 = none.
+// staysBroken returns a verified test that each of the last [BrokenFor] batches left failing, or 0.
 func (h batches) staysBroken() uint64 {
 	if len(h) < BrokenFor {
 		return 0
@@ -28,7 +28,7 @@ func (h batches) staysBroken() uint64 {
 	return 0
 }
 
-// flaky reports whether a test came out differently on the same tree.
+// flaky reports whether a test gave different results on the same tree.
 func (h batches) flaky(test uint64) bool {
 	for i := 1; i < len(h); i++ {
 		if sameTree(h[i-1], h[i]) && slices.Contains(h[i-1].Broke, test) != slices.Contains(h[i].Broke, test) {
@@ -38,11 +38,11 @@ func (h batches) flaky(test uint64) bool {
 	return false
 }
 
-// rateFalls says how the share of approved tasks fell, batch after batch. A batch too
-// small for a rate ends the row. It does not count when the branch gained tests in the
-// last batch, nor, as tasks that come up later may just be harder, unless more of what
-// had been sent back was tried in vain than came nearer while the rate fell. Where no
-// tests are counted, it is enough that nothing came nearer.
+// rateFalls returns how the share of approved tasks fell from batch to batch, or "". A batch that
+// is too small for a rate ends the row. A fall does not count if the branch gained tests in the
+// last batch. Tasks that come up later may just be harder, so it counts only if, of what had been
+// sent back meanwhile, more than twice as much was tried in vain as came nearer. If no tests are
+// counted, it is enough that nothing came nearer.
 func (h batches) rateFalls() string {
 	last := len(h) - 1
 	if last < Drops || h.gains(last, Nearer) {

@@ -2,7 +2,7 @@ package monitor
 
 import "fmt"
 
-// stalls says why the loop does not get anywhere; empty = it does.
+// stalls returns why the loop makes no progress, or "".
 func (h batches) stalls() string {
 	if h.inVain(FailedBatches, Nearer) {
 		return fmt.Sprintf("nothing was approved in batches %s, no test newly passes and no failure set shrinks", h.numbers(FailedBatches))
@@ -23,8 +23,8 @@ func (h batches) stalls() string {
 	return ""
 }
 
-// inVain reports whether the last n batches approved nothing and brought nothing
-// forward, each against the values before it, as many as back says.
+// inVain reports whether each of the last n batches approved nothing and made no progress over the
+// batches before it, of which back are compared.
 func (h batches) inVain(n, back int) bool {
 	if len(h) < n {
 		return false
@@ -37,8 +37,8 @@ func (h batches) inVain(n, back int) bool {
 	return true
 }
 
-// repeats reports whether the last attempts of a task met what had been objected
-// before, and came no nearer. What the branch gains meanwhile speaks for them.
+// repeats reports whether the last attempts of a task met the same objections as before and came no
+// nearer. It is false if the branch gained tests meanwhile, which speaks for the attempts.
 func (h batches) repeats(all []attempt) bool {
 	first := len(all) - SameError
 	if first < 0 {
@@ -56,7 +56,7 @@ func (h batches) repeats(all []attempt) bool {
 	return true
 }
 
-// nearerWithin reports whether one of the last n marks is nearer than all before it.
+// nearerWithin reports whether one of the last n marks is progress over all before it.
 func nearerWithin(marks []mark, n int) bool {
 	for i := len(marks) - n; i < len(marks); i++ {
 		if nearer(marks[:i+1], Window) {
@@ -66,8 +66,8 @@ func nearerWithin(marks []mark, n int) bool {
 	return false
 }
 
-// metBefore reports whether an attempt met the error or the failing tests of one of
-// the two before it: two errors in turn are met again as one is.
+// metBefore reports whether an attempt met the error or the failing tests of one of the two
+// attempts before it. Looking at two finds errors that alternate as well as one that repeats.
 func metBefore(all []attempt, i int) bool {
 	for _, b := range all[max(0, i-2):i] {
 		if a := all[i]; a.Error != 0 && a.Error == b.Error || a.Failing != 0 && a.Failing == b.Failing {
@@ -77,7 +77,7 @@ func metBefore(all []attempt, i int) bool {
 	return false
 }
 
-// where names the batches of the last n attempts.
+// where returns the numbers of the batches of the last n attempts, in words.
 func (h batches) where(all []attempt, n int) string {
 	var in batches
 	for _, a := range all[len(all)-n:] {

@@ -1,5 +1,5 @@
-// Package signal holds what a loop was told, by persons and by other loops, until it has
-// acknowledged it.
+// Package signal holds the signals that people and other loops sent to a loop, until the loop has
+// acknowledged them.
 package signal
 
 import (
@@ -11,14 +11,14 @@ import (
 	"pawl/internal/kernel/brief"
 )
 
-// Inbox is what a loop was told. Its zero value is that of a loop that was told nothing.
+// Inbox holds the signals that were sent to a loop. The zero value is an empty inbox.
 type Inbox struct {
 	Signals []Signal // not acknowledged yet
-	Infos   []info   // for its next prompts, oldest first
+	Infos   []info   // texts for its next prompts, oldest first
 	Held    bool     // a signal holds it: it begins nothing
 }
 
-// Signal is one that a loop has not acknowledged.
+// Signal is a signal that a loop has not acknowledged.
 type Signal struct {
 	N       int
 	Kind    pawl.SignalKind
@@ -27,11 +27,11 @@ type Signal struct {
 	Payload pawl.Hash
 }
 
-// Bounds of what a loop is told, so that its state and its prompts stay small.
+// Bounds of an inbox, so that the loop's state and its prompts stay small.
 const (
 	maxSignalReason = 120  // bytes of a reason that the state keeps
 	maxInfo         = 1000 // bytes of an info
-	maxInfos        = 3    // infos a prompt is told: the last ones
+	maxInfos        = 3    // infos that an inbox keeps: the last ones
 )
 
 // MaxUnseen bounds the signals of persons that a loop has not acknowledged.
@@ -68,8 +68,8 @@ func (g *Signal) Ends() bool {
 	return g.Kind == pawl.SignalInvalidate || g.Kind == pawl.SignalStop && g.Source != 0
 }
 
-// Take adds a signal. It stays until it is acknowledged, and the text of an info until a prompt
-// has contained it; only the last infos are kept.
+// Take adds a signal, which stays until it is acknowledged. The text of an info stays until a
+// prompt has contained it, but only the last infos are kept.
 func (in *Inbox) Take(b *pawl.SignalSent) *Signal {
 	g := Signal{N: b.N, Kind: b.Signal, Source: b.Source}
 	switch b.Signal {
@@ -89,8 +89,7 @@ func (in *Inbox) Take(b *pawl.SignalSent) *Signal {
 	return &in.Signals[len(in.Signals)-1]
 }
 
-// See removes a signal that is acknowledged and returns it; nil means there is none of this
-// number.
+// See removes the acknowledged signal with this number and returns it, or nil if there is none.
 func (in *Inbox) See(n int) *Signal {
 	i := slices.IndexFunc(in.Signals, func(g Signal) bool { return g.N == n })
 	if i < 0 {
@@ -119,7 +118,7 @@ func Check(g *pawl.Signaling) error {
 	return nil
 }
 
-// Hints returns what persons said by signals, as feedback for a prompt.
+// Hints returns the infos that people sent, as feedback for a prompt.
 func (in *Inbox) Hints() (out []pawl.Feedback) {
 	for _, i := range in.Infos {
 		out = append(out, pawl.Feedback{From: "a person", Verdict: pawl.VerdictRevise, Evidence: i.text})
