@@ -30,13 +30,13 @@ func opensPlaces(k pawl.Kind) bool {
 	return false
 }
 
-// admits reports whether a recipe has a kind with eager children.
-func admits(r *pawl.Recipe) bool {
+// hasEagerKinds reports whether a recipe has a kind with eager children.
+func hasEagerKinds(r *pawl.Recipe) bool {
 	return slices.ContainsFunc(r.Kinds, func(k pawl.LoopKind) bool { return k.Children.IsEager() })
 }
 
-// bringForth creates a loop for every pending task that has none, or only one that has ended.
-func (d *draft) bringForth(l *Loop) {
+// spawnEager creates a loop for every pending task that has none, or only one that has ended.
+func (d *draft) spawnEager(l *Loop) {
 	if wait := len(l.gen.plan.Kids) - l.gen.plan.Count[pawl.TaskRunning]; l.gen.plan.Count[pawl.TaskPending] == wait {
 		return // every pending task has its loop
 	}
@@ -48,49 +48,49 @@ func (d *draft) bringForth(l *Loop) {
 	}
 }
 
-// letIn admits queued loops until there are no places left, and reports whether it emitted an
+// admitQueued admits queued loops until there are no places left, and reports whether it emitted an
 // event.
-func (d *draft) letIn() bool {
-	if !d.places || d.s.Status != pawl.StatusRunning || d.s.Stopping != nil {
+func (d *draft) admitQueued() bool {
+	if !d.placesOpened || d.s.Status != pawl.StatusRunning || d.s.Stopping != nil {
 		return false
 	}
-	d.places = false
+	d.placesOpened = false
 	before := len(d.events)
 	for len(d.s.queue) > 0 {
-		best, score, held := d.foremost()
+		best, score, held := d.nextToAdmit()
 		for _, h := range held {
 			d.emit(h.on, h.limit)
 		}
 		if best == nil {
 			break
 		}
-		d.emit(best.Ref, &pawl.LoopAdmitted{Score: score, Base: d.s.Loop(best.Parent).Head, Waited: d.waited(best)})
+		d.emit(best.Ref, &pawl.LoopAdmitted{Score: score, Base: d.s.Loop(best.Parent).Head, Waited: d.waitReason(best)})
 	}
 	return len(d.events) > before
 }
 
-// holding is a limit that holds back a loop that is ready, and that was not reported yet.
-type holding struct {
+// hitLimit is a limit that holds back a loop that is ready, and that was not reported yet.
+type hitLimit struct {
 	on    pawl.LoopRef
 	limit *pawl.LimitReached
 }
 
-// foremost returns the loop to admit next, or nil, with its score, and the limits to report because
+// nextToAdmit returns the loop to admit next, or nil, with its score, and the limits to report because
 // they hold back others.
-func (d *draft) foremost() (best *Loop, score int, held []holding) {
+func (d *draft) nextToAdmit() (best *Loop, score int, held []hitLimit) {
 	total := 0
 	for _, n := range d.s.busy {
 		total += n
 	}
 	hold := func(on pawl.LoopRef, scope string, most, now int) {
-		if !slices.ContainsFunc(held, func(h holding) bool { return h.limit.Scope == scope }) {
-			held = append(held, holding{on, &pawl.LimitReached{Scope: scope, Limit: pawl.LimitLoops, Max: int64(most), Value: int64(now)}})
+		if !slices.ContainsFunc(held, func(h hitLimit) bool { return h.limit.Scope == scope }) {
+			held = append(held, hitLimit{on, &pawl.LimitReached{Scope: scope, Limit: pawl.LimitLoops, Max: int64(most), Value: int64(now)}})
 		}
 	}
 	for _, ref := range d.s.queue {
 		l := d.s.Loop(ref)
 		p, kind := d.s.Loop(l.Parent), d.s.kind(l.Kind)
-		if !d.s.lets(p, l) {
+		if !d.s.mayAdmit(p, l) {
 			continue
 		}
 		most, now := d.s.parallel(p), p.gen.plan.Count[pawl.TaskRunning]
@@ -119,11 +119,11 @@ func (d *draft) foremost() (best *Loop, score int, held []holding) {
 // wholeRun is the scope of the limit on all loops of the run. No kind has this name.
 const wholeRun = "the run"
 
-// lets reports whether l lets its child run now. The child's task must be ready. In a group, the
+// mayAdmit reports whether l mayAdmit its child run now. The child's task must be ready. In a group, the
 // child must also be a member of the current batch that may work; otherwise its task must be the
 // first ready one in the order of the plan, unless scores decide.
-func (s *State) lets(l, child *Loop) bool {
-	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() || child.inbox.Held || child.isLeaving() {
+func (s *State) mayAdmit(l, child *Loop) bool {
+	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isEnding() || child.inbox.Held || child.isEnding() {
 		return false
 	}
 	t := l.gen.plan.At(child.slot.entry)
@@ -132,7 +132,7 @@ func (s *State) lets(l, child *Loop) bool {
 	case !ready:
 		return false
 	case l.Kind.Children.Groups():
-		return s.mayWork(child) && !l.stops() && s.busyOf(l, nil, false) < s.parallel(l)
+		return s.mayWork(child) && !l.failureStopsOthers() && s.busyOf(l, nil, false) < s.parallel(l)
 	}
 	return l.Kind.Children.Order == "score" || l.gen.plan.Next() == child.slot.entry
 }
@@ -156,8 +156,8 @@ func (s *State) maxLoops() int {
 	return most
 }
 
-// waited returns in words what held a loop back until now, or "" if nothing did.
-func (d *draft) waited(l *Loop) string {
+// waitReason returns in words what held a loop back until now, or "" if nothing did.
+func (d *draft) waitReason(l *Loop) string {
 	p := d.s.Loop(l.Parent)
 	deps := p.gen.plan.Entries[l.slot.entry].DependsOn
 	switch {
@@ -204,16 +204,16 @@ func (s *State) recount(e pawl.Event) {
 	switch e.Body.EventKind() {
 	case pawl.KindRunResumed, pawl.KindForked:
 		for l := range s.each {
-			s.place(l)
+			s.countAtWork(l)
 		}
 	case pawl.KindLoopStarted, pawl.KindLoopEnded:
-		s.place(s.Loop(s.Loop(e.Loop).Parent))
+		s.countAtWork(s.Loop(s.Loop(e.Loop).Parent))
 	}
-	s.place(s.Loop(e.Loop))
+	s.countAtWork(s.Loop(e.Loop))
 }
 
-// place updates whether a loop is counted among those at work.
-func (s *State) place(l *Loop) {
+// countAtWork updates whether a loop is counted among those at work.
+func (s *State) countAtWork(l *Loop) {
 	if l == nil || (l.atWork() && !s.waitsForGroup(l)) == l.slot.busy {
 		return
 	}
@@ -226,16 +226,16 @@ func (s *State) place(l *Loop) {
 	}
 }
 
-// enters puts a loop into the queue of those that wait to be admitted.
-func (s *State) enters(l *Loop) {
+// joinAdmissionQueue puts a loop into the queue of those that wait to be admitted.
+func (s *State) joinAdmissionQueue(l *Loop) {
 	l.Phase = PhasePending
 	i, _ := slices.BinarySearch(s.queue, l.Ref)
 	s.queue = slices.Insert(slices.Clone(s.queue), i, l.Ref)
 }
 
-// leaves takes a loop out of the queue. A limit that no queued loop waits for any more is reported
+// leaveAdmissionQueue takes a loop out of the queue. A limit that no queued loop waits for any more is reported
 // again the next time it is reached.
-func (s *State) leaves(l *Loop) {
+func (s *State) leaveAdmissionQueue(l *Loop) {
 	s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(ref pawl.LoopRef) bool { return ref == l.Ref })
 	kind, sibling := false, false
 	for _, ref := range s.queue {
@@ -270,7 +270,7 @@ func (s *State) admitted(l *Loop, b *pawl.LoopAdmitted) error {
 	if l.Phase != PhasePending || p == nil || p.gen.plan == nil || l.slot.version != p.gen.plan.Version || p.gen.plan.At(l.slot.entry).Status != pawl.TaskPending {
 		return fmt.Errorf("loop %d does not wait for its turn", l.Ref)
 	}
-	s.leaves(l)
+	s.leaveAdmissionQueue(l)
 	p.gen.plan.Set(l.slot.entry, pawl.TaskRunning)
 	if m := p.gen.batch.Member(l.slot.entry); m != nil {
 		m.Begun = true

@@ -35,8 +35,8 @@ func (d *draft) proceed(l *Loop) {
 	if d.obeySignals(l) {
 		return
 	}
-	if why := d.s.fenced(l); why != "" {
-		d.leaveOff(l, why)
+	if why := d.s.stopReason(l); why != "" {
+		d.endStopped(l, why)
 		return
 	}
 	if d.mend(l) && d.restoreWorktree(l) {
@@ -55,7 +55,7 @@ func (d *draft) mayFinish(l *Loop) bool {
 	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && p.gen.batch == nil {
 		return false
 	}
-	return d.s.Drain == pawl.DrainFinish && l.inside && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.Kids) > 0 || l.gen.batch != nil)
+	return d.s.Drain == pawl.DrainFinish && l.inIteration && l.person.question == nil && (l.gen.plan == nil || len(l.gen.plan.Kids) > 0 || l.gen.batch != nil)
 }
 
 // phase takes the loop one step further in its phase.
@@ -72,7 +72,7 @@ func (d *draft) phase(l *Loop) {
 	case PhaseCommit:
 		d.candidate(l)
 	case PhaseGates:
-		d.judge(l)
+		d.judgeCandidate(l)
 	case PhaseCouncil:
 		d.confer(l)
 	}
@@ -98,10 +98,10 @@ func (l *Loop) place(step string) pawl.Place {
 // iterations. No model is called until the gates are known to be able to run.
 func (d *draft) base(l *Loop) {
 	known := d.judgeBase(l)
-	scored := l.inside || l.Score >= 0 || l.Kind.Complexity == nil
+	scored := l.inIteration || l.Score >= 0 || l.Kind.Complexity == nil
 	switch {
 	case !scored && d.s.Settings.Complexity != nil:
-		d.assess(l)
+		d.runAssessment(l)
 		return
 	case !known:
 		return
@@ -111,9 +111,9 @@ func (d *draft) base(l *Loop) {
 	}
 	switch {
 	case !scored:
-		d.assess(l)
-	case l.inside:
-		d.again(l, "the run was resumed")
+		d.runAssessment(l)
+	case l.inIteration:
+		d.restartSteps(l, "the run was resumed")
 	default:
 		d.ready(l)
 	}
@@ -136,17 +136,17 @@ func (d *draft) judgeBase(l *Loop) bool {
 // the user may have lowered it since the last one was judged.
 func (d *draft) ready(l *Loop) {
 	switch {
-	case d.s.last(l) && l.Parent != 0:
+	case d.s.isLastIteration(l) && l.Parent != 0:
 		d.shut(l, pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
-	case d.s.last(l):
-		d.maxIterations(l)
+	case d.s.isLastIteration(l):
+		d.emitMaxIterations(l)
 		d.stop(pawl.OutcomeIncomplete, d.s.usedIterations(l))
 		return
 	case l.person.question != nil:
 		return
 	}
-	if !d.returnToBest(l) || !d.beginAnew(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l) {
+	if !d.returnToBest(l) || !d.renewGeneration(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l) {
 		return
 	}
 	d.rebaseSeen(l)
@@ -170,10 +170,10 @@ func (d *draft) askToStart(l *Loop) bool {
 	if l.Parent == 0 || l.Iteration > 0 || l.person.approved {
 		return true
 	}
-	if by, _ := d.s.consenting(d.s.Loop(l.Parent)); by != "manual" {
+	if by, _ := d.s.approvalMode(d.s.Loop(l.Parent)); by != "manual" {
 		return true
 	}
-	if r := l.said(pawl.AskStart); r != nil {
+	if r := l.lastAnswerTo(pawl.AskStart); r != nil {
 		d.shut(l, pawl.OutcomeCancelled, strings.TrimSuffix("rejected by a person: "+r.text, ": "))
 		return false
 	}
@@ -181,9 +181,9 @@ func (d *draft) askToStart(l *Loop) bool {
 	return false
 }
 
-// again restarts the iteration's steps as another attempt, once the worktree is
-// furnished again.
-func (d *draft) again(l *Loop, reason string) {
+// restartSteps restarts the iteration's steps as another attempt, once the worktree is
+// furnished restartSteps.
+func (d *draft) restartSteps(l *Loop, reason string) {
 	if !d.returnToBest(l) || !d.furnish(l) {
 		return
 	}
@@ -195,7 +195,7 @@ func (d *draft) again(l *Loop, reason string) {
 func (d *draft) steps(l *Loop) {
 	switch {
 	case l.iter.restart != "":
-		d.again(l, l.iter.restart)
+		d.restartSteps(l, l.iter.restart)
 	case l.person.question != nil:
 	case l.iter.unclear != nil:
 		d.clarify(l)
@@ -211,7 +211,7 @@ func (d *draft) steps(l *Loop) {
 // endRounds decides what follows when a group's rounds are used up.
 func (d *draft) endRounds(l *Loop) {
 	g := l.flow.Group(l.iter.Step - 1)
-	then, r := g.Repeat.OnMax, l.said(pawl.AskStuck)
+	then, r := g.Repeat.OnMax, l.lastAnswerTo(pawl.AskStuck)
 	if r == nil {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.iter.Round)})
 	}
@@ -228,7 +228,7 @@ func (d *draft) endRounds(l *Loop) {
 
 // startStep starts a step: its session, or one session for each of its entries.
 func (d *draft) startStep(l *Loop, index, try int) {
-	if l.flow.Steps[index].ForEach != "" && !l.assesses(index) {
+	if l.flow.Steps[index].ForEach != "" && !l.isAssessingStep(index) {
 		d.eachEntry(l, index)
 		return
 	}
@@ -260,6 +260,6 @@ const maxStop = 500
 func (d *draft) stop(o pawl.Outcome, reason string) {
 	if d.s.Stopping == nil || d.s.Drain == pawl.DrainFinish {
 		d.emit(0, &pawl.RunStopping{Outcome: o, Reason: brief.Cut(reason, maxStop)})
-		d.all()
+		d.markAllDirty()
 	}
 }

@@ -11,9 +11,9 @@ import (
 // announceStep is the place of the effects that announce a question.
 const announceStep = "announce"
 
-// announcing reports whether an effect serves only to announce a question. While it is
+// isAnnouncement reports whether an effect serves only to announce a question. While it is
 // open, the run still counts as waiting for a person.
-func announcing(f *pawl.Effect) bool { return f.Place.Step == announceStep }
+func isAnnouncement(f *pawl.Effect) bool { return f.Place.Step == announceStep }
 
 // announce retries a failed announcement of the loop's question a few times, and
 // withdraws announcements of a question that is no longer open. If all tries fail,
@@ -21,32 +21,32 @@ func announcing(f *pawl.Effect) bool { return f.Place.Step == announceStep }
 func (d *draft) announce(l *Loop) {
 	q := l.person.question
 	for _, f := range slices.Clone(l.open) {
-		if do, ok := f.Do.(*pawl.Announce); ok && (q == nil || q.n != do.Question) || q == nil && announcing(f) {
+		if do, ok := f.Do.(*pawl.Announce); ok && (q == nil || q.n != do.Question) || q == nil && isAnnouncement(f) {
 			d.withdraw(f, "the question is no longer open")
 		}
 	}
-	if q == nil || q.told == nil || q.failed == nil || d.s.Status == pawl.StatusPaused || slices.ContainsFunc(l.open, announcing) {
+	if q == nil || q.announced == nil || q.failed == nil || d.s.Status == pawl.StatusPaused || slices.ContainsFunc(l.open, isAnnouncement) {
 		return
 	}
 	why := q.failed
 	switch {
-	case q.told.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout:
+	case q.announced.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout:
 	case q.rested:
-		do := *q.told
+		do := *q.announced
 		do.Try++
 		d.requestAnnounce(l, &do)
 	default:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep),
-			Do: &pawl.Wait{For: time.Second << (q.told.Try - 1), Reason: "the announcement: " + brief.Cut(why.Message, 120)}})
+		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep),
+			Do: &pawl.Wait{For: time.Second << (q.announced.Try - 1), Reason: "the announcement: " + brief.Cut(why.Message, 120)}})
 	}
 }
 
 func (d *draft) requestAnnounce(l *Loop, do *pawl.Announce) {
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep), Timeout: notifyTimeout, Do: do})
+	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(announceStep), Timeout: notifyTimeout, Do: do})
 }
 
 // onlyPeople reports whether the run waits only for people: every effect that is open,
 // if any, serves to announce a question.
 func (s *State) onlyPeople() bool {
-	return s.waiting+s.holding > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !announcing(f) })
+	return s.openQuestions+s.heldLoops > 0 && !slices.ContainsFunc(s.open, func(f *pawl.Effect) bool { return !isAnnouncement(f) })
 }

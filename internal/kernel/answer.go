@@ -18,15 +18,15 @@ func (d *draft) answer(a pawl.Answer) {
 		return
 	}
 	if b, ok := a.(*pawl.TasksRead); ok {
-		d.list(f.Loop, b.Entries)
+		d.emitTasks(f.Loop, b.Entries)
 	}
-	d.emit(f.Loop, d.s.record(f, a))
+	d.emit(f.Loop, d.s.loggedAnswer(f, a))
 	if l := d.s.Loop(f.Loop); f.Do.Verb() == pawl.VerbAdvanceBranch && l.merge().IsDone() {
 		d.tellSiblings(l)
 	}
 	d.warn()
 	if budget.Of(f) != (budget.Purse{}) && d.s.live > 1 {
-		d.lookAtIdle()
+		d.markIdleDirty()
 	}
 }
 
@@ -78,9 +78,9 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 	return ok
 }
 
-// record returns the answer as it goes into the log: the kernel fills in what it
+// loggedAnswer returns the answer as it goes into the log: the kernel fills in what it
 // decides, and cuts texts to their bounds.
-func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
+func (s *State) loggedAnswer(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
 		c := *b
@@ -94,7 +94,7 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		c.Failure.Message = brief.Cut(b.Failure.Message, 300)
 		return &c
 	case *pawl.GateJudged:
-		return s.verdict(f, b)
+		return s.loggedVerdict(f, b)
 	case *pawl.Prepared:
 		c := *b
 		c.Failed, c.Said = brief.Cut(b.Failed, 400), brief.Cut(b.Said, 160)
@@ -107,10 +107,10 @@ func (s *State) record(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	return a
 }
 
-// list emits the tasks that were read, in parts so that each event stays small. A list
+// emitTasks emits the tasks that were read, in parts so that each event stays small. A emitTasks
 // with too many tasks is cut, which shows because TasksRead has the full count. A task
 // with too many dependencies loses them and is marked as incomplete.
-func (d *draft) list(ref pawl.LoopRef, entries []pawl.TaskEntry) {
+func (d *draft) emitTasks(ref pawl.LoopRef, entries []pawl.TaskEntry) {
 	const most = 1500 // bytes of an event, approximately
 	var part []pawl.TaskEntry
 	size := 0
@@ -149,10 +149,10 @@ func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 	return out
 }
 
-// verdict returns a command gate's verdict as it goes into the log. The gate's name and
+// loggedVerdict returns a command gate's loggedVerdict as it goes into the log. The gate's name and
 // kind are taken from the request and the settings, and a skip by a gate that is not
 // optional becomes a failure.
-func (s *State) verdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
+func (s *State) loggedVerdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {
 	do := f.Do.(*pawl.RunGate)
 	l := s.Loop(f.Loop)
 	spec := s.gateSpec(l, s.gateOf(l, do.Gate))

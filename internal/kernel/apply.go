@@ -23,7 +23,7 @@ func Apply(s *State, e pawl.Event) error {
 	if _, first := e.Body.(*pawl.RunStarted); first != (e.Seq == 1) {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s is %s", e.Seq, e.Run, e.Body.EventKind())
 	}
-	s.pass(e)
+	s.advanceTime(e)
 	head := s.head()
 	if err := s.fold(e); err != nil {
 		return pawl.Errorf(pawl.CodeDamaged, "event %d of run %s (%s): %w", e.Seq, e.Run, e.Body.EventKind(), err)
@@ -37,9 +37,9 @@ func Apply(s *State, e pawl.Event) error {
 	return nil
 }
 
-// pass advances the state's time to that of an event. Neither the time between two drivers
+// advanceTime advances the state's time to that of an event. Neither the time between two drivers
 // nor the time that a clock jumped over counts as time that the run was alive.
-func (s *State) pass(e pawl.Event) {
+func (s *State) advanceTime(e pawl.Event) {
 	k := e.Body.EventKind()
 	counts := k != pawl.KindRecovered && k != pawl.KindClockJumped
 	if counts {
@@ -168,7 +168,7 @@ func (s *State) applyBatch(l *Loop, body pawl.Body) error {
 		}
 	case *pawl.HealthOverridden:
 		l.gen.Override()
-		if l.said(pawl.AskHealth) != nil {
+		if l.lastAnswerTo(pawl.AskHealth) != nil {
 			l.person.reply = nil
 		}
 	case *pawl.RollbackCalled:
@@ -213,7 +213,7 @@ func (s *State) start(e pawl.Event, b *pawl.RunStarted) (err error) {
 		f.Fields = fields
 		s.flows = append(s.flows, f)
 	}
-	if admits(s.Recipe) {
+	if hasEagerKinds(s.Recipe) {
 		s.busy, s.full = make([]int, len(s.Recipe.Kinds)), make([]bool, len(s.Recipe.Kinds)+1)
 	}
 	s.Run, s.Started, s.Status, s.began = e.Run, b, pawl.StatusRunning, e.Time
@@ -244,17 +244,17 @@ func (s *State) resume(b *pawl.RunResumed) {
 	s.Budget.Resume()
 	s.notified = false
 	for l := range s.each {
-		anew := l.beginsAnew()
-		if l.Phase != PhaseDone || !s.reopens(l) {
+		anew := l.resumesInNewGeneration()
+		if l.Phase != PhaseDone || !s.tryReopen(l) {
 			continue
 		}
 		if l.inbox.Held {
-			s.holding++
+			s.heldLoops++
 		}
 		s.reopen(l)
 		l.exit.ender, l.preparations = 0, nil // so that failed preparations are tried again
 		if l.slot.born != 0 {
-			s.enters(l)
+			s.joinAdmissionQueue(l)
 			continue
 		}
 		l.lookAgain()
@@ -264,11 +264,11 @@ func (s *State) resume(b *pawl.RunResumed) {
 		switch {
 		case anew:
 		case l.gen.plan != nil:
-			l.askAnew()
+			l.requestReplan()
 			l.gen.batch = l.gen.batch.Again()
 			l.gen.plan.Retry()
-			l.gen.planned, l.inside, l.gen.refused = true, true, false
-		case l.Kind.Children != nil && !l.inside: // it makes a new plan
+			l.gen.planned, l.inIteration, l.gen.refused = true, true, false
+		case l.Kind.Children != nil && !l.inIteration: // it makes a new plan
 			l.ladder.Freed = l.Iteration
 		}
 	}
@@ -286,25 +286,25 @@ func (s *State) reopen(l *Loop) {
 	}
 }
 
-// askAnew asks for a new plan if the loop failed although every task has passed:
+// requestReplan asks for a new plan if the loop failed although every task has passed:
 // judging the same commit again would not help.
-func (l *Loop) askAnew() {
+func (l *Loop) requestReplan() {
 	a := l.lastAttempt()
-	if l.inside || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
+	if l.inIteration || a == nil || !a.Failed || !l.gen.plan.Succeeded() || l.Kind.Children.Replan == nil {
 		return
 	}
 	l.gen.plan.AskFor(brief.Cut("every task has passed, and the whole has not: "+a.Line, 200))
 }
 
-// reopens reports whether an ended loop continues in a resumed run, and returns such
+// tryReopen reports whether an ended loop continues in a resumed run, and returns such
 // a child to its parent's plan. The root continues, and so does a child that was
 // stopped by the run's end, if its parent continues and still has its task.
-func (s *State) reopens(l *Loop) bool {
+func (s *State) tryReopen(l *Loop) bool {
 	p := s.Loop(l.Parent)
 	if p == nil {
 		return true
 	}
-	if !l.stopped || p.Phase == PhaseDone || p.Kind.Children.RestartsParent() && !p.inside || !p.gen.plan.Holds(l.slot.entry, l.slot.version, l.Ref) {
+	if !l.stopped || p.Phase == PhaseDone || p.Kind.Children.RestartsParent() && !p.inIteration || !p.gen.plan.Holds(l.slot.entry, l.slot.version, l.Ref) {
 		return false
 	}
 	if was := p.gen.plan.At(l.slot.entry).Status; was != pawl.TaskRunning && (was != pawl.TaskPending || l.slot.born == 0) {
@@ -340,7 +340,7 @@ func (s *State) addLoop(e pawl.Event, b *pawl.LoopStarted) error {
 	s.loops = append(s.loops, l)
 	if b.Pending {
 		l.slot.born = e.Time.UnixMilli()
-		s.enters(l)
+		s.joinAdmissionQueue(l)
 	}
 	return nil
 }
@@ -364,17 +364,17 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.GenerationStarted:
 		return l.beginGeneration(b)
 	case *pawl.EffectRequested:
-		return s.request(l, e.Seq, b)
+		return s.applyEffectRequested(l, e.Seq, b)
 	case *pawl.EffectWithdrawn:
-		return s.lose(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, nil)
+		return s.closeLostEffect(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, nil)
 	case *pawl.EffectLost:
-		return s.lose(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
+		return s.closeLostEffect(l, b.Effect, budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}, func(x *session.Session, _ *pawl.Effect) {
 			if x != nil {
 				x.Lost()
 			}
 		})
 	case *pawl.LimitReached:
-		l.reached(b)
+		l.applyLimitReached(b)
 	case *pawl.ComplexityScored:
 		l.Score, l.Tier = b.Score, b.Tier
 	case *pawl.LoopAdmitted:
@@ -382,19 +382,19 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 	case *pawl.GateLeftOut:
 		return s.gateLeftOut(b)
 	case *pawl.LoopEnded:
-		s.endLoop(l, b)
+		s.applyLoopEnded(l, b)
 	case *pawl.QuestionAsked:
 		return l.asked(s, b)
 	case *pawl.QuestionAnswered:
-		return l.replied(s, b)
+		return l.applyAnswered(s, b)
 	case *pawl.QuestionWithdrawn:
 		return l.withdrawn(s, b)
 	case *pawl.MergeQueued:
-		return s.enter(l, e.Seq)
+		return s.joinMergeQueue(l, e.Seq)
 	case *pawl.NotePosted:
 		s.post(l, b)
 	case *pawl.MemoryAdded:
-		return s.remembers(l, b)
+		return s.applyMemoryAdded(l, b)
 	case *pawl.TasksListed, *pawl.PlanAccepted, *pawl.PlanRefused, *pawl.ReplanCalled, *pawl.TasksBlocked, *pawl.TasksSkipped, *pawl.TaskRetried:
 		return s.applyPlan(l, b)
 	case *pawl.BatchStarted, *pawl.TaskJudged, *pawl.BatchEnded, *pawl.HealthJudged, *pawl.HealthOverridden,
@@ -415,19 +415,19 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		l.startIteration(b)
 	case *pawl.IterationRestarted:
 		l.Attempt = b.Attempt
-		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, inquiries: l.iter.inquiries})
+		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, questionRoundsByStep: l.iter.questionRoundsByStep})
 	case *pawl.SessionStarted:
 		return l.startSession(s, b)
 	case *pawl.NoteAdded:
 		return l.note(b)
 	case *pawl.SessionEnded:
-		return s.endSession(l, b)
+		return s.applySessionEnded(l, b)
 	case *pawl.RoundsEnded:
-		l.endRounds(b)
+		l.applyRoundsEnded(b)
 	case *pawl.Rerouted:
 		return l.rerouted(b)
 	case *pawl.GatesReused:
-		l.reuse(b)
+		l.applyGatesReused(b)
 	case *pawl.IterationEnded:
 		s.endIteration(l, b)
 	case *pawl.Escalated:
@@ -445,8 +445,8 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// reached records that the loop reached a limit, if later decisions depend on that.
-func (l *Loop) reached(b *pawl.LimitReached) {
+// applyLimitReached records that the loop applyLimitReached a limit, if later decisions depend on that.
+func (l *Loop) applyLimitReached(b *pawl.LimitReached) {
 	p := l.gen.plan
 	switch {
 	case b.Limit == pawl.LimitTasks && p != nil:
@@ -456,6 +456,6 @@ func (l *Loop) reached(b *pawl.LimitReached) {
 	case b.Limit == pawl.LimitLoops && p != nil:
 		p.Full = true
 	case b.Limit == pawl.LimitSignal && l.exit.clearing != nil:
-		l.exit.clearing.said = true
+		l.exit.clearing.effectsWithdrawn = true
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// request opens an effect. A model call sends the session's transcript as it is now.
-func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
+// applyEffectRequested opens an effect. A model call sends the session's transcript as it is now.
+func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 	f := b.Effect
 	f.ID, f.Loop = id, l.Ref
 	x := l.sessionByN(f.Session)
@@ -59,14 +59,14 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 		}
 		l.gen.Back.Requested = true
 	case *pawl.CloseWorkspace:
-		l.worktree.Leaving = s.fenced(l) != ""
+		l.worktree.Leaving = s.stopReason(l) != ""
 	case *pawl.Notify:
-		l.callback.told, l.worktree.Rested = do, false
+		l.callback.lastTry, l.worktree.Rested = do, false
 	case *pawl.Announce:
 		if l.person.question == nil || l.person.question.n != do.Question {
 			return fmt.Errorf("question %d is not open", do.Question)
 		}
-		l.person.question.told, l.person.question.failed, l.person.question.rested = do, nil, false
+		l.person.question.announced, l.person.question.failed, l.person.question.rested = do, nil, false
 	case *pawl.RunGate:
 		i := s.gateOf(l, do.Gate)
 		if i == noGate {
@@ -85,13 +85,13 @@ func (s *State) request(l *Loop, id pawl.Seq, b *pawl.EffectRequested) error {
 			return err
 		}
 	}
-	s.opened(&f)
+	s.addOpen(&f)
 	l.open = append(l.open, &f)
 	return nil
 }
 
-// waited returns how long an effect waited for a place on the machine before it began.
-func waited(a pawl.Answer) time.Duration {
+// machineWait returns how long an effect machineWait for a place on the machine before it began.
+func machineWait(a pawl.Answer) time.Duration {
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
 		return b.Waited
@@ -103,25 +103,25 @@ func waited(a pawl.Answer) time.Duration {
 	return 0
 }
 
-// lose closes an effect without a usable answer, as close does, and counts its cost as lost:
+// closeLostEffect closes an effect without a usable answer, as close does, and counts its cost as lost:
 // the real cost of a model call is not known then. Other effects cost nothing.
-func (s *State) lose(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
-	if err := s.close(l, id, cost, then); err != nil {
+func (s *State) closeLostEffect(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
+	if err := s.closeEffect(l, id, cost, then); err != nil {
 		return err
 	}
 	s.Lost = s.Lost.Add(cost)
 	return nil
 }
 
-// close closes an effect, charges its cost and calls then with it and its session, which
+// closeEffect closes an effect, charges its cost and calls then with it and its session, which
 // is nil if the effect has none. It does not call then if the session has ended.
-func (s *State) close(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
+func (s *State) closeEffect(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	f := s.Find(id)
 	if f == nil || f.Loop != l.Ref {
 		return fmt.Errorf("effect %d is not open", id)
 	}
-	s.closed(id)
-	l.open = without(l.open, id)
+	s.removeOpen(id)
+	l.open = removeEffect(l.open, id)
 	s.Reserved = s.Reserved.Sub(budget.Of(f))
 	s.Spent, l.spent = s.Spent.Add(cost), l.spent.Add(cost)
 	x := l.sessionByN(f.Session)
@@ -138,12 +138,12 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 	switch b := a.(type) {
 	case *pawl.GateJudged:
 		if b.Effect == 0 { // a review, or a gate that could not run
-			s.judged(l, b)
+			s.applyVerdict(l, b)
 			return nil
 		}
 	case *pawl.Committed:
 		if b.Effect == 0 { // there was nothing to commit
-			l.worktreeMoved(b, false)
+			l.applyWorktreeAnswer(b, false)
 			return nil
 		}
 	}
@@ -152,27 +152,27 @@ func (s *State) applyAnswer(l *Loop, a pawl.Answer) error {
 		return fmt.Errorf("it answers effect %d, which is not open or of another kind", a.Answers())
 	}
 	var cost budget.Purse
-	end := s.close
+	end := s.closeEffect
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
 		cost = budget.Purse{Money: b.Cost, Tokens: b.Usage.Total()}
 	case *pawl.EffectFailed:
 		cost = budget.Purse{Money: b.Charged, Tokens: b.ChargedTokens}
 		if b.Lost() {
-			end = s.lose
+			end = s.closeLostEffect
 		}
 	}
 	var err error
-	closed := end(l, f.ID, cost, func(x *session.Session, f *pawl.Effect) { err = s.answered(l, x, f, a) })
+	closed := end(l, f.ID, cost, func(x *session.Session, f *pawl.Effect) { err = s.dispatchAnswer(l, x, f, a) })
 	if closed != nil {
 		return closed
 	}
 	return err
 }
 
-func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Answer) error {
+func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Answer) error {
 	if x != nil { // the wait for a place is not the session's time
-		x.Extend(waited(a))
+		x.Extend(machineWait(a))
 	}
 	if _, failed := a.(*pawl.EffectFailed); !failed {
 		l.worktree.Settle(f.Do.Verb())
@@ -192,7 +192,7 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 	case *pawl.ConflictsProbed:
 		l.worktree.Calm()
 		l.probed()
-		s.probedWith(l, b)
+		s.applySiblingConflicts(l, b)
 	case *pawl.CheckpointMarked:
 		l.worktree.Calm()
 		l.gen.Marked(f.Do.(*pawl.MarkCheckpoint).Checkpoint)
@@ -213,14 +213,14 @@ func (s *State) answered(l *Loop, x *session.Session, f *pawl.Effect, a pawl.Ans
 	case *pawl.ToolReturned:
 		l.toolReturned(x, f, b)
 	case *pawl.WaitEnded:
-		l.waited(x, f)
+		l.applyWaitEnded(x, f)
 	case *pawl.GateJudged:
-		s.judged(l, b)
+		s.applyVerdict(l, b)
 	case *pawl.Prepared:
 		return l.prepared(f.Do.(*pawl.Prepare), b)
 	default:
 		do, ok := f.Do.(*pawl.ResetWorkspace)
-		l.worktreeMoved(a, ok && do.Detached && l.gen.plan != nil)
+		l.applyWorktreeAnswer(a, ok && do.Detached && l.gen.plan != nil)
 	}
 	return nil
 }
@@ -238,8 +238,8 @@ func (l *Loop) probed() {
 	}
 }
 
-// probedWith records a conflict between siblings for both sides, so that their prompts show it.
-func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
+// applySiblingConflicts records a conflict between siblings for both sides, so that their prompts show it.
+func (s *State) applySiblingConflicts(l *Loop, b *pawl.ConflictsProbed) {
 	l.upstream.probe = b.Hunks
 	for _, ref := range b.With {
 		if o := s.Loop(ref); o != nil && o.Phase != PhaseDone {
@@ -248,9 +248,9 @@ func (s *State) probedWith(l *Loop, b *pawl.ConflictsProbed) {
 	}
 }
 
-// worktreeMoved records the state in which an effect left the worktree. A detached
+// applyWorktreeAnswer records the state in which an effect left the worktree. A detached
 // worktree shows a commit that is not its branch's head.
-func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
+func (l *Loop) applyWorktreeAnswer(a pawl.Answer, detached bool) {
 	w := &l.worktree
 	if _, closed := a.(*pawl.WorkspaceClosed); !closed || !w.IsLost() {
 		w.Calm()
@@ -259,7 +259,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	case *pawl.WorkspaceOpened:
 		l.HasWorkspace, l.Head, l.Phase, l.worktree.Furnished = true, b.Head, PhaseBase, ""
 		w.IsAt(b.Tree)
-		if l.ahead = l.gen.planned; l.gen.planned && l.inside { // resumed: its children continue
+		if l.worktreeBehind = l.gen.planned; l.gen.planned && l.inIteration { // resumed: its children continue
 			l.Phase, l.cand = PhaseGates, &land.Candidate{Committed: &pawl.Committed{Commit: b.Head, Tree: b.Tree}}
 			if b.Head != l.Base {
 				l.cand.Total = 1
@@ -273,7 +273,7 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 	case *pawl.WorkspaceReset:
 		if detached {
 			w.IsAt(b.Tree)
-			l.ahead = true
+			l.worktreeBehind = true
 			if l.gen.batch != nil { // a rollback may have been called meanwhile
 				l.gen.batch.Shown = b.Head
 			}
@@ -282,13 +282,13 @@ func (l *Loop) worktreeMoved(a pawl.Answer, detached bool) {
 		if p := l.gen.plan; p != nil && l.gen.batch != nil {
 			l.gen.batch.Shown = ""
 		}
-		if l.ahead { // what its children made has not been judged
+		if l.worktreeBehind { // what its children made has not been judged
 			l.cand.Rejudge(l.judgesWhole)
 		}
 		l.Head = b.Head
 		w.IsAt(b.Tree)
 		w.Forget()
-		l.ahead = false
+		l.worktreeBehind = false
 		if m := l.upstream.rebase; m != nil && m.Made != nil && m.Made.Commit == b.Head {
 			l.rebased()
 		}
@@ -335,11 +335,11 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 			l.worktree.Fail(do.Verb(), why)
 		}
 	case *pawl.Wait: // a wait that failed is over
-		l.waited(x, f)
+		l.applyWaitEnded(x, f)
 	case *pawl.ProbeConflicts: // the comparison is optional
 		l.probed()
 	case *pawl.Notify:
-		l.callback.unheard = why
+		l.callback.lastFailure = why
 	case *pawl.Announce:
 		if q := l.person.question; q != nil && q.n == do.Question {
 			q.failed = why
@@ -349,15 +349,15 @@ func (l *Loop) effectFailed(x *session.Session, f *pawl.Effect, why *pawl.Failur
 	}
 }
 
-// waited records that a wait has ended. A back-off is not the session's time.
-func (l *Loop) waited(x *session.Session, f *pawl.Effect) {
+// applyWaitEnded records that a wait has ended. A back-off is not the session's time.
+func (l *Loop) applyWaitEnded(x *session.Session, f *pawl.Effect) {
 	switch {
 	case f.Place.Step == signalStep:
 		if l.exit.clearing != nil {
 			l.exit.clearing.expired = true
 		}
 		return
-	case announcing(f):
+	case isAnnouncement(f):
 		if l.person.question != nil {
 			l.person.question.rested = true
 		}
@@ -394,8 +394,8 @@ const (
 	updateTool = "update_dependencies"
 )
 
-// judged records a verdict.
-func (s *State) judged(l *Loop, b *pawl.GateJudged) {
+// applyVerdict records a verdict.
+func (s *State) applyVerdict(l *Loop, b *pawl.GateJudged) {
 	i := s.gateOf(l, b.Gate)
 	l.gateRuns(b.OnBase).Judged(i)
 	switch {

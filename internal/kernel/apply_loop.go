@@ -17,7 +17,7 @@ import (
 )
 
 func (l *Loop) startIteration(b *pawl.IterationStarted) {
-	l.Iteration, l.Attempt, l.inside = b.N, 1, true
+	l.Iteration, l.Attempt, l.inIteration = b.N, 1, true
 	l.Tier, l.tierWhy = b.Tier, ""
 	if l.ladder.Afterward > 0 {
 		l.ladder.Afterward--
@@ -31,7 +31,7 @@ func (l *Loop) beginSteps(it *Iteration) {
 	l.Phase, l.iter, l.sessions = PhaseSteps, it, nil
 	l.setCandidate(nil)
 	l.left.Drop(l.keeps)
-	l.atStep(0)
+	l.moveToStep(0)
 }
 
 // setCandidate replaces the loop's candidate. No verdict, list or answer for the old one
@@ -41,9 +41,9 @@ func (l *Loop) setCandidate(c *land.Candidate) {
 	l.person.reply, l.person.approved = nil, false
 }
 
-// moved records that children or the harness moved the loop's branch to a commit. The
+// recordBranchMoved records that children or the harness recordBranchMoved the loop's branch to a commit. The
 // verdicts on the candidate stay.
-func (l *Loop) moved(to *pawl.Committed) {
+func (l *Loop) recordBranchMoved(to *pawl.Committed) {
 	if l.cand == nil {
 		l.cand = &land.Candidate{}
 	}
@@ -54,14 +54,14 @@ func (l *Loop) moved(to *pawl.Committed) {
 func (l *Loop) keeps(name string) bool {
 	for i, st := range l.flow.Steps {
 		if flow.OutputName(st) == name {
-			return st.Keep || l.assesses(i)
+			return st.Keep || l.isAssessingStep(i)
 		}
 	}
 	return false
 }
 
-// assesses reports whether a step assesses the task's complexity.
-func (l *Loop) assesses(step int) bool {
+// isAssessingStep reports whether a step isAssessingStep the task's complexity.
+func (l *Loop) isAssessingStep(step int) bool {
 	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.Steps[step].Name
 }
 
@@ -69,7 +69,7 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	if b.Session != l.session+1 {
 		return fmt.Errorf("session %d follows session %d", b.Session, l.session)
 	}
-	if !s.seats(l, b) {
+	if !s.sessionTargetExists(l, b) {
 		return fmt.Errorf("there is no %s %d", b.Purpose, b.Index)
 	}
 	x := session.Start(b, s.Alive)
@@ -78,8 +78,8 @@ func (l *Loop) startSession(s *State, b *pawl.SessionStarted) error {
 	return nil
 }
 
-// seats reports whether the session's step, gate, batch or council member exists.
-func (s *State) seats(l *Loop, b *pawl.SessionStarted) bool {
+// sessionTargetExists reports whether the session's step, gate, batch or council member exists.
+func (s *State) sessionTargetExists(l *Loop, b *pawl.SessionStarted) bool {
 	n := 0
 	switch b.Purpose {
 	case pawl.ForStep:
@@ -113,8 +113,8 @@ func (l *Loop) note(b *pawl.NoteAdded) error {
 	return x.Note(b)
 }
 
-// endSession ends a session. If what it was for is gone, its result is ignored.
-func (s *State) endSession(l *Loop, b *pawl.SessionEnded) error {
+// applySessionEnded ends a session. If what it was for is gone, its result is ignored.
+func (s *State) applySessionEnded(l *Loop, b *pawl.SessionEnded) error {
 	x := l.sessionByN(b.Session)
 	if x == nil {
 		return fmt.Errorf("session %d is not under way", b.Session)
@@ -160,13 +160,13 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 	l.left.KeepOutput(st, b.Output)
 	l.left.KeepLists(l.flow, st, b)
 	switch {
-	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.Main && !l.assesses(x.Index):
+	case b.Result == pawl.SessionTimeout && x.Try == 1 && x.Index < l.flow.Main && !l.isAssessingStep(x.Index):
 		l.iter.Try = 2
 		return
-	case l.inquires(x, b):
+	case l.recordQuestions(x, b):
 		return
 	}
-	s.obstruct(l, b.Facts)
+	s.applyBlocked(l, b.Facts)
 	l.stepOver(x.Index, b.Result, brief.Cut(fmt.Sprintf("%s: %s", st.Name, b.Reason), 160))
 }
 
@@ -174,7 +174,7 @@ func (s *State) endStep(l *Loop, x *session.Session, b *pawl.SessionEnded) {
 // of its failure.
 func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	switch {
-	case l.assesses(step): // ComplexityScored follows
+	case l.isAssessingStep(step): // ComplexityScored follows
 	case step >= l.flow.After: // a final step may fail
 		l.iter.final = step - l.flow.After + 1
 	case l.flow.AroundBatch(step):
@@ -186,19 +186,19 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 	}
 }
 
-func (l *Loop) reuse(b *pawl.GatesReused) {
+func (l *Loop) applyGatesReused(b *pawl.GatesReused) {
 	if a := l.lastAttempt(); a != nil && a.N == b.From && l.cand != nil {
-		l.cand.Results = whole(a.Results)
+		l.cand.Results = reusableVerdicts(a.Results)
 	}
 }
 
 // lastAttempt returns the attempt that ended last, or nil.
 func (l *Loop) lastAttempt() *ladder.Attempt { return l.ladder.Last() }
 
-// whole returns the gates' verdicts that were reached in full. Verdicts of other judges
+// reusableVerdicts returns the gates' verdicts that were reached in full. Verdicts of other judges
 // do not hold for another attempt with the same tree: a batch depends on the siblings in
 // it, and the tree does not show changes to the harness's folder or files left out.
-func whole(results []*pawl.GateJudged) []*pawl.GateJudged {
+func reusableVerdicts(results []*pawl.GateJudged) []*pawl.GateJudged {
 	return slices.DeleteFunc(slices.Clone(results), func(r *pawl.GateJudged) bool {
 		return r.Partial || r.Judge != pawl.JudgeGate
 	})
@@ -234,11 +234,11 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		l.cand = &land.Candidate{Committed: l.cand.Committed} // its verdicts are not needed any more
 	}
 	l.ladder.History = ladder.Remember(l.ladder.History, a)
-	l.inside, l.ladder.Advice = false, pawl.Hash{}
+	l.inIteration, l.ladder.Advice = false, pawl.Hash{}
 	l.Phase = PhaseReady
 	switch {
 	case l.wantsAnother(): // not a failure
-		if s.last(l) {
+		if s.isLastIteration(l) {
 			l.ladder.Freed++
 		}
 	case b.Decision == pawl.DecideComplete:
@@ -262,13 +262,13 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	}
 }
 
-// endLoop ends a loop. It keeps what the loop's place in the tree needs and, if the
+// applyLoopEnded ends a loop. It keeps what the loop's place in the tree needs and, if the
 // loop can be resumed, what its next iteration needs. The rest is found again when
 // the worktree is opened.
-func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
+func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	s.live--
 	if l.Phase == PhasePending {
-		s.leaves(l)
+		s.leaveAdmissionQueue(l)
 	}
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
@@ -280,18 +280,18 @@ func (s *State) endLoop(l *Loop, b *pawl.LoopEnded) {
 	l.stopped, l.upstream.rebase, l.person.question, l.person.reply = b.Stopped, nil, nil, nil
 	l.gen.listed, l.gen.read = nil, nil
 	l.baseRuns = nil
-	l.gen.handed = nil
+	l.gen.childLists = nil
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}
 	if !b.Outcome.Resumable() || l.Parent != 0 && !b.Stopped {
-		l.forget()
+		l.dropDetails()
 	}
 }
 
-// forget drops all of an ended loop except what its place in the tree needs. The loop
+// dropDetails drops all of an ended loop except what its place in the tree needs. The loop
 // cannot be resumed after that.
-func (l *Loop) forget() {
+func (l *Loop) dropDetails() {
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
 	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
 	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
@@ -300,15 +300,15 @@ func (l *Loop) forget() {
 	}
 }
 
-// endRounds records that a group is not repeated any more.
-func (l *Loop) endRounds(b *pawl.RoundsEnded) {
+// applyRoundsEnded records that a group is not repeated any more.
+func (l *Loop) applyRoundsEnded(b *pawl.RoundsEnded) {
 	g := l.flow.Group(l.iter.Step - 1)
 	if g == nil {
 		return
 	}
 	if b.Then == "continue" {
 		l.person.reply = nil
-		l.atStep(g.To)
+		l.moveToStep(g.To)
 		return
 	}
 	l.iter.stepFailed, l.Phase, l.iter.Exhausted = brief.Cut(fmt.Sprintf("%s: %d rounds, and none decided %s", b.Group, b.Max, strings.Join(g.Repeat.Until, " or ")), 160), PhaseCommit, false

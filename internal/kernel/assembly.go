@@ -13,7 +13,7 @@ import (
 func (d *draft) landGroup(l *Loop) bool {
 	b := l.gen.batch
 	gone := slices.IndexFunc(b.Linked(), func(i int) bool { return !d.s.isQueued(l, &b.Members[i]) })
-	lacks := b.Land == pawl.LandAll && d.s.lacks(l)
+	lacks := b.Land == pawl.LandAll && d.s.hasUnqueuedMember(l)
 	settled := b.Clash == nil && b.Culprit == nil && (len(l.open) == 0 || len(l.sessions) > 0)
 	switch {
 	case gone >= 0:
@@ -23,7 +23,7 @@ func (d *draft) landGroup(l *Loop) bool {
 		if len(l.open) == 0 {
 			d.abandon(l, "what it judged has changed")
 		}
-	case b.Land == pawl.LandAll && d.s.failedOf(l) >= 0:
+	case b.Land == pawl.LandAll && d.s.lastFailedTask(l) >= 0:
 		d.blockGroup(l)
 		return true
 	case settled && lacks:
@@ -36,14 +36,14 @@ func (d *draft) landGroup(l *Loop) bool {
 	return false
 }
 
-// lacks reports whether some member of the batch is not waiting to be merged.
-func (s *State) lacks(l *Loop) bool {
+// hasUnqueuedMember reports whether some member of the batch is not waiting to be merged.
+func (s *State) hasUnqueuedMember(l *Loop) bool {
 	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.isQueued(l, &m) })
 }
 
-// failedOf returns the last task of the batch that has failed, or -1. A task that a person left out
+// lastFailedTask returns the last task of the batch that has failed, or -1. A task that a person left out
 // does not count.
-func (s *State) failedOf(l *Loop) int {
+func (s *State) lastFailedTask(l *Loop) int {
 	failed := -1
 	for _, m := range l.gen.batch.Members {
 		if t := l.gen.plan.At(m.Task); t.Status == pawl.TaskFailed && s.Loop(t.Loop).Outcome != pawl.OutcomeCancelled {
@@ -56,7 +56,7 @@ func (s *State) failedOf(l *Loop) int {
 // blockGroup blocks the unfinished tasks of a batch that lands whole or not at all, and all tasks
 // that depend on them, because one of its tasks has failed.
 func (d *draft) blockGroup(l *Loop) {
-	p, failed, left := l.gen.plan, d.s.failedOf(l), []int(nil)
+	p, failed, left := l.gen.plan, d.s.lastFailedTask(l), []int(nil)
 	for _, m := range l.gen.batch.Members {
 		if s := p.At(m.Task).Status; s == pawl.TaskPending || s == pawl.TaskRunning {
 			left = append(left, m.Task)
@@ -194,7 +194,7 @@ func (d *draft) reviewBatch(l *Loop) {
 	b, rv := l.gen.batch, l.Kind.Children.Judge
 	picks := len(b.Chain) == 0 // it looks at each member by itself, in the tree that all began with
 	switch {
-	case picks && l.ahead && len(l.sessions) == 0:
+	case picks && l.worktreeBehind && len(l.sessions) == 0:
 		d.syncHead(l)
 	case !picks && b.Shown != b.Subject() && len(l.sessions) > 0:
 		d.abandon(l, "the worktree does not show the candidate any more")

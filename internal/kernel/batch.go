@@ -25,7 +25,7 @@ func (s *State) batchSize(l *Loop) int {
 // nothing is left to do.
 func (d *draft) batches(l *Loop) bool {
 	if l.Kind.Children.IsEager() {
-		d.bringForth(l)
+		d.spawnEager(l)
 		l = d.s.Loop(l.Ref)
 	}
 	p := l.gen.plan
@@ -33,7 +33,7 @@ func (d *draft) batches(l *Loop) bool {
 	case !l.gen.Unlearned.IsZero():
 		d.learnRollback(l)
 	case l.gen.batch != nil:
-		d.batch(l)
+		d.advanceBatch(l)
 	case l.gen.Unjudged:
 		d.judgeHealth(l)
 	case l.gen.Unmarked:
@@ -44,8 +44,8 @@ func (d *draft) batches(l *Loop) bool {
 		d.replan(l)
 	case len(l.gen.Recover) > 0:
 		d.recoverHealth(l)
-	case l.said(pawl.AskHealth) != nil:
-		return d.obey(l)
+	case l.lastAnswerTo(pawl.AskHealth) != nil:
+		return d.obeyHealthAnswer(l)
 	default:
 		return !d.replan(l) && d.nextBatch(l)
 	}
@@ -77,7 +77,7 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	if l.Kind.Children.ScaffoldFirst {
 		ground = p.Ground()
 	}
-	again := d.s.again(l, places, ground)
+	again := d.s.retryingTasks(l, places, ground)
 	if l.Kind.Children.Land == pawl.LandAll && len(p.Kids) > 0 { // tasks that have begun land first
 		if d.s.asksAny(p.Kids) {
 			return nil, false
@@ -93,15 +93,15 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	}
 	if capped && len(tasks) == 0 { // the limit admits no more scaffold tasks
 		ground = nil
-		tasks = d.s.again(l, places, ground)
+		tasks = d.s.retryingTasks(l, places, ground)
 	}
 	slices.Sort(tasks)
 	return tasks, ground != nil
 }
 
-// again returns the tasks whose loops try again, at most as many as there are places. If ground is
+// retryingTasks returns the tasks whose loops try retryingTasks, at most as many as there are places. If ground is
 // not nil, only the tasks that it marks are returned.
-func (s *State) again(l *Loop, places int, ground []bool) (tasks []int) {
+func (s *State) retryingTasks(l *Loop, places int, ground []bool) (tasks []int) {
 	for _, ref := range l.gen.plan.Kids {
 		if k := s.Loop(ref); l.gen.plan.At(k.slot.entry).Status == pawl.TaskRunning && k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
 			tasks = append(tasks, k.slot.entry)
@@ -115,16 +115,16 @@ func (s *State) asksAny(refs []pawl.LoopRef) bool {
 	return slices.ContainsFunc(refs, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
 }
 
-// batch takes the current batch one step further.
-func (d *draft) batch(l *Loop) {
+// advanceBatch takes the current advanceBatch one step further.
+func (d *draft) advanceBatch(l *Loop) {
 	b := l.gen.batch
-	if !b.Moved && (d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) || !d.workOnBatch(l) || !d.landGroup(l)) {
+	if !b.Moved && (d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.beforeDone) || !d.workOnBatch(l) || !d.landGroup(l)) {
 		return
 	}
-	if b.Moved && b.Land == pawl.LandBest && d.dropOthers(l) || !d.settled(l) {
+	if b.Moved && b.Land == pawl.LandBest && d.dropOthers(l) || !d.membersReacted(l) {
 		return
 	}
-	if b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.after) {
+	if b.Moved && d.runSteps(l, l.flow.Before, l.flow.After, l.gen.afterDone) {
 		return
 	}
 	attempted, approved := d.s.tally(l)
@@ -139,15 +139,15 @@ func (d *draft) workOnBatch(l *Loop) bool {
 		l = d.s.Loop(l.Ref)
 		m := &l.gen.batch.Members[i]
 		t := l.gen.plan.At(m.Task)
-		begins := t.Status == pawl.TaskPending && t.Open == 0 && !m.Begun && !l.stops()
+		begins := t.Status == pawl.TaskPending && t.Open == 0 && !m.Begun && !l.failureStopsOthers()
 		switch {
-		case !begins && d.s.rests(l, m):
+		case !begins && d.s.memberRests(l, m):
 			continue
 		case !begins:
-			d.look(t.Loop)
+			d.markDirty(t.Loop)
 		case busy >= d.s.parallel(l): // it waits for a place
 		case l.Kind.Children.IsEager(): // its loop exists and waits to be admitted
-			d.places, busy = true, busy+1
+			d.placesOpened, busy = true, busy+1
 		default:
 			d.spawn(l, m.Task)
 			busy++
@@ -163,15 +163,15 @@ func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
 	for i := range l.gen.batch.Members {
 		m := &l.gen.batch.Members[i]
 		t := l.gen.plan.At(m.Task)
-		if k := s.Loop(t.Loop); t.Status == pawl.TaskRunning && k != but && (k.inside || !inside) && !s.rests(l, m) {
+		if k := s.Loop(t.Loop); t.Status == pawl.TaskRunning && k != but && (k.inIteration || !inside) && !s.memberRests(l, m) {
 			n++
 		}
 	}
 	return n
 }
 
-// stops reports whether a task that failed keeps the other tasks of the plan from starting.
-func (l *Loop) stops() bool {
+// failureStopsOthers reports whether a task that failed keeps the other tasks of the plan from starting.
+func (l *Loop) failureStopsOthers() bool {
 	return slices.ContainsFunc(l.gen.plan.Dead, func(i int) bool {
 		return l.gen.plan.Entries[i].Critical || l.Kind.Children.OnFailure == pawl.FailStop
 	})
@@ -195,14 +195,14 @@ func (d *draft) dropOthers(l *Loop) bool {
 	return dropped
 }
 
-// rests reports whether a member's loop does nothing more before it is judged.
-func (s *State) rests(l *Loop, m *land.Member) bool {
+// memberRests reports whether a member's loop does nothing more before it is judged.
+func (s *State) memberRests(l *Loop, m *land.Member) bool {
 	t := l.gen.plan.At(m.Task)
 	if t.Status != pawl.TaskRunning {
 		return true
 	}
 	k := s.Loop(t.Loop)
-	between := k.Phase == PhaseReady || k.Phase == PhaseBase && !k.inside && len(k.open) == 0 // PhaseBase if it started over
+	between := k.Phase == PhaseReady || k.Phase == PhaseBase && !k.inIteration && len(k.open) == 0 // PhaseBase if it started over
 	return k.person.question != nil || k.merge() != nil || between && m.Rejected()
 }
 
@@ -213,16 +213,16 @@ func (s *State) isQueued(l *Loop, m *land.Member) bool {
 		(m.In || !l.gen.batch.Sealed)
 }
 
-// settled reports whether the loops of a judged batch have reacted to the verdicts: approved ones
+// membersReacted reports whether the loops of a judged batch have reacted to the verdicts: approved ones
 // have ended; the others have ended too, are between two attempts, wait for a person, or came too
 // late and wait for the next batch.
-func (d *draft) settled(l *Loop) bool {
+func (d *draft) membersReacted(l *Loop) bool {
 	for i := range l.gen.batch.Members {
 		m := &l.gen.batch.Members[i]
 		if t := l.gen.plan.At(m.Task); t.Status == pawl.TaskRunning {
 			k := d.s.Loop(t.Loop)
 			waits := k.person.question != nil || k.merge() != nil && m.Verdict == ""
-			if m.Verdict == pawl.VerdictPass || !waits && (k.inside || k.Phase == PhaseClosing) {
+			if m.Verdict == pawl.VerdictPass || !waits && (k.inIteration || k.Phase == PhaseClosing) {
 				return false
 			}
 		}
@@ -271,11 +271,11 @@ func (s *State) mayWork(l *Loop) bool {
 		return true
 	}
 	b := p.gen.batch
-	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.before) && s.busyOf(p, l, true) < s.parallel(p)
+	return b != nil && !b.Moved && b.Open(l.slot.entry) && !p.stepsLeft(p.flow.Main, p.flow.Before, p.gen.beforeDone) && s.busyOf(p, l, true) < s.parallel(p)
 }
 
-// leftOut reports whether a loop's batch has rejected its work.
-func (s *State) leftOut(l *Loop) bool {
+// isRejected reports whether a loop's batch has rejected its work.
+func (s *State) isRejected(l *Loop) bool {
 	m := s.Loop(l.Parent).gen.batch.Member(l.slot.entry)
 	return m != nil && m.Rejected()
 }

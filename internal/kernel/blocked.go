@@ -21,26 +21,26 @@ type blocker struct {
 // decidesBlocked is the decision of a result that says the task cannot be done now.
 const decidesBlocked = "BLOCKED"
 
-// obstruct records that a child's session reported its task blocked.
-func (s *State) obstruct(l *Loop, f pawl.Facts) {
+// applyBlocked records that a child's session reported its task blocked.
+func (s *State) applyBlocked(l *Loop, f pawl.Facts) {
 	if p := s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() && f.Get("decision") == decidesBlocked {
 		l.iter.blocked = &blocker{kind: brief.Cut(f.Get("blocker_type"), 20), what: brief.Cut(f.Get("blocker"), 200), on: brief.Cut(f.Get("blocked_by"), plan.MaxID)}
 	}
 }
 
-// blockedBy decides what follows when a child's task is blocked: it waits for a task of the plan
+// decideBlocked decides what follows when a child's task is blocked: it waits for a task of the plan
 // that it did not know it needs, or a person is asked at once.
-func (d *draft) blockedBy(l *Loop) {
+func (d *draft) decideBlocked(l *Loop) {
 	p, b := d.s.Loop(l.Parent), l.iter.blocked
 	on := -1
 	if b.kind == "dependency" {
 		on = p.gen.plan.Find(b.on)
 	}
-	switch r := l.said(pawl.AskBlocked); {
+	switch r := l.lastAnswerTo(pawl.AskBlocked); {
 	case on >= 0 && p.gen.plan.At(on).Status == pawl.TaskPassed:
 		j := l.judgement()
 		j.StepFailed = fmt.Sprintf("it says that it waits for %s, which has passed: its work is in the worktree of the next attempt", b.on)
-		d.end(l, j)
+		d.concludeIteration(l, j)
 	case on >= 0 && !p.gen.plan.Needs(on, l.slot.entry):
 		d.emit(p.Ref, &pawl.TaskHeld{Task: l.slot.entry, Behind: on, Reason: brief.Cut(b.what, 200)})
 	case r == nil:

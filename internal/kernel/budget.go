@@ -22,12 +22,12 @@ func (d *draft) warn() {
 	}
 }
 
-// lookAtIdle queues for settle the loops with sessions but no open effects: they may be
+// markIdleDirty queues for settle the loops with sessions but no open effects: they may be
 // waiting for budget that another loop's model call has just released.
-func (d *draft) lookAtIdle() {
+func (d *draft) markIdleDirty() {
 	for l := range d.s.each {
 		if len(l.sessions) > 0 && len(l.open) == 0 {
-			d.look(l.Ref)
+			d.markDirty(l.Ref)
 		}
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"pawl/internal/kernel/signal"
 )
 
-// clearing is the end of everything below a loop that ends or starts a new generation.
-type clearing struct {
-	open    int  // loops that were told to end and have not ended
-	expired bool // signalTime is over
-	said    bool // what was in flight then was withdrawn
+// teardown is the end of everything below a loop that ends or starts a new generation.
+type teardown struct {
+	open             int  // loops that were told to end and have not ended
+	expired          bool // signalTime is over
+	effectsWithdrawn bool // what was in flight then was withdrawn
 }
 
 // signalTime is how long loops that must end may take for what they have in flight.
@@ -27,26 +27,26 @@ const signalTime = 30 * time.Second
 // signalStep is the step of the effects that end loops by signals.
 const signalStep = "signal"
 
-// clearBelow ends everything below a loop, and reports whether all of it has ended. Effects in
+// tearDownBelow ends everything below a loop, and reports whether all of it has ended. Effects in
 // flight have signalTime to finish; then they are withdrawn.
-func (d *draft) clearBelow(l *Loop, kind pawl.SignalKind, reason string) bool {
+func (d *draft) tearDownBelow(l *Loop, kind pawl.SignalKind, reason string) bool {
 	if l.exit.clearing == nil {
 		d.acknowledgeAll(l, pawl.SignalError) // what follows from them is decided
-		d.clear(l, kind, reason)
+		d.signalTeardown(l, kind, reason)
 		l = d.s.Loop(l.Ref)
 	}
 	c := l.exit.clearing
-	waits := slices.IndexFunc(l.open, clears)
+	waits := slices.IndexFunc(l.open, isTeardownWait)
 	switch {
 	case c == nil || c.open == 0:
 		if waits >= 0 {
 			d.withdraw(l.open[waits], "all have ended")
 		}
 		return true
-	case c.expired && !c.said:
+	case c.expired && !c.effectsWithdrawn:
 		d.expire(l)
 	case !c.expired && waits < 0:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(signalStep), Do: &pawl.Wait{For: signalTime, Reason: "those below it end"}})
+		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(signalStep), Do: &pawl.Wait{For: signalTime, Reason: "those below it end"}})
 	}
 	return false
 }
@@ -56,17 +56,17 @@ func (d *draft) endBelow(l *Loop, reason string) bool {
 	switch {
 	case l.gen.plan == nil:
 		return true
-	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, clears):
+	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, isTeardownWait):
 		return true
 	}
-	return d.s.Stopping == nil && d.clearBelow(l, pawl.SignalStop, reason)
+	return d.s.Stopping == nil && d.tearDownBelow(l, pawl.SignalStop, reason)
 }
 
-// clears reports whether an effect is the wait of a loop for those below it to end.
-func clears(f *pawl.Effect) bool { return f.Place.Step == signalStep }
+// isTeardownWait reports whether an effect is the wait of a loop for those below it to end.
+func isTeardownWait(f *pawl.Effect) bool { return f.Place.Step == signalStep }
 
-// clear ends the pending loops below a loop and tells those at work to end.
-func (d *draft) clear(l *Loop, kind pawl.SignalKind, reason string) {
+// signalTeardown ends the pending loops below a loop and tells those at work to end.
+func (d *draft) signalTeardown(l *Loop, kind pawl.SignalKind, reason string) {
 	var work []pawl.LoopRef
 	for _, ref := range d.s.below(l.Ref) {
 		switch o := d.s.Loop(ref); {
@@ -87,14 +87,14 @@ func outcomeBy(kind pawl.SignalKind) pawl.Outcome {
 	return pawl.OutcomeCancelled
 }
 
-// clears records that a loop told another loop below it to end.
-func (s *State) clears(source pawl.LoopRef, l *Loop) error {
+// countTeardown records that a loop told another loop below it to end.
+func (s *State) countTeardown(source pawl.LoopRef, l *Loop) error {
 	top := s.Loop(source)
 	if top == nil {
 		return fmt.Errorf("there is no loop %d", source)
 	}
 	if top.exit.clearing == nil {
-		top.exit.clearing = &clearing{}
+		top.exit.clearing = &teardown{}
 	}
 	top.exit.clearing.open++
 	l.exit.ender = source
@@ -107,7 +107,7 @@ func (d *draft) expire(l *Loop) {
 	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitSignal, Max: int64(signalTime), Value: int64(signalTime)})
 	for _, ref := range d.s.below(l.Ref) {
 		o := d.s.Loop(ref)
-		g := o.ended()
+		g := o.endSignal()
 		if g == nil { // a loop between the two may have sent the signal
 			continue
 		}
@@ -117,15 +117,15 @@ func (d *draft) expire(l *Loop) {
 	}
 }
 
-// beginAnew undoes what came of a loop's last artifact before its next iteration, and reports
+// renewGeneration undoes what came of a loop's last artifact before its next iteration, and reports
 // whether nothing of it is left. Everything below the loop ends and is invalidated. The loop's work
 // moves to a new branch; the root keeps the run's branch, which others may have already.
-func (d *draft) beginAnew(l *Loop) bool {
+func (d *draft) renewGeneration(l *Loop) bool {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil || l.gen.plan.Started == 0 {
 		return true
 	}
 	why := cmp.Or(l.lastLine(), "a person wants another one")
-	if !d.clearBelow(l, pawl.SignalInvalidate, "Parent re-iterating: "+why) || len(d.s.Loop(l.Ref).open) > 0 {
+	if !d.tearDownBelow(l, pawl.SignalInvalidate, "Parent re-iterating: "+why) || len(d.s.Loop(l.Ref).open) > 0 {
 		return false
 	}
 	fresh := l.Parent != 0
@@ -149,7 +149,7 @@ func (l *Loop) lastLine() string {
 
 func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 	for _, ref := range d.s.below(l.Ref) {
-		if o := d.s.Loop(ref); !o.invalid {
+		if o := d.s.Loop(ref); !o.isInvalidated {
 			d.emit(ref, &pawl.Invalidated{By: l.Ref, Generation: l.gen.n, Reason: brief.Cut(why, 300)})
 			d.emit(ref, &pawl.Archived{Reason: brief.Cut("invalidated by "+l.ID, 300)})
 		}
@@ -164,7 +164,7 @@ func (d *draft) nextGeneration(l *Loop, fresh bool, why string) {
 
 // beginGeneration records that the loop starts a new generation.
 func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
-	if b.N != l.gen.n+1 || l.inside {
+	if b.N != l.gen.n+1 || l.inIteration {
 		return fmt.Errorf("generation %d of loop %d follows generation %d", b.N, l.Ref, l.gen.n)
 	}
 	plans := l.gen.plans
@@ -176,7 +176,7 @@ func (l *Loop) beginGeneration(b *pawl.GenerationStarted) error {
 	l.person.approved, l.person.reply = false, nil
 	if b.Branch != l.branch && l.Parent != 0 {
 		l.branch, l.Phase = b.Branch, PhaseOpening
-		l.Head, l.upstream.rebase, l.cand, l.upstream.suspect, l.ahead = b.Base, nil, nil, pawl.Hash{}, false
+		l.Head, l.upstream.rebase, l.cand, l.upstream.suspect, l.worktreeBehind = b.Base, nil, nil, pawl.Hash{}, false
 	}
 	l.Base = b.Base
 	return nil
@@ -187,17 +187,17 @@ func (l *Loop) invalidated() error {
 	if l.Phase != PhaseDone {
 		return fmt.Errorf("loop %d has not ended", l.Ref)
 	}
-	l.invalid = true
-	l.forget()
+	l.isInvalidated = true
+	l.dropDetails()
 	l.stopped = false // it does not continue when its run does
 	return nil
 }
 
-// troubled tells a parent that a child has failed, if that fails the parent's iteration. A parent
+// signalFailure tells a parent that a child has failed, if that fails the parent's iteration. A parent
 // that is ending itself is not told.
-func (d *draft) troubled(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
+func (d *draft) signalFailure(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
-	if p == nil || !p.Kind.Children.RestartsParent() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isLeaving() || p.Phase != PhaseGates {
+	if p == nil || !p.Kind.Children.RestartsParent() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isEnding() || p.Phase != PhaseGates {
 		return
 	}
 	if p.gen.plan.At(l.slot.entry).Status == pawl.TaskBlocked { // the parent knows of the failure that blocks it
@@ -216,36 +216,38 @@ func (l *Loop) evidence() pawl.Hash {
 	return pawl.Hash{}
 }
 
-// failing returns the signal of the first child whose failure ends the loop's iteration, or nil. A
+// failureSignal returns the signal of the first child whose failure ends the loop's iteration, or nil. A
 // failure that is retried does not end it, nor does the end of a child that a person wanted.
-func (s *State) failing(l *Loop) *signal.Signal {
+func (s *State) failureSignal(l *Loop) *signal.Signal {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
 	}
 	for i := range l.inbox.Signals {
-		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.plainly(l, g) {
+		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.isWorkFailure(l, g) {
 			return g
 		}
 	}
 	return nil
 }
 
-// plainly reports whether a child failed because of its work.
-func (s *State) plainly(l *Loop, g *signal.Signal) bool {
+// isWorkFailure reports whether a child failed because of its work.
+func (s *State) isWorkFailure(l *Loop, g *signal.Signal) bool {
 	o := s.Loop(g.Source)
 	return !l.gen.plan.Excuses(o.slot.entry) && !s.mayRetry(l, o)
 }
 
 // mayRetry reports whether a task runs once more because its loop failed for a reason other than
 // its work.
-func (s *State) mayRetry(l, o *Loop) bool { return o.broke && !l.gen.plan.At(o.slot.entry).Again }
+func (s *State) mayRetry(l, o *Loop) bool {
+	return o.worktreeBroke && !l.gen.plan.At(o.slot.entry).Again
+}
 
-// weigh handles the failures of children that do not end the loop's iteration. A task whose loop
+// handleExcusedFailures handles the failures of children that do not end the loop's iteration. A task whose loop
 // failed because of the machine runs once more, in a new loop. A task that a person ended stays
 // ended.
-func (d *draft) weigh(l *Loop) {
+func (d *draft) handleExcusedFailures(l *Loop) {
 	for _, g := range slices.Clone(l.inbox.Signals) {
-		if g.Kind != pawl.SignalError || d.s.plainly(d.s.Loop(l.Ref), &g) {
+		if g.Kind != pawl.SignalError || d.s.isWorkFailure(d.s.Loop(l.Ref), &g) {
 			continue
 		}
 		if o := d.s.Loop(g.Source); d.s.mayRetry(d.s.Loop(l.Ref), o) {
@@ -261,7 +263,7 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 		return nil
 	}
 	for i := range l.inbox.Signals {
-		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.plainly(l, g) && len(out) < maxChildFailures {
+		if g := &l.inbox.Signals[i]; g.Kind == pawl.SignalError && s.isWorkFailure(l, g) && len(out) < maxChildFailures {
 			o := s.Loop(g.Source)
 			out = append(out, pawl.Feedback{From: brief.Cut(o.task.ID, 60), Verdict: pawl.VerdictFail, Summary: brief.Cut(o.Reason, 120), Evidence: g.Payload})
 		}
@@ -272,16 +274,16 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 // maxChildFailures bounds how many child failures a prompt lists.
 const maxChildFailures = 3
 
-// breaksOff reports whether a loop ends because its worktree failed for good. Its parent can decide
+// lostWorktree reports whether a loop ends because its worktree failed for good. Its parent can decide
 // what follows, so the run need not stop.
-func (s *State) breaksOff(l *Loop) bool {
+func (s *State) lostWorktree(l *Loop) bool {
 	p, w := s.Loop(l.Parent), &l.worktree
 	return p != nil && p.Kind.Children.RestartsParent() && w.Trouble() != nil && w.Trouble().Code != pawl.FailDefect && !w.MayRetry()
 }
 
-// breakOff ends a child whose worktree failed for good, as soon as its work is not being landed.
+// endLostChild ends a child whose worktree failed for good, as soon as its work is not being landed.
 // The rest of the run is not affected.
-func (d *draft) breakOff(l *Loop) {
+func (d *draft) endLostChild(l *Loop) {
 	if d.s.isLanding(l) {
 		return
 	}
@@ -300,23 +302,23 @@ func (d *draft) breakOff(l *Loop) {
 
 // withFailure adds to a judgement the failure of a child that ends the loop's iteration.
 func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
-	if g := s.failing(l); g != nil && j.Pass() {
+	if g := s.failureSignal(l); g != nil && j.Pass() {
 		o := s.Loop(g.Source)
 		j.StepFailed, j.Children = strings.TrimSuffix(fmt.Sprintf("the %s %s failed: %s", o.Kind.Name, o.task.ID, o.Reason), ": "), ""
 	}
 	return j
 }
 
-// beginsAnew reports whether the run's end stopped the loop between two iterations. When the run is
+// resumesInNewGeneration reports whether the run's end stopped the loop between two iterations. When the run is
 // resumed, the loop starts a new generation instead of continuing the last one.
-func (l *Loop) beginsAnew() bool {
-	return l.Kind.Children.RestartsParent() && l.stopped && !l.inside && l.gen.plan != nil
+func (l *Loop) resumesInNewGeneration() bool {
+	return l.Kind.Children.RestartsParent() && l.stopped && !l.inIteration && l.gen.plan != nil
 }
 
 // endSignals drops the signals of a loop that has ended. If the loop may continue, a signal that
 // holds it still does.
 func (s *State) endSignals(l *Loop, b *pawl.LoopEnded) {
-	l.broke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
+	l.worktreeBroke = b.Outcome == pawl.OutcomeFailed && l.worktree.IsLost()
 	if top := s.Loop(l.exit.ender); top != nil && top.exit.clearing != nil {
 		top.exit.clearing.open--
 	}

@@ -356,7 +356,7 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 		g.signals[b.N-1].seen = true
 		resumed := slices.ContainsFunc(g.signals, func(o signed) bool { return o.loop == e.Loop && o.kind == pawl.SignalResume && !o.seen })
 		holds := kind == pawl.SignalStop || kind == pawl.SignalInvalidate || kind == pawl.SignalPause && !resumed
-		if l := g.w.state.Loop(e.Loop); holds && slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !bound(f) && !clears(f) }) {
+		if l := g.w.state.Loop(e.Loop); holds && slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !mustFinish(f) && !isTeardownWait(f) }) {
 			g.fail(e, "it is held or ends, and has %d effects in flight", len(l.open))
 		}
 	case *pawl.BranchAdvanced:
@@ -465,10 +465,10 @@ func (g *wood) ready(t *tree) bool {
 		return false
 	}
 	p, l := g.at(t.Parent), g.w.state.Loop(t.Parent)
-	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isLeaving() {
+	if t.admitted || t.ended != "" || l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isEnding() {
 		return false
 	}
-	if o := g.w.state.Loop(t.ref); o.inbox.Held || o.isLeaving() {
+	if o := g.w.state.Loop(t.ref); o.inbox.Held || o.isEnding() {
 		return false
 	}
 	free := func(i int) bool {
@@ -599,8 +599,8 @@ func (g *wood) settled() {
 			}
 		}
 	}
-	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.waiting > 0 || len(s.queue) > 0 || slices.Max(s.busy) > 0) {
-		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions; %v wait, %v at work", s.Seq, len(Pending(s)), s.live, s.waiting, s.queue, s.busy)
+	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0 || len(s.queue) > 0 || slices.Max(s.busy) > 0) {
+		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions; %v wait, %v at work", s.Seq, len(Pending(s)), s.live, s.openQuestions, s.queue, s.busy)
 	}
 }
 

@@ -63,7 +63,7 @@ func has[B pawl.Body](w *world) bool { return len(all[B](w)) > 0 }
 func TestInvalidatedWorkIsKept(t *testing.T) {
 	w := playLevels(t, ended)
 	l, a := w.task("code-a2"), w.task("A")
-	if !l.invalid || !l.archived || l.HasWorkspace || l.Outcome != pawl.OutcomeInvalid {
+	if !l.isInvalidated || !l.archived || l.HasWorkspace || l.Outcome != pawl.OutcomeInvalid {
 		t.Errorf("code-a2 is %s %s, with a worktree: %t", l.Phase, l.Outcome, l.HasWorkspace)
 	}
 	if c := w.branches[l.branch]; !w.trees[c].work[string(c)] {
@@ -193,7 +193,7 @@ func TestSignalsAreRefused(t *testing.T) {
 func TestSignalsAreAcknowledgedOnce(t *testing.T) {
 	for _, kind := range []pawl.SignalKind{pawl.SignalStop, pawl.SignalPause, pawl.SignalResume, pawl.SignalInfo, pawl.SignalRebase, pawl.SignalError, pawl.SignalInvalidate} {
 		top, l := newLoop(1, &pawl.LoopKind{}), newLoop(2, &pawl.LoopKind{})
-		top.exit.clearing, l.Parent = &clearing{}, 1
+		top.exit.clearing, l.Parent = &teardown{}, 1
 		s := &State{loops: []*Loop{top, l}}
 		for range 2 {
 			if err := s.signaled(l, &pawl.SignalSent{N: s.signals + 1, Signal: kind, Source: 1}); err != nil {

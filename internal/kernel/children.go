@@ -28,7 +28,7 @@ func (d *draft) runChildren(l *Loop) bool {
 	case l.person.question != nil:
 		return false
 	case d.s.Stopping != nil && l.gen.batch != nil && d.s.Drain == pawl.DrainFinish:
-		d.batch(l)
+		d.advanceBatch(l)
 		return false
 	case d.s.Stopping != nil: // children at work may finish, but none start
 		return len(l.gen.plan.Kids) == 0
@@ -36,17 +36,17 @@ func (d *draft) runChildren(l *Loop) bool {
 		d.goBack(l)
 		return false
 	}
-	if !d.consent(l) {
+	if !d.mayStartTasks(l) {
 		return false
 	}
 	switch {
-	case l.turnedDown() != "":
+	case l.planRejection() != "":
 		return true
-	case l.said(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.Count[pawl.TaskPending] > 0:
+	case l.lastAnswerTo(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
 	}
 	switch {
-	case d.s.failing(l) != nil:
+	case d.s.failureSignal(l) != nil:
 		if len(l.open) == 0 {
 			d.abandon(l, "a child has failed")
 		}
@@ -57,7 +57,7 @@ func (d *draft) runChildren(l *Loop) bool {
 		}
 		d.acknowledgeAll(l, pawl.SignalRebase)
 	}
-	d.weigh(l)
+	d.handleExcusedFailures(l)
 	if c.Groups() {
 		return d.batches(l)
 	}
@@ -66,9 +66,9 @@ func (d *draft) runChildren(l *Loop) bool {
 	}
 	d.block(l)
 	if c.IsEager() {
-		d.bringForth(l)
+		d.spawnEager(l)
 	} else {
-		d.admit(l)
+		d.startReady(l)
 	}
 	return len(l.gen.plan.Kids) == 0
 }
@@ -100,8 +100,8 @@ func (s *State) parallel(l *Loop) int {
 	return cmp.Or(s.Settings.Parallel, l.Kind.Children.Parallel, 1)
 }
 
-// admit starts tasks that are ready, in the order of the plan, while there are places.
-func (d *draft) admit(l *Loop) {
+// startReady starts tasks that are ready, in the order of the plan, while there are places.
+func (d *draft) startReady(l *Loop) {
 	for len(l.gen.plan.Kids) < d.s.parallel(l) {
 		i := l.gen.plan.Next()
 		if i < 0 {
@@ -222,8 +222,8 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	return nil
 }
 
-// isSettled reports whether a task has ended in a way that does not depend on its loop.
-func isSettled(s pawl.TaskStatus) bool {
+// endsWithoutLoop reports whether a task has ended in a way that does not depend on its loop.
+func endsWithoutLoop(s pawl.TaskStatus) bool {
 	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
 }
 
@@ -236,12 +236,12 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	}
 	tasks, i := p.gen.plan, l.slot.entry
 	tasks.Leave(l.Ref)
-	if !tasks.Holds(i, l.slot.version, l.Ref) || isSettled(tasks.At(i).Status) || b.Stopped && b.Outcome.Resumable() {
+	if !tasks.Holds(i, l.slot.version, l.Ref) || endsWithoutLoop(tasks.At(i).Status) || b.Stopped && b.Outcome.Resumable() {
 		return
 	}
 	cancelled := b.Outcome == pawl.OutcomeCancelled
 	switch {
-	case s.fenced(l) != "":
+	case s.stopReason(l) != "":
 		tasks.Set(i, pawl.TaskPending)
 	case b.Stopped:
 		tasks.Set(i, pawl.TaskSkipped)

@@ -20,8 +20,8 @@ type unclear struct {
 // around a batch. After that its result is accepted as it is.
 const maxRounds = 3
 
-// maxAnswers bounds how many answers of persons later prompts contain: the last ones.
-const maxAnswers = 8
+// maxKeptAnswers bounds how many answers of persons later prompts contain: the last ones.
+const maxKeptAnswers = 8
 
 // The choices in answer to a step's questions.
 const (
@@ -42,9 +42,9 @@ func questionsOf(st *pawl.Step, r pawl.SessionResult, f pawl.Facts) int {
 	return max(n, 0)
 }
 
-// inquired returns how many rounds of questions a step has had.
-func (l *Loop) inquired(step int) int {
-	for _, r := range l.iter.inquiries {
+// questionRounds returns how many rounds of questions a step has had.
+func (l *Loop) questionRounds(step int) int {
+	for _, r := range l.iter.questionRoundsByStep {
 		if r.step == step {
 			return r.n
 		}
@@ -52,11 +52,11 @@ func (l *Loop) inquired(step int) int {
 	return 0
 }
 
-// inquires records the questions in a step's result, and reports whether there are any
+// recordQuestions records the questions in a step's result, and reports whether there are any
 // to ask. If so, the step is not over.
-func (l *Loop) inquires(x *session.Session, b *pawl.SessionEnded) bool {
+func (l *Loop) recordQuestions(x *session.Session, b *pawl.SessionEnded) bool {
 	n := questionsOf(l.flow.Steps[x.Index], b.Result, b.Facts)
-	if n == 0 || l.inquired(x.Index) >= maxRounds {
+	if n == 0 || l.questionRounds(x.Index) >= maxRounds {
 		return false
 	}
 	l.iter.unclear = &unclear{x.Index, b.Output, n}
@@ -70,7 +70,7 @@ func (d *draft) clarify(l *Loop) {
 	if u.count > 1 {
 		what = fmt.Sprintf("%d questions", u.count)
 	}
-	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.Steps[u.step].Name), what, l.inquired(u.step)+1, maxRounds),
+	d.ask(l, pawl.AskClarify, fmt.Sprintf("%s has %s (round %d of %d).", l.place(l.flow.Steps[u.step].Name), what, l.questionRounds(u.step)+1, maxRounds),
 		u.about, choiceAnswer, choiceSkip)
 }
 
@@ -86,24 +86,24 @@ func (l *Loop) clarified(choice string) {
 		l.stepOver(u.step, pawl.SessionDone, "")
 		return
 	}
-	n := l.inquired(u.step) + 1
-	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return r.step == u.step })
-	l.iter.inquiries = append(l.iter.inquiries, route{u.step, n})
+	n := l.questionRounds(u.step) + 1
+	l.iter.questionRoundsByStep = slices.DeleteFunc(slices.Clone(l.iter.questionRoundsByStep), func(r route) bool { return r.step == u.step })
+	l.iter.questionRoundsByStep = append(l.iter.questionRoundsByStep, route{u.step, n})
 	if u.step < l.flow.Main {
 		l.iter.Try = 1
 	}
 }
 
-// hears keeps a person's answer for later prompts.
-func (l *Loop) hears(said pawl.Hash) {
+// keepAnswer keeps a person's answer for later prompts.
+func (l *Loop) keepAnswer(said pawl.Hash) {
 	if !said.IsZero() {
-		l.person.answers = append(slices.Clone(l.person.answers[max(0, len(l.person.answers)-maxAnswers+1):]), said)
+		l.person.answers = append(slices.Clone(l.person.answers[max(0, len(l.person.answers)-maxKeptAnswers+1):]), said)
 	}
 }
 
 // tooManyRounds reports the limit on rounds if a step has questions and no rounds left.
 func (d *draft) tooManyRounds(l *Loop, x *session.Session, r pawl.SessionResult, f pawl.Facts) {
-	if st := l.stepOf(x); x.Purpose == pawl.ForStep && questionsOf(st, r, f) > 0 && l.inquired(x.Index) >= maxRounds {
+	if st := l.stepOf(x); x.Purpose == pawl.ForStep && questionsOf(st, r, f) > 0 && l.questionRounds(x.Index) >= maxRounds {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitQuestions, Max: maxRounds, Value: maxRounds + 1})
 	}
 }

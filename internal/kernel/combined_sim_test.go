@@ -285,7 +285,7 @@ func (g *mixed) crowded(e pawl.Event, l *Loop) {
 	busy := 0
 	for i := range p.gen.batch.Members {
 		m := &p.gen.batch.Members[i]
-		if t := p.gen.plan.At(m.Task); t.Loop != l.Ref && t.Status == pawl.TaskRunning && !s.rests(p, m) && s.Loop(t.Loop).inside {
+		if t := p.gen.plan.At(m.Task); t.Loop != l.Ref && t.Status == pawl.TaskRunning && !s.memberRests(p, m) && s.Loop(t.Loop).inIteration {
 			busy++
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"pawl/internal/kernel/ladder"
 )
 
-// assess scores the complexity: as the user set it, or with the recipe's assessing step.
-func (d *draft) assess(l *Loop) {
+// runAssessment scores the complexity: as the user set it, or with the recipe's assessing step.
+func (d *draft) runAssessment(l *Loop) {
 	bands := l.Kind.Complexity
 	if c := d.s.Settings.Complexity; c != nil {
 		n := min(max(*c, 0), ladder.MaxScore)
@@ -20,9 +20,9 @@ func (d *draft) assess(l *Loop) {
 	d.startStep(l, l.flow.Find(bands.From), 1)
 }
 
-// assessed scores the result of the assessing session. Without a result it uses the
+// scoreAssessment scores the result of the assessing session. Without a result it uses the
 // recipe's score for an unknown complexity.
-func (d *draft) assessed(l *Loop, r pawl.SessionResult, f pawl.Facts) {
+func (d *draft) scoreAssessment(l *Loop, r pawl.SessionResult, f pawl.Facts) {
 	bands := l.Kind.Complexity
 	n, why := bands.Unknown, "the assessment ended with "+string(r)
 	if r == pawl.SessionDone && len(f) > 0 {

@@ -37,7 +37,7 @@ func (d *draft) spec(l *Loop, x *session.Session) session.Spec {
 	if st := l.stepOf(x); st != nil {
 		spec.Limits, spec.NoReminder = st.Limits, st.NoReminder
 	}
-	spec.Objection = func(f pawl.Facts, insisted bool) string { return d.s.objects(l, x, f, insisted) }
+	spec.Objection = func(f pawl.Facts, insisted bool) string { return d.s.objectionTo(l, x, f, insisted) }
 	return spec
 }
 
@@ -54,7 +54,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 	case session.Speak:
 		d.callModel(l, x)
 	case session.CallTool:
-		d.request(l, d.effect(x, n.Class, n.Timeout, &pawl.CallTool{Tool: x.Use(n.Call).Tool, Args: x.Use(n.Call).Args, Call: n.Call, Before: l.worktree.Tree}))
+		d.requestEffect(l, d.effect(x, n.Class, n.Timeout, &pawl.CallTool{Tool: x.Use(n.Call).Tool, Args: x.Use(n.Call).Args, Call: n.Call, Before: l.worktree.Tree}))
 	case session.Harness:
 		text, isError := d.harness(l, x, x.Use(n.Call))
 		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: n.Call + 1, Text: text, IsError: isError})
@@ -80,7 +80,7 @@ func (d *draft) backOff(l *Loop, x *session.Session, n *session.Next) {
 	if why := x.Failed(); why.Limited() {
 		do.Account, do.Why = d.s.Settings.Models[x.Place.Tier-1].Account(), brief.Cut(why.Message, 120)
 	}
-	d.request(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
+	d.requestEffect(l, pawl.Effect{Session: x.N, Class: pawl.CrashRepeat, Place: x.Place, Do: do})
 }
 
 // giveUpOn ends the run because a model or the machine failed for good.
@@ -124,7 +124,7 @@ func (d *draft) callModel(l *Loop, x *session.Session) {
 	}
 	do := x.CallModel()
 	do.MaxOutput, do.Reserved, do.ReservedTokens = output, want.Money, want.Tokens
-	d.request(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
+	d.requestEffect(l, d.effect(x, pawl.CrashCharge, maxModelCall, do))
 }
 
 // shortOf decides what follows when a limit leaves no room for a model call: an
@@ -154,9 +154,9 @@ func (s *State) onFailure(why *pawl.Failure) pawl.Outcome {
 	return s.onError()
 }
 
-// objects returns what is wrong with a result that fits its schema, or "". The recipe's
-// check may overrule its decision, to which it objects only once, or it is incomplete.
-func (s *State) objects(l *Loop, x *session.Session, f pawl.Facts, insisted bool) string {
+// objectionTo returns what is wrong with a result that fits its schema, or "". The recipe's
+// check may overrule its decision, to which it objectionTo only once, or it is incomplete.
+func (s *State) objectionTo(l *Loop, x *session.Session, f pawl.Facts, insisted bool) string {
 	if st := l.stepOf(x); st != nil && !insisted && s.overrules(st, f) != "" {
 		return fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
 			f.Get("decision"), st.Check.Demands, strings.Join(s.Started.Signs, "; "))
@@ -228,7 +228,7 @@ func (d *draft) endSession(l *Loop, x *session.Session, r pawl.SessionResult, re
 	d.tooManyRounds(l, x, r, facts)
 	d.emit(l.Ref, &pawl.SessionEnded{Session: x.N, Result: r, Reason: reason, Output: output, Facts: facts})
 	if r == pawl.SessionDone {
-		d.noted(l, x, facts)
+		d.rememberNotes(l, x, facts)
 	}
 	switch {
 	case x.Purpose == pawl.ForBatch:
@@ -239,7 +239,7 @@ func (d *draft) endSession(l *Loop, x *session.Session, r pawl.SessionResult, re
 		d.extracted(l, x, facts)
 	case x.Purpose == pawl.ForReplan && r != pawl.SessionDone:
 		d.emit(l.Ref, &pawl.PlanRefused{Reason: brief.Cut("there is no new plan: "+reason, 300)})
-	case x.Purpose == pawl.ForStep && l.assesses(x.Index):
-		d.assessed(l, r, facts)
+	case x.Purpose == pawl.ForStep && l.isAssessingStep(x.Index):
+		d.scoreAssessment(l, r, facts)
 	}
 }

@@ -59,12 +59,12 @@ func (d *draft) input(in Input) error {
 		d.answer(in.Answer)
 		return nil
 	case in.Fork != nil:
-		d.all()
+		d.markAllDirty()
 		return d.fork()
 	case in.Recover == nil && in.Steer == nil:
 		return pawl.Errorf(pawl.CodeInternal, "an input without content")
 	}
-	d.all()
+	d.markAllDirty()
 	if in.Recover != nil {
 		d.recover(in.Recover)
 	}
@@ -92,7 +92,7 @@ func (d *draft) start(in *Start) error {
 	d.emit(0, in.Started)
 	b := &pawl.LoopStarted{ID: d.s.loopID(d.at, in.Started.Seed, 1), Kind: recipe.Start}
 	d.emit(1, b)
-	b.Max = d.saysMax()
+	b.Max = d.eventMax()
 	return nil
 }
 

@@ -15,10 +15,10 @@ type draft struct {
 	s      State
 	at     time.Time
 	events []pawl.Event
-	// scope is the queue of settle: the loops for which something may follow.
-	scope []pawl.LoopRef
-	// places reports whether a loop that waits for its turn may be admitted now.
-	places bool
+	// dirtyLoops is the queue of settle: the loops for which something may follow.
+	dirtyLoops []pawl.LoopRef
+	// placesOpened reports whether a loop that waits for its turn may be admitted now.
+	placesOpened bool
 }
 
 func newDraft(s *State, at time.Time) *draft {
@@ -79,7 +79,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 	switch {
 	case ref != 0:
 		d.own(ref)
-		d.look(ref)
+		d.markDirty(ref)
 		d.ownTouched(ref, body)
 	case slices.Contains([]pawl.Kind{pawl.KindRecovered, pawl.KindRunResumed, pawl.KindForked}, body.EventKind()):
 		for i := range d.s.loops {
@@ -93,7 +93,7 @@ func (d *draft) emit(ref pawl.LoopRef, body pawl.Body) {
 		panic("kernel: decided an event that does not follow: " + err.Error())
 	}
 	d.events = append(d.events, e)
-	d.places = d.places || d.s.busy != nil && opensPlaces(body.EventKind())
+	d.placesOpened = d.placesOpened || d.s.busy != nil && opensPlaces(body.EventKind())
 }
 
 // ownTouched owns the other loops that an event of one loop changes: the parent of a
@@ -111,19 +111,19 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 	case *pawl.RollbackCalled, *pawl.ReplanCalled, *pawl.TaskHeld, *pawl.TaskJudged, *pawl.BatchStarted, *pawl.BatchEnded:
 		d.ownKids(l)
 	case *pawl.MergeQueued, *pawl.QuestionAsked, *pawl.QuestionAnswered:
-		d.lookAtGroup(l)
+		d.markGroupDirty(l)
 	case *pawl.SignalSent:
 		d.own(b.Source)
 	case *pawl.LoopEnded, *pawl.BranchAdvanced, *pawl.NotePosted, *pawl.MemoryAdded, *pawl.IterationEnded:
 		d.ownKids(l)
 		if l != nil && l.exit.ender != 0 && body.EventKind() == pawl.KindLoopEnded {
 			d.own(l.exit.ender)
-			d.look(l.exit.ender)
+			d.markDirty(l.exit.ender)
 		}
 		if l != nil && l.Parent != 0 {
 			d.own(l.Parent)
-			d.look(l.Parent)
-			d.lookAtSiblings(l)
+			d.markDirty(l.Parent)
+			d.markQueuedSiblingsDirty(l)
 		}
 	case *pawl.ConflictsProbed:
 		for _, o := range b.With {
@@ -134,17 +134,17 @@ func (d *draft) ownTouched(ref pawl.LoopRef, body pawl.Body) {
 		if body.EventKind() == pawl.KindEffectFailed && l.wants(pawl.VerbAdvanceBranch) {
 			d.ownKids(l)
 		}
-		if l.Iteration > 0 && !l.inside && len(l.open) <= 1 { // this may end its part in the batch
-			d.lookAtGroup(l)
+		if l.Iteration > 0 && !l.inIteration && len(l.open) <= 1 { // this may end its part in the batch
+			d.markGroupDirty(l)
 		}
 	}
 }
 
-// lookAtGroup queues a loop's parent for settle, if its children land in groups.
-func (d *draft) lookAtGroup(l *Loop) {
+// markGroupDirty queues a loop's parent for settle, if its children land in groups.
+func (d *draft) markGroupDirty(l *Loop) {
 	if p := d.s.Loop(l.Parent); p != nil && p.Kind.Children.Groups() {
 		d.own(l.Parent)
-		d.look(l.Parent)
+		d.markDirty(l.Parent)
 	}
 }
 
@@ -156,41 +156,41 @@ func (d *draft) ownKids(l *Loop) {
 	}
 	for _, k := range l.gen.plan.Kids {
 		d.own(k)
-		d.look(k)
+		d.markDirty(k)
 	}
 }
 
-// lookAtSiblings queues for settle the parent's children that are in its merge queue.
-func (d *draft) lookAtSiblings(l *Loop) {
+// markQueuedSiblingsDirty queues for settle the parent's children that are in its merge queue.
+func (d *draft) markQueuedSiblingsDirty(l *Loop) {
 	p := d.s.Loop(l.Parent)
 	if p.gen.plan == nil {
 		return
 	}
 	for _, ref := range p.gen.plan.Kids {
 		if o := d.s.Loop(ref); o.merge() != nil {
-			d.look(ref)
+			d.markDirty(ref)
 		}
 	}
 }
 
-func (d *draft) request(l *Loop, f pawl.Effect) {
+func (d *draft) requestEffect(l *Loop, f pawl.Effect) {
 	d.emit(l.Ref, &pawl.EffectRequested{Effect: f})
 }
 
-// look queues a loop for settle.
-func (d *draft) look(ref pawl.LoopRef) {
-	if !slices.Contains(d.scope, ref) {
-		d.scope = append(d.scope, ref)
+// markDirty queues a loop for settle.
+func (d *draft) markDirty(ref pawl.LoopRef) {
+	if !slices.Contains(d.dirtyLoops, ref) {
+		d.dirtyLoops = append(d.dirtyLoops, ref)
 	}
 }
 
-// all queues every loop for settle.
-func (d *draft) all() {
-	d.scope = d.scope[:0]
+// markAllDirty queues every loop for settle.
+func (d *draft) markAllDirty() {
+	d.dirtyLoops = d.dirtyLoops[:0]
 	for i := range d.s.loops {
-		d.scope = append(d.scope, pawl.LoopRef(i+1))
+		d.dirtyLoops = append(d.dirtyLoops, pawl.LoopRef(i+1))
 	}
-	d.places = d.s.busy != nil
+	d.placesOpened = d.s.busy != nil
 }
 
 // settle advances the queued loops until nothing more follows from the state alone:
@@ -201,10 +201,10 @@ func (d *draft) all() {
 func (d *draft) settle() {
 	for d.s.Status != pawl.StatusEnded {
 		before := len(d.events)
-		for i := 0; i < len(d.scope) && d.s.Status != pawl.StatusEnded; i++ {
-			d.advance(d.scope[i])
+		for i := 0; i < len(d.dirtyLoops) && d.s.Status != pawl.StatusEnded; i++ {
+			d.advance(d.dirtyLoops[i])
 		}
-		if len(d.events) == before && !d.letIn() {
+		if len(d.events) == before && !d.admitQueued() {
 			return
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // over.
 func (l *Loop) stepsLeft(from, to, done int) bool {
 	for i := from + done; i < to; i++ {
-		if !l.skips(l.flow.Steps[i].When) && !l.idle(i) {
+		if !l.skips(l.flow.Steps[i].When) && !l.hasNoEntries(i) {
 			return true
 		}
 	}
@@ -22,16 +22,16 @@ func (l *Loop) stepsLeft(from, to, done int) bool {
 // not stop the batch: earlier results stay in force.
 func (l *Loop) endAround(step int) {
 	if step >= l.flow.Before {
-		l.gen.after = step + 1 - l.flow.Before
+		l.gen.afterDone = step + 1 - l.flow.Before
 	} else {
-		l.gen.before = step + 1 - l.flow.Main
+		l.gen.beforeDone = step + 1 - l.flow.Main
 	}
 }
 
 // beginAround resets the steps around a batch: none of them has run.
 func (l *Loop) beginAround() {
-	l.gen.before, l.gen.after, l.gen.handed, l.iter.unclear = 0, 0, nil, nil
-	l.iter.inquiries = slices.DeleteFunc(slices.Clone(l.iter.inquiries), func(r route) bool { return l.flow.AroundBatch(r.step) })
+	l.gen.beforeDone, l.gen.afterDone, l.gen.childLists, l.iter.unclear = 0, 0, nil, nil
+	l.iter.questionRoundsByStep = slices.DeleteFunc(slices.Clone(l.iter.questionRoundsByStep), func(r route) bool { return l.flow.AroundBatch(r.step) })
 	l.clearItems()
 }
 
@@ -45,8 +45,8 @@ func (s *State) flow(k *pawl.LoopKind) *flow.Flow {
 	return nil
 }
 
-// atStep moves the loop to a step, in the first round of its group, or to the next step that runs.
-func (l *Loop) atStep(i int) {
+// moveToStep moves the loop to a step, in the first round of its group, or to the next step that runs.
+func (l *Loop) moveToStep(i int) {
 	l.iter.Cursor, l.iter.unclear = flow.Cursor{Step: i, Try: 1}, nil
 	l.clearItems()
 	l.skipSteps()
@@ -64,7 +64,7 @@ func (l *Loop) skipSteps() {
 func (l *Loop) runs(i int) bool {
 	st := l.flow.Steps[i]
 	switch {
-	case l.assesses(i), st.First && l.Iteration > 1, l.skips(st.When), l.idle(i):
+	case l.isAssessingStep(i), st.First && l.Iteration > 1, l.skips(st.When), l.hasNoEntries(i):
 		return false
 	}
 	return !(l.isGiven() && l.Kind.Children != nil && l.Kind.Children.From == st.Name)
@@ -75,7 +75,7 @@ func (l *Loop) runs(i int) bool {
 func (l *Loop) passStep() {
 	g := l.flow.Group(l.iter.Step)
 	if g != nil && slices.Contains(g.Repeat.Until, l.left.Decision) {
-		l.atStep(g.To)
+		l.moveToStep(g.To)
 		return
 	}
 	l.iter.Step, l.iter.Try = l.iter.Step+1, 1

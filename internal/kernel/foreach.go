@@ -16,13 +16,13 @@ import (
 func (l *Loop) entriesOf(step int) []flow.Entry {
 	lists := l.left.Lists
 	if step >= l.flow.Before && step < l.flow.After {
-		lists = l.gen.handed
+		lists = l.gen.childLists
 	}
 	return l.flow.EntriesOf(step, lists)
 }
 
-// idle reports whether a step has for_each and no entries to run for.
-func (l *Loop) idle(step int) bool {
+// hasNoEntries reports whether a step has for_each and no entries to run for.
+func (l *Loop) hasNoEntries(step int) bool {
 	return l.flow.Steps[step].ForEach != "" && len(l.entriesOf(step)) == 0
 }
 

@@ -21,7 +21,7 @@ func TestForEachOrder(t *testing.T) {
 		l.sessions = append(l.sessions, &session.Session{N: i + 1, Purpose: pawl.ForStep, Index: 1, Item: i + 1, Try: 1})
 	}
 	for _, n := range []int{3, 1, 2} {
-		if err := (&State{}).endSession(l, &pawl.SessionEnded{Session: n, Result: pawl.SessionDone, Output: blobOf(string(rune('0' + n)))}); err != nil {
+		if err := (&State{}).applySessionEnded(l, &pawl.SessionEnded{Session: n, Result: pawl.SessionDone, Output: blobOf(string(rune('0' + n)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestEntries(t *testing.T) {
 		var left flow.Leavings
 		left.KeepLists(&flow.Flow{Fields: []string{"decisions", "other"}}, &pawl.Step{Name: "implement", Output: "result"},
 			&pawl.SessionEnded{Result: pawl.SessionDone, Output: blobOf(blob), Facts: facts})
-		l.gen.handed = append(l.gen.handed, left.Lists...)
+		l.gen.childLists = append(l.gen.childLists, left.Lists...)
 	}
 	handed("a", pawl.Fact{Name: "decisions", Value: "1"}, pawl.Fact{Name: "other", Value: "4"})
 	handed("b", pawl.Fact{Name: "decisions", Value: "2"})

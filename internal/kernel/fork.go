@@ -24,7 +24,7 @@ func (d *draft) fork() error {
 	}
 	b := &pawl.Forked{Commit: cmp.Or(root.Head, root.Base), Lost: int(d.s.Seq - d.s.headAt), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens}
 	d.emit(0, b)
-	b.Max = d.saysMax()
+	b.Max = d.eventMax()
 	return nil
 }
 
@@ -46,7 +46,7 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	}
 	for l := range s.each {
 		for _, f := range l.open {
-			s.closed(f.ID)
+			s.removeOpen(f.ID)
 		}
 		l.open, l.spent, l.HasWorkspace = nil, budget.Purse{}, false
 		if l.iter != nil {
@@ -63,7 +63,7 @@ func (s *State) forked(e pawl.Event, b *pawl.Forked) error {
 	s.Status, s.Outcome, s.Reason, s.Stopping, s.Drain = pawl.StatusRunning, "", "", nil, ""
 	s.Budget.Reset()
 	s.Alive = 0
-	s.Interruptions, s.waiting, s.holding, s.notified, s.archived = 0, 0, 0, false, false
+	s.Interruptions, s.openQuestions, s.heldLoops, s.notified, s.archived = 0, 0, 0, false, false
 	return nil
 }
 
@@ -87,10 +87,10 @@ func (s *State) dropChild(l *Loop) {
 		}
 	}
 	if live {
-		s.endLoop(l, b)
+		s.applyLoopEnded(l, b)
 	}
 	l.stopped, l.inbox.Held = false, false
-	l.forget()
+	l.dropDetails()
 	if running && p.gen.plan.At(l.slot.entry).Status != pawl.TaskPassed {
 		p.gen.plan.Set(l.slot.entry, pawl.TaskPending)
 		p.gen.plan.Started--
@@ -104,7 +104,7 @@ func (s *State) reopenRoot(l *Loop) {
 	over := l.Phase == PhaseDone || l.Phase == PhaseClosing || s.Stopping != nil
 	outcome := l.Outcome
 	if l.Phase != PhaseDone {
-		s.endLoop(l, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
+		s.applyLoopEnded(l, &pawl.LoopEnded{Outcome: pawl.OutcomeHalted, Stopped: true})
 	}
 	s.reopen(l)
 	l.stopped, l.person.approved, l.inbox.Held = false, false, false
@@ -121,13 +121,13 @@ func (s *State) reopenRoot(l *Loop) {
 	}
 	switch {
 	case over && p != nil:
-		l.askAnew()
+		l.requestReplan()
 		l.gen.batch = l.gen.batch.Again()
 		p.Retry()
-		l.gen.planned, l.inside, l.gen.refused = true, true, false
-	case over && !l.inside && (l.Kind.Children != nil || outcome.Succeeded()):
+		l.gen.planned, l.inIteration, l.gen.refused = true, true, false
+	case over && !l.inIteration && (l.Kind.Children != nil || outcome.Succeeded()):
 		l.ladder.Freed = l.Iteration
-	case !l.inside:
+	case !l.inIteration:
 		l.gen.planned = false
 	}
 }

@@ -49,7 +49,7 @@ func fork(t testing.TB, w *world) {
 			break
 		}
 	}
-	if s.Status != pawl.StatusRunning || s.Spent != (budget.Purse{}) || s.waiting > 0 || s.live != 1 || root.person.question != nil || root.person.approved {
+	if s.Status != pawl.StatusRunning || s.Spent != (budget.Purse{}) || s.openQuestions > 0 || s.live != 1 || root.person.question != nil || root.person.approved {
 		t.Fatalf("the fork at event %d keeps state of the original run: %s", at, describe(s))
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// judge takes a candidate through what the kind prescribes: the gates, stage by stage; the session
+// judgeCandidate takes a candidate through what the kind prescribes: the gates, stage by stage; the session
 // that extracts what the attempt taught; the children; the final gates; and for a child, the way
 // into its parent's branch.
-func (d *draft) judge(l *Loop) {
+func (d *draft) judgeCandidate(l *Loop) {
 	switch {
 	case l.person.question != nil:
 		return
 	case l.iter.restart != "":
-		d.again(l, l.iter.restart)
+		d.restartSteps(l, l.iter.restart)
 		return
 	case l.cand.Unresolved > 0:
 		d.conflicted(l, l.cand.Unresolved)
@@ -34,7 +34,7 @@ func (d *draft) judge(l *Loop) {
 	}
 	switch {
 	case l.iter.blocked != nil:
-		d.blockedBy(l)
+		d.decideBlocked(l)
 		return
 	case l.cand.Merge != nil:
 		if d.mergeOn(l) {
@@ -51,7 +51,7 @@ func (d *draft) judge(l *Loop) {
 	}
 	if l.cand.LeftOut != nil && l.cand.Refusal(pawl.JudgeFiles) == nil {
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeFiles, Gate: gateRecorded, Verdict: pawl.VerdictFail, Error: brief.Fingerprint(gateRecorded),
-			Reason: leftOut(l.cand.LeftOut), Evidence: l.cand.Report})
+			Reason: missingFiles(l.cand.LeftOut), Evidence: l.cand.Report})
 	}
 	d.reuse(l)
 	d.probeSiblings(l)
@@ -83,8 +83,8 @@ const (
 	batchGate    = "batch-" // followed by the review, the gate or the merge that objects
 )
 
-// leftOut returns a sentence that says how many files a commit lacks, and why.
-func leftOut(limits []pawl.LimitMet) string {
+// missingFiles returns a sentence that says how many files a commit lacks, and why.
+func missingFiles(limits []pawl.LimitMet) string {
 	words := map[pawl.LimitName]string{
 		pawl.LimitGitName: "with names that git refuses", pawl.LimitGitContent: "that git cannot store",
 		pawl.LimitFile: "that are too large", pawl.LimitNewFiles: "as there are too many new ones", pawl.LimitNewBytes: "as there is too much in them",
@@ -160,17 +160,17 @@ func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
 // syncHead resets a parent's worktree to the head of its branch, which its children have moved, and
 // reports whether it is there.
 func (d *draft) syncHead(l *Loop) bool {
-	if l.ahead && len(l.open) == 0 {
+	if l.worktreeBehind && len(l.open) == 0 {
 		d.onWorktree(l, "sync", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("sync")})
 	}
-	return !l.ahead
+	return !l.worktreeBehind
 }
 
 // sameTree returns the last attempt if its candidate had the tree of the present one and its
 // verdicts can be reused, or nil.
 func (l *Loop) sameTree() *ladder.Attempt {
 	a := l.lastAttempt()
-	if a == nil || a.Tree == "" || a.Tree != l.cand.Tree || a.StepFailed != "" || l.iter.stepFailed != "" || len(whole(a.Results)) == 0 {
+	if a == nil || a.Tree == "" || a.Tree != l.cand.Tree || a.StepFailed != "" || l.iter.stepFailed != "" || len(reusableVerdicts(a.Results)) == 0 {
 		return nil
 	}
 	return a
@@ -183,15 +183,15 @@ func (d *draft) judgeCommands(l *Loop, st *pawl.Stage) bool {
 		g := &d.s.Settings.Gates[i]
 		if selects(st, g.Kind) && !d.s.isLeftOut(i) && l.result(g.Name) == nil {
 			done = false
-			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.judged(), Base: l.base[i].evidence, Start: l.Base, Before: l.best().Report(i)})
+			d.runGate(l, i, pawl.RunGate{Gate: g.Name, Commit: l.gateCommit(), Base: l.base[i].evidence, Start: l.Base, Before: l.best().Report(i)})
 		}
 	}
 	return done
 }
 
-// judged returns the commit that command gates judge: the candidate, or the merge commit of a
+// gateCommit returns the commit that command gates judge: the candidate, or the merge commit of a
 // candidate that lands alone.
-func (l *Loop) judged() pawl.CommitHash {
+func (l *Loop) gateCommit() pawl.CommitHash {
 	switch m := l.cand.Merge; {
 	case m == nil || m.Alone == nil:
 	case m.Alone.Clash != nil:
@@ -245,7 +245,7 @@ func (d *draft) runGate(l *Loop, gate int, do pawl.RunGate) {
 	if do.OnBase {
 		place.Iteration = 0
 	}
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
+	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: l.gateTimeout(gate, spec, do.OnBase), Do: &do})
 }
 
 // limitHint returns a hint at the setting that gives more time to a gate that timed out, or "" for
@@ -319,11 +319,11 @@ func (l *Loop) judgement() ladder.Judgement {
 	for _, r := range l.verdicts() {
 		j.Proven = j.Proven || verdict.Proves(r)
 	}
-	if r := l.said(pawl.AskMerge); r != nil && j.StepFailed == "" && r.choice == choiceReject {
+	if r := l.lastAnswerTo(pawl.AskMerge); r != nil && j.StepFailed == "" && r.choice == choiceReject {
 		j.StepFailed = strings.TrimSuffix("rejected by a person: "+r.text, ": ")
 	}
 	if j.StepFailed == "" {
-		j.StepFailed = l.turnedDown()
+		j.StepFailed = l.planRejection()
 	}
 	return j
 }
@@ -344,13 +344,13 @@ func (d *draft) conclude(l *Loop) {
 	if j.Pass() && j.Children == "" && l.merge() == nil && d.enqueue(l) {
 		return
 	}
-	d.end(l, j)
+	d.concludeIteration(l, j)
 }
 
-// end ends the iteration with a judgement.
-func (d *draft) end(l *Loop, j ladder.Judgement) {
+// concludeIteration ends the iteration with a judgement.
+func (d *draft) concludeIteration(l *Loop, j ladder.Judgement) {
 	b := &pawl.IterationEnded{
-		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.judged(), Conflict: j.Conflict,
+		N: l.Iteration, Tier: l.Tier, Quality: j.Quality, Requirements: j.Requirements, Commit: l.gateCommit(), Conflict: j.Conflict,
 		Files: l.cand.FileSet, Tests: verdict.FailingTests(l.cand.Results), Error: verdict.Errors(l.verdicts(), j.StepFailed),
 		Errors: verdict.Objections(l.verdicts(), j.StepFailed, j.Children), Cost: l.spent.Money - l.iter.spentAt.Money, Tokens: l.spent.Tokens - l.iter.spentAt.Tokens,
 	}

@@ -76,7 +76,7 @@ func TestCutShortOnTheBase(t *testing.T) {
 		l := newLoop(1, &pawl.LoopKind{})
 		l.base = make([]baseline, 1)
 		row.on.Gate, row.on.OnBase, row.on.Evidence = "tests", true, blobOf("evidence")
-		s.judged(l, &row.on)
+		s.applyVerdict(l, &row.on)
 		if got := len(s.redAtBase(l)); got != row.red || !l.base[0].known {
 			t.Errorf("%s: %d gates are red on the base, want %d", row.why, got, row.red)
 		}

@@ -22,7 +22,7 @@ func (d *draft) judgeHealth(l *Loop) {
 // recoverHealth starts the next recovery that the last verdict led to.
 func (d *draft) recoverHealth(l *Loop) {
 	p := l.gen.plan
-	if l.gen.Recover[0] == pawl.RecoverGather && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.before) {
+	if l.gen.Recover[0] == pawl.RecoverGather && d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.beforeDone) {
 		return
 	}
 	next, reason := l.gen.NextRecovery()

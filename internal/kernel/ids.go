@@ -28,15 +28,15 @@ func (s *State) loopID(at time.Time, seed uint64, ref pawl.LoopRef) string {
 	when := strconv.FormatInt(at.UnixMilli(), 10) + "-"
 	for try := uint64(0); ; try++ {
 		id := when + fmt.Sprintf("%04x", jitter(seed+try, pawl.Seq(ref))&0xffff)
-		if !s.named(when, id) {
+		if !s.isIDTaken(when, id) {
 			return id
 		}
 	}
 }
 
-// named reports whether a loop has the id. Only the latest loops can have it: those that began in
+// isIDTaken reports whether a loop has the id. Only the latest loops can have it: those that began in
 // the same millisecond, whose ids begin with when.
-func (s *State) named(when, id string) bool {
+func (s *State) isIDTaken(when, id string) bool {
 	for _, l := range slices.Backward(s.loops) {
 		if !strings.HasPrefix(l.ID, when) {
 			return false

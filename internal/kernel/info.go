@@ -16,7 +16,7 @@ func Info(s *State) pawl.RunInfo {
 	info.Money = &pawl.Money{
 		Spent: spent.Money, SpentTokens: spent.Tokens, Held: s.Reserved.Money, HeldTokens: s.Reserved.Tokens, Lost: s.Lost.Money, LostTokens: s.Lost.Tokens,
 	}
-	info.Questions, info.Archived = s.waiting, s.archived
+	info.Questions, info.Archived = s.openQuestions, s.archived
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason
 	}

@@ -24,8 +24,8 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	if j.Conflict && l.ladder.Conflicts+1 == ladder.ConflictTries {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place("merge").String(), Limit: pawl.LimitConflicts, Max: ladder.ConflictTries, Value: int64(l.ladder.Conflicts + 1)})
 	}
-	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l) && d.s.last(l)) {
-		d.maxIterations(l)
+	if j.Children == "" && (r.Outcome == pawl.OutcomeIncomplete || r.Outcome == pawl.OutcomeFailed && r.Decision == pawl.DecideHalt && d.s.failsUpward(l) && d.s.isLastIteration(l)) {
+		d.emitMaxIterations(l)
 	}
 	if l.ratchets() {
 		best := d.s.bestAfter(l, b.N)
@@ -33,7 +33,7 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	}
 	d.emit(l.Ref, b)
 	if l.Parent == 0 {
-		b.Max = d.saysMax()
+		b.Max = d.eventMax()
 	}
 	if l.Parent != 0 && r.Outcome == pawl.OutcomeHalted {
 		d.stop(r.Outcome, l.task.ID+": "+r.Reason)
@@ -68,7 +68,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
 		Again: l.wantsAnother(), Refused: l.planRefusal(b),
 	}
-	if s.last(l) {
+	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)
 		c.FailsUpward = l.Kind.Children != nil || s.failsUpward(l)
 	}
@@ -78,8 +78,8 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 // planRefusal returns what follows if the list of tasks is refused for good: by a person, or by the
 // harness if the user gave the list. It returns nil otherwise.
 func (l *Loop) planRefusal(b *pawl.IterationEnded) *ladder.Ruling {
-	r := ladder.Ruling{Decision: pawl.DecideHalt, Reason: l.turnedDown(), Outcome: pawl.OutcomeBlocked}
-	rejected := l.said(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject
+	r := ladder.Ruling{Decision: pawl.DecideHalt, Reason: l.planRejection(), Outcome: pawl.OutcomeBlocked}
+	rejected := l.lastAnswerTo(pawl.AskPlan) != nil && l.person.reply.choice == choiceReject
 	switch {
 	case rejected && l.Kind.Children.RestartsParent():
 		r.Outcome = pawl.OutcomeFailed
@@ -100,18 +100,18 @@ func (l *Loop) cannotPlan() bool {
 	})
 }
 
-// last reports whether no further iteration is allowed.
-func (s *State) last(l *Loop) bool {
+// isLastIteration reports whether no further iteration is allowed.
+func (s *State) isLastIteration(l *Loop) bool {
 	m := s.maxIterations(l)
 	return m > 0 && l.Iteration >= m
 }
 
-// saysMax returns the limit on the root's iterations, in the form that the event just decided
+// eventMax returns the limit on the root's iterations, in the form that the event just decided
 // carries it. Events carry it so that their readers need not derive the limit.
-func (d *draft) saysMax() int { return pawl.SayMax(d.s.maxIterations(d.s.Loop(1))) }
+func (d *draft) eventMax() int { return pawl.SayMax(d.s.maxIterations(d.s.Loop(1))) }
 
-// maxIterations emits that the loop has used up its iterations.
-func (d *draft) maxIterations(l *Loop) {
+// emitMaxIterations emits that the loop has used up its iterations.
+func (d *draft) emitMaxIterations(l *Loop) {
 	d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitIterations, Max: int64(d.s.maxIterations(l)), Value: int64(l.Iteration)})
 }
 
@@ -167,7 +167,7 @@ func (d *draft) runSteps(l *Loop, from, to, done int) bool {
 			d.converse(l, l.sessions[0])
 		case len(l.sessions) > 0:
 			d.eachEntry(l, l.sessions[0].Index)
-		case l.skips(l.flow.Steps[i].When), l.idle(i):
+		case l.skips(l.flow.Steps[i].When), l.hasNoEntries(i):
 			continue
 		default:
 			if d.syncHead(l) {
@@ -185,7 +185,7 @@ func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 	if l.Kind.Ladder.Then != "ask" || r.Outcome != pawl.OutcomeBlocked {
 		return false
 	}
-	if said := l.said(pawl.AskStuck); said != nil {
+	if said := l.lastAnswerTo(pawl.AskStuck); said != nil {
 		if said.choice != choiceAgain {
 			return false
 		}

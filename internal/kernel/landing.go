@@ -33,7 +33,7 @@ func (d *draft) enqueue(l *Loop) bool {
 	if l.Parent == 0 || l.cand.Total == 0 && !d.s.Loop(l.Parent).Kind.Children.Groups() {
 		return false
 	}
-	by, threshold := d.s.consenting(d.s.Loop(l.Parent))
+	by, threshold := d.s.approvalMode(d.s.Loop(l.Parent))
 	sure := verdict.Confidence(l.verdicts(), l.Iteration == 1 && len(l.iter.routes) == 0, !l.left.RunFailed, l.Attempt == 1)
 	if by == "confidence_threshold" && sure < threshold && !l.person.approved {
 		d.ask(l, pawl.AskMerge, fmt.Sprintf("The checks are %d %% sure of %s, and %d %% are wanted. May it be merged?", sure, l.task.ID, threshold),
@@ -44,8 +44,8 @@ func (d *draft) enqueue(l *Loop) bool {
 	return true
 }
 
-// enter records that the loop has joined the merge queue.
-func (s *State) enter(l *Loop, at pawl.Seq) error {
+// joinMergeQueue records that the loop has joined the merge queue.
+func (s *State) joinMergeQueue(l *Loop, at pawl.Seq) error {
 	if l.cand == nil || l.Parent == 0 {
 		return fmt.Errorf("nothing of loop %d can be merged", l.Ref)
 	}
@@ -78,7 +78,7 @@ func (d *draft) mergeOn(l *Loop) bool {
 		d.conflicted(l, max(clash.Total, 1))
 	case l.objected():
 		d.conclude(l)
-	case d.s.leftOut(l): // a fork may begin between the batch's verdict and the loop's
+	case d.s.isRejected(l): // a fork may begin between the batch's verdict and the loop's
 		d.emit(l.Ref, &pawl.GateJudged{Judge: pawl.JudgeBatch, Gate: batchGate + land.ByReview, Verdict: pawl.VerdictRevise, Reason: "it was left out of its batch", Error: brief.Fingerprint("left out")})
 	}
 	return false
@@ -183,7 +183,7 @@ func (d *draft) conflicted(l *Loop, paths int) {
 	}
 	j := l.judgement()
 	j.StepFailed, j.Conflict = "merge: "+what+" with what was merged in the meantime", true
-	d.end(l, j)
+	d.concludeIteration(l, j)
 }
 
 // branch returns the name of a loop's branch.
@@ -255,19 +255,19 @@ func (s *State) advanced(l *Loop, a *pawl.BranchAdvanced) error {
 	if p.Kind.Children == nil || p.gen.plan == nil || b == nil && !p.Kind.Children.Groups() || b != nil && len(b.Chain) == 0 {
 		return fmt.Errorf("loop %d has nothing to merge", l.Ref)
 	}
-	p.Head, p.ahead = a.Commit, true
+	p.Head, p.worktreeBehind = a.Commit, true
 	if b == nil { // a rollback was called meanwhile
 		return nil
 	}
 	b.Moved = true
 	tree := b.Chain[len(b.Chain)-1].Made.Tree
-	p.moved(&pawl.Committed{Commit: a.Commit, Tree: tree, Total: 1})
+	p.recordBranchMoved(&pawl.Committed{Commit: a.Commit, Tree: tree, Total: 1})
 	p.cand.Checked = false
 	for i := range b.Members {
 		if m := &b.Members[i]; m.In && m.Verdict == pawl.VerdictPass {
 			k := s.member(l, p, m)
 			if k.cand.Merge.Done = true; p == l {
-				p.gen.handed = append(slices.Clip(p.gen.handed), k.left.Lists...)
+				p.gen.childLists = append(slices.Clip(p.gen.childLists), k.left.Lists...)
 			}
 		}
 	}

@@ -304,7 +304,7 @@ func (g *ledger) settled(s *State, whole bool) {
 		g.t.Fatalf("event %d: spent %v, lost %v, reserved %v, and by the log %v, %v and %v", s.Seq, s.Spent, s.Lost, s.Reserved, g.spent, g.lost, g.reserved)
 	}
 	busy := s.Status == pawl.StatusRunning || s.Status == pawl.StatusStopping
-	if busy && len(g.open) == 0 && s.waiting+s.holding == 0 {
+	if busy && len(g.open) == 0 && s.openQuestions+s.heldLoops == 0 {
 		g.t.Fatalf("event %d: the run is %s and waits for nothing: %s", s.Seq, s.Status, describe(s))
 	}
 	if s.Status == pawl.StatusEnded && len(g.open) > 0 {

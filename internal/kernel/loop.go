@@ -46,30 +46,30 @@ type Loop struct {
 	Kind   *pawl.LoopKind
 	flow   *flow.Flow
 
-	Phase    Phase
-	Outcome  pawl.Outcome
-	Reason   string
-	stopped  bool // it ended because the run stopped
-	broke    bool // its worktree failed, not its work
-	invalid  bool // a loop above it started a new generation, so it no longer counts
-	archived bool
+	Phase         Phase
+	Outcome       pawl.Outcome
+	Reason        string
+	stopped       bool // it ended because the run stopped
+	worktreeBroke bool // its worktree failed, not its work
+	isInvalidated bool // a loop above it started a new generation, so it no longer counts
+	archived      bool
 
-	Iteration int  // the present or the last one; 0 before the first
-	Attempt   int  // of that iteration, from 1
-	inside    bool // an iteration has started and not ended
-	Tier      int
-	tierWhy   string // why the next iteration has another tier than the last one
-	Score     int    // complexity; -1 = not known
+	Iteration   int  // the present or the last one; 0 before the first
+	Attempt     int  // of that iteration, from 1
+	inIteration bool // an iteration has started and not ended
+	Tier        int
+	tierWhy     string // why the next iteration has another tier than the last one
+	Score       int    // complexity; -1 = not known
 
-	Base, Head   pawl.CommitHash
-	branch       string // empty = the run's branch
-	ahead        bool   // the branch has moved, and the worktree has not
-	HasWorkspace bool   // the worktree is open
-	worktree     worktree.State
-	preparations worktree.Preparations // of the last commits, by when they were first requested
-	base         []baseline            // by gate of the settings
-	baseRuns     land.GateRuns         // command gates requested on the base
-	unrecorded   bool                  // something happened since the task's folder was last committed
+	Base, Head     pawl.CommitHash
+	branch         string // empty = the run's branch
+	worktreeBehind bool   // the branch has moved, and the worktree has not
+	HasWorkspace   bool   // the worktree is open
+	worktree       worktree.State
+	preparations   worktree.Preparations // of the last commits, by when they were first requested
+	base           []baseline            // by gate of the settings
+	baseRuns       land.GateRuns         // command gates requested on the base
+	unrecorded     bool                  // something happened since the task's folder was last committed
 
 	task      *pawl.TaskEntry // its entry in the parent's plan; empty for a loop without a parent
 	slot      slot
@@ -104,9 +104,9 @@ type Generation struct {
 
 	batches        int         // how many were started
 	batch          *land.Batch // the present one; nil = there is none
-	before         int         // steps before the batch that are over
-	after          int         // steps after the batch that are over
-	handed         []flow.List // lists that the batch's children handed in
+	beforeDone     int         // steps before the batch that are over
+	afterDone      int         // steps after the batch that are over
+	childLists     []flow.List // lists that the batch's children handed in
 	monitor.Course             // of the batches, or of the attempts of a loop without children
 	ratchet        *ratchet    // of the attempts of a loop without children; nil = none has ended
 }
@@ -131,11 +131,11 @@ type Iteration struct {
 	items      []flow.Item // the progress of a step with for_each, by entry
 	itemFailed string      // why an entry failed; empty = none did
 
-	unclear    *unclear           // the step with open questions; nil = there is none
-	inquiries  []route            // rounds of questions by step, over all attempts
-	blocked    *blocker           // what blocks its task; nil = nothing
-	routes     []route            // how often it was sent back, by step
-	objections []*pawl.GateJudged // the verdicts that sent it back last
+	unclear              *unclear           // the step with open questions; nil = there is none
+	questionRoundsByStep []route            // rounds of questions by step, over all attempts
+	blocked              *blocker           // what blocks its task; nil = nothing
+	routes               []route            // how often it was sent back, by step
+	objections           []*pawl.GateJudged // the verdicts that sent it back last
 
 	spentAt budget.Purse // what the loop had spent when the iteration began
 }
@@ -169,13 +169,13 @@ type person struct {
 type exit struct {
 	ending   *ending      // the signal that ends it; nil = none does
 	ender    pawl.LoopRef // the loop above that told it to end; 0 = none did
-	clearing *clearing    // the end of the loops below it; nil = it is not in progress
+	clearing *teardown    // the end of the loops below it; nil = it is not in progress
 }
 
 // callback is the delivery of the run's end to its callback.
 type callback struct {
-	told    *pawl.Notify  // the last try; nil = there was none
-	unheard *pawl.Failure // why the last try failed; nil = it did not, or there was none
+	lastTry     *pawl.Notify  // the last try; nil = there was none
+	lastFailure *pawl.Failure // why the last try failed; nil = it did not, or there was none
 }
 
 // baseline is the verdict of a command gate on the base commit.

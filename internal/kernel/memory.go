@@ -70,49 +70,49 @@ func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
 			b.Scope = pawl.ScopeProject
 		}
 	}
-	if d.s.numbers(b.Kind) {
-		b.Learning = d.s.Started.Learnings + d.s.learned + 1
+	if d.s.isLearning(b.Kind) {
+		b.Learning = d.s.Started.Learnings + d.s.numberedLearnings + 1
 	}
 	d.emit(l.Ref, &b)
 }
 
-// numbers reports whether an entry of this kind is one of the task's learnings, which are numbered
+// isLearning reports whether an entry of this kind is one of the task's learnings, which are numbered
 // across all its runs.
-func (s *State) numbers(k pawl.MemoryKind) bool {
+func (s *State) isLearning(k pawl.MemoryKind) bool {
 	return s.Recipe.Records && (k == pawl.MemoryDecision || k == pawl.MemoryLearning || k == pawl.MemoryAntiPattern)
 }
 
-// noted remembers what an ended session wrote down for later ones: the decisions of a step, or what
+// rememberNotes remembers what an ended session wrote down for later ones: the decisions of a step, or what
 // a review of a batch says must not be tried again.
-func (d *draft) noted(l *Loop, x *session.Session, f pawl.Facts) {
+func (d *draft) rememberNotes(l *Loop, x *session.Session, f pawl.Facts) {
 	name, kind := "decision-text", pawl.MemoryDecision
 	if x.Purpose == pawl.ForBatch {
 		name, kind = "anti-pattern", pawl.MemoryAntiPattern
 	}
 	if x.Purpose == pawl.ForStep || x.Purpose == pawl.ForBatch {
 		for _, text := range f.All(name) {
-			if h, ok := hashOf(text); ok && !slices.Contains(d.s.learnt, h) { // not said before
+			if h, ok := hashOf(text); ok && !slices.Contains(d.s.recentLearnings, h) { // not said before
 				d.remember(l, x, kind, "", text, false)
 			}
 		}
 	}
 }
 
-// maxLearnt bounds how many of the last learnings a new one is compared with.
-const maxLearnt = 64
+// maxRecentLearnings bounds how many of the last learnings a new one is compared with.
+const maxRecentLearnings = 64
 
-// remembers records an entry of the memory. A discovery may change the plan that the loop is part
+// applyMemoryAdded records an entry of the memory. A discovery may change the plan that the loop is part
 // of.
-func (s *State) remembers(l *Loop, b *pawl.MemoryAdded) error {
+func (s *State) applyMemoryAdded(l *Loop, b *pawl.MemoryAdded) error {
 	if b.N != s.memories+1 {
 		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)
 	}
 	if b.Learning != 0 {
-		if want := s.Started.Learnings + s.learned + 1; b.Learning != want {
+		if want := s.Started.Learnings + s.numberedLearnings + 1; b.Learning != want {
 			return fmt.Errorf("learning %d stands where learning %d is next", b.Learning, want)
 		}
-		s.learned++
-		s.learnt = append(slices.Clone(s.learnt[max(0, len(s.learnt)-maxLearnt+1):]), b.Text)
+		s.numberedLearnings++
+		s.recentLearnings = append(slices.Clone(s.recentLearnings[max(0, len(s.recentLearnings)-maxRecentLearnings+1):]), b.Text)
 	}
 	s.memories = b.N
 	if l.gen.plan != nil && b.Text == l.gen.Unlearned {

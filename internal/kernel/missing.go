@@ -32,7 +32,7 @@ func (d *draft) requireGates(l *Loop) bool {
 		}
 	}
 	text := strings.Join(cannot, "; ")
-	switch r := l.said(pawl.AskMissing); {
+	switch r := l.lastAnswerTo(pawl.AskMissing); {
 	case len(cannot) == 0:
 		return true
 	case l.person.question != nil:
@@ -78,14 +78,14 @@ func (d *draft) leaveOut(l *Loop, gate int, by string) {
 }
 
 // isLeftOut reports whether a gate of the settings was left out of this run.
-func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.without, gate) }
+func (s *State) isLeftOut(gate int) bool { return slices.Contains(s.leftOutGates, gate) }
 
 func (s *State) gateLeftOut(b *pawl.GateLeftOut) error {
 	i := s.gateIndex(b.Gate)
 	if i < 0 || s.isLeftOut(i) {
 		return fmt.Errorf("gate %q is none of the run's", b.Gate)
 	}
-	s.without = append(slices.Clip(s.without), i)
+	s.leftOutGates = append(slices.Clip(s.leftOutGates), i)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (d *draft) prepared(l *Loop, commit pawl.CommitHash, furnish bool) *worktre
 		if commit == l.Base {
 			place.Iteration = 0
 		}
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: d.s.Settings.PrepareTime(),
+		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: place, Timeout: d.s.Settings.PrepareTime(),
 			Do: &pawl.Prepare{Commit: commit, Furnish: furnish}})
 	}
 	return nil

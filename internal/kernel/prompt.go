@@ -82,7 +82,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		do.Template, do.Output, do.Feedback = l.Kind.Ladder.Council.Ballot, ballotOutput, l.feedback()
 		do.Inputs = l.ladder.Council.Proposals()
 	}
-	d.request(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
+	d.requestEffect(l, d.effect(x, pawl.CrashRepeat, promptTimeout, do))
 }
 
 // addContext adds what was gathered for the batch to the prompts of its loops, and the batches'

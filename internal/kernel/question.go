@@ -17,9 +17,9 @@ type question struct {
 	choices []string
 	about   pawl.Hash
 
-	told   *pawl.Announce // how it was announced; nil = it is not announced
-	failed *pawl.Failure  // why the last announcement failed; nil = it did not
-	rested bool           // the wait after that is over
+	announced *pawl.Announce // how it was announced; nil = it is not announced
+	failed    *pawl.Failure  // why the last announcement failed; nil = it did not
+	rested    bool           // the wait after that is over
 }
 
 // Bounds of the answers that are kept for people who answer too late: how many there are, and the
@@ -54,21 +54,21 @@ func (l *Loop) asked(s *State, b *pawl.QuestionAsked) error {
 		return fmt.Errorf("question %d follows question %d, and one is open", b.N, s.questions)
 	}
 	s.questions = b.N
-	s.waiting++
+	s.openQuestions++
 	l.person.question = &question{n: b.N, kind: b.Kind, choices: b.Choices, about: b.About}
 	l.person.reply = nil
 	return nil
 }
 
-// replied records a person's answer, and what follows from it at once.
-func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
+// applyAnswered records a person's answer, and what follows from it at once.
+func (l *Loop) applyAnswered(s *State, b *pawl.QuestionAnswered) error {
 	q := l.person.question
 	if q == nil || q.n != b.N || !slices.Contains(q.choices, b.Choice) {
 		return fmt.Errorf("question %d is not open, or has no answer %q", b.N, b.Choice)
 	}
 	l.person.question = nil
-	s.waiting--
-	s.said = append(slices.Clone(s.said[max(0, len(s.said)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: brief.Cut(b.Text, maxSaidText), By: b.By})
+	s.openQuestions--
+	s.recentAnswers = append(slices.Clone(s.recentAnswers[max(0, len(s.recentAnswers)-maxSaid+1):]), pawl.QuestionAnswered{N: b.N, Choice: b.Choice, Text: brief.Cut(b.Text, maxSaidText), By: b.By})
 	l.person.reply = &reply{kind: q.kind, choice: b.Choice, text: brief.Cut(b.Text, 300), by: b.By}
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
@@ -79,7 +79,7 @@ func (l *Loop) replied(s *State, b *pawl.QuestionAnswered) error {
 	case pawl.AskHealth:
 		l.gen.Recover = nil
 	case pawl.AskClarify:
-		l.hears(b.Said)
+		l.keepAnswer(b.Said)
 		l.clarified(b.Choice)
 	case pawl.AskReplan:
 		l.gen.plan.Settle()
@@ -92,9 +92,9 @@ func (l *Loop) withdrawn(s *State, b *pawl.QuestionWithdrawn) error {
 		return fmt.Errorf("question %d is not open", b.N)
 	}
 	l.person.question = nil
-	s.waiting--
+	s.openQuestions--
 	if s.Drain == pawl.DrainFinish { // its iteration cannot finish without the answer
-		l.inside = false
+		l.inIteration = false
 	}
 	return nil
 }
@@ -107,10 +107,10 @@ const (
 	choiceIterate = "iterate"
 )
 
-// consenting returns the mode of approval for a loop's children, and the confidence threshold in
+// approvalMode returns the mode of approval for a loop's children, and the confidence threshold in
 // percent. If the children stand on the loop's artifact, only the recipe says whether a person is
 // asked.
-func (s *State) consenting(l *Loop) (by string, threshold int) {
+func (s *State) approvalMode(l *Loop) (by string, threshold int) {
 	if l.Kind.Children.RestartsParent() {
 		if l.Kind.Approval != nil {
 			return l.Kind.Approval.By, 0
@@ -133,10 +133,10 @@ func (s *State) consenting(l *Loop) (by string, threshold int) {
 	return by, threshold
 }
 
-// consent reports whether the tasks of the plan may start. If that takes a person's approval, it
+// mayStartTasks reports whether the tasks of the plan may start. If that takes a person's approval, it
 // asks for it.
-func (d *draft) consent(l *Loop) bool {
-	by, _ := d.s.consenting(l)
+func (d *draft) mayStartTasks(l *Loop) bool {
+	by, _ := d.s.approvalMode(l)
 	if by != "human" || l.person.approved {
 		return true
 	}
@@ -154,10 +154,10 @@ func (d *draft) consent(l *Loop) bool {
 	return false
 }
 
-// turnedDown returns why a person's answer about the plan fails the attempt that made it, or "" if
+// planRejection returns why a person's answer about the plan fails the attempt that made it, or "" if
 // it does not.
-func (l *Loop) turnedDown() string {
-	r := l.said(pawl.AskPlan)
+func (l *Loop) planRejection() string {
+	r := l.lastAnswerTo(pawl.AskPlan)
 	switch {
 	case r == nil || r.choice != choiceReject && r.choice != choiceIterate:
 		return ""
@@ -171,7 +171,7 @@ func (l *Loop) turnedDown() string {
 
 // wantsAnother reports whether a person wants another iteration instead of this plan.
 func (l *Loop) wantsAnother() bool {
-	r := l.said(pawl.AskPlan)
+	r := l.lastAnswerTo(pawl.AskPlan)
 	return r != nil && r.choice == choiceIterate
 }
 
@@ -214,7 +214,7 @@ func (d *draft) answerQuestion(in *pawl.Reply) error {
 		d.emit(l.Ref, b)
 		return nil
 	}
-	for _, b := range d.s.said {
+	for _, b := range d.s.recentAnswers {
 		if b.N == in.Question {
 			answer := b.Choice
 			if b.Text != "" {

@@ -146,7 +146,7 @@ func (d *draft) deliver(l *Loop, o pawl.Outcome) bool {
 	switch {
 	case l.Parent != 0 || !l.ratchets() || !l.HasWorkspace || l.worktree.IsLost() && !l.worktree.IsOfPreparing():
 		return true
-	case l.gen.Back != nil || l.ahead:
+	case l.gen.Back != nil || l.worktreeBehind:
 		return d.returnToBest(l)
 	case !deliversAt(o) || best.N == 0 || best.Commit == l.Head || best.Tree == l.worktree.Tree:
 		return true

@@ -24,7 +24,7 @@ func (d *draft) record(l *Loop) {
 func (l *Loop) recorded(b *pawl.Recorded) {
 	l.unrecorded = false
 	if b.Commit != l.Head {
-		l.Head, l.ahead = b.Commit, true
+		l.Head, l.worktreeBehind = b.Commit, true
 		if l.cand != nil {
 			n := *l.cand.Committed
 			n.Commit = b.Commit

@@ -27,7 +27,7 @@ func (d *draft) readPlan(l *Loop) {
 }
 
 func (d *draft) readTasks(l *Loop, list pawl.Hash) {
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("tasks"), Timeout: promptTimeout,
+	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("tasks"), Timeout: promptTimeout,
 		Do: &pawl.ReadTasks{List: list, Goal: d.s.Started.Goal, Criteria: d.s.Started.Criteria, Given: l.isGiven()}})
 }
 

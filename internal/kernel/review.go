@@ -52,7 +52,7 @@ func (d *draft) countVotes(l *Loop, st *pawl.Stage) {
 	b, unanimous := l.cand.Count(st.Name)
 	switch {
 	case unanimous:
-	case l.said(pawl.AskVotes) != nil:
+	case l.lastAnswerTo(pawl.AskVotes) != nil:
 		r := l.person.reply
 		b.By, b.Verdict = cmp.Or(r.by, "a person"), personal(r.choice)
 		b.Reason += "; decided by a person: " + cmp.Or(r.text, r.choice)
@@ -77,8 +77,8 @@ func personal(choice string) pawl.Verdict {
 	return pawl.VerdictFail
 }
 
-// said returns the last answer if it is to a question of this kind, or nil.
-func (l *Loop) said(kind pawl.QuestionKind) *reply {
+// lastAnswerTo returns the last answer if it is to a question of this kind, or nil.
+func (l *Loop) lastAnswerTo(kind pawl.QuestionKind) *reply {
 	if l.person.reply != nil && l.person.reply.kind == kind {
 		return l.person.reply
 	}
@@ -87,7 +87,7 @@ func (l *Loop) said(kind pawl.QuestionKind) *reply {
 
 // askVerdict asks a person for a verdict, and records the answer as that of a gate.
 func (d *draft) askVerdict(l *Loop, gate, text string) {
-	r := l.said(pawl.AskVerdict)
+	r := l.lastAnswerTo(pawl.AskVerdict)
 	if r == nil {
 		d.ask(l, pawl.AskVerdict, text, l.cand.Paths, choicePass, choiceFail)
 		return
@@ -160,7 +160,7 @@ func (l *Loop) objection(st *pawl.Stage) *pawl.GateJudged {
 
 // leadsBack reports whether a person's answer sends the iteration back to a step.
 func (l *Loop) leadsBack() bool {
-	plan, blocked := l.said(pawl.AskPlan), l.said(pawl.AskBlocked)
+	plan, blocked := l.lastAnswerTo(pawl.AskPlan), l.lastAnswerTo(pawl.AskBlocked)
 	return plan != nil && plan.choice == choiceRevise || blocked != nil && blocked.choice == choiceAgain
 }
 
@@ -191,7 +191,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	l.setCandidate(nil)
 	l.Phase, l.sessions = PhaseSteps, nil
 	l.left.Decision, l.iter.blocked = "", nil
-	l.atStep(b.Step)
+	l.moveToStep(b.Step)
 	return nil
 }
 

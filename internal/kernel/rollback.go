@@ -25,9 +25,9 @@ func (d *draft) mark(l *Loop) {
 	d.onWorktree(l, "checkpoint", pawl.CrashProbe, &pawl.MarkCheckpoint{Checkpoint: k, Ref: ref})
 }
 
-// fenced returns why a child has to stop working, or "" if it need not. For example, its parent
+// stopReason returns why a child has to stop working, or "" if it need not. For example, its parent
 // goes back to a checkpoint, makes a new plan or gives up, or its task is held back.
-func (s *State) fenced(l *Loop) string {
+func (s *State) stopReason(l *Loop) string {
 	p := s.Loop(l.Parent)
 	if p == nil || p.gen.plan == nil || !p.Kind.Children.Groups() {
 		return ""
@@ -37,7 +37,7 @@ func (s *State) fenced(l *Loop) string {
 		return fmt.Sprintf("the run goes back to checkpoint %d", p.gen.Back.To)
 	case p.gen.plan.Calling != "" && p.gen.batch == nil: // the current batch ends first
 		return "the plan is made anew"
-	case p.said(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
+	case p.lastAnswerTo(pawl.AskHealth) != nil && p.person.reply.choice == choiceStop:
 		return "a person stopped the work"
 	}
 	switch t := p.gen.plan.At(l.slot.entry); {
@@ -51,8 +51,8 @@ func (s *State) fenced(l *Loop) string {
 	return ""
 }
 
-// leaveOff ends a child that has to stop working. Its work stays on its branch.
-func (d *draft) leaveOff(l *Loop, reason string) {
+// endStopped ends a child that has to stop working. Its work stays on its branch.
+func (d *draft) endStopped(l *Loop, reason string) {
 	if q := l.person.question; q != nil {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
@@ -66,7 +66,7 @@ func (d *draft) leaveOff(l *Loop, reason string) {
 // cutOff withdraws the loop's open effects, except those that finish in any case.
 func (d *draft) cutOff(l *Loop, reason string) {
 	for _, f := range slices.Clone(l.open) {
-		if !bound(f) && !clears(f) {
+		if !mustFinish(f) && !isTeardownWait(f) {
 			d.withdraw(f, reason)
 		}
 	}
@@ -116,7 +116,7 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 	p.CallOff()
 	l.gen.read, l.gen.listed, l.gen.relist = nil, nil, pawl.Hash{}
 	l.cand.Rejudge(l.judgesWhole)
-	if r := l.said(pawl.AskHealth); r != nil && r.choice != choiceStop {
+	if r := l.lastAnswerTo(pawl.AskHealth); r != nil && r.choice != choiceStop {
 		l.person.reply = nil
 	}
 	return nil
@@ -124,8 +124,8 @@ func (l *Loop) calledBack(b *pawl.RollbackCalled) error {
 
 // restored records the commit that has the checkpoint's tree.
 func (l *Loop) restored(b *pawl.Restored) {
-	l.Head, l.ahead = b.Commit, true
-	l.moved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
+	l.Head, l.worktreeBehind = b.Commit, true
+	l.recordBranchMoved(&pawl.Committed{Commit: b.Commit, Tree: b.Tree, Total: 1})
 	l.gen.Restored(b)
 }
 
@@ -187,10 +187,10 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 // withoutReason is the reason of a rollback if the person gives none.
 const withoutReason = "a person took it back, and did not say why"
 
-// obey does what a person answered about the health, and reports whether the work ends. The
+// obeyHealthAnswer does what a person answered about the health, and reports whether the work ends. The
 // branch's head is then the best verified state there is, because only what was judged green and
 // approved gets there.
-func (d *draft) obey(l *Loop) bool {
+func (d *draft) obeyHealthAnswer(l *Loop) bool {
 	r, p := l.person.reply, l.gen.plan
 	switch good := l.gen.LastGood(); {
 	case r.choice == choiceRollback && good != nil:

@@ -19,11 +19,11 @@ type ending struct {
 // unseen returns the first signal of these kinds that the loop has not acknowledged, or nil.
 func (l *Loop) unseen(kinds ...pawl.SignalKind) *signal.Signal { return l.inbox.Unseen(kinds...) }
 
-// ended returns the signal by which a loop above ends this one, or nil.
-func (l *Loop) ended() *signal.Signal { return l.inbox.Ended() }
+// endSignal returns the signal by which a loop above ends this one, or nil.
+func (l *Loop) endSignal() *signal.Signal { return l.inbox.Ended() }
 
-// isLeaving reports whether a signal ends the loop, or is going to.
-func (l *Loop) isLeaving() bool { return l.exit.ending != nil || l.ended() != nil }
+// isEnding reports whether a signal ends the loop, or is going to.
+func (l *Loop) isEnding() bool { return l.exit.ending != nil || l.endSignal() != nil }
 
 // obeySignals obeys the loop's signals, and reports whether the loop starts nothing. A person's
 // signal takes effect at the boundary of an iteration; one that ends the loop from above, as soon
@@ -33,7 +33,7 @@ func (d *draft) obeySignals(l *Loop) bool {
 		d.windUp(l)
 		return true
 	}
-	if g := l.ended(); g != nil {
+	if g := l.endSignal(); g != nil {
 		d.cutWaits(l, g.Reason)
 		if !l.inFlight() && !d.s.isLanding(l) {
 			d.acknowledge(l, g.N)
@@ -43,10 +43,10 @@ func (d *draft) obeySignals(l *Loop) bool {
 	stop, pause := l.unseen(pawl.SignalStop), l.unseen(pawl.SignalPause)
 	switch {
 	case stop == nil && pause == nil:
-		return l.inbox.Held && l.rests()
+		return l.inbox.Held && l.isAtBoundary()
 	case stop != nil && l.waits():
 		d.cutWaits(l, stop.Reason)
-	case !l.rests():
+	case !l.isAtBoundary():
 		return false
 	case stop == nil:
 		d.acknowledge(l, pause.N)
@@ -56,9 +56,9 @@ func (d *draft) obeySignals(l *Loop) bool {
 	return true
 }
 
-// rests reports whether the loop is at the boundary of an iteration with nothing in flight: it has
+// isAtBoundary reports whether the loop is at the boundary of an iteration with nothing in flight: it has
 // not begun the iteration, or it waits for its children or for a person.
-func (l *Loop) rests() bool {
+func (l *Loop) isAtBoundary() bool {
 	switch {
 	case l.inFlight():
 		return false
@@ -71,7 +71,7 @@ func (l *Loop) rests() bool {
 // inFlight reports whether the loop has effects in flight, besides the wait for those below it to
 // end.
 func (l *Loop) inFlight() bool {
-	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) })
+	return slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !isTeardownWait(f) })
 }
 
 // waits reports whether the loop has waits in flight, such as for a provider's limit, and nothing
@@ -87,7 +87,7 @@ func (d *draft) cutWaits(l *Loop, reason string) {
 		d.emit(l.Ref, &pawl.QuestionWithdrawn{N: q.n, Reason: reason})
 	}
 	for _, f := range slices.Clone(l.open) {
-		if f.Do.Verb() == pawl.VerbWait && !clears(f) && f.Place.Step != callbackStep {
+		if f.Do.Verb() == pawl.VerbWait && !isTeardownWait(f) && f.Place.Step != callbackStep {
 			d.withdraw(f, reason)
 		}
 	}
@@ -101,7 +101,7 @@ func (d *draft) windUp(l *Loop) {
 	if l.inFlight() || d.s.isLanding(l) {
 		return
 	}
-	if l.exit.clearing != nil && d.s.Stopping == nil && !d.clearBelow(l, pawl.SignalStop, e.reason) {
+	if l.exit.clearing != nil && d.s.Stopping == nil && !d.tearDownBelow(l, pawl.SignalStop, e.reason) {
 		return
 	}
 	switch {
@@ -137,7 +137,7 @@ func (s *State) signaled(l *Loop, b *pawl.SignalSent) error {
 	}
 	s.signals = b.N
 	if g := l.inbox.Take(b); g.Ends() {
-		return s.clears(b.Source, l)
+		return s.countTeardown(b.Source, l)
 	}
 	return nil
 }
@@ -164,9 +164,9 @@ func (s *State) acknowledged(l *Loop, b *pawl.SignalAcknowledged) error {
 func (s *State) hold(l *Loop, held bool) {
 	switch {
 	case held && !l.inbox.Held:
-		s.holding++
+		s.heldLoops++
 	case !held && l.inbox.Held:
-		s.holding--
+		s.heldLoops--
 	}
 	l.inbox.Held = held
 }
@@ -184,7 +184,7 @@ func (l *Loop) status() pawl.LoopStatus {
 	switch {
 	case l.Phase == PhasePending && !l.inbox.Held:
 		return pawl.LoopPending
-	case l.invalid, l.Phase == PhaseDone && l.Outcome == pawl.OutcomeInvalid:
+	case l.isInvalidated, l.Phase == PhaseDone && l.Outcome == pawl.OutcomeInvalid:
 		return pawl.LoopInvalidated
 	case l.Phase == PhaseDone && l.Outcome.Succeeded():
 		return pawl.LoopComplete
@@ -323,7 +323,7 @@ func (d *draft) stopBelow(refs []pawl.LoopRef, b pawl.SignalSent) {
 	for _, top := range refs {
 		below := slices.DeleteFunc(d.s.below(top), func(ref pawl.LoopRef) bool {
 			l := d.s.Loop(ref)
-			return l.Phase == PhaseDone || l.isLeaving() || l.unseen(pawl.SignalStop) != nil
+			return l.Phase == PhaseDone || l.isEnding() || l.unseen(pawl.SignalStop) != nil
 		})
 		d.signal(below, "descendants:"+d.s.Loop(top).ID, b)
 	}
@@ -353,7 +353,7 @@ func (d *draft) tellSiblings(l *Loop) {
 	}
 	for _, ref := range slices.Clone(p.gen.plan.Kids) {
 		o := d.s.Loop(ref)
-		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().IsDone() || o.isLeaving() || o.unseen(pawl.SignalRebase) != nil {
+		if ref == l.Ref || o.Iteration == 0 || o.hasChildren() || o.merge().IsDone() || o.isEnding() || o.unseen(pawl.SignalRebase) != nil {
 			continue
 		}
 		d.signal([]pawl.LoopRef{ref}, "", pawl.SignalSent{Signal: pawl.SignalRebase, Source: l.Ref, Reason: brief.Cut(l.task.ID+" is merged", 300)})

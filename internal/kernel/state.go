@@ -37,21 +37,21 @@ type State struct {
 	// Interruptions counts recoveries.
 	Interruptions int
 
-	flows     []*flow.Flow // by kind of the recipe
-	questions int          // asked so far
-	waiting   int          // questions that are open
-	holding   int          // loops that a person's signal holds
-	memories  int          // entries of the memory so far
-	signals   int          // sent so far
-	archived  bool
+	flows         []*flow.Flow // by kind of the recipe
+	questions     int          // asked so far
+	openQuestions int          // questions that are open
+	heldLoops     int          // loops that a person's signal holds
+	memories      int          // entries of the memory so far
+	signals       int          // sent so far
+	archived      bool
 
-	learned  int                     // entries of the memory that are numbered learnings of the task
-	learnt   []pawl.Hash             // the texts of the last numbered entries
-	notified bool                    // the callback has received the run's end
-	without  []int                   // gates of the settings that were left out
-	headAt   pawl.Seq                // the event that last moved the run's branch
-	forkedAt pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
-	said     []pawl.QuestionAnswered // the last answers
+	numberedLearnings int                     // entries of the memory that are numbered learnings of the task
+	recentLearnings   []pawl.Hash             // the texts of the last numbered entries
+	notified          bool                    // the callback has received the run's end
+	leftOutGates      []int                   // gates of the settings that were left out
+	headAt            pawl.Seq                // the event that last moved the run's branch
+	forkedAt          pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
+	recentAnswers     []pawl.QuestionAnswered // the last answers
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done
@@ -114,8 +114,8 @@ func (s *State) Find(id pawl.Seq) *pawl.Effect {
 	return nil
 }
 
-// opened records that an effect is open.
-func (s *State) opened(f *pawl.Effect) {
+// addOpen records that an effect is open.
+func (s *State) addOpen(f *pawl.Effect) {
 	if s.draft != nil {
 		s.draft.opened = append(s.draft.opened, f)
 		return
@@ -123,16 +123,16 @@ func (s *State) opened(f *pawl.Effect) {
 	s.open = append(s.open, f)
 }
 
-// closed records that an effect is not open any more.
-func (s *State) closed(id pawl.Seq) {
+// removeOpen records that an effect is not open any more.
+func (s *State) removeOpen(id pawl.Seq) {
 	if s.draft != nil {
 		s.draft.closed = append(s.draft.closed, id)
 		return
 	}
-	s.open = without(s.open, id)
+	s.open = removeEffect(s.open, id)
 }
 
-func without(in []*pawl.Effect, id pawl.Seq) []*pawl.Effect {
+func removeEffect(in []*pawl.Effect, id pawl.Seq) []*pawl.Effect {
 	if i, ok := findEffect(in, id); ok {
 		return slices.Delete(in, i, i+1)
 	}

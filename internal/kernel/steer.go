@@ -117,7 +117,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	case d.s.Status == pawl.StatusPaused:
 		b := &pawl.RunResumed{Reason: brief.Cut(in.Reason, 300)}
 		d.emit(0, b)
-		b.Max = d.saysMax()
+		b.Max = d.eventMax()
 		return nil
 	case d.s.Status != pawl.StatusEnded:
 		return d.refuse("only a paused or ended run can be resumed")
@@ -129,7 +129,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	}
 	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300)}
 	d.emit(0, b)
-	b.Max = d.saysMax()
+	b.Max = d.eventMax()
 	for l := range d.s.each {
 		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
 			d.escalate(l, l.top(), "resumed after a security halt", false)
@@ -151,7 +151,7 @@ func (d *draft) roomToResume() error {
 		if l.Parent != 0 || l.Kind.Children != nil {
 			continue
 		}
-		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inside {
+		if m := d.s.maxIterations(l); m > 0 && l.Iteration >= m && !l.inIteration {
 			return d.refuse("%d of %d iterations are used", l.Iteration, m).
 				WithHint("raise the limit: pawl resume %s --max-iterations %d", d.s.Run, l.Iteration+5)
 		}
@@ -204,7 +204,7 @@ func (d *draft) limits(in *pawl.Steering) error {
 	}
 	b := &pawl.LimitsChanged{Limits: l}
 	d.emit(0, b)
-	b.Max = d.saysMax()
+	b.Max = d.eventMax()
 	return nil
 }
 

@@ -829,8 +829,8 @@ func (g *grove) settled() {
 			g.w.t.Fatalf("event %d: %d of %d places are taken, and %s could run", s.Seq, len(g.kids), s.parallel(root), g.tasks[i].ID)
 		}
 	}
-	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.waiting > 0) {
-		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions", s.Seq, len(Pending(s)), s.live, s.waiting)
+	if s.Status == pawl.StatusEnded && (len(Pending(s)) > 0 || s.live > 0 || s.openQuestions > 0) {
+		g.w.t.Fatalf("event %d: the run has ended with %d effects, %d loops and %d questions", s.Seq, len(Pending(s)), s.live, s.openQuestions)
 	}
 }
 

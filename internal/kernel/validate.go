@@ -47,7 +47,7 @@ func (d *draft) validate(l *Loop, stage int) bool {
 		d.emit(l.Ref, &pawl.GateJudged{Gate: st.Name, Kind: pawl.GateValidation, Verdict: pawl.VerdictSkip, Reason: "its task names no validation command"})
 		return true
 	}
-	d.runGate(l, ownGate(stage), pawl.RunGate{Gate: st.Name, Commit: l.judged(), Start: l.Base, Task: l.task.Spec})
+	d.runGate(l, ownGate(stage), pawl.RunGate{Gate: st.Name, Commit: l.gateCommit(), Start: l.Base, Task: l.task.Spec})
 	return false
 }
 

@@ -14,7 +14,7 @@ import (
 const worktreeTimeout = 10 * time.Minute
 
 func (d *draft) onWorktree(l *Loop, step string, class pawl.CrashClass, do pawl.Do) {
-	d.request(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do, First: l.worktree.First(do.Verb())})
+	d.requestEffect(l, pawl.Effect{Class: class, Place: l.place(step), Timeout: worktreeTimeout, Do: do, First: l.worktree.First(do.Verb())})
 }
 
 // mend handles a failed effect on the worktree, and reports whether the loop may continue. A
@@ -25,12 +25,12 @@ func (d *draft) mend(l *Loop) bool {
 	switch {
 	case w.MayGoOn():
 		return true
-	case d.s.breaksOff(l):
-		d.breakOff(l)
+	case d.s.lostWorktree(l):
+		d.endLostChild(l)
 	case !w.MayRetry():
 		d.stop(d.s.onFailure(w.Trouble()), w.Reason())
 	case len(l.open) == 0:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"), Do: w.BackOff()})
+		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place("mend"), Do: w.BackOff()})
 	}
 	return false
 }
@@ -42,7 +42,7 @@ func (d *draft) restoreWorktree(l *Loop) bool {
 	switch {
 	case w.IsSound():
 		return true
-	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !clears(f) }): // effects in flight end first
+	case slices.ContainsFunc(l.open, func(f *pawl.Effect) bool { return !isTeardownWait(f) }): // effects in flight end first
 	case w.Restore:
 		d.onWorktree(l, "reset", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: l.Head, Salvage: d.salvage("reset")})
 	default:
@@ -103,7 +103,7 @@ func (s *State) Task(ref pawl.LoopRef) pawl.Hash {
 func (d *draft) candidate(l *Loop) {
 	switch {
 	case l.iter.restart != "":
-		d.again(l, l.iter.restart)
+		d.restartSteps(l, l.iter.restart)
 	case len(l.open) > 0:
 	case l.Kind.Children != nil && !l.worktree.Dirty && !l.worktree.Unsure:
 		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.Tree}
@@ -175,11 +175,11 @@ func (s *State) mayWithdraw(f *pawl.Effect) bool {
 	case *pawl.Prepare:
 		return true
 	}
-	return s.Drain == pawl.DrainNow && !bound(f)
+	return s.Drain == pawl.DrainNow && !mustFinish(f)
 }
 
-// bound reports whether an effect is never withdrawn.
-func bound(f *pawl.Effect) bool {
+// mustFinish reports whether an effect is never withdrawn.
+func mustFinish(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch,
 		*pawl.MarkCheckpoint, *pawl.Restore, *pawl.WriteRecords, *pawl.Notify:
@@ -222,7 +222,7 @@ func (d *draft) shut(l *Loop, o pawl.Outcome, reason string) {
 	evidence := l.evidence()
 	d.acknowledgeAll(l)
 	d.endLoop(l.Ref, &pawl.LoopEnded{Outcome: o, Reason: brief.Cut(reason, maxStop), Stopped: stopped})
-	d.troubled(l, o, reason, evidence)
+	d.signalFailure(l, o, reason, evidence)
 }
 
 // leaveWorktree does what remains to be done with the worktree and the branch of a loop that ends,
@@ -262,25 +262,25 @@ const notifyTimeout = 10 * time.Second
 // notify tells the run's callback how the run ends, and reports whether that is in progress. All
 // work is done by then, so a failure changes nothing.
 func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
-	switch why := l.callback.unheard; {
+	switch why := l.callback.lastFailure; {
 	case d.s.Settings.Callback == nil || d.s.notified:
 		return false
 	case len(l.open) > 0:
 		return true
-	case why != nil && (l.callback.told.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout):
-		if l.callback.told.Try >= notifyTries {
-			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.callback.told.Try)})
+	case why != nil && (l.callback.lastTry.Try >= notifyTries || why.Code != pawl.FailMachine && why.Code != pawl.FailTimeout):
+		if l.callback.lastTry.Try >= notifyTries {
+			d.emit(l.Ref, &pawl.LimitReached{Scope: "callback", Limit: pawl.LimitRetries, Max: notifyTries, Value: int64(l.callback.lastTry.Try)})
 		}
 		return false
 	case why != nil && !l.worktree.Rested:
-		d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.told.Try - 1), Reason: "the callback: " + brief.Cut(why.Message, 120)}})
+		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.lastTry.Try - 1), Reason: "the callback: " + brief.Cut(why.Message, 120)}})
 		return true
 	}
 	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
-	if l.callback.told != nil { // the same content again, so that all tries are one delivery
-		do = *l.callback.told
+	if l.callback.lastTry != nil { // the same content again, so that all tries are one delivery
+		do = *l.callback.lastTry
 	}
 	do.Try++
-	d.request(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Timeout: notifyTimeout, Do: &do})
+	d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Timeout: notifyTimeout, Do: &do})
 	return true
 }
