@@ -218,7 +218,7 @@ func (d *draft) endRounds(l *Loop) {
 	if then == "ask" {
 		if r == nil {
 			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
-				l.lastResult(), "continue", "fail")
+				l.lastResult(), choiceContinue, "fail")
 			return
 		}
 		then = r.choice

@@ -46,7 +46,7 @@ func (d *draft) decideBlocked(l *Loop) {
 	case r == nil:
 		d.tellBlocked(p, l)
 		d.ask(l, pawl.AskBlocked, fmt.Sprintf("The task %s is blocked (%s): %s. Try again, when that has changed?", l.task.ID, cmp.Or(b.kind, "it does not say by what"), b.what),
-			l.lastResult(), choiceAgain, "skip", choiceStop)
+			l.lastResult(), choiceAgain, choiceSkip, choiceStop)
 	case r.choice == choiceAgain:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: gateBlocked, Verdict: pawl.VerdictRetry, N: 1})
 	case r.choice == choiceStop:

@@ -42,7 +42,7 @@ func (d *draft) runChildren(l *Loop) bool {
 	switch {
 	case l.planRejection() != "":
 		return true
-	case l.lastAnswerTo(pawl.AskReplan) != nil && l.person.reply.choice == "stop" && l.gen.plan.Count[pawl.TaskPending] > 0:
+	case l.lastAnswerTo(pawl.AskReplan) != nil && l.person.reply.choice == choiceStop && l.gen.plan.Count[pawl.TaskPending] > 0:
 		d.skip(l, "a person stopped the plan")
 	}
 	switch {

@@ -192,7 +192,7 @@ func (d *draft) askWhenStuck(l *Loop, r ladder.Ruling) bool {
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "ladder", Verdict: pawl.VerdictRetry, N: 1})
 		return true
 	}
-	d.ask(l, pawl.AskStuck, r.Reason+". Try once more?", pawl.Hash{}, choiceAgain, "stop")
+	d.ask(l, pawl.AskStuck, r.Reason+". Try once more?", pawl.Hash{}, choiceAgain, choiceStop)
 	return true
 }
 

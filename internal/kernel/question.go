@@ -149,7 +149,7 @@ func (d *draft) mayStartTasks(l *Loop) bool {
 	case r.choice == choiceRevise:
 		d.emit(l.Ref, &pawl.Rerouted{Gate: "approval", Verdict: pawl.VerdictRevise, Step: l.flow.Find(l.Kind.Children.From), N: 1})
 	default:
-		return true // rejected, or another iteration is wanted: see turnedDown
+		return true // rejected, or another iteration is wanted: see planRejection
 	}
 	return false
 }

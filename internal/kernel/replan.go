@@ -117,7 +117,7 @@ func (d *draft) callReplan(l *Loop) bool {
 			return false
 		}
 		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
-			l.gen.plan.List, "continue", "stop")
+			l.gen.plan.List, choiceContinue, choiceStop)
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})

@@ -196,17 +196,15 @@ func (d *draft) obeyHealthAnswer(l *Loop) bool {
 	case r.choice == choiceRollback && good != nil:
 		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: cmp.Or(r.text, withoutReason), By: cmp.Or(r.by, "a person")})
 	case r.choice == choiceStop:
-		return len(p.Kids) == 0 && d.giveUp(l)
+		if len(p.Kids) > 0 {
+			return false
+		}
+		if p.Count[pawl.TaskPending] > 0 {
+			d.skip(l, "a person stopped the work")
+		}
+		return true
 	default:
 		d.emit(l.Ref, &pawl.HealthOverridden{Batch: l.gen.batches, Health: l.gen.Health, Reason: r.text, By: cmp.Or(r.by, "a person")})
 	}
 	return false
-}
-
-// giveUp skips the tasks that have not begun, and returns true.
-func (d *draft) giveUp(l *Loop) bool {
-	if l.gen.plan.Count[pawl.TaskPending] > 0 {
-		d.skip(l, "a person stopped the work")
-	}
-	return true
 }
