@@ -75,8 +75,8 @@ type hitLimit struct {
 	limit *pawl.LimitReached
 }
 
-// nextToAdmit returns the loop to admit next, or nil, with its score, and the limits to report because
-// they hold back others.
+// nextToAdmit returns the loop to admit next, or nil, with its score, and the limits to report
+// because they hold back others.
 func (d *draft) nextToAdmit() (best *Loop, score int, held []hitLimit) {
 	total := 0
 	for _, n := range d.s.busy {
@@ -119,9 +119,9 @@ func (d *draft) nextToAdmit() (best *Loop, score int, held []hitLimit) {
 // wholeRun is the scope of the limit on all loops of the run. No kind has this name.
 const wholeRun = "the run"
 
-// mayAdmit reports whether l mayAdmit its child run now. The child's task must be ready. In a group, the
-// child must also be a member of the current batch that may work; otherwise its task must be the
-// first ready one in the order of the plan, unless scores decide.
+// mayAdmit reports whether l admits its child run now. The child's task must be ready. In a group,
+// the child must also be a member of the current batch that may work; otherwise its task must be
+// the first ready one in the order of the plan, unless scores decide.
 func (s *State) mayAdmit(l, child *Loop) bool {
 	if l.Phase != PhaseGates || !l.gen.planned || l.person.question != nil || l.inbox.Held || l.isEnding() || child.inbox.Held || child.isEnding() {
 		return false
@@ -233,8 +233,8 @@ func (s *State) joinAdmissionQueue(l *Loop) {
 	s.queue = slices.Insert(slices.Clone(s.queue), i, l.Ref)
 }
 
-// leaveAdmissionQueue takes a loop out of the queue. A limit that no queued loop waits for any more is reported
-// again the next time it is reached.
+// leaveAdmissionQueue takes a loop out of the queue. A limit that no queued loop waits for any more
+// is reported again the next time it is reached.
 func (s *State) leaveAdmissionQueue(l *Loop) {
 	s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(ref pawl.LoopRef) bool { return ref == l.Ref })
 	kind, sibling := false, false

@@ -182,7 +182,7 @@ func (d *draft) askToStart(l *Loop) bool {
 }
 
 // restartSteps restarts the iteration's steps as another attempt, once the worktree is
-// furnished restartSteps.
+// furnished again.
 func (d *draft) restartSteps(l *Loop, reason string) {
 	if !d.returnToBest(l) || !d.furnish(l) {
 		return

@@ -107,7 +107,7 @@ func (s *State) loggedAnswer(f *pawl.Effect, a pawl.Answer) pawl.Body {
 	return a
 }
 
-// emitTasks emits the tasks that were read, in parts so that each event stays small. A emitTasks
+// emitTasks emits the tasks that were read, in parts so that each event stays small. A list
 // with too many tasks is cut, which shows because TasksRead has the full count. A task
 // with too many dependencies loses them and is marked as incomplete.
 func (d *draft) emitTasks(ref pawl.LoopRef, entries []pawl.TaskEntry) {
@@ -149,7 +149,7 @@ func boundCalls(calls []pawl.ToolUse) []pawl.ToolUse {
 	return out
 }
 
-// loggedVerdict returns a command gate's loggedVerdict as it goes into the log. The gate's name and
+// loggedVerdict returns a command gate's verdict as it goes into the log. The gate's name and
 // kind are taken from the request and the settings, and a skip by a gate that is not
 // optional becomes a failure.
 func (s *State) loggedVerdict(f *pawl.Effect, b *pawl.GateJudged) *pawl.GateJudged {

@@ -445,7 +445,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 	return nil
 }
 
-// applyLimitReached records that the loop applyLimitReached a limit, if later decisions depend on that.
+// applyLimitReached records that the loop reached a limit, if later decisions depend on that.
 func (l *Loop) applyLimitReached(b *pawl.LimitReached) {
 	p := l.gen.plan
 	switch {

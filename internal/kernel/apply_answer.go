@@ -90,7 +90,7 @@ func (s *State) applyEffectRequested(l *Loop, id pawl.Seq, b *pawl.EffectRequest
 	return nil
 }
 
-// machineWait returns how long an effect machineWait for a place on the machine before it began.
+// machineWait returns how long an effect waited for a place on the machine before it began.
 func machineWait(a pawl.Answer) time.Duration {
 	switch b := a.(type) {
 	case *pawl.ModelReplied:
@@ -103,8 +103,8 @@ func machineWait(a pawl.Answer) time.Duration {
 	return 0
 }
 
-// closeLostEffect closes an effect without a usable answer, as close does, and counts its cost as lost:
-// the real cost of a model call is not known then. Other effects cost nothing.
+// closeLostEffect closes an effect without a usable answer, as closeEffect does, and counts its
+// cost as lost: the real cost of a model call is not known then. Other effects cost nothing.
 func (s *State) closeLostEffect(l *Loop, id pawl.Seq, cost budget.Purse, then func(*session.Session, *pawl.Effect)) error {
 	if err := s.closeEffect(l, id, cost, then); err != nil {
 		return err
@@ -238,7 +238,8 @@ func (l *Loop) probed() {
 	}
 }
 
-// applySiblingConflicts records a conflict between siblings for both sides, so that their prompts show it.
+// applySiblingConflicts records a conflict between siblings for both sides, so that their prompts
+// show it.
 func (s *State) applySiblingConflicts(l *Loop, b *pawl.ConflictsProbed) {
 	l.upstream.probe = b.Hunks
 	for _, ref := range b.With {

@@ -41,7 +41,7 @@ func (l *Loop) setCandidate(c *land.Candidate) {
 	l.person.reply, l.person.approved = nil, false
 }
 
-// recordBranchMoved records that children or the harness recordBranchMoved the loop's branch to a commit. The
+// recordBranchMoved records that children or the harness moved the loop's branch to a commit. The
 // verdicts on the candidate stay.
 func (l *Loop) recordBranchMoved(to *pawl.Committed) {
 	if l.cand == nil {
@@ -60,7 +60,7 @@ func (l *Loop) keeps(name string) bool {
 	return false
 }
 
-// isAssessingStep reports whether a step isAssessingStep the task's complexity.
+// isAssessingStep reports whether a step assesses the task's complexity.
 func (l *Loop) isAssessingStep(step int) bool {
 	return l.Kind.Complexity != nil && l.Kind.Complexity.From == l.flow.Steps[step].Name
 }

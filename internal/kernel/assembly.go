@@ -41,8 +41,8 @@ func (s *State) hasUnqueuedMember(l *Loop) bool {
 	return slices.ContainsFunc(l.gen.batch.Members, func(m land.Member) bool { return !s.isQueued(l, &m) })
 }
 
-// lastFailedTask returns the last task of the batch that has failed, or -1. A task that a person left out
-// does not count.
+// lastFailedTask returns the last task of the batch that has failed, or -1. A task that a person
+// left out does not count.
 func (s *State) lastFailedTask(l *Loop) int {
 	failed := -1
 	for _, m := range l.gen.batch.Members {

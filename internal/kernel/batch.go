@@ -99,8 +99,8 @@ func (d *draft) choose(l *Loop) (tasks []int, scaffold bool) {
 	return tasks, ground != nil
 }
 
-// retryingTasks returns the tasks whose loops try retryingTasks, at most as many as there are places. If ground is
-// not nil, only the tasks that it marks are returned.
+// retryingTasks returns the tasks whose loops try again, at most as many as there are places. If
+// ground is not nil, only the tasks that it marks are returned.
 func (s *State) retryingTasks(l *Loop, places int, ground []bool) (tasks []int) {
 	for _, ref := range l.gen.plan.Kids {
 		if k := s.Loop(ref); l.gen.plan.At(k.slot.entry).Status == pawl.TaskRunning && k.person.question == nil && len(tasks) < places && (ground == nil || ground[k.slot.entry]) {
@@ -115,7 +115,7 @@ func (s *State) asksAny(refs []pawl.LoopRef) bool {
 	return slices.ContainsFunc(refs, func(ref pawl.LoopRef) bool { return s.Loop(ref).person.question != nil })
 }
 
-// advanceBatch takes the current advanceBatch one step further.
+// advanceBatch takes the current batch one step further.
 func (d *draft) advanceBatch(l *Loop) {
 	b := l.gen.batch
 	if !b.Moved && (d.runSteps(l, l.flow.Main, l.flow.Before, l.gen.beforeDone) || !d.workOnBatch(l) || !d.landGroup(l)) {
@@ -170,7 +170,8 @@ func (s *State) busyOf(l, but *Loop, inside bool) (n int) {
 	return n
 }
 
-// failureStopsOthers reports whether a task that failed keeps the other tasks of the plan from starting.
+// failureStopsOthers reports whether a task that failed keeps the other tasks of the plan from
+// starting.
 func (l *Loop) failureStopsOthers() bool {
 	return slices.ContainsFunc(l.gen.plan.Dead, func(i int) bool {
 		return l.gen.plan.Entries[i].Critical || l.Kind.Children.OnFailure == pawl.FailStop
@@ -213,9 +214,9 @@ func (s *State) isQueued(l *Loop, m *land.Member) bool {
 		(m.In || !l.gen.batch.Sealed)
 }
 
-// membersReacted reports whether the loops of a judged batch have reacted to the verdicts: approved ones
-// have ended; the others have ended too, are between two attempts, wait for a person, or came too
-// late and wait for the next batch.
+// membersReacted reports whether the loops of a judged batch have reacted to the verdicts: approved
+// ones have ended; the others have ended too, are between two attempts, wait for a person, or came
+// too late and wait for the next batch.
 func (d *draft) membersReacted(l *Loop) bool {
 	for i := range l.gen.batch.Members {
 		m := &l.gen.batch.Members[i]

@@ -28,8 +28,8 @@ func (s *State) applyBlocked(l *Loop, f pawl.Facts) {
 	}
 }
 
-// decideBlocked decides what follows when a child's task is blocked: it waits for a task of the plan
-// that it did not know it needs, or a person is asked at once.
+// decideBlocked decides what follows when a child's task is blocked: it waits for a task of the
+// plan that it did not know it needs, or a person is asked at once.
 func (d *draft) decideBlocked(l *Loop) {
 	p, b := d.s.Loop(l.Parent), l.iter.blocked
 	on := -1

@@ -193,8 +193,8 @@ func (l *Loop) invalidated() error {
 	return nil
 }
 
-// signalFailure tells a parent that a child has failed, if that fails the parent's iteration. A parent
-// that is ending itself is not told.
+// signalFailure tells a parent that a child has failed, if that fails the parent's iteration. A
+// parent that is ending itself is not told.
 func (d *draft) signalFailure(l *Loop, o pawl.Outcome, reason string, evidence pawl.Hash) {
 	p := d.s.Loop(l.Parent)
 	if p == nil || !p.Kind.Children.RestartsParent() || o.Succeeded() || d.s.Stopping != nil || p.exit.clearing != nil || p.isEnding() || p.Phase != PhaseGates {
@@ -216,8 +216,8 @@ func (l *Loop) evidence() pawl.Hash {
 	return pawl.Hash{}
 }
 
-// failureSignal returns the signal of the first child whose failure ends the loop's iteration, or nil. A
-// failure that is retried does not end it, nor does the end of a child that a person wanted.
+// failureSignal returns the signal of the first child whose failure ends the loop's iteration, or
+// nil. A failure that is retried does not end it, nor does the end of a child that a person wanted.
 func (s *State) failureSignal(l *Loop) *signal.Signal {
 	if !l.Kind.Children.RestartsParent() || l.gen.plan == nil {
 		return nil
@@ -242,9 +242,9 @@ func (s *State) mayRetry(l, o *Loop) bool {
 	return o.worktreeBroke && !l.gen.plan.At(o.slot.entry).Again
 }
 
-// handleExcusedFailures handles the failures of children that do not end the loop's iteration. A task whose loop
-// failed because of the machine runs once more, in a new loop. A task that a person ended stays
-// ended.
+// handleExcusedFailures handles the failures of children that do not end the loop's iteration. A
+// task whose loop failed because of the machine runs once more, in a new loop. A task that a person
+// ended stays ended.
 func (d *draft) handleExcusedFailures(l *Loop) {
 	for _, g := range slices.Clone(l.inbox.Signals) {
 		if g.Kind != pawl.SignalError || d.s.isWorkFailure(d.s.Loop(l.Ref), &g) {
@@ -274,15 +274,15 @@ func (s *State) failures(l *Loop) (out []pawl.Feedback) {
 // maxChildFailures bounds how many child failures a prompt lists.
 const maxChildFailures = 3
 
-// lostWorktree reports whether a loop ends because its worktree failed for good. Its parent can decide
-// what follows, so the run need not stop.
+// lostWorktree reports whether a loop ends because its worktree failed for good. Its parent can
+// decide what follows, so the run need not stop.
 func (s *State) lostWorktree(l *Loop) bool {
 	p, w := s.Loop(l.Parent), &l.worktree
 	return p != nil && p.Kind.Children.RestartsParent() && w.Trouble() != nil && w.Trouble().Code != pawl.FailDefect && !w.MayRetry()
 }
 
-// endLostChild ends a child whose worktree failed for good, as soon as its work is not being landed.
-// The rest of the run is not affected.
+// endLostChild ends a child whose worktree failed for good, as soon as its work is not being
+// landed. The rest of the run is not affected.
 func (d *draft) endLostChild(l *Loop) {
 	if d.s.isLanding(l) {
 		return
@@ -309,8 +309,8 @@ func (s *State) withFailure(l *Loop, j ladder.Judgement) ladder.Judgement {
 	return j
 }
 
-// resumesInNewGeneration reports whether the run's end stopped the loop between two iterations. When the run is
-// resumed, the loop starts a new generation instead of continuing the last one.
+// resumesInNewGeneration reports whether the run's end stopped the loop between two iterations.
+// When the run is resumed, the loop starts a new generation instead of continuing the last one.
 func (l *Loop) resumesInNewGeneration() bool {
 	return l.Kind.Children.RestartsParent() && l.stopped && !l.inIteration && l.gen.plan != nil
 }

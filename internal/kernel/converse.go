@@ -155,7 +155,7 @@ func (s *State) onFailure(why *pawl.Failure) pawl.Outcome {
 }
 
 // objectionTo returns what is wrong with a result that fits its schema, or "". The recipe's
-// check may overrule its decision, to which it objectionTo only once, or it is incomplete.
+// check may overrule its decision, to which it objects only once, or it is incomplete.
 func (s *State) objectionTo(l *Loop, x *session.Session, f pawl.Facts, insisted bool) string {
 	if st := l.stepOf(x); st != nil && !insisted && s.overrules(st, f) != "" {
 		return fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",

@@ -45,7 +45,8 @@ func (s *State) flow(k *pawl.LoopKind) *flow.Flow {
 	return nil
 }
 
-// moveToStep moves the loop to a step, in the first round of its group, or to the next step that runs.
+// moveToStep moves the loop to a step, in the first round of its group, or to the next step that
+// runs.
 func (l *Loop) moveToStep(i int) {
 	l.iter.Cursor, l.iter.unclear = flow.Cursor{Step: i, Try: 1}, nil
 	l.clearItems()

@@ -15,9 +15,9 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// judgeCandidate takes a candidate through what the kind prescribes: the gates, stage by stage; the session
-// that extracts what the attempt taught; the children; the final gates; and for a child, the way
-// into its parent's branch.
+// judgeCandidate takes a candidate through what the kind prescribes: the gates, stage by stage; the
+// session that extracts what the attempt taught; the children; the final gates; and for a child,
+// the way into its parent's branch.
 func (d *draft) judgeCandidate(l *Loop) {
 	switch {
 	case l.person.question != nil:

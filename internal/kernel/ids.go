@@ -34,8 +34,8 @@ func (s *State) loopID(at time.Time, seed uint64, ref pawl.LoopRef) string {
 	}
 }
 
-// isIDTaken reports whether a loop has the id. Only the latest loops can have it: those that began in
-// the same millisecond, whose ids begin with when.
+// isIDTaken reports whether a loop has the id. Only the latest loops can have it: those that began
+// in the same millisecond, whose ids begin with when.
 func (s *State) isIDTaken(when, id string) bool {
 	for _, l := range slices.Backward(s.loops) {
 		if !strings.HasPrefix(l.ID, when) {

@@ -76,14 +76,14 @@ func (d *draft) learn(l *Loop, b pawl.MemoryAdded) {
 	d.emit(l.Ref, &b)
 }
 
-// isLearning reports whether an entry of this kind is one of the task's learnings, which are numbered
-// across all its runs.
+// isLearning reports whether an entry of this kind is one of the task's learnings, which are
+// numbered across all its runs.
 func (s *State) isLearning(k pawl.MemoryKind) bool {
 	return s.Recipe.Records && (k == pawl.MemoryDecision || k == pawl.MemoryLearning || k == pawl.MemoryAntiPattern)
 }
 
-// rememberNotes remembers what an ended session wrote down for later ones: the decisions of a step, or what
-// a review of a batch says must not be tried again.
+// rememberNotes remembers what an ended session wrote down for later ones: the decisions of a step,
+// or what a review of a batch says must not be tried again.
 func (d *draft) rememberNotes(l *Loop, x *session.Session, f pawl.Facts) {
 	name, kind := "decision-text", pawl.MemoryDecision
 	if x.Purpose == pawl.ForBatch {
@@ -101,8 +101,8 @@ func (d *draft) rememberNotes(l *Loop, x *session.Session, f pawl.Facts) {
 // maxRecentLearnings bounds how many of the last learnings a new one is compared with.
 const maxRecentLearnings = 64
 
-// applyMemoryAdded records an entry of the memory. A discovery may change the plan that the loop is part
-// of.
+// applyMemoryAdded records an entry of the memory. A discovery may change the plan that the loop is
+// part of.
 func (s *State) applyMemoryAdded(l *Loop, b *pawl.MemoryAdded) error {
 	if b.N != s.memories+1 {
 		return fmt.Errorf("entry %d follows entry %d", b.N, s.memories)

@@ -133,8 +133,8 @@ func (s *State) approvalMode(l *Loop) (by string, threshold int) {
 	return by, threshold
 }
 
-// mayStartTasks reports whether the tasks of the plan may start. If that takes a person's approval, it
-// asks for it.
+// mayStartTasks reports whether the tasks of the plan may start. If that takes a person's approval,
+// it asks for it.
 func (d *draft) mayStartTasks(l *Loop) bool {
 	by, _ := d.s.approvalMode(l)
 	if by != "human" || l.person.approved {
@@ -154,8 +154,8 @@ func (d *draft) mayStartTasks(l *Loop) bool {
 	return false
 }
 
-// planRejection returns why a person's answer about the plan fails the attempt that made it, or "" if
-// it does not.
+// planRejection returns why a person's answer about the plan fails the attempt that made it, or ""
+// if it does not.
 func (l *Loop) planRejection() string {
 	r := l.lastAnswerTo(pawl.AskPlan)
 	switch {

@@ -187,9 +187,9 @@ func (d *draft) steerRollback(in *pawl.Steering) error {
 // withoutReason is the reason of a rollback if the person gives none.
 const withoutReason = "a person took it back, and did not say why"
 
-// obeyHealthAnswer does what a person answered about the health, and reports whether the work ends. The
-// branch's head is then the best verified state there is, because only what was judged green and
-// approved gets there.
+// obeyHealthAnswer does what a person answered about the health, and reports whether the work ends.
+// The branch's head is then the best verified state there is, because only what was judged green
+// and approved gets there.
 func (d *draft) obeyHealthAnswer(l *Loop) bool {
 	r, p := l.person.reply, l.gen.plan
 	switch good := l.gen.LastGood(); {

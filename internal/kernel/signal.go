@@ -56,8 +56,8 @@ func (d *draft) obeySignals(l *Loop) bool {
 	return true
 }
 
-// isAtBoundary reports whether the loop is at the boundary of an iteration with nothing in flight: it has
-// not begun the iteration, or it waits for its children or for a person.
+// isAtBoundary reports whether the loop is at the boundary of an iteration with nothing in flight:
+// it has not begun the iteration, or it waits for its children or for a person.
 func (l *Loop) isAtBoundary() bool {
 	switch {
 	case l.inFlight():
