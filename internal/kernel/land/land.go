@@ -381,15 +381,24 @@ type Rebase struct {
 const maxTaskHunks = 8
 
 // Note records in Facts what the monitor needs of the member's candidate: the verdicts on it, its
-// commit, which may be nil, and the fingerprint of what was objected, 0 for nothing.
+// commit, which may be nil, and the fingerprint of what was objected, 0 for nothing. How many tests
+// pass is not known if a gate was cut short, and a gate that was skipped tells nothing.
 func (m *Member) Note(results []*pawl.GateJudged, c *pawl.Committed, objected uint64) {
 	f := &m.Facts
 	f.Error, f.Failing, f.Failed, f.Passing = objected, verdict.FailingTests(results), 0, -1
+	cut := false
 	for _, r := range results {
-		if r.Kind == pawl.GateTests {
+		switch {
+		case r.Kind != pawl.GateTests || r.Verdict == pawl.VerdictSkip:
+		case r.Partial:
+			cut = true
+		default:
 			f.Passing = max(f.Passing, 0) + r.Passed
 			f.Failed += max(r.Total-r.Passed, 0)
 		}
+	}
+	if cut {
+		f.Passing, f.Failed = -1, 0
 	}
 	if c != nil {
 		f.Tree, f.Hunks = brief.Fingerprint(string(c.Tree)), c.Hunks[:min(len(c.Hunks), maxTaskHunks)]

@@ -382,6 +382,37 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+// Where the best lands, any member may be picked, and exactly one is. Reviews are counted from the
+// start when the one that was picked is sent back.
+func TestBest(t *testing.T) {
+	b := &Batch{Land: pawl.LandBest, Members: []Member{{Task: 10}, {Task: 11}, {Task: 12}}, Reviews: 1}
+	if got := b.Named("t11", id); got != 1 || b.Picked() {
+		t.Errorf("t11 is member %d", got)
+	}
+	for facts, wrong := range map[string]bool{"approved=t10 changes=t11": false, "changes=t10 changes=t11": true, "approved=t10 approved=t11": true} {
+		var f pawl.Facts
+		for _, w := range strings.Fields(facts) {
+			name, value, _ := strings.Cut(w, "=")
+			f = append(f, pawl.Fact{Name: name, Value: value})
+		}
+		if got := b.Unjudged(f, []string{"t10", "t11"}); (got != "") != wrong {
+			t.Errorf("%q: got %q", facts, got)
+		}
+	}
+	if b.Judged(11, pawl.VerdictPass); !b.Picked() || b.Reviews != 1 {
+		t.Errorf("t11 is picked: %+v", b)
+	}
+	b.Link(1, merged(1))
+	if !b.Judged(11, pawl.VerdictRevise) || b.Picked() || b.Reviews != 0 {
+		t.Errorf("t11 is sent back: %+v", b)
+	}
+	b = batchOf(2)
+	b.Reviews = 1
+	if b.Judged(11, pawl.VerdictRevise); b.Reviews != 1 {
+		t.Error("the reviews of a batch that lands what passes are counted anew")
+	}
+}
+
 func TestMember(t *testing.T) {
 	b := batchOf(2)
 	if m := b.Member(12); m != &b.Members[2] || b.Member(13) != nil || (*Batch)(nil).Member(12) != nil {
@@ -445,6 +476,30 @@ func TestNote(t *testing.T) {
 	want.Error, want.Failing, want.Failed, want.Passing = 0, 0, 0, -1
 	if diff := cmp.Diff(want, m.Facts); diff != "" {
 		t.Errorf("without results and a commit, the facts differ:\n%s", diff)
+	}
+}
+
+// A gate that was cut short, or could not run, says nothing of how many tests pass.
+func TestNoteOfAGateThatWasCutShort(t *testing.T) {
+	full := &pawl.GateJudged{Gate: "unit", Kind: pawl.GateTests, Passed: 3, Total: 5}
+	cut := &pawl.GateJudged{Gate: "race", Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Passed: 1, Total: 9, Partial: true}
+	skipped := &pawl.GateJudged{Gate: "race", Kind: pawl.GateTests, Verdict: pawl.VerdictSkip}
+	lint := &pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Partial: true}
+	for _, row := range []struct {
+		name            string
+		results         []*pawl.GateJudged
+		passing, failed int
+	}{
+		{"cut short", []*pawl.GateJudged{full, cut}, -1, 0},
+		{"cut short, and first", []*pawl.GateJudged{cut, full}, -1, 0},
+		{"skipped", []*pawl.GateJudged{skipped, full}, 3, 2},
+		{"only skipped", []*pawl.GateJudged{skipped}, -1, 0},
+		{"another gate was cut short", []*pawl.GateJudged{full, lint}, 3, 2},
+	} {
+		m := &Member{}
+		if m.Note(row.results, nil, 0); m.Facts.Passing != row.passing || m.Facts.Failed != row.failed {
+			t.Errorf("%s: %d pass and %d fail, want %d and %d", row.name, m.Facts.Passing, m.Facts.Failed, row.passing, row.failed)
+		}
 	}
 }
 
