@@ -22,6 +22,7 @@ func TestOldChildren(t *testing.T) {
 		"goes on":       {`{"on_failure":"continue"}`, pawl.Children{Admit: pawl.AdmitReady, Group: 1, OnFailure: pawl.FailBlock}},
 		"stops":         {`{"on_failure":"stop"}`, pawl.Children{Admit: pawl.AdmitReady, Group: 1, OnFailure: pawl.FailStop}},
 		"cascade":       {`{"cascade":true}`, pawl.Children{Admit: pawl.AdmitEager, Group: 1, OnFailure: pawl.FailRestartParent}},
+		"goes anew":     {`{"cascade":true,"on_failure":"continue"}`, pawl.Children{Admit: pawl.AdmitEager, Group: 1, OnFailure: pawl.FailRestartParent}},
 		"review":        {`{"batch":"barrier","review":{"role":"judge","prompt":"review.md","tier":3,"output":"batch"}}`, pawl.Children{Admit: pawl.AdmitReady, Group: 12, Judge: judge}},
 		"before":        {`{"before_batch":[{"name":"look"}]}`, pawl.Children{Admit: pawl.AdmitReady, Group: 12, BeforeBatch: []pawl.Step{{Name: "look"}}}},
 		"after":         {`{"after_batch":[{"name":"look"}]}`, pawl.Children{Admit: pawl.AdmitReady, Group: 12, AfterBatch: []pawl.Step{{Name: "look"}}}},

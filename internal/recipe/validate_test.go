@@ -191,6 +191,46 @@ func TestKeysOfGroups(t *testing.T) {
 	}
 }
 
+// What does not go together is refused whatever else is said of the children, and nothing more is.
+func TestKeysThatDoNotGoTogether(t *testing.T) {
+	judge := &pawl.Review{Role: "judge", Prompt: "review.md", Tier: 1, Output: "batch"}
+	for name, row := range map[string]struct {
+		change func(*pawl.LoopKind)
+		want   string // empty = it is accepted
+	}{
+		"a limit where the parent begins anew": {func(k *pawl.LoopKind) {
+			k.Children.OnFailure, k.Children.Replan, k.Children.Limit = pawl.FailRestartParent, nil, 1
+		}, "kinds.plan.children.limit: does not go with on_failure: restart_parent: every child on the list has to pass"},
+		"a limit": {func(k *pawl.LoopKind) { k.Children.OnFailure, k.Children.Limit = pawl.FailBlock, 1 }, ""},
+		"nobody approves where the parent begins anew": {func(k *pawl.LoopKind) {
+			k.Children.OnFailure, k.Children.Replan, k.Approval = pawl.FailRestartParent, nil, &pawl.Approval{By: "auto"}
+		}, "kinds.plan.approval.by: auto does not go with on_failure: restart_parent: a person approves what children stand on, or there is no approval"},
+		"nobody approves": {func(k *pawl.LoopKind) { k.Approval = &pawl.Approval{By: "auto"} }, ""},
+		"the best, and stop": {func(k *pawl.LoopKind) {
+			k.Children.Judge, k.Children.Land, k.Children.OnFailure = judge, pawl.LandBest, pawl.FailStop
+		}, "kinds.plan.children.on_failure: stop does not go with land: best, where a child may fail as long as another one is picked: want continue or block"},
+		"the best, and continue": {func(k *pawl.LoopKind) {
+			k.Children.Judge, k.Children.Land, k.Children.OnFailure = judge, pawl.LandBest, pawl.FailContinue
+		}, ""},
+		"one recovery of no monitor": {func(k *pawl.LoopKind) { k.Children.Monitor, k.Children.Recoveries = nil, 1 },
+			"kinds.plan.children.recoveries: there is no monitor that could lead to any"},
+		"last steps that write": {func(k *pawl.LoopKind) {
+			k.Children.AfterBatch = []pawl.Step{{Name: "beside", Prompt: "beside.md"}}
+			k.FinalSteps = []pawl.Step{{Name: "last", Prompt: "last.md", Tools: []string{"write"}}}
+		}, ""},
+	} {
+		r := mustParse(t, parent)
+		row.change(&r.Kinds[0])
+		got := ""
+		if err := recipe.Validate(r); err != nil {
+			got = err.Error()
+		}
+		if got != row.want {
+			t.Errorf("%s: got %q, want %q", name, got, row.want)
+		}
+	}
+}
+
 // The first band may consist of the score 0 alone.
 func TestBandOfOneScore(t *testing.T) {
 	r := mustParse(t, good)

@@ -311,8 +311,9 @@ func TestReadOver(t *testing.T) {
 		t.Errorf("got %+v, %v", mapping, err)
 	}
 	for text, want := range map[string]string{
-		"many: [{b: 5}]\n": "over:1:9: many[0].a: is missing",
-		"one: {b: 10}\n":   "over:1:10: one.b: want a whole number from 0 to 9, got 10",
+		"many: [{b: 5}]\n":        "over:1:9: many[0].a: is missing",
+		"one: {b: 10}\n":          "over:1:10: one.b: want a whole number from 0 to 9, got 10",
+		"one: {a: null, b: 10}\n": "over:1:10: one.a: has no value\nover:1:19: one.b: want a whole number from 0 to 9, got 10",
 	} {
 		if _, err := strictyaml.ReadOver("over", []byte(text), under, fields); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v", text, err)

@@ -1,21 +1,14 @@
 package land
 
 import (
+	"slices"
 	"testing"
 
 	"pawl"
 )
 
-// gateOf knows the gates tests (0) and lint (1).
-func gateOf(name string) int {
-	switch name {
-	case "tests":
-		return 0
-	case "lint":
-		return 1
-	}
-	return -1
-}
+// gateOf knows the gates tests (0), lint (1) and race (2).
+func gateOf(name string) int { return slices.Index([]string{"tests", "lint", "race"}, name) }
 
 // A state counts if command gates judged all of it.
 func TestVerifiedOf(t *testing.T) {
@@ -62,6 +55,28 @@ func TestVerifiedOf(t *testing.T) {
 		if got.N != row.want.N || got.Commit != row.want.Commit || got.Tree != row.want.Tree ||
 			got.Criteria != row.want.Criteria || got.Passing != row.want.Passing || got.Gates != row.want.Gates {
 			t.Errorf("%s: got %+v, want %+v", name, got, row.want)
+		}
+	}
+}
+
+// The tests of several gates are counted together, and each gate has its own report. What a batch
+// objected to is no criterion.
+func TestVerifiedReports(t *testing.T) {
+	gate := func(name string, passed int) *pawl.GateJudged {
+		return &pawl.GateJudged{Gate: name, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Passed: passed, Evidence: pawl.HashOf([]byte(name))}
+	}
+	refused := &pawl.GateJudged{Gate: "batch-review", Judge: pawl.JudgeBatch, Verdict: pawl.VerdictRevise, Passed: 9}
+	v := VerifiedOf(1, &pawl.Committed{}, []*pawl.GateJudged{gate("race", 2), refused, gate("tests", 3)}, gateOf)
+	if v.Passing != 5 || v.Criteria != 0 || v.Gates != 0 {
+		t.Errorf("got %+v", v)
+	}
+	for i, name := range []string{"tests", "lint", "race"} {
+		want := pawl.HashOf([]byte(name))
+		if name == "lint" {
+			want = pawl.Hash{}
+		}
+		if got := v.Report(i); got != want {
+			t.Errorf("the report of %s is %s, want %s", name, got, want)
 		}
 	}
 }

@@ -53,6 +53,20 @@ func TestHistoriesOfAttempts(t *testing.T) {
 	}
 }
 
+// An attempt that passed does not go to and fro, even if its tree was there before.
+func TestAttemptsThatPass(t *testing.T) {
+	for _, passed := range []bool{false, true} {
+		var history []Attempt
+		for n, tree := range []uint64{1, 2, 1, 2} {
+			history = append(history, Attempt{N: int32(n + 1), Tree: tree, Passing: -1}) //nolint:gosec // small
+		}
+		history[3].Passed = passed
+		if v := Attempts(history); (v.Health == pawl.HealthFlipFlop) == passed {
+			t.Errorf("passed is %t: %s", passed, v.Health)
+		}
+	}
+}
+
 func read(t testing.TB, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

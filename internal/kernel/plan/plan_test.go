@@ -67,6 +67,21 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
+// A new version keeps in which batch a task passed or was dropped, as a rollback asks for it.
+func TestSuccessorKeepsBatches(t *testing.T) {
+	p := planOf(t, "list", entries("a", "b", "c after b"))
+	p.Pass(0, 3, true)
+	p.Drop(1, 4)
+	g, err := NewGraph(entries("c after b", "b", "a"), "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Successor(g, pawl.Hash{})
+	if a, b := n.At(2), n.At(1); a.Status != pawl.TaskPassed || a.Batch != 3 || b.Status != pawl.TaskDropped || b.Batch != 4 || n.At(0).Open != 0 || n.Next() != 0 {
+		t.Errorf("a is %+v, b %+v, c %+v", *a, *b, *n.At(0))
+	}
+}
+
 // A copy of a plan shares nothing that changes.
 func TestPlanClone(t *testing.T) {
 	p := planOf(t, "list", numbered(200))
@@ -92,8 +107,8 @@ func TestRetry(t *testing.T) {
 	p.Set(1, pawl.TaskBlocked)
 	p.Set(2, pawl.TaskPassed)
 	p.Set(3, pawl.TaskSkipped)
-	p.Dead, p.Capped = []int{0}, 1
-	if p.Retry(); p.Next() != 0 || p.Count[pawl.TaskPending] != 3 || p.Dead != nil || p.Capped != 0 {
+	p.Dead, p.Excused, p.Ended, p.Capped = []int{0}, 1, []int{0}, 1
+	if p.Retry(); p.Next() != 0 || p.Count[pawl.TaskPending] != 3 || p.Dead != nil || p.Excused != 0 || p.Ended != nil || p.Capped != 0 {
 		t.Errorf("got %s, %d goes next", p.States(), p.Next())
 	}
 }

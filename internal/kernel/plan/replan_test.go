@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"testing"
+
+	"pawl"
+)
+
+// The user's wish comes before all else, and a failure before what may wait.
+func TestCallsForAnother(t *testing.T) {
+	failed := func(p *Plan) { p.Fail(1, false, false, false) }
+	found := func(p *Plan) { p.Found = 2 }
+	passed := func(p *Plan) { p.Since = 3 }
+	for _, row := range []struct {
+		name    string
+		changes []func(*Plan)
+		on      string
+		every   int
+		waits   bool // nothing stands in the way of what may wait
+		want    pawl.ReplanCause
+		reason  string
+	}{
+		{"nothing", nil, "failure", 3, true, "", ""},
+		{"the user", []func(*Plan){failed, found, passed, func(p *Plan) { p.AskFor("I want it") }}, "failure", 3, true, pawl.ReplanUser, "I want it"},
+		{"the user, without a word", []func(*Plan){func(p *Plan) { p.AskFor("") }}, "", 0, false, pawl.ReplanUser, "the user asked for it"},
+		{"the user, of a settled plan", []func(*Plan){(*Plan).Settle, func(p *Plan) { p.AskFor("I want it") }}, "", 0, false, pawl.ReplanUser, "I want it"},
+		{"a failure", []func(*Plan){failed, found, passed}, "failure", 3, false, pawl.ReplanFailure, "the task b failed: loop 8"},
+		{"a failure behind one that is excused", []func(*Plan){func(p *Plan) { p.Fail(0, true, true, false) }, failed}, "failure", 0, false, pawl.ReplanFailure, "the task b failed: loop 8"},
+		{"a failure that is excused", []func(*Plan){func(p *Plan) { p.Fail(1, true, true, false) }}, "failure", 0, false, "", ""},
+		{"a failure that calls for nothing", []func(*Plan){failed}, "discovery", 0, true, "", ""},
+		{"a failure of a settled plan", []func(*Plan){failed, (*Plan).Settle}, "failure", 0, true, "", ""},
+		{"a critical failure", []func(*Plan){failed, func(p *Plan) { p.Fail(3, false, false, false) }}, "failure", 0, true, "", ""},
+		{"a discovery", []func(*Plan){found, passed}, "discovery", 3, true, pawl.ReplanDiscovery, "2 discoveries since the plan was made"},
+		{"a discovery while a person is asked", []func(*Plan){found}, "discovery", 0, false, "", ""},
+		{"a discovery that calls for nothing", []func(*Plan){found}, "failure", 0, true, "", ""},
+		{"as many passed", []func(*Plan){passed}, "", 3, true, pawl.ReplanSchedule, "3 tasks passed since the plan was made"},
+		{"fewer passed", []func(*Plan){passed}, "", 4, true, "", ""},
+		{"passed, while a person is asked", []func(*Plan){passed}, "", 3, false, "", ""},
+		{"passed, and never", []func(*Plan){passed}, "", 0, true, "", ""},
+		{"passed, and nothing is pending", []func(*Plan){passed, func(p *Plan) {
+			for i := range p.Entries {
+				p.Set(i, pawl.TaskRunning)
+			}
+		}}, "", 3, true, "", ""},
+	} {
+		list := entries("a", "b", "c", "d")
+		list[3].Critical = true
+		p := planOf(t, "list", list)
+		p.Edit(1).Loop = 8
+		for _, change := range row.changes {
+			change(p)
+		}
+		cause, reason := p.CallsForAnother(&pawl.Replan{On: []string{row.on}}, row.every, row.waits, func(ref pawl.LoopRef) string {
+			if ref != 8 {
+				t.Errorf("%s: the reason of loop %d is asked", row.name, ref)
+			}
+			return "loop 8"
+		})
+		if cause != row.want || reason != row.reason {
+			t.Errorf("%s: %q, %q", row.name, cause, reason)
+		}
+	}
+}
+
+// What called for a new plan is forgotten when it is made, called off or refused.
+func TestCallAndStay(t *testing.T) {
+	replan := &pawl.Replan{On: []string{"failure", "discovery"}}
+	calls := func(p *Plan) pawl.ReplanCause {
+		cause, _ := p.CallsForAnother(replan, 1, true, func(pawl.LoopRef) string { return "" })
+		return cause
+	}
+	p := planOf(t, "list", entries("a", "b", "c"))
+	p.AskFor("why")
+	p.Call(pawl.ReplanUser, "why")
+	if p.Calling != pawl.ReplanUser || p.Why != "why" || calls(p) != "" {
+		t.Errorf("it is called for: %+v", p)
+	}
+	if p.CallOff(); p.Calling != "" || p.Why != "" {
+		t.Errorf("it is called off: %+v", p)
+	}
+	p.AskFor("why")
+	p.Found, p.Since = 1, 1
+	p.Fail(0, false, false, false)
+	p.Call(pawl.ReplanFailure, "why")
+	if p.Stay(); p.Calling != "" || calls(p) != "" || len(p.Dead) != 1 {
+		t.Errorf("it stays, and %q calls for another: %+v", calls(p), p)
+	}
+	if p.Fail(1, false, false, false); calls(p) != pawl.ReplanFailure {
+		t.Error("a failure after that calls for nothing")
+	}
+	p.AskFor("why")
+	p.Found, p.Since = 1, 1
+	if p.Settle(); calls(p) != "" || !p.Settled {
+		t.Errorf("it is settled, and %q calls for another", calls(p))
+	}
+}
