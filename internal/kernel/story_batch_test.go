@@ -13,8 +13,8 @@ import (
 
 // What stories say of batches that are judged as a whole. Further subjects are
 // batch-review (its turns), checkpoint, rollback, show and records. A review's WHAT:
-// changes TASK… [because=TEXT], and all others are approved; forgets TASK…; picks=TASK, where
-// the best lands. A gate's WHAT may have broke=TEST+TEST, passed=N and total=N besides, and
+// changes TASK… [because=TEXT], and all others are approved; TASK=WHY gives a reason in short and
+// no text, TASK= gives none; forgets TASK…; picks=TASK, where the best lands. A gate's WHAT may have broke=TEST+TEST, passed=N and total=N besides, and
 // when it is asked in doubt, a line of doubted GATE counts. Of a merge: hunks=A+B.
 //
 // Further commands:
@@ -52,7 +52,13 @@ func (s *script) batchReview(f *pawl.Effect, r *rule) (facts pawl.Facts) {
 			facts = append(facts, pawl.Fact{Name: name, Value: id})
 			continue
 		}
-		switch at := slices.Index(r.what, id); {
+		at := slices.IndexFunc(r.what, func(word string) bool { return word == id || strings.HasPrefix(word, id+"=") })
+		switch {
+		case at >= 0 && r.what[at] != id:
+			facts = append(facts, pawl.Fact{Name: "changes", Value: id})
+			if why := strings.TrimPrefix(r.what[at], id+"="); why != "" {
+				facts = append(facts, pawl.Fact{Name: "why", Value: why})
+			}
 		case at >= 0 && j >= 0 && at > j:
 		case at >= 0 && at > i && i >= 0:
 			facts = append(facts, pawl.Fact{Name: "changes", Value: id}, pawl.Fact{Name: "because", Value: s.text("change " + id + r.value("because"))})
