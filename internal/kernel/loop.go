@@ -197,8 +197,20 @@ func (l *Loop) isGiven() bool { return !l.givenList.IsZero() }
 
 // clone returns a copy that Apply may change without l. What is replaced when it changes is shared.
 func (l *Loop) clone() *Loop {
-	c := *l
-	c.gen, c.iter, c.cand = l.gen.clone(), l.iter.clone(), l.cand.Clone()
+	// In one allocation: this runs for almost every input.
+	c := &struct {
+		Loop
+		gen  Generation
+		iter Iteration
+	}{Loop: *l, gen: *l.gen}
+	c.Loop.gen = &c.gen
+	c.gen.unshare()
+	if l.iter != nil {
+		c.iter = *l.iter
+		c.Loop.iter = &c.iter
+		c.iter.unshare()
+	}
+	c.cand = l.cand.Clone()
 	c.left.Outputs = slices.Clone(l.left.Outputs)
 	c.ladder.Council = l.ladder.Council.Clone()
 	c.person.question = copied(l.person.question)
@@ -208,23 +220,18 @@ func (l *Loop) clone() *Loop {
 	for i, x := range c.sessions {
 		c.sessions[i] = x.Clone()
 	}
-	return &c
+	return &c.Loop
 }
 
-func (g *Generation) clone() *Generation {
-	c := *g
-	c.batch = g.batch.Clone()
-	c.plan, c.board, c.Course = g.plan.Clone(), slices.Clone(g.board), g.Course.Clone()
-	return &c
+// unshare copies what a copied generation shares with the original.
+func (g *Generation) unshare() {
+	g.batch = g.batch.Clone()
+	g.plan, g.board, g.Course = g.plan.Clone(), slices.Clone(g.board), g.Course.Clone()
 }
 
-func (it *Iteration) clone() *Iteration {
-	if it == nil {
-		return nil
-	}
-	c := *it
-	c.items, c.routes = slices.Clone(it.items), slices.Clone(it.routes)
-	return &c
+// unshare copies what a copied iteration shares with the original.
+func (it *Iteration) unshare() {
+	it.items, it.routes = slices.Clone(it.items), slices.Clone(it.routes)
 }
 
 // copied returns a copy of what p points to, or nil.

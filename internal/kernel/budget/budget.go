@@ -189,10 +189,11 @@ func (b *Budget) over(want Purse) pawl.LimitName {
 // Warnings returns a warning for each limit on money and tokens of which four fifths are spent,
 // unless [Budget.Warned] has recorded one since the limits were set.
 func (b *Budget) Warnings() (out []*pawl.BudgetWarned) {
-	for _, w := range [...]*pawl.BudgetWarned{{Limit: pawl.LimitMoney, Value: int64(b.Spent.Money)}, {Limit: pawl.LimitTokens, Value: b.Spent.Tokens}} {
+	for _, w := range [...]pawl.BudgetWarned{{Limit: pawl.LimitMoney, Value: int64(b.Spent.Money)}, {Limit: pawl.LimitTokens, Value: b.Spent.Tokens}} {
 		w.Max = b.Limit(w.Limit)
 		if w.Max > 0 && w.Value*5 >= w.Max*4 && !b.warned[index(w.Limit)] {
-			out = append(out, w)
+			warning := w
+			out = append(out, &warning)
 		}
 	}
 	return out
