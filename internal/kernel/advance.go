@@ -135,6 +135,8 @@ func (d *draft) judgeBase(l *Loop) bool {
 // ready starts the next iteration. It checks the limit on iterations again, because
 // the user may have lowered it since the last one was judged.
 func (d *draft) ready(l *Loop) {
+	d.judgeAttempts(l)
+	l = d.s.Loop(l.Ref)
 	switch {
 	case d.s.isLastIteration(l) && l.Parent != 0:
 		d.shut(l, pawl.OutcomeIncomplete, d.s.usedIterations(l))

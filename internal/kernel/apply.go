@@ -435,6 +435,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		if b.Stuck {
 			l.ladder.StuckFrom = b.Iteration - 1
 		}
+		l.gen.RecoveredBy(pawl.RecoverEscalate)
 	case *pawl.CouncilCalled:
 		return l.callCouncil(b)
 	case *pawl.CouncilDecided:

@@ -258,6 +258,9 @@ func (l *Loop) applyWorktreeAnswer(a pawl.Answer, detached bool) {
 	}
 	switch b := a.(type) {
 	case *pawl.WorkspaceOpened:
+		if b.Head != l.Head {
+			l.branchMoved()
+		}
 		l.HasWorkspace, l.Head, l.Phase, l.worktree.Furnished = true, b.Head, PhaseBase, ""
 		w.IsAt(b.Tree)
 		if l.worktreeBehind = l.gen.planned; l.gen.planned && l.inIteration { // resumed: its children continue

@@ -16,10 +16,11 @@ import (
 // the world may come up with, each often enough to meet the others.
 type chance struct {
 	*rand.Rand
-	seed uint64
-	w    *world
-	calm bool // nothing fails any more
-	rare int  // how much rarer than usual things go wrong; 0 = as usual
+	seed  uint64
+	w     *world
+	calm  bool // nothing fails any more
+	rare  int  // how much rarer than usual things go wrong; 0 = as usual
+	moves bool // the branch moves while no worktree is open
 
 	more *rand.Rand // of what was added since the seeds of TestTreeSimulation were found; nil = nothing is
 

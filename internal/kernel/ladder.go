@@ -44,9 +44,7 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	case pawl.DecideCouncil:
 		d.emit(l.Ref, &pawl.CouncilCalled{Members: len(l.Kind.Ladder.Council.Lenses), Reason: brief.Cut(r.Reason, 300), Stuck: r.Stuck})
 	}
-	if l.ratchets() {
-		d.judgeAttempts(d.s.Loop(l.Ref), r)
-	}
+	d.judgeAttempts(d.s.Loop(l.Ref))
 }
 
 // failsUpward reports whether a failure may spread upward: from the loop to its parent's iteration,

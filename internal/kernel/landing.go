@@ -206,6 +206,8 @@ func (s *State) member(l, p *Loop, m *land.Member) *Loop {
 func (s *State) merged(l *Loop, do *pawl.Merge, b *pawl.Merged) error {
 	_, landing := s.landing(l)
 	switch {
+	case l.gen.Back != nil && landing == nil && l.ratchets():
+		l.gen.Back.Merged = b
 	case l.gen.Back != nil && landing == nil: // a rollback has dropped the batch
 	case !do.Suspect.IsZero():
 		if l.cand == nil {

@@ -60,54 +60,74 @@ func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
 // bestAfter returns the best state of the attempts up to the iteration that ends.
 func (s *State) bestAfter(l *Loop, iteration int) land.Verified {
 	if v := land.VerifiedOf(iteration, l.committed(), l.verdicts(), s.gateIndex); l.best().Below(&v) {
+		v.Base = l.Base
 		return v
 	}
 	return *l.best()
 }
 
-// judgeAttempts judges how the loop's attempts develop. If the verdict differs from the last one,
-// it is recorded, and what the recipe says about it is done.
-func (d *draft) judgeAttempts(l *Loop, r ladder.Ruling) {
+// judgeAttempts judges how the loop's attempts develop, and does what the recipe says about it. A
+// verdict that equals the last one is not recorded. It is asked after each attempt, and again before
+// the next one, because a fork may begin between the attempt's end and the verdict or what follows.
+func (d *draft) judgeAttempts(l *Loop) {
+	if !l.ratchets() || l.gen.ratchet == nil || l.gen.Back != nil {
+		return
+	}
+	d.sayHealth(l)
+	d.recoverAttempts(d.s.Loop(l.Ref))
+}
+
+// sayHealth records the monitor's verdict on the attempts, unless it is the last one again. A run
+// that is going well need not be told so.
+func (d *draft) sayHealth(l *Loop) {
+	if len(l.gen.ratchet.history) == 0 { // its recoveries begin
+		return
+	}
 	v := monitor.Attempts(l.gen.ratchet.history)
-	if v.Health == l.gen.Health || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || r.Outcome.Succeeded()) {
+	if v.Health == l.gen.Health || v.Health == pawl.HealthProgressing && (l.gen.Health == "" || l.Outcome.Succeeded()) {
 		return
 	}
 	b := l.gen.Says(v, l.Iteration, l.Kind.Monitor, l.Kind.Recoveries)
 	b.Reason = brief.Cut(monitor.InNames(b.Reason, l.gen.ratchet.broke, nil), 300)
-	rung := ladder.Next(&l.Kind.Ladder, l.Tier)
-	b.Recoveries = slices.DeleteFunc(b.Recoveries, func(to pawl.Recovery) bool {
-		switch {
-		case r.Outcome != "" || b.Try > b.Max: // nothing follows
-			return true
-		case to == pawl.RecoverEscalate:
-			return rung == 0 || r.Decision != pawl.DecideIterate
-		case to == pawl.RecoverRollback:
-			return l.best().N == 0 || l.best().Commit == l.Head
-		}
-		return false
-	})
-	if wanted := len(l.Kind.Monitor[string(b.Health)]) > 0; wanted && b.Try > b.Max && r.Outcome == "" {
+	ends := l.Phase == PhaseClosing
+	if wanted := len(l.Kind.Monitor[string(b.Health)]) > 0; wanted && b.Try > b.Max && !ends {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name + "/" + string(b.Health), Limit: pawl.LimitRecoveries, Max: int64(b.Max), Value: int64(b.Try)})
 	}
+	b.Recoveries = slices.DeleteFunc(b.Recoveries, func(to pawl.Recovery) bool { return ends || b.Try > b.Max || !l.canRecover(to) })
 	if len(b.Recoveries) == 0 { // the recipe says nothing about it, or nothing that can be done
 		b.Recoveries, b.Try, b.Max = nil, 0, 0
 	}
 	d.emit(l.Ref, b)
-	reason := string(b.Health) + ": " + b.Reason
-	for _, to := range b.Recoveries {
-		switch to {
-		case pawl.RecoverEscalate:
-			d.escalate(l, rung, reason, false)
-		case pawl.RecoverRollback:
+}
+
+// canRecover reports whether a recovery can be done now: whether there is a stronger tier and the
+// ladder does not choose one itself, or a state to go back to.
+func (l *Loop) canRecover(to pawl.Recovery) bool {
+	if to == pawl.RecoverRollback {
+		return l.best().N != 0 && l.best().Commit != l.Head
+	}
+	return ladder.Next(&l.Kind.Ladder, l.Tier) != 0 && l.Phase != PhaseCouncil && l.tierWhy == ""
+}
+
+// recoverAttempts does what the last verdict on the attempts led to.
+func (d *draft) recoverAttempts(l *Loop) {
+	reason := string(l.gen.Health) + ": " + l.gen.Evidence
+	for _, to := range l.gen.Recover {
+		switch {
+		case !l.canRecover(to):
+		case to == pawl.RecoverEscalate:
+			d.escalate(l, ladder.Next(&l.Kind.Ladder, l.Tier), reason, false)
+		default:
 			d.emit(l.Ref, &pawl.RollbackCalled{To: l.best().N, Reason: brief.Cut(reason, 300)})
 		}
 	}
 }
 
 // returnToBest takes the loop to its best state if a rollback was called, and reports whether none
-// is in progress.
+// is in progress. If the loop was brought onto the work of others since, that stays: the best state
+// is merged with it first.
 func (d *draft) returnToBest(l *Loop) bool {
-	back := l.gen.Back
+	back, best := l.gen.Back, l.best()
 	switch {
 	case !l.ratchets():
 		return true
@@ -115,10 +135,16 @@ func (d *draft) returnToBest(l *Loop) bool {
 		return d.syncHead(l)
 	case back.Restored != nil:
 		d.emit(l.Ref, &pawl.RolledBack{To: back.To, Commit: back.Restored.Commit, Reason: back.Reason, By: back.By})
-	case len(l.open) == 0:
-		best := l.best()
-		d.onWorktree(l, "rollback", pawl.CrashProbe, &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: best.Commit, Time: d.at,
-			Label: fmt.Sprintf("attempt %d", best.N), Reason: back.Reason, Message: d.s.backTo(l, back)})
+	case len(l.open) > 0:
+	case best.Base != l.Base && back.Merged == nil:
+		d.onWorktree(l, "rollback", pawl.CrashRepeat, &pawl.Merge{Ours: l.Base, Theirs: best.Commit, Message: d.s.backTo(l, back), Time: d.at})
+	default:
+		do := &pawl.Restore{Branch: d.s.branch(l), From: l.Head, To: best.Commit, Time: d.at,
+			Label: fmt.Sprintf("attempt %d", best.N), Reason: back.Reason, Message: d.s.backTo(l, back)}
+		if back.Merged != nil {
+			do.To = back.Merged.Commit
+		}
+		d.onWorktree(l, "rollback", pawl.CrashProbe, do)
 	}
 	return false
 }
@@ -181,13 +207,36 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 		if l.gen.Back == nil || l.gen.Back.Restored == nil {
 			return fmt.Errorf("loop %d is not going back", l.Ref)
 		}
-		l.gen.Back = nil
-		l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
-		l.gen.ratchet.best.Commit = b.Commit
+		l.wentBack(b)
 	default:
 		return fmt.Errorf("loop %d has no batches", l.Ref)
 	}
 	return nil
+}
+
+// wentBack ends the way back to the best state. If that conflicts with the work of others, the next
+// attempt has to resolve it first, as after a rebase, and nothing is verified any more.
+func (l *Loop) wentBack(b *pawl.RolledBack) {
+	merged := l.gen.Back.Merged
+	l.gen.Back = nil
+	l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
+	best := &l.gen.ratchet.best
+	best.Commit, best.Base = b.Commit, l.Base
+	if merged != nil && merged.Conflicts > 0 {
+		*best = land.Verified{}
+		l.markConflict(merged)
+	}
+}
+
+// branchMoved records that somebody else moved the loop's branch while its worktree was closed. The
+// states of before lack what they did, so that the loop does not go back to them any more.
+func (l *Loop) branchMoved() {
+	if l.gen.ratchet == nil {
+		return
+	}
+	r := copied(l.gen.ratchet)
+	r.best = land.Verified{}
+	l.gen.ratchet, l.gen.Back = r, nil
 }
 
 // forgetAttempts clears the history of the attempts. Returned tells the next attempt that the work

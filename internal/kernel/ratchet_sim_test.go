@@ -8,6 +8,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/land"
+	"pawl/internal/kernel/monitor"
 )
 
 // TestRatchetSimulation drives runs of one loop whose attempts return to earlier trees, break tests
@@ -16,9 +17,10 @@ import (
 //
 // PAWL_RATCHET_SEED=n simulates one run alone, PAWL_RATCHET_SEEDS=n that many.
 func TestRatchetSimulation(t *testing.T) {
-	s := simulation{env: "PAWL_RATCHET_SEED", seeds: 1200, short: 4, simulate: simulateRatchet, complete: (*census).ratchetComplete}
-	s.test(t)
+	ratchets.test(t)
 }
+
+var ratchets = simulation{env: "PAWL_RATCHET_SEED", seeds: 1200, short: 4, simulate: simulateRatchet, complete: (*census).ratchetComplete}
 
 func (c *census) ratchetComplete(t *testing.T) {
 	if t.Failed() {
@@ -35,7 +37,7 @@ func (c *census) ratchetComplete(t *testing.T) {
 func simulateRatchet(t testing.TB, seed uint64) *world {
 	w := newWorld(t)
 	c := newChance(w, seed)
-	c.rare = 4
+	c.rare, c.moves = 4, true
 	w.happens = c.ratchetHappens
 	b := &climber{w: w, trees: map[int]pawl.TreeHash{}, verbs: map[pawl.Seq]pawl.Verb{}}
 	w.watch, w.look = b.saw, b.looks
@@ -62,6 +64,85 @@ func simulateRatchet(t testing.TB, seed uint64) *world {
 	return w
 }
 
+// TestRatchetTreeSimulation does the same to the children of a run, which are brought onto each
+// other's work in the meantime: one that goes back keeps it, which the world checks.
+func TestRatchetTreeSimulation(t *testing.T) {
+	s := simulation{env: "PAWL_RATCHET_TREE_SEED", seeds: 300, short: 4, simulate: simulateRatchetTree, complete: func(c *census, t *testing.T) {
+		if n := c.kinds[pawl.KindRolledBack]; n < 20 && !t.Failed() {
+			t.Errorf("children went back %d times in %d events", n, c.events)
+		}
+	}}
+	s.test(t)
+}
+
+func simulateRatchetTree(t testing.TB, seed uint64) *world {
+	w := newWorld(t)
+	c := newChance(w, seed)
+	c.rare, c.tasks = 12, 2+c.IntN(4)
+	w.happens = c.ratchetHappens
+	w.watch = func(e pawl.Event) { toldOfHealth(w, e) }
+	r, set := c.treeRecipe(), c.treeSettings()
+	task := &r.Kinds[1]
+	task.Iterations, task.Recoveries = 4+c.IntN(5), 3
+	task.Monitor = map[string][]string{"REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"escalate", "rollback"}}
+	if !slices.ContainsFunc(set.Gates, func(g pawl.GateSpec) bool { return g.Kind == pawl.GateTests }) {
+		set.Gates = append(set.Gates, gate("tests"))
+	}
+	c.grow()
+	w.startWith(r, set, c.given())
+	for range 100 + c.IntN(100+20*c.tasks) {
+		if !c.step() {
+			break
+		}
+	}
+	c.calmDown()
+	return w
+}
+
+// toldOfHealth checks that no loop starts an iteration before its health was said and what follows
+// from it was done.
+func toldOfHealth(w *world, e pawl.Event) {
+	l := w.state.Loop(e.Loop)
+	if _, starts := e.Body.(*pawl.IterationStarted); !starts || !l.ratchets() || l.gen.ratchet == nil {
+		return
+	}
+	if v := monitor.Attempts(l.gen.ratchet.history); len(l.gen.ratchet.history) > 0 && v.Health != l.gen.Health && v.Health != pawl.HealthProgressing {
+		w.t.Fatalf("iteration %d of loop %d starts, and %s: %s was not said", l.Iteration, l.Ref, v.Health, v.Reason)
+	}
+	if slices.Contains(l.gen.Recover, pawl.RecoverRollback) && l.best().N != 0 && l.best().Commit != l.Head {
+		w.t.Fatalf("iteration %d of loop %d starts, and its work did not go back to attempt %d", l.Iteration, l.Ref, l.best().N)
+	}
+}
+
+// A fork may begin between what is said of the attempts and what follows from it.
+func TestRatchetForkAnywhere(t *testing.T) {
+	t.Parallel()
+	seed, n := uint64(0), 0
+	defer sayWhere(t, &ratchets, &seed, &n)
+	back := 0
+	for ; seed < 12; seed++ {
+		of := ratchets.seeded(t, seed)
+		c := calm(of, seed, func(*chance) {})
+		for n = range c.w.replay(forked(of.log)) {
+			if n < 2 || !isTried(n, seed, 1) {
+				continue
+			}
+			c := c.clone()
+			c.w.watch = func(e pawl.Event) {
+				toldOfHealth(c.w, e)
+				if e.Body.EventKind() == pawl.KindRolledBack {
+					back++
+				}
+			}
+			fork(t, c.w)
+			c.calmDown()
+		}
+	}
+	if back == 0 {
+		t.Error("no fork went back")
+	}
+}
+
 // ratchetHappens lets trees and changes return and tests break.
 func (c *chance) ratchetHappens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 	a, takes := c.happens(f)
@@ -73,6 +154,10 @@ func (c *chance) ratchetHappens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		}
 		if c.IntN(12) == 0 {
 			b.Kept = 1
+		}
+	case *pawl.WorkspaceOpened:
+		if l := c.w.state.Loop(f.Loop); c.moves && l.Iteration > 0 && c.IntN(3) == 0 { // by a person
+			c.w.branches[f.Do.(*pawl.OpenWorkspace).Branch] = pawl.CommitHash(fmt.Sprint("p", f.ID))
 		}
 	case *pawl.GateJudged:
 		if do, ok := f.Do.(*pawl.RunGate); ok && !do.OnBase && b.Verdict != pawl.VerdictHalt && c.IntN(3) > 0 {
@@ -95,12 +180,21 @@ type climber struct {
 	best   land.Verified
 	back   *pawl.RollbackCalled // under way; nil = none is
 	verbs  map[pawl.Seq]pawl.Verb
-	stuck  bool // git could not do something to the worktree, and nobody has resumed the run since
+	head   pawl.CommitHash // of the branch after the last event
+	stuck  bool            // git could not do something to the worktree, and nobody has resumed the run since
 }
 
 func (b *climber) saw(e pawl.Event) {
 	t, l := b.w.t, b.w.state.Loop(1)
+	toldOfHealth(b.w, e)
+	if l != nil {
+		defer func() { b.head = l.Head }()
+	}
 	switch x := e.Body.(type) {
+	case *pawl.WorkspaceOpened:
+		if b.head != "" && x.Head != b.head {
+			b.best, b.back = land.Verified{}, nil
+		}
 	case *pawl.IterationStarted:
 		if b.back != nil {
 			t.Fatalf("iteration %d starts while the work is on its way back to attempt %d", x.N, b.back.To)

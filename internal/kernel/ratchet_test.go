@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/ladder"
+	"pawl/internal/kernel/land"
 	"pawl/internal/kernel/monitor"
 )
 
@@ -83,5 +84,30 @@ func TestRatchetRefuses(t *testing.T) {
 	l.gen.Restored(&pawl.Restored{Commit: "h"})
 	if err := l.applyOwn(back); err != nil || l.best().Commit != "h" || l.gen.Back != nil {
 		t.Errorf("%v: the best is %+v", err, l.best())
+	}
+}
+
+// A loop that went back stands on the work of others, as its best state does from then on. If the two
+// conflict, that is to be resolved first, and nothing is verified.
+func TestWentBackOntoTheWorkOfOthers(t *testing.T) {
+	for _, conflicts := range []int{0, 2} {
+		l := newLoop(1, &pawl.LoopKind{})
+		l.Base, l.gen.ratchet = "p2", &ratchet{}
+		l.gen.ratchet.best = land.Verified{N: 2, Commit: "c2", Base: "p1"}
+		if err := l.applyOwn(&pawl.RollbackCalled{To: 2}); err != nil {
+			t.Fatal(err)
+		}
+		l.gen.Back.Merged = &pawl.Merged{Commit: "m", Conflicts: conflicts, Paths: blobOf("paths"), Hunks: blobOf("hunks")}
+		l.gen.Restored(&pawl.Restored{Commit: "h"})
+		if err := l.applyOwn(&pawl.RolledBack{To: 2, Commit: "h"}); err != nil {
+			t.Fatal(err)
+		}
+		best, marked := *l.best(), l.upstream.suspect == blobOf("paths") && l.upstream.hunks == blobOf("hunks")
+		if conflicts == 0 && (best.N != 2 || best.Commit != "h" || best.Base != "p2" || marked) {
+			t.Errorf("without a conflict the best state is %+v, conflict markers: %v", best, marked)
+		}
+		if conflicts > 0 && (best.N != 0 || !marked) {
+			t.Errorf("with a conflict the best state is %+v, conflict markers: %v", best, marked)
+		}
 	}
 }

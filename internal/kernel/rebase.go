@@ -78,6 +78,10 @@ func (l *Loop) rebased() {
 	m := l.upstream.rebase
 	l.Base, l.upstream.rebase, l.upstream.probe = m.Onto, nil, pawl.Hash{}
 	if m.Made.Conflicts > 0 {
-		l.upstream.hunks, l.upstream.suspect = m.Made.Hunks, m.Made.Paths
+		l.markConflict(m.Made)
 	}
 }
+
+// markConflict records that the worktree has conflict markers, which the next attempt has to
+// resolve.
+func (l *Loop) markConflict(m *pawl.Merged) { l.upstream.hunks, l.upstream.suspect = m.Hunks, m.Paths }

@@ -401,6 +401,7 @@ func (w *world) touch(f flight) pawl.Answer {
 		w.merge(f.effect, b)
 	case *pawl.Restored:
 		do := f.effect.Do.(*pawl.Restore)
+		w.keepsOthers(f.effect.Loop, do)
 		b.Commit, b.Tree = w.harnessCommit(f.effect, do.Branch, do.From, do.To), w.treeAt(do.To)
 	case *pawl.Recorded:
 		do := f.effect.Do.(*pawl.WriteRecords)
@@ -413,6 +414,17 @@ func (w *world) touch(f flight) pawl.Answer {
 		w.branches[do.Branch], b.Commit = do.To, do.To
 	}
 	return f.answer
+}
+
+// keepsOthers checks that a child which goes back keeps the work of others that it stands on.
+func (w *world) keepsOthers(ref pawl.LoopRef, do *pawl.Restore) {
+	if l := w.state.Loop(ref); l.ratchets() {
+		for work := range w.trees[l.Base].work {
+			if !w.trees[do.To].work[work] {
+				w.t.Fatalf("loop %d goes back to %s, which lacks %s of its base %s", ref, do.To, work, l.Base)
+			}
+		}
+	}
 }
 
 // harnessCommit makes a commit on a branch that has the tree of another one.

@@ -13,10 +13,11 @@ type Verified struct {
 	N        int // the iteration that led to it; 0 = none did
 	Commit   pawl.CommitHash
 	Tree     pawl.TreeHash
-	Criteria int      // that reviews found met
-	Passing  int      // tests that pass
-	Gates    int      // command gates that pass
-	Reports  []Report // on its tests
+	Base     pawl.CommitHash // the head of the parent's branch that it stands on, or the run's base
+	Criteria int             // that reviews found met
+	Passing  int             // tests that pass
+	Gates    int             // command gates that pass
+	Reports  []Report        // on its tests
 }
 
 // Report is what a gate of the settings said of tests.

@@ -110,7 +110,8 @@ type Back struct {
 	pawl.RollbackCalled
 	Tasks     []int          // tasks that were approved since the checkpoint, or are being worked on
 	Requested bool           // the restoring commit was requested
-	Restored  *pawl.Restored // that commit; nil = it is not made yet
+	Merged    *pawl.Merged   // the best attempt with the work of others; nil = it is not merged
+	Restored  *pawl.Restored // the restoring commit; nil = it is not made yet
 }
 
 // Rate returns the rate of the batch that ended last.

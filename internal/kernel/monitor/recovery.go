@@ -39,13 +39,11 @@ func (c *Course) Says(v Verdict, batch int, recoveries map[string][]string, most
 	return b
 }
 
-// JudgedAttempts records a verdict on attempts. Its recoveries are done at once, so the health is
-// reset if there are any.
+// JudgedAttempts records a verdict on attempts.
 func (c *Course) JudgedAttempts(b *pawl.HealthJudged) {
-	c.Health, c.Evidence = b.Health, brief.Cut(b.Reason, 200)
+	c.Health, c.Evidence, c.Recover = b.Health, brief.Cut(b.Reason, 200), b.Recoveries
 	if len(b.Recoveries) > 0 {
 		c.tried(b)
-		c.Health = ""
 	}
 }
 

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// A verdict on attempts that led to something is over when it is said.
+// What a verdict on attempts leads to is still to be done.
 func TestJudgedAttempts(t *testing.T) {
 	c := Course{}
 	c.JudgedAttempts(&pawl.HealthJudged{Health: pawl.HealthRegressing, Reason: "why"})
@@ -99,7 +100,7 @@ func TestJudgedAttempts(t *testing.T) {
 		t.Errorf("without a reaction: %+v", c)
 	}
 	c.JudgedAttempts(&pawl.HealthJudged{Health: pawl.HealthRegressing, Recoveries: []pawl.Recovery{goBack}, Try: 1})
-	if c.Health != "" || c.Recovered(pawl.HealthRegressing) != 1 || c.Recover != nil {
+	if c.Health != pawl.HealthRegressing || c.Recovered(pawl.HealthRegressing) != 1 || !slices.Equal(c.Recover, []pawl.Recovery{goBack}) {
 		t.Errorf("with a reaction: %+v", c)
 	}
 }
