@@ -247,12 +247,33 @@ func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
 	r.moved = r.problem(e, "the branch went back to %s: %s", l.checkpointName(b.To), b.Reason)
 }
 
-// goingBack is the rollback that is called and not done, or nil.
-func (l *Loop) goingBack() *Rollback {
-	if l == nil || len(l.Rollbacks) == 0 || l.Rollbacks[len(l.Rollbacks)-1].Done != nil {
+// lastRollback is the newest rollback that no iteration of the loop came after, or nil.
+func (l *Loop) lastRollback() *Rollback {
+	if l == nil || len(l.Rollbacks) == 0 {
 		return nil
 	}
-	return l.Rollbacks[len(l.Rollbacks)-1]
+	back := l.Rollbacks[len(l.Rollbacks)-1]
+	if it := l.last(); l.isAlone() && it != nil && it.Seq > back.Seq {
+		return nil
+	}
+	return back
+}
+
+// goingBack is the rollback that is called and not done, or nil. One of attempts is over as well when
+// the next attempt starts, because somebody else has moved the branch meanwhile.
+func (l *Loop) goingBack() *Rollback {
+	if back := l.lastRollback(); back != nil && back.Done == nil {
+		return back
+	}
+	return nil
+}
+
+// backAt is the attempt that the branch is back at, or nil.
+func (l *Loop) backAt() *Iteration {
+	if back := l.lastRollback(); back != nil && back.Done != nil && l.isAlone() {
+		return l.iteration(back.To)
+	}
+	return nil
 }
 
 // Checkpoint finds a checkpoint by its number, or nil.

@@ -245,8 +245,12 @@ func (r *Run) ending() (title, state string) {
 // which the gates are configured, with reviews after them.
 func (r *Run) Verdicts(l *Loop) []*Gate { return r.inOrder(l.judged()) }
 
-// judged are the gates of the newest iteration that has any.
+// judged are the gates of the newest iteration that has any, or of the one that the branch is back
+// at.
 func (l *Loop) judged() []*Gate {
+	if it := l.backAt(); it != nil {
+		return it.Gates
+	}
 	for i := len(l.Iterations) - 1; i >= 0; i-- {
 		if g := l.Iterations[i].Gates; len(g) > 0 {
 			return g
