@@ -72,12 +72,13 @@ func (d *draft) blockGroup(l *Loop) {
 }
 
 // pick has the judge pick the best of the members that wait to be merged, and reports whether there
-// are any. A single one is approved without the judge.
+// are any. A single one is approved without the judge, unless the judge has come to no verdict on it
+// and others.
 func (d *draft) pick(l *Loop) bool {
-	switch waiting := d.s.candidates(l); len(waiting) {
-	case 0:
+	switch waiting := d.s.candidates(l); {
+	case len(waiting) == 0:
 		return false
-	case 1:
+	case len(waiting) == 1 && l.gen.batch.Reviews < reviewTries:
 		d.emit(l.Ref, &pawl.TaskJudged{Batch: l.gen.batch.N, Task: l.gen.batch.Members[waiting[0]].Task, By: "gates", Verdict: pawl.VerdictPass, Reason: "it is the only one that passed"})
 	default:
 		d.reviewBatch(l)

@@ -13,12 +13,17 @@ import (
 // maxBatch bounds the tasks of a batch, also when all ready tasks land together.
 const maxBatch = 64
 
-// batchSize returns how many tasks the loop's next batch may have.
+// batchSize returns how many tasks the loop's next batch may have: as many as work at once, unless
+// they land whole or not at all, or only the best does.
 func (s *State) batchSize(l *Loop) int {
-	if n := l.Kind.Children.Group; n != pawl.GroupAll {
-		return min(n, s.parallel(l))
+	switch ch := l.Kind.Children; {
+	case ch.Group == pawl.GroupAll:
+		return maxBatch
+	case ch.Land == pawl.LandAll, ch.Land == pawl.LandBest:
+		return min(ch.Group, maxBatch)
+	default:
+		return min(ch.Group, s.parallel(l))
 	}
-	return maxBatch
 }
 
 // batches works on a loop's tasks in batches that are judged as a whole, and reports whether

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl"
+	"pawl/internal/kernel/land"
 	"pawl/internal/recipe"
 	"pawl/internal/view"
 )
@@ -126,7 +127,7 @@ func combine(t *testing.T, keys [2]string, seed uint64) map[string]int {
 	w.compares = 1 + 15*c.IntN(2)
 	set := c.treeSettings()
 	set.Approval, set.Parallel = "", c.IntN(3)*c.IntN(4)
-	c.mix = &mixed{w: w, batches: map[pawl.LoopRef]*pawl.BatchStarted{}, chosen: map[pawl.LoopRef]map[int]pawl.Verdict{}, seen: map[string]int{}}
+	c.mix = &mixed{w: w, batches: map[pawl.LoopRef]*pawl.BatchStarted{}, unsure: map[pawl.LoopRef]int{}, chosen: map[pawl.LoopRef]map[int]pawl.Verdict{}, seen: map[string]int{}}
 	c.keepBooks()
 	w.start(&r, set)
 	for range 100 + c.IntN(1500) {
@@ -147,7 +148,8 @@ type mixed struct {
 	w       *world
 	batches map[pawl.LoopRef]*pawl.BatchStarted // under way, by parent
 	chosen  map[pawl.LoopRef]map[int]pawl.Verdict
-	resumed bool // after its end
+	unsure  map[pawl.LoopRef]int // the batch whose judge came to no verdict
+	resumed bool                 // after its end
 	seen    map[string]int
 }
 
@@ -175,7 +177,11 @@ func (g *mixed) saw(e pawl.Event) {
 		clear(g.batches)
 	case *pawl.BatchStarted:
 		g.batches[e.Loop], g.chosen[e.Loop] = b, map[int]pawl.Verdict{}
-		if most := l.Kind.Children.Group; most > 0 && len(b.Tasks) > min(most, s.parallel(l)) {
+		most := l.Kind.Children.Group
+		if l.Kind.Children.Land == pawl.LandApproved || l.Kind.Children.Land == "" {
+			most = min(most, s.parallel(l))
+		}
+		if most > 0 && len(b.Tasks) > most {
 			g.fail(e, "%d tasks in a group of %d at most", len(b.Tasks), most)
 		}
 		if l.Parent != 0 && s.Loop(l.Parent).Kind.Children.Groups() {
@@ -186,6 +192,12 @@ func (g *mixed) saw(e pawl.Event) {
 			g.chosen[e.Loop] = map[int]pawl.Verdict{}
 		}
 		g.chosen[e.Loop][b.Task] = b.Verdict
+		if l.Kind.Children.Land == pawl.LandBest && b.By == land.ByReview && b.Verdict == pawl.VerdictRevise {
+			g.unsure[e.Loop] = b.Batch
+		}
+		if l.Kind.Children.Land == pawl.LandBest && b.By == "gates" && g.unsure[e.Loop] == b.Batch {
+			g.fail(e, "%s is picked without the judge, who came to no verdict on its group", l.taskID(b.Task))
+		}
 		if b.Verdict == pawl.VerdictSkip {
 			g.seen["dropped"]++
 		}

@@ -69,6 +69,8 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 		return d.refuse("only a run that goes on can be let go on in spite of its health").WithHint("pawl resume %s", d.s.Run)
 	case d.s.Status == pawl.StatusEnded:
 		return d.refuse("it is finished")
+	case l.ratchets():
+		return d.refuse("no question about its health is open, and nothing waits for one: its attempts go on by themselves")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
 		return d.refuse("nothing has been said of its health")
 	case l.gen.Health == pawl.HealthProgressing || l.gen.Health == "":

@@ -181,8 +181,12 @@ func (d *draft) conflicted(l *Loop, paths int) {
 	if paths > 1 {
 		what = fmt.Sprintf("%d paths conflict", paths)
 	}
+	with := "what was merged in the meantime"
+	if d.s.Loop(l.Parent).Kind.Children.Land == pawl.LandAll {
+		with = "other work of its group"
+	}
 	j := l.judgement()
-	j.StepFailed, j.Conflict = "merge: "+what+" with what was merged in the meantime", true
+	j.StepFailed, j.Conflict = "merge: "+what+" with "+with, true
 	d.concludeIteration(l, j)
 }
 

@@ -263,7 +263,7 @@ func readMonitor(f *strictyaml.Field, v *map[string][]string, health, recoveries
 func readHome(m *strictyaml.Map, c *pawl.Children) {
 	c.Admit = pawl.Admission(orElse(string(c.Admit), string(pawl.AdmitReady)))
 	m.Key("admit", "When a child begins to exist: when it can start (`ready`), or all at once when their list is accepted, each waiting for its turn (`eager`); without it, `ready`.").Word((*string)(&c.Admit), admissions...)
-	m.Key("group", "How many land together, judged as a whole: 1, each by itself; N at most, and never more than run side by side; `all` that are ready. A group does not wait for more to be ready: it has as many as there are. Without it, 1.").IntOr(&c.Group, 1, maxGroup, "all", pawl.GroupAll)
+	m.Key("group", "How many land together, judged as a whole: 1, each by itself; N at most, and with `land: approved` never more than run side by side; `all` that are ready. A group does not wait for more to be ready: it has as many as there are. Without it, 1.").IntOr(&c.Group, 1, maxGroup, "all", pawl.GroupAll)
 	strictyaml.Sub(m.Key("judge", "Judges a whole group, each of its members by itself; with `land: best` it picks one."), "judge", &c.Judge, readReview("batch"))
 	if c.Judge != nil && c.Judge.Prompt == "" {
 		c.Judge.Prompt = "review.md"

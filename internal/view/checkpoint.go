@@ -60,8 +60,10 @@ type RollbackRow struct {
 	Done   bool            `json:"done"`
 	Commit pawl.CommitHash `json:"commit,omitempty"`
 	Reopen []string        `json:"reopen"` // ids of the tasks that are open again
-	Event  pawl.Seq        `json:"event"`
-	Time   time.Time       `json:"time"`
+	// Ending is how the run was about to end when it went back to its best state; empty = it did not end.
+	Ending pawl.Outcome `json:"ending,omitempty"`
+	Event  pawl.Seq     `json:"event"`
+	Time   time.Time    `json:"time"`
 
 	where string // in words
 }
@@ -94,7 +96,7 @@ func Checkpoints(r *Run) CheckpointList {
 			Approved: k.Approved, Passing: k.Passing, Event: k.Seq, Time: k.Time})
 	}
 	for _, b := range l.Rollbacks {
-		row := RollbackRow{To: b.To, Reason: plain.Line(b.Reason, 0), By: plain.Line(b.By, 0), Reopen: append([]string{}, lines(b.Reopen)...),
+		row := RollbackRow{To: b.To, Ending: b.Ending, Reason: plain.Line(b.Reason, 0), By: plain.Line(b.By, 0), Reopen: append([]string{}, lines(b.Reopen)...),
 			Event: b.Seq, Time: b.Time, where: fmt.Sprintf("checkpoint %d", b.To)}
 		if l.isAlone() {
 			row.where = l.stretch(b.To)
@@ -244,7 +246,7 @@ func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
 	if l.Branch == "" || l.Branch == r.Start.Branch {
 		r.Head = b.Commit
 	}
-	r.moved = r.problem(e, "the branch went back to %s: %s", l.checkpointName(b.To), b.Reason)
+	r.moved = r.problem(e, "%sthe branch went back to %s: %s", r.lead(l), l.checkpointName(b.To), b.Reason)
 }
 
 // lastRollback is the newest rollback that no iteration of the loop came after, or nil.

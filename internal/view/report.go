@@ -346,9 +346,33 @@ func (r *Run) delivered() string {
 	return ", as after " + l.checkpointName(back.To) + ", the best verified state"
 }
 
+// laterAttempts says where the attempts after the one that the branch is as after are, or what was
+// not delivered.
+func (r *Run) laterAttempts(t *text) {
+	l := r.root()
+	back := l.lastRollback()
+	if back == nil || back.Ending == "" {
+		return
+	}
+	if back.Done == nil {
+		t.line("Best:    %s; git could not bring the branch back to it, which a resumed run does first", l.checkpointName(back.To))
+		return
+	}
+	best, last := l.iteration(back.To), l.last()
+	if best == nil || best.Commit == nil || last.Commit == nil {
+		return
+	}
+	later := fmt.Sprintf("attempt %d", last.N)
+	if back.To+1 < last.N {
+		later = fmt.Sprintf("attempts %d to %d", back.To+1, last.N)
+	}
+	t.line("Later:   %s: git log %s..%s", later, short(best.Commit.Commit), short(last.Commit.Commit))
+}
+
 // footer says what the user does next and what the run took.
 func (r *Run) footer(t *text) {
 	t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.Head), r.delivered())
+	r.laterAttempts(t)
 	switch r.Outcome {
 	case pawl.OutcomeComplete:
 		t.line("Merge:   git merge %s", r.Start.Branch)

@@ -30,6 +30,7 @@ type Summary struct {
 	Alive            time.Duration        `json:"alive"`                // nanoseconds a driver had the run
 	Limits           pawl.Limits          `json:"limits"`
 	Iterations       []SummaryIteration   `json:"iterations"`
+	BackAt           int                  `json:"back_at,omitempty"` // the iteration that the branch is as after; 0 = it is the last one
 	// Gates are the newest verdicts, BaseGates those on the base commit.
 	Gates     []SummaryGate `json:"gates"`
 	BaseGates []SummaryGate `json:"base_gates"`
@@ -142,6 +143,9 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	}
 	for _, it := range l.Iterations {
 		s.Iterations = append(s.Iterations, r.summarizeIteration(it))
+	}
+	if it := l.backAt(); it != nil {
+		s.BackAt = it.N
 	}
 	s.Gates = summarizeGates(r.Verdicts(l))
 	r.summarizeBatches(&s, l)

@@ -109,10 +109,8 @@ func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 	if v == pawl.VerdictPass {
 		return false
 	}
+	picked := b.Clash != nil || b.Culprit != nil
 	b.Clash, b.Culprit = nil, nil
-	if b.Land == pawl.LandBest {
-		b.Reviews = 0 // another one is to be picked
-	}
 	for i := range b.Chain {
 		if b.Members[b.Chain[i].Member].Task == task {
 			b.Chain = b.Chain[:i:i]
@@ -122,6 +120,9 @@ func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 		}
 	}
 	b.prefix, b.tip = 0, nil
+	if b.Land == pawl.LandBest && (picked || changed) {
+		b.Reviews = 0 // another one is to be picked
+	}
 	return changed
 }
 
