@@ -281,6 +281,9 @@ func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	l.gen.listed, l.gen.read = nil, nil
 	l.baseRuns = nil
 	l.gen.childLists = nil
+	if l.gen.Back != nil {
+		l.gen.Back.Merged = nil // no ref keeps it
+	}
 	if l.Parent != 0 {
 		s.endChild(l, b)
 	}

@@ -222,20 +222,22 @@ func (l *Loop) wentBack(b *pawl.RolledBack) {
 	l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
 	best := &l.gen.ratchet.best
 	best.Commit, best.Base = b.Commit, l.Base
+	l.upstream.hunks, l.upstream.suspect = pawl.Hash{}, pawl.Hash{} // of a conflict that is undone
 	if merged != nil && merged.Conflicts > 0 {
 		*best = land.Verified{}
 		l.markConflict(merged)
 	}
 }
 
-// branchMoved records that somebody else moved the loop's branch while its worktree was closed. The
-// states of before lack what they did, so that the loop does not go back to them any more.
+// branchMoved records that the loop's branch is not where the loop left it when its worktree was
+// closed: somebody else moved it, as a rule. The states of before lack what they did, so that the loop
+// neither goes back to them nor compares its attempts with them any more.
 func (l *Loop) branchMoved() {
 	if l.gen.ratchet == nil {
 		return
 	}
 	r := copied(l.gen.ratchet)
-	r.best = land.Verified{}
+	r.best, r.history = land.Verified{}, nil
 	l.gen.ratchet, l.gen.Back = r, nil
 }
 

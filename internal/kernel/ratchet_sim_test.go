@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,20 +68,30 @@ func simulateRatchet(t testing.TB, seed uint64) *world {
 // TestRatchetTreeSimulation does the same to the children of a run, which are brought onto each
 // other's work in the meantime: one that goes back keeps it, which the world checks.
 func TestRatchetTreeSimulation(t *testing.T) {
-	s := simulation{env: "PAWL_RATCHET_TREE_SEED", seeds: 300, short: 4, simulate: simulateRatchetTree, complete: func(c *census, t *testing.T) {
-		if n := c.kinds[pawl.KindRolledBack]; n < 20 && !t.Failed() {
-			t.Errorf("children went back %d times in %d events", n, c.events)
+	var clean, conflicted atomic.Int32
+	simulate := func(t testing.TB, seed uint64) *world {
+		return simulateRatchetTree(t, seed, func(b *pawl.Merged) {
+			if b.Conflicts > 0 {
+				conflicted.Add(1)
+			} else {
+				clean.Add(1)
+			}
+		})
+	}
+	s := simulation{env: "PAWL_RATCHET_TREE_SEED", seeds: 300, short: 4, simulate: simulate, complete: func(c *census, t *testing.T) {
+		if n := c.kinds[pawl.KindRolledBack]; !t.Failed() && (n < 20 || clean.Load() < 2 || conflicted.Load() < 2) {
+			t.Errorf("children went back %d times in %d events, %d times onto the work of others and %d times in conflict with it", n, c.events, clean.Load(), conflicted.Load())
 		}
 	}}
 	s.test(t)
 }
 
-func simulateRatchetTree(t testing.TB, seed uint64) *world {
+// simulateRatchetTree calls merged for each merge of a way back.
+func simulateRatchetTree(t testing.TB, seed uint64, merged func(*pawl.Merged)) *world {
 	w := newWorld(t)
 	c := newChance(w, seed)
 	c.rare, c.tasks = 12, 2+c.IntN(4)
 	w.happens = c.ratchetHappens
-	w.watch = func(e pawl.Event) { toldOfHealth(w, e) }
 	r, set := c.treeRecipe(), c.treeSettings()
 	task := &r.Kinds[1]
 	task.Iterations, task.Recoveries = 4+c.IntN(5), 3
@@ -89,6 +100,22 @@ func simulateRatchetTree(t testing.TB, seed uint64) *world {
 		set.Gates = append(set.Gates, gate("tests"))
 	}
 	c.grow()
+	back := map[pawl.Seq]bool{} // merges of a way back
+	checks := w.watch
+	w.watch = func(e pawl.Event) {
+		checks(e)
+		toldOfHealth(w, e)
+		switch b := e.Body.(type) {
+		case *pawl.EffectRequested:
+			if b.Effect.Place.Step == "rollback" && b.Effect.Do.Verb() == pawl.VerbMerge {
+				back[b.Effect.ID] = true
+			}
+		case *pawl.Merged:
+			if back[b.Effect] {
+				merged(b)
+			}
+		}
+	}
 	w.startWith(r, set, c.given())
 	for range 100 + c.IntN(100+20*c.tasks) {
 		if !c.step() {
@@ -154,6 +181,10 @@ func (c *chance) ratchetHappens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		}
 		if c.IntN(12) == 0 {
 			b.Kept = 1
+		}
+	case *pawl.Merged:
+		if f.Place.Step == "rollback" && c.IntN(3) == 0 {
+			b.Conflicts, b.Hunks, b.Paths = 1, blobOf("hunks"), blobOf("conflicts")
 		}
 	case *pawl.WorkspaceOpened:
 		if l := c.w.state.Loop(f.Loop); c.moves && l.Iteration > 0 && c.IntN(3) == 0 { // by a person

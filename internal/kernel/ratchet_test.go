@@ -93,6 +93,7 @@ func TestWentBackOntoTheWorkOfOthers(t *testing.T) {
 	for _, conflicts := range []int{0, 2} {
 		l := newLoop(1, &pawl.LoopKind{})
 		l.Base, l.gen.ratchet = "p2", &ratchet{}
+		l.upstream.hunks, l.upstream.suspect = blobOf("old hunks"), blobOf("old paths")
 		l.gen.ratchet.best = land.Verified{N: 2, Commit: "c2", Base: "p1"}
 		if err := l.applyOwn(&pawl.RollbackCalled{To: 2}); err != nil {
 			t.Fatal(err)
@@ -103,11 +104,43 @@ func TestWentBackOntoTheWorkOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		best, marked := *l.best(), l.upstream.suspect == blobOf("paths") && l.upstream.hunks == blobOf("hunks")
+		if conflicts == 0 && (!l.upstream.suspect.IsZero() || !l.upstream.hunks.IsZero()) {
+			t.Error("a conflict of before is still to be resolved")
+		}
 		if conflicts == 0 && (best.N != 2 || best.Commit != "h" || best.Base != "p2" || marked) {
 			t.Errorf("without a conflict the best state is %+v, conflict markers: %v", best, marked)
 		}
 		if conflicts > 0 && (best.N != 0 || !marked) {
 			t.Errorf("with a conflict the best state is %+v, conflict markers: %v", best, marked)
 		}
+	}
+}
+
+// What somebody else did to the branch is not the attempts' doing.
+func TestBranchMovedEndsComparison(t *testing.T) {
+	l := newLoop(1, &pawl.LoopKind{})
+	l.branchMoved()
+	if l.gen.ratchet != nil {
+		t.Error("a loop without attempts has some")
+	}
+	l.gen.ratchet = &ratchet{best: land.Verified{N: 1}, history: []monitor.Attempt{{N: 1}}, returned: "why"}
+	l.gen.Back = &monitor.Back{}
+	before := l.clone()
+	l.branchMoved()
+	if r := l.gen.ratchet; r.best.N != 0 || r.history != nil || l.gen.Back != nil || r.returned != "why" {
+		t.Errorf("got %+v, back %+v", r, l.gen.Back)
+	}
+	if r := before.gen.ratchet; r.best.N != 1 || len(r.history) != 1 || before.gen.Back == nil {
+		t.Errorf("the copy has changed: %+v", r)
+	}
+}
+
+// No ref keeps what was merged for a way back, so that it is merged again when the run is resumed.
+func TestMergedIsForgottenAtTheEnd(t *testing.T) {
+	s, l := &State{live: 1, Started: &pawl.RunStarted{}}, newLoop(1, &pawl.LoopKind{})
+	l.gen.ratchet, l.gen.Back = &ratchet{}, &monitor.Back{Merged: &pawl.Merged{Commit: "m"}}
+	s.applyLoopEnded(l, &pawl.LoopEnded{Outcome: pawl.OutcomeIncomplete, Stopped: true})
+	if l.gen.Back == nil || l.gen.Back.Merged != nil {
+		t.Errorf("got %+v", l.gen.Back)
 	}
 }

@@ -249,13 +249,13 @@ func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
 	r.moved = r.problem(e, "%sthe branch went back to %s: %s", r.lead(l), l.checkpointName(b.To), b.Reason)
 }
 
-// lastRollback is the newest rollback that no iteration of the loop came after, or nil.
+// lastRollback is the newest rollback after which the loop has not gone to work again, or nil.
 func (l *Loop) lastRollback() *Rollback {
 	if l == nil || len(l.Rollbacks) == 0 {
 		return nil
 	}
 	back := l.Rollbacks[len(l.Rollbacks)-1]
-	if it := l.last(); l.isAlone() && it != nil && it.Seq > back.Seq {
+	if it := l.last(); l.isAlone() && it != nil && max(it.Seq, it.again) > back.Seq {
 		return nil
 	}
 	return back

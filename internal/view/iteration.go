@@ -29,6 +29,7 @@ type Iteration struct {
 	Files    int                  // the most files one commit of it changed
 	End      *pawl.IterationEnded // nil while it is under way
 	EndSeq   pawl.Seq
+	again    pawl.Seq // of its last restart; 0 = it has none
 	Ended    time.Time
 	Spent    Spending // so far
 }
@@ -41,8 +42,8 @@ type Escalation struct {
 
 // restart begins the iteration anew: what was judged and who was at work does
 // not count any more.
-func (it *Iteration) restart(b *pawl.IterationRestarted) {
-	it.Attempt, it.Gates = b.Attempt, nil
+func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
+	it.Attempt, it.Gates, it.again = b.Attempt, nil, seq
 	for _, s := range it.Sessions {
 		if s.End == nil {
 			s.End = &pawl.SessionEnded{Session: s.Session, Result: pawl.SessionAbandoned, Reason: b.Reason}
@@ -135,7 +136,7 @@ func (r *Run) applyIteration(l *Loop, e pawl.Event) {
 		l.Iterations = append(l.Iterations, &Iteration{IterationStarted: *b, Seq: e.Seq, Began: e.Time, Attempt: 1})
 	case *pawl.IterationRestarted:
 		if it := l.last(); it != nil {
-			it.restart(b)
+			it.restart(e.Seq, b)
 		}
 	case *pawl.IterationEnded:
 		r.worksAgain()

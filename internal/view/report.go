@@ -358,8 +358,14 @@ func (r *Run) laterAttempts(t *text) {
 		t.line("Best:    %s; git could not bring the branch back to it, which a resumed run does first", l.checkpointName(back.To))
 		return
 	}
-	best, last := l.iteration(back.To), l.last()
-	if best == nil || best.Commit == nil || last.Commit == nil {
+	best := l.iteration(back.To)
+	var last *Iteration
+	for _, it := range l.Iterations {
+		if it.N > back.To && it.Commit != nil {
+			last = it
+		}
+	}
+	if best == nil || best.Commit == nil || last == nil {
 		return
 	}
 	later := fmt.Sprintf("attempt %d", last.N)

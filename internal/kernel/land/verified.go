@@ -7,8 +7,9 @@ import (
 	"pawl/internal/kernel/verdict"
 )
 
-// Verified is a state of a branch that the gates judged in full, with what they said of it. The zero
-// Verified is no state.
+// Verified is a state of a branch that the gates judged in full, with what they said of it. A loop
+// that went back to it on the work of others has another commit of it, which they have not judged. The
+// zero Verified is no state.
 type Verified struct {
 	N        int // the iteration that led to it; 0 = none did
 	Commit   pawl.CommitHash
