@@ -145,14 +145,14 @@ func Objections(results []*pawl.GateJudged, others ...string) []string {
 const MaxReason = 120
 
 // Remembered returns an attempt's verdicts as the state keeps them: with what decisions and the
-// next attempt need. Only a verdict that did not pass and has no evidence keeps its reason,
-// because evidence contains the reason.
+// next attempt need. The verdicts of the next one are these, if it has the same tree. Only a verdict
+// that did not pass and has no evidence keeps its reason, because evidence contains the reason.
 func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 	var out []*pawl.GateJudged
 	for _, b := range results {
 		c := &pawl.GateJudged{
 			Gate: b.Gate, Judge: b.Judge, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
-			Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
+			Passed: b.Passed, Total: b.Total, Broke: b.Broke, Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
 		}
 		if !Passes(b.Verdict) && b.Evidence.IsZero() {
 			c.Reason = b.Reason
