@@ -273,7 +273,7 @@ func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
 	l.sessions, l.cand, l.worktree = nil, nil, worktree.State{}
-	l.iter = &Iteration{spentAt: l.iter.spentAt, Cursor: flow.Cursor{Round: l.iter.Round}}
+	*l.iter = Iteration{spentAt: l.iter.spentAt, Cursor: flow.Cursor{Round: l.iter.Round}}
 	if l.Parent != 0 {
 		l.Reason = brief.Cut(b.Reason, 120)
 	}
@@ -295,11 +295,14 @@ func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 // dropDetails drops all of an ended loop except what its place in the tree needs. The loop
 // cannot be resumed after that.
 func (l *Loop) dropDetails() {
+	if l.iter != nil {
+		*l.iter = Iteration{} // it may share its allocation with the loop, which lives on: see clone
+	}
 	l.iter, l.base, l.tierWhy, l.slot.born = nil, nil, "", 0
 	l.left, l.upstream, l.person = flow.Leavings{}, upstream{}, person{}
 	l.ladder = ladder.State{Failures: l.ladder.Failures, Freed: l.ladder.Freed}
 	if l.Parent != 0 || l.ratchets() {
-		l.gen = &Generation{n: l.gen.n, Course: monitor.Course{Health: l.gen.Health}}
+		*l.gen = Generation{n: l.gen.n, Course: monitor.Course{Health: l.gen.Health}}
 	}
 }
 
