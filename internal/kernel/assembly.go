@@ -204,11 +204,8 @@ func (d *draft) reviewBatch(l *Loop) {
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
 	case b.Reviews >= reviewTries:
-		for _, i := range d.s.candidates(l) {
-			d.reject(d.s.Loop(l.Ref), i, land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
-			if !picks { // without it, the others are a new candidate
-				break
-			}
+		if open := d.s.candidates(l); len(open) > 0 { // without it, the others are a new candidate
+			d.reject(l, open[0], land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 		}
 	default:
 		place := l.place("batch-review")
