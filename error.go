@@ -51,7 +51,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return &c
 }
 
-// CodeOf is the code of the first Error in the chain; [CodeInternal] when there is none.
+// CodeOf returns the code of the first Error in the chain; [CodeInternal] when there is none.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

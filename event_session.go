@@ -232,7 +232,7 @@ func (b *SessionEnded) fields(c *coder) {
 // stable order: names may repeat.
 type Facts []Fact
 
-// Get is the first value with this name, or the empty string.
+// Get returns the first value with this name, or the empty string.
 func (f Facts) Get(name string) string {
 	for _, x := range f {
 		if x.Name == name {
@@ -242,7 +242,7 @@ func (f Facts) Get(name string) string {
 	return ""
 }
 
-// All are the values with this name.
+// All returns the values with this name.
 func (f Facts) All(name string) []string {
 	var out []string
 	for _, x := range f {

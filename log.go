@@ -93,7 +93,7 @@ type Money struct {
 	LostTokens int64  `json:"lost_tokens"`
 }
 
-// Figures are what the run has to do with money, as far as its line has it.
+// Figures returns what the run has to do with money, as far as its line has it.
 func (r RunInfo) Figures() Money {
 	if r.Money != nil {
 		return *r.Money

@@ -63,7 +63,7 @@ type Place struct {
 	Turn      int    `json:"turn,omitempty"` // from 1
 }
 
-// String is the place as a path, such as "task/2/implement/turn-3", or
+// String returns the place as a path, such as "task/2/implement/turn-3", or
 // "subtask:parser/1/executor/turn-3" for a loop with a task of its own, or
 // "task/1/decide.2" for a step in its group's second round.
 func (p Place) String() string {
@@ -160,7 +160,7 @@ func (u *Usage) fields(c *coder) {
 	num(c, 4, &u.Output)
 }
 
-// Total is the number of tokens processed.
+// Total returns the number of tokens processed.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
 // ModelDelta is a piece of a reply on its way. Exactly one field is set.

@@ -38,7 +38,7 @@ type Recipe struct {
 // else is said.
 const DefaultLoops = 50
 
-// Tier is the recipe's name for a tier, 1 to 3.
+// Tier returns the recipe's name for a tier, 1 to 3.
 func (r *Recipe) Tier(n int) string {
 	if n >= 1 && n <= len(r.Tiers) {
 		return r.Tiers[n-1]

@@ -14,7 +14,7 @@ import (
 // also the name of the run's branch below pawl/ and of its worktree.
 type RunID string
 
-// RunOf is the id of the n-th run, from 1, of a task with this full id, NNN-slug.
+// RunOf returns the id of the n-th run, from 1, of a task with this full id, NNN-slug.
 func RunOf(task string, n int) RunID {
 	if n == 1 {
 		return RunID(task)
@@ -27,7 +27,7 @@ var runID = regexp.MustCompile(`^[0-9]{3,9}-[a-z0-9]+(-[a-z0-9]+)*$`)
 // Valid reports whether the id has the form that ids of runs have.
 func (r RunID) Valid() bool { return runID.MatchString(string(r)) }
 
-// Task is the full id of the task that the run works on, NNN-slug, and which of
+// Task returns the full id of the task that the run works on, NNN-slug, and which of
 // the task's runs it is, from 1.
 func (r RunID) Task() (id string, n int) {
 	at := strings.LastIndex(string(r), "-r")
@@ -47,13 +47,13 @@ type Seq uint64
 // Hash identifies a blob by the SHA-256 of its content. The zero Hash means no blob.
 type Hash [sha256.Size]byte
 
-// HashOf is the hash of a blob with this content.
+// HashOf returns the hash of a blob with this content.
 func HashOf(content []byte) Hash { return sha256.Sum256(content) }
 
 // IsZero reports whether there is no blob.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
-// String is the hash in hex; the zero Hash is the empty string.
+// String returns the hash in hex; the zero Hash is the empty string.
 func (h Hash) String() string {
 	if h.IsZero() {
 		return ""
@@ -61,7 +61,7 @@ func (h Hash) String() string {
 	return hex.EncodeToString(h[:])
 }
 
-// Short is the first 12 hex digits, for people.
+// Short returns the first 12 hex digits, for people.
 func (h Hash) Short() string {
 	if h.IsZero() {
 		return "-"
@@ -94,5 +94,5 @@ type Blob struct {
 	Data []byte
 }
 
-// NewBlob is the blob with this content. It keeps data.
+// NewBlob returns the blob with this content. It keeps data.
 func NewBlob(data []byte) Blob { return Blob{Hash: HashOf(data), Data: data} }

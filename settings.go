@@ -17,7 +17,7 @@ type Micros int64
 // Dollars is the number of micros in one dollar.
 const Dollars Micros = 1_000_000
 
-// String is the amount in dollars, such as "$0.0312": two digits after the
+// String returns the amount in dollars, such as "$0.0312": two digits after the
 // point, four when it is below ten cents.
 func (m Micros) String() string {
 	sign, n := "", int64(m)
@@ -257,7 +257,7 @@ type Price struct {
 	CacheWrite Micros `json:"cache_write"`
 }
 
-// Cost is what the tokens cost, rounded up to a micro.
+// Cost returns what the tokens cost, rounded up to a micro.
 func (p Price) Cost(u Usage) Micros {
 	const million = 1_000_000
 	n := int64(p.Input)*u.Input + int64(p.Output)*u.Output + int64(p.CacheRead)*u.CacheRead + int64(p.CacheWrite)*u.CacheWrite

@@ -110,7 +110,7 @@ func TaskStatusOf(word string) (TaskStatus, bool) {
 // MarshalText writes the status as its word.
 func (s TaskStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// CriteriaList are the task's criteria as reviewers judge them. A task without
+// CriteriaList returns the task's criteria as reviewers judge them. A task without
 // any has one: that it is done.
 func (t *TaskSpec) CriteriaList() []Criterion {
 	if len(t.Criteria) == 0 {

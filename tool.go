@@ -113,7 +113,7 @@ func IsArtifact(result string) bool { return slices.Contains(artifacts[:], resul
 // submitPrefix is what the names of the tools begin with that hand in other results.
 const submitPrefix = "submit_"
 
-// SubmitTool is the name of the tool that hands in the structured result of this name.
+// SubmitTool returns the name of the tool that hands in the structured result of this name.
 func SubmitTool(result string) string {
 	if IsArtifact(result) {
 		return result
@@ -121,7 +121,7 @@ func SubmitTool(result string) string {
 	return submitPrefix + result
 }
 
-// SubmittedBy is the name of the structured result that a tool hands in; false when
+// SubmittedBy returns the name of the structured result that a tool hands in; false when
 // it hands in none.
 func SubmittedBy(tool string) (result string, ok bool) {
 	if IsArtifact(tool) {

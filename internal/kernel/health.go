@@ -70,7 +70,7 @@ func (d *draft) steerContinue(in *pawl.Steering) error {
 	case d.s.Status == pawl.StatusEnded:
 		return d.refuse("it is finished")
 	case l.ratchets():
-		return d.refuse("no question about its health is open, and nothing waits for one: its attempts go on by themselves")
+		return d.refuse("nothing waits for that: its attempts go on, whatever is said of their health")
 	case p == nil || len(l.Kind.Children.Monitor) == 0:
 		return d.refuse("nothing has been said of its health")
 	case l.gen.Health == pawl.HealthProgressing || l.gen.Health == "":
@@ -101,7 +101,7 @@ func (l *Loop) noteIn(m *land.Member, objected uint64) {
 	m.Note(l.verdicts(), l.committed(), objected)
 }
 
-// committed is the commit of the loop's candidate; nil = it has none.
+// committed returns the commit of the loop's candidate; nil = it has none.
 func (l *Loop) committed() *pawl.Committed {
 	if l.cand == nil {
 		return nil

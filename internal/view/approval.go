@@ -61,7 +61,7 @@ func (rs *Records) PlanLoop(name string) (*Record, error) {
 	return rs.Loops[0], nil
 }
 
-// PlanQuestion is the open question about a loop's plan. A loop that has no plan to
+// PlanQuestion returns the open question about a loop's plan. A loop that has no plan to
 // decide on, and one that nobody is asked about, are told apart.
 func (r *Run) PlanQuestion(rec *Record) (*Question, error) {
 	if !rec.asksForPlan() {
@@ -94,7 +94,7 @@ func (r *Run) decidedBy(rec *Record) string {
 	return ""
 }
 
-// PlanChoice is a question's word for approve, iterate or reject; some recipes call
+// PlanChoice returns a question's word for approve, iterate or reject; some recipes call
 // the second revise.
 func PlanChoice(q *Question, choice string) string {
 	if choice != choiceIterate {
@@ -141,7 +141,7 @@ func planEntry(name, title, description string, after []string) PlanEntry {
 	return PlanEntry{plain.Line(name, 0), plain.Line(title, 0), plain.Text(description), append([]string{}, lines(after)...)}
 }
 
-// PlanPreview is what a loop's record and the plan itself say of it; By is empty. A
+// PlanPreview returns what a loop's record and the plan itself say of it; By is empty. A
 // loop that never had a plan is [pawl.CodeState].
 func (r *Record) PlanPreview(blobs Blobs) (PlanPreview, error) {
 	about := r.About
@@ -179,7 +179,7 @@ func (r *Record) PlanPreview(blobs Blobs) (PlanPreview, error) {
 	return p, nil
 }
 
-// PlanText is a plan for people, as it waits for their approval or as it was decided
+// PlanText returns a plan for people, as it waits for their approval or as it was decided
 // on, no wider than width where that is not zero.
 func PlanText(p PlanPreview, width int) string {
 	var t text

@@ -34,7 +34,7 @@ type Judged struct {
 	Seq pawl.Seq
 }
 
-// why is what was objected, at most so many bytes: of a review its feedback.
+// why returns what was objected, at most so many bytes: of a review its feedback.
 func (j *Judged) why(blobs Blobs, most int) string {
 	if j.By == "review" && !j.Approved() {
 		if text := blobs.text(j.Evidence); text != "" && text[0] != '{' {
@@ -130,7 +130,7 @@ func (l *Loop) batch(n int) *Batch {
 	return nil
 }
 
-// underWay is the batch that has not ended, or nil.
+// underWay returns the batch that has not ended, or nil.
 func (l *Loop) underWay() *Batch {
 	if l == nil {
 		return nil
@@ -161,7 +161,7 @@ func scaffold(is bool) string {
 	return ""
 }
 
-// judgedWord is a batch's verdict on a task as reviews write it.
+// judgedWord returns a batch's verdict on a task as reviews write it.
 func judgedWord(v pawl.Verdict) string {
 	switch v {
 	case pawl.VerdictPass:
@@ -172,7 +172,7 @@ func judgedWord(v pawl.Verdict) string {
 	return "CHANGES"
 }
 
-// head is how a batch came out, in one line.
+// head returns how a batch came out, in one line.
 func (b *Batch) head() string {
 	s := fmt.Sprintf("batch %d: ", b.N)
 	switch {
@@ -189,7 +189,7 @@ func (b *Batch) head() string {
 	return s
 }
 
-// text is the same with what was not approved.
+// text returns the same with what was not approved.
 func (b *Batch) text() string {
 	s := b.head()
 	var red []string

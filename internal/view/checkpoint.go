@@ -68,7 +68,7 @@ type RollbackRow struct {
 	where string // in words
 }
 
-// Checkpoints are those of the run's root loop.
+// Checkpoints returns those of the run's root loop.
 func Checkpoints(r *Run) CheckpointList {
 	out := CheckpointList{Run: r.ID, Checkpoints: []CheckpointRow{}, Rollbacks: []RollbackRow{}}
 	l := r.root()
@@ -109,7 +109,7 @@ func Checkpoints(r *Run) CheckpointList {
 	return out
 }
 
-// marks are what distinguishes a checkpoint.
+// marks returns what distinguishes a checkpoint.
 func (k CheckpointRow) marks() string {
 	s := ""
 	add := func(is bool, word string) {
@@ -128,7 +128,7 @@ func (k CheckpointRow) marks() string {
 	return s
 }
 
-// CheckpointsText is the list for people, no wider than width where that is not zero.
+// CheckpointsText returns the list for people, no wider than width where that is not zero.
 func CheckpointsText(r *Run, width int) string {
 	list := Checkpoints(r)
 	var t text
@@ -177,7 +177,7 @@ func (list *CheckpointList) table(t *text, width int) {
 	}
 }
 
-// text is a rollback in one line.
+// text returns a rollback in one line.
 func (b RollbackRow) text() string {
 	s := "going back"
 	if b.Done {
@@ -249,7 +249,7 @@ func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
 	r.moved = r.problem(e, "%sthe branch went back to %s: %s", r.lead(l), l.checkpointName(b.To), b.Reason)
 }
 
-// lastRollback is the newest rollback after which the loop has not gone to work again, or nil.
+// lastRollback returns the newest rollback after which the loop has not gone to work again, or nil.
 func (l *Loop) lastRollback() *Rollback {
 	if l == nil || len(l.Rollbacks) == 0 {
 		return nil
@@ -261,8 +261,8 @@ func (l *Loop) lastRollback() *Rollback {
 	return back
 }
 
-// goingBack is the rollback that is called and not done, or nil. One of attempts is over as well when
-// the next attempt starts, because somebody else has moved the branch meanwhile.
+// goingBack returns the rollback that is called and not done, or nil. One of attempts is over as
+// well when the next attempt starts, because somebody else has moved the branch meanwhile.
 func (l *Loop) goingBack() *Rollback {
 	if back := l.lastRollback(); back != nil && back.Done == nil {
 		return back
@@ -270,7 +270,7 @@ func (l *Loop) goingBack() *Rollback {
 	return nil
 }
 
-// backAt is the attempt that the branch is back at, or nil.
+// backAt returns the attempt that the branch is back at, or nil.
 func (l *Loop) backAt() *Iteration {
 	if back := l.lastRollback(); back != nil && back.Done != nil && l.isAlone() {
 		return l.iteration(back.To)
@@ -291,7 +291,7 @@ func (l *Loop) Checkpoint(n int) *Checkpoint {
 	return nil
 }
 
-// line are the checkpoints that lead to where the branch is, newest first: those
+// line returns the checkpoints that lead to where the branch is, newest first: those
 // a rollback went back behind are not among them.
 func (l *Loop) line() []*Checkpoint {
 	var out []*Checkpoint
@@ -301,7 +301,7 @@ func (l *Loop) line() []*Checkpoint {
 	return out
 }
 
-// lastGood is the newest good checkpoint on the way to where the branch is, or nil.
+// lastGood returns the newest good checkpoint on the way to where the branch is, or nil.
 func (l *Loop) lastGood() *Checkpoint {
 	for _, k := range l.line() {
 		if k.Good {
@@ -311,7 +311,7 @@ func (l *Loop) lastGood() *Checkpoint {
 	return nil
 }
 
-// best is the checkpoint on the way to where the branch is that has the most tasks
+// best returns the checkpoint on the way to where the branch is that has the most tasks
 // approved, then the most tests that pass, then is the newest; nil when there is none.
 func (l *Loop) best() *Checkpoint {
 	var best *Checkpoint
@@ -334,7 +334,7 @@ func (t teller) rolledBack(b *pawl.RolledBack) string {
 	return s
 }
 
-// checkpointText is a checkpoint in one line.
+// checkpointText returns a checkpoint in one line.
 func checkpointText(k *pawl.Checkpoint) string {
 	s := fmt.Sprintf("checkpoint %d", k.N)
 	if k.Label != "" {

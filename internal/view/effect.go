@@ -14,7 +14,7 @@ type pending struct {
 	at time.Time // when it was requested
 }
 
-// doOf is what an effect does, if it is of this kind; a nil effect does nothing.
+// doOf returns what an effect does, if it is of this kind; a nil effect does nothing.
 func doOf[T pawl.Do](f *pawl.Effect) (T, bool) {
 	if f == nil {
 		var none T
@@ -67,7 +67,7 @@ func (r *Run) held(counts func(pending) bool) (m pawl.Money) {
 	return m
 }
 
-// reservation is what an effect holds while it is under way.
+// reservation returns what an effect holds while it is under way.
 func reservation(f *pawl.Effect) pawl.Money {
 	if do, ok := doOf[*pawl.CallModel](f); ok {
 		return pawl.Money{Held: do.Reserved, HeldTokens: do.ReservedTokens}
@@ -94,7 +94,7 @@ func lost(m pawl.Micros) string {
 	return fmt.Sprintf(" (%s lost)", m)
 }
 
-// last is the problem that this event caused: the fold knows which effect it was.
+// last returns the problem that this event caused: the fold knows which effect it was.
 func (t teller) last(otherwise string) string {
 	for _, p := range slices.Backward(t.r.Problems) {
 		if p.Seq == t.e.Seq {

@@ -10,7 +10,7 @@ import (
 // maxObjections is how many objections of one gate a report lists.
 const maxObjections = 5
 
-// objections are the single failures in a gate's evidence, and how many more
+// objections returns the single failures in a gate's evidence, and how many more
 // there are. Evidence that is not a command gate's has none.
 func objections(evidence []byte) []string {
 	var g pawl.GateReport

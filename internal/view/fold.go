@@ -32,7 +32,7 @@ func (r *Run) pass(e pawl.Event) {
 // does not count.
 func (r *Run) waitsForPeople() bool { return len(r.open) == 0 && len(r.OpenQuestions()) > 0 }
 
-// AliveAt is how long a driver has had the run at a time after its last event.
+// AliveAt returns how long a driver has had the run at a time after its last event.
 func (r *Run) AliveAt(now time.Time) time.Duration {
 	if r.Status != pawl.StatusRunning && r.Status != pawl.StatusStopping || r.waitsForPeople() {
 		return r.Alive
@@ -45,7 +45,7 @@ func mark(e pawl.Event, format string, args ...any) Mark {
 	return Mark{e.Seq, e.Time, line(format, args...)}
 }
 
-// problem is a mark that is also kept among the run's problems.
+// problem returns a mark that is also kept among the run's problems.
 func (r *Run) problem(e pawl.Event, format string, args ...any) Mark {
 	m := mark(e, format, args...)
 	if r.Problems = append(r.Problems, m); len(r.Problems) > keptProblems {

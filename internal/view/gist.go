@@ -27,7 +27,7 @@ const (
 	maxBrief = 240
 )
 
-// Gist is what a question is about, as far as the blobs tell.
+// Gist returns what a question is about, as far as the blobs tell.
 func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 	data := b.bytes(q.About)
 	if len(data) == 0 {
@@ -67,7 +67,7 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 	return out
 }
 
-// asked is a question's text with what it asks, one line.
+// asked returns a question's text with what it asks, one line.
 func (b Blobs) asked(q *pawl.QuestionAsked) string {
 	asks := b.Gist(q).Asks
 	switch len(asks) {
@@ -83,7 +83,7 @@ func (b Blobs) asked(q *pawl.QuestionAsked) string {
 	return s
 }
 
-// Lines are what is asked, one line each, numbered where there are several.
+// Lines returns what is asked, one line each, numbered where there are several.
 func (a Gist) Lines() []string {
 	if len(a.Asks) == 1 {
 		return a.Asks

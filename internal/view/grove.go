@@ -30,7 +30,7 @@ type TreeOptions struct {
 	Now   time.Time
 }
 
-// LoopTree are the run's loops from the root down, children in their order below
+// LoopTree returns the run's loops from the root down, children in their order below
 // their parent, and how many of earlier generations were left out.
 func LoopTree(r *Run, o TreeOptions) (rows []LoopRow, left int) {
 	rs := &r.Records
@@ -109,7 +109,7 @@ func (r *Run) waitsFor(rec *Record) string {
 	return ""
 }
 
-// TreeText is the tree for people, a line for each loop.
+// TreeText returns the tree for people, a line for each loop.
 func TreeText(r *Run, o TreeOptions) string {
 	var t text
 	r.tree(&t, o)
@@ -150,7 +150,7 @@ func (r *Run) tree(t *text, o TreeOptions) {
 	}
 }
 
-// atWork is how many of the loops that still count are at work: "3/16 loops run".
+// atWork returns how many of the loops that still count are at work: "3/16 loops run".
 func (r *Run) atWork() string {
 	alive, running := 0, 0
 	for _, rec := range r.Records.Loops {
@@ -180,7 +180,7 @@ func (r *Run) treeSummary() string {
 	return count(len(r.Records.Loops), "loop") + ": " + strings.Join(parts, ", ")
 }
 
-// SignalsText are the signals of a run for people, oldest first, no wider than width
+// SignalsText returns the signals of a run for people, oldest first, no wider than width
 // where that is not zero.
 func SignalsText(r *Run, width int) string {
 	rs := &r.Records

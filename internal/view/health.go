@@ -22,7 +22,7 @@ type HealthVerdict struct {
 	after      string                 // such as "batch 4" or "attempt 4"
 }
 
-// now is what it comes to: what a person overrode does not count.
+// now returns what it comes to: what a person overrode does not count.
 func (h *HealthVerdict) now() pawl.Health {
 	if h.Overridden != nil {
 		return pawl.HealthProgressing
@@ -30,13 +30,13 @@ func (h *HealthVerdict) now() pawl.Health {
 	return h.Health
 }
 
-// text is the monitor's verdict with its evidence and what follows.
+// text returns the monitor's verdict with its evidence and what follows.
 func (h *HealthVerdict) text() string {
 	s := fmt.Sprintf("health after %s: %s%s", h.after, h.Health, because(h.Reason))
 	return s + follows(&h.HealthJudged)
 }
 
-// health is what the monitor said last, or nil.
+// health returns what the monitor said last, or nil.
 func (l *Loop) health() *HealthVerdict {
 	if l == nil || len(l.Healths) == 0 {
 		return nil

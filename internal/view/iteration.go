@@ -51,7 +51,7 @@ func (it *Iteration) restart(seq pawl.Seq, b *pawl.IterationRestarted) {
 	}
 }
 
-// last is the newest iteration, or nil.
+// last returns the newest iteration, or nil.
 func (l *Loop) last() *Iteration {
 	if len(l.Iterations) == 0 {
 		return nil
@@ -72,7 +72,8 @@ func (l *Loop) iteration(n int) *Iteration {
 // trying reports whether an attempt of the loop is under way.
 func (l *Loop) trying() bool { return l != nil && l.last() != nil && l.last().End == nil }
 
-// bestIteration is the iteration with the best verified state; nil = there is none, or nobody said so.
+// bestIteration returns the iteration with the best verified state; nil = there is none, or nobody
+// said so.
 func (l *Loop) bestIteration() *Iteration {
 	if it := l.lastEnded(); l.isAlone() && it != nil && it.End.Best > 0 {
 		return l.iteration(it.End.Best)
@@ -80,7 +81,7 @@ func (l *Loop) bestIteration() *Iteration {
 	return nil
 }
 
-// lastEnded is the last iteration that has ended; nil = none has.
+// lastEnded returns the last iteration that has ended; nil = none has.
 func (l *Loop) lastEnded() *Iteration {
 	for _, it := range slices.Backward(l.Iterations) {
 		if it.End != nil {
@@ -113,7 +114,7 @@ func (t teller) step(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-// stepNames are the steps in one list, those of groups among the others.
+// stepNames returns the steps in one list, those of groups among the others.
 func stepNames(steps []pawl.Step) []string {
 	var out []string
 	for _, s := range steps {

@@ -48,7 +48,7 @@ func (r *Run) said(max int) {
 	}
 }
 
-// maxIterations is the limit on the root's iterations; 0 = none. What older logs do not say is
+// maxIterations returns the limit on the root's iterations; 0 = none. What older logs do not say is
 // derived.
 func (r *Run) maxIterations(l *Loop) int {
 	if limit, ok := pawl.MaxSaid(l.Max); ok {

@@ -5,7 +5,7 @@ import (
 	"pawl/internal/plain"
 )
 
-// Line is an event as one line of a log, without its time. What happens in a
+// Line returns an event as one line of a log, without its time. What happens in a
 // loop with a task of its own is told behind the task's id. The run has had the
 // event applied.
 func Line(e pawl.Event, r *Run, blobs Blobs) string {

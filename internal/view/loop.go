@@ -36,7 +36,7 @@ type Loop struct {
 	alone bool // its kind has no children
 }
 
-// root is the run's first loop, or nil.
+// root returns the run's first loop, or nil.
 func (r *Run) root() *Loop {
 	if len(r.Loops) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (r *Run) lead(l *Loop) string {
 	return "[" + path + "] "
 }
 
-// path are the tasks from the root's children down to a loop's own.
+// path returns the tasks from the root's children down to a loop's own.
 func (r *Run) path(l *Loop) string {
 	if l == nil || l.Task == "" {
 		return ""
@@ -83,7 +83,7 @@ func (r *Run) path(l *Loop) string {
 	return name
 }
 
-// called is what people call a loop: its path, or what kind of loop it is.
+// called returns what people call a loop: its path, or what kind of loop it is.
 func (r *Run) called(l *Loop) string {
 	if path := r.path(l); path != "" {
 		return path

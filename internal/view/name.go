@@ -9,7 +9,7 @@ import (
 	"pawl/internal/plain"
 )
 
-// Name is an event's name in the words of the run's recipe: the kind of loop it
+// Name returns an event's name in the words of the run's recipe: the kind of loop it
 // is about and what happened to it, such as "task_plan_ready" and
 // "subtask_retrying", or what happened besides: "model_call_started". An event
 // that changes nothing of that kind has none. The run has had the event applied.
@@ -50,7 +50,7 @@ func Name(e pawl.Event, r *Run) string {
 	return r.loopName(l, e)
 }
 
-// name is what happened to a question: to one that asks for consent the first,
+// name returns what happened to a question: to one that asks for consent the first,
 // to one that asks what only a person knows the second.
 func (q *Question) name(consent, knowledge string) string {
 	if q != nil && (q.Kind == pawl.AskClarify || q.Kind == pawl.AskBlocked || q.Kind == pawl.AskHealth) {
@@ -91,7 +91,7 @@ func failedName(f *pawl.Effect) string {
 	return ""
 }
 
-// loopName is what happened to a loop, or to the run, which is its root loop.
+// loopName returns what happened to a loop, or to the run, which is its root loop.
 func (r *Run) loopName(l *Loop, e pawl.Event) string {
 	root := r.root()
 	if l == nil {
@@ -180,7 +180,7 @@ type EventDocument struct {
 	Body        json.RawMessage `json:"body"`
 }
 
-// Document is the event with its name. The run has had it applied.
+// Document returns the event with its name. The run has had it applied.
 func Document(e pawl.Event, r *Run) (EventDocument, error) {
 	body, err := json.Marshal(e.Body)
 	if err != nil {

@@ -60,7 +60,7 @@ type Task struct {
 	begun bool // its batch has started, and nothing since has opened it again
 }
 
-// Loop is the loop that works on the task, or worked on it last; nil before the first.
+// Loop returns the loop that works on the task, or worked on it last; nil before the first.
 func (t *Task) Loop() *Loop {
 	if len(t.Loops) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (t *Task) Loop() *Loop {
 	return t.Loops[len(t.Loops)-1]
 }
 
-// Spec is the task as it was written, its texts made safe. What cannot be read is taken
+// Spec returns the task as it was written, its texts made safe. What cannot be read is taken
 // from the plan's entry.
 func (t *Task) Spec(blobs Blobs) pawl.TaskSpec {
 	var s pawl.TaskSpec
@@ -83,7 +83,7 @@ func (t *Task) Spec(blobs Blobs) pawl.TaskSpec {
 	return s
 }
 
-// FullTitle is the task's whole title, where its entry has only the beginning.
+// FullTitle returns the task's whole title, where its entry has only the beginning.
 func (t *Task) FullTitle(blobs Blobs) string {
 	return cmp.Or(t.Spec(blobs).Title, plain.Line(t.Title, 0))
 }
@@ -97,7 +97,7 @@ func (t *Task) Attempts() int {
 	return n
 }
 
-// Tier is the tier of the newest attempt; before the first, the one the plan asks for.
+// Tier returns the tier of the newest attempt; before the first, the one the plan asks for.
 func (t *Task) Tier() int {
 	if l := t.Loop(); l != nil && l.Tier > 0 {
 		return l.Tier
@@ -105,7 +105,7 @@ func (t *Task) Tier() int {
 	return t.TaskEntry.Tier
 }
 
-// Spent is what all attempts at the task were charged, those of its own
+// Spent returns what all attempts at the task were charged, those of its own
 // children included.
 func (t *Task) Spent() Spending {
 	var s Spending
@@ -115,7 +115,7 @@ func (t *Task) Spent() Spending {
 	return s
 }
 
-// Took is how long the task has been worked on, up to now if it still is.
+// Took returns how long the task has been worked on, up to now if it still is.
 func (t *Task) Took(now time.Time) time.Duration {
 	var d time.Duration
 	for _, l := range t.Loops {
@@ -140,7 +140,7 @@ func (p *Plan) Task(id string) *Task {
 	return p.byID[id]
 }
 
-// Waiting are the tasks that a pending one depends on and that have not passed.
+// Waiting returns the tasks that a pending one depends on and that have not passed.
 func (p *Plan) Waiting(t *Task) []string {
 	if t.Status != pawl.TaskPending {
 		return nil
@@ -157,7 +157,7 @@ func (p *Plan) Waiting(t *Task) []string {
 	return out
 }
 
-// Count is how many tasks are in a status.
+// Count returns how many tasks are in a status.
 func (p *Plan) Count(s pawl.TaskStatus) int {
 	n := 0
 	for _, t := range p.Tasks {
@@ -168,7 +168,7 @@ func (p *Plan) Count(s pawl.TaskStatus) int {
 	return n
 }
 
-// Path is the longest chain of tasks that are still to pass, each depending on
+// Path returns the longest chain of tasks that are still to pass, each depending on
 // the one before it: what is left takes at least as long as these, however many
 // work side by side. Tasks that cannot pass any more are on no chain.
 func (p *Plan) Path() []*Task {
@@ -231,7 +231,7 @@ func (p *Plan) ids(places []int) string {
 	return strings.Join(out, ", ")
 }
 
-// Plan is the version of the loop's plan that is in force, or nil.
+// Plan returns the version of the loop's plan that is in force, or nil.
 func (l *Loop) Plan() *Plan {
 	if l == nil || len(l.Plans) == 0 {
 		return nil
@@ -239,10 +239,10 @@ func (l *Loop) Plan() *Plan {
 	return l.Plans[len(l.Plans)-1]
 }
 
-// Plan is the plan of the run's root loop, or nil.
+// Plan returns the plan of the run's root loop, or nil.
 func (r *Run) Plan() *Plan { return r.root().Plan() }
 
-// task is the entry of its parent's plan that a loop works on, or nil.
+// task returns the entry of its parent's plan that a loop works on, or nil.
 func (r *Run) task(l *Loop) *Task {
 	if l == nil || l.Task == "" {
 		return nil

@@ -64,7 +64,7 @@ func NewProgress(r *Run, o ProgressOptions) *Progress {
 	return p
 }
 
-// Run is the run as far as the progress has seen it.
+// Run returns the run as far as the progress has seen it.
 func (p *Progress) Run() *Run { return p.run }
 
 // Write shows one update: a line for an event, a redrawn live area for both.
@@ -139,7 +139,7 @@ func (p *Progress) hear(l pawl.Live) {
 	}
 }
 
-// logLine is an event's line with its newline.
+// logLine returns an event's line with its newline.
 func (p *Progress) logLine(e pawl.Event) []byte {
 	out := p.row(e, LookOf(e).Tone.color(), Line(e, p.run, p.o.Blobs))
 	if _, ok := e.Body.(*pawl.PlanAccepted); ok && e.Loop == 1 {
@@ -150,7 +150,7 @@ func (p *Progress) logLine(e pawl.Event) []byte {
 	return out
 }
 
-// row is a line of the log about an event, with its newline.
+// row returns a line of the log about an event, with its newline.
 func (p *Progress) row(e pawl.Event, color int, text string) []byte {
 	if p.o.Clock {
 		text = Clock(e.Time) + "  " + text
@@ -158,7 +158,7 @@ func (p *Progress) row(e pawl.Event, color int, text string) []byte {
 	return append([]byte(p.color(color, text)), '\n')
 }
 
-// changedTodos are those whose state is another one than when it was asked last.
+// changedTodos returns those whose state is another one than when it was asked last.
 // A list that is new as a whole has none: it is shown as a whole.
 func (p *Progress) changedTodos() []Todo {
 	l := p.run.root()
@@ -189,7 +189,7 @@ func (p *Progress) changedTodos() []Todo {
 // tableRows is how many tasks a table among the log shows.
 const tableRows = 30
 
-// tasks is the list of what is to do, or the table, of the plan that has just
+// tasks returns the list of what is to do, or the table, of the plan that has just
 // been accepted.
 func (p *Progress) tasks() []string {
 	width := 0
@@ -206,7 +206,7 @@ func (p *Progress) tasks() []string {
 // todoRows is how many todos are shown when a plan is accepted.
 const todoRows = 200
 
-// todos is the whole list of what is to do, no wider than width where that is not zero.
+// todos returns the whole list of what is to do, no wider than width where that is not zero.
 func (p *Progress) todos(width int) []string {
 	list := Todos(p.run)
 	var out []string
@@ -302,7 +302,7 @@ const (
 	yellow = 33
 )
 
-// color is the colour of lines of this tone.
+// color returns the colour of lines of this tone.
 func (t Tone) color() int {
 	return [...]int{TonePlain: 0, ToneQuiet: dim, ToneGood: green, ToneWarning: yellow, ToneBad: redInk}[t]
 }
@@ -314,7 +314,7 @@ func (p *Progress) color(c int, text string) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c, text)
 }
 
-// status is the live area: where the run is, and what it does there. Each line
+// status returns the live area: where the run is, and what it does there. Each line
 // is one column narrower than the terminal, so that none wraps.
 func (p *Progress) status() [][]segment {
 	switch p.run.Status {
@@ -365,7 +365,7 @@ func (p *Progress) todoLines(rows int) [][]segment {
 	return out
 }
 
-// todoColor is the colour of a todo.
+// todoColor returns the colour of a todo.
 func todoColor(t Todo) int {
 	switch t.State {
 	case TodoCompleted:
@@ -379,7 +379,7 @@ func todoColor(t Todo) int {
 // maxDoings is for how many loops side by side the live area has a line.
 const maxDoings = 6
 
-// doings is a line for each loop that works on a task; else one for the run.
+// doings returns a line for each loop that works on a task; else one for the run.
 func (p *Progress) doings() [][]segment {
 	r := p.run
 	newest := map[pawl.LoopRef]pending{}
@@ -415,7 +415,7 @@ func (p *Progress) doings() [][]segment {
 	return out
 }
 
-// where is the run, its iteration, its tier, the time and the money.
+// where returns the run, its iteration, its tier, the time and the money.
 func (p *Progress) where() []segment {
 	r := p.run
 	parts := []string{plain.Line(string(r.ID), 0)}
@@ -460,7 +460,7 @@ func (p *Progress) where() []segment {
 	return []segment{{strings.Join(parts, " · "), 0}}
 }
 
-// doing is the gates when they judge, else the newest effect under way with
+// doing returns the gates when they judge, else the newest effect under way with
 // what is heard of it.
 func (p *Progress) doing() []segment {
 	r := p.run
@@ -475,7 +475,7 @@ func (p *Progress) doing() []segment {
 	return out
 }
 
-// effect is what is under way with what is heard of it.
+// effect returns what is under way with what is heard of it.
 func (p *Progress) effect(f pending) []segment {
 	text := effectName(f.Effect)
 	if do, ok := f.Do.(*pawl.CallTool); ok {
@@ -492,7 +492,7 @@ func (p *Progress) effect(f pending) []segment {
 	return out
 }
 
-// lastLine is the last line of a text that says something.
+// lastLine returns the last line of a text that says something.
 func lastLine(s string) string {
 	s = strings.TrimRight(s, " \r\n\t")
 	return s[strings.LastIndexByte(s, '\n')+1:]
@@ -551,7 +551,7 @@ func fit(parts []segment, width int) []segment {
 	return out
 }
 
-// plainOf is the lines without colours.
+// plainOf returns the lines without colours.
 func plainOf(lines [][]segment) []string {
 	var out []string
 	for _, l := range lines {

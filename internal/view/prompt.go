@@ -64,7 +64,7 @@ func Prompt(r *Run, selector string) (Sent, error) {
 	return sent, nil
 }
 
-// prompted are the sessions of all loops whose prompt was made, oldest first.
+// prompted returns the sessions of all loops whose prompt was made, oldest first.
 func (r *Run) prompted() []*Session {
 	var out []*Session
 	for _, l := range r.Loops {

@@ -29,7 +29,7 @@ type OpenQuestion struct {
 	How string `json:"how"`
 }
 
-// Questions are the run's open questions at a time, oldest first.
+// Questions returns the run's open questions at a time, oldest first.
 func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
@@ -39,7 +39,7 @@ func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	return out
 }
 
-// context is what led to a question.
+// context returns what led to a question.
 func (r *Run) context(q *Question) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, line(format, args...)) }
@@ -78,7 +78,7 @@ func (r *Run) context(q *Question) []string {
 	return out
 }
 
-// QuestionsText is an inbox for people: open questions of any runs, the one that
+// QuestionsText returns an inbox for people: open questions of any runs, the one that
 // has waited longest first.
 func QuestionsText(all []OpenQuestion) string {
 	var t text
@@ -121,7 +121,7 @@ type Question struct {
 // Open reports whether the question waits for an answer.
 func (q *Question) Open() bool { return q.Answered == nil && q.Withdrawn == nil }
 
-// OpenQuestions are those that wait for an answer, oldest first.
+// OpenQuestions returns those that wait for an answer, oldest first.
 func (r *Run) OpenQuestions() []*Question {
 	var out []*Question
 	for _, q := range r.Questions {
@@ -149,12 +149,12 @@ func ofTree(q *pawl.QuestionAsked) bool {
 	return q.Kind == pawl.AskPlan && slices.Contains(q.Choices, choiceIterate)
 }
 
-// HowToAnswer is the command that answers a question, with the other choices.
+// HowToAnswer returns the command that answers a question, with the other choices.
 func (r *Run) HowToAnswer(q *Question) string {
 	return plain.Line(r.howToAnswer(&q.QuestionAsked), 0)
 }
 
-// howToAnswer is the command that answers a question, with its first choice and
+// howToAnswer returns the command that answers a question, with its first choice and
 // the others behind it.
 func (r *Run) howToAnswer(q *pawl.QuestionAsked) string {
 	if ofTree(q) {

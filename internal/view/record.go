@@ -94,7 +94,7 @@ type HandedIn struct {
 	Blob      pawl.Hash
 }
 
-// Shown is the number of its iteration for people, from 1.
+// Shown returns the number of its iteration for people, from 1.
 func (r *Record) Shown() int { return r.Iteration + 1 }
 
 // Ended reports a status that lasts unless the run goes on.
@@ -107,7 +107,7 @@ func (r *Record) Plans() bool {
 	return r.kind != nil && r.kind.Approval != nil && r.kind.Approval.By == "human"
 }
 
-// Name is what people call it: its task, or what kind of loop it is.
+// Name returns what people call it: its task, or what kind of loop it is.
 func (r *Record) Name() string {
 	if r.Task != "" {
 		return plain.Line(r.Task, 0)
@@ -115,7 +115,7 @@ func (r *Record) Name() string {
 	return plain.Line(r.LoopType, 0)
 }
 
-// Folder is where its files are, relative to the state folder.
+// Folder returns where its files are, relative to the state folder.
 func (r *Record) Folder() string {
 	if r.away() {
 		return "archive/" + r.ID
@@ -126,12 +126,12 @@ func (r *Record) Folder() string {
 // away reports whether its files are in the archive.
 func (r *Record) away() bool { return r.Archived || r.Status == pawl.LoopInvalidated }
 
-// ArtifactFile is the name of the file that what it hands in is in: plan.md, spec.md or
+// ArtifactFile returns the name of the file that what it hands in is in: plan.md, spec.md or
 // phase.md for people, and beside it the same as .json; empty = its kind hands in nothing
 // that children are spawned from. Other lists of tasks are only .json.
 func (r *Record) ArtifactFile() string { return r.file }
 
-// artifactPath is the artifact of an iteration, counted from 1.
+// artifactPath returns the artifact of an iteration, counted from 1.
 func (r *Record) artifactPath(n int) string {
 	return fmt.Sprintf("%s/iterations/%03d/artifacts/%s", r.Folder(), n, r.file)
 }
@@ -242,7 +242,7 @@ func (rs *Records) Find(name string) (*Record, error) {
 	return nil, pawl.Errorf(pawl.CodeInvalid, "%q may be any of the loops %s", name, strings.Join(names, ", ")).WithHint("pawl loops %s", rs.Run)
 }
 
-// Path is what a loop is called among all of a run: the tasks from the root's children
+// Path returns what a loop is called among all of a run: the tasks from the root's children
 // down to its own, such as beta/b3/code; of the root what kind of loop it is.
 func (rs *Records) Path(rec *Record) string {
 	above := rs.Loop(rec.Parent)
@@ -256,7 +256,7 @@ func (rs *Records) Path(rec *Record) string {
 	return rs.Path(above) + "/" + name
 }
 
-// Children are the loops spawned from a loop, of every generation.
+// Children returns the loops spawned from a loop, of every generation.
 func (rs *Records) Children(of *Record) []*Record {
 	var out []*Record
 	for _, r := range rs.Loops {
@@ -277,7 +277,7 @@ func (rs *Records) Stale(r *Record) bool {
 	return r.ParentGeneration < p.Generation || r.ParentIteration < p.Shown()
 }
 
-// Awaiting are the loops whose plan waits for a person.
+// Awaiting returns the loops whose plan waits for a person.
 func (rs *Records) Awaiting() []*Record {
 	var out []*Record
 	for _, r := range rs.Loops {

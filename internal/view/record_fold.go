@@ -189,7 +189,7 @@ func (rs *Records) begin(e pawl.Event, b *pawl.LoopStarted) {
 	rs.Loops = append(rs.Loops, r)
 }
 
-// begins is the step whose artifact children are spawned from, or the last one where
+// begins returns the step whose artifact children are spawned from, or the last one where
 // there are none.
 func begins(k *pawl.LoopKind) (out pawl.Step) {
 	var walk func([]pawl.Step) bool
@@ -212,7 +212,7 @@ func begins(k *pawl.LoopKind) (out pawl.Step) {
 	return out
 }
 
-// fileOf is the name of the file of a step's result.
+// fileOf returns the name of the file of a step's result.
 func fileOf(st *pawl.Step) string {
 	if kind, ok := strings.CutPrefix(st.Output, "create_"); ok {
 		return plain.Line(kind, 40) + ".md"
@@ -570,7 +570,7 @@ func (rs *Records) settle(r *Record, out []Change) []Change {
 	return out
 }
 
-// status is where a loop stands, and why, where that needs to be said.
+// status returns where a loop stands, and why, where that needs to be said.
 func (rs *Records) status(r *Record) (pawl.LoopStatus, string) {
 	switch {
 	case r.invalid:

@@ -17,7 +17,7 @@ const (
 	maxPayload  = 16_000
 )
 
-// Full is a copy of a record with the texts that are made of blobs: its progress,
+// Full returns a copy of a record with the texts that are made of blobs: its progress,
 // context and validation command.
 func (rs *Records) Full(r *Record, blobs Blobs) Record {
 	out := *r
@@ -32,7 +32,7 @@ func (rs *Records) Full(r *Record, blobs Blobs) Record {
 	return out
 }
 
-// FullSignal is a copy of a signal's record with its payload.
+// FullSignal returns a copy of a signal's record with its payload.
 func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	out := *s
 	for _, text := range []*string{&out.SourceLoop, &out.TargetLoop, &out.TargetSelector, &out.Reason, &out.By} {
@@ -42,24 +42,24 @@ func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	return out
 }
 
-// Text is a blob as text that is safe to print; empty when there is none or it cannot
+// Text returns a blob as text that is safe to print; empty when there is none or it cannot
 // be read.
 func (b Blobs) Text(h pawl.Hash) string { return b.text(h) }
 
-// Bytes is a blob as it is; nil when there is none or it cannot be read.
+// Bytes returns a blob as it is; nil when there is none or it cannot be read.
 func (b Blobs) Bytes(h pawl.Hash) []byte { return b.bytes(h) }
 
-// Evidence is a gate's evidence for people: what failed singly, else its output.
+// Evidence returns a gate's evidence for people: what failed singly, else its output.
 func (b Blobs) Evidence(h pawl.Hash) string { return evidenceText(b.bytes(h)) }
 
-// task is what the loop was spawned to do, as far as it can be read.
+// task returns what the loop was spawned to do, as far as it can be read.
 func (r *Record) task(blobs Blobs) pawl.TaskSpec {
 	spec := pawl.TaskSpec{ID: r.Task, Title: r.Title}
 	_ = json.Unmarshal(blobs.bytes(r.spec), &spec) // an unreadable one says no more than its entry
 	return spec
 }
 
-// progress is what was said of the iterations that failed, oldest first; where it is
+// progress returns what was said of the iterations that failed, oldest first; where it is
 // too much the oldest is left out.
 func (r *Record) progress(blobs Blobs) string {
 	var parts []string
@@ -82,7 +82,7 @@ func (r *Record) progress(blobs Blobs) string {
 	return t.String()
 }
 
-// write is one section of a progress.
+// write returns one section of a progress.
 func (m remark) write(blobs Blobs) string {
 	var t strings.Builder
 	if m.rule {
@@ -101,7 +101,7 @@ func (m remark) write(blobs Blobs) string {
 	return t.String()
 }
 
-// evidenceText is a gate's evidence for people: what failed singly, else its output.
+// evidenceText returns a gate's evidence for people: what failed singly, else its output.
 // A review's verdict and a loop's evidence are texts already.
 func evidenceText(evidence []byte) string {
 	var g pawl.GateReport
@@ -117,7 +117,7 @@ func evidenceText(evidence []byte) string {
 	return plain.Text(strings.TrimSpace(g.Output))
 }
 
-// context is what a loop was spawned to do, as JSON.
+// context returns what a loop was spawned to do, as JSON.
 func (rs *Records) context(r *Record, spec pawl.TaskSpec, blobs Blobs) pawl.JSON {
 	type document struct {
 		Goal        string   `json:"goal,omitempty"`
@@ -143,7 +143,7 @@ func (rs *Records) context(r *Record, spec pawl.TaskSpec, blobs Blobs) pawl.JSON
 	return data
 }
 
-// validation is what says whether an iteration passed.
+// validation returns what says whether an iteration passed.
 func (rs *Records) validation(r *Record, spec pawl.TaskSpec) string {
 	var parts []string
 	if r.validate && spec.ValidationCommand != "" {
@@ -183,7 +183,7 @@ func contains(kinds []string, kind string) bool {
 	return false
 }
 
-// cutText is a text of at most so many bytes, and says so where it was longer.
+// cutText returns a text of at most so many bytes, and says so where it was longer.
 func cutText(s string, most int) string {
 	const more = "\n[the rest is left out]"
 	if len(s) <= most {

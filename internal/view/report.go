@@ -14,7 +14,7 @@ import (
 // rule frames a report.
 var rule = strings.Repeat("═", 63)
 
-// IterationReport is the Task Loop's report on one iteration of the root loop.
+// IterationReport returns the Task Loop's report on one iteration of the root loop.
 // What is not known, because it has not run or did not have to, is "-". What the
 // iteration cost is below the frame.
 func IterationReport(r *Run, n int, _ Blobs) (string, error) {
@@ -61,10 +61,10 @@ func IterationReport(r *Run, n int, _ Blobs) (string, error) {
 	return t.String(), nil
 }
 
-// loopName is a loop's name in a title: "TASK LOOP".
+// loopName returns a loop's name in a title: "TASK LOOP".
 func loopName(l *Loop) string { return strings.ToUpper(l.Kind) + " LOOP" }
 
-// score is the loop's complexity; "-" when it is not known.
+// score returns the loop's complexity; "-" when it is not known.
 func score(l *Loop) string {
 	if l.Score < 0 {
 		return "-"
@@ -91,7 +91,7 @@ func (r *Run) implementation(l *Loop, it *Iteration) (agent, state string) {
 	return agent, "failed"
 }
 
-// decided is an iteration's decision in the report's words. Calling a council
+// decided returns an iteration's decision in the report's words. Calling a council
 // is the last rung of escalation.
 func decided(it *Iteration) (decision, reason string) {
 	if it.End == nil {
@@ -133,7 +133,7 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 	return t
 }
 
-// word is the tally as a report writes it: "PASS (12/12)", with its counts when
+// word returns the tally as a report writes it: "PASS (12/12)", with its counts when
 // there are any.
 func (t tally) word(counts bool) string {
 	s := verdict(t.verdict)
@@ -149,7 +149,7 @@ func (t tally) word(counts bool) string {
 	return s
 }
 
-// errors is a number of findings; low ones are warnings, which are allowed.
+// errors returns a number of findings; low ones are warnings, which are allowed.
 func (t tally) errors() string {
 	n := t.critical + t.high + t.medium
 	switch { // a gate that is read by its exit code alone counts nothing
@@ -163,7 +163,7 @@ func (t tally) errors() string {
 	return fmt.Sprint(n)
 }
 
-// issues is a number of security findings of any severity.
+// issues returns a number of security findings of any severity.
 func (t tally) issues() string {
 	if t.low == 0 || t.verdict == "" {
 		return t.errors()
@@ -174,7 +174,7 @@ func (t tally) issues() string {
 	return fmt.Sprintf("0, and %d low", t.low)
 }
 
-// criteria is how many are met: "4/5".
+// criteria returns how many are met: "4/5".
 func (r *Run) criteria(t tally) string {
 	switch {
 	case t.total > 0:
@@ -185,7 +185,7 @@ func (r *Run) criteria(t tally) string {
 	return fmt.Sprintf("-/%d", r.Start.Count)
 }
 
-// CompletionReport is the Task Loop's report on the whole run. A run that did
+// CompletionReport returns the Task Loop's report on the whole run. A run that did
 // not complete has the same report with its status and reason, and what is red.
 // Below the frame stands what the user does next and what the run took.
 func CompletionReport(r *Run, blobs Blobs) (string, error) {
@@ -229,7 +229,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	return t.String(), nil
 }
 
-// ending is how the run ended: in the report's title, and as its status.
+// ending returns how the run ended: in the report's title, and as its status.
 func (r *Run) ending() (title, state string) {
 	switch r.Outcome {
 	case "":
@@ -241,11 +241,11 @@ func (r *Run) ending() (title, state string) {
 	return "HALT", strings.ToUpper(string(r.Outcome))
 }
 
-// Verdicts are those on the newest iteration of a loop that has any, in the order in
+// Verdicts returns those on the newest iteration of a loop that has any, in the order in
 // which the gates are configured, with reviews after them.
 func (r *Run) Verdicts(l *Loop) []*Gate { return r.inOrder(l.judged()) }
 
-// judged are the gates of the newest iteration that has any, or of the one that the branch is back
+// judged returns the gates of the newest iteration that has any, or of the one that the branch is back
 // at.
 func (l *Loop) judged() []*Gate {
 	if it := l.backAt(); it != nil {
@@ -302,7 +302,7 @@ func (r *Run) usage(t *text, l *Loop) {
 	}
 }
 
-// capital is a word with a capital first letter.
+// capital returns a word with a capital first letter.
 func capital(s string) string {
 	first, n := utf8.DecodeRuneInString(s)
 	if n == 0 {
@@ -335,15 +335,11 @@ func red(t *text, heading string, gates []*Gate, blobs Blobs) {
 
 // delivered says which attempt the branch is as after, if that is not the last one.
 func (r *Run) delivered() string {
-	l := r.root()
-	if l == nil || len(l.Rollbacks) == 0 {
+	back := r.root().lastRollback()
+	if back == nil || back.Ending == "" || back.Done == nil || back.Done.Commit != r.Head {
 		return ""
 	}
-	back := l.Rollbacks[len(l.Rollbacks)-1]
-	if back.Ending == "" || back.Done == nil || back.Done.Commit != r.Head {
-		return ""
-	}
-	return ", as after " + l.checkpointName(back.To) + ", the best verified state"
+	return ", as after " + r.root().checkpointName(back.To) + ", the best verified state"
 }
 
 // laterAttempts says where the attempts after the one that the branch is as after are, or what was
@@ -368,7 +364,7 @@ func (r *Run) laterAttempts(t *text) {
 	if best == nil || best.Commit == nil || last == nil {
 		return
 	}
-	later := fmt.Sprintf("attempt %d", last.N)
+	later := l.checkpointName(last.N)
 	if back.To+1 < last.N {
 		later = fmt.Sprintf("attempts %d to %d", back.To+1, last.N)
 	}

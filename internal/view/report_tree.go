@@ -9,7 +9,7 @@ import (
 	"pawl/internal/plain"
 )
 
-// treeReport is the report on a run whose root loop has a plan.
+// treeReport returns the report on a run whose root loop has a plan.
 func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	title, state := r.ending()
 	list := Tasks(r, r.Updated)
@@ -91,7 +91,7 @@ func redTasks(t *text, p *Plan, blobs Blobs) {
 	}
 }
 
-// showTree is the list of tasks, the plans and what is shared, of a run that has
+// showTree returns the list of tasks, the plans and what is shared, of a run that has
 // a plan.
 func (r *Run) showTree(t *text, l *Loop) {
 	p := l.Plan()
@@ -124,7 +124,7 @@ func (r *Run) showTree(t *text, l *Loop) {
 	}
 }
 
-// showQuestions are all questions of the run with what became of them.
+// showQuestions returns all questions of the run with what became of them.
 func (r *Run) showQuestions(t *text, blobs Blobs) {
 	for _, q := range r.Questions {
 		t.line("")
@@ -140,7 +140,7 @@ func (r *Run) showQuestions(t *text, blobs Blobs) {
 	}
 }
 
-// showTask is what came of a task, attempt by attempt.
+// showTask returns what came of a task, attempt by attempt.
 func (r *Run) showTask(t *text, x *Task) {
 	if x.Attempts() == 0 {
 		return

@@ -109,7 +109,7 @@ func (s *Spending) add(b Spending) {
 	s.LostTokens += b.LostTokens
 }
 
-// lostCall is what a call was charged whose cost nobody knows.
+// lostCall returns what a call was charged whose cost nobody knows.
 func lostCall(cost pawl.Micros, tokens int64) Spending {
 	return Spending{Failed: 1, Cost: cost, Tokens: tokens, Lost: cost, LostTokens: tokens}
 }
@@ -130,7 +130,7 @@ func (r *Run) MoneyOf(it *Iteration) pawl.Money {
 	return m
 }
 
-// New is a run before its first event.
+// New returns a run before its first event.
 func New() *Run { return &Run{} }
 
 // Fold applies events until they end. When they end with an error, the run is
@@ -149,7 +149,7 @@ func Fold(events iter.Seq2[pawl.Event, error]) (*Run, error) {
 	return r, nil
 }
 
-// Info is the line that lists show of a run with these events.
+// Info returns the line that lists show of a run with these events.
 func Info(events []pawl.Event) pawl.RunInfo {
 	r := New()
 	for _, e := range events {
@@ -158,7 +158,7 @@ func Info(events []pawl.Event) pawl.RunInfo {
 	return r.Info()
 }
 
-// Info is the run's line in lists.
+// Info returns the run's line in lists.
 func (r *Run) Info() pawl.RunInfo {
 	info := pawl.RunInfo{
 		ID: r.ID, Task: r.Start.Task, Title: r.Start.Title, Recipe: r.Recipe.Name, Branch: r.Start.Branch,
@@ -186,7 +186,7 @@ func (r *Run) Info() pawl.RunInfo {
 	return info
 }
 
-// UnderWay is how many effects are requested and not answered.
+// UnderWay returns how many effects are requested and not answered.
 func (r *Run) UnderWay() int { return len(r.open) }
 
 // Quarantine marks the run as one whose stored data is damaged. No event says
@@ -195,7 +195,7 @@ func (r *Run) Quarantine(reason string) {
 	r.Status, r.Reason = pawl.StatusQuarantined, reason
 }
 
-// text is a blob as text made safe; empty when there is none or it cannot be read.
+// text returns a blob as text made safe; empty when there is none or it cannot be read.
 func (b Blobs) text(h pawl.Hash) string {
 	return plain.Text(string(b.bytes(h)))
 }
@@ -203,7 +203,7 @@ func (b Blobs) text(h pawl.Hash) string {
 // into reads a blob that is a JSON document; what cannot be read changes nothing.
 func (b Blobs) into(h pawl.Hash, v any) { _ = json.Unmarshal(b.bytes(h), v) }
 
-// bytes is a blob as it is; nil when there is none or it cannot be read.
+// bytes returns a blob as it is; nil when there is none or it cannot be read.
 func (b Blobs) bytes(h pawl.Hash) []byte {
 	if b == nil || h.IsZero() {
 		return nil

@@ -61,7 +61,7 @@ func (l *Loop) startSession(e pawl.Event, b *pawl.SessionStarted) {
 	}
 }
 
-// session is the session an effect belongs to, or nil.
+// session returns the session an effect belongs to, or nil.
 func (l *Loop) session(f *pawl.Effect) *Session {
 	if f == nil {
 		return nil
@@ -69,7 +69,7 @@ func (l *Loop) session(f *pawl.Effect) *Session {
 	return l.sessions[f.Session]
 }
 
-// sessionOf is the newest session that has not ended, or nil.
+// sessionOf returns the newest session that has not ended, or nil.
 func (l *Loop) sessionOf() *Session {
 	var found *Session
 	in := func(all []*Session) {
@@ -89,14 +89,14 @@ func (l *Loop) sessionOf() *Session {
 	return found
 }
 
-// Sessions are all sessions of the loop, oldest first.
+// Sessions returns all sessions of the loop, oldest first.
 func (l *Loop) Sessions() []*Session {
 	out := slices.Collect(maps.Values(l.sessions))
 	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out
 }
 
-// Summary is what a session left, in one line no wider than width; empty when it only
+// Summary returns what a session left, in one line no wider than width; empty when it only
 // decided.
 func (s *Session) Summary(blobs Blobs, width int) string {
 	if s.End == nil {
@@ -113,7 +113,7 @@ func (s *Session) Summary(blobs Blobs, width int) string {
 	return ""
 }
 
-// sessionOf is the session of an effect under way, or nil.
+// sessionOf returns the session of an effect under way, or nil.
 func (r *Run) sessionOf(p pending) *Session {
 	l := r.loop(p.Loop)
 	if l == nil {
@@ -122,7 +122,7 @@ func (r *Run) sessionOf(p pending) *Session {
 	return l.session(p.Effect)
 }
 
-// implementations are the sessions of an iteration that do its work: its steps
+// implementations returns the sessions of an iteration that do its work: its steps
 // without the one that only rates the task.
 func (r *Run) implementations(l *Loop, it *Iteration) []*Session {
 	var out []*Session
@@ -136,7 +136,7 @@ func (r *Run) implementations(l *Loop, it *Iteration) []*Session {
 	return out
 }
 
-// made is the newest session of the loop that left this output, or nil.
+// made returns the newest session of the loop that left this output, or nil.
 func (l *Loop) made(output pawl.Hash) *Session {
 	var found *Session
 	for _, s := range l.sessions {
@@ -179,7 +179,7 @@ func (t teller) session(n int) *Session {
 	return t.l.sessions[n]
 }
 
-// place is where a session is, or its number.
+// place returns where a session is, or its number.
 func (t teller) place(n int) string {
 	if x := t.session(n); x != nil {
 		return x.Place.String()
@@ -224,7 +224,7 @@ func (t teller) returned(b *pawl.ToolReturned) string {
 // most telling first.
 var mainArguments = [...]string{"path", "file", "command", "pattern", "query", "url", "name"}
 
-// toolCall is a tool's name with the argument that tells most: "edit main.go".
+// toolCall returns a tool's name with the argument that tells most: "edit main.go".
 func toolCall(tool string, args []byte) string {
 	var in map[string]any
 	if json.Unmarshal(args, &in) != nil {

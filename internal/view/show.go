@@ -214,7 +214,7 @@ func (r *Run) inOrder(gates []*Gate) []*Gate {
 	return out
 }
 
-// ShowJSON is the [Summary] as an indented JSON document.
+// ShowJSON returns the [Summary] as an indented JSON document.
 func ShowJSON(r *Run, blobs Blobs) ([]byte, error) {
 	out, err := json.MarshalIndent(Summarize(r, blobs), "", "  ")
 	if err != nil {
@@ -223,7 +223,7 @@ func ShowJSON(r *Run, blobs Blobs) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Show is a run on one screen.
+// Show returns a run on one screen.
 func Show(r *Run, blobs Blobs) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
@@ -294,7 +294,7 @@ func Show(r *Run, blobs Blobs) string {
 	return t.String()
 }
 
-// models are the models of the tiers.
+// models returns the models of the tiers.
 func (r *Run) models() string {
 	var out []string
 	for i, m := range r.Settings.Models {
@@ -385,7 +385,7 @@ func (r *Run) showIterations(t *text, l *Loop) {
 	t.table(rows)
 }
 
-// money is an amount, or "-" where reports leave money out.
+// money returns an amount, or "-" where reports leave money out.
 func (r *Run) money(m pawl.Micros) string {
 	if r.Settings.NoCost {
 		return "-"
@@ -393,7 +393,7 @@ func (r *Run) money(m pawl.Micros) string {
 	return m.String()
 }
 
-// someMoney is the same, and "-" for none.
+// someMoney returns the same, and "-" for none.
 func (r *Run) someMoney(m pawl.Micros) string {
 	if m == 0 {
 		return "-"

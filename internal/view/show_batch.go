@@ -130,13 +130,13 @@ func (r *Run) askedRow(q *Question, blobs Blobs) AskedRow {
 // recordNumber is what the title of a record begins with.
 var recordNumber = regexp.MustCompile(`^#*\s*([A-Z][A-Za-z -]* [0-9]+:)?\s*`)
 
-// recordTitle is a record's first line without its number.
+// recordTitle returns a record's first line without its number.
 func recordTitle(record string) string {
 	title, _, _ := strings.Cut(strings.TrimSpace(record), "\n")
 	return recordNumber.ReplaceAllString(title, "")
 }
 
-// decisions are what the run remembers of what was decided.
+// decisions returns what the run remembers of what was decided.
 func (r *Run) decisions(blobs Blobs) []DecisionRow {
 	out := []DecisionRow{}
 	for _, m := range r.Memory {
@@ -171,7 +171,7 @@ func (r *Run) summarizeBatches(s *Summary, l *Loop) {
 	s.Checkpoints, s.Recoveries = &list, l.recoveries()
 }
 
-// showBatches is what becomes of a loop's children that are judged in batches, or of the attempts
+// showBatches returns what becomes of a loop's children that are judged in batches, or of the attempts
 // of a loop without children.
 func (r *Run) showBatches(t *text, l *Loop, blobs Blobs) {
 	if !l.isAlone() && !r.inBatches(l) {
@@ -223,7 +223,7 @@ func (l *Loop) writeHealth(t *text) {
 	}
 }
 
-// reportBatches is the same in a report.
+// reportBatches returns the same in a report.
 func (r *Run) reportBatches(t *text, l *Loop, blobs Blobs) {
 	if !r.inBatches(l) {
 		return

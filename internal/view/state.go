@@ -10,7 +10,7 @@ import (
 	"pawl/internal/plain"
 )
 
-// StateYAML is the state file of the Task Loop: the root loop's task with every
+// StateYAML returns the state file of the Task Loop: the root loop's task with every
 // iteration and escalation, and below money what the run and each iteration have
 // spent, hold and have lost, under the names that JSON has for it. It needs no
 // blobs; it takes them as all projections do.
@@ -100,7 +100,7 @@ func (r *Run) escalations(y *document, l *Loop) {
 	}
 }
 
-// taskStatus is the run's status in the Task Loop's words, and in ours where it
+// taskStatus returns the run's status in the Task Loop's words, and in ours where it
 // has none.
 func taskStatus(r *Run) string {
 	switch r.Outcome {
@@ -114,7 +114,7 @@ func taskStatus(r *Run) string {
 	return word(string(r.Outcome)) // blocked, unverified, cancelled
 }
 
-// status is a verdict over several gates; null when none ran.
+// status returns a verdict over several gates; null when none ran.
 func status(v pawl.Verdict) string {
 	switch v {
 	case "":
@@ -127,7 +127,7 @@ func status(v pawl.Verdict) string {
 	return "FAIL"
 }
 
-// band is the recipe's name for the loop's complexity, such as "moderate".
+// band returns the recipe's name for the loop's complexity, such as "moderate".
 func (r *Run) band(l *Loop) string {
 	if kind := r.Recipe.Kind(l.Kind); kind != nil && kind.Complexity != nil {
 		for _, b := range kind.Complexity.Tiers {
@@ -157,7 +157,7 @@ func (y *document) line(depth int, format string, args ...any) {
 	y.WriteByte('\n')
 }
 
-// word is a string as a plain scalar, in quotes when it would not be one.
+// word returns a string as a plain scalar, in quotes when it would not be one.
 func word(s string) string {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
@@ -172,7 +172,7 @@ func word(s string) string {
 	return s
 }
 
-// quote is a string as a double-quoted scalar: JSON's quoting is YAML's too.
+// quote returns a string as a double-quoted scalar: JSON's quoting is YAML's too.
 func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -108,7 +108,7 @@ type BoardRow struct {
 	Event pawl.Seq `json:"event"`
 }
 
-// Tasks is the run's list of tasks at a time.
+// Tasks returns the run's list of tasks at a time.
 func Tasks(r *Run, now time.Time) TaskList {
 	out := TaskList{Run: r.ID, Status: string(r.Status), Path: []string{}, Tasks: []TaskRow{}, Versions: []PlanRow{},
 		Questions: []QuestionRow{}, Board: []BoardRow{}}
@@ -168,7 +168,7 @@ func planRow(p *Plan) PlanRow {
 	return row
 }
 
-// QuestionRow is a question for other programs.
+// QuestionRow returns a question for other programs.
 func (r *Run) QuestionRow(q *Question) QuestionRow {
 	row := QuestionRow{N: q.N, Kind: pawl.QuestionKind(plain.Line(string(q.Kind), 0)), Text: plain.Line(q.Text, 0), Choices: lines(q.Choices), About: q.About,
 		Asked: q.Asked, Event: q.Seq, Answer: line("pawl answer %s %d CHOICE", r.ID, q.N)}
@@ -207,7 +207,7 @@ func (r *Run) moneyOfTask(t *Task) pawl.Money {
 	return m
 }
 
-// state is a task's status with what it waits for.
+// state returns a task's status with what it waits for.
 func (row TaskRow) state() string {
 	switch {
 	case row.Status == pawl.TaskPending.String() && len(row.WaitsFor) > 0:
@@ -218,7 +218,7 @@ func (row TaskRow) state() string {
 	return row.Status
 }
 
-// some are the first of many words, and how many there are besides.
+// some returns the first of many words, and how many there are besides.
 func some(words []string) string {
 	const most = 3
 	if len(words) <= most {
@@ -227,7 +227,7 @@ func some(words []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 }
 
-// summary is the plan's progress in one line.
+// summary returns the plan's progress in one line.
 func (p *Plan) summary() string {
 	n := p.Progress()
 	s := fmt.Sprintf("%d of %s passed (%d%%)", n.Completed, count(n.Total, "task"), n.Percent)
@@ -245,7 +245,7 @@ func (p *Plan) summary() string {
 	return s
 }
 
-// TasksText is the list for people: a line for each task, no wider than width
+// TasksText returns the list for people: a line for each task, no wider than width
 // where that is not zero, then why some do not run.
 func TasksText(r *Run, now time.Time, width int) string {
 	list := Tasks(r, now)
@@ -272,7 +272,7 @@ func TasksText(r *Run, now time.Time, width int) string {
 	return t.String()
 }
 
-// blackboard is what the tasks have told each other, if they have.
+// blackboard returns what the tasks have told each other, if they have.
 func (l *TaskList) blackboard(t *text) {
 	if len(l.Board) == 0 {
 		return
@@ -321,7 +321,7 @@ func (l *TaskList) notes(t *text) {
 	}
 }
 
-// wholeTable is the table of all the list's tasks, with its notes.
+// wholeTable returns the table of all the list's tasks, with its notes.
 func (r *Run) wholeTable(t *text, list *TaskList, width int) {
 	for _, row := range r.taskTable(list, width, len(list.Tasks)) {
 		t.WriteString(row + "\n")
@@ -329,7 +329,7 @@ func (r *Run) wholeTable(t *text, list *TaskList, width int) {
 	list.notes(t)
 }
 
-// taskTable is a header and a line for each of the list's tasks, at most so many:
+// taskTable returns a header and a line for each of the list's tasks, at most so many:
 // of a longer list those that are at work or wrong are shown first.
 func (r *Run) taskTable(list *TaskList, width, most int) []string {
 	rows := [][]string{{"", "TASK", "STATUS", "TRIES", "TIER", "COST", "HELD", "LOST", "TIME", "DEPENDS ON", "TITLE"}}

@@ -23,7 +23,7 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// count is a number with its noun: "0 calls", "1 call", "2 calls".
+// count returns a number with its noun: "0 calls", "1 call", "2 calls".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -34,7 +34,7 @@ func count(n int, noun string) string {
 	return thousands(int64(n)) + " " + noun + "s"
 }
 
-// thousands is a number with commas: "12,431".
+// thousands returns a number with commas: "12,431".
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	from := 0
@@ -47,7 +47,7 @@ func thousands(n int64) string {
 	return s
 }
 
-// span is a duration for people: "4m12s", "8h", "0.3s".
+// span returns a duration for people: "4m12s", "8h", "0.3s".
 func span(d time.Duration) string {
 	if d < time.Second && d > 0 {
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
@@ -62,7 +62,7 @@ func span(d time.Duration) string {
 	return s
 }
 
-// short is the beginning of a commit's hash.
+// short returns the beginning of a commit's hash.
 func short(c pawl.CommitHash) string {
 	if c == "" {
 		return "-"
@@ -81,7 +81,7 @@ func Amount(name pawl.LimitName, v int64) string {
 	return thousands(v)
 }
 
-// either is a verdict over several gates for people; "-" when none ran.
+// either returns a verdict over several gates for people; "-" when none ran.
 func either(v pawl.Verdict) string {
 	if v == "" {
 		return "-"
@@ -102,7 +102,7 @@ func of(n, limit int) string {
 	return fmt.Sprintf("%d/%d", n, limit)
 }
 
-// verdict is a verdict as reports write it; "-" when there is none.
+// verdict returns a verdict as reports write it; "-" when there is none.
 func verdict(v pawl.Verdict) string {
 	switch v {
 	case "", pawl.VerdictSkip:
@@ -113,11 +113,11 @@ func verdict(v pawl.Verdict) string {
 	return "FAIL"
 }
 
-// spending is a receipt: "3 calls, 12,431 tokens, $0.0312", or with what was lost: "3 calls (and 1
+// spending returns a receipt: "3 calls, 12,431 tokens, $0.0312", or with what was lost: "3 calls (and 1
 // unanswered), 12,431 tokens + 9,041 lost, $0.0312 + $0.2500 lost".
 func (r *Run) spending(s Spending) string { return r.receipt(s, s.money()) }
 
-// spendingOf is the receipt of an iteration, with what its calls under way hold.
+// spendingOf returns the receipt of an iteration, with what its calls under way hold.
 func (r *Run) spendingOf(it *Iteration) string { return r.receipt(it.Spent, r.MoneyOf(it)) }
 
 func (r *Run) receipt(s Spending, m pawl.Money) string {
@@ -145,7 +145,7 @@ func Beside[T pawl.Micros | int64](text func(T) string, held, lost T) string {
 	return s
 }
 
-// spent is what the run has used, each beside its limit.
+// spent returns what the run has used, each beside its limit.
 func (r *Run) spent() string {
 	var parts []string
 	add := func(used, limit string, limited bool) {
@@ -164,13 +164,13 @@ func (r *Run) spent() string {
 	return strings.Join(parts, ", ")
 }
 
-// tier is the recipe's word for a tier.
+// tier returns the recipe's word for a tier.
 func (r *Run) tier(n int) string { return plain.Line(r.Recipe.Tier(n), 0) }
 
-// taskID is the task's name in reports: "TASK-001".
+// taskID returns the task's name in reports: "TASK-001".
 func (r *Run) taskID() string { return fmt.Sprintf("TASK-%03d", r.Start.Task) }
 
-// branch is the run's branch, as a line.
+// branch returns the run's branch, as a line.
 func (r *Run) branch() string { return plain.Line(r.Start.Branch, 0) }
 
 // sandbox says what confines the run's commands.
@@ -204,7 +204,7 @@ func (r *Run) Prepare() string {
 	return whose + network + ": " + strings.Join(commands, ", ")
 }
 
-// prepare is how checkouts are made ready; nil when nothing does.
+// prepare returns how checkouts are made ready; nil when nothing does.
 func (r *Run) prepare() *SummaryPrepare {
 	s := &r.Settings
 	if len(s.Prepare) == 0 {
@@ -340,7 +340,7 @@ func again(try int) string {
 	return fmt.Sprintf(" (try %d)", try)
 }
 
-// wrapped is a text in lines no wider than width, the first behind a lead, the others
+// wrapped returns a text in lines no wider than width, the first behind a lead, the others
 // behind another one. Zero leaves the lines as they are.
 func (t *text) wrapped(first, next, s string, width int) {
 	lead := first

@@ -31,7 +31,7 @@ type Todo struct {
 	Note string `json:"note,omitempty"`
 }
 
-// String is the line that lists print: "1. [completed] 1.1: Add auth middleware".
+// String returns the line that lists print: "1. [completed] 1.1: Add auth middleware".
 func (t Todo) String() string { return fmt.Sprintf("%d. [%s] %s", t.N, t.State, t.Text) }
 
 // TodoList is what is to do in a run, for other programs and every face. Fields
@@ -45,7 +45,7 @@ type TodoList struct {
 	Todos      []Todo     `json:"todos"`
 }
 
-// Todos is a list of the tasks of the run's plan: all not started when the plan
+// Todos returns a list of the tasks of the run's plan: all not started when the plan
 // is accepted, in progress from when their batch begins, before anybody works on
 // them, and completed when their work is approved and in the branch. What a
 // rollback opens again has not started.
@@ -80,7 +80,7 @@ func Todos(r *Run) TodoList {
 	return out
 }
 
-// todoState is how far a task of the loop's plan is. One whose loop has passed
+// todoState returns how far a task of the loop's plan is. One whose loop has passed
 // waits in its batch until the branch has its work.
 func (l *Loop) todoState(t *Task) TodoState {
 	switch {
@@ -99,7 +99,7 @@ func (l *Loop) todoState(t *Task) TodoState {
 	return TodoNotStarted
 }
 
-// note is what a state of three does not say of a task.
+// note returns what a state of three does not say of a task.
 func (t *Task) note() string {
 	switch {
 	case t.Status == pawl.TaskFailed:
@@ -120,7 +120,7 @@ func (t *Task) note() string {
 	return ""
 }
 
-// TodosText is the list for people, one line each, with notes behind them.
+// TodosText returns the list for people, one line each, with notes behind them.
 func TodosText(r *Run) string {
 	var t text
 	list := Todos(r)
@@ -130,7 +130,7 @@ func TodosText(r *Run) string {
 	return t.String()
 }
 
-// noted is the line with its note.
+// noted returns the line with its note.
 func (t Todo) noted() string {
 	if t.Note == "" {
 		return t.String()

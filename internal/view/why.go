@@ -74,7 +74,7 @@ func Why(r *Run) []Link {
 	return c
 }
 
-// WhyText is the chain for people.
+// WhyText returns the chain for people.
 func WhyText(r *Run) string {
 	var b strings.Builder
 	for _, l := range Why(r) {
@@ -349,7 +349,7 @@ func ClockFrom(t, now time.Time) string {
 	return Clock(t)
 }
 
-// next is what the user can do now.
+// next returns what the user can do now.
 func (r *Run) next() string {
 	id, branch := plain.Line(string(r.ID), 0), r.branch()
 	switch r.Status {
