@@ -14,7 +14,8 @@ import (
 // made, attempts_heldout.txt was looked at when they were done. F-43
 func TestHistoriesOfAttempts(t *testing.T) {
 	for file, least := range map[string]int{"attempts_tune.txt": 40, "attempts_heldout.txt": 20} {
-		histories, lines, falsely, missed := 0, 0, 0, 0
+		var wrong mistakes
+		histories, lines := 0, 0
 		seen := map[pawl.Health]int{}
 		name, history := "", []Attempt(nil)
 		for n, line := range strings.Split(read(t, "testdata/"+file), "\n") {
@@ -31,22 +32,12 @@ func TestHistoriesOfAttempts(t *testing.T) {
 			history = history[max(0, len(history)-Window):] // as a loop keeps them
 			lines++
 			seen[want]++
-			v := Attempts(history)
-			checkReason(t, v)
-			if v.Health == want {
-				continue
-			}
-			if want == pawl.HealthProgressing {
-				falsely++
-			} else {
-				missed++
-			}
-			t.Errorf("%s:%d: %s\n\t%s (%s), want %s", file, n+1, name, v.Health, v.Reason, want)
+			wrong.judge(t, Attempts(history), want, fmt.Sprintf("%s:%d: %s\n\t", file, n+1, name))
 		}
 		if histories < least || len(seen) != 3 {
 			t.Errorf("%s: %d histories with the labels %v", file, histories, seen)
 		}
-		t.Logf("%s: %d histories, %d attempts: %d false, %d missed", file, histories, lines, falsely, missed)
+		t.Logf("%s: %d histories, %d attempts: %d false, %d missed", file, histories, lines, wrong.falsely, wrong.missed)
 	}
 	if v := Attempts(nil); v.Health != pawl.HealthProgressing {
 		t.Errorf("of nothing: %+v", v)

@@ -30,26 +30,35 @@ func TestHistories(t *testing.T) {
 			if len(all) < c.least {
 				t.Errorf("%d histories, want at least %d", len(all), c.least)
 			}
-			judged, falsely, missed := 0, 0, 0
+			var wrong mistakes
+			judged := 0
 			for _, h := range all {
 				for i, want := range h.labels {
-					v := Judge(h.batches[:i+1])
 					judged++
-					checkReason(t, v)
-					if v.Health == want {
-						continue
-					}
-					if want == pawl.HealthProgressing {
-						falsely++
-					} else {
-						missed++
-					}
-					t.Errorf("%s (%s)\n\tafter batch %d: %s (%s), want %s", h.name, h.story, h.batches[i].N, v.Health, v.Reason, want)
+					wrong.judge(t, Judge(h.batches[:i+1]), want, fmt.Sprintf("%s (%s)\n\tafter batch %d: ", h.name, h.story, h.batches[i].N))
 				}
 			}
-			t.Logf("%s: %d histories, %d verdicts: %d false stops, %d missed", c.file, len(all), judged, falsely, missed)
+			t.Logf("%s: %d histories, %d verdicts: %d false stops, %d missed", c.file, len(all), judged, wrong.falsely, wrong.missed)
 		})
 	}
+}
+
+// mistakes counts verdicts that are not the ones that are wanted.
+type mistakes struct{ falsely, missed int }
+
+// judge checks a verdict; at says which one it is.
+func (m *mistakes) judge(t *testing.T, v Verdict, want pawl.Health, at string) {
+	t.Helper()
+	checkReason(t, v)
+	if v.Health == want {
+		return
+	}
+	if want == pawl.HealthProgressing {
+		m.falsely++
+	} else {
+		m.missed++
+	}
+	t.Errorf("%s%s (%s), want %s", at, v.Health, v.Reason, want)
 }
 
 // Every health is wanted somewhere in both files.
