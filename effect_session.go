@@ -52,6 +52,10 @@ type AssemblePrompt struct {
 	Answers []Hash `json:"answers,omitempty"`
 	// Batch are the tasks that a review of a batch judges.
 	Batch []Member `json:"batch,omitempty"`
+	// Second is the verdict of which a reviewer takes a second look at the same tree, and Reply what
+	// its author says to that; nil = it is the first look.
+	Second *Feedback `json:"second,omitempty"`
+	Reply  Hash      `json:"reply,omitzero"`
 }
 
 // Verb implements [Do].
@@ -63,12 +67,7 @@ func (d *AssemblePrompt) fields(c *coder) {
 	str(c, 3, &d.Output)
 	sum(c, 4, &d.Goal)
 	sum(c, 5, &d.Criteria)
-	list(c, 6, &d.Feedback, func(c *coder, f *Feedback) {
-		str(c, 1, &f.From)
-		str(c, 2, &f.Verdict)
-		str(c, 3, &f.Summary)
-		sum(c, 4, &f.Evidence)
-	})
+	list(c, 6, &d.Feedback, (*coder).feedback)
 	list(c, 7, &d.Inputs, func(c *coder, in *Input) {
 		str(c, 1, &in.Name)
 		sum(c, 2, &in.Blob)
@@ -110,6 +109,22 @@ func (d *AssemblePrompt) fields(c *coder) {
 		sum(c, 3, &m.Paths)
 		str(c, 4, &m.Commit)
 	})
+	second := Feedback{}
+	if d.Second != nil {
+		second = *d.Second
+	}
+	sub(c, 27, func(c *coder) { c.feedback(&second) })
+	if c.reading && second != (Feedback{}) {
+		d.Second = &second
+	}
+	sum(c, 28, &d.Reply)
+}
+
+func (c *coder) feedback(f *Feedback) {
+	str(c, 1, &f.From)
+	str(c, 2, &f.Verdict)
+	str(c, 3, &f.Summary)
+	sum(c, 4, &f.Evidence)
 }
 
 // Member is a task of a batch that is to be judged.

@@ -136,9 +136,14 @@ func (b *GateJudged) fields(c *coder) {
 func (b *GateJudged) Answers() Seq { return b.Effect }
 
 // GatesReused says that the candidate's tree is the one judged before, so that
-// the verdicts of that iteration stand.
+// verdicts of that iteration stand.
 type GatesReused struct {
 	From int `json:"from"` // the iteration
+	// Gates are those whose verdicts stand. In logs of before they were named it is empty, and all
+	// verdicts stand that gates and reviews had reached in full.
+	Gates []string `json:"gates,omitempty"`
+	// Anew are reviews that did not pass and judge this tree a second time, one tier stronger.
+	Anew []string `json:"anew,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -146,6 +151,8 @@ func (*GatesReused) EventKind() Kind { return KindGatesReused }
 
 func (b *GatesReused) fields(c *coder) {
 	num(c, 1, &b.From)
+	words(c, 2, &b.Gates)
+	words(c, 3, &b.Anew)
 }
 
 // GateLeftOut says that a gate of the settings is not part of this run: its program is not

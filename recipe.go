@@ -195,7 +195,18 @@ type Review struct {
 	Turns  int      `json:"turns,omitempty"`
 	// Votes asks this many reviewers; unanimous decides, any split asks a human. Zero means one.
 	Votes int `json:"votes,omitempty"`
+	// Unfilled says what follows when no reviewer up to the strongest tier hands in a result.
+	Unfilled Unfilled `json:"unfilled,omitempty"`
 }
+
+// Unfilled is what follows when no reviewer hands in a result.
+type Unfilled string
+
+// What may follow. The zero value means [UnfilledFail].
+const (
+	UnfilledFail Unfilled = "fail" // it counts as a failure of the work
+	UnfilledAsk  Unfilled = "ask"  // a person decides
+)
 
 // Route says where a verdict leads.
 type Route struct {

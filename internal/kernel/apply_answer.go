@@ -375,7 +375,7 @@ func (l *Loop) applyWaitEnded(x *session.Session, f *pawl.Effect) {
 
 func (l *Loop) toolReturned(x *session.Session, f *pawl.Effect, b *pawl.ToolReturned) {
 	item := pawl.Item{Blob: b.Output, IsError: b.IsError}
-	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep {
+	if do := f.Do.(*pawl.CallTool); do.Tool == runTool && x.Purpose == pawl.ForStep && !b.Interrupted {
 		l.left.RunFailed = b.IsError
 	}
 	if b.Interrupted {

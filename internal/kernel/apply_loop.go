@@ -122,11 +122,14 @@ func (s *State) applySessionEnded(l *Loop, b *pawl.SessionEnded) error {
 	l.sessions = slices.DeleteFunc(l.sessions, func(o *session.Session) bool { return o == x })
 	switch {
 	case b.Result == pawl.SessionAbandoned:
-	case x.Purpose == pawl.ForReview && x.Vote > 0:
-		if l.cand != nil {
+	case x.Purpose == pawl.ForReview: // a verdict follows, or another reviewer
+		if l.cand == nil {
+			return nil
+		}
+		last := b.Result == pawl.SessionDone || l.cand.Empty(x.Index, x.Vote, x.Place.Tier)
+		if x.Vote > 0 && last {
 			l.cand.Voted(x.Vote, l.stage(x.Index).Review.Votes, b)
 		}
-	case x.Purpose == pawl.ForReview: // a verdict follows
 	case x.Purpose == pawl.ForExtract:
 		if l.cand != nil {
 			l.cand.Extracted = true
@@ -134,8 +137,10 @@ func (s *State) applySessionEnded(l *Loop, b *pawl.SessionEnded) error {
 	case x.Purpose == pawl.ForReplan:
 		l.endReplan(b)
 	case x.Purpose == pawl.ForBatch:
-		if l.gen.batch != nil {
-			l.gen.batch.Reviews++
+		if bt := l.gen.batch; bt != nil && b.Result != pawl.SessionDone {
+			bt.Empty.Empty(x.Place.Tier)
+		} else if bt != nil {
+			bt.Reviews++
 		}
 	case x.Purpose == pawl.ForStep:
 		s.endStep(l, x, b)
@@ -187,8 +192,13 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 }
 
 func (l *Loop) applyGatesReused(b *pawl.GatesReused) {
-	if a := l.lastAttempt(); a != nil && a.N == b.From && l.cand != nil {
-		l.cand.Results = reusableVerdicts(a.Results)
+	a := l.lastAttempt()
+	if a == nil || a.N != b.From || l.cand == nil {
+		return
+	}
+	l.cand.Results, l.cand.Second = reusableVerdicts(a.Results), b.Anew
+	if len(b.Gates)+len(b.Anew) > 0 {
+		l.cand.Results = slices.DeleteFunc(l.cand.Results, func(r *pawl.GateJudged) bool { return !slices.Contains(b.Gates, r.Gate) })
 	}
 }
 
@@ -230,7 +240,10 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		a.StepFailed = b.Errors[0]
 	}
 	if l.cand != nil {
-		a.Tree = l.cand.Tree
+		a.Tree, a.Looked = l.cand.Tree, l.cand.Second
+		if last := l.lastAttempt(); last != nil && last.Tree == a.Tree {
+			a.Looked = slices.Concat(last.Looked, a.Looked)
+		}
 		l.cand = &land.Candidate{Committed: l.cand.Committed} // its verdicts are not needed any more
 	}
 	l.ladder.History = ladder.Remember(l.ladder.History, a)

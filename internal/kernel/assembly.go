@@ -1,7 +1,10 @@
 package kernel
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
@@ -75,10 +78,11 @@ func (d *draft) blockGroup(l *Loop) {
 // are any. A single one is approved without the judge, unless the judge has come to no verdict on it
 // and others.
 func (d *draft) pick(l *Loop) bool {
+	_, again := l.gen.batch.Empty.Next(l.Kind.Children.Judge.Tier)
 	switch waiting := d.s.candidates(l); {
 	case len(waiting) == 0:
 		return false
-	case len(waiting) == 1 && l.gen.batch.Reviews < reviewTries:
+	case len(waiting) == 1 && l.gen.batch.Reviews < reviewTries && again:
 		d.emit(l.Ref, &pawl.TaskJudged{Batch: l.gen.batch.N, Task: l.gen.batch.Members[waiting[0]].Task, By: "gates", Verdict: pawl.VerdictPass, Reason: "it is the only one that passed"})
 	default:
 		d.reviewBatch(l)
@@ -193,6 +197,7 @@ const reviewTries = 2
 // candidate; its branch stays where it is.
 func (d *draft) reviewBatch(l *Loop) {
 	b, rv := l.gen.batch, l.Kind.Children.Judge
+	tier, again := b.Empty.Next(rv.Tier)
 	picks := len(b.Chain) == 0 // it looks at each member by itself, in the tree that all began with
 	switch {
 	case picks && l.worktreeBehind && len(l.sessions) == 0:
@@ -203,16 +208,54 @@ func (d *draft) reviewBatch(l *Loop) {
 		d.onWorktree(l, "show", pawl.CrashProbe, &pawl.ResetWorkspace{Commit: b.Subject(), Salvage: d.salvage("show"), Detached: true})
 	case len(l.sessions) > 0:
 		d.converse(l, l.sessions[0])
-	case b.Reviews >= reviewTries:
+	case !again && rv.Unfilled == pawl.UnfilledAsk:
+		d.askAboutBatch(l)
+	case b.Reviews >= reviewTries || !again:
 		if open := d.s.candidates(l); len(open) > 0 { // without it, the others are a new candidate
 			d.reject(l, open[0], land.ByReview, 0, "inconclusive: the review came to no verdict", pawl.Hash{})
 		}
 	default:
 		place := l.place("batch-review")
-		place.Role, place.Tier = rv.Role, rv.Tier
+		place.Role, place.Tier = rv.Role, tier
 		d.startSession(l, pawl.SessionStarted{Purpose: pawl.ForBatch, Place: place, Turns: rv.Turns, Item: b.N})
 	}
 }
+
+// choicePickNone is the answer that refuses all members of a group of which one is to be picked. The
+// other answers are their ids.
+const choicePickNone = "none"
+
+// askAboutBatch has a person judge the members that no judge gave a verdict on.
+func (d *draft) askAboutBatch(l *Loop) {
+	b := l.gen.batch
+	open, ids := d.s.candidates(l), []string(nil)
+	for _, i := range open {
+		ids = append(ids, l.taskID(b.Members[i].Task))
+	}
+	picks := b.Land == pawl.LandBest
+	r := l.lastAnswerTo(pawl.AskVerdict)
+	if r == nil {
+		what, choices := "Do they pass?", []string{choicePass, choiceFail}
+		if picks {
+			what, choices = "Which one lands?", append(slices.Clone(ids), choicePickNone)
+		}
+		d.ask(l, pawl.AskVerdict, fmt.Sprintf("No judge handed in a verdict on batch %d (%s), up to the strongest model. %s", b.N, strings.Join(ids, ", "), what),
+			pawl.Hash{}, choices...)
+		return
+	}
+	reason := "decided by " + cmp.Or(r.by, "a person") + ": " + cmp.Or(r.text, r.choice)
+	for n, i := range open {
+		switch {
+		case r.choice == choicePass, r.choice == ids[n]:
+			d.emit(l.Ref, &pawl.TaskJudged{Batch: b.N, Task: b.Members[i].Task, By: byPerson, Verdict: pawl.VerdictPass, Reason: brief.Cut(reason, 300)})
+		case !picks, r.choice == choicePickNone:
+			d.reject(d.s.Loop(l.Ref), i, byPerson, 0, reason, pawl.Hash{})
+		}
+	}
+}
+
+// byPerson is who judged a member of a group that a person judged.
+const byPerson = "person"
 
 // batchReviewed records the review's verdict on each task. A task that the review does not name is
 // not judged.

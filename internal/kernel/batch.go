@@ -321,6 +321,9 @@ func (s *State) judgedTask(l *Loop, b *pawl.TaskJudged) error {
 	if m == nil || b.Batch != l.gen.batch.N {
 		return fmt.Errorf("batch %d has no task %d", b.Batch, b.Task)
 	}
+	if b.By == byPerson {
+		l.person.reply = nil
+	}
 	if b.Verdict == pawl.VerdictSkip {
 		l.gen.plan.Drop(b.Task, b.Batch)
 		return nil

@@ -375,9 +375,6 @@ func (g *wood) sawLoop(e pawl.Event, t *tree) {
 		if t.ended == "" || t.invalid {
 			g.fail(e, "it has not ended, or was invalidated before")
 		}
-		if g.w.inputs > 0 && g.w.branches[t.branch] == "" && g.w.state.Loop(e.Loop).Head != "" {
-			g.fail(e, "its branch %s is gone", t.branch)
-		}
 		t.invalid = true
 	case *pawl.LoopEnded:
 		g.finished(e, t, b)

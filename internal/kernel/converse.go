@@ -161,6 +161,12 @@ func (s *State) objectionTo(l *Loop, x *session.Session, f pawl.Facts, insisted 
 		return fmt.Sprintf("You decided %s, and this request looks like %s: %s. Look again, and hand in your result once more.",
 			f.Get("decision"), st.Check.Demands, strings.Join(s.Started.Signs, "; "))
 	}
+	if x.Purpose == pawl.ForReview && !insisted && f.Get("decision") == "pass" && l.looksAgain(l.stage(x.Index).Name) {
+		if loose := f.All("loose"); len(loose) > 0 {
+			return fmt.Sprintf("This tree did not pass before. Name for each of these in its evidence the file and line (path:12), or the test, that answers the objection: %s. Then hand in your result once more.",
+				strings.Join(loose, ", "))
+		}
+	}
 	return s.incomplete(l, x, f)
 }
 

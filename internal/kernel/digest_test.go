@@ -77,7 +77,11 @@ func loopHeadline(body pawl.Body) string {
 	case *pawl.IterationRestarted:
 		return fmt.Sprintf("the steps start again as attempt %d%s", b.Attempt, because(b.Reason))
 	case *pawl.GatesReused:
-		return fmt.Sprintf("the verdicts of iteration %d stand: it is the same tree", b.From)
+		s := fmt.Sprintf("the same tree as in iteration %d: the verdicts of %s stand", b.From, strings.Join(b.Gates, ", "))
+		if len(b.Anew) > 0 {
+			s += "; " + strings.Join(b.Anew, ", ") + " judges it anew"
+		}
+		return s
 	case *pawl.GateJudged:
 		return judgedLine(b)
 	case *pawl.Prepared:

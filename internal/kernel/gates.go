@@ -105,13 +105,51 @@ func (l *Loop) inBatches() bool {
 	return l.gen.planned && l.gen.plan != nil && l.Kind.Children.Groups()
 }
 
-// reuse keeps the verdicts of the last attempt if the candidate has the same tree.
+// reuse keeps verdicts of the last attempt if the candidate has the same tree.
 func (d *draft) reuse(l *Loop) {
-	if !l.cand.IsJudged() && len(l.sessions) == 0 && l.Kind.Children == nil {
-		if a := l.sameTree(); a != nil {
-			d.emit(l.Ref, &pawl.GatesReused{From: a.N})
+	if l.cand.IsJudged() || len(l.sessions) > 0 || l.Kind.Children != nil {
+		return
+	}
+	if a := l.sameTree(); a != nil {
+		if gates, anew := l.standing(a); len(gates)+len(anew) > 0 {
+			d.emit(l.Ref, &pawl.GatesReused{From: a.N, Gates: gates, Anew: anew})
 		}
 	}
+}
+
+// standing returns the names of the gates whose verdicts on an attempt hold for the same tree in
+// another one, and those of the reviews that look at it a second time. Command gates judged the tree.
+// What the agent's commands led to is not in it, and what a reviewer or a person said is asked again
+// if a gate halted the attempt. A reviewer may be wrong: one that did not pass the tree looks again,
+// once.
+func (l *Loop) standing(a *ladder.Attempt) (gates, anew []string) {
+	halted := verdict.Halt(a.Results) != nil
+	for _, r := range reusableVerdicts(a.Results) {
+		st := l.stageNamed(r.Gate)
+		switch {
+		case r.Kind != "":
+		case st == nil, st.Builtin == toolResults, halted && (st.Review != nil || st.Human):
+			continue
+		case st.Review != nil && r.By == "" && !verdict.Passes(r.Verdict) && !slices.Contains(a.Looked, r.Gate):
+			anew = append(anew, r.Gate)
+			continue
+		}
+		gates = append(gates, r.Gate)
+	}
+	return gates, anew
+}
+
+// looksAgain reports whether a review judges the candidate's tree a second time.
+func (l *Loop) looksAgain(gate string) bool { return slices.Contains(l.cand.Second, gate) }
+
+// stageNamed returns the stage of the loop's gates with this name, or nil.
+func (l *Loop) stageNamed(name string) *pawl.Stage {
+	for i := range l.stages() {
+		if st := l.stage(i); st.Name == name {
+			return st
+		}
+	}
+	return nil
 }
 
 // judgeStages lets the stages from a position up to, but not including, another judge in order, and
@@ -286,14 +324,25 @@ func (d *draft) review(l *Loop, stage int) {
 		d.converse(l, l.sessions[0])
 		return
 	}
+	st := l.stage(stage)
+	if _, again := l.cand.NextReviewer(stage, 0, st.Review.Tier); !again {
+		d.askVerdict(l, st.Name, fmt.Sprintf("No reviewer handed in a verdict of %s on %s, up to the strongest model. Does the work pass?", st.Name, cmp.Or(l.task.ID, "the run")))
+		return
+	}
 	d.seatReviewer(l, stage, 0)
 }
 
 // reviewed turns a review's result into a verdict. A review passes only if it says pass and leaves
-// no criterion unmet. A review that hands in no result is inconclusive, which is a failure.
+// no criterion unmet. One that hands in no result says nothing of the work: a stronger reviewer
+// follows, and after the strongest a person is asked, unless the recipe takes it for a failure.
 func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reason string, output pawl.Hash, f pawl.Facts) {
-	b := &pawl.GateJudged{Gate: l.stage(x.Index).Name, Evidence: output, Verdict: pawl.VerdictFail}
-	if r != pawl.SessionDone {
+	st := l.stage(x.Index)
+	b := &pawl.GateJudged{Gate: st.Name, Evidence: output, Verdict: pawl.VerdictFail}
+	switch {
+	case r != pawl.SessionDone:
+		if _, again := l.cand.NextReviewer(x.Index, 0, x.Place.Tier); again || st.Review.Unfilled == pawl.UnfilledAsk {
+			return
+		}
 		b.Partial, b.Total = true, d.s.Started.Count
 		b.Reason, b.Error = brief.Cut("inconclusive: "+reason, 300), brief.Fingerprint(string(r))
 		d.emit(l.Ref, b)
@@ -308,6 +357,9 @@ func (d *draft) reviewed(l *Loop, x *session.Session, r pawl.SessionResult, reas
 		b.Failing = brief.Mix(b.Failing, brief.Fingerprint(id))
 	}
 	b.Verdict = verdict.OfReview(f.Get("decision"), len(unmet))
+	if loose := f.All("loose"); verdict.Passes(b.Verdict) && l.looksAgain(b.Gate) && len(loose) > 0 {
+		b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("it passed at the second look without a file and line, or a test, that shows it: "+strings.Join(loose, ", "), 300)
+	}
 	b.Confidence = verdict.Percent(f.Get("confidence"))
 	d.emit(l.Ref, b)
 }

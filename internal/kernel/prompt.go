@@ -69,6 +69,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		rv := l.stage(x.Index).Review
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
 		l.addChanged(do)
+		l.addSecondLook(do, l.stage(x.Index).Name)
 	case pawl.ForBatch:
 		rv := l.Kind.Children.Judge
 		do.Template, do.Tools, do.Output = rv.Prompt, rv.Tools, rv.Output
@@ -139,6 +140,23 @@ func (s *State) addPlan(l *Loop, do *pawl.AssemblePrompt) {
 func (l *Loop) addChanged(do *pawl.AssemblePrompt) {
 	if l.cand != nil && !l.cand.Paths.IsZero() {
 		do.Inputs = append(do.Inputs, pawl.Input{Name: "changed", Blob: l.cand.Paths})
+	}
+}
+
+// addSecondLook adds to a reviewer's prompt what was objected to the same tree, and what the author
+// says to that, if it is its second look.
+func (l *Loop) addSecondLook(do *pawl.AssemblePrompt, gate string) {
+	a := l.lastAttempt()
+	if a == nil || !l.looksAgain(gate) {
+		return
+	}
+	for _, f := range objectionsTo(a.Results) {
+		if f.From == gate {
+			do.Second = &f
+		}
+	}
+	if n := len(l.left.Outputs); n > 0 {
+		do.Reply = l.left.Outputs[n-1].Blob
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/session"
 	"pawl/internal/kernel/verdict"
 )
@@ -42,6 +43,10 @@ func (d *draft) seatReviewer(l *Loop, stage, vote int) {
 	st := l.stage(stage)
 	place := l.place(st.Name)
 	place.Role, place.Tier = st.Review.Role, st.Review.Tier
+	if l.looksAgain(st.Name) {
+		place.Tier++
+	}
+	place.Tier, _ = l.cand.NextReviewer(stage, vote, min(place.Tier, ladder.Top))
 	if vote > 0 {
 		place.Lens = fmt.Sprintf("vote %d", vote)
 	}
@@ -221,7 +226,7 @@ func (d *draft) check(l *Loop, st *pawl.Stage) {
 		default:
 			l.readable(b)
 		}
-	case "tool_results":
+	case toolResults:
 		if l.left.RunFailed {
 			b.Verdict, b.Reason = pawl.VerdictFail, brief.Cut("the last command the agent ran failed, and it left it at that", 300)
 		}

@@ -210,6 +210,8 @@ func (s *story) option(t *testing.T, r *pawl.Recipe, set *pawl.Settings, a datad
 		k.Ladder.Council = nil
 	case "no-review":
 		k.Gates = k.Gates[:1]
+	case "unfilled":
+		k.Gates[1].Review.Unfilled = pawl.Unfilled(value)
 	case "no-stuck":
 		set.NoStuckDetection = true
 	case "records":

@@ -12,9 +12,10 @@ import (
 // Two checks of the harness: whether an artifact can be read as the list that it must be, and
 // whether the command that a loop's task names passes.
 
-// The names of these checks in recipes.
+// The names of checks of the harness in recipes.
 const (
 	wellFormed        = "well_formed"
+	toolResults       = "tool_results"
 	validationCommand = "validation_command"
 )
 

@@ -213,3 +213,12 @@ func (rv *review) objections() string {
 	say("summary", rv.Summary)
 	return b.String()
 }
+
+// secondLook is what a reviewer's prompt ends with at a second look; empty at the first.
+func (r *reader) secondLook(do *pawl.AssemblePrompt) string {
+	if do.Second == nil {
+		return ""
+	}
+	reply := r.fit("the author's answer", readable(r.text("the author's answer", do.Reply)), maxAnswer)
+	return recipe.SecondLook(r.feedback(*do.Second, nil), reply)
+}

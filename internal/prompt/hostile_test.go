@@ -79,6 +79,8 @@ func TestNothingLeavesItsPlace(t *testing.T) {
 			{Name: "result", Blob: w.MustKeep(t, text("result"))}, {Name: "council", Blob: w.MustKeep(t, text("council"))},
 			{Name: "changed", Blob: w.MustKeep(t, text("changed"))}, {Name: "proposal A", Blob: w.MustKeep(t, text("proposal"))},
 		}
+		do.Second = &pawl.Feedback{From: "requirements", Verdict: pawl.Verdict(text("verdict")), Evidence: w.MustKeep(t, text("objection"))}
+		do.Reply = w.MustKeep(t, text("reply"))
 		p := w.MustAssemble(t, do)
 		if out := outside(p.User); strings.Contains(out, evil) {
 			rt.Fatalf("this is outside its fence or quotes:\n%s\nin\n%s", out, p.User)

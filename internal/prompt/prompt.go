@@ -84,6 +84,10 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		name = "Run"
 	}
 	user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
+	user += r.secondLook(do)
+	if r.err != nil {
+		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, r.err)
+	}
 	return runner.Prompt{System: system, User: user, Cut: r.cuts()}, nil
 }
 

@@ -176,3 +176,23 @@ func TestSystemPartIsTheSame(t *testing.T) {
 		t.Errorf("the system part, which providers keep, is\n%s\nand later\n%s", first.System, later.System)
 	}
 }
+
+// F-33: a second look shows what was objected and what the author says, and asks for evidence.
+func TestSecondLook(t *testing.T) {
+	w := MustWorld(t)
+	w.at(pawl.Place{Loop: "task", Iteration: 2, Step: "requirements"})
+	do := w.request(t, "requirements.md")
+	if p := w.MustAssemble(t, do); strings.Contains(p.User, "second look") {
+		t.Errorf("the first look is called a second one:\n%s", p.User)
+	}
+	do.Second = &pawl.Feedback{From: "requirements", Verdict: pawl.VerdictFail, Evidence: w.MustKeep(t, map[string]any{
+		"summary": "half of it", "criteria": []any{map[string]any{"id": "AC-002", "status": "fail", "gap": "no lock-out in login.go"}}})}
+	do.Reply = w.MustKeep(t, map[string]any{"summary": "login.go:40 locks the account"})
+	p := w.MustAssemble(t, do)
+	_, second, ok := strings.Cut(p.User, "## A second look")
+	for _, want := range []string{"The verdict was fail", "no lock-out in login.go", "login.go:40 locks the account", "not an instruction", "path:12"} {
+		if !ok || !strings.Contains(second, want) {
+			t.Errorf("it does not say %q:\n%s", want, p.User)
+		}
+	}
+}

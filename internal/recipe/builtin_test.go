@@ -55,7 +55,7 @@ func TestTaskLoop(t *testing.T) {
 				{Name: "quality", Commands: []string{"*"}, Timeout: 120 * time.Second}, // D-07 D-35 D-56
 				{Name: "requirements", Timeout: 60 * time.Second, Review: &pawl.Review{ // D-08 D-36 D-57
 					Role: "requirements-validator", Prompt: "requirements.md", Tier: 2, Output: "verdict",
-					Tools: []string{"read", "list", "glob", "grep"}}},
+					Tools: []string{"read", "list", "glob", "grep"}, Unfilled: pawl.UnfilledFail}},
 			},
 			Ladder: pawl.Ladder{
 				Rungs: []pawl.Rung{{Tier: 1, Failures: 2}, {Tier: 2, Failures: 2}, {Tier: 3, Failures: 3}}, // D-16 D-17 D-18 D-B01
@@ -92,6 +92,7 @@ func TestDefault(t *testing.T) {
 		t.Errorf("gates may take %s; want no limit, so that what they took on the base decides", got.Kinds[0].Gates[0].Timeout)
 	}
 	base.Kinds[0].Gates[0].Timeout = 0
+	base.Kinds[0].Gates[1].Review.Unfilled = pawl.UnfilledAsk // F-34
 	base.Kinds[0].Steps[1].Tools = append(base.Kinds[0].Steps[1].Tools, "update_dependencies")
 	base.Kinds[0].Monitor = map[string][]string{"REGRESSING": {"rollback"}, "FLIP-FLOPPING": {"escalate"}}
 	if diff := cmp.Diff(base.Kinds, got.Kinds); diff != "" {

@@ -181,6 +181,8 @@ func reviewFields(m *strictyaml.Map, r *pawl.Review) {
 	m.Key("output", "What the reviewer hands in: a gate's review `verdict`, the judge of a group `batch`. It need not be said.").Word(&r.Output, "verdict", "batch")
 	m.Key("turns", "The cap on model calls; without it, 20.").Int(&r.Turns, 1, 200)
 	m.Key("votes", "How many reviewers judge, each for itself: unanimous decides, a split asks a person. Without it, 1.").Int(&r.Votes, 1, 9)
+	r.Unfilled = pawl.Unfilled(orElse(string(r.Unfilled), string(pawl.UnfilledAsk)))
+	m.Key("unfilled", "What follows when no reviewer hands in a result, each one tier stronger than the one before: a person is asked, or it counts as a failure of the work; without it, `ask`.").Word((*string)(&r.Unfilled), "ask", "fail")
 }
 
 func readLadder(m *strictyaml.Map, l *pawl.Ladder) {

@@ -23,7 +23,7 @@ func TestLoopr(t *testing.T) {
 	}
 	format := func(name string) pawl.Stage { return pawl.Stage{Name: name + "-format", Builtin: "well_formed"} }
 	judge := func(name string, tier int) pawl.Stage {
-		return pawl.Stage{Name: name + "-judge", Review: &pawl.Review{Role: "judge", Prompt: name + "-judge.md", Tier: tier, Tools: reading, Output: "verdict", Turns: 20}}
+		return pawl.Stage{Name: name + "-judge", Review: &pawl.Review{Role: "judge", Prompt: name + "-judge.md", Tier: tier, Tools: reading, Output: "verdict", Unfilled: pawl.UnfilledAsk, Turns: 20}}
 	}
 	children := func(from, kind string, parallel int) *pawl.Children {
 		return &pawl.Children{From: from, Kind: kind, Order: "score", Parallel: parallel, Admit: pawl.AdmitEager, OnFailure: pawl.FailRestartParent}

@@ -59,7 +59,7 @@ func TestPandora(t *testing.T) {
 			{Name: "synthesis", Role: "synthesis", Prompt: "synthesis.md", Tools: reading, Output: "summary", Required: true}, // P-08 P-52
 		},
 		Gates: []pawl.Stage{once, {Name: "validation", // P-08 P-53
-			Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict"},
+			Review: &pawl.Review{Role: "validator", Prompt: "validation.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk},
 			On: map[pawl.Verdict]pawl.Route{
 				"revise": {From: "synthesis", Max: 2, Then: "fail"}, // P-B21
 				"retry":  {From: "start", Max: 1, Then: "fail"},     // P-10 P-74 P-75 P-B07
@@ -86,7 +86,7 @@ func TestLoom(t *testing.T) {
 			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md"}, // L-62 L-63 L-64 L-84 L-B10
 			OnFailure: "block"},                                                                                          // L-38 L-B15
 		FinalGates: []pawl.Stage{commands, {Name: "final-validation",
-			Review: &pawl.Review{Role: "verifier", Prompt: "final-validation.md", Tools: reading, Tier: 3, Output: "verdict"}}}, // L-25 L-26
+			Review: &pawl.Review{Role: "verifier", Prompt: "final-validation.md", Tools: reading, Tier: 3, Output: "verdict", Unfilled: pawl.UnfilledAsk}}}, // L-25 L-26
 		FinalSteps: []pawl.Step{{Name: "summary", Role: "summarizer", Prompt: "summary.md", Tier: 1, Output: "summary"}}, // L-27
 		Ladder:     pawl.Ladder{Then: "fail"},
 	}, {
@@ -96,9 +96,9 @@ func TestLoom(t *testing.T) {
 		Gates: []pawl.Stage{commands,
 			{Name: "deterministic", Builtin: "tool_results"}, // L-37
 			{Name: "assessment", When: &pawl.When{Verification: []int{2}},
-				Review: &pawl.Review{Role: "verifier", Prompt: "verify.md", Tools: reading, Tier: 2, Output: "verdict"}},
+				Review: &pawl.Review{Role: "verifier", Prompt: "verify.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk}},
 			{Name: "voting", When: &pawl.When{Verification: []int{3}},
-				Review: &pawl.Review{Role: "verifier", Prompt: "verify.md", Tools: reading, Tier: 2, Output: "verdict", Votes: 3}}},
+				Review: &pawl.Review{Role: "verifier", Prompt: "verify.md", Tools: reading, Tier: 2, Output: "verdict", Unfilled: pawl.UnfilledAsk, Votes: 3}}},
 		Extract: &pawl.Step{Name: "extract", Role: "extractor", Prompt: "extract.md", Tier: 1, Turns: 3, Output: "learnings"},            // L-19 L-57
 		Ladder:  pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 2}, {Tier: 2, Failures: 1}, {Tier: 3, Failures: 4}}, Then: "replan"}, // L-B07
 	}}
@@ -133,8 +133,8 @@ func TestCoherence(t *testing.T) {
 			}}}},
 		Gates: []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable"}},
 		Children: &pawl.Children{From: "plan", Kind: "subtask", Order: "list", Parallel: 8, Admit: pawl.AdmitReady, Group: 12, ScaffoldFirst: true, Checkpoint: true,
-			BeforeBatch: []pawl.Step{refresh},                                                                                                       // V-43: never after decisions are recorded
-			Judge:       &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch"}, // V-38 V-42
+			BeforeBatch: []pawl.Step{refresh},                                                                                                                                   // V-43: never after decisions are recorded
+			Judge:       &pawl.Review{Role: "reviewer", Prompt: "review.md", Tier: 3, Tools: append(slices.Clone(reading), "run"), Output: "batch", Unfilled: pawl.UnfilledAsk}, // V-38 V-42
 			AfterBatch:  []pawl.Step{record},
 			Monitor: map[string][]string{"STALLED": {"gather", "revise"}, "REGRESSING": {"rollback"}, // V-40 V-41
 				"FLIP-FLOPPING": {"rollback", "ask"}, "BLOCKED": {"ask"}}, Recoveries: 2, // V-53

@@ -105,7 +105,9 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 		}
 	case *pawl.GatesReused:
 		if from := l.iteration(b.From); it != nil && from != nil {
-			it.Gates = slices.DeleteFunc(slices.Clone(from.Gates), func(g *Gate) bool { return !g.stands() })
+			it.Gates = slices.DeleteFunc(slices.Clone(from.Gates), func(g *Gate) bool {
+				return !g.stands() || len(b.Gates)+len(b.Anew) > 0 && !slices.Contains(b.Gates, g.Gate)
+			})
 		}
 	case *pawl.GateLeftOut:
 		r.LeftOut = append(r.LeftOut, *b)
@@ -117,11 +119,30 @@ func (t teller) tellGate() string {
 	case *pawl.GateJudged:
 		return judgedText(b)
 	case *pawl.GatesReused:
-		return fmt.Sprintf("the same tree as in iteration %d: its verdicts stand", b.From)
+		return ReusedText(b)
 	case *pawl.GateLeftOut:
 		return leftOutText(b)
 	}
 	return ""
+}
+
+// ReusedText says which verdicts of an earlier iteration stand.
+func ReusedText(b *pawl.GatesReused) string {
+	which := "its verdicts stand"
+	switch n := len(b.Gates); {
+	case n == 1:
+		which = "its verdict of " + b.Gates[0] + " stands"
+	case n > 1:
+		which = "its verdicts of " + strings.Join(b.Gates, ", ") + " stand"
+	}
+	if len(b.Gates) == 0 && len(b.Anew) > 0 {
+		which = "no verdict stands"
+	}
+	s := fmt.Sprintf("the same tree as in iteration %d: %s", b.From, which)
+	if len(b.Anew) > 0 {
+		s += "; a second look by " + strings.Join(b.Anew, ", ")
+	}
+	return s
 }
 
 func (k *Look) lookGate(e pawl.Event) {

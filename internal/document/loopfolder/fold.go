@@ -117,7 +117,7 @@ func (w *Writer) take(e pawl.Event) {
 			it.gates, it.changed = append(it.gates, b), w.live || it.changed
 		}
 	case *pawl.GatesReused:
-		it.notes = append(it.notes, fmt.Sprintf("the same tree as in iteration %d: its verdicts stand", b.From))
+		it.notes = append(it.notes, view.ReusedText(b))
 	case *pawl.IterationEnded:
 		it.end(b, w.live)
 	case *pawl.PromptAssembled:

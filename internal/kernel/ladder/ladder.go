@@ -41,6 +41,7 @@ type Attempt struct {
 	Tree       pawl.TreeHash      // of its candidate
 	StepFailed string             // why its steps failed; empty = they did not
 	Results    []*pawl.GateJudged // the verdicts on its candidate
+	Looked     []string           // reviews that have judged this tree a second time
 }
 
 // Kept is how many attempts [State.History] keeps.
@@ -229,7 +230,7 @@ func Remember(history []Attempt, a Attempt) []Attempt {
 	out := slices.Clone(history[max(0, len(history)-Kept+1):])
 	if n := len(out); n > 0 {
 		last := &out[n-1]
-		last.Security, last.Tree, last.StepFailed, last.Results, last.Children = 0, "", "", nil, nil
+		last.Security, last.Tree, last.StepFailed, last.Results, last.Children, last.Looked = 0, "", "", nil, nil, nil
 	}
 	return append(out, a)
 }

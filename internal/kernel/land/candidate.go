@@ -6,6 +6,7 @@ import (
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/ladder"
 	"pawl/internal/kernel/verdict"
 )
 
@@ -16,13 +17,15 @@ type Candidate struct {
 	Gates   GateRuns           // command gates that were asked to judge it
 	Results []*pawl.GateJudged // in the order they came
 	votes   []vote             // of the review under way
+	empty   []emptyReview      // reviewers who handed in nothing
 
-	Probed     bool   // it was compared with those of siblings
-	Checked    bool   // it was looked at for conflict markers
-	Unresolved int    // in how many paths it has them
-	Extracted  bool   // what the attempt taught was taken, or could not be
-	Astray     bool   // it has used up its ways back
-	Merge      *Entry // on its way into the parent's branch; nil = it is not
+	Second     []string // reviews that judge its tree a second time
+	Probed     bool     // it was compared with those of siblings
+	Checked    bool     // it was looked at for conflict markers
+	Unresolved int      // in how many paths it has them
+	Extracted  bool     // what the attempt taught was taken, or could not be
+	Astray     bool     // it has used up its ways back
+	Merge      *Entry   // on its way into the parent's branch; nil = it is not
 }
 
 // GateRun is a command gate that was asked to judge a commit.
@@ -40,6 +43,7 @@ func (c *Candidate) Clone() *Candidate {
 	}
 	n := *c
 	n.Gates, n.Results, n.votes = slices.Clone(c.Gates), slices.Clone(c.Results), slices.Clone(c.votes)
+	n.empty = slices.Clone(c.empty)
 	n.Merge = c.Merge.Clone()
 	return &n
 }
@@ -172,6 +176,44 @@ func (c *Candidate) Voted(n, of int, b *pawl.SessionEnded) {
 		v.verdict, v.output = verdict.OfReview(b.Facts.Get("decision"), len(b.Facts.All("unmet"))), b.Output
 		v.sure = verdict.Percent(b.Facts.Get("confidence"))
 	}
+}
+
+// emptyReview is a reviewer who handed in nothing.
+type emptyReview struct{ stage, vote, tier int }
+
+// Empty records that the reviewer of a stage, with this number among several, handed in nothing, and
+// reports whether that was the last one: see [Retries].
+func (c *Candidate) Empty(stage, vote, tier int) (last bool) {
+	c.empty = append(c.empty, emptyReview{stage, vote, tier})
+	_, again := c.NextReviewer(stage, vote, tier)
+	return !again
+}
+
+// NextReviewer returns the tier of a stage's next reviewer, which is tier at first. It reports false if
+// no reviewer is left.
+func (c *Candidate) NextReviewer(stage, vote, tier int) (next int, again bool) {
+	e := Retries{}
+	for _, r := range c.empty {
+		if r.stage == stage && r.vote == vote {
+			e.Empty(r.tier)
+		}
+	}
+	return e.Next(tier)
+}
+
+// Retries are the reviewers of one thing who handed in nothing. Each next one is a tier stronger, up to
+// the strongest, and there are at least two.
+type Retries struct{ n, tier int }
+
+// Empty records one of this tier.
+func (e *Retries) Empty(tier int) { e.n, e.tier = e.n+1, max(e.tier, tier) }
+
+// Next returns the tier of the next one, which is tier at first, and whether there is one.
+func (e Retries) Next(tier int) (next int, again bool) {
+	if e.n == 0 {
+		return tier, true
+	}
+	return min(e.tier+1, ladder.Top), e.tier < ladder.Top || e.n < 2
 }
 
 // HasVoted reports whether the nth reviewer has voted, counted from 1.

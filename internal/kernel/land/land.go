@@ -45,7 +45,8 @@ type Batch struct {
 	Culprit *culprit          // the member that makes the chain red, until it is settled; nil = none is known
 	doubted []string          // the gates that were asked about the subject again
 	Shown   pawl.CommitHash   // what the parent's worktree shows instead of the branch's head; empty = nothing else
-	Reviews int               // review sessions of the batch that have ended
+	Reviews int               // review sessions of the batch that have ended with a result
+	Empty   Retries           // judges of the batch who handed in nothing
 	Moved   bool              // the branch has what was approved
 }
 
@@ -121,7 +122,7 @@ func (b *Batch) Judged(task int, v pawl.Verdict) (changed bool) {
 	}
 	b.prefix, b.tip = 0, nil
 	if b.Land == pawl.LandBest && (picked || changed) {
-		b.Reviews = 0 // another one is to be picked
+		b.Reviews, b.Empty = 0, Retries{} // another one is to be picked
 	}
 	return changed
 }

@@ -3,6 +3,7 @@ package submit
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,11 +77,14 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 	if err := v.covers(wanted); err != nil && !halts {
 		return nil, err
 	}
-	var unmet pawl.Facts
+	var unmet, loose pawl.Facts
 	var gaps []string
 	for _, id := range wanted {
 		i := slices.IndexFunc(v.Criteria, func(c Criterion) bool { return c.ID == id })
 		if i >= 0 && v.Criteria[i].Status == Pass {
+			if !slices.ContainsFunc(v.Criteria[i].Evidence, pointing.MatchString) {
+				loose = append(loose, pawl.Fact{Name: "loose", Value: id})
+			}
 			continue
 		}
 		unmet = append(unmet, pawl.Fact{Name: "unmet", Value: id})
@@ -99,8 +103,11 @@ func (v Verdict) facts(criteria []pawl.Criterion) (pawl.Facts, error) {
 	if v.Confidence != nil {
 		facts = append(facts, pawl.Fact{Name: "confidence", Value: strconv.Itoa(*v.Confidence)})
 	}
-	return append(facts, unmet...), nil
+	return append(append(facts, unmet...), loose...), nil
 }
+
+// pointing matches evidence that can be looked up: a file with a line, or the name of a test.
+var pointing = regexp.MustCompile(`\S:\d+|#L\d+|\b[Ll]ines? \d+|\bTest[A-Z_]\w|\btest_\w|::\w|\b\w+_test\b|\.(test|spec)\.\w`)
 
 // decide is the verdict and the reason for it.
 func (v Verdict) decide(met, total int, gaps []string) (decision, reason string) {
