@@ -108,6 +108,8 @@ type Step struct {
 	Required bool `json:"required,omitempty"`
 	// Turns is the cap on model calls; zero means 20.
 	Turns int `json:"turns,omitempty"`
+	// TurnCap says what follows when the session reaches that cap.
+	TurnCap TurnCap `json:"turn_cap,omitempty"`
 	// NoReminder leaves out the reminder after each batch of tool results.
 	NoReminder bool          `json:"no_reminder,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"` // zero: none
@@ -128,6 +130,15 @@ type Step struct {
 	// Check is something the harness looks at itself, and the decision it demands.
 	Check *Check `json:"check,omitempty"`
 }
+
+// TurnCap is what follows when a session has used all its turns without a result.
+type TurnCap string
+
+// What may follow. The zero value means [TurnCapFail].
+const (
+	TurnCapFail  TurnCap = "fail"  // the step fails, and with it the attempt
+	TurnCapJudge TurnCap = "judge" // the gates judge what was made
+)
 
 // Repeat runs a group of steps again until one of them submits a decision.
 type Repeat struct {

@@ -184,7 +184,7 @@ func (l *Loop) stepOver(step int, r pawl.SessionResult, why string) {
 		l.iter.final = step - l.flow.After + 1
 	case l.flow.AroundBatch(step):
 		l.endAround(step)
-	case r == pawl.SessionDone:
+	case r == pawl.SessionDone, r == pawl.SessionTurns && l.flow.Steps[step].TurnCap == pawl.TurnCapJudge:
 		l.passStep()
 	default:
 		l.iter.stepFailed, l.Phase = why, PhaseCommit

@@ -25,7 +25,7 @@ func levels() *pawl.Recipe {
 	plan.Approval, plan.Children.Parallel = &pawl.Approval{By: "human"}, 5
 	spec.Children.Order, phase.Children.Limit = "list", 1
 	code := pawl.LoopKind{Name: "code", Priority: 100, Concurrent: 50, Iterations: 3, Ladder: pawl.Ladder{Then: "fail"},
-		Steps: []pawl.Step{{Name: "code", Prompt: "code.md", Output: "result", Tools: []string{"read", "write"}}},
+		Steps: []pawl.Step{{Name: "code", Prompt: "code.md", Output: "result", TurnCap: pawl.TurnCapJudge, Tools: []string{"read", "write"}}},
 		Gates: []pawl.Stage{{Name: "validation", Builtin: validationCommand}, {Name: "quality", Commands: []string{"*"}}}}
 	return &pawl.Recipe{Name: "levels", Start: "plan", Kinds: []pawl.LoopKind{plan, spec, phase, code}}
 }

@@ -74,6 +74,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 		m.Need("demands", "The decision. An agent that decides otherwise is asked once more, with the signs; then the check decides.").Match(&c.Demands, decisionPattern, aDecision)
 	})
 	m.Key("turns", "The cap on model calls; without it, 20.").Int(&s.Turns, 1, 200)
+	m.Key("turn_cap", "What follows when that cap is reached: the attempt fails, or the gates judge what was made; without it, `fail`.").Word((*string)(&s.TurnCap), "fail", "judge")
 	var reminder = !s.NoReminder
 	m.Key("reminder", "Whether the agent is reminded of its task after each batch of tool results; without it, yes.").Bool(&reminder)
 	s.NoReminder = !reminder

@@ -37,7 +37,7 @@ func TestLoopr(t *testing.T) {
 		{Name: "phase", Iterations: 20, Priority: 80, Concurrent: 20, Steps: writer("phase", "phase-writer", 2), Gates: []pawl.Stage{format("phase")},
 			Children: children("phase", "code", 1), Ladder: pawl.Ladder{Then: "fail"}},
 		{Name: "code", Iterations: 100, Priority: 100, Concurrent: 50,
-			Steps: []pawl.Step{{Name: "code", Role: "implementer", Prompt: "code.md", Tools: working, Output: "result", Turns: 20}},
+			Steps: []pawl.Step{{Name: "code", Role: "implementer", Prompt: "code.md", Tools: working, Output: "result", Turns: 20, TurnCap: pawl.TurnCapJudge}},
 			Gates: []pawl.Stage{{Name: "validation", Builtin: "validation_command", Timeout: 10 * time.Minute}, // R-07 R-29
 				{Name: "quality", Commands: []string{"*"}, Timeout: 10 * time.Minute}},
 			Ladder: pawl.Ladder{Rungs: []pawl.Rung{{Tier: 1, Failures: 3}, {Tier: 2, Failures: 7}, {Tier: 3, Failures: 90}}, Then: "fail"}},
