@@ -77,6 +77,9 @@ type IterationEnded struct {
 	// Best is the iteration with the best verified state so far, of a loop without children; 0 = none
 	// of its iterations has one, or the event is older than the field.
 	Best int `json:"best,omitempty"`
+	// Mends reports that the attempt passed and that the loop goes on all the same, because tests
+	// that were red at the base pass now, and others may follow.
+	Mends bool `json:"mends,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -100,6 +103,7 @@ func (b *IterationEnded) fields(c *coder) {
 	flag(c, 15, &b.Conflict)
 	num(c, 16, &b.Max)
 	num(c, 17, &b.Best)
+	flag(c, 18, &b.Mends)
 }
 
 // Escalated says that later attempts use a stronger tier.

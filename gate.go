@@ -62,6 +62,9 @@ type GateSpec struct {
 	// RequireGreen makes findings that the base already had fail the gate.
 	// Without it they are listed and must not grow.
 	RequireGreen bool `json:"require_green,omitempty" yaml:"require_green,omitempty"`
+	// Green are tests that a candidate has to run and pass, also where they fail on the base or do
+	// not exist there.
+	Green []string `json:"green,omitempty" yaml:"-"`
 }
 
 // GateLimitHint names the setting that changes the time limit of a gate.

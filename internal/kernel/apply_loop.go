@@ -230,7 +230,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		s.noteOwn(l, b)
 	}
 	a := ladder.Attempt{
-		N: b.N, Failed: b.Decision != pawl.DecideComplete,
+		N: b.N, Failed: b.Decision != pawl.DecideComplete && !b.Mends, Mends: b.Mends,
 		Files: b.Files, Tests: b.Tests, Error: b.Error, Line: brief.Cut(ladder.FirstError(b), l.lineSize()),
 		Security: verdict.Findings(l.verdicts()), Results: verdict.Remembered(l.verdicts()), StepFailed: l.iter.stepFailed, Children: s.failures(l),
 	}
@@ -254,7 +254,7 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 		if s.isLastIteration(l) {
 			l.ladder.Freed++
 		}
-	case b.Decision == pawl.DecideComplete:
+	case b.Decision == pawl.DecideComplete, b.Mends:
 		l.ladder.Failures, l.ladder.Conflicts = 0, 0
 	case b.Conflict && l.ladder.Conflicts+1 < ladder.ConflictTries:
 		l.ladder.Conflicts++

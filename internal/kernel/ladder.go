@@ -15,6 +15,7 @@ import (
 func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	r := d.s.ruling(l, j, b)
 	b.Decision, b.Reason, b.Outcome = r.Decision, brief.Cut(r.Reason, 300), r.Outcome
+	b.Mends = j.Pass() && r.Decision == pawl.DecideIterate
 	if r.Outcome != "" && d.runFinalSteps(l) {
 		return
 	}
@@ -64,7 +65,7 @@ func (s *State) ruling(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) ladd
 	c := ladder.Case{
 		Ladder: &l.Kind.Ladder, Judgement: j, Results: l.verdicts(), Ended: b, Tier: l.Tier, Top: l.top(),
 		HaltsOnSecurity: s.haltsOn(pawl.HaltSecurity), DetectsStuck: !s.Settings.NoStuckDetection, WantsCouncil: s.Settings.Council,
-		Again: l.wantsAnother(), Refused: l.planRefusal(b),
+		Again: l.wantsAnother(), Refused: l.planRefusal(b), Mends: l.Parent == 0 && l.ratchets() && verdict.Mend(l.verdicts()),
 	}
 	if s.isLastIteration(l) {
 		c.Last = s.lastFailed(l, b)

@@ -190,7 +190,15 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a.StepFailed != "" && len(a.Children) == 0 { // the children's own feedback says it
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
 	}
-	return append(append(out, a.Children...), objectionsTo(a.Results)...)
+	out = append(append(out, a.Children...), objectionsTo(a.Results)...)
+	if a.Mends { // what is still red is what is left to do
+		for _, r := range a.Results {
+			if r.RedAtBase && !r.Evidence.IsZero() {
+				out = append(out, pawl.Feedback{From: r.Gate, Verdict: pawl.VerdictFail, Evidence: r.Evidence})
+			}
+		}
+	}
+	return out
 }
 
 // fromUser, followed by the number of the iteration that a person had seen, is the source of the

@@ -41,7 +41,7 @@ func (s *State) noteOwn(l *Loop, b *pawl.IterationEnded) {
 	m := land.Member{}
 	m.Note(l.verdicts(), l.committed(), b.Error)
 	f := &m.Facts
-	at := monitor.Attempt{N: int32(b.N), Passed: b.Decision == pawl.DecideComplete, Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
+	at := monitor.Attempt{N: int32(b.N), Passed: b.Decision == pawl.DecideComplete || b.Mends, Passing: int32(f.Passing), Failed: int32(f.Failed), //nolint:gosec // numbers of tests
 		Error: f.Error, Failing: f.Failing, Tree: f.Tree, Hunks: f.Hunks}
 	r := &ratchet{best: s.bestAfter(l, b.N)}
 	for _, v := range l.verdicts() {

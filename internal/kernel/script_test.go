@@ -26,7 +26,7 @@ import (
 // (open, commit, inspect, reset, close).
 //
 // WHAT is, for a gate: pass, skip, halt, fail [TEST…] [error=TEXT], finds SEVERITY
-// RULE; any of them with took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
+// RULE; any of them with broke=TEST+TEST, mended=TEST+TEST, took=DURATION, missing=PROGRAM, lacks=FILE. For a model's turn: calls TOOL…, submits [NAME=VALUE…], submits badly or long, says,
 // any of them with the word cut (at the output limit), or error KIND [wait=DURATION].
 // For prepare: key=KEY, fails. For a commit: files NAME…, tree NAME, kept (it touches what the harness keeps), lacks (files
 // are left out). For a tool: conflict, edits nothing.
@@ -284,6 +284,9 @@ func (s *script) judged(f *pawl.Effect, r *rule) *pawl.GateJudged {
 	}
 	if v := r.value("broke"); v != "" {
 		b.Broke = strings.Split(v, "+")
+	}
+	if v := r.value("mended"); v != "" {
+		b.Mended, b.Evidence = strings.Split(v, "+"), blobOf("evidence")
 	}
 	if v := r.value("passed"); v != "" {
 		b.Passed = atoi(s.w.t, v)

@@ -71,7 +71,9 @@ func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGa
 	if req.Timeout == 0 && req.Spec.Kind == pawl.GateValidation {
 		req.Timeout = validationTimeout
 	}
-	if !do.OnBase {
+	if do.OnBase {
+		req.Spec.Green = nil // they may not exist yet
+	} else {
 		if req.Base, err = reportOf(ctx, job, "the report on the base", do.Base); err != nil {
 			return req, err
 		}

@@ -91,7 +91,7 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 
 // fixed are the flags that say what a run starts with, limited those that can change.
 var (
-	fixed = []string{"recipe", "criteria", "gate", "model", "complexity", "council", "agent", "scope", "require-green", "approval", "approval-threshold",
+	fixed = []string{"recipe", "criteria", "gate", "model", "complexity", "council", "agent", "scope", "require-green", "green", "approval", "approval-threshold",
 		"parallel", "replan-every", "callback", "callback-private", "announce", "announce-url", "announce-private", "unsandboxed", "yes-prepare", "allow-missing-gate", "egress",
 		"max-memory", "max-disk", "max-processes"}
 	limited = []string{"max-iterations", "budget", "max-tokens", "max-time"}

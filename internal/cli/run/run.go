@@ -33,6 +33,7 @@ type options struct {
 	recipe, agent, maxTime      string
 	criteria, gates, models     []string
 	scope, missing, egress      []string
+	mustPass                    []string // tests
 	iterations, complexity      int
 	budget                      string
 	tokens                      string
@@ -155,6 +156,7 @@ durable, one JSON object per line.
 	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
 	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that bounds what may be changed; repeat for more")
 	f.BoolVar(&o.green, "require-green", false, "gates must pass whole, also where they do not on the base")
+	f.StringArrayVar(&o.mustPass, "green", nil, "a `TEST` that must pass in the end, also if it fails now or does not exist yet, or GATE=TEST; repeat for more")
 	f.StringVar(&o.tasks, "tasks", "", "a `FILE` with the list of tasks, - for standard input")
 	f.StringVar(&o.approval, "approval", "", "who approves tasks and merges, a `MODE`: auto, manual or confidence_threshold")
 	f.IntVar(&o.threshold, "approval-threshold", 0, "the least confidence that needs no person, in `PERCENT`")
@@ -444,7 +446,38 @@ func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]stri
 			s.Gates[i].RequireGreen = true
 		}
 	}
+	for _, test := range o.mustPass {
+		if err := mustPass(s.Gates, test); err != nil {
+			return nil, err
+		}
+	}
 	return notes, nil
+}
+
+// mustPass gives a test that must pass to its gate: the one that is named before it, or the only one
+// that runs tests.
+func mustPass(gates []pawl.GateSpec, test string) error {
+	var testing []int
+	for i, g := range gates {
+		if name, ok := strings.CutPrefix(test, g.Name+"="); ok && g.Kind == pawl.GateTests {
+			test, testing = name, []int{i}
+			break
+		}
+		if g.Kind == pawl.GateTests {
+			testing = append(testing, i)
+		}
+	}
+	switch {
+	case strings.TrimSpace(test) == "":
+		return pawl.Errorf(pawl.CodeInvalid, "--green names no test")
+	case len(testing) == 0:
+		return pawl.Errorf(pawl.CodeInvalid, "--green %q: no gate runs tests", test).WithHint(`add one: --gate "tests=make test"`)
+	case len(testing) > 1:
+		return pawl.Errorf(pawl.CodeInvalid, "--green %q: several gates run tests", test).WithHint("say which: --green %s=%s; the gates are: %s", gates[testing[0]].Name, test, gateNames(gates))
+	}
+	g := &gates[testing[0]]
+	g.Green = append(g.Green, test)
+	return nil
 }
 
 // gateNames lists the names of gates.

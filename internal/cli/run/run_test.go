@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -21,13 +22,42 @@ func TestParseGate(t *testing.T) {
 		"unit : tests = make A=1 unit": {Name: "unit", Kind: pawl.GateTests, Command: "make A=1 unit"},
 		"lint=x=y":                     {Name: "lint", Kind: pawl.GateLint, Command: "x=y"},
 	} {
-		if got, err := parseGate(text); err != nil || got != want {
+		if got, err := parseGate(text); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "tests", "tests=", "=make", "speed=make", "a:speed=make", ":tests=make", "tests: =make"} {
 		if _, err := parseGate(text); pawl.CodeOf(err) != pawl.CodeInvalid {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// F-26: a test that must pass belongs to a gate that runs tests.
+func TestMustPass(t *testing.T) {
+	lint, unit, e2e := pawl.GateSpec{Name: "lint", Kind: pawl.GateLint}, pawl.GateSpec{Name: "unit", Kind: pawl.GateTests}, pawl.GateSpec{Name: "e2e", Kind: pawl.GateTests}
+	for _, row := range []struct {
+		test string
+		in   []pawl.GateSpec
+		want string // by gate; empty = refused
+	}{
+		{"TestA", []pawl.GateSpec{lint, unit}, "unit: TestA"},
+		{"e2e=TestA", []pawl.GateSpec{unit, e2e}, "e2e: TestA"},
+		{"a=b", []pawl.GateSpec{unit}, "unit: a=b"},
+		{"TestA", []pawl.GateSpec{unit, e2e}, ""},
+		{"lint=TestA", []pawl.GateSpec{lint, unit, e2e}, ""},
+		{"TestA", []pawl.GateSpec{lint}, ""},
+		{"unit= ", []pawl.GateSpec{unit}, ""},
+	} {
+		gates, got := slices.Clone(row.in), ""
+		err := mustPass(gates, row.test)
+		for _, g := range gates {
+			for _, name := range g.Green {
+				got += g.Name + ": " + name
+			}
+		}
+		if got != row.want || (err == nil) != (row.want != "") {
+			t.Errorf("%q: %q, %v; want %q", row.test, got, err, row.want)
 		}
 	}
 }

@@ -33,6 +33,40 @@ func (j *judgement) againstBase(r *pawl.GateReport, own outcome) {
 	}
 }
 
+// wanted fails a report that passes without the tests which have to pass.
+func (j *judgement) wanted(r *pawl.GateReport) {
+	if r.Verdict != pawl.VerdictPass {
+		return
+	}
+	var red, absent []string
+	for _, name := range j.req.Spec.Green {
+		ran, failing := false, false
+		for _, t := range r.Tests {
+			if t.Name == name || local(t.Name) == name || strings.HasPrefix(t.Name, name+"/") {
+				ran = ran || t.Status != pawl.TestSkip
+				failing = failing || t.Status == pawl.TestFail
+			}
+		}
+		switch {
+		case failing:
+			red = append(red, name)
+		case !ran:
+			absent = append(absent, name)
+		}
+	}
+	var reasons []string
+	if n := len(red); n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s that must pass %s: %s", count(n, "test"), verb(n, "fail"), nameList(red, n)))
+	}
+	if n := len(absent); n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s that must pass did not run: %s", count(n, "test"), nameList(absent, n)))
+	}
+	if len(reasons) > 0 {
+		r.Verdict, r.RedAtBase, r.Reason = pawl.VerdictFail, false, strings.Join(reasons, "; ")
+		r.Error = Normalise(r.Reason)
+	}
+}
+
 // exitNotFound is the exit code of a shell that does not find a command.
 const exitNotFound = 127
 

@@ -44,6 +44,18 @@ func TestRedAtBase(t *testing.T) {
 		tests.RequireGreen = true
 		want(t, MustJudge(t, tests, goResult("-TestA", "+TestB", "+TestC"), &base), pawl.VerdictFail, "1 of 3 tests fails: TestA")
 	})
+	t.Run("some must pass", func(t *testing.T) { // F-26
+		tests := tests
+		tests.Green = []string{"TestB", "TestNew"}
+		want(t, MustJudge(t, tests, goResult("-TestA", "-TestB", "+TestC"), &base), pawl.VerdictFail, "1 test that must pass fails: TestB; 1 test that must pass did not run: TestNew")
+		r := MustJudge(t, tests, goResult("-TestA", "+TestB", "+TestC", "+TestNew"), &base)
+		want(t, r, pawl.VerdictPass, "not worse than the base: 1 test fails there too: TestA")
+		if !r.RedAtBase {
+			t.Error("RedAtBase is not set")
+		}
+		want(t, MustJudge(t, tests, goResult("+TestA", "+TestB", "+TestC"), nil), pawl.VerdictFail, "1 test that must pass did not run: TestNew")
+		want(t, MustJudge(t, tests, goResult("+TestA", "+TestB", "+TestC", "-TestD"), &base), pawl.VerdictFail, "1 test fails that does not fail on the base: TestD")
+	})
 	t.Run("it does not build any more", func(t *testing.T) {
 		r := MustJudge(t, tests, play(1, `{"ImportPath":"shop","Action":"build-output","Output":"x.go:1:1: syntax error\n"}`+"\n"+
 			`{"Action":"fail","Package":"shop","FailedBuild":"shop"}`), &base)

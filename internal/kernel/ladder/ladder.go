@@ -29,6 +29,7 @@ type State struct {
 type Attempt struct {
 	N      int  // the number of the iteration
 	Failed bool // it did not pass
+	Mends  bool // it passed, and others may make more of the base green
 	// Files, Tests and Error are fingerprints of the modified files, of the failing tests and
 	// of what was objected, as in [pawl.IterationEnded]; 0 = there is no such thing.
 	Files, Tests, Error uint64
@@ -98,6 +99,7 @@ type Case struct {
 	Again           bool    // a person wants another iteration
 	Refused         *Ruling // what follows if the list of tasks is refused; nil = it is not
 	Last            string  // why the last allowed iteration does not pass; empty = it is not the last
+	Mends           bool    // tests that were red at the base pass now, none broke, and others are still red
 	FailsUpward     bool    // the last iteration fails the loop instead of leaving it incomplete, if Ladder.Then is "fail"
 }
 
@@ -105,7 +107,8 @@ type Case struct {
 //
 //  1. a halt ends the run, if the halt condition is in force;
 //  2. everything passed: complete, or unverified when no command gate did; with
-//     children that have not all passed, their outcome;
+//     children that have not all passed, their outcome; again, if more of what was red at the base
+//     is green than before and another attempt is allowed;
 //     a conflict with what was merged in the meantime: again, twice in a row;
 //     a person wants another iteration: again; the list of tasks is refused: what that leads to;
 //  3. the last allowed iteration has failed: incomplete;
@@ -121,6 +124,8 @@ func (lad *State) Rule(c *Case) Ruling {
 		return Ruling{Decision: pawl.DecideHalt, Reason: verdict.HaltReason(c.Results), Outcome: pawl.OutcomeHalted}
 	case j.Pass() && j.Children != "":
 		return Ruling{Decision: pawl.DecideHalt, Reason: j.Children, Outcome: j.ChildrenOutcome}
+	case j.Pass() && c.Mends && c.Last == "":
+		return Ruling{Decision: pawl.DecideIterate, Reason: "tests that were red at the base pass now, and others are still red"}
 	case j.Pass() && j.Proven:
 		return Ruling{Decision: pawl.DecideComplete, Reason: "every gate passed", Outcome: pawl.OutcomeComplete}
 	case j.Pass():

@@ -141,6 +141,19 @@ func Objections(results []*pawl.GateJudged, others ...string) []string {
 	return out
 }
 
+// Mend reports whether the candidate passes tests that did not pass before, breaks none, and leaves
+// some red that are red at the base.
+func Mend(results []*pawl.GateJudged) bool {
+	mended := false
+	for _, r := range results {
+		if len(r.Broke) > 0 {
+			return false
+		}
+		mended = mended || r.RedAtBase && len(r.Mended) > 0
+	}
+	return mended
+}
+
 // MaxReason bounds the bytes that the state keeps of a verdict's reason.
 const MaxReason = 120
 
