@@ -59,7 +59,7 @@ func TestStartBatch(t *testing.T) {
 	}
 	want := &land.Batch{N: 1, Scaffold: true, Land: pawl.LandAll, Members: []land.Member{
 		{Task: 1, Begun: true, Facts: monitor.Task{Task: 1, Passing: -1}}, {Task: 2, Facts: monitor.Task{Task: 2, Passing: -1}}}}
-	if diff := cmp.Diff(want, l.gen.batch, cmp.AllowUnexported(land.Batch{})); diff != "" || l.gen.batches != 1 || l.gen.beforeDone+l.gen.afterDone != 0 {
+	if diff := cmp.Diff(want, l.gen.batch, cmp.AllowUnexported(land.Batch{}, land.Retries{})); diff != "" || l.gen.batches != 1 || l.gen.beforeDone+l.gen.afterDone != 0 {
 		t.Errorf("steps around it that are over: %d and %d, (-want +got)\n%s", l.gen.beforeDone, l.gen.afterDone, diff)
 	}
 	if childOf(t, s, 2); !l.gen.batch.Members[1].Begun {

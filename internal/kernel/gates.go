@@ -107,7 +107,7 @@ func (l *Loop) inBatches() bool {
 
 // reuse keeps verdicts of the last attempt if the candidate has the same tree.
 func (d *draft) reuse(l *Loop) {
-	if l.cand.IsJudged() || len(l.sessions) > 0 || l.Kind.Children != nil {
+	if l.cand.IsJudged() || l.cand.Second != nil || len(l.sessions) > 0 || l.Kind.Children != nil {
 		return
 	}
 	if a := l.sameTree(); a != nil {

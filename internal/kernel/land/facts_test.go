@@ -78,7 +78,7 @@ func TestAgain(t *testing.T) {
 	b.Members[1].Begun = true
 	b.Judged(12, pawl.VerdictRevise)
 	want := &Batch{N: 1, Scaffold: true, Land: pawl.LandBest, Members: []Member{{Task: 10}, {Task: 11, In: true, Begun: true}, {Task: 12, In: true}}}
-	if diff := cmp.Diff(want, b.Again(), cmp.AllowUnexported(Batch{})); diff != "" {
+	if diff := cmp.Diff(want, b.Again(), cmp.AllowUnexported(Batch{}, Retries{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if b.Members[2].Verdict != pawl.VerdictRevise {
