@@ -429,7 +429,7 @@ func (w *world) keepsOthers(ref pawl.LoopRef, do *pawl.Restore) {
 
 // harnessCommit makes a commit on a branch that has the tree of another one.
 func (w *world) harnessCommit(f *pawl.Effect, branch string, from, like pawl.CommitHash) pawl.CommitHash {
-	c := pawl.CommitHash(w.name("h", f.ID))
+	c := pawl.CommitHash(w.name("h", cmp.Or(f.First, f.ID)))
 	if now := w.branches[branch]; now != from && now != c {
 		w.t.Fatalf("effect %d commits on %s, and %s is at %s", f.ID, from, branch, now)
 	}

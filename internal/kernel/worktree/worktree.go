@@ -67,10 +67,11 @@ func (w *State) Fail(verb pawl.Verb, why *pawl.Failure) {
 }
 
 // FailEffect does what [State.Fail] does, for an effect that may have succeeded in spite of its
-// failure. The next effect of its kind repeats the first that failed.
+// failure. The next effect of its kind repeats the first that failed. An inspection makes nothing
+// that a repetition could find, and comes between others: it leaves what the next one repeats.
 func (w *State) FailEffect(id pawl.Seq, verb pawl.Verb, why *pawl.Failure) {
 	w.Fail(verb, why)
-	if w.failed != verb {
+	if w.failed != verb && verb != pawl.VerbInspectWorkspace {
 		w.first, w.failed = id, verb
 	}
 }

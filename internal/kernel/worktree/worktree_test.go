@@ -143,6 +143,7 @@ func TestFirst(t *testing.T) {
 		{"the worktree is opened", func(w *State) { w.Settle(pawl.VerbOpenWorkspace) }, 0, 0},
 		{"the worktree is reset", func(w *State) { w.Settle(pawl.VerbResetWorkspace) }, 0, 0},
 		{"the worktree is inspected", func(w *State) { w.Settle(pawl.VerbInspectWorkspace) }, 5, 0},
+		{"an inspection fails", func(w *State) { w.FailEffect(8, pawl.VerbInspectWorkspace, why) }, 5, 0},
 	} {
 		var w State
 		if w.First(commit) != 0 {
@@ -161,7 +162,11 @@ func TestFirst(t *testing.T) {
 	}
 	for verb := pawl.VerbOpenWorkspace; verb <= pawl.VerbPrepare; verb++ {
 		w.Settle(commit)
-		if w.FailEffect(7, verb, why); w.First(verb) != 7 {
+		want := pawl.Seq(7)
+		if verb == pawl.VerbInspectWorkspace { // nothing that it made could be found
+			want = 0
+		}
+		if w.FailEffect(7, verb, why); w.First(verb) != want {
 			t.Errorf("a repeated %s repeats %d", verb, w.First(verb))
 		}
 		w = State{}
