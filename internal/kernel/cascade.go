@@ -59,7 +59,10 @@ func (d *draft) endBelow(l *Loop, reason string) bool {
 	case len(l.gen.plan.Kids) == 0 && !slices.ContainsFunc(l.open, isTeardownWait):
 		return true
 	}
-	return d.s.Stopping == nil && d.tearDownBelow(l, pawl.SignalStop, reason)
+	if d.s.Stopping != nil || !d.tearDownBelow(l, pawl.SignalStop, reason) {
+		return false
+	}
+	return len(d.s.Loop(l.Ref).gen.plan.Kids) == 0 // a loop above has told those that are left to end
 }
 
 // isTeardownWait reports whether an effect is the wait of a loop for those below it to end.
