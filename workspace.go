@@ -17,6 +17,10 @@ const (
 	TasksFolder = KeptFolder + "/tasks"
 )
 
+// AttemptsFolder begins the names of the refs that attempts are made on, where they are
+// not made on the run's branch: see [CommitsTask].
+const AttemptsFolder = "refs/pawl/attempts/"
+
 // Workspaces makes and keeps the worktrees of runs. Implemented in
 // internal/workspace/gitworktree. The user's own checkout, index, config,
 // hooks and branches are never touched; only refs/heads/pawl/* and refs/pawl/*
@@ -64,6 +68,9 @@ type Workspaces interface {
 	// Restore makes a commit on spec.From whose tree is that of spec.To, but for
 	// .pawl/tasks, which stays as it is in From, and moves the branch from From to it.
 	Restore(ctx context.Context, spec RestoreSpec) (CommitInfo, error)
+	// Publish makes a commit on spec.From that has the tree of spec.Of, and moves the
+	// branch to it. When that is the tree it has, From is returned.
+	Publish(ctx context.Context, spec PublishSpec) (CommitHash, error)
 	// WriteFiles makes a commit on spec.From in which a folder holds exactly the given
 	// files, and moves the branch to it. When nothing changes, From is returned.
 	WriteFiles(ctx context.Context, spec FilesSpec) (CommitHash, error)
@@ -114,8 +121,14 @@ type (
 // WorkspaceSpec asks for a worktree.
 type WorkspaceSpec struct {
 	Name   string     // unique in the project; the run's id, with the loop's when it is not the first
-	Branch string     // such as "pawl/001-add-login", without refs/heads/
+	Branch string     // such as "pawl/001-add-login", without refs/heads/, or a ref below [AttemptsFolder]
 	Base   CommitHash // where the branch starts when it does not exist yet
+	// Result is the branch that gets what lands, if that is not Branch; empty = there is
+	// none. Opening makes it at Known if it does not exist yet. What somebody else has
+	// added to it since Known is merged into Branch; Time dates that commit.
+	Result string
+	Known  CommitHash
+	Time   time.Time
 }
 
 // RecordingLimits bound what one recording of a worktree takes up. A field that is zero
@@ -240,6 +253,9 @@ type WorkspaceState struct {
 	// Note is a sentence the user should read about what commands in it do not see;
 	// empty when there is none. Only Open fills it in.
 	Note string
+	// Result is the head of the branch that gets what lands; empty when there is none.
+	// Only Open fills it in.
+	Result CommitHash
 }
 
 // CommitSpec asks for a commit.
@@ -264,6 +280,28 @@ type RestoreSpec struct {
 	ID       string // makes the commit findable, as in [CommitSpec]
 	Time     time.Time
 }
+
+// PublishSpec asks for a commit of work that has landed.
+type PublishSpec struct {
+	Branch  string
+	From    CommitHash // the branch's head
+	Of      CommitHash // the commit whose tree the new one gets
+	Author  Identity   // of the new commit; the zero Identity means Pawl
+	Message string
+	// Trailers follow the message, such as "Pawl-Run: 001-add-login".
+	Trailers []string
+	ID       string // makes the commit findable, as in [CommitSpec]
+	Time     time.Time
+}
+
+// Identity is whom git names as the author of a commit.
+type Identity struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email,omitempty"`
+}
+
+// IsSet reports whether git takes the identity: it needs a name and an address.
+func (i Identity) IsSet() bool { return i.Name != "" && i.Email != "" }
 
 // FilesSpec asks for a commit of files that the harness writes.
 type FilesSpec struct {
@@ -326,6 +364,8 @@ type Repository struct {
 	Bare   bool
 	// Trusted reports that a branch outside pawl/ has Head.
 	Trusted bool
+	// Author is the user as their configuration of git has it; it may not be set.
+	Author Identity
 	// Dirty reports uncommitted changes; a run starts from Head and does not see them.
 	Dirty bool
 	// Notes are sentences the user should read: what a run will not see or do here.

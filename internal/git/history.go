@@ -22,6 +22,14 @@ func (r Repo) WriteCommit(ctx context.Context, tree string, parents []string, me
 	return r.dated(at).line(ctx, strings.NewReader(message), append(args, tree)...)
 }
 
+// By returns the repository with another author and committer of new commits.
+func (r Repo) By(name, email string) Repo {
+	command := *r.Command
+	command.Name, command.Email = name, email
+	r.Command = &command
+	return r
+}
+
 // dated is the repository with a fixed time for new commits.
 func (r Repo) dated(at time.Time) Repo {
 	date := fmt.Sprintf("@%d +0000", at.Unix())

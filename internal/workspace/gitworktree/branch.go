@@ -85,7 +85,7 @@ func (s *Workspaces) checkFree(branch string) error {
 		heads = append(heads, filepath.Join(s.user.Dir, "HEAD"))
 	}
 	for _, head := range heads {
-		if strings.TrimSpace(readPlain(head)) != "ref: refs/heads/"+branch {
+		if strings.TrimSpace(readPlain(head)) != "ref: "+refOf(branch) {
 			continue
 		}
 		where := strings.TrimSuffix(s.user.Dir, "/.git")

@@ -70,7 +70,7 @@ func (w *worktree) saveWork(ctx context.Context, salvage string) (string, error)
 	if err := w.arrive(ctx); err != nil {
 		return "", err
 	}
-	head, err := w.s.ref(ctx, "refs/heads/"+w.note.Branch)
+	head, err := w.s.ref(ctx, refOf(w.note.Branch))
 	if err != nil {
 		return "", err
 	}

@@ -70,6 +70,9 @@ type step struct {
 	message string
 	id      string
 	time    time.Time
+
+	author   pawl.Identity // the zero Identity means Pawl
+	trailers []string      // between the message and the ID
 }
 
 func stepOf(spec pawl.CommitSpec) step {
@@ -101,7 +104,7 @@ func (t step) made(c git.Commit) bool {
 func (s *Workspaces) find(ctx context.Context, spec pawl.CommitSpec) (git.Commit, error) {
 	var found git.Commit
 	err := s.reading(ctx, s.user, func(objects *git.Objects) error {
-		head, err := objects.Commit("refs/heads/" + spec.Branch)
+		head, err := objects.Commit(refOf(spec.Branch))
 		if errors.Is(err, git.ErrMissing) {
 			return missingBranch(spec.Branch, string(spec.Parent))
 		}
@@ -165,12 +168,16 @@ func (w *worktree) commit(ctx context.Context, spec pawl.CommitSpec) (pawl.Commi
 // grow makes a commit of a tree and moves the branch to it. Whatever the step's
 // message holds, the commit's last line is ours.
 func (s *Workspaces) grow(ctx context.Context, t step, tree string) (string, error) {
-	text := t.message + "\n\n" + trailer + t.id + "\n"
-	commit, err := s.engine.WriteCommit(ctx, tree, []string{string(t.parent)}, text, t.time)
+	text := t.message + "\n\n" + strings.Join(append(slices.Clone(t.trailers), trailer+t.id), "\n") + "\n"
+	engine := s.engine
+	if t.author.IsSet() {
+		engine = engine.By(t.author.Name, t.author.Email)
+	}
+	commit, err := engine.WriteCommit(ctx, tree, []string{string(t.parent)}, text, t.time)
 	if err != nil {
 		return "", err
 	}
-	ref := "refs/heads/" + t.branch
+	ref := refOf(t.branch)
 	err = s.moveRef(ctx, ref, commit, string(t.parent), "commit "+t.id)
 	if err == nil {
 		return commit, nil

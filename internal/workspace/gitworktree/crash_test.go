@@ -238,6 +238,18 @@ func operations() []operation {
 			state, err := w.Reset(ctx, runName, info.Commit, runSalvage)
 			return []any{info, state}, err
 		}},
+		{"publish", true, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Publish(ctx, pawl.PublishSpec{
+				Branch: runBranch, From: f.Base, Of: childHead(w, 1), Author: pawl.Identity{Name: "Ada", Email: "ada@example.org"},
+				Message: "Add a login", ID: "22", Time: time.Unix(1_780_000_300, 0),
+			})
+		}},
+		{"take in what a person added", true, children, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {
+			return w.Open(ctx, pawl.WorkspaceSpec{
+				Name: "002-other", Branch: pawl.AttemptsFolder + "002-other", Base: f.Base,
+				Result: "pawl/" + childName(1), Known: f.Base, Time: time.Unix(1_780_000_300, 0),
+			})
+		}},
 		{"write files", true, func(t *testing.T, f workspacetest.Fixture) {
 			workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: runName, Branch: runBranch, Base: f.Base})
 		}, func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error) {

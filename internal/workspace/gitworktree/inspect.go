@@ -111,6 +111,10 @@ func (i *inspection) settings(ctx context.Context) error {
 			name := "filter." + rest[:dot]
 			i.user.Config = append(i.user.Config, git.Setting{Key: name + ".clean"}, git.Setting{Key: name + ".smudge"},
 				git.Setting{Key: name + ".process"}, git.Setting{Key: name + ".required", Value: "false"})
+		case key == "user.name":
+			i.found.Author.Name = strings.TrimSpace(value)
+		case key == "user.email":
+			i.found.Author.Email = strings.TrimSpace(value)
 		case key == "core.sparsecheckout" && value == "true":
 			i.note("Your checkout is sparse; the run's worktrees hold every file.")
 		case key == "extensions.partialclone", section == "remote" && dot > 0 && rest[dot:] == ".promisor" && value == "true":

@@ -219,7 +219,7 @@ func (s *Workspaces) Advance(ctx context.Context, branch string, from, to pawl.C
 	if err := errors.Join(checkBranch(branch), checkHashes(from, to)); err != nil {
 		return err
 	}
-	ref := "refs/heads/" + branch
+	ref := refOf(branch)
 	head, err := s.ref(ctx, ref)
 	switch {
 	case err != nil:

@@ -55,8 +55,23 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}
+	var result pawl.CommitHash
+	if spec.Result != "" {
+		if result, head, err = w.result(ctx, spec, head, there); err != nil {
+			return pawl.WorkspaceState{}, err
+		}
+	}
+	w.note.Branch = spec.Branch
+	state, err := w.openAt(ctx, head, known, there)
+	state.Result = result
+	return state, err
+}
+
+// openAt makes the worktree be on its branch, whose head this is. known reports that there is a
+// note of the worktree, there that its folder exists.
+func (w *worktree) openAt(ctx context.Context, head git.Commit, known, there bool) (pawl.WorkspaceState, error) {
 	if !known || !there {
-		w.note = note{Branch: spec.Branch, Head: head.Hash, Restoring: !there}
+		w.note = note{Branch: w.note.Branch, Head: head.Hash, Restoring: !there}
 		if err := w.add(ctx, !there); err != nil {
 			return pawl.WorkspaceState{}, err
 		}
@@ -86,7 +101,7 @@ func (w *worktree) open(ctx context.Context, spec pawl.WorkspaceSpec) (pawl.Work
 // branch returns the head of the worktree's branch, which it makes at spec.Base
 // if there is none. That a known worktree has none is an error: somebody deleted it.
 func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bool) (git.Commit, error) {
-	ref := "refs/heads/" + spec.Branch
+	ref := refOf(spec.Branch)
 	head, err := w.s.ref(ctx, ref)
 	if err != nil || head.Hash != "" {
 		return head, err
@@ -98,12 +113,17 @@ func (w *worktree) branch(ctx context.Context, spec pawl.WorkspaceSpec, known bo
 	if err != nil {
 		return git.Commit{}, err
 	}
-	err = w.s.moveRef(ctx, ref, base.Hash, "", "start of "+w.name)
+	return base, w.s.makeBranch(ctx, spec.Branch, base.Hash, "start of "+w.name)
+}
+
+// makeBranch makes a branch that there is not yet.
+func (s *Workspaces) makeBranch(ctx context.Context, branch, at, reason string) error {
+	err := s.moveRef(ctx, refOf(branch), at, "", reason)
 	if err != nil && strings.Contains(err.Error(), "' exists; cannot create '") {
-		err = pawl.Errorf(pawl.CodeState, "branch %s cannot be made: %w", spec.Branch, err).
+		err = pawl.Errorf(pawl.CodeState, "branch %s cannot be made: %w", branch, err).
 			WithHint("a branch has the name of one of its folders: rename it, for example git branch -m pawl pawl-old")
 	}
-	return base, err
+	return err
 }
 
 // add stores the note of a worktree that is new, or whose folder is. One branch

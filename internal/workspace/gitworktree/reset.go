@@ -52,7 +52,7 @@ func (w *worktree) arriveAt(ctx context.Context, target git.Commit, clean bool, 
 }
 
 func (w *worktree) reset(ctx context.Context, target git.Commit, salvage string) (pawl.WorkspaceState, error) {
-	ref := "refs/heads/" + w.note.Branch
+	ref := refOf(w.note.Branch)
 	head, err := w.s.ref(ctx, ref)
 	if err != nil {
 		return pawl.WorkspaceState{}, err

@@ -72,7 +72,7 @@ func (s *Workspaces) begin(ctx context.Context, t step) (git.Commit, error) {
 	if err := t.check(); err != nil {
 		return git.Commit{}, err
 	}
-	head, err := s.ref(ctx, "refs/heads/"+t.branch)
+	head, err := s.ref(ctx, refOf(t.branch))
 	switch {
 	case err != nil:
 		return git.Commit{}, err

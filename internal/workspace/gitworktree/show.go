@@ -23,7 +23,7 @@ func (s *Workspaces) Show(ctx context.Context, name string, commit pawl.CommitHa
 }
 
 func (w *worktree) detach(ctx context.Context, target git.Commit, salvage string) (pawl.WorkspaceState, error) {
-	head, err := w.s.ref(ctx, "refs/heads/"+w.note.Branch)
+	head, err := w.s.ref(ctx, refOf(w.note.Branch))
 	if err != nil {
 		return pawl.WorkspaceState{}, err
 	}

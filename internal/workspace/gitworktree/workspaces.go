@@ -282,11 +282,21 @@ func checkRef(ref string) error {
 	return nil
 }
 
+// checkBranch refuses branches that are not below pawl/ and refs that are not below
+// [pawl.AttemptsFolder].
 func checkBranch(branch string) error {
-	if !strings.HasPrefix(branch, "pawl/") {
+	if !ours(branch) && !strings.HasPrefix(branch, pawl.AttemptsFolder) {
 		return pawl.Errorf(pawl.CodeInvalid, "branch %q is not below pawl/, and no other branch is ever moved", branch)
 	}
-	return checkRef("refs/heads/" + branch)
+	return checkRef(refOf(branch))
+}
+
+// refOf returns the full name of a branch, or of a ref that is worked on as if it were one.
+func refOf(branch string) string {
+	if strings.HasPrefix(branch, "refs/") {
+		return branch
+	}
+	return "refs/heads/" + branch
 }
 
 // checkKept refuses refs for what is to be kept but those below refs/pawl/.

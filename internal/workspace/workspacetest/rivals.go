@@ -42,6 +42,9 @@ func testRivals(t *testing.T, newFixture Make) {
 			info, err := w.Restore(ctx, pawl.RestoreSpec{Branch: branch, From: f.Base, To: child, Message: "Back", ID: "7", Time: at})
 			return info.Commit, err
 		}, pawl.CodeConflict},
+		{"Publish", func(w pawl.Workspaces, f Fixture, child pawl.CommitHash) (pawl.CommitHash, error) {
+			return w.Publish(ctx, pawl.PublishSpec{Branch: branch, From: f.Base, Of: child, Message: "Work", ID: "7", Time: at})
+		}, pawl.CodeConflict},
 		{"WriteFiles", func(w pawl.Workspaces, f Fixture, _ pawl.CommitHash) (pawl.CommitHash, error) {
 			return w.WriteFiles(ctx, pawl.FilesSpec{
 				Branch: branch, From: f.Base, Folder: pawl.TasksFolder + "/" + name,

@@ -54,6 +54,7 @@ func Run(t *testing.T, newFixture Make) {
 		{"Paths", testPaths},
 		{"Merge", testMerge},
 		{"Advance", testAdvance},
+		{"Publish", testPublish},
 		{"Rivals", testRivals},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.test(t, newFixture) })
