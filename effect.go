@@ -100,12 +100,13 @@ const (
 	VerbWriteRecords
 	VerbAnnounce
 	VerbPrepare
+	VerbPublish
 )
 
 var verbs = [...]string{"", "open_workspace", "assemble_prompt", "call_model", "call_tool", "run_gate", "commit",
 	"inspect_workspace", "reset_workspace", "close_workspace", "wait",
 	"read_tasks", "merge", "advance_branch", "probe_conflicts", "notify",
-	"mark_checkpoint", "restore", "write_records", "announce", "prepare"}
+	"mark_checkpoint", "restore", "write_records", "announce", "prepare", "publish"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbs) {
@@ -156,6 +157,8 @@ func newDo(v Verb) Do {
 		return &Announce{}
 	case VerbPrepare:
 		return &Prepare{}
+	case VerbPublish:
+		return &Publish{}
 	}
 	return nil
 }

@@ -10,6 +10,10 @@ type OpenWorkspace struct {
 	Name   string     `json:"name"`
 	Branch string     `json:"branch"`
 	Base   CommitHash `json:"base"`
+	// Result, Known and Time are as in [WorkspaceSpec].
+	Result string     `json:"result,omitempty"`
+	Known  CommitHash `json:"known,omitempty"`
+	Time   time.Time  `json:"time,omitzero"`
 }
 
 // Verb implements [Do].
@@ -19,6 +23,9 @@ func (d *OpenWorkspace) fields(c *coder) {
 	str(c, 1, &d.Name)
 	str(c, 2, &d.Branch)
 	str(c, 3, &d.Base)
+	str(c, 4, &d.Result)
+	str(c, 5, &d.Known)
+	instant(c, 6, &d.Time)
 }
 
 // InspectWorkspace looks what the worktree holds. Answered by [WorkspaceInspected].

@@ -154,6 +154,7 @@ const (
 	KindInvalidated        Kind = 104
 	KindArchived           Kind = 105
 	KindTaskRetried        Kind = 106
+	KindPublished          Kind = 107
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -196,6 +197,7 @@ var kinds = map[Kind]struct {
 	KindCheckpointMarked:   {"checkpoint_marked", empty[CheckpointMarked]},
 	KindRestored:           {"restored", empty[Restored]},
 	KindRecorded:           {"recorded", empty[Recorded]},
+	KindPublished:          {"published", empty[Published]},
 	KindPrepared:           {"prepared", empty[Prepared]},
 	KindLoopStarted:        {"loop_started", empty[LoopStarted]},
 	KindComplexityScored:   {"complexity_scored", empty[ComplexityScored]},

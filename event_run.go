@@ -1,6 +1,9 @@
 package pawl
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // The events of a run as a whole.
 
@@ -45,9 +48,13 @@ type RunStarted struct {
 	// BaseTrusted reports that when the run started a branch outside pawl/ had Base.
 	BaseTrusted bool   `json:"base_trusted,omitempty"`
 	Branch      string `json:"branch"`
-	Seed        uint64 `json:"seed"` // of ids and of jitter
-	Sandbox     string `json:"sandbox"`
-	Confined    bool   `json:"confined"`
+	// Attempts is the ref that attempts are made on; empty = they are made on Branch.
+	Attempts string `json:"attempts,omitempty"`
+	// Author is whom the commits on Branch name where Attempts is set; zero = Pawl.
+	Author   Identity `json:"author,omitzero"`
+	Seed     uint64   `json:"seed"` // of ids and of jitter
+	Sandbox  string   `json:"sandbox"`
+	Confined bool     `json:"confined"`
 	// Notes are sentences about the repository that the user should read.
 	Notes []string `json:"notes,omitempty"`
 	// Version is the pawl that started the run.
@@ -116,7 +123,13 @@ func (b *RunStarted) fields(c *coder) {
 		sum(c, 5, &f.Blob)
 	})
 	num(c, 25, &b.MoreInstructions)
+	str(c, 26, &b.Attempts)
+	str(c, 27, &b.Author.Name)
+	str(c, 28, &b.Author.Email)
 }
+
+// WorkRef returns the branch or ref that the run's first loop works on.
+func (b *RunStarted) WorkRef() string { return cmp.Or(b.Attempts, b.Branch) }
 
 // InstructionFile is a file of the repository that tells whoever works on it how, such
 // as AGENTS.md.

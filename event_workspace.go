@@ -13,6 +13,8 @@ type WorkspaceOpened struct {
 	Salvage string `json:"salvage,omitempty"`
 	// Note is a sentence the user should read about what commands do not see.
 	Note string `json:"note,omitempty"`
+	// Result is the head of the run's branch, where that is not the branch of the worktree.
+	Result CommitHash `json:"result,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -24,6 +26,7 @@ func (b *WorkspaceOpened) fields(c *coder) {
 	str(c, 3, &b.Tree)
 	str(c, 4, &b.Salvage)
 	str(c, 5, &b.Note)
+	str(c, 6, &b.Result)
 }
 
 // Answers implements [Answer].

@@ -24,6 +24,9 @@ type Recipe struct {
 	// Records commits the task's folder, .pawl/tasks/NNN-slug, to the run's branch at
 	// every checkpoint and at the end.
 	Records bool `json:"records,omitempty"`
+	// Commits is what makes commits on the run's branch: every attempt, which is what empty
+	// means, or a task that has landed.
+	Commits CommitsOf `json:"commits,omitempty"`
 	// Loops is how many loops may be at work side by side in a tree; those that wait for
 	// their children or a person are not. Zero means [DefaultLoops].
 	Loops int `json:"loops,omitempty"`
@@ -33,6 +36,18 @@ type Recipe struct {
 	Start string     `json:"start"`
 	Kinds []LoopKind `json:"kinds"`
 }
+
+// CommitsOf is what makes commits on a run's branch.
+type CommitsOf string
+
+// What makes commits on a run's branch.
+const (
+	// CommitsAttempt means that every attempt is a commit on the run's branch.
+	CommitsAttempt CommitsOf = "attempt"
+	// CommitsTask means that attempts are made on a ref below [AttemptsFolder], and that the
+	// run's branch gets one commit for each task that has landed.
+	CommitsTask CommitsOf = "task"
+)
 
 // DefaultLoops is how many loops of a tree may be at work side by side where nothing
 // else is said.

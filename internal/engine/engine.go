@@ -405,6 +405,9 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, t
 		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),
 		Instructions: told.Files, MoreInstructions: told.More,
 	}
+	if req.Recipe.Commits == pawl.CommitsTask {
+		started.Attempts, started.Author = attempts(at.id), repo.Author
+	}
 	for _, name := range slices.Sorted(maps.Keys(req.Prompts)) {
 		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})
 	}
@@ -413,6 +416,9 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, t
 
 // branch is where a run's commits are.
 func branch(id pawl.RunID) string { return "pawl/" + string(id) }
+
+// attempts is where a run's attempts are made that are not on its branch.
+func attempts(id pawl.RunID) string { return pawl.AttemptsFolder + string(id) }
 
 // draw is a run's seed, a number that is not negative where numbers have signs.
 func draw() (uint64, error) {

@@ -119,6 +119,9 @@ func inCommon(events []pawl.Event, to pawl.RunID) ([]pawl.Event, error) {
 	began := *events[0].Body.(*pawl.RunStarted)
 	began.ForkOf, began.ForkAt, began.ForkEvents = events[0].Run, events[len(events)-1].Seq, hash(events)
 	began.Branch, began.Seed = branch(to), seed
+	if began.Attempts != "" {
+		began.Attempts = attempts(to)
+	}
 	out := make([]pawl.Event, len(events))
 	for i, ev := range events {
 		out[i] = ev

@@ -39,7 +39,7 @@ func (d *draft) proceed(l *Loop) {
 		d.endStopped(l, why)
 		return
 	}
-	if d.mend(l) && d.restoreWorktree(l) {
+	if d.mend(l) && d.restoreWorktree(l) && d.publishDue(l) {
 		d.phase(l)
 	}
 }

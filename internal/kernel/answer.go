@@ -72,6 +72,8 @@ func fits(f *pawl.Effect, a pawl.Answer) bool {
 		_, ok = f.Do.(*pawl.Restore)
 	case *pawl.Recorded:
 		_, ok = f.Do.(*pawl.WriteRecords)
+	case *pawl.Published:
+		_, ok = f.Do.(*pawl.Publish)
 	case *pawl.Notified:
 		ok = f.Do.Verb() == pawl.VerbNotify || f.Do.Verb() == pawl.VerbAnnounce
 	}

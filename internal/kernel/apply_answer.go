@@ -199,9 +199,13 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 	case *pawl.Restored:
 		l.worktree.Calm()
 		l.restored(b)
+		s.wentBackTo(l, b, f.Do.(*pawl.Restore).Label)
 	case *pawl.Recorded:
 		l.worktree.Calm()
 		l.recorded(b)
+	case *pawl.Published:
+		l.worktree.Calm()
+		return s.published(f.Do.(*pawl.Publish), b)
 	case *pawl.Notified:
 		s.notified = s.notified || f.Do.Verb() == pawl.VerbNotify
 	case *pawl.EffectFailed:
@@ -219,6 +223,9 @@ func (s *State) dispatchAnswer(l *Loop, x *session.Session, f *pawl.Effect, a pa
 	case *pawl.Prepared:
 		return l.prepared(f.Do.(*pawl.Prepare), b)
 	default:
+		if opened, ok := a.(*pawl.WorkspaceOpened); ok {
+			s.resultFound(l, opened)
+		}
 		do, ok := f.Do.(*pawl.ResetWorkspace)
 		l.applyWorktreeAnswer(a, ok && do.Detached && l.gen.plan != nil)
 	}

@@ -290,7 +290,7 @@ func (g *wood) begun(e pawl.Event, b *pawl.LoopStarted) {
 	t := &tree{LoopStarted: b, ref: e.Loop, admitted: !b.Pending, generation: 1, branch: b.Branch, born: e.Time, passed: map[int]pawl.LoopRef{}}
 	g.trees = append(g.trees, t)
 	if b.Parent == 0 {
-		t.branch = g.w.state.Started.Branch
+		t.branch = g.w.state.Started.WorkRef()
 		return
 	}
 	p := g.at(b.Parent)

@@ -33,6 +33,7 @@ type chance struct {
 
 func newChance(w *world, seed uint64) *chance {
 	c := &chance{seed: seed, w: w}
+	w.perTask = seed%3 == 0 && !slices.Contains(found, seed)
 	c.begin()
 	return c
 }
@@ -139,6 +140,8 @@ func (c *chance) worktree(f *pawl.Effect) pawl.Answer {
 	switch do := f.Do.(type) {
 	case *pawl.OpenWorkspace:
 		return &pawl.WorkspaceOpened{Effect: f.ID}
+	case *pawl.Publish:
+		return &pawl.Published{Effect: f.ID}
 	case *pawl.InspectWorkspace:
 		return &pawl.WorkspaceInspected{Effect: f.ID}
 	case *pawl.ResetWorkspace:

@@ -142,7 +142,7 @@ func (s *State) childBranch(ref pawl.LoopRef, id string) string {
 		}
 	}
 	name := strings.Trim(string(slug[:min(len(slug), most)]), "-")
-	return fmt.Sprintf("%s--%d-%s", s.Started.Branch, ref, cmp.Or(name, "task"))
+	return fmt.Sprintf("%s--%d-%s", s.Started.WorkRef(), ref, cmp.Or(name, "task"))
 }
 
 // block blocks the tasks that can no longer run because of others that failed. After a critical

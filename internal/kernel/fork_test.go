@@ -18,6 +18,9 @@ func forked(log []pawl.Event) []pawl.Event {
 	first := *log[0].Body.(*pawl.RunStarted)
 	first.ForkOf, first.ForkAt = log[0].Run, log[len(log)-1].Seq
 	first.Branch += "-r2"
+	if first.Attempts != "" {
+		first.Attempts += "-r2"
+	}
 	first.Seed++
 	log = slices.Clone(log)
 	for i := range log {
@@ -43,7 +46,7 @@ func fork(t testing.TB, w *world) {
 	for _, e := range w.log[at+1:] {
 		if r, ok := e.Body.(*pawl.EffectRequested); ok && e.Loop == 1 {
 			do, opens := r.Effect.Do.(*pawl.OpenWorkspace)
-			if !opens || do.Base != b.Commit || do.Branch != first.Branch {
+			if !opens || do.Base != b.Commit || do.Branch != first.WorkRef() {
 				t.Fatalf("the fork at event %d continues with %s", at, mustJSON(t, e.Body))
 			}
 			break
@@ -92,7 +95,7 @@ func TestTreeForkAnywhere(t *testing.T) {
 			fork(t, c.w)
 			c.calmDown()
 			for _, l := range c.w.state.loops[loops:] {
-				if l.branch != "" && !strings.HasPrefix(l.branch, "pawl/001-add-login-r2--") {
+				if l.branch != "" && !strings.HasPrefix(l.branch, c.w.state.Started.WorkRef()+"--") {
 					t.Fatalf("a loop of the fork has the branch %s", l.branch)
 				}
 			}

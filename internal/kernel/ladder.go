@@ -19,6 +19,9 @@ func (d *draft) rule(l *Loop, j ladder.Judgement, b *pawl.IterationEnded) {
 	if r.Outcome != "" && d.runFinalSteps(l) {
 		return
 	}
+	if r.Outcome.Succeeded() && !d.publishWork(l) {
+		return
+	}
 	if r.Decision == pawl.DecideHalt && d.askWhenStuck(l, r) {
 		return
 	}

@@ -195,7 +195,7 @@ func (s *State) branch(l *Loop) string {
 	if l.branch != "" {
 		return l.branch
 	}
-	return s.Started.Branch
+	return s.Started.WorkRef()
 }
 
 // member returns the loop of a member of the landing that l carries into the branch of p.
@@ -269,6 +269,7 @@ func (s *State) advanced(l *Loop, a *pawl.BranchAdvanced) error {
 	tree := b.Chain[len(b.Chain)-1].Made.Tree
 	p.recordBranchMoved(&pawl.Committed{Commit: a.Commit, Tree: tree, Total: 1})
 	p.cand.Checked = false
+	s.landedIn(p, l, b)
 	for i := range b.Members {
 		if m := &b.Members[i]; m.In && m.Verdict == pawl.VerdictPass {
 			k := s.member(l, p, m)

@@ -30,6 +30,9 @@ func (w *world) replay(log []pawl.Event) iter.Seq[int] {
 // inherit sets the clock, the worktrees and the branches to what the log says.
 func (w *world) inherit() {
 	w.now = w.state.Last
+	if w.state.publishes() && w.state.result.head != "" {
+		w.branches[w.state.Started.Branch] = w.state.result.head
+	}
 	for _, l := range w.state.loops {
 		*w.folderOf(l.Ref) = folder{tree: l.worktree.Tree, head: l.Head, closed: !l.HasWorkspace, furnished: l.worktree.Furnished}
 		w.branches[w.state.branch(l)] = l.Head

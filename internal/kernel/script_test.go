@@ -244,6 +244,8 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 		return s.merged(f, r), time.Second
 	case *pawl.AdvanceBranch:
 		return &pawl.BranchAdvanced{Effect: f.ID}, time.Second
+	case *pawl.Publish:
+		return &pawl.Published{Effect: f.ID}, time.Second
 	case *pawl.ProbeConflicts:
 		return s.probedWith(f, do, r), time.Second
 	case *pawl.Notify, *pawl.Announce:

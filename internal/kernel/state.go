@@ -52,6 +52,7 @@ type State struct {
 	headAt            pawl.Seq                // the event that last moved the run's branch
 	forkedAt          pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
 	recentAnswers     []pawl.QuestionAnswered // the last answers
+	result            result                  // what the run's branch has, where attempts are made elsewhere
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done

@@ -423,6 +423,9 @@ func (s *story) talkHeadline(body pawl.Body) string {
 		case b.Unresolved > 0:
 			return fmt.Sprintf("%d paths still have conflict markers", b.Unresolved)
 		}
+	case *pawl.Published:
+		do := s.w.log[b.Effect-1].Body.(*pawl.EffectRequested).Effect.Do.(*pawl.Publish)
+		return fmt.Sprintf("published as %s: %s %s", b.Commit, do.Title, do.Of)
 	case *pawl.BranchAdvanced:
 		return "is merged: the branch is at " + string(b.Commit)
 	case *pawl.ConflictsProbed:

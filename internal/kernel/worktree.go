@@ -60,10 +60,14 @@ func (d *draft) salvage(why string) string {
 }
 
 func (d *draft) open(l *Loop) {
-	if len(l.open) == 0 {
-		d.onWorktree(l, "open", pawl.CrashProbe,
-			&pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.branch(l), Base: d.s.begins(l)})
+	if len(l.open) > 0 {
+		return
 	}
+	do := &pawl.OpenWorkspace{Name: d.s.workspace(l), Branch: d.s.branch(l), Base: d.s.begins(l)}
+	if l.Parent == 0 && d.s.publishes() {
+		do.Result, do.Known, do.Time = d.s.Started.Branch, d.s.known(l), d.at
+	}
+	d.onWorktree(l, "open", pawl.CrashProbe, do)
 }
 
 // begins returns the commit at which a loop's branch is created.
@@ -182,7 +186,7 @@ func (s *State) mayWithdraw(f *pawl.Effect) bool {
 func mustFinish(f *pawl.Effect) bool {
 	switch f.Do.(type) {
 	case *pawl.OpenWorkspace, *pawl.Commit, *pawl.InspectWorkspace, *pawl.ResetWorkspace, *pawl.CloseWorkspace, *pawl.AdvanceBranch,
-		*pawl.MarkCheckpoint, *pawl.Restore, *pawl.WriteRecords, *pawl.Notify:
+		*pawl.MarkCheckpoint, *pawl.Restore, *pawl.WriteRecords, *pawl.Publish, *pawl.Notify:
 		return true
 	}
 	return false
@@ -234,6 +238,9 @@ func (d *draft) leaveWorktree(l *Loop, o pawl.Outcome) bool {
 	if !d.deliver(l, o) {
 		return false
 	}
+	if l.worktree.Trouble() == nil && !d.publishDue(l) {
+		return false
+	}
 	if d.recordsDue(l) {
 		d.record(l)
 		return false
@@ -276,7 +283,7 @@ func (d *draft) notify(l *Loop, o pawl.Outcome, reason string) bool {
 		d.requestEffect(l, pawl.Effect{Class: pawl.CrashRepeat, Place: l.place(callbackStep), Do: &pawl.Wait{For: time.Second << (l.callback.lastTry.Try - 1), Reason: "the callback: " + brief.Cut(why.Message, 120)}})
 		return true
 	}
-	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: l.Head, Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
+	do := pawl.Notify{Outcome: o, Reason: brief.Cut(reason, 300), Head: d.s.ResultHead(), Cost: d.s.Spent.Money, Tokens: d.s.Spent.Tokens, Time: d.at}
 	if l.callback.lastTry != nil { // the same content again, so that all tries are one delivery
 		do = *l.callback.lastTry
 	}

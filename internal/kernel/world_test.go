@@ -45,7 +45,9 @@ type world struct {
 	look     func()           // sees the state after every input; nil = nobody does
 
 	prepared map[pawl.CommitHash]*pawl.Prepared // how commits were, last
+	perTask  bool                               // the run's branch gets one commit per task
 	long     bool                               // hashes of git are as long as they are
+	taken    map[pawl.CommitHash]bool           // what a person added to the run's branch, and its work has
 	launched map[pawl.Seq]bool                  // effects that were performed, or begun
 }
 
@@ -105,6 +107,9 @@ func (w *world) start(recipe *pawl.Recipe, settings *pawl.Settings) {
 // startWith starts a run with a list of tasks.
 func (w *world) startWith(recipe *pawl.Recipe, settings *pawl.Settings, tasks pawl.Hash) {
 	w.t.Helper()
+	if w.perTask {
+		recipe.Commits = pawl.CommitsTask
+	}
 	first := started(w.t, recipe, settings)
 	first.Tasks = tasks
 	if w.long {
@@ -114,11 +119,15 @@ func (w *world) startWith(recipe *pawl.Recipe, settings *pawl.Settings, tasks pa
 }
 
 func started(t testing.TB, recipe *pawl.Recipe, settings *pawl.Settings) *pawl.RunStarted {
-	return &pawl.RunStarted{
+	first := &pawl.RunStarted{
 		Task: 1, Title: "Add login", Goal: blobOf("goal"), Criteria: blobOf("criteria"), Count: 2,
 		Base: "c0", Branch: "pawl/001-add-login", Seed: 7, Sandbox: "none", Version: "test",
 		Recipe: mustJSON(t, recipe), Settings: mustJSON(t, settings),
 	}
+	if recipe.Commits == pawl.CommitsTask {
+		first.Attempts, first.Author = pawl.AttemptsFolder+string(worldRun), pawl.Identity{Name: "Ada", Email: "ada@example.org"}
+	}
+	return first
 }
 
 func mustJSON(t testing.TB, v any) pawl.JSON {
@@ -260,6 +269,7 @@ func (w *world) append(e pawl.Event) {
 // settled does what a driver does once events are durable: what is pending is
 // under way, and nothing else.
 func (w *world) settled() {
+	w.checkPublished()
 	w.ledger.settled(w.state, w.isWhole())
 	if w.look != nil {
 		w.look()
@@ -375,6 +385,9 @@ func (w *world) touch(f flight) pawl.Answer {
 		if w.branches[do.Branch] == "" {
 			w.branches[do.Branch] = do.Base
 		}
+		if do.Result != "" {
+			b.Result = w.openResult(f.effect, do)
+		}
 		*at = folder{tree: w.treeAt(w.branches[do.Branch]), head: w.branches[do.Branch]}
 		b.Head, b.Tree = at.head, at.tree
 	case *pawl.Prepared:
@@ -406,6 +419,8 @@ func (w *world) touch(f flight) pawl.Answer {
 	case *pawl.Recorded:
 		do := f.effect.Do.(*pawl.WriteRecords)
 		b.Commit = w.harnessCommit(f.effect, do.Branch, do.From, do.From)
+	case *pawl.Published:
+		b.Commit = w.publish(f.effect, f.effect.Do.(*pawl.Publish))
 	case *pawl.BranchAdvanced:
 		do := f.effect.Do.(*pawl.AdvanceBranch)
 		if now := w.branches[do.Branch]; now != do.From && now != do.To {
@@ -436,6 +451,50 @@ func (w *world) harnessCommit(f *pawl.Effect, branch string, from, like pawl.Com
 	w.branches[branch] = c
 	w.trees[c] = commitModel{w.treeAt(like), maps.Clone(w.trees[like].work)}
 	return c
+}
+
+// openResult finds the run's branch, or makes it, and merges what a person has added to it into
+// the branch of the worktree.
+func (w *world) openResult(f *pawl.Effect, do *pawl.OpenWorkspace) pawl.CommitHash {
+	now := w.branches[do.Result]
+	switch {
+	case now == "":
+		w.branches[do.Result] = do.Known
+		return do.Known
+	case now == do.Known || w.taken[now]:
+		return now
+	}
+	if w.taken == nil {
+		w.taken = map[pawl.CommitHash]bool{}
+	}
+	w.taken[now] = true
+	head := pawl.CommitHash(w.name("t", f.ID))
+	w.trees[head] = commitModel{treeOf(head), maps.Clone(w.trees[w.branches[do.Branch]].work)}
+	w.branches[do.Branch] = head
+	return now
+}
+
+// publish makes a commit on the run's branch that has the tree of another one. Nothing else moves
+// that branch, except a person.
+func (w *world) publish(f *pawl.Effect, do *pawl.Publish) pawl.CommitHash {
+	if do.Branch == w.state.Started.WorkRef() {
+		w.t.Fatalf("effect %d publishes on %s, where the attempts are", f.ID, do.Branch)
+	}
+	if now := w.branches[do.Branch]; now == do.From && w.treeAt(now) == w.treeAt(do.Of) {
+		return now
+	}
+	return w.harnessCommit(f, do.Branch, do.From, do.Of)
+}
+
+// checkPublished checks that the run's branch has what the run has reached, if it succeeded.
+func (w *world) checkPublished() {
+	s := w.state
+	if s.Started == nil || !s.publishes() || s.Status != pawl.StatusEnded || !s.Outcome.Succeeded() || s.Recipe.Records {
+		return
+	}
+	if has, want := w.treeAt(w.branches[s.Started.Branch]), w.treeAt(s.Loop(1).Head); has != want {
+		w.t.Fatalf("the run ended %s, its branch has %s, and the work is %s", s.Outcome, has, want)
+	}
 }
 
 // merge makes a commit of two: made again it is the same. Its tree is that of the

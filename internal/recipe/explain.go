@@ -32,6 +32,9 @@ func Explain(r pawl.Recipe) string {
 	if r.Records {
 		e.line(1, "records: the task's folder is committed to the run's branch")
 	}
+	if r.Commits != "" {
+		e.line(1, "commits on the run's branch: one per %s", r.Commits)
+	}
 	e.line(1, "tiers: %s, %s, %s", r.Tier(1), r.Tier(2), r.Tier(3))
 	if tree := treeOf(&r); len(tree) > 1 {
 		e.line(1, "tree: %s, at most %s at work side by side", strings.Join(tree, " → "), count(cmp.Or(r.Loops, pawl.DefaultLoops), "loop", "loops"))

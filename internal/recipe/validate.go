@@ -64,6 +64,9 @@ func (c *checker) recipe(r *pawl.Recipe) {
 			c.bad(at("tiers", i), "two tiers are called %q", name)
 		}
 	}
+	if r.Records && r.Commits == pawl.CommitsTask {
+		c.bad("commits", "want attempt where records are true: the records are commits of their own on the run's branch")
+	}
 	var kinds []string
 	for i := range r.Kinds {
 		kinds = append(kinds, r.Kinds[i].Name)

@@ -145,8 +145,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 	id := job.Effect.ID
 	switch do := job.Effect.Do.(type) {
 	case *pawl.OpenWorkspace:
-		st, err := r.Spaces.Open(ctx, pawl.WorkspaceSpec{Name: do.Name, Branch: do.Branch, Base: do.Base})
-		return &pawl.WorkspaceOpened{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage, Note: st.Note}, err
+		st, err := r.Spaces.Open(ctx, pawl.WorkspaceSpec{Name: do.Name, Branch: do.Branch, Base: do.Base, Result: do.Result, Known: do.Known, Time: do.Time})
+		return &pawl.WorkspaceOpened{Effect: id, Head: st.Head, Tree: st.Tree, Salvage: st.Salvage, Note: st.Note, Result: st.Result}, err
 	case *pawl.AssemblePrompt:
 		return r.assemble(ctx, job, do, a)
 	case *pawl.CallModel:
@@ -191,6 +191,8 @@ func (r *Runner) perform(ctx context.Context, job driver.Job, a *answer) (pawl.A
 		return r.restore(ctx, job, do, a)
 	case *pawl.WriteRecords:
 		return r.writeRecords(ctx, job, do, a)
+	case *pawl.Publish:
+		return r.publish(ctx, job, do, a)
 	case *pawl.Announce:
 		return r.announce(ctx, job, do)
 	case *pawl.Wait:

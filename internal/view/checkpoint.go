@@ -243,7 +243,7 @@ func (r *Run) rollBack(l *Loop, e pawl.Event, b *pawl.RolledBack) {
 		x.abandoned = true
 	}
 	l.at = l.Checkpoint(b.To)
-	if l.Branch == "" || l.Branch == r.Start.Branch {
+	if l.Branch == "" || l.Branch == r.Start.WorkRef() {
 		r.Head = b.Commit
 	}
 	r.moved = r.problem(e, "%sthe branch went back to %s: %s", r.lead(l), l.checkpointName(b.To), b.Reason)
@@ -366,7 +366,7 @@ func (r *Run) applyCheckpoint(l *Loop, e pawl.Event, f *pawl.Effect) {
 			l.leave(x)
 		}
 	case *pawl.Restored:
-		if do, ok := doOf[*pawl.Restore](f); ok && do.Branch == r.Start.Branch {
+		if do, ok := doOf[*pawl.Restore](f); ok && do.Branch == r.Start.WorkRef() {
 			r.Head = b.Commit
 		}
 	case *pawl.RolledBack:

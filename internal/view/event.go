@@ -33,6 +33,7 @@ func (r *Run) Apply(e pawl.Event) {
 	r.applyCouncil(l, e)
 	r.applySession(l, e, f)
 	r.applyWorkspace(l, e, f)
+	r.applyPublish(l, e, f)
 	r.applyPreparation(e)
 	r.applyGate(l, e)
 	r.applyPlan(l, e)
@@ -45,7 +46,7 @@ func (r *Run) Apply(e pawl.Event) {
 // tell returns an event in words: those of its noun.
 func (t teller) tell() string {
 	return cmp.Or(t.tellRun(), t.tellLimit(), t.tellEffect(), t.tellLoop(), t.tellGeneration(), t.tellSignal(), t.tellIteration(),
-		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPreparation(), t.tellGate(), t.tellPlan(), t.tellMerge(),
+		t.tellCouncil(), t.tellSession(), t.tellWorkspace(), t.tellPublish(), t.tellPreparation(), t.tellGate(), t.tellPlan(), t.tellMerge(),
 		t.tellQuestion(), t.tellMemory(), t.tellBatch(), t.tellHealth(), t.tellCheckpoint(), t.tellFork(), t.e.Body.EventKind().String())
 }
 

@@ -45,7 +45,7 @@ func (r *Run) applyMerge(l *Loop, e pawl.Event, f *pawl.Effect) {
 		}
 	case *pawl.BranchAdvanced:
 		l.land()
-		if do, ok := doOf[*pawl.AdvanceBranch](f); ok && do.Branch == r.Start.Branch {
+		if do, ok := doOf[*pawl.AdvanceBranch](f); ok && do.Branch == r.Start.WorkRef() {
 			r.Head = b.Commit
 			r.moved = mark(e, "commit %s %s", short(b.Commit), r.mergedWhat(l))
 		}

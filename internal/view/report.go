@@ -373,16 +373,21 @@ func (r *Run) laterAttempts(t *text) {
 
 // footer says what the user does next and what the run took.
 func (r *Run) footer(t *text) {
-	t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.Head), r.delivered())
+	if r.hasLanded() {
+		t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.BranchHead()), r.delivered())
+	} else {
+		t.line("Branch:  %s at %s, with what has landed", r.Start.Branch, short(r.BranchHead()))
+		t.line("Work:    %s at %s%s", r.Start.Attempts, short(r.Head), r.delivered())
+	}
 	r.laterAttempts(t)
 	switch r.Outcome {
 	case pawl.OutcomeComplete:
-		t.line("Merge:   git merge %s", r.Start.Branch)
+		t.line("Merge:   pawl merge %s", string(r.ID))
 	case pawl.OutcomeUnverified:
 		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
-		t.line("Merge:   git merge %s", r.Start.Branch)
+		t.line("Merge:   pawl merge %s", string(r.ID))
 	default:
-		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.Branch)
+		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
 		if r.Outcome.Resumable() {
 			t.line("Go on:   %s", r.next())
 		}

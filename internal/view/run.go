@@ -30,11 +30,12 @@ type Run struct {
 	// Undriven says that no process drives the run, though by its log it is under
 	// way. No event tells: who knows sets it.
 	Undriven bool
-	Needs    string       // what such a run lacks to go on, such as a key; empty = nothing that is known
-	Outcome  pawl.Outcome // empty until it ends
-	Reason   string       // why it ended, is ending or is paused
-	Head     pawl.CommitHash
-	Cost     pawl.Micros // what it was charged; see [Run.Money]
+	Needs    string          // what such a run lacks to go on, such as a key; empty = nothing that is known
+	Outcome  pawl.Outcome    // empty until it ends
+	Reason   string          // why it ended, is ending or is paused
+	Head     pawl.CommitHash // of the branch or ref that the run works on
+	result   pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
+	Cost     pawl.Micros     // what it was charged; see [Run.Money]
 	Tokens   int64
 	lost     Spending
 	// Alive is how long a driver had the run up to Updated, pauses left out.

@@ -18,10 +18,14 @@ type Summary struct {
 	Goal     string           `json:"goal,omitempty"`
 	Criteria []pawl.Criterion `json:"criteria,omitempty"`
 	Base     pawl.CommitHash  `json:"base"`
-	Head     pawl.CommitHash  `json:"head,omitempty"`
-	Sandbox  string           `json:"sandbox"`
-	Confined bool             `json:"confined"`
-	Prepare  *SummaryPrepare  `json:"prepare,omitempty"`
+	Head     pawl.CommitHash  `json:"head,omitempty"` // of the branch
+	// Attempts is the ref that attempts are made on, and AttemptsHead where it is; empty = they are
+	// made on the branch.
+	Attempts     string          `json:"attempts,omitempty"`
+	AttemptsHead pawl.CommitHash `json:"attempts_head,omitempty"`
+	Sandbox      string          `json:"sandbox"`
+	Confined     bool            `json:"confined"`
+	Prepare      *SummaryPrepare `json:"prepare,omitempty"`
 	// Instructions are what the repository tells those who work on it.
 	Instructions     []SummaryInstruction `json:"instructions,omitempty"`
 	MoreInstructions int                  `json:"more_instructions,omitempty"` // files that are not listed
@@ -117,11 +121,14 @@ type SummaryGate struct {
 func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
 		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
-		Base: commit(r.Start.Base), Head: commit(r.Head), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
+		Base: commit(r.Start.Base), Head: commit(r.BranchHead()), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
+	}
+	if r.Start.Attempts != "" {
+		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)
 	}
 	if r.Plan() != nil {
 		list := Tasks(r, r.Updated)
@@ -240,7 +247,10 @@ func Show(r *Run, blobs Blobs) string {
 		t.line("  Waiting    %s", WaitingText(w))
 	}
 	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.Local().Format(time.DateTime))
-	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.Head), short(r.Start.Base))
+	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.BranchHead()), short(r.Start.Base))
+	if r.Start.Attempts != "" {
+		t.line("  Attempts   %s at %s", r.Start.Attempts, short(r.Head))
+	}
 	if f := r.Fork; f != nil {
 		t.line("  Forked     from %s at event %d, which had spent %s, %s", string(f.Of), f.At, r.money(f.Cost), count(int(f.Tokens), "token"))
 	}

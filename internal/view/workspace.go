@@ -53,7 +53,7 @@ func (r *Run) applyWorkspace(l *Loop, e pawl.Event, f *pawl.Effect) {
 			r.Notes = append(r.Notes, b.Note)
 		}
 	case *pawl.Committed:
-		if l.Branch == "" || l.Branch == r.Start.Branch {
+		if l.Branch == "" || l.Branch == r.Start.WorkRef() {
 			r.Head = b.Commit
 		}
 		if it := l.last(); it != nil {
@@ -63,7 +63,7 @@ func (r *Run) applyWorkspace(l *Loop, e pawl.Event, f *pawl.Effect) {
 			r.moved = mark(e, "%scommit %s changed %s", r.lead(l), short(b.Commit), count(b.Files, "file"))
 		}
 	case *pawl.Recorded:
-		if do, ok := doOf[*pawl.WriteRecords](f); ok && do.Branch == r.Start.Branch {
+		if do, ok := doOf[*pawl.WriteRecords](f); ok && do.Branch == r.Start.WorkRef() {
 			r.Head = b.Commit
 		}
 	}
