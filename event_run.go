@@ -45,6 +45,9 @@ type RunStarted struct {
 	Criteria Hash       `json:"criteria"` // a JSON list of Criterion
 	Count    int        `json:"criteria_count"`
 	Base     CommitHash `json:"base"`
+	// Begin is where the run's branch begins, if that is not Base: a merge that is to be judged
+	// against it.
+	Begin CommitHash `json:"begin,omitempty"`
 	// BaseTrusted reports that when the run started a branch outside pawl/ had Base.
 	BaseTrusted bool   `json:"base_trusted,omitempty"`
 	Branch      string `json:"branch"`
@@ -126,6 +129,7 @@ func (b *RunStarted) fields(c *coder) {
 	str(c, 26, &b.Attempts)
 	str(c, 27, &b.Author.Name)
 	str(c, 28, &b.Author.Email)
+	str(c, 29, &b.Begin)
 }
 
 // WorkRef returns the branch or ref that the run's first loop works on.

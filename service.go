@@ -57,6 +57,9 @@ type StartRequest struct {
 	Task string `json:"task,omitempty"`
 	// Tasks is a JSON list of TaskSpec, when the user gave one.
 	Tasks JSON `json:"tasks,omitempty"`
+	// Merge is a commit that is merged into the HEAD the run starts from. The run's branch begins
+	// with that merge, which its recipe judges. Empty = the branch begins at HEAD.
+	Merge CommitHash `json:"merge,omitempty"`
 	// Script is the content of the scripted model's file, when a tier uses it.
 	Script string `json:"script,omitempty"`
 }

@@ -202,6 +202,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 			return instructions.Read(ctx, git.Repo{Command: command, Dir: p.Repo.GitDir}, commit, m.environs.redact)
 		},
 		Pin:     spaces.Mark,
+		Merge:   spaces.Merge,
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, head(ctx, p)) },
 		Told: func(r pawl.RunInfo) {
 			folders.Notice(r.ID, r.Status == pawl.StatusEnded || r.Status == pawl.StatusQuarantined)

@@ -23,7 +23,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Instructions, Clean, Places, Told, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Merge, Instructions, Clean, Places, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -35,6 +35,8 @@ type Config struct {
 	// refs/pawl/. Both may be nil: then it has nothing, and nothing is kept.
 	Known func(ctx context.Context, task string) (Known, error)
 	Pin   func(ctx context.Context, ref string, commit pawl.CommitHash) error
+	// Merge makes a commit of two, outside any worktree; nil means that nothing can be merged.
+	Merge func(ctx context.Context, spec pawl.MergeSpec) (pawl.MergeInfo, error)
 	// Instructions are what the repository tells whoever works on it, as a commit has
 	// them; nil means that it tells nothing.
 	Instructions func(ctx context.Context, commit pawl.CommitHash) (pawl.Instructions, error)
@@ -222,12 +224,17 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
+	begin, err := e.merge(ctx, req, repo)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
 	ctx = context.WithoutCancel(ctx) // or the next run would have the number of one on its way
 	id := at.id
 	started, blobs, err := e.freeze(req, repo, at, told)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
+	started.Begin = begin
 	if err := e.driver.Start(ctx, id, started, blobs); err != nil {
 		e.awaitLeft(id)
 		if refused, ok := errors.AsType[*notStarted](err); ok {
@@ -282,6 +289,23 @@ func (e *Engine) instructions(ctx context.Context, s *pawl.Settings, base pawl.C
 		err = fmt.Errorf("read the repository's instructions in commit %.12s: %w", base, err)
 	}
 	return told, err
+}
+
+// merge makes the merge that the run is to judge; empty = it judges none.
+func (e *Engine) merge(ctx context.Context, req pawl.StartRequest, repo pawl.Repository) (pawl.CommitHash, error) {
+	switch {
+	case req.Merge == "":
+		return "", nil
+	case e.c.Merge == nil:
+		return "", pawl.Errorf(pawl.CodeUnavailable, "nothing can be merged here")
+	}
+	made, err := e.c.Merge(ctx, pawl.MergeSpec{Ours: repo.Head, Theirs: req.Merge, OursLabel: cmp.Or(repo.Branch, "HEAD"), TheirsLabel: "the run's work",
+		Message: req.Goal, Time: e.now()})
+	if err == nil && len(made.Conflicts) > 0 {
+		err = pawl.Errorf(pawl.CodeConflict, "the work conflicts with %s in %s", cmp.Or(repo.Branch, "HEAD"), strings.Join(made.Conflicts, ", ")).
+			WithHint("git merge %.12s lets you resolve it yourself", req.Merge)
+	}
+	return made.Commit, err
 }
 
 // place is where the run that a request asks for belongs.

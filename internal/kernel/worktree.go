@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -72,8 +73,8 @@ func (d *draft) open(l *Loop) {
 
 // begins returns the commit at which a loop's branch is created.
 func (s *State) begins(l *Loop) pawl.CommitHash {
-	if l.Parent == 0 && s.forkedAt != "" {
-		return s.forkedAt
+	if l.Parent == 0 {
+		return cmp.Or(s.forkedAt, s.Started.Begin, l.Base)
 	}
 	return l.Base
 }

@@ -143,8 +143,8 @@ type kindChecker struct {
 
 func (c *checker) kind(k *pawl.LoopKind, kinds []string, child bool) {
 	kc := &kindChecker{checker: c, kind: k, path: "kinds." + k.Name, names: map[string]string{}, child: child}
-	if len(k.Steps) == 0 {
-		kc.bad(kc.path+".steps", "a kind needs at least one step")
+	if len(k.Steps) == 0 && len(k.Gates) == 0 {
+		kc.bad(kc.path+".steps", "a kind needs at least one step, or a gate")
 	}
 	kc.stepList(kc.path+".steps", k.Steps, false)
 	kc.main = len(kc.steps)

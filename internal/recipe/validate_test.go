@@ -29,7 +29,7 @@ func TestMistakesInValues(t *testing.T) {
 		`tiers[2]: two tiers are called "a"`:                                             {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Tiers = []string{"a", "b", "a"} }},
 		"kinds: a recipe needs at least one kind of loop":                                {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds = nil }},
 		"start: is missing: which kind is the root loop? known here: task":               {good, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Start = "" }},
-		"kinds.leaf.steps: a kind needs at least one step":                               {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps = nil }},
+		"kinds.leaf.steps: a kind needs at least one step, or a gate":                    {parent, func(r *pawl.Recipe, _ *pawl.LoopKind) { r.Kinds[1].Steps = nil }},
 		"kinds.plan.steps[0].prompt: a step needs a prompt or a repeat":                  {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Prompt = "" }},
 		"kinds.plan.steps[0].timeout_ms: is negative":                                    {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Timeout = -1 }},
 		"kinds.plan.steps[0].parallel: only a step with for_each runs several times":     {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Parallel = 2 }},

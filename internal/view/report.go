@@ -382,6 +382,9 @@ func (r *Run) footer(t *text) {
 	r.laterAttempts(t)
 	switch r.Outcome {
 	case pawl.OutcomeComplete:
+		if r.Start.Begin != "" { // it has judged a merge, which goes on
+			break
+		}
 		t.line("Merge:   pawl merge %s", string(r.ID))
 	case pawl.OutcomeUnverified:
 		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strings"
+
+	"pawl"
+	"pawl/internal/cli"
+)
+
+// usersGit runs git as the user would in a folder: with their configuration and environment, and
+// with their terminal, so that it can ask for a passphrase.
+func usersGit(app *cli.App) func(ctx context.Context, dir string, args ...string) (string, error) {
+	return func(ctx context.Context, dir string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+		var out, said bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = app.In, &out, &said, app.Environ
+		err := cmd.Run()
+		if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+			err = pawl.Errorf(pawl.CodeState, "%s", text)
+		}
+		return out.String(), err
+	}
+}

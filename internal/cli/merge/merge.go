@@ -1,0 +1,237 @@
+// Package merge is pawl merge: a run's work in the branch that the user is on.
+package merge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/plain"
+	"pawl/internal/recipe"
+	"pawl/internal/view"
+)
+
+// Git runs the user's own git in a folder, with their configuration, environment and terminal, and
+// returns what it prints.
+type Git func(ctx context.Context, dir string, args ...string) (string, error)
+
+type options struct {
+	squash  bool
+	verbose bool
+}
+
+// New is the command.
+func New(app *cli.App, git Git) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "merge [RUN]",
+		Short: "Merge a run's work into the branch you are on",
+		Long: `Merge brings the work of a run that has passed into the branch that is checked out
+here. This is the only command that changes your checkout, which must have no
+changes that are not committed. Without RUN it is the latest one.
+
+If your branch is where the run began, it moves forward to the run's branch, which
+the gates have judged. If it has moved, the two are merged, a run without an agent
+has the same gates judge the merge, and your branch moves to the merge only when
+they pass. With --squash your branch gets one commit with the same files.
+
+If your git signs commits (commit.gpgsign), merge makes a commit of its own and
+signs it here, where you can be asked for a passphrase: nothing is signed while a
+run works.
+
+` + cli.RunExitCodes,
+		Example: "  pawl merge\n  pawl merge 7 --squash",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.execute(cmd.Context(), app, &here{git, app.Dir}, args)
+		},
+	}
+	cli.RunArgs(c, app, false)
+	c.Flags().BoolVar(&o.squash, "squash", false, "make one commit of the work")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every event of the run that judges a merge")
+	return c
+}
+
+func (o *options) execute(ctx context.Context, app *cli.App, checkout *here, args []string) error {
+	s, _, r, err := app.ReadRun(ctx, args)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	m, err := checkout.plan(ctx, r)
+	if err != nil {
+		return err
+	}
+	if m.there {
+		return o.say(app, r, m, m.target, "was in it already")
+	}
+	if m.tree == "" {
+		if m.tree, m.judge, err = o.judge(ctx, app, r, m); err != nil {
+			return err
+		}
+	}
+	made, how, err := o.commit(ctx, checkout, r, m)
+	if err != nil {
+		return err
+	}
+	return o.say(app, r, m, made, how)
+}
+
+func (o *options) say(app *cli.App, r *view.Run, m merge, at, how string) error {
+	if app.JSON {
+		return app.Encode(map[string]any{"run": r.ID, "branch": m.branch, "from": m.target, "commit": at, "how": how, "judged_by": m.judge})
+	}
+	app.Printf("%s is at %.10s: the work of run %s %s.\n", plain.Line(m.branch, 0), at, r.ID, how)
+	if r.Outcome == pawl.OutcomeUnverified {
+		app.Notef("no command gate vouches for it: the run ended unverified")
+	}
+	return nil
+}
+
+// merge is what is to be merged, and into what.
+type merge struct {
+	branch string     // that is checked out
+	target string     // its commit
+	work   string     // the head of the run's branch
+	ahead  bool       // target is part of work
+	there  bool       // work is part of target
+	tree   string     // the files of the result, which gates have judged; empty = they have to
+	judge  pawl.RunID // the run that judged it; empty = the run itself
+}
+
+// here is the checkout that is merged into.
+type here struct {
+	git Git
+	dir string
+}
+
+func (h *here) line(ctx context.Context, args ...string) (string, error) {
+	out, err := h.git(ctx, h.dir, args...)
+	return strings.TrimSpace(out), err
+}
+
+// holds reports whether a git command that answers by its exit code says yes.
+func (h *here) holds(ctx context.Context, args ...string) bool {
+	_, err := h.git(ctx, h.dir, args...)
+	return err == nil
+}
+
+// plan finds out what is to be done, and refuses what cannot be.
+func (h *here) plan(ctx context.Context, r *view.Run) (m merge, err error) {
+	if !r.Outcome.Succeeded() {
+		return m, pawl.Errorf(pawl.CodeState, "run %s %s: only work that has passed is merged", r.ID, state(r)).
+			WithHint("pawl why %s says what is missing; git merge %s takes what its branch has all the same", r.ID, plain.Line(r.Start.Branch, 0))
+	}
+	if m.branch, err = h.line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil || m.branch == "" {
+		return m, pawl.Errorf(pawl.CodeState, "no branch is checked out in %s", h.dir).WithHint("git switch main, or another branch, and again")
+	}
+	if m.branch == r.Start.Branch {
+		return m, pawl.Errorf(pawl.CodeState, "%s is the run's own branch", m.branch).WithHint("git switch main, or another branch, and again")
+	}
+	if m.work, err = h.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+r.Start.Branch+"^{commit}"); err != nil {
+		return m, pawl.Errorf(pawl.CodeNotFound, "branch %s is gone", plain.Line(r.Start.Branch, 0)).
+			WithHint("git branch %s %s brings it back", plain.Line(r.Start.Branch, 0), r.BranchHead())
+	}
+	if m.target, err = h.line(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
+		return m, fmt.Errorf("find the commit that is checked out: %w", err)
+	}
+	changed, err := h.git(ctx, h.dir, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+	if err != nil {
+		return m, fmt.Errorf("look at the checkout: %w", err)
+	}
+	if files := strings.Split(strings.TrimSpace(changed), "\n"); files[0] != "" {
+		return m, pawl.Errorf(pawl.CodeState, "%s has changes that are not committed: %s", h.dir, plain.Line(strings.Join(files, ", "), 200)).
+			WithHint("commit them, or git stash, and again")
+	}
+	m.there = h.holds(ctx, "merge-base", "--is-ancestor", m.work, m.target)
+	m.ahead = h.holds(ctx, "merge-base", "--is-ancestor", m.target, m.work)
+	if m.ahead && m.work == string(r.BranchHead()) {
+		m.tree, err = h.line(ctx, "rev-parse", m.work+"^{tree}")
+	}
+	return m, err
+}
+
+// state says how a run stands.
+func state(r *view.Run) string {
+	if r.Outcome != "" {
+		return "ended " + string(r.Outcome)
+	}
+	return "is " + string(r.Status)
+}
+
+// judge has a run without an agent judge the merge, with the gates that the run had, and returns a
+// commit with its files, and that run.
+func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge) (files string, by pawl.RunID, err error) {
+	rc, err := recipe.Load("merge")
+	if err != nil {
+		return "", "", fmt.Errorf("load the recipe of merges: %w", err)
+	}
+	req := pawl.StartRequest{
+		Goal: fmt.Sprintf("Merge %s into %s", r.Start.Branch, m.branch), Recipe: rc, Settings: r.Settings,
+		Unsandboxed: !r.Start.Confined, Merge: pawl.CommitHash(m.work), Dir: app.Dir,
+	}
+	for i := range req.Settings.Models { // none is called
+		req.Settings.Models[i] = pawl.ModelChoice{Provider: "script", MaxOutput: 1}
+	}
+	var info pawl.RunInfo
+	s, err := app.With(ctx, cli.Steer, func(s *cli.Session) (err error) {
+		info, err = s.Start(ctx, req)
+		return err
+	})
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = s.Close() }()
+	follow := cli.FollowOptions{Least: view.Important}
+	if o.verbose {
+		follow.Least = view.Detail
+	}
+	if app.JSON { // the result alone is printed
+		follow.Show = func(pawl.Event, *view.Run) error { return nil }
+	} else {
+		app.Printf("%s has moved since run %s began. Run %s judges the merge of both.\n", plain.Line(m.branch, 0), r.ID, info.ID)
+	}
+	if err := app.Attend(ctx, s, info.ID, follow); err != nil && err != cli.OutcomeExit(pawl.OutcomeUnverified) { // no gate, as in the run
+		return "", "", err
+	}
+	judged, err := cli.Fold(ctx, s, info.ID)
+	if err != nil {
+		return "", "", err
+	}
+	return string(judged.Head), info.ID, nil
+}
+
+// commit moves the branch to the work, or to a commit of the judged files.
+func (o *options) commit(ctx context.Context, h *here, r *view.Run, m merge) (at, how string, err error) {
+	signs, _ := h.line(ctx, "config", "--type=bool", "--get", "commit.gpgsign")
+	to, how := m.work, "is in it now, as its branch has it"
+	if o.squash || signs == "true" || !m.ahead {
+		args := []string{"commit-tree", m.tree + "^{tree}", "-p", m.target}
+		message := fmt.Sprintf("Merge %s: %s", r.Start.Branch, r.Start.Title)
+		switch {
+		case o.squash:
+			how = "is in it now, as one commit"
+			if message = r.Start.Title; r.Start.Attempts == "" { // its branch has attempts
+				message += "\n\nPawl-Run: " + string(r.ID)
+			} else if message, err = h.line(ctx, "log", "--reverse", "--format=%B", m.target+".."+m.work); err != nil {
+				return "", "", fmt.Errorf("read the messages of %s: %w", r.Start.Branch, err)
+			}
+		default:
+			how = "is merged into it"
+			args = append(args, "-p", m.work)
+		}
+		if signs == "true" {
+			args = append(args, "-S")
+		}
+		if to, err = h.line(ctx, append(args, "-m", message)...); err != nil {
+			return "", "", pawl.Errorf(pawl.CodeState, "git could not make the commit: %w", err).WithHint("%s is as it was", m.branch)
+		}
+	}
+	if _, err := h.git(ctx, h.dir, "merge", "--ff-only", "--quiet", to); err != nil {
+		return "", "", pawl.Errorf(pawl.CodeState, "git could not move %s: %w", plain.Line(m.branch, 0), err).WithHint("%s is as it was", plain.Line(m.branch, 0))
+	}
+	return to, how, nil
+}
