@@ -22,7 +22,7 @@ func MustLoad(tb testing.TB, name string) pawl.Recipe {
 }
 
 func TestBuiltin(t *testing.T) {
-	want := []string{"coherence", "loom", "loopr", "merge", "pandora", "pawl", "taskloop"}
+	want := []string{"coherence", "loom", "loopr", "merge-check", "pandora", "pawl", "taskloop"}
 	if diff := cmp.Diff(want, recipe.Builtin()); diff != "" {
 		t.Error(diff)
 	}

@@ -165,9 +165,9 @@ func state(r *view.Run) string {
 // judge has a run without an agent judge the merge, with the gates that the run had, and returns a
 // commit with its files, and that run.
 func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge) (files string, by pawl.RunID, err error) {
-	rc, err := recipe.Load("merge")
+	rc, err := recipe.Load("merge-check")
 	if err != nil {
-		return "", "", fmt.Errorf("load the recipe of merges: %w", err)
+		return "", "", fmt.Errorf("load the recipe that checks merges: %w", err)
 	}
 	req := pawl.StartRequest{
 		Goal: fmt.Sprintf("Merge %s into %s", r.Start.Branch, m.branch), Recipe: rc, Settings: r.Settings,
