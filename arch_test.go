@@ -154,7 +154,7 @@ func TestKernelIsPure(t *testing.T) {
 var recipeNames = map[string]string{
 	"cmd/pawl/serve.go":                    "what a flag means that is not given",
 	"internal/cli/demo/demo.go":            "the answers that the demonstration plays are written for it",
-	"internal/cli/merge/merge.go":           "the command starts that recipe",
+	"internal/cli/merge/merge.go":          "the command starts that recipe",
 	"internal/document/pandora/pandora.go": "the notes of Pandora's memory bear its name",
 	"internal/store/storetest/cases.go":    "a line of a list, made up",
 }
