@@ -170,9 +170,6 @@ func (r *Run) tier(n int) string { return plain.Line(r.Recipe.Tier(n), 0) }
 // taskID returns the task's name in reports: "TASK-001".
 func (r *Run) taskID() string { return fmt.Sprintf("TASK-%03d", r.Start.Task) }
 
-// branch returns the run's branch, as a line.
-func (r *Run) branch() string { return plain.Line(r.Start.Branch, 0) }
-
 // sandbox says what confines the run's commands.
 func (r *Run) sandbox() string {
 	if !r.Start.Confined {

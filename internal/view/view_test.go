@@ -325,7 +325,7 @@ Final Model: opus
 	if d := cmp.Diff(want, block+"═\n"); !ok || d != "" {
 		t.Error(d)
 	}
-	if !strings.Contains(footer, "git merge pawl/001-add-login") {
+	if !strings.Contains(footer, "pawl merge 001-add-login") {
 		t.Errorf("the footer does not say how to merge: %s", footer)
 	}
 }

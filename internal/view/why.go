@@ -351,7 +351,7 @@ func ClockFrom(t, now time.Time) string {
 
 // next returns what the user can do now.
 func (r *Run) next() string {
-	id, branch := plain.Line(string(r.ID), 0), r.branch()
+	id, branch := plain.Line(string(r.ID), 0), plain.Line(r.Start.WorkRef(), 0)
 	switch r.Status {
 	case pawl.StatusQuarantined:
 		return "git log " + branch + " (its commits are there; the run itself is not driven any more)"
@@ -371,8 +371,8 @@ func (r *Run) next() string {
 		return "pawl logs -f " + id
 	}
 	switch {
-	case r.Outcome == pawl.OutcomeComplete:
-		return "git merge " + branch
+	case r.Outcome == pawl.OutcomeComplete && r.Start.Begin == "":
+		return "pawl merge " + id
 	case !r.Outcome.Resumable():
 		return fmt.Sprintf("git diff %s...%s", short(r.Start.Base), branch)
 	case r.stops.limited == pawl.LimitTasks:
