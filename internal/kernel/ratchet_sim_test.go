@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -188,7 +189,8 @@ func (c *chance) ratchetHappens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		}
 	case *pawl.WorkspaceOpened:
 		if l := c.w.state.Loop(f.Loop); c.moves && l.Iteration > 0 && c.IntN(3) == 0 { // by a person
-			c.w.branches[f.Do.(*pawl.OpenWorkspace).Branch] = pawl.CommitHash(fmt.Sprint("p", f.ID))
+			do := f.Do.(*pawl.OpenWorkspace)
+			c.w.branches[cmp.Or(do.Result, do.Branch)] = pawl.CommitHash(fmt.Sprint("p", f.ID))
 		}
 	case *pawl.GateJudged:
 		if do, ok := f.Do.(*pawl.RunGate); ok && !do.OnBase && b.Verdict != pawl.VerdictHalt && c.IntN(3) > 0 {
