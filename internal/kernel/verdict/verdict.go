@@ -158,8 +158,8 @@ func Mend(results []*pawl.GateJudged) bool {
 const MaxReason = 120
 
 // Remembered returns an attempt's verdicts as the state keeps them: with what decisions and the
-// next attempt need. The verdicts of the next one are these, if it has the same tree. Only a verdict
-// that did not pass and has no evidence keeps its reason, because evidence contains the reason.
+// next attempt need. The verdicts of the next one are these, if it has the same tree, so those that did
+// not pass keep their reason.
 func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 	var out []*pawl.GateJudged
 	for _, b := range results {
@@ -167,7 +167,7 @@ func Remembered(results []*pawl.GateJudged) []*pawl.GateJudged {
 			Gate: b.Gate, Judge: b.Judge, Kind: b.Kind, Verdict: b.Verdict, Partial: b.Partial, RedAtBase: b.RedAtBase, Critical: b.Critical,
 			Passed: b.Passed, Total: b.Total, Broke: b.Broke, Failing: b.Failing, Found: b.Found, Error: b.Error, Evidence: b.Evidence,
 		}
-		if !Passes(b.Verdict) && b.Evidence.IsZero() {
+		if !Passes(b.Verdict) {
 			c.Reason = b.Reason
 		}
 		out = append(out, c)

@@ -225,6 +225,7 @@ func TestObjections(t *testing.T) {
 	}
 }
 
+// A verdict that stands says why it objects, as it did the first time. F-33
 func TestRemembered(t *testing.T) {
 	evidence := pawl.HashOf([]byte("report"))
 	full := pawl.GateJudged{Gate: "g", Judge: pawl.JudgeBatch, Kind: pawl.GateTests, Verdict: pawl.VerdictFail, Reason: "r", Partial: true, RedAtBase: true, Critical: 1, High: 2,
@@ -234,7 +235,7 @@ func TestRemembered(t *testing.T) {
 	proved, passed := full, full
 	proved.Evidence, passed.Verdict = evidence, pawl.VerdictPass
 	keptProved, keptPassed := kept, kept
-	keptProved.Evidence, keptProved.Reason = evidence, ""
+	keptProved.Evidence = evidence
 	keptPassed.Verdict, keptPassed.Reason = pawl.VerdictPass, ""
 	got := Remembered([]*pawl.GateJudged{&full, &proved, &passed})
 	if diff := cmp.Diff([]*pawl.GateJudged{&kept, &keptProved, &keptPassed}, got); diff != "" {
