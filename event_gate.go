@@ -78,7 +78,8 @@ type GateJudged struct {
 	// By is the person who decided; empty = no person did.
 	By string `json:"by,omitempty"`
 	// Broke and Mended name tests that passed, or failed, before and now do not:
-	// against the report the request names. Flaky are those that came out
+	// against the report the request names, and Mended, where it names none, against the one
+	// on the base. Flaky are those that came out
 	// differently on the same commit. At most 8 each, of at most 80 bytes.
 	Broke  []string `json:"broke,omitempty"`
 	Mended []string `json:"mended,omitempty"`

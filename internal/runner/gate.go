@@ -24,7 +24,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		return nil, err
 	}
 	if why := unfit(req.Spec); why != "" {
-		return judged(job, do, req.Spec, &pawl.GateReport{Verdict: pawl.VerdictFail, Reason: why, Error: why}, nil, a)
+		return judged(job, do, req.Spec, &pawl.GateReport{Verdict: pawl.VerdictFail, Reason: why, Error: why}, nil, nil, a)
 	}
 	dir, release, err := r.Spaces.Checkout(ctx, do.Commit)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Runner) runGate(ctx context.Context, job driver.Job, do *pawl.RunGate, 
 		}
 		report = &judged
 	}
-	return judged(job, do, req.Spec, report, before, a)
+	return judged(job, do, req.Spec, report, before, req.Base, a)
 }
 
 func (r *Runner) gateRequest(ctx context.Context, job driver.Job, do *pawl.RunGate) (req pawl.GateRequest, err error) {
@@ -173,8 +173,9 @@ func (r *Runner) tell(ctx context.Context, job driver.Job, do *pawl.RunGate, req
 }
 
 // judged makes the fact of a report. What is let through has no fingerprints:
-// they tell objections apart, and what the base has too is none.
-func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *pawl.GateReport, a *answer) (pawl.Answer, error) {
+// they tell objections apart, and what the base has too is none. The first attempt, which has no
+// report before it, mends what was red at the base.
+func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before, base *pawl.GateReport, a *answer) (pawl.Answer, error) {
 	evidence, err := a.document(rep)
 	var kept pawl.GateReport // what is counted and quoted is what is kept
 	if err == nil {
@@ -202,6 +203,8 @@ func judged(job driver.Job, do *pawl.RunGate, spec pawl.GateSpec, rep, before *p
 		flaky := append(slices.Clone(kept.Flaky), before.Flaky...)
 		out.Broke = firstNames(turned(before.Tests, kept.Tests, pawl.TestPass, pawl.TestFail, flaky))
 		out.Mended = firstNames(turned(before.Tests, kept.Tests, pawl.TestFail, pawl.TestPass, flaky))
+	} else if base != nil {
+		out.Mended = firstNames(turned(base.Tests, kept.Tests, pawl.TestFail, pawl.TestPass, append(slices.Clone(kept.Flaky), base.Flaky...)))
 	}
 	fitNames(out)
 	return out, nil

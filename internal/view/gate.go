@@ -152,8 +152,6 @@ func (k *Look) lookGate(e pawl.Event) {
 		if b.OnBase && (b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip) {
 			k.Level = Normal
 		}
-	case *pawl.GatesReused:
-		k.Level = Normal
 	case *pawl.GateLeftOut:
 		k.Tone = ToneWarning
 	}

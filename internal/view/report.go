@@ -373,7 +373,7 @@ func (r *Run) laterAttempts(t *text) {
 
 // footer says what the user does next and what the run took.
 func (r *Run) footer(t *text) {
-	if r.hasLanded() {
+	if r.hasLanded() || r.Head == r.Start.Base { // there are no attempts
 		t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.BranchHead()), r.delivered())
 	} else {
 		t.line("Branch:  %s at %s, with what has landed", r.Start.Branch, short(r.BranchHead()))

@@ -334,6 +334,19 @@ func (x *Session) goOn(text string) Next {
 	return Next{Act: Note, Text: text}
 }
 
+// maxProblem bounds the bytes of what is wrong with a result in the reason of a session's end.
+const maxProblem = 160
+
+// problem returns what is wrong with the last result that was refused, as the end of a sentence.
+func (x *Session) problem() string {
+	for _, c := range slices.Backward(x.calls) {
+		if c.use.Submit && c.use.Problem != "" {
+			return ": " + brief.Cut(c.use.Problem, maxProblem)
+		}
+	}
+	return ""
+}
+
 // answeredAll returns what follows when all calls of a reply are answered: the end of the session,
 // the reminder, or a model call.
 func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
@@ -344,7 +357,7 @@ func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
 		n.Output, n.Facts = cmp.Or(use.Trimmed, use.Args), use.Facts
 		return n
 	case x.invalid >= maxInvalid:
-		n := end(pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of %s", x.invalid, pawl.SubmitTool(spec.Output)))
+		n := end(pawl.SessionNoResult, fmt.Sprintf("%d results did not fit the schema of %s%s", x.invalid, pawl.SubmitTool(spec.Output), x.problem()))
 		n.Output = x.text
 		return n
 	case x.turn >= x.Turns:
