@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"pawl"
 	"pawl/internal/store"
@@ -28,6 +29,8 @@ type content struct {
 	order []*run // oldest first
 	// memory holds what is remembered, oldest first.
 	memory []memory
+	// stones are the tombstones of deleted runs. Those that are not erased are among runs.
+	stones map[pawl.RunID]pawl.Tombstone
 }
 
 type run struct {
@@ -40,7 +43,9 @@ type run struct {
 var _ pawl.Log = (*Log)(nil)
 
 // New makes an empty log.
-func New() *Log { return &Log{content: &content{runs: map[pawl.RunID]*run{}}} }
+func New() *Log {
+	return &Log{content: &content{runs: map[pawl.RunID]*run{}, stones: map[pawl.RunID]pawl.Tombstone{}}}
+}
 
 // Reopen gives a log with what was appended to l, as after a restart. Close l first.
 func (l *Log) Reopen() *Log { return &Log{content: l.content} }
@@ -58,6 +63,9 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 	defer c.mu.Unlock()
 	if err := l.usable(); err != nil {
 		return err
+	}
+	if s, deleted := c.stones[u.Run]; deleted {
+		return pawl.Errorf(pawl.CodeState, "append to run %s: it was deleted on %s", u.Run, s.Deleted.Format(time.DateTime))
 	}
 	r := c.runs[u.Run]
 	if r == nil {
@@ -173,7 +181,9 @@ func (l *Log) Runs(context.Context) ([]pawl.RunInfo, error) {
 	}
 	lines := make([]pawl.RunInfo, 0, len(l.content.order))
 	for _, r := range l.content.order {
-		lines = append(lines, r.line)
+		if _, deleted := l.content.stones[r.id]; !deleted {
+			lines = append(lines, r.line)
+		}
 	}
 	return lines, nil
 }

@@ -70,6 +70,8 @@ func (l *Log) Append(ctx context.Context, u pawl.Unit) error {
 		return err
 	}
 	defer l.leave()
+	l.appending.RLock()
+	defer l.appending.RUnlock()
 	q, err := l.request(ctx, u)
 	if err != nil {
 		return l.files.explain(fmt.Sprintf("append to run %s", u.Run), err)

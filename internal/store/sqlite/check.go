@@ -132,6 +132,10 @@ func (l *Log) Examine(ctx context.Context, id pawl.RunID) error {
 	}
 	l.mu.Lock()
 	r := l.index.byID[id]
+	if r == nil { // it was erased meanwhile
+		l.mu.Unlock()
+		return nil
+	}
 	quarantine, of := r.quarantine, max(r.told, r.seq)
 	l.mu.Unlock()
 	why := ""

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -39,6 +40,7 @@ type writer struct {
 	begin, commit, rollback, insert *sql.Stmt
 
 	last      int64 // the newest unit that was acknowledged
+	stored    int64 // the newest unit that the file must have: those after it were erased
 	lastGroup int
 	group     []*request
 
@@ -133,8 +135,8 @@ func (w *writer) run() error {
 			w.finishCopy()
 		case <-w.log.nudge:
 			w.flush()
-		case r := <-w.log.anew:
-			r.done <- w.renew(context.Background(), r.seen)
+		case c := <-w.log.chores:
+			c.done <- c.do(w)
 		}
 	}
 }
@@ -206,6 +208,10 @@ func (w *writer) assign(group []*request) []*request {
 		if !q.take() {
 			continue
 		}
+		if s := x.stones[q.id]; s != nil {
+			q.done <- pawl.Errorf(pawl.CodeState, "it was deleted on %s", s.Deleted.Format(time.DateTime))
+			continue
+		}
 		e, ok := ends[q.id]
 		if r := x.byID[q.id]; !ok && r != nil {
 			if r.quarantine != "" {
@@ -233,17 +239,7 @@ func (w *writer) assign(group []*request) []*request {
 
 // store makes the units durable in one transaction, or leaves none of them.
 func (w *writer) store(ctx context.Context, group []*request) error {
-	if err := w.mend(ctx); err != nil {
-		return err
-	}
-	err := w.transact(ctx, func() error { return w.write(ctx, group) })
-	if errors.Is(err, errMemory) { // it is not the truth: it does not stop a run
-		_ = w.remake(ctx)
-		if err = w.mend(ctx); err == nil {
-			err = w.transact(ctx, func() error { return w.write(ctx, group) })
-		}
-	}
-	if err != nil {
+	if err := w.transactRemembering(ctx, func() error { return w.write(ctx, group) }); err != nil {
 		return err
 	}
 	for _, q := range group {
@@ -251,6 +247,7 @@ func (w *writer) store(ctx context.Context, group []*request) error {
 	}
 	w.behind += len(group)
 	w.last += int64(len(group))
+	w.stored = w.last
 	return nil
 }
 
@@ -333,10 +330,10 @@ func (w *writer) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if last < w.last {
-		return pawl.Errorf(pawl.CodeDamaged, "it ends at unit %d, but unit %d was acknowledged", last, w.last)
+	if last < w.stored {
+		return pawl.Errorf(pawl.CodeDamaged, "it ends at unit %d, but unit %d was acknowledged", last, w.stored)
 	}
-	if last == w.last {
+	if last <= w.last {
 		return nil
 	}
 	// What those units said may be in the memory too.

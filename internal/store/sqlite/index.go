@@ -43,10 +43,13 @@ type index struct {
 	hole    int64 // the first unit of the last hole that the present scan met; 0 = none
 	// indexed counts the blobs in all runs' maps.
 	indexed int
+	// stones are the tombstones of deleted runs. Those of runs that are not erased are
+	// among the runs above, too.
+	stones map[pawl.RunID]*stone
 }
 
 func newIndex() *index {
-	return &index{byID: map[pawl.RunID]*run{}, byNum: map[int64]*run{}, next: 1}
+	return &index{byID: map[pawl.RunID]*run{}, byNum: map[int64]*run{}, next: 1, stones: map[pawl.RunID]*stone{}}
 }
 
 // maxRunNumber is above every number that is given; a larger one is damage.

@@ -25,8 +25,8 @@ type Log struct {
 	queue chan *request
 	// nudge asks the committer to write heads.
 	nudge chan struct{}
-	// anew asks the committer to make the memory anew.
-	anew      chan renewal
+	// chores are what the committer is asked to do between two groups.
+	chores    chan chore
 	committed chan error // the committer's last word
 
 	copyAfter int // the constant of this name; tests lower it to get more checkpoints
@@ -35,8 +35,13 @@ type Log struct {
 	// problems are what is wrong with files beside the database.
 	problems []string
 
-	// forgetful reports a file from before there was a memory.
-	forgetful bool
+	// forgetful reports a file from before there was a memory, stoneless one from before
+	// runs could be deleted.
+	forgetful, stoneless bool
+
+	// appending is held for reading by every Append, from before it writes files until its
+	// unit is stored or refused; see [Log.Sweep].
+	appending sync.RWMutex
 
 	mu     sync.Mutex
 	index  *index
@@ -142,10 +147,11 @@ func (l *Log) open() error {
 	w.last, w.behind = l.index.last, int(l.index.last-l.index.flushed)
 	if newest, err := w.newest(ctx); err == nil {
 		w.last = max(w.last, newest) // there may be units that cannot be read
+		w.stored = newest
 	}
 	w.openMemory(ctx)
 	l.queue = make(chan *request, maxQueued)
-	l.anew = make(chan renewal)
+	l.chores = make(chan chore)
 	l.nudge = make(chan struct{}, 1)
 	l.committed = make(chan error, 1)
 	go func() { l.committed <- w.run() }()
@@ -183,7 +189,7 @@ func (l *Log) openReadOnly() error {
 		return pawl.Errorf(pawl.CodeState, "%s has schema %d; this pawl reads schema %d", name, version, schemaVersion).
 			WithHint("start pawl once for writing; it brings the schema up to date")
 	}
-	l.forgetful = version < schemaVersion
+	l.forgetful, l.stoneless = version < memorySchema, version < deletedSchema
 	if err := l.load(context.Background()); err != nil {
 		return l.files.explain("open log "+name, err)
 	}
@@ -196,7 +202,10 @@ func (l *Log) load(ctx context.Context) error {
 		return err
 	}
 	l.loadHeads(ctx)
-	return l.scan(ctx)
+	if err := l.scan(ctx); err != nil {
+		return err
+	}
+	return l.loadDeleted(ctx)
 }
 
 // enter counts a call in, unless the log is closed.
@@ -258,7 +267,7 @@ func (l *Log) NewestRuns(ctx context.Context, most int) ([]pawl.RunInfo, error) 
 		return nil, err
 	}
 	l.mu.Lock()
-	order := l.index.order
+	order := l.index.listed()
 	if most > 0 && len(order) > most {
 		order = order[len(order)-most:]
 	}
@@ -298,7 +307,7 @@ func (l *Log) keepLine(seen *run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.index.byNum[seen.num]
-	unchanged := r.line == nil && len(r.info) == len(seen.info) && (len(r.info) == 0 || &r.info[0] == &seen.info[0])
+	unchanged := r != nil && r.line == nil && len(r.info) == len(seen.info) && (len(r.info) == 0 || &r.info[0] == &seen.info[0])
 	if unchanged {
 		r.line = seen.line
 	}
@@ -310,6 +319,9 @@ func (l *Log) quarantine(id pawl.RunID, damage error, lasts bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.index.byID[id]
+	if r == nil {
+		return // it was erased while it was read
+	}
 	if !lasts {
 		if r.quarantine == "" {
 			r.quarantine = damage.Error()

@@ -262,13 +262,8 @@ func (w *writer) openMemory(ctx context.Context) {
 	_ = w.remake(ctx) // who recalls tries again, and is told why it fails
 }
 
-// renewal asks for another memory than the one that was seen; empty = there was none.
-type renewal struct {
-	seen string
-	done chan error
-}
-
-// renew makes the memory anew, unless somebody else has asked for it before.
+// renew makes the memory anew, unless somebody else has asked for it before. seen is the one
+// that was found damaged; empty = there was none.
 func (w *writer) renew(ctx context.Context, seen string) error {
 	if table, _, err := memoryTable(ctx, w.conn); err == nil && table == w.memory && table != seen {
 		return nil
@@ -365,7 +360,13 @@ func (l *Log) remembered(ctx context.Context, last int64) ([]found, error) {
 		seq  pawl.Seq
 	}
 	ends := map[int64]end{}
+	l.mu.Lock()
+	deleted, _ := l.index.buried()
+	l.mu.Unlock()
 	err := l.eachUnit(ctx, last, func(u *unit) {
+		if deleted[u.run] {
+			return
+		}
 		at, known := ends[u.run]
 		if !known {
 			at.id = pawl.RunID(u.name)

@@ -243,8 +243,9 @@ func TestMemoryReadOnly(t *testing.T) {
 	for _, part := range []string{"_words", "", "_state"} {
 		mustExec(t, db, "DROP TABLE memory_1"+part)
 	}
+	mustExec(t, db, "DROP TABLE deleted")
 	mustExec(t, db, "PRAGMA user_version = 1")
-	mustExec(t, db, "DELETE FROM goose_db_version WHERE version_id = 2")
+	mustExec(t, db, "DELETE FROM goose_db_version WHERE version_id >= 2")
 	old := mustOpenForTest(t, dir)
 	wantLessons(t, old, 0)
 	log = mustOpen(t, dir)

@@ -152,6 +152,9 @@ func (l *Log) walkTo(ctx context.Context, s snapshot, id pawl.RunID, after pawl.
 		})
 	}
 	if isDamage(err) {
+		if l.isErased(ctx, id) { // its units went while it was read
+			return pawl.Errorf(pawl.CodeNotFound, "there is no run %s any more", id)
+		}
 		l.quarantine(id, err, readable)
 	}
 	if err != nil {

@@ -49,10 +49,10 @@ func (l *Log) renew(ctx context.Context, seen string) error {
 	if l.queue == nil {
 		return nil
 	}
-	r := renewal{seen, make(chan error, 1)}
+	c := chore{func(w *writer) error { return w.renew(context.WithoutCancel(ctx), seen) }, make(chan error, 1)}
 	select {
-	case l.anew <- r:
-		return <-r.done
+	case l.chores <- c:
+		return <-c.done
 	case <-ctx.Done():
 		return ctx.Err()
 	}

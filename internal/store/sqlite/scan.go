@@ -45,7 +45,11 @@ func (l *Log) refresh(ctx context.Context) error {
 		return err
 	}
 	defer l.leave()
-	if err := l.scan(ctx); err != nil {
+	err := l.scan(ctx)
+	if err == nil {
+		err = l.loadDeleted(ctx)
+	}
+	if err != nil {
 		return l.files.explain("read what was appended", err)
 	}
 	return nil

@@ -18,10 +18,15 @@ import (
 )
 
 // schemaVersion is that of the newest file in migrations.
-const schemaVersion = 2
+const schemaVersion = 3
 
-// oldestReadable is the oldest schema whose units can be read without a migration.
-const oldestReadable = 1
+// oldestReadable is the oldest schema whose units can be read without a migration. From
+// memorySchema on a file has a memory, from deletedSchema on it has tombstones.
+const (
+	oldestReadable = 1
+	memorySchema   = 2
+	deletedSchema  = 3
+)
 
 //go:embed migrations/*.sql
 var migrations embed.FS

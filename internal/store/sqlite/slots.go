@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
 
 	"pawl"
 )
@@ -89,14 +90,28 @@ func (f fileSystem) readSlots() (slots []slot, damaged []int64, err error) {
 	return slots, damaged, nil
 }
 
-// writeSlots writes records into the file, making it when it is not there.
-func (f fileSystem) writeSlots(slots []slot) (err error) {
+// writeSlots writes records into the file, making it when it is not there, and clears those
+// of erased runs.
+func (f fileSystem) writeSlots(slots []slot, erased ...int64) (err error) {
 	file, err := os.OpenFile(f.path(slotsName), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	for _, num := range erased {
+		if err := clearSlot(file, num); err != nil {
+			return err
+		}
+	}
 	return writeSlots(file, slots)
+}
+
+// clearSlot makes the slot of an erased run that of no run.
+func clearSlot(to io.WriterAt, num int64) error {
+	if _, err := to.WriteAt(make([]byte, slotSize), (num-1)*slotSize); err != nil {
+		return fmt.Errorf("clear the slot of an erased run: %w", err)
+	}
+	return nil
 }
 
 func writeSlots(to io.WriterAt, slots []slot) error {
@@ -218,11 +233,23 @@ func (f fileSystem) mark(r run) error {
 }
 
 // Problems tells what is wrong with the log's own files and is no damage of a run that is known.
-func (l *Log) Problems() []string { return l.problems }
+func (l *Log) Problems() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.problems)
+}
 
 // heed compares the runs with their slots, and makes the slots anew that are out of date when
 // the log is open for appending.
 func (l *Log) heed(slots []slot, damaged []int64) error {
+	var cleared []int64
+	_, erased := l.index.buried()
+	slots = slices.DeleteFunc(slots, func(s slot) bool {
+		if erased[s.num] {
+			cleared = append(cleared, s.num)
+		}
+		return erased[s.num]
+	})
 	lost, stale := l.index.compare(slots)
 	for _, num := range damaged {
 		name := fmt.Sprintf("number %d", num)
@@ -239,5 +266,5 @@ func (l *Log) heed(slots []slot, damaged []int64) error {
 			return fmt.Errorf("keep a copy of a damaged WAL: %w", err)
 		}
 	}
-	return l.files.writeSlots(stale)
+	return l.files.writeSlots(stale, cleared...)
 }

@@ -190,9 +190,7 @@ func TestWALIsEmptyAtRest(t *testing.T) {
 // mustTidied waits until the committer has done what was due after the last append.
 func mustTidied(t *testing.T, log *Log) {
 	t.Helper()
-	done := make(chan error, 1)
-	log.anew <- renewal{done: done}
-	if err := <-done; err != nil {
+	if err := log.chore(t.Context(), "wait", func(*writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 }

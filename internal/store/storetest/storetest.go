@@ -36,6 +36,9 @@ func Run(t *testing.T, open Open) {
 	t.Run("everything survives reopening", s.reopen)
 	t.Run("a closed log says so", s.closed)
 	t.Run("memory", s.memory)
+	t.Run("a deleted run is read and not listed", s.deleted)
+	t.Run("an erased run is gone", s.erased)
+	t.Run("a deleted run is not remembered", s.deletedMemory)
 	t.Run("any sequence of calls does what a plain list does", s.model)
 }
 
