@@ -46,6 +46,11 @@ func (r Repo) MoveRef(ctx context.Context, ref, to, old, reason string) error {
 	return r.do(ctx, "update-ref", "-m", reason, "--end-of-options", ref, to, old)
 }
 
+// DeleteRef deletes a ref, atomically; it fails when the ref is not at old.
+func (r Repo) DeleteRef(ctx context.Context, ref, old string) error {
+	return r.do(ctx, "update-ref", "--no-deref", "-d", "--end-of-options", ref, old)
+}
+
 // Refs lists the full names of the refs below a prefix, which ends in a slash.
 func (r Repo) Refs(ctx context.Context, prefix string) ([]string, error) {
 	out, err := r.output(ctx, nil, "for-each-ref", "--format=%(refname)", prefix)

@@ -432,21 +432,3 @@ func TestCacheInfo(t *testing.T) {
 		t.Errorf("error %v, want an invalid one", err)
 	}
 }
-
-// However many files rooms keep, a list measures at most maxMeasured of them.
-func TestMeasureIsBounded(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 5 {
-		MustFile(t, filepath.Join(dir, strconv.Itoa(i)), 5000)
-	}
-	files := 100
-	all, partial := measure(t.Context(), dir, &files)
-	if partial || files != 94 { // and the folder itself
-		t.Errorf("partial %v, %d files left", partial, files)
-	}
-	files = 4
-	some, partial := measure(t.Context(), dir, &files)
-	if !partial || files != 0 || some >= all || some == 0 {
-		t.Errorf("%d of %d bytes, partial %v, %d files left", some, all, partial, files)
-	}
-}

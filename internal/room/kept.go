@@ -11,10 +11,8 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/project"
 )
-
-// maxMeasured is how many files are measured at most when what rooms keep is listed.
-const maxMeasured = 100_000
 
 var _ pawl.Caches = (*Rooms)(nil)
 
@@ -40,7 +38,7 @@ func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 	for _, l := range info.Layers {
 		info.Size += l.Size
 	}
-	files := maxMeasured
+	files := project.MaxMeasured
 	runs, err := folders(filepath.Join(r.folder(), "agents"))
 	if err != nil {
 		return info, err
@@ -52,7 +50,7 @@ func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 		}
 		for _, name := range names {
 			k := pawl.KeptRoom{Kind: pawl.RoomAgent, Run: pawl.RunID(run), Name: strings.ReplaceAll(name, "@", "/")}
-			k.Size, k.Partial = measure(ctx, filepath.Join(r.folder(), "agents", run, name), &files)
+			k.Size, k.Partial = project.Measure(ctx, filepath.Join(r.folder(), "agents", run, name), &files)
 			info.Rooms = append(info.Rooms, k)
 		}
 	}
@@ -66,7 +64,7 @@ func (r *Rooms) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 		}
 		for _, key := range keys {
 			k := pawl.KeptRoom{Kind: pawl.RoomPrepared, Run: pawl.RunID(run), Name: key}
-			k.Size, k.Partial = measure(ctx, filepath.Join(r.ofRuns(), run, key), &files)
+			k.Size, k.Partial = project.Measure(ctx, filepath.Join(r.ofRuns(), run, key), &files)
 			info.Rooms = append(info.Rooms, k)
 		}
 	}
@@ -99,25 +97,5 @@ func folders(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// measure adds up how many bytes the files below a folder take on disk. What vanishes
-// meanwhile or cannot be read is left out. It looks at as many files as files says, which it
-// counts down, and reports whether there were more.
-func measure(ctx context.Context, dir string, files *int) (bytes int64, partial bool) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return fs.SkipAll
-		case err != nil:
-			return nil //nolint:nilerr // it is left out
-		case *files <= 0:
-			partial = true
-			return fs.SkipAll
-		}
-		*files--
-		if info, err := d.Info(); err == nil {
-			bytes += DiskSize(info)
-		}
-		return nil
-	})
-	return bytes, partial
-}
+// DiskSize is [project.DiskSize], for those who enforce rooms.
+func DiskSize(info fs.FileInfo) int64 { return project.DiskSize(info) }

@@ -17,11 +17,12 @@ type Keeper struct {
 	log    pawl.Log
 	logger *slog.Logger
 
-	mu      sync.Mutex // guards pending, order and closing
-	pending map[pawl.RunID]bool
-	order   []pawl.RunID
-	closing bool
-	woken   chan struct{}
+	mu       sync.Mutex // guards what follows, up to closing
+	pending  map[pawl.RunID]bool
+	order    []pawl.RunID
+	removals []removal
+	closing  bool
+	woken    chan struct{}
 
 	writers map[pawl.RunID]*Writer // of runs that are at work; the goroutine's own
 	refused map[pawl.RunID]bool    // whose folders cannot be written: it was said once
@@ -80,6 +81,7 @@ func (k *Keeper) work(ctx context.Context) {
 		}
 	}()
 	for {
+		k.remove()
 		run, rests, ok, last := k.next()
 		switch {
 		case ctx.Err() != nil || last:
@@ -120,6 +122,9 @@ func (k *Keeper) linger(ctx context.Context) {
 func (k *Keeper) pressed() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if len(k.removals) > 0 {
+		return true
+	}
 	for _, rests := range k.pending {
 		if rests {
 			return true
@@ -132,13 +137,16 @@ func (k *Keeper) pressed() bool {
 func (k *Keeper) next() (run pawl.RunID, rests, ok, last bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.order) == 0 {
-		return "", false, false, k.closing
+	for len(k.order) > 0 {
+		run = k.order[0]
+		rests, ok = k.pending[run]
+		k.order = k.order[1:]
+		delete(k.pending, run)
+		if ok { // else it was removed
+			return run, rests, true, false
+		}
 	}
-	run = k.order[0]
-	k.order, rests = k.order[1:], k.pending[run]
-	delete(k.pending, run)
-	return run, rests, true, false
+	return "", false, false, k.closing
 }
 
 // write brings the folders of one run up to its log.

@@ -80,6 +80,15 @@ func (s *Workspaces) moveRef(ctx context.Context, ref, to, old, reason string) e
 // checkFree refuses a branch that the user has checked out: their files would
 // look changed when it moves.
 func (s *Workspaces) checkFree(branch string) error {
+	if where := s.checkedOut(branch); where != "" {
+		return pawl.Errorf(pawl.CodeState, "branch %s is checked out in %s", branch, where).
+			WithHint("run git switch --detach there; this run moves the branch, and your files would look changed")
+	}
+	return nil
+}
+
+// checkedOut returns where the user has a branch checked out; empty = nowhere.
+func (s *Workspaces) checkedOut(branch string) string {
 	heads, _ := filepath.Glob(filepath.Join(escapeGlob(s.user.Dir), "worktrees", "*", "HEAD"))
 	if !s.repository.Bare {
 		heads = append(heads, filepath.Join(s.user.Dir, "HEAD"))
@@ -95,10 +104,9 @@ func (s *Workspaces) checkFree(branch string) error {
 		if _, err := os.Stat(where); err != nil {
 			continue // a worktree that is gone
 		}
-		return pawl.Errorf(pawl.CodeState, "branch %s is checked out in %s", branch, where).
-			WithHint("run git switch --detach there; this run moves the branch, and your files would look changed")
+		return where
 	}
-	return nil
+	return ""
 }
 
 // escapeGlob is a path as a pattern for itself.

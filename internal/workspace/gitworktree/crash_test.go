@@ -76,7 +76,7 @@ func before(_ func(*exec.Cmd) error, cmd *exec.Cmd) {
 		}
 	}
 	for _, arg := range cmd.Args {
-		if strings.HasPrefix(arg, "refs/") {
+		if strings.HasPrefix(arg, "refs/") && !readsOnly(cmd.Args[1]) {
 			lock(filepath.Join(dir, arg))
 		}
 	}
@@ -110,6 +110,9 @@ type operation struct {
 	prepare func(t *testing.T, f workspacetest.Fixture)
 	call    func(ctx context.Context, w pawl.Workspaces, f workspacetest.Fixture) (any, error)
 }
+
+// removing is the operation that deletes refs, for which git needs the file of packed ones.
+const removing = "remove a run"
 
 const (
 	runName    = "001-add-login"
@@ -275,6 +278,19 @@ func operations() []operation {
 			f.Base = childHead(w, 1)
 			return commitRun("7")(ctx, w, f)
 		}},
+		// F-31
+		{removing, true, func(t *testing.T, f workspacetest.Fixture) {
+			children(t, f)
+			workspacetest.MustWrite(t, workspacetest.MustLocate(t, f, runName), "new/file", "not committed\n")
+			for _, ref := range []string{"checkpoints/" + runName + "/1", "salvage/" + runName + "/9", "forks/" + runName, "checkpoints/002-other/1"} {
+				if err := f.Mark(t.Context(), "refs/pawl/"+ref, childHead(f, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, func(ctx context.Context, w pawl.Workspaces, _ workspacetest.Fixture) (any, error) {
+			gone, err := w.(*gitworktree.Workspaces).Remove(ctx, runName, gitworktree.Made{Partial: true}, false)
+			return gone.Salvage, err
+		}},
 	}
 }
 
@@ -301,9 +317,21 @@ func newStage(t *testing.T, op operation) *stage {
 	for _, name := range []string{"HEAD", "index", "packed-refs"} { // a git of the user's own was killed too
 		lock(filepath.Join(r.root, ".git", name))
 	}
-	s.users, s.commits = r.users(t), r.commits(t)
+	s.users, s.commits = s.seen(t), r.commits(t)
 	s.copy(t, r.top(), s.saved)
 	return s
+}
+
+// seen is what the user has, but for the file of packed refs where the operation needs it.
+func (s *stage) seen(t *testing.T) string {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(s.r.users(t)) {
+		if s.name != removing || !strings.Contains(line, "packed-refs") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // set makes everything what it was before the operation.
@@ -386,7 +414,7 @@ func (s *stage) twice(t *testing.T, first func() (answer any, err error, dead bo
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
-	if after := s.r.users(t); after != s.users {
+	if after := s.seen(t); after != s.users {
 		t.Errorf("the user's checkout changed:\n%s", cmp.Diff(s.users, after))
 	}
 	have := s.r.commits(t)
@@ -400,7 +428,7 @@ func (s *stage) twice(t *testing.T, first func() (answer any, err error, dead bo
 
 // readsOnly reports whether a git command changes nothing.
 func readsOnly(verb string) bool {
-	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse", "rev-list"}, verb)
+	return slices.Contains([]string{"cat-file", "ls-files", "diff-tree", "patch-id", "merge-base", "config", "rev-parse", "rev-list", "for-each-ref"}, verb)
 }
 
 // Whatever call is struck, the next process ends where one call would have ended, and nothing is lost.
