@@ -172,7 +172,9 @@ func DeleteRun(ctx context.Context, s Service, run RunID, req DeleteRequest) (De
 // DeletedRuns calls [Deletions.DeletedRuns] of a service that implements it; another one
 // has deleted none.
 func DeletedRuns(ctx context.Context, s Service) ([]Tombstone, error) {
-	if d, ok := s.(Deletions); ok {
+	if d, ok := s.(interface {
+		DeletedRuns(ctx context.Context) ([]Tombstone, error)
+	}); ok {
 		return d.DeletedRuns(ctx)
 	}
 	return nil, nil

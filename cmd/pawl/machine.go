@@ -125,6 +125,28 @@ func (o *opened) PruneCache(ctx context.Context, req pawl.PruneRequest) (pawl.Pr
 	return o.rooms.PruneCache(ctx, req)
 }
 
+// DeleteRun implements [pawl.Deletions].
+func (o *opened) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (pawl.Deletion, error) {
+	out, err := o.engine.DeleteRun(ctx, run, req)
+	if err == nil {
+		o.machine.forget(runOf{o.owned.project, run})
+	}
+	return out, err
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (o *opened) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
+	return o.engine.DeletedRuns(ctx)
+}
+
+// Garbage implements [pawl.Deletions].
+func (o *opened) Garbage(ctx context.Context) (pawl.Garbage, error) { return o.engine.Garbage(ctx) }
+
+// CollectGarbage implements [pawl.Deletions].
+func (o *opened) CollectGarbage(ctx context.Context) (pawl.Garbage, error) {
+	return o.engine.CollectGarbage(ctx)
+}
+
 // foldersTime is how long the folders of loops are still written when a project is
 // closed. What is not done then is done when its run goes on.
 const foldersTime = time.Second
@@ -188,6 +210,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 	e := engine.New(m.ofProject(name, engine.Config{
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
+		Remains:   remains{p, spaces, rooms, folders, log},
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },

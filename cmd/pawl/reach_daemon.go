@@ -113,6 +113,26 @@ func (f from) PruneCache(ctx context.Context, req pawl.PruneRequest) (pawl.Prune
 	return pawl.PruneCache(ctx, f.Service, req)
 }
 
+// DeleteRun implements [pawl.Deletions].
+func (f from) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (pawl.Deletion, error) {
+	return pawl.DeleteRun(ctx, f.Service, run, req)
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (f from) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
+	return pawl.DeletedRuns(ctx, f.Service)
+}
+
+// Garbage implements [pawl.Deletions].
+func (f from) Garbage(ctx context.Context) (pawl.Garbage, error) {
+	return pawl.FindGarbage(ctx, f.Service)
+}
+
+// CollectGarbage implements [pawl.Deletions].
+func (f from) CollectGarbage(ctx context.Context) (pawl.Garbage, error) {
+	return pawl.CollectGarbage(ctx, f.Service)
+}
+
 // reachDaemon reaches the daemon. Where none runs, one is started when it is to be,
 // else there is none. An older one is asked to make room for one of this program.
 func reachDaemon(ctx context.Context, app *cli.App, start bool) (*client.Daemon, pawl.DaemonInfo, error) {

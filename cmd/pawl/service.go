@@ -53,7 +53,31 @@ func (s stored) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 
 // PruneCache implements [pawl.Caches].
 func (s stored) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResult, error) {
-	return pawl.PruneResult{}, pawl.Errorf(pawl.CodeUnavailable, "only the process that has the project can prune its cache")
+	return pawl.PruneResult{}, onlyOwner("prune its cache")
+}
+
+// DeleteRun implements [pawl.Deletions].
+func (s stored) DeleteRun(context.Context, pawl.RunID, pawl.DeleteRequest) (pawl.Deletion, error) {
+	return pawl.Deletion{}, onlyOwner("delete its runs")
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (s stored) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
+	return pawl.DeletedRuns(ctx, s.service.Service)
+}
+
+// Garbage implements [pawl.Deletions].
+func (s stored) Garbage(context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{}, onlyOwner("say what of it nobody needs")
+}
+
+// CollectGarbage implements [pawl.Deletions].
+func (s stored) CollectGarbage(context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{}, onlyOwner("remove what nobody needs")
+}
+
+func onlyOwner(what string) error {
+	return pawl.Errorf(pawl.CodeUnavailable, "only the process that has the project can %s", what)
 }
 
 // owned is the service of a project that this process has. What a run would only fail

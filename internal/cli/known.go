@@ -44,6 +44,7 @@ type KnownTask struct {
 	// Folder is where its folder was found: HEAD, or a branch; empty = it has none.
 	Folder string `json:"folder,omitempty"`
 
+	last   int           // the number of its last run
 	Latest *pawl.RunInfo `json:"-"` // its run that is at work, or else the latest; nil = none here
 	Of     *Folder       `json:"-"` // nil = none
 }
@@ -98,7 +99,8 @@ func (k *KnownTask) number() string {
 
 // ran takes in a run of the task; later runs come later.
 func (k *KnownTask) ran(r *pawl.RunInfo) {
-	k.Runs++
+	_, n := r.ID.Task()
+	k.Runs, k.last = k.Runs+1, max(k.last, n)
 	if k.Latest != nil && atWork(k.Latest) && !atWork(r) {
 		return
 	}
@@ -169,7 +171,7 @@ func (a *App) Means(ctx context.Context, s *Session, message string, known []Kno
 		if err != nil {
 			goal = k.Title
 		}
-		tasks[i] = resolve.Task{ID: k.ID, Goal: goal}
+		tasks[i] = resolve.Task{ID: k.ID, Goal: goal, Last: k.last}
 	}
 	return resolve.Resolve(message, tasks)
 }

@@ -50,7 +50,10 @@ func (a *App) OpenRun(ctx context.Context, access Access, args []string, do func
 	}
 	var info pawl.RunInfo
 	s, err := a.With(ctx, access, func(s *Session) (err error) {
-		if info, err = Find(ctx, s, name); err != nil || do == nil {
+		if info, err = Find(ctx, s, name); err != nil && name != "" && pawl.CodeOf(err) == pawl.CodeNotFound {
+			info, err = a.readDeleted(ctx, s.Service, access, name, err)
+		}
+		if err != nil || do == nil {
 			return err
 		}
 		return do(s, info)

@@ -34,8 +34,9 @@ type Client struct {
 }
 
 var (
-	_ pawl.Service = (*Client)(nil)
-	_ pawl.Caches  = (*Client)(nil)
+	_ pawl.Service   = (*Client)(nil)
+	_ pawl.Caches    = (*Client)(nil)
+	_ pawl.Deletions = (*Client)(nil)
 )
 
 // New makes a client of the socket of a process that has one project. It connects
@@ -93,6 +94,30 @@ func (c *Client) Cache(ctx context.Context) (info pawl.CacheInfo, err error) {
 func (c *Client) PruneCache(ctx context.Context, req pawl.PruneRequest) (result pawl.PruneResult, err error) {
 	err = c.call(ctx, http.MethodPost, c.at+"/cache/prune", req, &result)
 	return result, err
+}
+
+// DeleteRun implements [pawl.Deletions].
+func (c *Client) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (d pawl.Deletion, err error) {
+	err = c.call(ctx, http.MethodPost, c.path(run, "delete"), req, &d)
+	return d, err
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (c *Client) DeletedRuns(ctx context.Context) (all []pawl.Tombstone, err error) {
+	err = c.call(ctx, http.MethodGet, c.at+"/deleted", nil, &all)
+	return all, err
+}
+
+// Garbage implements [pawl.Deletions].
+func (c *Client) Garbage(ctx context.Context) (g pawl.Garbage, err error) {
+	err = c.call(ctx, http.MethodGet, c.at+"/garbage", nil, &g)
+	return g, err
+}
+
+// CollectGarbage implements [pawl.Deletions].
+func (c *Client) CollectGarbage(ctx context.Context) (g pawl.Garbage, err error) {
+	err = c.call(ctx, http.MethodPost, c.at+"/garbage/collect", struct{}{}, &g)
+	return g, err
 }
 
 // Blob implements [pawl.Service].

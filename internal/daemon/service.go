@@ -12,8 +12,9 @@ import (
 type service struct{ h *held }
 
 var (
-	_ pawl.Service = service{}
-	_ pawl.Caches  = service{}
+	_ pawl.Service   = service{}
+	_ pawl.Caches    = service{}
+	_ pawl.Deletions = service{}
 )
 
 // Start implements [pawl.Service].
@@ -64,6 +65,30 @@ func (s service) Cache(ctx context.Context) (info pawl.CacheInfo, err error) {
 func (s service) PruneCache(ctx context.Context, req pawl.PruneRequest) (result pawl.PruneResult, err error) {
 	err = s.with(ctx, func(p pawl.Service) (err error) { result, err = pawl.PruneCache(ctx, p, req); return err })
 	return result, err
+}
+
+// DeleteRun implements [pawl.Deletions].
+func (s service) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (d pawl.Deletion, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { d, err = pawl.DeleteRun(ctx, p, run, req); return err })
+	return d, err
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (s service) DeletedRuns(ctx context.Context) (all []pawl.Tombstone, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { all, err = pawl.DeletedRuns(ctx, p); return err })
+	return all, err
+}
+
+// Garbage implements [pawl.Deletions].
+func (s service) Garbage(ctx context.Context) (g pawl.Garbage, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { g, err = pawl.FindGarbage(ctx, p); return err })
+	return g, err
+}
+
+// CollectGarbage implements [pawl.Deletions].
+func (s service) CollectGarbage(ctx context.Context) (g pawl.Garbage, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { g, err = pawl.CollectGarbage(ctx, p); return err })
+	return g, err
 }
 
 // Recall implements [pawl.Service].
@@ -143,6 +168,26 @@ func (a away) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 // PruneCache implements [pawl.Caches].
 func (a away) PruneCache(ctx context.Context, _ pawl.PruneRequest) (pawl.PruneResult, error) {
 	return pawl.PruneResult{}, a.refuse(ctx)
+}
+
+// DeleteRun implements [pawl.Deletions].
+func (a away) DeleteRun(ctx context.Context, _ pawl.RunID, _ pawl.DeleteRequest) (pawl.Deletion, error) {
+	return pawl.Deletion{}, a.refuse(ctx)
+}
+
+// DeletedRuns implements [pawl.Deletions].
+func (a away) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
+	return pawl.DeletedRuns(ctx, a.Service)
+}
+
+// Garbage implements [pawl.Deletions].
+func (a away) Garbage(ctx context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{}, a.refuse(ctx)
+}
+
+// CollectGarbage implements [pawl.Deletions].
+func (a away) CollectGarbage(ctx context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{}, a.refuse(ctx)
 }
 
 // Steer implements [pawl.Service].

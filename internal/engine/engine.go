@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// Config is what an engine is made of. All but Known, Pin, Merge, Instructions, Clean, Places, Told, Now and Logger are needed.
+// Config is what an engine is made of. All but Known, Pin, Merge, Instructions, Clean, Remains, Places, Told, Now and Logger are needed.
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
@@ -51,6 +50,9 @@ type Config struct {
 	// called when a run has ended, before anything else can begin in it, and by
 	// New for every run at rest: an earlier process may have died before it could.
 	Clean func(run pawl.RunID) error
+	// Remains removes what there is of deleted runs beside the log; without it no run can be
+	// deleted.
+	Remains Remains
 	// Places say when an effect may be performed; nil means at once.
 	Places driver.Places
 	// Accounts returns the accounts that whoever starts, resumes or forks a run has with the
@@ -371,8 +373,8 @@ func (e *Engine) check(req pawl.StartRequest) error {
 	return nil
 }
 
-// number is the next task number: above every run, branch and task folder there
-// is. The line of a damaged run may not tell its number; its id does.
+// number is the next task number: above every run, deleted ones included, and every branch
+// and task folder there is. The line of a damaged run may not tell its number; its id does.
 func (e *Engine) number(ctx context.Context) (int, error) {
 	n, err := e.c.Numbers(ctx)
 	if err != nil {
@@ -383,11 +385,10 @@ func (e *Engine) number(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, r := range runs {
-		digits, _, _ := strings.Cut(string(r.ID), "-")
-		named, _ := strconv.Atoi(digits)
-		n = max(n, r.Task, named)
+		n = max(n, r.Task, numberOf(r.ID))
 	}
-	return n + 1, nil
+	gone, _, _, err := e.taken(ctx, "")
+	return max(n, gone) + 1, err
 }
 
 // freeze makes the first event: everything later decisions depend on, by value or by blob.

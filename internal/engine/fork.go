@@ -17,6 +17,9 @@ import (
 func (e *Engine) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (pawl.RunInfo, error) {
 	e.starting.Lock()
 	defer e.starting.Unlock()
+	if err := e.undeleted(ctx, run); err != nil {
+		return pawl.RunInfo{}, err
+	}
 	events, err := e.until(ctx, run, at)
 	if err != nil {
 		return pawl.RunInfo{}, err

@@ -22,6 +22,9 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 			return err
 		}
 	}
+	if err := e.undeleted(ctx, run); err != nil {
+		return err
+	}
 	if s.Accounts = nil; s.Verb == pawl.SteerResume {
 		began, err := e.began(ctx, run)
 		if err != nil {

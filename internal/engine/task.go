@@ -56,7 +56,12 @@ func (e *Engine) nextRun(ctx context.Context, task string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	last := max(p.known.Runs, 1)
+	_, gone, learned, err := e.taken(ctx, task)
+	if err != nil {
+		return place{}, err
+	}
+	last := max(p.known.Runs, gone, 1)
+	p.known.Learnings = max(p.known.Learnings, learned)
 	for _, r := range runs {
 		of, n := r.ID.Task()
 		if of != task {

@@ -5,7 +5,8 @@
 // with continue, resume, keep working on and the like, or has the full id of a
 // known task in it. Everything else is new work. What it means is then asked of,
 // in this order: full ids, numbers, the words of slugs, the words of goals. The
-// first that gives an answer gives it.
+// first that gives an answer gives it. A full id that is not known is never taken for
+// a similar one.
 //
 // Words give an answer when one task has all the hits or at least twice as many as
 // the next one, and when they are at least half of what the message says: a goal
@@ -26,6 +27,8 @@ import (
 type Task struct {
 	ID   string // NNN-slug
 	Goal string
+	// Last is the number of its last run, as in NNN-slug-r2; 0 = it is not known.
+	Last int
 }
 
 // Outcome is what a message was found to mean.
@@ -60,6 +63,12 @@ func Resolve(message string, tasks []Task) Answer {
 	}
 	if !hints {
 		return Answer{Outcome: New}
+	}
+	if id := fullID.FindString(strings.ToLower(message)); id != "" {
+		if near := Near(id, tasks); len(near) > 0 {
+			return Answer{Outcome: Ambiguous, Candidates: near}
+		}
+		return Answer{Outcome: None, Candidates: tasks}
 	}
 	if n, sure := number(message, rest); n > 0 {
 		same := slices.DeleteFunc(slices.Clone(tasks), func(t Task) bool { return numberOf(t.ID) != n })
@@ -186,13 +195,32 @@ var calls = set("task job work thing stuff run")
 
 var fullID = regexp.MustCompile(`[0-9]{3,9}-[a-z0-9]+(?:-[a-z0-9]+)*`)
 
+// Near returns the tasks that may have been meant by a full id which is not known: those
+// with its number, then those with words of its slug, the likeliest first.
+func Near(id string, tasks []Task) []Task {
+	task, _ := pawl.RunID(id).Task()
+	said := content(words(slugOf(task)))
+	sorted, hits := rank(said, tasks, func(t Task) []string { return content(words(slugOf(t.ID))) })
+	var same, alike []Task
+	for i, t := range sorted {
+		switch {
+		case numberOf(t.ID) == numberOf(id):
+			same = append(same, t)
+		case hits[i] > 0:
+			alike = append(alike, t)
+		}
+	}
+	return append(same, alike...)
+}
+
 // named are the known tasks, and those of the known runs, whose full ids are in
 // the message.
 func named(message string, tasks []Task) (out []Task) {
 	for _, text := range fullID.FindAllString(strings.ToLower(message), -1) {
-		task, _ := pawl.RunID(text).Task()
+		task, n := pawl.RunID(text).Task()
 		for _, t := range tasks {
-			if (t.ID == text || t.ID == task) && !slices.Contains(out, t) {
+			isRun := t.ID == task && (t.Last == 0 || n <= t.Last)
+			if (t.ID == text || isRun) && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
 		}

@@ -9,13 +9,13 @@ import (
 )
 
 var known = []Task{
-	{"001-add-dark-mode", "Add a dark mode to the settings page"},
-	{"002-fix-bug", "Fix the bug that empties the cart when a session expires"},
-	{"003-auth-login", "Users sign in with a password"},
-	{"004-auth-tokens", "Access tokens are refreshed before they expire"},
-	{"012-port-parser", "Port the parser to a table-driven design"},
-	{"012-import-csv", "Import customers from a spreadsheet, comma separated"}, // of another clone
-	{"101-upload-retry", "Uploads are tried again after a network failure"},
+	{"001-add-dark-mode", "Add a dark mode to the settings page", 0},
+	{"002-fix-bug", "Fix the bug that empties the cart when a session expires", 0},
+	{"003-auth-login", "Users sign in with a password", 2},
+	{"004-auth-tokens", "Access tokens are refreshed before they expire", 0},
+	{"012-port-parser", "Port the parser to a table-driven design", 0},
+	{"012-import-csv", "Import customers from a spreadsheet, comma separated", 0}, // of another clone
+	{"101-upload-retry", "Uploads are tried again after a network failure", 0},
 }
 
 // V-18 V-19 V-20 V-23 V-25
@@ -59,6 +59,13 @@ func TestResolve(t *testing.T) {
 		{"resume the work on passwords", "003-auth-login by goal"},
 		{"go on with the spreadsheet", "012-import-csv by goal"},
 		{"finish the table-driven design", "012-port-parser by goal"},
+		// a full id that is not known is not taken for a similar one
+		{"continue 002-fix-bugs", "ambiguous: 002-fix-bug"},
+		{"resume 012-parser", "ambiguous: 012-port-parser 012-import-csv"},
+		{"continue 009-auth-login", "ambiguous: 003-auth-login 004-auth-tokens"},
+		{"continue 900-something-else", "none"},
+		{"resume 005-dark-mode-r2", "ambiguous: 001-add-dark-mode"},
+		{"resume 003-auth-login-r3", "ambiguous: 003-auth-login 004-auth-tokens"}, // it has two runs
 		// several, or none that is known
 		{"resume the auth task", "ambiguous: 003-auth-login 004-auth-tokens"},
 		{"continue authentication", "ambiguous: 003-auth-login 004-auth-tokens"},

@@ -146,6 +146,18 @@ func runOperations() []operation {
 		takes("/cache/prune", "pruneCache", "Remove the oldest layers of the trusted cache", func(h *handler, c *call, in pawl.PruneRequest) (pawl.PruneResult, error) {
 			return pawl.PruneCache(c.Context(), c.s, in)
 		}).changing(http.StatusConflict),
+		takes(run+"/delete", "deleteRun", "Delete a run that has ended", func(h *handler, c *call, in pawl.DeleteRequest) (pawl.Deletion, error) {
+			return pawl.DeleteRun(c.Context(), c.s, c.run(), in)
+		}).changing(http.StatusConflict),
+		asks(http.MethodGet, "/deleted", "listDeleted", "The runs that were deleted, the oldest deletion first", func(h *handler, c *call) ([]pawl.Tombstone, error) {
+			return pawl.DeletedRuns(c.Context(), c.s)
+		}),
+		asks(http.MethodGet, "/garbage", "listGarbage", "What of the project's state nobody needs, and what its removal frees", func(h *handler, c *call) (pawl.Garbage, error) {
+			return pawl.FindGarbage(c.Context(), c.s)
+		}),
+		takes("/garbage/collect", "collectGarbage", "Remove what nobody needs", func(h *handler, c *call, _ Done) (pawl.Garbage, error) {
+			return pawl.CollectGarbage(c.Context(), c.s)
+		}).changing(http.StatusConflict),
 
 		streams("/events", "watchProject", "What happens to all runs of the project, as server-sent events", "text/event-stream", (*handler).wide).with(wideParams()...),
 	}
