@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"pawl"
@@ -26,6 +29,48 @@ func open(ctx context.Context, app *cli.App, access cli.Access) (*cli.Session, e
 	if err != nil {
 		return nil, err
 	}
+	return openProject(ctx, app, p, access)
+}
+
+// each reaches all projects of the user that have a log, as [cli.App.Each] says. One whose
+// repository is gone can only be read.
+func each(ctx context.Context, app *cli.App, access cli.Access, do func(project.Project, *cli.Session, error) error) error {
+	home := project.HomeAt(app.StateHome)
+	if err := home.Check(); err != nil {
+		return err
+	}
+	all, err := home.Projects()
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b project.Project) int { return cmp.Compare(a.Repo.Root, b.Repo.Root) })
+	for _, p := range all {
+		if !p.HasLog() {
+			continue
+		}
+		var s *cli.Session
+		if access != cli.Read && !p.Present() {
+			err = pawl.Errorf(pawl.CodeUnavailable, "the repository is not there any more").
+				WithHint("pawl attach --from %s gives what it has to a copy; else remove %s", filepath.Base(p.Dir), p.Dir)
+		} else {
+			s, err = openProject(ctx, app, p, access)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = do(p, s, err)
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openProject is open for a project that is known.
+func openProject(ctx context.Context, app *cli.App, p project.Project, access cli.Access) (*cli.Session, error) {
 	// Whoever has the project may be just coming or going.
 	until := time.Now().Add(patience)
 	for wait := 10 * time.Millisecond; ; wait *= 2 {

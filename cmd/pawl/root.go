@@ -16,12 +16,14 @@ import (
 	"pawl/internal/cli/cancel"
 	"pawl/internal/cli/checkpoints"
 	"pawl/internal/cli/config"
+	"pawl/internal/cli/cost"
 	"pawl/internal/cli/demo"
 	"pawl/internal/cli/diff"
 	"pawl/internal/cli/doctor"
 	"pawl/internal/cli/events"
 	"pawl/internal/cli/export"
 	"pawl/internal/cli/fork"
+	"pawl/internal/cli/gc"
 	"pawl/internal/cli/inbox"
 	"pawl/internal/cli/initialize"
 	"pawl/internal/cli/list"
@@ -36,6 +38,7 @@ import (
 	"pawl/internal/cli/replan"
 	"pawl/internal/cli/replay"
 	"pawl/internal/cli/resume"
+	"pawl/internal/cli/rm"
 	"pawl/internal/cli/rollback"
 	runcmd "pawl/internal/cli/run"
 	servecmd "pawl/internal/cli/serve"
@@ -64,6 +67,9 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 		return repo.Root
 	}
 	app.Folders = func(ctx context.Context, p project.Project) ([]cli.Folder, error) { return folders(ctx, app.Dir, p) }
+	app.Each = func(ctx context.Context, a cli.Access, do func(project.Project, *cli.Session, error) error) error {
+		return each(ctx, app, a, do)
+	}
 	app.Projects = func(ctx context.Context) (pawl.Projects, func() error, error) { return projects(ctx, app) }
 	app.Rejoin = func(ctx context.Context) (pawl.Projects, func() error, error) { return rejoin(ctx, app) }
 	root := newRoot(app)
@@ -89,7 +95,12 @@ RUN is a run's id, its number, or the beginning of its id.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.NoCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked, _ := cmd.Flags().GetBool("version"); asked {
+				return versioncmd.Print(app)
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.ValidateFlagGroups(); err != nil {
 				return pawl.Errorf(pawl.CodeInvalid, "%w", err)
@@ -103,6 +114,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return pawl.Errorf(pawl.CodeInvalid, "%s: %w", cmd.CommandPath(), err).WithHint("%s --help lists the flags", cmd.CommandPath())
 	})
+	root.Flags().Bool("version", false, "print the version, as pawl version does")
 	f := root.PersistentFlags()
 	f.BoolVar(&app.JSON, "json", app.JSON, "print JSON for other programs; errors too")
 	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
@@ -119,7 +131,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	add("work", "Work:", runcmd.New(app), resume.New(app), pause.New(app), cancel.New(app),
 		tuicmd.New(app, difference(app)), inbox.New(app, time.Now), answer.New(app), plancmd.New(app), signal.New(app), replan.New(app), override.New(app), rollback.New(app), fork.New(app), merge.New(app, usersGit(app)))
 	add("look", "Look:", list.New(app, time.Now), top.New(app, app.Projects), tasks.New(app, time.Now), loops.New(app, time.Now), checkpoints.New(app), show.New(app), logs.New(app), diff.New(app, compare), why.New(app), events.New(app), memory.New(app))
-	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), archive.New(app), attach.New(app, attachWorld(app)), cache.New(app))
+	add("keep", "Keep and prove:", export.New(app), replay.New(app, refold), cost.New(app), archive.New(app), rm.New(app), gc.New(app), attach.New(app, attachWorld(app)), cache.New(app))
 	add("setup", "Set up:", servecmd.New(app, serveWorld(app)), initialize.New(app, func(ctx context.Context) []string { return localModels(ctx, app) }), doctor.New(app, probes(app)), config.New(app), recipes.New(app),
 		demo.New(app, demoWorld()), bench.New(app, benchWorld()), versioncmd.New(app))
 	root.SetHelpCommandGroupID("setup")

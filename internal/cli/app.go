@@ -40,6 +40,10 @@ type App struct {
 	Rows func() int
 	// Open reaches the project at Dir.
 	Open func(ctx context.Context, a Access) (*Session, error)
+	// Each reaches every project of the user that has something stored, in the order of their
+	// roots, and calls do with it, or with why it cannot be reached; a session is closed
+	// afterwards. An error of do ends it.
+	Each func(ctx context.Context, a Access, do func(p project.Project, s *Session, err error) error) error
 	// Projects reaches all of the user's projects, until the function it returns is
 	// called: over the daemon, which is started when none runs, or with Local the one
 	// at Dir alone.

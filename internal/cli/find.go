@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"pawl"
 	"pawl/internal/plain"
@@ -75,35 +73,6 @@ func noRun(name string, runs []pawl.RunInfo) error {
 		ids = append(ids, t.ID)
 	}
 	return err.WithHint("did you mean %s? pawl list shows the runs", strings.Join(ids, " or "))
-}
-
-// findDeleted returns the tombstone of the run with exactly this id; nil = none was deleted.
-func findDeleted(ctx context.Context, s pawl.Service, name string) (*pawl.Tombstone, error) {
-	stones, err := pawl.DeletedRuns(ctx, s)
-	i := slices.IndexFunc(stones, func(t pawl.Tombstone) bool { return string(t.Run.ID) == name })
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return &stones[i], nil
-}
-
-// readDeleted returns the line of a deleted run whose log is still kept, for commands that
-// only read, and says so. missing is what is said of a run that there is not.
-func (a *App) readDeleted(ctx context.Context, s pawl.Service, access Access, name string, missing error) (pawl.RunInfo, error) {
-	t, err := findDeleted(ctx, s, name)
-	switch {
-	case err != nil || t == nil:
-		return pawl.RunInfo{}, errors.Join(err, missing)
-	case t.Erased:
-		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeNotFound, "there is no run %s any more: it was deleted on %s", t.Run.ID, t.Deleted.Local().Format(time.DateOnly))
-	case access != Read:
-		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeState, "run %s was deleted on %s", t.Run.ID, t.Deleted.Local().Format(time.DateOnly)).
-			WithHint("its log can be read until %s: pawl show %s", t.Until().Local().Format(time.DateOnly), t.Run.ID)
-	}
-	if !a.JSON {
-		a.Notef("run %s was deleted on %s; its log is kept until %s", t.Run.ID, t.Deleted.Local().Format(time.DateOnly), t.Until().Local().Format(time.DateOnly))
-	}
-	return t.Run, nil
 }
 
 // Fold reads a run whole.

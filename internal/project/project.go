@@ -33,6 +33,9 @@ import (
 	"pawl"
 )
 
+// ErrOutside means that a folder is in no repository.
+var ErrOutside = errors.New("it is in no repository")
+
 // Project is a repository and its state folder.
 type Project struct {
 	Repo pawl.Repository
@@ -41,6 +44,9 @@ type Project struct {
 	identity string // what the repository is known by; empty = by its place
 	inode    uint64 // of the git folder; 0 = not known
 }
+
+// ID is what the project is called where there are many: the name of its state folder.
+func (p Project) ID() string { return filepath.Base(p.Dir) }
 
 // At is the project of a repository, with its state below stateHome
 // ($XDG_STATE_HOME). The folder is made when it is not there. A repository that was moved is

@@ -251,7 +251,7 @@ func (e *examination) worktrees() {
 		for _, entry := range entries {
 			all++
 			open := slices.ContainsFunc(e.runs, func(r pawl.RunInfo) bool {
-				return r.Status != pawl.StatusEnded && (string(r.ID) == entry.Name() || strings.HasPrefix(entry.Name(), string(r.ID)+"."))
+				return r.Status != pawl.StatusEnded && (string(r.ID) == entry.Name() || strings.HasPrefix(entry.Name(), string(r.ID)+"-"))
 			})
 			if !open {
 				left = append(left, filepath.Join(kind, entry.Name()))
@@ -259,7 +259,7 @@ func (e *examination) worktrees() {
 		}
 	}
 	if len(left) > 0 {
-		e.warn(name, "left over: "+strings.Join(left, ", "), "look at them in "+e.project.Dir+" and remove what you do not need")
+		e.warn(name, "left over: "+strings.Join(left, ", "), "pawl gc shows them, and pawl gc --apply removes them; what is not committed in them is kept")
 		return
 	}
 	e.ok(name, fmt.Sprintf("%d in use, none left over", all))
@@ -279,7 +279,7 @@ func (e *examination) salvage() {
 		e.ok(name, "nothing was set aside")
 	default:
 		e.warn(name, fmt.Sprintf("refs that keep work set aside: %d, the last one %s", len(refs), refs[len(refs)-1]),
-			"git log -p REF shows it; git update-ref -d REF lets it go")
+			"git log -p REF shows it; git update-ref -d REF lets it go, and pawl rm RUN all those of a run")
 	}
 }
 

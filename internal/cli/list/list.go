@@ -2,6 +2,9 @@
 package list
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +16,13 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
+	"pawl/internal/project"
 	"pawl/internal/view"
 )
 
 // New is the command. now is the clock that ages are told by.
 func New(app *cli.App, now func() time.Time) *cobra.Command {
-	var all bool
+	var all, everywhere bool
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -31,24 +35,31 @@ regressing, flip-flopping or blocked when these get nowhere. A run with a list
 of tasks shows how many of them have passed instead of its iterations. Runs that
 were archived (pawl archive) are shown with --all.
 
+With --everywhere it is the runs of every project that is known on this machine,
+in and outside of a repository; with --json each of them has project and root.
+
 ` + cli.ExitCodes,
-		Example:           "  pawl list\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
+		Example:           "  pawl list\n  pawl list --everywhere\n  pawl list --json | jq -r '.[] | select(.outcome == \"complete\") | .branch'",
 		Args:              cli.Args(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if everywhere {
+				return listAll(cmd.Context(), app, all, now())
+			}
 			var runs []pawl.RunInfo
 			s, err := app.With(cmd.Context(), cli.Read, func(s *cli.Session) (err error) {
 				runs, err = s.Runs(cmd.Context())
 				return err
 			})
+			if why, ok := errors.AsType[*pawl.Error](err); ok && cli.IsOutside(err) {
+				return why.WithHint("%s; pawl list --everywhere lists the runs of all repositories", why.Hint)
+			}
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			known := len(runs)
-			if !all {
-				runs = slices.DeleteFunc(runs, func(r pawl.RunInfo) bool { return r.Archived })
-			}
+			runs = listed(runs, all)
 			if away := known - len(runs); away > 0 && len(runs) == 0 && !app.JSON {
 				app.Notef("all runs of this project, %d, are archived: pawl list --all", away)
 				return nil
@@ -57,17 +68,102 @@ were archived (pawl archive) are shown with --all.
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "archived runs too")
+	c.Flags().BoolVar(&everywhere, "everywhere", false, "the runs of every project that is known on this machine")
 	return c
+}
+
+// listed are the runs without those that were archived, unless all are wanted.
+func listed(runs []pawl.RunInfo, all bool) []pawl.RunInfo {
+	if all {
+		return runs
+	}
+	return slices.DeleteFunc(runs, func(r pawl.RunInfo) bool { return r.Archived })
+}
+
+// of is a run of one of many projects.
+type of struct {
+	cli.Reached
+	Run any
+}
+
+// MarshalJSON writes the run's line with the project among its fields.
+func (o of) MarshalJSON() ([]byte, error) {
+	at, err := json.Marshal(o.Reached)
+	if err != nil {
+		return nil, err
+	}
+	run, err := json.Marshal(o.Run)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(at[:len(at)-1], ','), run[1:]...), nil
+}
+
+// listAll lists the runs of all projects, one after the other. One that cannot be read keeps
+// no other from being listed.
+func listAll(ctx context.Context, app *cli.App, archived bool, now time.Time) error {
+	lines := []of{}
+	var failed error
+	shown := 0
+	width := 0
+	if app.Terminal {
+		width = app.Width()
+	}
+	err := app.Each(ctx, cli.Read, func(p project.Project, s *cli.Session, err error) error {
+		var runs []pawl.RunInfo
+		if err == nil {
+			runs, err = s.Runs(ctx)
+		}
+		if err != nil {
+			app.Notef("%s cannot be read: %v", p.Repo.Root, err)
+			failed = cli.Exit(cli.ExitUnavailable)
+			return ctx.Err()
+		}
+		runs = listed(runs, archived)
+		at := cli.ReachedAs(p)
+		for _, r := range runs {
+			lines = append(lines, of{at, line(r)})
+		}
+		if app.JSON || len(runs) == 0 {
+			return nil
+		}
+		heading := plain.Line(at.Root, 0)
+		if at.Gone {
+			heading += " (not there any more)"
+		}
+		if shown++; shown > 1 {
+			app.Printf("\n")
+		}
+		app.Printf("%s\n", heading)
+		for _, text := range table(runs, now, width) {
+			app.Printf("%s\n", text)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case app.JSON:
+		return errors.Join(app.Encode(lines), failed)
+	case shown == 0 && failed == nil:
+		app.Notef("no runs are stored on this machine")
+	}
+	return failed
+}
+
+// line is a run as other programs are told of it.
+func line(r pawl.RunInfo) any {
+	if r.Started.IsZero() {
+		return lost{RunInfo: r}
+	}
+	return r
 }
 
 func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	if app.JSON {
 		lines := make([]any, len(runs))
 		for i, r := range runs {
-			lines[i] = r
-			if r.Started.IsZero() {
-				lines[i] = lost{RunInfo: r}
-			}
+			lines[i] = line(r)
 		}
 		return app.Encode(lines)
 	}

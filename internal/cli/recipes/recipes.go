@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ in .pawl/recipes of the repository add to them or replace them by name. Recipes
 lists both.
 
 ` + cli.ExitCodes,
-		Example:           "  pawl recipes\n  pawl recipes show taskloop\n  pawl recipes check .pawl/recipes/mine.yaml",
+		Example:           "  pawl recipes\n  pawl recipes show taskloop\n  pawl recipes check mine",
 		Args:              cli.NoCommand,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return list(app, folder(cmd.Context(), app)) },
@@ -152,30 +153,30 @@ func newSchema(app *cli.App) *cobra.Command {
 
 func newCheck(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "check FILE",
-		Short: "Check a recipe's file",
-		Long: `Check reads a recipe's file and the prompt templates beside it and says what is
-wrong, with file and line, and whether this version runs it.
+		Use:   "check NAME",
+		Short: "Check a recipe",
+		Long: `Check reads a recipe and its prompt templates and says what is wrong, with file
+and line, and whether this version runs it. NAME is the name of a recipe, as pawl
+recipes lists them, or a file that is called NAME.yaml.
 
 ` + cli.ExitCodes,
-		Example: "  pawl recipes check .pawl/recipes/mine.yaml",
+		Example: "  pawl recipes check mine\n  pawl recipes check drafts/mine.yaml",
 		Args:    cli.Args(1, 1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml"}, cobra.ShellCompDirectiveFilterFileExt
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return recipe.Names(folder(cmd.Context(), app)), cobra.ShellCompDirectiveDefault // files too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return check(cmd.Context(), app, args[0]) },
 	}
 }
 
-func check(ctx context.Context, app *cli.App, file string) error {
-	name, yaml := strings.CutSuffix(filepath.Base(file), ".yaml")
-	if !yaml {
-		return pawl.Errorf(pawl.CodeInvalid, "%s: a recipe's file is called NAME.yaml", file)
+func check(ctx context.Context, app *cli.App, what string) error {
+	name, dirs, err := place(what, folder(ctx, app))
+	if err != nil {
+		return err
 	}
-	if _, err := os.Stat(file); err != nil {
-		return pawl.Errorf(pawl.CodeNotFound, "read the recipe: %w", err)
-	}
-	dirs := []fs.FS{os.DirFS(filepath.Dir(file)), folder(ctx, app)}
 	r, err := recipe.Load(name, dirs...)
 	if err != nil {
 		return err
@@ -186,6 +187,21 @@ func check(ctx context.Context, app *cli.App, file string) error {
 	if app.JSON {
 		return app.Encode(map[string]any{"name": r.Name, "runnable": true})
 	}
-	app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(file, 0), r.Name)
+	app.Printf("%s is well formed and can be run: pawl run GOAL --recipe %s\n", plain.Line(what, 0), r.Name)
 	return nil
+}
+
+// place returns the name of a recipe, and the folders where it is looked for: that of the
+// file when it is one, and the repository's own, which may be nil.
+func place(what string, own fs.FS) (name string, dirs []fs.FS, err error) {
+	name, yaml := strings.CutSuffix(filepath.Base(what), ".yaml")
+	switch _, err := os.Stat(what); {
+	case yaml && err != nil:
+		return "", nil, pawl.Errorf(pawl.CodeNotFound, "read the recipe: %w", err)
+	case yaml:
+		return name, []fs.FS{os.DirFS(filepath.Dir(what)), own}, nil
+	case name != what || err == nil && !slices.Contains(recipe.Names(own), what):
+		return "", nil, pawl.Errorf(pawl.CodeInvalid, "%s: a recipe's file is called NAME.yaml", what).WithHint("pawl recipes lists the names of recipes")
+	}
+	return what, []fs.FS{own}, nil
 }

@@ -20,24 +20,25 @@ type options struct {
 func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "resume RUN",
+		Use:   "resume [RUN]",
 		Short: "Go on with a run that was paused, interrupted or stopped short",
 		Long: `Resume goes on with a run: one that is paused, one that was interrupted because
 its process died, or one that ended incomplete, blocked, halted or failed. Limits
 that are given replace the run's; those of a run that is at work can be changed
-too. Nothing is done twice: what was under way is looked at first.
+too. Nothing is done twice: what was under way is looked at first. Without RUN it
+is the latest run, the one that pawl show shows, if that can be resumed.
 
 The run goes on in the daemon and is followed from here to its end, as pawl
 run does; Ctrl-C only stops following. With --local this process drives the
 run itself.
 
 ` + cli.RunExitCodes,
-		Example: "  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",
+		Example: "  pawl resume\n  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return execute(cmd.Context(), cmd, app, &o, args)
 		},
 	}
-	cli.RunArgs(c, app, true)
+	cli.RunArgs(c, app, false)
 	f := c.Flags()
 	f.String("max-iterations", "", "the most attempts, those made included, a number `N`")
 	f.String("budget", "", "the most money in `USD`, what is spent included; 0 for no limit")
@@ -54,6 +55,11 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 		return err
 	}
 	s, info, from, err := app.SteerFrom(ctx, args, func(info pawl.RunInfo, r *view.Run) (pawl.Steering, error) {
+		if len(args) == 0 {
+			if err := resumable(info, given != nil); err != nil {
+				return pawl.Steering{}, err
+			}
+		}
 		steering := pawl.Steering{Verb: pawl.SteerResume, Reason: o.reason}
 		if given != nil {
 			limits := given(r.Limits)
@@ -83,4 +89,20 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 		least = view.Detail
 	}
 	return app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: least})
+}
+
+// resumable refuses to resume the latest run, which nobody has named, when it is at work or
+// there is nothing to go on with. Limits can be given to a run that is at work.
+func resumable(info pawl.RunInfo, limits bool) error {
+	const other = "name another one: pawl resume RUN; pawl list shows them"
+	switch {
+	case info.Status == pawl.StatusQuarantined:
+		return pawl.Errorf(pawl.CodeDamaged, "the latest run, %s, is damaged and cannot be resumed", info.ID).WithHint("%s", other)
+	case info.Status == pawl.StatusEnded && !info.Outcome.Resumable():
+		return pawl.Errorf(pawl.CodeState, "the latest run, %s, ended %s: there is nothing to resume", info.ID, info.Outcome).WithHint("%s", other)
+	case !limits && (info.Status == pawl.StatusRunning || info.Status == pawl.StatusStopping):
+		return pawl.Errorf(pawl.CodeState, "the latest run, %s, is %s already", info.ID, info.Status).
+			WithHint("pawl logs -f %s follows it; or %s", info.ID, other)
+	}
+	return nil
 }

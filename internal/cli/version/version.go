@@ -16,26 +16,29 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Version prints the version, the commit it was built from where that is known, and
-the Go it was built with.
+the Go it was built with. pawl --version prints the same.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl version\n  pawl version --json | jq -r .version",
 		Args:              cli.Args(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			commit := builtFrom()
-			if app.JSON {
-				return app.Encode(map[string]string{"version": app.Version, "commit": commit, "go": runtime.Version(),
-					"os": runtime.GOOS, "arch": runtime.GOARCH})
-			}
-			text := "pawl " + app.Version
-			if commit != "" {
-				text += " (" + commit + ")"
-			}
-			app.Printf("%s, %s %s/%s\n", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
-		},
+		RunE:              func(*cobra.Command, []string) error { return Print(app) },
 	}
+}
+
+// Print prints the version.
+func Print(app *cli.App) error {
+	commit := builtFrom()
+	if app.JSON {
+		return app.Encode(map[string]string{"version": app.Version, "commit": commit, "go": runtime.Version(),
+			"os": runtime.GOOS, "arch": runtime.GOARCH})
+	}
+	text := "pawl " + app.Version
+	if commit != "" {
+		text += " (" + commit + ")"
+	}
+	app.Printf("%s, %s %s/%s\n", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
 }
 
 // builtFrom is the commit, when the build has recorded it.

@@ -11,6 +11,7 @@ import (
 
 	"pawl"
 	"pawl/internal/git"
+	"pawl/internal/project"
 )
 
 // Inspect finds the repository of the user's checkout at or above dir and says
@@ -62,8 +63,9 @@ func (i *inspection) locate(ctx context.Context) error {
 		"--is-shallow-repository", "--git-common-dir")
 	if e, ok := errors.AsType[*git.Error](err); ok {
 		if strings.Contains(e.Stderr, "not a git repository") {
-			return pawl.Errorf(pawl.CodeInvalid, "%s is not in a git repository", i.folder).
-				WithHint("run git init and make a first commit, or go to the folder of a repository")
+			err := pawl.Errorf(pawl.CodeInvalid, "%s is not in a git repository", i.folder)
+			err.Err = project.ErrOutside
+			return err.WithHint("run git init and make a first commit, or go to the folder of a repository")
 		}
 		if strings.Contains(e.Stderr, "dubious ownership") {
 			return pawl.Errorf(pawl.CodeInvalid, "the repository at %s belongs to somebody else", i.folder).
