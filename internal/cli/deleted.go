@@ -4,20 +4,38 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"pawl"
 	"pawl/internal/project"
 )
 
-// findDeleted returns the tombstone of the run with exactly this id; nil = none was deleted.
-func findDeleted(ctx context.Context, s pawl.Service, name string) (*pawl.Tombstone, error) {
-	stones, err := pawl.DeletedRuns(ctx, s)
+// exactly returns the tombstone of the run with this id; nil = none was deleted.
+func exactly(stones []pawl.Tombstone, name string) *pawl.Tombstone {
 	i := slices.IndexFunc(stones, func(t pawl.Tombstone) bool { return string(t.Run.ID) == name })
-	if err != nil || i < 0 {
-		return nil, err
+	if i < 0 {
+		return nil
 	}
-	return &stones[i], nil
+	return &stones[i]
+}
+
+// wasDeleted adds to the error for a run that there is not that it may be a deleted one, the
+// latest of those that are called so. A deleted run has to be named by its whole id.
+func wasDeleted(stones []pawl.Tombstone, name string, missing error) error {
+	number, numErr := strconv.Atoi(name)
+	for _, t := range slices.Backward(stones) {
+		if numErr == nil && t.Run.Task != number || numErr != nil && !strings.HasPrefix(string(t.Run.ID), name) {
+			continue
+		}
+		err := pawl.Errorf(pawl.CodeOf(missing), "%w", missing)
+		if t.Erased {
+			return err.WithHint("run %s was deleted on %s", t.Run.ID, Date(t.Deleted))
+		}
+		return err.WithHint("run %s was deleted on %s; its log is kept until %s: pawl show %s", t.Run.ID, Date(t.Deleted), Date(t.Until()), t.Run.ID)
+	}
+	return missing
 }
 
 // FindToDelete is [Find] for who deletes a run: a deleted one is found too, by its whole id.
@@ -26,20 +44,24 @@ func FindToDelete(ctx context.Context, s pawl.Service, name string) (pawl.RunInf
 	if err == nil || pawl.CodeOf(err) != pawl.CodeNotFound {
 		return info, err
 	}
-	t, derr := findDeleted(ctx, s, name)
-	if derr != nil || t == nil {
-		return info, errors.Join(derr, err)
+	stones, derr := pawl.DeletedRuns(ctx, s)
+	if t := exactly(stones, name); t != nil {
+		return t.Run, nil
 	}
-	return t.Run, nil
+	return info, errors.Join(wasDeleted(stones, name, err), derr)
 }
 
 // readDeleted returns the line of a deleted run whose log is still kept, for commands that
 // only read, and says so. missing is what is said of a run that there is not.
 func (a *App) readDeleted(ctx context.Context, s pawl.Service, access Access, name string, missing error) (pawl.RunInfo, error) {
-	t, err := findDeleted(ctx, s, name)
+	stones, err := pawl.DeletedRuns(ctx, s)
+	if err != nil {
+		return pawl.RunInfo{}, errors.Join(missing, err)
+	}
+	t := exactly(stones, name)
 	switch {
-	case err != nil || t == nil:
-		return pawl.RunInfo{}, errors.Join(err, missing)
+	case t == nil:
+		return pawl.RunInfo{}, wasDeleted(stones, name, missing)
 	case t.Erased:
 		return pawl.RunInfo{}, pawl.Errorf(pawl.CodeNotFound, "there is no run %s any more: it was deleted on %s", t.Run.ID, Date(t.Deleted))
 	case access != Read:

@@ -81,6 +81,20 @@ func (e *engine) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResul
 	return pawl.PruneResult{Freed: 5}, nil
 }
 
+func (e *engine) DeleteRun(_ context.Context, run pawl.RunID, _ pawl.DeleteRequest) (pawl.Deletion, error) {
+	return pawl.Deletion{Run: run}, nil
+}
+
+func (e *engine) DeletedRuns(context.Context) ([]pawl.Tombstone, error) {
+	return []pawl.Tombstone{{By: "ada"}}, nil
+}
+
+func (e *engine) Garbage(context.Context) (pawl.Garbage, error) { return pawl.Garbage{Used: 7}, nil }
+
+func (e *engine) CollectGarbage(context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{Freed: 7}, nil
+}
+
 func (e *engine) Watch(context.Context, pawl.RunID, pawl.Seq) iter.Seq2[pawl.Update, error] {
 	return func(func(pawl.Update, error) bool) {
 		close(e.entered)
@@ -288,6 +302,14 @@ func TestAway(t *testing.T) {
 	if _, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{}); pawl.CodeOf(err) != pawl.CodeConflict {
 		t.Errorf("pruning it: %v", err)
 	}
+	if stones, err := pawl.DeletedRuns(t.Context(), s); err != nil || len(stones) != 1 {
+		t.Errorf("its deleted runs: %+v, %v", stones, err)
+	}
+	for what, do := range deletions(s) { // F-31
+		if err := do(t.Context()); pawl.CodeOf(err) != pawl.CodeConflict {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +319,40 @@ func TestAway(t *testing.T) {
 	if result, err := pawl.PruneCache(t.Context(), s, pawl.PruneRequest{}); err != nil || result.Freed != 5 {
 		t.Errorf("pruning it then: %+v, %v", result, err)
 	}
+	for what, do := range deletions(s) {
+		if err := do(t.Context()); err != nil {
+			t.Errorf("%s then: %v", what, err)
+		}
+	}
 	if _, err := b.Project(t.Context(), "none"); pawl.CodeOf(err) != pawl.CodeNotFound {
 		t.Error(err)
+	}
+}
+
+// deletions are what only the process can do that has a project.
+func deletions(s pawl.Service) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"deleting a run": func(ctx context.Context) error {
+			d, err := pawl.DeleteRun(ctx, s, "001-a", pawl.DeleteRequest{})
+			if err == nil && d.Run != "001-a" {
+				err = pawl.Errorf(pawl.CodeInternal, "%+v", d)
+			}
+			return err
+		},
+		"finding garbage": func(ctx context.Context) error {
+			g, err := pawl.FindGarbage(ctx, s)
+			if err == nil && g.Used != 7 {
+				err = pawl.Errorf(pawl.CodeInternal, "%+v", g)
+			}
+			return err
+		},
+		"collecting it": func(ctx context.Context) error {
+			g, err := pawl.CollectGarbage(ctx, s)
+			if err == nil && g.Freed != 7 {
+				err = pawl.Errorf(pawl.CodeInternal, "%+v", g)
+			}
+			return err
+		},
 	}
 }
 

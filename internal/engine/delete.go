@@ -193,6 +193,9 @@ func (e *Engine) deletable(ctx context.Context, run pawl.RunID) (pawl.Tombstone,
 	switch {
 	case info.Status == pawl.StatusEnded:
 		e.awaitLeft(run) // it has just ended
+	case info.Status == pawl.StatusStopping && e.Driven(run):
+		return pawl.Tombstone{}, pawl.Errorf(pawl.CodeState, "run %s is just ending: what is under way finishes first", run).
+			WithHint("try again when it has ended; pawl logs -f %s follows it", run)
 	case e.Driven(run) || info.Status == pawl.StatusPaused:
 		return pawl.Tombstone{}, pawl.Errorf(pawl.CodeState, "run %s is %s: only a run that has ended can be deleted", run, info.Status).
 			WithHint("end it first: pawl cancel %s", run)
@@ -247,9 +250,10 @@ func (e *Engine) made(ctx context.Context, run pawl.RunID) (all map[pawl.CommitH
 		case err != nil:
 			return nil, true, err
 		}
-		all[madeCommit(ev.Body)] = true
+		if commit := madeCommit(ev.Body); commit != "" {
+			all[commit] = true
+		}
 	}
-	delete(all, "")
 	return all, false, nil
 }
 

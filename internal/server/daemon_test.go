@@ -132,6 +132,33 @@ func (cached) PruneCache(_ context.Context, req pawl.PruneRequest) (pawl.PruneRe
 	return pawl.PruneResult{Removed: []pawl.CacheLayer{{Name: "2"}}, Freed: 10, Size: 20, Target: *req.Size}, nil
 }
 
+// DeleteRun deletes nothing, and says what it would of another run.
+func (c cached) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (pawl.Deletion, error) {
+	for _, err := range c.Events(ctx, run, 0) {
+		if err != nil {
+			return pawl.Deletion{}, err
+		}
+	}
+	at := time.Unix(1, 0).UTC()
+	return pawl.Deletion{Run: run, Deleted: at, Until: at.Add(time.Hour), Branches: []pawl.DeletedBranch{{Name: "pawl/" + string(run), Head: "c"}}, Refs: 1,
+		Worktrees: []string{"w"}, Kept: []string{"refs/pawl/salvage/x"}, Foreign: []pawl.ForeignCommit{{Commit: "d", Subject: req.By}}}, nil
+}
+
+func (cached) DeletedRuns(context.Context) ([]pawl.Tombstone, error) {
+	return []pawl.Tombstone{{Run: pawl.RunInfo{ID: "000-z"}, Deleted: time.Unix(1, 0).UTC(), By: "ada", Learnings: 1, Erased: true}}, nil
+}
+
+func (cached) Garbage(context.Context) (pawl.Garbage, error) {
+	return pawl.Garbage{Items: []pawl.GarbageItem{{Kind: pawl.GarbageRun, Run: "000-z", Name: "n", Size: 1, Partial: true}}, Freed: 1,
+		Waiting: []pawl.DeletedRun{{Run: "000-y", Size: 2}}, Use: []pawl.DiskUse{{Name: "log", Size: 3}}, Used: 3}, nil
+}
+
+func (c cached) CollectGarbage(ctx context.Context) (pawl.Garbage, error) {
+	g, err := c.Garbage(ctx)
+	g.Items[0].Problem = "it is busy"
+	return g, err
+}
+
 func (o one) Load(context.Context) (pawl.Load, error) {
 	return pawl.Load{Pools: []pawl.PoolLoad{{Name: "machine", Slots: 4}}, Runs: []pawl.RunLoad{}}, nil
 }

@@ -50,7 +50,7 @@ func describe(daemon bool) ([]byte, error) {
 			"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "Over TCP, for browsers."},
 		}},
 		Security: []map[string][]string{{}, {"token": {}}, {"session": {}}},
-		Tags: []*huma.Tag{{Name: "runs"}, {Name: "loops"}, {Name: "cache"}, {Name: "daemon"},
+		Tags: []*huma.Tag{{Name: "runs"}, {Name: "loops"}, {Name: "cache"}, {Name: "garbage"}, {Name: "daemon"},
 			{Name: "socket", Description: "Over the socket alone."}, {Name: "browser", Description: "Over TCP alone."}},
 	}
 	for _, o := range operations() {
@@ -153,8 +153,10 @@ func tag(o operation) string {
 	case ofBrowser:
 		return "browser"
 	}
-	if strings.HasPrefix(o.path, "/cache") {
-		return "cache"
+	for _, name := range []string{"cache", "garbage"} {
+		if strings.HasPrefix(o.path, "/"+name) {
+			return name
+		}
 	}
 	if strings.Contains(o.path, "loops") || strings.Contains(o.path, "plans") || strings.Contains(o.path, "signals") {
 		return "loops"

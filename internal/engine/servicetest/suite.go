@@ -28,6 +28,8 @@ func Run(t *testing.T, newLog func(testing.TB) pawl.Log, newService Service) {
 	t.Run("Start", s.start)
 	t.Run("Task", s.task)
 	t.Run("Fork", s.fork)
+	t.Run("Delete", s.delete)
+	t.Run("Garbage", s.garbage)
 	t.Run("Steer", s.steer)
 	t.Run("Interrupted", s.interrupted)
 	t.Run("Read", s.read)
@@ -47,9 +49,11 @@ type bed struct {
 	world   *drivertest.World
 	log     *log
 	consent *consent
+	remains *remains
 	end     func()
 
 	numbers  atomic.Int64 // the highest number the repository shows
+	later    atomic.Int64 // by how much the clock is put on
 	inspect  error        // what looking at the repository fails with
 	confined bool
 
@@ -66,7 +70,7 @@ func (s *suite) bed(t *testing.T) *bed {
 
 // over is a service over a log that may have runs.
 func (s *suite) over(t *testing.T, l *log) *bed {
-	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, consent: &consent{}, confined: true}
+	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, consent: &consent{}, remains: &remains{}, confined: true}
 	service, end := s.newService(t, engine.Config{
 		Log: l, Performer: b.world, Version: "test",
 		Inspect: func(context.Context, string) (pawl.Repository, error) {
@@ -87,6 +91,8 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 		Numbers: func(context.Context) (int, error) { return int(b.numbers.Load()), nil },
 		Sandbox: box{b},
 		Consent: b.consent,
+		Remains: b.remains,
+		Now:     func() time.Time { return time.Now().Add(time.Duration(b.later.Load())) },
 		Clean: func(run pawl.RunID) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
