@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,27 @@ func TestResume(t *testing.T) {
 		r := mustFold(t, b, run)
 		if want := (pawl.Limits{Money: 2_500_000, Time: 90 * time.Minute, Iterations: 7}); r.Limits != want || r.Outcome != pawl.OutcomeComplete {
 			t.Errorf("limits %+v, %s", r.Limits, r.Outcome)
+		}
+	})
+	t.Run("TheLatest", func(t *testing.T) {
+		b, world, run := start(t)
+		err := b.execute(t, resume.New(b.app))
+		if pawl.CodeOf(err) != pawl.CodeState || err.Error() != "the latest run, "+string(run)+", is running already" {
+			t.Errorf("a run that is at work: %v", err)
+		}
+		if err := b.engine.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerPause}); err != nil {
+			t.Fatal(err)
+		}
+		close(world.letGo)
+		if err := b.execute(t, resume.New(b.app)); err != nil {
+			t.Fatal(err)
+		}
+		if r := mustFold(t, b, run); r.Outcome != pawl.OutcomeComplete {
+			t.Errorf("it ended %s", r.Outcome)
+		}
+		err = b.execute(t, resume.New(b.app))
+		if e, ok := errors.AsType[*pawl.Error](err); !ok || e.Code != pawl.CodeState || e.Message != "the latest run, "+string(run)+", ended complete: there is nothing to resume" || e.Hint == "" {
+			t.Errorf("a run that is complete: %v", err)
 		}
 	})
 	t.Run("LimitsOfARunAtWork", func(t *testing.T) {

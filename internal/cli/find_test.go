@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"context"
 
@@ -43,8 +44,59 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%q): %v", name, err)
 		}
 	}
+	// One that there is not is not taken for a similar one: it is asked whether that was meant.
+	for name, near := range map[string]string{
+		"001-add-logins":     "did you mean 001-add-login-r2 or 001-add-login or 002-add-logout?",
+		"001-add-login-r3":   "did you mean 001-add-login-r2 or 001-add-login or 002-add-logout?",
+		"009-fix":            "did you mean 003-fix?",
+		"002-something-else": "did you mean 002-add-logout?",
+		"900-else":           "pawl list shows the runs",
+	} {
+		_, err := cli.Find(t.Context(), runs.service(), name)
+		if e, ok := errors.AsType[*pawl.Error](err); !ok || e.Code != pawl.CodeNotFound || !strings.HasPrefix(e.Hint, near) {
+			t.Errorf("Find(%q): %v, hint %q, want %q", name, err, e.Hint, near)
+		}
+	}
 	if _, err := cli.Find(t.Context(), lines{}.service(), ""); pawl.CodeOf(err) != pawl.CodeNotFound {
 		t.Errorf("without runs: %v", err)
+	}
+}
+
+// buried is a service with a run that was deleted and one that was erased.
+type buried struct{ listed }
+
+func (buried) DeletedRuns(context.Context) ([]pawl.Tombstone, error) {
+	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	return []pawl.Tombstone{{Run: pawl.RunInfo{ID: "001-old", Task: 1}, Deleted: at, Erased: true}, {Run: pawl.RunInfo{ID: "002-kept", Task: 2, Title: "Kept"}, Deleted: at}}, nil
+}
+
+// A deleted run is read by its whole id alone, for as long as it is kept. F-31
+func TestOpenDeletedRun(t *testing.T) {
+	var notes bytes.Buffer
+	app := &cli.App{Err: &notes, Open: func(context.Context, cli.Access) (*cli.Session, error) {
+		return &cli.Session{Service: buried{listed{runs: lines{{ID: "003-here", Task: 3}}}}, Close: func() error { return nil }}, nil
+	}}
+	_, info, err := app.OpenRun(t.Context(), cli.Read, []string{"002-kept"}, nil)
+	if err != nil || info.Title != "Kept" || notes.String() != "pawl: run 002-kept was deleted on 2026-11-26; its log is kept until 2026-12-10\n" {
+		t.Errorf("%+v, %v, %s", info, err, notes.String())
+	}
+	for _, test := range []struct {
+		access     cli.Access
+		name       string
+		code       pawl.Code
+		text, hint string
+	}{
+		{cli.Steer, "002-kept", pawl.CodeState, "run 002-kept was deleted on 2026-11-26", "its log can be read until 2026-12-10: pawl show 002-kept"},
+		{cli.Read, "001-old", pawl.CodeNotFound, "there is no run 001-old any more: it was deleted on 2026-11-26", ""},
+		{cli.Read, "2", pawl.CodeNotFound, `there is no run "2"`, "run 002-kept was deleted on 2026-11-26; its log is kept until 2026-12-10: pawl show 002-kept"},
+		{cli.Read, "002-k", pawl.CodeNotFound, `there is no run "002-k"`, "run 002-kept was deleted on 2026-11-26; its log is kept until 2026-12-10: pawl show 002-kept"},
+		{cli.Read, "1", pawl.CodeNotFound, `there is no run "1"`, "run 001-old was deleted on 2026-11-26"},
+		{cli.Read, "9", pawl.CodeNotFound, `there is no run "9"`, "pawl list shows the runs"},
+	} {
+		_, _, err := app.OpenRun(t.Context(), test.access, []string{test.name}, nil)
+		if e, ok := errors.AsType[*pawl.Error](err); !ok || e.Code != test.code || e.Message != test.text || e.Hint != test.hint {
+			t.Errorf("%s: %v, hint %q", test.name, err, e.Hint)
+		}
 	}
 }
 

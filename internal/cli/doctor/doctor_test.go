@@ -159,7 +159,8 @@ func TestDoctor(t *testing.T) {
 			p.runs = []pawl.RunInfo{{ID: "001-x", Status: pawl.StatusEnded}, {ID: "002-y", Status: pawl.StatusRunning}}
 			mkdir(p.state, "worktrees", "001-x")
 			mkdir(p.state, "layered", "002-y")
-		}, "worktrees", Warning, "look at them"},
+			mkdir(p.state, "layered", "002-y-1795290788201-8be2") // of one of its loops
+		}, "worktrees", Warning, "left over: worktrees/001-x\npawl gc"},
 		{"Salvage", func(p *patient) {
 			p.probes.Refs = func(context.Context, project.Project, string) ([]string, error) {
 				return []string{"refs/pawl/salvage/x"}, nil

@@ -2,7 +2,9 @@ package list
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/project"
 )
 
 var now = time.Date(2025, 1, 30, 12, 0, 0, 0, time.UTC)
@@ -163,3 +166,72 @@ func TestLostRun(t *testing.T) {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
+
+// The runs of all projects are listed with their project. F-31
+func TestEverywhere(t *testing.T) {
+	var out, notes bytes.Buffer
+	app := &cli.App{Out: &out, Err: &notes, Each: func(_ context.Context, a cli.Access, do func(project.Project, *cli.Session, error) error) error {
+		if a != cli.Read {
+			t.Error("it does not only read")
+		}
+		away := runs[1]
+		away.Archived = true
+		for _, p := range []struct {
+			root string
+			runs []pawl.RunInfo
+			err  error
+		}{
+			{"/docs", runs[:1], nil}, {"/empty", nil, nil}, {"/gone", nil, pawl.Errorf(pawl.CodeDamaged, "it is damaged")},
+			{"/shop", []pawl.RunInfo{away, runs[2]}, nil},
+		} {
+			s := &cli.Session{Service: stored{runs: p.runs}}
+			if p.err != nil {
+				s = nil
+			}
+			if err := do(project.Project{Repo: pawl.Repository{Root: p.root, GitDir: t.TempDir()}, Dir: "/state/x"}, s, p.err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	execute := func(args ...string) error {
+		out.Reset()
+		notes.Reset()
+		c := New(app, func() time.Time { return now })
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(args)
+		return c.ExecuteContext(t.Context())
+	}
+	err := execute("--everywhere")
+	want := `/docs
+RUN            STATUS    ITER  TIER    COST   AGE  TITLE
+001-add-login  complete  3/10  sonnet  $1.23  2d   Add a login form with a password and a way to reset it by mail
+
+/shop
+RUN          STATUS       ITER  TIER  COST   AGE  TITLE
+003-fix-red  interrupted  0/10  -     $0.00  1m   Fix it now
+`
+	if exit, ok := errors.AsType[cli.Exit](err); !ok || exit != cli.ExitUnavailable || notes.String() != "pawl: /gone cannot be read: it is damaged\n" {
+		t.Errorf("%v, %s", err, notes.String())
+	}
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+	app.JSON = true
+	_ = execute("--everywhere", "--all")
+	var lines []struct {
+		Project, Root string
+		pawl.RunInfo
+	}
+	if err := json.Unmarshal(out.Bytes(), &lines); err != nil || len(lines) != 3 || lines[1].Root != "/shop" || lines[1].Project != "x" || lines[1].ID != runs[1].ID {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// stored is a service that only lists.
+type stored struct {
+	pawl.Service
+	runs []pawl.RunInfo
+}
+
+func (s stored) Runs(context.Context) ([]pawl.RunInfo, error) { return slices.Clone(s.runs), nil }
