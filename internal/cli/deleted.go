@@ -38,17 +38,42 @@ func wasDeleted(stones []pawl.Tombstone, name string, missing error) error {
 	return missing
 }
 
-// FindToDelete is [Find] for who deletes a run: a deleted one is found too, by its whole id.
+// FindToDelete resolves what a user calls a run that is to be deleted: its whole id, also that
+// of a deleted run, or its number where its task has one run. What [Find] makes of less than
+// that is not certain enough.
 func FindToDelete(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error) {
-	info, err := Find(ctx, s, name)
-	if err == nil || pawl.CodeOf(err) != pawl.CodeNotFound {
-		return info, err
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return pawl.RunInfo{}, err
 	}
-	stones, derr := pawl.DeletedRuns(ctx, s)
+	var found []pawl.RunInfo
+	number, numErr := strconv.Atoi(name)
+	for _, r := range runs {
+		switch {
+		case string(r.ID) == name:
+			return r, nil
+		case numErr == nil && r.Task == number:
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return pawl.RunInfo{}, ambiguous(name, found)
+	}
+	stones, err := pawl.DeletedRuns(ctx, s)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
 	if t := exactly(stones, name); t != nil {
 		return t.Run, nil
 	}
-	return info, errors.Join(wasDeleted(stones, name, err), derr)
+	missing := noRun(name, runs)
+	if why, ok := errors.AsType[*pawl.Error](missing); ok && numErr != nil {
+		missing = why.WithHint("give its whole id or its number: %s", why.Hint)
+	}
+	return pawl.RunInfo{}, wasDeleted(stones, name, missing)
 }
 
 // readDeleted returns the line of a deleted run whose log is still kept, for commands that

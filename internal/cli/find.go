@@ -47,11 +47,16 @@ func Find(ctx context.Context, s pawl.Service, name string) (pawl.RunInfo, error
 	case 1:
 		return found[0], nil
 	}
+	return pawl.RunInfo{}, ambiguous(name, found)
+}
+
+// ambiguous is the error for a name that several runs have.
+func ambiguous(name string, found []pawl.RunInfo) error {
 	var ids []string
 	for _, r := range found {
 		ids = append(ids, string(r.ID))
 	}
-	return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
+	return pawl.Errorf(pawl.CodeInvalid, "%q may be any of %s", plain.Line(name, 60), strings.Join(ids, ", "))
 }
 
 // mostNear is how many runs are named that may have been meant by one that there is not.

@@ -279,7 +279,7 @@ func (e *examination) salvage() {
 		e.ok(name, "nothing was set aside")
 	default:
 		e.warn(name, fmt.Sprintf("refs that keep work set aside: %d, the last one %s", len(refs), refs[len(refs)-1]),
-			"git log -p REF shows it; git update-ref -d REF lets it go, and pawl rm RUN all those of a run")
+			"git log -p REF shows it; git update-ref -d REF lets it go; those of deleted runs go with pawl gc when their time has come")
 	}
 }
 

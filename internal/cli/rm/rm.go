@@ -24,7 +24,7 @@ func New(app *cli.App) *cobra.Command {
 		Long: fmt.Sprintf(`Rm deletes runs: their branches, those of their loops included, their worktrees,
 their refs below refs/pawl/, the folders of their loops, their entries in the
 memory and their lines in lists. Numbers stay used: no later run gets that of a
-deleted one.
+deleted one. RUN is a run's whole id, or its number where its task has one run.
 
 For %d days the log of a deleted run can still be read by its whole id (pawl
 show, logs, events, export), and refs below refs/pawl/salvage/RUN/ keep the

@@ -74,8 +74,7 @@ func TestRm(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"2", "002-fix"},
 		{"001-add-login", "001-add-login"},
-		{"1", "001-add-login-r2"},
-		{"001-add-login 001-add-login-r2 2 1", "001-add-login-r2 002-fix 001-add-login"}, // the newest first, each once
+		{"001-add-login 001-add-login-r2 2 001-add-login", "001-add-login-r2 002-fix 001-add-login"}, // the newest first, each once
 		{"003-gone", "003-gone"},
 	} {
 		if _, err := p.run(t, false, strings.Fields(test.args)...); err != nil || strings.Join(p.asked, " ") != test.want {
@@ -86,7 +85,7 @@ func TestRm(t *testing.T) {
 		t.Errorf("%+v, %v", p.request, err)
 	}
 	// One that there is not keeps all from being deleted.
-	for _, name := range []string{"9", "003", "002-fixes", "001-"} {
+	for _, name := range []string{"9", "003", "002-fixes", "001-", "1", "002-f", "001-add-login-"} {
 		_, err := p.run(t, false, "2", name)
 		if err == nil || len(p.asked) > 0 {
 			t.Errorf("rm 2 %s deletes %v, %v", name, p.asked, err)
@@ -98,11 +97,11 @@ func TestRm(t *testing.T) {
 	}
 	// What was done before a refusal is told.
 	p.refuse["002-fix"] = pawl.Errorf(pawl.CodeState, "it is busy")
-	out, err := p.run(t, false, "1", "2", "001-add-login")
+	out, err := p.run(t, false, "001-add-login-r2", "2", "001-add-login")
 	if pawl.CodeOf(err) != pawl.CodeState || !strings.Contains(out, "Run 001-add-login-r2 is deleted") || slices.Contains(p.asked, "001-add-login") {
 		t.Errorf("%v, %v: %s", err, p.asked, out)
 	}
-	out, err = p.run(t, true, "1", "2")
+	out, err = p.run(t, true, "001-add-login-r2", "2")
 	var done []pawl.Deletion
 	if jerr := json.Unmarshal([]byte(out), &done); jerr != nil || err == nil || len(done) != 1 || done[0].Run != "001-add-login-r2" {
 		t.Errorf("%v, %v: %s", err, jerr, out)
