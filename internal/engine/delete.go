@@ -266,6 +266,8 @@ func madeCommit(body pawl.Body) pawl.CommitHash {
 		return b.Commit
 	case *pawl.Recorded:
 		return b.Commit
+	case *pawl.Published:
+		return b.Commit
 	case *pawl.Restored:
 		return b.Commit
 	case *pawl.RolledBack:

@@ -1,6 +1,7 @@
 package gitworktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,6 @@ type Remains struct {
 	// Foreign are the commits on its branches that it did not make and that no other branch,
 	// tag or remote has. Only [Workspaces.Look] fills it in.
 	Foreign []pawl.ForeignCommit
-
-	// alone are the commits that no other branch, tag or remote has.
-	alone map[string]bool
 }
 
 // Ref is a ref of the user's repository.
@@ -93,14 +91,11 @@ func runOf(ref string) (run pawl.RunID, kind string) {
 	}
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(ref, "refs/pawl/"), "/")
 	name, _, _ := strings.Cut(rest, "/")
-	if run = pawl.RunID(name); !run.Valid() {
-		run = ""
-	}
-	return run, kind
+	return runOfBranch(name), kind
 }
 
-// runOfBranch returns the run of a branch below pawl/: what is behind two dashes names one of
-// its loops. No run's name has two in a row.
+// runOfBranch returns the run of a branch below pawl/, or of a ref of attempts: what is behind
+// two dashes names one of its loops. No run's name has two in a row.
 func runOfBranch(branch string) pawl.RunID {
 	name, _, _ := strings.Cut(branch, "--")
 	if run := pawl.RunID(name); run.Valid() {
@@ -131,7 +126,8 @@ var ofLoop = regexp.MustCompile(`-[0-9]{13}-[0-9a-f]{4}$`)
 func (s *Workspaces) runOfWorktree(name string) pawl.RunID {
 	w := worktree{s: s, name: name, desk: filepath.Join(s.desks(), key(name))}
 	if known, err := w.read(); known && err == nil {
-		return runOfBranch(strings.TrimPrefix(w.note.Branch, "pawl/"))
+		run, _ := runOf(refOf(w.note.Branch))
+		return run
 	}
 	if run := pawl.RunID(ofLoop.ReplaceAllString(name, "")); run.Valid() {
 		return run
@@ -190,17 +186,11 @@ func foreignCommits(run pawl.RunID, all []pawl.ForeignCommit) error {
 // findForeign finds the commits that only the branches of a run have, and those among them
 // that the run did not make.
 func (s *Workspaces) findForeign(ctx context.Context, r *Remains, made Made) error {
-	r.alone = map[string]bool{}
 	if len(r.Branches) == 0 {
 		return nil
 	}
 	const begin, end = "\x01", "\x02" // no message has them: git ends a message at NUL, and plain drops controls
-	args := []string{"rev-list", "--no-commit-header", "--format=" + begin + "%H%n%B" + end}
-	for _, b := range r.Branches {
-		args = append(args, string(b.Commit))
-	}
-	args = append(args, "--not", "--exclude=pawl/"+string(r.Run), "--exclude=pawl/"+string(r.Run)+"--*", "--branches", "--tags", "--remotes")
-	out, err := s.user.Git(ctx, nil, args...)
+	out, err := s.alone(ctx, r.Run, r.Branches, nil, "--no-commit-header", "--format="+begin+"%H%n%B"+end)
 	if err != nil {
 		return explain("look for commits that run "+string(r.Run)+" did not make", err)
 	}
@@ -209,7 +199,6 @@ func (s *Workspaces) findForeign(ctx context.Context, r *Remains, made Made) err
 		if !ok || checkHashes(hash) != nil {
 			continue
 		}
-		r.alone[hash] = true
 		message, _, _ = strings.Cut(message, end)
 		if made.Commits[pawl.CommitHash(hash)] || made.Partial && saysOurs(message) {
 			continue
@@ -218,6 +207,67 @@ func (s *Workspaces) findForeign(ctx context.Context, r *Remains, made Made) err
 		r.Foreign = append(r.Foreign, pawl.ForeignCommit{Commit: pawl.CommitHash(hash), Subject: plain(subject, "")})
 	}
 	return nil
+}
+
+// alone lists the commits that only refs of a run have, and those in but not: no branch of
+// another name, tag or remote.
+func (s *Workspaces) alone(ctx context.Context, run pawl.RunID, refs, but []Ref, options ...string) ([]byte, error) {
+	args := append([]string{"rev-list"}, options...)
+	for _, ref := range refs {
+		args = append(args, string(ref.Commit))
+	}
+	args = append(args, "--not", "--exclude=pawl/"+string(run), "--exclude=pawl/"+string(run)+"--*", "--branches", "--tags", "--remotes")
+	for _, ref := range but {
+		args = append(args, string(ref.Commit))
+	}
+	return s.user.Git(ctx, nil, args...)
+}
+
+// keepAlone keeps, by salvage refs, the commits of some refs of a run that would be lost with
+// them, without those that the refs in kept have. It returns those that it kept now as well.
+func (s *Workspaces) keepAlone(ctx context.Context, run pawl.RunID, refs, kept []Ref) ([]Ref, error) {
+	if len(refs) == 0 {
+		return kept, nil
+	}
+	out, err := s.alone(ctx, run, refs, kept)
+	if err != nil {
+		return kept, explain("look for commits that only run "+string(run)+" has", err)
+	}
+	lost := map[string]bool{}
+	for hash := range strings.Lines(string(out)) {
+		lost[strings.TrimSpace(hash)] = true
+	}
+	for _, ref := range refs {
+		if !lost[string(ref.Commit)] {
+			continue
+		}
+		head, err := s.commit(ctx, ref.Commit)
+		if err == nil {
+			_, err = s.keep(ctx, keptName(run, ref.Name), head, head.Tree)
+		}
+		if err != nil {
+			return kept, explain("keep the commits of "+ref.Name, err)
+		}
+		kept = append(kept, ref)
+	}
+	return kept, nil
+}
+
+// keptBefore returns the salvage refs that an earlier call of keepAlone made for a branch or
+// for attempts.
+func keptBefore(run pawl.RunID, salvage []Ref) []Ref {
+	return slices.DeleteFunc(slices.Clone(salvage), func(r Ref) bool {
+		name := strings.TrimPrefix(r.Name, salvages+string(run)+"/")
+		return !strings.HasPrefix(name, "branch") && !strings.HasPrefix(name, "attempts")
+	})
+}
+
+// keptName returns the ref that keeps what a ref of a run has: branch--2-parser,
+// attempts or checkpoints-loop-2-1.
+func keptName(run pawl.RunID, ref string) string {
+	_, kind := runOf(ref)
+	_, rest, _ := strings.Cut(ref, "/"+string(run))
+	return salvages + string(run) + "/" + cmp.Or(kind, "branch") + strings.ReplaceAll(rest, "/", "-")
 }
 
 // saysOurs reports whether the last line of a commit's message is one of ours.
@@ -253,16 +303,13 @@ func (s *Workspaces) Remove(ctx context.Context, run pawl.RunID, made Made, forc
 			return found, err
 		}
 	}
-	for _, b := range found.Branches {
-		if found.alone[string(b.Commit)] {
-			head, err := s.commit(ctx, b.Commit)
-			if err == nil {
-				_, err = s.keep(ctx, salvages+string(run)+"/branch"+strings.TrimPrefix(b.Name, "refs/heads/pawl/"+string(run)), head, head.Tree)
-			}
-			if err != nil {
-				return found, explain("keep the commits of "+b.Name, err)
-			}
-		}
+	// Checkpoints are mostly of commits that branches and attempts have, or had before a crash.
+	kept, err := s.keepAlone(ctx, run, slices.Concat(found.Branches, ofKind("attempts", found.Refs)), nil)
+	if err == nil {
+		_, err = s.keepAlone(ctx, run, found.Refs, slices.Concat(kept, keptBefore(run, found.Salvage)))
+	}
+	if err != nil {
+		return found, err
 	}
 	for _, ref := range slices.Concat(found.Branches, found.Refs) {
 		if err := s.deleteRef(ctx, ref); err != nil {
@@ -289,6 +336,11 @@ func (s *Workspaces) Erase(ctx context.Context, run pawl.RunID) error {
 		}
 	}
 	return s.eraseQuarantine(run)
+}
+
+// ofKind returns the refs of one kind.
+func ofKind(kind string, refs []Ref) []Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool { _, k := runOf(r.Name); return k != kind })
 }
 
 // aside matches the name of a folder in quarantine: that of a worktree and a number.

@@ -28,10 +28,14 @@ func worked(t *testing.T) (r *repository, f workspacetest.Fixture, w *gitworktre
 	for n := 1; n <= 2; n++ {
 		made.Commits[childHead(f, n)] = true
 	}
-	for _, ref := range []string{"checkpoints/" + runName + "/1", "salvage/" + runName + "/9-reset", "attempts/" + runName + "/loop-2/1", "checkpoints/" + runName + "-r2/1"} {
+	for _, ref := range []string{"checkpoints/" + runName + "/1", "salvage/" + runName + "/9-reset", "attempts/" + runName + "--2-task-002", "checkpoints/" + runName + "-r2/1"} {
 		if err := f.Mark(t.Context(), "refs/pawl/"+ref, childHead(f, 1)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// An attempt that did not land, and a checkpoint that nothing else has.
+	for name, of := range map[string]string{"attempts/" + runName: "An attempt", "checkpoints/" + runName + "/loop-2/7": "A checkpoint"} {
+		r.git(t, "update-ref", "refs/pawl/"+name, r.git(t, "commit-tree", "-m", of, "-p", string(f.Base), string(f.Base)+"^{tree}"))
 	}
 	workspacetest.MustWork(t, f, "pawl/"+runName+"-r2", f.Base, "lib/a.txt", "another run\n")
 	workspacetest.MustWork(t, f, "pawl/"+runName+"-more", f.Base, "lib/a.txt", "another task\n")
@@ -66,7 +70,8 @@ func TestRemoveRun(t *testing.T) {
 	}
 	const kept = "refs/pawl/salvage/" + runName
 	wantLeft := []string{"refs/heads/pawl/" + runName + "-more", "refs/heads/pawl/" + runName + "-r2",
-		"refs/pawl/checkpoints/" + runName + "-r2/1", kept + "/9-reset", kept + "/branch--1-task-001", kept + "/worktree"}
+		"refs/pawl/checkpoints/" + runName + "-r2/1", kept + "/9-reset", kept + "/attempts", kept + "/attempts--2-task-002", kept + "/branch--1-task-001",
+		kept + "/checkpoints-loop-2-7", kept + "/worktree"}
 	if d := cmp.Diff(wantLeft, r.ours(t)); d != "" {
 		t.Errorf("refs (-want +got):\n%s", d)
 	}
@@ -79,7 +84,10 @@ func TestRemoveRun(t *testing.T) {
 	if got := f.Resolve(t, kept+"/branch--1-task-001"); got != childHead(f, 1) {
 		t.Errorf("the branch's commit is %s", got)
 	}
-	if len(gone.Branches) != 3 || len(gone.Refs) != 2 || !slices.Contains(gone.Worktrees, runName) {
+	if got := r.git(t, "log", "-1", "--format=%s", kept+"/attempts"); got != "An attempt" {
+		t.Errorf("the attempt is %q", got)
+	}
+	if len(gone.Branches) != 3 || len(gone.Refs) != 4 || !slices.Contains(gone.Worktrees, runName) {
 		t.Errorf("it says %+v", gone)
 	}
 	for _, folder := range []string{"worktrees", "layered", "engine/worktrees", "git/worktrees"} {
@@ -90,7 +98,7 @@ func TestRemoveRun(t *testing.T) {
 	}
 
 	again, err := w.Remove(t.Context(), runName, made, false)
-	if err != nil || len(again.Branches)+len(again.Refs)+len(again.Worktrees) != 0 || len(again.Salvage) != 3 {
+	if err != nil || len(again.Branches)+len(again.Refs)+len(again.Worktrees) != 0 || len(again.Salvage) != 6 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if err := w.Erase(t.Context(), runName); err != nil {
@@ -116,7 +124,7 @@ func TestRemovePackedRefs(t *testing.T) {
 	if _, err := w.Remove(t.Context(), runName, made, false); err != nil {
 		t.Fatal(err)
 	}
-	if left := r.ours(t); len(left) != 6 {
+	if left := r.ours(t); len(left) != 9 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -125,11 +133,8 @@ func TestRemovePackedRefs(t *testing.T) {
 func TestRemoveCheckedOut(t *testing.T) {
 	r, _, w, made := worked(t)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
-	for where, args := range map[string][]string{
-		r.root:    {"checkout", "-q", runBranch},
-		elsewhere: {"worktree", "add", "-q", elsewhere, runBranch},
-	} {
-		r.git(t, args...)
+	for where, command := range map[string]string{r.root: "checkout -q " + runBranch, elsewhere: "worktree add -q " + elsewhere + " " + runBranch} {
+		r.git(t, strings.Fields(command)...)
 		before := r.ours(t)
 		for _, force := range []bool{false, true} {
 			_, err := w.Remove(t.Context(), runName, made, force)
@@ -141,6 +146,9 @@ func TestRemoveCheckedOut(t *testing.T) {
 			t.Errorf("%s: refs (-want +got):\n%s", where, d)
 		}
 		r.git(t, "checkout", "-q", "main")
+		if where == elsewhere {
+			r.git(t, "worktree", "remove", elsewhere)
+		}
 	}
 }
 
@@ -211,7 +219,7 @@ func TestRemoveMovedBranch(t *testing.T) {
 func TestRemains(t *testing.T) {
 	r, f, w, _ := worked(t)
 	const loop = runName + "-1795290788201-8be2"
-	workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: loop, Branch: "pawl/" + childName(7), Base: f.Base})
+	workspacetest.MustOpen(t, f, pawl.WorkspaceSpec{Name: loop, Branch: pawl.AttemptsFolder + childName(7), Base: f.Base})
 	r.git(t, "branch", "pawl/notes")
 	r.git(t, "update-ref", "refs/pawl/salvage/unknown/x", "main")
 	for _, name := range []string{runName + "-123", loop + "-456", runName + "-r2-789", "notes"} {
@@ -222,7 +230,7 @@ func TestRemains(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := all[runName]
-	if len(all) != 3 || len(of.Branches) != 4 || len(of.Refs) != 2 || len(of.Salvage) != 1 {
+	if len(all) != 3 || len(of.Branches) != 3 || len(of.Refs) != 5 || len(of.Salvage) != 1 {
 		t.Errorf("%+v", of)
 	}
 	if !slices.Contains(of.Worktrees, loop) || !slices.Contains(of.Worktrees, runName) || slices.Contains(of.Worktrees, runName+"-r2") {
