@@ -260,6 +260,8 @@ func (e *Engine) made(ctx context.Context, run pawl.RunID) (all map[pawl.CommitH
 // madeCommit returns the commit that an event says the run made; empty = none.
 func madeCommit(body pawl.Body) pawl.CommitHash {
 	switch b := body.(type) {
+	case *pawl.RunStarted:
+		return b.Begin // a merge that is judged
 	case *pawl.Committed:
 		return b.Commit
 	case *pawl.Merged:

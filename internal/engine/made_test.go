@@ -13,7 +13,6 @@ import (
 // so: else a deletion would take what the run made for somebody else's work.
 func TestMadeCommits(t *testing.T) {
 	elsewhere := map[string]string{
-		"RunStarted":        "where the run started: the user made it",
 		"Forked":            "the other run made it, and the fork's events say so",
 		"LoopStarted":       "where a loop starts: another event has it",
 		"LoopAdmitted":      "the same",
