@@ -27,7 +27,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build demo check test lint bench fuzz faults mutants seams tidy clean
+.PHONY: help build man demo check test lint bench fuzz faults mutants seams tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ help: ## print this list
 build: ## build bin/pawl and bin/pawl-helper
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)-helper ./cmd/pawl-helper
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/pawl
+
+man: ## write the man pages, one a command, into bin/man/man1
+	$(GO) run -tags man -ldflags "-X main.version=$(VERSION)" ./cmd/pawl bin/man/man1
 
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
 	@$(BIN) demo

@@ -1,3 +1,5 @@
+//go:build !man
+
 // Command pawl runs autonomous software-development loops on a repository. It is
 // the only place where implementations are chosen and joined: open.go reaches a
 // project, root.go joins the commands.
@@ -13,9 +15,6 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/sandbox/helper"
 )
-
-// version is set by the build.
-var version = "dev"
 
 func main() {
 	if code, ok := helper.Run(os.Args); ok {

@@ -56,6 +56,9 @@ import (
 	"pawl/internal/server"
 )
 
+// version is set by the build.
+var version = "dev"
+
 // execute runs the command line.
 func execute(ctx context.Context, app *cli.App, args ...string) error {
 	app.Open = func(ctx context.Context, a cli.Access) (*cli.Session, error) { return open(ctx, app, a) }
