@@ -12,6 +12,11 @@ RACE  := $(shell command -v cc >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" 
 # detector would find nothing and take most of the suite's time.
 KERNEL := ./internal/kernel/...
 PLATFORMS := linux/amd64 darwin/amd64 darwin/arm64 windows/amd64
+# Those that Pawl also runs on. On Windows it runs in WSL 2.
+RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+# Where make install puts the programs, below $(PREFIX)/bin.
+PREFIX  ?= $(HOME)/.local
+NOTICES := $(sort $(PLATFORMS) $(RELEASES))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Tools that are built from source on first use. Each has its own go.mod.
 LINT    := $(GO) tool -modfile=tools/golangci-lint/go.mod golangci-lint
@@ -27,7 +32,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man demo check test lint bench fuzz faults mutants seams tidy clean
+.PHONY: help build man install uninstall release demo check test lint notices bench fuzz faults mutants seams tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,6 +43,21 @@ build: ## build bin/pawl and bin/pawl-helper
 
 man: ## write the man pages, one a command, into bin/man/man1
 	$(GO) run -tags man -ldflags "-X main.version=$(VERSION)" ./cmd/pawl bin/man/man1
+
+install: build man ## install pawl, pawl-helper and the man pages in PREFIX (PREFIX=~/.local)
+	@mkdir -p $(PREFIX)/bin $(PREFIX)/share/man/man1
+	install bin/pawl bin/pawl-helper $(PREFIX)/bin
+	install -m 644 bin/man/man1/*.1 $(PREFIX)/share/man/man1
+
+uninstall: ## remove pawl, pawl-helper and the man pages from PREFIX
+	rm -f $(PREFIX)/bin/pawl $(PREFIX)/bin/pawl-helper $(PREFIX)/share/man/man1/pawl.1 $(PREFIX)/share/man/man1/pawl-*.1
+
+release: ## build an archive for each platform that Pawl runs on, with the licences, in bin/release
+	@for p in $(RELEASES); do name=pawl-$(VERSION)-$${p%/*}-$${p#*/}; echo "bin/release/$$name.tar.gz"; \
+		rm -rf bin/release/$$name && mkdir -p bin/release/$$name && \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(MAKE) -s build BIN=bin/release/$$name/pawl && \
+		cp -r LICENSE THIRD_PARTY_NOTICES README.md docs bin/release/$$name && \
+		tar -czf bin/release/$$name.tar.gz -C bin/release $$name || exit 1; done
 
 demo: build ## run the main job offline: fail, feedback, fail, escalate, succeed
 	@$(BIN) demo
@@ -53,9 +73,13 @@ test: ## run every test in full, with the race detector where there is a C compi
 	$(call run-tests,kernel,-timeout 80m,$(KERNEL))
 	$(call run-tests,test,$(RACE) -timeout 80m,$$($(GO) list ./... | grep -v pawl/internal/kernel))
 
-lint: ## run the linters, and go vet for every platform that Pawl compiles on
+lint: ## run the linters, go vet for every platform that Pawl compiles on, and the check of THIRD_PARTY_NOTICES
+	$(GO) run ./tools/notices $(NOTICES)
 	$(LINT) run ./...
 	@for p in $(PLATFORMS); do echo "go vet for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+
+notices: ## write THIRD_PARTY_NOTICES anew, after a dependency has changed
+	$(GO) run ./tools/notices -write $(NOTICES)
 
 bench: build ## measure, as docs/benchmarks.md says
 	$(BIN) bench
