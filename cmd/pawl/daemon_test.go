@@ -778,25 +778,22 @@ func once(t *testing.T, text string) {
 }
 
 // steady is a model that does what is asked.
-func steady(req pawl.ModelRequest) modeltest.Reply {
-	tools, turn := map[string]bool{}, 0
-	for _, s := range req.Tools {
-		tools[s.Name] = true
-	}
-	for _, m := range req.Messages {
-		if m.Role == pawl.RoleAssistant {
-			turn++
+func steady(req pawl.ModelRequest) modeltest.Reply { return writing("want.txt", "yes")(req) }
+
+// writing returns a model that writes one line to a file and finds that good.
+func writing(path, line string) func(pawl.ModelRequest) modeltest.Reply {
+	return func(req pawl.ModelRequest) modeltest.Reply {
+		tools, turn := asked(req)
+		switch {
+		case tools["submit_assessment"]:
+			return call("submit_assessment", `{"files":1,"lines":1,"new_dependencies":0,"type":"documentation","risks":[],"why":"one line"}`)
+		case tools["submit_verdict"]:
+			return call("submit_verdict", fmt.Sprintf(`{"criteria":[{"id":"AC-001","status":"pass","evidence":["%s:1"]}],"summary":"fine"}`, path))
+		case turn > 0:
+			return call("submit_result", `{"summary":"written"}`)
 		}
+		return call("write", fmt.Sprintf(`{"path":%q,"content":"%s\n"}`, path, line))
 	}
-	switch {
-	case tools["submit_assessment"]:
-		return call("submit_assessment", `{"files":1,"lines":1,"new_dependencies":0,"type":"documentation","risks":[],"why":"one line"}`)
-	case tools["submit_verdict"]:
-		return call("submit_verdict", `{"criteria":[{"id":"AC-001","status":"pass","evidence":["want.txt:1"]}],"summary":"fine"}`)
-	case turn > 0:
-		return call("submit_result", `{"summary":"written"}`)
-	}
-	return call("write", `{"path":"want.txt","content":"yes\n"}`)
 }
 
 // A newer pawl takes over from an older daemon: the run that is at work goes on in the

@@ -79,14 +79,20 @@ var plainPawl = sync.OnceValues(func() (string, error) {
 
 // tools are the programs stories may use. PATH holds nothing else: a sandbox
 // that some machines have and others do not would tell other stories.
-var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "mkdir", "touch", "true", "false", "head", "sed", "env", "chmod", "cp", "go"}
+var tools = []string{"git", "sh", "cat", "grep", "test", "mkfifo", "ls", "rm", "mkdir", "touch", "true", "false", "head", "sed", "env", "chmod", "cp", "go", "gofmt"}
 
 // TestStories tells what users do, in testdata/script, with the real program.
 func TestStories(t *testing.T) {
 	t.Parallel()
+	testscript.Run(t, storyParams(t, filepath.Join("testdata", "script")))
+}
+
+// storyParams returns what the stories in a folder can use.
+func storyParams(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	bin, confining := toolFolder(t, tools...), toolFolder(t, "bwrap")
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+	return testscript.Params{
+		Dir:                 dir,
 		UpdateScripts:       os.Getenv("PAWL_UPDATE_STORIES") != "",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
@@ -113,28 +119,8 @@ func TestStories(t *testing.T) {
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads, "examples": writeExamples,
+			"exits": exits, "json": isJSON, "fifo": makeFIFO, "repo": makeRepository, "stable": stable, "listen": listen, "reads": reads,
 		},
-	})
-}
-
-// writeExamples FILE writes every example of a document that says which file it is, as in
-//
-//	```yaml .pawl/recipes/ralph.yaml
-func writeExamples(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: examples FILE")
-	}
-	text, err := os.ReadFile(args[0])
-	ts.Check(err)
-	blocks := regexp.MustCompile("(?ms)^```(?:yaml|text) (\\S+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) == 0 {
-		ts.Fatalf("%s has no examples", args[0])
-	}
-	for _, b := range blocks {
-		file := ts.MkAbs(b[1])
-		ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
-		ts.Check(os.WriteFile(file, []byte(b[2]), 0o644))
 	}
 }
 
@@ -293,7 +279,14 @@ func stable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: stable stdout|stderr|FILE FILE")
 	}
-	text := unstable.ReplaceAllStringFunc(ts.ReadFile(args[0]), func(s string) string {
+	text := withoutUnstable(ts.ReadFile(args[0]))
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
+
+// withoutUnstable returns the text with a word in place of each thing that is unstable.
+func withoutUnstable(text string) string {
+	text = unstable.ReplaceAllStringFunc(text, func(s string) string {
 		switch {
 		case strings.ContainsAny(s, ":-"):
 			return "TIME"
@@ -303,7 +296,5 @@ func stable(ts *testscript.TestScript, neg bool, args []string) {
 		return "HASH"
 	})
 	text = strings.ReplaceAll(text, "<0s", "0s") // less than can be told
-	text = padded.ReplaceAllString(text, "$1  ") // a column is as wide as its longest time
-	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	return padded.ReplaceAllString(text, "$1  ") // a column is as wide as its longest time
 }

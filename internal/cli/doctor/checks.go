@@ -43,11 +43,24 @@ func (e *examination) repository() {
 
 func (e *examination) sandbox() {
 	found, err := e.probes.Sandbox(e.ctx)
-	if err != nil {
-		e.fail("sandbox", err, "without one, runs need --unsandboxed: commands then have your rights")
+	if err == nil {
+		e.ok("sandbox", found)
 		return
 	}
-	e.ok("sandbox", found)
+	if cfg, bad := e.settings(); bad == nil && cfg.Unsandboxed {
+		e.warn("sandbox", err.Error()+"; the setting sandbox is off, so commands run with your rights", "")
+		return
+	}
+	e.fail("sandbox", err, "without one, runs need --unsandboxed: commands then have your rights")
+}
+
+// settings reads all layers of settings.
+func (e *examination) settings() (config.Config, error) {
+	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ}
+	if e.repo != nil {
+		src.Repo = os.DirFS(e.repo.Root)
+	}
+	return config.Load(src)
 }
 
 // stateFolder tries to write where the log and the worktrees are. A folder that can only be read
@@ -283,13 +296,9 @@ func (e *examination) salvage() {
 	}
 }
 
-// configuration reads all layers and looks at what they say.
+// configuration looks at what the settings say.
 func (e *examination) configuration() {
-	src := config.Sources{UserFile: e.app.UserConfig(), Env: e.app.Environ}
-	if e.repo != nil {
-		src.Repo = os.DirFS(e.repo.Root)
-	}
-	cfg, err := config.Load(src)
+	cfg, err := e.settings()
 	if err != nil {
 		e.fail("configuration", err, "")
 		e.skip("cache", "a configuration")

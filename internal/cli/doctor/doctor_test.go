@@ -131,6 +131,10 @@ func TestDoctor(t *testing.T) {
 		{"NoSandbox", func(p *patient) {
 			p.probes.Sandbox = func(context.Context) (string, error) { return "", errors.New("none") }
 		}, "sandbox", Failed, "--unsandboxed"},
+		{"SandboxIsOff", func(p *patient) {
+			p.probes.Sandbox = func(context.Context) (string, error) { return "", errors.New("none") }
+			p.app.Environ = append(p.app.Environ, "PAWL_SANDBOX=off")
+		}, "sandbox", Warning, ""},
 		{"StateIsNotWritable", func(p *patient) { p.state = filepath.Join(p.state, "gone") }, "state folder", Failed, "XDG_STATE_HOME"},
 		{"StateIsRemote", func(p *patient) {
 			p.probes.FileSystem = func(string) (string, bool, error) { return "NFS", true, nil }

@@ -1,0 +1,479 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"pawl/internal/model/modeltest"
+)
+
+// Blocks of code in the documents are fenced. The second word behind the fence, which
+// readers of the rendered page do not see, names the block:
+//
+//	```console first-run
+//
+// A story in testdata/docs begins with "page FILE" and takes the page's blocks by their
+// names: "run NAME [CODE]" runs the commands of a block and compares what it shows,
+// "shows NAME FILE" compares a block without commands with stdout, stderr or a file, and
+// "writes NAME [FILE]" writes a block to a file. A name with a slash or a full stop is the file's.
+// What no story can take has a comment above it that says why:
+//
+//	<!-- not run: it needs a key -->
+//
+// PAWL_UPDATE_STORIES=1 writes into the documents what commands print now, except in
+// blocks with a line "…".
+
+// block is a fenced block of a document.
+type block struct {
+	language, name string
+	at             string // FILE:LINE of its fence
+	lines          []string
+	line           int    // the number of its first line, from 0
+	notRun         string // why no story takes it
+}
+
+var (
+	fence  = regexp.MustCompile("^( *)```+ *([a-z]*) *(.*?) *$")
+	notRun = regexp.MustCompile(`^ *<!-- not run: (.*) -->$`)
+)
+
+// readBlocks returns the blocks of a document. It returns an error for indented blocks,
+// which cannot have a name.
+func readBlocks(file, text string) ([]block, error) {
+	var all []block
+	var open *block
+	var problems []error
+	indent, why, blank := "", "", true
+	for i, line := range strings.Split(text, "\n") {
+		switch m := fence.FindStringSubmatch(line); {
+		case open != nil && m != nil && m[2] == "":
+			all = append(all, *open)
+			open, why = nil, ""
+		case open != nil:
+			open.lines = append(open.lines, strings.TrimPrefix(line, indent))
+		case m != nil:
+			indent = m[1]
+			open = &block{language: m[2], name: m[3], at: fmt.Sprintf("%s:%d", file, i+1), line: i + 1, notRun: why}
+		case notRun.MatchString(line):
+			why = notRun.FindStringSubmatch(line)[1]
+		case blank && strings.HasPrefix(line, "    "):
+			problems = append(problems, fmt.Errorf("%s:%d: an indented block: fence it, so that it can have a name", file, i+1))
+		case line != "":
+			why = ""
+		}
+		blank = line == "" || blank && strings.HasPrefix(line, "    ")
+	}
+	if open != nil {
+		problems = append(problems, fmt.Errorf("%s: the block is not closed", open.at))
+	}
+	return all, errors.Join(problems...)
+}
+
+// documents are the files whose blocks are tested, relative to this folder.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files := []string{"../../README.md", "../../ARCHITECTURE.md"}
+	err := filepath.WalkDir("../../docs", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// taken returns the names of the blocks that a story takes from its page.
+func taken(script string) (page string, names []string) {
+	for line := range strings.Lines(script) {
+		words := strings.Fields(line)
+		for len(words) > 0 && strings.HasPrefix(words[0], "[") {
+			words = words[1:]
+		}
+		switch {
+		case len(words) < 2:
+		case words[0] == "page":
+			page = words[1]
+		case words[0] == "run" || words[0] == "shows" || words[0] == "writes":
+			names = append(names, words[1])
+		}
+	}
+	return page, names
+}
+
+// A story takes every block of code in the documents, or a comment says why none
+// does. F-48
+func TestDocumentsAreRun(t *testing.T) {
+	run := map[string]bool{}
+	stories, err := filepath.Glob("testdata/docs/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stories {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, names := taken(string(archive.Comment))
+		for _, n := range names {
+			run[page+" "+n] = true
+		}
+	}
+	for _, file := range documents(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := readBlocks(file, string(text))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range untested(blocks, func(name string) bool { return run[file+" "+name] }) {
+			t.Error(p)
+		}
+	}
+}
+
+// untested returns what is wrong with the blocks of a document, given those that stories
+// take.
+func untested(blocks []block, run func(name string) bool) []error {
+	var problems []error
+	seen := map[string]bool{}
+	for _, b := range blocks {
+		switch {
+		case b.name != "" && seen[b.name]:
+			problems = append(problems, fmt.Errorf("%s: there are two blocks %q", b.at, b.name))
+		case b.name != "" && run(b.name) && b.notRun != "":
+			problems = append(problems, fmt.Errorf("%s: a story takes the block, and a comment says that none does", b.at))
+		case b.notRun == "" && (b.name == "" || !run(b.name)):
+			problems = append(problems, fmt.Errorf("%s: no story in testdata/docs takes the block %q, and no comment <!-- not run: REASON --> says why", b.at, b.name))
+		}
+		seen[b.name] = true
+	}
+	return problems
+}
+
+func TestUntested(t *testing.T) {
+	const page = "Text.\n\n```console one\n$ true\n```\n\n- item\n  ```sh two\n  ls -l\n    x\n  ```\n\n<!-- not run: it needs a key -->\n\n```\nx\n```\n\n```yaml\na: 1\n```\n"
+	blocks, err := readBlocks("p.md", page)
+	if err != nil || len(blocks) != 4 {
+		t.Fatalf("there are %d blocks, %v: %+v", len(blocks), err, blocks)
+	}
+	if b := blocks[1]; b.language != "sh" || b.name != "two" || b.at != "p.md:8" || !slices.Equal(b.lines, []string{"ls -l", "  x"}) {
+		t.Errorf("the second block is %+v", b)
+	}
+	says := func(text string, run ...string) string {
+		t.Helper()
+		blocks, err := readBlocks("p.md", text)
+		return fmt.Sprint(err, untested(blocks, func(name string) bool { return slices.Contains(run, name) }))
+	}
+	for name, c := range map[string]struct{ got, want string }{
+		"Unnamed":         {says(page, "one", "two"), `<nil> [p.md:19: no story in testdata/docs takes the block "", and no comment <!-- not run: REASON --> says why]`},
+		"NotTaken":        {says("```console one\n$ true\n```\n"), `p.md:1: no story in testdata/docs takes the block "one"`},
+		"Marked":          {says("<!-- not run: why -->\n```console one\n$ true\n```\n"), `<nil> []`},
+		"MarkHoldsForOne": {says("<!-- not run: why -->\nText.\n```console one\n$ true\n```\n"), `p.md:3: no story`},
+		"Twice":           {says("```x one\n```\n```x one\n```\n", "one"), `p.md:3: there are two blocks "one"`},
+		"Both":            {says("<!-- not run: why -->\n```x one\n```\n", "one"), `p.md:2: a story takes the block, and a comment says that none does`},
+		"Indented":        {says("Text.\n\n    $ true\n\n    more\n"), `p.md:3: an indented block`},
+		"Open":            {says("```x one\n$ true\n", "one"), `p.md:1: the block is not closed`},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
+		}
+	}
+}
+
+// TestDocuments runs the blocks of the documents as the stories in testdata/docs say, with
+// the real program.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	params := storyParams(t, filepath.Join("testdata", "docs"))
+	settle := params.Setup
+	params.Setup = func(env *testscript.Env) error {
+		if err := settle(env); err != nil {
+			return err
+		}
+		// Pages show what Ada sees, who has set nothing.
+		env.Setenv("HOME", env.WorkDir+"/home/ada")
+		env.Setenv("XDG_STATE_HOME", "")
+		env.Setenv("XDG_CONFIG_HOME", "")
+		env.Values[pageKey{}] = &page{}
+		return os.MkdirAll(env.WorkDir+"/home/ada", 0o755)
+	}
+	for name, do := range map[string]func(*testscript.TestScript, bool, []string){
+		"page": openPage, "run": runBlock, "shows": showsBlock, "writes": writeBlock, "models": serveModels,
+	} {
+		params.Cmds[name] = do
+	}
+	testscript.Run(t, params)
+}
+
+// page is the document that a story is about.
+type page struct {
+	file   string
+	blocks []block
+}
+
+type pageKey struct{}
+
+// openPage FILE names the document, relative to this folder.
+func openPage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: page FILE")
+	}
+	text, err := os.ReadFile(args[0])
+	ts.Check(err)
+	p := ts.Value(pageKey{}).(*page)
+	p.file = args[0]
+	p.blocks, err = readBlocks(args[0], string(text))
+	ts.Check(err)
+}
+
+func findBlock(ts *testscript.TestScript, name string) block {
+	p := ts.Value(pageKey{}).(*page)
+	for _, b := range p.blocks {
+		if b.name == name {
+			return b
+		}
+	}
+	ts.Fatalf("%s has no block %q", p.file, name)
+	return block{}
+}
+
+// runBlock NAME [CODE] runs the commands of a block one after another in one shell and
+// compares what they print with what the block shows. The last one must end with the
+// code, the others with 0.
+func runBlock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: run NAME [CODE]")
+	}
+	b := findBlock(ts, args[0])
+	commands, err := b.commands()
+	ts.Check(err)
+	if len(commands) == 0 {
+		ts.Fatalf("%s: the block has no command", b.at)
+	}
+	if err := os.Remove(filepath.Join(ts.Getenv("WORK"), shellState)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		ts.Check(err)
+	}
+	for i, c := range commands {
+		want := "0"
+		if i == len(commands)-1 && len(args) == 2 {
+			want = args[1]
+		}
+		out, code := c.run(ts)
+		if code != want {
+			ts.Fatalf("%s: %s\nexit code %s, want %s\n%s", b.at, c.text, code, want, out)
+		}
+		if b.language != "console" {
+			continue // it shows no output
+		}
+		if err := compareShown(ts, c.shown, out); err != nil {
+			if updateBlock(ts, b.name, i, out) {
+				continue
+			}
+			ts.Fatalf("%s: %s\n%v\nIt printed:\n%s", b.at, c.text, err, out)
+		}
+	}
+}
+
+// shownCommand is a command of a block and the lines shown below it.
+type shownCommand struct {
+	text  string
+	shown []string
+	line  int // the index in the block of the first line shown
+}
+
+// commands returns the commands of a block: of a console, those behind a dollar; of a
+// script, each line.
+func (b *block) commands() ([]shownCommand, error) {
+	var all []shownCommand
+	for i, line := range b.lines {
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		if b.language != "console" {
+			command, isCommand = line, line != ""
+		}
+		switch {
+		case len(all) > 0 && strings.HasSuffix(all[len(all)-1].text, "\\"):
+			last := &all[len(all)-1]
+			last.text += "\n" + line
+			last.line++
+		case isCommand:
+			all = append(all, shownCommand{text: command, line: i + 1})
+		case len(all) == 0 && line != "":
+			return nil, fmt.Errorf("%s: the block shows output before its first command", b.at)
+		case len(all) > 0:
+			all[len(all)-1].shown = append(all[len(all)-1].shown, line)
+		}
+	}
+	return all, nil
+}
+
+// shellState is the file in which a shell leaves its variables and its folder for the
+// next command of a block.
+const shellState = ".shell"
+
+// run runs the command in a shell that goes on where the one before it ended.
+func (c *shownCommand) run(ts *testscript.TestScript) (out, code string) {
+	state := filepath.Join(ts.Getenv("WORK"), shellState)
+	script := fmt.Sprintf("exec 2>&1\n[ -e %[1]s ] && . %[1]s\n%[2]s\ncode=$?\n{ export -p; printf 'cd %%s\\n' \"$PWD\"; } >%[1]s\nexit $code\n", state, c.text)
+	err := ts.Exec("sh", "-c", script)
+	code = "0"
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = fmt.Sprint(exit.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("%s: %v", c.text, err)
+	}
+	return ts.ReadFile("stdout"), code
+}
+
+// showsBlock NAME FILE compares a block that has no command.
+func showsBlock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: shows NAME stdout|stderr|FILE")
+	}
+	b := findBlock(ts, args[0])
+	out := ts.ReadFile(args[1])
+	if err := compareShown(ts, b.lines, out); err != nil && !updateBlock(ts, b.name, -1, out) {
+		ts.Fatalf("%s: %v\n%s has:\n%s", b.at, err, args[1], out)
+	}
+}
+
+// writeBlock NAME [FILE] writes a block to a file, by default that of its name.
+func writeBlock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: writes NAME [FILE]")
+	}
+	b := findBlock(ts, args[0])
+	file := ts.MkAbs(args[len(args)-1])
+	ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+	ts.Check(os.WriteFile(file, []byte(strings.Join(b.lines, "\n")+"\n"), 0o644))
+}
+
+// passedOver is a line, or a part of one, that stands for whatever the program prints there.
+const passedOver = "…"
+
+// compareShown returns an error that names the first line of those shown that the program
+// does not print. Times, amounts of time, hashes, ports, counts of tokens and the width of
+// columns are not compared.
+func compareShown(ts *testscript.TestScript, shown []string, out string) error {
+	printed := normal(ts, out)
+	fits := func(lines []string, end string) bool {
+		var b strings.Builder
+		for _, line := range lines {
+			if line = strings.TrimSuffix(normal(ts, line), "\n"); line == passedOver {
+				b.WriteString(`(?:.*\n)*?`)
+				continue
+			}
+			b.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), passedOver, `.*`) + `\n`)
+		}
+		return regexp.MustCompile(`\A` + b.String() + end).MatchString(printed)
+	}
+	for len(shown) > 0 && shown[len(shown)-1] == "" {
+		shown = shown[:len(shown)-1]
+	}
+	for n := range shown {
+		if !fits(shown[:n+1], "") {
+			return fmt.Errorf("it does not print, where the document shows it: %s", shown[n])
+		}
+	}
+	if !fits(shown, `\z`) {
+		return errors.New("it prints more than the document shows")
+	}
+	return nil
+}
+
+var (
+	// Only gates that take a second or more say how long they took.
+	judged     = regexp.MustCompile(`\b(PASS|FAIL|SKIP)( \(\d+/\d+\))? in 0s`)
+	counted    = regexp.MustCompile(`\b\d{1,3}(,\d{3})+\b`)
+	port       = regexp.MustCompile(`\b127\.0\.0\.1:\d+`)
+	measured   = regexp.MustCompile(`\b\d+\.\d+ ([kMG])B\b`)
+	processID  = regexp.MustCompile(`(process |"pid":)\d+`)
+	wideSpace  = regexp.MustCompile(` {2,}`)
+	afterLines = regexp.MustCompile(` +\n`)
+)
+
+// normal returns the text without what differs from run to run. It ends each line, the
+// last one too.
+func normal(ts *testscript.TestScript, text string) string {
+	text = strings.TrimRight(strings.ReplaceAll(text, ts.Getenv("WORK"), ""), "\n")
+	if text != "" {
+		text += "\n"
+	}
+	text = withoutUnstable(text)
+	text = judged.ReplaceAllString(text, "$1$2")
+	text = counted.ReplaceAllString(text, "N")
+	text = port.ReplaceAllString(text, "127.0.0.1:PORT")
+	text = measured.ReplaceAllString(text, "N ${1}B")
+	text = processID.ReplaceAllString(text, "${1}N")
+	text = wideSpace.ReplaceAllString(text, "  ")
+	return afterLines.ReplaceAllString(text, "\n")
+}
+
+// updating is held while a document is written.
+var updating sync.Mutex
+
+// updateBlock writes into the document what a command of a block printed, or all of a block
+// without commands. It reports whether it did: it must have been asked for, and a block
+// that passes something over is left to a person.
+func updateBlock(ts *testscript.TestScript, name string, command int, out string) bool {
+	if os.Getenv("PAWL_UPDATE_STORIES") == "" {
+		return false
+	}
+	updating.Lock()
+	defer updating.Unlock()
+	file := ts.Value(pageKey{}).(*page).file
+	text, err := os.ReadFile(file)
+	ts.Check(err)
+	blocks, err := readBlocks(file, string(text))
+	ts.Check(err)
+	b := blocks[slices.IndexFunc(blocks, func(b block) bool { return b.name == name })]
+	first, shown := 0, b.lines
+	if command >= 0 {
+		commands, err := b.commands()
+		ts.Check(err)
+		first, shown = commands[command].line, commands[command].shown
+	}
+	if strings.Contains(strings.Join(shown, ""), passedOver) {
+		return false
+	}
+	last := first + len(shown)
+	for last > first && b.lines[last-1] == "" { // before the next command
+		last--
+	}
+	lines := strings.Split(string(text), "\n")
+	printed := strings.Split(strings.TrimRight(strings.ReplaceAll(out, ts.Getenv("WORK"), ""), "\n"), "\n")
+	lines = slices.Replace(lines, b.line+first, b.line+last, printed...)
+	ts.Check(os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644))
+	ts.Logf("%s: wrote what the program prints now", b.at)
+	return true
+}
+
+// serveModels PROVIDER MODEL… serves models with Chat Completions, as a local server does, at
+// the provider's address for the rest of the story. They write hello.txt.
+func serveModels(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: models PROVIDER MODEL…")
+	}
+	server := httptest.NewServer(&modeltest.Handler{Wire: modeltest.Chat, Models: args[1:], Answer: writing("hello.txt", "hello")})
+	ts.Defer(server.Close)
+	ts.Setenv("PAWL_PROVIDERS_"+strings.ToUpper(strings.ReplaceAll(args[0], "-", "_"))+"_BASE_URL", server.URL+"/v1")
+}
