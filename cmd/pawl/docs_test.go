@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,7 +27,7 @@ import (
 //	```console first-run
 //
 // A story in testdata/docs begins with "page FILE" and takes the page's blocks by their
-// names: "run NAME [CODE]" runs the commands of a block and compares what it shows,
+// names: "run NAME [CODE…]" runs the commands of a block and compares what it shows,
 // "shows NAME FILE" looks for a block without commands in stdout, stderr or a file, and
 // "writes NAME [FILE]" writes a block to a file, by default to that of its name.
 // What no story can take has a comment above it that says why:
@@ -257,12 +256,12 @@ func findBlock(ts *testscript.TestScript, name string) block {
 	return block{}
 }
 
-// runBlock NAME [CODE] runs the commands of a block one after another in one shell and
-// compares what they print with what the block shows. The last one must end with the
-// code, the others with 0.
+// runBlock NAME [CODE…] runs the commands of a block one after another in one shell and
+// compares what they print with what the block shows. The codes are those that the first
+// commands must end with; the others must end with 0.
 func runBlock(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: run NAME [CODE]")
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: run NAME [CODE…]")
 	}
 	b := findBlock(ts, args[0])
 	commands, err := b.commands()
@@ -270,17 +269,18 @@ func runBlock(ts *testscript.TestScript, neg bool, args []string) {
 	if len(commands) == 0 {
 		ts.Fatalf("%s: the block has no command", b.at)
 	}
-	if err := os.Remove(filepath.Join(ts.Getenv("WORK"), shellState)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		ts.Check(err)
-	}
+	outputs, codes := runCommands(ts, commands)
 	for i, c := range commands {
 		want := "0"
-		if i == len(commands)-1 && len(args) == 2 {
-			want = args[1]
+		if i+1 < len(args) {
+			want = args[i+1]
 		}
-		out, code := c.run(ts)
-		if code != want {
-			ts.Fatalf("%s: %s\nexit code %s, want %s\n%s", b.at, c.text, code, want, out)
+		if i >= len(codes) {
+			ts.Fatalf("%s: the shell ended before %s", b.at, c.text)
+		}
+		out := outputs[i]
+		if codes[i] != want {
+			ts.Fatalf("%s: %s\nexit code %s, want %s\n%s", b.at, c.text, codes[i], want, out)
 		}
 		if b.language != "console" {
 			continue // it shows no output
@@ -326,22 +326,27 @@ func (b *block) commands() ([]shownCommand, error) {
 	return all, nil
 }
 
-// shellState is the file in which a shell leaves its variables and its folder for the
-// next command of a block.
-const shellState = ".shell"
+// ended matches what the shell prints after each command: its exit code.
+var ended = regexp.MustCompile("\x1e([0-9]+)\x1e\n")
 
-// run runs the command in a shell that goes on where the one before it ended.
-func (c *shownCommand) run(ts *testscript.TestScript) (out, code string) {
-	state := filepath.Join(ts.Getenv("WORK"), shellState)
-	script := fmt.Sprintf("exec 2>&1\n[ -e %[1]s ] && . %[1]s\n%[2]s\ncode=$?\n{ export -p; printf 'cd %%s\\n' \"$PWD\"; } >%[1]s\nexit $code\n", state, c.text)
-	err := ts.Exec("sh", "-c", script)
-	code = "0"
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		code = fmt.Sprint(exit.ExitCode())
-	} else if err != nil {
-		ts.Fatalf("%s: %v", c.text, err)
+// runCommands runs commands in one shell and returns what each printed and its exit code.
+// The shell begins with the file .profile of the story, if there is one.
+func runCommands(ts *testscript.TestScript, commands []shownCommand) (outputs, codes []string) {
+	var b strings.Builder
+	b.WriteString("exec 2>&1\n[ ! -e \"$WORK/.profile\" ] || . \"$WORK/.profile\"\n")
+	for _, c := range commands {
+		b.WriteString(c.text + "\nprintf '\\036%d\\036\\n' $?\n")
 	}
-	return ts.ReadFile("stdout"), code
+	ts.Check(ts.Exec("sh", "-c", b.String()))
+	out := ts.ReadFile("stdout")
+	for {
+		at := ended.FindStringSubmatchIndex(out)
+		if at == nil {
+			return outputs, codes
+		}
+		outputs, codes = append(outputs, out[:at[0]]), append(codes, out[at[2]:at[3]])
+		out = out[at[1]:]
+	}
 }
 
 // showsBlock NAME FILE looks for a block that has no command.
