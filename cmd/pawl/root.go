@@ -85,9 +85,9 @@ func newRoot(app *cli.App) *cobra.Command {
 		Use:   "pawl",
 		Short: "Run autonomous development loops that converge",
 		Long: `Pawl turns a goal into commits. An agent attempts it in a worktree of its own;
-gates judge each attempt on a clean checkout; what failed is told to the next
-one, on a stronger model when it must be. Nothing is lost when a process dies,
-and nothing is called done that no gate has passed.
+gates judge each attempt on a clean checkout; the next attempt is told what
+failed, and gets a stronger model if it stays stuck. Nothing is lost when a
+process dies, and nothing is called done unless a gate passed it.
 
 RUN is a run's id, its number, or the beginning of its id.
 
@@ -119,7 +119,7 @@ RUN is a run's id, its number, or the beginning of its id.
 	})
 	root.Flags().Bool("version", false, "print the version, as pawl version does")
 	f := root.PersistentFlags()
-	f.BoolVar(&app.JSON, "json", app.JSON, "print JSON for other programs; errors too")
+	f.BoolVar(&app.JSON, "json", app.JSON, "print JSON, errors included")
 	f.BoolVar(&app.NoColor, "no-color", app.NoColor, "print no colours (as NO_COLOR=1)")
 	f.StringVarP(&app.Dir, "directory", "C", app.Dir, "work in the folder `DIR` instead")
 	_ = root.MarkPersistentFlagDirname("directory")

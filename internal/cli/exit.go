@@ -37,19 +37,19 @@ const RunExitCodes = `Exit codes:
   3 not found                 4 not possible now     5 something needed is missing
   6 stored data is damaged   10 unverified          11 incomplete
  12 blocked                  13 halted              14 cancelled
- 15 failed                   16 paused              17 which task? nothing begun
- 18 the daemon was stopped, the run continues in the next one
-130 left by Ctrl-C`
+ 15 failed                   16 paused              17 unclear which task
+ 18 the daemon was stopped; the run continues in the next one
+130 interrupted by Ctrl-C`
 
 // ExitCodes explains the exit codes of all other commands.
 const ExitCodes = `Exit codes:
   0 done                      1 internal error       2 bad input
   3 not found                 4 not possible now     5 something needed is missing
-  6 stored data is damaged  130 left by Ctrl-C`
+  6 stored data is damaged  130 interrupted by Ctrl-C`
 
 // FollowExitCodes explains the exit codes of commands that show a run until it ends.
 const FollowExitCodes = ExitCodes + `
- 18 the daemon was stopped, the run continues in the next one`
+ 18 the daemon was stopped; the run continues in the next one`
 
 // Exit is an error that only carries an exit code: everything is said already.
 type Exit int

@@ -147,41 +147,41 @@ func defaults() values {
 const hour = 3_600_000 // milliseconds
 
 func (v *values) fields(m *strictyaml.Map) {
-	m.Key("recipe", "The recipe of runs that name none.").Name(&v.recipe)
-	m.Key("criteria", "Acceptance criteria of runs that give none.").Texts(&v.criteria)
-	m.Key("scope", "Sentences that bound what may be changed.").Texts(&v.scope)
-	m.Key("agent", "The specialist that implements; without it, the step's role.").Text(&v.agent)
-	m.Key("complexity", "How hard tasks are, when it need not be found out.").Int(&v.complexity, 0, 14)
+	m.Key("recipe", "The recipe of runs that do not name one.").Name(&v.recipe)
+	m.Key("criteria", "The acceptance criteria of runs that do not give any.").Texts(&v.criteria)
+	m.Key("scope", "Sentences that limit what may be changed.").Texts(&v.scope)
+	m.Key("agent", "The specialist who implements; by default the step's role.").Text(&v.agent)
+	m.Key("complexity", "How hard tasks are; by default a model assesses it.").Int(&v.complexity, 0, 14)
 	m.Key("council", "Whether a council is called after the first failed iteration.").Bool(&v.council)
 	m.Key("sandbox", "Whether commands are confined, and how. Not `off` in a repository.").WordOr(&v.sandbox, v.sandboxFields, "on", "off")
 	m.Key("models", "The models of the three tiers. Not in a repository.").Map(v.modelFields)
 	m.Key("providers", "How providers are reached. Not in a repository.").Map(v.providerFields)
 	strictyaml.List(m.Key("gates", "The command gates, in the order they are reported."), "gate", &v.gates, readGate)
 	v.gateNames(m)
-	m.Key("prepare", "Commands that put a commit's dependencies in place. A repository's need your consent.").Texts(&v.prepare)
-	m.Key("prepare_timeout_ms", "The limit on the time of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
-	m.Key("allow_missing_gates", "Gates that a run goes on without when their program is not installed. Not in a repository.").Texts(&v.missing)
-	m.Key("instructions", "Whether agents are shown what the repository tells those who work on it: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
-	m.Key("egress", "Hosts that these commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
+	m.Key("prepare", "Commands that install a commit's dependencies. Those of a repository need your consent.").Texts(&v.prepare)
+	m.Key("prepare_timeout_ms", "The time limit for all of these commands together.").Time(&v.prepareTime, time.Millisecond, 24*hour)
+	m.Key("allow_missing_gates", "Gates that a run leaves out if their program is not installed. Not in a repository.").Texts(&v.missing)
+	m.Key("instructions", "Whether agents are shown the repository's instructions for agents: AGENTS.md, CLAUDE.md and the like.").Word(&v.instructions, "on", "off")
+	m.Key("egress", "Hosts that the prepare commands may reach, as HOST:PORT or HOST:PORT=ADDRESS. Not in a repository.").Texts(&v.egress)
 	if _, err := egress.ParseAll(v.egress); err != nil {
 		m.Problem("egress", "%s", err)
 	}
-	m.Key("limits", "What a run may use up. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
+	m.Key("limits", "What a run may use. 0 means no limit. A repository may only lower money, tokens and time.").Map(v.limitFields)
 	m.Key("recording", "What one recording of a worktree takes up; the rest is left out and named to the model. A repository may only lower it.").Map(v.recordingFields)
-	m.Key("retry", "How a failed model call is tried again.").Map(v.retryFields)
-	m.Key("halt_on", "What ends a run at once. A repository may not take out `budget_exceeded`.").Words(&v.haltOn, haltConditions...)
-	m.Key("timeouts_ms", "Limits on the time of the recipe's steps and gates, by name.").Times(&v.timeouts, time.Millisecond, 24*hour)
-	m.Key("stuck_detection", "Whether failures that are alike raise the tier early.").Bool(&v.stuck)
-	m.Key("cost_tracking", "Whether reports show money. Limits hold all the same.").Bool(&v.cost)
-	m.Key("escalation_threshold", "How many consecutive failures tiers 1 and 2 are given; the last tier keeps its own number unless this one is larger.").Int(&v.threshold, 1, 100)
-	m.Key("approval", "Who consents to what a run does.").Map(v.approvalFields)
-	m.Key("parallel", "How many tasks are worked on side by side; without it, as the recipe says.").Int(&v.parallel, 1, 64)
-	m.Key("replan_every", "After how many passed tasks a plan is made anew, 0 for never; without it, as the recipe says.").Int(&v.replanEvery, 0, 1000)
-	m.Key("callback", "An HTTP address that is told how a run ends. Not in a repository.").Map(v.callbackFields)
-	m.Key("announce", "Who is told when a run asks something: a command, an address, or both. Not in a repository.").Map(v.announceFields)
-	m.Key("machine", "How much is done at once on this machine, for all runs together. Not in a repository.").Map(v.machineFields)
+	m.Key("retry", "How a failed model call is retried.").Map(v.retryFields)
+	m.Key("halt_on", "What ends a run at once. A repository may not remove `budget_exceeded`.").Words(&v.haltOn, haltConditions...)
+	m.Key("timeouts_ms", "Time limits for the recipe's steps and gates, by name.").Times(&v.timeouts, time.Millisecond, 24*hour)
+	m.Key("stuck_detection", "Whether similar failures raise the tier early.").Bool(&v.stuck)
+	m.Key("cost_tracking", "Whether reports show money. Limits hold in any case.").Bool(&v.cost)
+	m.Key("escalation_threshold", "How many consecutive failures tiers 1 and 2 may have; the last tier keeps its own number unless this one is larger.").Int(&v.threshold, 1, 100)
+	m.Key("approval", "Who approves what a run does.").Map(v.approvalFields)
+	m.Key("parallel", "How many tasks are worked on at once; by default as the recipe says.").Int(&v.parallel, 1, 64)
+	m.Key("replan_every", "After how many passed tasks a plan is made again, 0 for never; by default as the recipe says.").Int(&v.replanEvery, 0, 1000)
+	m.Key("callback", "An HTTP address that is told how a run ended. Not in a repository.").Map(v.callbackFields)
+	m.Key("announce", "Who is told when a run asks a question: a command, an address, or both. Not in a repository.").Map(v.announceFields)
+	m.Key("machine", "How much is done at once on this machine, by all runs together. Not in a repository.").Map(v.machineFields)
 	m.Key("cache", "What projects keep on disk for later runs. Not in a repository.").Map(v.cacheFields)
-	m.Key("task_loop", "The same settings as other task loops write them.").Map(v.taskLoopFields)
+	m.Key("task_loop", "The same settings under the names that other task loops use.").Map(v.taskLoopFields)
 }
 
 // taskLoopFields are the settings of the task loop's own file.
@@ -191,10 +191,10 @@ func (v *values) taskLoopFields(m *strictyaml.Map) {
 	m.Key("escalation_threshold", "As `escalation_threshold`.").Int(&v.threshold, 1, 100)
 	m.Key("stuck_detection", "As `stuck_detection`.").Bool(&v.stuck)
 	m.Key("cost_tracking", "As `cost_tracking`.").Bool(&v.cost)
-	m.Key("timeouts", "Limits on time, in seconds.").Map(func(m *strictyaml.Map) {
+	m.Key("timeouts", "Time limits, in seconds.").Map(func(m *strictyaml.Map) {
 		for _, t := range taskLoopTimeouts {
 			d := v.timeouts[t.part]
-			m.Key(t.key, "Of "+t.part+".").Time(&d, time.Second, 86_400)
+			m.Key(t.key, "For "+t.part+".").Time(&d, time.Second, 86_400)
 			if d > 0 {
 				if v.timeouts == nil {
 					v.timeouts = map[string]time.Duration{}
@@ -269,7 +269,7 @@ func (mo *model) parse(text string) error {
 func (mo *model) fields(m *strictyaml.Map) {
 	chosen := model{}
 	m.Key("provider", "The provider.").Word(&chosen.provider, providerNames...)
-	m.Key("name", "The provider's name of the model.").Text(&chosen.name)
+	m.Key("name", "The provider's name for the model.").Text(&chosen.name)
 	switch {
 	case chosen.provider == "script":
 		chosen.name = "script"
@@ -281,8 +281,8 @@ func (mo *model) fields(m *strictyaml.Map) {
 	case chosen.name != "":
 		m.Problem("name", "provider is missing; known: %s", strings.Join(providerNames, ", "))
 	}
-	m.Key("max_output", "The most tokens of one reply; without it, 16000 or the known model's limit.").Int(&mo.maxOutput, 1024, 1_000_000)
-	strictyaml.Sub(m.Key("price", "What a million tokens cost; without it, the known price, or the dearest known one."), "price", &mo.price, readPrice)
+	m.Key("max_output", "The most tokens in one reply; by default 16000, or the limit of a known model.").Int(&mo.maxOutput, 1024, 1_000_000)
+	strictyaml.Sub(m.Key("price", "What a million tokens cost; by default the known price, or that of the dearest known model."), "price", &mo.price, readPrice)
 }
 
 func readPrice(m *strictyaml.Map, p *price) {
@@ -290,8 +290,8 @@ func readPrice(m *strictyaml.Map, p *price) {
 	m.Need("input", "Of input.").Dollars(&p.input, most)
 	m.Need("output", "Of output.").Dollars(&p.output, most)
 	p.cacheRead, p.cacheWrite = p.input, p.input+p.input/4
-	m.Key("cache_read", "Of input read from a cache; without it, as input.").Dollars(&p.cacheRead, most)
-	m.Key("cache_write", "Of input written to a cache; without it, a quarter more than input.").Dollars(&p.cacheWrite, most)
+	m.Key("cache_read", "Of input read from a cache; by default the price of input.").Dollars(&p.cacheRead, most)
+	m.Key("cache_write", "Of input written to a cache; by default a quarter more than input.").Dollars(&p.cacheWrite, most)
 }
 
 func (v *values) providerFields(m *strictyaml.Map) {
@@ -303,7 +303,7 @@ func (v *values) providerFields(m *strictyaml.Map) {
 				m.Key("file", "The scripted model's answers.").Text(&p.File)
 				return
 			}
-			m.Key("base_url", "The server's address; without it, "+own.Home+".").Text(&p.BaseURL)
+			m.Key("base_url", "The server's address; by default "+own.Home+".").Text(&p.BaseURL)
 			if err := checkURL(p.BaseURL); err != nil {
 				m.Problem("base_url", "%s", err)
 			}
@@ -312,7 +312,7 @@ func (v *values) providerFields(m *strictyaml.Map) {
 			if own.KeyEnv != "" {
 				key = own.KeyEnv
 			}
-			m.Key("key_env", "The environment variable that holds the key; without it, "+key+". A key itself is never written here.").Text(&p.KeyEnv)
+			m.Key("key_env", "The environment variable that holds the key; by default "+key+". A key itself is never written here.").Text(&p.KeyEnv)
 			if p.KeyEnv != "" && !regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`).MatchString(p.KeyEnv) {
 				m.Problem("key_env", "want the name of an environment variable, such as ANTHROPIC_API_KEY; if this is a key, take it out of the file and replace it with the provider")
 			}
@@ -377,14 +377,14 @@ func readGate(m *strictyaml.Map, g *pawl.GateSpec) {
 	m.Need("name", "The gate's name.").Name(&g.Name)
 	m.Need("kind", "What it checks.").Word((*string)(&g.Kind), "tests", "types", "lint", "security", "format")
 	m.Need("command", "A shell line, run at the root of a clean checkout.").Text(&g.Command)
-	m.Key("report", "How the result is read; without it, `auto`.").Word((*string)(&g.Report), "auto", "go-test", "junit", "tap", "sarif", "exit")
-	m.Key("file", "Where the command leaves its report, relative to the checkout.").Text(&g.File)
+	m.Key("report", "How the result is read; by default `auto`.").Word((*string)(&g.Report), "auto", "go-test", "junit", "tap", "sarif", "exit")
+	m.Key("file", "Where the command writes its report, relative to the checkout.").Text(&g.File)
 	if g.File != "" && (path.IsAbs(g.File) || path.Clean(g.File) != g.File || strings.HasPrefix(g.File, "..")) {
 		m.Problem("file", "want a path inside the checkout, such as build/report.xml")
 	}
-	m.Key("timeout_ms", "The limit on its time; without it, the recipe's, or what it took on the base decides.").Time(&g.Timeout, time.Millisecond, 24*hour)
-	m.Key("optional", "Whether it may be skipped when its command is not installed.").Bool(&g.Optional)
-	m.Key("require_green", "Whether findings the base already had fail it too.").Bool(&g.RequireGreen)
+	m.Key("timeout_ms", "Its time limit; by default the recipe's, or a multiple of what it took on the base.").Time(&g.Timeout, time.Millisecond, 24*hour)
+	m.Key("optional", "Whether it is skipped if its command is not installed.").Bool(&g.Optional)
+	m.Key("require_green", "Whether findings that the base already has fail it too.").Bool(&g.RequireGreen)
 }
 
 func (v *values) gateNames(m *strictyaml.Map) {
@@ -398,12 +398,12 @@ func (v *values) gateNames(m *strictyaml.Map) {
 func (v *values) limitFields(m *strictyaml.Map) {
 	m.Key("money_usd", "Dollars.").Dollars(&v.limits.Money, 1_000_000)
 	tokens := int(v.limits.Tokens)
-	m.Key("tokens", "Tokens, those read from a cache included.").Int(&tokens, 0, 1_000_000_000_000)
+	m.Key("tokens", "Tokens, including those read from a cache.").Int(&tokens, 0, 1_000_000_000_000)
 	v.limits.Tokens = int64(tokens)
 	minutes := int(v.limits.Time / time.Minute)
-	m.Key("time_minutes", "Minutes the run is worked on.").Int(&minutes, 0, 100_000)
+	m.Key("time_minutes", "Minutes of work on the run.").Int(&minutes, 0, 100_000)
 	v.limits.Time = time.Duration(minutes) * time.Minute
-	m.Key("iterations", "Iterations of the root loop, or, where it splits the work, how many tasks may be started; without it, the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
+	m.Key("iterations", "Iterations of the root loop or, if it splits the work, how many tasks may be started; by default the recipe's limit.").Int(&v.limits.Iterations, 1, 1000)
 	m.Key("room", "What the commands of one room may use: the tools of a loop's model, the gates of a commit. A repository may only lower it.").Map(v.roomFields)
 }
 
@@ -418,21 +418,21 @@ const (
 func (v *values) roomFields(m *strictyaml.Map) {
 	l := &v.room
 	processes, files, seconds := int(l.Processes), int(l.Files), int(l.CPU/time.Second)
-	m.Key("processes", "Processes and threads that exist at once; without it, 4096.").Int(&processes, pawl.MinRoomProcesses, 4_194_304)
-	m.Key("memory", "Memory of all processes and of the temporary folder together, as a size or as a part of the machine's; without it, `80%`. In a repository the lower of its size and `80%` holds.").
+	m.Key("processes", "Processes and threads that exist at once; by default 4096.").Int(&processes, pawl.MinRoomProcesses, 4_194_304)
+	m.Key("memory", "Memory of all processes and of the temporary folder together, as a size or as a part of the machine's; by default `80%`. In a repository, the lower of the given size and `80%` holds.").
 		SizeOrPercent(&l.Memory, &l.MemoryPercent, pawl.MinRoomMemory, maxSize)
-	m.Key("file_size", "Size of one file; without it, `10GiB`.").Size(&l.FileSize, minSize, maxSize)
-	m.Key("disk", "What is written to disk beyond what was there when the room was opened, checked every second; without it, `20GiB`.").Size(&l.Disk, minSize, maxSize)
-	m.Key("files", "Files that are made on disk, checked every second; without it, 2000000.").Int(&files, minFiles, maxFiles)
-	m.Key("cpu_seconds", "Seconds of processor time of each process; without it, or 0, only a command's timeout bounds it.").Int(&seconds, 0, 604_800)
+	m.Key("file_size", "Size of one file; by default `10GiB`.").Size(&l.FileSize, minSize, maxSize)
+	m.Key("disk", "What is written to disk in addition to what was there when the room was opened, checked every second; by default `20GiB`.").Size(&l.Disk, minSize, maxSize)
+	m.Key("files", "Files that are created on disk, checked every second; by default 2000000.").Int(&files, minFiles, maxFiles)
+	m.Key("cpu_seconds", "Seconds of processor time for each process; without it, or with 0, only a command's timeout limits it.").Int(&seconds, 0, 604_800)
 	l.Processes, l.Files, l.CPU = int64(processes), int64(files), time.Duration(seconds)*time.Second
 }
 
 func (v *values) recordingFields(m *strictyaml.Map) {
 	l := &v.recording
-	m.Key("max_file", "Size of a file; without it, `50MB`.").Size(&l.MaxFile, 1, maxSize)
-	m.Key("max_new_files", "Files that the worktree's commit does not have; without it, 50000.").Int(&l.MaxNewFiles, 1, maxFiles)
-	m.Key("max_new_bytes", "Size of all new and changed files together; without it, `1GB`.").Size(&l.MaxNewBytes, 1, maxSize)
+	m.Key("max_file", "Size of a file; by default `50MB`.").Size(&l.MaxFile, 1, maxSize)
+	m.Key("max_new_files", "Files that the worktree's commit does not have; by default 50000.").Int(&l.MaxNewFiles, 1, maxFiles)
+	m.Key("max_new_bytes", "Size of all new and changed files together; by default `1GB`.").Size(&l.MaxNewBytes, 1, maxSize)
 }
 
 // maxUID is the largest user id that every system takes.
@@ -440,16 +440,16 @@ const maxUID = 1<<31 - 2
 
 func (v *values) sandboxFields(m *strictyaml.Map) {
 	m.Key("mode", "Whether commands are confined. Not `off` in a repository.").Word(&v.sandbox, "on", "off")
-	m.Key("uid", "The user id that commands run as when Pawl runs as root, one without an account; without it, 61184 or the next that is free. Not in a repository.").
+	m.Key("uid", "The user id, without an account, that commands run as if Pawl runs as root; by default 61184 or the next free one. Not in a repository.").
 		Int(&v.confinement.UID, 1, maxUID)
-	m.Key("profile", "The system calls that commands may make: `wide` also allows debuggers (ptrace) and System V shared memory; without it, `default`. Not in a repository.").
+	m.Key("profile", "The system calls that commands may make: `wide` also allows debuggers (ptrace) and System V shared memory; by default `default`. Not in a repository.").
 		Word(&v.confinement.Profile, "default", "wide")
 }
 
 func (v *values) approvalFields(m *strictyaml.Map) {
-	m.Key("mode", "Nobody, a person for every task, or a person for work that the checks are not sure of; without it, as the recipe says. Not `auto` in a repository.").
+	m.Key("mode", "Nobody, a person for every task, or a person for work that the checks are not sure about; by default as the recipe says. Not `auto` in a repository.").
 		Word(&v.approval.mode, approvalModes...)
-	m.Key("threshold", "The least confidence, in percent, that needs no person; 0 is the recipe's. Not below 80 in a repository.").Int(&v.approval.threshold, 0, 100)
+	m.Key("threshold", "The lowest confidence, in percent, that needs no person; 0 means the recipe's. Not below 80 in a repository.").Int(&v.approval.threshold, 0, 100)
 }
 
 func (v *values) callbackFields(m *strictyaml.Map) {
@@ -457,17 +457,17 @@ func (v *values) callbackFields(m *strictyaml.Map) {
 	if err := checkCallback(v.callback.URL); err != nil {
 		m.Problem("url", "%s", err)
 	}
-	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.callback.AllowPrivate)
+	m.Key("allow_private", "Whether the address may be on this machine or in a private network.").Bool(&v.callback.AllowPrivate)
 }
 
 func (v *values) machineFields(m *strictyaml.Map) {
 	c := &v.machine
-	m.Key("places", "Model calls, tool calls and gates at once; without it, 4 for each processor, and at least 16.").Int(&c.Machine, 1, 4096)
-	m.Key("calls", "Model calls at once of each provider's account; without it, 10.").Int(&c.Calls, 1, 1000)
-	m.Key("accounts", "The calls at once of one provider's account; without it, as `calls` says.").Map(func(m *strictyaml.Map) {
+	m.Key("places", "Model calls, tool calls and gates at once; by default 4 for each processor, and at least 16.").Int(&c.Machine, 1, 4096)
+	m.Key("calls", "Model calls at once for each provider's account; by default 10.").Int(&c.Calls, 1, 1000)
+	m.Key("accounts", "Model calls at once for one provider's account; by default as `calls` says.").Map(func(m *strictyaml.Map) {
 		for _, name := range providerNames {
 			n := c.Accounts[name]
-			m.Key(name, "Of "+name+".").Int(&n, 1, 1000)
+			m.Key(name, "For "+name+".").Int(&n, 1, 1000)
 			if n > 0 {
 				if c.Accounts == nil {
 					c.Accounts = map[string]int{}
@@ -476,20 +476,20 @@ func (v *values) machineFields(m *strictyaml.Map) {
 			}
 		}
 	})
-	m.Key("no_net", "Tool calls without network at once; without it, 10.").Int(&c.NoNet, 1, 1000)
-	m.Key("net", "Tool calls with network at once; without it, 5.").Int(&c.Net, 1, 1000)
-	m.Key("heavy", "Command gates at once; without it, one for two processors.").Int(&c.Heavy, 1, 1000)
-	m.Key("min_free", "The free space that the disks of a project's repository and state need before anything of a run begins; without it, 64MB.").
+	m.Key("no_net", "Tool calls without network at once; by default 10.").Int(&c.NoNet, 1, 1000)
+	m.Key("net", "Tool calls with network at once; by default 5.").Int(&c.Net, 1, 1000)
+	m.Key("heavy", "Command gates at once; by default one for every two processors.").Int(&c.Heavy, 1, 1000)
+	m.Key("min_free", "The free space that the disks of a project's repository and state must have before a run starts anything; by default 64MB.").
 		Size(&v.minFree, 0, maxSize)
 }
 
 func (v *values) cacheFields(m *strictyaml.Map) {
-	m.Key("size", "How much disk the trusted cache of a project may take before its oldest layers are removed; without it, 10GB.").
+	m.Key("size", "How much disk the trusted cache of a project may take before its oldest layers are removed; by default 10GB.").
 		Size(&v.cacheSize, minSize, maxSize)
 }
 
 func (v *values) announceFields(m *strictyaml.Map) {
-	m.Key("command", "A shell line, run with your rights and outside of the sandbox; the question comes on its standard input, as JSON.").Text(&v.announce.command)
+	m.Key("command", "A shell line that runs with your rights outside the sandbox; it gets the question on standard input as JSON.").Text(&v.announce.command)
 	if n := len(v.announce.command); n > maxAnnounce {
 		m.Problem("command", "want a line of at most %d bytes, got %d; put more into a script", maxAnnounce, n)
 	}
@@ -497,7 +497,7 @@ func (v *values) announceFields(m *strictyaml.Map) {
 	if err := checkCallback(v.announce.to.URL); err != nil {
 		m.Problem("url", "%s", err)
 	}
-	m.Key("allow_private", "Whether it may be one of this machine or of a private network.").Bool(&v.announce.to.AllowPrivate)
+	m.Key("allow_private", "Whether the address may be on this machine or in a private network.").Bool(&v.announce.to.AllowPrivate)
 }
 
 const maxAnnounce = 2000 // bytes
@@ -520,10 +520,10 @@ func checkCallback(text string) error {
 const maxCallback = 1000 // bytes
 
 func (v *values) retryFields(m *strictyaml.Map) {
-	m.Key("tries", "Dispatches before a pause, the first included.").Int(&v.retry.Tries, 1, 10)
+	m.Key("tries", "Attempts before a pause, including the first.").Int(&v.retry.Tries, 1, 10)
 	m.Key("first_ms", "The first wait; each later one is twice as long.").Time(&v.retry.First, time.Millisecond, hour)
 	m.Key("cap_ms", "The longest wait.").Time(&v.retry.Cap, time.Millisecond, hour)
-	m.Key("pauses", "How often a pause and as many tries follow.").Int(&v.retry.Pauses, 0, 100)
+	m.Key("pauses", "How often a pause and as many attempts follow.").Int(&v.retry.Pauses, 0, 100)
 	m.Key("pause_ms", "The pause.").Time(&v.retry.Pause, time.Millisecond, 24*hour)
 	if v.retry.Cap < v.retry.First {
 		m.Problem("cap_ms", "the longest wait is shorter than the first")

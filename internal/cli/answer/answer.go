@@ -25,22 +25,21 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "answer [RUN [N [CHOICE]]]",
-		Short: "Show the questions runs wait with, or answer one",
-		Long: `Answer without CHOICE shows open questions with what they are about: of all runs,
-of one RUN, or the one of number N. With CHOICE it answers question N of RUN. The
-first answer counts; a later one is told what was answered.
+		Short: "Show the questions that runs ask, or answer one",
+		Long: `Answer without CHOICE shows open questions and what they are about: those of all
+runs, those of RUN, or question N of RUN. With CHOICE it answers question N. The
+first answer counts; a later one gets an error that names the first.
 
-An answer is for what the question was about when it was shown: it carries
-that thing's hash, and is refused when it has become another one. --about
-names the hash that was shown, or its beginning, where a program answers
-later. The plan of a tree of loops is approved by its hash only: pawl plan
-approve shows it and asks.
+An answer applies to what the question was about when it was shown. It carries the
+hash of that, and is refused if it has changed since. --about gives the hash that
+was shown, or its beginning, for a program that answers later. The plan of a tree
+of loops is approved by its hash only: pawl plan approve shows the plan and asks.
 
-What an agent asks (clarify) is answered in words: --text, and CHOICE may be left
-out. pawl inbox lists all questions with what led to them.
+A question that an agent asks (clarify) is answered in words with --text; CHOICE
+may be left out. pawl inbox lists all questions and what led to them.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl answer\n  pawl answer 7 2\n  pawl answer 7 2 approve\n  pawl answer 7 2 revise --text \"keep the old API for a release\"\n  pawl answer 7 3 --text \"prices are in cents\"",
@@ -58,8 +57,8 @@ goes on here.
 			return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		},
 	}
-	c.Flags().StringVar(&o.text, "text", "", "what else you want to say, a `TEXT` of at most 1000 bytes")
-	c.Flags().StringVar(&o.about, "about", "", "the `HASH` of what the answer is about, as it was shown")
+	c.Flags().StringVar(&o.text, "text", "", "a `TEXT` of at most 1000 bytes to go with the answer")
+	c.Flags().StringVar(&o.about, "about", "", "the `HASH` of what the question is about, as it was shown")
 	return c
 }
 

@@ -15,12 +15,11 @@ func New(app *cli.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "archive RUN [LOOP]",
-		Short: "Put a run that has ended, or a loop of one, out of the way",
-		Long: `Archive takes a run out of lists, or a loop that has ended out of its run's
-tree, and moves the folders of its loops to archive/. Nothing is removed:
-events, branches and files stay, and pawl list --all and pawl loops RUN --all
-show it. A run or a loop that is at work is refused. LOOP is a loop's id or
-its task.
+		Short: "Hide a run that has ended, or one of its loops",
+		Long: `Archive hides a run from lists, or a loop that has ended from its run's tree, and
+moves the folders of its loops to archive/. Nothing is removed: events, branches
+and files stay, and pawl list --all and pawl loops RUN --all show it. An active
+run or loop is refused. LOOP is a loop's id or its task.
 
 ` + cli.ExitCodes,
 		Example: "  pawl archive 7\n  pawl archive 7 auth --reason \"superseded\"",

@@ -35,13 +35,13 @@ func New(app *cli.App, world World) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach",
 		Short: "Give this repository the runs of one that is gone",
-		Long: `Attach makes the runs of a repository that is gone this repository's: of one that
-was copied or cloned here and then removed, or moved to another disk. Their
-branches have to be here for them to go on; nothing but what is stored changes
-hands. A repository that was moved on its disk is found again without it, and
-one that is still in its place keeps its runs.
+		Long: `Attach gives this repository the runs of another one that is gone: one that was
+copied or cloned here and then removed, or moved to another disk. To continue, the
+runs need their branches here. Only stored data changes its owner. A repository
+that was moved on its disk is found without this command, and one that is still in
+its place keeps its runs.
 
-With --new this one is a copy that gets no runs, and is asked about no more.
+With --new this repository is a copy without runs, and Pawl does not ask again.
 
 ` + cli.ExitCodes,
 		Example: "  pawl attach\n  pawl attach --from ~/old/shop\n  pawl attach --new",
@@ -79,8 +79,8 @@ With --new this one is a copy that gets no runs, and is asked about no more.
 			return nil
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "the `PLACE` that the other repository had, or the id that pawl serve status shows")
-	c.Flags().BoolVar(&separate, "new", false, "this is a copy: leave the runs, and begin without any")
+	c.Flags().StringVar(&from, "from", "", "the `PLACE` where the other repository was, or its id from pawl serve status")
+	c.Flags().BoolVar(&separate, "new", false, "treat this repository as a copy without runs")
 	return c
 }
 

@@ -30,14 +30,13 @@ func New(app *cli.App, w World) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [SECTION...]",
 		Short: "Measure pawl on this machine",
-		Long: `Bench measures what pawl itself costs: from when it is executed to its first
-answer, a daemon at rest, durable steps per second beside what the disk can do,
-folding and deciding, the harness's own time per iteration, confined commands
-beside plain bubblewrap, lists of many runs, many watchers of one run, and a
-daemon that is killed with runs under way. Real processes, sockets and files are
-used, all of them below a folder of its own; it calls no model but one of its own
-and leaves nothing behind. All of it takes some minutes. Machines differ: compare
-figures of one machine only.
+		Long: `Bench measures what pawl itself costs: from its start to its first answer, an idle
+daemon, durable steps per second next to what the disk can do, folding and
+deciding, the harness's own time per iteration, confined commands next to plain
+bubblewrap, lists of many runs, many watchers of one run, and a daemon that is
+killed during runs. It uses real processes, sockets and files in a folder of its
+own, calls no model but a built-in one, and leaves nothing behind. All sections
+together take some minutes. Compare figures of the same machine only.
 
 The sections are
   ` + strings.Join(w.Sections, " ") + `
@@ -61,6 +60,6 @@ The sections are
 			return app.Encode(report)
 		},
 	}
-	cmd.Flags().IntVarP(&times, "times", "n", times, "how often section rooms runs each command")
+	cmd.Flags().IntVarP(&times, "times", "n", times, "how often the section rooms runs each command")
 	return cmd
 }

@@ -37,11 +37,11 @@ func list(app *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the layers of the trusted cache, the newest first",
 		Long: `List shows each layer of the trusted cache: when it was made, how much disk it
-takes, and whether an open room uses it; then what rooms of runs that have not
-ended keep. It changes nothing.
+takes, and whether an open room uses it; then what the rooms of unfinished runs
+keep. It changes nothing.
 
 With --json it is an object: limit, size (bytes), layers (name, made, size,
-in_use), use_unknown (when the process that has the project does not answer) and
+in_use), use_unknown (if the process that has the project does not answer) and
 rooms (kind: agent or prepared, run, name, size, partial).
 
 ` + cli.ExitCodes,
@@ -82,11 +82,10 @@ func prune(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove the oldest layers of the trusted cache",
-		Long: `Prune removes layers of the trusted cache, the oldest first, until the others
-take at most as much as the limit, as --size, or nothing with --all. A layer that
-an open room uses stays, with all newer ones. What is removed is compiled again
-when it is needed. The process that has the project does it, so that runs may be
-at work.
+		Long: `Prune removes layers of the trusted cache, the oldest first, until the rest fits
+into the limit or --size; --all removes every layer. A layer that an open room
+uses stays, and so do all newer ones. What was removed is compiled again when it
+is needed. The process that has the project does the work, so runs may be active.
 
 With --json it is an object: removed (the layers), freed, size (what is left) and
 target (what was allowed to stay), in bytes.
@@ -122,7 +121,7 @@ target (what was allowed to stay), in bytes.
 	}
 	f := c.Flags()
 	f.BoolVar(&all, "all", false, "remove all layers")
-	f.StringVar(&size, "size", "", "remove layers until the others take at most `SIZE`, such as 500MB or 2GB; without it, the limit")
+	f.StringVar(&size, "size", "", "remove layers until the rest takes at most `SIZE`, such as 500MB or 2GB; by default the limit")
 	c.MarkFlagsMutuallyExclusive("all", "size")
 	return c
 }

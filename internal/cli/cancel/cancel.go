@@ -19,10 +19,10 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "End a run; its commits stay on its branch",
-		Long: `Cancel ends a run for good. What is under way finishes first; with --finish the
-iteration does, with --now it is broken off. Commits stay on the branch, work that
-is not committed under refs/pawl/. It returns at once when another process drives
-the run; a run that nobody drives is brought to its end here.
+		Long: `Cancel ends a run for good. What is in progress finishes first; with --finish the
+whole iteration does, with --now it is interrupted. Commits stay on the branch,
+and uncommitted work is kept under refs/pawl/. The command returns at once if
+another process drives the run; a run that no process drives ends here.
 
 ` + cli.ExitCodes,
 		Example: "  pawl cancel 7\n  pawl cancel 7 --now --reason \"wrong approach\"",
@@ -46,8 +46,8 @@ the run; a run that nobody drives is brought to its end here.
 		},
 	}
 	cli.RunArgs(c, app, true)
-	c.Flags().BoolVar(&o.finish, "finish", false, "let the iteration end first")
-	c.Flags().BoolVar(&o.now, "now", false, "break off what is under way")
+	c.Flags().BoolVar(&o.finish, "finish", false, "let the iteration finish first")
+	c.Flags().BoolVar(&o.now, "now", false, "interrupt what is in progress")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	c.MarkFlagsMutuallyExclusive("finish", "now")
 	return c

@@ -16,16 +16,16 @@ import (
 // New is the command.
 func New(app *cli.App) *cobra.Command {
 	run := func(cmd *cobra.Command, _ []string) error { return explain(app, app.Root(cmd.Context())) }
-	about := `Config explain lists every setting a run started here would have, with the file
-and line, the variable or the default it comes from. Weakest first, settings come
-from the defaults, the repository's .devteam/task-loop-config.yaml and
+	about := `Config explain lists every setting that a run started here would have, with the
+file and line, the variable or the default that it comes from. Settings come from,
+weakest first: the defaults, the repository's .devteam/task-loop-config.yaml and
 .pawl/config.yaml, your own file ($XDG_CONFIG_HOME/pawl/config.yaml), variables
-(PAWL_LIMITS_MONEY_USD and the like) and the flags of pawl run.
+such as PAWL_LIMITS_MONEY_USD, and the flags of pawl run.
 
 ` + cli.ExitCodes
 	c := &cobra.Command{
 		Use:               "config",
-		Short:             "Show the settings in force and where each comes from",
+		Short:             "Show the settings and where each comes from",
 		Long:              about,
 		Example:           "  pawl config\n  pawl config explain --json | jq '.settings[] | select(.origin != \"default\")'\n  pawl config schema > config.schema.json",
 		Args:              cli.NoCommand,
@@ -34,7 +34,7 @@ from the defaults, the repository's .devteam/task-loop-config.yaml and
 	}
 	c.AddCommand(&cobra.Command{
 		Use:               "explain",
-		Short:             "List every setting with where it comes from",
+		Short:             "List every setting and where it comes from",
 		Long:              about,
 		Example:           "  pawl config explain\n  pawl config explain --json",
 		Args:              cli.Args(0, 0),

@@ -50,13 +50,12 @@ func New(app *cli.App, w World) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job offline: fail, feedback, fail, escalate, succeed",
-		Long: `Demo makes a small Go repository and lets the task loop work on it with a
-scripted model. Everything else is real: worktrees, files, go vet and go test as
-gates, commits, the log. It needs git and Go, no key and no network, and leaves
-nothing behind, no daemon either, unless told to keep the repository; its state is
-then where that of every repository is, for pawl show and the rest. Ctrl-C stops
-it at once.
+		Short: "Watch a run offline: fail, feedback, fail, escalate, succeed",
+		Long: `Demo makes a small Go repository and lets the task loop work on it with a scripted
+model. Everything else is real: worktrees, files, go vet and go test as gates,
+commits, the log. It needs git and Go, but no key and no network. It removes
+everything it made, unless --keep keeps the repository; the state is then in the
+usual place, for pawl show and the rest. Ctrl-C stops it at once.
 
 ` + cli.RunExitCodes,
 		Example:           "  pawl demo\n  pawl demo --keep ./slug && cd slug && pawl show",
@@ -66,7 +65,7 @@ it at once.
 			return o.run(cmd.Context(), app, w)
 		},
 	}
-	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in the folder `DIR` and leave it there")
+	c.Flags().StringVar(&o.keep, "keep", "", "make the repository in the folder `DIR` and keep it")
 	_ = c.MarkFlagDirname("keep")
 	return c
 }

@@ -27,11 +27,11 @@ func New(app *cli.App, compare Compare) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "diff [RUN]",
-		Short: "Show what a run has changed",
+		Short: "Show what a run changed",
 		Long: `Diff prints the difference between the commit a run started from and the last
-commit of its branch, as git does; off a terminal it can be given to git apply.
-With --attempt it is what one iteration changed. Without RUN it is the latest
-one.
+commit of its branch, as git does; the output can be piped to git apply. With
+--attempt it prints what one iteration changed. Without RUN it shows the latest
+run.
 
 ` + cli.ExitCodes,
 		Example: "  pawl diff\n  pawl diff 7 --stat\n  pawl diff 7 --attempt 2",
@@ -62,8 +62,8 @@ one.
 		},
 	}
 	cli.RunArgs(c, app, false)
-	c.Flags().BoolVar(&o.stat, "stat", false, "only the files, with how much of each has changed")
-	c.Flags().IntVar(&o.attempt, "attempt", 0, "what iteration `N` changed")
+	c.Flags().BoolVar(&o.stat, "stat", false, "list only the changed files, with how much changed")
+	c.Flags().IntVar(&o.attempt, "attempt", 0, "show what iteration `N` changed")
 	return c
 }
 

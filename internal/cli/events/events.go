@@ -22,14 +22,14 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events [RUN]",
 		Short: "Show a run's events as they are stored",
-		Long: `Events prints every event of a run: its number, its time, its kind and what it
-says. With --json it prints the events whole, one JSON object per line; texts
-stand in them as hashes, and a program that keeps the number of the last event it
-saw goes on with --after. Beside its kind an event has a name where something
-becomes of a loop: the loop's kind in the recipe and what happened, such as
-task_plan_ready or subtask_retrying; and task_id, subtask_id and correlation_id
-(the loop, its iteration, the attempt). With -f it goes on until the run ends.
-Without RUN it is the latest one.
+		Long: `Events prints every event of a run: its number, time, kind and content. With
+--json it prints whole events, one JSON object per line, with hashes in place of
+texts. A program that remembers the number of the last event it saw continues with
+--after. Where an event concerns the progress of a loop, it also has a name, which
+is the loop's kind in the recipe and what happened, such as task_plan_ready or
+subtask_retrying, and task_id, subtask_id and correlation_id (the loop, its
+iteration, the attempt). With -f it continues until the run ends. Without RUN it
+shows the latest run.
 
 ` + cli.FollowExitCodes,
 		Example: "  pawl events 7\n  pawl events 7 --json | jq -c 'select(.kind == \"gate_judged\") | .body'\n  pawl events 7 --json --after 120 -f",
@@ -49,7 +49,7 @@ Without RUN it is the latest one.
 	}
 	cli.RunArgs(c, app, false)
 	c.Flags().Uint64Var(&o.after, "after", 0, "only the events after number `N`")
-	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the run ends")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "continue until the run ends")
 	return c
 }
 

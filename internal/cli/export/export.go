@@ -29,26 +29,25 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [RUN]",
 		Short: "Write a run's state file and reports",
-		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt and
-on) and report.txt on the whole run, all made from its events, into a folder
-named after the run or the one given. loops.jsonl has the records of its loops
-and signals.jsonl the signals between them, as Loopr keeps them: a JSON
-document a line. A run with a list of tasks has also tasks.json (as the
-Pandora loop keeps it) and prd.json (as Ralph does), which pawl run --tasks
-reads; result.json; task.json (the task, its plan, the subtasks with their
-results and tool calls); plan.md, validation.md, completion.md, trace.txt,
-learnings.json. state.yaml and the reports say what was spent and lost, and what
-calls under way hold. Each file is there whole or not at all; those of an earlier
-export are replaced.
+		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt, ...) and
+report.txt on the whole run, all made from the run's events, into a folder named
+after the run or given by --dir. loops.jsonl has the records of its loops and
+signals.jsonl the signals between them, as Loopr keeps them: one JSON document per
+line. A run with a list of tasks also has tasks.json (as the Pandora loop keeps
+it) and prd.json (as Ralph does), which pawl run --tasks reads; result.json;
+task.json (the task, its plan, the subtasks with their results and tool calls);
+plan.md, validation.md, completion.md, trace.txt, learnings.json. state.yaml and
+the reports say what was spent and lost, and what calls in progress hold. Each
+file is written whole or not at all, and replaces that of an earlier export.
 
-With --folders the folders of its loops are written too, loops/ID and
-archive/ID, as they are in the project's state folder: the prompts,
-conversations, verdicts and artifacts of each iteration.
+With --folders it also writes the folders of its loops, loops/ID and archive/ID,
+as they are in the project's state folder: the prompts, conversations, verdicts
+and artifacts of each iteration.
 
-With --only it is one of these files, with --state those for programs, with
---reports those for people. With --dir - one file, or the reports one after the
-other, go to standard output. With --at they say what was true after the event
-of that number. Without RUN it is the latest one.
+--only writes one of these files, --state those for programs, --reports those for
+people. With --dir - one file, or the reports one after another, go to standard
+output. With --at the files say what was true after the event of that number.
+Without RUN it exports the latest run.
 
 ` + cli.ExitCodes,
 		Example: "  pawl export 7\n  pawl export 7 --reports --dir out\n  pawl export 7 --folders --dir out\n  pawl export 7 --only state.yaml --dir - | yq .tasks\n  pawl export 7 --only tasks.json --at 120 --dir -",
@@ -84,11 +83,11 @@ of that number. Without RUN it is the latest one.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.StringVar(&o.dir, "dir", "", "the folder `DIR` to write to; - for standard output")
-	f.BoolVar(&o.state, "state", false, "only the state file")
-	f.BoolVar(&o.reports, "reports", false, "only the reports")
-	f.StringVar(&o.only, "only", "", "only the file `NAME`, such as tasks.json")
-	f.BoolVar(&o.folders, "folders", false, "the folders of its loops too")
+	f.StringVar(&o.dir, "dir", "", "write to the folder `DIR`; - is standard output")
+	f.BoolVar(&o.state, "state", false, "write only the state file")
+	f.BoolVar(&o.reports, "reports", false, "write only the reports")
+	f.StringVar(&o.only, "only", "", "write only the file `NAME`, such as tasks.json")
+	f.BoolVar(&o.folders, "folders", false, "also write the folders of its loops")
 	f.Uint64Var(&o.at, "at", 0, "as it was after event number `SEQ`")
 	c.MarkFlagsMutuallyExclusive("only", "state")
 	c.MarkFlagsMutuallyExclusive("only", "reports")

@@ -23,16 +23,16 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "fork RUN --at EVENT",
-		Short: "Start another run that goes on from a point of a run",
-		Long: `Fork starts a further run of a run's task that has everything up to an event in
-common with it and goes on from there on a branch of its own: pawl/NNN-slug-r2
-and on. Its code is the newest commit of the run's branch at that event; how far
-that is before it is said. What was under way there starts again. What the run had
-spent is shown and not charged; its open questions and approvals are not taken
-over. The run itself stays as it is; it must not be at work.
+		Short: "Start a new run from a point in another run",
+		Long: `Fork starts a new run of a run's task. The two have everything up to an event in
+common; the new run continues from there on a branch of its own, pawl/NNN-slug-r2
+and so on. Its code is the newest commit of the run's branch at that event; the
+command says how far before the event that is. What was in progress there starts
+again. What the old run had spent is shown but not charged. Its open questions and
+approvals are not taken over. The old run stays as it is and must not be active.
 
-pawl events lists the events with their numbers, pawl checkpoints those after
-which batches had ended.
+pawl events lists the events with their numbers, pawl checkpoints those at which a
+batch ended.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl checkpoints 7\n  pawl fork 7 --at 1250",
@@ -45,7 +45,7 @@ which batches had ended.
 		},
 	}
 	cli.RunArgs(c, app, true)
-	c.Flags().Uint64Var(&o.at, "at", 0, "the number of the last `EVENT` they have in common")
+	c.Flags().Uint64Var(&o.at, "at", 0, "the number of the last `EVENT` that both runs have")
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("at", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

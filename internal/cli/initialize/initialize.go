@@ -35,15 +35,14 @@ func New(app *cli.App, localModels func(context.Context) []string) *cobra.Comman
 	o := options{localModels: localModels}
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Find the languages, propose gates and prepare, write .pawl/config.yaml",
+		Short: "Propose gates for this repository and write .pawl/config.yaml",
 		Long: `Init looks for manifests and lock files at the root of the repository and, for
-languages that the root does not have, in the folders up to two levels below it.
-It proposes the commands that judge every attempt (format, types, lint, tests,
-security) and those that put the dependencies in place before. It shows the
-configuration and, once you agree, writes it to .pawl/config.yaml. It runs
-nothing. An existing file stays, unless you say --force. Where the key of your
-models is not set, it looks for a model server on this machine and says how to
-choose it; a repository cannot.
+languages that the root does not have, up to two levels below it. It proposes the
+commands that judge every attempt (format, types, lint, tests, security) and those
+that install the dependencies first. It shows the configuration and, if you agree,
+writes it to .pawl/config.yaml. It runs nothing, and replaces an existing file
+only with --force. If the key of your models is not set, it looks for a model
+server on this machine and says how to choose it; a repository cannot choose one.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl init\n  pawl init --yes",
@@ -59,7 +58,7 @@ choose it; a repository cannot.
 		},
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "write without asking")
-	c.Flags().BoolVar(&o.force, "force", false, "replace the file there is")
+	c.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
 	return c
 }
 

@@ -28,12 +28,12 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List the project's runs",
 		Long: `List shows the runs of this repository, oldest first: the outcome of those that
-have ended, the status of the others. A run that was cut off and that no process
-drives is interrupted; pawl resume goes on with it. One that waits for a person
-asks; pawl inbox shows what. One that works in batches is also stalled,
-regressing, flip-flopping or blocked when these get nowhere. A run with a list
-of tasks shows how many of them have passed instead of its iterations. Runs that
-were archived (pawl archive) are shown with --all.
+have ended, the status of the others. An interrupted run is one that no process
+drives any more; pawl resume continues it. A run that asks waits for a person;
+pawl inbox shows the question. A run that works in batches is also shown as
+stalled, regressing, flip-flopping or blocked if its batches make no progress. For
+a run with a list of tasks, ITER says how many have passed. --all includes
+archived runs.
 
 With --everywhere it is the runs of every project that is known on this machine,
 in and outside of a repository; with --json each of them has project and root.
@@ -67,8 +67,8 @@ in and outside of a repository; with --json each of them has project and root.
 			return show(app, runs, now())
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "archived runs too")
-	c.Flags().BoolVar(&everywhere, "everywhere", false, "the runs of every project that is known on this machine")
+	c.Flags().BoolVar(&all, "all", false, "include archived runs")
+	c.Flags().BoolVar(&everywhere, "everywhere", false, "list the runs of every project that is known on this machine")
 	return c
 }
 

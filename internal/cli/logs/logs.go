@@ -18,12 +18,12 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "logs [RUN]",
-		Short: "Show what a run has done, and with -f what it does",
-		Long: `Logs prints a run's log, a line for each thing that happened: calls, tools,
-verdicts, decisions. With -v it includes the bookkeeping. With -f it goes on
-until the run ends, with live text on a terminal; Ctrl-C leaves, the run goes on.
-Without RUN it is the latest one. With --json it prints the events themselves,
-one per line, as pawl events does.
+		Short: "Show what a run did, and with -f what it is doing",
+		Long: `Logs prints a run's log, one line for each thing that happened: calls, tools,
+verdicts, decisions. With -v it includes the bookkeeping. With -f it continues
+until the run ends, with live text on a terminal; Ctrl-C leaves, and the run
+continues. With --json it prints the events themselves, one per line, as pawl
+events does. Without RUN it shows the latest run.
 
 ` + cli.FollowExitCodes,
 		Example: "  pawl logs\n  pawl logs 7 -f\n  pawl logs 7 -v | grep gate",
@@ -45,8 +45,8 @@ one per line, as pawl events does.
 		},
 	}
 	cli.RunArgs(c, app, false)
-	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the run ends")
-	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the bookkeeping too")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "continue until the run ends")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "include the bookkeeping")
 	return c
 }
 

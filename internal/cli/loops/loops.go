@@ -26,18 +26,17 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "loops [RUN]",
 		Short: "List the loops of a run as a tree",
-		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact,
-and so on down. Each has a status: pending (it waits for its turn), running,
-paused, rebasing (it takes over what a sibling merged), complete (its own
-verdict is in its favour), failed, invalidated (its parent began anew). An
-iteration is counted from 1; GEN says how often a loop has begun anew. Those
-of earlier generations are shown with --all. COST is what a loop has spent with
-the loops below it; there is HELD where calls under way have reserved something,
-and LOST where nobody knows what a call has cost.
+		Long: `Loops shows the loops of a run: the root, what was spawned from its artifact, and
+so on. A loop is pending (waiting for its turn), running, paused, rebasing (taking
+over what a sibling merged), complete (its own work passed), failed, or
+invalidated (its parent started over). Iterations count from 1; GEN says how often
+a loop has started over. --all includes loops of earlier generations. COST is what
+a loop and the loops below it have spent. There is a column HELD if calls in
+progress have reserved something, and LOST if the cost of a call is unknown.
 
---status, --type, --children-of and --stale leave out the others; a loop is
-stale when its parent has replaced the artifact it was spawned from. --signals
-lists the signals between loops instead.
+--status, --type, --children-of and --stale select loops; a loop is stale if its
+parent has replaced the artifact it was spawned from. --signals lists the signals
+between loops instead.
 
 With --json it is a list of records, as they are in loops.jsonl: id,
 loop_type, parent_id, input_artifact, output_artifacts, prompt_path,
@@ -73,12 +72,12 @@ reason, payload, created_at, acknowledged_at.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.StringVar(&o.status, "status", "", "only those of a `STATUS`, such as running")
-	f.StringVar(&o.kind, "type", "", "only those of a `TYPE`, such as code")
-	f.StringVar(&o.children, "children-of", "", "only those spawned from a `LOOP`, by its id or task")
-	f.BoolVar(&o.stale, "stale", false, "only those whose parent has replaced what they were spawned from")
-	f.BoolVar(&o.all, "all", false, "those of earlier generations and archived ones too")
-	f.BoolVar(&o.signals, "signals", false, "the signals between loops instead")
+	f.StringVar(&o.status, "status", "", "only loops with this `STATUS`, such as running")
+	f.StringVar(&o.kind, "type", "", "only loops of this `TYPE`, such as code")
+	f.StringVar(&o.children, "children-of", "", "only loops spawned from a `LOOP`, given by its id or task")
+	f.BoolVar(&o.stale, "stale", false, "only loops whose parent has replaced what they were spawned from")
+	f.BoolVar(&o.all, "all", false, "include archived loops and those of earlier generations")
+	f.BoolVar(&o.signals, "signals", false, "list the signals between loops instead")
 	return c
 }
 

@@ -174,9 +174,9 @@ func entry(ctx context.Context, s pawl.Service, run pawl.RunID, n int) (pawl.Mem
 func show(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show an entry of the memory whole",
-		Long: `Show prints an entry with who said it, where and when. With --json a learning
-has the note it belongs to, too, if the recipe learns from what passed only, as
+		Short: "Show one entry of the memory",
+		Long: `Show prints an entry with who said it, where and when. With --json, a learning
+also has the note it belongs to if the recipe learns only from what passed, as
 pandora does (see pawl memory export).
 
 ` + cli.ExitCodes,
@@ -231,9 +231,9 @@ func forget(app *cli.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "forget ID",
-		Short: "Let no prompt be shown an entry any more",
-		Long: `Forget takes an entry out of what later prompts are shown, of runs that have ended
-too. It stays in the log and shows with pawl memory list --all.
+		Short: "Stop showing an entry to prompts",
+		Long: `Forget removes an entry from what later prompts are shown, those of other runs
+included. The entry stays in the log, and pawl memory list --all shows it.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl memory forget 7/3\n  pawl memory forget 7/3 --reason \"the API has changed\"",

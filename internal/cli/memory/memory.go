@@ -43,8 +43,8 @@ func list(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List what is remembered, oldest first",
-		Long: `List shows what is remembered, oldest first: what no prompt is shown, because it
-was forgotten or comes from an attempt that failed, only with --all, and marked.
+		Long: `List shows what is remembered, oldest first. --all includes, with a mark, what no
+prompt is shown because it was forgotten or comes from a failed attempt.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl memory list --run 7 --all\n  pawl memory list --kind decision,learning --json | jq -r '.[].text'",
@@ -60,9 +60,9 @@ func search(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "search WORDS...",
-		Short: "Find what is remembered by its words, the best match first",
+		Short: "Search what is remembered, best match first",
 		Long: `Search finds the entries that have any of the words, the best match first. The
-words are words and nothing else: quotes, * and the like mean nothing.
+words have no syntax: quotes, * and the like have no special meaning.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl memory search login form\n  pawl memory search \"why no tabs?\" --kind decision",
@@ -83,9 +83,9 @@ words are words and nothing else: quotes, * and the like mean nothing.
 func (o *options) flags(c *cobra.Command, app *cli.App) {
 	f := c.Flags()
 	f.StringSliceVar(&o.kinds, "kind", nil, "only entries of `KIND`: "+strings.Join(kinds(), ", "))
-	f.StringVar(&o.run, "run", "", "only what `RUN` has written down")
-	f.BoolVar(&o.all, "all", false, "with what was forgotten or comes from attempts that failed, marked")
-	f.IntVar(&o.limit, "limit", 200, "at most `N` entries: the newest, or the best matches")
+	f.StringVar(&o.run, "run", "", "only entries of `RUN`")
+	f.BoolVar(&o.all, "all", false, "include, marked, what was forgotten or comes from failed attempts")
+	f.IntVar(&o.limit, "limit", 200, "show at most `N` entries: the newest, or the best matches")
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return app.CompleteRuns(cmd.Context(), func(r pawl.RunInfo) string { return plain.Line(r.Title, 60) })

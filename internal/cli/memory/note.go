@@ -69,10 +69,10 @@ func noteOf(ctx context.Context, s pawl.Service, run pawl.RunID, e pawl.MemoryEn
 func export(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export RUN",
-		Short: "Print what a run's tasks have learned, a note a task, as JSON",
+		Short: "Print what tasks have learned as JSON, a note for each task",
 		Long: `Export prints a JSON list with a note for each task that passed and left
 learnings: artifact_type, topic, content (summary and findings), tags, source
-and confidence. What was forgotten is not in it.
+and confidence. It leaves out what was forgotten.
 
 ` + cli.ExitCodes,
 		Example: "  pawl memory export 7 > learnings.json\n  pawl memory export 7 | jq -r '.[].content.findings[]'",

@@ -13,15 +13,15 @@ func New(app *cli.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "continue RUN",
-		Short: "Let a run go on in spite of what is said of its health",
-		Long: `Continue overrides the monitor: when the batches of a run are said to be stalled,
-regressing, flip-flopping or blocked and you know better, the run goes on, what
-spoke for it does not count any more, and the question it may wait with is
-answered. Who said so and why is part of the log. A run that is paused or has
-ended goes on with pawl resume.
+		Short: "Continue a run despite what the health monitor says",
+		Long: `Continue overrides the health monitor. If the monitor says that the batches of a
+run are stalled, regressing, flip-flopping or blocked and you know better, the run
+continues, the evidence so far no longer counts, and the question it may wait with
+is answered. The log records who did this and why. For a run that is paused or has
+ended, use pawl resume.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl why 7\n  pawl continue 7 --reason \"the slow test is being fixed step by step\"",

@@ -13,10 +13,10 @@ func New(app *cli.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "pause RUN",
-		Short: "Pause a run: what is under way finishes, nothing new begins",
-		Long: `Pause lets what a run has under way finish and begins nothing new until pawl
-resume. It returns at once when another process drives the run; a run that was
-interrupted is first brought to rest here.
+		Short: "Pause a run: what is in progress finishes, nothing new starts",
+		Long: `Pause lets what is in progress finish and starts nothing new until pawl resume. It
+returns at once if another process drives the run; an interrupted run is first
+brought to rest here.
 
 ` + cli.ExitCodes,
 		Example: "  pawl pause 7\n  pawl pause 7 --reason \"waiting for the schema\"",

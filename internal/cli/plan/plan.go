@@ -19,18 +19,18 @@ import (
 func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
-		Short: "Show the plan of a run, and decide about it",
+		Short: "Show the plan of a run, or decide on it",
 		Long: `Plan shows what a run is going to do and takes your decision about it. Nothing is
-spawned from a plan before somebody approved it: a run waits for that, also when
-nobody is there, for as long as it takes.
+spawned from a plan before a person approves it. The run waits for that as long as
+it takes, even if nobody follows it.
 
-  approve   the loops of the plan come to be
-  iterate   the plan is made once more, told what you say, and comes back to you
-  reject    the run ends failed
+  approve   create the loops of the plan
+  iterate   have the plan made again with your feedback; the new one comes to you
+  reject    end the run as failed
 
-The first decision counts; a later one is told what was decided. An approval
-is of the plan that was shown, by its hash: one that has changed meanwhile is
-shown again.
+The first decision counts; a later one gets an error that names the first. An
+approval is for the plan that was shown, by its hash; if the plan has changed
+since, it is shown again.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan show 7\n  pawl plan approve 7\n  pawl plan iterate 7 \"think of logout too\"\n  pawl plan reject 7 --reason \"not now\"",
@@ -63,14 +63,13 @@ func newShow(app *cli.App) *cobra.Command {
 		Use:     "show [RUN [LOOP]]",
 		Aliases: []string{"preview"},
 		Short:   "Show a plan",
-		Long: `Show prints the plan that waits for a person, or the one that was decided on:
-its title, the loop and its iterations, what it is about, its phases, and the
-specs that are spawned when it is approved. Below stands the hash that names
-it, and how to decide. LOOP is a loop's id or task; without it it is the loop
-that waits, or the root. With --json it is an object: run, id, status,
-approval, by, title, iterations, max_iterations, generation, overview, phases,
-specs (name, title, description, dependencies), content (the whole plan as
-Markdown), about (the hash), question.
+		Long: `Show prints the plan that waits for a person, or the one that was decided on: its
+title, the loop and its iterations, what it is about, its phases, and the specs
+that are spawned when it is approved; then the hash that names it, and how to
+decide. LOOP is a loop's id or task; without it, the loop that waits, or the root.
+With --json it is an object: run, id, status, approval, by, title, iterations,
+max_iterations, generation, overview, phases, specs (name, title, description,
+dependencies), content (the whole plan as Markdown), about (the hash), question.
 
 ` + cli.ExitCodes,
 		Example: "  pawl plan show\n  pawl plan show 7 --json | jq -r .content",
@@ -124,14 +123,14 @@ func newApprove(app *cli.App) *cobra.Command {
 	var about string
 	c := &cobra.Command{
 		Use:   "approve [RUN [LOOP]]",
-		Short: "Approve a plan: its loops come to be",
-		Long: `Approve lets the loops of a plan come to be. On a terminal the plan is shown first
-and you are asked. Elsewhere --about names the plan by the hash, or its beginning,
-that pawl plan show printed: nobody approves what was not shown to them, and no
-answer is no approval. The first decision counts.
+		Short: "Approve a plan and create its loops",
+		Long: `Approve approves a plan and creates its loops. On a terminal it shows the plan and
+asks. Elsewhere --about gives the hash that pawl plan show printed, or its
+beginning, because nobody can approve what was not shown to them. No answer is no
+approval. The first decision counts.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl plan approve 7\n  pawl plan approve 7 --about 3f1c09aa2b41",
@@ -142,7 +141,7 @@ goes on here.
 		},
 		ValidArgsFunction: completions(app),
 	}
-	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan, as it was shown")
+	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan that was shown")
 	return c
 }
 
@@ -150,8 +149,8 @@ func newReject(app *cli.App) *cobra.Command {
 	var reason, about string
 	c := &cobra.Command{
 		Use:   "reject [RUN [LOOP]]",
-		Short: "Reject a plan: the run ends failed",
-		Long: `Reject ends a run whose plan is not wanted. Its branch stays. The first decision
+		Short: "Reject a plan and end the run as failed",
+		Long: `Reject ends a run whose plan you do not want. Its branch stays. The first decision
 counts.
 
 ` + cli.ExitCodes,
@@ -164,7 +163,7 @@ counts.
 		ValidArgsFunction: completions(app),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` for the log")
-	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan, as it was shown; without it, whatever it is now")
+	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan that was shown; by default the plan as it is now")
 	return c
 }
 
@@ -172,15 +171,15 @@ func newIterate(app *cli.App) *cobra.Command {
 	var feedback, about string
 	c := &cobra.Command{
 		Use:   "iterate [RUN [LOOP] [FEEDBACK]]",
-		Short: "Have a plan made once more, with your feedback",
-		Long: `Iterate has a plan made once more. The next iteration is told what you say,
-and its plan comes back to you; this works at the limit on iterations too.
-FEEDBACK of more than one word stands behind RUN or LOOP; or it is given with
---feedback, where - is standard input; or it is written in $EDITOR, on a
-terminal. At most 1000 bytes. The first decision counts.
+		Short: "Have a plan made again with your feedback",
+		Long: `Iterate has a plan made again. The next iteration is given your feedback, and its
+plan comes back to you, even at the limit on iterations. FEEDBACK follows RUN or
+LOOP if it has more than one word; otherwise give it with --feedback, where - is
+standard input, or write it in $EDITOR on a terminal. It has at most 1000 bytes.
+The first decision counts.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl plan iterate 7 \"think of logout too\"\n  pawl plan iterate 7 --feedback - < review.txt\n  EDITOR=vi pawl plan iterate 7",
@@ -203,8 +202,8 @@ goes on here.
 		},
 		ValidArgsFunction: completions(app),
 	}
-	c.Flags().StringVar(&feedback, "feedback", "", "what should be different, a `TEXT`; - is standard input")
-	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan, as it was shown; without it, whatever it is now")
+	c.Flags().StringVar(&feedback, "feedback", "", "a `TEXT` that says what should be different; - is standard input")
+	c.Flags().StringVar(&about, "about", "", "the `HASH` of the plan that was shown; by default the plan as it is now")
 	return c
 }
 

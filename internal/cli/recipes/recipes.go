@@ -33,8 +33,8 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "recipes",
 		Short: "List, explain and check recipes",
 		Long: `Recipes are loop systems written in YAML. The built-in ones come with pawl; files
-in .pawl/recipes of the repository add to them or replace them by name. Recipes
-lists both.
+in .pawl/recipes of the repository add to them, or replace them by name. This
+command lists both.
 
 ` + cli.ExitCodes,
 		Example:           "  pawl recipes\n  pawl recipes show taskloop\n  pawl recipes check mine",
@@ -105,7 +105,7 @@ func newShow(app *cli.App) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Explain a recipe: what happens, in order",
 		Long: `Show explains a recipe as an outline: its steps, gates and ladder, with every
-limit. With --json it is the recipe as a run freezes it.
+limit. With --json it prints the recipe as a run freezes it.
 
 ` + cli.ExitCodes,
 		Example: "  pawl recipes show taskloop\n  pawl recipes show taskloop --json",
@@ -155,9 +155,9 @@ func newCheck(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check NAME",
 		Short: "Check a recipe",
-		Long: `Check reads a recipe and its prompt templates and says what is wrong, with file
-and line, and whether this version runs it. NAME is the name of a recipe, as pawl
-recipes lists them, or a file that is called NAME.yaml.
+		Long: `Check reads a recipe and its prompt templates and reports what is wrong, with file
+and line, and whether this version can run it. NAME is the name of a recipe, as
+pawl recipes lists them, or a file that is called NAME.yaml.
 
 ` + cli.ExitCodes,
 		Example: "  pawl recipes check mine\n  pawl recipes check drafts/mine.yaml",

@@ -13,14 +13,14 @@ func New(app *cli.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "replan RUN",
-		Short: "Have the plan of what is left made anew",
-		Long: `Replan lets the planner look at what a run has come to and plan the rest anew. The
-tasks that run come to their end first; what has passed is kept with its results.
-The planner is told the reason. A new plan that drops what has passed, names a
-task twice or cannot be worked is refused, and the one before it stays.
+		Short: "Plan what is left of a run again",
+		Long: `Replan has the planner look at the results so far and plan the rest again. Active
+tasks end first, and passed tasks are kept with their results. The planner is
+given the reason. A new plan that drops a passed task, names a task twice or
+cannot be carried out is refused, and the plan before it stays.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl replan 7\n  pawl replan 7 --reason \"the API has changed: see docs/api.md\"",

@@ -21,16 +21,15 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
-		Short: "Go on with a run that was paused, interrupted or stopped short",
-		Long: `Resume goes on with a run: one that is paused, one that was interrupted because
-its process died, or one that ended incomplete, blocked, halted or failed. Limits
-that are given replace the run's; those of a run that is at work can be changed
-too. Nothing is done twice: what was under way is looked at first. Without RUN it
-is the latest run, the one that pawl show shows, if that can be resumed.
+		Short: "Continue a run that was paused, interrupted or stopped early",
+		Long: `Resume continues a run that is paused, that was interrupted because its process
+died, or that ended incomplete, blocked, halted or failed. Limits given here
+replace the run's; those of an active run can be changed too. Nothing is done
+twice: resume first checks what was in progress. Without RUN it continues the
+latest run, the one that pawl show shows, if that can be resumed.
 
-The run goes on in the daemon and is followed from here to its end, as pawl
-run does; Ctrl-C only stops following. With --local this process drives the
-run itself.
+The run continues in the daemon and is followed from here to its end, as with pawl
+run; Ctrl-C only stops following. With --local this process drives the run itself.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl resume\n  pawl resume 7\n  pawl resume 7 --max-iterations 15 --budget 20",
@@ -40,10 +39,10 @@ run itself.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.String("max-iterations", "", "the most attempts, those made included, a number `N`")
-	f.String("budget", "", "the most money in `USD`, what is spent included; 0 for no limit")
-	f.String("max-tokens", "", "the most tokens, those used included, a number `N`; 0 for no limit")
-	f.String("max-time", "", "the most `TIME` at work, minutes or as 90m and 8h, what has passed included; 0 for no limit")
+	f.String("max-iterations", "", "make at most `N` attempts, those so far included")
+	f.String("budget", "", "spend at most this much, in `USD`, money spent so far included; 0 means no limit")
+	f.String("max-tokens", "", "use at most `N` tokens, those used so far included; 0 means no limit")
+	f.String("max-time", "", "work for at most this `TIME`, time so far included: minutes, or 90m, 8h; 0 means no limit")
 	f.StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	return c

@@ -21,14 +21,14 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback RUN [CHECKPOINT]",
 		Short: "Take a run's code and tasks back to a checkpoint",
-		Long: `Rollback takes a run back to a checkpoint, the last good one when none is named:
-its branch gets a new commit with the code as it was there, and the tasks that
-were approved later are open again. Nothing is lost: the commits between stay on
-the branch, what ran is saved below refs/pawl/, and what went wrong is written
-down for the next attempts. Money spent, answers and the plan do not go back.
+		Long: `Rollback takes a run back to a checkpoint, by default to the last good one. Its
+branch gets a new commit with the code of the checkpoint, and tasks that were
+approved later are open again. Nothing is lost: the commits in between stay on the
+branch, work in progress is kept under refs/pawl/, and what went wrong is recorded
+for the next attempts. Money spent, answers and the plan do not go back.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl checkpoints 7\n  pawl rollback 7\n  pawl rollback 7 2 --reason \"the new storage was a mistake\"",
@@ -40,7 +40,7 @@ goes on here.
 			return complete(cmd.Context(), app, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` that later attempts are told")
+	c.Flags().StringVar(&reason, "reason", "", "why, a `SENTENCE` that later attempts are shown")
 	return c
 }
 

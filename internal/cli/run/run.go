@@ -79,43 +79,42 @@ func command(app *cli.App, o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [GOAL]",
 		Short: "Start a run on this repository and follow it to its end",
-		Long: `Run turns a goal into commits on a branch of its own. Each attempt starts with
-a fresh context; gates judge it on a clean checkout of its commit; why it failed
-is told to the next one. Your checkout is not touched: the result is the branch
+		Long: `Run turns a goal into commits on a branch of its own. Each attempt starts with a
+fresh context; gates judge it on a clean checkout of its commit; the next attempt
+is told why it failed. Your checkout stays as it is: the result is the branch
 pawl/NNN-slug and a report.
 
-A recipe with a list of tasks, such as pandora or loom, plans the goal into tasks
-that depend on each other and works them in loops of their own. With --tasks the
-list is read from a file instead: Pandora's tasks.json, a prd.json of Ralph, or a
-plain list of tasks; - is standard input. GOAL is then what the file says it is
-about, unless it is given. What waits for you is answered with pawl answer.
+A recipe with a list of tasks, such as pandora or loom, splits the goal into tasks
+that depend on each other and works on each in a loop of its own. --tasks reads
+the list from a file instead: Pandora's tasks.json, a prd.json of Ralph, or a
+plain list of tasks; - is standard input. GOAL is then optional: the file says
+what the tasks are for. pawl answer answers what waits for you.
 
-A GOAL that says to go on with something, such as "continue the auth task",
-"keep working on dark mode", "resume #7" or one with the full id of a task in
-it, means a task that is known (pawl tasks): by its id, its number, the words of
-its id, or those of its goal. Its run is resumed where it can be; else a new run
-of the task starts from where its work is, on pawl/NNN-slug-r2 and on, with what
-is done marked in its plan. When it is not clear which task is meant you are
-asked; where nobody can be asked nothing is begun, the tasks are listed, with
---json as JSON, and the exit code is 17. --new says that it is new work all the
-same.
+A GOAL that says to continue something, such as "continue the auth task", "keep
+working on dark mode", "resume #7" or one that contains the full id of a task,
+means a task that Pawl knows (pawl tasks): by its id, its number, the words of its
+id, or those of its goal. The task's run is resumed if possible. Otherwise a new
+run of the task starts from where its work is, on pawl/NNN-slug-r2 and so on, and
+its plan marks what is done. If it is not clear which task is meant, you are
+asked; if nobody can be asked, nothing starts, the tasks are listed, and the exit
+code is 17. --new starts new work in any case.
 
-The run starts from the commit HEAD is on. Configuration is read from
-.pawl/config.yaml, your own config file, the environment and these flags, in
-this order of strength, and is frozen into the run. When .pawl/config.yaml has
-commands to prepare a checkout, you are asked once whether they may run; where
-nobody can be asked the run is refused, and --yes-prepare allows them.
+The run starts from the commit that HEAD is on. Settings come from
+.pawl/config.yaml, your own config file, the environment and these flags, the
+strongest last, and are frozen when the run starts. If .pawl/config.yaml has
+commands that prepare a checkout, you are asked once whether they may run; if
+nobody can be asked, the run is refused unless --yes-prepare allows them.
 
-A gate whose program is not installed is known from a look at the base, before
-any model is asked. You are then asked whether the run should do without it.
-Where nobody can be asked, because there is no terminal or with --json, the run
-ends "refused" with exit code 5; --allow-missing-gate NAME does without the gate.
-A gate that is left out never counts as passed, and the report names it.
+A gate whose program is not installed is found on the base, before any model is
+asked. You are asked whether the run should continue without it. If nobody can be
+asked, because there is no terminal or with --json, the run ends "refused" with
+exit code 5, unless --allow-missing-gate NAME leaves the gate out. A gate that is
+left out never counts as passed, and the report names it.
 
-The run goes on in the daemon (pawl serve), which is started when none runs:
-Ctrl-C only stops following, and pawl logs -f rejoins. With --local this process
-drives the run itself: then Ctrl-C pauses it once what is under way has finished,
-and a second one leaves at once. With --json, events are printed as they become
+The daemon drives the run (pawl serve); it is started if it is not running. Ctrl-C
+only stops following, and pawl logs -f follows again. With --local this process
+drives the run: the first Ctrl-C pauses it when what is in progress has finished,
+a second one leaves at once. With --json, events are printed as they become
 durable, one JSON object per line.
 
 ` + cli.RunExitCodes,
@@ -141,37 +140,37 @@ durable, one JSON object per line.
 	}
 	f := c.Flags()
 	f.StringVar(&o.recipe, "recipe", "", "the recipe `NAME` to run; pawl recipes lists them")
-	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion, a `SENTENCE`; repeat for more")
-	f.StringArrayVar(&o.gates, "gate", nil, "a gate as `KIND=COMMAND` or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format; it replaces the configured one of its name")
-	f.StringArrayVar(&o.models, "model", nil, "`PROVIDER/NAME` or script:FILE for all tiers, or fast=…, medium=…, large=… for one")
-	f.IntVar(&o.iterations, "max-iterations", 0, "the most attempts, a number `N`")
-	f.StringVar(&o.budget, "budget", "", "the most money, in `USD`")
-	f.StringVar(&o.tokens, "max-tokens", "", "the most tokens, a number `N`")
-	f.StringVar(&o.maxTime, "max-time", "", "the most `TIME` at work: minutes, or as 90m and 8h")
-	f.StringVar(&o.memory, "max-memory", "", "the most memory of the commands in a room, a `SIZE` such as 4GiB, or 80% of the machine's")
-	f.StringVar(&o.disk, "max-disk", "", "the most that commands in a room write to disk, a `SIZE` such as 50GiB")
-	f.StringVar(&o.processes, "max-processes", "", "the most processes in a room, a number `N`")
-	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; otherwise it is assessed")
+	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion, a `SENTENCE`; may be repeated")
+	f.StringArrayVar(&o.gates, "gate", nil, "a gate `KIND=COMMAND` or NAME:KIND=COMMAND, where KIND is tests, types, lint, security or format; it replaces the configured gate of that name; may be repeated")
+	f.StringArrayVar(&o.models, "model", nil, "`PROVIDER/NAME` or script:FILE for all tiers, or fast=…, medium=… or large=… for one")
+	f.IntVar(&o.iterations, "max-iterations", 0, "make at most `N` attempts")
+	f.StringVar(&o.budget, "budget", "", "spend at most this much, in `USD`")
+	f.StringVar(&o.tokens, "max-tokens", "", "use at most `N` tokens")
+	f.StringVar(&o.maxTime, "max-time", "", "work for at most this `TIME`: minutes, or 90m, 8h")
+	f.StringVar(&o.memory, "max-memory", "", "let the commands in a room use at most this `SIZE` of memory, such as 4GiB, or 80% of the machine's")
+	f.StringVar(&o.disk, "max-disk", "", "let the commands in a room write at most this `SIZE` to disk, such as 50GiB")
+	f.StringVar(&o.processes, "max-processes", "", "let the commands in a room have at most `N` processes")
+	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; by default a model assesses it")
 	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
-	f.StringVar(&o.agent, "agent", "", "the specialist `NAME` to work as")
-	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that bounds what may be changed; repeat for more")
-	f.BoolVar(&o.green, "require-green", false, "gates must pass whole, also where they do not on the base")
-	f.StringArrayVar(&o.mustPass, "green", nil, "a `TEST` that must pass in the end, also if it fails now or does not exist yet, or GATE=TEST; repeat for more")
-	f.StringVar(&o.tasks, "tasks", "", "a `FILE` with the list of tasks, - for standard input")
-	f.StringVar(&o.approval, "approval", "", "who approves tasks and merges, a `MODE`: auto, manual or confidence_threshold")
-	f.IntVar(&o.threshold, "approval-threshold", 0, "the least confidence that needs no person, in `PERCENT`")
-	f.IntVar(&o.parallel, "parallel", 0, "how many tasks are worked on side by side, a number `N`")
-	f.StringVar(&o.replan, "replan-every", "", "make the plan anew after `N` passed tasks; 0 for never")
-	f.StringVar(&o.callback, "callback", "", "a `URL` that is told how the run ends")
-	f.BoolVar(&o.private, "callback-private", false, "the callback may be on this machine or a private network")
-	f.StringVar(&o.announce, "announce", "", "a shell `COMMAND` that is given every question the run asks, as JSON")
-	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that is told every question the run asks")
-	f.BoolVar(&o.announcePrivate, "announce-private", false, "the URL may be on this machine or a private network")
-	f.StringArrayVar(&o.egress, "egress", nil, "a `RULE` for what prepare may reach: HOST:PORT or HOST:PORT=ADDRESS; repeat for more")
-	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "where commands cannot be confined, let them run with your own rights; where they can be, nothing changes")
-	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the commands by which the repository wants to prepare its commits, now and later")
-	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "go on without the gate `NAME` if its program is not installed; repeat for more")
-	f.BoolVar(&o.fresh, "new", false, "GOAL is new work, also when it sounds like going on")
+	f.StringVar(&o.agent, "agent", "", "work as the specialist `NAME`")
+	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that limits what may be changed; may be repeated")
+	f.BoolVar(&o.green, "require-green", false, "gates must pass completely, even where they fail on the base")
+	f.StringArrayVar(&o.mustPass, "green", nil, "a `TEST` (or GATE=TEST) that must pass in the end, even if it fails now or does not exist yet; may be repeated")
+	f.StringVar(&o.tasks, "tasks", "", "read the list of tasks from `FILE`; - is standard input")
+	f.StringVar(&o.approval, "approval", "", "who approves tasks and merges: a `MODE` auto, manual or confidence_threshold")
+	f.IntVar(&o.threshold, "approval-threshold", 0, "the lowest confidence that needs no person, in `PERCENT`")
+	f.IntVar(&o.parallel, "parallel", 0, "work on `N` tasks at once")
+	f.StringVar(&o.replan, "replan-every", "", "plan again after every `N` passed tasks; 0 means never")
+	f.StringVar(&o.callback, "callback", "", "a `URL` that is told how the run ended")
+	f.BoolVar(&o.private, "callback-private", false, "allow a callback on this machine or in a private network")
+	f.StringVar(&o.announce, "announce", "", "a shell `COMMAND` that gets every question of the run as JSON")
+	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that gets every question of the run")
+	f.BoolVar(&o.announcePrivate, "announce-private", false, "allow an announce URL on this machine or in a private network")
+	f.StringArrayVar(&o.egress, "egress", nil, "let prepare reach what this `RULE` names: HOST:PORT or HOST:PORT=ADDRESS; may be repeated")
+	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "if commands cannot be confined, run them with your own rights; otherwise no effect")
+	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the repository's commands that prepare its commits, now and later")
+	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "leave out the gate `NAME` if its program is not installed; may be repeated")
+	f.BoolVar(&o.fresh, "new", false, "start new work, even if GOAL sounds like continuing")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("recipe", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

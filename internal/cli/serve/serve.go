@@ -96,31 +96,30 @@ func New(app *cli.App, world World) *cobra.Command {
 	var background, describe, install, uninstall bool
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve all projects from one process",
+		Short: "Run the daemon that drives all runs",
 		Long: `Serve is the daemon: one process of yours that drives the runs of all your
-repositories, and goes on when the terminals that started them are closed. Any
-command that starts or steers a run starts it by itself when none serves; started
-so, it ends itself after 30 minutes in which nobody asked for anything and no run
-was at work. Started here it stays, and tells in a line each thing it does; with
---background it has no terminal and tells its log.
+repositories and continues when the terminals that started them are closed. A
+command that starts or steers a run starts it if it is not running; such a daemon
+ends itself after 30 minutes without a request and without an active run. Started
+here, it stays and prints a line for each thing it does; with --background it has
+no terminal and writes to its log.
 
-What it finds interrupted when it starts goes on. Ctrl-C, SIGTERM and pawl serve
-stop let what is under way finish, for 10 seconds; what has not finished then is
-interrupted, and goes on with the next daemon. A newer pawl takes over from an
-older daemon by itself, without losing a run.
+It continues what it finds interrupted when it starts. Ctrl-C, SIGTERM and pawl
+serve stop give what is in progress 10 seconds to finish; the rest is interrupted
+and continues in the next daemon. A newer pawl takes over from an older daemon by
+itself, without losing a run.
 
-Runs have their keys from the shell that starts or resumes them: the daemon keeps
-them in memory only. Commands with --local, or with PAWL_LOCAL=1 in the
-environment, work without a daemon.
+Runs get their keys from the shell that starts or resumes them, and the daemon
+keeps keys in memory only. With --local, or with PAWL_LOCAL=1 in the environment,
+commands work without a daemon.
 
-With --install it is a service of yours, a unit of systemd's user manager or a
-launch agent of macOS: started when you log in, and again when it fails, so that
-runs go on after a reboot. It has the search path and the toolchains' folders of
-this shell, and no keys: runs whose key only a shell has wait for pawl resume.
---uninstall takes it back.
+--install makes it a service of yours, a unit of systemd's user manager or a
+launch agent of macOS, which starts when you log in and again after a failure, so
+that runs continue after a reboot. It has the search path and the toolchains'
+folders of this shell, but no keys: runs whose key is only in a shell wait for
+pawl resume. --uninstall removes it.
 
---openapi prints what a daemon can be asked
-over HTTP, as OpenAPI 3.1, and serves nothing.
+--openapi prints the HTTP API as OpenAPI 3.1 and serves nothing.
 
 ` + cli.ExitCodes,
 		Example: "  pawl serve\n  pawl serve --background\n  pawl serve status\n  pawl serve stop\n  pawl serve --install",
@@ -153,12 +152,12 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&background, "background", false, "serve without a terminal, and return when it is ready")
-	f.BoolVar(&describe, "openapi", false, "print the description of the HTTP API and serve nothing")
-	f.BoolVar(&install, "install", false, "start it with your session from now on, as a service of systemd or launchd")
-	f.BoolVar(&uninstall, "uninstall", false, "start it with your session no more")
-	f.StringVar(&o.Listen, "listen", "", "serve browsers too, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
-	f.StringVar(&o.PlanRecipe, "plan-recipe", "", "the recipe `NAME` of what loop.create_plan begins, in place of loopr")
+	f.BoolVar(&background, "background", false, "serve without a terminal; return when the daemon is ready")
+	f.BoolVar(&describe, "openapi", false, "print the description of the HTTP API and exit")
+	f.BoolVar(&install, "install", false, "start the daemon when you log in, as a service of systemd or launchd")
+	f.BoolVar(&uninstall, "uninstall", false, "no longer start the daemon when you log in")
+	f.StringVar(&o.Listen, "listen", "", "also serve browsers, at an `ADDRESS` of this machine such as 127.0.0.1:7777; they need the token in daemon.token")
+	f.StringVar(&o.PlanRecipe, "plan-recipe", "", "the recipe `NAME` of runs that loop.create_plan starts, instead of loopr")
 	f.DurationVar(&o.Idle, "idle", 0, "end after so much `TIME` in which nobody needs it, when it was started on demand")
 	f.DurationVar(&o.IdleProject, "idle-project", 0, "close a project after so much `TIME` in which nobody needs it")
 	f.BoolVar(&o.Background, "detached", false, "this process has no terminal")
@@ -167,7 +166,7 @@ over HTTP, as OpenAPI 3.1, and serves nothing.
 		_ = f.MarkHidden(internal)
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "status", Short: "Say what the daemon does", Args: cli.Args(0, 0),
+		Use: "status", Short: "Show whether the daemon runs, and its projects", Args: cli.Args(0, 0),
 		Long: "Status says which process serves, where, and which projects it has.\nIt starts none; without one the exit code is 3.\n\n" + cli.ExitCodes, Example: "  pawl serve status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), app, world) },
 	}, &cobra.Command{

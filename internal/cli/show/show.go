@@ -29,16 +29,16 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "show [RUN]",
 		Short: "Show a run, its report, or what a step was sent",
 		Long: `Show prints one run: its state, its criteria, every iteration with what it cost,
-the verdicts, the problems, and what you can do next; of a run with a list of
+the verdicts, the problems, and what you can do next; for a run with a list of
 tasks also each task, attempt by attempt, and the versions of the plan. Without
-RUN it is the latest one.
+RUN it shows the latest run.
 
-With --prompt it prints what a session was sent at its beginning: of the newest
-session, or of the one whose place ends in STEP, such as implement, 2/implement,
-council/skeptic or parser/1/executor for a task, or the newest of a task by its
-id, or the one that is named session-N or event-N. loop-N/ before one of them
-looks in that loop alone. With --part system, prompt or tools it prints that part
-alone, byte for byte.
+With --prompt it prints what a session was sent at its start: the newest session,
+or the one whose place ends in STEP, such as implement, 2/implement,
+council/skeptic or parser/1/executor for a task, or the newest session of a task
+by its id, or the one called session-N or event-N. A prefix loop-N/ looks in that
+loop only. With --part system, prompt or tools it prints only that part, byte for
+byte.
 
 ` + cli.ExitCodes,
 		Example: `  pawl show
@@ -63,10 +63,10 @@ alone, byte for byte.
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.StringVar(&o.prompt, "prompt", newest, "print what the newest session was sent, or that of =`STEP`")
+	f.StringVar(&o.prompt, "prompt", newest, "print what the newest session was sent, or the session of =`STEP`")
 	f.Lookup("prompt").NoOptDefVal = newest
 	f.Lookup("prompt").DefValue = ""
-	f.StringVar(&o.part, "part", "", "the `PART` system, prompt or tools of it, byte for byte")
+	f.StringVar(&o.part, "part", "", "print only this `PART` of it, byte for byte: system, prompt or tools")
 	f.BoolVar(&o.report, "report", false, "print the report on the whole run")
 	c.MarkFlagsMutuallyExclusive("prompt", "report")
 	c.MarkFlagsMutuallyExclusive("part", "report")

@@ -24,26 +24,25 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "signal RUN KIND",
-		Short: "Tell loops of a run something: stop, pause, resume, rebase, info",
-		Long: `Signal tells loops of a tree something:
+		Short: "Send a signal to loops: stop, pause, resume, rebase, info",
+		Long: `Signal sends a signal to loops of a tree:
 
-  stop     end, as cancelled; a loop that is at work ends with its iteration,
-           and is complete all the same when that passes
-  pause    begin nothing after this iteration
-  resume   go on
+  stop     end, as cancelled; an active loop ends with its iteration, and is
+           complete if that iteration passes
+  pause    start nothing after this iteration
+  resume   continue
   rebase   take over the parent's head before the next iteration
   info     a text, --text, for the next prompt
 
---to says which: a loop's id, the end of its path (auth, or tokens/code of
-auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND
-(such as type:code) or status:STATUS (such as status:running). Each loop that
-is named gets a signal of its own and acknowledges it when it has seen it, at
-the end of its iteration; pawl loops RUN --signals shows that. A selector that
-names no loop is refused. pawl pause and pawl cancel are for the run as a
-whole.
+--to says which loops: a loop's id, the end of its path (auth, or tokens/code of
+auth/tokens/code), or a selector: descendants:LOOP, children:LOOP, type:KIND (such
+as type:code) or status:STATUS (such as status:running). Each of these loops gets
+a signal of its own and acknowledges it at the end of its iteration; pawl loops
+RUN --signals shows that. A selector that selects no loop is refused. For the
+whole run use pawl pause and pawl cancel.
 
-It returns at once when another process drives the run; a run that was interrupted
-goes on here.
+The command returns at once if another process drives the run. An interrupted run
+continues here.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl signal 7 pause --to auth\n  pawl signal 7 stop --to descendants:auth\n  pawl signal 7 info --to type:code --text \"the API is v2 now\"",
@@ -66,7 +65,7 @@ goes on here.
 		},
 	}
 	c.Flags().StringVar(&o.to, "to", "", "which loops: a loop's id or task, or a `SELECTOR` such as children:auth")
-	c.Flags().StringVar(&o.text, "text", "", "what an info says, or why, a `TEXT` of at most 1000 bytes")
+	c.Flags().StringVar(&o.text, "text", "", "the `TEXT` of an info, or a reason, of at most 1000 bytes")
 	return c
 }
 

@@ -18,22 +18,21 @@ import (
 func New(app *cli.App, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tasks [RUN]",
-		Short: "List the project's tasks, or those of a run's plan",
-		Long: `Tasks without RUN lists the tasks of this project with their status: those that
-runs here work or worked on, and those whose folder, .pawl/tasks/NNN-slug, is at
-HEAD or on a branch pawl/NNN-slug. A task that runs here know has the status of
-its latest run, another one what its plan.md says. pawl run "continue NNN-slug"
-goes on with one.
+		Short: "List the project's tasks, or the tasks of a run",
+		Long: `Tasks without RUN lists the tasks of this project with their status: those of runs
+here, and those whose folder, .pawl/tasks/NNN-slug, is at HEAD or on a branch
+pawl/NNN-slug. A task of runs here has the status of its latest run, any other
+task the one in its plan.md. pawl run "continue NNN-slug" continues a task.
 
 With RUN it lists the tasks of the run's plan: where each stands, what it waits
-for or is blocked by, how often it was tried, on which tier, and what it has
-cost. The longest chain of what is left is marked with *, a task that nothing is
-worth doing without with !. Below stand why tasks failed, open questions, and
-what the tasks have told each other.
+for or is blocked by, how often it was tried, on which tier, and what it has cost.
+A * marks the longest chain of what is left, a ! a task without which the others
+are worth nothing. Why tasks failed, open questions, and what the tasks have told
+each other follow.
 
 With --json the list of tasks is a list of objects: id, title, status, run (the
 latest one), runs (how many), recipe, branch, tasks, passed, questions, updated,
-and folder (where it was found). Of a run it is an object: run, status, version
+and folder (where it was found). With RUN it is an object: run, status, version
 (of the plan), progress (total, completed, failed, pending, running, blocked,
 skipped, percent_complete), critical_path, tasks (id, title, status, waits_for,
 blocked_by, reason, attempts, tier, priority, depends_on, is_critical_path,

@@ -24,14 +24,14 @@ func New(app *cli.App, reach Reach) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Show what the machine is used for, and which runs wait",
-		Long: `Top shows the places there are for model calls, tool calls and gates, how many
-are used and how many effects wait for one, and until when a provider's account
-is closed; and for each run what it has, its share of what all runs had in the
-last minute, the time it had places for, what it waits for, and its money: spent,
-held for calls under way, and lost to calls whose cost nobody knows. On a
-terminal it draws anew every second until Ctrl-C.
+		Long: `Top shows the places for model calls, tool calls and gates: how many there are,
+how many are used, how many effects wait for one, and until when a provider's
+account is closed. For each run it shows what it uses, its share of the last
+minute, for how long it had places, what it waits for, and its money: spent, held
+for calls in progress, and lost to calls of unknown cost. On a terminal it updates
+every second until Ctrl-C.
 
-How many places there are is set under machine in your configuration.
+The setting machine says how many places there are.
 
 With --json it is one object: at, pools (name, slots, used, waiting, until, why),
 runs (project, run, running, waiting, share, used in nanoseconds, for, money) and
@@ -58,7 +58,7 @@ projects (id, root, live).
 			return w.once(cmd.Context())
 		},
 	}
-	c.Flags().BoolVar(&once, "once", false, "show it once instead of drawing anew")
+	c.Flags().BoolVar(&once, "once", false, "print once instead of updating")
 	return c
 }
 
