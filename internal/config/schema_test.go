@@ -49,7 +49,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	_, rest, _ := strings.Cut(string(text), "```yaml .config/pawl/config.yaml\n")
 	example, _, ok := strings.Cut(rest, "```")
 	if !ok {
 		t.Fatal("there is no example")
