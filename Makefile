@@ -32,7 +32,7 @@ define run-tests
 	status=$$?; echo "The ten slowest tests:"; $(SUM) tool slowest --num 10 --threshold 1ms --jsonfile bin/$(1).json; exit $$status
 endef
 
-.PHONY: help build man install uninstall release demo check test lint notices bench fuzz faults mutants seams tidy clean
+.PHONY: help build man install uninstall release demo check test lint notices bench fuzz faults mutants seams words tidy clean
 
 help: ## print this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -96,6 +96,9 @@ faults: ## let N=500 faults meet runs of every recipe (SEED=1 repeats them), and
 mutants: ## plant mutants and list those that no test catches (PKG=./internal/governor SINCE=REV for changed lines only)
 	GOFLAGS="$$($(GO) env GOFLAGS) -short" $(MUTANTS) unleash $(if $(SINCE),--diff $(SINCE)) --workers 1 --timeout-coefficient 10 --output-statuses lctv $(or $(PKG),.)
 	$(if $(SINCE),,$(GO) run ./tools/mutate -cases -in '$(patsubst ./%,^pawl/%$$$$,$(PKG))')
+
+words: ## draw N=40 texts that users read, with SEED=1, to read them aloud
+	@$(GO) run ./tools/words -seed $(or $(SEED),1) -n $(or $(N),40)
 
 seams: ## plant N=60 mutants where packages call each other, drawn with SEED=1, and list those that no test catches
 	$(GO) run ./tools/mutate -calls -seed $(or $(SEED),1) -n $(or $(N),60)
