@@ -112,9 +112,9 @@ func (k *asking) digits() string { return k.shown.About.String()[:4] }
 
 // choices are what can be typed.
 func (k *asking) choices() string {
-	return strings.ReplaceAll(`  a HASH         approve it: its loops come to be
-  i TEXT         have it made once more, with your feedback
-  r HASH [TEXT]  reject it: the run ends failed
+	return strings.ReplaceAll(`  a HASH         approve it and create its loops
+  i TEXT         have it made again, with your feedback
+  r HASH [TEXT]  reject it and end the run as failed
   Enter          decide later
 > `, "HASH", k.digits())
 }

@@ -385,17 +385,17 @@ var helps = []struct {
 	head string
 	keys []hint
 }{
-	{"Moving", []hint{{"↑ ↓ k j", "one line up, down"}, {"pgup pgdn", "a page up, down"}, {"g G", "the first, the last line"}, {"← → h l", "close and open a run or loop; in the text: another tab"},
-		{"enter", "open or close; on a loop without others: to its text"}, {"tab", "from the tree to the text and back"}, {"z", "the text, or the tree, on the whole screen"}}},
-	{"What is shown", []hint{{"1 … 6", "log, diff, prompt, gates, attempts, decisions"}, {"[ ]", "the tab before, after"}, {"f", "follow the end of the log, or stay"}, {"v", "the log with every event, or without details"},
-		{"x", "archived and invalidated loops too, or not"}, {"/", "filter the tree or the inbox; search in a text"}, {"n N", "the next, the last one found"}, {"esc", "leave a search, a filter, a screen"}}},
-	{"Screens", []hint{{"i", "inbox: what waits for you, of all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: what is used of the limits"}, {"?", "this page"}, {"q", "quit; runs go on"}, {"ctrl+z", "leave for a while: fg comes back"}}},
-	{"Deciding", []hint{{"a", "answer what the run or loop waits with"}, {"A R I", "of a plan: approve, reject, iterate with feedback"}, {"1 … 9", "of other questions: answer with this choice"}}},
-	{"Steering", []hint{{"p r", "pause, resume the run; of a loop below the root: by a signal"}, {"c", "cancel the run, stop the loop (asks first)"}, {"s", "signal the loop, or all below it"},
+	{"Moving", []hint{{"↑ ↓ k j", "one line up or down"}, {"pgup pgdn", "a page up or down"}, {"g G", "the first or last line"}, {"← → h l", "close or open a run or loop; in the text: another tab"},
+		{"enter", "open or close; on a loop without children: its text"}, {"tab", "switch between tree and text"}, {"z", "tree or text on the whole screen"}}},
+	{"What is shown", []hint{{"1 … 6", "log, diff, prompt, gates, attempts, decisions"}, {"[ ]", "the previous or next tab"}, {"f", "follow the end of the log, or stop following"}, {"v", "the log with or without details"},
+		{"x", "show or hide archived and invalidated loops"}, {"/", "filter the tree or the inbox; search in a text"}, {"n N", "the next or previous match"}, {"esc", "leave a search, a filter, a screen"}}},
+	{"Screens", []hint{{"i", "inbox: what waits for you in all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: how much of the limits is used"}, {"?", "this page"}, {"q", "quit; runs continue"}, {"ctrl+z", "suspend; fg comes back"}}},
+	{"Deciding", []hint{{"a", "answer the question of the run or loop"}, {"A R I", "a plan: approve, reject, iterate with feedback"}, {"1 … 9", "other questions: answer with this choice"}}},
+	{"Steering", []hint{{"p r", "pause or resume the run; a loop below the root by a signal"}, {"c", "cancel the run, or stop the loop (asks first)"}, {"s", "signal the loop, or all loops below it"},
 		{"R", "roll back to a checkpoint (asks first)"}, {"X", "archive (asks first)"}}},
-	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave it"}, {"ctrl+a ctrl+e", "to the beginning, to the end"}, {"ctrl+w ctrl+u", "remove a word, all before the cursor"}}},
-	{"Signs", []hint{{"● running", "at work"}, {"○ pending", "waits for its turn"}, {"‖ paused", "held"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own verdict is in its favour"},
-		{"✗ failed", "for good"}, {"⊘ invalidated", "its parent began anew"}, {"?2", "two questions wait for you"}}},
+	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave without sending"}, {"ctrl+a ctrl+e", "to the start or end"}, {"ctrl+w ctrl+u", "delete a word, or everything before the cursor"}}},
+	{"Signs", []hint{{"● running", "active"}, {"○ pending", "waits for its turn"}, {"‖ paused", "paused or waiting"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own work passed"},
+		{"✗ failed", "failed for good"}, {"⊘ invalidated", "its parent started over"}, {"?2", "two questions wait for you"}}},
 }
 
 func helpRows(p pen) []row {

@@ -171,7 +171,7 @@ pawl resume. --uninstall removes it.
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), app, world) },
 	}, &cobra.Command{
 		Use: "stop", Short: "End the daemon", Args: cli.Args(0, 0),
-		Long: "Stop ends the daemon when what is under way has finished, after 10 seconds at\nmost, and returns when it has ended. Its runs go on with the next one.\n\n" + cli.ExitCodes, Example: "  pawl serve stop",
+		Long: "Stop ends the daemon when what is in progress has finished, after at most 10\nseconds, and returns when it has ended. Its runs continue in the next one.\n\n" + cli.ExitCodes, Example: "  pawl serve stop",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pid, err := world.Stop(cmd.Context())
 			switch {
