@@ -30,18 +30,19 @@ func New(app *cli.App, git Git) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge [RUN]",
 		Short: "Merge a run's work into the branch you are on",
-		Long: `Merge brings the work of a run that has passed into the branch that is checked out
-here. This is the only command that changes your checkout, which must have no
-changes that are not committed. Without RUN it is the latest one.
+		Long: `Merge brings the work of a run that passed into the branch that is checked out here.
+This is the only command that changes your checkout, which must have no uncommitted
+changes. Without RUN it merges the latest run.
 
-If your branch is where the run began, it moves forward to the run's branch, which
-the gates have judged. If it has moved, the two are merged, a run without an agent
-has the same gates judge the merge, and your branch moves to the merge only when
-they pass. With --squash your branch gets one commit with the same files.
+If your branch is still where the run started, it moves forward to the run's branch,
+which the gates have judged. If your branch has moved, the two are merged, a run
+without an agent has the same gates judge the merge, and your branch moves to the
+merge only if they pass. With --squash your branch gets one commit with the same
+files.
 
 If your git signs commits (commit.gpgsign), merge makes a commit of its own and
-signs it here, where you can be asked for a passphrase: nothing is signed while a
-run works.
+signs it here, where you can be asked for a passphrase. Nothing is signed during a
+run.
 
 ` + cli.RunExitCodes,
 		Example: "  pawl merge\n  pawl merge 7 --squash",
@@ -50,8 +51,8 @@ run works.
 		},
 	}
 	cli.RunArgs(c, app, false)
-	c.Flags().BoolVar(&o.squash, "squash", false, "make one commit of the work")
-	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every event of the run that judges a merge")
+	c.Flags().BoolVar(&o.squash, "squash", false, "merge the work as one commit")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every event of the run that judges the merge")
 	return c
 }
 
