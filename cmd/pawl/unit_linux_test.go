@@ -35,7 +35,7 @@ func TestServiceGoesOnAfterAReboot(t *testing.T) {
 	hear(t, begun, 1, d)
 	plain := y.env
 	y.env = append(slices.Clone(plain), plain[0]+":"+tools, "OPENAI_API_KEY=sk-secret")
-	if out := y.must(y.home, "serve", "--install"); !strings.Contains(out, "a daemon is at work and stays") || !strings.Contains(out, "loginctl enable-linger") {
+	if out := y.must(y.home, "serve", "--install"); !strings.Contains(out, "a daemon is running and stays") || !strings.Contains(out, "loginctl enable-linger") {
 		t.Errorf("while a daemon serves:\n%s", out)
 	}
 	for _, p := range []*process{c, d} {

@@ -22,7 +22,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 		{"models", "choose models", inFlag},
 		{"providers", "choose providers", inFlag},
 		{"allow_missing_gates", "leave out gates", inFlag},
-		{"callback", "choose who is told of your runs", inFlag},
+		{"callback", "choose who hears about your runs", inFlag},
 		{"announce", "choose what is run or told when a run asks something", inFlag},
 		{"egress", "choose what commands reach", inFlag},
 		{"machine", "say how much is done at once on your machine", inFile},

@@ -146,7 +146,7 @@ func (e *explainer) steps(depth int, title string, steps []pawl.Step) {
 
 func (e *explainer) step(depth, n int, s *pawl.Step) {
 	if r := s.Repeat; r != nil {
-		then := map[string]string{"continue": "go on", "fail": "the iteration fails", "ask": "ask a person"}[r.OnMax]
+		then := map[string]string{"continue": "continue", "fail": "the iteration fails", "ask": "ask a person"}[r.OnMax]
 		e.line(depth, "%d. %s: %s", n, s.Name, parts(
 			fmt.Sprintf("at most %s until %s", count(r.Max, "round", "rounds"), strings.Join(r.Until, " or ")),
 			"then "+then, when(e.r, s.When)))
@@ -165,7 +165,7 @@ func (e *explainer) session(s *pawl.Step) string {
 	case s.Tier > 0:
 		tier = e.r.Tier(s.Tier)
 	case s.TierFrom != "":
-		tier = "the loop's tier, which begins at the entry's " + s.TierFrom
+		tier = "the loop's tier, which starts at the entry's " + s.TierFrom
 	}
 	return s.Name + ": " + parts(
 		given(s.Role != s.Name, s.Role), "on "+tier,
@@ -236,7 +236,7 @@ func when(r *pawl.Recipe, w *pawl.When) string {
 		given(len(tiers) > 0, "only on "+strings.Join(tiers, " or ")),
 		given(len(verification) > 0, "only if the task's verification tier is "+strings.Join(verification, " or ")),
 		given(w.Scaffold != nil && *w.Scaffold, "only if the task is a scaffold"),
-		given(w.Scaffold != nil && !*w.Scaffold, "only if the task is no scaffold"),
+		given(w.Scaffold != nil && !*w.Scaffold, "only if the task is not a scaffold"),
 		given(len(verdicts) > 0, "only on "+strings.Join(verdicts, " or ")))
 }
 
@@ -282,11 +282,11 @@ func (e *explainer) children(k *pawl.LoopKind) {
 		given(c.Groups(), groupText(c)), given(c.ScaffoldFirst, "scaffold first"), given(c.Checkpoint, "a checkpoint after each group"),
 		when(e.r, c.When)))
 	if c.IsEager() {
-		e.line(2, "once it is accepted: all of them exist, and wait for their turn")
+		e.line(2, "once it is accepted: all of them exist and wait for their turn")
 	}
 	if c.RestartsParent() {
-		e.line(2, "a child that failed: once more if the machine was to blame, else the %s begins anew with what it failed by", k.Name)
-		e.line(2, "when the %s begins anew: they and all below them count no more, their branches stay, its next %s gives others", k.Name, c.From)
+		e.line(2, "a child that failed: tried again if the machine caused it, otherwise the %s starts over and is told why", k.Name)
+		e.line(2, "when the %s starts over: they and all below them no longer count, their branches stay, its next %s gives others", k.Name, c.From)
 	}
 	e.steps(2, "before each group", c.BeforeBatch)
 	if c.Judge != nil {
@@ -302,21 +302,21 @@ func (e *explainer) children(k *pawl.LoopKind) {
 		e.line(2, "after %s from one health: ask a person", count(cmp.Or(c.Recoveries, pawl.DefaultRecoveries), "recovery", "recoveries"))
 	}
 	if r := c.Replan; r != nil {
-		e.line(2, "planned anew: %s", parts(given(len(r.On)+r.Every == 0, "when a monitor or a ladder calls for it"), given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
-			given(r.Every > 0, fmt.Sprintf("every %d completed", r.Every)), fmt.Sprintf("version %d at most", r.MaxVersions)))
+		e.line(2, "planned again: %s", parts(given(len(r.On)+r.Every == 0, "when a monitor or a ladder causes it"), given(len(r.On) > 0, "on "+strings.Join(r.On, " or ")),
+			given(r.Every > 0, fmt.Sprintf("every %d completed", r.Every)), fmt.Sprintf("up to version %d", r.MaxVersions)))
 	}
-	if then := map[pawl.OnFailure]string{pawl.FailContinue: "the others go on, and what depends on it", pawl.FailBlock: "what depends on it is blocked", pawl.FailStop: "the rest is not run"}[c.OnFailure]; then != "" {
+	if then := map[pawl.OnFailure]string{pawl.FailContinue: "the others continue, and so does what depends on it", pawl.FailBlock: "what depends on it is blocked", pawl.FailStop: "the rest is not run"}[c.OnFailure]; then != "" {
 		e.line(2, "a child that failed: %s", then)
 	}
 }
 
 // groupText says how many children land together, and which of them.
 func groupText(c *pawl.Children) string {
-	size := fmt.Sprintf("%d at most", c.Group)
+	size := fmt.Sprintf("at most %d", c.Group)
 	if c.Group == pawl.GroupAll {
 		size = "all that are ready"
 	}
-	return "in groups of " + size + map[pawl.Landing]string{pawl.LandAll: " that land whole or not at all", pawl.LandBest: " of which the best lands"}[c.Land]
+	return "in groups of " + size + map[pawl.Landing]string{pawl.LandAll: " that land as a whole or not at all", pawl.LandBest: " of which the best lands"}[c.Land]
 }
 
 func (e *explainer) ladder(l *pawl.Ladder) {

@@ -86,7 +86,7 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
     4. vote: review by judge on medium, 2 votes, tools read run, revise goes back to plan at most 2 times, then ask, retry goes back to start at most 1 time, then fail
     5. look: review by judge on fast
   approval: by a person when confidence is below 70 %
-  children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of 12 at most, scaffold first, a checkpoint after each group, only after SPLIT
+  children: leaf loops from plan, by list, 2 at a time, at most 1, in groups of at most 12, scaffold first, a checkpoint after each group, only after SPLIT
     before each group:
       1. gather: on the loop's tier, 20 turns
     each group: review by reviewer on large
@@ -95,7 +95,7 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
     STALLED: gather, then revise
     BLOCKED: ask
     after 1 recovery from one health: ask a person
-    planned anew: on failure or discovery, every 2 completed, version 3 at most
+    planned again: on failure or discovery, every 2 completed, up to version 3
     a child that failed: what depends on it is blocked
   final gates:
     1. all: all command gates, side by side
@@ -107,15 +107,15 @@ top (the root loop, at most 1 iteration, at most 1 at work side by side, priorit
 
 leaf (no limit on iterations of its own)
   steps:
-    1. ground: on the loop's tier, which begins at the entry's model_tier, only if the task is a scaffold, 20 turns
-    2. work: on the loop's tier, only if the task is no scaffold, 20 turns
+    1. ground: on the loop's tier, which starts at the entry's model_tier, only if the task is a scaffold, 20 turns
+    2. work: on the loop's tier, only if the task is not a scaffold, 20 turns
   children: tip loops from work, by score, 1 at a time
-    once it is accepted: all of them exist, and wait for their turn
-    a child that failed: once more if the machine was to blame, else the leaf begins anew with what it failed by
-    when the leaf begins anew: they and all below them count no more, their branches stay, its next work gives others
+    once it is accepted: all of them exist and wait for their turn
+    a child that failed: tried again if the machine caused it, otherwise the leaf starts over and is told why
+    when the leaf starts over: they and all below them no longer count, their branches stay, its next work gives others
     BLOCKED: ask
     after 2 recoveries from one health: ask a person
-    planned anew: when a monitor or a ladder calls for it, version 2 at most
+    planned again: when a monitor or a ladder causes it, up to version 2
 
 tip (no limit on iterations of its own)
   steps:

@@ -197,7 +197,7 @@ func TestExtendsOneKey(t *testing.T) {
 		"extends: taskloop\nkinds:\n  task:\n    ladder:\n      rungs: [{failures: 3}]\n":                           "kinds.task.ladder.rungs[0].tier: is missing",
 		"extends: loom\nkinds:\n  task:\n    children: {parallel: 3, judge: {role: judge, tier: 2}}\n":              "kinds.task.children.judge: each child lands by itself",
 		"extends: pawl\nkinds:\n  task:\n    ladder: {stuck: 9}\n":                                                  "kinds.task.ladder.stuck: want a whole number from 2 to 8, got 9",
-		"extends: pandora\nkinds:\n  task:\n    ladder: {then: replan}\n":                                           "kinds.task.ladder.then: the parent request makes no plan anew",
+		"extends: pandora\nkinds:\n  task:\n    ladder: {then: replan}\n":                                           "kinds.task.ladder.then: the parent request cannot plan again",
 		"extends: taskloop\nkinds:\n  task:\n    final_steps:\n      - {name: end, when: {decision: [SHIP]}}\n":     `kinds.task.final_steps[0].when.decision[0]: there is no decision of a step before "SHIP"; known here: BLOCKED`,
 		"extends: pandora\nkinds:\n  request:\n    final_steps:\n      - {name: end, when: {decision: [EXECUT]}}\n": `there is no decision of a step before "EXECUT" (did you mean EXECUTE?)`,
 	} {

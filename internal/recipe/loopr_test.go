@@ -114,27 +114,27 @@ func TestExplainLoopr(t *testing.T) {
 	}
 }
 
-// What does not go with children that stand on an artifact is refused, with the reason.
+// What does not combine with children that stand on an artifact is refused, with the reason.
 func TestTreeMistakes(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(plan, spec *pawl.LoopKind)
 		says   string
 	}{
-		"limit":  {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not go with on_failure: restart_parent: every child"},
-		"replan": {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not go with on_failure: restart_parent: the parent begins anew"},
+		"limit":  {func(p, _ *pawl.LoopKind) { p.Children.Limit = 3 }, "kinds.plan.children.limit: does not combine with on_failure: restart_parent: every child"},
+		"replan": {func(p, _ *pawl.LoopKind) { p.Children.Replan = &pawl.Replan{MaxVersions: 2, Prompt: "x.md"} }, "kinds.plan.children.replan: does not combine with on_failure: restart_parent: the parent starts over"},
 		"replan eager": {func(p, _ *pawl.LoopKind) {
 			p.Children.OnFailure, p.Children.Replan = "", &pawl.Replan{MaxVersions: 2, Prompt: "x.md"}
-		}, "kinds.plan.children.replan: does not go with admit: eager: all children exist already"},
-		"approval":           {func(p, _ *pawl.LoopKind) { p.Approval.By = "auto" }, "kinds.plan.approval.by: auto does not go with on_failure: restart_parent"}, // R-51
+		}, "kinds.plan.children.replan: does not combine with admit: eager: all children exist already"},
+		"approval":           {func(p, _ *pawl.LoopKind) { p.Approval.By = "auto" }, "kinds.plan.approval.by: auto does not combine with on_failure: restart_parent"}, // R-51
 		"best alone":         {func(p, _ *pawl.LoopKind) { p.Children.Group, p.Children.Land = 3, pawl.LandBest }, "kinds.plan.children.land: best needs someone who picks it: give judge"},
-		"best or none":       {func(p, _ *pawl.LoopKind) { p.Children.Group, p.Children.Land = 3, pawl.LandBest }, "kinds.plan.children.on_failure: restart_parent does not go with land: best"},
+		"best or none":       {func(p, _ *pawl.LoopKind) { p.Children.Group, p.Children.Land = 3, pawl.LandBest }, "kinds.plan.children.on_failure: restart_parent does not combine with land: best"},
 		"artifact of a leaf": {func(p, s *pawl.LoopKind) { p.Children, p.Approval, p.FinalGates = nil, nil, nil }, "kinds.plan.gates[0].builtin: looks at the artifact that children come from, and the kind has none"},
 		"order":              {func(p, _ *pawl.LoopKind) { p.Children.Order = "" }, `kinds.plan.children.order: there is no order ""; known here: list, priority, score`},
-		"child replans":      {func(_, s *pawl.LoopKind) { s.Ladder.Then = "replan" }, "kinds.spec.ladder.then: replan does not go with on_failure: restart_parent of plan"},
+		"child replans":      {func(_, s *pawl.LoopKind) { s.Ladder.Then = "replan" }, "kinds.spec.ladder.then: replan does not combine with on_failure: restart_parent of plan"},
 		"priority":           {func(p, _ *pawl.LoopKind) { p.Priority = 1001 }, "kinds.plan.priority: want a whole number from 0 to 1000, got 1001"},
 		"concurrent":         {func(p, _ *pawl.LoopKind) { p.Concurrent = -1 }, "kinds.plan.concurrent: want a whole number from 0 to 500, got -1"},
 		"no artifact":        {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "plan" }, "kinds.plan.gates[0].builtin: no step hands in a plan, a spec or a phase"},
-		"no task":            {func(p, _ *pawl.LoopKind) { p.Gates[0].Builtin = "validation_command" }, "kinds.plan.gates[0].builtin: the kind is nobody's children"},
+		"no task":            {func(p, _ *pawl.LoopKind) { p.Gates[0].Builtin = "validation_command" }, "kinds.plan.gates[0].builtin: no kind has this one as children"},
 		"not a tool":         {func(p, _ *pawl.LoopKind) { p.Steps[0].Output = "spec" }, `kinds.plan.steps[0].output: there is no output "spec"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestTreeInYAML(t *testing.T) {
 	text := "loops: 7\nstart: a\nkinds:\n  a:\n    priority: 3\n    concurrent: 2\n    steps: [{name: work, output: create_plan}]\n" +
 		"    children: {from: work, kind: b, order: list, parallel: 1, admit: eager, on_failure: restart_parent, limit: 3}\n  b:\n    steps: [{name: leaf}]\n"
 	_, err := recipe.Parse("x", []byte(text))
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:8:112: kinds.a.children.limit: does not go with") {
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:8:112: kinds.a.children.limit: does not combine with") {
 		t.Errorf("got %v", err)
 	}
 	r, err := recipe.Parse("x", []byte(strings.Replace(text, ", limit: 3", "", 1)))

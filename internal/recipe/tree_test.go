@@ -315,8 +315,8 @@ func TestExplainLoom(t *testing.T) {
 	text := recipe.Explain(r)
 	for _, want := range []string{
 		"approval: by a person when confidence is below 80 %",
-		"planned anew: on failure or discovery, every 3 completed, version 5 at most",
-		"on the loop's tier, which begins at the entry's model_tier",
+		"planned again: on failure or discovery, every 3 completed, up to version 5",
+		"on the loop's tier, which starts at the entry's model_tier",
 		"run at most 3 times, write at most 1 time,",
 		"assessment: review by verifier on medium, tools read list glob grep, only if the task's verification tier is 2\n",
 		"voting: review by verifier on medium, 3 votes,",
@@ -342,12 +342,12 @@ func TestExplainCoherence(t *testing.T) {
 		"planning: at most 4 rounds until APPROVED, then ask a person\n",
 		"must submit plan, kept over iterations, may ask a person, all memory,",
 		"decide: recorder, on fast, for each of plan.decisions, 4 at a time, tools read list glob grep, must submit decision,",
-		"in groups of 12 at most, scaffold first, a checkpoint after each group\n",
+		"in groups of at most 12, scaffold first, a checkpoint after each group\n",
 		"each group: review by reviewer on large, tools read list glob grep run\n",
 		"record: recorder, on fast, for each of result.decisions,",
 		"STALLED: gather, then revise\n", "FLIP-FLOPPING: rollback, then ask\n", "after 2 recoveries from one health: ask a person\n",
-		"planned anew: when a monitor or a ladder calls for it, version 4 at most\n",
-		"scaffold: scaffolder, on the loop's tier, only if the task is a scaffold,", "implement: implementer, on the loop's tier, only if the task is no scaffold,",
+		"planned again: when a monitor or a ladder causes it, up to version 4\n",
+		"scaffold: scaffolder, on the loop's tier, only if the task is a scaffold,", "implement: implementer, on the loop's tier, only if the task is not a scaffold,",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it is not explained: %q in\n%s", want, text)

@@ -94,9 +94,9 @@ func (c *checker) recipe(r *pawl.Recipe) {
 func (c *checker) replans(path string, parent *pawl.LoopKind) {
 	switch ch := parent.Children; {
 	case ch.RestartsParent():
-		c.bad(path, "replan does not go with on_failure: restart_parent of %s: it begins anew instead, want fail", parent.Name)
+		c.bad(path, "replan does not combine with on_failure: restart_parent of %s, which starts over instead; want fail", parent.Name)
 	case ch.Replan == nil:
-		c.bad(path, "the parent %s makes no plan anew: give it children.replan, or want fail", parent.Name)
+		c.bad(path, "the parent %s cannot plan again: give it children.replan; or want fail", parent.Name)
 	}
 }
 
@@ -273,7 +273,7 @@ func (c *kindChecker) oneStep(path string, s *pawl.Step, inGroup bool) {
 // ownTask reports what only a loop that is someone's child has.
 func (c *kindChecker) ownTask(path string) {
 	if !c.child {
-		c.bad(path, "the kind is nobody's children: it has no entry in a parent's list")
+		c.bad(path, "no kind has this one as children, so it has no entry in a parent's list")
 	}
 }
 
@@ -378,7 +378,7 @@ func (c *kindChecker) group(path string, s *pawl.Step, inGroup bool) {
 	if len(r.Until) == 0 {
 		c.bad(path+".repeat.until", "is empty: which decision ends the group?")
 	}
-	c.known(path+".repeat.on_max", "way to go on", r.OnMax, []string{"continue", "fail", "ask"})
+	c.known(path+".repeat.on_max", "way to continue", r.OnMax, []string{"continue", "fail", "ask"})
 	if len(r.Steps) == 0 {
 		c.bad(path+".repeat.steps", "the group has no steps")
 	}

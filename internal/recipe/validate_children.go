@@ -43,7 +43,7 @@ func (c *kindChecker) home(path string, ch *pawl.Children) {
 	}{
 		{"admit", "way to begin", string(ch.Admit), admissions},
 		{"land", "way to land", string(ch.Land), landings},
-		{"on_failure", "way to go on", string(ch.OnFailure), failures},
+		{"on_failure", "way to continue", string(ch.OnFailure), failures},
 	} {
 		if word.word != "" {
 			c.known(path+"."+word.key, word.what, word.word, word.known)
@@ -67,17 +67,17 @@ func (c *kindChecker) home(path string, ch *pawl.Children) {
 		{"checkpoint", alone && ch.Checkpoint, noGroup},
 		{"scaffold_first", alone && ch.ScaffoldFirst, noGroup},
 		{"land", best && ch.Judge == nil, "best needs someone who picks it: give judge"},
-		{"on_failure", best && (restarts || ch.OnFailure == pawl.FailStop), string(ch.OnFailure) + " does not go with land: best, where a child may fail as long as another one is picked: want continue or block"},
-		{"limit", ch.Limit > 0 && restarts, "does not go with on_failure: restart_parent: every child on the list has to pass"},
-		{"replan", ch.Replan != nil && restarts, "does not go with on_failure: restart_parent: the parent begins anew, and its next artifact lists other children"},
-		{"replan", ch.Replan != nil && ch.IsEager() && !restarts, "does not go with admit: eager: all children exist already when the list would be made anew; want admit: ready"},
+		{"on_failure", best && (restarts || ch.OnFailure == pawl.FailStop), string(ch.OnFailure) + " does not combine with land: best, where a child may fail as long as another one is picked: want continue or block"},
+		{"limit", ch.Limit > 0 && restarts, "does not combine with on_failure: restart_parent: every child on the list has to pass"},
+		{"replan", ch.Replan != nil && restarts, "does not combine with on_failure: restart_parent: the parent starts over, and its next artifact lists other children"},
+		{"replan", ch.Replan != nil && ch.IsEager() && !restarts, "does not combine with admit: eager: all children exist already when the list is made again; want admit: ready"},
 	} {
 		if rule.refused {
 			c.bad(path+"."+rule.key, "%s", rule.why)
 		}
 	}
 	if a := c.kind.Approval; restarts && a != nil && a.By != "human" {
-		c.bad(c.path+".approval.by", "%s does not go with on_failure: restart_parent: a person approves what children stand on, or there is no approval", a.By)
+		c.bad(c.path+".approval.by", "%s does not combine with on_failure: restart_parent: a person approves what children stand on, or there is no approval", a.By)
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *kindChecker) monitor(path string, ch *pawl.Children) {
 		missing[string(pawl.RecoverGather)] = "nothing is gathered: there are no steps before_batch"
 	}
 	if ch.Replan == nil {
-		missing[string(pawl.RecoverRevise)] = "nothing makes the plan anew: there is no replan"
+		missing[string(pawl.RecoverRevise)] = "nothing can plan again: there is no replan"
 	}
 	if !ch.Checkpoint {
 		missing[string(pawl.RecoverRollback)] = "there is nothing to go back to: checkpoint is not true"

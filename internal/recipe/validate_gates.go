@@ -74,7 +74,7 @@ func (c *kindChecker) route(path string, v pawl.Verdict, r pawl.Route) {
 		c.known(path+".from", "earlier step", r.From, back)
 	}
 	c.between(path+".max", r.Max, 1, 100)
-	c.known(path+".then", "way to go on", r.Then, []string{"fail", "ask"})
+	c.known(path+".then", "way to continue", r.Then, []string{"fail", "ask"})
 }
 
 func (c *kindChecker) review(path string, r *pawl.Review, output string) {
@@ -109,10 +109,10 @@ func (c *kindChecker) ladder(path string, l *pawl.Ladder) {
 		c.council(path+".council", l.Council)
 	}
 	if l.Then != "" {
-		c.known(path+".then", "way to go on", l.Then, []string{"blocked", "fail", "replan", "ask"})
+		c.known(path+".then", "way to continue", l.Then, []string{"blocked", "fail", "replan", "ask"})
 	}
 	if l.Then == "replan" && !c.child {
-		c.bad(path+".then", "the kind is nobody's children: there is no parent that could plan anew")
+		c.bad(path+".then", "no kind has this one as children, so there is no parent to plan again")
 	}
 }
 

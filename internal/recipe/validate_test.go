@@ -35,7 +35,7 @@ func TestMistakesInValues(t *testing.T) {
 		"kinds.plan.steps[0].parallel: only a step with for_each runs several times":     {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[0].Parallel = 2 }},
 		"kinds.plan.steps[1].repeat.until: is empty: which decision ends the group?":     {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.Until = nil }},
 		"kinds.plan.steps[1].repeat.steps: the group has no steps":                       {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.Steps = nil }},
-		"kinds.plan.steps[1].repeat.on_max: there is no way to go on \"stop\"; known here: continue, fail, ask": {parent,
+		"kinds.plan.steps[1].repeat.on_max: there is no way to continue \"stop\"; known here: continue, fail, ask": {parent,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Steps[1].Repeat.OnMax = "stop" }},
 		"kinds.plan.steps[1].repeat.steps[0].repeat: a group that repeats cannot hold another one": {parent, func(_ *pawl.Recipe, k *pawl.LoopKind) {
 			k.Steps[1].Repeat.Steps[0] = pawl.Step{Name: "ask", Repeat: &pawl.Repeat{}}
@@ -68,7 +68,7 @@ func TestMistakesInValues(t *testing.T) {
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Admit = "late" }},
 		"kinds.plan.children.land: there is no way to land \"some\"; known here: approved, all, best": {parent,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Land = "some" }},
-		"kinds.plan.children.on_failure: there is no way to go on \"panic\"; known here: continue, block, stop, restart_parent": {parent,
+		"kinds.plan.children.on_failure: there is no way to continue \"panic\"; known here: continue, block, stop, restart_parent": {parent,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.OnFailure = "panic" }},
 		"kinds.plan.children.monitor.BLOCKED[0]: there is no recovery \"sleep\"; known here: gather, revise, rollback, ask": {batched,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Children.Monitor["BLOCKED"] = []string{"sleep"} }},
@@ -94,7 +94,7 @@ func TestMistakesInValues(t *testing.T) {
 				k.Ladder.Council.Lenses = append(k.Ladder.Council.Lenses, pawl.Lens{Name: fmt.Sprint("member ", i), Focus: "All."})
 			}
 		}},
-		"kinds.task.ladder.then: there is no way to go on \"panic\"; known here: blocked, fail, replan, ask": {good,
+		"kinds.task.ladder.then: there is no way to continue \"panic\"; known here: blocked, fail, replan, ask": {good,
 			func(_ *pawl.Recipe, k *pawl.LoopKind) { k.Ladder.Then = "panic" }},
 	} {
 		r := mustParse(t, m.in)
@@ -198,17 +198,17 @@ func TestKeysThatDoNotGoTogether(t *testing.T) {
 		change func(*pawl.LoopKind)
 		want   string // empty = it is accepted
 	}{
-		"a limit where the parent begins anew": {func(k *pawl.LoopKind) {
+		"a limit where the parent starts over": {func(k *pawl.LoopKind) {
 			k.Children.OnFailure, k.Children.Replan, k.Children.Limit = pawl.FailRestartParent, nil, 1
-		}, "kinds.plan.children.limit: does not go with on_failure: restart_parent: every child on the list has to pass"},
+		}, "kinds.plan.children.limit: does not combine with on_failure: restart_parent: every child on the list has to pass"},
 		"a limit": {func(k *pawl.LoopKind) { k.Children.OnFailure, k.Children.Limit = pawl.FailBlock, 1 }, ""},
-		"nobody approves where the parent begins anew": {func(k *pawl.LoopKind) {
+		"nobody approves where the parent starts over": {func(k *pawl.LoopKind) {
 			k.Children.OnFailure, k.Children.Replan, k.Approval = pawl.FailRestartParent, nil, &pawl.Approval{By: "auto"}
-		}, "kinds.plan.approval.by: auto does not go with on_failure: restart_parent: a person approves what children stand on, or there is no approval"},
+		}, "kinds.plan.approval.by: auto does not combine with on_failure: restart_parent: a person approves what children stand on, or there is no approval"},
 		"nobody approves": {func(k *pawl.LoopKind) { k.Approval = &pawl.Approval{By: "auto"} }, ""},
 		"the best, and stop": {func(k *pawl.LoopKind) {
 			k.Children.Judge, k.Children.Land, k.Children.OnFailure = judge, pawl.LandBest, pawl.FailStop
-		}, "kinds.plan.children.on_failure: stop does not go with land: best, where a child may fail as long as another one is picked: want continue or block"},
+		}, "kinds.plan.children.on_failure: stop does not combine with land: best, where a child may fail as long as another one is picked: want continue or block"},
 		"the best, and continue": {func(k *pawl.LoopKind) {
 			k.Children.Judge, k.Children.Land, k.Children.OnFailure = judge, pawl.LandBest, pawl.FailContinue
 		}, ""},

@@ -72,7 +72,7 @@ func loopOperations() []operation {
 		}),
 	}
 	for choice, summary := range map[string]string{"approve": "Approve a plan: its loops are spawned",
-		"reject": "Reject a plan: its loop fails", "iterate": "Have a plan made anew, with feedback"} {
+		"reject": "Reject a plan: its loop fails", "iterate": "Have a plan made again with feedback"} {
 		ops = append(ops, takes(run+"/plans/{loop}/"+choice, choice+"Plan", summary, func(_ *handler, c *call, in Decision) (Decided, error) {
 			return decide(c, choice, in)
 		}).changing(http.StatusConflict, http.StatusUnprocessableEntity))

@@ -113,7 +113,7 @@ func (e *examination) low(p project.Project) error {
 		return nil
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "%s: runs wait until there is more", why).
-		WithHint("free disk space there; runs that wait for it go on by themselves")
+		WithHint("free disk space there; runs that wait for it continue by themselves")
 }
 
 func (e *examination) store() {
@@ -144,7 +144,7 @@ func (e *examination) store() {
 	}
 	if found.Warnings != nil {
 		e.warn("store", strings.Join(found.Warnings, "; "),
-			"pawl makes the records anew when a run is next started or resumed; look at the last events first: pawl logs RUN")
+			"pawl makes the records again when a run is next started or resumed; look at the last events first: pawl logs RUN")
 	}
 	if found.Note != "" {
 		e.add(Check{Name: "store", State: OK, Detail: found.Note})
@@ -169,12 +169,12 @@ func (e *examination) owner() {
 	about := fmt.Sprintf("process %d, pawl %s, since %s", h.Pid, h.Version, h.Started.UTC().Format(time.RFC3339))
 	s, err := e.app.Open(e.ctx, cli.Read)
 	if err != nil {
-		e.fail("owner", fmt.Errorf("%s, does not answer: %w", about, err), fmt.Sprintf("if it hangs, end it (kill %d) and go on: pawl resume RUN", h.Pid))
+		e.fail("owner", fmt.Errorf("%s, does not answer: %w", about, err), fmt.Sprintf("if it hangs, end it (kill %d) and continue: pawl resume RUN", h.Pid))
 		return
 	}
 	defer s.Close()
 	if h.Version != e.app.Version {
-		e.warn("owner", about+", answers; it is another version than this one", "let its runs end, then start it anew")
+		e.warn("owner", about+", answers; it is another version than this one", "let its runs end, then restart it")
 		return
 	}
 	e.ok("owner", about+", answers")
@@ -215,7 +215,7 @@ func (e *examination) stopped() {
 	if len(damaged) > 0 {
 		fix := "their commits are on their branches"
 		if !e.unsound {
-			fix += "; start anew with pawl run"
+			fix += "; start again with pawl run"
 		}
 		e.fail(name, pawl.Errorf(pawl.CodeDamaged, "damaged: %s", strings.Join(damaged, "; ")), fix)
 	}

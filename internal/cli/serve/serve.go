@@ -255,12 +255,12 @@ func installed(ctx context.Context, app *cli.App, world World, o Options) error 
 	if in.Started {
 		app.Notef("the daemon is started: pawl serve status says what it does")
 	} else {
-		app.Notef("a daemon is at work and stays, with the keys its runs have; the service takes its place when it is next started")
+		app.Notef("a daemon is running and stays, with the keys of its runs; the service takes its place when it is next started")
 	}
 	if in.Note != "" {
 		app.Notef("%s", in.Note)
 	}
-	app.Notef("it has no keys of shells; a key in a file, from a command or in the keyring lets runs go on by themselves (docs/config.md)")
+	app.Notef("it has no keys from shells; with a key in a file, from a command or in the keyring, runs continue by themselves (docs/config.md)")
 	return nil
 }
 
@@ -275,7 +275,7 @@ func uninstalled(ctx context.Context, app *cli.App, world World) error {
 		app.Printf("no service is installed\n")
 	default:
 		app.Printf("removed %s\n", file)
-		app.Notef("what it has started goes on: pawl serve stop ends it")
+		app.Notef("the daemon it started keeps running: pawl serve stop ends it")
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ func status(ctx context.Context, app *cli.App, world World) error {
 		}
 		app.Printf("  %s  %s  %s\n", p.ID, plain.Line(p.Root, 0), what)
 		for _, n := range p.Needs {
-			app.Printf("    run %s is interrupted: %s. Go on: pawl resume %s there\n", n.Run, plain.Line(n.What, 0), n.Run)
+			app.Printf("    run %s is interrupted: %s. Continue: pawl resume %s there\n", n.Run, plain.Line(n.What, 0), n.Run)
 		}
 	}
 	return nil
