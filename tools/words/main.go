@@ -77,7 +77,7 @@ func collect(root string) ([]text, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		if e.IsDir() {
-			if rel != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || slices.Contains([]string{"bin", "tools", "docs/decisions"}, rel)) {
+			if rel != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "abuse" || slices.Contains([]string{"bin", "tools", "docs/decisions"}, rel)) {
 				return filepath.SkipDir
 			}
 			return nil
