@@ -25,18 +25,18 @@ type rule struct {
 // package may import the root and its own subpackages.
 var rules = []rule{
 	{".", nil, "the root is the glossary: types and validation, which everyone imports, so it can import nobody"},
-	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
 	{"internal/kernel/brief", nil, "a text is cut, and fingerprinted, in one way everywhere"},
 	{"internal/kernel/session", []string{"internal/kernel/brief"}, "a conversation goes the same way whatever loop it is for: it knows none"},
-	{"internal/kernel/plan", nil, "which task can run follows from the list and from where its tasks stand, whoever works on them"},
+	{"internal/kernel/plan", []string{"internal/kernel/brief"}, "which task can run follows from the list and from where its tasks stand, whoever works on them"},
 	{"internal/kernel/budget", nil, "what a limit leaves room for is arithmetic"},
 	{"internal/kernel/flow", nil, "the order of steps is the recipe's, and the same for every loop of a kind"},
 	{"internal/kernel/verdict", []string{"internal/kernel/brief"}, "what verdicts mean together follows from them alone"},
 	{"internal/kernel/ladder", []string{"internal/kernel/brief", "internal/kernel/verdict"}, "what follows from an attempt is a function of a case, with tables that say so"},
 	{"internal/kernel/worktree", []string{"internal/kernel/brief"}, "how far a worktree can be trusted follows from what happened to it"},
-	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor"}, "who is in a candidate and who made it red follows from what is said of its merge commits"},
+	{"internal/kernel/land", []string{"internal/kernel/brief", "internal/kernel/verdict", "internal/kernel/monitor", "internal/kernel/ladder"}, "who is in a candidate, who made it red and which tier judges it next follow from what is said of its commits"},
 	{"internal/kernel/signal", []string{"internal/kernel/brief"}, "what a loop was told and has not acknowledged is the same whoever it is"},
 	{"internal/kernel/monitor", []string{"internal/kernel/brief"}, "what the monitor makes of facts is a function of them, with a table of histories that says so"},
+	{"internal/kernel", nil, "decisions depend on events alone, or replay means something else than the run did"},
 	{"internal/strictyaml", nil, "reading hostile YAML safely depends on nothing of ours"},
 	{"internal/plain", nil, "cleaning text depends on nothing of ours"},
 	{"internal/tasks", nil, "what a list of tasks must be like is the same for models, files and people"},
@@ -107,9 +107,18 @@ type goPackage struct {
 // L-41, L-B18: the packages that decide and perform receive their dependencies. Only cmd/pawl
 // and the bench may import implementations, so nothing else can choose one.
 func TestImportDirections(t *testing.T) {
+	used := map[*rule]bool{}
+	defer func() {
+		for i := range rules {
+			if !used[&rules[i]] {
+				t.Errorf("no package is held by the rule of %s: none fits it, or an earlier rule fits all that do", rules[i].of)
+			}
+		}
+	}()
 	for _, p := range listPackages(t) {
 		of := below(p.ImportPath)
 		r := ruleFor(of)
+		used[r] = true
 		if r == nil {
 			t.Errorf("%s fits no rule: say in arch_test.go what it may import, and why", p.ImportPath)
 			continue
