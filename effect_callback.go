@@ -33,12 +33,13 @@ func (d *Notify) fields(c *coder) {
 // Announce tells whoever is to be told that a question is open: the command and the
 // address of the settings. Answered by [Notified].
 type Announce struct {
-	// Question is its number, Kind, Text and Choices are what was asked.
+	// Question is its number, Kind, Text, Choices and Means are what was asked.
 	Question int          `json:"question"`
 	Kind     QuestionKind `json:"kind"`
 	Text     string       `json:"text"`
 	Choices  []string     `json:"choices"`
 	Try      int          `json:"try"` // from 1
+	Means    []string     `json:"means,omitempty"`
 }
 
 // Verb implements [Do].
@@ -50,4 +51,5 @@ func (d *Announce) fields(c *coder) {
 	str(c, 3, &d.Text)
 	words(c, 4, &d.Choices)
 	num(c, 5, &d.Try)
+	words(c, 6, &d.Means)
 }

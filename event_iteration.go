@@ -153,6 +153,13 @@ type RoundsEnded struct {
 	Group string `json:"group"`
 	Max   int    `json:"max"`
 	Then  string `json:"then"` // continue, fail or ask
+	// By is the person who decided it, and Reason what they said, at most 300 bytes; empty = the
+	// recipe decided, or the log is of an earlier version.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Refused is the last review of a plan that the person lets pass although the review does not;
+	// zero = nothing was let pass.
+	Refused Hash `json:"refused,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -162,4 +169,7 @@ func (b *RoundsEnded) fields(c *coder) {
 	str(c, 1, &b.Group)
 	num(c, 2, &b.Max)
 	str(c, 3, &b.Then)
+	str(c, 4, &b.By)
+	str(c, 5, &b.Reason)
+	sum(c, 6, &b.Refused)
 }

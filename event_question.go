@@ -27,6 +27,9 @@ type QuestionAsked struct {
 	Text string       `json:"text"` // at most 400 bytes
 	// Choices are the answers there are, the safe one last.
 	Choices []string `json:"choices"`
+	// Means says what each choice does, in their order, in at most 160 bytes each. Empty = the
+	// words of the choices say it, or the log is of an earlier version.
+	Means []string `json:"means,omitempty"`
 	// About is what the answer is about: an answer names its hash, so that nobody
 	// consents to what they have not seen. Zero = there is nothing to see.
 	About Hash `json:"about,omitzero"`
@@ -41,6 +44,7 @@ func (b *QuestionAsked) fields(c *coder) {
 	str(c, 3, &b.Text)
 	words(c, 4, &b.Choices)
 	sum(c, 5, &b.About)
+	words(c, 6, &b.Means)
 }
 
 // QuestionAnswered says what a person answered.

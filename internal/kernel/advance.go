@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"pawl"
 	"pawl/internal/kernel/brief"
+	"pawl/internal/kernel/flow"
 )
 
 // advance emits the next events that follow for a loop from the state alone. It is
@@ -217,15 +219,45 @@ func (d *draft) endRounds(l *Loop) {
 	if r == nil {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.place(g.Name).String(), Limit: pawl.LimitRounds, Max: int64(g.Repeat.Max), Value: int64(l.iter.Round)})
 	}
+	b := &pawl.RoundsEnded{Group: g.Name, Max: g.Repeat.Max, Then: then}
 	if then == "ask" {
 		if r == nil {
-			d.ask(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
-				l.lastResult(), choiceContinue, "fail")
+			d.askAboutRounds(l, g)
 			return
 		}
-		then = r.choice
+		b.Then, b.By, b.Reason = r.choice, cmp.Or(r.by, "a person"), r.text
+		if r.choice == choiceCarryOut {
+			b.Then = choiceContinue
+		}
+		if b.Then == choiceContinue && l.makesPlan(g) {
+			b.Refused = l.lastResult()
+		}
 	}
-	d.emit(l.Ref, &pawl.RoundsEnded{Group: g.Name, Max: g.Repeat.Max, Then: then})
+	d.emit(l.Ref, b)
+}
+
+// makesPlan reports whether a group of steps makes the loop's plan.
+func (l *Loop) makesPlan(g *flow.Group) bool {
+	c := l.Kind.Children
+	return c != nil && l.flow.Group(l.flow.Find(c.From)) == g
+}
+
+// choiceCarryOut is the answer that lets a plan pass which its review has refused.
+const choiceCarryOut = "carry-out-refused-plan"
+
+// askAboutRounds asks a person what to do when a group's rounds are used up. If the group makes the
+// plan, to go on means to carry out a plan that its review has refused, and the question says so.
+func (d *draft) askAboutRounds(l *Loop, g *flow.Group) {
+	ends := option{choiceFail, "the attempt fails, and nothing of it is carried out"}
+	if !l.makesPlan(g) {
+		d.askWhich(l, pawl.AskStuck, fmt.Sprintf("%s was repeated %d times without %s. Go on?", g.Name, l.iter.Round, strings.Join(g.Repeat.Until, " or ")),
+			l.lastResult(), option{choiceContinue, "the steps after it run with what it has left"}, ends)
+		return
+	}
+	reviewer := l.flow.Steps[g.To-1].Name
+	d.askWhich(l, pawl.AskStuck, fmt.Sprintf("The plan was made %d times without %s: the last verdict of %s is %s. Carry it out all the same?",
+		l.iter.Round, strings.Join(g.Repeat.Until, " or "), reviewer, cmp.Or(l.left.Decision, "none")),
+		l.lastResult(), option{choiceCarryOut, "the plan is carried out as it is, although " + reviewer + " has refused it"}, ends)
 }
 
 // startStep starts a step: its session, or one session for each of its entries.

@@ -27,12 +27,12 @@ func (d *draft) recoverHealth(l *Loop) {
 	}
 	next, reason := l.gen.NextRecovery()
 	switch re, good := l.Kind.Children.Replan, l.gen.LastGood(); {
-	case next == pawl.RecoverRevise && re != nil && p.Version < re.MaxVersions:
+	case next == pawl.RecoverRevise && re != nil && p.Version < l.maxPlans():
 		d.emit(l.Ref, &pawl.ReplanCalled{Cause: pawl.ReplanHealth, Reason: reason})
 	case next == pawl.RecoverRollback && good != nil:
 		d.emit(l.Ref, &pawl.RollbackCalled{To: good.N, Reason: reason})
 	case next == pawl.RecoverRevise && re != nil:
-		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(re.MaxVersions), Value: int64(p.Version + 1)})
+		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(l.maxPlans()), Value: int64(p.Version + 1)})
 		fallthrough
 	default:
 		d.askHealth(l)

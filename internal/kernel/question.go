@@ -40,12 +40,29 @@ type reply struct {
 	by           string
 }
 
-// ask asks a person a question. The loop waits for the answer.
+// ask asks a person a question whose choices say by their names what they do. The loop waits for
+// the answer.
 func (d *draft) ask(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, choices ...string) {
-	b := &pawl.QuestionAsked{N: d.s.questions + 1, Kind: kind, Text: brief.Cut(text, 400), About: about, Choices: choices}
+	d.offer(l, &pawl.QuestionAsked{Kind: kind, Text: text, About: about, Choices: choices})
+}
+
+// option is a choice of a question, and what it does.
+type option struct{ choice, means string }
+
+// askWhich asks a person a question whose choices need a word on what they do.
+func (d *draft) askWhich(l *Loop, kind pawl.QuestionKind, text string, about pawl.Hash, options ...option) {
+	b := &pawl.QuestionAsked{Kind: kind, Text: text, About: about}
+	for _, o := range options {
+		b.Choices, b.Means = append(b.Choices, o.choice), append(b.Means, brief.Cut(o.means, 160))
+	}
+	d.offer(l, b)
+}
+
+func (d *draft) offer(l *Loop, b *pawl.QuestionAsked) {
+	b.N, b.Text = d.s.questions+1, brief.Cut(b.Text, 400)
 	d.emit(l.Ref, b)
 	if d.s.Settings.Announce != nil {
-		d.requestAnnounce(l, &pawl.Announce{Question: b.N, Kind: kind, Text: b.Text, Choices: choices, Try: 1})
+		d.requestAnnounce(l, &pawl.Announce{Question: b.N, Kind: b.Kind, Text: b.Text, Choices: b.Choices, Means: b.Means, Try: 1})
 	}
 }
 
@@ -82,7 +99,11 @@ func (l *Loop) applyAnswered(s *State, b *pawl.QuestionAnswered) error {
 		l.keepAnswer(b.Said)
 		l.clarified(b.Choice)
 	case pawl.AskReplan:
-		l.gen.plan.Settle()
+		if b.Choice == choiceOneMore {
+			l.gen.plan.Granted++
+		} else {
+			l.gen.plan.Settle()
+		}
 	}
 	return nil
 }

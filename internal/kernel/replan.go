@@ -110,18 +110,35 @@ func (d *draft) callReplan(l *Loop) bool {
 	if cause == "" {
 		return false
 	}
-	if limit := l.Kind.Children.Replan.MaxVersions; l.gen.plan.Version >= limit {
+	if limit := l.maxPlans(); l.gen.plan.Version >= limit {
 		d.emit(l.Ref, &pawl.LimitReached{Scope: l.Kind.Name, Limit: pawl.LimitPlans, Max: int64(limit), Value: int64(l.gen.plan.Version + 1)})
 		if cause != pawl.ReplanFailure { // there is no failure for a person to decide about
 			d.emit(l.Ref, &pawl.PlanRefused{Reason: fmt.Sprintf("it has had %d versions, as many as it may, and stays as it is: %s", limit, reason)})
 			return false
 		}
-		d.ask(l, pawl.AskReplan, fmt.Sprintf("%s. The plan has had %d versions, as many as it may. Go on with it as it is?", reason, limit),
-			l.gen.plan.List, choiceContinue, choiceStop)
+		d.askOneMore(l, fmt.Sprintf("%s. The plan has had as many versions as it may: %d. What now?", reason, limit))
 		return false
 	}
 	d.emit(l.Ref, &pawl.ReplanCalled{Cause: cause, Reason: brief.Cut(reason, 300)})
 	return true
+}
+
+// maxPlans returns how many versions the loop's plan may have. It must have a plan, and its recipe
+// must have it made anew.
+func (l *Loop) maxPlans() int { return l.Kind.Children.Replan.MaxVersions + l.gen.plan.Granted }
+
+// choiceOneMore is the answer that allows one more version of a plan.
+const choiceOneMore = "one-more-plan"
+
+// askOneMore asks a person what to do after a failure if the plan may have no more versions. To
+// continue is a choice only if a task is left that the failure does not keep from being worked on.
+func (d *draft) askOneMore(l *Loop, text string) {
+	options := []option{{choiceOneMore, "a new version of the plan is made, one more than the limit allows"}}
+	if l.gen.plan.Remains() && l.Kind.Children.OnFailure != pawl.FailStop {
+		options = append(options, option{choiceContinue, "the plan stays as it is: what failed stays failed, and the tasks that do not depend on it are worked on"})
+	}
+	options = append(options, option{choiceStop, "no further task is started, and the work ends with what has passed"})
+	d.askWhich(l, pawl.AskReplan, text, l.gen.plan.List, options...)
 }
 
 // replanCause returns what calls for a new plan, or "" if nothing does.

@@ -84,15 +84,17 @@ type census struct {
 	kinds    map[pawl.Kind]int
 	outcomes map[pawl.Outcome]int
 	ends     map[pawl.SessionResult]int
+	answers  map[string]int // by the question's kind and the choice: "plan_limit continue"
 }
 
 func (c *census) count(w *world) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kinds == nil {
-		c.kinds, c.outcomes, c.ends = map[pawl.Kind]int{}, map[pawl.Outcome]int{}, map[pawl.SessionResult]int{}
+		c.kinds, c.outcomes, c.ends, c.answers = map[pawl.Kind]int{}, map[pawl.Outcome]int{}, map[pawl.SessionResult]int{}, map[string]int{}
 	}
 	c.events += len(w.log)
+	asked := map[int]pawl.QuestionKind{}
 	for _, e := range w.log {
 		c.kinds[e.Body.EventKind()]++
 		switch b := e.Body.(type) {
@@ -100,6 +102,10 @@ func (c *census) count(w *world) {
 			c.outcomes[b.Outcome]++
 		case *pawl.SessionEnded:
 			c.ends[b.Result]++
+		case *pawl.QuestionAsked:
+			asked[b.N] = b.Kind
+		case *pawl.QuestionAnswered:
+			c.answers[fmt.Sprint(asked[b.N], " ", b.Choice)]++
 		}
 	}
 }

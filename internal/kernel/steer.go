@@ -52,7 +52,7 @@ func (d *draft) steerReplan(in *pawl.Steering) error {
 		return d.refuse("its tasks have come to their end")
 	case root.gen.plan.Calling != "":
 		return d.refuse("its plan is being made anew already")
-	case root.gen.plan.Version >= root.Kind.Children.Replan.MaxVersions:
+	case root.gen.plan.Version >= root.maxPlans():
 		return d.refuse("its plan has had %d versions, as many as it may", root.gen.plan.Version)
 	}
 	d.emit(1, &pawl.ReplanCalled{Cause: pawl.ReplanUser, Reason: brief.Cut(cmp.Or(in.Reason, "the user asked for it"), 300)})

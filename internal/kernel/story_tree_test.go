@@ -391,7 +391,14 @@ func (s *story) treeHeadline(e pawl.Event) string {
 	case *pawl.Rerouted:
 		return fmt.Sprintf("%s says %s: back to step %d (%d of %d)", b.Gate, b.Verdict, b.Step, b.N, b.Max)
 	case *pawl.RoundsEnded:
-		return fmt.Sprintf("%s: %d rounds are over: %s", b.Group, b.Max, b.Then)
+		text := fmt.Sprintf("%s: %d rounds are over: %s", b.Group, b.Max, b.Then)
+		if b.By != "" {
+			text += ", decided by " + b.By + because(b.Reason)
+		}
+		if !b.Refused.IsZero() {
+			text += fmt.Sprintf("; the review %s refuses the plan", b.Refused.Short())
+		}
+		return text
 	}
 	if text := s.signalHeadline(e); text != "" {
 		return text

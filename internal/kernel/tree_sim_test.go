@@ -37,7 +37,12 @@ func (c *census) completeTree(t *testing.T) {
 			t.Errorf("%d runs ended %s", c.outcomes[o], o)
 		}
 	}
-	t.Logf("%d events; runs ended %v; sessions ended %v", c.events, c.outcomes, c.ends)
+	for _, answer := range []string{"plan_limit one-more-plan", "plan_limit continue", "plan_limit stop", "stuck continue", "stuck fail"} {
+		if c.answers[answer] < 3 {
+			t.Errorf("%d persons answered %s", c.answers[answer], answer)
+		}
+	}
+	t.Logf("%d events; runs ended %v; sessions ended %v; persons answered %v", c.events, c.outcomes, c.ends, c.answers)
 }
 
 // treeKind reports whether only runs with children, or with groups of steps, have
@@ -445,6 +450,10 @@ func (g *grove) saw(e pawl.Event) {
 				g.fail(e, "%s is %s", g.tasks[i].ID, g.status[i])
 			}
 			g.status[i] = pawl.TaskSkipped
+		}
+	case *pawl.QuestionAnswered:
+		if b.Choice == choiceOneMore {
+			g.revised++
 		}
 	case *pawl.RunResumed:
 		g.resumed(b)

@@ -24,9 +24,10 @@ type announcement struct {
 	Text     string            `json:"text"`
 	Asks     []string          `json:"asks,omitempty"` // the questions of an agent, at most 10
 	Choices  []string          `json:"choices"`
-	About    pawl.Hash         `json:"about,omitzero"` // what an answer must name
-	Answer   string            `json:"answer"`         // the command that answers it
-	At       time.Time         `json:"at,omitzero"`    // when it was asked
+	Means    []string          `json:"means,omitempty"` // what each choice does, in their order
+	About    pawl.Hash         `json:"about,omitzero"`  // what an answer must name
+	Answer   string            `json:"answer"`          // the command that answers it
+	At       time.Time         `json:"at,omitzero"`     // when it was asked
 }
 
 // Bounds of what is told of the questions of an agent.
@@ -53,6 +54,9 @@ func (r *Runner) announce(ctx context.Context, job driver.Job, do *pawl.Announce
 	}
 	for _, c := range do.Choices {
 		n.Choices = append(n.Choices, a.clean(c))
+	}
+	for _, m := range do.Means {
+		n.Means = append(n.Means, a.clean(m))
 	}
 	body, err := encode(n)
 	if err != nil {

@@ -220,6 +220,9 @@ func (m *Model) askFoot(width int) []row {
 			mark, ink = "> ", bold
 		}
 		out = append(out, row{{mark, bold}, {fmt.Sprintf("%d ", i+1), dim}, {c, ink}})
+		if i < len(q.Means) && q.Means[i] != "" {
+			out = append(out, m.pen.texts(dim, "      ", q.Means[i], width)...)
+		}
 	}
 	return out
 }

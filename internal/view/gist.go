@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl"
@@ -15,16 +17,19 @@ import (
 type Gist struct {
 	// Asks are the questions themselves, where an agent asks what only a person knows.
 	Asks []string `json:"asks,omitempty"`
+	// Issues are what a review objects to, the most severe first: "[Critical] 1.2: …".
+	Issues []string `json:"issues,omitempty"`
 	// Brief is what else it is about, one line: "a plan of 2 tasks: 1 …, 2 …".
 	Brief string `json:"brief,omitempty"`
 }
 
-// The limits on what is said of a question: how many of what it asks, the bytes of
-// each, and those of what it is about.
+// The limits on what is said of a question: how many of what it asks, how many issues,
+// the bytes of each, and those of what it is about.
 const (
-	maxAsks  = 10
-	maxAsk   = 400
-	maxBrief = 240
+	maxAsks   = 10
+	maxIssues = 40
+	maxAsk    = 400
+	maxBrief  = 240
 )
 
 // Gist returns what a question is about, as far as the blobs tell.
@@ -38,6 +43,7 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 		Subtasks  []pawl.TaskSpec `json:"subtasks"`
 		Blocker   string          `json:"blocker"`
 		Summary   string          `json:"summary"`
+		Issues    []issue         `json:"issues"`
 	}
 	if json.Unmarshal(data, &doc) != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(data[:min(len(data), 4*maxBrief)])), "\n")
@@ -52,6 +58,7 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 			out.Asks = append(out.Asks, plain.Line(ask, maxAsk))
 		}
 	}
+	out.Issues = issues(doc.Issues)
 	switch {
 	case len(doc.Subtasks) > 0:
 		var tasks []string
@@ -61,17 +68,64 @@ func (b Blobs) Gist(q *pawl.QuestionAsked) Gist {
 		out.Brief = plain.Line(fmt.Sprintf("a plan of %s: %s", count(len(tasks), "task"), strings.Join(tasks, ", ")), maxBrief)
 	case doc.Summary != "":
 		out.Brief = plain.Line(doc.Summary, maxBrief)
+	case len(out.Issues) > 0:
+		out.Brief = "a review with " + count(len(doc.Issues), "issue")
 	default:
 		out.Brief = plain.Line(doc.Blocker, maxBrief)
 	}
 	return out
 }
 
-// asked returns a question's text with what it asks, one line.
+// issue is an objection of a review.
+type issue struct {
+	Severity string `json:"severity"`
+	Task     string `json:"task"`
+	Text     string `json:"text"`
+}
+
+// severities are those of issues, the most severe first.
+var severities = []string{"Critical", "Major", "Minor", "Suggestion"}
+
+// issues returns objections in words, the most severe first.
+func issues(all []issue) []string {
+	rank := func(i issue) int {
+		if n := slices.Index(severities, i.Severity); n >= 0 {
+			return n
+		}
+		return len(severities)
+	}
+	all = slices.SortedStableFunc(slices.Values(all[:min(len(all), maxIssues)]), func(a, b issue) int { return cmp.Compare(rank(a), rank(b)) })
+	var out []string
+	for _, i := range all {
+		text := i.Text
+		if i.Task != "" {
+			text = i.Task + ": " + text
+		}
+		out = append(out, plain.Line("["+i.Severity+"] "+text, maxAsk))
+	}
+	return out
+}
+
+// shortIssues returns the first issues in one line, and how many more there are; empty if there
+// are none.
+func (a Gist) shortIssues() string {
+	const most = 3
+	s := strings.Join(a.Issues[:min(len(a.Issues), most)], "; ")
+	if n := len(a.Issues) - most; n > 0 {
+		s += fmt.Sprintf("; and %d more", n)
+	}
+	return s
+}
+
+// asked returns a question's text with what it asks, or what is objected, one line.
 func (b Blobs) asked(q *pawl.QuestionAsked) string {
-	asks := b.Gist(q).Asks
+	gist := b.Gist(q)
+	asks := gist.Asks
 	switch len(asks) {
 	case 0:
+		if short := gist.shortIssues(); short != "" {
+			return q.Text + " " + short
+		}
 		return q.Text
 	case 1:
 		return strings.TrimSuffix(q.Text, ".") + ": " + asks[0]
@@ -83,9 +137,13 @@ func (b Blobs) asked(q *pawl.QuestionAsked) string {
 	return s
 }
 
-// Lines returns what is asked, one line each, numbered where there are several.
+// Lines returns what is asked, numbered where there are several questions, or what is objected,
+// one line each.
 func (a Gist) Lines() []string {
-	if len(a.Asks) == 1 {
+	switch len(a.Asks) {
+	case 0:
+		return a.Issues
+	case 1:
 		return a.Asks
 	}
 	var out []string
@@ -93,4 +151,12 @@ func (a Gist) Lines() []string {
 		out = append(out, fmt.Sprintf("%d. %s", i+1, ask))
 	}
 	return out
+}
+
+// label returns what the lines are.
+func (a Gist) label() string {
+	if len(a.Asks) == 0 {
+		return "issues"
+	}
+	return "asks"
 }

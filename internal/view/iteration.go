@@ -148,6 +148,8 @@ func (r *Run) applyIteration(l *Loop, e pawl.Event) {
 			}
 			it.Spent.Cost, it.Spent.Tokens = b.Cost, b.Tokens
 		}
+	case *pawl.RoundsEnded:
+		l.letPass = l.letPassBy(e, b)
 	case *pawl.Escalated:
 		l.Tier = b.To
 		l.Escalations = append(l.Escalations, Escalation{*b, e.Seq})
@@ -174,7 +176,14 @@ func (t teller) tellIteration() string {
 		}
 		return fmt.Sprintf("Gate %s says %s: back to step %s (%d of %d)", b.Gate, strings.ToUpper(string(b.Verdict)), t.step(b.Step), b.N, b.Max)
 	case *pawl.RoundsEnded:
-		return fmt.Sprintf("%s was repeated %s without the decision that ends it; then: %s", b.Group, count(b.Max, "time"), b.Then)
+		s := fmt.Sprintf("%s was repeated %s without the decision that ends it", b.Group, count(b.Max, "time"))
+		switch {
+		case !b.Refused.IsZero():
+			return s + fmt.Sprintf("; %s lets the refused plan pass", b.By) + because(b.Reason)
+		case b.By != "":
+			return s + fmt.Sprintf("; then: %s, as %s decided", b.Then, b.By) + because(b.Reason)
+		}
+		return s + "; then: " + b.Then
 	}
 	return ""
 }

@@ -19,6 +19,35 @@ type loopPlans struct {
 
 	listed  []pawl.TaskEntry   // a list that has not become a plan yet
 	calling *pawl.ReplanCalled // the plan is being made anew
+	letPass *LetPass           // the plan in the making was refused, and a person let it pass
+}
+
+// LetPass says that a person let a plan pass that its review had refused. Its texts are safe to
+// print. Fields are added, never renamed.
+type LetPass struct {
+	By       string    `json:"by"`
+	Reason   string    `json:"reason,omitempty"`
+	Reviewer string    `json:"reviewer"` // the step that refused it last
+	Verdict  string    `json:"verdict"`
+	Times    int       `json:"times"` // how often the plan was made
+	Review   pawl.Hash `json:"review"`
+	Event    pawl.Seq  `json:"event"`
+}
+
+func (p *LetPass) text() string {
+	return fmt.Sprintf("%s did not approve it in %s (last verdict %s), and %s let it pass%s", p.Reviewer, count(p.Times, "round"), p.Verdict, p.By, because(p.Reason))
+}
+
+// letPassBy returns what a person let pass at the end of a group's rounds, or nil.
+func (l *Loop) letPassBy(e pawl.Event, b *pawl.RoundsEnded) *LetPass {
+	if b.Refused.IsZero() {
+		return nil
+	}
+	p := &LetPass{By: plain.Line(b.By, 0), Reason: plain.Line(b.Reason, 0), Reviewer: "its review", Verdict: "refused", Times: b.Max, Review: b.Refused, Event: e.Seq}
+	if s := l.made(b.Refused); s != nil {
+		p.Reviewer, p.Verdict = plain.Line(s.Place.Step, 0), cmp.Or(plain.Line(s.End.Facts.Get("decision"), 0), p.Verdict)
+	}
+	return p
 }
 
 // Plan is one version of a loop's list of tasks. The newest is in force.
@@ -31,6 +60,8 @@ type Plan struct {
 	Made *Session
 	// Cause says why this version was made; nil for the first.
 	Cause *pawl.ReplanCalled
+	// LetPass says that its review refused it and a person let it pass; nil = nobody had to.
+	LetPass *LetPass
 
 	byID       map[string]*Task
 	generation int // of the loop that accepted it
@@ -267,7 +298,7 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 	if k := r.Recipe.Kind(l.Kind); k != nil && k.Children.RestartsParent() { // its children stand on this list alone
 		before = nil
 	}
-	p := &Plan{PlanAccepted: *b, Seq: e.Seq, Began: e.Time, Cause: l.calling, byID: map[string]*Task{}}
+	p := &Plan{PlanAccepted: *b, Seq: e.Seq, Began: e.Time, Cause: l.calling, LetPass: l.letPass, byID: map[string]*Task{}}
 	for i, entry := range l.listed {
 		t := &Task{TaskEntry: entry, N: i + 1, Seq: e.Seq}
 		if entry.Done {
@@ -286,7 +317,7 @@ func (r *Run) accept(l *Loop, e pawl.Event, b *pawl.PlanAccepted) {
 	if !b.List.IsZero() {
 		p.Made = l.made(b.List)
 	}
-	l.listed, l.calling = nil, nil
+	l.listed, l.calling, l.letPass = nil, nil, nil
 	p.generation = l.Generation
 	l.Plans = append(l.Plans, p)
 }

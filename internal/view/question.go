@@ -34,13 +34,13 @@ func Questions(r *Run, now time.Time, blobs Blobs) []OpenQuestion {
 	out := []OpenQuestion{}
 	for _, q := range r.OpenQuestions() {
 		out = append(out, OpenQuestion{Run: pawl.RunID(plain.Line(string(r.ID), 0)), Title: plain.Line(r.Start.Title, 0), QuestionRow: r.QuestionRow(q), Gist: blobs.Gist(&q.QuestionAsked),
-			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
+			Seconds: max(0, now.Sub(q.Asked).Seconds()), Context: append([]string{}, r.context(q, blobs)...), How: plain.Line(r.howToAnswer(&q.QuestionAsked), 0)})
 	}
 	return out
 }
 
 // context returns what led to a question.
-func (r *Run) context(q *Question) []string {
+func (r *Run) context(q *Question, blobs Blobs) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, line(format, args...)) }
 	if t := r.task(q.Loop); t != nil {
@@ -51,6 +51,9 @@ func (r *Run) context(q *Question) []string {
 		if it := q.Loop.last(); it != nil && it.End != nil {
 			add("its last attempt%s", because(it.End.Reason))
 		}
+	}
+	if q.Kind == pawl.AskStuck {
+		out = append(out, q.Loop.rounds(blobs)...)
 	}
 	l := q.Loop
 	if l != nil && l.Parent > 0 {
@@ -78,6 +81,42 @@ func (r *Run) context(q *Question) []string {
 	return out
 }
 
+// maxRounds bounds how many rounds are told of.
+const maxRounds = 6
+
+// rounds returns what the last rounds of the group of steps under way decided, a line each, and what
+// it has made.
+func (l *Loop) rounds(blobs Blobs) []string {
+	if !l.trying() {
+		return nil
+	}
+	var last *Session // the one that decides
+	var all, made []string
+	sessions := l.last().Sessions
+	for _, s := range slices.Backward(sessions) {
+		if last == nil && s.End != nil && s.Place.Round > 0 && s.End.Facts.Get("decision") != "" {
+			last = s
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	for _, s := range slices.Backward(sessions) {
+		if s.End == nil || s.End.Result != pawl.SessionDone {
+			continue
+		}
+		gist := blobs.Gist(&pawl.QuestionAsked{About: s.End.Output})
+		switch {
+		case s.Place.Step == last.Place.Step && len(all) < maxRounds:
+			all = append(all, line("%s, round %d: %s%s", s.Place.Step, s.Place.Round, s.End.Facts.Get("decision"), because(gist.shortIssues())))
+		case s.Place.Round == last.Place.Round && gist.Brief != "" && len(made) == 0:
+			made = append(made, line("%s left %s", s.Place.Step, gist.Brief))
+		}
+	}
+	slices.Reverse(all)
+	return append(made, all...)
+}
+
 // QuestionsText returns an inbox for people: open questions of any runs, the one that
 // has waited longest first.
 func QuestionsText(all []OpenQuestion) string {
@@ -95,13 +134,16 @@ func QuestionsText(all []OpenQuestion) string {
 		t.line("%s, open for %s", fmt.Sprintf("Run %s, question %d (%s)%s", q.Run, q.N, q.Kind, task), span(time.Duration(q.Seconds)*time.Second))
 		t.line("  %s", q.Text)
 		for i, ask := range q.Lines() {
-			t.line("  %-7s %s", map[bool]string{true: "asks"}[i == 0], ask)
+			t.line("  %-7s %s", map[bool]string{true: q.label()}[i == 0], ask)
 		}
 		for _, c := range q.Context {
 			t.line("  · %s", c)
 		}
 		if !q.About.IsZero() {
 			t.line("  about   %s", strings.TrimSuffix(q.About.Short()+" · "+q.Brief, " · "))
+		}
+		for i, means := range q.means() {
+			t.line("  %-7s %s", map[bool]string{true: "choices"}[i == 0], means)
 		}
 		t.line("  answer  %s", q.How)
 	}
@@ -116,6 +158,22 @@ type Question struct {
 	Asked     time.Time
 	Answered  *pawl.QuestionAnswered
 	Withdrawn *pawl.QuestionWithdrawn
+}
+
+// means returns the choices with what each does; nothing where their words say it.
+func (q QuestionRow) means() []string { return meanings(q.Choices, q.Means) }
+
+// Meanings returns the choices with what each does, a line each; nothing where their words say it.
+func (q *Question) Meanings() []string { return meanings(lines(q.Choices), lines(q.Means)) }
+
+func meanings(choices, means []string) []string {
+	var out []string
+	for i, c := range choices {
+		if i < len(means) && means[i] != "" {
+			out = append(out, c+": "+means[i])
+		}
+	}
+	return out
 }
 
 // Open reports whether the question waits for an answer.

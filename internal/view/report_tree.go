@@ -30,10 +30,15 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		r.wholeTable(&t, &list, 0)
 	}
 	t.line("")
-	if len(list.Versions) > 1 {
+	if list.tellsPlans() {
 		t.line("[Plans]")
 		for _, p := range list.Versions {
 			t.line("  %s", p.text())
+			if p.LetPass != nil {
+				for _, objection := range blobs.Gist(&pawl.QuestionAsked{About: p.LetPass.Review}).Issues {
+					t.line("    %s", objection)
+				}
+			}
 		}
 		t.line("")
 	}
@@ -42,6 +47,9 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("[Questions]")
 		for _, q := range open {
 			t.line("  %d: %s", q.N, blobs.asked(&q.QuestionAsked))
+			for _, means := range q.Meanings() {
+				t.line("    %s", means)
+			}
 			t.line("    %s", r.howToAnswer(&q.QuestionAsked))
 		}
 		t.line("")
@@ -66,7 +74,16 @@ func (p PlanRow) text() string {
 	if p.Cause != "" {
 		s += fmt.Sprintf(", because of %s%s", p.Cause, because(p.Reason))
 	}
-	return s + changed(p.Changed)
+	s += changed(p.Changed)
+	if p.LetPass != nil {
+		s += "; " + p.LetPass.text()
+	}
+	return s
+}
+
+// tellsPlans reports whether there is more to say of the plans than that there is one.
+func (l *TaskList) tellsPlans() bool {
+	return len(l.Versions) > 1 || len(l.Versions) == 1 && l.Versions[0].LetPass != nil
 }
 
 // IsReview reports whether a verdict on a loop's work is a reviewer's: neither a
@@ -110,7 +127,7 @@ func (r *Run) showTree(t *text, l *Loop) {
 	for _, x := range p.Tasks {
 		r.showTask(t, x)
 	}
-	if len(list.Versions) > 1 {
+	if list.tellsPlans() {
 		t.line("")
 		t.line("Plans")
 		for _, v := range list.Versions {
@@ -135,6 +152,9 @@ func (r *Run) showQuestions(t *text, blobs Blobs) {
 		case q.Withdrawn != nil:
 			t.line("  not asked any more%s", because(q.Withdrawn.Reason))
 		default:
+			for _, means := range q.Meanings() {
+				t.line("  %s", means)
+			}
 			t.line("  waits for you: %s", r.howToAnswer(&q.QuestionAsked))
 		}
 	}

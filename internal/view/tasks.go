@@ -81,6 +81,7 @@ type PlanRow struct {
 	Cause   string    `json:"cause,omitempty"` // why it was made anew
 	Reason  string    `json:"reason,omitempty"`
 	Changed string    `json:"changed,omitempty"`
+	LetPass *LetPass  `json:"let_pass,omitempty"` // its review refused it, and a person let it pass
 	Event   pawl.Seq  `json:"event"`
 	Time    time.Time `json:"time"`
 	List    pawl.Hash `json:"list,omitzero"` // as it was handed in
@@ -93,6 +94,8 @@ type QuestionRow struct {
 	Task    string            `json:"task,omitempty"` // the id of the task whose loop asks
 	Text    string            `json:"text"`
 	Choices []string          `json:"choices"`
+	// Means says what each choice does, in their order; empty = the words of the choices say it.
+	Means []string `json:"means,omitempty"`
 	// About is the hash an answer is for; empty = there is nothing to see.
 	About  pawl.Hash `json:"about,omitzero"`
 	Asked  time.Time `json:"asked"`
@@ -161,7 +164,7 @@ func (p *Plan) Progress() TaskProgress {
 }
 
 func planRow(p *Plan) PlanRow {
-	row := PlanRow{Version: p.Version, Tasks: len(p.Tasks), Changed: plain.Line(p.Changed, 0), Event: p.Seq, Time: p.Began, List: p.List}
+	row := PlanRow{Version: p.Version, Tasks: len(p.Tasks), Changed: plain.Line(p.Changed, 0), LetPass: p.LetPass, Event: p.Seq, Time: p.Began, List: p.List}
 	if p.Cause != nil {
 		row.Cause, row.Reason = plain.Line(string(p.Cause.Cause), 0), plain.Line(p.Cause.Reason, 0)
 	}
@@ -170,7 +173,7 @@ func planRow(p *Plan) PlanRow {
 
 // QuestionRow returns a question for other programs.
 func (r *Run) QuestionRow(q *Question) QuestionRow {
-	row := QuestionRow{N: q.N, Kind: pawl.QuestionKind(plain.Line(string(q.Kind), 0)), Text: plain.Line(q.Text, 0), Choices: lines(q.Choices), About: q.About,
+	row := QuestionRow{N: q.N, Kind: pawl.QuestionKind(plain.Line(string(q.Kind), 0)), Text: plain.Line(q.Text, 0), Choices: lines(q.Choices), Means: lines(q.Means), About: q.About,
 		Asked: q.Asked, Event: q.Seq, Answer: line("pawl answer %s %d CHOICE", r.ID, q.N)}
 	if q.Loop != nil {
 		row.Task = plain.Line(q.Loop.Task, 0)

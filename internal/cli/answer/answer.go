@@ -257,6 +257,11 @@ func show(app *cli.App, q asked) {
 		app.Printf("\n    %s\n\n  about   %s\n", strings.Join(shown, "\n    "), q.About.Short())
 	}
 	app.Printf("  choices %s\n", strings.Join(q.Choices, ", "))
+	for i, means := range q.Means {
+		if means != "" {
+			app.Printf("          %s: %s\n", q.Choices[i], means)
+		}
+	}
 	answer := q.Answer
 	if q.Kind == pawl.AskClarify {
 		answer += ` --text "…"`

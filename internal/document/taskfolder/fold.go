@@ -18,6 +18,7 @@ type story struct {
 	results map[string]result // the newest of each name
 	drafts  int               // plans that were handed in
 	agreed  bool              // the newest was approved
+	passed  *pawl.RoundsEnded // a person let the newest pass that its review refused; nil = nobody did
 
 	listed  []pawl.TaskEntry // of the list that is being read
 	entries []pawl.TaskEntry
@@ -108,6 +109,10 @@ func (s *story) own(e pawl.Event) {
 		if name := s.outputs[b.Session]; name != "" && b.Result == pawl.SessionDone && !b.Output.IsZero() {
 			s.handedIn(name, result{b.Output, e.Time, b.Facts})
 		}
+	case *pawl.RoundsEnded:
+		if !b.Refused.IsZero() {
+			s.passed = b
+		}
 	case *pawl.IterationStarted:
 		s.trouble = false
 	case *pawl.IterationEnded:
@@ -132,7 +137,7 @@ func (s *story) handedIn(name string, r result) {
 	case resultPlan, resultTasks:
 		name = resultPlan
 		s.drafts++
-		s.agreed = false
+		s.agreed, s.passed = false, nil
 	case resultReview:
 		s.agreed = r.facts.Get("decision") == "APPROVED"
 	}

@@ -293,6 +293,9 @@ func (r *renderer) reportFile() string {
 func (r *renderer) outcome() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- Tasks: %d of %d done\n- Batches: %d\n- Rollbacks: %d\n", r.count(pawl.TaskPassed), len(r.entries), len(r.batches), r.rollbacks)
+	if p := r.passed; p != nil {
+		fmt.Fprintf(&b, "- The plan was refused by its review and let pass by %s%s\n", cell(p.By, 60), cell(strings.TrimSuffix(": "+p.Reason, ": "), 300))
+	}
 	for _, g := range r.gates {
 		fmt.Fprintf(&b, "- Gate %s: %s", cell(g.Gate, 60), g.Verdict)
 		if g.Total > 0 {

@@ -17,15 +17,15 @@ type Flow struct {
 	// Main, Before and After are the positions at which the steps of an iteration, before a
 	// batch and after a batch end. The final steps end with the list.
 	Main, Before, After int
-	groups              []group
+	groups              []Group
 	// Fields are the fields of results over whose entries steps run; see [Fields]. [Of] leaves
 	// them empty, because they are those of the whole recipe.
 	Fields []string
 }
 
-// group is a recipe's step that repeats other steps: those from position from up to, but not
+// Group is a recipe's step that repeats other steps: those from position from up to, but not
 // including, To.
-type group struct {
+type Group struct {
 	*pawl.Step
 	from, To int
 }
@@ -43,7 +43,7 @@ func Of(k *pawl.LoopKind) *Flow {
 		for j := range st.Repeat.Steps {
 			f.Steps = append(f.Steps, &st.Repeat.Steps[j])
 		}
-		f.groups = append(f.groups, group{st, from, len(f.Steps)})
+		f.groups = append(f.groups, Group{st, from, len(f.Steps)})
 	}
 	f.Main = len(f.Steps)
 	if c := k.Children; c != nil {
@@ -67,7 +67,7 @@ func (f *Flow) add(steps []pawl.Step) {
 func (f *Flow) AroundBatch(step int) bool { return step >= f.Main && step < f.After }
 
 // Group returns the group that the step at a position belongs to, or nil.
-func (f *Flow) Group(step int) *group {
+func (f *Flow) Group(step int) *Group {
 	for i := range f.groups {
 		if g := &f.groups[i]; step >= g.from && step < g.To {
 			return g

@@ -35,6 +35,7 @@ type Plan struct {
 	Asked    bool             // the user wants it made anew
 	Found    int              // discoveries since the plan was made
 	Settled  bool             // it is not made anew any more, unless the user asks for it
+	Granted  int              // versions above the limit that persons have allowed
 	Unproven int              // tasks that passed without a command gate
 	Capped   int              // the limit on children that was reported as reached; 0 = none was
 	Full     bool             // it was reported that a child waits because too many of them work
@@ -176,6 +177,21 @@ func (p *Plan) Succeeded() bool {
 	return p.Count[pawl.TaskPassed]+p.Count[pawl.TaskDropped] == len(p.Entries)
 }
 
+// Remains reports whether a task is pending that does not depend on one that failed for good.
+func (p *Plan) Remains() bool {
+	lost := make([]bool, len(p.Entries))
+	pending := func(i int) bool { return p.At(i).Status == pawl.TaskPending }
+	for _, i := range p.Dead {
+		if p.At(i).Void {
+			continue
+		}
+		for _, j := range p.Reached(i, pending) {
+			lost[j] = true
+		}
+	}
+	return slices.ContainsFunc(p.Where(pawl.TaskPending), func(i int) bool { return !lost[i] })
+}
+
 // maxStates bounds for how many tasks a prompt has the status.
 const maxStates = 1000
 
@@ -194,7 +210,7 @@ func (p *Plan) States() string {
 // children and what was counted over all versions are kept too.
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
-	n.Started, n.Kids, n.Settled, n.Unproven = p.Started, p.Kids, p.Settled, p.Unproven
+	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven
 	old := make(map[string]int, len(p.Entries)) // looked up, never ranged over
 	for i := range p.Entries {
 		old[p.Entries[i].ID] = i
