@@ -56,6 +56,8 @@ type AssemblePrompt struct {
 	// its author says to that; nil = it is the first look.
 	Second *Feedback `json:"second,omitempty"`
 	Reply  Hash      `json:"reply,omitzero"`
+	// Bare has the prompt show nothing but its template: see [Replan].
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Verb implements [Do].
@@ -118,6 +120,7 @@ func (d *AssemblePrompt) fields(c *coder) {
 		d.Second = &second
 	}
 	sum(c, 28, &d.Reply)
+	flag(c, 29, &d.Bare)
 }
 
 func (c *coder) feedback(f *Feedback) {
@@ -141,7 +144,8 @@ type Member struct {
 type Feedback struct {
 	From    string  `json:"from"` // the gate's or step's name
 	Verdict Verdict `json:"verdict"`
-	// Summary says it in at most 120 bytes when there is no evidence to read.
+	// Summary says it in at most 120 bytes when there is no evidence to read; what somebody wants of
+	// a new plan has at most 300.
 	Summary  string `json:"summary,omitempty"`
 	Evidence Hash   `json:"evidence,omitzero"` // the whole report
 }

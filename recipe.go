@@ -411,6 +411,9 @@ type Replan struct {
 	Every       int      `json:"every"` // completed children; zero means never
 	MaxVersions int      `json:"max_versions"`
 	Prompt      string   `json:"prompt"` // the template's file name
+	// Bare has the prompt show what its template shows and nothing else: neither the run's id nor
+	// the repository's instructions.
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Kind returns the kind of this name, or nil.

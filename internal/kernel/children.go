@@ -222,6 +222,22 @@ func (s *State) startChild(p *Loop, l *Loop, b *pawl.LoopStarted) error {
 	return nil
 }
 
+// errors returns why the loop's last attempt was not taken: what its steps and its gates said, or, if
+// they said nothing, reason.
+func (l *Loop) errors(reason string) []pawl.Feedback {
+	var out []pawl.Feedback
+	if a := l.lastAttempt(); a != nil && a.Failed {
+		if a.StepFailed != "" {
+			out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
+		}
+		out = append(out, objectionsTo(a.Results)...)
+	}
+	if len(out) == 0 && reason != "" {
+		out = append(out, pawl.Feedback{From: "loop", Verdict: pawl.VerdictFail, Summary: brief.Cut(reason, 120)})
+	}
+	return out
+}
+
 // endsWithoutLoop reports whether a task has ended in a way that does not depend on its loop.
 func endsWithoutLoop(s pawl.TaskStatus) bool {
 	return s == pawl.TaskBlocked || s == pawl.TaskSkipped || s == pawl.TaskDropped
@@ -250,6 +266,7 @@ func (s *State) endChild(l *Loop, b *pawl.LoopEnded) {
 	default: // what a person rejected calls for no new plan
 		void := p.Kind.Children.OnFailure == pawl.FailContinue && !p.gen.plan.Entries[i].Critical
 		tasks.Fail(i, cancelled, cancelled && l.exit.ender == 0 || l.gen.plan != nil && len(l.gen.plan.Ended) > 0, void)
+		tasks.NoteErrors(i, l.errors(b.Reason))
 	}
 	tasks.Tried(i, l.Iteration)
 }

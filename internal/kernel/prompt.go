@@ -46,8 +46,8 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 	case pawl.ForReplan:
 		p := l.gen.plan
 		do.Template, do.Cause = l.Kind.Children.Replan.Prompt, brief.Cut(string(p.Calling)+strings.TrimSuffix(": "+p.Why, ": "), 300)
-		do.Inputs, do.RedAtBase = contextOf(l), nil
-		do.Memory = &pawl.Memory{Select: "all", MaxTokens: replanMemory}
+		do.Inputs, do.RedAtBase, do.Feedback = contextOf(l), nil, d.s.planErrors(l)
+		do.Memory, do.Bare = &pawl.Memory{Select: "all", MaxTokens: replanMemory}, l.Kind.Children.Replan.Bare
 	case pawl.ForExtract:
 		l.addChanged(do)
 		do.Feedback = objectionsTo(l.verdicts())
@@ -122,6 +122,35 @@ func contextOf(l *Loop) []pawl.Input {
 
 // replanMemory bounds the tokens of the memory that a session gets to make a new plan.
 const replanMemory = 4000
+
+// planErrors returns what a new plan must do better: what a person wants of it, what the gates object
+// to the loop's own work, and why tasks failed, those that are tried again last. L-67 calls them errors.
+func (s *State) planErrors(l *Loop) []pawl.Feedback {
+	p := l.gen.plan
+	var out []pawl.Feedback
+	if p.Calling == pawl.ReplanUser && p.Why != "" {
+		out = append(out, pawl.Feedback{From: "request", Verdict: pawl.VerdictRevise, Summary: brief.Cut(p.Why, 300)})
+	}
+	if r := l.lastAnswerTo(pawl.AskReplan); r != nil && r.text != "" {
+		out = append(out, pawl.Feedback{From: "answer", Verdict: pawl.VerdictRevise, Summary: r.text})
+	}
+	if a := l.lastAttempt(); a != nil && a.Failed {
+		out = append(out, objectionsTo(a.Results)...)
+	}
+	of := func(task string, why []pawl.Feedback) {
+		for _, f := range why {
+			f.From = brief.Cut(task+"/"+f.From, 60)
+			out = append(out, f)
+		}
+	}
+	for _, f := range p.Errors {
+		of(f.Task, []pawl.Feedback{f.Feedback})
+	}
+	for _, ref := range p.Kids {
+		of(s.Loop(ref).task.ID, s.Loop(ref).errors(""))
+	}
+	return out[:min(len(out), maxFeedback)]
+}
 
 // addPlan adds the tasks of the loop's plan and their states to a prompt. As long as the loop has
 // no plan, it adds those of the plan that the loop is part of.

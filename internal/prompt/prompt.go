@@ -78,12 +78,14 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 	if err != nil {
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, err)
 	}
-	// No template has to name the task. D-36
-	name := "Task id"
-	if data.Task != nil { // which has an id of its own
-		name = "Run"
+	if !do.Bare {
+		// No template has to name the task. D-36
+		name := "Task id"
+		if data.Task != nil { // which has an id of its own
+			name = "Run"
+		}
+		user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
 	}
-	user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
 	user += r.secondLook(do)
 	if r.err != nil {
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, r.err)
@@ -136,7 +138,9 @@ func (a *Assembler) data(r *reader, do *pawl.AssemblePrompt, template string) (r
 	if text, ok := diff(do.Base, do.Commit, maxDiff); ok {
 		data.Inputs["diff"] = text
 	}
-	r.repository()
+	if !do.Bare {
+		r.repository()
+	}
 	var err error
 	choice := choice(do)
 	if data.Memory, err = a.memory(r, choice, &data); err != nil {
@@ -165,7 +169,7 @@ func (r *reader) plan(do *pawl.AssemblePrompt, data *recipe.PromptData, template
 }
 
 // repository reads what the repository tells those who work on it. No template names
-// it: every session of a run is shown it.
+// it: every session of a run is shown it, unless its prompt is bare.
 func (r *reader) repository() {
 	first := map[pawl.Hash]string{} // the path of the first file with a text
 	for _, f := range r.job.Started.Instructions {

@@ -135,8 +135,9 @@ func TestTreePrompts(t *testing.T) {
 		}, []string{"# Goal", "AC-001: An empty password", "learning [TASK-001]: OAuth uses", "submit_plan"}}, // L-04 L-05
 		{"loom", "replan", func(w *world, do *pawl.AssemblePrompt) {
 			do.Task, do.States, do.Cause = pawl.Hash{}, "apf", "TASK-003 failed for good: 2 of 9 tests fail"
-			do.Memory = &pawl.Memory{Select: "all", MaxTokens: 1500}
-		}, []string{"# Goal", "title: Set up OAuth provider", "status: failed", "There are two user tables.", "npm test needs a running database", `"TASK-003 failed for good: 2 of 9 tests fail"`, "submit_plan"}},
+			do.Memory, do.Bare = &pawl.Memory{Select: "all", MaxTokens: 1500}, true
+			do.Feedback = feedback(w, t)
+		}, []string{"# Goal", "title: Set up OAuth provider", "status: failed", "There are two user tables.", "npm test needs a running database", "status 403, want 400", "submit_plan"}},
 		{"loom", "executor", func(w *world, do *pawl.AssemblePrompt) {
 			w.patch(patch)
 			w.at(pawl.Place{Loop: "subtask", Task: "TASK-002", Iteration: 2, Step: "executor", Tier: 2})
@@ -189,10 +190,27 @@ func TestReplanIsFresh(t *testing.T) {
 	do.Task, do.Commit, do.Base, do.History = pawl.Hash{}, "head", "base", history
 	do.Memory = &pawl.Memory{Select: "all", MaxTokens: 1500}
 	do.Inputs = []pawl.Input{{Name: "result", Blob: w.MustKeep(t, result)}}
+	do.States, do.Cause, do.Bare, do.Feedback = "apf", "schedule: 3 tasks passed", true, feedback(w, t)
+	w.job.Started.Instructions = []pawl.InstructionFile{{Path: "AGENTS.md", Blob: w.MustKeep(t, "Use tabs.")}}
 	p := w.MustAssemble(t, do)
-	for _, text := range []string{"attempt 1", "I reject empty passwords", "http.Status", "passport.js", "OAuth first"} {
+	for _, text := range []string{"attempt 1", "I reject empty passwords", "http.Status", "passport.js", "OAuth first", "AGENTS.md", "Use tabs.", string(runID), "3 tasks passed"} {
 		if strings.Contains(p.User, text) {
 			t.Errorf("it is told %q:\n%s", text, p.User)
+		}
+	}
+	var headings []string
+	for _, line := range strings.Split(p.User, "\n") {
+		if strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## ") {
+			headings = append(headings, line)
+		}
+	}
+	if want := []string{"# Goal", "## Acceptance criteria", "## The plan so far", "## Where it stands", "## Discoveries", "## Errors"}; !slices.Equal(headings, want) {
+		t.Errorf("it has the sections %q, want %q", headings, want)
+	}
+	_, errors, _ := strings.Cut(p.User, "## Errors") // with what the gates said
+	for _, text := range []string{"npm test needs a running database", "### tests: fail", "status 403, want 400"} {
+		if !strings.Contains(errors, text) {
+			t.Errorf("the errors do not have %q:\n%s", text, errors)
 		}
 	}
 }

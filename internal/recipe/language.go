@@ -244,6 +244,7 @@ func readChildren(m *strictyaml.Map, c *pawl.Children) {
 		m.Need("max_versions", "The highest version of the list; beyond it a person is asked.").Int(&r.MaxVersions, 1, 100)
 		r.Prompt = orElse(r.Prompt, "replan.md")
 		prompt(m.Key("prompt", "The file of the prompt template; by default `replan.md`."), &r.Prompt)
+		m.Key("bare", "Whether the prompt shows what its template shows and nothing else: neither the run's id nor the repository's instructions.").Bool(&r.Bare)
 	})
 }
 

@@ -83,7 +83,7 @@ func TestLoom(t *testing.T) {
 		Gates:    []pawl.Stage{{Name: "plan-actionable", Builtin: "actionable", On: map[pawl.Verdict]pawl.Route{"revise": {From: "planner", Max: 2, Then: "fail"}}}}, // L-07
 		Approval: &pawl.Approval{By: "auto"},                                                                                                                         // L-32
 		Children: &pawl.Children{From: "planner", Kind: "subtask", Order: "list", Parallel: 1, Limit: 50, Admit: pawl.AdmitReady, // L-73 L-75 L-81
-			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md"}, // L-62 L-63 L-64 L-84 L-B10
+			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md", Bare: true}, // L-62 L-63 L-64 L-84 L-B10
 			OnFailure: "block"},                                                                                          // L-38 L-B15
 		FinalGates: []pawl.Stage{commands, {Name: "final-validation",
 			Review: &pawl.Review{Role: "verifier", Prompt: "final-validation.md", Tools: reading, Tier: 3, Output: "verdict", Unfilled: pawl.UnfilledAsk}}}, // L-25 L-26

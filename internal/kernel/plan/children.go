@@ -59,6 +59,7 @@ func (p *Plan) Fail(task int, excused, byPerson, void bool) {
 // command gate passed.
 func (p *Plan) Pass(task, batch int, proven bool) {
 	p.Since++
+	p.forgetErrors(task)
 	if !proven {
 		p.Unproven++
 	}

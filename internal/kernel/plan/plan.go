@@ -37,6 +37,7 @@ type Plan struct {
 	Settled  bool             // it is not made anew any more, unless the user asks for it
 	Granted  int              // versions above the limit that persons have allowed
 	Unproven int              // tasks that passed without a command gate
+	Errors   []Failure        // why tasks failed for good, the latest, over all versions; at most maxErrors
 	Capped   int              // the limit on children that was reported as reached; 0 = none was
 	Full     bool             // it was reported that a child waits because too many of them work
 }
@@ -51,6 +52,32 @@ type Task struct {
 	Batch  uint16       // the batch in which it passed or was dropped; 0 = none, or there are no batches
 	Void   bool         // it failed, and those that depend on it are worked on all the same
 	Again  bool         // it runs once more, or has, because its loop failed for another reason than its work
+}
+
+// Failure is one objection to the last attempt at a task that failed for good.
+type Failure struct {
+	Task string // its id
+	pawl.Feedback
+}
+
+// maxErrors bounds the failures that a plan keeps, and maxTaskErrors those of one task.
+const (
+	maxErrors     = 6
+	maxTaskErrors = 3
+)
+
+// NoteErrors records why a task failed for good, instead of why it failed before.
+func (p *Plan) NoteErrors(task int, why []pawl.Feedback) {
+	p.forgetErrors(task)
+	for _, f := range why[:min(len(why), maxTaskErrors)] {
+		p.Errors = append(p.Errors, Failure{p.Entries[task].ID, f})
+	}
+	p.Errors = p.Errors[max(0, len(p.Errors)-maxErrors):]
+}
+
+// forgetErrors forgets why a task failed.
+func (p *Plan) forgetErrors(task int) {
+	p.Errors = slices.DeleteFunc(slices.Clone(p.Errors), func(f Failure) bool { return f.Task == p.Entries[task].ID })
 }
 
 // pageSize is how many tasks are copied at once.
@@ -211,6 +238,7 @@ func (p *Plan) States() string {
 func (p *Plan) Successor(g *Graph, list pawl.Hash) *Plan {
 	n := New(g, p.Version+1, list)
 	n.Started, n.Kids, n.Settled, n.Granted, n.Unproven = p.Started, p.Kids, p.Settled, p.Granted, p.Unproven
+	n.Errors = p.Errors
 	old := make(map[string]int, len(p.Entries)) // looked up, never ranged over
 	for i := range p.Entries {
 		old[p.Entries[i].ID] = i

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"pawl"
@@ -92,5 +93,60 @@ func TestCallAndStay(t *testing.T) {
 	p.Found, p.Since = 1, 1
 	if p.Settle(); calls(p) != "" || !p.Settled {
 		t.Errorf("it is settled, and %q calls for another", calls(p))
+	}
+}
+
+// Why tasks failed for good is kept for the next plan, the latest first to stay, until they pass. L-67 F-39
+func TestErrors(t *testing.T) {
+	said := func(from ...string) (out []pawl.Feedback) {
+		for _, f := range from {
+			out = append(out, pawl.Feedback{From: f, Verdict: pawl.VerdictFail})
+		}
+		return out
+	}
+	names := func(p *Plan) (out []string) {
+		for _, f := range p.Errors {
+			out = append(out, f.Task+"/"+f.From)
+		}
+		return out
+	}
+	entries := []pawl.TaskEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	p := planOf(t, "list", entries)
+	p.NoteErrors(0, said("tests", "lint", "types", "review"))
+	p.NoteErrors(1, said("tests"))
+	before := p.Clone()
+	p.NoteErrors(0, said("steps"))
+	p.NoteErrors(2, said("1", "2", "3"))
+	if got, want := names(before), []string{"a/tests", "a/lint", "a/types", "b/tests"}; !slices.Equal(got, want) {
+		t.Errorf("the copy has %v, want %v", got, want)
+	}
+	if got, want := names(p), []string{"b/tests", "a/steps", "c/1", "c/2", "c/3"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	p.NoteErrors(1, said("x", "y", "z"))
+	if got, want := names(p), []string{"c/1", "c/2", "c/3", "b/x", "b/y", "b/z"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	n := p.Successor(planOf(t, "list", entries[1:]).Graph, pawl.Hash{})
+	n.Pass(1, 0, true)
+	if got, want := names(n), []string{"b/x", "b/y", "b/z"}; !slices.Equal(got, want) {
+		t.Errorf("after the task c has passed under the next version: %v, want %v", got, want)
+	}
+}
+
+// A task remains if it does not depend on one that failed for good, directly or not. F-39
+func TestRemains(t *testing.T) {
+	entries := []pawl.TaskEntry{{ID: "a"}, {ID: "b", DependsOn: []string{"a"}}, {ID: "c", DependsOn: []string{"b"}}, {ID: "d"}}
+	for _, test := range []struct {
+		void, passed, want bool
+	}{{false, true, false}, {false, false, true}, {true, true, true}} {
+		p := planOf(t, "list", entries)
+		p.Fail(0, false, false, test.void)
+		if test.passed {
+			p.Pass(3, 0, true)
+		}
+		if got := p.Remains(); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
 	}
 }
