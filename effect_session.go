@@ -58,6 +58,8 @@ type AssemblePrompt struct {
 	Reply  Hash      `json:"reply,omitzero"`
 	// Bare has the prompt show nothing but its template: see [Replan].
 	Bare bool `json:"bare,omitempty"`
+	// Remind asks for the text that repeats the loop's task after tool calls: see [PromptAssembled].
+	Remind bool `json:"remind,omitempty"`
 }
 
 // Verb implements [Do].
@@ -121,6 +123,7 @@ func (d *AssemblePrompt) fields(c *coder) {
 	}
 	sum(c, 28, &d.Reply)
 	flag(c, 29, &d.Bare)
+	flag(c, 30, &d.Remind)
 }
 
 func (c *coder) feedback(f *Feedback) {
@@ -196,7 +199,7 @@ const (
 )
 
 // Item is one entry of a session's transcript: text by blob, or, for the few
-// sentences the harness itself speaks, by value.
+// sentences the harness itself speaks, by value. A note may have both: the blob comes first.
 type Item struct {
 	Kind    ItemKind
 	IsError bool

@@ -9,6 +9,8 @@ type NoteAdded struct {
 	// Call is set when the note is the answer to tool call number Call-1.
 	Call    int  `json:"call,omitempty"`
 	IsError bool `json:"is_error,omitempty"`
+	// Blob is a text that comes before Text: the reminder of the session's prompt; zero = none.
+	Blob Hash `json:"blob,omitzero"`
 }
 
 // EventKind implements [Body].
@@ -19,6 +21,7 @@ func (b *NoteAdded) fields(c *coder) {
 	str(c, 2, &b.Text)
 	num(c, 3, &b.Call)
 	flag(c, 4, &b.IsError)
+	sum(c, 5, &b.Blob)
 }
 
 // NotePosted says that a loop wrote an entry of its siblings' shared blackboard.

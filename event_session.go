@@ -57,6 +57,10 @@ type PromptAssembled struct {
 	Bytes int64 `json:"bytes"`
 	// Cut names what was left out to fit, in the order it was cut.
 	Cut []string `json:"cut,omitempty"`
+	// Reminder repeats goal and task after tool calls, whole, and ReminderBytes is its size; zero =
+	// the session is reminded in a few words, as in logs of earlier versions.
+	Reminder      Hash  `json:"reminder,omitzero"`
+	ReminderBytes int64 `json:"reminder_bytes,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -69,6 +73,8 @@ func (b *PromptAssembled) fields(c *coder) {
 	sum(c, 4, &b.Tools)
 	num(c, 5, &b.Bytes)
 	words(c, 6, &b.Cut)
+	sum(c, 7, &b.Reminder)
+	num(c, 8, &b.ReminderBytes)
 }
 
 // Answers implements [Answer].

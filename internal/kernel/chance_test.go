@@ -97,7 +97,7 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		if c.in(30) {
 			return failed(f, pick(c, pawl.FailMachine, pawl.FailMachine, pawl.FailMachine, pawl.FailDefect), "no prompt"), takes
 		}
-		return &pawl.PromptAssembled{Effect: f.ID, Prompt: blobOf("prompt"), Tools: blobOf("tools"), Bytes: int64(c.IntN(30_000))}, time.Second
+		return prompted(f, int64(c.IntN(30_000))), time.Second
 	case *pawl.CallModel:
 		return c.model(f), takes
 	case *pawl.CallTool:
@@ -119,6 +119,15 @@ func (c *chance) happens(f *pawl.Effect) (pawl.Answer, time.Duration) {
 		return a, takes
 	}
 	return c.worktree(f), takes
+}
+
+// prompted is a prompt of a size, with the reminder that it is asked for.
+func prompted(f *pawl.Effect, size int64) *pawl.PromptAssembled {
+	b := &pawl.PromptAssembled{Effect: f.ID, System: blobOf("system"), Prompt: blobOf("prompt"), Tools: blobOf("tools"), Bytes: size}
+	if do := f.Do.(*pawl.AssemblePrompt); do.Remind {
+		b.Reminder, b.ReminderBytes = blobOf("reminder of "+do.Task.String()), 500
+	}
+	return b
 }
 
 // prepare prepares a commit: every third has dependencies of its own.

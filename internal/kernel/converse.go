@@ -59,7 +59,7 @@ func (d *draft) act(l *Loop, x *session.Session, n *session.Next) bool {
 		text, isError := d.harness(l, x, x.Use(n.Call))
 		d.emit(l.Ref, &pawl.NoteAdded{Session: x.N, Call: n.Call + 1, Text: text, IsError: isError})
 	case session.Note:
-		b := &pawl.NoteAdded{Session: x.N, Text: n.Text, IsError: n.IsError}
+		b := &pawl.NoteAdded{Session: x.N, Blob: n.Blob, Text: n.Text, IsError: n.IsError}
 		if n.ToCall {
 			b.Call = n.Call + 1
 		}

@@ -146,6 +146,9 @@ func (s *story) detail(e pawl.Event) string {
 		if b.Call > 0 {
 			return fmt.Sprintf("harness to call %d: %s", b.Call-1, b.Text)
 		}
+		if !b.Blob.IsZero() {
+			return fmt.Sprintf("harness: [the task, whole]%s", b.Text)
+		}
 		return "harness: " + b.Text
 	case *pawl.ModelReplied:
 		return fmt.Sprintf("! effect %d: the model stops with %s and %s, for %s", b.Effect, b.Stop, calls(b.Calls), b.Cost)

@@ -53,6 +53,7 @@ func (d *draft) assemble(l *Loop, x *session.Session) {
 		do.Feedback = objectionsTo(l.verdicts())
 	case pawl.ForStep:
 		st := l.flow.Steps[x.Index]
+		do.Remind = !l.task.Spec.IsZero() && !st.NoReminder
 		do.Feedback = append(l.feedback(), l.inbox.Hints()...)
 		if x.Try > 1 {
 			do.Feedback = append(do.Feedback, pawl.Feedback{From: st.Name, Verdict: pawl.VerdictFail,

@@ -219,7 +219,7 @@ func (s *script) answer(f *pawl.Effect, r *rule) (pawl.Answer, time.Duration) {
 	case *pawl.Commit:
 		return s.committed(f, r), time.Second
 	case *pawl.AssemblePrompt:
-		return &pawl.PromptAssembled{Effect: f.ID, System: blobOf("system"), Prompt: blobOf("prompt"), Tools: blobOf("tools"), Bytes: 3000}, time.Second
+		return prompted(f, 3000), time.Second
 	case *pawl.CallModel:
 		return s.replied(f, r), 5 * time.Second
 	case *pawl.CallTool:

@@ -87,10 +87,11 @@ func (a *Assembler) Assemble(ctx context.Context, job driver.Job, do *pawl.Assem
 		user = fmt.Sprintf("%s: %s\n\n%s%s", name, job.Run, recipe.Instructions(r.instructions, job.Started.MoreInstructions), user)
 	}
 	user += r.secondLook(do)
+	reminder := r.reminder(do)
 	if r.err != nil {
 		return runner.Prompt{}, fmt.Errorf("recipe %s, prompt %s: %w", job.Recipe.Name, do.Template, r.err)
 	}
-	return runner.Prompt{System: system, User: user, Cut: r.cuts()}, nil
+	return runner.Prompt{System: system, User: user, Cut: r.cuts(), Reminder: reminder}, nil
 }
 
 // data is what the template is shown. What is large and not in the template is

@@ -77,7 +77,7 @@ func readStep(m *strictyaml.Map, s *pawl.Step) {
 	m.Key("turns", "The limit on model calls; by default 20.").Int(&s.Turns, 1, 200)
 	m.Key("turn_cap", "What follows when that limit is reached: the attempt fails, or the gates judge what was made; by default `fail`.").Word((*string)(&s.TurnCap), "fail", "judge")
 	var reminder = !s.NoReminder
-	m.Key("reminder", "Whether the agent is reminded of its task after each batch of tool results; by default yes.").Bool(&reminder)
+	m.Key("reminder", "Whether the agent is reminded of its task, with goal and description whole, after each batch of tool results; by default yes.").Bool(&reminder)
 	s.NoReminder = !reminder
 	m.Key("timeout_ms", "The time limit of the whole session.").Time(&s.Timeout, time.Millisecond, 24*hour)
 	m.Key("first", "Whether the step runs only in the first iteration.").Bool(&s.First)

@@ -84,7 +84,7 @@ func TestLoom(t *testing.T) {
 		Approval: &pawl.Approval{By: "auto"},                                                                                                                         // L-32
 		Children: &pawl.Children{From: "planner", Kind: "subtask", Order: "list", Parallel: 1, Limit: 50, Admit: pawl.AdmitReady, // L-73 L-75 L-81
 			Replan:    &pawl.Replan{On: []string{"failure", "discovery"}, Every: 3, MaxVersions: 5, Prompt: "replan.md", Bare: true}, // L-62 L-63 L-64 L-84 L-B10
-			OnFailure: "block"},                                                                                          // L-38 L-B15
+			OnFailure: "block"},                                                                                                      // L-38 L-B15
 		FinalGates: []pawl.Stage{commands, {Name: "final-validation",
 			Review: &pawl.Review{Role: "verifier", Prompt: "final-validation.md", Tools: reading, Tier: 3, Output: "verdict", Unfilled: pawl.UnfilledAsk}}}, // L-25 L-26
 		FinalSteps: []pawl.Step{{Name: "summary", Role: "summarizer", Prompt: "summary.md", Tier: 1, Output: "summary"}}, // L-27

@@ -107,6 +107,7 @@ type Prompts interface {
 type Prompt struct {
 	System, User string
 	Cut          []string // what was left out to fit
+	Reminder     string   // repeats the task after tool calls; empty = the request wants none
 }
 
 // Perform implements [driver.Performer].
@@ -227,10 +228,14 @@ func (r *Runner) assemble(ctx context.Context, job driver.Job, do *pawl.Assemble
 	}
 	system, systemBytes := a.text(p.System)
 	user, userBytes := a.text(p.User)
-	return &pawl.PromptAssembled{
+	b := &pawl.PromptAssembled{
 		Effect: job.Effect.ID, System: system, Prompt: user, Tools: tools.Hash,
 		Bytes: systemBytes + userBytes + int64(len(tools.Data)), Cut: a.cutNames(p.Cut),
-	}, nil
+	}
+	if p.Reminder != "" {
+		b.Reminder, b.ReminderBytes = a.text(p.Reminder)
+	}
+	return b, nil
 }
 
 // maxCut is how many texts are named that were cut out of a prompt.

@@ -103,6 +103,14 @@ func TestAssemble(t *testing.T) {
 	if got.Bytes != int64(len(system)+len(user)+len(tools)) {
 		t.Errorf("Bytes is %d", got.Bytes)
 	}
+	do.Remind, do.Task = true, w.MustKeep(t, pawl.TaskSpec{ID: "a", Description: "add the form"}) // L-54
+	asked := must[*pawl.PromptAssembled](t, w, do)
+	if text := w.MustBlob(t, asked.Reminder); !strings.Contains(text, "\nContinue working on: add the form\n") || asked.ReminderBytes != int64(len(text)) {
+		t.Errorf("the reminder has %d bytes: %q", asked.ReminderBytes, text)
+	}
+	if !got.Reminder.IsZero() || got.ReminderBytes != 0 {
+		t.Error("there is a reminder that nobody asked for")
+	}
 	for rest, names := tools, []string{`"name":"write"`, `"name":"read"`, `"name":"submit_result"`}; len(names) > 0; names = names[1:] {
 		var found bool
 		if _, rest, found = strings.Cut(rest, names[0]); !found {

@@ -46,7 +46,9 @@ func (t *transcript) add(ctx context.Context, job driver.Job, item pawl.Item) er
 		if err != nil {
 			return err
 		}
-		text = string(data)
+		if text = string(data); item.Kind == pawl.ItemNote {
+			text += item.Text
+		}
 	}
 	switch item.Kind {
 	case pawl.ItemUser, pawl.ItemNote:

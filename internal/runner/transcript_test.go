@@ -70,7 +70,7 @@ func TestTranscript(t *testing.T) {
 		pawl.Item{Kind: pawl.ItemAssistant, Blob: w.MustKeep(t, second)},
 		pawl.Item{Kind: pawl.ItemResult, Call: 0, Text: "interrupted: look", IsError: true},
 		pawl.Item{Kind: pawl.ItemNote, Text: "Reminder: the task."},
-		pawl.Item{Kind: pawl.ItemNote, Text: "One turn is left."},
+		pawl.Item{Kind: pawl.ItemNote, Blob: w.MustKeep(t, "The task, whole."), Text: " One turn is left."}, // L-54
 		pawl.Item{Kind: pawl.ItemAssistant, Blob: w.MustKeep(t, assistant(say("Done.")))},
 		pawl.Item{Kind: pawl.ItemNote, Text: "Call submit_result now."},
 	)
@@ -80,7 +80,7 @@ func TestTranscript(t *testing.T) {
 		user(answered("x", "read", "content of a", false), answered("y", "read", "b does not exist", true),
 			answered("z", "submit_result", `field "summary" is missing`, true), say("Reminder: the task.")),
 		second,
-		user(answered("x", "run", "interrupted: look", true), say("Reminder: the task."), say("One turn is left.")),
+		user(answered("x", "run", "interrupted: look", true), say("Reminder: the task."), say("The task, whole. One turn is left.")),
 		assistant(say("Done.")),
 		user(say("Call submit_result now.")),
 	}

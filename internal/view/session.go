@@ -279,7 +279,7 @@ func (t teller) tellSession() string {
 		if b.Call > 0 {
 			return fmt.Sprintf("%s: call %d answered: %s", t.place(b.Session), b.Call, b.Text)
 		}
-		return fmt.Sprintf("%s: note: %s", t.place(b.Session), b.Text)
+		return fmt.Sprintf("%s: note: %s", t.place(b.Session), t.blobs.note(b))
 	case *pawl.PromptAssembled:
 		s := "prompt assembled: " + count(int(b.Bytes), "byte")
 		if len(b.Cut) > 0 {
@@ -295,6 +295,9 @@ func (t teller) tellSession() string {
 	}
 	return ""
 }
+
+// note returns what the harness said in a session, whole.
+func (b Blobs) note(n *pawl.NoteAdded) string { return b.text(n.Blob) + n.Text }
 
 func (k *Look) lookSession(e pawl.Event) {
 	switch b := e.Body.(type) {

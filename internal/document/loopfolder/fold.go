@@ -55,7 +55,7 @@ type entry struct {
 	Tokens  int64       `json:"tokens,omitempty"`
 	Cost    pawl.Micros `json:"cost,omitempty"`
 
-	text, args pawl.Hash
+	text, args pawl.Hash // text comes before Text
 	calls      []pawl.ToolUse
 }
 
@@ -102,7 +102,7 @@ func (w *Writer) take(e pawl.Event) {
 	case *pawl.SessionEnded:
 		w.ended(f, e, b)
 	case *pawl.NoteAdded:
-		w.say(f, b.Session, entry{Time: e.Time, Role: "harness", Text: b.Text, Error: b.IsError})
+		w.say(f, b.Session, entry{Time: e.Time, Role: "harness", text: b.Blob, Text: b.Text, Error: b.IsError})
 	case *pawl.EffectRequested:
 		w.request(e.Seq, &b.Effect)
 	case *pawl.EffectFailed:
@@ -253,7 +253,7 @@ func (t *tail) add(p piece) {
 func (e *entry) read(blobs view.Blobs) ([]byte, error) {
 	out := *e
 	if !e.text.IsZero() {
-		out.Text = cut(blobs.Text(e.text), MaxText)
+		out.Text = cut(blobs.Text(e.text)+e.Text, MaxText)
 	}
 	out.Args = cut(blobs.Text(e.args), MaxText)
 	for _, c := range e.calls {

@@ -65,7 +65,7 @@ const (
 	CallTool
 	// Harness answers the call Call from the run's state.
 	Harness
-	// Note adds a note with Text and IsError: to the call Call if ToCall is set.
+	// Note adds a note with Blob, Text and IsError: to the call Call if ToCall is set.
 	Note
 	// Wait requests a back-off of the length For. Text says why.
 	Wait
@@ -85,6 +85,7 @@ type Next struct {
 	Class   pawl.CrashClass    // of the tool
 	Timeout time.Duration      // the most that the tool call may take; see also [Session.Remaining]
 	For     time.Duration
+	Blob    pawl.Hash // comes before Text
 	Text    string
 	IsError bool
 	Result  pawl.SessionResult
@@ -367,7 +368,7 @@ func (x *Session) answeredAll(spec *Spec, alive time.Duration) Next {
 		return n
 	}
 	if len(x.calls) > 0 && x.stop != pawl.StopMaxOutput && !x.reminded && !spec.NoReminder {
-		return Next{Act: Note, Text: x.reminder(spec)}
+		return x.remind(spec)
 	}
 	return x.speak(alive)
 }
@@ -380,13 +381,17 @@ func (x *Session) turnCap() Next {
 	return n
 }
 
-// reminder returns the text that repeats the task after the calls of a reply, because models lose
+// remind returns the note that repeats the task after the calls of a reply, because models lose
 // it in a long transcript. It is the same each time but once, so that its text is kept once. In a
 // loop with a task of its own it says that only this task is to be done, because models like to
-// begin the next one.
-func (x *Session) reminder(spec *Spec) string {
+// begin the next one. If the prompt came with a reminder, that one repeats the task, whole.
+func (x *Session) remind(spec *Spec) Next {
+	n := Next{Act: Note, Blob: x.reminder}
 	text := "Reminder: the task is still: " + brief.Cut(spec.Goal, 120) + "."
-	if t := spec.Task; t.ID != "" {
+	switch t := spec.Task; {
+	case !n.Blob.IsZero():
+		text = ""
+	case t.ID != "":
 		what := t.ID + " — " + brief.Cut(t.Title, 60)
 		text = "CURRENT TASK STATE:\nGoal: " + brief.Cut(spec.Goal, 60) + "\nCurrent subtask: " + what + "\nStatus: running\n\n" +
 			"REMAINING WORK FOR THIS SUBTASK:\nContinue working on: " + brief.Cut(t.Title, 60) +
@@ -398,7 +403,8 @@ func (x *Session) reminder(spec *Spec) string {
 	if x.Turns-x.turn == lastTurns {
 		text += fmt.Sprintf(" %d turns are left.", lastTurns)
 	}
-	return brief.Cut(text, 400)
+	n.Text = brief.Cut(text, 400)
+	return n
 }
 
 // takesTrimmed reports whether a result that is only too long is accepted in the form that the

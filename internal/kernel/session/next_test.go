@@ -8,13 +8,13 @@ import (
 	"pawl"
 )
 
-// L-54 L-02: the reminder of a loop with a task of its own keeps to that task, in
+// L-02: a reminder in a few words, without one from the prompt, keeps to that task, in
 // this order, and holds within a note's bounds whatever the texts.
 func TestReminderOfATask(t *testing.T) {
 	for _, long := range []int{1, 200} {
 		title := strings.Repeat("rename the files ", long)
 		spec := &Spec{Goal: strings.Repeat("tidy the repository ", long), Task: &pawl.TaskEntry{ID: "rename-files", Title: title}, Output: "result"}
-		text := (&Session{Turns: 20, turn: 2}).reminder(spec)
+		text := (&Session{Turns: 20, turn: 2}).remind(spec).Text
 		if len(text) > 400 {
 			t.Errorf("%d bytes", len(text))
 		}

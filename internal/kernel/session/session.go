@@ -39,8 +39,10 @@ type Session struct {
 	text          pawl.Hash // of the last reply; zero = none
 	submitted     int       // the call that handed in the result, from 1; 0 = none has
 	reminded      bool      // the calls of the last reply were followed by a reminder
-	invalid       int       // results that were refused
-	nags          int       // replies without the result that the session owes
+	reminder      pawl.Hash // repeats the task; zero = a few words do
+	reminderBytes int64
+	invalid       int // results that were refused
+	nags          int // replies without the result that the session owes
 	// failed is why the last dispatch of the prompt, or of the present turn, gave nothing;
 	// nil = it did not fail, or there is another one.
 	failed     *pawl.Failure
@@ -158,6 +160,7 @@ func (x *Session) Lost() { x.dispatches-- }
 func (x *Session) Prompt(b *pawl.PromptAssembled) {
 	x.prompted = true
 	x.system, x.tools, x.bytes = b.System, b.Tools, b.Bytes
+	x.reminder, x.reminderBytes = b.Reminder, b.ReminderBytes
 	x.items = []pawl.Item{{Kind: pawl.ItemUser, Blob: b.Prompt}}
 	x.failed, x.waited, x.dispatches = nil, false, 0
 }
@@ -213,8 +216,10 @@ func (x *Session) Note(b *pawl.NoteAdded) error {
 		return fmt.Errorf("call %d is answered", b.Call)
 	case b.Call > 0:
 		x.answerItself(b)
+	case !b.Blob.IsZero() && b.Blob != x.reminder:
+		return fmt.Errorf("session %d has no text %s to be told", b.Session, b.Blob.Short())
 	default:
-		x.say(b.Text)
+		x.say(b)
 	}
 	return nil
 }
@@ -238,15 +243,18 @@ func (x *Session) answerItself(b *pawl.NoteAdded) {
 
 // say appends a sentence of the harness: the reminder after the calls of a reply, or what a reply
 // without calls should have had.
-func (x *Session) say(text string) {
+func (x *Session) say(b *pawl.NoteAdded) {
+	text := b.Text
 	for i := range x.items { // most reminders are equal, so their text is kept once
 		if x.items[i].Text == text {
 			text = x.items[i].Text
 			break
 		}
 	}
-	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Text: text})
-	x.bytes += int64(len(text))
+	x.items = append(x.items, pawl.Item{Kind: pawl.ItemNote, Blob: b.Blob, Text: text})
+	if x.bytes += int64(len(text)); !b.Blob.IsZero() {
+		x.bytes += x.reminderBytes
+	}
 	switch {
 	case len(x.calls) > 0:
 		x.reminded = true

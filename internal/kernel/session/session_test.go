@@ -456,13 +456,13 @@ func TestTextsAreShort(t *testing.T) {
 	}{
 		"a problem":       {refusal(long).Text, 400},
 		"an unknown tool": {func() string { n, _ := x.reply(&call{use: pawl.ToolUse{Tool: long}}); return n.Text }(), len(`there is no tool "" here`) + 60},
-		"a goal":          {x.reminder(&Spec{Goal: long, Task: &pawl.TaskEntry{}}), len("Reminder: the task is still: .") + 120},
+		"a goal":          {x.remind(&Spec{Goal: long, Task: &pawl.TaskEntry{}}).Text, len("Reminder: the task is still: .") + 120},
 	} {
 		if len(row.text) != row.want {
 			t.Errorf("%s: %d bytes, want %d", name, len(row.text), row.want)
 		}
 	}
-	got := x.reminder(&Spec{Goal: long, Task: &pawl.TaskEntry{ID: "t", Title: long}})
+	got := x.remind(&Spec{Goal: long, Task: &pawl.TaskEntry{ID: "t", Title: long}}).Text
 	want := strings.Repeat("x", 57) + "…\n"
 	for _, head := range []string{"Goal: ", "Current subtask: t — ", "Continue working on: "} {
 		if !strings.Contains(got, head+want) {
@@ -541,6 +541,41 @@ func TestTranscript(t *testing.T) {
 	if got := Interrupted(pawl.Item{Blob: pawl.Hash{1}, IsError: true}); got != (pawl.Item{Blob: pawl.Hash{1}, IsError: true, Text: textInterrupted}) {
 		t.Errorf("an interrupted call has the result %+v", got)
 	}
+}
+
+// A reminder that came with the prompt repeats the task instead of a few words, and counts with its
+// whole size. L-54 F-39
+func TestWholeReminder(t *testing.T) {
+	k := begin(t, pawl.SessionStarted{Turns: 5})
+	k.spec.Task = &pawl.TaskEntry{ID: "a", Title: "only the beginning of"}
+	k.spec.Output, k.spec.NoReminder = "result", false
+	k.expect("assemble")
+	k.x.Closed()
+	k.x.Prompt(&pawl.PromptAssembled{Prompt: pawl.Hash{9}, Bytes: 100, Reminder: pawl.Hash{4}, ReminderBytes: 7000})
+	k.expect("speak")
+	k.reply("read")
+	k.expect("call 0")
+	k.returns(0)
+	before := k.x.Bytes()
+	n := k.x.Next(&k.spec, k.alive)
+	if want := (Next{Act: Note, Blob: pawl.Hash{4}, Text: " When it is done, call submit_result."}); !cmp.Equal(n, want) {
+		t.Fatalf("got %+v, want %+v", n, want)
+	}
+	for _, blob := range []pawl.Hash{{5}, {9}} {
+		if err := k.x.Note(&pawl.NoteAdded{Blob: blob}); err == nil {
+			t.Errorf("a note has the text %s, which is not the reminder", blob.Short())
+		}
+	}
+	if err := k.x.Note(&pawl.NoteAdded{Blob: n.Blob, Text: n.Text}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := k.x.Bytes()-before, int64(7000+len(n.Text)); got != want {
+		t.Errorf("the transcript has grown by %d bytes, want %d", got, want)
+	}
+	if got, want := k.x.items[len(k.x.items)-1], (pawl.Item{Kind: pawl.ItemNote, Blob: pawl.Hash{4}, Text: n.Text}); got != want {
+		t.Errorf("the transcript ends with %+v, want %+v", got, want)
+	}
+	k.expect("speak")
 }
 
 // What does not follow is refused.

@@ -132,7 +132,7 @@ func (k *talk) act(n Next) error {
 	case Harness:
 		return k.x.Note(&pawl.NoteAdded{Call: n.Call + 1, Text: "known"})
 	case Note:
-		b := &pawl.NoteAdded{Text: n.Text, IsError: n.IsError}
+		b := &pawl.NoteAdded{Blob: n.Blob, Text: n.Text, IsError: n.IsError}
 		if n.ToCall {
 			b.Call = n.Call + 1
 		}
