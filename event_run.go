@@ -173,6 +173,9 @@ type RunResumed struct {
 	Reason string  `json:"reason,omitempty"`
 	// Max is the limit on the root's iterations from then on: see [MaxSaid].
 	Max int `json:"max,omitempty"`
+	// PlanAnew says that a person had rejected the root's plan, so that another iteration makes a new
+	// one. In logs of earlier versions the same plan was asked about again.
+	PlanAnew bool `json:"plan_anew,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -182,6 +185,7 @@ func (b *RunResumed) fields(c *coder) {
 	str(c, 1, &b.From)
 	str(c, 2, &b.Reason)
 	num(c, 3, &b.Max)
+	flag(c, 4, &b.PlanAnew)
 }
 
 // Forked is the first event of a forked run after those it has in common with the

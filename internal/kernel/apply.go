@@ -263,6 +263,8 @@ func (s *State) resume(b *pawl.RunResumed) {
 		}
 		switch {
 		case anew:
+		case b.PlanAnew && l.gen.rejected:
+			s.planAnew(l)
 		case l.gen.plan != nil:
 			l.requestReplan()
 			l.gen.batch = l.gen.batch.Again()
@@ -271,6 +273,15 @@ func (s *State) resume(b *pawl.RunResumed) {
 		case l.Kind.Children != nil && !l.inIteration: // it makes a new plan
 			l.ladder.Freed = l.Iteration
 		}
+	}
+}
+
+// planAnew lets another iteration make the plan that a person has rejected, also at the limit on
+// iterations.
+func (s *State) planAnew(l *Loop) {
+	l.gen.listing = listing{}
+	if !l.inIteration && s.isLastIteration(l) {
+		l.ladder.Freed++
 	}
 }
 

@@ -99,7 +99,9 @@ type Generation struct {
 	n     int        // from 1; each time the loop starts over adds one
 	plan  *plan.Plan // nil = it has none yet
 	plans int        // versions of the plan in earlier generations
-	board []pawl.NotePosted
+	// rejected is true if a person has rejected the plan, until there is another version of it.
+	rejected bool
+	board    []pawl.NotePosted
 	listing
 
 	batches        int         // how many were started

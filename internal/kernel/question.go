@@ -90,7 +90,10 @@ func (l *Loop) applyAnswered(s *State, b *pawl.QuestionAnswered) error {
 	switch q.kind {
 	case pawl.AskPlan, pawl.AskStart, pawl.AskMerge:
 		l.person.approved, l.person.wish = b.Choice == choiceApprove, nil
-		if b.Choice == choiceIterate {
+		if q.kind == pawl.AskPlan {
+			l.gen.rejected = b.Choice == choiceReject
+		}
+		if b.Choice == choiceIterate || l.gen.rejected && !b.Said.IsZero() {
 			l.person.wish = &wish{b.Said, b.By, l.Iteration}
 		}
 	case pawl.AskHealth:
@@ -196,8 +199,8 @@ func (l *Loop) wantsAnother() bool {
 	return r != nil && r.choice == choiceIterate
 }
 
-// wish is a person's request for another iteration. Prompts contain it until a person has answered
-// about a later plan.
+// wish is a person's request for another iteration, or why they rejected a plan. Prompts contain it
+// until a person has answered about a later plan.
 type wish struct {
 	said pawl.Hash // the person's words; zero = none were given
 	by   string

@@ -192,6 +192,7 @@ func (s *State) acceptPlan(l *Loop, b *pawl.PlanAccepted) error {
 		l.gen.plan = l.gen.plan.Successor(g, b.List)
 	}
 	l.gen.plan.TakeDone()
+	l.gen.rejected = false
 	l.gen.read, l.gen.listed, l.gen.relist, l.gen.planned = nil, nil, pawl.Hash{}, true
 	l.person.approved, l.person.reply, l.unrecorded = false, nil, true
 	return nil

@@ -102,6 +102,10 @@ func (c *census) count(w *world) {
 			c.outcomes[b.Outcome]++
 		case *pawl.SessionEnded:
 			c.ends[b.Result]++
+		case *pawl.RunResumed:
+			if b.PlanAnew {
+				c.answers["resumed with another plan"]++
+			}
 		case *pawl.QuestionAsked:
 			asked[b.N] = b.Kind
 		case *pawl.QuestionAnswered:

@@ -127,7 +127,7 @@ func (d *draft) resume(in *pawl.Steering) error {
 	if err := d.roomToResume(); err != nil {
 		return err
 	}
-	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300)}
+	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300), PlanAnew: d.s.Loop(1).gen.rejected}
 	d.emit(0, b)
 	b.Max = d.eventMax()
 	for l := range d.s.each {

@@ -25,8 +25,9 @@ func New(app *cli.App) *cobra.Command {
 		Long: `Resume continues a run that is paused, that was interrupted because its process
 died, or that ended incomplete, blocked, halted or failed. Limits given here
 replace the run's; those of an active run can be changed too. Nothing is done
-twice: resume first checks what was in progress. Without RUN it continues the
-latest run, the one that pawl show shows, if that can be resumed.
+twice: resume first checks what was in progress. A run whose plan you rejected
+makes another plan and is told why. Without RUN it continues the latest run, the
+one that pawl show shows, if that can be resumed.
 
 The run continues in the daemon and is followed from here to its end, as with pawl
 run; Ctrl-C only stops following. With --local this process drives the run itself.
