@@ -13,9 +13,9 @@ import (
 	"pawl/internal/cli"
 	"pawl/internal/cli/answer"
 	"pawl/internal/cli/checkpoints"
+	"pawl/internal/cli/continues"
 	"pawl/internal/cli/fork"
 	"pawl/internal/cli/inbox"
-	"pawl/internal/cli/override"
 	"pawl/internal/cli/rollback"
 	"pawl/internal/view"
 )
@@ -154,7 +154,7 @@ func TestRollback(t *testing.T) { // V-50
 
 func TestOverride(t *testing.T) {
 	b, p := plannedBed(t)
-	if err := b.execute(t, override.New(b.app), "7", "--reason", "it only looks stalled"); err != nil || !strings.Contains(b.out.String(), "goes on in spite of its health") {
+	if err := b.execute(t, continues.New(b.app), "7", "--reason", "it only looks stalled"); err != nil || !strings.Contains(b.out.String(), "goes on in spite of its health") {
 		t.Errorf("%v: %s", err, b.out.String())
 	}
 	if want := (pawl.Steering{Verb: pawl.SteerContinue, Reason: "it only looks stalled", By: "ada"}); len(p.steered) != 1 || !reflect.DeepEqual(p.steered[0], want) {

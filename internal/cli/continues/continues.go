@@ -1,5 +1,5 @@
-// Package override is pawl continue: let a run go on in spite of its health.
-package override
+// Package continues is pawl continue: let a run go on in spite of its health.
+package continues
 
 import (
 	"github.com/spf13/cobra"
