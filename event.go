@@ -155,6 +155,7 @@ const (
 	KindArchived           Kind = 105
 	KindTaskRetried        Kind = 106
 	KindPublished          Kind = 107
+	KindGateOverruled      Kind = 108
 )
 
 // kinds has the name and the body of each kind. The name is the body's type in snake case.
@@ -213,6 +214,7 @@ var kinds = map[Kind]struct {
 	KindCouncilDecided:     {"council_decided", empty[CouncilDecided]},
 	KindLoopEnded:          {"loop_ended", empty[LoopEnded]},
 	KindGateLeftOut:        {"gate_left_out", empty[GateLeftOut]},
+	KindGateOverruled:      {"gate_overruled", empty[GateOverruled]},
 	KindTasksListed:        {"tasks_listed", empty[TasksListed]},
 	KindPlanAccepted:       {"plan_accepted", empty[PlanAccepted]},
 	KindPlanRefused:        {"plan_refused", empty[PlanRefused]},

@@ -173,3 +173,30 @@ func (b *GateLeftOut) fields(c *coder) {
 	str(c, 2, &b.Missing)
 	str(c, 3, &b.By)
 }
+
+// GateOverruled says that a person overruled the halt of a review. What the review halted is judged
+// once more: on the same tree it passes by the person's word.
+type GateOverruled struct {
+	Gate string `json:"gate"` // the review
+	// Iteration is the one that was halted, Commit and Tree what was judged in it.
+	Iteration int        `json:"iteration"`
+	Commit    CommitHash `json:"commit,omitempty"`
+	Tree      TreeHash   `json:"tree,omitempty"`
+	// Evidence is what the review said; zero = it left nothing.
+	Evidence Hash   `json:"evidence,omitzero"`
+	Reason   string `json:"reason"` // at most 1000 bytes
+	By       string `json:"by"`     // the person
+}
+
+// EventKind implements [Body].
+func (*GateOverruled) EventKind() Kind { return KindGateOverruled }
+
+func (b *GateOverruled) fields(c *coder) {
+	str(c, 1, &b.Gate)
+	num(c, 2, &b.Iteration)
+	str(c, 3, &b.Commit)
+	str(c, 4, &b.Tree)
+	sum(c, 5, &b.Evidence)
+	str(c, 6, &b.Reason)
+	str(c, 7, &b.By)
+}

@@ -9,6 +9,9 @@ type IterationStarted struct {
 	Tier   int        `json:"tier"`
 	Reason string     `json:"reason,omitempty"` // why this tier, when it is not the one before
 	From   CommitHash `json:"from"`
+	// Rejudges says that no step runs: what the last iteration left is judged once more, because the
+	// halt of a review was overruled.
+	Rejudges bool `json:"rejudges,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -20,6 +23,7 @@ func (b *IterationStarted) fields(c *coder) {
 	num(c, 3, &b.Tier)
 	str(c, 4, &b.Reason)
 	str(c, 5, &b.From)
+	flag(c, 6, &b.Rejudges)
 }
 
 // IterationRestarted says that the iteration's steps start again as a further

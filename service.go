@@ -86,24 +86,34 @@ const (
 	SteerContinue SteerVerb = "continue"
 	// SteerSignal tells loops of a tree something.
 	SteerSignal SteerVerb = "signal"
+	// SteerOverride overrules the halt of a review and resumes the run. A person has to give it at
+	// a terminal, with a reason.
+	SteerOverride SteerVerb = "override"
 	// SteerArchive puts the run out of the way, or a loop that has ended. Ended runs
 	// obey it too; one that is at work does not.
 	SteerArchive SteerVerb = "archive"
 )
+
+// Resumes reports whether the command lets a run that has ended go on.
+func (v SteerVerb) Resumes() bool { return v == SteerResume || v == SteerOverride }
 
 // Steering is a command to a run.
 type Steering struct {
 	Verb    SteerVerb `json:"verb"`
 	Reason  string    `json:"reason,omitempty"`
 	Running Draining  `json:"running,omitempty"` // of cancel; empty means boundary
-	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume when they change with it
+	Limits  *Limits   `json:"limits,omitempty"`  // of limits, and of resume and override when they change with it
 	Answer  *Reply    `json:"answer,omitempty"`  // of answer
 	Memory  int       `json:"memory,omitempty"`  // of forget: the entry's number
 	// Checkpoint is the number of the one to go back to, of rollback; 0 = the last good one.
 	Checkpoint int        `json:"checkpoint,omitempty"`
 	Signal     *Signaling `json:"signal,omitempty"` // of signal
 	Loop       string     `json:"loop,omitempty"`   // of archive: the loop's id; empty = the run
-	By         string     `json:"by,omitempty"`     // who wants it, of rollback, continue, signal and archive
+	By         string     `json:"by,omitempty"`     // who wants it, of rollback, continue, signal, override and archive
+	Gate       string     `json:"gate,omitempty"`   // of override: the review
+	// Terminal declares, of override, that a person gives the command at a terminal. It counts
+	// over the socket of the owner alone.
+	Terminal bool `json:"terminal,omitempty"`
 	// Accounts are those that whoever resumes the run has with its providers. The engine sets
 	// them; no request does.
 	Accounts []Account `json:"-"`

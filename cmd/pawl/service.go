@@ -126,11 +126,11 @@ func (o owned) Fork(ctx context.Context, run pawl.RunID, at pawl.Seq) (info pawl
 	return o.service.Fork(ctx, run, at)
 }
 
-// Steer implements [pawl.Service]. Only who resumes a run hands it an environment: what
-// another shell has is not what the run was started with.
+// Steer implements [pawl.Service]. Only who resumes a run, as one does who overrules a halt, hands it
+// an environment: what another shell has is not what the run was started with.
 // F-14
 func (o owned) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) error {
-	if s.Verb != pawl.SteerResume {
+	if !s.Verb.Resumes() {
 		return o.service.Steer(daemon.WithEnviron(ctx, nil), run, s)
 	}
 	if err := o.equipped(ctx, run); err != nil {

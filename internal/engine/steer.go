@@ -25,7 +25,7 @@ func (e *Engine) Steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 	if err := e.undeleted(ctx, run); err != nil {
 		return err
 	}
-	if s.Accounts = nil; s.Verb == pawl.SteerResume {
+	if s.Accounts = nil; s.Verb.Resumes() {
 		began, err := e.began(ctx, run)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (e *Engine) began(ctx context.Context, run pawl.RunID) (*pawl.RunStarted, e
 
 // mayBegin reports a command after which a run may be at work that was not before.
 func mayBegin(v pawl.SteerVerb) bool {
-	return v == pawl.SteerResume || v == pawl.SteerRollback || v == pawl.SteerContinue
+	return v.Resumes() || v == pawl.SteerRollback || v == pawl.SteerContinue
 }
 
 // checkSteering refuses what no run could obey. A run that nobody drives must
@@ -77,12 +77,16 @@ func checkSteering(s pawl.Steering) error {
 			return err
 		}
 	case pawl.SteerArchive:
+	case pawl.SteerOverride:
+		if s.Gate == "" {
+			return pawl.Errorf(pawl.CodeInvalid, "no review is named whose halt is to be overruled")
+		}
 	case pawl.SteerAnswer:
 		if s.Answer == nil {
 			return pawl.Errorf(pawl.CodeInvalid, "no answer given")
 		}
 	default:
-		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal or archive", s.Verb)
+		return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal, override or archive", s.Verb)
 	}
 	switch s.Running {
 	case "", pawl.DrainFinish, pawl.DrainBoundary, pawl.DrainNow:
@@ -131,8 +135,8 @@ func (e *Engine) steer(ctx context.Context, run pawl.RunID, s pawl.Steering) err
 		return err
 	}
 	ended := state.Status == pawl.StatusEnded
-	beside := s.Verb == pawl.SteerForget || s.Verb == pawl.SteerArchive // no reason to let a run go on
-	begins := s.Verb == pawl.SteerResume || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
+	beside := s.Verb == pawl.SteerForget || s.Verb == pawl.SteerArchive || s.Verb == pawl.SteerOverride && !ended // no reason to let a run go on
+	begins := s.Verb.Resumes() && !beside || !ended && !beside && (s.Verb != pawl.SteerCancel || s.Running != pawl.DrainNow)
 	if begins {
 		if err := e.confines(run, state.Started); err != nil {
 			return err.WithHint(endUnconfined, run)

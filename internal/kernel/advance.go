@@ -137,8 +137,11 @@ func (d *draft) judgeBase(l *Loop) bool {
 // ready starts the next iteration. It checks the limit on iterations again, because
 // the user may have lowered it since the last one was judged.
 func (d *draft) ready(l *Loop) {
-	d.judgeAttempts(l)
-	l = d.s.Loop(l.Ref)
+	again := l.toRejudge()
+	if again == nil {
+		d.judgeAttempts(l)
+		l = d.s.Loop(l.Ref)
+	}
 	switch {
 	case d.s.isLastIteration(l) && l.Parent != 0:
 		d.shut(l, pawl.OutcomeIncomplete, d.s.usedIterations(l))
@@ -150,10 +153,16 @@ func (d *draft) ready(l *Loop) {
 	case l.person.question != nil:
 		return
 	}
-	if !d.returnToBest(l) || !d.renewGeneration(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l) {
+	switch {
+	case again != nil:
+		if !d.bringForward(l, again) || !d.s.mayWork(l) {
+			return
+		}
+	case !d.returnToBest(l) || !d.renewGeneration(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l):
 		return
+	default:
+		d.rebaseSeen(l)
 	}
-	d.rebaseSeen(l)
 	if over := d.s.Exhausted(d.s.alive(d.at)); over != nil {
 		d.overBudget(over)
 		return
@@ -165,7 +174,11 @@ func (d *draft) ready(l *Loop) {
 			tier = l.Kind.Ladder.Rungs[0].Tier
 		}
 	}
-	d.emit(l.Ref, &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head})
+	b := &pawl.IterationStarted{N: l.Iteration + 1, Max: d.s.maxIterations(l), Tier: tier, Reason: l.tierWhy, From: l.Head}
+	if again != nil {
+		b.Rejudges, b.Reason = true, fmt.Sprintf("%s overruled the halt of %s", again.by, again.gate)
+	}
+	d.emit(l.Ref, b)
 }
 
 // askToStart reports whether a child may start. If every child needs consent, it asks

@@ -392,6 +392,8 @@ func (s *State) applyLoop(l *Loop, e pawl.Event) error {
 		return s.admitted(l, b)
 	case *pawl.GateLeftOut:
 		return s.gateLeftOut(b)
+	case *pawl.GateOverruled:
+		return s.overruled(l, b)
 	case *pawl.LoopEnded:
 		s.applyLoopEnded(l, b)
 	case *pawl.QuestionAsked:
@@ -426,7 +428,7 @@ func (s *State) applyIteration(l *Loop, body pawl.Body) error {
 		l.startIteration(b)
 	case *pawl.IterationRestarted:
 		l.Attempt = b.Attempt
-		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, questionRoundsByStep: l.iter.questionRoundsByStep})
+		l.beginSteps(&Iteration{spentAt: l.iter.spentAt, rejudges: l.iter.rejudges, questionRoundsByStep: l.iter.questionRoundsByStep})
 	case *pawl.SessionStarted:
 		return l.startSession(s, b)
 	case *pawl.NoteAdded:

@@ -23,13 +23,21 @@ func (l *Loop) startIteration(b *pawl.IterationStarted) {
 		l.ladder.Afterward--
 	}
 	l.baseRuns = nil
-	l.beginSteps(&Iteration{spentAt: l.spent})
+	if l.person.rejudge = false; !b.Rejudges {
+		l.person.overrulings = nil
+	}
+	l.beginSteps(&Iteration{spentAt: l.spent, rejudges: b.Rejudges})
 }
 
-// beginSteps starts an attempt of the iteration at its first step.
+// beginSteps starts an attempt of the iteration at its first step, or behind its steps if it judges what
+// the last iteration left.
 func (l *Loop) beginSteps(it *Iteration) {
 	l.Phase, l.iter, l.sessions = PhaseSteps, it, nil
 	l.setCandidate(nil)
+	if it.rejudges {
+		l.Phase = PhaseCommit
+		return
+	}
 	l.left.Drop(l.keeps)
 	l.moveToStep(0)
 }
@@ -241,6 +249,9 @@ func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	}
 	if l.cand != nil {
 		a.Tree, a.Looked = l.cand.Tree, l.cand.Second
+		if b.Outcome == pawl.OutcomeHalted {
+			a.Halted = l.cand.Committed
+		}
 		if last := l.lastAttempt(); last != nil && last.Tree == a.Tree {
 			a.Looked = slices.Concat(last.Looked, a.Looked)
 		}
@@ -286,7 +297,7 @@ func (s *State) applyLoopEnded(l *Loop, b *pawl.LoopEnded) {
 	l.Phase, l.Outcome, l.Reason = PhaseDone, b.Outcome, b.Reason
 	s.endSignals(l, b)
 	l.sessions, l.cand, l.worktree = nil, nil, worktree.State{}
-	*l.iter = Iteration{spentAt: l.iter.spentAt, Cursor: flow.Cursor{Round: l.iter.Round}}
+	*l.iter = Iteration{spentAt: l.iter.spentAt, rejudges: l.iter.rejudges, Cursor: flow.Cursor{Round: l.iter.Round}}
 	if l.Parent != 0 {
 		l.Reason = brief.Cut(b.Reason, 120)
 	}

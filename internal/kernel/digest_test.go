@@ -73,7 +73,11 @@ func loopHeadline(body pawl.Body) string {
 	case *pawl.ComplexityScored:
 		return fmt.Sprintf("complexity %d of 14: tier %d (%s)", b.Score, b.Tier, b.Why)
 	case *pawl.IterationStarted:
-		return fmt.Sprintf("── iteration %d/%d on tier %d from %s%s", b.N, b.Max, b.Tier, b.From, because(b.Reason))
+		text := fmt.Sprintf("── iteration %d/%d on tier %d from %s%s", b.N, b.Max, b.Tier, b.From, because(b.Reason))
+		if b.Rejudges {
+			text += "; no step runs"
+		}
+		return text
 	case *pawl.IterationRestarted:
 		return fmt.Sprintf("the steps start again as attempt %d%s", b.Attempt, because(b.Reason))
 	case *pawl.GatesReused:
@@ -84,6 +88,8 @@ func loopHeadline(body pawl.Body) string {
 		return s
 	case *pawl.GateJudged:
 		return judgedLine(b)
+	case *pawl.GateOverruled:
+		return fmt.Sprintf("%s overrules the halt of %s in iteration %d on %s: %s", b.By, b.Gate, b.Iteration, b.Commit, b.Reason)
 	case *pawl.Prepared:
 		return strings.TrimSuffix(fmt.Sprintf("prepared under %s: %s", b.Key, b.Failed), ": ")
 	case *pawl.GateLeftOut:
@@ -119,7 +125,7 @@ func judgedLine(b *pawl.GateJudged) string {
 	if b.Partial {
 		text += " (partial)"
 	}
-	if b.Verdict != pawl.VerdictPass {
+	if b.Verdict != pawl.VerdictPass || strings.HasPrefix(b.Reason, "overruled") {
 		text += because(b.Reason)
 	}
 	return text

@@ -108,6 +108,7 @@ func (s *State) reopenRoot(l *Loop) {
 	}
 	s.reopen(l)
 	l.stopped, l.person.approved, l.inbox.Held = false, false, false
+	l.person.overrulings, l.person.rejudge, l.iter.rejudges = nil, false, false // consents are not inherited
 	p := l.gen.plan
 	if p != nil {
 		l.beginAround()

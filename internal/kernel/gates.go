@@ -66,7 +66,11 @@ func (d *draft) judgeCandidate(l *Loop) {
 		return
 	}
 	if l.Kind.FinalGates != nil && l.judgement().Pass() && (!l.gen.planned || l.gen.plan.Succeeded()) {
-		if !d.syncHead(l) || !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
+		if !d.syncHead(l) {
+			return
+		}
+		d.reuseCommands(l)
+		if l = d.s.Loop(l.Ref); !d.judgeStages(l, len(l.Kind.Gates), l.stages()) {
 			return
 		}
 	}
@@ -181,9 +185,12 @@ func (d *draft) judgeStages(l *Loop, from, to int) bool {
 	return true
 }
 
-// judgeStage asks a judge that is not a command: a model, a person, or the harness itself.
+// judgeStage asks a judge that is not a command: a model, a person, or the harness itself. A review
+// whose halt a person has overruled is not asked.
 func (d *draft) judgeStage(l *Loop, i int, st *pawl.Stage) {
-	switch {
+	switch o := l.overruling(st.Name); {
+	case o != nil:
+		d.emit(l.Ref, o.pass())
 	case st.Review != nil && st.Review.Votes > 1:
 		d.vote(l, i)
 	case st.Review != nil:

@@ -129,6 +129,7 @@ type Iteration struct {
 	final      int    // final steps that are over
 	stepFailed string // why the steps failed; empty = they did not
 	restart    string // why the steps must start again; empty = they need not
+	rejudges   bool   // no step runs: it judges what the last one left
 
 	items      []flow.Item // the progress of a step with for_each, by entry
 	itemFailed string      // why an entry failed; empty = none did
@@ -160,11 +161,14 @@ type upstream struct {
 
 // person is what a loop asked people, and what they answered.
 type person struct {
-	question *question   // the open question; nil = there is none
-	reply    *reply      // the last answer, until it has been acted on
-	approved bool        // a person has given the consent that was asked for
-	wish     *wish       // a person's request for another iteration; nil = there is none
-	answers  []pawl.Hash // for later prompts, oldest first
+	question *question // the open question; nil = there is none
+	reply    *reply    // the last answer, until it has been acted on
+	approved bool      // a person has given the consent that was asked for
+	wish     *wish     // a person's request for another iteration; nil = there is none
+	// overrulings are a person's words against halts of reviews, until the steps run again.
+	overrulings []overruling
+	rejudge     bool        // the next iteration judges what the last overruling is about, without steps
+	answers     []pawl.Hash // for later prompts, oldest first
 }
 
 // exit is how a signal ends a loop, and the end of the loops below it: see cascade.go.

@@ -217,7 +217,7 @@ func (l *Loop) feedback() []pawl.Feedback {
 	if a == nil {
 		return out
 	}
-	said := l.person.wish != nil && l.person.wish.n == a.N // by the person who rejected its plan
+	said := l.person.wish != nil && l.person.wish.n == a.N   // by the person who rejected its plan
 	if a.StepFailed != "" && len(a.Children) == 0 && !said { // the children's own feedback says it
 		out = append(out, pawl.Feedback{From: "steps", Verdict: pawl.VerdictFail, Summary: brief.Cut(a.StepFailed, 120)})
 	}

@@ -127,7 +127,7 @@ func (d *draft) recoverAttempts(l *Loop) {
 // is in progress. If the loop was brought onto the work of others since, that stays: the best state
 // is merged with it first.
 func (d *draft) returnToBest(l *Loop) bool {
-	back, best := l.gen.Back, l.best()
+	back, best := l.gen.Back, l.goal()
 	switch {
 	case !l.ratchets():
 		return true
@@ -199,7 +199,8 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 			l.forgetAttempts("")
 		}
 	case *pawl.RollbackCalled:
-		if b.To != l.best().N || b.To == 0 || l.gen.Back != nil {
+		o := l.toRejudge()
+		if b.To != l.best().N && (o == nil || b.To != o.attempt) || b.To == 0 || l.gen.Back != nil {
 			return fmt.Errorf("attempt %d is not the best state of loop %d, or it is going back already", b.To, l.Ref)
 		}
 		l.gen.CallBack(b, nil)
@@ -219,6 +220,9 @@ func (l *Loop) applyOwn(body pawl.Body) error {
 func (l *Loop) wentBack(b *pawl.RolledBack) {
 	merged := l.gen.Back.Merged
 	l.gen.Back = nil
+	if l.toRejudge() != nil && b.To != l.best().N { // it is at what a review halted
+		return
+	}
 	l.forgetAttempts(fmt.Sprintf("the work went back to attempt %d: %s", b.To, b.Reason))
 	best := &l.gen.ratchet.best
 	best.Commit, best.Base = b.Commit, l.Base
@@ -231,8 +235,10 @@ func (l *Loop) wentBack(b *pawl.RolledBack) {
 
 // branchMoved records that the loop's branch is not where the loop left it when its worktree was
 // closed: somebody else moved it, as a rule. The states of before lack what they did, so that the loop
-// neither goes back to them nor compares its attempts with them any more.
+// neither goes back to them nor compares its attempts with them any more, and what a review halted is
+// not what the branch has.
 func (l *Loop) branchMoved() {
+	l.person.rejudge = false
 	if l.gen.ratchet == nil {
 		return
 	}

@@ -211,10 +211,12 @@ type climber struct {
 	judged map[string]pawl.Verdict // by the command gates that ran in the iteration
 	trees  map[int]pawl.TreeHash   // of the candidates, by the number of the iteration
 	best   land.Verified
-	back   *pawl.RollbackCalled // under way; nil = none is
-	verbs  map[pawl.Seq]pawl.Verb
-	head   pawl.CommitHash // of the branch after the last event
-	stuck  bool            // git could not do something to the worktree, and nobody has resumed the run since
+	// overruled is the iteration whose halt is overruled and that is to be judged once more; 0 = none is.
+	overruled int
+	back      *pawl.RollbackCalled // under way; nil = none is
+	verbs     map[pawl.Seq]pawl.Verb
+	head      pawl.CommitHash // of the branch after the last event
+	stuck     bool            // git could not do something to the worktree, and nobody has resumed the run since
 }
 
 func (b *climber) saw(e pawl.Event) {
@@ -226,9 +228,13 @@ func (b *climber) saw(e pawl.Event) {
 	switch x := e.Body.(type) {
 	case *pawl.WorkspaceOpened:
 		if b.head != "" && x.Head != b.head {
-			b.best, b.back = land.Verified{}, nil
+			b.best, b.back, b.overruled = land.Verified{}, nil, 0
 		}
 	case *pawl.IterationStarted:
+		if x.Rejudges != (b.overruled != 0) {
+			t.Fatalf("iteration %d judges anew: %t; overruled is the halt of iteration %d", x.N, x.Rejudges, b.overruled)
+		}
+		b.overruled = 0
 		if b.back != nil {
 			t.Fatalf("iteration %d starts while the work is on its way back to attempt %d", x.N, b.back.To)
 		}
@@ -256,11 +262,13 @@ func (b *climber) saw(e pawl.Event) {
 			}
 			b.best = *best
 		}
+	case *pawl.GateOverruled:
+		b.overruled = x.Iteration
 	case *pawl.RollbackCalled:
-		if x.To != b.best.N || b.back != nil {
+		if x.To != b.best.N && x.To != b.overruled || b.back != nil {
 			t.Fatalf("the work goes back to attempt %d; the best one is %d", x.To, b.best.N)
 		}
-		if health := l.Kind.Monitor; x.Ending == "" && len(health) == 0 {
+		if health := l.Kind.Monitor; x.Ending == "" && len(health) == 0 && x.To != b.overruled {
 			t.Fatalf("the recipe has no reaction, and the work goes back to attempt %d", x.To)
 		}
 		b.back = x
@@ -268,7 +276,9 @@ func (b *climber) saw(e pawl.Event) {
 		if b.back == nil || x.To != b.back.To || b.w.treeAt(x.Commit) != b.trees[x.To] {
 			t.Fatalf("the work is back at attempt %d with the tree %s; attempt %d had %s", x.To, b.w.treeAt(x.Commit), x.To, b.trees[x.To])
 		}
-		b.back, b.best.Commit = nil, x.Commit
+		if b.back = nil; x.To == b.best.N {
+			b.best.Commit = x.Commit
+		}
 	case *pawl.EffectRequested:
 		b.verbs[x.Effect.ID] = x.Effect.Do.Verb()
 	case *pawl.EffectFailed:

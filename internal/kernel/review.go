@@ -194,7 +194,7 @@ func (l *Loop) rerouted(b *pawl.Rerouted) error {
 	}
 	l.Attempt++
 	l.setCandidate(nil)
-	l.Phase, l.sessions = PhaseSteps, nil
+	l.Phase, l.sessions, l.iter.rejudges = PhaseSteps, nil, false
 	l.left.Decision, l.iter.blocked = "", nil
 	l.moveToStep(b.Step)
 	return nil

@@ -106,6 +106,12 @@ func (c *census) count(w *world) {
 			if b.PlanAnew {
 				c.answers["resumed with another plan"]++
 			}
+		case *pawl.GateOverruled:
+			c.answers["overruled"]++
+		case *pawl.GateJudged:
+			if strings.HasPrefix(b.Reason, "overruled by ") {
+				c.answers["passed overruled"]++
+			}
 		case *pawl.QuestionAsked:
 			asked[b.N] = b.Kind
 		case *pawl.QuestionAnswered:
@@ -134,7 +140,10 @@ func (c *census) complete(t *testing.T) {
 			t.Errorf("%d sessions ended %s", c.ends[r], r)
 		}
 	}
-	t.Logf("%d events; runs ended %v; sessions ended %v", c.events, c.outcomes, c.ends)
+	if c.answers["overruled"] < 10 || c.answers["passed overruled"] < 10 {
+		t.Errorf("%d halts were overruled, and %d reviews passed so", c.answers["overruled"], c.answers["passed overruled"])
+	}
+	t.Logf("%d events; runs ended %v; sessions ended %v; persons did %v", c.events, c.outcomes, c.ends, c.answers)
 }
 
 func simulate(t testing.TB, seed uint64) *world {
@@ -272,6 +281,7 @@ func (c *chance) afterEnd() bool {
 		return false
 	case c.field != nil && c.in(4):
 		c.boss()
+	case w.state.Outcome == pawl.OutcomeHalted && c.more != nil && c.more.IntN(3) > 0 && c.overrules():
 	default:
 		w.now = w.now.Add(time.Duration(c.IntN(100)) * time.Hour)
 		limits := c.limits()
@@ -279,6 +289,35 @@ func (c *chance) afterEnd() bool {
 		c.steer(pawl.Steering{Verb: pawl.SteerResume, Limits: &limits})
 	}
 	return true
+}
+
+// overrules lets a person overrule the halt of a review, if one halted the run: at a terminal or not,
+// of another gate or for no reason now and then. It reports whether a review halted it.
+func (c *chance) overrules() bool {
+	for l := range c.w.state.each {
+		a := l.lastAttempt()
+		if a == nil || a.Halted == nil || l.inIteration {
+			continue
+		}
+		for _, r := range a.Results {
+			if r.Verdict != pawl.VerdictHalt || r.Kind != "" {
+				continue
+			}
+			s := pawl.Steering{Verb: pawl.SteerOverride, Gate: r.Gate, Reason: "a false alarm", By: "ann", Terminal: c.more.IntN(8) > 0}
+			switch c.more.IntN(10) {
+			case 0:
+				s.Gate = "tests"
+			case 1:
+				s.Reason = " "
+			}
+			err := c.command(s)
+			if right := s.Terminal && s.Gate == r.Gate && s.Reason != " "; right != (err == nil) && (!right || !strings.Contains(err.Error(), "used")) {
+				c.w.t.Fatalf("%+v: %v", s, err)
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // accounts are those of whoever steers the run: every third time they are others.

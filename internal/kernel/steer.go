@@ -16,6 +16,8 @@ func (d *draft) steer(in *pawl.Steering) error {
 		return d.pause(in)
 	case pawl.SteerResume:
 		return d.resume(in)
+	case pawl.SteerOverride:
+		return d.steerOverride(in)
 	case pawl.SteerCancel:
 		return d.cancel(in)
 	case pawl.SteerLimits:
@@ -35,7 +37,7 @@ func (d *draft) steer(in *pawl.Steering) error {
 	case pawl.SteerArchive:
 		return d.steerArchive(in)
 	}
-	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal or archive", in.Verb)
+	return pawl.Errorf(pawl.CodeInvalid, "unknown command %q: want pause, resume, cancel, limits, replan, answer, forget, rollback, continue, signal, override or archive", in.Verb)
 }
 
 // steerReplan calls for a new plan of the root because the user wants one.
@@ -106,7 +108,11 @@ func (d *draft) changeAccounts(in *pawl.Steering) {
 	}
 }
 
-func (d *draft) resume(in *pawl.Steering) error {
+func (d *draft) resume(in *pawl.Steering) error { return d.resumeWith(in, nil, 0) }
+
+// resumeWith lets a paused or ended run go on. If over is not nil, a person has overruled the halt of
+// a review of a loop.
+func (d *draft) resumeWith(in *pawl.Steering, over *pawl.GateOverruled, of pawl.LoopRef) error {
 	d.changeAccounts(in)
 	if in.Limits != nil && (d.s.Status == pawl.StatusPaused || d.s.Status == pawl.StatusEnded) {
 		if err := d.limits(in); err != nil {
@@ -124,23 +130,30 @@ func (d *draft) resume(in *pawl.Steering) error {
 	case !d.s.Outcome.Resumable():
 		return d.refuse("a run that ended %s is finished; start a new one", d.s.Outcome)
 	}
-	if err := d.roomToResume(); err != nil {
+	if err := d.roomToResume(over != nil); err != nil {
 		return err
 	}
 	b := &pawl.RunResumed{From: d.s.Outcome, Reason: brief.Cut(in.Reason, 300), PlanAnew: d.s.Loop(1).gen.rejected}
 	d.emit(0, b)
+	if over != nil {
+		d.emit(of, over)
+	}
 	b.Max = d.eventMax()
 	for l := range d.s.each {
-		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() {
+		if l.Phase == PhaseOpening && l.haltedForSecurity() && l.Tier < l.top() && len(l.person.overrulings) == 0 {
 			d.escalate(l, l.top(), "resumed after a security halt", false)
 		}
 	}
 	return nil
 }
 
-// roomToResume refuses to resume a run that would stop at once because a limit is used up.
-func (d *draft) roomToResume() error {
+// roomToResume refuses to resume a run that would stop at once because a limit is used up. What is only
+// judged once more takes no further task and no iteration of the limit.
+func (d *draft) roomToResume(rejudges bool) error {
 	for l := range d.s.each {
+		if rejudges {
+			break
+		}
 		if p := l.gen.plan; p != nil {
 			if limit := d.s.childLimit(l); p.Capped > 0 && limit > 0 && p.Started >= limit {
 				return d.refuse("%d of %d tasks were started", p.Started, limit).

@@ -136,6 +136,9 @@ func steersBatches(t *testing.T, td *datadriven.TestData) *pawl.Steering {
 	switch td.Cmd {
 	case "continue":
 		return out
+	case "override":
+		out.Gate, out.Terminal, out.By = td.CmdArgs[0].Key, !td.HasArg("elsewhere"), "ann"
+		return out
 	case "rollback":
 		if len(td.CmdArgs) > 0 && len(td.CmdArgs[0].Vals) == 0 {
 			out.Checkpoint = atoi(t, td.CmdArgs[0].Key)

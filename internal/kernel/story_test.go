@@ -24,6 +24,7 @@ import (
 //	    goes on, up to event N, until something is told, or for some time; from the word show on, every event is told
 //	pause, resume [max=N] [budget=$N] [tokens=N] [time=D], cancel [finish|boundary|now], limits …
 //	    what a user does; the run goes on afterwards, unless until=N or hold
+//	override GATE because=(WHY) [elsewhere]  a person overrules the halt of a review, at a terminal or elsewhere
 //	crash [down=D] [meddle]  the driver dies and another one takes over; meddle changes the worktree meanwhile
 //	fork at=N                goes on as another run that has the events up to N in common with this one
 //	answer N [as=KIND]       gives the answer of effect N once more, or one of another kind
@@ -79,7 +80,7 @@ func (s *story) command(t *testing.T, td *datadriven.TestData) string {
 			down = duration(t, v)
 		}
 		s.w.crash(down)
-	case "rollback", "continue":
+	case "rollback", "continue", "override":
 		s.world(t, td.Input)
 		err = s.w.steer(*steersBatches(t, td))
 	case "batches":

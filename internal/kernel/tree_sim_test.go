@@ -37,7 +37,7 @@ func (c *census) completeTree(t *testing.T) {
 			t.Errorf("%d runs ended %s", c.outcomes[o], o)
 		}
 	}
-	for _, answer := range []string{"plan_limit one-more-plan", "plan_limit continue", "plan_limit stop", "stuck continue", "stuck fail", "resumed with another plan"} {
+	for _, answer := range []string{"plan_limit one-more-plan", "plan_limit continue", "plan_limit stop", "stuck continue", "stuck fail", "resumed with another plan", "overruled", "passed overruled"} {
 		if c.answers[answer] == 0 {
 			t.Errorf("%s never happened", answer)
 		}
@@ -384,11 +384,13 @@ func (c *chance) consent() bool {
 }
 
 // command gives a command that may be refused, and then changes nothing.
-func (c *chance) command(s pawl.Steering) {
+func (c *chance) command(s pawl.Steering) error {
 	before := len(c.w.log)
-	if err := c.w.steer(s); err != nil && (pawl.CodeOf(err) == pawl.CodeInternal || len(c.w.log) != before) {
+	err := c.w.steer(s)
+	if err != nil && (pawl.CodeOf(err) == pawl.CodeInternal || len(c.w.log) != before) {
 		c.w.t.Fatalf("%s is refused with %d events: %v", s.Verb, len(c.w.log)-before, err)
 	}
+	return err
 }
 
 // grove keeps its own books of a run's tasks, naively and from the log alone, and

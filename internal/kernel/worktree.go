@@ -110,6 +110,8 @@ func (d *draft) candidate(l *Loop) {
 	case l.iter.restart != "":
 		d.restartSteps(l, l.iter.restart)
 	case len(l.open) > 0:
+	case l.iter.rejudges:
+		d.rejudged(l)
 	case l.Kind.Children != nil && !l.worktree.Dirty && !l.worktree.Unsure:
 		b := &pawl.Committed{Commit: l.Head, Tree: l.worktree.Tree}
 		if l.Head != l.Base {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -255,5 +257,45 @@ func TestSlowRequests(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// steered is a service that keeps the commands that it is given.
+type steered struct {
+	pawl.Service
+	all chan pawl.Steering
+}
+
+func (s steered) Steer(_ context.Context, _ pawl.RunID, in pawl.Steering) error {
+	s.all <- in
+	return nil
+}
+
+// Whoever has the token may be a program: that a person gives a command at a terminal is believed
+// over the socket alone, so that no token overrules the halt of a review. D-62
+func TestTerminalOverTheSocketAlone(t *testing.T) {
+	said := make(chan pawl.Steering, 1)
+	file := filepath.Join(mustTemp(t), "token")
+	b := newDaemonBed(t, func(d *Daemon) { d.Projects, d.TCP, d.Token = one{steered{all: said}}, "127.0.0.1:0", file })
+	const path, body = "/v1/projects/shop/runs/007-add/steer", `{"verb":"override","gate":"safety","reason":"a false alarm","by":"ann","terminal":true}`
+	var done Done
+	b.mustAsk(http.MethodPost, path, body, &done)
+	if in := <-said; !in.Terminal || in.Gate != "safety" || in.Verb != pawl.SteerOverride {
+		t.Errorf("over the socket: %+v", in)
+	}
+	var about pawl.DaemonInfo
+	b.mustAsk(http.MethodGet, "/v1/daemon", "", &about)
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(about.Address)
+	resp := raw(t, "tcp", about.Address, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, port, strings.TrimSpace(string(token)), len(body), body))
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("over TCP: status %d", resp.StatusCode)
+	}
+	if in := <-said; in.Terminal || in.Reason != "a false alarm" {
+		t.Errorf("over TCP: %+v", in)
 	}
 }

@@ -46,6 +46,7 @@ type Done struct{}
 type call struct {
 	*http.Request
 	project string       // its id; empty in a process that has one project
+	face    face         // where it comes from
 	s       pawl.Service // of the project; nil where an operation is of no project
 	body    []byte       // of what changes something: it was read already
 }
@@ -150,7 +151,7 @@ func (h *handler) routes(f face) http.Handler {
 	for at, methods := range paths {
 		mux.HandleFunc(at, func(w http.ResponseWriter, r *http.Request) {
 			if o, ok := methods[r.Method]; ok {
-				h.perform(o, w, r)
+				h.perform(f, o, w, r)
 				return
 			}
 			w.Header().Set("Allow", allowed(methods))
@@ -179,9 +180,9 @@ func allowed(methods map[string]operation) string {
 	return strings.Join(names, ", ")
 }
 
-// perform answers a request.
-func (h *handler) perform(o operation, w http.ResponseWriter, r *http.Request) {
-	c := &call{Request: r, project: r.PathValue("project"), s: h.alone}
+// perform answers a request that comes from a face.
+func (h *handler) perform(f face, o operation, w http.ResponseWriter, r *http.Request) {
+	c := &call{Request: r, project: r.PathValue("project"), face: f, s: h.alone}
 	var err error
 	if o.in != nil || o.changes {
 		if c.body, err = body(w, r); err != nil {

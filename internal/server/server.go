@@ -125,10 +125,13 @@ func runOperations() []operation {
 			return info, err
 		}).changing(409),
 		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (Done, error) {
+			// Whoever has the token may be a program, so that a person at a terminal is believed
+			// over the socket alone.
+			in.Terminal = in.Terminal && c.face != faceTCP
 			err := c.s.Steer(c.Context(), c.run(), in)
 			h.changed(c, c.run(), err)
 			return Done{}, err
-		}).changing(409),
+		}).changing(403, 409),
 		takes(run+"/fork", "forkRun", "Start a run that has its first events in common with this one", func(h *handler, c *call, in forkAt) (pawl.RunInfo, error) {
 			info, err := c.s.Fork(c.Context(), c.run(), in.At)
 			h.changed(c, info.ID, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/plain"
 )
 
 // runGates is what a run knows of its gates.
@@ -14,6 +15,75 @@ type runGates struct {
 	Base []*Gate // what the command gates found on the base commit
 	// LeftOut are the gates that are not part of the run, as their programs are missing.
 	LeftOut []pawl.GateLeftOut
+	// Overruled are the halts of reviews that persons overruled, oldest first.
+	Overruled []*Overruling
+}
+
+// Overruling is a person's word against the halt of a review.
+type Overruling struct {
+	pawl.GateOverruled
+	Loop *Loop
+	Seq  pawl.Seq
+}
+
+// OverrulingRow is an overruling in a [Summary]. Its texts are safe to print.
+type OverrulingRow struct {
+	Gate      string    `json:"gate"`
+	Task      string    `json:"task,omitempty"` // whose work was halted; missing = the run's own
+	Iteration int       `json:"iteration"`      // that was halted
+	By        string    `json:"by"`
+	Reason    string    `json:"reason"`
+	Evidence  pawl.Hash `json:"evidence,omitzero"` // what the review said
+	Event     pawl.Seq  `json:"event"`
+}
+
+func (o *Overruling) row() OverrulingRow {
+	return OverrulingRow{Gate: plain.Line(o.Gate, 0), Task: plain.Line(o.Loop.Task, 0), Iteration: o.Iteration, By: plain.Line(o.By, 0),
+		Reason: plain.Line(o.Reason, 0), Evidence: o.Evidence, Event: o.Seq}
+}
+
+func (r OverrulingRow) text() string {
+	of := ""
+	if r.Task != "" {
+		of = " of task " + r.Task
+	}
+	return fmt.Sprintf("%s overruled the halt of %s in iteration %d%s%s", r.By, r.Gate, r.Iteration, of, because(r.Reason))
+}
+
+// overruled returns the overrulings for other programs.
+func (r *Run) overruled() []OverrulingRow {
+	var out []OverrulingRow
+	for _, o := range r.Overruled {
+		out = append(out, o.row())
+	}
+	return out
+}
+
+// Halt is the verdict of a review that halted a run.
+type Halt struct {
+	*Gate
+	Loop      *Loop
+	Iteration *Iteration
+}
+
+// Halt returns the verdict of the review that halted the run, which a person may overrule; nil if the
+// run has not ended so. Gate is the review's name; empty = any.
+func (r *Run) Halt(gate string) *Halt {
+	if r.Outcome != pawl.OutcomeHalted {
+		return nil
+	}
+	for _, l := range r.Loops {
+		it := l.last()
+		if it == nil || it.End == nil || it.End.Outcome != pawl.OutcomeHalted {
+			continue
+		}
+		for _, g := range it.Gates {
+			if g.Kind == "" && g.Verdict == pawl.VerdictHalt && (gate == "" || g.Gate == gate) {
+				return &Halt{g, l, it}
+			}
+		}
+	}
+	return nil
 }
 
 // Gate is a verdict with its event.
@@ -39,6 +109,50 @@ func record(all []*Gate, g *Gate) []*Gate {
 		return all
 	}
 	return append(all, g)
+}
+
+// HaltText returns what a review halted and what it said, for whoever is to overrule it.
+func HaltText(r *Run, h *Halt, blobs Blobs) string {
+	var t text
+	of := ""
+	if h.Loop.Task != "" {
+		of = " of task " + h.Loop.Task
+	}
+	t.line("Run %s: the review %s halted iteration %d%s%s", string(r.ID), h.Gate.Gate, h.Iteration.N, of, because(h.Reason))
+	var said struct {
+		Summary  string `json:"summary"`
+		Halt     string `json:"halt"`
+		Feedback string `json:"feedback"`
+		Criteria []struct {
+			ID     string `json:"id"`
+			Status string `json:"status"`
+			Gap    string `json:"gap"`
+		} `json:"criteria"`
+	}
+	blobs.into(h.Evidence, &said)
+	for _, words := range []string{said.Halt, said.Summary, said.Feedback} {
+		if words != "" && words != h.Reason {
+			t.line("  %s", plain.Line(words, 600))
+		}
+	}
+	for _, c := range said.Criteria {
+		if c.Status != "pass" {
+			t.line("  %s: %s%s", c.ID, c.Status, because(plain.Line(c.Gap, 300)))
+		}
+	}
+	if c := h.Iteration.Commit; c != nil {
+		t.line("  look    git show %s", short(c.Commit))
+	}
+	return strings.TrimRight(t.String(), "\n")
+}
+
+// howToOverrule returns the command that overrules the halt of a review; empty if none halted the run.
+func (r *Run) howToOverrule() string {
+	h := r.Halt("")
+	if h == nil {
+		return ""
+	}
+	return line("pawl override %s %s --reason WHY, if the halt is a mistake", r.ID, h.Gate.Gate)
 }
 
 func judgedText(b *pawl.GateJudged) string {
@@ -111,6 +225,8 @@ func (r *Run) applyGate(l *Loop, e pawl.Event) {
 		}
 	case *pawl.GateLeftOut:
 		r.LeftOut = append(r.LeftOut, *b)
+	case *pawl.GateOverruled:
+		r.Overruled = append(r.Overruled, &Overruling{*b, l, e.Seq})
 	}
 }
 
@@ -122,6 +238,8 @@ func (t teller) tellGate() string {
 		return ReusedText(b)
 	case *pawl.GateLeftOut:
 		return leftOutText(b)
+	case *pawl.GateOverruled:
+		return (&Overruling{GateOverruled: *b, Loop: &Loop{}}).row().text()
 	}
 	return ""
 }
@@ -152,7 +270,7 @@ func (k *Look) lookGate(e pawl.Event) {
 		if b.OnBase && (b.Verdict == pawl.VerdictPass || b.Verdict == pawl.VerdictSkip) {
 			k.Level = Normal
 		}
-	case *pawl.GateLeftOut:
+	case *pawl.GateLeftOut, *pawl.GateOverruled:
 		k.Tone = ToneWarning
 	}
 }

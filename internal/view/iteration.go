@@ -163,6 +163,9 @@ func (t teller) tellIteration() string {
 	r := t.r
 	switch b := t.e.Body.(type) {
 	case *pawl.IterationStarted: // D-29
+		if b.Rejudges {
+			return fmt.Sprintf("Iteration %s judges the same work once more, without its steps%s", of(b.N, b.Max), because(b.Reason))
+		}
 		return fmt.Sprintf("Starting iteration %s (%s)%s", of(b.N, b.Max), r.Recipe.Tier(b.Tier), because(b.Reason))
 	case *pawl.IterationRestarted:
 		return fmt.Sprintf("The iteration starts again, attempt %d%s", b.Attempt, because(b.Reason))

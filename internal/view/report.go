@@ -220,6 +220,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 		t.line("  none")
 	}
 	t.line("")
+	r.reportOverruled(&t)
 	if r.Outcome != pawl.OutcomeComplete {
 		red(&t, "[Red]", gates, blobs)
 	}
@@ -227,6 +228,19 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	t.line("")
 	r.footer(&t)
 	return t.String(), nil
+}
+
+// reportOverruled names the halts of reviews that persons overruled. D-62
+func (r *Run) reportOverruled(t *text) {
+	all := r.overruled()
+	if len(all) == 0 {
+		return
+	}
+	t.line("[Overruled]")
+	for _, o := range all {
+		t.line("  %s", o.text())
+	}
+	t.line("")
 }
 
 // ending returns how the run ended: in the report's title, and as its status.
@@ -393,6 +407,9 @@ func (r *Run) footer(t *text) {
 		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
 		if r.Outcome.Resumable() {
 			t.line("Go on:   %s", r.next())
+		}
+		if how := r.howToOverrule(); how != "" {
+			t.line("Or:      %s", how)
 		}
 	}
 	t.line("Sandbox: %s", r.sandbox())

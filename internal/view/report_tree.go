@@ -43,6 +43,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 		t.line("")
 	}
 	r.reportBatches(&t, l, blobs)
+	r.reportOverruled(&t)
 	if open := r.OpenQuestions(); len(open) > 0 {
 		t.line("[Questions]")
 		for _, q := range open {

@@ -39,9 +39,11 @@ type Summary struct {
 	Gates     []SummaryGate `json:"gates"`
 	BaseGates []SummaryGate `json:"base_gates"`
 	// LeftOut are the gates that are not part of the run.
-	LeftOut     []pawl.GateLeftOut `json:"left_out_gates,omitempty"`
-	Escalations []pawl.Escalated   `json:"escalations"`
-	Problems    []Mark             `json:"problems"`
+	LeftOut []pawl.GateLeftOut `json:"left_out_gates,omitempty"`
+	// Overruled are the halts of reviews that persons overruled.
+	Overruled   []OverrulingRow  `json:"overruled,omitempty"`
+	Escalations []pawl.Escalated `json:"escalations"`
+	Problems    []Mark           `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	Tasks *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
@@ -124,7 +126,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Base: commit(r.Start.Base), Head: commit(r.BranchHead()), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
-		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Escalations: []pawl.Escalated{},
+		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
 		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
 	}
 	if r.Start.Attempts != "" {
@@ -291,6 +293,13 @@ func Show(r *Run, blobs Blobs) string {
 			t.line("  %s", d.text())
 		}
 	}
+	if all := r.overruled(); len(all) > 0 {
+		t.line("")
+		t.line("Overruled")
+		for _, o := range all {
+			t.line("  %s (event %d)", o.text(), o.Event)
+		}
+	}
 	r.showQuestions(&t, blobs)
 	if len(r.Problems) > 0 {
 		t.line("")
@@ -301,6 +310,9 @@ func Show(r *Run, blobs Blobs) string {
 	}
 	t.line("")
 	t.line("Next: %s", r.next())
+	if how := r.howToOverrule(); how != "" {
+		t.line("Or:   %s", how)
+	}
 	return t.String()
 }
 

@@ -272,7 +272,7 @@ func (s *story) pass() {
 
 // stories are the runs that every projection is tried on.
 var stories = map[string]func(testing.TB) *story{
-	"escalated": escalated, "from-haiku": fromHaiku, "halted": halted, "council": councilled, "cancelled": cancelled,
+	"escalated": escalated, "from-haiku": fromHaiku, "halted": halted, "overruled": overruled, "council": councilled, "cancelled": cancelled,
 	"paused": paused, "recovered": recovered, "budget": budget, "no-model": noModel, "incomplete": incomplete,
 	"unverified": unverified, "waiting": waiting, "resumed": resumed, "restarted": restarted,
 	"pandora-done": pandoraDone, "pandora-blocked": pandoraBlocked, "loom-parallel": loomParallel, "loom-replanned": loomReplanned,
@@ -467,6 +467,37 @@ func waiting(tb testing.TB) *story {
 	s.wait(2 * time.Second)
 	s.add(s.ref, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "rate_limit", Message: "HTTP 429: slow down", Wait: 30 * time.Second}})
 	s.ask(x.Session, x.Place, &pawl.Wait{For: 30 * time.Second, Reason: "the provider asked for it: rate_limit"})
+	return s
+}
+
+// overruled was halted by the requirements review, which a person overruled: no step of the second
+// iteration runs.
+func overruled(tb testing.TB) *story {
+	s := begin(tb, 3, 1, nil)
+	s.iterate(1, "")
+	s.implement(1)
+	s.tests(12, 12)
+	s.clean()
+	s.review(pawl.VerdictHalt, 4, "a key in login.go")
+	const why, consent = "requirements halts: a key in login.go", "the key is made up, for a test"
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Requirements: pawl.VerdictHalt, Decision: pawl.DecideHalt, Reason: why,
+		Outcome: pawl.OutcomeHalted, Errors: []string{"requirements: a key in login.go"}})
+	s.close(pawl.OutcomeHalted, why)
+	s.wait(time.Hour)
+	s.add(0, &pawl.RunResumed{From: pawl.OutcomeHalted, Reason: consent})
+	s.add(s.ref, &pawl.GateOverruled{Gate: "requirements", Iteration: 1, Commit: s.head, Tree: "tree2",
+		Evidence: s.blob(`{"criteria":[]}`), Reason: consent, By: "ann"})
+	open := s.ask(0, s.place("open", "", 1), &pawl.OpenWorkspace{Name: "001-add-login", Branch: "pawl/001-add-login", Base: "base5e1fbeefcafe"})
+	s.add(s.ref, &pawl.WorkspaceOpened{Effect: open, Head: s.head, Tree: "tree2"})
+	s.n++
+	s.cost, s.tokens = 0, 0
+	s.add(s.ref, &pawl.IterationStarted{N: s.n, Max: 11, Tier: 1, From: s.head, Reason: "ann overruled the halt of requirements", Rejudges: true})
+	s.add(s.ref, &pawl.Committed{Commit: s.head, Tree: "tree2", Files: 1, Total: 1, FileSet: 7})
+	s.add(s.ref, &pawl.GatesReused{From: 1})
+	s.add(s.ref, &pawl.GateJudged{Gate: "requirements", Verdict: pawl.VerdictPass, Reason: "overruled by ann: " + consent, By: "ann"})
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Requirements: pawl.VerdictPass, Decision: pawl.DecideComplete,
+		Reason: "every gate passed", Outcome: pawl.OutcomeComplete})
+	s.close(pawl.OutcomeComplete, "every gate passed")
 	return s
 }
 

@@ -107,7 +107,7 @@ func (d *Driver) AdoptFolded(ctx context.Context, id pawl.RunID, s *kernel.State
 // Steer gives a run a command, and returns when what follows from it is
 // durable. A run that is not driven is taken over from its log with the command.
 func (d *Driver) Steer(ctx context.Context, id pawl.RunID, in pawl.Steering) error {
-	if in.Verb == pawl.SteerResume {
+	if in.Verb.Resumes() {
 		d.wanted()
 	}
 	for {

@@ -317,6 +317,8 @@ func (s *suite) interruptedRefused(t *testing.T) {
 		{"PauseOfPaused", pawl.Steering{Verb: pawl.SteerPause}, pawl.CodeState},
 		{"Unknown", pawl.Steering{Verb: "explode"}, pawl.CodeInvalid},
 		{"ResumeWithBadLimits", pawl.Steering{Verb: pawl.SteerResume, Limits: &pawl.Limits{Money: -1}}, pawl.CodeInvalid},
+		{"OverrideOfNoReview", pawl.Steering{Verb: pawl.SteerOverride, Reason: "a false alarm", Terminal: true}, pawl.CodeInvalid},
+		{"OverrideOfWhatIsNotHalted", pawl.Steering{Verb: pawl.SteerOverride, Gate: "safety", Reason: "a false alarm", Terminal: true}, pawl.CodeState},
 		{"LimitsWithoutLimits", pawl.Steering{Verb: pawl.SteerLimits}, pawl.CodeInvalid},
 		{"CancelSomehow", pawl.Steering{Verb: pawl.SteerCancel, Running: "somehow"}, pawl.CodeInvalid},
 	} {

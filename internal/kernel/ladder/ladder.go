@@ -40,6 +40,7 @@ type Attempt struct {
 	Children   []pawl.Feedback    // from tasks that made it fail
 	Security   uint64             // the fingerprint of security findings below critical; 0 = none
 	Tree       pawl.TreeHash      // of its candidate
+	Halted     *pawl.Committed    // its candidate, if a gate's halt ended the loop with it; else nil
 	StepFailed string             // why its steps failed; empty = they did not
 	Results    []*pawl.GateJudged // the verdicts on its candidate
 	Looked     []string           // reviews that have judged this tree a second time
@@ -236,6 +237,7 @@ func Remember(history []Attempt, a Attempt) []Attempt {
 	if n := len(out); n > 0 {
 		last := &out[n-1]
 		last.Security, last.Tree, last.StepFailed, last.Results, last.Children, last.Looked = 0, "", "", nil, nil, nil
+		last.Halted = nil
 	}
 	return append(out, a)
 }
