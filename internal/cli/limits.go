@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pawl"
 	"pawl/internal/config"
@@ -16,6 +17,26 @@ var limits = []struct {
 	{"budget", "limits.money_usd", func(l *pawl.Limits, given pawl.Limits) { l.Money = given.Money }},
 	{"max-tokens", "limits.tokens", func(l *pawl.Limits, given pawl.Limits) { l.Tokens = given.Tokens }},
 	{"max-time", "limits.time_minutes", func(l *pawl.Limits, given pawl.Limits) { l.Time = given.Time }},
+}
+
+// LimitFlags adds the flags that change the limits of a run that goes on.
+func LimitFlags(f *pflag.FlagSet) {
+	f.String("max-iterations", "", "make at most `N` attempts, those so far included")
+	f.String("budget", "", "spend at most this much, in `USD`, money spent so far included; 0 means no limit")
+	f.String("max-tokens", "", "use at most `N` tokens, those used so far included; 0 means no limit")
+	f.String("max-time", "", "work for at most this `TIME`, time so far included: minutes, or 90m, 8h; 0 means no limit")
+}
+
+// GoesOn says where a run goes on that a command has resumed.
+func GoesOn(s *Session, info pawl.RunInfo) string {
+	where := "here"
+	switch {
+	case s.Daemon:
+		where = "in the daemon; Ctrl-C only stops following"
+	case !s.Owner:
+		where = "in another process; Ctrl-C only stops following"
+	}
+	return "Run " + string(info.ID) + " goes on " + where
 }
 
 // GivenLimits reads the limits on the command line as a configuration does. What

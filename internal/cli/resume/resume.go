@@ -40,10 +40,7 @@ run; Ctrl-C only stops following. With --local this process drives the run itsel
 	}
 	cli.RunArgs(c, app, false)
 	f := c.Flags()
-	f.String("max-iterations", "", "make at most `N` attempts, those so far included")
-	f.String("budget", "", "spend at most this much, in `USD`, money spent so far included; 0 means no limit")
-	f.String("max-tokens", "", "use at most `N` tokens, those used so far included; 0 means no limit")
-	f.String("max-time", "", "work for at most this `TIME`, time so far included: minutes, or 90m, 8h; 0 means no limit")
+	cli.LimitFlags(f)
 	f.StringVar(&o.reason, "reason", "", "why, a `SENTENCE` for the log")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	return c
@@ -75,14 +72,7 @@ func execute(ctx context.Context, cmd *cobra.Command, app *cli.App, o *options, 
 	}
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
-		where := "here"
-		switch {
-		case s.Daemon:
-			where = "in the daemon; Ctrl-C only stops following"
-		case !s.Owner:
-			where = "in another process; Ctrl-C only stops following"
-		}
-		app.Printf("Run %s goes on %s\n\n", info.ID, where)
+		app.Printf("%s\n\n", cli.GoesOn(s, info))
 	}
 	least := view.Important
 	if o.verbose {
