@@ -227,7 +227,7 @@ func (m *Model) menuKey(name string) tea.Cmd {
 func (m *Model) steerKey(name string) (tea.Cmd, bool) {
 	at := m.tree.at
 	switch name {
-	case "p", "r", "c", "s", "R", "X":
+	case "p", "r", "c", "s", "R", "X", "o":
 	default:
 		return nil, false
 	}
@@ -256,8 +256,31 @@ func (m *Model) steerKey(name string) (tea.Cmd, bool) {
 		m.rollbackMenu(at.key)
 	case "X":
 		m.confirmArchive(at, rec, loop)
+	case "o":
+		m.overrule(at.key)
 	}
 	return nil, true
+}
+
+// overrule asks why the halt of the review that ended a run is overruled. Whoever types that is a person
+// at a terminal. D-62
+func (m *Model) overrule(k key) {
+	s := m.run()
+	if s == nil || !s.read {
+		m.say("the run is not read yet")
+		return
+	}
+	h := s.run.Halt("")
+	if h == nil {
+		m.say("no review has halted the run")
+		return
+	}
+	gate := h.Gate.Gate
+	m.input = &input{label: "Overrule the halt of " + gate, note: "why; it is part of the log. It said: " + h.Reason, max: maxWords, lines: true, must: "say why",
+		done: func(m *Model, text string) tea.Cmd {
+			return m.command(k, pawl.Steering{Verb: pawl.SteerOverride, Gate: gate, Reason: text, By: m.by, Terminal: true},
+				"the halt of "+gate+" is overruled: run "+string(k.run)+" judges it once more")
+		}}
 }
 
 func (m *Model) confirmCancel(at place, rec *view.Record, loop bool) {
@@ -392,7 +415,7 @@ var helps = []struct {
 	{"Screens", []hint{{"i", "inbox: what waits for you in all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: how much of the limits is used"}, {"?", "this page"}, {"q", "quit; runs continue"}, {"ctrl+z", "suspend; fg comes back"}}},
 	{"Deciding", []hint{{"a", "answer the question of the run or loop"}, {"A R I", "a plan: approve, reject, iterate with feedback"}, {"1 … 9", "other questions: answer with this choice"}}},
 	{"Steering", []hint{{"p r", "pause or resume the run; a loop below the root by a signal"}, {"c", "cancel the run, or stop the loop (asks first)"}, {"s", "signal the loop, or all loops below it"},
-		{"R", "roll back to a checkpoint (asks first)"}, {"X", "archive (asks first)"}}},
+		{"R", "roll back to a checkpoint (asks first)"}, {"o", "overrule the reviewer that halted the run (asks why)"}, {"X", "archive (asks first)"}}},
 	{"Writing", []hint{{"enter", "send"}, {"ctrl+j", "a new line"}, {"esc", "leave without sending"}, {"ctrl+a ctrl+e", "to the start or end"}, {"ctrl+w ctrl+u", "delete a word, or everything before the cursor"}}},
 	{"Signs", []hint{{"● running", "active"}, {"○ pending", "waits for its turn"}, {"‖ paused", "paused or waiting"}, {"↻ rebasing", "takes over what a sibling merged"}, {"✓ complete", "its own work passed"},
 		{"✗ failed", "failed for good"}, {"⊘ invalidated", "its parent started over"}, {"?2", "two questions wait for you"}}},

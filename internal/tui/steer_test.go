@@ -519,3 +519,33 @@ func TestQuit(t *testing.T) {
 		t.Error("q does not quit")
 	}
 }
+
+// The halt of a review is overruled for a reason, by whoever sits at the screen; of a run that nothing
+// has halted there is none to overrule. D-62
+func TestOverrule(t *testing.T) {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-add-login", "Add login with a password")
+	s.try(1, 1, 10, 1)
+	s.add(1, &pawl.GateJudged{Gate: "requirements", Verdict: pawl.VerdictHalt, Reason: "there is a key in login.go"})
+	s.add(1, &pawl.IterationEnded{N: 1, Tier: 1, Requirements: pawl.VerdictHalt, Decision: pawl.DecideHalt, Outcome: pawl.OutcomeHalted, Reason: "requirements halts"})
+	d := drive(t, w, 100, 24, pen{})
+	d.press("o")
+	if d.shows("no review has halted the run"); len(w.said) != 0 {
+		t.Fatalf("it was steered: %+v", w.said)
+	}
+	s.ends(pawl.OutcomeHalted, "requirements halts: there is a key in login.go")
+	d = drive(t, w, 100, 24, pen{})
+	d.press("o")
+	d.shows("Overrule the halt of requirements")
+	d.shows("there is a key in login.go")
+	d.press("enter")
+	if d.shows("say why"); len(w.said) != 0 {
+		t.Fatalf("it was steered without a reason: %+v", w.said)
+	}
+	d.write("it is made up")
+	d.press("enter")
+	want := pawl.Steering{Verb: pawl.SteerOverride, Gate: "requirements", Reason: "it is made up", By: "ada", Terminal: true}
+	if got := w.last(); !reflect.DeepEqual(got, want) {
+		t.Errorf("the command is %+v, want %+v", got, want)
+	}
+}
