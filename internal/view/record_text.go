@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -48,6 +49,42 @@ func (b Blobs) Text(h pawl.Hash) string { return b.text(h) }
 
 // Bytes returns a blob as it is; nil when there is none or it cannot be read.
 func (b Blobs) Bytes(h pawl.Hash) []byte { return b.bytes(h) }
+
+// JSON returns a blob as a JSON value with texts that are safe to print; a blob that is not JSON is
+// one string.
+func (b Blobs) JSON(h pawl.Hash) json.RawMessage {
+	data := b.bytes(h)
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		v = string(data)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // people read it, too
+	if enc.Encode(safe(v)) != nil {
+		return json.RawMessage("null") // what was JSON is JSON
+	}
+	return bytes.TrimRight(out.Bytes(), "\n")
+}
+
+// safe makes the texts of a JSON value safe to print.
+func safe(v any) any {
+	switch v := v.(type) {
+	case string:
+		return plain.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = safe(v[i])
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[plain.Line(k, 0)] = safe(x)
+		}
+		return out
+	}
+	return v
+}
 
 // Evidence returns a gate's evidence for people: what failed singly, else its output.
 func (b Blobs) Evidence(h pawl.Hash) string { return evidenceText(b.bytes(h)) }

@@ -31,18 +31,10 @@ type Session struct {
 	End       *pawl.SessionEnded // nil while it is under way
 	Spent     Spending
 	Model     string // the one that replied last
-	Calls     []Call // the tool calls that were answered
+	Said      []Said // its conversation so far
 
 	loop      pawl.LoopRef
 	iteration *Iteration // nil outside of one
-}
-
-// Call is a tool call with its result.
-type Call struct {
-	Tool         string
-	Args, Output pawl.Hash
-	IsError      bool
-	Time         time.Time // of the result
 }
 
 func (l *Loop) startSession(e pawl.Event, b *pawl.SessionStarted) {
@@ -259,15 +251,13 @@ func (r *Run) applySession(l *Loop, e pawl.Event, f *pawl.Effect) {
 			s.Model = b.Model
 		}
 		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
-	case *pawl.ToolReturned:
-		if do, ok := doOf[*pawl.CallTool](f); ok && l.session(f) != nil {
-			s := l.session(f)
-			s.Calls = append(s.Calls, Call{do.Tool, do.Args, b.Output, b.IsError, e.Time})
-		}
 	case *pawl.SessionEnded:
 		if s := l.sessions[b.Session]; s != nil {
 			s.End = b
 		}
+	}
+	if x, ok := SaidBy(e, f); ok && l.sessions[x.Session] != nil {
+		l.sessions[x.Session].hear(x)
 	}
 }
 

@@ -222,46 +222,16 @@ func result(r *view.Run, x *view.Task, blobs view.Blobs) *Result {
 		}
 	}
 	for _, s := range l.Sessions() {
-		for _, c := range s.Calls {
-			out.ToolCalls = append(out.ToolCalls, Call{Tool: plain.Line(c.Tool, 0), Args: arguments(blobs.Bytes(c.Args)), Result: blobs.Text(c.Output), Error: c.IsError, Time: c.Time.UTC()})
+		for _, x := range s.Said {
+			if x.Role == view.RoleTool && x.Tool != "" {
+				out.ToolCalls = append(out.ToolCalls, Call{Tool: plain.Line(x.Tool, 0), Args: blobs.JSON(x.Args), Result: blobs.Text(x.Text), Error: x.IsError, Time: x.Time.UTC()})
+			}
 		}
 	}
 	if out.Summary == "" {
 		out.Summary = plain.Line(x.Reason, 0)
 	}
 	return out
-}
-
-// arguments are a tool call's arguments, as JSON in any case.
-func arguments(data []byte) json.RawMessage {
-	var v any
-	if json.Unmarshal(data, &v) != nil {
-		v = string(data)
-	}
-	out, err := json.Marshal(clean(v))
-	if err != nil {
-		return json.RawMessage("null") // what was JSON is JSON
-	}
-	return out
-}
-
-// clean makes the texts of a JSON value safe.
-func clean(v any) any {
-	switch v := v.(type) {
-	case string:
-		return plain.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = clean(v[i])
-		}
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[plain.Line(k, 0)] = clean(x)
-		}
-		return out
-	}
-	return v
 }
 
 // JSON is the document as indented JSON.

@@ -1,6 +1,7 @@
 package loopfolder
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -24,7 +25,7 @@ type folder struct {
 type iteration struct {
 	n        int
 	sessions []*session
-	entries  []entry
+	entries  []said
 	gates    []*pawl.GateJudged
 	notes    []string // what followed, a line each
 	ended    bool
@@ -40,12 +41,12 @@ type session struct {
 	iteration      *iteration
 }
 
-// entry is a line of a conversation, before its texts are read.
+// entry is a line of a conversation.
 type entry struct {
 	Time    time.Time   `json:"time"`
 	Session int         `json:"session,omitempty"`
 	Place   string      `json:"place,omitempty"`
-	Role    string      `json:"role"` // assistant, tool, harness or result
+	Role    view.Role   `json:"role"` // assistant, tool, harness or result
 	Model   string      `json:"model,omitempty"`
 	Text    string      `json:"text,omitempty"`
 	Calls   []call      `json:"calls,omitempty"`
@@ -54,9 +55,6 @@ type entry struct {
 	Error   bool        `json:"is_error,omitempty"`
 	Tokens  int64       `json:"tokens,omitempty"`
 	Cost    pawl.Micros `json:"cost,omitempty"`
-
-	text, args pawl.Hash // text comes before Text
-	calls      []pawl.ToolUse
 }
 
 type call struct {
@@ -64,12 +62,10 @@ type call struct {
 	Args string `json:"args"`
 }
 
-// asked is an effect under way whose answer is told in a file.
-type asked struct {
-	session int
-	tool    string
-	args    pawl.Hash
-	what    string
+// said is an entry before its texts are read.
+type said struct {
+	view.Said
+	place string
 }
 
 // take folds an event into the files of its loop.
@@ -91,6 +87,11 @@ func (w *Writer) take(e pawl.Event) {
 	f := w.folder(e.Loop)
 	f.changed = f.changed || w.live
 	it := f.iteration(max(f.newest, 1))
+	effect := w.ended(e)
+	x, speaks := view.SaidBy(e, effect)
+	if speaks {
+		w.say(f, x)
+	}
 	switch b := e.Body.(type) {
 	case *pawl.IterationStarted:
 		f.newest = b.N
@@ -100,19 +101,14 @@ func (w *Writer) take(e pawl.Event) {
 		it.sessions = append(it.sessions, s)
 		f.sessions[b.Session] = s
 	case *pawl.SessionEnded:
-		w.ended(f, e, b)
-	case *pawl.NoteAdded:
-		w.say(f, b.Session, entry{Time: e.Time, Role: "harness", text: b.Blob, Text: b.Text, Error: b.IsError})
+		delete(f.sessions, b.Session)
 	case *pawl.EffectRequested:
 		w.request(e.Seq, &b.Effect)
 	case *pawl.EffectFailed:
-		w.failed(f, it, e, b.Effect, string(b.Failure.Code)+": "+b.Failure.Message)
+		f.failed(it, e, cmp.Or(x.Failed, judging(effect)), string(b.Failure.Code)+": "+b.Failure.Message)
 	case *pawl.EffectLost:
-		w.failed(f, it, e, b.Effect, "lost when the process died")
-	case *pawl.EffectWithdrawn:
-		delete(w.asked, b.Effect)
+		f.failed(it, e, cmp.Or(x.Failed, judging(effect)), "lost when the process died")
 	case *pawl.GateJudged:
-		delete(w.asked, b.Effect)
 		if !b.OnBase {
 			it.gates, it.changed = append(it.gates, b), w.live || it.changed
 		}
@@ -121,22 +117,16 @@ func (w *Writer) take(e pawl.Event) {
 	case *pawl.IterationEnded:
 		it.end(b, w.live)
 	case *pawl.PromptAssembled:
-		a := w.answered(b.Effect)
-		if s := f.sessions[a.session]; s != nil {
+		if s := f.sessions[x.Session]; s != nil {
 			s.system, s.prompt = b.System, b.Prompt
 			s.iteration.changed = w.live || s.iteration.changed
 		}
-	case *pawl.ModelReplied:
-		a := w.answered(b.Effect)
-		w.say(f, a.session, entry{Time: e.Time, Role: "assistant", Model: b.Model, Tokens: b.Usage.Total(), Cost: b.Cost, text: b.Text, calls: b.Calls})
 	case *pawl.ToolReturned:
-		a := w.answered(b.Effect)
-		w.say(f, a.session, entry{Time: e.Time, Role: "tool", Tool: a.tool, Error: b.IsError, text: b.Output, args: a.args})
 		to := &f.out
 		if b.IsError {
 			to = &f.err
 		}
-		to.add(piece{head: fmt.Sprintf("==> %s iteration %03d %s", stamp(e.Time), max(f.newest, 1), a.tool), args: a.args, text: b.Output, size: b.Bytes})
+		to.add(piece{head: fmt.Sprintf("==> %s iteration %03d %s", stamp(e.Time), max(f.newest, 1), x.Tool), args: x.Args, text: b.Output, size: b.Bytes})
 	}
 }
 
@@ -159,57 +149,59 @@ func (f *folder) iteration(n int) *iteration {
 	return it
 }
 
-// say adds a line to a conversation.
-func (w *Writer) say(f *folder, n int, e entry) {
-	s := f.sessions[n]
-	if s == nil {
+// say adds a line to a conversation. What was sent is in a file of its own.
+func (w *Writer) say(f *folder, x view.Said) {
+	s := f.sessions[x.Session]
+	if s == nil || x.Role == view.RolePrompt {
 		return
 	}
-	e.Session, e.Place = n, s.place
-	s.iteration.entries = append(s.iteration.entries, e)
+	s.iteration.entries = append(s.iteration.entries, said{x, s.place})
 	s.iteration.changed = s.iteration.changed || w.live
 }
 
-// ended tells how a session ended.
-func (w *Writer) ended(f *folder, e pawl.Event, b *pawl.SessionEnded) {
-	text := string(b.Result)
-	if b.Reason != "" {
-		text += ": " + b.Reason
-	}
-	w.say(f, b.Session, entry{Time: e.Time, Role: "result", Text: text, args: b.Output})
-	delete(f.sessions, b.Session)
-}
-
-// request notes an effect whose answer is told in a file.
+// request notes an effect whose end is told in a file.
 func (w *Writer) request(seq pawl.Seq, f *pawl.Effect) {
-	switch do := f.Do.(type) {
-	case *pawl.CallTool:
-		w.asked[seq] = asked{f.Session, do.Tool, do.Args, "tool " + do.Tool}
-	case *pawl.CallModel:
-		w.asked[seq] = asked{session: f.Session, what: "model call " + f.Place.String()}
-	case *pawl.AssemblePrompt:
-		w.asked[seq] = asked{session: f.Session, what: "prompt of " + f.Place.String()}
-	case *pawl.RunGate:
-		w.asked[seq] = asked{what: "gate " + do.Gate}
-	case *pawl.Prepare:
-		w.asked[seq] = asked{what: "prepare"}
+	switch f.Do.(type) {
+	case *pawl.CallTool, *pawl.CallModel, *pawl.AssemblePrompt, *pawl.RunGate, *pawl.Prepare:
+		w.asked[seq] = f
 	}
 }
 
-func (w *Writer) answered(seq pawl.Seq) asked {
-	a := w.asked[seq]
+// ended returns the effect that an event ends, if it was noted.
+func (w *Writer) ended(e pawl.Event) *pawl.Effect {
+	var seq pawl.Seq
+	switch b := e.Body.(type) {
+	case *pawl.EffectLost:
+		seq = b.Effect
+	case *pawl.EffectWithdrawn:
+		seq = b.Effect
+	case pawl.Answer:
+		seq = b.Answers()
+	}
+	f := w.asked[seq]
 	delete(w.asked, seq)
-	return a
+	return f
+}
+
+// judging names what is done to a candidate; empty for what is done in a session.
+func judging(f *pawl.Effect) string {
+	if f == nil {
+		return ""
+	}
+	switch do := f.Do.(type) {
+	case *pawl.RunGate:
+		return "gate " + do.Gate
+	case *pawl.Prepare:
+		return "prepare"
+	}
+	return ""
 }
 
 // failed tells of an effect that gave no fact.
-func (w *Writer) failed(f *folder, it *iteration, e pawl.Event, seq pawl.Seq, why string) {
-	a := w.answered(seq)
-	if a.what == "" {
-		return
+func (f *folder) failed(it *iteration, e pawl.Event, what, why string) {
+	if what != "" {
+		f.err.add(piece{head: fmt.Sprintf("==> %s iteration %03d %s", stamp(e.Time), it.n, what), said: why, size: int64(len(why))})
 	}
-	f.err.add(piece{head: fmt.Sprintf("==> %s iteration %03d %s", stamp(e.Time), it.n, a.what), said: why, size: int64(len(why))})
-	w.say(f, a.session, entry{Time: e.Time, Role: "harness", Text: a.what + " failed: " + why, Error: true})
 }
 
 // end notes what follows from an iteration.
@@ -249,14 +241,21 @@ func (t *tail) add(p piece) {
 	}
 }
 
-// read writes an entry with its texts as a line.
-func (e *entry) read(blobs view.Blobs) ([]byte, error) {
-	out := *e
-	if !e.text.IsZero() {
-		out.Text = cut(blobs.Text(e.text)+e.Text, MaxText)
+// line returns an entry with its texts as a line.
+func (x *said) line(blobs view.Blobs) ([]byte, error) {
+	out := entry{Time: x.Time, Session: x.Session, Place: x.place, Role: x.Role, Model: x.Model, Text: x.Words(), Error: x.IsError}
+	switch x.Role {
+	case view.RoleAssistant:
+		out.Tokens, out.Cost = x.Usage.Total(), x.Cost
+	case view.RoleTool:
+		out.Tool, out.Args = x.Tool, cut(blobs.Text(x.Args), MaxText)
+	case view.RoleResult:
+		out.Args = cut(blobs.Text(x.Output), MaxText)
 	}
-	out.Args = cut(blobs.Text(e.args), MaxText)
-	for _, c := range e.calls {
+	if !x.Text.IsZero() {
+		out.Text = cut(blobs.Text(x.Text)+out.Text, MaxText)
+	}
+	for _, c := range x.Calls {
 		out.Calls = append(out.Calls, call{c.Tool, cut(blobs.Text(c.Args), MaxText)})
 	}
 	return json.Marshal(out)

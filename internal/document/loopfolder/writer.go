@@ -35,7 +35,7 @@ type Writer struct {
 	blobs   view.Blobs
 	records view.Records
 	folders map[pawl.LoopRef]*folder
-	asked   map[pawl.Seq]asked
+	asked   map[pawl.Seq]*pawl.Effect
 	seen    pawl.Seq // the last event that was folded
 	written pawl.Seq // the last whose files are there
 	live    bool     // what is folded now is not
@@ -51,7 +51,7 @@ func Open(dir string, run pawl.RunID, blobs view.Blobs) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folders of loops: %w", err)
 	}
-	w := &Writer{root: root, run: run, blobs: blobs, folders: map[pawl.LoopRef]*folder{}, asked: map[pawl.Seq]asked{}}
+	w := &Writer{root: root, run: run, blobs: blobs, folders: map[pawl.LoopRef]*folder{}, asked: map[pawl.Seq]*pawl.Effect{}}
 	w.written = w.position()
 	return w, nil
 }
@@ -279,7 +279,7 @@ func (w *Writer) prompts(it *iteration) []byte {
 func (w *Writer) conversation(it *iteration) ([]byte, error) {
 	var b bytes.Buffer
 	for i := range it.entries {
-		line, err := it.entries[i].read(w.blobs)
+		line, err := it.entries[i].line(w.blobs)
 		if err != nil {
 			return nil, err
 		}
