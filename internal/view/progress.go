@@ -35,6 +35,9 @@ type ProgressOptions struct {
 	Clock bool
 	// Blobs gives tool calls their arguments; nil leaves them out.
 	Blobs Blobs
+	// Transcript shows what was said and done in sessions, entry by entry; nil shows a line for
+	// each.
+	Transcript *TranscriptOptions
 }
 
 // Terminal says what a terminal can do by its environment: nothing live on one
@@ -77,9 +80,7 @@ func (p *Progress) Write(u pawl.Update) error {
 		if e.Time.After(p.now) {
 			p.now = e.Time
 		}
-		if LevelOf(e) >= p.o.Least {
-			out = p.logLine(e)
-		}
+		out = p.event(e)
 		for _, t := range p.changedTodos() {
 			if !p.o.Live { // which shows the list itself
 				out = append(out, p.row(e, todoColor(t), t.String())...)
@@ -137,6 +138,35 @@ func (p *Progress) hear(l pawl.Live) {
 	if n := len(p.said.Text) - heard; n > 0 {
 		p.said.Text = p.said.Text[n:]
 	}
+}
+
+// event returns what is written of an event.
+func (p *Progress) event(e pawl.Event) []byte {
+	if p.o.Transcript != nil {
+		if entry, ok := EntryOf(e, p.run, p.o.Blobs); ok {
+			return p.entry(e, &entry)
+		}
+		if b, ok := e.Body.(*pawl.EffectRequested); ok && b.Effect.Do.Verb() == pawl.VerbCallTool && p.o.Least > Detail {
+			return nil // the reply has told the call
+		}
+	}
+	if LevelOf(e) < p.o.Least {
+		return nil
+	}
+	return p.logLine(e)
+}
+
+// entry returns an entry of a conversation as rows.
+func (p *Progress) entry(e pawl.Event, entry *TranscriptEntry) []byte {
+	var out []byte
+	for _, row := range entry.Rows(*p.o.Transcript) {
+		if row.Head {
+			out = append(out, p.row(e, row.Tone.color(), row.Text)...)
+			continue
+		}
+		out = append(out, p.color(row.Tone.color(), row.Text)+"\n"...)
+	}
+	return out
 }
 
 // logLine returns an event's line with its newline.
@@ -308,7 +338,15 @@ func (t Tone) color() int {
 }
 
 func (p *Progress) color(c int, text string) string {
-	if c == 0 || !p.o.Color || text == "" {
+	if !p.o.Color {
+		return text
+	}
+	return inked(c, text)
+}
+
+// inked returns a text in a colour.
+func inked(c int, text string) string {
+	if c == 0 || text == "" {
 		return text
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c, text)

@@ -30,29 +30,21 @@ type SentPart struct {
 }
 
 // Prompt finds what a session was sent. The selector is empty for the newest
-// session; the end of a session's place, such as "implement", "2/implement" or
-// "parser/1/execute", for the newest one there; a task's id for the newest one
+// session; successive parts of a session's place, such as "implement", "2/implement" or
+// "parser/1", for the newest one there; a task's id for the newest one
 // of that task; "session-N" for the root loop's session of that number; or
-// "event-N" for the one that this event started or made the prompt of. Behind
+// "event-N" for the one that this event started or said something in. Behind
 // "loop-N/" all but the last of them are looked for in that loop alone.
 func Prompt(r *Run, selector string) (Sent, error) {
+	all := r.sessions(func(s *Session) bool { return s.Prompt != nil })
 	var found *Session
-	var places []string
-	for _, s := range r.prompted() {
-		place := s.Place.String()
-		if !slices.Contains(places, place) {
-			places = append(places, place)
-		}
-		if selects(selector, s, place) {
+	for _, s := range all {
+		if selects(selector, s) {
 			found = s
 		}
 	}
 	if found == nil {
-		if len(places) == 0 {
-			return Sent{}, pawl.Errorf(pawl.CodeNotFound, "run %s has sent no prompt yet", plain.Line(string(r.ID), 0))
-		}
-		return Sent{}, pawl.Errorf(pawl.CodeNotFound, "run %s has no session at %q", plain.Line(string(r.ID), 0), plain.Line(selector, 80)).
-			WithHint("there are: %s", plain.Line(strings.Join(places, ", "), 1000))
+		return Sent{}, r.errNoSession(selector, all)
 	}
 	b := found.Prompt
 	sent := Sent{Session: found.Session, Loop: found.loop, Place: found.Place, Event: found.PromptSeq, Bytes: b.Bytes, Cut: b.Cut}
@@ -64,12 +56,28 @@ func Prompt(r *Run, selector string) (Sent, error) {
 	return sent, nil
 }
 
-// prompted returns the sessions of all loops whose prompt was made, oldest first.
-func (r *Run) prompted() []*Session {
+// errNoSession is the error of a selector that names none of the sessions there are.
+func (r *Run) errNoSession(selector string, all []*Session) error {
+	id := plain.Line(string(r.ID), 0)
+	if len(all) == 0 {
+		return pawl.Errorf(pawl.CodeNotFound, "run %s has sent no prompt yet", id)
+	}
+	var places []string
+	for _, s := range all {
+		if place := s.Place.String(); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	return pawl.Errorf(pawl.CodeNotFound, "run %s has no session at %q", id, plain.Line(selector, 80)).
+		WithHint("there are: %s", plain.Line(strings.Join(places, ", "), 1000))
+}
+
+// sessions returns those of all loops for which are returns true, oldest first.
+func (r *Run) sessions(are func(*Session) bool) []*Session {
 	var out []*Session
 	for _, l := range r.Loops {
 		for _, s := range l.sessions {
-			if s.Prompt != nil {
+			if are(s) {
 				out = append(out, s)
 			}
 		}
@@ -78,9 +86,10 @@ func (r *Run) prompted() []*Session {
 	return out
 }
 
-func selects(selector string, s *Session, place string) bool {
+// selects reports whether a selector names a session; see [Prompt].
+func selects(selector string, s *Session) bool {
 	if n, ok := strings.CutPrefix(selector, "event-"); ok {
-		return n == fmt.Sprint(s.PromptSeq) || n == fmt.Sprint(s.Seq)
+		return n == fmt.Sprint(s.Seq) || slices.ContainsFunc(s.Said, func(x Said) bool { return n == fmt.Sprint(x.Seq) })
 	}
 	loop := pawl.LoopRef(1) // of a session's number
 	if rest, ok := strings.CutPrefix(selector, "loop-"); ok {
@@ -93,5 +102,6 @@ func selects(selector string, s *Session, place string) bool {
 	if n, ok := strings.CutPrefix(selector, "session-"); ok {
 		return s.loop == loop && n == strconv.Itoa(s.Session)
 	}
-	return selector == "" || place == selector || selector == s.Place.Task || strings.HasSuffix(place, "/"+selector) || strings.HasSuffix(place, ":"+selector)
+	segments := strings.NewReplacer(":", "/")
+	return selector == "" || strings.Contains("/"+segments.Replace(s.Place.String())+"/", "/"+segments.Replace(selector)+"/")
 }

@@ -74,15 +74,20 @@ func TestPoison(t *testing.T) {
 				t.Fatal(err)
 			}
 			out.Write(doc)
-			p := NewProgress(New(), ProgressOptions{Out: &out, Clock: true, Blobs: s.read})
-			for _, e := range s.events {
-				mustProgress(t, p.Write(pawl.Update{Event: &e}))
+			out.WriteString(transcript(t, r, s.read))
+			for _, o := range []*TranscriptOptions{nil, {Place: true}} {
+				p := NewProgress(New(), ProgressOptions{Out: &out, Clock: true, Blobs: s.read, Transcript: o})
+				for _, e := range s.events {
+					mustProgress(t, p.Write(pawl.Update{Event: &e}))
+				}
 			}
-			p = NewProgress(r, ProgressOptions{Live: true})
+			p := NewProgress(r, ProgressOptions{Live: true})
 			for _, l := range plainOf(p.status()) {
 				fmt.Fprintln(&out, l)
 			}
 			_, err = Prompt(r, attack)
+			fmt.Fprintln(&out, err)
+			_, err = Transcribe(r, attack, s.read)
 			fmt.Fprintln(&out, err)
 			mustBeSafe(t, out.String())
 			mustBeYAML(t, r, s.read)

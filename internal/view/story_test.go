@@ -169,6 +169,11 @@ func (s *story) done(x *pawl.SessionStarted, r pawl.SessionResult, reason string
 	s.add(s.ref, &pawl.SessionEnded{Session: x.Session, Result: r, Reason: reason})
 }
 
+// says ends a session with a result.
+func (s *story) says(x *pawl.SessionStarted, r pawl.SessionResult, output string) {
+	s.add(s.ref, &pawl.SessionEnded{Session: x.Session, Result: r, Output: s.blob(output)})
+}
+
 func (s *story) iterate(tier int, reason string) {
 	s.n++
 	s.tier, s.cost, s.tokens = tier, 0, 0

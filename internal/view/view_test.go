@@ -163,9 +163,9 @@ func TestEveryPrefix(t *testing.T) {
 				if last {
 					again = fold(stored)
 				}
-				got := string(txtar.Format(projections(t, r, s.read)))
+				got := string(txtar.Format(projections(t, r, s.read))) + transcript(t, r, s.read)
 				mustBeSafe(t, got)
-				if again := string(txtar.Format(projections(t, again, s.read))); got != again {
+				if again := string(txtar.Format(projections(t, again, s.read))) + transcript(t, again, s.read); got != again {
 					t.Fatalf("after event %d, made again: %s", i+1, cmp.Diff(got, again))
 				}
 				mustBeYAML(t, r, s.read)
