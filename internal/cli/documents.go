@@ -22,6 +22,7 @@ type Document struct {
 const (
 	StateDocument  = "state.yaml"
 	ReportDocument = "report.txt"
+	AnswerDocument = "answer.md"  // what the run says at its end
 	TasksDocument  = "tasks.json" // the list of tasks, as Pandora keeps it
 	TaskDocument   = "task.json"  // the run in Loom's words
 	// The records of its loops, and the signals between them, as Loopr keeps them: a
@@ -52,8 +53,8 @@ func taskState(f pandora.TaskFile) tasks.State {
 }
 
 // Documents are the files of a run: the Task Loop's state file, a report on each
-// iteration, and the report on the whole run; of a run with a list of tasks also
-// those of Pandora and Loom.
+// iteration, the report on the whole run, and its answer once it has one; of a run with a list of
+// tasks also those of Pandora and Loom.
 func Documents(r *view.Run, blobs view.Blobs) ([]Document, error) {
 	state, err := view.StateYAML(r, blobs)
 	if err != nil {
@@ -84,6 +85,9 @@ func Documents(r *view.Run, blobs view.Blobs) ([]Document, error) {
 		return nil, err
 	}
 	out = append(out, Document{ReportDocument, []byte(report)})
+	if answer := view.AnswerOf(r, blobs); answer != nil {
+		out = append(out, Document{AnswerDocument, []byte(answer.Text + "\n")})
+	}
 	if r.Plan() == nil {
 		return out, nil
 	}

@@ -18,6 +18,8 @@ type FollowOptions struct {
 	// Least leaves out the lines of events below it; Clock puts the time before each line.
 	Least view.Level
 	Clock bool
+	// Transcript shows what was said and done in sessions; nil shows a line for each.
+	Transcript *view.TranscriptOptions
 	// Rest ends following when the run is paused and nothing of it is under way.
 	Rest bool
 	// Show is called for each event, after r has had it applied, instead of
@@ -110,8 +112,9 @@ type follower struct {
 
 func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o FollowOptions) *follower {
 	f := &follower{app: a, s: s, run: run, rest: o.Rest, showing: o.Show, asking: newAsking(a, o)}
+	blobs := func(h pawl.Hash) ([]byte, error) { return f.s.Blob(ctx, run, h) }
 	if f.showing == nil && a.JSON {
-		f.showing = a.EncodeEvent
+		f.showing = func(e pawl.Event, r *view.Run) error { return a.EncodeEvent(e, r, blobs) }
 	}
 	live, color := a.Screen()
 	f.live = live && f.showing == nil
@@ -120,8 +123,8 @@ func newFollower(ctx context.Context, a *App, s *Session, run pawl.RunID, o Foll
 		from = view.New()
 	}
 	f.progress = view.NewProgress(from, view.ProgressOptions{
-		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Height: a.Rows, Least: o.Least, Clock: o.Clock,
-		Blobs: func(h pawl.Hash) ([]byte, error) { return f.s.Blob(ctx, run, h) },
+		Out: a.Out, Live: f.live, Color: color, Width: a.Width, Height: a.Rows, Least: o.Least, Clock: o.Clock, Transcript: o.Transcript,
+		Blobs: blobs,
 	})
 	return f
 }

@@ -20,8 +20,8 @@ func (a *App) EncodeLine(v any) error { return encode(a.Out, v, "") }
 
 // EncodeEvent writes an event with its name as JSON on one line. The run has had
 // it applied.
-func (a *App) EncodeEvent(e pawl.Event, r *view.Run) error {
-	d, err := view.Document(e, r)
+func (a *App) EncodeEvent(e pawl.Event, r *view.Run, blobs view.Blobs) error {
+	d, err := view.Document(e, r, blobs)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@
 // events are folded, in which words they are told and how their lines look; event.go lists
 // them. Each projection is one file:
 // [StateYAML], [IterationReport] and [CompletionReport], [Why], [Line], [Show],
-// [Prompt]. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
+// [Prompt]. [Transcribe] is what was said and done in sessions, [AnswerOf] what a run says at its
+// end. [Todos] is what is to do, [Checkpoints] where a branch can go back to,
 // [Questions] what waits for a person, [Records] the loops of a tree as records and
 // [LoopTree] the tree itself. [Progress] draws a run while it happens. Of
 // runs with a list of tasks there is also [Tasks]. [Name] says what an event is

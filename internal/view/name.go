@@ -178,10 +178,12 @@ type EventDocument struct {
 	Correlation string          `json:"correlation_id,omitempty"`
 	Timestamp   string          `json:"timestamp"` // the time in UTC, RFC 3339 to the millisecond
 	Body        json.RawMessage `json:"body"`
+	// Answer is what the run says, beside its end.
+	Answer *Answer `json:"answer,omitempty"`
 }
 
 // Document returns the event with its name. The run has had it applied.
-func Document(e pawl.Event, r *Run) (EventDocument, error) {
+func Document(e pawl.Event, r *Run, blobs Blobs) (EventDocument, error) {
 	body, err := json.Marshal(e.Body)
 	if err != nil {
 		return EventDocument{}, fmt.Errorf("encode event %d: %w", e.Seq, err)
@@ -190,6 +192,9 @@ func Document(e pawl.Event, r *Run) (EventDocument, error) {
 		Timestamp: e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Body: body}
 	if root := r.root(); root != nil {
 		d.Task = root.ID
+	}
+	if _, ok := e.Body.(*pawl.RunEnded); ok {
+		d.Answer = AnswerOf(r, blobs)
 	}
 	l := r.loop(e.Loop)
 	if l == nil {

@@ -224,9 +224,7 @@ func CompletionReport(r *Run, blobs Blobs) (string, error) {
 	if r.Outcome != pawl.OutcomeComplete {
 		red(&t, "[Red]", gates, blobs)
 	}
-	t.line("%s", rule)
-	t.line("")
-	r.footer(&t)
+	r.footer(&t, blobs)
 	return t.String(), nil
 }
 
@@ -385,8 +383,12 @@ func (r *Run) laterAttempts(t *text) {
 	t.line("Later:   %s: git log %s..%s", later, short(best.Commit.Commit), short(last.Commit.Commit))
 }
 
-// footer says what the user does next and what the run took.
-func (r *Run) footer(t *text) {
+// footer closes the frame and says what the run says at its end, what the user does next and what
+// the run took.
+func (r *Run) footer(t *text, blobs Blobs) {
+	t.line("%s", rule)
+	t.section(func(t *text) bool { return r.answer(t, blobs) })
+	t.line("")
 	if r.hasLanded() || r.Head == r.Start.Base { // there are no attempts
 		t.line("Branch:  %s at %s%s", r.Start.Branch, short(r.BranchHead()), r.delivered())
 	} else {
@@ -473,6 +475,14 @@ func (t *text) title(format string, args ...any) {
 	t.line(" "+format, args...)
 	t.line("%s", rule)
 	t.line("")
+}
+
+// section adds what write writes behind an empty line; nothing if write returns false.
+func (t *text) section(write func(*text) bool) {
+	var below text
+	if write(&below) {
+		t.WriteString("\n" + below.String())
+	}
 }
 
 // line adds one line. Its indentation is the format's; what is formatted in

@@ -64,9 +64,7 @@ func (r *Run) treeReport(l *Loop, blobs Blobs) string {
 	if r.Outcome != pawl.OutcomeComplete {
 		redTasks(&t, l.Plan(), blobs)
 	}
-	t.line("%s", rule)
-	t.line("")
-	r.footer(&t)
+	r.footer(&t, blobs)
 	return t.String()
 }
 

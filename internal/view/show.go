@@ -45,7 +45,7 @@ type Summary struct {
 	Escalations []pawl.Escalated `json:"escalations"`
 	Problems    []Mark           `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
-	Tasks *TaskList `json:"task_list,omitempty"`
+	TaskList *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
 	Todos *TodoList `json:"todo_list,omitempty"`
 	// Asked are all its questions, in the order they were asked.
@@ -58,8 +58,10 @@ type Summary struct {
 	Healths     []HealthRow     `json:"health_history,omitempty"`
 	Checkpoints *CheckpointList `json:"checkpoint_list,omitempty"`
 	Recoveries  int             `json:"recoveries,omitempty"`
-	Why         []Link          `json:"why"`
-	Next        string          `json:"next"` // a command the user may want
+	// Answer is what the run says at its end; missing until then.
+	Answer *Answer `json:"answer,omitempty"`
+	Why    []Link  `json:"why"`
+	Next   string  `json:"next"` // a command the user may want
 }
 
 // SummaryIteration is an iteration in a [Summary].
@@ -127,7 +129,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
-		Problems: append([]Mark{}, r.Problems...), Why: Why(r), Next: r.next(),
+		Problems: append([]Mark{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Next: r.next(),
 	}
 	if r.Start.Attempts != "" {
 		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)
@@ -135,7 +137,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 	if r.Plan() != nil {
 		list := Tasks(r, r.Updated)
 		todos := Todos(r)
-		s.Tasks, s.Todos = &list, &todos
+		s.TaskList, s.Todos = &list, &todos
 	}
 	for _, q := range r.Questions {
 		s.Asked = append(s.Asked, r.askedRow(q, blobs))
@@ -274,6 +276,7 @@ func Show(r *Run, blobs Blobs) string {
 	for _, n := range r.Notes {
 		t.line("  Note       %s", n)
 	}
+	t.section(func(t *text) bool { return r.answer(t, blobs) })
 	if criteria := r.criterionList(blobs); len(criteria) > 0 {
 		t.line("")
 		t.line("Criteria")

@@ -184,7 +184,7 @@ func (r *Run) entry(s *Session, x *Said, blobs Blobs) TranscriptEntry {
 		e.Text = plain.Text(x.Words())
 	}
 	if !x.Text.IsZero() {
-		e.Text = blobs.text(x.Text)
+		e.Text = blobs.text(x.Text) + plain.Text(x.Note)
 	}
 	if x.Tool != "" {
 		e.Args = blobs.JSON(x.Args)

@@ -202,7 +202,7 @@ func TestEventDocument(t *testing.T) { // L-B22
 	r := New()
 	for _, e := range s.events {
 		r.Apply(e)
-		d, err := Document(e, r)
+		d, err := Document(e, r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

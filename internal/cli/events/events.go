@@ -76,7 +76,7 @@ func (o *options) printer(ctx context.Context, app *cli.App, s *cli.Session, run
 		case uint64(e.Seq) <= o.after:
 			return nil
 		case app.JSON:
-			return app.EncodeEvent(e, r)
+			return app.EncodeEvent(e, r, blobs)
 		}
 		app.Printf("%5d  %s  %-20s  %s\n", e.Seq, e.Time.Local().Format("15:04:05.000"), e.Body.EventKind(), view.Line(e, r, blobs))
 		return nil

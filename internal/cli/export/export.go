@@ -29,9 +29,9 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [RUN]",
 		Short: "Write a run's state file and reports",
-		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt, ...) and
-report.txt on the whole run, all made from the run's events, into a folder named
-after the run or given by --dir. loops.jsonl has the records of its loops and
+		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt, ...),
+report.txt on the whole run and answer.md, what the run says at its end, all made
+from its events, into a folder named after the run or given by --dir. loops.jsonl has the records of its loops and
 signals.jsonl the signals between them, as Loopr keeps them: one JSON document per
 line. A run with a list of tasks also has tasks.json (as the Pandora loop keeps
 it) and prd.json (as Ralph does), which pawl run --tasks reads; result.json;

@@ -57,7 +57,7 @@ func printLog(ctx context.Context, app *cli.App, s *cli.Session, run pawl.RunID,
 	for e, err := range s.Events(ctx, run, 0) {
 		if err == nil && app.JSON {
 			p.Run().Apply(e)
-			err = app.EncodeEvent(e, p.Run())
+			err = app.EncodeEvent(e, p.Run(), cli.Blobs(ctx, s, run))
 		} else if err == nil {
 			err = p.Write(pawl.Update{Event: &e})
 		}

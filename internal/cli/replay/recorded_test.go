@@ -59,7 +59,7 @@ func TestRecordedLogs(t *testing.T) {
 		r := view.New()
 		for _, e := range l.Events {
 			r.Apply(e)
-			d, err := view.Document(e, r)
+			d, err := view.Document(e, r, l.Blob)
 			if err != nil {
 				tb.Fatal(err)
 			}
