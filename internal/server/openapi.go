@@ -78,8 +78,11 @@ func schemaName(t reflect.Type, hint string) string {
 		t = t.Elem()
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
-	if strings.HasSuffix(t.PkgPath(), "internal/message") {
-		name = "Message" + name
+	switch {
+	case strings.HasSuffix(t.PkgPath(), "internal/message"):
+		return "Message" + name
+	case t == reflect.TypeFor[view.Link](): // the other one is to a page
+		return "Why"
 	}
 	return name
 }
@@ -220,6 +223,8 @@ func (d *description) success(o operation) *huma.Response {
 	case o.media == "application/octet-stream":
 	case o.id == "describe":
 		s = &huma.Schema{Type: huma.TypeObject}
+	case o.id == "readTranscript":
+		s = &huma.Schema{Description: "One a line.", OneOf: []*huma.Schema{d.types.Schema(reflect.TypeFor[view.TranscriptEntry](), true, "")}}
 	case o.media == "application/x-ndjson":
 		s = &huma.Schema{Description: "One a line. A last line that is an error says why there are no more.", OneOf: []*huma.Schema{
 			d.types.Schema(reflect.TypeFor[pawl.Event](), true, ""), d.types.Schema(reflect.TypeFor[failure](), true, "")}}

@@ -137,6 +137,10 @@ func runOperations() []operation {
 			h.changed(c, info.ID, err)
 			return info, err
 		}).changing(409),
+		asks(http.MethodGet, run, "readRun", "A run with its iterations, verdicts and tasks, and what it says at its end", readRun),
+		streams(run+"/transcript", "readTranscript", "What was said and done in the run's sessions so far, one JSON object a line", "application/x-ndjson", (*handler).transcript).
+			with(param{"query", "step", "a task, an iteration, a step or a loop, as pawl show --transcript takes it; nothing: all sessions"},
+				param{"query", "after", "the number of the last event the reader has; 0 or nothing: all entries"}),
 		streams(run+"/events", "listEvents", "The run's events so far, one JSON object a line", "application/x-ndjson", (*handler).events).with(afterParams()...),
 		streams(run+"/watch", "watchRun", "Events and live text as server-sent events", "text/event-stream", (*handler).watch).with(afterParams()...),
 		streams(run+"/blobs/{hash}", "readBlob", "A text by its hash", "application/octet-stream", (*handler).blob),
