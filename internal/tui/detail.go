@@ -22,17 +22,21 @@ const (
 	tabGates
 	tabAttempts
 	tabDecisions
+	tabTurns
 	tabs
 )
 
-var tabNames = [...]string{"log", "diff", "prompt", "gates", "attempts", "decisions"}
+var tabNames = [...]string{"log", "diff", "prompt", "gates", "attempts", "decisions", "turns"}
+
+// follows reports whether a tab's text grows at its end, which is shown then.
+func (t tab) follows() bool { return t == tabLog || t == tabTurns }
 
 // detail is the text about the chosen loop.
 type detail struct {
 	tab   tab
 	text  pane
 	made  made // what the text was made of
-	most  bool // the log has every event
+	most  bool // the log has every event, and turns have all of their texts
 	diff  diffMsg
 	asked diffOf // the difference that was asked for
 }
@@ -61,7 +65,7 @@ func (d *detail) turn(t tab) {
 		return
 	}
 	d.tab = (t + tabs) % tabs
-	d.text.top(d.tab == tabLog)
+	d.text.top(d.tab.follows())
 	d.text.search = ""
 }
 
@@ -74,7 +78,7 @@ func (m *Model) fill() tea.Cmd {
 	if s != nil {
 		now.rev, now.unread = s.rev, !s.read
 	}
-	if d.tab != tabLog {
+	if d.tab != tabLog || s != nil && s.run.Outcome != "" { // else its lines were made with what was there
 		now.blobs = m.blobs.rev
 	}
 	var cmd tea.Cmd
@@ -88,7 +92,7 @@ func (m *Model) fill() tea.Cmd {
 		return cmd
 	}
 	if d.made.at != now.at {
-		d.text.top(d.tab == tabLog)
+		d.text.top(d.tab.follows())
 	}
 	d.made = now
 	d.text.set(m.detailRows(s, width), height)
@@ -110,7 +114,7 @@ func (m *Model) detailRows(s *shown, width int) []row {
 	if m.tree.at.loop == 0 {
 		l = s.root()
 	}
-	if l == nil && m.detail.tab != tabLog {
+	if l == nil && !m.detail.tab.follows() {
 		return []row{say(dim, "no loop has begun yet")}
 	}
 	var out []row
@@ -125,6 +129,8 @@ func (m *Model) detailRows(s *shown, width int) []row {
 		out = m.attemptRows(s, l, width)
 	case tabDecisions:
 		out = m.decisionRows(s, l, width)
+	case tabTurns:
+		return m.turnRows(s, width)
 	default:
 		return m.logRows(s, width)
 	}
@@ -183,7 +189,13 @@ func (m *Model) logRows(s *shown, width int) []row {
 	if w := s.run.Waiting(); w != nil && (at == 0 || at == s.doing[w.Effect]) {
 		out = append(out, m.pen.texts(yellow, "  ", view.WaitingText(w), width)...)
 	}
-	for _, loop := range s.speakers(at) {
+	return append(append(out, m.heardRows(s, width)...), m.answerRows(s, width)...)
+}
+
+// heardRows are the end of what is being said now.
+func (m *Model) heardRows(s *shown, width int) []row {
+	var out []row
+	for _, loop := range s.speakers(m.tree.at.loop) {
 		out = append(out, m.pen.texts(dim, "  ", strings.TrimRight(s.heard[loop].text, "\n"), width)...)
 	}
 	return out

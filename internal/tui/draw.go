@@ -186,7 +186,7 @@ func (m *Model) tabLine(width int) row {
 		}
 	}
 	where := m.detail.text.where()
-	if m.detail.tab == tabLog && !m.detail.text.follow {
+	if m.detail.tab.follows() && !m.detail.text.follow {
 		where = strings.TrimSpace(where + "  stays")
 	}
 	if where != "" {
@@ -197,8 +197,12 @@ func (m *Model) tabLine(width int) row {
 		head = "─> "
 	}
 	left := row{{head, dim}, {name, map[bool]ink{true: bold}[m.focus == onText]}, {where, dim}}
-	if room := width - m.pen.widest(right) - 1; room < 20 { // the search and the place are worth more than names
-		right = row{{fmt.Sprintf(" [%d %s] 1-6", m.detail.tab+1, tabNames[m.detail.tab]), bold}}
+	least := 16 // columns for the run
+	if where != "" {
+		least = 24 // the search and the place are worth more than names
+	}
+	if room := width - m.pen.widest(right) - 1; room < least {
+		right = row{{fmt.Sprintf(" [%d %s] 1-%d", m.detail.tab+1, tabNames[m.detail.tab], tabs), bold}}
 	}
 	return m.pen.ends(left, right, width)
 }

@@ -42,6 +42,7 @@ var scenes = []struct {
 	{"attempts", busy, func(d *driven) { d.press("down", "down", "down", "down", "5") }},
 	{"money", dear, func(d *driven) { d.press("down", "down", "down", "down", "5") }},
 	{"decisions", busy, func(d *driven) { d.press("6", "tab", "z") }},
+	{"turns", busy, func(d *driven) { d.press("down", "down", "down", "down", "7", "tab", "z") }}, // F-46
 	{"search", busy, func(d *driven) { d.press("tab", "/"); d.write("accounts"); d.press("enter", "n") }},
 	{"filter", both, func(d *driven) { d.press("/"); d.write("search") }},
 	{"signals", busy, func(d *driven) { d.press("down", "down", "down", "down", "s") }},

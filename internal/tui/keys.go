@@ -111,7 +111,7 @@ func (m *Model) mainKey(name string) tea.Cmd {
 		m.focus = onTree + onText - m.focus
 	case "z":
 		m.zoom = !m.zoom
-	case "1", "2", "3", "4", "5", "6":
+	case "1", "2", "3", "4", "5", "6", "7":
 		d.turn(tab(name[0] - '1'))
 	case "[":
 		d.turn(d.tab + tabs - 1)
@@ -167,7 +167,7 @@ func (m *Model) moveKey(name string) {
 	default:
 		d.text.keys(name)
 		if name == "end" || name == "G" {
-			d.text.follow = d.tab == tabLog
+			d.text.follow = d.tab.follows()
 		}
 	}
 }
@@ -410,7 +410,7 @@ var helps = []struct {
 }{
 	{"Moving", []hint{{"↑ ↓ k j", "one line up or down"}, {"pgup pgdn", "a page up or down"}, {"g G", "the first or last line"}, {"← → h l", "close or open a run or loop; in the text: another tab"},
 		{"enter", "open or close; on a loop without children: its text"}, {"tab", "switch between tree and text"}, {"z", "tree or text on the whole screen"}}},
-	{"What is shown", []hint{{"1 … 6", "log, diff, prompt, gates, attempts, decisions"}, {"[ ]", "the previous or next tab"}, {"f", "follow the end of the log, or stop following"}, {"v", "the log with or without details"},
+	{"What is shown", []hint{{"1 … 7", "log, diff, prompt, gates, attempts, decisions, turns"}, {"[ ]", "the previous or next tab"}, {"f", "follow the end of the log or the turns, or stop following"}, {"v", "the log with or without details, turns with whole or short texts"},
 		{"x", "show or hide archived and invalidated loops"}, {"/", "filter the tree or the inbox; search in a text"}, {"n N", "the next or previous match"}, {"esc", "leave a search, a filter, a screen"}}},
 	{"Screens", []hint{{"i", "inbox: what waits for you in all runs"}, {"t", "todo: the tasks of the run"}, {"b", "budget: how much of the limits is used"}, {"?", "this page"}, {"q", "quit; runs continue"}, {"ctrl+z", "suspend; fg comes back"}}},
 	{"Deciding", []hint{{"a", "answer the question of the run or loop"}, {"A R I", "a plan: approve, reject, iterate with feedback"}, {"1 … 9", "other questions: answer with this choice"}}},

@@ -136,7 +136,11 @@ func inkOf(e pawl.Event) ink {
 		}
 		return normal
 	}
-	return [...]ink{view.TonePlain: normal, view.ToneQuiet: dim, view.ToneGood: green, view.ToneWarning: yellow, view.ToneBad: red}[look.Tone]
+	return toneInk(look.Tone)
+}
+
+func toneInk(t view.Tone) ink {
+	return [...]ink{view.TonePlain: normal, view.ToneQuiet: dim, view.ToneGood: green, view.ToneWarning: yellow, view.ToneBad: red}[t]
 }
 
 func verdictInk(v pawl.Verdict) ink {

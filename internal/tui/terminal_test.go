@@ -314,12 +314,12 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	x.sees("pawl · inbox")
 	x.types("q")
 	x.sees("RUN OR LOOP")
-	for _, key := range []string{"3", "4", "5", "6", "1"} {
+	for _, key := range []string{"3", "4", "5", "6", "7", "1"} {
 		x.types(key)
 		x.sees("[" + key + " " + tabNames[key[0]-'1'] + "]")
 	}
 	x.types("jjjjjjjj\r")
-	for _, key := range []string{"2", "3", "4", "5", "6", "1"} {
+	for _, key := range []string{"2", "3", "4", "5", "6", "7", "1"} {
 		x.types(key)
 		x.sees("[" + key + " " + tabNames[key[0]-'1'] + "]")
 	}
