@@ -31,7 +31,7 @@ func forbidden(where strictyaml.Where, v *values) error {
 		{"sandbox.profile", "choose which system calls commands may make", inFile},
 	} {
 		if pos, ok := where[f.key]; ok {
-			problems.Add(pos, f.key, "a repository may not %s; that belongs into %s", f.may, f.place)
+			problems.Add(pos, f.key, "a repository may not %s; that belongs in %s", f.may, f.place)
 		}
 	}
 	if v.sandbox == "off" {
