@@ -30,15 +30,15 @@ func New(app *cli.App, git Git) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge [RUN]",
 		Short: "Merge a run's work into the branch you are on",
-		Long: `Merge brings the work of a run that passed into the branch that is checked out here.
-This is the only command that changes your checkout, which must have no uncommitted
-changes. Without RUN it merges the latest run.
+		Long: `Merge brings the work of a run that passed into the branch that is checked out
+here. This is the only command that changes your checkout, which must have no
+uncommitted changes. Without RUN it merges the latest run.
 
-If your branch is still where the run started, it moves forward to the run's branch,
-which the gates have judged. If your branch has moved, the two are merged, a run
-without an agent has the same gates judge the merge, and your branch moves to the
-merge only if they pass. With --squash your branch gets one commit with the same
-files.
+If your branch is still where the run started, it moves forward to the run's
+branch, which the gates have judged. If your branch has moved, the two are merged,
+a run without an agent has the same gates judge the merge, and your branch moves
+to the merge only if they pass. With --squash your branch gets one commit with the
+same files.
 
 If your git signs commits (commit.gpgsign), merge makes a commit of its own and
 signs it here, where you can be asked for a passphrase. Nothing is signed during a
