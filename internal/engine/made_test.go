@@ -24,6 +24,7 @@ func TestMadeCommits(t *testing.T) {
 		"IterationEnded":    "the commit of the attempt, which Committed has",
 		"MergeQueued":       "the same, of the child",
 		"BranchAdvanced":    "a merge, which Merged has",
+		"GateOverruled":     "the commit of the halted attempt, which Committed has",
 	}
 	commits := 0
 	for k := pawl.Kind(1); k < 250; k++ {

@@ -157,7 +157,7 @@ func TestTasks(t *testing.T) { // P-26 P-30
 // What a task goes on with that has only a folder follows from what recipes say.
 func TestRecipeOfAFolder(t *testing.T) {
 	own := []fs.FS{fstest.MapFS{
-		"mine.yaml":  {Data: []byte("extends: pawl\nrecords: true\n")},
+		"mine.yaml":  {Data: []byte("extends: taskloop\nrecords: true\n")},
 		"other.yaml": {Data: []byte("extends: coherence\nrecords: false\n")},
 	}}
 	for configured, want := range map[string]string{"pawl": "coherence", "loopr": "coherence", "mine": "mine", "other": "coherence", "missing": "coherence"} {
