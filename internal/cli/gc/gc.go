@@ -36,7 +36,7 @@ thing takes, and what everything takes. Nothing is changed without --apply:
   cache     layers of the trusted cache above its limit (pawl cache)
   log       space in the log's file that nothing uses
 
-The process that has the project does it, so that runs may be at work. What git
+The process that has the project does it, so that runs may be active. What git
 itself frees when a ref is gone, your git gc frees.
 
 With --everywhere it is every project that is known on this machine. With --json

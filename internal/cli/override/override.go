@@ -24,11 +24,11 @@ func New(app *cli.App) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "override RUN GATE --reason WHY",
-		Short: "Overrule the halt of a reviewer, and go on",
+		Short: "Overrule the halt of a reviewer, and continue",
 		Long: `Override overrules the halt of the review GATE that ended a run: a false alarm. What
 the review halted is judged once more, without the steps that made it. Verdicts of
 commands on the same tree stand, GATE passes by your word and with your reason, and
-the other reviewers judge anew. Then the run goes on as it would have.
+the other reviewers judge again. Then the run continues as usual.
 
 A reviewer halts when a person must look before anything else happens, such as at a
 secret that was committed. So it takes a person: standard input must be a terminal.

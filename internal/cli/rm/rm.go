@@ -53,7 +53,7 @@ foreign (commit, subject).
 	}
 	f := c.Flags()
 	f.BoolVar(&req.Now, "now", false, "remove the log and the salvage refs too, instead of keeping them for a time")
-	f.BoolVar(&req.Force, "force", false, "delete branches in spite of commits that the run did not make")
+	f.BoolVar(&req.Force, "force", false, "delete branches despite commits that the run did not make")
 	return c
 }
 
