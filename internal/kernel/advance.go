@@ -153,14 +153,14 @@ func (d *draft) ready(l *Loop) {
 	case l.person.question != nil:
 		return
 	}
-	switch {
-	case again != nil:
+	if again != nil {
 		if !d.bringForward(l, again) || !d.s.mayWork(l) {
 			return
 		}
-	case !d.returnToBest(l) || !d.renewGeneration(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l):
-		return
-	default:
+	} else {
+		if !d.returnToBest(l) || !d.renewGeneration(l) || !d.s.mayWork(l) || !d.askToStart(l) || !d.rebase(l) || !d.furnish(l) {
+			return
+		}
 		d.rebaseSeen(l)
 	}
 	if over := d.s.Exhausted(d.s.alive(d.at)); over != nil {

@@ -56,7 +56,7 @@ func threeLevels(goal, part string) string {
 func TestCombinations(t *testing.T) {
 	reasons := []string{
 		"children.judge: each child lands by itself", "children.land: each child lands by itself", "children.land: best needs someone who picks it",
-		"children.on_failure: stop does not go with land: best", "children.on_failure: restart_parent does not go with land: best",
+		"children.on_failure: stop does not combine with land: best", "children.on_failure: restart_parent does not combine with land: best",
 	}
 	var runs []string
 	refused := map[string]int{}

@@ -31,8 +31,8 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cost",
 		Short: "Tell what runs have cost, by day, run, model, role or project",
-		Long: `Cost adds up what the runs of this project have spent, what calls in progress hold,
-and what was lost: charged for calls whose cost nobody knows. Outside of a
+		Long: `Cost adds up what the runs of this project have spent, what calls in progress
+hold, and what was lost: charged for calls whose cost nobody knows. Outside of a
 repository, and with --everywhere, it is the runs of every project that is known
 on this machine. The sums are those that pawl show has of each run.
 

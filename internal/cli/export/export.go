@@ -30,15 +30,16 @@ func New(app *cli.App) *cobra.Command {
 		Use:   "export [RUN]",
 		Short: "Write a run's state file and reports",
 		Long: `Export writes state.yaml, a report on each iteration (iteration-001.txt, ...),
-report.txt on the whole run and answer.md, what the run says at its end, all made
-from its events, into a folder named after the run or given by --dir. loops.jsonl has the records of its loops and
-signals.jsonl the signals between them, as Loopr keeps them: one JSON document per
-line. A run with a list of tasks also has tasks.json (as the Pandora loop keeps
-it) and prd.json (as Ralph does), which pawl run --tasks reads; result.json;
-task.json (the task, its plan, the subtasks with their results and tool calls);
-plan.md, validation.md, completion.md, trace.txt, learnings.json. state.yaml and
-the reports say what was spent and lost, and what calls in progress hold. Each
-file is written whole or not at all, and replaces that of an earlier export.
+report.txt on the whole run and answer.md, what the run says at its end, all
+made from its events, into a folder named after the run or given by --dir.
+loops.jsonl has the records of its loops and signals.jsonl the signals between
+them, as Loopr keeps them: one JSON document per line. A run with a list of
+tasks also has tasks.json (as the Pandora loop keeps it) and prd.json (as Ralph
+does), which pawl run --tasks reads; result.json; task.json (the task, its plan,
+the subtasks with their results and tool calls); plan.md, validation.md,
+completion.md, trace.txt, learnings.json. state.yaml and the reports say what
+was spent and lost, and what calls in progress hold. Each file is written whole
+or not at all, and replaces that of an earlier export.
 
 With --folders it also writes the folders of its loops, loops/ID and archive/ID,
 as they are in the project's state folder: the prompts, conversations, verdicts

@@ -25,16 +25,17 @@ func New(app *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "override RUN GATE --reason WHY",
 		Short: "Overrule the halt of a reviewer, and continue",
-		Long: `Override overrules the halt of the review GATE that ended a run: a false alarm. What
-the review halted is judged once more, without the steps that made it. Verdicts of
-commands on the same tree stand, GATE passes by your word and with your reason, and
-the other reviewers judge again. Then the run continues as usual.
+		Long: `Override overrules the halt of the review GATE that ended a run: a false alarm.
+What the review halted is judged once more, without the steps that made it.
+Verdicts of commands on the same tree stand, GATE passes by your word and with
+your reason, and the other reviewers judge again. Then the run continues as
+usual.
 
-A reviewer halts when a person must look before anything else happens, such as at a
-secret that was committed. So it takes a person: standard input must be a terminal.
-What the review said is shown, and you type its name to overrule it. No program that
-uses the API can do it. Who overruled what, and why, is in the log, in pawl show and
-in the report.
+A reviewer halts when a person must look before anything else happens, such as
+at a secret that was committed. So it takes a person: standard input must be a
+terminal. What the review said is shown, and you type its name to overrule it.
+No program that uses the API can do it. Who overruled what, and why, is in the
+log, in pawl show and in the report.
 
 What a command gate finds is mended, not overruled: pawl resume. If somebody has
 committed to the branch since, the next iteration runs its steps as usual.

@@ -486,7 +486,7 @@ func TestFailedLoopGoesOn(t *testing.T) {
 			Status    pawl.LoopStatus
 		}
 	}
-	if err := json.Unmarshal(c.ok("loop.get", `{"id":"`+p.ID+`"}`), &got); err != nil || got.Loop.Iteration != 1 || got.Loop.Status != pawl.LoopComplete || !strings.Contains(got.Loop.Progress, "not so") {
+	if err := json.Unmarshal(c.ok("loop.get", `{"id":"`+p.ID+`"}`), &got); err != nil || got.Loop.Iteration != 2 || got.Loop.Status != pawl.LoopComplete || !strings.Contains(got.Loop.Progress, "not so") {
 		t.Fatalf("it is %+v, %v", got.Loop, err)
 	}
 }
