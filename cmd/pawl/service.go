@@ -52,12 +52,12 @@ func (s stored) Cache(ctx context.Context) (pawl.CacheInfo, error) {
 }
 
 // PruneCache implements [pawl.Caches].
-func (s stored) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResult, error) {
+func (s stored) PruneCache(context.Context, pawl.PruneRequest) (pawl.PruneResult, error) { //nolint:unparam // an interface asks for it
 	return pawl.PruneResult{}, onlyOwner("prune its cache")
 }
 
 // DeleteRun implements [pawl.Deletions].
-func (s stored) DeleteRun(context.Context, pawl.RunID, pawl.DeleteRequest) (pawl.Deletion, error) {
+func (s stored) DeleteRun(context.Context, pawl.RunID, pawl.DeleteRequest) (pawl.Deletion, error) { //nolint:unparam // an interface asks for it
 	return pawl.Deletion{}, onlyOwner("delete its runs")
 }
 
@@ -67,12 +67,12 @@ func (s stored) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
 }
 
 // Garbage implements [pawl.Deletions].
-func (s stored) Garbage(context.Context) (pawl.Garbage, error) {
+func (s stored) Garbage(context.Context) (pawl.Garbage, error) { //nolint:unparam // an interface asks for it
 	return pawl.Garbage{}, onlyOwner("say what of it nobody needs")
 }
 
 // CollectGarbage implements [pawl.Deletions].
-func (s stored) CollectGarbage(context.Context) (pawl.Garbage, error) {
+func (s stored) CollectGarbage(context.Context) (pawl.Garbage, error) { //nolint:unparam // an interface asks for it
 	return pawl.Garbage{}, onlyOwner("remove what nobody needs")
 }
 

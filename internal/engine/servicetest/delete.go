@@ -35,7 +35,6 @@ func (l *log) Erase(ctx context.Context, run pawl.RunID) error {
 type remains struct {
 	mu     sync.Mutex
 	asked  []string
-	refuse error // of Look
 	fails  map[string]error
 	survey engine.Survey
 }
