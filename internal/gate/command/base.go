@@ -116,22 +116,22 @@ func (j *judgement) compareTests(r *pawl.GateReport, names []string) {
 	}
 	switch {
 	case len(fresh) > 0:
-		r.Reason = newFailures(fresh)
+		r.Reason = j.newFailures(fresh)
 		if len(old) > 0 {
-			r.Reason += fmt.Sprintf("; %d %s there too: %s", len(old), verb(len(old), "fail"), nameList(shortNames(old), len(old)))
+			r.Reason += fmt.Sprintf("; %d %s there too: %s", len(old), verb(len(old), "fail"), nameList(j.shown(old), len(old)))
 		}
 		r.Error = Normalise(failureText(r, leaves(fresh)))
 	case j.unnamedFailures() > 0 && !j.sameUnnamed(r):
 		r.Reason += "; on the base " + cutText(j.req.Base.Reason, maxQuote)
 	case len(old) > 0:
-		excuse(r, fmt.Sprintf("not worse than the base: %s %s there too: %s", count(len(old), "test"), verb(len(old), "fail"), nameList(shortNames(old), len(old))))
+		excuse(r, fmt.Sprintf("not worse than the base: %s %s there too: %s", count(len(old), "test"), verb(len(old), "fail"), nameList(j.shown(old), len(old))))
 	default:
 		excuse(r, "not worse than the base, which fails alike: "+r.Reason)
 	}
 }
 
-func newFailures(names []string) string {
-	list := nameList(shortNames(names), len(names))
+func (j *judgement) newFailures(names []string) string {
+	list := nameList(j.shown(names), len(names))
 	switch {
 	case slices.ContainsFunc(names, report.IsWhole):
 		return count(len(names), "failure") + " that the base does not have: " + list
@@ -210,7 +210,7 @@ func (j *judgement) compareInventory(r *pawl.GateReport) {
 	}
 	r.Inventory = bounded(told)
 	said := make([]string, len(lost))
-	for i, name := range shortNames(names(lost)) {
+	for i, name := range j.shown(names(lost)) {
 		said[i] = lostTest{name: name, skipped: lost[i].skipped}.String()
 	}
 	reason := fmt.Sprintf("%s of the base no longer %s: %s", count(len(lost), "test"), verb(len(lost), "run"), nameList(said, len(said)))

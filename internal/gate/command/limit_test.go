@@ -224,12 +224,33 @@ func TestNameList(t *testing.T) {
 	}
 }
 
-// Names that differ only by their place are shown with it.
-func TestShortNames(t *testing.T) {
+// Of names of Go tests the package is left out, unless two differ only by it. F-50
+func TestShownNames(t *testing.T) {
 	long := "p.Test" + strings.Repeat("x", maxQuote)
-	got := shortNames([]string{"a.TestX", "b.TestX", "c.TestY/1", long})
-	if want := []string{"a.TestX", "b.TestX", "TestY/1", long[2 : 2+maxQuote]}; !slices.Equal(got, want) {
+	names := []string{"a.TestX", "b.TestX", "c.TestY/1", long}
+	j := judgement{reading: report.Reading{Tool: "go test"}}
+	if got, want := j.shown(names), []string{"a.TestX", "b.TestX", "TestY/1", long[2 : 2+maxQuote]}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	j.reading.Tool = "TAP"
+	if got, want := j.shown(names), append(slices.Clone(names[:3]), long[:maxQuote]); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Names of other runners are whole in what a gate says: a dot, a colon or an arrow in them may be
+// a part of what the test is about. Node names a file without tests of its own by its path. F-50
+func TestNamesAreWhole(t *testing.T) {
+	for _, name := range []string{"hello.txt says pkg.hello", "b.test.js", "test/b.test.js", "Foo::Bar loads", "config.json > is read",
+		"shop.TestTotal adds", "com.acme.Cart.adds", "adds 1.5 and 2.5"} {
+		r := MustJudge(t, spec(pawl.GateTests), play(1, "TAP version 13\nok 1 - fine\nnot ok 2 - "+name+"\n1..2\n"), nil)
+		if want := "1 of 2 tests fails: " + name; r.Reason != want {
+			t.Errorf("got %q, want %q", r.Reason, want)
+		}
+	}
+	r := MustJudge(t, spec(pawl.GateTests), play(1, "▶ Cart.total\n  ✖ adds a.b (0.9ms)\n✖ Cart.total (1.2ms)\n✖ b.test.js (175.8ms)\n  'test failed'\nℹ tests 2\nℹ pass 0\nℹ fail 2\n"), nil)
+	if want := "2 of 2 tests fail: Cart.total > adds a.b, b.test.js"; r.Reason != want {
+		t.Errorf("got %q, want %q", r.Reason, want)
 	}
 }
 

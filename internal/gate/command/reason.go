@@ -47,15 +47,19 @@ func nameList(names []string, total int) string {
 	return s
 }
 
-// shortNames leaves the place out of names where the rest is telling enough.
-func shortNames(names []string) []string {
-	seen := map[string]int{}
-	for _, name := range names {
-		seen[local(name)]++
-	}
+// shown returns the names of tests as sentences have them: whole, since nothing but the reader of a
+// report knows where in a name its place ends. Only Go's tests are named without their package where
+// no other test of the list has the same name.
+func (j *judgement) shown(names []string) []string {
 	short := make([]string, len(names))
+	seen := map[string]int{}
 	for i, name := range names {
-		short[i] = local(name)
+		if short[i] = name; j.reading.Tool == "go test" {
+			short[i] = local(name)
+		}
+		seen[short[i]]++
+	}
+	for i, name := range names {
 		if seen[short[i]] > 1 {
 			short[i] = name
 		}
@@ -120,7 +124,8 @@ func without(names, drop []string) []string {
 }
 
 // testFailures says such as "2 of 14 tests fail: TestLogin, TestLogout".
-func testFailures(r *report.Reading) string {
+func (j *judgement) testFailures() string {
+	r := &j.reading
 	var parts []string
 	if broken := wholes(r.Tests); len(broken) > 0 {
 		parts = append(parts, nameList(broken, len(broken)))
@@ -128,7 +133,7 @@ func testFailures(r *report.Reading) string {
 	if r.Failed > 0 {
 		s := fmt.Sprintf("%d of %s %s", r.Failed, count(r.Ran(), "test"), verb(r.Failed, "fail"))
 		if names := failed(r.Tests); len(names) > 0 {
-			s += ": " + nameList(shortNames(names), r.Failed)
+			s += ": " + nameList(j.shown(names), r.Failed)
 		}
 		parts = append(parts, s)
 	}

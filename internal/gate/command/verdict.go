@@ -81,7 +81,7 @@ func (j *judgement) outcome() outcome {
 	case reading.Damage != "":
 		return fails("%s%s", reading.Damage, j.exitNote())
 	case reading.Failed > 0 || len(wholes(reading.Tests)) > 0:
-		return failsComparably("%s", testFailures(reading))
+		return failsComparably("%s", j.testFailures())
 	case len(failing) > 0:
 		return j.findingsFail(failing)
 	case j.req.Spec.Kind == pawl.GateTests && reading.Recognised() && reading.Ran() == 0:
@@ -99,10 +99,10 @@ func (j *judgement) outcome() outcome {
 func (j *judgement) timedOut() outcome {
 	parts := []string{fmt.Sprintf("timed out after %s", roughly(cmp.Or(j.req.Limit, timeout(j.req))))}
 	if running := leaves(j.reading.Unfinished); len(running) > 0 {
-		parts[0] += " in " + nameList(shortNames(running), len(running))
+		parts[0] += " in " + nameList(j.shown(running), len(running))
 	}
 	if failed := without(failed(j.reading.Tests), j.reading.Unfinished); len(failed) > 0 {
-		parts = append(parts, fmt.Sprintf("until then %s failed: %s", count(len(failed), "test"), nameList(shortNames(failed), len(failed))))
+		parts = append(parts, fmt.Sprintf("until then %s failed: %s", count(len(failed), "test"), nameList(j.shown(failed), len(failed))))
 	}
 	if j.reading.Recognised() {
 		parts = append(parts, fmt.Sprintf("%s had passed", count(j.reading.Passed, "test")))
