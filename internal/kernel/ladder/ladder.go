@@ -128,9 +128,9 @@ func (lad *State) Rule(c *Case) Ruling {
 	case j.Pass() && c.Mends && c.Last == "":
 		return Ruling{Decision: pawl.DecideIterate, Reason: "tests that were red at the base pass now, and others are still red"}
 	case j.Pass() && j.Proven:
-		return Ruling{Decision: pawl.DecideComplete, Reason: "every gate passed", Outcome: pawl.OutcomeComplete}
+		return Ruling{Decision: pawl.DecideComplete, Reason: passed(c.Results, "every gate passed", "every gate passed or is no worse than at the base"), Outcome: pawl.OutcomeComplete}
 	case j.Pass():
-		return Ruling{Decision: pawl.DecideComplete, Reason: "nothing failed, but no command gate passed either", Outcome: pawl.OutcomeUnverified}
+		return Ruling{Decision: pawl.DecideComplete, Reason: passed(c.Results, "nothing failed, but no command gate passed either", "nothing got worse, but no command gate is green"), Outcome: pawl.OutcomeUnverified}
 	case j.Conflict && lad.Conflicts+1 < ConflictTries, c.Again:
 		return Ruling{Decision: pawl.DecideIterate, Reason: j.StepFailed}
 	case c.Refused != nil:
@@ -157,6 +157,15 @@ func (lad *State) Rule(c *Case) Ruling {
 		return lad.climb(c, consecutive(failures), false)
 	}
 	return Ruling{Decision: pawl.DecideIterate, Reason: FirstError(c.Ended)}
+}
+
+// passed returns why an attempt that passes ends its loop: green, or red if a gate passes only
+// because it is no worse than at the base.
+func passed(results []*pawl.GateJudged, green, red string) string {
+	if slices.ContainsFunc(results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictPass && r.RedAtBase }) {
+		return red
+	}
+	return green
 }
 
 // insecure returns why security calls for the strongest tier, or "".
