@@ -113,17 +113,20 @@ func (m *Money) Add(b Money) {
 
 // RunInfo is a run's line in a list: a projection of its events.
 type RunInfo struct {
-	ID        RunID     `json:"id"`
-	Task      int       `json:"task"`
-	Title     string    `json:"title"`
-	Recipe    string    `json:"recipe"`
-	Status    RunStatus `json:"status"`
-	Outcome   Outcome   `json:"outcome,omitempty"`
-	Reason    string    `json:"reason,omitempty"`
-	Branch    string    `json:"branch"`
-	Iteration int       `json:"iteration"`
-	Max       int       `json:"max_iterations"`
-	Tier      string    `json:"tier,omitempty"` // in the recipe's word
+	ID      RunID     `json:"id"`
+	Task    int       `json:"task"`
+	Title   string    `json:"title"`
+	Recipe  string    `json:"recipe"`
+	Status  RunStatus `json:"status"`
+	Outcome Outcome   `json:"outcome,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	// RedAtBase names the gates, with commas between, that let the run end well only because they are
+	// no worse than at the base; empty = none.
+	RedAtBase string `json:"red_at_base,omitempty"`
+	Branch    string `json:"branch"`
+	Iteration int    `json:"iteration"`
+	Max       int    `json:"max_iterations"`
+	Tier      string `json:"tier,omitempty"` // in the recipe's word
 	// Tasks counts the tasks of the root loop's plan, Passed those that have passed.
 	Tasks  int `json:"tasks,omitempty"`
 	Passed int `json:"passed,omitempty"`

@@ -103,12 +103,12 @@ func TestContinueATask(t *testing.T) {
 	t.Run("ThatCanBeResumed", func(t *testing.T) {
 		b, r := again(t, failing(), "Add a login page")
 		err := b.execute(t, run.New(b.app), "keep working on the login page")
-		if err != cli.Exit(cli.ExitBlocked) || !strings.Contains(b.out.String(), "Task 001-add-a-login-page: run 001-add-a-login-page, which was blocked, goes on") {
+		if err != cli.Exit(12) || !strings.Contains(b.out.String(), "Task 001-add-a-login-page: run 001-add-a-login-page, which was blocked, goes on") {
 			t.Errorf("%v: %s", err, b.out.String())
 		}
 		b.mustRuns(t, "001-add-a-login-page blocked")
 		err = b.execute(t, run.New(b.app), "resume 1", "--max-iterations", "33", "--model", "openai/gpt")
-		if err != cli.Exit(cli.ExitBlocked) || !strings.Contains(b.err.String(), "started with: --model does not concern it") {
+		if err != cli.Exit(12) || !strings.Contains(b.err.String(), "started with: --model does not concern it") {
 			t.Errorf("%v: %s", err, b.err.String())
 		}
 		if runs, err := b.engine.Runs(t.Context()); err != nil || runs[0].Max != 33 {

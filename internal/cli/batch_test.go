@@ -204,7 +204,7 @@ func TestFork(t *testing.T) {
 	}
 	f.refuse = nil
 	err := b.execute(t, fork.New(b.app), "7", "--at", "5")
-	if b.app.Report(err) != cli.ExitCancelled || f.at != 5 {
+	if b.app.Report(err) != 14 || f.at != 5 {
 		t.Errorf("%v, forked at %d", err, f.at)
 	}
 	for _, want := range []string{"goes on from event 5 of run 007-parser", "commit   abcdef012345, 3 events before", "spent    $1.50 and 700 tokens by run 007-parser, which are not charged here"} {

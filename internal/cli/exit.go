@@ -7,10 +7,11 @@ import (
 
 	"pawl"
 	"pawl/internal/plain"
+	"pawl/internal/view"
 )
 
-// The exit codes of pawl. Commands that follow a run to its end answer with its
-// outcome's code.
+// The exit codes of pawl. Commands that follow a run to its end answer with the code that
+// [view.State] has for it, 10 to 16.
 const (
 	ExitOK          = 0
 	ExitInternal    = 1
@@ -19,13 +20,6 @@ const (
 	ExitState       = 4 // conflict, not possible in the present state, or not allowed yet
 	ExitUnavailable = 5
 	ExitDamaged     = 6
-	ExitUnverified  = 10
-	ExitIncomplete  = 11
-	ExitBlocked     = 12
-	ExitHalted      = 13
-	ExitCancelled   = 14
-	ExitFailed      = 15
-	ExitPaused      = 16
 	ExitWhich       = 17 // it is not clear which task is meant, and nobody can be asked
 	ExitStopped     = 18 // the daemon was stopped; the run it drove is interrupted
 	ExitInterrupted = 130
@@ -56,17 +50,13 @@ type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// OutcomeExit is the exit code of a run that ended so, as an error; nil when it is complete.
-func OutcomeExit(o pawl.Outcome) error {
-	codes := map[pawl.Outcome]Exit{
-		pawl.OutcomeUnverified: ExitUnverified, pawl.OutcomeIncomplete: ExitIncomplete, pawl.OutcomeBlocked: ExitBlocked,
-		pawl.OutcomeHalted: ExitHalted, pawl.OutcomeCancelled: ExitCancelled, pawl.OutcomeFailed: ExitFailed,
-		pawl.OutcomeRefused: ExitUnavailable,
+// StateExit returns the exit code of a command that followed a run to this state, as an error; nil
+// when it is 0.
+func StateExit(s view.State) error {
+	if s.Exit <= 0 {
+		return nil
 	}
-	if code, ok := codes[o]; ok {
-		return code
-	}
-	return nil
+	return Exit(s.Exit)
 }
 
 // Report writes an error for the user and returns the exit code it means. With

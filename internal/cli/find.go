@@ -164,9 +164,4 @@ func (a *App) WarnLost(ctx context.Context, s *Session, run pawl.RunID) error {
 }
 
 // State is a run's outcome when it has ended, else its status.
-func State(r pawl.RunInfo) string {
-	if r.Status == pawl.StatusEnded {
-		return string(r.Outcome)
-	}
-	return string(r.Status)
-}
+func State(r pawl.RunInfo) string { return view.StateOfRun(r).Word }

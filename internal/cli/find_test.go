@@ -14,6 +14,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
+	"pawl/internal/view"
 )
 
 type lines []pawl.RunInfo
@@ -156,14 +157,14 @@ func TestReport(t *testing.T) {
 		{pawl.Errorf(pawl.CodeUnavailable, "gone"), 5, "pawl: gone\n"},
 		{pawl.Errorf(pawl.CodeStopped, "stopped"), 18, "pawl: stopped\n"},
 		{pawl.Errorf(pawl.CodeDamaged, "broken"), 6, "pawl: broken\n  → pawl doctor looks at all that is stored; commits are not affected\n"},
-		{cli.OutcomeExit(pawl.OutcomeComplete), 0, ""},
-		{cli.OutcomeExit(pawl.OutcomeUnverified), 10, ""},
-		{cli.OutcomeExit(pawl.OutcomeIncomplete), 11, ""},
-		{cli.OutcomeExit(pawl.OutcomeBlocked), 12, ""},
-		{cli.OutcomeExit(pawl.OutcomeHalted), 13, ""},
-		{cli.OutcomeExit(pawl.OutcomeCancelled), 14, ""},
-		{cli.OutcomeExit(pawl.OutcomeFailed), 15, ""},
-		{cli.Exit(cli.ExitPaused), 16, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeComplete)), 0, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeUnverified)), 10, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeIncomplete)), 11, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeBlocked)), 12, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeHalted)), 13, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeCancelled)), 14, ""},
+		{cli.StateExit(view.StateOf(pawl.OutcomeFailed)), 15, ""},
+		{cli.Exit(16), 16, ""},
 		{fmt.Errorf("read: %w", context.Canceled), 130, ""},
 		{pawl.Errorf(pawl.CodeInvalid, "a \x1b[31mred\x1b[0m \u202eword"), 2, "pawl: a red word\n"},
 	} {

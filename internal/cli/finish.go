@@ -151,12 +151,12 @@ func (a *App) Finish(ctx context.Context, s *Session, r *view.Run, err error) er
 	var end error
 	switch r.Status {
 	case pawl.StatusEnded:
-		end = OutcomeExit(r.Outcome)
+		end = StateExit(view.StateOf(r.Outcome))
 		if err := a.report(ctx, s, r); err != nil {
 			return err
 		}
 	case pawl.StatusPaused:
-		end = Exit(ExitPaused)
+		end = StateExit(view.StateOf(r.Status))
 		if !a.JSON {
 			a.Printf("\nRun %s is paused. Go on: pawl resume %s\n", r.ID, r.ID)
 		}

@@ -54,8 +54,8 @@ func TestFollow(t *testing.T) {
 		b := newBed(t, &drivertest.World{GateVerdict: func(int, string) pawl.Verdict { return pawl.VerdictHalt }})
 		s := b.session()
 		r, err := b.app.Follow(t.Context(), s, b.mustStart(t, "do it"), cli.FollowOptions{})
-		if got := b.app.Report(b.app.Finish(t.Context(), s, r, err)); got != cli.ExitHalted {
-			t.Errorf("exit code %d, want %d", got, cli.ExitHalted)
+		if got := b.app.Report(b.app.Finish(t.Context(), s, r, err)); got != 13 {
+			t.Errorf("exit code %d, want %d", got, 13)
 		}
 	})
 	t.Run("JSONIsTheEvents", func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestInterrupts(t *testing.T) {
 			close(world.letGo)
 		}()
 		r, err := b.app.Follow(t.Context(), s, run, cli.FollowOptions{})
-		if got := b.app.Report(b.app.Finish(t.Context(), s, r, err)); got != cli.ExitPaused {
-			t.Errorf("exit code %d, want %d: %v", got, cli.ExitPaused, err)
+		if got := b.app.Report(b.app.Finish(t.Context(), s, r, err)); got != 16 {
+			t.Errorf("exit code %d, want %d: %v", got, 16, err)
 		}
 		if r.UnderWay() != 0 {
 			t.Errorf("%d effects are under way", r.UnderWay())

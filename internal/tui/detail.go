@@ -433,7 +433,7 @@ func (m *Model) attemptRows(s *shown, l *view.Loop, width int) []row {
 	}
 	var out []row
 	for _, it := range slices.Backward(l.Iterations) {
-		head := fmt.Sprintf("Iteration %s", of(it.N, it.Max))
+		head := "Iteration " + view.Iterations(it.N, it.Max)
 		what := fmt.Sprintf("  %s · %s", s.run.Recipe.Tier(it.Tier), plural(it.Files, "file"))
 		if !s.run.Settings.NoCost {
 			sum := s.run.MoneyOf(it)

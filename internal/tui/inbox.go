@@ -144,7 +144,7 @@ func (m *Model) inboxRows(width, height int) []row {
 		if q.Task != "" {
 			head += " · " + q.Task
 		}
-		out = append(out, m.pen.ends(row{{mark, bold}, {head, ink}}, say(dim, age(max(0, m.now.Sub(q.Asked)))), width))
+		out = append(out, m.pen.ends(row{{mark, bold}, {head, ink}}, say(dim, coarse(max(0, m.now.Sub(q.Asked)))), width))
 		for _, line := range m.pen.fold(q.Text, max(1, width-4)) {
 			out = append(out, say(normal, "    "+line))
 		}

@@ -39,7 +39,7 @@ func TestMoneyColumns(t *testing.T) {
 		d.m.width = width
 		d.look()
 		d.fits(width, d.m.height)
-		if line := strings.Split(d.screen(), "\n")[1]; !strings.Contains(line, want+"   AGE") {
+		if line := strings.Split(d.screen(), "\n")[1]; !strings.Contains(line, want+"  TIME") {
 			t.Errorf("at %d columns it has no %q:\n%s", width, want, line)
 		}
 	}

@@ -121,10 +121,8 @@ func (s *shown) hear(l pawl.Live) {
 func inkOf(e pawl.Event) ink {
 	look := view.LookOf(e)
 	switch b := e.Body.(type) {
-	case *pawl.RunEnded:
-		return outcomeInk(b.Outcome)
 	case *pawl.LoopEnded:
-		return outcomeInk(b.Outcome)
+		return toneInk(view.StateOf(b.Outcome).Tone)
 	case *pawl.PlanRefused:
 		return red
 	case *pawl.SignalSent:
@@ -139,8 +137,9 @@ func inkOf(e pawl.Event) ink {
 	return toneInk(look.Tone)
 }
 
+// toneInk returns the ink of a tone.
 func toneInk(t view.Tone) ink {
-	return [...]ink{view.TonePlain: normal, view.ToneQuiet: dim, view.ToneGood: green, view.ToneWarning: yellow, view.ToneBad: red}[t]
+	return [...]ink{view.TonePlain: normal, view.ToneQuiet: dim, view.ToneGood: green, view.ToneWarning: yellow, view.ToneBad: red, view.ToneActive: cyan}[t]
 }
 
 func verdictInk(v pawl.Verdict) ink {
@@ -148,16 +147,6 @@ func verdictInk(v pawl.Verdict) ink {
 	case pawl.VerdictPass:
 		return green
 	case pawl.VerdictSkip, "":
-		return dim
-	}
-	return red
-}
-
-func outcomeInk(o pawl.Outcome) ink {
-	switch {
-	case o.Succeeded():
-		return green
-	case o == pawl.OutcomeCancelled, o == pawl.OutcomeInvalid:
 		return dim
 	}
 	return red

@@ -501,7 +501,7 @@ func TestAge(t *testing.T) {
 		d    time.Duration
 		want string
 	}{{0, "<1m"}, {59 * time.Second, "<1m"}, {time.Minute, "1m"}, {61 * time.Minute, "1h01"}, {11 * time.Hour, "11h"}, {49 * time.Hour, "2d"}} {
-		if got := age(c.d); got != c.want {
+		if got := coarse(c.d); got != c.want {
 			t.Errorf("%s is %q, want %q", c.d, got, c.want)
 		}
 	}

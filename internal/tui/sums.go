@@ -155,7 +155,7 @@ func (m *Model) loadRows() []row {
 		}
 		for _, a := range p.Accounts {
 			if a.Until.After(m.now) {
-				r = append(r, span{fmt.Sprintf(", opens in %s (%s): %s", age(a.Until.Sub(m.now)), a.Account, a.Why), yellow})
+				r = append(r, span{fmt.Sprintf(", opens in %s (%s): %s", coarse(a.Until.Sub(m.now)), a.Account, a.Why), yellow})
 			}
 		}
 		out = append(out, r)

@@ -58,31 +58,16 @@ type node struct {
 	cost  string
 	held  string
 	lost  string
-	since time.Time // from when its age counts
+	since time.Time // from when its time counts
 	until time.Time // to when; zero = now
 	asks  int       // questions
 	home  string    // the name of its project's folder
 	note  string    // what else there is to say
 }
 
-// glyphs are signs of statuses: the word is always beside them.
-var glyphs = map[string]struct {
-	sign string
-	ink  ink
-}{
-	"running": {"●", cyan}, "pending": {"○", dim}, "paused": {"‖", yellow}, "rebasing": {"↻", yellow},
-	"complete": {"✓", green}, "failed": {"✗", red}, "invalidated": {"⊘", dim},
-	"unverified": {"✓", yellow}, "incomplete": {"✗", yellow}, "blocked": {"✗", red}, "halted": {"✗", red},
-	"cancelled": {"⊘", dim}, "stopping": {"‖", yellow}, "ended": {"✓", normal}, "quarantined": {"✗", red}, "interrupted": {"‖", yellow},
-}
-
-// state fills a node in with a status.
-func (n *node) state(word string) {
-	g, ok := glyphs[word]
-	if !ok {
-		g.sign = "·"
-	}
-	n.word, n.glyph, n.ink = word, g.sign, g.ink
+// state fills a node in with a state, whose word always stands beside its sign.
+func (n *node) state(s view.State) {
+	n.word, n.glyph, n.ink = s.Word, s.Sign, toneInk(s.Tone)
 }
 
 // choose keeps the chosen line one that there is, and has what is open watched.
@@ -280,21 +265,16 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 	if r.Title != "" {
 		n.name = number(r.ID) + " " + r.Title
 	}
-	if r.Iteration > 0 {
-		n.round = of(r.Iteration, r.Max)
-	}
+	n.round = view.Iterations(r.Iteration, r.Max)
 	if r.Tasks > 0 {
 		n.note = fmt.Sprintf("%d of %d tasks", r.Passed, r.Tasks)
 	}
 	n.money(r.Figures())
-	word := string(r.Status)
-	if r.Outcome != "" {
-		word = string(r.Outcome)
-	}
 	if r.Status == pawl.StatusEnded || r.Outcome != "" {
 		n.until = r.Updated
 	}
-	n.state(word)
+	n.state(view.StateOfRun(*r))
+	n.note = strings.TrimPrefix(n.note+view.StillRed(r.RedAtBase), ", ")
 	s := m.shown[k]
 	waiting := r.Waiting
 	if s != nil && s.run.Waiting() != nil {
@@ -341,20 +321,21 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 // growLoop is the line of a loop.
 func (m *Model) growLoop(s *shown, row *view.LoopRow, depth int) node {
 	n := node{place: place{s.key, row.Ref}, depth: depth + row.Depth, name: row.LoopType, note: row.Note, tier: row.Tier, asks: len(row.Questions),
-		since: m.now.Add(-row.Age), until: m.now}
+		since: m.now.Add(-row.Time), until: m.now}
 	if row.Label != row.LoopType {
 		n.name += " " + row.Label
 	}
 	if row.Generation > 1 {
 		n.name += fmt.Sprintf(" (generation %d)", row.Generation)
 	}
+	n.round = view.Iterations(0, 0)
 	if it := newest(s.loop(row.Ref)); it != nil {
-		n.round = of(it.N, it.Max)
+		n.round = view.Iterations(it.N, row.MaxIterations)
 	}
 	if !s.run.Settings.NoCost {
 		n.money(row.Money)
 	}
-	n.state(string(row.Status))
+	n.state(view.StateOf(row.Status))
 	return n
 }
 
@@ -385,16 +366,8 @@ func number(id pawl.RunID) string {
 	return num
 }
 
-// of is "present/max", without a limit "present".
-func of(n, limit int) string {
-	if limit <= 0 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d/%d", n, limit)
-}
-
-// age is how old something is, for people: coarse, so that little is drawn anew.
-func age(d time.Duration) string {
+// coarse is how long something has been at work, for people: coarse, so that little is drawn anew.
+func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return "<1m"
@@ -518,7 +491,7 @@ func (m *Model) drawTree(width, height int) []row {
 	t.offset = max(0, min(t.offset, len(t.nodes)-height))
 	var out []row
 	if head {
-		left, right := "    STATUS        RUN OR LOOP", t.columns(width, node{round: "ITER", tier: "TIER", cost: "COST", held: "HELD", lost: "LOST"}, "AGE")
+		left, right := "    STATUS        RUN OR LOOP", t.columns(width, node{round: "ITER", tier: "TIER", cost: "COST", held: "HELD", lost: "LOST"}, "TIME")
 		if t.filter != "" {
 			left += " /" + t.filter
 		}
@@ -588,7 +561,7 @@ func (m *Model) drawNode(n *node, at bool, width int) row {
 	}
 	cells := *n
 	cells.round, cells.tier = m.pen.clean(n.round), m.pen.clean(n.tier)
-	right := row{{m.tree.columns(width, cells, age(max(0, end.Sub(n.since)))), dim}}
+	right := row{{m.tree.columns(width, cells, coarse(max(0, end.Sub(n.since)))), dim}}
 	if m.tree.asks {
 		asks := ""
 		if n.asks > 0 {

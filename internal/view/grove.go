@@ -16,7 +16,7 @@ type LoopRow struct {
 	*Record
 	// Lead is the drawing before its name, Label the name.
 	Lead, Label string
-	Age         time.Duration // since it came to be, to its end if it has one
+	Time        time.Duration // since it came to be, to its end if it has one
 	Note        string        // what there is to say besides its status
 	Stale       bool          // it stands on an artifact that is no more
 }
@@ -81,7 +81,7 @@ func (r *Run) loopRow(rec *Record, lead string, now time.Time) LoopRow {
 	if rec.Ended() {
 		end = time.UnixMilli(rec.UpdatedAt)
 	}
-	row.Age = max(0, end.Sub(time.UnixMilli(rec.CreatedAt)))
+	row.Time = max(0, end.Sub(time.UnixMilli(rec.CreatedAt)))
 	switch {
 	case rec.Approval == pawl.ApprovalAwaiting:
 		row.Note = "AWAITS APPROVAL"
@@ -119,22 +119,22 @@ func TreeText(r *Run, o TreeOptions) string {
 func (r *Run) tree(t *text, o TreeOptions) {
 	rows, left := LoopTree(r, o)
 	wide := o.Width == 0 || o.Width >= roomy
-	table := [][]string{{"LOOP", "TYPE", "STATUS", "ITER", "GEN", "TIER", "COST", "HELD", "LOST", "AGE", ""}}
+	table := [][]string{{"LOOP", "TYPE", "STATUS", "ITER", "GEN", "TIER", "COST", "HELD", "LOST", "TIME", ""}}
 	for _, row := range rows {
 		name := row.Label
 		if o.Width > 0 {
 			name = plain.Line(name, max(12, o.Width/3-len([]rune(row.Lead))))
 		}
 		iteration := "-"
-		if !row.pending {
-			iteration = of(row.Shown(), row.MaxIterations)
+		if l := r.loop(row.Ref); l != nil && l.last() != nil {
+			iteration = Iterations(l.last().N, row.MaxIterations)
 		}
 		status := string(row.Status)
 		if !wide && row.Generation > 1 {
 			status += fmt.Sprintf(" g%d", row.Generation)
 		}
 		table = append(table, []string{row.Lead + name, plain.Line(row.LoopType, 12), status, iteration, fmt.Sprint(row.Generation), dashed(plain.Line(row.Tier, 12)),
-			r.money(row.Money.Spent), r.someMoney(row.Money.Held), r.someMoney(row.Money.Lost), span(row.Age.Truncate(time.Second)), row.Note})
+			r.money(row.Money.Spent), r.someMoney(row.Money.Held), r.someMoney(row.Money.Lost), span(row.Time.Truncate(time.Second)), row.Note})
 	}
 	withoutUnused(table, 7, 8)
 	if !wide {
@@ -184,7 +184,7 @@ func (r *Run) treeSummary() string {
 // where that is not zero.
 func SignalsText(r *Run, width int) string {
 	rs := &r.Records
-	rows := [][]string{{"N", "TIME", "SIGNAL", "FROM", "TO", "SEEN", "REASON"}}
+	rows := [][]string{{"N", "AT", "SIGNAL", "FROM", "TO", "SEEN", "REASON"}}
 	for _, s := range rs.Signals {
 		from, to, seen := cmp.Or(plain.Line(s.By, 20), "a person"), "-", "not yet"
 		if l := rs.ByID(s.SourceLoop); l != nil {

@@ -22,6 +22,7 @@ const (
 	ToneGood
 	ToneWarning
 	ToneBad
+	ToneActive // it is at work now
 )
 
 // Look says how the line of an event looks.

@@ -140,7 +140,7 @@ func TestMoneyOfLoops(t *testing.T) {
 	if doc, err := json.Marshal(fold(s.events).Records.Loop(1)); err != nil || !strings.Contains(string(doc), `"money":{"spent":2700,"spent_tokens":900,"held":0,"held_tokens":0,"lost":0,"lost_tokens":0},"cost":2700,"tokens":900,`) {
 		t.Errorf("the root's record is %s, %v", doc, err)
 	}
-	shows(140, "TIER    COST     AGE", "1    medium  $0.0009  45s")
+	shows(140, "TIER    COST     TIME", "1    medium  $0.0009  45s")
 
 	s.in(6)
 	x := s.start(pawl.ForStep, s.place("implement", "developer", 2), 0, 1)
@@ -148,17 +148,17 @@ func TestMoneyOfLoops(t *testing.T) {
 		return s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 2, Try: try, Reserved: 1_580_000, ReservedTokens: 30_000})
 	}
 	id := call(1)
-	shows(140, "GEN  TIER    COST     HELD   AGE", "1    medium  $0.00    $1.58  30s", "1    medium  $0.0027  $1.58  2m15s", "-       $0.00    -      1m")
-	shows(80, "ITER  TIER    COST     HELD   AGE", "medium  $0.0027  $1.58  2m15s")
+	shows(140, "GEN  TIER    COST     HELD   TIME", "1    medium  $0.00    $1.58  30s", "1    medium  $0.0027  $1.58  2m15s", "-       $0.00    -      1m")
+	shows(80, "ITER  TIER    COST     HELD   TIME", "medium  $0.0027  $1.58  2m15s")
 	list := Tasks(fold(s.events), s.now)
 	if m := list.Tasks[0].Money; m.Held != 1_580_000 || m.HeldTokens != 30_000 || list.Tasks[1].Money.Held != 0 {
 		t.Errorf("the tasks have %+v, %+v", m, list.Tasks[1].Money)
 	}
 
 	s.add(6, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "timeout"}, Charged: 1_580_000, ChargedTokens: 30_000})
-	shows(140, "GEN  TIER    COST     LOST   AGE")
+	shows(140, "GEN  TIER    COST     LOST   TIME")
 	call(2)
-	shows(140, "GEN  TIER    COST     HELD   LOST   AGE", "1    medium  $0.0027  $1.58  $1.58  2m15s")
+	shows(140, "GEN  TIER    COST     HELD   LOST   TIME", "1    medium  $0.0027  $1.58  $1.58  2m15s")
 	for ref, was := range map[pawl.LoopRef]pawl.Money{6: before, 1: root} {
 		was.Add(pawl.Money{Held: 1_580_000, HeldTokens: 30_000, Lost: 1_580_000, LostTokens: 30_000})
 		if got := figures(ref); got != was {

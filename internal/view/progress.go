@@ -330,11 +330,12 @@ const (
 	redInk = 31
 	green  = 32
 	yellow = 33
+	cyan   = 36
 )
 
 // color returns the colour of lines of this tone.
 func (t Tone) color() int {
-	return [...]int{TonePlain: 0, ToneQuiet: dim, ToneGood: green, ToneWarning: yellow, ToneBad: redInk}[t]
+	return [...]int{TonePlain: 0, ToneQuiet: dim, ToneGood: green, ToneWarning: yellow, ToneBad: redInk, ToneActive: cyan}[t]
 }
 
 func (p *Progress) color(c int, text string) string {
@@ -343,6 +344,9 @@ func (p *Progress) color(c int, text string) string {
 	}
 	return inked(c, text)
 }
+
+// Paint returns a text in this colour, for a terminal that has colours.
+func (t Tone) Paint(text string) string { return inked(t.color(), text) }
 
 // inked returns a text in a colour.
 func inked(c int, text string) string {

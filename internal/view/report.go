@@ -243,14 +243,10 @@ func (r *Run) reportOverruled(t *text) {
 
 // ending returns how the run ended: in the report's title, and as its status.
 func (r *Run) ending() (title, state string) {
-	switch r.Outcome {
-	case "":
-		return "IN PROGRESS", strings.ToUpper(string(r.Status))
-	case pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeBlocked, pawl.OutcomeRefused:
-		title = strings.ToUpper(string(r.Outcome))
-		return title, title
+	if r.Outcome == "" {
+		return "IN PROGRESS", StateOf(r.Status).Headline()
 	}
-	return "HALT", strings.ToUpper(string(r.Outcome))
+	return StateOf(r.Outcome).Headline(), r.headline()
 }
 
 // Verdicts returns those on the newest iteration of a loop that has any, in the order in
@@ -295,8 +291,7 @@ func (r *Run) summary(t *text, gates []*Gate) {
 	t.line("")
 }
 
-// usage counts, for each tier, the iterations in which it implemented. What
-// reviews and councils used is part of the cost, not of this.
+// usage counts the model calls of each tier that were answered, whatever they were for.
 func (r *Run) usage(t *text, l *Loop) {
 	const tiers = 3
 	var calls [tiers + 1]int
@@ -304,9 +299,9 @@ func (r *Run) usage(t *text, l *Loop) {
 	for tier := 1; tier <= tiers; tier++ {
 		width = max(width, len(capital(r.tier(tier))))
 	}
-	for _, it := range l.Iterations {
-		if len(r.implementations(l, it)) > 0 && it.Tier >= 1 && it.Tier <= tiers {
-			calls[it.Tier]++
+	for _, s := range l.sessions {
+		if tier := s.Place.Tier; tier >= 1 && tier <= tiers {
+			calls[tier] += s.Spent.Calls
 		}
 	}
 	for tier := 1; tier <= tiers; tier++ {

@@ -183,6 +183,7 @@ func (r *Run) Info() pawl.RunInfo {
 	}
 	money := r.Money()
 	info.Money = &money
+	info.RedAtBase = r.stillRed()
 	info.Questions, info.Archived = len(r.OpenQuestions()), r.Records.Archived
 	return info
 }
@@ -301,7 +302,7 @@ func (t teller) tellRun() string {
 		}
 		return "Recovered: the process that drove the run had died; this one goes on"
 	case *pawl.RunEnded:
-		return fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(b.Outcome)), b.Reason, r.spent())
+		return fmt.Sprintf("%s %s: %s (%s)", StateOf(b.Outcome).Sign, r.headline(), b.Reason, r.spent())
 	}
 	return ""
 }
@@ -313,9 +314,7 @@ func (k *Look) lookRun(e pawl.Event) {
 	case *pawl.RunStopping:
 		k.Tone = ToneBad
 	case *pawl.RunEnded:
-		if k.Tone = ToneBad; b.Outcome == pawl.OutcomeComplete {
-			k.Tone = ToneGood
-		}
+		k.Tone = StateOf(b.Outcome).Tone
 	case *pawl.Recovered:
 		k.Tone = ToneWarning
 	}

@@ -239,12 +239,9 @@ func Show(r *Run, blobs Blobs) string {
 	var t text
 	t.line("%s  %s", string(r.ID), r.Start.Title)
 	t.line("")
-	state := string(r.Status)
-	switch {
-	case r.Outcome != "":
-		state = string(r.Outcome)
-	case r.interrupted():
-		state = "interrupted: " + r.undriven()
+	state := StateOfRun(r.Info()).String() + StillRed(r.stillRed())
+	if r.interrupted() {
+		state = StateOf("interrupted").String() + ": " + r.undriven()
 	}
 	t.line("  Status     %s%s", state, because(r.Reason))
 	if w := r.Waiting(); w != nil {

@@ -102,6 +102,29 @@ func of(n, limit int) string {
 	return fmt.Sprintf("%d/%d", n, limit)
 }
 
+// Iterations returns the number of the present or last iteration with the limit in force, as every
+// face has it below ITER: "3/10", "3/-" where there is no limit, "-" before the first.
+func Iterations(n, limit int) string {
+	if n <= 0 {
+		return "-"
+	}
+	return of(n, limit)
+}
+
+// Age returns how long ago something was started, in its largest unit, as every face has it below
+// AGE. How long something was at work is below TIME.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d/time.Hour))
+	}
+	return fmt.Sprintf("%dd", int(d/(24*time.Hour)))
+}
+
 // verdict returns a verdict as reports write it; "-" when there is none.
 func verdict(v pawl.Verdict) string {
 	switch v {

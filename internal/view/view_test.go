@@ -312,9 +312,9 @@ Final Model: opus
   All criteria met: YES (5/5)
 
 [Model Usage]
-  Haiku:  0 calls
-  Sonnet: 2 calls
-  Opus:   1 call
+  Haiku:  1 call
+  Sonnet: 7 calls
+  Opus:   2 calls
 
 [Escalations]
   sonnet → opus (iteration 3): 2 consecutive failures

@@ -31,9 +31,9 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 have ended, the status of the others. An interrupted run is one that no process
 drives any more; pawl resume continues it. A run that asks waits for a person;
 pawl inbox shows the question. A run that works in batches is also shown as
-stalled, regressing, flip-flopping or blocked if its batches make no progress. For
-a run with a list of tasks, ITER says how many have passed. --all includes
-archived runs.
+stalled, regressing, flip-flopping or blocked if its batches make no progress.
+ITER is the present or last iteration and the limit, TASKS how many of a run's
+tasks have passed, AGE how long ago it was started. --all includes archived runs.
 
 With --everywhere it is the runs of every project that is known on this machine,
 in and outside of a repository; with --json each of them has project and root.
@@ -135,7 +135,8 @@ func listAll(ctx context.Context, app *cli.App, archived bool, now time.Time) er
 			app.Printf("\n")
 		}
 		app.Printf("%s\n", heading)
-		for _, text := range table(runs, now, width) {
+		_, color := app.Screen()
+		for _, text := range table(runs, now, width, color) {
 			app.Printf("%s\n", text)
 		}
 		return nil
@@ -175,7 +176,8 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 	if app.Terminal {
 		width = app.Width()
 	}
-	for _, line := range table(runs, now, width) {
+	_, color := app.Screen()
+	for _, line := range table(runs, now, width, color) {
 		app.Printf("%s\n", line)
 	}
 	for _, r := range runs {
@@ -206,7 +208,7 @@ func started(r pawl.RunInfo, now time.Time) string {
 	if r.Started.IsZero() {
 		return "-"
 	}
-	return age(now.Sub(r.Started))
+	return view.Age(now.Sub(r.Started))
 }
 
 // short cuts a cell to a width. Of a name the end that tells the runs of one task
@@ -230,21 +232,26 @@ func some(m pawl.Micros) string {
 // table is a header and a line for each run. Where width is not zero, no line
 // is wider: the title gets what the columns before it leave, and a name may have
 // to give way too.
-func table(runs []pawl.RunInfo, now time.Time, width int) []string {
-	rows := [][]string{{"RUN", "STATUS", "ITER", "TIER", "COST", "HELD", "LOST", "AGE", "TITLE"}}
+func table(runs []pawl.RunInfo, now time.Time, width int, color bool) []string {
+	rows := [][]string{{"RUN", "STATUS", "ITER", "TASKS", "TIER", "COST", "HELD", "LOST", "AGE", "TITLE"}}
 	var all pawl.Money
+	anyTasks := false
 	for _, r := range runs {
 		m := r.Figures()
 		all.Add(m)
-		rows = append(rows, []string{plain.Line(string(r.ID), 0), state(r), iterations(r), dash(plain.Line(r.Tier, 12)),
+		anyTasks = anyTasks || r.Tasks > 0
+		rows = append(rows, []string{plain.Line(string(r.ID), 0), state(r), view.Iterations(r.Iteration, r.Max), tasks(r), dash(plain.Line(r.Tier, 12)),
 			m.Spent.String(), some(m.Held), some(m.Lost), started(r, now), plain.Line(r.Title, 0)})
 	}
 	for i := range rows { // what nobody has is no column
 		if all.Lost == 0 {
-			rows[i] = slices.Delete(rows[i], 6, 7)
+			rows[i] = slices.Delete(rows[i], 7, 8)
 		}
 		if all.Held == 0 {
-			rows[i] = slices.Delete(rows[i], 5, 6)
+			rows[i] = slices.Delete(rows[i], 6, 7)
+		}
+		if !anyTasks {
+			rows[i] = slices.Delete(rows[i], 3, 4)
 		}
 	}
 	title := len(rows[0]) - 1
@@ -264,14 +271,17 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 		widths[title] = max(1, left-widths[0])
 	}
 	var out []string
-	for _, row := range rows {
+	for n, row := range rows {
 		var b strings.Builder
 		for i, cell := range row {
 			if width > 0 {
 				cell = short(cell, widths[i], i == 0)
 			}
-			b.WriteString(cell)
-			b.WriteString(strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell))+gap))
+			cell += strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell)))
+			if i == 1 && n > 0 && color {
+				cell = tone(runs[n-1]).Paint(cell)
+			}
+			b.WriteString(cell + strings.Repeat(" ", gap))
 		}
 		line := strings.TrimRight(b.String(), " ")
 		if width > 0 {
@@ -285,11 +295,22 @@ func table(runs []pawl.RunInfo, now time.Time, width int) []string {
 // gap is the space between columns.
 const gap = 2
 
+// tone is the colour of a run's status.
+func tone(r pawl.RunInfo) view.Tone {
+	if r.RedAtBase != "" {
+		return view.ToneWarning
+	}
+	return view.StateOfRun(r).Tone
+}
+
 // state is a run's status, with a word for one whose batches get nowhere, and for
 // one that waits for a person.
 func state(r pawl.RunInfo) string {
-	out := cli.State(r)
+	out := view.StateOfRun(r).String()
 	if r.Status == pawl.StatusEnded {
+		if r.RedAtBase != "" {
+			out += ", red at base"
+		}
 		return out
 	}
 	if r.Health != "" && r.Health != pawl.HealthProgressing {
@@ -304,15 +325,12 @@ func state(r pawl.RunInfo) string {
 	return out
 }
 
-// iterations counts a run's attempts, or its tasks where it has a list of them.
-func iterations(r pawl.RunInfo) string {
-	if r.Tasks > 0 {
-		return fmt.Sprintf("%d/%d tasks", r.Passed, r.Tasks)
+// tasks returns how many of a run's tasks have passed, or a dash for a run without a list of them.
+func tasks(r pawl.RunInfo) string {
+	if r.Tasks == 0 {
+		return "-"
 	}
-	if r.Max == 0 {
-		return fmt.Sprint(r.Iteration)
-	}
-	return fmt.Sprintf("%d/%d", r.Iteration, r.Max)
+	return fmt.Sprintf("%d/%d", r.Passed, r.Tasks)
 }
 
 func dash(s string) string {
@@ -320,17 +338,4 @@ func dash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-// age is how long ago something was, in its largest unit.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d/time.Minute))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d/time.Hour))
-	}
-	return fmt.Sprintf("%dd", int(d/(24*time.Hour)))
 }

@@ -31,7 +31,7 @@ var runs = []pawl.RunInfo{
 func TestTable(t *testing.T) {
 	t.Run("FitsTheTerminal", func(t *testing.T) {
 		for width := 1; width <= 200; width++ {
-			for _, line := range table(runs, now, width) {
+			for _, line := range table(runs, now, width, false) {
 				if got := ansi.StringWidth(line); got > width {
 					t.Errorf("%d columns in a terminal of %d: %q", got, width, line)
 				}
@@ -40,12 +40,12 @@ func TestTable(t *testing.T) {
 	})
 	t.Run("80Columns", func(t *testing.T) {
 		want := []string{
-			"RUN                       STATUS       ITER  TIER    COST     AGE  TITLE",
-			"001-add-login             complete     3/10  sonnet  $1.23    2d   Add a login …",
-			"002-a-very-long-name-th…  paused       1     haiku   $0.0312  3h   数据库 migra…",
-			"003-fix-red               interrupted  0/10  -       $0.00    1m   Fix it now",
+			"RUN                       STATUS         ITER  TIER    COST     AGE  TITLE",
+			"001-add-login             ✓ complete     3/10  sonnet  $1.23    2d   Add a logi…",
+			"002-a-very-long-name-th…  ‖ paused       1/-   haiku   $0.0312  3h   数据库 mig…",
+			"003-fix-red               ‖ interrupted  -     -       $0.00    1m   Fix it now",
 		}
-		if d := cmp.Diff(want, table(runs, now, 80)); d != "" {
+		if d := cmp.Diff(want, table(runs, now, 80, false)); d != "" {
 			t.Error(d)
 		}
 	})
@@ -53,44 +53,59 @@ func TestTable(t *testing.T) {
 		some := slices.Clone(runs[1:])
 		some[0].Money = &pawl.Money{Spent: 20_000, Lost: 11_200}
 		want := []string{
-			"RUN                       STATUS       ITER  TIER   COST     LOST     AGE  TITLE",
-			"002-a-very-long-name-th…  paused       1     haiku  $0.0200  $0.0112  3h   数据…",
-			"003-fix-red               interrupted  0/10  -      $0.00    -        1m   Fix …",
+			"RUN                       STATUS         ITER  TIER   COST     LOST     AGE  TI…",
+			"002-a-very-long-name-th…  ‖ paused       1/-   haiku  $0.0200  $0.0112  3h   数…",
+			"003-fix-red               ‖ interrupted  -     -      $0.00    -        1m   Fi…",
 		}
-		if d := cmp.Diff(want, table(some, now, 80)); d != "" {
+		if d := cmp.Diff(want, table(some, now, 80, false)); d != "" {
 			t.Error(d)
 		}
 		some[1].Money = &pawl.Money{Held: 41_000}
-		if got := table(some, now, 120)[2]; !strings.Contains(got, "$0.00    $0.0410  -        1m") {
+		if got := table(some, now, 120, false)[2]; !strings.Contains(got, "$0.00    $0.0410  -        1m") {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("RunsOfOneTask", func(t *testing.T) {
 		again := []pawl.RunInfo{runs[1], runs[1]}
 		again[1].ID += "-r12"
-		got := table(again, now, 60)
+		got := table(again, now, 60, false)
 		if !strings.HasPrefix(got[1], "002-a-very-long-name-th…  ") || !strings.HasPrefix(got[2], "002-a-very-long-nam…-r12  ") {
 			t.Errorf("%q", got)
 		}
 	})
 	t.Run("TasksAndQuestions", func(t *testing.T) {
-		got := table([]pawl.RunInfo{{ID: "004-parser", Title: "A parser", Status: pawl.StatusRunning, Iteration: 1, Max: 1, Tasks: 7, Passed: 2, Questions: 1, Started: now}}, now, 0)
-		if want := "004-parser  running, asks  2/7 tasks  -     $0.00  0s   A parser"; got[1] != want {
+		got := table([]pawl.RunInfo{{ID: "004-parser", Title: "A parser", Status: pawl.StatusRunning, Iteration: 1, Max: 1, Tasks: 7, Passed: 2, Questions: 1, Started: now}}, now, 0, false)
+		if want := "004-parser  ● running, asks  1/1   2/7    -     $0.00  0s   A parser"; got[1] != want {
 			t.Errorf("got %q, want %q", got[1], want)
 		}
 	})
 	t.Run("Health", func(t *testing.T) { // V-60
-		for health, want := range map[pawl.Health]string{"": "running", pawl.HealthProgressing: "running", pawl.HealthFlipFlop: "running, flip-flopping"} {
+		for health, want := range map[pawl.Health]string{"": "● running", pawl.HealthProgressing: "● running", pawl.HealthFlipFlop: "● running, flip-flopping"} {
 			if got := state(pawl.RunInfo{Status: pawl.StatusRunning, Health: health}); got != want {
 				t.Errorf("%s: got %q, want %q", health, got, want)
 			}
 		}
-		if got := state(pawl.RunInfo{Status: pawl.StatusEnded, Outcome: pawl.OutcomeBlocked, Health: pawl.HealthStalled}); got != "blocked" {
+		if got := state(pawl.RunInfo{Status: pawl.StatusEnded, Outcome: pawl.OutcomeBlocked, Health: pawl.HealthStalled}); got != "✗ blocked" {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("Ends", func(t *testing.T) { // F-50
+		some := []pawl.RunInfo{runs[0], runs[0], runs[0]}
+		some[1].Outcome, some[2].RedAtBase = pawl.OutcomeUnverified, "tests"
+		got := table(some, now, 0, true)[1:]
+		for i, want := range []string{"\x1b[32m✓ complete             \x1b[0m", "\x1b[33m~ unverified           \x1b[0m", "\x1b[33m✓ complete, red at base\x1b[0m"} {
+			if !strings.Contains(got[i], "  "+want+"  ") {
+				t.Errorf("got %q, want %q", got[i], want)
+			}
+		}
+		for _, line := range table(some, now, 60, true) {
+			if ansi.StringWidth(line) > 60 {
+				t.Errorf("%q", line)
+			}
+		}
+	})
 	t.Run("WholeOffTheTerminal", func(t *testing.T) {
-		all := strings.Join(table(runs, now, 0), "\n")
+		all := strings.Join(table(runs, now, 0, false), "\n")
 		for _, want := range []string{"002-a-very-long-name-that-somebody-has-thought-of", "a way to reset it by mail"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("no %q in\n%s", want, all)
@@ -121,7 +136,7 @@ func TestWaiting(t *testing.T) {
 	if e := show(&cli.App{Out: &out, Err: &err}, []pawl.RunInfo{run}, now); e != nil {
 		t.Fatal(e)
 	}
-	if !strings.Contains(out.String(), "004-parser  running, waits  ") {
+	if !strings.Contains(out.String(), "004-parser  ● running, waits  ") {
 		t.Errorf("%s", out.String())
 	}
 	if want := "pawl: run 004-parser: gate tests waits for the one heavy place, 12s so far; pawl top shows who has the places\n"; err.String() != want {
@@ -129,22 +144,11 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-func TestAge(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",
-		time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 1000 * time.Hour: "41d",
-	} {
-		if got := age(d); got != want {
-			t.Errorf("age(%s) = %s, want %s", d, got, want)
-		}
-	}
-}
-
 // The time at which a run was started is not shown if its events are lost. F-16
 func TestLostRun(t *testing.T) {
 	lost := []pawl.RunInfo{{ID: "002-lost", Task: 2, Status: pawl.StatusQuarantined}, runs[0]}
 	lost[1].Updated = now
-	if got, want := table(lost, now, 0)[1], "002-lost       quarantined  0     -       $0.00  -"; got != want {
+	if got, want := table(lost, now, 0, false)[1], "002-lost       ✗ quarantined  -     -       $0.00  -"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	var out bytes.Buffer

@@ -30,7 +30,8 @@ func New(app *cli.App, now func() time.Time) *cobra.Command {
 so on. A loop is pending (waiting for its turn), running, paused, rebasing (taking
 over what a sibling merged), complete (its own work passed), failed, or
 invalidated (its parent started over). Iterations count from 1; GEN says how often
-a loop has started over. --all includes loops of earlier generations. COST is what
+a loop has started over. --all includes loops of earlier generations. TIME is from
+when a loop came to be to its end, or until now. COST is what
 a loop and the loops below it have spent. There is a column HELD if calls in
 progress have reserved something, and LOST if the cost of a call is unknown.
 

@@ -196,7 +196,7 @@ func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge)
 	} else {
 		app.Printf("%s has moved since run %s began. Run %s judges the merge of both.\n", plain.Line(m.branch, 0), r.ID, info.ID)
 	}
-	if err := app.Attend(ctx, s, info.ID, follow); err != nil && !errors.Is(err, cli.OutcomeExit(pawl.OutcomeUnverified)) { // no gate, as in the run
+	if err := app.Attend(ctx, s, info.ID, follow); err != nil && !errors.Is(err, cli.StateExit(view.StateOf(pawl.OutcomeUnverified))) { // no gate, as in the run
 		return "", "", err
 	}
 	judged, err := cli.Fold(ctx, s, info.ID)

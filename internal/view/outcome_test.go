@@ -1,0 +1,100 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl"
+)
+
+// Every end, status of a run and status of a loop has one entry, and no end has the sign of
+// another one's success. docs/outcomes.md is the same table. F-50
+func TestStates(t *testing.T) {
+	var want []string
+	for _, o := range []pawl.Outcome{pawl.OutcomeComplete, pawl.OutcomeUnverified, pawl.OutcomeIncomplete, pawl.OutcomeBlocked, pawl.OutcomeHalted,
+		pawl.OutcomeCancelled, pawl.OutcomeFailed, pawl.OutcomeRefused, pawl.OutcomeInvalid} {
+		want = append(want, string(o))
+	}
+	for _, s := range []pawl.RunStatus{pawl.StatusRunning, pawl.StatusPaused, pawl.StatusStopping, "interrupted", pawl.StatusQuarantined, pawl.StatusEnded} {
+		want = append(want, string(s))
+	}
+	want = append(want, string(pawl.LoopPending), string(pawl.LoopRebasing))
+	page, err := os.ReadFile("../../docs/outcomes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	exits := map[int]string{}
+	for _, s := range States() {
+		got = append(got, s.Word)
+		exit := "-"
+		if s.Exit >= 0 {
+			if other := exits[s.Exit]; other != "" {
+				t.Errorf("%s has the exit code of %s", s.Word, other)
+			}
+			exits[s.Exit], exit = s.Word, fmt.Sprint(s.Exit)
+		}
+		if s.Sign == "✓" != (s.Word == string(pawl.OutcomeComplete)) {
+			t.Errorf("%s has the sign %s", s.Word, s.Sign)
+		}
+		if row := fmt.Sprintf("| `%s` | %s | %s | %s |\n", s.Sign, s.Word, exit, s.Meaning); !strings.Contains(string(page), row) {
+			t.Errorf("docs/outcomes.md has no row\n%s", row)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, s := range []pawl.LoopStatus{pawl.LoopRunning, pawl.LoopPaused, pawl.LoopComplete, pawl.LoopFailed, pawl.LoopInvalidated} {
+		if StateOf(s).Sign == "·" {
+			t.Errorf("%s has no entry", s)
+		}
+	}
+	if s := StateOf("no\nword"); s.Word != "no word" || s.Exit != -1 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// A run that is complete over a gate that is red at the base says so wherever its end is shown. F-50
+func TestCompleteOverRed(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	s.iterate(1, "")
+	s.implement(1)
+	s.tests(4, 4)
+	s.gate(pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Verdict: pawl.VerdictPass, RedAtBase: true, Reason: "not worse than the base"})
+	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Decision: pawl.DecideComplete, Reason: "every gate passed", Outcome: pawl.OutcomeComplete})
+	s.close(pawl.OutcomeComplete, "every gate passed")
+	r := fold(s.events)
+	if got := r.Info().RedAtBase; got != "lint" {
+		t.Errorf("the line in lists says %q", got)
+	}
+	report, err := CompletionReport(r, s.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := s.events[len(s.events)-1]
+	for text, want := range map[string]string{
+		Show(r, s.read):       "  Status     ✓ complete, red at base: lint: every gate passed\n",
+		report:                "Status: COMPLETE, red at base: lint\n",
+		Line(last, r, s.read): "✓ COMPLETE, red at base: lint: every gate passed (",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// What a run was started ago is told by one function. F-50
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",
+		time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 1000 * time.Hour: "41d",
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("age(%s) = %s, want %s", d, got, want)
+		}
+	}
+}
