@@ -211,6 +211,33 @@ type Failure struct {
 	Free      bool  `json:"free,omitempty"`
 	Used      Usage `json:"used,omitzero"`
 	Estimated bool  `json:"estimated,omitempty"`
+	// Fix is as in [ModelError], at most 200 bytes.
+	Fix string `json:"fix,omitempty"`
+}
+
+// Text returns the failure in a sentence: "access is refused (HTTP 401: invalid key)".
+func (f Failure) Text() string {
+	words, known := failureWords[f.Code]
+	switch {
+	case !known && f.Message == "":
+		return string(f.Code)
+	case !known:
+		return string(f.Code) + ": " + f.Message
+	case f.Message == "":
+		return words
+	}
+	return words + " (" + f.Message + ")"
+}
+
+// failureWords are what the codes mean.
+var failureWords = map[FailureCode]string{
+	FailTimeout: "it took too long", FailConflict: "something else changed meanwhile", FailMachine: "the machine failed",
+	FailDefect: "pawl has a defect", FailSpace: "a disk is full",
+	FailureCode(ModelRateLimit): "the provider limits the rate", FailureCode(ModelOverloaded): "the provider cannot answer",
+	FailureCode(ModelNetwork): "the connection failed", FailureCode(ModelNoServer): "no server answers",
+	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused", 
+	FailureCode(ModelBadRequest): "the provider refuses the request", FailureCode(ModelContextLong): "the prompt is too long for the model",
+	FailureCode(ModelRefused): "the model refuses to answer", FailureCode(ModelQuota): "the account's credit or quota is used up",
 }
 
 // Limited reports that a provider lets no model call of the account through for a while: a
@@ -233,6 +260,7 @@ func (f *Failure) fields(c *coder) {
 	flag(c, 5, &f.Free)
 	sub(c, 6, f.Used.fields)
 	flag(c, 7, &f.Estimated)
+	str(c, 8, &f.Fix)
 }
 
 type effectAlias Effect // without methods

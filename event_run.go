@@ -302,6 +302,9 @@ type RunEnded struct {
 	Outcome Outcome    `json:"outcome"`
 	Reason  string     `json:"reason"`
 	Head    CommitHash `json:"head,omitempty"` // the last commit of the branch
+	// RedAtBase are the gates that let the run end well only because they are no worse than at the
+	// base; older logs do not have them.
+	RedAtBase []string `json:"red_at_base,omitempty"`
 }
 
 // EventKind implements [Body].
@@ -311,4 +314,5 @@ func (b *RunEnded) fields(c *coder) {
 	str(c, 1, &b.Outcome)
 	str(c, 2, &b.Reason)
 	str(c, 3, &b.Head)
+	words(c, 4, &b.RedAtBase)
 }

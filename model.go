@@ -84,6 +84,25 @@ func (p Place) String() string {
 	return s
 }
 
+// Words returns the place for people, without the turn: "implement in iteration 2", or "decide,
+// round 2, in iteration 1 of parser" for a loop with a task of its own.
+func (p Place) Words() string {
+	s := p.Step
+	if p.Lens != "" {
+		s += " (" + p.Lens + ")"
+	}
+	if p.Round > 1 {
+		s += fmt.Sprintf(", round %d,", p.Round)
+	}
+	if p.Iteration > 0 {
+		s += fmt.Sprintf(" in iteration %d", p.Iteration)
+	}
+	if p.Task != "" {
+		s += " of " + p.Task
+	}
+	return s
+}
+
 // MessageRole says who speaks in a message.
 type MessageRole string
 
@@ -217,6 +236,9 @@ type ModelError struct {
 	Estimated bool
 	// Message is what the provider said, without secrets, at most a few hundred bytes.
 	Message string
+	// Fix is what the user can do about it, such as "set OPENAI_API_KEY to a valid key"; empty = nothing
+	// that is known.
+	Fix string
 }
 
 func (e *ModelError) Error() string {

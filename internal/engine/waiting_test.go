@@ -196,7 +196,7 @@ func TestClosedAccountIsNamed(t *testing.T) {
 		if err != nil || len(runs) != 1 || runs[0].Waiting == nil {
 			t.Fatalf("after ten seconds: %+v, %v", runs, err)
 		}
-		if w := runs[0].Waiting; w.Account != "none" || w.Pool != "account:none" || !w.Until.Equal(begin.Add(40*time.Second)) || w.Why != "all used" || !strings.HasPrefix(w.Name, "model call task/1/") {
+		if w := runs[0].Waiting; w.Account != "none" || w.Pool != "account:none" || !w.Until.Equal(begin.Add(40*time.Second)) || w.Why != "all used" || !strings.HasPrefix(w.Name, "a model call of ") {
 			t.Errorf("the run's line has %+v", w)
 		}
 		<-ended

@@ -120,7 +120,7 @@ func (a *account) refuses(now time.Time, model string) error {
 	for _, b := range a.breakers {
 		if b.concerns(model) && b.until.After(now) {
 			return &pawl.ModelError{
-				Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true,
+				Kind: pawl.ModelErrorKind(b.failure.Code), Unsent: true, Fix: b.failure.Fix,
 				Message: fmt.Sprintf("%s (not sent: %s answered so at %s, and is asked again from %s on)", b.failure.Message, a.String(),
 					b.since.Local().Format(time.DateTime), b.until.Local().Format(time.DateTime)),
 			}

@@ -84,7 +84,11 @@ func (d *draft) phase(l *Loop) {
 func (d *draft) finish() {
 	if d.s.live == 0 {
 		root := d.s.Loop(1)
-		d.emit(0, &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head})
+		b := &pawl.RunEnded{Outcome: root.Outcome, Reason: root.Reason, Head: root.Head}
+		if b.Outcome.Succeeded() {
+			b.RedAtBase = d.s.leftRed
+		}
+		d.emit(0, b)
 	}
 }
 

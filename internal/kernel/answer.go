@@ -93,7 +93,7 @@ func (s *State) loggedAnswer(f *pawl.Effect, a pawl.Answer) pawl.Body {
 		c := *b
 		p := budget.OfFailure(f, s.price(f), &b.Failure)
 		c.Charged, c.ChargedTokens = p.Money, p.Tokens
-		c.Failure.Message = brief.Cut(b.Failure.Message, 300)
+		c.Failure.Message, c.Failure.Fix = brief.Cut(b.Failure.Message, 300), brief.Cut(b.Failure.Fix, 200)
 		return &c
 	case *pawl.GateJudged:
 		return s.loggedVerdict(f, b)

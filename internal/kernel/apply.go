@@ -102,7 +102,7 @@ func (s *State) applyRun(e pawl.Event) error {
 			l.worktree.Verify = l.HasWorkspace && l.Phase < PhaseClosing
 		}
 	case *pawl.RunEnded:
-		s.Status, s.Outcome, s.Reason = pawl.StatusEnded, b.Outcome, b.Reason
+		s.Status, s.Outcome, s.Reason, s.leftRed = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase
 		s.Stopping, s.Drain = nil, ""
 	case *pawl.Archived:
 		s.archived = true

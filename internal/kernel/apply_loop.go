@@ -233,6 +233,9 @@ func (l *Loop) lineSize() int {
 
 func (s *State) endIteration(l *Loop, b *pawl.IterationEnded) {
 	l.worktree.Furnished = "" // commands may have changed it
+	if b.Decision == pawl.DecideComplete && b.Quality != "" {
+		s.leftRed = verdict.RedAtBase(l.verdicts())
+	}
 	s.noteAttempt(l, b)
 	if l.ratchets() {
 		s.noteOwn(l, b)

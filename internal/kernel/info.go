@@ -1,6 +1,10 @@
 package kernel
 
-import "pawl"
+import (
+	"strings"
+
+	"pawl"
+)
 
 // Info returns the run's line in lists. It is zero before the run's first event.
 func Info(s *State) pawl.RunInfo {
@@ -17,6 +21,9 @@ func Info(s *State) pawl.RunInfo {
 		Spent: spent.Money, SpentTokens: spent.Tokens, Held: s.Reserved.Money, HeldTokens: s.Reserved.Tokens, Lost: s.Lost.Money, LostTokens: s.Lost.Tokens,
 	}
 	info.Questions, info.Archived = s.openQuestions, s.archived
+	if s.Outcome.Succeeded() {
+		info.RedAtBase = strings.Join(s.leftRed, ", ")
+	}
 	if s.Stopping != nil {
 		info.Reason = s.Stopping.Reason
 	}

@@ -53,6 +53,7 @@ type State struct {
 	forkedAt          pawl.CommitHash         // where the branch of a fork begins; empty = it is no fork
 	recentAnswers     []pawl.QuestionAnswered // the last answers
 	result            result                  // what the run's branch has, where attempts are made elsewhere
+	leftRed           []string                // the gates that the last loop to pass passed only because they are no worse than at the base
 
 	loops []*Loop        // by Ref-1
 	live  int            // loops that are not done

@@ -88,8 +88,11 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// maxFailure is how many bytes a failure's message may have.
-const maxFailure = 300
+// maxFailure and maxFix are how many bytes a failure's message may have, and what to do about it.
+const (
+	maxFailure = 300
+	maxFix     = 200
+)
 
 // failure classes an error for the kernel. When the effect's time is up that is
 // the reason, whatever the error makes of it. What no second try can mend (input
@@ -108,6 +111,7 @@ func (a *answer) failure(ctx context.Context, err error) pawl.Failure {
 	case isModel && model.Kind != "":
 		f.Code, f.Wait, f.Unsent = pawl.FailureCode(model.Kind), max(model.Wait, 0), model.Unsent
 		f.Free, f.Used, f.Estimated = model.Free, usageOf(model.Used), model.Estimated
+		f.Fix = brief.Cut(a.clean(model.Fix), maxFix)
 		if model.Message != "" && text == model.Error() { // whose beginning is the code
 			text = model.Message
 			if model.Status != 0 {

@@ -70,7 +70,7 @@ func (s *shown) apply(e pawl.Event, blobs view.Blobs) {
 	case pawl.Answer:
 		s.over(b.Answers())
 	}
-	line := entry{loop: e.Loop, time: e.Time, level: view.LevelOf(e), ink: inkOf(e), text: view.Line(e, s.run, blobs)}
+	line := entry{loop: e.Loop, time: e.Time, level: s.run.Look(e).Level, ink: inkOf(e), text: view.Line(e, s.run, blobs)}
 	if l := s.loop(e.Loop); l != nil && l.Task != "" && strings.HasPrefix(line.text, "[") {
 		line.lead = strings.Index(line.text, "] ") + len("] ")
 	}

@@ -94,23 +94,20 @@ func lost(m pawl.Micros) string {
 	return fmt.Sprintf(" (%s lost)", m)
 }
 
-// last returns the problem that this event caused: the fold knows which effect it was.
-func (t teller) last(otherwise string) string {
-	for _, p := range slices.Backward(t.r.Problems) {
-		if p.Seq == t.e.Seq {
-			return p.Text
-		}
-	}
-	return otherwise
-}
-
 // asked names the effect that this event ended.
 func (t teller) asked(id pawl.Seq) string {
-	f := t.r.closed
-	if f == nil || f.ID != id {
-		return fmt.Sprintf("effect %d", id)
+	if f := t.r.answered(id); f != nil {
+		return effectName(f)
 	}
-	return effectName(f)
+	return fmt.Sprintf("effect %d", id)
+}
+
+// answered returns the effect that the last event ended, if it is this one; nil when it is not known.
+func (r *Run) answered(id pawl.Seq) *pawl.Effect {
+	if f := r.closed; f != nil && f.ID == id {
+		return f
+	}
+	return nil
 }
 
 // ended closes the effect that an event ends, and returns it; nil = the event ends none
@@ -135,13 +132,16 @@ func (r *Run) applyEffect(l *Loop, e pawl.Event, f *pawl.Effect) {
 		f := b.Effect
 		f.ID, f.Loop = e.Seq, e.Loop
 		r.open = append(r.open, pending{&f, e.Time})
+		if do, ok := f.Do.(*pawl.Wait); ok {
+			r.waitAgain(e, do)
+		}
 	case *pawl.EffectLost:
-		r.stops.failure = r.problem(e, "%s was lost when the process died", effectName(f))
+		r.stops.failure = r.problem(e, "%s", lostText(f))
 		r.charge(l, f, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectWithdrawn:
 		r.charge(l, f, lostCall(b.Charged, b.ChargedTokens))
 	case *pawl.EffectFailed:
-		r.stops.failure = r.problem(e, "%s failed: %s: %s", effectName(f), string(b.Failure.Code), b.Failure.Message)
+		r.fail(e, f, b.Failure)
 		cost := Spending{Failed: 1, Cost: b.Charged, Tokens: b.ChargedTokens}
 		if b.Lost() {
 			cost = lostCall(b.Charged, b.ChargedTokens)
@@ -157,13 +157,16 @@ func (t teller) tellEffect() string {
 		case *pawl.CallTool:
 			return fmt.Sprintf("%s: %s", b.Effect.Place.String(), toolCall(do.Tool, t.blobs.bytes(do.Args)))
 		case *pawl.Wait:
+			if do.Account == (pawl.Account{}) {
+				return fmt.Sprintf("It is tried again in %s%s", span(do.For), because(do.Reason))
+			}
 			return fmt.Sprintf("Waiting %s%s%s", span(do.For), accountText(do), because(do.Reason))
 		}
 		return effectName(&b.Effect)
 	case *pawl.EffectFailed:
-		return t.last("an effect failed: "+b.Failure.Message) + charged(b)
+		return failedText(t.r.answered(b.Effect), &b.Failure) + charged(b)
 	case *pawl.EffectLost:
-		return t.last("an effect was lost") + lost(b.Charged)
+		return lostText(t.r.answered(b.Effect)) + lost(b.Charged)
 	case *pawl.EffectWithdrawn:
 		return fmt.Sprintf("%s withdrawn%s%s", t.asked(b.Effect), because(b.Reason), lost(b.Charged))
 	case *pawl.AnswerIgnored:

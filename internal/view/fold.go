@@ -1,14 +1,10 @@
 package view
 
 import (
-	"slices"
 	"time"
 
 	"pawl"
 )
-
-// keptProblems is how many problems a run shows.
-const keptProblems = 20
 
 // pass lets the time of an event pass.
 func (r *Run) pass(e pawl.Event) {
@@ -43,13 +39,4 @@ func (r *Run) AliveAt(now time.Time) time.Duration {
 // mark points at an event.
 func mark(e pawl.Event, format string, args ...any) Mark {
 	return Mark{e.Seq, e.Time, line(format, args...)}
-}
-
-// problem returns a mark that is also kept among the run's problems.
-func (r *Run) problem(e pawl.Event, format string, args ...any) Mark {
-	m := mark(e, format, args...)
-	if r.Problems = append(r.Problems, m); len(r.Problems) > keptProblems {
-		r.Problems = slices.Delete(r.Problems, 0, 1)
-	}
-	return m
 }

@@ -29,14 +29,12 @@ func (r *Run) limit(e pawl.Event, b *pawl.LimitReached) {
 	}
 	for _, l := range r.Loops {
 		if s := l.sessionOf(); s != nil {
-			place := s.Place
-			place.Turn = s.Turn + 1
 			with := Amount(b.Limit, had-lost) + " spent"
 			if lost > 0 {
 				with += " and " + Amount(b.Limit, lost) + " lost"
 			}
-			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %s wanted up to %s of %s, with %s",
-				place.String(), Amount(b.Limit, b.Value-had), b.Limit, with)}
+			r.stops.wanted = Mark{s.Seq, s.Began, line("model call %d of %s wanted up to %s of %s, with %s",
+				s.Turn+1, s.Place.Words(), Amount(b.Limit, b.Value-had), b.Limit, with)}
 		}
 	}
 }
@@ -116,7 +114,7 @@ func (t teller) tellLimit() string {
 func (k *Look) lookLimit(e pawl.Event) {
 	switch b := e.Body.(type) {
 	case *pawl.LimitReached:
-		if k.Tone = ToneBad; b.Limit == pawl.LimitLoops { // others are at work
+		if k.Tone = ToneBad; b.Limit == pawl.LimitLoops || b.Limit == pawl.LimitRetries { // others are at work; the reason for the stop says it
 			k.Level = Normal
 		}
 	case *pawl.BudgetWarned:

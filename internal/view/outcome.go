@@ -83,26 +83,5 @@ func StillRed(gates string) string {
 // headline returns how the run ended in capitals, with the gates that are still red.
 func (r *Run) headline() string { return StateOf(r.Outcome).Headline() + StillRed(r.stillRed()) }
 
-// stillRed returns the gates that let the run end well though they are red: of each gate its newest
-// verdict counts that passed.
-func (r *Run) stillRed() string {
-	if !r.Outcome.Succeeded() {
-		return ""
-	}
-	newest := map[string]*Gate{}
-	for _, l := range r.Loops {
-		for _, g := range l.judged() {
-			if old := newest[g.Gate]; g.Verdict == pawl.VerdictPass && (old == nil || old.Seq < g.Seq) {
-				newest[g.Gate] = g
-			}
-		}
-	}
-	var out []string
-	for _, g := range newest {
-		if g.RedAtBase {
-			out = append(out, g.Gate)
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
-}
+// stillRed names the gates that let the run end well though they are red, with commas between.
+func (r *Run) stillRed() string { return strings.Join(r.leftRed, ", ") }

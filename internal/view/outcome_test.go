@@ -67,6 +67,7 @@ func TestCompleteOverRed(t *testing.T) {
 	s.gate(pawl.GateJudged{Gate: "lint", Kind: pawl.GateLint, Verdict: pawl.VerdictPass, RedAtBase: true, Reason: "not worse than the base"})
 	s.end(pawl.IterationEnded{Quality: pawl.VerdictPass, Decision: pawl.DecideComplete, Reason: "every gate passed", Outcome: pawl.OutcomeComplete})
 	s.close(pawl.OutcomeComplete, "every gate passed")
+	s.events[len(s.events)-1].Body.(*pawl.RunEnded).RedAtBase = []string{"lint"}
 	r := fold(s.events)
 	if got := r.Info().RedAtBase; got != "lint" {
 		t.Errorf("the line in lists says %q", got)

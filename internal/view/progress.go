@@ -150,7 +150,7 @@ func (p *Progress) event(e pawl.Event) []byte {
 			return nil // the reply has told the call
 		}
 	}
-	if LevelOf(e) < p.o.Least {
+	if p.run.Look(e).Level < p.o.Least {
 		return nil
 	}
 	return p.logLine(e)
@@ -171,7 +171,7 @@ func (p *Progress) entry(e pawl.Event, entry *TranscriptEntry) []byte {
 
 // logLine returns an event's line with its newline.
 func (p *Progress) logLine(e pawl.Event) []byte {
-	out := p.row(e, LookOf(e).Tone.color(), Line(e, p.run, p.o.Blobs))
+	out := p.row(e, p.run.Look(e).Tone.color(), Line(e, p.run, p.o.Blobs))
 	if _, ok := e.Body.(*pawl.PlanAccepted); ok && e.Loop == 1 {
 		for _, row := range p.tasks() {
 			out = append(append(out, row...), '\n')

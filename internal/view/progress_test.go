@@ -261,7 +261,7 @@ func TestLiveArea(t *testing.T) {
 	}
 	for _, c := range []struct{ name, got, want string }{
 		{"a model call", show(s, find(pawl.VerbCallModel, 2), "Let me see.\nI add a\thandler\x1b[2J\n", 71*time.Second),
-			"001-add-login · iteration 1/10 · sonnet · 1m36s · $0.0008/$10.00\n  model call task/1/implement/turn-1  I add a handler"},
+			"001-add-login · iteration 1/10 · sonnet · 1m36s · $0.0008/$10.00\n  model call 1 of implement in iteration 1  I add a handler"},
 		{"a tool", show(s, find(pawl.VerbCallTool, 1), "", 0),
 			"001-add-login · iteration 1/10 · sonnet · 30s · $0.0218/$10.00\n  task/1/implement/turn-1: edit login.go"},
 		{"gates", show(s, find(pawl.VerbRunGate, 4), "", 0), // the third of the candidate
@@ -271,7 +271,7 @@ func TestLiveArea(t *testing.T) {
 		{"a back-off", show(waiting(t), len(waiting(t).events), "", 12*time.Second),
 			"001-add-login · iteration 1/10 · sonnet · 29s · $0.0008/$10.00\n  waiting 18s more: the provider asked for it: rate_limit"},
 		{"paused", show(paused(t), len(paused(t).events), "", time.Hour),
-			"001-add-login · iteration 1/10 · sonnet · paused · 33s · $0.0218/$10.00\n  model call task/1/implement/turn-2"},
+			"001-add-login · iteration 1/10 · sonnet · paused · 33s · $0.0218/$10.00\n  model call 2 of implement in iteration 1"},
 		{"without costs and limits", show(fromHaiku(t), 14, "", 0), "001-add-login · iteration 1/10 · haiku · 15s\n  …"},
 		{"ended", show(s, len(s.events), "", 0), ""},
 	} {

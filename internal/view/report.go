@@ -378,8 +378,8 @@ func (r *Run) laterAttempts(t *text) {
 	t.line("Later:   %s: git log %s..%s", later, short(best.Commit.Commit), short(last.Commit.Commit))
 }
 
-// footer closes the frame and says what the run says at its end, what the user does next and what
-// the run took.
+// footer closes the frame and says what the run says at its end, what it took, and last what the
+// user does next.
 func (r *Run) footer(t *text, blobs Blobs) {
 	t.line("%s", rule)
 	t.section(func(t *text) bool { return r.answer(t, blobs) })
@@ -391,24 +391,6 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		t.line("Work:    %s at %s%s", r.Start.Attempts, short(r.Head), r.delivered())
 	}
 	r.laterAttempts(t)
-	switch r.Outcome {
-	case pawl.OutcomeComplete:
-		if r.Start.Begin != "" { // it has judged a merge, which goes on
-			break
-		}
-		t.line("Merge:   pawl merge %s", string(r.ID))
-	case pawl.OutcomeUnverified:
-		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
-		t.line("Merge:   pawl merge %s", string(r.ID))
-	default:
-		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
-		if r.Outcome.Resumable() {
-			t.line("Go on:   %s", r.next())
-		}
-		if how := r.howToOverrule(); how != "" {
-			t.line("Or:      %s", how)
-		}
-	}
 	t.line("Sandbox: %s", r.sandbox())
 	if prepare := r.Prepare(); prepare != "" {
 		t.line("Prepare: %s", prepare)
@@ -433,6 +415,27 @@ func (r *Run) footer(t *text, blobs Blobs) {
 		t.line("Gates:   %s", times)
 	}
 	t.line("Spent:   %s", r.spent())
+	switch r.Outcome {
+	case pawl.OutcomeComplete:
+		if r.Start.Begin != "" { // it has judged a merge, which goes on
+			break
+		}
+		t.line("Merge:   pawl merge %s", string(r.ID))
+	case pawl.OutcomeUnverified:
+		t.line("Review:  git diff %s...%s (no command gate vouches for it)", short(r.Start.Base), r.Start.Branch)
+		t.line("Merge:   pawl merge %s", string(r.ID))
+	default:
+		t.line("Look:    git diff %s...%s", short(r.Start.Base), r.Start.WorkRef())
+		if fix := r.fix(); fix != "" {
+			t.line("Fix:     %s", fix)
+		}
+		if r.Outcome.Resumable() {
+			t.line("Go on:   %s", r.next())
+		}
+		if how := r.howToOverrule(); how != "" {
+			t.line("Or:      %s", how)
+		}
+	}
 }
 
 // gateTimes returns how long the gates' commands ran last and on the base; empty when no time

@@ -35,9 +35,11 @@ type Run struct {
 	Reason   string          // why it ended, is ending or is paused
 	Head     pawl.CommitHash // of the branch or ref that the run works on
 	result   pawl.CommitHash // the head of its branch, where it works on another ref; empty = there is none yet
-	Cost     pawl.Micros     // what it was charged; see [Run.Money]
-	Tokens   int64
-	lost     Spending
+	// leftRed are the gates that let it end well only because they are no worse than at the base.
+	leftRed []string
+	Cost    pawl.Micros // what it was charged; see [Run.Money]
+	Tokens  int64
+	lost    Spending
 	// Alive is how long a driver had the run up to Updated, pauses left out.
 	Alive   time.Duration
 	Updated time.Time // of the last event
@@ -49,7 +51,8 @@ type Run struct {
 	Preparations Preparations
 	// Problems are the last things that went wrong besides failing gates,
 	// oldest first: effects that failed, crashes, limits.
-	Problems []Mark
+	Problems []Problem
+	runFailures
 
 	runQuestions
 	runMemory
@@ -77,11 +80,13 @@ type Mark struct {
 // stops are the latest events of their kinds since the run last began to go
 // on; the zero Mark where there was none.
 type stops struct {
+	reason                          string // of stopping
 	paused, cancel, stopping, ended Mark
 	limit                           Mark // a limit of the run, of a loop, or on retries
 	limited                         pawl.LimitName
-	wanted                          Mark // what asked for more than the limit
-	failure                         Mark // an effect that failed, or was lost
+	wanted                          Mark         // what asked for more than the limit
+	failure                         Mark         // an effect that failed, or was lost
+	why                             pawl.Failure // of the effect that failed last
 	recovered                       Mark
 }
 
@@ -240,8 +245,8 @@ func (r *Run) applyRun(e pawl.Event) {
 		r.Status, r.Reason = pawl.StatusPaused, b.Reason
 		r.stops.paused = mark(e, "paused%s", because(b.Reason))
 	case *pawl.RunResumed:
-		r.Status, r.Outcome, r.Reason = pawl.StatusRunning, "", ""
-		r.stops, r.since = stops{}, e.Seq
+		r.Status, r.Outcome, r.Reason, r.leftRed = pawl.StatusRunning, "", "", nil
+		r.stops, r.since, r.told = stops{}, e.Seq, nil
 		for _, l := range r.Loops {
 			if l.Parent == 0 || l.End != nil && l.End.Stopped {
 				if b.From != "" && l.End != nil {
@@ -255,8 +260,9 @@ func (r *Run) applyRun(e pawl.Event) {
 	case *pawl.RunStopping:
 		r.Status, r.Reason = pawl.StatusStopping, b.Reason
 		r.stops.stopping = mark(e, "%s: %s", string(b.Outcome), b.Reason)
+		r.stops.reason = b.Reason
 	case *pawl.RunEnded:
-		r.Status, r.Outcome, r.Reason = pawl.StatusEnded, b.Outcome, b.Reason
+		r.Status, r.Outcome, r.Reason, r.leftRed = pawl.StatusEnded, b.Outcome, b.Reason, b.RedAtBase
 		if b.Head != "" {
 			r.Head = b.Head
 		}
@@ -295,14 +301,18 @@ func (t teller) tellRun() string {
 		}
 		return fmt.Sprintf("Cancelling, %s%s", how, because(b.Reason))
 	case *pawl.RunStopping:
-		return fmt.Sprintf("Stopping as %s%s", b.Outcome, because(b.Reason))
+		return fmt.Sprintf("Stopping as %s%s", b.Outcome, r.unsaid(b.Reason))
 	case *pawl.Recovered:
 		if f := r.Fork; f != nil && t.e.Seq == f.Seq+1 {
 			return "What was under way at that event starts again"
 		}
 		return "Recovered: the process that drove the run had died; this one goes on"
 	case *pawl.RunEnded:
-		return fmt.Sprintf("%s %s: %s (%s)", StateOf(b.Outcome).Sign, r.headline(), b.Reason, r.spent())
+		reason := r.unsaid(b.Reason)
+		if b.Reason == r.stops.reason { // it stands where the run began to stop
+			reason = ""
+		}
+		return fmt.Sprintf("%s %s%s (%s)", StateOf(b.Outcome).Sign, r.headline(), reason, r.spent())
 	}
 	return ""
 }

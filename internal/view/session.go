@@ -157,7 +157,15 @@ func (t teller) sessionStarted(b *pawl.SessionStarted) string {
 }
 
 func (t teller) sessionEnded(b *pawl.SessionEnded) string {
-	s := fmt.Sprintf("%s: %s%s", t.place(b.Session), b.Result, because(b.Reason))
+	reason := t.r.unsaid(b.Reason)
+	if b.Reason == t.r.stops.reason { // the run stops, as was told
+		reason = ""
+	}
+	place := t.place(b.Session)
+	if x := t.session(b.Session); x != nil && b.Result != pawl.SessionDone {
+		place = t.words(x.Place)
+	}
+	s := fmt.Sprintf("%s: %s%s", place, b.Result, reason)
 	if x := t.session(b.Session); x != nil {
 		s += " · " + t.r.spending(x.Spent)
 	}
@@ -177,6 +185,14 @@ func (t teller) place(n int) string {
 		return x.Place.String()
 	}
 	return fmt.Sprintf("session %d", n)
+}
+
+// words returns a place for people; the task of the event's loop stands before the line already.
+func (t teller) words(p pawl.Place) string {
+	if t.l != nil && t.l.Task == p.Task {
+		p.Task = ""
+	}
+	return p.Words()
 }
 
 func (t teller) reply(b *pawl.ModelReplied) string {
@@ -250,6 +266,7 @@ func (r *Run) applySession(l *Loop, e pawl.Event, f *pawl.Effect) {
 			s.Turn++
 			s.Model = b.Model
 		}
+		r.told = nil
 		r.charge(l, f, Spending{Calls: 1, Cost: b.Cost, Tokens: b.Usage.Total()})
 	case *pawl.SessionEnded:
 		if s := l.sessions[b.Session]; s != nil {
@@ -304,7 +321,7 @@ func (k *Look) lookSession(e pawl.Event) {
 			k.Level = Normal
 		}
 	case *pawl.SessionEnded:
-		if b.Result == pawl.SessionDone {
+		if b.Result == pawl.SessionDone || b.Result == pawl.SessionAbandoned { // a line before says why
 			k.Level = Normal
 		}
 	}

@@ -43,7 +43,7 @@ type Summary struct {
 	// Overruled are the halts of reviews that persons overruled.
 	Overruled   []OverrulingRow  `json:"overruled,omitempty"`
 	Escalations []pawl.Escalated `json:"escalations"`
-	Problems    []Mark           `json:"problems"`
+	Problems    []Problem        `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	TaskList *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
@@ -61,7 +61,9 @@ type Summary struct {
 	// Answer is what the run says at its end; missing until then.
 	Answer *Answer `json:"answer,omitempty"`
 	Why    []Link  `json:"why"`
-	Next   string  `json:"next"` // a command the user may want
+	// Fix says what to mend before Next, such as a key that the provider refuses; empty = nothing.
+	Fix  string `json:"fix,omitempty"`
+	Next string `json:"next"` // a command the user may want
 }
 
 // SummaryIteration is an iteration in a [Summary].
@@ -129,7 +131,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
-		Problems: append([]Mark{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Next: r.next(),
+		Problems: append([]Problem{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(),
 	}
 	if r.Start.Attempts != "" {
 		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)
@@ -301,15 +303,15 @@ func Show(r *Run, blobs Blobs) string {
 		}
 	}
 	r.showQuestions(&t, blobs)
-	if len(r.Problems) > 0 {
+	if problems := r.unsaidProblems(); len(problems) > 0 {
 		t.line("")
 		t.line("Problems")
-		for _, p := range r.Problems[max(0, len(r.Problems)-5):] {
-			t.line("  %s  %s (event %d)", Clock(p.Time), p.Text, p.Seq)
+		for i := range problems {
+			t.line("  %s  %s", Clock(problems[i].Time), problems[i].text())
 		}
 	}
 	t.line("")
-	t.line("Next: %s", r.next())
+	t.line("Next: %s", r.nextStep())
 	if how := r.howToOverrule(); how != "" {
 		t.line("Or:   %s", how)
 	}

@@ -309,11 +309,11 @@ func effectName(f *pawl.Effect) string {
 	case *pawl.OpenWorkspace:
 		return line("opening the worktree on %s", do.Branch)
 	case *pawl.AssemblePrompt:
-		return line("prompt of %s", f.Place.String())
+		return line("prompt of %s", f.Place.Words())
 	case *pawl.CallModel:
-		return line("model call %s%s", f.Place.String(), again(do.Try))
+		return line("model call %d of %s%s", max(1, f.Place.Turn), f.Place.Words(), again(do.Try))
 	case *pawl.CallTool:
-		return line("tool %s in %s", do.Tool, f.Place.String())
+		return line("tool %s of %s", do.Tool, f.Place.Words())
 	case *pawl.RunGate:
 		if do.OnBase {
 			return line("gate %s on the base", do.Gate)

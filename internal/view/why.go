@@ -70,7 +70,7 @@ func Why(r *Run) []Link {
 		c.add(LinkMoney, r.spent())
 	}
 	c.mark(LinkChanged, r.moved)
-	c.add(LinkNext, r.next())
+	c.add(LinkNext, r.nextStep())
 	return c
 }
 
@@ -166,7 +166,7 @@ func (r *Run) whyGates(c *chain, it *Iteration) {
 	failed := false
 	for _, s := range it.Sessions {
 		if s.Purpose == pawl.ForStep && s.End != nil && s.End.Result != pawl.SessionDone && s.End.Result != pawl.SessionAbandoned {
-			c.add(LinkBecause, fmt.Sprintf("%s ended with %s%s", s.Place.String(), s.End.Result, because(s.End.Reason)), s.Seq)
+			c.add(LinkBecause, fmt.Sprintf("%s ended with %s%s", s.Place.Words(), s.End.Result, because(s.End.Reason)), s.Seq)
 			failed = true
 		}
 	}
@@ -201,9 +201,14 @@ func (r *Run) whyStopping(c *chain) {
 	}
 	c.mark(LinkBecause, r.stops.limit)
 	c.mark(LinkBecause, r.stops.wanted)
-	if r.stops.limited == "" || r.stops.limited == pawl.LimitRetries {
-		c.mark(LinkBecause, r.stops.failure)
+	if r.stops.limited != "" && r.stops.limited != pawl.LimitRetries {
+		return
 	}
+	if r.endedBy() != nil { // it is the reason that stands there already
+		(*c)[0].Events = append((*c)[0].Events, r.stops.failure.Seq)
+		return
+	}
+	c.mark(LinkBecause, r.stops.failure)
 }
 
 // whyRunning says where the run is and what it waits for.
@@ -299,19 +304,23 @@ func (r *Run) waits(c *chain) {
 	if w := r.waiting[0]; w != nil {
 		c.add(LinkWaits, fmt.Sprintf("until its log can be written, since %s: %s", Clock(w.Since), plain.Line(w.Why, 500)))
 	}
+	failed := false
 	for _, p := range r.open {
 		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), Clock(p.at))
 		if w := r.waiting[p.ID]; w != nil {
 			text += fmt.Sprintf(", which has waited %s for %s", span(w.For), placeText(w))
 		}
-		do, waiting := p.Do.(*pawl.Wait)
-		if waiting {
-			text = fmt.Sprintf("%s until %s%s%s", span(do.For), ClockFrom(p.at.Add(do.For), p.at), accountText(do), because(do.Reason))
+		if do, ok := p.Do.(*pawl.Wait); ok {
+			text, failed = fmt.Sprintf("%s until %s%s%s", span(do.For), ClockFrom(p.at.Add(do.For), p.at), accountText(do), because(do.Reason)), true
+		}
+		if n := len(*c) - 1; n >= 0 && (*c)[n].Kind == LinkWaits && (*c)[n].Text == line("%s", text) { // sessions side by side wait for the same
+			(*c)[n].Events = append((*c)[n].Events, p.ID)
+			continue
 		}
 		c.add(LinkWaits, text, p.ID)
-		if waiting {
-			c.mark(LinkBecause, r.stops.failure)
-		}
+	}
+	if failed {
+		c.mark(LinkBecause, r.stops.failure)
 	}
 	questions := r.OpenQuestions()
 	for _, q := range questions {

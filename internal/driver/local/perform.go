@@ -130,7 +130,7 @@ func refused(f *pawl.Effect, err error) pawl.Answer {
 	a := failed(f.ID, pawl.FailMachine, err.Error())
 	if e, ok := errors.AsType[*pawl.ModelError](err); ok {
 		a = failed(f.ID, pawl.FailureCode(e.Kind), e.Message)
-		a.Failure.Wait = e.Wait
+		a.Failure.Wait, a.Failure.Fix = e.Wait, e.Fix
 	}
 	a.Failure.Unsent = f.Do.Verb() == pawl.VerbCallModel
 	return a

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -100,13 +101,21 @@ func (w *waiter) waiting() pawl.Waiting {
 	case *pawl.RunGate:
 		name = "gate " + do.Gate
 	case *pawl.CallModel:
-		name = "model call " + f.Place.String()
+		name = callName(f.Place)
 	case *pawl.CallTool:
-		name = "tool " + do.Tool + " of " + f.Place.String()
+		name = "tool " + do.Tool + " of " + f.Place.Words()
 	case *pawl.Wait: // the call that it holds up
-		name, account = "model call "+f.Place.String(), do.Account.String()
+		name, account = callName(f.Place), do.Account.String()
 	}
 	return pawl.Waiting{Effect: f.ID, Place: f.Place, Name: name, Account: account, Since: w.since, For: w.d.now().Sub(w.since).Round(time.Millisecond)}
+}
+
+// callName returns what a model call is called, such as "model call 7 of implement in iteration 2".
+func callName(p pawl.Place) string {
+	if p.Turn == 0 {
+		return "a model call of " + p.Words()
+	}
+	return fmt.Sprintf("model call %d of %s", p.Turn, p.Words())
 }
 
 // now returns the wait as it is now. It reports false when the effect has its places.

@@ -162,7 +162,7 @@ func (lad *State) Rule(c *Case) Ruling {
 // passed returns why an attempt that passes ends its loop: green, or red if a gate passes only
 // because it is no worse than at the base.
 func passed(results []*pawl.GateJudged, green, red string) string {
-	if slices.ContainsFunc(results, func(r *pawl.GateJudged) bool { return r.Verdict == pawl.VerdictPass && r.RedAtBase }) {
+	if len(verdict.RedAtBase(results)) > 0 {
 		return red
 	}
 	return green

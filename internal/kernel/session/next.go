@@ -174,15 +174,13 @@ func (x *Session) retry(spec *Spec, alive time.Duration) Next {
 		return x.waitAndRetry(spec, alive)
 	case spec.Optional:
 		return x.fail()
-	case why.Code == pawl.FailDefect:
-		return Next{Act: GiveUp, Text: fmt.Sprintf("%s: %s", x.Place, why.Message)}
 	}
-	return Next{Act: GiveUp, Text: fmt.Sprintf("%s: %s: %s", x.Place, why.Code, why.Message)}
+	return Next{Act: GiveUp, Text: x.Place.Words() + ": " + why.Text()}
 }
 
 // fail returns the end of the session by the failure of its last dispatch.
 func (x *Session) fail() Next {
-	return end(pawl.SessionFailed, brief.Cut(string(x.failed.Code)+": "+x.failed.Message, 200))
+	return end(pawl.SessionFailed, brief.Cut(x.failed.Text(), 200))
 }
 
 // waitAndRetry returns a back-off, or what follows when all tries are used up.
@@ -203,7 +201,14 @@ func (x *Session) waitAndRetry(spec *Spec, alive time.Duration) Next {
 	}
 	return Next{Act: GiveUp,
 		Limit: &pawl.LimitReached{Scope: x.Place.String(), Limit: pawl.LimitRetries, Max: int64(spec.Retry.Tries * (spec.Retry.Pauses + 1)), Value: int64(x.dispatches)},
-		Text:  fmt.Sprintf("%s: it was tried %d times, and the last time it was %s: %s", what, x.dispatches, x.failed.Code, x.failed.Message)}
+		Text:  fmt.Sprintf("%s for %s after %s: %s", what, x.Place.Words(), tries(x.dispatches), x.failed.Text())}
+}
+
+func tries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
 }
 
 // backoff returns how long to wait before the next dispatch of the prompt or of a model call, and

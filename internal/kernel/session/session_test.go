@@ -317,7 +317,7 @@ func TestTimeouts(t *testing.T) {
 		{"after an effect that took too long", func(k *talk) { k.expect("speak"); k.fails(&pawl.Failure{Code: pawl.FailTimeout}) },
 			[]string{end}, []string{"wait 6s: back-off 1 of 1: effect_timeout"}},
 		{"after a refusal", func(k *talk) { k.expect("speak"); k.fails(&pawl.Failure{Code: "refused", Message: "no"}) },
-			[]string{"end failed: refused: no"}, []string{"end failed: refused: no"}},
+			[]string{"end failed: the model refuses to answer (no)"}, []string{"end failed: the model refuses to answer (no)"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			k := prompted(t, pawl.SessionStarted{Timeout: time.Minute})
@@ -354,7 +354,7 @@ func TestTimeouts(t *testing.T) {
 
 // What follows a failure, for a session that the work needs and for one that it can do without.
 func TestFailures(t *testing.T) {
-	const place = "task/1/code: "
+	const place = "code in iteration 1: "
 	for _, row := range []struct {
 		why            pawl.Failure
 		want, optional string
@@ -365,12 +365,12 @@ func TestFailures(t *testing.T) {
 		{pawl.Failure{Code: "quota", Wait: time.Hour}, "wait 1h0m0s: the provider asked for it: quota", ""},
 		{pawl.Failure{Code: pawl.FailMachine}, "wait 6s: back-off 1 of 1: machine", ""},
 		{pawl.Failure{Code: pawl.FailTimeout}, "wait 6s: back-off 1 of 1: effect_timeout", ""},
-		{pawl.Failure{Code: "refused", Message: "no"}, "end failed: refused: no", ""},
-		{pawl.Failure{Code: "context_too_long", Message: "9 of 8"}, "end failed: context_too_long: 9 of 8", ""},
-		{pawl.Failure{Code: "quota", Message: "no credit"}, "give up: " + place + "quota: no credit", "end failed: quota: no credit"},
-		{pawl.Failure{Code: "auth", Message: "no key"}, "give up: " + place + "auth: no key", "end failed: auth: no key"},
-		{pawl.Failure{Code: pawl.FailDefect, Message: "a bug"}, "give up: " + place + "a bug", "end failed: defect: a bug"},
-		{pawl.Failure{Code: "auth", Message: strings.Repeat("x", 300)}, "give up: " + place + "auth: " + strings.Repeat("x", 300), "end failed: auth: " + strings.Repeat("x", 191) + "…"},
+		{pawl.Failure{Code: "refused", Message: "no"}, "end failed: the model refuses to answer (no)", ""},
+		{pawl.Failure{Code: "context_too_long", Message: "9 of 8"}, "end failed: the prompt is too long for the model (9 of 8)", ""},
+		{pawl.Failure{Code: "quota", Message: "no credit"}, "give up: " + place + "the account's credit or quota is used up (no credit)", "end failed: the account's credit or quota is used up (no credit)"},
+		{pawl.Failure{Code: "auth", Message: "no key"}, "give up: " + place + "access is refused (no key)", "end failed: access is refused (no key)"},
+		{pawl.Failure{Code: pawl.FailDefect, Message: "a bug"}, "give up: " + place + "pawl has a defect (a bug)", "end failed: pawl has a defect (a bug)"},
+		{pawl.Failure{Code: "auth", Message: strings.Repeat("x", 300)}, "give up: " + place + "access is refused (" + strings.Repeat("x", 300) + ")", "end failed: access is refused (" + strings.Repeat("x", 178) + "…"},
 	} {
 		for _, optional := range []bool{false, true} {
 			k := prompted(t, pawl.SessionStarted{})
@@ -396,7 +396,7 @@ func TestRetries(t *testing.T) {
 		k.spec.Optional = optional
 		k.spec.Retry.Pauses, k.spec.Retry.Pause = 1, time.Minute
 		again := "assemble"
-		end := "[task/1/code: retries 4 of 4] give up: no prompt: it was tried 4 times, and the last time it was network: down"
+		end := "[task/1/code: retries 4 of 4] give up: no prompt for code in iteration 1 after 4 tries: the connection failed (down)"
 		for range 2 { // of the prompt, then of the first reply
 			k.expect(again)
 			for _, wait := range []string{"wait 6s: back-off 1 of 1: network", "wait 1m0s: pause 1 of 1: network", "wait 6s: back-off 1 of 1: network"} {
@@ -410,14 +410,14 @@ func TestRetries(t *testing.T) {
 			c.x = k.x.Clone()
 			c.fails(why)
 			if optional {
-				end = "end failed: network: down"
+				end = "end failed: the connection failed (down)"
 			}
 			c.expect(end)
 			if again == "assemble" {
 				k.x.Closed()
 				k.x.Prompt(&pawl.PromptAssembled{})
 			}
-			again, end = "speak", "[task/1/code: retries 4 of 4] give up: no model: it was tried 4 times, and the last time it was network: down"
+			again, end = "speak", "[task/1/code: retries 4 of 4] give up: no model for code in iteration 1 after 4 tries: the connection failed (down)"
 		}
 		k.reply("board")
 		k.expect("harness 0", "speak")

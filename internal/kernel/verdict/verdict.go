@@ -154,6 +154,18 @@ func Mend(results []*pawl.GateJudged) bool {
 	return mended
 }
 
+// RedAtBase returns the names of the gates that pass only because they are no worse than at the
+// base, in order.
+func RedAtBase(results []*pawl.GateJudged) []string {
+	var out []string
+	for _, r := range sorted(results) {
+		if r.Verdict == pawl.VerdictPass && r.RedAtBase {
+			out = append(out, r.Gate)
+		}
+	}
+	return out
+}
+
 // MaxReason bounds the bytes that the state keeps of a verdict's reason.
 const MaxReason = 120
 

@@ -207,11 +207,9 @@ func (s Server) problem(err error, names []string) *Problem {
 	case e.Unsent:
 		return &Problem{Severity: Broken, Text: host + " cannot be reached: " + e.Message, Fix: revive}
 	case e.Kind == pawl.ModelAuth && s.Key == "":
-		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s wants a key and is given none (%s)", host, said), Fix: s.needsKey()}
-	case e.Kind == pawl.ModelAuth && s.KeyFrom != "":
-		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s answers and %s (%s)", host, s.refuses(), said), Fix: "replace it there with one that is valid", Refused: true}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s wants a key and is given none (%s)", host, said), Fix: s.newKey()}
 	case e.Kind == pawl.ModelAuth:
-		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s answers and %s (%s)", host, s.refuses(), said), Fix: "set " + s.KeyEnv + " to a key that is valid there", Refused: true}
+		return &Problem{Severity: Broken, Text: fmt.Sprintf("%s answers and %s (%s)", host, s.refuses(), said), Fix: s.newKey(), Refused: true}
 	case e.Kind.Retryable():
 		return &Problem{Severity: Passing, Text: fmt.Sprintf("%s cannot be asked now: %s", host, said), Fix: look}
 	case s.Local:
@@ -225,14 +223,21 @@ func (s Server) refuses() string {
 	if s.KeyFrom != "" {
 		return "refuses the key that " + s.KeyFrom + " has"
 	}
+	if s.KeyEnv == "" {
+		return "refuses the key"
+	}
 	return "refuses the key in " + s.KeyEnv
 }
 
-func (s Server) needsKey() string {
-	if s.KeyEnv != "" {
-		return "set " + s.KeyEnv
+// newKey says where a key that the server accepts goes.
+func (s Server) newKey() string {
+	switch {
+	case s.KeyFrom != "":
+		return "replace the key that " + s.KeyFrom + " has with one that is valid at " + s.host()
+	case s.KeyEnv != "":
+		return "set " + s.KeyEnv + " to a key that is valid at " + s.host()
 	}
-	return strings.TrimSuffix(s.BaseURLKey, "base_url") + "key_env names the variable that holds it"
+	return strings.TrimSuffix(s.BaseURLKey, "base_url") + "key_env names the variable that holds a key for " + s.host()
 }
 
 // start returns how to start the server; empty when that is not known.
@@ -306,13 +311,14 @@ func (x explained) Call(ctx context.Context, req pawl.ModelRequest, sink func(pa
 	switch {
 	case e.Kind == pawl.ModelNoServer:
 		told := *e
-		if start := x.server.start(req.Model); start != "" {
-			told.Message += ": " + start
-		}
+		told.Fix = x.server.start(req.Model)
 		return reply, &told
-	case e.Kind == pawl.ModelAuth && x.server.Key != "":
+	case e.Kind == pawl.ModelAuth:
 		told := *e
-		told.Message = fmt.Sprintf("%s %s: %s", x.server.host(), x.server.refuses(), e.Message)
+		told.Fix = wire.Clean(x.server.newKey(), x.server.Key)
+		if x.server.Key != "" {
+			told.Message = fmt.Sprintf("%s %s: %s", x.server.host(), x.server.refuses(), e.Message)
+		}
 		return reply, &told
 	case e.Kind == pawl.ModelBadRequest && e.Status == http.StatusNotFound:
 		models, asking := x.server.Models(ctx)
@@ -321,7 +327,7 @@ func (x explained) Call(ctx context.Context, req pawl.ModelRequest, sink func(pa
 		}
 		told := *e
 		text, fix := x.server.lacks(models, req.Model)
-		told.Message = wire.Clean(text+": "+fix, x.server.Key)
+		told.Message, told.Fix = wire.Clean(text, x.server.Key), wire.Clean(fix, x.server.Key)
 		return reply, &told
 	}
 	return reply, err

@@ -139,9 +139,9 @@ func TestCheck(t *testing.T) {
 		{name: "NotListed", server: with(local(compatible.BaseURL), other), models: []string{"c"}, severity: inventory.Unclear,
 			text: host(compatible.BaseURL) + " has no model c; it lists a and b-2026-01-31", fix: "choose one that it lists"},
 		{name: "NoKey", server: local(guarded.BaseURL), models: []string{"qwen3:8b"}, severity: inventory.Broken,
-			text: host(guarded.BaseURL) + " wants a key and is given none (HTTP 401: invalid key)", fix: "providers.ollama.key_env names the variable that holds it"},
+			text: host(guarded.BaseURL) + " wants a key and is given none (HTTP 401: invalid key)", fix: "providers.ollama.key_env names the variable that holds a key for " + host(guarded.BaseURL)},
 		{name: "WrongKey", server: with(local(guarded.BaseURL), keyed("sk-wrong-0123456789")), models: []string{"qwen3:8b"}, severity: inventory.Broken,
-			text: host(guarded.BaseURL) + " answers and refuses the key in VLLM_KEY (HTTP 401: invalid key [key])", fix: "set VLLM_KEY to a key that is valid there"},
+			text: host(guarded.BaseURL) + " answers and refuses the key in VLLM_KEY (HTTP 401: invalid key [key])", fix: "set VLLM_KEY to a key that is valid at " + host(guarded.BaseURL)},
 		{name: "KeyPath", server: with(local(lost), func(s *inventory.Server) { s.KeyPath = "key" }), models: []string{"x"}, severity: inventory.Broken,
 			text: host(lost) + " is not a model server: HTTP 404: no such path", fix: "is the address right? providers.ollama.base_url says " + lost},
 		{name: "Page", server: local(page), models: []string{"x"}, severity: inventory.Broken,
@@ -229,8 +229,8 @@ func TestExplain(t *testing.T) {
 		dead := closed(t)
 		_, err := chat(local(dead)).Call(t.Context(), ask, nil)
 		e, ok := errors.AsType[*pawl.ModelError](err)
-		want := "nothing listens at " + strings.TrimSuffix(strings.TrimPrefix(dead, "http://"), "/v1") + ": start it with `ollama serve`"
-		if !ok || e.Kind != pawl.ModelNoServer || e.Kind.Retryable() || !e.Unsent || e.Message != want {
+		want := "nothing listens at " + strings.TrimSuffix(strings.TrimPrefix(dead, "http://"), "/v1")
+		if !ok || e.Kind != pawl.ModelNoServer || e.Kind.Retryable() || !e.Unsent || e.Message != want || e.Fix != "start it with `ollama serve`" {
 			t.Errorf("%+v, want %s", e, want)
 		}
 	})
@@ -238,12 +238,12 @@ func TestExplain(t *testing.T) {
 		return modeltest.Reply{Fault: modeltest.Fault{Kind: modeltest.FaultStatus, Status: 404, Body: `{"error":{"message":"model not found, try pulling it first"}}`}}
 	}
 	for name, c := range map[string]struct {
-		models []string
-		says   string
+		models    []string
+		says, fix string
 	}{
-		"NoSuchModel": {[]string{"qwen3:8b"}, "has no model mistral; it lists qwen3:8b: get it with `ollama pull mistral`, or choose one that it lists"},
-		"OtherCause":  {[]string{"mistral:latest"}, "model not found, try pulling it first"},
-		"NoList":      {nil, "model not found, try pulling it first"},
+		"NoSuchModel": {[]string{"qwen3:8b"}, "has no model mistral; it lists qwen3:8b", "get it with `ollama pull mistral`, or choose one that it lists"},
+		"OtherCause":  {[]string{"mistral:latest"}, "model not found, try pulling it first", ""},
+		"NoList":      {nil, "model not found, try pulling it first", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := modeltest.NewServer(modeltest.Chat, notFound)
@@ -251,19 +251,25 @@ func TestExplain(t *testing.T) {
 			server.Models = c.models
 			_, err := chat(local(server.BaseURL)).Call(t.Context(), ask, nil)
 			e, ok := errors.AsType[*pawl.ModelError](err)
-			if !ok || e.Kind != pawl.ModelBadRequest || e.Status != 404 || !strings.HasSuffix(e.Message, c.says) {
-				t.Errorf("%v, want %s", err, c.says)
+			if !ok || e.Kind != pawl.ModelBadRequest || e.Status != 404 || !strings.HasSuffix(e.Message, c.says) || e.Fix != c.fix {
+				t.Errorf("%+v, want %s", e, c.says)
 			}
 		})
 	}
-	t.Run("RefusedKey", func(t *testing.T) {
+	t.Run("RefusedKey", func(t *testing.T) { // F-49
 		server := serve(t, modeltest.Anthropic)
 		server.Key = "sk-right"
-		s := inventory.Server{BaseURL: server.BaseURL, Anthropic: true, Key: "sk-wrong", KeyEnv: "ANTHROPIC_API_KEY"}
-		_, err := s.Explain(anthropic.New(anthropic.Config{BaseURL: s.BaseURL, APIKey: s.Key})).Call(t.Context(), ask, nil)
-		want := strings.TrimPrefix(server.BaseURL, "http://") + " refuses the key in ANTHROPIC_API_KEY: "
-		if e, ok := errors.AsType[*pawl.ModelError](err); !ok || e.Kind != pawl.ModelAuth || !strings.HasPrefix(e.Message, want) {
-			t.Errorf("%v, want %s…", err, want)
+		host := strings.TrimPrefix(server.BaseURL, "http://")
+		for _, c := range []struct{ env, from, says, fix string }{
+			{"ANTHROPIC_API_KEY", "", "refuses the key in ANTHROPIC_API_KEY: ", "set ANTHROPIC_API_KEY to a key that is valid at " + host},
+			{"", "the file /keys/a", "refuses the key that the file /keys/a has: ", "replace the key that the file /keys/a has with one that is valid at " + host},
+			{"", "", "refuses the key: ", "providers.anthropic.key_env names the variable that holds a key for " + host},
+		} {
+			s := inventory.Server{BaseURL: server.BaseURL, BaseURLKey: "providers.anthropic.base_url", Anthropic: true, Key: "sk-wrong", KeyEnv: c.env, KeyFrom: c.from}
+			_, err := s.Explain(anthropic.New(anthropic.Config{BaseURL: s.BaseURL, APIKey: s.Key})).Call(t.Context(), ask, nil)
+			if e, ok := errors.AsType[*pawl.ModelError](err); !ok || e.Kind != pawl.ModelAuth || !strings.HasPrefix(e.Message, host+" "+c.says) || e.Fix != c.fix {
+				t.Errorf("%+v, want %s… and %s", e, c.says, c.fix)
+			}
 		}
 	})
 	t.Run("NothingIsWrong", func(t *testing.T) {
