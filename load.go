@@ -59,12 +59,20 @@ const PoolStore = "store"
 // PoolDisk is the Pool of an effect that waits until a disk has space; see [DefaultMinFree].
 const PoolDisk = "disk"
 
+// PoolModel is the Pool of a model call that has its places, and waits since the model has sent
+// nothing for [SilentAfter] or longer.
+const PoolModel = "model"
+
+// SilentAfter is how long a model sends nothing before that is said. Unlike [DefaultModelIdle] it
+// ends nothing.
+const SilentAfter = 20 * time.Second
+
 // DefaultMinFree is the free space that the disks of a project need before an effect of its
 // runs begins.
 const DefaultMinFree Bytes = 64_000_000
 
-// Waiting is an effect that has waited for its places for two seconds or longer. It is
-// true for a moment and of one process, and in no log.
+// Waiting is an effect that has waited for its places for two seconds or longer, or for its model
+// for [SilentAfter]. It is true for a moment and of one process, and in no log.
 type Waiting struct {
 	Effect Seq   `json:"effect"`
 	Place  Place `json:"place"`
@@ -72,7 +80,8 @@ type Waiting struct {
 	Name string `json:"name"`
 	// Pool is what it waits for: machine, account:PROVIDER or lane:NAME. Slots is how many
 	// places that has. It is [PoolStore] when the whole run waits until its log can be
-	// written, and [PoolDisk] when a disk has no space; Why says what is missing.
+	// written, and [PoolDisk] when a disk has no space; Why says what is missing. It is [PoolModel]
+	// when the model has sent nothing since Since; Model names it.
 	Pool  string `json:"pool"`
 	Slots int    `json:"slots"`
 	// Runs and Elsewhere say who has them; see [PoolLoad]. Account, Until and Why say which
@@ -84,6 +93,7 @@ type Waiting struct {
 	Account   string        `json:"account,omitempty"`
 	Until     time.Time     `json:"until,omitzero"`
 	Why       string        `json:"why,omitempty"`
+	Model     string        `json:"model,omitempty"` // such as "anthropic/claude-haiku-4-5"
 	// Others counts the run's other effects that wait.
 	Others int `json:"others,omitempty"`
 	// Over reports that it waits no more.

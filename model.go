@@ -182,7 +182,8 @@ func (u *Usage) fields(c *coder) {
 // Total returns the number of tokens processed.
 func (u Usage) Total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-// ModelDelta is a piece of a reply on its way. Exactly one field is set.
+// ModelDelta is a piece of a reply on its way. At most one field is set. With none it says that the
+// model has sent something that is not shown, such as a piece of a call's arguments.
 type ModelDelta struct {
 	Text      string
 	Reasoning string

@@ -58,4 +58,6 @@ type Job struct {
 	Events func(ctx context.Context) iter.Seq2[pawl.Event, error]
 	// Live shows text to whoever watches; it never blocks and may drop.
 	Live func(text string)
+	// Heard says that a model has sent something, shown or not; it never blocks. It may be nil.
+	Heard func()
 }

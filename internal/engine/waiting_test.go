@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -210,6 +211,73 @@ func TestClosedAccountIsNamed(t *testing.T) {
 		runs, err = e.Runs(t.Context())
 		if err != nil || runs[0].Outcome != pawl.OutcomeComplete || runs[0].Waiting != nil {
 			t.Errorf("at its end: %+v, %v", runs, err)
+		}
+	})
+}
+
+// A model that sends nothing for 20 seconds is named in the run's line and to who watches, again
+// and again; what it sends then ends that, whether it is shown or not. How the call ends is told by
+// its event alone. F-49
+func TestSilentModelIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c := engineConfig(mem.New(), &drivertest.World{Before: func(_ context.Context, job driver.Job) {
+			if job.Effect.Do.Verb() != pawl.VerbCallModel {
+				return
+			}
+			if calls++; calls == 1 {
+				<-time.After(15 * time.Second)
+				job.Heard()
+				<-time.After(25 * time.Second)
+				job.Heard()
+				<-time.After(30 * time.Second)
+			}
+		}})
+		e := engine.New(c)
+		t.Cleanup(e.Close)
+		begin := time.Now()
+		run := mustStart(t, e)
+		var heard []pawl.Waiting
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for u, err := range e.Watch(t.Context(), run, 0) {
+				if err != nil {
+					return
+				}
+				if u.Live != nil && u.Live.Waiting != nil {
+					heard = append(heard, *u.Live.Waiting)
+				}
+			}
+		}()
+		listed := func(at time.Duration) *pawl.Waiting {
+			<-time.After(time.Until(begin.Add(at)))
+			synctest.Wait()
+			runs, err := e.Runs(t.Context())
+			if err != nil || len(runs) != 1 {
+				t.Fatalf("%+v, %v", runs, err)
+			}
+			return runs[0].Waiting
+		}
+		for _, at := range []time.Duration{19 * time.Second, 34 * time.Second, 41 * time.Second, 59 * time.Second} {
+			if w := listed(at); w != nil {
+				t.Errorf("after %s the run's line has %+v", at, w)
+			}
+			if at != 34*time.Second {
+				continue
+			}
+			if w := listed(36 * time.Second); w == nil || w.Pool != pawl.PoolModel || w.Model == "" || !strings.HasPrefix(w.Name, "model call 1 of ") || w.For != 21*time.Second || w.Over {
+				t.Errorf("after 36s the run's line has %+v", w)
+			}
+		}
+		<-ended
+		synctest.Wait()
+		var got []string
+		for _, w := range heard {
+			got = append(got, fmt.Sprint(w.For, w.Over))
+		}
+		if want := []string{"20s false", "22s false", "24s false", "25s true", "20s false", "22s false", "24s false", "26s false", "28s false"}; !slices.Equal(got, want) {
+			t.Errorf("who watches heard %q, want %q", got, want)
 		}
 	})
 }

@@ -1,10 +1,12 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,6 +122,29 @@ func TestTimeoutAndWithdrawal(t *testing.T) {
 			t.Errorf("got %+v", f)
 		}
 	})
+}
+
+// A failure has what the user can do about it, cut and without secrets; whatever a model sends is
+// heard, though it is not shown. F-49
+func TestFailureOfAModel(t *testing.T) {
+	const secret = "sk-secret-0123456789"
+	w := MustWorld(t, nil)
+	w.r.Redact = func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(secret), []byte("[key]")) }
+	heard := 0
+	w.job.Heard = func() { heard++ }
+	ask := w.asks(t, modelFunc(func(_ context.Context, _ pawl.ModelRequest, sink func(pawl.ModelDelta)) (pawl.ModelReply, error) {
+		sink(pawl.ModelDelta{})
+		sink(pawl.ModelDelta{Reasoning: "hm"})
+		sink(pawl.ModelDelta{Text: "I do it."})
+		return pawl.ModelReply{}, &pawl.ModelError{Kind: pawl.ModelAuth, Status: 401, Message: "no", Fix: "replace " + secret + " " + strings.Repeat("x", 300)}
+	}))
+	f := w.fails(t, ask)
+	if f.Text() != "access is refused (HTTP 401: no)" || !strings.HasPrefix(f.Fix, "replace [key] xxx") || len(f.Fix) > 200 {
+		t.Errorf("got %q, fix %q", f.Text(), f.Fix)
+	}
+	if heard != 3 || !slices.Equal(w.said, []string{"I do it."}) {
+		t.Errorf("heard %d times, shown %q", heard, w.said)
+	}
 }
 
 func TestFailureIsShort(t *testing.T) {

@@ -22,6 +22,9 @@ func (r *Runner) callModel(ctx context.Context, job driver.Job, do *pawl.CallMod
 	}
 	live := r.live(job)
 	reply, err := model.Call(ctx, req, func(d pawl.ModelDelta) {
+		if job.Heard != nil {
+			job.Heard()
+		}
 		switch {
 		case d.Text != "":
 			live.say(d.Text)

@@ -156,6 +156,19 @@ func TestWaitingForAnAccount(t *testing.T) {
 	d.shows("waits until 03:04:05 for api.exa", "model call task/1/implement waits for account api.example.com with key 3f2a91 of openai, which opens at 03:04:05 (all")
 }
 
+// A model that sends nothing is named below what is said, and in the tree that it is waited for. F-49
+func TestSilentModel(t *testing.T) {
+	w := newWorld()
+	s := w.begin(t, "shop", "001-long", "A long run")
+	s.try(1, 1, 50, 1)
+	id := s.ask(1, s.n[1], pawl.Place{Loop: "task", Iteration: 1, Step: "implement", Turn: 1}, &pawl.CallModel{Tier: 1})
+	s.r.live = append(s.r.live, pawl.Live{Effect: id, Waiting: &pawl.Waiting{Effect: id, Name: "model call 1 of implement in iteration 1", Pool: pawl.PoolModel,
+		Model: "anthropic/claude", For: 42 * time.Second}})
+	d := drive(t, w, 220, 24, pen{})
+	d.look()
+	d.shows("waits for its model", "anthropic/claude has sent nothing for 42s (model call 1 of implement in iteration 1)")
+}
+
 // What an effect waits for stands below what is said, until it has its places. F-24
 func TestWaitingForPlaces(t *testing.T) {
 	w := newWorld()

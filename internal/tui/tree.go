@@ -286,6 +286,8 @@ func (m *Model) growRun(p *project, r *pawl.RunInfo, depth int) {
 		n.note = strings.TrimPrefix(n.note+", waits for its log", ", ")
 	case waiting.Pool == pawl.PoolDisk:
 		n.note = strings.TrimPrefix(n.note+", waits for disk space", ", ")
+	case waiting.Pool == pawl.PoolModel:
+		n.note = strings.TrimPrefix(n.note+", waits for its model", ", ")
 	case waiting.Until.IsZero():
 		n.note = strings.TrimPrefix(n.note+", waits for a place", ", ")
 	default:

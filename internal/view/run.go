@@ -63,6 +63,7 @@ type Run struct {
 	open []pending // requested and not answered, by ID
 	// waiting are effects that wait for their places, as far as that was heard.
 	waiting map[pawl.Seq]*pawl.Waiting
+	silence map[pawl.Seq]time.Duration // of those that wait for their model: for how long when it was shown last
 	// closed is the effect that was answered, lost or withdrawn last.
 	closed *pawl.Effect
 	stops  stops

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/plain"
@@ -20,6 +21,8 @@ func WaitingText(w *pawl.Waiting) string {
 		return fmt.Sprintf("waits until its log can be written, %s so far: %s", long, plain.Line(w.Why, 500))
 	}
 	switch {
+	case w.Pool == pawl.PoolModel:
+		return silentText(w)
 	case w.Over && (w.Account != "" || w.Pool == pawl.PoolDisk):
 		return fmt.Sprintf("%s goes on, after %s", name, long)
 	case w.Over:
@@ -31,6 +34,22 @@ func WaitingText(w *pawl.Waiting) string {
 	}
 	if w.Pool == pawl.PoolDisk {
 		s += ": " + plain.Line(w.Why, 300) + ". Free some; it goes on by itself"
+	}
+	return s
+}
+
+// silentText says which model has sent nothing for how long, or that it has sent something again.
+func silentText(w *pawl.Waiting) string {
+	model, name, long := plain.Line(w.Model, 80), plain.Line(w.Name, 80), span(w.For.Truncate(time.Second))
+	if w.Over {
+		return fmt.Sprintf("%s sends again, after %s (%s)", model, long, name)
+	}
+	s := fmt.Sprintf("%s has sent nothing for %s (%s)", model, long, name)
+	if w.Others > 0 {
+		s += ", and " + count(w.Others, "other") + " of this run waits"
+		if w.Others > 1 {
+			s = strings.TrimSuffix(s, "s")
+		}
 	}
 	return s
 }
@@ -104,9 +123,13 @@ func holders(w *pawl.Waiting) string {
 }
 
 // Hear keeps what an effect waits for, and returns a line to show when it begins to be
-// said and when it is over; empty in between.
+// said and when it is over; empty in between. That a model sends nothing is also returned each time
+// the silence has doubled.
 func (r *Run) Hear(w *pawl.Waiting) string {
 	_, known := r.waiting[w.Effect]
+	if w.Over {
+		delete(r.silence, w.Effect)
+	}
 	switch {
 	case w.Pool == pawl.PoolStore && w.Over: // the events that follow have ended the wait, or will
 		delete(r.waiting, w.Effect)
@@ -122,8 +145,14 @@ func (r *Run) Hear(w *pawl.Waiting) string {
 			r.waiting = make(map[pawl.Seq]*pawl.Waiting)
 		}
 		r.waiting[w.Effect] = w
-		if known {
+		if known && (w.Pool != pawl.PoolModel || w.For < 2*r.silence[w.Effect]) {
 			return ""
+		}
+		if w.Pool == pawl.PoolModel {
+			if r.silence == nil {
+				r.silence = map[pawl.Seq]time.Duration{}
+			}
+			r.silence[w.Effect] = w.For
 		}
 	}
 	return WaitingText(w)
@@ -137,8 +166,8 @@ func (r *Run) pending(id pawl.Seq) *pending {
 	return nil
 }
 
-// Waiting returns the effect that has waited longest for its places, as far as the run has
-// heard, or that the run waits for its log; nil when none waits.
+// Waiting returns the effect that has waited longest for its places or its model, as far as the run
+// has heard, or that the run waits for its log; nil when none waits.
 func (r *Run) Waiting() *pawl.Waiting {
 	var oldest *pawl.Waiting
 	others := -1
@@ -149,6 +178,7 @@ func (r *Run) Waiting() *pawl.Waiting {
 		}
 		if r.pending(id) == nil {
 			delete(r.waiting, id)
+			delete(r.silence, id)
 			continue
 		}
 		others += 1 + w.Others

@@ -27,6 +27,10 @@ func TestWaitingText(t *testing.T) {
 		"its log can be written again, after 5s":                                                                                                    {Pool: pawl.PoolStore, For: 5 * time.Second, Over: true},
 		"gate tests waits for space on a disk, 5s so far, and 1 other with it: /x has 12 kB free. Free some; it goes on by itself":                  {Name: "gate tests", Pool: pawl.PoolDisk, For: 5 * time.Second, Why: "/x has 12 kB free", Others: 1}, // F-18
 		"gate tests goes on, after 6s":                                                                                                              {Name: "gate tests", Pool: pawl.PoolDisk, For: 6 * time.Second, Over: true},
+		"anthropic/claude has sent nothing for 20s (model call 3 of implement in iteration 1)":                                                      {Name: "model call 3 of implement in iteration 1", Pool: pawl.PoolModel, Model: "anthropic/claude", For: 20*time.Second + 900*time.Millisecond}, // F-49
+		"anthropic/claude has sent nothing for 20s (a call), and 1 other of this run waits":                                                         {Name: "a call", Pool: pawl.PoolModel, Model: "anthropic/claude", For: 20 * time.Second, Others: 1},
+		"anthropic/claude has sent nothing for 20s (a call), and 2 others of this run wait":                                                         {Name: "a call", Pool: pawl.PoolModel, Model: "anthropic/claude", For: 20 * time.Second, Others: 2},
+		"anthropic/claude sends again, after 25s (a call)":                                                                                          {Name: "a call", Pool: pawl.PoolModel, Model: "anthropic/claude", For: 25 * time.Second, Over: true},
 		"gate tests has its place, after 14s":                                                                                                       {Name: "gate tests", For: 14 * time.Second, Over: true},
 	} {
 		if got := WaitingText(&w); got != want {
@@ -163,5 +167,67 @@ func TestWaitForTheLogIsTold(t *testing.T) {
 	mustProgress(t, p.Write(pawl.Update{Event: &s.events[len(s.events)-1]}))
 	if w := r.Waiting(); w != nil {
 		t.Errorf("after an event it waits for %+v", w)
+	}
+}
+
+// A model that sends nothing is named in every view, with for how long. Where lines are written it is
+// said after 20 seconds and each time the silence has doubled, on a screen as long as it lasts. F-49
+func TestSilentModel(t *testing.T) {
+	s := begin(t, 2, 1, nil)
+	s.iterate(1, "")
+	x := s.implementing()
+	id := s.ask(x.Session, at(x, 1), &pawl.CallModel{Tier: 1, Try: 1})
+	since := s.now
+	var out bytes.Buffer
+	scr := &screen{tb: t, width: 120}
+	lines := NewProgress(New(), ProgressOptions{Out: &out, Least: Important})
+	live := NewProgress(New(), ProgressOptions{Out: scr, Live: true, Width: func() int { return 120 }, Least: Important})
+	write := func(u pawl.Update) {
+		t.Helper()
+		mustProgress(t, lines.Write(u))
+		mustProgress(t, live.Write(u))
+	}
+	for _, e := range s.events {
+		write(pawl.Update{Event: &e})
+	}
+	said := out.Len()
+	silent := func(long time.Duration, over bool) {
+		t.Helper()
+		write(pawl.Update{Live: &pawl.Live{Effect: id, Waiting: &pawl.Waiting{Effect: id, Name: "model call 1 of implement in iteration 1",
+			Pool: pawl.PoolModel, Model: "anthropic/claude", Since: since, For: long, Over: over}}})
+	}
+	for long := pawl.SilentAfter; long < 5*time.Minute; long += 2 * time.Second {
+		silent(long, false)
+	}
+	var want string
+	for _, long := range []string{"20s", "40s", "1m20s", "2m40s"} {
+		want += "anthropic/claude has sent nothing for " + long + " (model call 1 of implement in iteration 1)\n"
+	}
+	if got := out.String()[said:]; got != want {
+		t.Errorf("lines:\n%swant\n%s", got, want)
+	}
+	mustProgress(t, live.Tick(since.Add(5*time.Minute)))
+	r := live.Run()
+	for what, text := range map[string]string{"the screen": strings.Join(scr.rows, "\n"), "show": Show(r, s.read), "why": WhyText(r)} {
+		long := map[string]string{"the screen": "5m"}[what]
+		if long == "" {
+			long = "4m58s"
+		}
+		if n := strings.Count(text, "anthropic/claude has sent nothing for "+long); n != 1 {
+			t.Errorf("%s says it %d times:\n%s", what, n, text)
+		}
+	}
+	silent(5*time.Minute, true)
+	if got := out.String()[said:]; !strings.HasSuffix(got, "\nanthropic/claude sends again, after 5m (model call 1 of implement in iteration 1)\n") {
+		t.Errorf("lines:\n%s", got)
+	}
+	silent(pawl.SilentAfter, false) // once more
+	if got := out.String()[said:]; strings.Count(got, "nothing for 20s") != 2 {
+		t.Errorf("lines:\n%s", got)
+	}
+	s.add(s.ref, &pawl.EffectFailed{Effect: id, Failure: pawl.Failure{Code: "timeout", Message: "nothing came for 5m0s"}})
+	write(pawl.Update{Event: &s.events[len(s.events)-1]})
+	if text := strings.Join(scr.rows, "\n") + Show(r, s.read); strings.Contains(text, "has sent nothing") {
+		t.Errorf("the call has failed, and it is still said:\n%s", text)
 	}
 }

@@ -307,7 +307,9 @@ func (r *Run) waits(c *chain) {
 	failed := false
 	for _, p := range r.open {
 		text := fmt.Sprintf("for %s, since %s", effectName(p.Effect), Clock(p.at))
-		if w := r.waiting[p.ID]; w != nil {
+		if w := r.waiting[p.ID]; w != nil && w.Pool == pawl.PoolModel {
+			text += fmt.Sprintf("; %s has sent nothing for %s", w.Model, span(w.For.Truncate(time.Second)))
+		} else if w != nil {
 			text += fmt.Sprintf(", which has waited %s for %s", span(w.For), placeText(w))
 		}
 		if do, ok := p.Do.(*pawl.Wait); ok {

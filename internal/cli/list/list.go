@@ -187,7 +187,8 @@ func show(app *cli.App, runs []pawl.RunInfo, now time.Time) error {
 		}
 		if r.Waiting != nil {
 			where := "; pawl top shows who has the places"
-			if r.Waiting.Pool == pawl.PoolStore || r.Waiting.Pool == pawl.PoolDisk {
+			switch r.Waiting.Pool {
+			case pawl.PoolStore, pawl.PoolDisk, pawl.PoolModel:
 				where = ""
 			}
 			app.Notef("run %s: %s%s", r.ID, view.WaitingText(r.Waiting), where)

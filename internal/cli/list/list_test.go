@@ -114,6 +114,19 @@ func TestTable(t *testing.T) {
 	})
 }
 
+// A model that sends nothing is named below the list. F-49
+func TestSilent(t *testing.T) {
+	run := pawl.RunInfo{ID: "004-parser", Title: "A parser", Status: pawl.StatusRunning, Started: now,
+		Waiting: &pawl.Waiting{Name: "model call 1 of implement in iteration 1", Pool: pawl.PoolModel, Model: "openai/gpt", For: 42 * time.Second}}
+	var out, err bytes.Buffer
+	if e := show(&cli.App{Out: &out, Err: &err}, []pawl.RunInfo{run}, now); e != nil {
+		t.Fatal(e)
+	}
+	if want := "pawl: run 004-parser: openai/gpt has sent nothing for 42s (model call 1 of implement in iteration 1)\n"; err.String() != want {
+		t.Errorf("it said %q, want %q", err.String(), want)
+	}
+}
+
 func TestShow(t *testing.T) {
 	var out, err bytes.Buffer
 	app := &cli.App{Out: &out, Err: &err, Terminal: true, Columns: func() int { return 60 }}

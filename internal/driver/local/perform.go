@@ -95,6 +95,11 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 	if w, ok := f.Do.(*pawl.Wait); ok {
 		return wait(ctx, f.ID, w.For), nil
 	}
+	if do, ok := f.Do.(*pawl.CallModel); ok {
+		w := r.d.listens(job, do)
+		defer w.end()
+		job.Heard = w.heard
+	}
 	answer, blobs = r.d.Performer.Perform(ctx, job)
 	_, isFailure := answer.(*pawl.EffectFailed)
 	switch {

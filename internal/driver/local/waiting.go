@@ -16,14 +16,17 @@ import (
 // for nothing but its own run. It is said again as often, for those who begin to watch later.
 const sayAfter = 2 * time.Second
 
-// waiter is an effect that waits for its places.
+// waiter is an effect that waits: for its places, for its account to open, for space on a disk, or
+// for its model.
 type waiter struct {
 	d     *Driver
 	job   driver.Job
-	since time.Time
-	lacks string // why it waits for space on a disk; empty = it waits for something else
+	after time.Duration // how long it waits before that is said
+	lacks string        // why it waits for space on a disk; empty = it waits for something else
+	model string        // which model it waits for; empty = it waits for something else
 
 	mu    sync.Mutex // guards the rest; taken before the driver's
+	since time.Time
 	timer *time.Timer
 	said  *pawl.Waiting // last; nil = nothing was said
 	over  bool
@@ -32,10 +35,23 @@ type waiter struct {
 // waits begins to tell that an effect waits: for its places, for its account to open or, if lacks
 // is not empty, for space on a disk.
 func (d *Driver) waits(job driver.Job, since time.Time, lacks string) *waiter {
-	w := &waiter{d: d, job: job, since: since, lacks: lacks}
+	return (&waiter{d: d, job: job, after: sayAfter, since: since, lacks: lacks}).begin()
+}
+
+// listens begins to tell that a model sends nothing; [waiter.heard] begins anew.
+func (d *Driver) listens(job driver.Job, do *pawl.CallModel) *waiter {
+	model := ""
+	if do.Tier >= 1 && do.Tier <= len(job.Settings.Models) {
+		choice := job.Settings.Models[do.Tier-1]
+		model = choice.Provider + "/" + choice.Name
+	}
+	return (&waiter{d: d, job: job, after: pawl.SilentAfter, since: d.now(), model: cmp.Or(model, "the model")}).begin()
+}
+
+func (w *waiter) begin() *waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(sayAfter, w.say)
+	w.timer = time.AfterFunc(w.after, w.say)
 	return w
 }
 
@@ -43,6 +59,10 @@ func (w *waiter) say() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
+		return
+	}
+	if left := w.after - w.d.now().Sub(w.since); w.said == nil && left > 0 { // something was heard
+		w.timer.Reset(left)
 		return
 	}
 	w.timer.Reset(sayAfter)
@@ -62,6 +82,17 @@ func (w *waiter) say() {
 	w.tell(now)
 }
 
+// heard notes that the model has sent something.
+func (w *waiter) heard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.unsay()
+	w.since = w.d.now()
+}
+
 // forItself reports whether an effect only waits for others of its run, whose progress is shown.
 func (w *waiter) forItself(now pawl.Waiting) bool {
 	return len(now.Runs) == 1 && now.Runs[0] == w.job.Run && now.Elsewhere == 0 && now.Until.IsZero()
@@ -73,6 +104,11 @@ func (w *waiter) end() {
 	defer w.mu.Unlock()
 	w.over = true
 	w.timer.Stop()
+	w.unsay()
+}
+
+// unsay tells that the wait is over, if it was told.
+func (w *waiter) unsay() {
 	if w.said == nil {
 		return
 	}
@@ -83,7 +119,10 @@ func (w *waiter) end() {
 	}
 	w.d.mu.Unlock()
 	now := *w.said
-	now.Over, now.For = true, w.d.now().Sub(w.since).Round(time.Millisecond)
+	w.said = nil
+	if now.Over, now.For = true, w.d.now().Sub(w.since).Round(time.Millisecond); w.over && w.model != "" {
+		return // how the call ended says more
+	}
 	w.tell(now)
 }
 
@@ -126,6 +165,10 @@ func (w *waiter) now() (pawl.Waiting, bool) {
 		return out, true
 	}
 	out := w.waiting()
+	if w.model != "" {
+		out.Pool, out.Model = pawl.PoolModel, w.model
+		return out, true
+	}
 	if w.lacks != "" {
 		out.Pool, out.Why = pawl.PoolDisk, w.lacks
 		return out, true
@@ -138,8 +181,8 @@ func (w *waiter) now() (pawl.Waiting, bool) {
 	return out, waits
 }
 
-// Waiting returns the effect of a run that has waited longest for its places; nil when none
-// has waited for two seconds.
+// Waiting returns the effect of a run that has waited longest for its places or its model; nil when
+// none has waited for so long that it is said.
 func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 	d.mu.Lock()
 	all, stall := slices.Clone(d.waiting[run]), d.stalls[run]
@@ -149,24 +192,23 @@ func (d *Driver) Waiting(run pawl.RunID) *pawl.Waiting {
 		now.For = d.now().Sub(now.Since).Round(time.Millisecond)
 		return &now
 	}
-	slices.SortFunc(all, func(a, b *waiter) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.job.Effect.ID, b.job.Effect.ID))
-	})
-	var oldest *pawl.Waiting
+	var waiting []pawl.Waiting
 	for _, w := range all {
 		w.mu.Lock()
 		now, waits := w.now()
-		over := w.over
-		w.mu.Unlock()
-		switch {
-		case !waits || over:
-		case oldest == nil:
-			oldest = &now
-		default:
-			oldest.Others++
+		if waits && !w.over && w.said != nil {
+			waiting = append(waiting, now)
 		}
+		w.mu.Unlock()
 	}
-	return oldest
+	if len(waiting) == 0 {
+		return nil
+	}
+	oldest := slices.MinFunc(waiting, func(a, b pawl.Waiting) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Effect, b.Effect))
+	})
+	oldest.Others = len(waiting) - 1
+	return &oldest
 }
 
 // stalled says that a run waits until its log can be written, each time it was tried.

@@ -21,6 +21,7 @@ func receive(stream *ssestream.Stream[sdk.MessageStreamEventUnion], exchange *wi
 	partial := func(err error) error { return wire.Partial(err, req, usage(message), final, arrived) }
 	for stream.Next() {
 		event := stream.Current()
+		sink(pawl.ModelDelta{})
 		if err := message.Accumulate(event); err != nil {
 			return pawl.ModelReply{}, partial(exchange.Err(err))
 		}

@@ -104,11 +104,15 @@ func call(id, tool, args string) pawl.Block {
 
 func text(s string) pawl.Block { return pawl.Block{Kind: pawl.BlockText, Text: s} }
 
-// mustCall returns the reply and what went to the sink.
+// mustCall returns the reply and what went to the sink and is shown.
 func mustCall(t *testing.T, f *fixture, req pawl.ModelRequest) (pawl.ModelReply, []pawl.ModelDelta) {
 	t.Helper()
 	var deltas []pawl.ModelDelta
-	reply, err := f.model.Call(t.Context(), req, func(d pawl.ModelDelta) { deltas = append(deltas, d) })
+	reply, err := f.model.Call(t.Context(), req, func(d pawl.ModelDelta) {
+		if d != (pawl.ModelDelta{}) {
+			deltas = append(deltas, d)
+		}
+	})
 	if err != nil {
 		t.Fatalf("Call: %v", err)
 	}
@@ -195,6 +199,19 @@ func (s *suite) calls(t *testing.T) {
 		diff(t, "blocks", []pawl.Block{call("call_1", "write", args)}, reply.Message.Blocks)
 		diff(t, "stop", pawl.StopToolUse, reply.Stop)
 		diff(t, "deltas", []pawl.ModelDelta{{Tool: "write"}}, deltas)
+
+		// What is not shown is heard all the same: each piece of the arguments.
+		heard := 0
+		if _, err := f.model.Call(t.Context(), ask("write it"), func(d pawl.ModelDelta) {
+			if d == (pawl.ModelDelta{}) {
+				heard++
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if least := len(pieces(args)); heard < least {
+			t.Errorf("%d events were heard, want at least %d", heard, least)
+		}
 	})
 	t.Run("several calls after a text", func(t *testing.T) {
 		blocks := []pawl.Block{text("Three at once."), call("call_1", "read", `{"path":"a"}`), call("call_2", "read", `{"path":"b"}`), call("call_3", "list", `{}`)}

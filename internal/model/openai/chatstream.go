@@ -33,6 +33,7 @@ type chatCall struct {
 }
 
 func (s *chatStream) take(data []byte) (done bool, err error) {
+	s.sink(pawl.ModelDelta{})
 	var chunk sdk.ChatCompletionChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
 		return false, err

@@ -23,6 +23,7 @@ type responseStream struct {
 }
 
 func (s *responseStream) take(data []byte) (done bool, err error) {
+	s.sink(pawl.ModelDelta{})
 	var event responses.ResponseStreamEventUnion
 	if err := json.Unmarshal(data, &event); err != nil {
 		return false, err
