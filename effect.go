@@ -231,7 +231,7 @@ func (f Failure) Text() string {
 
 // failureWords are what the codes mean.
 var failureWords = map[FailureCode]string{
-	FailTimeout: "it took too long", FailConflict: "something else changed meanwhile", FailMachine: "the machine failed",
+	FailTimeout: "its time is up", FailConflict: "something else changed meanwhile", FailMachine: "the machine failed",
 	FailDefect: "pawl has a defect", FailSpace: "a disk is full",
 	FailureCode(ModelRateLimit): "the provider limits the rate", FailureCode(ModelOverloaded): "the provider cannot answer",
 	FailureCode(ModelNetwork): "the connection failed", FailureCode(ModelNoServer): "no server answers",

@@ -105,11 +105,19 @@ func (r *run) timed(ctx context.Context, job driver.Job) (answer pawl.Answer, bl
 	switch {
 	case answer != nil && !isFailure:
 	case errors.Is(ctx.Err(), context.DeadlineExceeded): // its time was up, whatever the performer made of it
-		return failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", f.Timeout)), nil
+		return failed(f.ID, pawl.FailTimeout, fmt.Sprintf("it took longer than %s", rounded(f.Timeout))), nil
 	case answer == nil:
 		return failed(f.ID, pawl.FailDefect, "there is no answer"), nil
 	}
 	return answer, blobs
+}
+
+// rounded returns a time for people: from a second on in whole seconds.
+func rounded(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d
+	}
+	return d.Round(time.Second)
 }
 
 func wait(ctx context.Context, id pawl.Seq, d time.Duration) pawl.Answer {
