@@ -392,7 +392,7 @@ func (t teller) tellCheckpoint() string {
 		}
 		return s
 	case *pawl.Restored:
-		return "the branch has an earlier tree again: commit " + short(b.Commit)
+		return "commit " + short(b.Commit) + " brings the branch back to an earlier state"
 	case *pawl.RolledBack:
 		return t.rolledBack(b)
 	}

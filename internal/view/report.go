@@ -110,6 +110,7 @@ type tally struct {
 	// Findings by severity.
 	critical, high, medium, low int
 	partial, redAtBase          bool
+	skipped                     []string // the gates among them that did not run
 }
 
 // together adds up the gates of these kinds; the kind "" is that of reviews.
@@ -120,7 +121,11 @@ func together(gates []*Gate, kinds ...pawl.GateKind) tally {
 		for _, k := range kinds {
 			in = in || g.Kind == k
 		}
-		if !in || g.Verdict == pawl.VerdictSkip {
+		switch {
+		case !in:
+			continue
+		case g.Verdict == pawl.VerdictSkip:
+			t.skipped = append(t.skipped, g.Gate)
 			continue
 		}
 		if t.verdict == "" || (g.red() && t.verdict != pawl.VerdictHalt) {
@@ -146,32 +151,53 @@ func (t tally) word(counts bool) string {
 	if t.redAtBase {
 		s += ", red at base"
 	}
-	return s
+	return s + t.notRun()
 }
 
-// errors returns a number of findings; low ones are warnings, which are allowed.
+// notRun names the gates that were skipped: ", lint skipped".
+func (t tally) notRun() string {
+	if len(t.skipped) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(t.skipped, " and ") + " skipped"
+}
+
+// errors returns the number of errors that linters and compilers found. Warnings, which are graded
+// medium, are allowed and counted apart.
 func (t tally) errors() string {
-	n := t.critical + t.high + t.medium
-	switch { // a gate that is read by its exit code alone counts nothing
+	n := t.critical + t.high
+	s := t.found(n)
+	if t.verdict != "" && t.medium > 0 {
+		s += ", and " + count(t.medium, "warning")
+		if n == 0 && t.verdict != pawl.VerdictPass {
+			s += " (FAIL)"
+		}
+	}
+	return s + t.notRun()
+}
+
+// issues returns the number of security findings, of which low ones are allowed and counted apart.
+func (t tally) issues() string {
+	s := t.found(t.critical + t.high + t.medium)
+	if t.verdict != "" && t.low > 0 {
+		s += fmt.Sprintf(", and %d low", t.low)
+	}
+	return s + t.notRun()
+}
+
+// found returns a number of findings, "-" when no gate ran. A gate that is read by its exit code alone
+// counts nothing.
+func (t tally) found(n int) string {
+	counted := t.critical+t.high+t.medium+t.low > 0
+	switch {
 	case t.verdict == "":
 		return "-"
-	case n == 0 && t.verdict != pawl.VerdictPass:
+	case !counted && t.verdict != pawl.VerdictPass:
 		return "unknown (FAIL)"
-	case n == 0 && t.redAtBase:
+	case !counted && t.redAtBase:
 		return "unknown (red at base)"
 	}
 	return fmt.Sprint(n)
-}
-
-// issues returns a number of security findings of any severity.
-func (t tally) issues() string {
-	if t.low == 0 || t.verdict == "" {
-		return t.errors()
-	}
-	if n := t.critical + t.high + t.medium; n > 0 {
-		return fmt.Sprintf("%d, and %d low", n, t.low)
-	}
-	return fmt.Sprintf("0, and %d low", t.low)
 }
 
 // criteria returns how many are met: "4/5".

@@ -389,7 +389,7 @@ func (r *Run) showIterations(t *text, l *Loop) {
 		}
 	}
 	for _, it := range l.Iterations {
-		quality, requirements, decision := "-", "-", "under way"
+		quality, requirements, decision := "-", "-", r.unended()
 		if it.End != nil {
 			quality, requirements = verdict(it.End.Quality), verdict(it.End.Requirements)
 			decision = strings.ToLower(string(it.End.Decision))
@@ -407,6 +407,14 @@ func (r *Run) showIterations(t *text, l *Loop) {
 	}
 	withoutUnused(rows, 8, 9)
 	t.table(rows)
+}
+
+// unended returns what there is to say of an iteration without an end.
+func (r *Run) unended() string {
+	if r.Status == pawl.StatusEnded {
+		return "cut off"
+	}
+	return "under way"
 }
 
 // money returns an amount, or "-" where reports leave money out.

@@ -136,7 +136,6 @@ func (r *Run) whyEnded(c *chain) {
 	}
 	if n := len(l.Councils); n > 0 && l.Councils[n-1].Decided != nil && l.Councils[n-1].Decided.Winner == "" {
 		c.add(LinkBecause, "the council after iteration "+fmt.Sprint(l.Councils[n-1].After)+" made no proposal", l.Councils[n-1].Seq)
-		return
 	}
 	r.whyTasks(c, l)
 	it := l.last()

@@ -93,5 +93,6 @@ func (h batches) fallsBehind() string {
 	if best.Passing <= h[last-1].Passing {
 		return ""
 	}
-	return fmt.Sprintf("%d tests passed in attempt %d, and in attempts %s %d and %d do", best.Passing, best.N, h.numbers(BrokenFor), h[last-1].Passing, h[last].Passing)
+	return fmt.Sprintf("%d tests passed in attempt %d, but only %d in attempt %d and %d in attempt %d", best.Passing, best.N,
+		h[last-1].Passing, h[last-1].N, h[last].Passing, h[last].N)
 }

@@ -22,7 +22,7 @@ func Judge(history []Batch) Verdict {
 		return verdictOf(pawl.HealthBlocked, why)
 	}
 	if last.Attempted <= 0 {
-		return verdictOf(pawl.HealthProgressing, fmt.Sprintf("batch %d attempted nothing: it waits", last.N))
+		return verdictOf(pawl.HealthProgressing, fmt.Sprintf("no task of batch %d was attempted: all of them wait", last.N))
 	}
 	h := counted(history)
 	if why := h.flipFlops(); why != "" {

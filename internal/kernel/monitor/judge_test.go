@@ -48,7 +48,7 @@ func TestReasonsNameTheirEvidence(t *testing.T) {
 		"test-breaks-again":            fmt.Sprintf("test %x broke, was mended and is broken again in batch 3", print64("login")),
 		"tasks-undo-each-other":        "batch 3 makes a change of the branch again that a batch before it had undone",
 		"branch-in-turn":               fmt.Sprintf("the branch came back to tree %x in batch 4, as to the one before it", print64("b")),
-		"waiting-all":                  "batch 4 attempted nothing: it waits",
+		"waiting-all":                  "no task of batch 4 was attempted: all of them wait",
 	} {
 		all := parse(t, "testdata/tune.txt")
 		i := slices.IndexFunc(all, func(h history) bool { return h.name == name })
