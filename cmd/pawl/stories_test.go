@@ -271,7 +271,7 @@ var unstable = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\
 	`\b\d{13}-[0-9a-f]{4}\b|\b[0-9a-f]{10,64}\b|\b(\d+m)?\d+(\.\d+)?s\b`)
 
 // padded is a time, or the head of a column of times, and the space behind it.
-var padded = regexp.MustCompile(`(\b0s|AGE) {2,}`)
+var padded = regexp.MustCompile(`(\b0s|AGE|TIME) {2,}`)
 
 // stable NAME FILE makes the file of what the command before has printed, or of
 // another file, without what is unstable.

@@ -132,7 +132,7 @@ func (r *Run) applyEffect(l *Loop, e pawl.Event, f *pawl.Effect) {
 		f := b.Effect
 		f.ID, f.Loop = e.Seq, e.Loop
 		r.open = append(r.open, pending{&f, e.Time})
-		if do, ok := f.Do.(*pawl.Wait); ok {
+		if do, ok := f.Do.(*pawl.Wait); ok && f.Session > 0 {
 			r.waitAgain(e, do)
 		}
 	case *pawl.EffectLost:
@@ -157,7 +157,7 @@ func (t teller) tellEffect() string {
 		case *pawl.CallTool:
 			return fmt.Sprintf("%s: %s", b.Effect.Place.String(), toolCall(do.Tool, t.blobs.bytes(do.Args)))
 		case *pawl.Wait:
-			if do.Account == (pawl.Account{}) {
+			if b.Effect.Session > 0 && do.Account == (pawl.Account{}) { // before its next try
 				return fmt.Sprintf("It is tried again in %s%s", span(do.For), because(do.Reason))
 			}
 			return fmt.Sprintf("Waiting %s%s%s", span(do.For), accountText(do), because(do.Reason))
