@@ -189,3 +189,12 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
+
+// The help names each state's exit code with its word. F-50
+func TestExitCodesInHelp(t *testing.T) {
+	for _, state := range view.States() {
+		if want := fmt.Sprintf("%2d %s", state.Exit, state.Word); state.Exit >= 10 && !strings.Contains(cli.RunExitCodes, want) {
+			t.Errorf("the help has no %q:\n%s", want, cli.RunExitCodes)
+		}
+	}
+}
