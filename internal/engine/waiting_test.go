@@ -230,7 +230,7 @@ func TestSilentModelIsSaid(t *testing.T) {
 				job.Heard()
 				<-time.After(25 * time.Second)
 				job.Heard()
-				<-time.After(30 * time.Second)
+				<-time.After(29 * time.Second)
 			}
 		}})
 		e := engine.New(c)
