@@ -9,8 +9,8 @@ import (
 	"pawl"
 )
 
-// Problem is something that went wrong besides failing gates.
-type Problem struct {
+// ProblemRow is something that went wrong besides failing gates.
+type ProblemRow struct {
 	Mark
 	// Times is how often it happened in a row when that was more than once, Last the last time. Of
 	// parallel calls that fail alike, only the first is a problem of its own.
@@ -35,7 +35,7 @@ type runFailures struct {
 // problem returns a mark that is also kept among the run's problems.
 func (r *Run) problem(e pawl.Event, format string, args ...any) Mark {
 	m := mark(e, format, args...)
-	if r.Problems = append(r.Problems, Problem{Mark: m}); len(r.Problems) > keptProblems {
+	if r.Problems = append(r.Problems, ProblemRow{Mark: m}); len(r.Problems) > keptProblems {
 		r.Problems = slices.Delete(r.Problems, 0, 1)
 	}
 	return m
@@ -158,8 +158,8 @@ func (r *Run) nextStep() string {
 const shownProblems = 5
 
 // unsaidProblems returns the last problems but the one that is the reason for the run's end.
-func (r *Run) unsaidProblems() []Problem {
-	var out []Problem
+func (r *Run) unsaidProblems() []ProblemRow {
+	var out []ProblemRow
 	for _, p := range r.Problems {
 		if !isReason(&p.why, r.Reason) {
 			out = append(out, p)
@@ -169,7 +169,7 @@ func (r *Run) unsaidProblems() []Problem {
 }
 
 // text returns the problem with its event and how often it happened.
-func (p *Problem) text() string {
+func (p *ProblemRow) text() string {
 	if p.Times < 2 {
 		return fmt.Sprintf("%s (event %d)", p.Text, p.Seq)
 	}

@@ -51,7 +51,7 @@ type Run struct {
 	Preparations Preparations
 	// Problems are the last things that went wrong besides failing gates,
 	// oldest first: effects that failed, crashes, limits.
-	Problems []Problem
+	Problems []ProblemRow
 	runFailures
 
 	runQuestions

@@ -43,7 +43,7 @@ type Summary struct {
 	// Overruled are the halts of reviews that persons overruled.
 	Overruled   []OverrulingRow  `json:"overruled,omitempty"`
 	Escalations []pawl.Escalated `json:"escalations"`
-	Problems    []Problem        `json:"problems"`
+	Problems    []ProblemRow     `json:"problems"`
 	// Tasks is the list of tasks, of a run that has one.
 	TaskList *TaskList `json:"task_list,omitempty"`
 	// Todos is the same list as what is to do.
@@ -131,7 +131,7 @@ func Summarize(r *Run, blobs Blobs) Summary {
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
 		Gates: []SummaryGate{}, BaseGates: summarizeGates(r.Base), LeftOut: r.LeftOut, Overruled: r.overruled(), Escalations: []pawl.Escalated{},
-		Problems: append([]Problem{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(),
+		Problems: append([]ProblemRow{}, r.Problems...), Answer: AnswerOf(r, blobs), Why: Why(r), Fix: r.fix(), Next: r.next(),
 	}
 	if r.Start.Attempts != "" {
 		s.Attempts, s.AttemptsHead = plain.Line(r.Start.Attempts, 0), commit(r.Head)

@@ -221,12 +221,12 @@ func TestEverywhere(t *testing.T) {
 	}
 	err := execute("--everywhere")
 	want := `/docs
-RUN            STATUS    ITER  TIER    COST   AGE  TITLE
-001-add-login  complete  3/10  sonnet  $1.23  2d   Add a login form with a password and a way to reset it by mail
+RUN            STATUS      ITER  TIER    COST   AGE  TITLE
+001-add-login  ✓ complete  3/10  sonnet  $1.23  2d   Add a login form with a password and a way to reset it by mail
 
 /shop
-RUN          STATUS       ITER  TIER  COST   AGE  TITLE
-003-fix-red  interrupted  0/10  -     $0.00  1m   Fix it now
+RUN          STATUS         ITER  TIER  COST   AGE  TITLE
+003-fix-red  ‖ interrupted  -     -     $0.00  1m   Fix it now
 `
 	if exit, ok := errors.AsType[cli.Exit](err); !ok || exit != cli.ExitUnavailable || notes.String() != "pawl: /gone cannot be read: it is damaged\n" {
 		t.Errorf("%v, %s", err, notes.String())
