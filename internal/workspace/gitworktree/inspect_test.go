@@ -23,6 +23,7 @@ func TestInspect(t *testing.T) {
 		}
 		r.open(t, nil)
 		r.known.Trusted = true
+		r.known.Author = pawl.Identity{Name: "User", Email: "user@example.com"}
 		if diff := cmp.Diff(*r.known, found); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
