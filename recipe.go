@@ -61,6 +61,16 @@ func (r *Recipe) Tier(n int) string {
 	return [...]string{"-", "fast", "medium", "large"}[max(0, min(n, 3))]
 }
 
+// RecipeOrigin says which recipe it is and what it is made of.
+type RecipeOrigin struct {
+	Name string `json:"name"`
+	// Files are those of the repository that it is made of, recipes and templates, relative to its
+	// root; none = it is built in.
+	Files []string `json:"files,omitempty"`
+	// Replaces are the built-in recipes in whose place such a file stands.
+	Replaces []string `json:"replaces,omitempty"`
+}
+
 // LoopKind is one kind of loop. Its lifecycle is steps, gates, approval,
 // children, final gates, final steps.
 type LoopKind struct {

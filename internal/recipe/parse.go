@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -40,6 +41,35 @@ func Parse(name string, data []byte) (pawl.Recipe, error) {
 func Load(name string, dirs ...fs.FS) (pawl.Recipe, error) {
 	r, err := newLoader(dirs).load(name)
 	return r.recipe, err
+}
+
+// Origin says what the recipe of this name is made of: which files of dirs, recipes and templates,
+// and which built-in recipes files of dirs stand in the place of. prefix is put before the names of
+// files.
+func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
+	l := newLoader(dirs)
+	out := pawl.RecipeOrigin{Name: name}
+	own := map[string]bool{}
+	l.read = func(dir int, file string) {
+		if dir == len(l.dirs)-1 {
+			return
+		}
+		own[prefix+file] = true
+		if name, isRecipe := strings.CutSuffix(file, ".yaml"); isRecipe && slices.Contains(Builtin(), name) && !slices.Contains(out.Replaces, name) {
+			out.Replaces = append(out.Replaces, name)
+		}
+	}
+	r, err := l.load(name)
+	if err != nil {
+		return pawl.RecipeOrigin{}, err
+	}
+	for _, file := range templates(r.recipe) {
+		if _, _, err := l.template(r.names, file); err != nil {
+			return pawl.RecipeOrigin{}, err
+		}
+	}
+	out.Files = slices.Sorted(maps.Keys(own))
+	return out, nil
 }
 
 // Prompts reads the templates the recipe of this name uses, by file name. Each
@@ -100,6 +130,14 @@ func Reference() string { return strictyaml.Reference(new(file).fields) }
 // loader finds recipes in folders, strongest first, the built-in one last.
 type loader struct {
 	dirs []fs.FS
+	read func(dir int, file string) // is told of each file that is used; nil = nobody is
+}
+
+// used tells that a file of a folder is used.
+func (l *loader) used(dir int, file string) {
+	if l.read != nil {
+		l.read(dir, file)
+	}
 }
 
 func newLoader(dirs []fs.FS) *loader {
@@ -144,6 +182,7 @@ func (l *loader) find(name string, from, depth int) (loaded, error) {
 		if err != nil {
 			return loaded{}, pawl.Errorf(pawl.CodeInvalid, "read %s: %w", label, err)
 		}
+		l.used(i, name+".yaml")
 		return l.parse(name, label, data, i, depth)
 	}
 	known := Names(l.dirs[:len(l.dirs)-1]...)
@@ -211,7 +250,7 @@ func (l *loader) base(name, base string, at strictyaml.Pos, dir, depth int) (loa
 // template reads a template from the first folder that has it.
 func (l *loader) template(names []string, file string) (string, bool, error) {
 	for _, name := range slices.Compact(slices.Clone(names)) {
-		for _, dir := range l.dirs {
+		for i, dir := range l.dirs {
 			data, err := strictyaml.ReadFile(dir, path.Join(name, file))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -219,6 +258,7 @@ func (l *loader) template(names []string, file string) (string, bool, error) {
 			if err != nil {
 				return "", false, pawl.Errorf(pawl.CodeInvalid, "read %s/%s: %w", name, file, err)
 			}
+			l.used(i, path.Join(name, file))
 			return string(data), true, nil
 		}
 	}
