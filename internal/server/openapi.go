@@ -220,6 +220,7 @@ func (d *description) success(o operation) *huma.Response {
 	switch {
 	case o.media == "":
 		o.media, s = "application/json", d.types.Schema(o.out, true, o.id+"Answer")
+		s.Nullable = false // a list of nothing is empty: see listed
 	case o.media == "application/octet-stream":
 	case o.id == "describe":
 		s = &huma.Schema{Type: huma.TypeObject}

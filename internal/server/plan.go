@@ -45,9 +45,12 @@ func loopOperations() []operation {
 	const run = "/runs/{run}"
 	ops := []operation{
 		asks(http.MethodGet, "/plans", "listPlans", "The plans of all runs that wait for a person", (*handler).plans),
-		asks(http.MethodGet, run+"/loops", "listLoops", "The run's loops, the root first", func(_ *handler, c *call) ([]*view.Record, error) {
+		asks(http.MethodGet, run+"/loops", "listLoops", "The run's loops, the root first", func(_ *handler, c *call) ([]view.Record, error) {
 			rs, err := records(c, c.run())
-			return rs.Loops, err
+			if err != nil {
+				return nil, err
+			}
+			return rs.FullLoops(blobs(c, c.run())), nil
 		}),
 		asks(http.MethodGet, run+"/loops/{loop}", "readLoop", "A loop with its progress and context", func(_ *handler, c *call) (view.Record, error) {
 			rs, r, err := loop(c)
@@ -56,9 +59,15 @@ func loopOperations() []operation {
 			}
 			return rs.Full(r, blobs(c, c.run())), nil
 		}),
-		asks(http.MethodGet, run+"/signals", "listSignals", "The signals between the run's loops", func(_ *handler, c *call) ([]*view.SignalRecord, error) {
+		asks(http.MethodGet, run+"/signals", "listSignals", "The signals between the run's loops", func(_ *handler, c *call) (out []view.SignalRecord, err error) {
 			rs, err := records(c, c.run())
-			return rs.Signals, err
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range rs.Signals {
+				out = append(out, rs.FullSignal(s, blobs(c, c.run())))
+			}
+			return out, nil
 		}),
 		takes(run+"/signals", "sendSignal", "Tell loops of a run something", func(_ *handler, c *call, in SignalRequest) (Done, error) {
 			return Done{}, c.s.Steer(c.Context(), c.run(), pawl.Steering{Verb: pawl.SteerSignal, Signal: &in.Signaling, Reason: in.Reason, By: in.By})

@@ -33,6 +33,15 @@ func (rs *Records) Full(r *Record, blobs Blobs) Record {
 	return out
 }
 
+// FullLoops returns a copy of each record as [Records.Full] does, in their order.
+func (rs *Records) FullLoops(blobs Blobs) []Record {
+	out := make([]Record, 0, len(rs.Loops))
+	for _, r := range rs.Loops {
+		out = append(out, rs.Full(r, blobs))
+	}
+	return out
+}
+
 // FullSignal returns a copy of a signal's record with its payload.
 func (rs *Records) FullSignal(s *SignalRecord, blobs Blobs) SignalRecord {
 	out := *s

@@ -226,7 +226,7 @@ func (s *session) state(ctx context.Context) (loops []view.Record, plans []messa
 	err = s.runs(ctx, func(f found) bool {
 		for _, r := range f.run.Loops {
 			if !r.Archived {
-				loops = append(loops, *r)
+				loops = append(loops, f.run.Full(r, f.blobs))
 			}
 		}
 		for _, r := range f.run.Awaiting() {
@@ -333,7 +333,7 @@ func (s *session) now(ctx context.Context, at found) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]view.Record{"loop": *rs.ByID(at.loop.ID)}, nil
+	return map[string]view.Record{"loop": rs.Full(rs.ByID(at.loop.ID), at.blobs)}, nil
 }
 
 // start lets a loop run. One that waits for its turn is not let in before the others.
