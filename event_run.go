@@ -58,7 +58,7 @@ type RunStarted struct {
 	Seed     uint64   `json:"seed"` // of ids and of jitter
 	Sandbox  string   `json:"sandbox"`
 	Confined bool     `json:"confined"`
-	// Notes are sentences about the repository that the user should read.
+	// Notes are sentences about the run and the repository that the user should read.
 	Notes []string `json:"notes,omitempty"`
 	// Version is the pawl that started the run.
 	Version string `json:"version"`
@@ -82,6 +82,10 @@ type RunStarted struct {
 	// MoreInstructions counts the files of this kind that are not listed.
 	Instructions     []InstructionFile `json:"instructions,omitempty"`
 	MoreInstructions int               `json:"more_instructions,omitempty"`
+	// RecipeFiles are the files of the repository that the recipe is made of, none where it is
+	// built in; RecipeReplaces are the built-in recipes in whose place such a file stands.
+	RecipeFiles    []string `json:"recipe_files,omitempty"`
+	RecipeReplaces []string `json:"recipe_replaces,omitempty"`
 	// Recipe and Settings are the frozen JSON of a Recipe and of Settings. They
 	// are the only texts that live in an event, because every decision needs them.
 	Recipe   JSON `json:"recipe"`
@@ -130,6 +134,8 @@ func (b *RunStarted) fields(c *coder) {
 	str(c, 27, &b.Author.Name)
 	str(c, 28, &b.Author.Email)
 	str(c, 29, &b.Begin)
+	words(c, 30, &b.RecipeFiles)
+	words(c, 31, &b.RecipeReplaces)
 }
 
 // WorkRef returns the branch or ref that the run's first loop works on.

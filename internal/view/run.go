@@ -278,7 +278,7 @@ func (t teller) tellRun() string {
 	switch b := t.e.Body.(type) {
 	case *pawl.RunStarted:
 		sandbox, _, _ := strings.Cut(r.sandbox(), ":")
-		s := fmt.Sprintf("%s: %s (recipe %s, branch %s, sandbox: %s)", t.e.Run, b.Title, r.Recipe.Name, b.Branch, sandbox)
+		s := fmt.Sprintf("%s: %s (recipe %s, branch %s, sandbox: %s)", t.e.Run, b.Title, r.RecipeText(), b.Branch, sandbox)
 		return strings.Join(append([]string{s}, b.Notes...), " · ")
 	case *pawl.RunPaused:
 		return "Paused" + because(b.Reason)
@@ -329,4 +329,26 @@ func (k *Look) lookRun(e pawl.Event) {
 	case *pawl.Recovered:
 		k.Tone = ToneWarning
 	}
+}
+
+// mostRecipeFiles is how many files of a recipe are named in its text.
+const mostRecipeFiles = 4
+
+// RecipeText returns the recipe's name, with the files of the repository that it is made of and what
+// they stand in the place of.
+// F-12
+func (r *Run) RecipeText() string {
+	text, files := plain.Line(r.Recipe.Name, 0), lines(r.Start.RecipeFiles)
+	if len(files) == 0 {
+		return text
+	}
+	text += ", with " + strings.Join(files[:min(len(files), mostRecipeFiles)], ", ")
+	if n := len(files) - mostRecipeFiles; n > 0 {
+		text += " and " + count(n, "more file")
+	}
+	text += " of the repository"
+	if replaced := lines(r.Start.RecipeReplaces); len(replaced) > 0 {
+		text += ", in the place of the built-in " + strings.Join(replaced, " and ")
+	}
+	return text
 }

@@ -15,10 +15,14 @@ import (
 // added, never renamed; what is not known is left out.
 type Summary struct {
 	pawl.RunInfo
-	Goal     string           `json:"goal,omitempty"`
-	Criteria []pawl.Criterion `json:"criteria,omitempty"`
-	Base     pawl.CommitHash  `json:"base"`
-	Head     pawl.CommitHash  `json:"head,omitempty"` // of the branch
+	Goal string `json:"goal,omitempty"`
+	// RecipeFiles are the files of the repository that the recipe is made of, RecipeReplaces the
+	// built-in recipes in whose place such a file stands.
+	RecipeFiles    []string         `json:"recipe_files,omitempty"`
+	RecipeReplaces []string         `json:"recipe_replaces,omitempty"`
+	Criteria       []pawl.Criterion `json:"criteria,omitempty"`
+	Base           pawl.CommitHash  `json:"base"`
+	Head           pawl.CommitHash  `json:"head,omitempty"` // of the branch
 	// Attempts is the ref that attempts are made on, and AttemptsHead where it is; empty = they are
 	// made on the branch.
 	Attempts     string          `json:"attempts,omitempty"`
@@ -126,7 +130,7 @@ type SummaryGate struct {
 // Summarize makes the summary of a run.
 func Summarize(r *Run, blobs Blobs) Summary {
 	s := Summary{
-		RunInfo: r.Info(), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
+		RunInfo: r.Info(), RecipeFiles: lines(r.Start.RecipeFiles), RecipeReplaces: lines(r.Start.RecipeReplaces), Goal: blobs.text(r.Start.Goal), Criteria: r.criterionList(blobs),
 		Base: commit(r.Start.Base), Head: commit(r.BranchHead()), Sandbox: r.sandbox(), Confined: r.Start.Confined, Prepare: r.prepare(), Notes: lines(r.Notes),
 		Instructions: r.instructions(), MoreInstructions: r.Start.MoreInstructions,
 		Alive: r.Alive, Decisions: r.decisions(blobs), Fork: r.Fork.row(), Limits: r.Limits, Iterations: []SummaryIteration{},
@@ -249,7 +253,7 @@ func Show(r *Run, blobs Blobs) string {
 	if w := r.Waiting(); w != nil {
 		t.line("  Waiting    %s", WaitingText(w))
 	}
-	t.line("  Recipe     %s, started %s", r.Recipe.Name, r.Began.Local().Format(time.DateTime))
+	t.line("  Recipe     %s, started %s", r.RecipeText(), r.Began.Local().Format(time.DateTime))
 	t.line("  Branch     %s at %s, from %s", r.Start.Branch, short(r.BranchHead()), short(r.Start.Base))
 	if r.Start.Attempts != "" {
 		t.line("  Attempts   %s at %s", r.Start.Attempts, short(r.Head))

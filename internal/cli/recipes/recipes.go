@@ -19,10 +19,14 @@ import (
 
 // line is a recipe in the list.
 type line struct {
-	Name        string `json:"name"`
-	Origin      string `json:"origin"` // built-in, or where its file is
-	Default     bool   `json:"default,omitempty"`
-	Description string `json:"description,omitempty"`
+	Name   string `json:"name"`
+	Origin string `json:"origin"` // built-in, or where its file is
+	// Files are those of the repository that it is made of, recipes and templates; Replaces are the
+	// built-in recipes in whose place such a file stands.
+	Files       []string `json:"files,omitempty"`
+	Replaces    []string `json:"replaces,omitempty"`
+	Default     bool     `json:"default,omitempty"`
+	Description string   `json:"description,omitempty"`
 	// Error says why it cannot be read.
 	Error string `json:"error,omitempty"`
 }
@@ -59,6 +63,18 @@ func folder(ctx context.Context, app *cli.App) fs.FS {
 	return os.DirFS(dir)
 }
 
+// inRepository is what comes before the files of a repository's recipes.
+const inRepository = ".pawl/recipes/"
+
+// madeOf names the repository's files of a recipe, and what they stand in the place of.
+func madeOf(of pawl.RecipeOrigin) string {
+	text := strings.Join(of.Files, ", ")
+	if len(of.Replaces) > 0 {
+		text += " in the place of the built-in " + strings.Join(of.Replaces, ", ")
+	}
+	return text
+}
+
 func list(app *cli.App, own fs.FS) error {
 	lines := []line{}
 	for _, name := range recipe.Names(own) {
@@ -74,6 +90,9 @@ func list(app *cli.App, own fs.FS) error {
 			about = "cannot be read: " + l.Error
 		case l.Default:
 			about = "(default) " + about
+		}
+		if of := (pawl.RecipeOrigin{Files: l.Files, Replaces: l.Replaces}); len(l.Replaces) > 0 {
+			about = "(" + madeOf(of) + ") " + about
 		}
 		width := 0
 		if app.Terminal {
@@ -92,6 +111,11 @@ func describe(name string, own fs.FS) line {
 		}
 	}
 	r, err := recipe.Load(name, own)
+	if err == nil {
+		var of pawl.RecipeOrigin
+		of, err = recipe.Origin(name, inRepository, own)
+		l.Files, l.Replaces = of.Files, of.Replaces
+	}
 	if err != nil {
 		l.Error = plain.Line(err.Error(), 0)
 		return l
@@ -117,20 +141,28 @@ limit. With --json it prints the recipe as a run freezes it.
 			return recipe.Names(folder(cmd.Context(), app)), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := recipe.Load(args[0], folder(cmd.Context(), app))
+			own := folder(cmd.Context(), app)
+			r, err := recipe.Load(args[0], own)
 			if err != nil {
 				return err
 			}
-			return explain(app, r)
+			of, err := recipe.Origin(args[0], inRepository, own)
+			if err != nil {
+				return err
+			}
+			return explain(app, r, of)
 		},
 	}
 }
 
-func explain(app *cli.App, r pawl.Recipe) error {
+func explain(app *cli.App, r pawl.Recipe, of pawl.RecipeOrigin) error {
 	if app.JSON {
 		return app.Encode(r)
 	}
 	app.Printf("%s", plain.Text(recipe.Explain(r)))
+	if len(of.Files) > 0 {
+		app.Printf("\n%s\n", plain.Line("made of "+madeOf(of), 0))
+	}
 	return nil
 }
 
