@@ -44,6 +44,8 @@ var rules = []rule{
 	{"internal/resolve", nil, "which task a message means follows from its words and from what is known, and from nothing else"},
 	{"internal/recipe", []string{"internal/strictyaml"}, "a recipe is data: whoever reads it must not need an engine"},
 	{"internal/config", []string{"internal/egress", "internal/strictyaml", "internal/recipe"}, "configuration is data, read before anything runs"},
+	{"internal/start", []string{"internal/config", "internal/recipe", "internal/ecosystem", "internal/egress", "internal/tasks", "internal/view", "internal/plain"},
+		"what a request means follows from it, the configuration and the project's runs, whoever asks: no face and no engine is known"},
 	{"internal/credential", []string{"internal/config", "internal/process"}, "keys are read from where the configuration says, for whoever calls models"},
 	{"internal/driver/local", []string{"internal/driver", "internal/kernel"}, "a driver drives the kernel; what performs effects is given to it"},
 	{"internal/driver/drivertest", []string{"internal/driver", "internal/kernel", "internal/store/mem"}, "the suite runs any driver on any log"},
@@ -84,7 +86,7 @@ var rules = []rule{
 	{"internal/tui", []string{"internal/view", "internal/plain", "internal/artifact"}, "the screens are given Projects; they must not know which"},
 	{"internal/client", nil, "the client is a Service; what it talks to is the wire"},
 	{"internal/cli/...", []string{"internal/cli/...", "internal/view", "internal/plain", "internal/project", "internal/config",
-		"internal/recipe", "internal/strictyaml", "internal/ecosystem", "internal/egress", "internal/tasks", "internal/resolve", "internal/artifact", "internal/tui", "internal/daemon", "internal/document/..."}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
+		"internal/recipe", "internal/strictyaml", "internal/ecosystem", "internal/egress", "internal/tasks", "internal/resolve", "internal/artifact", "internal/tui", "internal/daemon", "internal/document/...", "internal/start"}, "commands are given a Service; what implements it is chosen in cmd/pawl"},
 	{"internal/bench", []string{"internal/..."}, "measurements join the real parts as cmd/pawl does"},
 	{"tools/...", nil, "tools read the source and take part in no run"},
 	{"cmd/...", []string{"internal/..."}, "the one place where implementations are chosen and joined"},
@@ -163,7 +165,7 @@ func TestKernelIsPure(t *testing.T) {
 var recipeNames = map[string]string{
 	"cmd/pawl/serve.go":                    "what a flag means that is not given",
 	"internal/cli/demo/demo.go":            "the answers that the demonstration plays are written for it",
-	"internal/cli/merge/merge.go":          "the command starts that recipe",
+	"internal/start/merge.go":              "the command starts that recipe",
 	"internal/document/pandora/pandora.go": "the notes of Pandora's memory bear its name",
 	"internal/store/storetest/cases.go":    "a line of a list, made up",
 }

@@ -16,6 +16,8 @@ const (
 	CodeConflict    Code = "conflict"    // it exists already, or someone was faster
 	CodeState       Code = "state"       // not possible in the present state
 	CodeConsent     Code = "consent"     // the user has to allow it first
+	CodeFolder      Code = "folder"      // a folder is not there, or in no repository, or in another one
+	CodeKey         Code = "key"         // a model's provider needs a key that is not there
 	CodeUnavailable Code = "unavailable" // something that is needed is not there: a sandbox, a model, a socket
 	CodeStopped     Code = "stopped"     // the daemon was told to stop: its runs continue with the next one
 	CodeDamaged     Code = "damaged"     // stored data cannot be read; the run is quarantined
@@ -30,6 +32,9 @@ type Error struct {
 	Hint string `json:"hint,omitempty"`
 	// About is the hash of what the user has to agree to first, for [CodeConsent]; else zero.
 	About Hash `json:"about,omitzero"`
+	// Field is the field of a request that is wrong, such as flags.budget; empty = none, or
+	// several.
+	Field string `json:"field,omitempty"`
 	// Err is what it wraps; it does not survive the wire.
 	Err error `json:"-"`
 }
@@ -48,6 +53,13 @@ func Errorf(code Code, format string, args ...any) *Error {
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// WithField returns a copy of the error that names the field of the request that is wrong.
+func (e *Error) WithField(field string) *Error {
+	c := *e
+	c.Field = field
 	return &c
 }
 

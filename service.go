@@ -10,10 +10,13 @@ import (
 // process's socket. What a face shows beyond this it derives from events and
 // blobs (internal/view), so that both ways show the same.
 type Service interface {
-	// Start begins a run and returns its line. The request is complete: recipe
-	// and settings are resolved by the caller and frozen here. Prepare commands that
-	// the repository chose and nobody allowed are refused with [CodeConsent].
+	// Start begins a run and returns its line. The request is resolved, and what the run
+	// depends on is frozen. Prepare commands that the repository chose and nobody allowed
+	// are refused with [CodeConsent].
 	Start(ctx context.Context, req StartRequest) (RunInfo, error)
+	// Preview says what a request would start, and starts nothing. What can be known to be
+	// wrong with the request is the same error as Start's.
+	Preview(ctx context.Context, req StartRequest) (StartPreview, error)
 	// Steer gives a running or ended run a command. A command that is not
 	// possible in the present state is refused with [CodeState] and changes nothing.
 	Steer(ctx context.Context, run RunID, s Steering) error
@@ -33,35 +36,6 @@ type Service interface {
 	Recall(ctx context.Context, q MemoryQuery) ([]MemoryEntry, error)
 	// Blob reads a blob that an event of the run refers to.
 	Blob(ctx context.Context, run RunID, hash Hash) ([]byte, error)
-}
-
-// StartRequest asks for a run.
-type StartRequest struct {
-	Goal     string      `json:"goal"`
-	Criteria []Criterion `json:"criteria"`
-	Recipe   Recipe      `json:"recipe"`
-	// Prompts are the recipe's templates by file name; frozen as blobs.
-	Prompts  map[string]string `json:"prompts"`
-	Settings Settings          `json:"settings"`
-	// Dir is the work tree whose HEAD the run starts from; empty = the one the project
-	// was reached from.
-	Dir string `json:"dir,omitempty"`
-	// Unsandboxed allows commands to run unconfined where no sandbox works.
-	Unsandboxed bool `json:"unsandboxed,omitempty"`
-	// AllowPrepare is the hash of commands of the repository that the user allows, for this run
-	// and later ones of the project; see [Settings.PrepareHash]. Zero = none that were not
-	// allowed before.
-	AllowPrepare Hash `json:"allow_prepare,omitzero"`
-	// Task continues a task that was worked on before, here or in another clone:
-	// its full id, NNN-slug. Empty = a new one.
-	Task string `json:"task,omitempty"`
-	// Tasks is a JSON list of TaskSpec, when the user gave one.
-	Tasks JSON `json:"tasks,omitempty"`
-	// Merge is a commit that is merged into the HEAD the run starts from. The run's branch begins
-	// with that merge, which its recipe judges. Empty = the branch begins at HEAD.
-	Merge CommitHash `json:"merge,omitempty"`
-	// Script is the content of the scripted model's file, when a tier uses it.
-	Script string `json:"script,omitempty"`
 }
 
 // SteerVerb names a command to a run.

@@ -120,7 +120,7 @@ func (x *interleaving) boot() {
 			return pawl.VerdictPass
 		}}
 		e := engine.New(m.ofProject(name, engine.Config{
-			Log: log, Performer: caller{m.models, world, name, x.step}, Places: m.governor.Places(name), Version: "test", Sandbox: walls{}, Consent: walls{},
+			Log: log, Performer: caller{m.models, world, name, x.step}, Places: m.governor.Places(name), Version: "test", Sandbox: walls{}, Consent: walls{}, Resolve: x.resolve,
 			Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 			Known:   func(context.Context, string) (engine.Known, error) { return engine.Known{}, nil },
 			Numbers: func(context.Context) (int, error) { return 0, nil },
@@ -147,7 +147,7 @@ func (x *interleaving) mayFail(what string, err error) {
 		return
 	}
 	switch pawl.CodeOf(err) {
-	case pawl.CodeState, pawl.CodeConflict, pawl.CodeNotFound, pawl.CodeUnavailable, pawl.CodeInvalid:
+	case pawl.CodeState, pawl.CodeConflict, pawl.CodeNotFound, pawl.CodeUnavailable, pawl.CodeKey, pawl.CodeInvalid:
 	default:
 		x.t.Fatalf("%s: %v", what, err)
 	}
@@ -281,19 +281,22 @@ func TestAccountsStayApart(t *testing.T) {
 	t.Logf("%d interleavings: %d requests, %d changes of accounts", n, sent, changed)
 }
 
-// request asks for a run that asks a person when its ladder is used up.
-func (x *interleaving) request(goal string) pawl.StartRequest {
+// resolve makes a run that asks a person when its ladder is used up.
+func (x *interleaving) resolve(ctx context.Context, asked pawl.StartRequest) (pawl.RunSpec, error) {
 	began := drivertest.Asking()
-	req := pawl.StartRequest{Goal: goal, Prompts: map[string]string{"p": "Work."}}
+	req := pawl.RunSpec{Goal: asked.Goal, Prompts: map[string]string{"p": "Work."}}
 	if err := errors.Join(json.Unmarshal(began.Recipe, &req.Recipe), json.Unmarshal(began.Settings, &req.Settings)); err != nil {
 		x.t.Fatal(err)
 	}
-	for i := range req.Settings.Models {
-		// What a request says of an account is not used.
-		req.Settings.Models[i] = pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100, Address: "http://127.0.0.1:1/v1", Key: "0123"}
-	}
 	req.Settings.Retry.First = time.Millisecond
-	return req
+	for i := range req.Settings.Models {
+		req.Settings.Models[i] = pawl.ModelChoice{Provider: "openai-chat", Name: "m", MaxOutput: 100}
+	}
+	err := x.machine.admit(ctx, &req)
+	for i := range req.Settings.Models { // what a spec says of an account is not used
+		req.Settings.Models[i].Address, req.Settings.Models[i].Key = "http://127.0.0.1:1/v1", "0123"
+	}
+	return req, err
 }
 
 // play starts a run in each project, or both in one, does things to them, and lets them go on
@@ -308,7 +311,7 @@ func (x *interleaving) play() {
 	var runs []started
 	for i := range 2 {
 		name, n := names[x.r.IntN(2)], x.r.IntN(len(x.shells))
-		info, err := x.projects[name].Start(x.in(x.shells[n]), x.request(fmt.Sprintf("thing %d", i)))
+		info, err := x.projects[name].Start(x.in(x.shells[n]), pawl.StartRequest{Goal: fmt.Sprintf("thing %d", i)})
 		if err != nil {
 			x.t.Fatal(err)
 		}
@@ -373,7 +376,7 @@ func TestWhoHandsOver(t *testing.T) {
 	x.past = x.logs
 	x.boot()
 	defer x.end()
-	info, err := x.projects["p"].Start(x.in(shells[0]), x.request("a small thing"))
+	info, err := x.projects["p"].Start(x.in(shells[0]), pawl.StartRequest{Goal: "a small thing"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/daemon"
 	"pawl/internal/driver"
+	"pawl/internal/ecosystem"
 	"pawl/internal/plain"
 	"pawl/internal/room"
 )
@@ -101,6 +102,22 @@ func (e *environs) asked(ctx context.Context, r runOf) []string {
 	return e.get(r)
 }
 
+// settings returns the environment by which a request is resolved: that of the shell that asks, with
+// providers that were lent to it, or this process's own if none was handed over.
+func (e *environs) settings(ctx context.Context) []string {
+	environ := daemon.Environ(ctx)
+	if environ == nil {
+		return e.own
+	}
+	cfg, _ := providersOf(&cli.App{Environ: e.own}) // the request says what is wrong with it
+	keys := cfg.KeyNames()
+	lent := slices.DeleteFunc(e.lend(runOf{}, environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return !isProviders(name, keys)
+	})
+	return over(lent, environ)
+}
+
 // lend returns an environment that was handed over for a run, completed from this process's own.
 // Variables of providers are added only as [config.Config.Lend] allows, from what the run has
 // already or else from this process: a key of one shell must not be used with an address of
@@ -112,6 +129,10 @@ func (e *environs) lend(r runOf, environ []string) []string {
 		cfg, _ = config.Load(config.Sources{})
 	}
 	keys := cfg.KeyNames()
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { // settings are for the start alone
+		name, _, _ := strings.Cut(kv, "=")
+		return config.IsSetting(name) && !isProviders(name, keys)
+	})
 	others := slices.DeleteFunc(slices.Clone(e.own), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return isProviders(name, keys)
@@ -208,8 +229,10 @@ func (e *environs) redact(doc []byte) []byte {
 	return known.Bytes(doc)
 }
 
-// handing are the variables that a command hands over to the daemon: what its runs'
-// providers need, and what their commands are to see of the user's environment.
+// handing are the variables that a command hands over with a request: what its runs'
+// providers need, what their commands are to see of the user's environment, and, for the start of a
+// run, its settings and how the user's package managers are configured. Of credentials of the latter
+// only the names are handed over.
 func handing(app *cli.App) []string {
 	wanted := append(room.Variables(), "XDG_CONFIG_HOME", config.CallbackSecret)
 	cfg, _ := providersOf(app) // the command says what is wrong with it
@@ -217,7 +240,13 @@ func handing(app *cli.App) []string {
 	out := []string{}
 	for _, kv := range app.Environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(wanted, name) || isProviders(name, keys) {
+		switch {
+		case slices.Contains([]string{readyFD, keysFD}, name):
+		case slices.Contains(wanted, name) || isProviders(name, keys) || config.IsSetting(name):
+			out = append(out, kv)
+		case ecosystem.IsClientVariable(name) && len(secretNames([]string{kv})) > 0:
+			out = append(out, name+"=")
+		case ecosystem.IsClientVariable(name):
 			out = append(out, kv)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"pawl"
-	"pawl/internal/cli"
 	"pawl/internal/document/taskfolder"
 	"pawl/internal/engine"
 	"pawl/internal/git"
 	"pawl/internal/project"
+	"pawl/internal/start"
 )
 
 // kept is a task as the repository has it.
@@ -194,18 +194,18 @@ func (k *keeping) below(tree, prefix string, files map[string][]byte, size *int)
 }
 
 // folders are the folders of tasks for the commands.
-func folders(ctx context.Context, dir string, p project.Project) ([]cli.Folder, error) {
+func folders(ctx context.Context, dir string, p project.Project) ([]start.Folder, error) {
 	tasks, err := keep(ctx, dir, p)
 	if err != nil {
 		return nil, err
 	}
-	var out []cli.Folder
+	var out []start.Folder
 	for _, id := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[id]
 		if t.folder.ID == "" {
 			continue
 		}
-		f := cli.Folder{Task: id, Status: string(t.folder.Status), Goal: t.folder.Goal, Criteria: t.folder.Criteria, Tasks: t.folder.Tasks,
+		f := start.Folder{Task: id, Status: string(t.folder.Status), Goal: t.folder.Goal, Criteria: t.folder.Criteria, Tasks: t.folder.Tasks,
 			Where: t.branch, Problem: t.folder.Problem}
 		if f.Where == "" {
 			f.Where = "HEAD"

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"pawl"
-	"pawl/internal/cli"
 	"pawl/internal/engine"
 	"pawl/internal/project"
+	"pawl/internal/start"
 )
 
 // checkout is a repository to work in with git.
@@ -69,13 +69,13 @@ func TestFolders(t *testing.T) {
 	c := checkout{t, t.TempDir()}
 	c.git("init", "-q", "-b", "main")
 	p := project.Project{Repo: pawl.Repository{GitDir: filepath.Join(c.dir, ".git"), Root: c.dir}}
-	found := func() map[string]cli.Folder {
+	found := func() map[string]start.Folder {
 		t.Helper()
 		all, err := folders(t.Context(), c.dir, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := map[string]cli.Folder{}
+		out := map[string]start.Folder{}
 		for _, f := range all {
 			out[f.Task] = f
 		}

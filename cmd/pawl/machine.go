@@ -211,6 +211,7 @@ func (m *machine) open(ctx context.Context, p project.Project, told func(pawl.Ru
 		Log: log, Logger: logger, Version: m.version, Sandbox: rooms, Consent: p,
 		Clean:     func(run pawl.RunID) error { return errors.Join(p.RemoveTemp(run), rooms.Remove(run)) },
 		Remains:   remains{p, spaces, rooms, folders, log},
+		Resolve:   m.resolver(p, engine.Reader{Log: log}),
 		Performer: m.performer(p, spaces, rooms, engine.Reader{Log: log}.Recall, lacks),
 		Places:    governor.OnDisk(m.governor.Places(name), lacks),
 		Inspect:   func(ctx context.Context, dir string) (pawl.Repository, error) { return inspect(ctx, p, dir) },
@@ -282,7 +283,7 @@ func (m *machine) forget(r runOf) {
 func inspect(ctx context.Context, p project.Project, dir string) (pawl.Repository, error) {
 	repo, err := gitworktree.Inspect(ctx, nil, cmp.Or(dir, p.Repo.Root))
 	if err == nil && repo.GitDir != p.Repo.GitDir {
-		return repo, pawl.Errorf(pawl.CodeInvalid, "%s is of another repository than %s", dir, p.Repo.Root)
+		return repo, pawl.Errorf(pawl.CodeFolder, "%s is of another repository than %s", dir, p.Repo.Root)
 	}
 	return repo, err
 }

@@ -214,10 +214,10 @@ func (m *models) supplied(ctx context.Context, app *cli.App, choices [3]pawl.Mod
 		}
 		switch {
 		case err != nil && p.Key().Stored():
-			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
+			return pawl.Errorf(pawl.CodeKey, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
 				WithHint("pawl config shows where it should come from; pawl doctor tries it")
 		case err != nil:
-			return pawl.Errorf(pawl.CodeUnavailable, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
+			return pawl.Errorf(pawl.CodeKey, "there is no key for %s/%s: %w", choice.Provider, choice.Name, err).
 				WithHint("export %s=…, choose another model with --model PROVIDER/NAME (pawl doctor looks for a local server), or see it work without one: pawl demo", p.KeyEnv)
 		}
 	}

@@ -21,7 +21,6 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	runcmd "pawl/internal/cli/run"
 	"pawl/internal/daemon"
 	"pawl/internal/model/modeltest"
 	"pawl/internal/project"
@@ -207,12 +206,7 @@ func (n *night) start(in repository) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	req, err := runcmd.Request(ctx, app, s.Project.Repo, "Say hello", "pawl")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	req.Dir = in.dir
-	if _, err := s.Start(ctx, req); err != nil {
+	if _, err := s.Start(ctx, pawl.StartRequest{Goal: "Say hello", Recipe: "pawl", Dir: in.dir, Unattended: true}); err != nil {
 		n.t.Fatal(err)
 	}
 }

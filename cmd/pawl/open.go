@@ -14,6 +14,7 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/client"
+	"pawl/internal/daemon"
 	"pawl/internal/project"
 	"pawl/internal/server"
 	"pawl/internal/workspace/gitworktree"
@@ -90,11 +91,8 @@ func openProject(ctx context.Context, app *cli.App, p project.Project, access cl
 // find is the project at the app's folder. Only what may start a run has the
 // whole repository looked at.
 func find(ctx context.Context, app *cli.App, access cli.Access) (project.Project, error) {
-	if info, err := os.Stat(app.Dir); err != nil || !info.IsDir() {
-		return project.Project{}, pawl.Errorf(pawl.CodeInvalid, "there is no folder %s", app.Dir)
-	}
-	repo, err := locate(ctx, app.Dir)
-	if access != cli.Read || err != nil {
+	repo, err := repositoryAt(ctx, app.Dir)
+	if err == nil && access != cli.Read {
 		repo, err = gitworktree.Inspect(ctx, nil, app.Dir)
 	}
 	if err != nil {
@@ -163,11 +161,15 @@ func connect(ctx context.Context, app *cli.App, p project.Project, holder projec
 	if err := project.CheckSocket(holder.Socket); err != nil {
 		return nil, err
 	}
+	header, err := handed(app, "")
+	if err != nil {
+		return nil, err
+	}
 	c := client.New(holder.Socket)
+	c.Send(header)
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := c.Runs(short)
-	if err == nil {
+	if _, err = c.Runs(short); err == nil {
 		return &cli.Session{Service: c, Project: p, Remote: true, Close: func() error { c.Close(); return nil }}, nil
 	}
 	c.Close()
@@ -221,7 +223,7 @@ func own(ctx context.Context, app *cli.App, p project.Project) (*cli.Session, er
 func serve(p project.Project, s pawl.Service) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Serve(ctx, p.Socket(), s, func() { close(ready) }) }()
+	go func() { done <- server.Serve(ctx, p.Socket(), s, daemon.Equipped, func() { close(ready) }) }()
 	select {
 	case <-ready:
 	case err := <-done:

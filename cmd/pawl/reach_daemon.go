@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func sessionIn(ctx context.Context, d *client.Daemon, p project.Project) (*cli.S
 		d.Close()
 		return nil, going(err)
 	}
-	return &cli.Session{Service: from{s, p.Repo.Root}, Project: p, Remote: true, Daemon: true,
+	return &cli.Session{Service: s, Project: p, Remote: true, Daemon: true,
 		Close: func() error { d.Close(); return nil }}, nil
 }
 
@@ -89,48 +88,6 @@ func going(err error) error {
 		return pawl.Errorf(pawl.CodeUnavailable, "%w (%w)", err, errNoAnswer).WithHint("%s", e.Hint)
 	}
 	return pawl.Errorf(pawl.CodeUnavailable, "%w (%w)", err, errNoAnswer)
-}
-
-// from starts runs from a work tree: the daemon serves all those of a repository.
-type from struct {
-	pawl.Service
-	dir string
-}
-
-// Start implements [pawl.Service].
-func (f from) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
-	req.Dir = cmp.Or(req.Dir, f.dir)
-	return f.Service.Start(ctx, req)
-}
-
-// Cache implements [pawl.Caches].
-func (f from) Cache(ctx context.Context) (pawl.CacheInfo, error) {
-	return pawl.ListCache(ctx, f.Service)
-}
-
-// PruneCache implements [pawl.Caches].
-func (f from) PruneCache(ctx context.Context, req pawl.PruneRequest) (pawl.PruneResult, error) {
-	return pawl.PruneCache(ctx, f.Service, req)
-}
-
-// DeleteRun implements [pawl.Deletions].
-func (f from) DeleteRun(ctx context.Context, run pawl.RunID, req pawl.DeleteRequest) (pawl.Deletion, error) {
-	return pawl.DeleteRun(ctx, f.Service, run, req)
-}
-
-// DeletedRuns implements [pawl.Deletions].
-func (f from) DeletedRuns(ctx context.Context) ([]pawl.Tombstone, error) {
-	return pawl.DeletedRuns(ctx, f.Service)
-}
-
-// Garbage implements [pawl.Deletions].
-func (f from) Garbage(ctx context.Context) (pawl.Garbage, error) {
-	return pawl.FindGarbage(ctx, f.Service)
-}
-
-// CollectGarbage implements [pawl.Deletions].
-func (f from) CollectGarbage(ctx context.Context) (pawl.Garbage, error) {
-	return pawl.CollectGarbage(ctx, f.Service)
 }
 
 // reachDaemon reaches the daemon. Where none runs, one is started when it is to be,
@@ -162,13 +119,18 @@ func reachDaemon(ctx context.Context, app *cli.App, start bool) (*client.Daemon,
 	}
 }
 
-// handed is what goes with every request to the daemon.
+// handed is what goes with every request to a process that has projects; program is the one that
+// could take the place of a daemon.
 func handed(app *cli.App, program string) (http.Header, error) {
 	text, err := daemon.EncodeEnviron(handing(app))
 	if err != nil {
 		return nil, err
 	}
-	return http.Header{daemon.EnvironHeader: {text}, daemon.ProgramHeader: {program}}, nil
+	header := http.Header{daemon.EnvironHeader: {text}}
+	if program != "" {
+		header.Set(daemon.ProgramHeader, program)
+	}
+	return header, nil
 }
 
 // reaching is an attempt to reach the daemon.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ func locate(ctx context.Context, dir string) (pawl.Repository, error) {
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return pawl.Repository{}, fmt.Errorf("find the repository: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return pawl.Repository{}, pawl.Errorf(pawl.CodeFolder, "there is no folder %s", dir).WithHint("give a folder of a repository")
 	}
 	out, err := command.Discover(dir).Git(ctx, nil, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel")
 	if err != nil {

@@ -55,6 +55,7 @@ import (
 	"pawl/internal/project"
 	"pawl/internal/sandbox"
 	"pawl/internal/server"
+	"pawl/internal/start"
 )
 
 // version is set by the build.
@@ -70,7 +71,7 @@ func execute(ctx context.Context, app *cli.App, args ...string) error {
 		}
 		return repo.Root
 	}
-	app.Folders = func(ctx context.Context, p project.Project) ([]cli.Folder, error) { return folders(ctx, app.Dir, p) }
+	app.Folders = func(ctx context.Context, p project.Project) ([]start.Folder, error) { return folders(ctx, app.Dir, p) }
 	app.Each = func(ctx context.Context, a cli.Access, do func(project.Project, *cli.Session, error) error) error {
 		return each(ctx, app, a, do)
 	}

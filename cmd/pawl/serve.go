@@ -20,7 +20,6 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	runcmd "pawl/internal/cli/run"
 	servecmd "pawl/internal/cli/serve"
 	"pawl/internal/client"
 	"pawl/internal/daemon"
@@ -205,7 +204,10 @@ func (s *serving) assemble(ctx context.Context) {
 	s.daemon = daemon.New(daemon.Config{
 		Home: s.home, Version: s.app.Version, Say: s.say, Idle: s.o.IdleProject,
 		Find: func(ctx context.Context, dir string) (project.Project, error) {
-			repo, err := locate(ctx, dir)
+			repo, err := repositoryAt(ctx, dir)
+			if e, ok := errors.AsType[*pawl.Error](err); ok {
+				return project.Project{}, e.WithField("dir")
+			}
 			if err != nil {
 				return project.Project{}, err
 			}
@@ -267,7 +269,7 @@ func (s *serving) serves() server.Daemon {
 	return server.Daemon{
 		Projects: s.daemon, Around: daemon.Equipped, Feed: s.feed,
 		Lines: func(ctx context.Context, conn net.Conn) {
-			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, Create: s.create})
+			lines.Serve(ctx, conn, lines.Config{Projects: s.daemon, Feed: s.feed, Version: s.app.Version, PlanRecipe: cmp.Or(s.o.PlanRecipe, planRecipe)})
 		},
 		About: func() pawl.DaemonInfo { return s.info },
 		Handover: func(ctx context.Context) error {
@@ -276,28 +278,6 @@ func (s *serving) serves() server.Daemon {
 		Log: slog.New(slog.NewTextHandler(sayer{s.say}, nil)),
 		TCP: s.o.Listen, Token: filepath.Join(s.home.Dir, "daemon.token"),
 	}
-}
-
-// create starts a run for loop.create_plan, as pawl run would in a folder.
-func (s *serving) create(ctx context.Context, dir, description string) (pawl.RunInfo, error) {
-	repo, err := locate(ctx, dir)
-	if err != nil {
-		return pawl.RunInfo{}, err
-	}
-	req, err := runcmd.Request(ctx, s.app, repo, description, cmp.Or(s.o.PlanRecipe, planRecipe))
-	if err != nil {
-		return pawl.RunInfo{}, err
-	}
-	p, err := s.daemon.Open(ctx, dir)
-	if err != nil {
-		return pawl.RunInfo{}, err
-	}
-	service, err := s.daemon.Project(ctx, p.ID)
-	if err != nil {
-		return pawl.RunInfo{}, err
-	}
-	req.Dir = dir
-	return service.Start(ctx, req)
 }
 
 // makeRoom lets another program take this one's place.

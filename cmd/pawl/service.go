@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/daemon"
 	"pawl/internal/engine"
-	"pawl/internal/model/script"
 	"pawl/internal/project"
 	"pawl/internal/room"
 )
@@ -81,41 +79,13 @@ func onlyOwner(what string) error {
 }
 
 // owned is the service of a project that this process has. What a run would only fail
-// on at its first model call is refused at its start, and when it is let go on; what a
+// on at its first model call is refused when it is let go on, as at its start; what a
 // request hands over of its user's environment is kept for the run.
 type owned struct {
 	service
 	machine *machine
 	engine  *engine.Engine
 	project string // the name of its state folder
-}
-
-// Start implements [pawl.Service].
-func (o owned) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
-	if o.machine.unconfined != nil && !req.Unsandboxed {
-		err := pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", o.machine.unconfined)
-		hint := "install bubblewrap, or accept that commands run with your rights: --unsandboxed"
-		if why, ok := errors.AsType[*pawl.Error](o.machine.unconfined); ok && why.Hint != "" {
-			hint = why.Hint
-		}
-		return pawl.RunInfo{}, err.WithHint("%s", hint)
-	}
-	for i := range req.Settings.Models {
-		req.Settings.Models[i].Address, req.Settings.Models[i].Key = "", "" // they are not for a request to say
-	}
-	app := &cli.App{Environ: o.machine.environs.asked(ctx, runOf{})}
-	if err := o.machine.models.supplied(ctx, app, req.Settings.Models); err != nil {
-		return pawl.RunInfo{}, err
-	}
-	if err := o.machine.models.answering(ctx, app, req.Settings.Models); err != nil {
-		return pawl.RunInfo{}, err
-	}
-	if req.Script != "" {
-		if _, err := script.Parse("the scripted model's file", []byte(req.Script)); err != nil {
-			return pawl.RunInfo{}, pawl.Errorf(pawl.CodeInvalid, "%w", err)
-		}
-	}
-	return o.service.Start(ctx, req)
 }
 
 // Fork implements [pawl.Service].

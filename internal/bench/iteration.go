@@ -47,7 +47,7 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	if err := layRepository(ctx, repo, files, 0); err != nil {
 		return Iteration{}, err
 	}
-	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"), prompter{})
+	e, closeAll, err := newEngine(ctx, repo, filepath.Join(dir, "state"), prompter{}, oneAttempt())
 	if err != nil {
 		return Iteration{}, err
 	}
@@ -68,18 +68,23 @@ func MeasureIteration(ctx context.Context, dir string, files, runs int) (Iterati
 	return out, nil
 }
 
-// oneIteration runs a task whose first attempt ends it, and measures from the
-// event that starts the iteration to the one that ends it.
-func oneIteration(ctx context.Context, e *engine.Engine) (open, over time.Duration, err error) {
+// oneAttempt is a run whose first attempt ends it.
+func oneAttempt() pawl.RunSpec {
 	m := pawl.ModelChoice{Provider: "bench", Name: "bench", MaxOutput: 4000}
-	info, err := e.Start(ctx, pawl.StartRequest{
-		Goal: "bench", Recipe: pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
+	return pawl.RunSpec{
+		Recipe: pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
 			Name: "task", Steps: []pawl.Step{{Name: "implement", Role: "implementation", Prompt: "p.md",
 				Tools: []string{"read", "write", "edit"}, Output: "result"}}, Iterations: 1,
 		}}},
 		Prompts: map[string]string{"p.md": "Work.\n---user---\n{{.Goal}}\n"}, Unsandboxed: true,
 		Settings: pawl.Settings{Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100},
-	})
+	}
+}
+
+// oneIteration runs a task whose first attempt ends it, and measures from the
+// event that starts the iteration to the one that ends it.
+func oneIteration(ctx context.Context, e *engine.Engine) (open, over time.Duration, err error) {
+	info, err := e.Start(ctx, pawl.StartRequest{Goal: "bench"})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -132,8 +137,8 @@ func layRepository(ctx context.Context, dir string, files, least int) error {
 	return nil
 }
 
-// newEngine joins the real parts, with a model of ours.
-func newEngine(ctx context.Context, repo, state string, model pawl.Model) (*engine.Engine, func(), error) {
+// newEngine joins the real parts, with a model of ours. Every run is of the spec, with a goal of its own.
+func newEngine(ctx context.Context, repo, state string, model pawl.Model, spec pawl.RunSpec) (*engine.Engine, func(), error) {
 	found, err := gitworktree.Inspect(ctx, nil, repo)
 	if err != nil {
 		return nil, nil, err
@@ -156,6 +161,11 @@ func newEngine(ctx context.Context, repo, state string, model pawl.Model) (*engi
 	})
 	e := engine.New(engine.Config{
 		Log: log, Sandbox: box, Version: "bench",
+		Resolve: func(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+			spec := spec
+			spec.Goal = req.Goal
+			return spec, nil
+		},
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return found, nil },
 		Numbers: func(ctx context.Context) (int, error) { return spaces.Numbers(ctx, found.Head) },
 		Performer: &runner.Runner{

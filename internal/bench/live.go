@@ -40,7 +40,7 @@ func (u *user) layProject(ctx context.Context, name string, files int) (project.
 // many events, and a model call that is not answered.
 func interrupt(ctx context.Context, p project.Project, runs, events int) error {
 	r := &reader{until: events, waiting: make(chan pawl.RunID, runs), seen: map[pawl.RunID]int{}}
-	e, closeAll, err := newEngine(ctx, p.Repo.Root, p.Dir, r)
+	e, closeAll, err := newEngine(ctx, p.Repo.Root, p.Dir, r, readersRun())
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func makeRuns(ctx context.Context, e *engine.Engine, r *reader, runs int) error 
 	defer stop()
 	errs := make(chan error, runs)
 	for i := range runs {
-		info, err := e.Start(ctx, readersRun(i))
+		info, err := e.Start(ctx, pawl.StartRequest{Goal: fmt.Sprintf("bench goal %d", i+1)})
 		if err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func makeRuns(ctx context.Context, e *engine.Engine, r *reader, runs int) error 
 }
 
 // readersRun is a run whose attempts read files until their turns are used up, and fail.
-func readersRun(i int) pawl.StartRequest {
+func readersRun() pawl.RunSpec {
 	m := pawl.ModelChoice{Provider: "openai-chat", Name: "bench", MaxOutput: 4000}
 	settings := pawl.Settings{Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100, NoStuckDetection: true}
-	return pawl.StartRequest{
-		Goal: fmt.Sprintf("bench goal %d", i+1), Unsandboxed: true, Settings: settings,
+	return pawl.RunSpec{
+		Unsandboxed: true, Settings: settings,
 		Recipe: pawl.Recipe{Name: "bench", Start: "task", Kinds: []pawl.LoopKind{{
 			Name: "task", Steps: []pawl.Step{{Name: "implement", Role: "implementation", Prompt: "p.md",
 				Tools: []string{"read", "run"}, Output: "result", Required: true, Turns: turnsEach, NoReminder: true}},

@@ -71,7 +71,9 @@ func MeasureWatchers(ctx context.Context, o Options, watchers, stalled, events i
 	if err != nil {
 		return w, err
 	}
-	run, err := s.Start(ctx, readersRun(0))
+	run, err := s.Start(ctx, pawl.StartRequest{Goal: "bench goal 1", Flags: pawl.StartFlags{
+		Model: []string{"openai-chat/bench"}, Complexity: new(1), Unsandboxed: true,
+	}})
 	if err != nil {
 		return w, err
 	}

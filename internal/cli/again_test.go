@@ -13,27 +13,24 @@ import (
 	"pawl/internal/cli/tasks"
 	"pawl/internal/driver"
 	"pawl/internal/driver/drivertest"
+	"pawl/internal/engine"
 	"pawl/internal/project"
+	"pawl/internal/start"
 )
 
 // recording is a service that remembers what it was asked to start, and starts a
 // small run of that task. watching, when it is set, is called by who begins to watch.
 type recording struct {
 	pawl.Service
-	asked    []pawl.StartRequest
+	asked    []pawl.RunSpec // as they were resolved
+	starting bool
 	watching func()
 }
 
 func (r *recording) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
-	r.asked = append(r.asked, req)
-	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	return r.Service.Start(ctx, pawl.StartRequest{
-		Goal: req.Goal, Task: req.Task, AllowPrepare: req.AllowPrepare, Recipe: drivertest.Recipe(), Settings: pawl.Settings{
-			Prepare: req.Settings.Prepare, PrepareFrom: req.Settings.PrepareFrom,
-			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
-			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
-		},
-	})
+	r.starting = true
+	defer func() { r.starting = false }()
+	return r.Service.Start(ctx, req)
 }
 
 func (r *recording) Watch(ctx context.Context, run pawl.RunID, after pawl.Seq) iter.Seq2[pawl.Update, error] {
@@ -49,6 +46,26 @@ func again(t *testing.T, world driver.Performer, goals ...string) (*bed, *record
 	r := &recording{Service: b.engine}
 	root := t.TempDir()
 	b.app.Environ = append(b.app.Environ, "HOME="+root, "XDG_CONFIG_HOME="+root)
+	b.app.Dir = root
+	small := b.resolve
+	b.resolve = func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+		spec, err := start.Resolver{Root: root, Environ: b.app.Environ, Earlier: engine.Reader{Log: b.log}, Folders: func(ctx context.Context) ([]start.Folder, error) {
+			if b.app.Folders == nil {
+				return nil, nil
+			}
+			return b.app.Folders(ctx, project.Project{})
+		}}.Resolve(ctx, req)
+		if err != nil {
+			return spec, err
+		}
+		if r.starting {
+			r.asked = append(r.asked, spec)
+		}
+		of, err := small(ctx, req)
+		of.Goal, of.Task, of.AllowPrepare, of.Notes = spec.Goal, spec.Task, spec.AllowPrepare, spec.Notes
+		of.Settings.Prepare, of.Settings.PrepareFrom, of.Unsandboxed = spec.Settings.Prepare, spec.Settings.PrepareFrom, spec.Unsandboxed
+		return of, err
+	}
 	b.app.Open = func(context.Context, cli.Access) (*cli.Session, error) {
 		return &cli.Session{Service: r, Owner: true, Driven: b.engine.Driven, Project: project.Project{Repo: pawl.Repository{Root: root}},
 			Close: func() error { return nil }}, nil
@@ -131,8 +148,8 @@ func TestContinueATask(t *testing.T) {
 	})
 	t.Run("OfWhichThereIsAFolder", func(t *testing.T) {
 		b, r := again(t, &drivertest.World{})
-		b.app.Folders = func(context.Context, project.Project) ([]cli.Folder, error) {
-			return []cli.Folder{{Task: "007-auth-login", Status: "IN_PROGRESS", Goal: "Users sign in", Where: "HEAD",
+		b.app.Folders = func(context.Context, project.Project) ([]start.Folder, error) {
+			return []start.Folder{{Task: "007-auth-login", Status: "IN_PROGRESS", Goal: "Users sign in", Where: "HEAD",
 				Criteria: []pawl.Criterion{{ID: "AC-001", Text: "wrong passwords are refused"}, {ID: "AC-002", Text: "there is a test"}},
 				Tasks:    []pawl.TaskSpec{{ID: "1.1", Title: "Form", Done: true}, {ID: "1.2", Title: "Session", DependsOn: []string{"1.1"}}}}}, nil
 		}
@@ -149,8 +166,8 @@ func TestContinueATask(t *testing.T) {
 	})
 	t.Run("WhosePlanCannotBeUsed", func(t *testing.T) {
 		b, r := again(t, &drivertest.World{})
-		b.app.Folders = func(context.Context, project.Project) ([]cli.Folder, error) {
-			return []cli.Folder{{Task: "007-auth-login", Goal: "Users sign in", Where: "HEAD", Tasks: []pawl.TaskSpec{{ID: "1.1", Title: "Form", DependsOn: []string{"1.1"}}}}}, nil
+		b.app.Folders = func(context.Context, project.Project) ([]start.Folder, error) {
+			return []start.Folder{{Task: "007-auth-login", Goal: "Users sign in", Where: "HEAD", Tasks: []pawl.TaskSpec{{ID: "1.1", Title: "Form", DependsOn: []string{"1.1"}}}}}, nil
 		}
 		if err := b.execute(t, run.New(b.app), "continue the auth task", "--recipe", "pandora", "--criteria", "it works"); err != nil {
 			t.Fatal(err)
@@ -233,8 +250,8 @@ func TestNewWork(t *testing.T) {
 // V-24
 func TestListTasks(t *testing.T) {
 	b, _ := again(t, failing(), "Add a login page", "Port the \x1b[2Jparser")
-	b.app.Folders = func(context.Context, project.Project) ([]cli.Folder, error) {
-		return []cli.Folder{{Task: "001-add-a-login-page", Status: "COMPLETE", Goal: "other", Where: "HEAD"},
+	b.app.Folders = func(context.Context, project.Project) ([]start.Folder, error) {
+		return []start.Folder{{Task: "001-add-a-login-page", Status: "COMPLETE", Goal: "other", Where: "HEAD"},
 			{Task: "012-import", Status: "IN_PROGRESS", Goal: "Import customers\nfrom files", Where: "pawl/012-import", Problem: "plan.json cannot be read: x",
 				Tasks: []pawl.TaskSpec{{ID: "1", Done: true}, {ID: "2"}}}}, nil
 	}

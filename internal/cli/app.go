@@ -9,12 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"pawl"
+	"pawl/internal/config"
 	"pawl/internal/plain"
 	"pawl/internal/project"
+	"pawl/internal/start"
 	"pawl/internal/view"
 )
 
@@ -55,7 +56,7 @@ type App struct {
 	Root func(ctx context.Context) string
 	// Folders are the folders of tasks that a project's repository has, at HEAD and on
 	// the tasks' branches. Nil finds none.
-	Folders func(ctx context.Context, p project.Project) ([]Folder, error)
+	Folders func(ctx context.Context, p project.Project) ([]start.Folder, error)
 	// Interrupts brings Ctrl-C and its like from now on, instead of ending the
 	// command's context, until stop is called. Nil brings none.
 	Interrupts func() (signals <-chan os.Signal, stop func())
@@ -151,10 +152,4 @@ func noteText(format string, args ...any) string {
 }
 
 // UserConfig is where the user's own configuration is.
-func (a *App) UserConfig() string {
-	home := a.Getenv("XDG_CONFIG_HOME")
-	if home == "" {
-		home = filepath.Join(a.Getenv("HOME"), ".config")
-	}
-	return filepath.Join(home, "pawl", "config.yaml")
-}
+func (a *App) UserConfig() string { return config.UserFile(a.Environ) }

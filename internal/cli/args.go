@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,17 +58,6 @@ func Args(least, most int) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// Minutes is a time of the command line in minutes, as a configuration has it:
-// "90m" and "1h30m" are "90". Other words stay as they are, for whoever reads
-// them to accept or to refuse.
-func Minutes(text string) string {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return text
-	}
-	return strconv.FormatInt(int64((d+time.Minute-1)/time.Minute), 10)
 }
 
 // NoCommand is for commands that have commands below them: what is left of the

@@ -26,7 +26,8 @@ type bed struct {
 	app      *cli.App
 	engine   *engine.Engine
 	log      pawl.Log
-	home     project.Project // remembers what was allowed
+	resolve  func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) // of the engine
+	home     project.Project                                                        // remembers what was allowed
 	out, err bytes.Buffer
 	signals  chan os.Signal
 	left     chan int // the codes the process would have ended with
@@ -41,7 +42,8 @@ func (box) Describe() string { return "a box" }
 func newBed(t *testing.T, world driver.Performer) *bed {
 	b := &bed{log: mem.New(), signals: make(chan os.Signal, 2), left: make(chan int, 2)}
 	b.home.Dir = t.TempDir()
-	b.engine = newEngine(t, b.log, world, b.home)
+	b.resolve = small
+	b.engine = newEngine(t, b.log, world, b.home, func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) { return b.resolve(ctx, req) })
 	b.app = &cli.App{
 		Out: &b.out, Err: &b.err, Dir: "here", Environ: []string{"TERM=dumb"},
 		Open: func(_ context.Context, a cli.Access) (*cli.Session, error) {
@@ -55,9 +57,21 @@ func newBed(t *testing.T, world driver.Performer) *bed {
 	return b
 }
 
-func newEngine(t *testing.T, log pawl.Log, world driver.Performer, consent engine.Consent) *engine.Engine {
+// small is a small run for the goal of a request, whatever else it says.
+func small(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
+	return pawl.RunSpec{
+		Goal: req.Goal, Recipe: drivertest.Recipe(), Settings: pawl.Settings{
+			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
+			HaltOn: []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget},
+			Gates:  []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
+		},
+	}, nil
+}
+
+func newEngine(t *testing.T, log pawl.Log, world driver.Performer, consent engine.Consent, resolve func(context.Context, pawl.StartRequest) (pawl.RunSpec, error)) *engine.Engine {
 	e := engine.New(engine.Config{
-		Log: log, Performer: world, Sandbox: box{}, Consent: consent, Version: "test",
+		Resolve: resolve, Log: log, Performer: world, Sandbox: box{}, Consent: consent, Version: "test",
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 	})
@@ -77,14 +91,10 @@ func (b *bed) reader() *cli.Session {
 
 func (b *bed) mustStart(tb testing.TB, goal string) pawl.RunID {
 	tb.Helper()
-	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	info, err := b.engine.Start(context.Background(), pawl.StartRequest{
-		Goal: goal, Recipe: drivertest.Recipe(), Settings: pawl.Settings{
-			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
-			HaltOn: []pawl.HaltCondition{pawl.HaltSecurity, pawl.HaltIterations, pawl.HaltBudget},
-			Gates:  []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
-		},
-	})
+	resolve := b.resolve
+	b.resolve = small
+	defer func() { b.resolve = resolve }()
+	info, err := b.engine.Start(context.Background(), pawl.StartRequest{Goal: goal})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -252,7 +252,7 @@ func TestPauseAndCancelAnInterruptedRun(t *testing.T) {
 			first.engine.Close() // as if its process had died
 
 			b := newBed(t, nil)
-			b.log, b.engine = first.log, newEngine(t, first.log, &drivertest.World{Calls: 1}, b.home)
+			b.log, b.engine = first.log, newEngine(t, first.log, &drivertest.World{Calls: 1}, b.home, small)
 			c := pause.New(b.app)
 			if name == "cancel" {
 				c = cancel.New(b.app)

@@ -92,13 +92,13 @@ func (a *App) Report(err error) int {
 
 func exitCode(c pawl.Code) int {
 	switch c {
-	case pawl.CodeInvalid:
+	case pawl.CodeInvalid, pawl.CodeFolder:
 		return ExitInvalid
 	case pawl.CodeNotFound:
 		return ExitNotFound
 	case pawl.CodeConflict, pawl.CodeState, pawl.CodeConsent:
 		return ExitState
-	case pawl.CodeUnavailable:
+	case pawl.CodeUnavailable, pawl.CodeKey:
 		return ExitUnavailable
 	case pawl.CodeDamaged:
 		return ExitDamaged

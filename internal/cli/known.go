@@ -9,21 +9,8 @@ import (
 	"pawl"
 	"pawl/internal/plain"
 	"pawl/internal/resolve"
+	"pawl/internal/start"
 )
-
-// Folder is a task's folder as the repository has it: at HEAD, or on a branch of
-// the task that HEAD does not have. What it says is data.
-type Folder struct {
-	Task     string // NNN-slug
-	Status   string // in the folder's own word
-	Goal     string
-	Criteria []pawl.Criterion
-	Tasks    []pawl.TaskSpec // Done is set where the work was approved
-	// Where is the branch it was found on, or HEAD.
-	Where string
-	// Problem says what of it cannot be read; empty = nothing.
-	Problem string
-}
 
 // KnownTask is a task that runs here, or the repository, know of. Its texts are
 // safe to print. Fields are added, never renamed.
@@ -46,7 +33,7 @@ type KnownTask struct {
 
 	last   int           // the number of its last run
 	Latest *pawl.RunInfo `json:"-"` // its run that is at work, or else the latest; nil = none here
-	Of     *Folder       `json:"-"` // nil = none
+	Of     *start.Folder `json:"-"` // nil = none
 }
 
 // String is the task in a list.
@@ -116,7 +103,7 @@ func atWork(r *pawl.RunInfo) bool {
 }
 
 // has takes in the task's folder.
-func (k *KnownTask) has(f *Folder) {
+func (k *KnownTask) has(f *start.Folder) {
 	k.Of, k.Folder = f, plain.Line(f.Where, 0)
 	if k.Latest != nil {
 		return

@@ -47,7 +47,7 @@ func GivenLimits(cmd *cobra.Command) (func(pawl.Limits) pawl.Limits, error) {
 		if f := cmd.Flags().Lookup(l.flag); f.Changed {
 			value := f.Value.String()
 			if l.flag == "max-time" {
-				value = Minutes(value)
+				value = config.Minutes(value)
 			}
 			flags = append(flags, config.Flag{Name: "--" + l.flag, Key: l.key, Value: value})
 		}

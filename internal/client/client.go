@@ -51,6 +51,9 @@ func over(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true}}
 }
 
+// Send lets a header go with every request from now on. It is called before the first.
+func (c *Client) Send(header http.Header) { c.http.Transport = headed{c.http.Transport, header} }
+
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -58,6 +61,12 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func (c *Client) Start(ctx context.Context, req pawl.StartRequest) (info pawl.RunInfo, err error) {
 	err = c.call(ctx, http.MethodPost, c.at+"/runs", req, &info)
 	return info, err
+}
+
+// Preview implements [pawl.Service].
+func (c *Client) Preview(ctx context.Context, req pawl.StartRequest) (preview pawl.StartPreview, err error) {
+	err = c.call(ctx, http.MethodPost, c.at+"/runs/preview", req, &preview)
+	return preview, err
 }
 
 // Steer implements [pawl.Service].
@@ -206,13 +215,14 @@ type problem struct {
 	Message string    `json:"message"`
 	Hint    string    `json:"hint"`
 	About   pawl.Hash `json:"about"`
+	Field   string    `json:"field"`
 }
 
 func (p problem) err() *pawl.Error {
 	if p.Detail == "" {
 		p.Detail = p.Message
 	}
-	return &pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint, About: p.About}
+	return &pawl.Error{Code: p.Code, Message: p.Detail, Hint: p.Hint, About: p.About, Field: p.Field}
 }
 
 // broken is the error of a connection that could not be made or did not last.

@@ -29,9 +29,7 @@ var _ pawl.Projects = (*Daemon)(nil)
 func NewDaemon(socket string) *Daemon { return &Daemon{c: Client{http: over(socket), at: "/v1"}} }
 
 // Send lets a header go with every request from now on. It is called before the first.
-func (d *Daemon) Send(header http.Header) {
-	d.c.http.Transport = headed{d.c.http.Transport, header}
-}
+func (d *Daemon) Send(header http.Header) { d.c.Send(header) }
 
 // headed sends a header with every request.
 type headed struct {

@@ -36,7 +36,7 @@ func mustServe(tb testing.TB, s pawl.Service) (c *client.Client, end func()) {
 	socket := mustSocket(tb)
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- server.Serve(ctx, socket, s, func() { close(ready) }) }()
+	go func() { done <- server.Serve(ctx, socket, s, nil, func() { close(ready) }) }()
 	select {
 	case <-ready:
 	case err := <-done:

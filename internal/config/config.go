@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"pawl"
 	"pawl/internal/strictyaml"
@@ -32,6 +33,31 @@ const Local = "PAWL_LOCAL"
 func IsLocal(value string) bool {
 	is, err := strconv.ParseBool(value)
 	return value != "" && (is || err != nil)
+}
+
+// IsSetting reports whether a variable of this name sets a setting, or looks as if it should.
+func IsSetting(name string) bool {
+	return strings.HasPrefix(name, "PAWL_") && name != CallbackSecret && name != Local
+}
+
+// UserFile returns the path of the file with the settings of the user whose environment it is.
+func UserFile(environ []string) string {
+	home := Variable(environ, "XDG_CONFIG_HOME")
+	if home == "" {
+		home = filepath.Join(Variable(environ, "HOME"), ".config")
+	}
+	return filepath.Join(home, "pawl", "config.yaml")
+}
+
+// Minutes is a time in minutes, as a configuration has it, of a time as people write it:
+// "90m" and "1h30m" are "90". Other words stay as they are, for whoever reads them to accept or
+// to refuse.
+func Minutes(text string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return text
+	}
+	return strconv.FormatInt(int64((d+time.Minute-1)/time.Minute), 10)
 }
 
 // Sources are where a configuration comes from. Each may be left out.
@@ -263,7 +289,7 @@ func variables(env []string) ([]strictyaml.Pair, error) {
 	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "PAWL_") || value == "" || name == CallbackSecret || name == Local {
+		if !IsSetting(name) || value == "" {
 			continue
 		}
 		origin := "$" + name

@@ -215,29 +215,31 @@ func TestBoot(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	})
-	t.Run("NotWithoutItsKeys", func(t *testing.T) {
-		b := newBed(t, 0, "a")
-		b.engines["a"].refuses = pawl.Errorf(pawl.CodeUnavailable, "no key")
-		b.Boot(t.Context())
-		if p := b.line(t, "a"); p.Live != 0 {
-			t.Errorf("%+v", p)
-		}
-		p, err := b.Open(daemon.WithEnviron(t.Context(), []string{"KEY=x"}), "a")
-		if err != nil || p.Live != 1 {
-			t.Errorf("with its keys: %+v, %v", p, err)
-		}
-		s, err := b.Project(t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resume := pawl.Steering{Verb: pawl.SteerResume}
-		if err := s.Steer(t.Context(), "001-a", resume); err != nil {
-			t.Errorf("resuming what has just gone on: %v", err)
-		}
-		if err := s.Steer(t.Context(), "001-a", resume); pawl.CodeOf(err) != pawl.CodeState {
-			t.Errorf("and again: %v", err)
-		}
-	})
+	for code, lacks := range map[pawl.Code]string{pawl.CodeKey: "no key", pawl.CodeUnavailable: "no server"} {
+		t.Run("NotWithoutWhatItNeeds: "+lacks, func(t *testing.T) {
+			b := newBed(t, 0, "a")
+			b.engines["a"].refuses = pawl.Errorf(code, "%s", lacks)
+			b.Boot(t.Context())
+			if p := b.line(t, "a"); p.Live != 0 {
+				t.Errorf("%+v", p)
+			}
+			p, err := b.Open(daemon.WithEnviron(t.Context(), []string{"KEY=x"}), "a")
+			if err != nil || p.Live != 1 {
+				t.Errorf("with its keys: %+v, %v", p, err)
+			}
+			s, err := b.Project(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resume := pawl.Steering{Verb: pawl.SteerResume}
+			if err := s.Steer(t.Context(), "001-a", resume); err != nil {
+				t.Errorf("resuming what has just gone on: %v", err)
+			}
+			if err := s.Steer(t.Context(), "001-a", resume); pawl.CodeOf(err) != pawl.CodeState {
+				t.Errorf("and again: %v", err)
+			}
+		})
+	}
 }
 
 func mustProject(t *testing.T, b *bed, root string) project.Project {

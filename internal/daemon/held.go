@@ -253,7 +253,7 @@ func (h *held) adopt(ctx context.Context, runs []pawl.RunID) {
 			if Environ(ctx) == nil { // or it was said before
 				h.d.c.Say("run %s of %s stays interrupted: %v", run, h.p.Repo.Root, err)
 			}
-			if pawl.CodeOf(err) == pawl.CodeUnavailable {
+			if code := pawl.CodeOf(err); code == pawl.CodeUnavailable || code == pawl.CodeKey {
 				h.d.mu.Lock()
 				defer h.d.mu.Unlock()
 				h.waiting = append(h.waiting, pawl.Need{Run: run, What: err.Error()})

@@ -23,6 +23,12 @@ func (s service) Start(ctx context.Context, req pawl.StartRequest) (info pawl.Ru
 	return info, err
 }
 
+// Preview implements [pawl.Service].
+func (s service) Preview(ctx context.Context, req pawl.StartRequest) (preview pawl.StartPreview, err error) {
+	err = s.with(ctx, func(p pawl.Service) (err error) { preview, err = p.Preview(ctx, req); return err })
+	return preview, err
+}
+
 // Steer implements [pawl.Service]. To resume a run that goes on since the project was
 // opened for it is no mistake.
 func (s service) Steer(ctx context.Context, run pawl.RunID, c pawl.Steering) error {
@@ -158,6 +164,11 @@ func (a away) refuse(ctx context.Context) error {
 // Start implements [pawl.Service].
 func (a away) Start(ctx context.Context, _ pawl.StartRequest) (pawl.RunInfo, error) {
 	return pawl.RunInfo{}, a.refuse(ctx)
+}
+
+// Preview implements [pawl.Service].
+func (a away) Preview(ctx context.Context, _ pawl.StartRequest) (pawl.StartPreview, error) {
+	return pawl.StartPreview{}, a.refuse(ctx)
 }
 
 // Cache implements [pawl.Caches].

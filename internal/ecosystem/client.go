@@ -49,6 +49,17 @@ func Registries(p Project, user Client) (rules, variables, notes []string) {
 	return c.rules, c.variables, c.notes
 }
 
+// IsClientVariable reports whether a variable of this name may configure where a package manager
+// gets packages from, so that [Registries] reads it.
+func IsClientVariable(name string) bool {
+	for _, prefix := range []string{"npm_config_", "NPM_CONFIG_", "pnpm_config_", "PNPM_CONFIG_", "YARN_", "GO", "CARGO_", "PIP_", "UV_", "BUNDLE_", "COMPOSER_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // client reads one user's configuration.
 type client struct {
 	home     string

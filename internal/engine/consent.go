@@ -35,29 +35,38 @@ func settlePrepare(s *pawl.Settings) error {
 	return nil
 }
 
-// consent refuses prepare commands of the repository that the user has not allowed, and
-// remembers them if the request allows them.
-func (e *Engine) consent(req *pawl.StartRequest) error {
-	s := &req.Settings
+// allowed reports whether a run may have its prepare commands: they are the user's, or allowed by
+// the request or before.
+func (e *Engine) allowed(spec *pawl.RunSpec) (bool, error) {
+	s := &spec.Settings
 	if s.PrepareFrom != pawl.FromRepository {
-		return nil
+		return true, nil
 	}
 	if n := len(strings.Join(s.Prepare, "\n")); n > maxPrepare {
-		return pawl.Errorf(pawl.CodeInvalid, "the repository's prepare commands have %d bytes, want at most %d", n, maxPrepare).
+		return false, pawl.Errorf(pawl.CodeInvalid, "the repository's prepare commands have %d bytes, want at most %d", n, maxPrepare).
 			WithHint("put them into a script of the repository")
 	}
-	hash := s.PrepareHash()
-	if req.AllowPrepare == hash {
-		return e.c.Consent.AllowPrepare(hash, s.Prepare)
+	if spec.AllowPrepare == s.PrepareHash() {
+		return true, nil
 	}
-	switch allowed, err := e.c.Consent.PrepareAllowed(hash); {
+	return e.c.Consent.PrepareAllowed(s.PrepareHash())
+}
+
+// consent refuses prepare commands of the repository that the user has not allowed, and
+// remembers them if the request allows them.
+func (e *Engine) consent(spec *pawl.RunSpec) error {
+	s := &spec.Settings
+	hash := s.PrepareHash()
+	switch allowed, err := e.allowed(spec); {
 	case err != nil:
 		return err
 	case !allowed:
 		err := pawl.Errorf(pawl.CodeConsent, "you have not allowed the commands that this repository wants to run before its gates: %s (hash %s)", listed(s.Prepare), hash).
-			WithHint("read them, then allow them, once for all runs: add --yes-prepare to the command, or the hash as allow_prepare to a start request")
+			WithHint("read them, then allow them, once for all runs: add --yes-prepare to the command, or the hash as allow_prepare to a start request").WithField("allow_prepare")
 		err.About = hash
 		return err
+	case s.PrepareFrom == pawl.FromRepository && spec.AllowPrepare == hash:
+		return e.c.Consent.AllowPrepare(hash, s.Prepare)
 	}
 	return nil
 }

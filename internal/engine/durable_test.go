@@ -31,7 +31,7 @@ func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 		t.Cleanup(e.Close)
 		started := make(chan error, 1)
 		go func() {
-			info, err := e.Start(t.Context(), request())
+			info, err := start(t.Context(), e, spec())
 			started <- err
 			for u, err := range e.Watch(t.Context(), info.ID, 0) {
 				if err != nil {

@@ -26,6 +26,9 @@ import (
 type Config struct {
 	Log       pawl.Log
 	Performer driver.Performer
+	// Resolve makes of a request all that its run will depend on (internal/start), and refuses
+	// what the run would only fail on later.
+	Resolve func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error)
 	// Inspect looks at the user's repository, from a work tree of it; empty = the one
 	// the project was reached from. Numbers is the highest task number it shows.
 	Inspect func(ctx context.Context, dir string) (pawl.Repository, error)
@@ -200,39 +203,37 @@ func (e *Engine) clean(run pawl.RunID) {
 // Start implements [pawl.Service]. Once a run has its number, a ctx that ends
 // does not matter any more.
 func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo, error) {
-	if err := e.check(req); err != nil {
-		return pawl.RunInfo{}, err
-	}
-	if err := settlePrepare(&req.Settings); err != nil {
-		return pawl.RunInfo{}, err
-	}
-	if err := e.settleAccounts(ctx, &req.Settings); err != nil {
-		return pawl.RunInfo{}, err
-	}
-	repo, err := e.c.Inspect(ctx, req.Dir)
+	spec, err := e.resolve(ctx, req)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
-	if err := e.consent(&req); err != nil { // last, as it may ask a person
+	if err := e.settleAccounts(ctx, &spec.Settings); err != nil {
+		return pawl.RunInfo{}, err
+	}
+	repo, err := e.c.Inspect(ctx, spec.Dir)
+	if err != nil {
+		return pawl.RunInfo{}, err
+	}
+	if err := e.consent(&spec); err != nil { // last, as it may ask a person
 		return pawl.RunInfo{}, err
 	}
 	e.starting.Lock()
 	defer e.starting.Unlock()
-	at, err := e.place(ctx, req)
+	at, err := e.place(ctx, spec)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
-	told, err := e.instructions(ctx, &req.Settings, cmp.Or(at.known.Base, repo.Head))
+	told, err := e.instructions(ctx, &spec.Settings, cmp.Or(at.known.Base, repo.Head))
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
-	begin, err := e.merge(ctx, req, repo)
+	begin, err := e.merge(ctx, spec, repo)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // or the next run would have the number of one on its way
 	id := at.id
-	started, blobs, err := e.freeze(req, repo, at, told)
+	started, blobs, err := e.freeze(spec, repo, at, told)
 	if err != nil {
 		return pawl.RunInfo{}, err
 	}
@@ -245,6 +246,18 @@ func (e *Engine) Start(ctx context.Context, req pawl.StartRequest) (pawl.RunInfo
 		return pawl.RunInfo{}, fmt.Errorf("start run %s: %w", id, err)
 	}
 	return e.info(ctx, id)
+}
+
+// resolve returns the spec of a request, or why it cannot be started.
+func (e *Engine) resolve(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+	spec, err := e.c.Resolve(ctx, req)
+	if err == nil {
+		err = e.check(spec)
+	}
+	if err == nil {
+		err = settlePrepare(&spec.Settings)
+	}
+	return spec, err
 }
 
 // settleAccounts makes the accounts with a run's providers those of whoever starts it: what a
@@ -294,28 +307,28 @@ func (e *Engine) instructions(ctx context.Context, s *pawl.Settings, base pawl.C
 }
 
 // merge makes the merge that the run is to judge; empty = it judges none.
-func (e *Engine) merge(ctx context.Context, req pawl.StartRequest, repo pawl.Repository) (pawl.CommitHash, error) {
+func (e *Engine) merge(ctx context.Context, spec pawl.RunSpec, repo pawl.Repository) (pawl.CommitHash, error) {
 	switch {
-	case req.Merge == "":
+	case spec.Merge == "":
 		return "", nil
 	case e.c.Merge == nil:
 		return "", pawl.Errorf(pawl.CodeUnavailable, "nothing can be merged here")
 	}
-	made, err := e.c.Merge(ctx, pawl.MergeSpec{Ours: repo.Head, Theirs: req.Merge, OursLabel: cmp.Or(repo.Branch, "HEAD"), TheirsLabel: "the run's work",
-		Message: req.Goal, Time: e.now()})
+	made, err := e.c.Merge(ctx, pawl.MergeSpec{Ours: repo.Head, Theirs: spec.Merge, OursLabel: cmp.Or(repo.Branch, "HEAD"), TheirsLabel: "the run's work",
+		Message: spec.Goal, Time: e.now()})
 	if err == nil && len(made.Conflicts) > 0 {
 		err = pawl.Errorf(pawl.CodeConflict, "the work conflicts with %s in %s", cmp.Or(repo.Branch, "HEAD"), strings.Join(made.Conflicts, ", ")).
-			WithHint("git merge %.12s lets you resolve it yourself", req.Merge)
+			WithHint("git merge %.12s lets you resolve it yourself", spec.Merge)
 	}
 	return made.Commit, err
 }
 
 // place is where the run that a request asks for belongs.
-func (e *Engine) place(ctx context.Context, req pawl.StartRequest) (place, error) {
-	if req.Task != "" {
-		return e.nextRun(ctx, req.Task)
+func (e *Engine) place(ctx context.Context, spec pawl.RunSpec) (place, error) {
+	if spec.Task != "" {
+		return e.nextRun(ctx, spec.Task)
 	}
-	return e.newTask(ctx, req.Goal)
+	return e.newTask(ctx, spec.Goal)
 }
 
 // awaitLeft returns when the driver has let go of a run that failed: nobody can
@@ -346,27 +359,27 @@ type notStarted struct{ why error }
 
 func (n *notStarted) Error() string { return n.why.Error() }
 
-func (e *Engine) check(req pawl.StartRequest) error {
-	if strings.TrimSpace(req.Goal) == "" {
-		return pawl.Errorf(pawl.CodeInvalid, "the goal is empty").WithHint(`say what should be there when it is done: pawl run "add a --json flag to list"`)
+func (e *Engine) check(spec pawl.RunSpec) error {
+	if strings.TrimSpace(spec.Goal) == "" {
+		return pawl.Errorf(pawl.CodeInvalid, "the goal is empty").WithField("goal").WithHint(`say what should be there when it is done: pawl run "add a --json flag to list"`)
 	}
-	for _, err := range []error{checkLimits(req.Settings.Limits), req.Settings.Room.Check(), req.Settings.Recording.Check()} {
+	for _, err := range []error{checkLimits(spec.Settings.Limits), spec.Settings.Room.Check(), spec.Settings.Recording.Check()} {
 		if err != nil {
 			return err
 		}
 	}
-	if err := recipe.Validate(req.Recipe); err != nil {
+	if err := recipe.Validate(spec.Recipe); err != nil {
 		return err
 	}
-	if root := req.Recipe.Kind(req.Recipe.Start); len(req.Tasks) > 0 && root.Children == nil {
-		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s works on no list of tasks", req.Recipe.Name).WithHint("one that does: --recipe pandora")
+	if root := spec.Recipe.Kind(spec.Recipe.Start); len(spec.Tasks) > 0 && root.Children == nil {
+		return pawl.Errorf(pawl.CodeInvalid, "the recipe %s works on no list of tasks", spec.Recipe.Name).WithField("tasks").WithHint("one that does: --recipe pandora")
 	}
-	for i, m := range req.Settings.Models {
+	for i, m := range spec.Settings.Models {
 		if m.Provider == "" || m.Name == "" && m.Provider != "script" || m.MaxOutput <= 0 {
-			return pawl.Errorf(pawl.CodeInvalid, "no model for tier %d (%s)", i+1, req.Recipe.Tier(i+1)).WithHint("name one: --model anthropic/claude-sonnet-4-5")
+			return pawl.Errorf(pawl.CodeInvalid, "no model for tier %d (%s)", i+1, spec.Recipe.Tier(i+1)).WithHint("name one: --model anthropic/claude-sonnet-4-5")
 		}
 	}
-	if !e.c.Sandbox.Confined() && !req.Unsandboxed {
+	if !e.c.Sandbox.Confined() && !spec.Unsandboxed {
 		return pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %s", e.c.Sandbox.Describe()).
 			WithHint("install bubblewrap, or accept that commands run with your rights: --unsandboxed")
 	}
@@ -392,7 +405,7 @@ func (e *Engine) number(ctx context.Context) (int, error) {
 }
 
 // freeze makes the first event: everything later decisions depend on, by value or by blob.
-func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, told pawl.Instructions) (*pawl.RunStarted, []pawl.Blob, error) {
+func (e *Engine) freeze(spec pawl.RunSpec, repo pawl.Repository, at place, told pawl.Instructions) (*pawl.RunStarted, []pawl.Blob, error) {
 	blobs := slices.Clone(told.Texts)
 	keep := func(text []byte) pawl.Hash {
 		if len(text) == 0 {
@@ -402,19 +415,16 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, t
 		blobs = append(blobs, b)
 		return b.Hash
 	}
-	criteria := req.Criteria
-	if len(criteria) == 0 {
-		criteria = []pawl.Criterion{{ID: "AC-001", Text: "The goal is met: " + strings.TrimSpace(req.Goal)}}
-	}
-	criteriaJSON, err := json.Marshal(criteria)
+	given := criteria(spec)
+	criteriaJSON, err := json.Marshal(given)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode criteria: %w", err)
 	}
-	recipeJSON, err := json.Marshal(req.Recipe)
+	recipeJSON, err := json.Marshal(spec.Recipe)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode recipe: %w", err)
 	}
-	settingsJSON, err := json.Marshal(req.Settings)
+	settingsJSON, err := json.Marshal(spec.Settings)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode settings: %w", err)
 	}
@@ -423,20 +433,29 @@ func (e *Engine) freeze(req pawl.StartRequest, repo pawl.Repository, at place, t
 		return nil, nil, err
 	}
 	started := &pawl.RunStarted{
-		Task: at.number, Title: title(req.Goal), Goal: keep([]byte(req.Goal)), Criteria: keep(criteriaJSON), Count: len(criteria),
+		Task: at.number, Title: title(spec.Goal), Goal: keep([]byte(spec.Goal)), Criteria: keep(criteriaJSON), Count: len(given),
 		Base: cmp.Or(at.known.Base, repo.Head), BaseTrusted: repo.Trusted && cmp.Or(at.known.Base, repo.Head) == repo.Head, Branch: branch(at.id), Seed: seed, Learnings: at.known.Learnings,
-		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: repo.Notes, Version: e.c.Version,
-		Script: keep([]byte(req.Script)), Recipe: recipeJSON, Settings: settingsJSON,
-		Tasks: keep(req.Tasks), Signs: kernel.Signs(req.Goal),
+		Sandbox: e.c.Sandbox.Describe(), Confined: e.c.Sandbox.Confined(), Notes: slices.Concat(spec.Warnings, spec.Notes, repo.Notes), Version: e.c.Version,
+		Script: keep([]byte(spec.Script)), Recipe: recipeJSON, Settings: settingsJSON,
+		Tasks: keep(spec.Tasks), Signs: kernel.Signs(spec.Goal),
 		Instructions: told.Files, MoreInstructions: told.More,
+		RecipeFiles: spec.Origin.Files, RecipeReplaces: spec.Origin.Replaces,
 	}
-	if req.Recipe.Commits == pawl.CommitsTask {
+	if spec.Recipe.Commits == pawl.CommitsTask {
 		started.Attempts, started.Author = attempts(at.id), repo.Author
 	}
-	for _, name := range slices.Sorted(maps.Keys(req.Prompts)) {
-		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(req.Prompts[name]))})
+	for _, name := range slices.Sorted(maps.Keys(spec.Prompts)) {
+		started.Prompts = append(started.Prompts, pawl.Input{Name: name, Blob: keep([]byte(spec.Prompts[name]))})
 	}
 	return started, blobs, nil
+}
+
+// criteria are what a run is judged by: what was given, or that its goal is met.
+func criteria(spec pawl.RunSpec) []pawl.Criterion {
+	if len(spec.Criteria) > 0 {
+		return spec.Criteria
+	}
+	return []pawl.Criterion{{ID: "AC-001", Text: "The goal is met: " + strings.TrimSpace(spec.Goal)}}
 }
 
 // branch is where a run's commits are.

@@ -62,7 +62,7 @@ func newEngine(tb testing.TB, log pawl.Log, world driver.Performer, clean func(p
 
 func engineConfig(log pawl.Log, world driver.Performer) engine.Config {
 	return engine.Config{
-		Log: log, Performer: world, Sandbox: box{},
+		Log: log, Performer: world, Sandbox: box{}, Resolve: resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 	}
@@ -70,16 +70,30 @@ func engineConfig(log pawl.Log, world driver.Performer) engine.Config {
 
 func mustStart(tb testing.TB, e *engine.Engine) pawl.RunID {
 	tb.Helper()
-	info, err := e.Start(context.Background(), request())
+	info, err := start(context.Background(), e, spec())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return info.ID
 }
 
-func request() pawl.StartRequest {
+// specKey is the key of the spec that a request means, in its context.
+type specKey struct{}
+
+func resolve(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+	s := ctx.Value(specKey{}).(pawl.RunSpec)
+	s.Goal = req.Goal
+	return s, nil
+}
+
+// start starts a run of a spec.
+func start(ctx context.Context, e *engine.Engine, s pawl.RunSpec) (pawl.RunInfo, error) {
+	return e.Start(context.WithValue(ctx, specKey{}, s), pawl.StartRequest{Goal: s.Goal})
+}
+
+func spec() pawl.RunSpec {
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	return pawl.StartRequest{
+	return pawl.RunSpec{
 		Goal: "do it", Recipe: drivertest.Recipe(), Settings: pawl.Settings{
 			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
 			Gates: []pawl.GateSpec{{Name: "tests", Kind: pawl.GateTests}},
@@ -152,9 +166,9 @@ func TestTaskOfTheRepository(t *testing.T) {
 			return test.known, nil
 		}
 		e := engine.New(c)
-		req := request()
-		req.Task = "007-do-it"
-		info, err := e.Start(t.Context(), req)
+		again := spec()
+		again.Task = "007-do-it"
+		info, err := start(t.Context(), e, again)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,6 +375,9 @@ func TestReader(t *testing.T) {
 	})
 	t.Run("ChangesNothing", func(t *testing.T) {
 		if _, err := r.Start(t.Context(), pawl.StartRequest{Goal: "x"}); pawl.CodeOf(err) != pawl.CodeUnavailable {
+			t.Error(err)
+		}
+		if _, err := r.Preview(t.Context(), pawl.StartRequest{Goal: "x"}); pawl.CodeOf(err) != pawl.CodeUnavailable {
 			t.Error(err)
 		}
 		if err := r.Steer(t.Context(), run, pawl.Steering{Verb: pawl.SteerResume}); pawl.CodeOf(err) != pawl.CodeUnavailable {

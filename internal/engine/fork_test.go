@@ -18,7 +18,7 @@ func TestForkPins(t *testing.T) {
 	var pinned []string
 	refuse := errors.New("no ref can be made")
 	e := engine.New(engine.Config{
-		Log: log, Performer: &drivertest.World{}, Sandbox: box{},
+		Log: log, Performer: &drivertest.World{}, Sandbox: box{}, Resolve: resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil },
 		Pin: func(_ context.Context, ref string, commit pawl.CommitHash) error {

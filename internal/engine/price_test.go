@@ -35,7 +35,7 @@ func TestPricesOfTheConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := request()
+		req := spec()
 		if req.Settings, err = c.Settings(); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestPricesOfTheConfiguration(t *testing.T) {
 		log := mem.New()
 		e := engine.New(engineConfig(log, &caching{}))
 		t.Cleanup(e.Close)
-		started, err := e.Start(t.Context(), req)
+		started, err := start(t.Context(), e, req)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,6 +56,11 @@ func (Reader) Start(context.Context, pawl.StartRequest) (pawl.RunInfo, error) {
 	return pawl.RunInfo{}, errReadOnly()
 }
 
+// Preview implements [pawl.Service].
+func (Reader) Preview(context.Context, pawl.StartRequest) (pawl.StartPreview, error) {
+	return pawl.StartPreview{}, errReadOnly()
+}
+
 // Steer implements [pawl.Service].
 func (Reader) Steer(context.Context, pawl.RunID, pawl.Steering) error { return errReadOnly() }
 

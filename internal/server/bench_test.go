@@ -86,7 +86,7 @@ func BenchmarkWatchers(b *testing.B) {
 	socket := filepath.Join(dir, "s", "pawl.sock")
 	ctx, cancel := context.WithCancel(b.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- Serve(ctx, socket, s, func() { close(ready) }) }()
+	go func() { done <- Serve(ctx, socket, s, nil, func() { close(ready) }) }()
 	<-ready
 	late := make(chan []time.Duration, watchers)
 	var conns []net.Conn

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 
 	"pawl"
 	"pawl/internal/message"
@@ -97,6 +98,13 @@ func (h *handler) project(ctx context.Context, id string) (pawl.ProjectInfo, err
 		err = pawl.Errorf(pawl.CodeNotFound, "no project %q is open", id).WithHint("open it by a folder of its repository")
 	}
 	return pawl.ProjectInfo{}, err
+}
+
+func (h *handler) open(ctx context.Context, in OpenRequest) (pawl.ProjectInfo, error) {
+	if !filepath.IsAbs(in.Dir) {
+		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeFolder, "dir %q: want the whole path of a folder in a repository", in.Dir).WithField("dir").WithHint("such as /home/ada/shop")
+	}
+	return h.d.Projects.Open(ctx, in.Dir)
 }
 
 func (h *handler) handover(ctx context.Context) error {

@@ -82,10 +82,24 @@ func planning() pawl.Recipe {
 	return r
 }
 
-func startRequest(goal string) pawl.StartRequest {
+func startRequest(goal string) pawl.StartRequest { return pawl.StartRequest{Goal: goal} }
+
+// resolve makes a run with a plan, for the goal of a request. Some flags lead to the errors that resolving
+// a request has.
+func resolve(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	return pawl.StartRequest{Goal: goal, Recipe: planning(), Prompts: map[string]string{"p": "p"}, Criteria: []pawl.Criterion{}, Settings: pawl.Settings{
-		Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100}}
+	switch {
+	case req.Recipe != "":
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeNotFound, "there is no recipe %s", req.Recipe).WithField("recipe")
+	case req.Flags.Budget != nil:
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeInvalid, "--budget: want dollars, got %q", *req.Flags.Budget).WithField("flags.budget")
+	case len(req.Flags.Model) > 0:
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeKey, "there is no key for %s", req.Flags.Model[0]).WithHint("export it")
+	case req.Dir != "":
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeFolder, "there is no folder %s", req.Dir).WithField("dir")
+	}
+	return pawl.RunSpec{Goal: req.Goal, Recipe: planning(), Origin: pawl.RecipeOrigin{Name: "loopr"}, Prompts: map[string]string{"p": "p"}, Criteria: []pawl.Criterion{}, Settings: pawl.Settings{
+		Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100}}, nil
 }
 
 type box struct{}
@@ -101,7 +115,7 @@ type one struct{ pawl.Service }
 
 func (o one) Open(_ context.Context, dir string) (pawl.ProjectInfo, error) {
 	if dir != "/shop" {
-		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeInvalid, "%s is in no repository", dir)
+		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeFolder, "%s is in no repository", dir).WithField("dir")
 	}
 	return pawl.ProjectInfo{ID: "shop", Root: "/shop"}, nil
 }
@@ -175,7 +189,7 @@ type daemonBed struct {
 
 func newDaemonBed(t *testing.T, change func(*Daemon)) *daemonBed {
 	t.Helper()
-	e := engine.New(engine.Config{Log: mem.New(), Performer: &planner{}, Version: "test", Sandbox: box{},
+	e := engine.New(engine.Config{Log: mem.New(), Performer: &planner{}, Version: "test", Sandbox: box{}, Resolve: resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil }})
 	b := &daemonBed{t: t, e: e, socket: filepath.Join(mustTemp(t), "s", "daemon.sock")}

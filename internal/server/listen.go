@@ -22,14 +22,19 @@ import (
 // streams stop, what is being answered is given [shutdownGrace], and nothing of
 // the server is left when Serve returns, the socket included. A socket that an
 // earlier process left behind is replaced: whoever calls this holds the project's
-// lock. ready is called when clients can connect.
-func Serve(ctx context.Context, socket string, s pawl.Service, ready func()) error {
+// lock. around, unless it is nil, is put around what answers requests, as [Daemon.Around] is.
+// ready is called when clients can connect.
+func Serve(ctx context.Context, socket string, s pawl.Service, around func(http.Handler) http.Handler, ready func()) error {
 	l, err := listen(ctx, socket)
 	if err != nil {
 		return err
 	}
+	h := Handler(s)
+	if around != nil {
+		h = around(h)
+	}
 	ready()
-	return serve(ctx, &served{listener: ownUser{l, slog.New(slog.DiscardHandler)}, handler: Handler(s)})
+	return serve(ctx, &served{listener: ownUser{l, slog.New(slog.DiscardHandler)}, handler: h})
 }
 
 func listen(ctx context.Context, socket string) (net.Listener, error) {

@@ -40,7 +40,7 @@ func TestServe(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		served := false
-		err := Serve(ctx, socket, &fake{}, func() {
+		err := Serve(ctx, socket, &fake{}, nil, func() {
 			served = true
 			f()
 			cancel()

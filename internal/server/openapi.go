@@ -39,6 +39,7 @@ func describe(daemon bool) ([]byte, error) {
 	d := &description{huma.NewMapRegistry("#/components/schemas/", schemaName)}
 	d.types.RegisterTypeAlias(reflect.TypeFor[pawl.Event](), reflect.TypeFor[eventForm]())
 	d.types.RegisterTypeAlias(reflect.TypeFor[pawl.JSON](), reflect.TypeFor[any]())
+	d.types.RegisterTypeAlias(reflect.TypeFor[pawl.Quantity](), reflect.TypeFor[quantityForm]())
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "Pawl", Version: "1",
@@ -95,6 +96,14 @@ type eventForm struct {
 	Time time.Time      `json:"time"`
 	Kind string         `json:"kind" doc:"which kind of event it is, and so what its body has"`
 	Body map[string]any `json:"body"`
+}
+
+// quantityForm is the JSON form of a [pawl.Quantity].
+type quantityForm struct{}
+
+// Schema implements [huma.SchemaProvider].
+func (quantityForm) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}}}
 }
 
 type description struct{ types huma.Registry }

@@ -177,7 +177,7 @@ func TestDescribedOperations(t *testing.T) {
 		run         Plan
 	}
 	ask := map[string]question{
-		"startRun": {body: string(start)}, "steerRun": {body: `{"verb":"pause"}`, run: fourth}, "forkRun": {body: `{"at":5}`, run: p},
+		"startRun": {body: string(start)}, "previewRun": {body: string(start)}, "steerRun": {body: `{"verb":"pause"}`, run: fourth}, "forkRun": {body: `{"at":5}`, run: p},
 		"recall": {body: `{"text":"login"}`}, "pruneCache": {body: `{"size":20}`}, "deleteRun": {body: `{"now":true,"by":"ada"}`}, "collectGarbage": {body: `{}`}, "sendSignal": {body: `{"signal":"info","to":"type:plan","text":"hm"}`},
 		"approvePlan": {body: decision(p.About, ""), run: p}, "iteratePlan": {body: decision(p.About, `,"text":"smaller"`), run: second},
 		"rejectPlan":  {body: decision(p.About, `,"text":"no"`), run: third},

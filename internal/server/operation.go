@@ -94,6 +94,12 @@ func (o operation) changing(codes ...int) operation {
 	return o
 }
 
+// failing adds statuses of errors.
+func (o operation) failing(codes ...int) operation {
+	o.codes = append(o.codes, codes...)
+	return o
+}
+
 func (o operation) in1(of scope) operation {
 	o.of = of
 	return o

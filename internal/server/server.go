@@ -123,7 +123,10 @@ func runOperations() []operation {
 			info, err := c.s.Start(c.Context(), in)
 			h.changed(c, info.ID, err)
 			return info, err
-		}).changing(409),
+		}).changing(http.StatusConflict, http.StatusServiceUnavailable),
+		takes("/runs/preview", "previewRun", "What a request would start; nothing is started", func(_ *handler, c *call, in pawl.StartRequest) (pawl.StartPreview, error) {
+			return c.s.Preview(c.Context(), in)
+		}).failing(http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable),
 		takes(run+"/steer", "steerRun", "Give a run a command", func(h *handler, c *call, in pawl.Steering) (Done, error) {
 			// Whoever has the token may be a program, so that a person at a terminal is believed
 			// over the socket alone.
@@ -193,7 +196,7 @@ func daemonOperations() []operation {
 			return h.d.Projects.Projects(c.Context())
 		}).in1(ofDaemon),
 		takes("/projects", "openProject", "Open the project of the repository that a folder is in", func(h *handler, c *call, in OpenRequest) (pawl.ProjectInfo, error) {
-			return h.d.Projects.Open(c.Context(), in.Dir)
+			return h.open(c.Context(), in)
 		}).in1(ofDaemon).changing(409),
 		asks(http.MethodGet, "/projects/{project}", "readProject", "One project that is open", func(h *handler, c *call) (pawl.ProjectInfo, error) {
 			return h.project(c.Context(), c.project)
@@ -223,7 +226,7 @@ type forkAt struct {
 
 // OpenRequest asks for a project.
 type OpenRequest struct {
-	Dir string `json:"dir"` // a folder within the repository, absolute
+	Dir string `json:"dir" doc:"a folder within the repository, absolute"`
 }
 
 // after is the number of the last event the reader has. A reader that was cut

@@ -37,6 +37,11 @@ func (f *fake) Start(_ context.Context, req pawl.StartRequest) (pawl.RunInfo, er
 	return pawl.RunInfo{ID: "001-a"}, f.err
 }
 
+func (f *fake) Preview(_ context.Context, req pawl.StartRequest) (pawl.StartPreview, error) {
+	f.asked = "preview " + req.Goal
+	return pawl.StartPreview{Goal: req.Goal}, f.err
+}
+
 func (f *fake) Steer(_ context.Context, run pawl.RunID, s pawl.Steering) error {
 	f.asked = fmt.Sprintf("%s %q", s.Verb, run)
 	return f.err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pawl"
+	"pawl/internal/server/field"
 )
 
 // Problem is an error as it goes over the wire: problem details (RFC 9457) with
@@ -19,9 +20,10 @@ type Problem struct {
 	Title  string    `json:"title"`  // of the status
 	Status int       `json:"status"` // the HTTP status, also where it is told within a stream
 	Detail string    `json:"detail"` // the error's message
-	Code   pawl.Code `json:"code"`
-	Hint   string    `json:"hint,omitempty"` // what to do next
-	About  pawl.Hash `json:"about,omitzero"` // see [pawl.Error]
+	Code   pawl.Code `json:"code" doc:"invalid: what was given is wrong; not_found; conflict; state: not possible now; consent: the user has to allow it first; folder: it is not there, or in no repository, or in another one; key: a model's provider needs a key that is not there; unavailable; stopped; damaged; internal. Later versions may have more."`
+	Hint   string    `json:"hint,omitempty" doc:"what to do next"`
+	About  pawl.Hash `json:"about,omitzero" doc:"the hash of what has to be agreed to first, for consent"`
+	Field  string    `json:"field,omitempty" doc:"the field of the request that is wrong, such as flags.budget"`
 }
 
 const problemType = "application/problem+json"
@@ -36,7 +38,7 @@ func problem(err error) Problem {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		status = http.StatusRequestEntityTooLarge
 	}
-	return Problem{Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Hint: e.Hint, About: e.About}
+	return Problem{Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code, Hint: e.Hint, About: e.About, Field: e.Field}
 }
 
 // statusError is an error that has a status of its own.
@@ -76,10 +78,13 @@ func parse(data []byte, v any) error {
 			err = more
 		}
 	}
-	if err != nil {
-		return unreadable(err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if wrong := field.Wrong(v, data); wrong != nil {
+		return wrong
+	}
+	return unreadable(err)
 }
 
 func unreadable(err error) error {
@@ -108,7 +113,7 @@ func public(err error) *pawl.Error {
 	e, ok := errors.AsType[*pawl.Error](err)
 	switch {
 	case ok:
-		return &pawl.Error{Code: e.Code, Message: err.Error(), Hint: e.Hint, About: e.About}
+		return &pawl.Error{Code: e.Code, Message: err.Error(), Hint: e.Hint, About: e.About, Field: e.Field}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &pawl.Error{Code: pawl.CodeUnavailable, Message: "the process that has the project is ending", Hint: "try again"}
 	}
@@ -126,7 +131,9 @@ func Status(c pawl.Code) int {
 		return http.StatusConflict
 	case pawl.CodeConsent:
 		return http.StatusForbidden
-	case pawl.CodeUnavailable, pawl.CodeStopped:
+	case pawl.CodeFolder:
+		return http.StatusUnprocessableEntity
+	case pawl.CodeUnavailable, pawl.CodeStopped, pawl.CodeKey:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

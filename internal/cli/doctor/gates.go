@@ -11,6 +11,7 @@ import (
 	"pawl/internal/config"
 	"pawl/internal/ecosystem"
 	"pawl/internal/egress"
+	"pawl/internal/start"
 )
 
 // gates checks that a run started here would be judged, and that commands find the programs of
@@ -53,7 +54,7 @@ func (e *examination) prepare(cfg *config.Config, settings *pawl.Settings, found
 	missing := e.absent(commands)
 	var refused []string
 	if len(commands) > 0 {
-		e.app.AddRegistries(settings, found)
+		start.AddRegistries(e.app.Environ, settings, found)
 		var err error
 		if refused, err = e.probes.Egress(e.ctx, settings.Egress); err != nil {
 			refused = []string{err.Error()}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,6 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
-	"pawl/internal/recipe"
 	"pawl/internal/view"
 )
 
@@ -167,16 +167,13 @@ func state(r *view.Run) string {
 // judge has a run without an agent judge the merge, with the gates that the run had, and returns a
 // commit with its files, and that run.
 func (o *options) judge(ctx context.Context, app *cli.App, r *view.Run, m merge) (files string, by pawl.RunID, err error) {
-	rc, err := recipe.Load("merge-check")
+	dir, err := filepath.Abs(app.Dir)
 	if err != nil {
-		return "", "", fmt.Errorf("load the recipe that checks merges: %w", err)
+		return "", "", fmt.Errorf("find the folder to work in: %w", err)
 	}
 	req := pawl.StartRequest{
-		Goal: fmt.Sprintf("Merge %s into %s", r.Start.Branch, m.branch), Recipe: rc, Settings: r.Settings,
-		Unsandboxed: !r.Start.Confined, Merge: pawl.CommitHash(m.work), Dir: app.Dir,
-	}
-	for i := range req.Settings.Models { // none is called
-		req.Settings.Models[i] = pawl.ModelChoice{Provider: "script", MaxOutput: 1}
+		Goal: fmt.Sprintf("Merge %s into %s", r.Start.Branch, m.branch), Dir: dir,
+		Merge: &pawl.MergeRequest{Run: r.ID, Commit: pawl.CommitHash(m.work)},
 	}
 	var info pawl.RunInfo
 	s, err := app.With(ctx, cli.Steer, func(s *cli.Session) (err error) {

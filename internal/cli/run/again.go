@@ -1,11 +1,7 @@
 package run
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +11,14 @@ import (
 	"pawl"
 	"pawl/internal/cli"
 	"pawl/internal/plain"
-	"pawl/internal/recipe"
 	"pawl/internal/resolve"
-	"pawl/internal/tasks"
+	"pawl/internal/start"
 	"pawl/internal/view"
 )
 
 // resolve finds out which known task the goal means. done reports that there is
 // nothing left to do: its run was followed, or it is not clear which one is meant.
-// Otherwise a new run is to be started: of the task in o.again, or of new work.
+// Otherwise a new run is to be started: of the task of the request, or of new work.
 func (o *options) resolve(cmd *cobra.Command, app *cli.App, goal *string) (done bool, err error) {
 	ctx := cmd.Context()
 	var known []cli.KnownTask
@@ -58,10 +53,10 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	r := k.Latest
 	switch {
 	case r == nil || r.Status == pawl.StatusQuarantined || r.Status == pawl.StatusEnded && !r.Outcome.Resumable():
-		o.again, o.asked, *goal = &k, *goal, ""
+		o.req.Task = k.ID
 		return false, nil
 	case r.Status == pawl.StatusRunning || r.Status == pawl.StatusStopping:
-		keeps(cmd, app, k, slices.Concat(fixed, limited)...)
+		keeps(cmd, app, k, slices.Concat(fixed(), limited)...)
 		return true, o.join(cmd.Context(), app, k)
 	}
 	given, err := cli.GivenLimits(cmd)
@@ -80,7 +75,7 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	if err != nil {
 		return true, err
 	}
-	keeps(cmd, app, k, slices.Clone(fixed)...)
+	keeps(cmd, app, k, fixed()...)
 	defer func() { _ = s.Close() }()
 	if !app.JSON {
 		app.Printf("Task %s: run %s, which was %s, goes on\n\n", k.ID, info.ID, k.Status)
@@ -89,13 +84,19 @@ func (o *options) goOn(cmd *cobra.Command, app *cli.App, k cli.KnownTask, goal *
 	return true, app.Attend(ctx, s, info.ID, cli.FollowOptions{From: from, Least: o.least()})
 }
 
-// fixed are the flags that say what a run starts with, limited those that can change.
-var (
-	fixed = []string{"recipe", "criteria", "gate", "model", "complexity", "council", "agent", "scope", "require-green", "green", "approval", "approval-threshold",
-		"parallel", "replan-every", "callback", "callback-private", "announce", "announce-url", "announce-private", "unsandboxed", "yes-prepare", "allow-missing-gate", "egress",
-		"max-memory", "max-disk", "max-processes"}
-	limited = []string{"max-iterations", "budget", "max-tokens", "max-time"}
-)
+// limited are the flags of what can change while a run goes on.
+var limited = []string{"max-iterations", "budget", "max-tokens", "max-time"}
+
+// fixed are the flags that say what a run starts with.
+func fixed() []string {
+	out := []string{"recipe", "yes-prepare"}
+	for _, f := range start.Flags(&pawl.StartFlags{}) {
+		if !slices.Contains(limited, f.Name) {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
 
 // keeps says that a run goes on with what it was started with, where flags want
 // something else.
@@ -199,108 +200,4 @@ func pick(ctx context.Context, app *cli.App, goal *string, may []cli.KnownTask) 
 			return "", nil
 		}
 	}
-}
-
-// recipeAgain is the recipe that the task was worked on with. Of a task that has only a
-// folder nobody knows it; one that keeps such folders takes its place: the configured one
-// if it does, else a built-in one.
-func (o *options) recipeAgain(configured string, own []fs.FS) string {
-	if o.again.Recipe != "" {
-		return o.again.Recipe
-	}
-	for _, name := range slices.Concat([]string{configured}, recipe.Builtin()) {
-		if r, err := recipe.Load(name, own...); err == nil && r.Records {
-			return name
-		}
-	}
-	return configured
-}
-
-// askedAgain comes before the words by which a task was continued.
-const askedAgain = "\n\nThis goes on with earlier work on the task. It was asked for so: "
-
-// takeUp puts into a request what was known of a task that is continued: its goal
-// and criteria, and its plan with what is done marked.
-func (o *options) takeUp(ctx context.Context, s *cli.Session, req *pawl.StartRequest) (notes []string, err error) {
-	req.Task = o.again.ID
-	old := &earlier{}
-	if o.again.Latest != nil {
-		if old, err = lastRun(ctx, s, o.again.Latest.ID); err != nil {
-			return nil, err
-		}
-	}
-	if f := o.again.Of; f != nil {
-		old.goal, old.criteria = cmp.Or(f.Goal, old.goal), longer(f.Criteria, old.criteria)
-		if len(f.Tasks) > 0 {
-			old.tasks = f.Tasks
-		}
-		if f.Problem != "" {
-			notes = append(notes, f.Problem)
-		}
-	}
-	goal, _, _ := strings.Cut(old.goal, askedAgain)
-	if strings.TrimSpace(goal) == "" {
-		return nil, pawl.Errorf(pawl.CodeState, "task %s does not say what it is about", o.again.ID).
-			WithHint("say it as new work: pawl run --new GOAL")
-	}
-	req.Goal, req.Criteria = goal+askedAgain+o.asked, old.criteria
-	root := req.Recipe.Kind(req.Recipe.Start)
-	open := slices.ContainsFunc(old.tasks, func(t pawl.TaskSpec) bool { return !t.Done })
-	if root == nil || root.Children == nil || !open {
-		return notes, nil
-	}
-	data, err := json.Marshal(old.tasks)
-	if err != nil {
-		return nil, fmt.Errorf("encode the list of tasks: %w", err)
-	}
-	list, err := tasks.Parse(data)
-	if err != nil { // of a file in the repository: anything may stand there
-		return append(notes, "the plan of the task cannot be used and is made anew: "+plain.Line(err.Error(), 200)), nil
-	}
-	if req.Tasks, err = json.Marshal(list.Tasks); err != nil {
-		return nil, fmt.Errorf("encode the list of tasks: %w", err)
-	}
-	return notes, nil
-}
-
-func longer(a, b []pawl.Criterion) []pawl.Criterion {
-	if len(a) > 0 {
-		return a
-	}
-	return b
-}
-
-// earlier is what an earlier run of a task was about.
-type earlier struct {
-	goal     string
-	criteria []pawl.Criterion
-	tasks    []pawl.TaskSpec // what passed is done
-}
-
-// lastRun reads it from the run's events. What of a damaged run cannot be read is
-// left out.
-func lastRun(ctx context.Context, s *cli.Session, run pawl.RunID) (*earlier, error) {
-	out := &earlier{}
-	r, err := cli.Fold(ctx, s, run)
-	if err != nil && pawl.CodeOf(err) != pawl.CodeDamaged {
-		return nil, err
-	}
-	if r.Seq == 0 {
-		return out, nil
-	}
-	blobs := cli.Blobs(ctx, s, run)
-	if goal, err := blobs(r.Start.Goal); err == nil {
-		out.goal = string(goal)
-	}
-	if data, err := blobs(r.Start.Criteria); err == nil {
-		_ = json.Unmarshal(data, &out.criteria) // one that cannot be read has none
-	}
-	if p := r.Plan(); p != nil {
-		for _, t := range p.Tasks {
-			spec := t.Spec(blobs)
-			spec.Done = t.Status == pawl.TaskPassed
-			out.tasks = append(out.tasks, spec)
-		}
-	}
-	return out, nil
 }

@@ -4,7 +4,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,11 +16,7 @@ import (
 
 	"pawl"
 	"pawl/internal/cli"
-	"pawl/internal/config"
-	"pawl/internal/ecosystem"
-	"pawl/internal/egress"
 	"pawl/internal/plain"
-	"pawl/internal/project"
 	"pawl/internal/recipe"
 	"pawl/internal/resolve"
 	"pawl/internal/tasks"
@@ -30,52 +25,18 @@ import (
 
 // options are the command's flags.
 type options struct {
-	recipe, agent, maxTime      string
-	criteria, gates, models     []string
-	scope, missing, egress      []string
-	mustPass                    []string // tests
-	iterations, complexity      int
-	budget                      string
-	tokens                      string
-	memory, disk, processes     string
-	council, green, unsandboxed bool
-	verbose, yesPrepare         bool
+	req        pawl.StartRequest // what is asked for, as far as flags say it
+	tasks      string
+	yesPrepare bool
+	verbose    bool
+	fresh      bool // new work, whatever it sounds like
 
-	tasks, approval, callback, replan string
-	threshold, parallel               int
-	private                           bool
-	announce, announceURL             string
-	announcePrivate                   bool
-
-	list *tasks.List // what the file of --tasks says, once it was read
-
-	allowed pawl.Hash // the repository's prepare commands that the user allowed when asked
-
-	fresh bool           // new work, whatever it sounds like
-	again *cli.KnownTask // the task that is continued by a new run; nil = new work
-	asked string         // how that was asked for
+	shown pawl.StartPreview // what the user was told of last
 }
 
 // New is the command.
 func New(app *cli.App) *cobra.Command {
-	var o options
-	return command(app, &o)
-}
-
-// Request is what the command would start for a goal in a repository with no flag but
-// a recipe.
-func Request(ctx context.Context, app *cli.App, repo pawl.Repository, goal, recipe string) (pawl.StartRequest, error) {
-	var o options
-	c := command(app, &o)
-	c.SetContext(ctx)
-	if err := c.Flags().Set("recipe", recipe); err != nil {
-		return pawl.StartRequest{}, pawl.Errorf(pawl.CodeInternal, "choose the recipe: %w", err)
-	}
-	req, _, err := o.request(c, app, &cli.Session{Project: project.Project{Repo: repo}}, goal)
-	return req, err
-}
-
-func command(app *cli.App, o *options) *cobra.Command {
+	o := &options{}
 	c := &cobra.Command{
 		Use:   "run [GOAL]",
 		Short: "Start a run on this repository and follow it to its end",
@@ -139,44 +100,17 @@ durable, one JSON object per line.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := c.Flags()
-	f.StringVar(&o.recipe, "recipe", "", "the recipe `NAME` to run; pawl recipes lists them")
-	f.StringArrayVar(&o.criteria, "criteria", nil, "an acceptance criterion, a `SENTENCE`; may be repeated")
-	f.StringArrayVar(&o.gates, "gate", nil, "a gate `KIND=COMMAND` or NAME:KIND=COMMAND, where KIND is tests, types, lint, security or format; it replaces the configured gate of that name; may be repeated")
-	f.StringArrayVar(&o.models, "model", nil, "`PROVIDER/NAME` or script:FILE for all tiers, or fast=…, medium=… or large=… for one")
-	f.IntVar(&o.iterations, "max-iterations", 0, "make at most `N` attempts")
-	f.StringVar(&o.budget, "budget", "", "spend at most this much, in `USD`")
-	f.StringVar(&o.tokens, "max-tokens", "", "use at most `N` tokens")
-	f.StringVar(&o.maxTime, "max-time", "", "work for at most this `TIME`: minutes, or 90m, 8h")
-	f.StringVar(&o.memory, "max-memory", "", "let the commands in a room use at most this `SIZE` of memory, such as 4GiB, or 80% of the machine's")
-	f.StringVar(&o.disk, "max-disk", "", "let the commands in a room write at most this `SIZE` to disk, such as 50GiB")
-	f.StringVar(&o.processes, "max-processes", "", "let the commands in a room have at most `N` processes")
-	f.IntVar(&o.complexity, "complexity", 0, "how hard the task is, `0-14`; by default a model assesses it")
-	f.BoolVar(&o.council, "council", false, "call a council after the first failed attempt")
-	f.StringVar(&o.agent, "agent", "", "work as the specialist `NAME`")
-	f.StringArrayVar(&o.scope, "scope", nil, "a `SENTENCE` that limits what may be changed; may be repeated")
-	f.BoolVar(&o.green, "require-green", false, "gates must pass completely, even where they fail on the base")
-	f.StringArrayVar(&o.mustPass, "green", nil, "a `TEST` (or GATE=TEST) that must pass in the end, even if it fails now or does not exist yet; may be repeated")
+	f.StringVar(&o.req.Recipe, "recipe", "", "the recipe `NAME` to run; pawl recipes lists them")
+	addFlags(f, &o.req.Flags)
 	f.StringVar(&o.tasks, "tasks", "", "read the list of tasks from `FILE`; - is standard input")
-	f.StringVar(&o.approval, "approval", "", "who approves tasks and merges: a `MODE` auto, manual or confidence_threshold")
-	f.IntVar(&o.threshold, "approval-threshold", 0, "the lowest confidence that needs no person, in `PERCENT`")
-	f.IntVar(&o.parallel, "parallel", 0, "work on `N` tasks at once")
-	f.StringVar(&o.replan, "replan-every", "", "plan again after every `N` passed tasks; 0 means never")
-	f.StringVar(&o.callback, "callback", "", "a `URL` that is told how the run ended")
-	f.BoolVar(&o.private, "callback-private", false, "allow a callback on this machine or in a private network")
-	f.StringVar(&o.announce, "announce", "", "a shell `COMMAND` that gets every question of the run as JSON")
-	f.StringVar(&o.announceURL, "announce-url", "", "a `URL` that gets every question of the run")
-	f.BoolVar(&o.announcePrivate, "announce-private", false, "allow an announce URL on this machine or in a private network")
-	f.StringArrayVar(&o.egress, "egress", nil, "let prepare reach what this `RULE` names: HOST:PORT or HOST:PORT=ADDRESS; may be repeated")
-	f.BoolVar(&o.unsandboxed, "unsandboxed", false, "if commands cannot be confined, run them with your own rights; otherwise no effect")
 	f.BoolVar(&o.yesPrepare, "yes-prepare", false, "allow the repository's commands that prepare its commits, now and later")
-	f.StringArrayVar(&o.missing, "allow-missing-gate", nil, "leave out the gate `NAME` if its program is not installed; may be repeated")
 	f.BoolVar(&o.fresh, "new", false, "start new work, even if GOAL sounds like continuing")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show every event")
 	_ = c.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions([]string{"auto", "manual", "confidence_threshold"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("recipe", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var own []fs.FS
 		if root := app.Root(cmd.Context()); root != "" {
-			own = recipeDirs(os.DirFS(root))
+			own = []fs.FS{os.DirFS(filepath.Join(root, ".pawl", "recipes"))}
 		}
 		return recipe.Names(own...), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -190,30 +124,54 @@ func execute(cmd *cobra.Command, app *cli.App, o *options, goal string) error {
 			return err
 		}
 	}
-	var req pawl.StartRequest
-	var notes []string
-	var info pawl.RunInfo
-	start := func(s *cli.Session) (err error) {
-		if req, notes, err = o.request(cmd, app, s, goal); err != nil {
+	o.req.Goal = goal
+	if err := o.complete(app); err != nil {
+		return err
+	}
+	asked := false // about the commands that prepare a checkout
+	for {
+		s, info, err := o.start(ctx, app)
+		if pawl.CodeOf(err) == pawl.CodeConsent && app.Terminal && app.Interactive && !app.JSON && !asked {
+			asked = true
+			if err = o.askPrepare(ctx, app); err == nil {
+				continue
+			}
+		}
+		if err != nil {
 			return err
 		}
-		info, err = s.Start(ctx, req)
-		return err
+		defer func() { _ = s.Close() }()
+		if !app.JSON {
+			o.introduce(ctx, app, s, info)
+		}
+		return app.Attend(ctx, s, info.ID, cli.FollowOptions{Least: o.least()})
 	}
-	s, err := app.With(ctx, cli.Steer, start)
-	if pawl.CodeOf(err) == pawl.CodeConsent && app.Terminal && app.Interactive && !app.JSON {
-		if err = o.askPrepare(ctx, app, req); err == nil {
-			s, err = app.With(ctx, cli.Steer, start)
+}
+
+// start says what there is to be warned of, and starts the run.
+func (o *options) start(ctx context.Context, app *cli.App) (s *cli.Session, info pawl.RunInfo, err error) {
+	s, err = app.With(ctx, cli.Steer, func(s *cli.Session) error {
+		preview, err := s.Preview(ctx, o.req)
+		if err != nil {
+			return err
+		}
+		o.warn(app, preview)
+		if o.shown = preview; o.yesPrepare {
+			o.req.AllowPrepare = preview.PrepareHash
+		}
+		info, err = s.Start(ctx, o.req)
+		return err
+	})
+	return s, info, err
+}
+
+// warn says, before anything begins, what the user may not have meant. Each sentence is said once.
+func (o *options) warn(app *cli.App, preview pawl.StartPreview) {
+	for _, w := range preview.Warnings {
+		if !slices.Contains(o.shown.Warnings, w) {
+			app.Notef("warning: %s", w)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	if !app.JSON {
-		o.introduce(ctx, app, s, info, req, notes)
-	}
-	return app.Attend(ctx, s, info.ID, cli.FollowOptions{Least: o.least()})
 }
 
 // least is the least important line that is shown.
@@ -224,103 +182,28 @@ func (o *options) least() view.Level {
 	return view.Important
 }
 
-// request resolves everything the run will depend on.
-func (o *options) request(cmd *cobra.Command, app *cli.App, s *cli.Session, goal string) (pawl.StartRequest, []string, error) {
-	repo := os.DirFS(s.Project.Repo.Root)
-	recipes := recipeDirs(repo)
-	from := config.Sources{Repo: repo, UserFile: app.UserConfig(), Env: app.Environ, Flags: o.flags(cmd)}
-	cfg, err := config.Load(from)
-	if err == nil && o.again != nil && !cmd.Flags().Changed("recipe") {
-		from.Flags = append(from.Flags, config.Flag{Name: "task " + o.again.ID, Key: "recipe", Value: o.recipeAgain(cfg.Recipe, recipes)})
-		cfg, err = config.Load(from)
+// complete adds to the request what no flag says by itself.
+func (o *options) complete(app *cli.App) error {
+	var err error
+	if o.req.Dir, err = filepath.Abs(app.Dir); err != nil {
+		return fmt.Errorf("find the folder to work in: %w", err)
 	}
-	if err != nil {
-		return pawl.StartRequest{}, nil, err
-	}
-	req := pawl.StartRequest{Goal: goal, Unsandboxed: cfg.Unsandboxed || o.unsandboxed}
-	if err := o.addTasks(app, &req); err != nil {
-		return req, nil, err
-	}
-	if req.Settings, err = cfg.Settings(); err != nil {
-		return req, nil, err
-	}
-	req.Settings.Unattended = !app.Terminal || !app.Interactive || app.JSON
-	egressNotes, err := o.addEgress(app, &req.Settings, repo)
-	if err != nil {
-		return req, nil, err
-	}
-	if req.AllowPrepare = o.allowed; o.yesPrepare {
-		req.AllowPrepare = req.Settings.PrepareHash()
-	}
-	notes := append(cfg.Notes, egressNotes...)
-	if notes, err = o.addGates(&req.Settings, repo, notes); err != nil {
-		return req, nil, err
-	}
-	if req.Recipe, err = recipe.Load(cfg.Recipe, recipes...); err != nil {
-		return req, nil, err
-	}
-	if err := cfg.Apply(&req.Recipe); err != nil {
-		return req, nil, err
-	}
-	if req.Prompts, err = recipe.Prompts(cfg.Recipe, recipes...); err != nil {
-		return req, nil, err
-	}
-	criteria := cfg.Criteria
-	if len(o.criteria) > 0 {
-		criteria = o.criteria
-	}
-	if o.again != nil {
-		more, err := o.takeUp(cmd.Context(), s, &req)
-		if err != nil {
-			return req, nil, err
-		}
-		notes = append(notes, more...)
-		if len(o.criteria) == 0 && len(req.Criteria) > 0 {
-			criteria = nil
-		}
-	}
-	if len(criteria) > 0 {
-		req.Criteria = nil
-	}
-	for i, text := range criteria {
-		req.Criteria = append(req.Criteria, pawl.Criterion{ID: fmt.Sprintf("AC-%03d", i+1), Text: text})
-	}
-	if cfg.Script != "" {
-		script, err := os.ReadFile(cfg.Script)
-		if err != nil {
-			return req, nil, pawl.Errorf(pawl.CodeInvalid, "read the scripted model's file: %w", err)
-		}
-		req.Script = string(script)
-	}
-	return req, notes, nil
-}
-
-// addTasks takes the list of tasks that the user gives, and what it says it is about.
-func (o *options) addTasks(app *cli.App, req *pawl.StartRequest) error {
+	o.req.Unattended = !app.Terminal || !app.Interactive || app.JSON
 	if o.tasks == "" {
 		return nil
 	}
-	if o.list == nil { // a request that is made again has read its input already
-		data, err := readTasks(app, o.tasks)
-		if err != nil {
-			return err
-		}
-		list, err := tasks.Parse(data)
-		if err != nil {
-			return fmt.Errorf("--tasks %s: %w", o.tasks, err)
-		}
-		o.list = &list
+	data, err := readTasks(app, o.tasks)
+	if err != nil {
+		return err
 	}
-	if req.Goal == "" {
-		req.Goal = cmp.Or(o.list.Goal, o.list.Project)
+	list, err := tasks.Parse(data)
+	if err != nil {
+		return fmt.Errorf("--tasks %s: %w", o.tasks, err)
 	}
-	if req.Goal == "" {
+	if cmp.Or(o.req.Goal, list.Goal, list.Project) == "" {
 		return pawl.Errorf(pawl.CodeInvalid, "--tasks %s: the file does not say what it is about", o.tasks).WithHint("pawl run GOAL --tasks %s", o.tasks)
 	}
-	var err error
-	if req.Tasks, err = json.Marshal(o.list.Tasks); err != nil {
-		return fmt.Errorf("encode the list of tasks: %w", err)
-	}
+	o.req.Tasks = data
 	return nil
 }
 
@@ -345,220 +228,65 @@ func readTasks(app *cli.App, name string) ([]byte, error) {
 	return data, nil
 }
 
-// recipeDirs are where a project's own recipes are.
-func recipeDirs(repo fs.FS) []fs.FS {
-	if dir, err := fs.Sub(repo, ".pawl/recipes"); err == nil {
-		return []fs.FS{dir}
-	}
-	return nil
-}
-
-// flags are the settings of the command line as the configuration knows them.
-func (o *options) flags(cmd *cobra.Command) []config.Flag {
-	var out []config.Flag
-	add := func(name, key, value string) {
-		if cmd.Flags().Changed(name) {
-			out = append(out, config.Flag{Name: "--" + name, Key: key, Value: value})
-		}
-	}
-	add("recipe", "recipe", o.recipe)
-	add("max-iterations", "limits.iterations", fmt.Sprint(o.iterations))
-	add("budget", "limits.money_usd", o.budget)
-	add("max-tokens", "limits.tokens", o.tokens)
-	add("max-time", "limits.time_minutes", cli.Minutes(o.maxTime))
-	add("max-memory", "limits.room.memory", o.memory)
-	add("max-disk", "limits.room.disk", o.disk)
-	add("max-processes", "limits.room.processes", o.processes)
-	add("complexity", "complexity", fmt.Sprint(o.complexity))
-	add("council", "council", fmt.Sprint(o.council))
-	add("agent", "agent", o.agent)
-	add("approval", "approval.mode", o.approval)
-	add("approval-threshold", "approval.threshold", fmt.Sprint(o.threshold))
-	add("parallel", "parallel", fmt.Sprint(o.parallel))
-	add("replan-every", "replan_every", o.replan)
-	add("callback", "callback.url", o.callback)
-	add("callback-private", "callback.allow_private", fmt.Sprint(o.private))
-	add("announce", "announce.command", o.announce)
-	add("announce-url", "announce.url", o.announceURL)
-	add("announce-private", "announce.allow_private", fmt.Sprint(o.announcePrivate))
-	for _, m := range o.models {
-		out = append(out, config.Flag{Name: "--model", Key: "model", Value: m})
-	}
-	return out
-}
-
-// addEgress adds the rules of the command line to those of the configuration, and the
-// registries that the repository's package managers use, where there is anything to prepare.
-func (o *options) addEgress(app *cli.App, s *pawl.Settings, repo fs.FS) (notes []string, err error) {
-	if _, err := egress.ParseAll(o.egress); err != nil {
-		return nil, fmt.Errorf("--egress: %w", err)
-	}
-	s.Egress = append(s.Egress, o.egress...)
-	if len(s.Prepare) == 0 {
-		return nil, nil
-	}
-	return app.AddRegistries(s, ecosystem.Detect(repo)), nil
-}
-
-// addGates adds the gates of the command line, each in the place of the
-// configured one of its name; where there are none at all, the ones the
-// repository's own files suggest.
-func (o *options) addGates(s *pawl.Settings, repo fs.FS, notes []string) ([]string, error) {
-	var given []string
-	for _, text := range o.gates {
-		g, err := parseGate(text)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(given, g.Name) {
-			return nil, pawl.Errorf(pawl.CodeInvalid, "--gate %q: there is a gate %s already", text, g.Name).WithHint("give it a name of its own: --gate NAME:%s=%s", g.Kind, g.Command)
-		}
-		given = append(given, g.Name)
-		if i := slices.IndexFunc(s.Gates, func(h pawl.GateSpec) bool { return h.Name == g.Name }); i >= 0 {
-			s.Gates[i] = g
-		} else {
-			s.Gates = append(s.Gates, g)
-		}
-	}
-	if len(s.Gates) == 0 {
-		found := ecosystem.Detect(repo)
-		s.Gates = found.Gates
-		if len(found.Gates) > 0 {
-			notes = append(notes, "no gates are configured; these follow from the repository's files (pawl init writes them down)")
-			if len(found.Prepare) > 0 && len(s.Prepare) == 0 {
-				notes = append(notes, "the gates need dependencies, and no prepare is configured that installs them (pawl init proposes: "+strings.Join(found.Prepare, "; ")+")")
-			}
-		} else {
-			notes = append(notes, "no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate \"tests=make test\"")
-		}
-	}
-	for _, name := range o.missing {
-		known := name == pawl.PrepareGate && len(s.Prepare) > 0
-		if !known && !slices.ContainsFunc(s.Gates, func(g pawl.GateSpec) bool { return g.Name == name }) {
-			return nil, pawl.Errorf(pawl.CodeInvalid, "--allow-missing-gate %q: there is no such gate", name).WithHint("the gates are: %s", gateNames(s.Gates))
-		}
-	}
-	s.AllowMissingGates = append(s.AllowMissingGates, o.missing...)
-	s.Scope = append(s.Scope, o.scope...)
-	if o.green {
-		for i := range s.Gates {
-			s.Gates[i].RequireGreen = true
-		}
-	}
-	for _, test := range o.mustPass {
-		if err := mustPass(s.Gates, test); err != nil {
-			return nil, err
-		}
-	}
-	return notes, nil
-}
-
-// mustPass gives a test that must pass to its gate: the one that is named before it, or the only one
-// that runs tests.
-func mustPass(gates []pawl.GateSpec, test string) error {
-	var testing []int
-	for i, g := range gates {
-		if name, ok := strings.CutPrefix(test, g.Name+"="); ok && g.Kind == pawl.GateTests {
-			test, testing = name, []int{i}
-			break
-		}
-		if g.Kind == pawl.GateTests {
-			testing = append(testing, i)
-		}
-	}
-	switch {
-	case strings.TrimSpace(test) == "":
-		return pawl.Errorf(pawl.CodeInvalid, "--green names no test")
-	case len(testing) == 0:
-		return pawl.Errorf(pawl.CodeInvalid, "--green %q: no gate runs tests", test).WithHint(`add one: --gate "tests=make test"`)
-	case len(testing) > 1:
-		return pawl.Errorf(pawl.CodeInvalid, "--green %q: several gates run tests", test).WithHint("say which: --green %s=%s; the gates are: %s", gates[testing[0]].Name, test, gateNames(gates))
-	}
-	g := &gates[testing[0]]
-	g.Green = append(g.Green, test)
-	return nil
-}
-
-// gateNames lists the names of gates.
-func gateNames(gates []pawl.GateSpec) string {
-	var names []string
-	for _, g := range gates {
-		names = append(names, g.Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none")
-}
-
-// parseGate reads KIND=COMMAND or NAME:KIND=COMMAND.
-func parseGate(text string) (pawl.GateSpec, error) {
-	head, command, ok := strings.Cut(text, "=")
-	name, kind, named := strings.Cut(head, ":")
-	if !named {
-		kind = name
-	}
-	g := pawl.GateSpec{Name: strings.TrimSpace(name), Kind: pawl.GateKind(strings.TrimSpace(kind)), Command: strings.TrimSpace(command)}
-	switch g.Kind {
-	case pawl.GateTests, pawl.GateTypes, pawl.GateLint, pawl.GateSecurity, pawl.GateFormat:
-	default:
-		ok = false
-	}
-	if !ok || g.Name == "" || g.Command == "" {
-		return g, pawl.Errorf(pawl.CodeInvalid, "--gate %q: want KIND=COMMAND or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format", text).
-			WithHint(`for example --gate "tests=go test -json ./..."`)
-	}
-	return g, nil
-}
-
-// introduce says what has been started, before anything costs money.
-func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, info pawl.RunInfo, req pawl.StartRequest, notes []string) {
+// introduce says what has been started, before anything costs money, as the run's first event has it.
+func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, info pawl.RunInfo) {
 	say := func(what, text string) { app.Printf("  %-8s %s\n", what, plain.Line(text, 0)) }
 	app.Printf("Run %s\n", info.ID)
 	say("branch", info.Branch)
-	say("recipe", req.Recipe.Name)
-	for _, g := range req.Settings.Gates {
-		say("gate", g.Name+": "+plain.Line(g.Command, 100))
+	r, err := cli.Fold(ctx, s, info.ID)
+	if err != nil {
+		app.Printf("\n") // what follows says what is wrong
+		return
 	}
-	say("models", models(req))
-	say("limits", limits(req, info.Max))
-	if r, err := cli.Fold(ctx, s, info.ID); err == nil {
-		if prepare := r.Prepare(); prepare != "" {
-			say("prepare", prepare)
+	say("recipe", r.RecipeText())
+	for _, g := range r.Settings.Gates {
+		text := g.Name + ": " + plain.Line(g.Command, 100)
+		if why := recipe.NeverRun(&r.Recipe, g.Kind); why != "" {
+			text += " (never run on what is made: " + why + ")"
 		}
-		if told := r.Instructions(); told != "" {
-			say("instructions", told)
-		}
-		if !r.Start.Confined {
-			say("sandbox", "none: commands run with your rights (--unsandboxed)")
-		}
-		if o.again != nil {
-			say("task", fmt.Sprintf("%s, from commit %.12s", o.again.ID, r.Start.Base))
-		}
-		notes = append(notes, r.Start.Notes...)
+		say("gate", text)
 	}
-	for _, n := range notes {
-		say("note", n)
+	say("models", models(r))
+	say("limits", limits(r, info.Max))
+	if prepare := r.Prepare(); prepare != "" {
+		say("prepare", prepare)
+	}
+	if told := r.Instructions(); told != "" {
+		say("instructions", told)
+	}
+	if !r.Start.Confined {
+		say("sandbox", "none: commands run with your rights (--unsandboxed)")
+	}
+	if o.req.Task != "" {
+		say("task", fmt.Sprintf("%s, from commit %.12s", o.req.Task, r.Start.Base))
+	}
+	for _, n := range r.Start.Notes {
+		if !slices.Contains(o.shown.Warnings, n) { // which was said before it began
+			say("note", n)
+		}
 	}
 	app.Printf("\n")
 }
 
 // models names the model of each tier, once where all are the same.
-func models(req pawl.StartRequest) string {
+func models(r *view.Run) string {
 	var out []string
 	same := true
-	for i, m := range req.Settings.Models {
-		out = append(out, req.Recipe.Tier(i+1)+" "+m.Provider+"/"+m.Name)
-		same = same && m == req.Settings.Models[0]
+	for i, m := range r.Settings.Models {
+		out = append(out, r.Recipe.Tier(i+1)+" "+m.Provider+"/"+m.Name)
+		same = same && m == r.Settings.Models[0]
 	}
 	if same {
-		return req.Settings.Models[0].Provider + "/" + req.Settings.Models[0].Name
+		return r.Settings.Models[0].Provider + "/" + r.Settings.Models[0].Name
 	}
 	return strings.Join(out, ", ")
 }
 
 // limits tells what the run may use up: a recipe with tasks bounds how many are
 // begun, another one the attempts.
-func limits(req pawl.StartRequest, iterations int) string {
+func limits(r *view.Run, iterations int) string {
 	var out []string
-	l := req.Settings.Limits
+	l := r.Settings.Limits
 	if l.Money > 0 {
 		out = append(out, l.Money.String())
 	}
@@ -568,7 +296,7 @@ func limits(req pawl.StartRequest, iterations int) string {
 	if l.Time > 0 {
 		out = append(out, view.Amount(pawl.LimitTime, int64(l.Time)))
 	}
-	if root := req.Recipe.Kind(req.Recipe.Start); root != nil && root.Children != nil {
+	if root := r.Recipe.Kind(r.Recipe.Start); root != nil && root.Children != nil {
 		if n := cmp.Or(l.Iterations, root.Children.Limit); n > 0 {
 			out = append(out, fmt.Sprintf("%d tasks", n))
 		}

@@ -175,7 +175,7 @@ func (s *suite) deleteEnded(t *testing.T) {
 	}
 	req := request("again")
 	req.Task = "002-write-it"
-	again, err := b.Start(t.Context(), req)
+	again, err := b.begin(t.Context(), req)
 	if err != nil || again.ID != "002-write-it-r2" {
 		t.Errorf("the next run of its task is %s, %v", again.ID, err)
 	}

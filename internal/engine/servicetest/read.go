@@ -99,7 +99,7 @@ func (s *suite) readBlobs(t *testing.T) {
 		large[i] = byte('a' + i%26)
 	}
 	req.Prompts["large"] = string(large)
-	info, err := b.Start(t.Context(), req)
+	info, err := b.begin(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 )
 
 func (s *suite) start(t *testing.T) {
+	t.Run("ResolvesTheWholeRequest", s.startResolves)
+	t.Run("Preview", s.startPreview)
 	t.Run("FreezesWhatWasAskedFor", s.startFreezes)
 	t.Run("RefusesWhatCannotRun", s.startRefuses)
 	t.Run("Unconfined", s.startUnconfined)
@@ -28,12 +30,100 @@ func (s *suite) start(t *testing.T) {
 	t.Run("GivenUpLeavesNoRun", s.startGivenUp)
 }
 
+// F-51: what resolves a request sees all of it.
+func (s *suite) startResolves(t *testing.T) {
+	b := s.bed(t)
+	q := func(text string) *pawl.Quantity { return new(pawl.Quantity(text)) }
+	req := b.asking(request("do it"))
+	req.Task, req.Tasks, req.Dir, req.Unattended, req.AllowPrepare = "001-do-it", pawl.JSON(`[{"id":"a"}]`), "/shop", true, pawl.HashOf(nil)
+	req.Flags = pawl.StartFlags{
+		Criteria: []string{"a"}, Gate: []string{"tests=<b>"}, Model: []string{"c"}, MaxIterations: new(0), Budget: q("2.50"), MaxTokens: q("7"), MaxTime: q("90m"),
+		MaxMemory: q("80%"), MaxDisk: q("1GiB"), MaxProcesses: q("9"), Complexity: new(0), Council: new(false), Agent: new(""), Scope: []string{"d"}, RequireGreen: true,
+		Green: []string{"e"}, Approval: new("auto"), ApprovalThreshold: new(80), Parallel: new(2), ReplanEvery: q("0"), Callback: new(""), CallbackPrivate: new(true),
+		Announce: new("f"), AnnounceURL: new("g"), AnnouncePrivate: new(false), Egress: []string{"h"}, Unsandboxed: true, AllowMissingGate: []string{"i"},
+	}
+	for name, ask := range map[string]func() error{
+		"Start":   func() error { _, err := b.Start(t.Context(), req); return err },
+		"Preview": func() error { _, err := b.Preview(t.Context(), req); return err },
+	} {
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(&req, b.resolved.Swap(nil)); diff != "" {
+			t.Errorf("%s resolves, -asked +seen:\n%s", name, diff)
+		}
+	}
+	for name, ask := range map[string]func() error{
+		"Start":   func() error { _, err := b.Start(t.Context(), pawl.StartRequest{Recipe: "nobody"}); return err },
+		"Preview": func() error { _, err := b.Preview(t.Context(), pawl.StartRequest{Recipe: "nobody"}); return err },
+	} {
+		err := ask()
+		b.mustBe(err, pawl.CodeNotFound, true)
+		if e, ok := errors.AsType[*pawl.Error](err); !ok || e.Field != "recipe" {
+			t.Errorf("%s: the field is not named: %+v", name, e)
+		}
+	}
+}
+
+// A preview says what would be started, with the errors of a start, and starts nothing.
+func (s *suite) startPreview(t *testing.T) {
+	b := s.bed(t)
+	spec := request("do it")
+	spec.Origin = pawl.RecipeOrigin{Name: "small", Files: []string{".pawl/recipes/small.yaml"}, Replaces: []string{"small"}}
+	spec.Warnings, spec.Notes, spec.Unsandboxed = []string{"mind the gap"}, []string{"one", "two"}, true
+	spec.Settings.Gates = append(spec.Settings.Gates, pawl.GateSpec{Name: "fast", Kind: pawl.GateFormat, Command: "gofmt"})
+	spec.Settings.Limits.Iterations, spec.Recipe.Kinds[0].Iterations = 0, 7
+	spec.Recipe.Kinds[0].Gates = []pawl.Stage{{Name: "quality", Commands: []string{"tests", "lint"}}}
+	spec.Settings.Prepare, spec.Settings.Egress = []string{"make deps"}, []string{"example.com:443"}
+	got, err := b.Preview(t.Context(), b.asking(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pawl.StartPreview{
+		Goal: "do it", Recipe: spec.Origin, Criteria: []pawl.Criterion{{ID: "AC-001", Text: "The goal is met: do it"}},
+		Gates: []pawl.GatePreview{{Name: "tests", Kind: pawl.GateTests}, {Name: "lint", Kind: pawl.GateLint},
+			{Name: "fast", Kind: pawl.GateFormat, Command: "gofmt", NeverRun: "it is of kind format, and the recipe small runs command gates of kind lint and tests only"}},
+		Models: []string{"none/none", "none/none", "none/none"}, Limits: pawl.DefaultLimits, Prepare: []string{"make deps"}, PrepareFrom: pawl.FromRepository,
+		PrepareHash: spec.Settings.PrepareHash(), NeedsConsent: true, Egress: []string{"example.com:443"}, Unsandboxed: true,
+		Warnings: []string{"mind the gap"}, Notes: []string{"one", "two"},
+	}
+	want.Limits.Iterations = spec.Recipe.Kinds[0].Iterations
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	spec.AllowPrepare = got.PrepareHash
+	if got, err = b.Preview(t.Context(), b.asking(spec)); err != nil || got.NeedsConsent {
+		t.Errorf("with consent: %+v, %v", got, err)
+	}
+	spec.AllowPrepare = pawl.Hash{}
+	if got, err = b.Preview(t.Context(), b.asking(spec)); err != nil || !got.NeedsConsent {
+		t.Errorf("a preview gives consent: %+v, %v", got, err)
+	}
+	spec.Settings.Limits.Money = -1
+	_, err = b.Preview(t.Context(), b.asking(spec))
+	b.mustBe(err, pawl.CodeInvalid, false)
+	if runs := b.mustRuns(); len(runs) > 0 {
+		t.Errorf("there are runs: %+v", runs)
+	}
+	spec.Settings.Limits.Money, spec.AllowPrepare = 1, spec.Settings.PrepareHash()
+	info, err := b.begin(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustRest(info.ID)
+	first := b.mustEvents(info.ID, 0)[0].Body.(*pawl.RunStarted)
+	if !slices.Equal(first.RecipeFiles, spec.Origin.Files) || !slices.Equal(first.RecipeReplaces, spec.Origin.Replaces) || // F-12
+		!slices.Equal(first.Notes, []string{"mind the gap", "one", "two", "a note"}) {
+		t.Errorf("the first event is %+v", first)
+	}
+}
+
 func (s *suite) startFreezes(t *testing.T) {
 	b := s.bed(t)
 	req := request("Add a --json flag to list\n\nIt prints what the table shows.")
 	req.Criteria = []pawl.Criterion{{ID: "AC-001", Text: "it parses"}, {ID: "AC-002", Text: "<it> says \"all\""}}
 	req.Script = "answers: []\n"
-	info, err := b.Start(t.Context(), req)
+	info, err := b.begin(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,27 +164,27 @@ func mustJSON(tb testing.TB, v any) string {
 
 func (s *suite) startRefuses(t *testing.T) {
 	b := s.bed(t)
-	for name, spoil := range map[string]func(*pawl.StartRequest){
-		"EmptyGoal": func(r *pawl.StartRequest) { r.Goal = "" },
-		"BlankGoal": func(r *pawl.StartRequest) { r.Goal = " \n\t" },
-		"NoModel":   func(r *pawl.StartRequest) { r.Settings.Models[1] = pawl.ModelChoice{} },
+	for name, spoil := range map[string]func(*pawl.RunSpec){
+		"EmptyGoal": func(r *pawl.RunSpec) { r.Goal = "" },
+		"BlankGoal": func(r *pawl.RunSpec) { r.Goal = " \n\t" },
+		"NoModel":   func(r *pawl.RunSpec) { r.Settings.Models[1] = pawl.ModelChoice{} },
 	} {
 		req := request("do it")
 		spoil(&req)
-		_, err := b.Start(t.Context(), req)
+		_, err := b.begin(t.Context(), req)
 		t.Run(name, func(t *testing.T) { (&bed{t: t}).mustBe(err, pawl.CodeInvalid, true) })
 	}
-	for name, spoil := range map[string]func(*pawl.StartRequest){
-		"RecipeWithoutKinds":      func(r *pawl.StartRequest) { r.Recipe.Kinds = nil },
-		"RecipeWithUnknownOutput": func(r *pawl.StartRequest) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
-		"NegativeLimit":           func(r *pawl.StartRequest) { r.Settings.Limits.Money = -1 },
-		"TooFewProcesses":         func(r *pawl.StartRequest) { r.Settings.Room.Processes = 1 },
-		"NegativeDisk":            func(r *pawl.StartRequest) { r.Settings.Room.Disk = -1 },
-		"NegativeRecording":       func(r *pawl.StartRequest) { r.Settings.Recording.MaxFile = -1 },
+	for name, spoil := range map[string]func(*pawl.RunSpec){
+		"RecipeWithoutKinds":      func(r *pawl.RunSpec) { r.Recipe.Kinds = nil },
+		"RecipeWithUnknownOutput": func(r *pawl.RunSpec) { r.Recipe.Kinds[0].Steps[0].Output = "spec" },
+		"NegativeLimit":           func(r *pawl.RunSpec) { r.Settings.Limits.Money = -1 },
+		"TooFewProcesses":         func(r *pawl.RunSpec) { r.Settings.Room.Processes = 1 },
+		"NegativeDisk":            func(r *pawl.RunSpec) { r.Settings.Room.Disk = -1 },
+		"NegativeRecording":       func(r *pawl.RunSpec) { r.Settings.Recording.MaxFile = -1 },
 	} {
 		req := request("do it")
 		spoil(&req)
-		_, err := b.Start(t.Context(), req)
+		_, err := b.begin(t.Context(), req)
 		t.Run(name, func(t *testing.T) { (&bed{t: t}).mustBe(err, pawl.CodeInvalid, false) })
 	}
 	if runs := b.mustRuns(); len(runs) > 0 {
@@ -109,13 +199,13 @@ func (s *suite) startUnconfined(t *testing.T) {
 	b := s.bed(t)
 	b.confined = false
 	req := request("do it")
-	_, err := b.Start(t.Context(), req)
+	_, err := b.begin(t.Context(), req)
 	b.mustBe(err, pawl.CodeUnavailable, true)
 	if err != nil && !strings.Contains(err.Error(), "a box without walls") {
 		t.Errorf("it does not say what confines nothing: %v", err)
 	}
 	req.Unsandboxed = true
-	info, err := b.Start(t.Context(), req)
+	info, err := b.begin(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +225,7 @@ func (s *suite) startPrepare(t *testing.T) {
 		if allow {
 			req.AllowPrepare = req.Settings.PrepareHash()
 		}
-		return b.Start(t.Context(), req)
+		return b.begin(t.Context(), req)
 	}
 	refused := func(commands ...string) {
 		t.Helper()
@@ -173,13 +263,13 @@ func (s *suite) startPrepare(t *testing.T) {
 	t.Run("NobodySaysWhose", func(t *testing.T) {
 		req := request("do it")
 		req.Settings.Prepare = []string{"make it"}
-		_, err := b.Start(t.Context(), req)
+		_, err := b.begin(t.Context(), req)
 		(&bed{t: t}).mustBe(err, pawl.CodeConsent, true)
 		req.AllowPrepare = (&pawl.Settings{Prepare: []string{"make something else"}}).PrepareHash()
-		_, err = b.Start(t.Context(), req)
+		_, err = b.begin(t.Context(), req)
 		(&bed{t: t}).mustBe(err, pawl.CodeConsent, true)
 		req.AllowPrepare = req.Settings.PrepareHash()
-		info, err := b.Start(t.Context(), req)
+		info, err := b.begin(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +318,7 @@ func (s *suite) startOwnPrepare(t *testing.T) {
 	b := s.bed(t)
 	req := request("do it")
 	req.Settings.Prepare, req.Settings.PrepareFrom = []string{"npm ci"}, pawl.FromUser
-	info, err := b.Start(t.Context(), req)
+	info, err := b.begin(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,10 +327,10 @@ func (s *suite) startOwnPrepare(t *testing.T) {
 		t.Errorf("it prepares with %q from %q", got.Prepare, got.PrepareFrom)
 	}
 	req.Settings.PrepareFrom = "me"
-	_, err = b.Start(t.Context(), req)
+	_, err = b.begin(t.Context(), req)
 	b.mustBe(err, pawl.CodeInvalid, false)
 	req.Settings.Prepare, req.Settings.PrepareFrom = nil, pawl.FromRepository
-	if info, err = b.Start(t.Context(), req); err != nil {
+	if info, err = b.begin(t.Context(), req); err != nil {
 		t.Fatalf("without commands: %v", err)
 	}
 	b.mustRest(info.ID)
@@ -258,7 +348,7 @@ func (b *bed) frozen(run pawl.RunID) (s pawl.Settings) {
 func (s *suite) startInspect(t *testing.T) {
 	b := s.bed(t)
 	b.inspect = pawl.Errorf(pawl.CodeState, "the repository has no commit").WithHint("make one: git commit")
-	_, err := b.Start(t.Context(), request("do it"))
+	_, err := b.begin(t.Context(), request("do it"))
 	b.mustBe(err, pawl.CodeState, true)
 }
 
@@ -289,7 +379,7 @@ func (s *suite) startInstructions(t *testing.T) {
 	}
 	b.mustRest(fork.ID)
 	frozen(fork.ID)
-	again, err := b.Start(t.Context(), again(known))
+	again, err := b.begin(t.Context(), again(known))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +390,7 @@ func (s *suite) startInstructions(t *testing.T) {
 
 	off := request("do it")
 	off.Settings.NoInstructions = true
-	info, err = b.Start(t.Context(), off)
+	info, err = b.begin(t.Context(), off)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +401,7 @@ func (s *suite) startInstructions(t *testing.T) {
 
 	runs := len(b.mustRuns())
 	b.untold = pawl.Errorf(pawl.CodeDamaged, "the tree is damaged")
-	_, err = b.Start(t.Context(), request("do it"))
+	_, err = b.begin(t.Context(), request("do it"))
 	b.mustBe(err, pawl.CodeDamaged, false)
 	if got := len(b.mustRuns()); got != runs || !strings.Contains(err.Error(), "read the repository's instructions in commit base: ") {
 		t.Errorf("there are %d runs, want %d: %v", got, runs, err)
@@ -343,7 +433,7 @@ func (s *suite) startMany(t *testing.T) {
 	for i := range many {
 		wg.Go(func() {
 			var err error
-			if infos[i], err = b.Start(t.Context(), request("the same")); err != nil {
+			if infos[i], err = b.begin(t.Context(), request("the same")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -372,7 +462,7 @@ func (s *suite) startUnstored(t *testing.T) {
 		t.Run(string(code), func(t *testing.T) {
 			b := s.bed(t)
 			b.log.fail(pawl.Errorf(code, "no space left").WithHint("free disk space"))
-			_, err := b.Start(t.Context(), request("do it"))
+			_, err := b.begin(t.Context(), request("do it"))
 			b.mustBe(err, code, true)
 			if runs := b.mustRuns(); len(runs) > 0 {
 				t.Errorf("there are runs: %+v", runs)
@@ -395,7 +485,7 @@ func (s *suite) startGivenUp(t *testing.T) {
 	ctx, cancel := contextThatEnded(t)
 	defer cancel()
 	b.inspect = ctx.Err()
-	if _, err := b.Start(ctx, request("do it")); err == nil {
+	if _, err := b.begin(ctx, request("do it")); err == nil {
 		t.Error("a request that was given up started a run")
 	}
 	if runs := b.mustRuns(); len(runs) > 0 {

@@ -85,7 +85,7 @@ func (s *suite) steerEnded(t *testing.T) {
 	}
 	req := request("do it")
 	req.Settings.Limits.Iterations = 1
-	info, err := b.Start(t.Context(), req)
+	info, err := b.begin(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}

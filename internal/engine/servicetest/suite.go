@@ -7,6 +7,7 @@ package servicetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,9 @@ type bed struct {
 	remains *remains
 	end     func()
 
+	specs    sync.Map                          // what requests mean, by the name of their recipe
+	resolved atomic.Pointer[pawl.StartRequest] // the last one
+	started  atomic.Int64
 	numbers  atomic.Int64 // the highest number the repository shows
 	later    atomic.Int64 // by how much the clock is put on
 	inspect  error        // what looking at the repository fails with
@@ -72,7 +76,7 @@ func (s *suite) bed(t *testing.T) *bed {
 func (s *suite) over(t *testing.T, l *log) *bed {
 	b := &bed{t: t, world: &drivertest.World{Calls: 1}, log: l, consent: &consent{}, remains: &remains{}, confined: true}
 	service, end := s.newService(t, engine.Config{
-		Log: l, Performer: b.world, Version: "test",
+		Log: l, Performer: b.world, Version: "test", Resolve: b.resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) {
 			return pawl.Repository{Head: "base", Notes: []string{"a note"}}, b.inspect
 		},
@@ -103,6 +107,29 @@ func (s *suite) over(t *testing.T, l *log) *bed {
 	b.Service, b.end = service, sync.OnceFunc(end)
 	t.Cleanup(b.end)
 	return b
+}
+
+// begin starts a run of a spec: the request has no more than a name for it and its goal.
+func (b *bed) begin(ctx context.Context, spec pawl.RunSpec) (pawl.RunInfo, error) {
+	return b.Start(ctx, b.asking(spec))
+}
+
+// asking is a request that means a spec.
+func (b *bed) asking(spec pawl.RunSpec) pawl.StartRequest {
+	name := fmt.Sprintf("spec-%d", b.started.Add(1))
+	b.specs.Store(name, spec)
+	return pawl.StartRequest{Goal: spec.Goal, Recipe: name}
+}
+
+func (b *bed) resolve(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+	b.resolved.Store(&req)
+	of, ok := b.specs.Load(req.Recipe)
+	if !ok {
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeNotFound, "there is no recipe %s", req.Recipe).WithField("recipe").WithHint("another one")
+	}
+	spec := of.(pawl.RunSpec)
+	spec.Goal = req.Goal
+	return spec, nil
 }
 
 // known is a task that the repository has a branch of, at the commit "known".
@@ -243,9 +270,9 @@ func (b *bed) holding(verb pawl.Verb) (begun <-chan driver.Job, letGo func()) {
 }
 
 // request asks for a run of a small recipe with free models.
-func request(goal string) pawl.StartRequest {
+func request(goal string) pawl.RunSpec {
 	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	return pawl.StartRequest{
+	return pawl.RunSpec{
 		Goal: goal, Recipe: drivertest.Recipe(), Prompts: map[string]string{"p": "Work on {{.Goal}}."},
 		Settings: pawl.Settings{
 			Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100,
@@ -257,7 +284,7 @@ func request(goal string) pawl.StartRequest {
 
 func (b *bed) mustStart(goal string) pawl.RunInfo {
 	b.t.Helper()
-	info, err := b.Start(b.t.Context(), request(goal))
+	info, err := b.begin(b.t.Context(), request(goal))
 	if err != nil {
 		b.t.Fatal(err)
 	}

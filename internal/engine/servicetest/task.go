@@ -12,7 +12,7 @@ func (s *suite) task(t *testing.T) {
 	t.Run("IsNamedInFull", s.taskNamed)
 }
 
-func again(task string) pawl.StartRequest {
+func again(task string) pawl.RunSpec {
 	req := request("do it, and what was left")
 	req.Task = task
 	return req
@@ -27,7 +27,7 @@ func (s *suite) taskRuns(t *testing.T) {
 	other := b.mustStart("do it")
 	b.mustRest(other.ID)
 	for _, want := range []pawl.RunID{"007-do-it-r2", "007-do-it-r3"} {
-		info, err := b.Start(t.Context(), again("007-do-it"))
+		info, err := b.begin(t.Context(), again("007-do-it"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func (s *suite) taskRuns(t *testing.T) {
 			t.Errorf("it ended %s: %s", got.Outcome, got.Reason)
 		}
 	}
-	info, err := b.Start(t.Context(), again("003-of-another-clone"))
+	info, err := b.begin(t.Context(), again("003-of-another-clone"))
 	if err != nil || info.ID != "003-of-another-clone-r2" || info.Task != 3 {
 		t.Errorf("a task without a run here: %+v, %v", info, err)
 	}
@@ -56,12 +56,12 @@ func (s *suite) taskAtWork(t *testing.T) {
 		t.Fatalf("it ended %s", got.Outcome)
 	}
 	begun, letGo := b.holding(pawl.VerbCallModel)
-	second, err := b.Start(t.Context(), again(string(first)))
+	second, err := b.begin(t.Context(), again(string(first)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	receive(t, begun, "effect")
-	_, err = b.Start(t.Context(), again(string(first)))
+	_, err = b.begin(t.Context(), again(string(first)))
 	b.mustBe(err, pawl.CodeState, true)
 	b.mustBe(b.Steer(t.Context(), first, pawl.Steering{Verb: pawl.SteerResume}), pawl.CodeState, true)
 	_, err = b.Fork(t.Context(), first, 5)
@@ -83,7 +83,7 @@ func (s *suite) taskAtWork(t *testing.T) {
 func (s *suite) taskNamed(t *testing.T) {
 	b := s.bed(t)
 	for _, id := range []string{"7", "do-it", "7-do-it", "007", "007-", "007-do-it-r2", "007-Do-it", "007-do--it", "007-do-it/../x", "007-do it", "../007-do-it"} {
-		_, err := b.Start(t.Context(), again(id))
+		_, err := b.begin(t.Context(), again(id))
 		if pawl.CodeOf(err) != pawl.CodeInvalid {
 			t.Errorf("%q: %v", id, err)
 		}

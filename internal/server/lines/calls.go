@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 
 	"pawl"
 	"pawl/internal/message"
+	"pawl/internal/server/field"
 	"pawl/internal/view"
 )
 
@@ -48,6 +50,9 @@ func params(raw json.RawMessage, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
+		if wrong := field.Wrong(into, raw); wrong != nil {
+			return wrong
+		}
 		return fail(codeParams, "the params: %v", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -73,9 +78,16 @@ func (s *session) connect(ctx context.Context, raw json.RawMessage) (any, error)
 	if s.id != "" {
 		return nil, fail(codeInvalidState, "this connection is connected already, as %s", s.id)
 	}
+	if !slices.Contains(versions, in.Version) {
+		f := fail(codeVersion, "version %q of the protocol is not known: want %s", in.Version, strings.Join(versions, " or "))
+		f.Data = more{Field: "version", Versions: versions}
+		return nil, f
+	}
 	if in.Dir != "" {
 		if !filepath.IsAbs(in.Dir) {
-			return nil, fail(codeParams, "dir %q: want the whole path of a folder", in.Dir)
+			f := fail(codeFolder, "dir %q: want the whole path of a folder", in.Dir)
+			f.Data = more{Field: "dir"}
+			return nil, f
 		}
 		p, err := s.c.Projects.Open(ctx, in.Dir)
 		if err != nil {
@@ -285,7 +297,10 @@ func (s *session) get(ctx context.Context, raw json.RawMessage) (any, error) {
 
 func (s *session) create(ctx context.Context, raw json.RawMessage) (any, error) {
 	var in struct {
-		Description string `json:"description"`
+		Description string          `json:"description"`
+		Recipe      string          `json:"recipe"` // empty = the one for plans
+		Flags       pawl.StartFlags `json:"flags"`
+		Allow       pawl.Hash       `json:"allow_prepare"`
 	}
 	if err := params(raw, &in); err != nil {
 		return nil, err
@@ -296,14 +311,16 @@ func (s *session) create(ctx context.Context, raw json.RawMessage) (any, error) 
 	case s.dir == "":
 		return nil, fail(codeParams, `name the repository when you connect: {"version":"1","dir":"/path"}`)
 	}
-	info, err := s.c.Create(ctx, s.dir, in.Description)
-	if err != nil {
-		return nil, err
-	}
 	service, err := s.c.Projects.Project(ctx, s.project)
 	if err != nil {
 		return nil, err
 	}
+	info, err := service.Start(ctx, pawl.StartRequest{Goal: in.Description, Recipe: cmp.Or(in.Recipe, s.c.PlanRecipe), Flags: in.Flags,
+		Dir: s.dir, Unattended: true, AllowPrepare: in.Allow})
+	if err != nil {
+		return nil, err
+	}
+	s.c.Feed.Notify(s.project, info.ID)
 	rs, err := fold(ctx, service, info.ID)
 	if err != nil {
 		return nil, err

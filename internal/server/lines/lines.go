@@ -46,16 +46,22 @@ const (
 	codeNotFound     = 1001
 	codeInvalidState = 1002
 	codeUnauthorized = 1003
+	codeFolder       = 1004 // a folder is not there, or in no repository
+	codeKey          = 1005 // a model's provider needs a key that is not there
+	codeVersion      = 1006 // nobody here speaks the version of the protocol
 )
+
+// versions are those of the protocol that are spoken.
+var versions = []string{"1"}
 
 // Config is what connections are served with.
 type Config struct {
 	Projects pawl.Projects
 	Feed     *message.Feed
-	// Create starts a run that makes a plan of a description for the repository that a
-	// folder is in.
-	Create  func(ctx context.Context, dir, description string) (pawl.RunInfo, error)
-	Version string
+	// PlanRecipe is the name of the recipe of what loop.create_plan begins, unless the request
+	// names another one.
+	PlanRecipe string
+	Version    string
 }
 
 // Serve speaks on a connection until it is closed or ctx ends, and closes it.
@@ -105,8 +111,12 @@ type failure struct {
 	Data    any    `json:"data,omitempty"`
 }
 
-type hint struct {
-	Hint string `json:"hint"`
+// more is what else there is to say of an error.
+type more struct {
+	Hint  string `json:"hint,omitempty"`
+	Field string `json:"field,omitempty"` // of the params, which is wrong
+	// Versions are those of the protocol that are known, where another one was wanted.
+	Versions []string `json:"versions,omitempty"`
 }
 
 func (f *failure) Error() string { return f.Message }
@@ -122,8 +132,8 @@ func failureOf(err error) *failure {
 	}
 	f := &failure{Code: codeInternal, Message: err.Error()}
 	if e, ok := errors.AsType[*pawl.Error](err); ok {
-		if e.Hint != "" {
-			f.Data = hint{e.Hint}
+		if e.Hint != "" || e.Field != "" {
+			f.Data = more{Hint: e.Hint, Field: e.Field}
 		}
 		switch e.Code {
 		case pawl.CodeNotFound:
@@ -132,6 +142,10 @@ func failureOf(err error) *failure {
 			f.Code = codeInvalidState
 		case pawl.CodeInvalid:
 			f.Code = codeParams
+		case pawl.CodeFolder:
+			f.Code = codeFolder
+		case pawl.CodeKey:
+			f.Code = codeKey
 		}
 	}
 	return f

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,14 +85,15 @@ func loopr() pawl.Recipe {
 // daemon has one project.
 type daemon struct {
 	pawl.Service
-	feed *message.Feed
+	feed  *message.Feed
+	asked atomic.Pointer[pawl.StartRequest] // the last request for a run
 }
 
 var errNone = pawl.Errorf(pawl.CodeNotFound, "no such project")
 
 func (d *daemon) Open(_ context.Context, dir string) (pawl.ProjectInfo, error) {
 	if dir != "/shop" {
-		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeInvalid, "%s is in no repository", dir)
+		return pawl.ProjectInfo{}, pawl.Errorf(pawl.CodeFolder, "%s is in no repository", dir)
 	}
 	return pawl.ProjectInfo{ID: "shop", Root: "/shop"}, nil
 }
@@ -128,17 +130,18 @@ func (d *daemon) Load(context.Context) (pawl.Load, error) { return pawl.Load{}, 
 
 // begin starts a run that no connection is told of.
 func (d *daemon) begin(ctx context.Context, description string) (pawl.RunInfo, error) {
-	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
-	return d.Start(ctx, pawl.StartRequest{Goal: description, Recipe: loopr(), Settings: pawl.Settings{
-		Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100}})
+	return d.Start(ctx, pawl.StartRequest{Goal: description})
 }
 
-func (d *daemon) create(ctx context.Context, _, description string) (pawl.RunInfo, error) {
-	info, err := d.begin(ctx, description)
-	if err == nil {
-		d.feed.Notify("shop", info.ID)
+// resolve remembers a request, and makes a plan of it. The model that nobody has a key for is refused.
+func (d *daemon) resolve(_ context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+	d.asked.Store(&req)
+	if len(req.Flags.Model) > 0 {
+		return pawl.RunSpec{}, pawl.Errorf(pawl.CodeKey, "there is no key for %s", req.Flags.Model[0]).WithHint("export it")
 	}
-	return info, err
+	m := pawl.ModelChoice{Provider: "none", Name: "none", MaxOutput: 1000}
+	return pawl.RunSpec{Goal: req.Goal, Recipe: loopr(), Settings: pawl.Settings{
+		Limits: pawl.DefaultLimits, Models: [3]pawl.ModelChoice{m, m, m}, Retry: pawl.DefaultRetry, OutputFloor: 100}}, nil
 }
 
 type box struct{}
@@ -158,11 +161,12 @@ type bed struct {
 
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
-	e := engine.New(engine.Config{Log: mem.New(), Performer: &world{}, Version: "test", Sandbox: box{},
+	d := &daemon{}
+	e := engine.New(engine.Config{Log: mem.New(), Performer: &world{}, Version: "test", Sandbox: box{}, Resolve: d.resolve,
 		Inspect: func(context.Context, string) (pawl.Repository, error) { return pawl.Repository{Head: "base"}, nil },
 		Numbers: func(context.Context) (int, error) { return 0, nil }})
 	t.Cleanup(e.Close)
-	d := &daemon{Service: e}
+	d.Service = e
 	d.feed = message.NewFeed(d)
 	return d
 }
@@ -185,7 +189,7 @@ func newBed(t *testing.T) *bed {
 				return
 			}
 			wg.Go(func() {
-				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, Create: d.create, Version: "test"})
+				lines.Serve(ctx, conn, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Version: "test"})
 			})
 		}
 	})
@@ -427,7 +431,7 @@ func TestApproveNamesThePlan(t *testing.T) {
 	p := c.plan()
 	stale := strings.Repeat("ab", len(p.About)/2)
 	c.refused(1002, "look at it again", "plan.approve", `{"id":"`+p.ID+`","about":"`+stale+`"}`)
-	c.refused(-32602, "the params", "plan.approve", `{"id":"`+p.ID+`","about":"ab"}`)
+	c.refused(-32602, "about: got \"ab\", want a hash", "plan.approve", `{"id":"`+p.ID+`","about":"ab"}`)
 	if got := string(c.ok("plan.approve", `{"id":"`+p.ID+`","about":"`+p.About+`"}`)); got != `{"specs_spawned":3}` {
 		t.Fatalf("approved: %s", got)
 	}
@@ -499,11 +503,11 @@ func TestRefused(t *testing.T) {
 		t.Fatal(got)
 	}
 	c.refused(1003, "connect first", "loop.list", `{}`)
-	c.refused(-32602, "in no repository", "connect", `{"version":"1","dir":"/elsewhere"}`)
+	c.refused(1004, "in no repository", "connect", `{"version":"1","dir":"/elsewhere"}`)
 	c.ok("connect", `{"version":"1","dir":"/shop"}`)
 	c.refused(-32601, "no chat", "chat.send", `{"text":"hi"}`)
 	c.refused(-32601, "no method", "loop.explode", `{}`)
-	c.refused(-32602, "unknown field", "loop.get", `{"id":"x","more":1}`)
+	c.refused(-32602, "more: there is no such field", "loop.get", `{"id":"x","more":1}`)
 	c.refused(1001, "no loop", "loop.get", `{"id":"1-ffff"}`)
 	p := c.plan()
 	c.refused(1002, "cannot be started", "loop.start", `{"id":"`+p.ID+`"}`)
@@ -567,13 +571,15 @@ func TestSlowReaderOfClosingServer(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			lines.Serve(ctx, far, lines.Config{Projects: d, Feed: d.feed, Create: d.create, Version: "test"})
+			lines.Serve(ctx, far, lines.Config{Projects: d, Feed: d.feed, PlanRecipe: "loopr", Version: "test"})
 		}()
 		c := &client{t: t, conn: conn, in: bufio.NewReader(conn)}
 		c.ok("connect", `{"version":"1","dir":"/shop"}`)
-		if _, err := d.create(t.Context(), "", "Add OAuth"); err != nil {
+		info, err := d.begin(t.Context(), "Add OAuth")
+		if err != nil {
 			t.Fatal(err)
 		}
+		d.feed.Notify("shop", info.ID)
 		synctest.Wait() // several messages are waiting to be sent
 		begin := time.Now()
 		cancel()

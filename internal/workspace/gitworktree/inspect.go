@@ -63,12 +63,12 @@ func (i *inspection) locate(ctx context.Context) error {
 		"--is-shallow-repository", "--git-common-dir")
 	if e, ok := errors.AsType[*git.Error](err); ok {
 		if strings.Contains(e.Stderr, "not a git repository") {
-			err := pawl.Errorf(pawl.CodeInvalid, "%s is not in a git repository", i.folder)
+			err := pawl.Errorf(pawl.CodeFolder, "%s is not in a git repository", i.folder)
 			err.Err = project.ErrOutside
 			return err.WithHint("run git init and make a first commit, or go to the folder of a repository")
 		}
 		if strings.Contains(e.Stderr, "dubious ownership") {
-			return pawl.Errorf(pawl.CodeInvalid, "the repository at %s belongs to somebody else", i.folder).
+			return pawl.Errorf(pawl.CodeFolder, "the repository at %s belongs to somebody else", i.folder).
 				WithHint("if you trust it: git config --global --add safe.directory %s", i.folder)
 		}
 	}
@@ -89,7 +89,7 @@ func (i *inspection) locate(ctx context.Context) error {
 		return nil
 	}
 	if lines[1] != "true" {
-		return pawl.Errorf(pawl.CodeInvalid, "%s is inside a git folder", i.folder).
+		return pawl.Errorf(pawl.CodeFolder, "%s is inside a git folder", i.folder).
 			WithHint("go to the folder of the repository's files")
 	}
 	root, err := i.ask(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel")

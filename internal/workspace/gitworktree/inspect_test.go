@@ -123,7 +123,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"a folder without a repository", func(t *testing.T) (*repository, string) {
 			r := newRepository(t, nil)
 			return r, r.home
-		}, pawl.CodeInvalid, "git init"},
+		}, pawl.CodeFolder, "git init"},
 		{"a repository without a commit", func(t *testing.T) (*repository, string) {
 			r := newRepository(t, nil)
 			return r, r.root
@@ -131,7 +131,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"the inside of a git folder", func(t *testing.T) (*repository, string) {
 			r := newRepository(t, map[string]string{"x": "x"})
 			return r, filepath.Join(r.root, ".git", "objects")
-		}, pawl.CodeInvalid, "go to the folder of the repository's files"},
+		}, pawl.CodeFolder, "go to the folder of the repository's files"},
 		{"a partial clone", func(t *testing.T) (*repository, string) {
 			r := newRepository(t, map[string]string{"x": "x"})
 			r.git(t, "config", "uploadpack.allowFilter", "true")

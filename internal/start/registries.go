@@ -1,4 +1,4 @@
-package cli
+package start
 
 import (
 	"fmt"
@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"pawl"
+	"pawl/internal/config"
 	"pawl/internal/ecosystem"
 	"pawl/internal/egress"
 )
 
 // AddRegistries adds to the settings the egress rules of the registries that the package
-// managers of a project use as the user has configured them, and the variables that tell the
-// package managers so. The notes say what could not be passed on.
-func (a *App) AddRegistries(s *pawl.Settings, found ecosystem.Project) (notes []string) {
-	user := ecosystem.Client{Environ: a.Environ, Home: a.Getenv("HOME")}
+// managers of a project use as the user with this environment has configured them, and the
+// variables that tell the package managers so. The notes say what could not be passed on.
+func AddRegistries(environ []string, s *pawl.Settings, found ecosystem.Project) (notes []string) {
+	user := ecosystem.Client{Environ: environ, Home: config.Variable(environ, "HOME")}
 	registries, variables, notes := ecosystem.Registries(found, user)
 	for _, v := range variables {
 		// A room adds the modules that are on this machine to a GOPROXY of the environment.
-		if !strings.HasPrefix(v, "GOPROXY=") || a.Getenv("GOPROXY") == "" {
+		if !strings.HasPrefix(v, "GOPROXY=") || config.Variable(environ, "GOPROXY") == "" {
 			s.PrepareEnviron = append(s.PrepareEnviron, v)
 		}
 	}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"pawl"
+	"pawl/internal/cli"
+	"pawl/internal/model/script"
+	"pawl/internal/project"
+	"pawl/internal/start"
+	"pawl/internal/workspace/gitworktree"
+)
+
+// resolver makes specs of requests for the runs of a project, with the environment of whoever asks. What
+// a run would only fail on at its first model call is refused here.
+func (m *machine) resolver(p project.Project, earlier pawl.Service) func(context.Context, pawl.StartRequest) (pawl.RunSpec, error) {
+	return func(ctx context.Context, req pawl.StartRequest) (pawl.RunSpec, error) {
+		root, err := workTree(ctx, p, req.Dir)
+		if err != nil {
+			return pawl.RunSpec{}, err
+		}
+		spec, err := start.Resolver{
+			Root: root, Environ: m.environs.settings(ctx), Earlier: earlier,
+			Folders: func(ctx context.Context) ([]start.Folder, error) { return folders(ctx, root, p) },
+		}.Resolve(ctx, req)
+		if err != nil {
+			return pawl.RunSpec{}, err
+		}
+		return spec, m.admit(ctx, &spec)
+	}
+}
+
+// workTree is the root of the work tree of a project that a folder is in; that of the project if the
+// folder is empty. A folder of another repository is refused: the project is all that was asked about.
+func workTree(ctx context.Context, p project.Project, dir string) (string, error) {
+	if dir == "" {
+		return p.Repo.Root, nil
+	}
+	if !filepath.IsAbs(dir) {
+		return "", pawl.Errorf(pawl.CodeFolder, "dir %q: want the whole path of a folder", dir).WithField("dir")
+	}
+	repo, err := repositoryAt(ctx, dir)
+	if err == nil && repo.GitDir != p.Repo.GitDir {
+		err = pawl.Errorf(pawl.CodeFolder, "%s is of another repository than %s", dir, p.Repo.Root)
+	}
+	if e, ok := errors.AsType[*pawl.Error](err); ok {
+		return "", e.WithField("dir")
+	}
+	return repo.Root, err
+}
+
+// repositoryAt finds the repository of a folder, whichever kind it is of.
+func repositoryAt(ctx context.Context, dir string) (pawl.Repository, error) {
+	repo, err := locate(ctx, dir)
+	if err == nil || pawl.CodeOf(err) == pawl.CodeFolder {
+		return repo, err
+	}
+	return gitworktree.Inspect(ctx, nil, dir) // which says what is wrong with it, or that it is bare
+}
+
+// admit refuses a run whose commands cannot be confined, or whose models cannot be called.
+func (m *machine) admit(ctx context.Context, spec *pawl.RunSpec) error {
+	if m.unconfined != nil && !spec.Unsandboxed {
+		err := pawl.Errorf(pawl.CodeUnavailable, "commands cannot be confined here: %w", m.unconfined)
+		hint := "install bubblewrap, or accept that commands run with your rights: --unsandboxed"
+		if why, ok := errors.AsType[*pawl.Error](m.unconfined); ok && why.Hint != "" {
+			hint = why.Hint
+		}
+		return err.WithHint("%s", hint)
+	}
+	app := &cli.App{Environ: m.environs.asked(ctx, runOf{})}
+	if err := m.models.supplied(ctx, app, spec.Settings.Models); err != nil {
+		return err
+	}
+	if err := m.models.answering(ctx, app, spec.Settings.Models); err != nil {
+		return err
+	}
+	if spec.Script != "" {
+		if _, err := script.Parse("the scripted model's file", []byte(spec.Script)); err != nil {
+			return pawl.Errorf(pawl.CodeInvalid, "%w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package start
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"pawl"
+	"pawl/internal/ecosystem"
+	"pawl/internal/plain"
+	"pawl/internal/recipe"
+)
+
+// addGates adds the gates of the flags, each in the place of the configured one of its name; where
+// there are none at all, the ones the repository's own files suggest.
+func (s *starting) addGates(repo fs.FS) error {
+	set, flags := &s.spec.Settings, &s.req.Flags
+	var given []string
+	for _, text := range flags.Gate {
+		g, err := parseGate(text)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(given, g.Name) {
+			return wrong("gate", "%q: there is a gate %s already", text, g.Name).WithHint("give it a name of its own: --gate NAME:%s=%s", g.Kind, g.Command)
+		}
+		given = append(given, g.Name)
+		if i := slices.IndexFunc(set.Gates, func(h pawl.GateSpec) bool { return h.Name == g.Name }); i >= 0 {
+			set.Gates[i] = g
+		} else {
+			set.Gates = append(set.Gates, g)
+		}
+	}
+	if len(set.Gates) == 0 {
+		s.suggest(ecosystem.Detect(repo))
+	}
+	for _, name := range flags.AllowMissingGate {
+		known := name == pawl.PrepareGate && len(set.Prepare) > 0
+		if !known && !slices.ContainsFunc(set.Gates, func(g pawl.GateSpec) bool { return g.Name == name }) {
+			return wrong("allow-missing-gate", "%q: there is no such gate", name).WithHint("the gates are: %s", gateNames(set.Gates))
+		}
+	}
+	set.AllowMissingGates = append(set.AllowMissingGates, flags.AllowMissingGate...)
+	set.Scope = append(set.Scope, flags.Scope...)
+	if flags.RequireGreen {
+		for i := range set.Gates {
+			set.Gates[i].RequireGreen = true
+		}
+	}
+	for _, test := range flags.Green {
+		if err := mustPass(set.Gates, test); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suggest takes the gates that a repository's files suggest.
+func (s *starting) suggest(found ecosystem.Project) {
+	s.spec.Settings.Gates = found.Gates
+	if len(found.Gates) == 0 {
+		s.note(`no gates are configured and none could be found: without one the run can only end unverified. Add one: --gate "tests=make test"`)
+		return
+	}
+	s.note("no gates are configured; these follow from the repository's files (pawl init writes them down)")
+	if len(found.Prepare) > 0 && len(s.spec.Settings.Prepare) == 0 {
+		s.note("the gates need dependencies, and no prepare is configured that installs them (pawl init proposes: " + strings.Join(found.Prepare, "; ") + ")")
+	}
+}
+
+// checkGates warns of gates that the recipe never runs on what was made, and refuses a run that
+// nothing would judge.
+// F-12
+func (s *starting) checkGates() error {
+	r, gates := &s.spec.Recipe, s.spec.Settings.Gates
+	if len(gates) > 0 && !recipe.Judges(r, gates) {
+		var kinds []string
+		for _, g := range gates {
+			kinds = append(kinds, g.Name+" of kind "+string(g.Kind))
+		}
+		return pawl.Errorf(pawl.CodeInvalid, "no gate would judge what is made: %s, it has no other gate, and the run has %s", recipe.Runs(r), strings.Join(kinds, ", ")).
+			WithField("recipe").WithHint("let a loop of the recipe run all of them, in %s: gates: [{name: gates, commands: [all]}]", cmp.Or(strings.Join(s.spec.Origin.Files, ", "), "a recipe of your own"))
+	}
+	for _, g := range gates {
+		if why := recipe.NeverRun(r, g.Kind); why != "" {
+			s.spec.Warnings = append(s.spec.Warnings, "gate "+g.Name+" ("+plain.Line(g.Command, 100)+") is never run on what is made: "+why)
+		}
+	}
+	return nil
+}
+
+// mustPass gives a test that must pass to its gate: the one that is named before it, or the only one
+// that runs tests.
+func mustPass(gates []pawl.GateSpec, test string) error {
+	var testing []int
+	for i, g := range gates {
+		if name, ok := strings.CutPrefix(test, g.Name+"="); ok && g.Kind == pawl.GateTests {
+			test, testing = name, []int{i}
+			break
+		}
+		if g.Kind == pawl.GateTests {
+			testing = append(testing, i)
+		}
+	}
+	switch {
+	case strings.TrimSpace(test) == "":
+		return wrong("green", "names no test")
+	case len(testing) == 0:
+		return wrong("green", "%q: no gate runs tests", test).WithHint(`add one: --gate "tests=make test"`)
+	case len(testing) > 1:
+		return wrong("green", "%q: several gates run tests", test).WithHint("say which: --green %s=%s; the gates are: %s", gates[testing[0]].Name, test, gateNames(gates))
+	}
+	g := &gates[testing[0]]
+	g.Green = append(g.Green, test)
+	return nil
+}
+
+func gateNames(gates []pawl.GateSpec) string {
+	var names []string
+	for _, g := range gates {
+		names = append(names, g.Name)
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// parseGate reads KIND=COMMAND or NAME:KIND=COMMAND.
+func parseGate(text string) (pawl.GateSpec, error) {
+	head, command, ok := strings.Cut(text, "=")
+	name, kind, named := strings.Cut(head, ":")
+	if !named {
+		kind = name
+	}
+	g := pawl.GateSpec{Name: strings.TrimSpace(name), Kind: pawl.GateKind(strings.TrimSpace(kind)), Command: strings.TrimSpace(command)}
+	switch g.Kind {
+	case pawl.GateTests, pawl.GateTypes, pawl.GateLint, pawl.GateSecurity, pawl.GateFormat:
+	default:
+		ok = false
+	}
+	if !ok || g.Name == "" || g.Command == "" {
+		return g, wrong("gate", "%q: want KIND=COMMAND or NAME:KIND=COMMAND, with a kind of tests, types, lint, security or format", text).
+			WithHint(`for example --gate "tests=go test -json ./..."`)
+	}
+	return g, nil
+}
