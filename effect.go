@@ -235,7 +235,7 @@ var failureWords = map[FailureCode]string{
 	FailDefect: "pawl has a defect", FailSpace: "a disk is full",
 	FailureCode(ModelRateLimit): "the provider limits the rate", FailureCode(ModelOverloaded): "the provider cannot answer",
 	FailureCode(ModelNetwork): "the connection failed", FailureCode(ModelNoServer): "no server answers",
-	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused", 
+	FailureCode(ModelTimeout): "the model fell silent", FailureCode(ModelAuth): "access is refused",
 	FailureCode(ModelBadRequest): "the provider refuses the request", FailureCode(ModelContextLong): "the prompt is too long for the model",
 	FailureCode(ModelRefused): "the model refuses to answer", FailureCode(ModelQuota): "the account's credit or quota is used up",
 }

@@ -382,7 +382,7 @@ func (c *Children) RestartsParent() bool { return c != nil && c.OnFailure == Fai
 const oldGroup = 12
 
 // UnmarshalJSON also reads what recipes said in the logs of earlier versions: cascade, review and
-// batch stood in the place of Admit, Group, Judge, Land and OnFailure.
+// batch stood in place of Admit, Group, Judge, Land and OnFailure.
 func (c *Children) UnmarshalJSON(data []byte) error {
 	type plain Children
 	old := struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // WriteFile makes a file with this content, with the folders it is in, or puts
-// it in the place of the one there is: readers see the old content or the new,
+// it in place of the one there is: readers see the old content or the new,
 // never half of it.
 func WriteFile(name string, content []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -90,7 +90,7 @@ func (r Repo) WriteFiles(ctx context.Context, names []string) ([]string, error) 
 	return hashes, err
 }
 
-// Enter puts entries into the index in the place of what is there.
+// Enter puts entries into the index in place of what is there.
 func (r Repo) Enter(ctx context.Context, entries []Entry) error {
 	var b strings.Builder
 	for _, e := range entries {

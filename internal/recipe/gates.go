@@ -29,7 +29,7 @@ func Runs(r *pawl.Recipe) string {
 	case kinds[0] == "*":
 		return fmt.Sprintf("the recipe %s runs all command gates", r.Name)
 	default:
-		return fmt.Sprintf("the recipe %s runs command gates of kind %s only", r.Name, strings.Join(kinds, " and "))
+		return fmt.Sprintf("the recipe %s runs only command gates of kind %s", r.Name, strings.Join(kinds, " and "))
 	}
 }
 

@@ -57,8 +57,8 @@ func TestNeverRun(t *testing.T) {
 	}{
 		"all":            {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("*")}}}, "", true},
 		"its kind":       {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("tests"), stage("types", "lint")}}}, "", true},
-		"other kinds":    {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("tests"), stage("format")}}}, "kind format and tests only", false},
-		"a review":       {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("tests"), review}}}, "kind tests only", true},
+		"other kinds":    {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("tests"), stage("format")}}}, "only command gates of kind format and tests", false},
+		"a review":       {[]pawl.LoopKind{{Name: "root", Gates: []pawl.Stage{stage("tests"), review}}}, "only command gates of kind tests", true},
 		"none":           {[]pawl.LoopKind{{Name: "root"}}, "runs no command gates", false},
 		"final gates":    {[]pawl.LoopKind{{Name: "root", Children: children, FinalGates: []pawl.Stage{stage("lint")}}, {Name: "child"}}, "", true},
 		"below":          {[]pawl.LoopKind{{Name: "root", Children: children}, {Name: "child", Gates: []pawl.Stage{stage("lint")}}}, "", true},

@@ -44,7 +44,7 @@ func Load(name string, dirs ...fs.FS) (pawl.Recipe, error) {
 }
 
 // Origin says what the recipe of this name is made of: which files of dirs, recipes and templates,
-// and which built-in recipes files of dirs stand in the place of. prefix is put before the names of
+// and which built-in recipes files of dirs replace. prefix is put before the names of
 // files.
 func Origin(name, prefix string, dirs ...fs.FS) (pawl.RecipeOrigin, error) {
 	l := newLoader(dirs)

@@ -12,7 +12,7 @@ import (
 	"pawl/internal/recipe"
 )
 
-// addGates adds the gates of the flags, each in the place of the configured one of its name; where
+// addGates adds the gates of the flags, each in place of the configured one of its name; where
 // there are none at all, the ones the repository's own files suggest.
 func (s *starting) addGates(repo fs.FS) error {
 	set, flags := &s.spec.Settings, &s.req.Flags
@@ -79,12 +79,12 @@ func (s *starting) checkGates() error {
 		for _, g := range gates {
 			kinds = append(kinds, g.Name+" of kind "+string(g.Kind))
 		}
-		return pawl.Errorf(pawl.CodeInvalid, "no gate would judge what is made: %s, it has no other gate, and the run has %s", recipe.Runs(r), strings.Join(kinds, ", ")).
+		return pawl.Errorf(pawl.CodeInvalid, "no gate would judge the result: %s, it has no other gate, and the run has %s", recipe.Runs(r), strings.Join(kinds, ", ")).
 			WithField("recipe").WithHint("let a loop of the recipe run all of them, in %s: gates: [{name: gates, commands: [all]}]", cmp.Or(strings.Join(s.spec.Origin.Files, ", "), "a recipe of your own"))
 	}
 	for _, g := range gates {
 		if why := recipe.NeverRun(r, g.Kind); why != "" {
-			s.spec.Warnings = append(s.spec.Warnings, "gate "+g.Name+" ("+plain.Line(g.Command, 100)+") is never run on what is made: "+why)
+			s.spec.Warnings = append(s.spec.Warnings, "gate "+g.Name+" ("+plain.Line(g.Command, 100)+") never judges the result: "+why)
 		}
 	}
 	return nil

@@ -340,11 +340,11 @@ func TestReplacedRecipe(t *testing.T) {
 	if d := cmp.Diff(pawl.RecipeOrigin{Name: "pawl", Files: []string{".pawl/recipes/pawl.yaml"}, Replaces: []string{"pawl"}}, spec.Origin); d != "" {
 		t.Error(d)
 	}
-	want := "gate lint (make lint) is never run on what is made: it is of kind lint, and the recipe pawl runs command gates of kind tests only"
+	want := "gate lint (make lint) never judges the result: it is of kind lint, and the recipe pawl runs only command gates of kind tests"
 	if !cmp.Equal(spec.Warnings, []string{want}) {
 		t.Errorf("the warnings are %q", spec.Warnings)
 	}
-	w.refused(gates("lint=make lint", "types=make types"), pawl.CodeInvalid, "recipe", "no gate would judge what is made", "lint of kind lint, types of kind types", "kind tests only")
+	w.refused(gates("lint=make lint", "types=make types"), pawl.CodeInvalid, "recipe", "no gate would judge the result", "lint of kind lint, types of kind types", "only command gates of kind tests")
 	if spec := w.must(gates("tests=make test")); len(spec.Warnings) > 0 {
 		t.Errorf("the warnings are %q", spec.Warnings)
 	}

@@ -335,7 +335,7 @@ func (k *Look) lookRun(e pawl.Event) {
 const mostRecipeFiles = 4
 
 // RecipeText returns the recipe's name, with the files of the repository that it is made of and what
-// they stand in the place of.
+// they replace.
 // F-12
 func (r *Run) RecipeText() string {
 	text, files := plain.Line(r.Recipe.Name, 0), lines(r.Start.RecipeFiles)
@@ -348,7 +348,7 @@ func (r *Run) RecipeText() string {
 	}
 	text += " of the repository"
 	if replaced := lines(r.Start.RecipeReplaces); len(replaced) > 0 {
-		text += ", in the place of the built-in " + strings.Join(replaced, " and ")
+		text += ", in place of the built-in " + strings.Join(replaced, " and ")
 	}
 	return text
 }

@@ -66,11 +66,11 @@ func folder(ctx context.Context, app *cli.App) fs.FS {
 // inRepository is what comes before the files of a repository's recipes.
 const inRepository = ".pawl/recipes/"
 
-// madeOf names the repository's files of a recipe, and what they stand in the place of.
+// madeOf names the repository's files of a recipe, and what they replace.
 func madeOf(of pawl.RecipeOrigin) string {
 	text := strings.Join(of.Files, ", ")
 	if len(of.Replaces) > 0 {
-		text += " in the place of the built-in " + strings.Join(of.Replaces, ", ")
+		text += " in place of the built-in " + strings.Join(of.Replaces, ", ")
 	}
 	return text
 }

@@ -242,7 +242,7 @@ func (o *options) introduce(ctx context.Context, app *cli.App, s *cli.Session, i
 	for _, g := range r.Settings.Gates {
 		text := g.Name + ": " + plain.Line(g.Command, 100)
 		if why := recipe.NeverRun(&r.Recipe, g.Kind); why != "" {
-			text += " (never run on what is made: " + why + ")"
+			text += " (never judges the result: " + why + ")"
 		}
 		say("gate", text)
 	}

@@ -82,7 +82,7 @@ func (s *suite) startPreview(t *testing.T) {
 	want := pawl.StartPreview{
 		Goal: "do it", Recipe: spec.Origin, Criteria: []pawl.Criterion{{ID: "AC-001", Text: "The goal is met: do it"}},
 		Gates: []pawl.GatePreview{{Name: "tests", Kind: pawl.GateTests}, {Name: "lint", Kind: pawl.GateLint},
-			{Name: "fast", Kind: pawl.GateFormat, Command: "gofmt", NeverRun: "it is of kind format, and the recipe small runs command gates of kind lint and tests only"}},
+			{Name: "fast", Kind: pawl.GateFormat, Command: "gofmt", NeverRun: "it is of kind format, and the recipe small runs only command gates of kind lint and tests"}},
 		Models: []string{"none/none", "none/none", "none/none"}, Limits: pawl.DefaultLimits, Prepare: []string{"make deps"}, PrepareFrom: pawl.FromRepository,
 		PrepareHash: spec.Settings.PrepareHash(), NeedsConsent: true, Egress: []string{"example.com:443"}, Unsandboxed: true,
 		Warnings: []string{"mind the gap"}, Notes: []string{"one", "two"},

@@ -293,7 +293,7 @@ func poison(t *testing.T, trap trap, dir string) {
 	}
 }
 
-// What an agent put in the place of .git is reported, and a repository is kept.
+// What an agent put in place of .git is reported, and a repository is kept.
 func TestDotGitIsPutRight(t *testing.T) {
 	r := newRepository(t, map[string]string{"README": "A project.\n"})
 	f := r.fixture(t)

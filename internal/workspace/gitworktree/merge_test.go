@@ -40,7 +40,7 @@ func writes(t *testing.T, pairs ...string) func(string) {
 	}
 }
 
-// lines are numbered lines with some in the place of others.
+// lines are numbered lines with some in place of others.
 func lines(n int, other map[int]string) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {

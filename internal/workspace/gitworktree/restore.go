@@ -97,7 +97,7 @@ func (s *Workspaces) told(ctx context.Context, t step, made git.Commit) (pawl.Co
 	return info, err
 }
 
-// restored is a tree with the .pawl/tasks of a commit in the place of its own.
+// restored is a tree with the .pawl/tasks of a commit in place of its own.
 func (s *Workspaces) restored(ctx context.Context, from, tree string) (string, error) {
 	var have git.Entry // what From has there
 	var folder bool    // whether the tree has a folder above it
